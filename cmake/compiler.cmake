@@ -1,0 +1,14 @@
+# Flags of every target of this project, as an interface target.
+
+add_library(octet_flags INTERFACE)
+target_compile_features(octet_flags INTERFACE cxx_std_17)
+# Contraction would merge a product and a sum into one rounding: every float rule depends on it being off.
+target_compile_options(octet_flags INTERFACE -ffp-contract=off -Wall -Wextra -Wpedantic -Wnon-virtual-dtor
+                       $<$<CXX_COMPILER_ID:GNU>:-Wshadow=local>) # constructors name parameters after members
+if(OCTET_WARNINGS_AS_ERRORS)
+    target_compile_options(octet_flags INTERFACE -Werror)
+endif()
+if(OCTET_SANITIZE)
+    target_compile_options(octet_flags INTERFACE -fsanitize=${OCTET_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_link_options(octet_flags INTERFACE -fsanitize=${OCTET_SANITIZE})
+endif()

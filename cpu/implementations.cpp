@@ -1,0 +1,56 @@
+#include "cpu/implementation.hpp"
+
+#include "cpu/isa.hpp"
+#include "cpu/ref/ref.hpp"
+
+namespace octet::impl {
+
+namespace {
+
+template <typename Problem> std::string takes_all(const Problem &) { return {}; }
+
+template <typename Problem> implementation<Problem> reference() {
+    return {"ref", cpu_isa::ref, takes_all<Problem>, ref::create};
+}
+
+} // namespace
+
+// Reached through `select`; a table grows by one line per implementation, best first.
+#define OCTET_IMPLEMENTATIONS(problem, ...)                                                                           \
+    template <> const implementation_list<problem> &implementations() {                                               \
+        static const implementation_list<problem> list{__VA_ARGS__};                                                  \
+        return list;                                                                                                  \
+    }
+
+OCTET_IMPLEMENTATIONS(convolution_problem, reference<convolution_problem>())
+OCTET_IMPLEMENTATIONS(matmul_problem, reference<matmul_problem>())
+OCTET_IMPLEMENTATIONS(reorder_problem, reference<reorder_problem>())
+OCTET_IMPLEMENTATIONS(pooling_problem, reference<pooling_problem>())
+OCTET_IMPLEMENTATIONS(binary_problem, reference<binary_problem>())
+OCTET_IMPLEMENTATIONS(softmax_problem, reference<softmax_problem>())
+
+template <typename Problem> selection<Problem> select(const Problem &problem) {
+    selection<Problem> result;
+    for (const implementation<Problem> &entry : implementations<Problem>()) {
+        std::string reason;
+        if (!isa_is_usable(entry.needs))
+            reason = std::string("needs ") + to_string(entry.needs) + ", in use is " + to_string(get_effective_cpu_isa());
+        else
+            reason = entry.refuses(problem);
+        if (reason.empty()) {
+            result.chosen = &entry;
+            return result;
+        }
+        result.refusals.push_back(std::string(entry.name) + ": " + reason);
+    }
+    return result;
+}
+
+template selection<convolution_problem> select(const convolution_problem &);
+template selection<matmul_problem> select(const matmul_problem &);
+template selection<reorder_problem> select(const reorder_problem &);
+template selection<pooling_problem> select(const pooling_problem &);
+template selection<binary_problem> select(const binary_problem &);
+template selection<softmax_problem> select(const softmax_problem &);
+
+} // namespace octet::impl

@@ -1,0 +1,125 @@
+#include "cpu/isa.hpp"
+
+#include <cpuid.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "common/environment.hpp"
+#include "common/text.hpp"
+
+namespace octet {
+
+namespace impl {
+namespace {
+
+struct cpuid_leaf {
+    unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+    cpuid_leaf(unsigned leaf, unsigned subleaf) { __get_cpuid_count(leaf, subleaf, &eax, &ebx, &ecx, &edx); }
+};
+bool bit(unsigned word, int n) { return word >> n & 1; }
+
+/// Register state that the operating system saves (XCR0): bits 1, 2 for ymm; 5, 6, 7 for zmm and masks.
+std::uint64_t enabled_state() {
+    std::uint32_t low, high;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return std::uint64_t{high} << 32 | low;
+}
+
+struct features {
+    bool avx2 = false, avx_vnni = false, avx512_core = false, avx512_vnni = false;
+};
+
+features detect() {
+    features f;
+    const cpuid_leaf basic(1, 0), extended(7, 0), extended1(7, 1);
+    const bool osxsave = bit(basic.ecx, 27), fma = bit(basic.ecx, 12);
+    if (!osxsave || !bit(basic.ecx, 28)) return f;
+    const std::uint64_t state = enabled_state();
+    f.avx2 = (state & 0x6) == 0x6 && fma && bit(extended.ebx, 5);
+    f.avx_vnni = f.avx2 && bit(extended1.eax, 4);
+    const bool f_dq_bw_vl =
+        bit(extended.ebx, 16) && bit(extended.ebx, 17) && bit(extended.ebx, 30) && bit(extended.ebx, 31);
+    f.avx512_core = f.avx2 && (state & 0xe6) == 0xe6 && f_dq_bw_vl;
+    f.avx512_vnni = f.avx512_core && bit(extended.ecx, 11);
+    return f;
+}
+
+bool machine_has(cpu_isa level) {
+    static const features f = detect();
+    switch (level) {
+    case cpu_isa::ref: return true;
+    case cpu_isa::avx2: return f.avx2;
+    case cpu_isa::avx_vnni: return f.avx_vnni;
+    case cpu_isa::avx512_core: return f.avx512_core;
+    case cpu_isa::avx512_vnni: return f.avx512_vnni;
+    }
+    return false;
+}
+
+constexpr cpu_isa all_levels[] = {cpu_isa::ref, cpu_isa::avx2, cpu_isa::avx_vnni, cpu_isa::avx512_core,
+                                  cpu_isa::avx512_vnni};
+
+cpu_isa cap_from_environment() {
+    const char *value = std::getenv("OCTET_MAX_CPU_ISA");
+    if (!value) return cpu_isa::avx512_vnni;
+    try {
+        return cpu_isa_from_string(value);
+    } catch (const error &) {
+        report_ignored("OCTET_MAX_CPU_ISA", value, "ref, avx2, avx_vnni, avx512_core, avx512_vnni");
+        return cpu_isa::avx512_vnni;
+    }
+}
+
+std::atomic<cpu_isa> &cap() {
+    static std::atomic<cpu_isa> level{cap_from_environment()};
+    return level;
+}
+
+} // namespace
+
+bool isa_is_usable(cpu_isa level) { return level <= cap().load() && machine_has(level); }
+
+} // namespace impl
+
+inline namespace v0 {
+
+const char *to_string(cpu_isa level) {
+    switch (level) {
+    case cpu_isa::ref: return "ref";
+    case cpu_isa::avx2: return "avx2";
+    case cpu_isa::avx_vnni: return "avx_vnni";
+    case cpu_isa::avx512_core: return "avx512_core";
+    case cpu_isa::avx512_vnni: return "avx512_vnni";
+    }
+    return "unknown";
+}
+
+cpu_isa cpu_isa_from_string(const std::string &name) {
+    for (const cpu_isa level : impl::all_levels)
+        if (name == to_string(level)) return level;
+    impl::throw_invalid("ISA level '", name, "', allowed: ref, avx2, avx_vnni, avx512_core, avx512_vnni");
+}
+
+std::vector<cpu_isa> get_available_cpu_isas() {
+    std::vector<cpu_isa> levels;
+    for (const cpu_isa level : impl::all_levels)
+        if (impl::machine_has(level)) levels.push_back(level);
+    return levels;
+}
+
+cpu_isa get_machine_cpu_isa() { return get_available_cpu_isas().back(); }
+
+cpu_isa get_effective_cpu_isa() {
+    cpu_isa effective = cpu_isa::ref;
+    for (const cpu_isa level : impl::all_levels)
+        if (impl::isa_is_usable(level)) effective = level;
+    return effective;
+}
+
+void set_max_cpu_isa(cpu_isa level) { impl::cap() = level; }
+
+} // namespace v0
+} // namespace octet

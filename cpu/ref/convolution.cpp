@@ -1,0 +1,101 @@
+// dst(n, g, oc, od, oh, ow) = epilogue( Σ (src(n, g*IC + ic, id, ih, iw) - src_zp) * (weights(g, oc, ic, kd, kh, kw) - weights_zp) )
+// with id = od*stride + kd*dilation - pad, ih and iw likewise. A tap outside the image contributes nothing: there, src
+// equals its zero point. Sums wrap modulo 2^32.
+
+#include "common/element.hpp"
+#include "cpu/parallel.hpp"
+#include "cpu/ref/ref.hpp"
+
+namespace octet::impl::ref {
+
+namespace {
+
+/// Element offsets of weights(g, o, i, kd, kh, kw) for plain weights with or without groups and for packed ones.
+class weights_index {
+public:
+    explicit weights_index(const convolution_problem &p) : p_(p), shape_{p.groups, p.oc, p.ic, 1} {
+        const memory_desc &w = p.weights;
+        const int first = p.weights_have_groups ? 1 : 0;
+        if (first) group_stride_ = w.strides[0];
+        o_stride_ = w.strides[first];
+        i_stride_ = w.strides[first + 1];
+        for (int d = 0; d < p.spatial_ndims; d++)
+            kernel_strides_[3 - p.spatial_ndims + d] = w.strides[first + 2 + d];
+        for (const dim_t k : p.kernel) shape_.taps *= k;
+    }
+
+    dim_t operator()(dim_t g, dim_t o, dim_t i, dim_t kd, dim_t kh, dim_t kw) const {
+        if (p_.weights.format_kind == format_kind::packed)
+            return packed_offset(shape_, g, o, i, (kd * p_.kernel[1] + kh) * p_.kernel[2] + kw);
+        return p_.weights.offset0 + g * group_stride_ + o * o_stride_ + i * i_stride_ + kd * kernel_strides_[0] +
+               kh * kernel_strides_[1] + kw * kernel_strides_[2];
+    }
+
+    coordinates logical(dim_t g, dim_t o, dim_t i) const {
+        return p_.weights_have_groups ? coordinates{g, o, i} : coordinates{o, i};
+    }
+
+private:
+    const convolution_problem &p_;
+    weights_shape shape_;
+    dim_t group_stride_ = 0, o_stride_ = 0, i_stride_ = 0;
+    extent3 kernel_strides_{0, 0, 0};
+};
+
+std::int32_t zero_point_at(const zero_points &z, const std::int32_t *values, const memory_desc &md,
+                           const coordinates &at) {
+    return values ? values[masked_index(z.values.mask, md.dims, md.ndims, at)] : 0;
+}
+
+std::int32_t accumulate(const convolution_problem &p, const weights_index &weights_at, const arguments &args, dim_t n,
+                        dim_t g, dim_t oc, dim_t od, dim_t oh, dim_t ow) {
+    const void *src = args.get<const void>(OCTET_ARG_SRC), *weights = args.get<const void>(OCTET_ARG_WEIGHTS);
+    const std::int32_t *src_zps = p.src_zero_points.bind(args), *weights_zps = p.weights_zero_points.bind(args);
+
+    std::int64_t acc = 0;
+    for (dim_t ic = 0; ic < p.ic; ic++) {
+        const dim_t c = g * p.ic + ic;
+        const std::int32_t src_zp = zero_point_at(p.src_zero_points, src_zps, p.src, {n, c});
+        const std::int32_t weights_zp =
+            zero_point_at(p.weights_zero_points, weights_zps, p.weights, weights_at.logical(g, oc, ic));
+        for (dim_t kd = 0; kd < p.kernel[0]; kd++)
+            for (dim_t kh = 0; kh < p.kernel[1]; kh++)
+                for (dim_t kw = 0; kw < p.kernel[2]; kw++) {
+                    const dim_t id = od * p.stride[0] + kd * p.dilation[0] - p.pad[0];
+                    const dim_t ih = oh * p.stride[1] + kh * p.dilation[1] - p.pad[1];
+                    const dim_t iw = ow * p.stride[2] + kw * p.dilation[2] - p.pad[2];
+                    if (id < 0 || id >= p.in[0] || ih < 0 || ih >= p.in[1] || iw < 0 || iw >= p.in[2]) continue;
+                    const coordinates at = spatial_coordinates(p.spatial_ndims, n, c, id, ih, iw);
+                    const std::int64_t s = load_s32(src, p.src.data_type, plain_offset(p.src, at));
+                    const std::int64_t w = load_s32(weights, p.weights.data_type, weights_at(g, oc, ic, kd, kh, kw));
+                    acc = wrap(acc + wrap((s - src_zp) * (w - weights_zp)));
+                }
+    }
+    return static_cast<std::int32_t>(acc);
+}
+
+void run(const convolution_problem &p, const arguments &args) {
+    const bound_epilogue out(p.out_stage, args);
+    const weights_index weights_at(p);
+    const int dst_spatial_ndims = p.is_inner_product ? 0 : p.spatial_ndims;
+
+    parallel_for(p.mb * p.groups * p.oc * p.out[0] * p.out[1], 1, [&](dim_t begin, dim_t end) {
+        for (dim_t row = begin; row < end; row++) {
+            const dim_t oh = row % p.out[1], od = row / p.out[1] % p.out[0];
+            const dim_t c = row / (p.out[1] * p.out[0]) % (p.groups * p.oc);
+            const dim_t n = row / (p.out[1] * p.out[0] * p.groups * p.oc);
+            for (dim_t ow = 0; ow < p.out[2]; ow++) {
+                const std::int32_t acc = accumulate(p, weights_at, args, n, c / p.oc, c % p.oc, od, oh, ow);
+                out.apply(acc, spatial_coordinates(dst_spatial_ndims, n, c, od, oh, ow));
+            }
+        }
+    });
+}
+
+} // namespace
+
+std::shared_ptr<const kernel> create(const convolution_problem &p) {
+    return std::make_shared<reference_kernel<convolution_problem>>(p, run);
+}
+
+} // namespace octet::impl::ref

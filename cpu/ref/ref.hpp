@@ -1,0 +1,33 @@
+#pragma once
+
+// Reference kernels: each reads like its formula and is the meaning of the operation. They take every problem that the
+// front accepts, in any layout, and run in parallel over destination elements.
+
+#include <memory>
+
+#include "cpu/implementation.hpp"
+
+namespace octet::impl::ref {
+
+std::shared_ptr<const kernel> create(const convolution_problem &p);
+std::shared_ptr<const kernel> create(const matmul_problem &p);
+std::shared_ptr<const kernel> create(const reorder_problem &p);
+std::shared_ptr<const kernel> create(const pooling_problem &p);
+std::shared_ptr<const kernel> create(const binary_problem &p);
+std::shared_ptr<const kernel> create(const softmax_problem &p);
+
+/// A reference kernel is a function of problem and arguments.
+template <typename Problem> class reference_kernel : public kernel {
+public:
+    using function = void (*)(const Problem &, const arguments &);
+    reference_kernel(const Problem &problem, function run) : problem_(problem), run_(run) {}
+
+    void execute(const arguments &args) const override { run_(problem_, args); }
+    std::size_t size_bytes() const override { return sizeof *this; }
+
+private:
+    const Problem problem_;
+    const function run_;
+};
+
+} // namespace octet::impl::ref

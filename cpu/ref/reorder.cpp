@@ -1,0 +1,80 @@
+// dst(i) = convert(src(i)); the arithmetic of each rule is listed in octet/reorder.hpp.
+
+#include <cmath>
+#include <cstring>
+
+#include "common/element.hpp"
+#include "common/requantize.hpp"
+#include "cpu/parallel.hpp"
+#include "cpu/ref/ref.hpp"
+
+namespace octet::impl::ref {
+
+namespace {
+
+class converter {
+public:
+    converter(const reorder_problem &p, const arguments &args)
+        : p_(p), out_(p.out_stage, args), src_(args.get<const void>(OCTET_ARG_SRC)),
+          zero_points_(p.src_zero_points.bind(args)),
+          src_scales_(bind(p.src_scales, args, OCTET_ARG_SRC)), dst_scales_(bind(p.dst_scales, args, OCTET_ARG_DST)) {}
+
+    void operator()(const coordinates &at) const {
+        const requantization_rule rule = p_.out_stage.rule;
+        const bool integer_rule = !is_float(rule);
+        if (integer_rule && is_integer(p_.src.data_type))
+            out_.apply(wrap(std::int64_t{load_s32(src_, p_.src.data_type, offset(at))} - zero_point(at)), at);
+        else if (integer_rule) // TFLite QUANTIZE
+            out_.finish(number(round_half_away(load_f32(src_, p_.src.data_type, offset(at)) / dst_scale(at))).as_s32(), at);
+        else
+            out_.finish(scaled(at), at);
+    }
+
+private:
+    static const float *bind(const masked_values<float> &scales, const arguments &args, int arg) {
+        return scales.runtime ? args.get<const float>(OCTET_ARG_ATTR_SCALES | arg)
+                              : scales.values.empty() ? nullptr : scales.values.data();
+    }
+
+    dim_t offset(const coordinates &at) const { return element_offset(p_.src, at); }
+    std::int32_t zero_point(const coordinates &at) const {
+        return zero_points_ ? zero_points_[masked_index(p_.src_zero_points.values.mask, p_.src.dims, p_.src.ndims, at)] : 0;
+    }
+    float dst_scale(const coordinates &at) const {
+        return dst_scales_ ? dst_scales_[masked_index(p_.dst_scales.mask, p_.dst.dims, p_.dst.ndims, at)] : 1.f;
+    }
+
+    /// Float rules: (src - zp) * scale, and for ort_f32 the true division by the destination scale.
+    float scaled(const coordinates &at) const {
+        // ONNX Runtime subtracts codes as integers, oneDNN as floats: they differ for s32 codes beyond 2^24.
+        float x = p_.out_stage.rule == requantization_rule::ort_f32 && is_integer(p_.src.data_type)
+                      ? static_cast<float>(wrap(std::int64_t{load_s32(src_, p_.src.data_type, offset(at))} - zero_point(at)))
+                      : load_f32(src_, p_.src.data_type, offset(at)) - static_cast<float>(zero_point(at));
+        if (src_scales_) x *= src_scales_[masked_index(p_.src_scales.mask, p_.src.dims, p_.src.ndims, at)];
+        x *= out_.scale_at(at);
+        return p_.out_stage.rule == requantization_rule::ort_f32 && dst_scales_ ? x / dst_scale(at) : x;
+    }
+
+    const reorder_problem &p_;
+    const bound_epilogue out_;
+    const void *src_;
+    const std::int32_t *zero_points_;
+    const float *src_scales_, *dst_scales_;
+};
+
+void run(const reorder_problem &p, const arguments &args) {
+    if (p.dst.format_kind == format_kind::packed) // the padding of blocks is zero
+        std::memset(args.get(OCTET_ARG_DST), 0, size_in_bytes(p.dst));
+    const converter convert(p, args);
+    parallel_for(element_count(p.dst), 1024, [&](dim_t begin, dim_t end) {
+        for (dim_t index = begin; index < end; index++) convert(coordinates_of(index, p.dst));
+    });
+}
+
+} // namespace
+
+std::shared_ptr<const kernel> create(const reorder_problem &p) {
+    return std::make_shared<reference_kernel<reorder_problem>>(p, run);
+}
+
+} // namespace octet::impl::ref

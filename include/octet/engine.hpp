@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+
+#include "octet/export.hpp"
+
+namespace octet {
+inline namespace v0 {
+
+/// Where primitives run. Octet has one engine: the CPU, index 0. A default-constructed engine is a null handle.
+class OCTET_API engine {
+public:
+    enum class kind { any, cpu, gpu };
+
+    engine() = default;
+    /// Throws `invalid_arguments` for anything but `kind::cpu` (or `any`) and index 0.
+    engine(kind k, std::size_t index);
+
+    static std::size_t get_count(kind k) { return k == kind::gpu ? 0 : 1; }
+    kind get_kind() const { return kind_; }
+    explicit operator bool() const { return valid_; }
+    friend bool operator==(const engine &a, const engine &b) { return a.valid_ == b.valid_; }
+    friend bool operator!=(const engine &a, const engine &b) { return !(a == b); }
+
+private:
+    bool valid_ = false;
+    kind kind_ = kind::cpu;
+};
+
+/// An execution queue. Execution is synchronous: when `execute` returns, the result is in memory and `wait` has
+/// nothing to do. A stream holds no state, so one stream may be used from many threads.
+class OCTET_API stream {
+public:
+    enum class flags : unsigned { in_order = 1, out_of_order = 2, default_flags = in_order };
+
+    stream() = default;
+    /// Throws `invalid_arguments` for a null engine.
+    explicit stream(const engine &e, flags f = flags::default_flags);
+
+    engine get_engine() const { return engine_; }
+    stream &wait() { return *this; }
+    explicit operator bool() const { return static_cast<bool>(engine_); }
+
+private:
+    engine engine_;
+};
+
+} // namespace v0
+} // namespace octet

@@ -1,0 +1,110 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "octet/engine.hpp"
+#include "octet/export.hpp"
+#include "octet/types.hpp"
+
+namespace octet {
+inline namespace v0 {
+
+enum class format_kind { undef, any, plain, packed };
+
+/// Roles of the dimensions of packed weights; they decide which dimension is the group, the output channel and
+/// the reduction.
+enum class packed_kind { none, convolution, grouped_convolution, matmul };
+
+/// Shape, type and layout of a tensor: a plain value. Users build it through `memory::desc`.
+///
+/// `plain`: element (i0, i1, …) lies at `offset0 + Σ i * strides` elements from the start.
+/// `packed`: an opaque layout that only `reorder` reads and writes; its size comes from `memory::desc::get_size`.
+struct memory_desc {
+    int ndims = 0;
+    dim_t dims[max_ndims] = {};
+    octet::data_type data_type = octet::data_type::undef;
+    octet::format_kind format_kind = octet::format_kind::undef;
+    dim_t offset0 = 0;
+    dim_t strides[max_ndims] = {};
+    octet::packed_kind packed_kind = octet::packed_kind::none;
+};
+
+/// A buffer with a description, as in oneDNN. Copies share the buffer.
+class OCTET_API memory {
+public:
+    using dim = dim_t;
+    using dims = std::vector<dim>;
+    using data_type = octet::data_type;
+    using format_tag = octet::format_tag;
+    using format_kind = octet::format_kind;
+
+    static std::size_t data_type_size(data_type type);
+
+    /// Description of a tensor. A default-constructed one is the zero descriptor ("no such tensor").
+    struct OCTET_API desc {
+        desc() = default;
+        explicit desc(const memory_desc &d) : data(d) {}
+
+        /// Dense tensor in a plain layout, or `format_tag::any`.
+        /// Throws `invalid_arguments`: more than 6 or no dimensions, a negative dimension, a tag of another rank,
+        /// a size that overflows; `unimplemented`: run-time dimensions.
+        desc(const dims &dimensions, data_type type, format_tag tag);
+
+        /// Tensor with the given strides in elements (empty: dense, row-major).
+        desc(const dims &dimensions, data_type type, const dims &strides);
+
+        /// The part of this tensor that starts at `offsets`. Only for plain layouts.
+        desc submemory_desc(const dims &dimensions, const dims &offsets) const;
+        /// The same elements under other dimensions; needs a dense row-major layout, or only adds and removes
+        /// dimensions of size 1.
+        desc reshape(const dims &dimensions) const;
+        /// Dimension i of this tensor becomes dimension `permutation[i]` of the result; nothing moves in memory.
+        desc permute_axes(const std::vector<int> &permutation) const;
+
+        /// Bytes of a buffer that holds the tensor, 0 for the zero descriptor and for `any`.
+        std::size_t get_size() const;
+        memory::dims dims() const { return {data.dims, data.dims + data.ndims}; }
+        memory::dims get_dims() const { return dims(); }
+        memory::dims get_strides() const { return {data.strides, data.strides + data.ndims}; }
+        int get_ndims() const { return data.ndims; }
+        memory::data_type data_type() const { return data.data_type; }
+        memory::data_type get_data_type() const { return data.data_type; }
+        memory::format_kind get_format_kind() const { return data.format_kind; }
+        bool is_zero() const { return data.ndims == 0; }
+        /// "u8 1x64x56x56 nhwc"-like text, as used in messages and in verbose mode.
+        std::string to_string() const;
+
+        OCTET_API friend bool operator==(const desc &a, const desc &b);
+        friend bool operator!=(const desc &a, const desc &b) { return !(a == b); }
+
+        memory_desc data;
+    };
+
+    memory() = default;
+    /// Allocates a buffer, aligned to 64 bytes; contents undefined. `any` and null engines are refused.
+    memory(const desc &d, const engine &e);
+    /// Uses the caller's buffer of at least `d.get_size()` bytes (not owned; null may be set later).
+    memory(const desc &d, const engine &e, void *handle);
+
+    desc get_desc() const;
+    engine get_engine() const;
+    void *get_data_handle() const;
+    void set_data_handle(void *handle) const;
+    template <typename T = void> T *map_data() const { return static_cast<T *>(get_data_handle()); }
+    void unmap_data(void *) const {}
+    explicit operator bool() const { return static_cast<bool>(storage_); }
+
+private:
+    struct storage;
+    std::shared_ptr<storage> storage_;
+};
+
+} // namespace v0
+} // namespace octet
+
+/// Special handles for `memory(desc, engine, handle)`, as in oneDNN.
+#define OCTET_MEMORY_NONE (nullptr)
+#define OCTET_MEMORY_ALLOCATE (reinterpret_cast<void *>(~static_cast<::std::size_t>(0)))

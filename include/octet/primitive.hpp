@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "octet/engine.hpp"
+#include "octet/export.hpp"
+#include "octet/memory.hpp"
+#include "octet/primitive_attr.hpp"
+
+namespace octet {
+namespace impl {
+struct primitive_desc_data;
+struct primitive_data;
+} // namespace impl
+inline namespace v0 {
+
+/// A checked problem with the implementation chosen for it. Immutable and cheap to copy; a default-constructed one,
+/// or one made with `allow_empty` for a problem nobody takes, is empty (`false`).
+class OCTET_API primitive_desc_base {
+public:
+    primitive_desc_base() = default;
+
+    memory::desc src_desc(int index = 0) const;
+    memory::desc weights_desc(int index = 0) const; ///< index 1: bias
+    memory::desc bias_desc() const { return weights_desc(1); }
+    memory::desc dst_desc(int index = 0) const;
+    memory::desc scratchpad_desc() const;
+    /// Descriptor of any execution argument; the zero descriptor if the primitive doesn't take it.
+    memory::desc arg_desc(int arg) const;
+
+    engine get_engine() const;
+    primitive_attr get_primitive_attr() const;
+    /// Name of the implementation, e.g. "ref".
+    std::string impl_info_str() const;
+    /// Each implementation that was asked before and refused: "name: reason".
+    std::vector<std::string> refusals() const;
+    /// One line: operation, types, layouts, shape and attributes, as printed in verbose mode.
+    std::string problem_str() const;
+
+    explicit operator bool() const { return static_cast<bool>(data_); }
+
+protected:
+    explicit primitive_desc_base(std::shared_ptr<const impl::primitive_desc_data> data);
+    std::shared_ptr<const impl::primitive_desc_data> data_;
+    friend class primitive;
+};
+
+/// Something that runs. Creation goes through the primitive cache; execution on valid arguments does not fail, is
+/// re-entrant and may happen from many threads on one primitive.
+class OCTET_API primitive {
+public:
+    primitive() = default;
+    explicit primitive(const primitive_desc_base &pd);
+
+    /// Runs to completion. Arguments are keyed by OCTET_ARG_*; each must have the descriptor that the primitive
+    /// descriptor names. Throws `invalid_arguments` before anything is written.
+    void execute(const stream &s, const std::unordered_map<int, memory> &args) const;
+
+    explicit operator bool() const { return static_cast<bool>(data_); }
+
+private:
+    std::shared_ptr<const impl::primitive_data> data_;
+};
+
+} // namespace v0
+} // namespace octet

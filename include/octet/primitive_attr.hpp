@@ -1,0 +1,182 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <variant>
+#include <vector>
+
+#include "octet/export.hpp"
+#include "octet/memory.hpp"
+#include "octet/requantization.hpp"
+#include "octet/types.hpp"
+
+namespace octet {
+inline namespace v0 {
+
+/// One value per index of the dimensions whose bit is set in `mask`, row-major over those dimensions; mask 0: one
+/// value for the whole tensor. `runtime`: the values come with the execution arguments.
+template <typename T> struct masked_values {
+    int mask = 0;
+    std::vector<T> values;
+    bool runtime = false;
+    bool is_set() const { return runtime || !values.empty(); }
+};
+
+/// The stages of a post-op chain. x is the value of one destination element after requantization and before the
+/// destination zero point. f32 stages work on binary32 values, integer stages on s32; where the two meet, s32 → f32
+/// rounds to nearest even and f32 → s32 rounds to nearest even and saturates.
+namespace post_op {
+
+/// x + scale * (dst_before - zero_point); dst_before is read as `type` (undef: the destination's type).
+struct sum {
+    float scale = 1.f;
+    std::int32_t zero_point = 0;
+    octet::data_type type = octet::data_type::undef;
+};
+
+/// scale * f(x) for an eltwise algorithm; formulas and errors in ulp: doc/eltwise.md.
+struct eltwise {
+    octet::algorithm algorithm = octet::algorithm::undef;
+    float alpha = 0.f, beta = 0.f, scale = 1.f;
+};
+
+/// x op src1, src1 converted to f32 and broadcast over its dimensions of size 1. Comparisons give 1 or 0.
+/// The tensor is passed as `OCTET_ARG_ATTR_MULTIPLE_POST_OP(index) | OCTET_ARG_SRC_1`.
+struct binary {
+    octet::algorithm algorithm = octet::algorithm::undef;
+    memory::desc src1;
+};
+
+/// x >= 0 ? x : x * weights; f32 weights, one per index of the masked destination dimensions.
+/// Passed as `OCTET_ARG_ATTR_MULTIPLE_POST_OP(index) | OCTET_ARG_WEIGHTS`.
+struct prelu {
+    int mask = 0;
+};
+
+/// Integer: min(max(x, low), high). Values are relative to the destination zero point: relu is {0, INT32_MAX}.
+struct clip {
+    std::int32_t low, high;
+};
+
+/// Integer: x + value, saturating.
+struct add {
+    std::int32_t value;
+};
+
+/// Integer: x + rule(dst_before - zero_point, multiplier), saturating.
+struct rescaled_sum {
+    fixed_point_multiplier multiplier;
+    std::int32_t zero_point = 0;
+    octet::data_type type = octet::data_type::undef;
+    requantization_rule rule = requantization_rule::tflite_2step;
+};
+
+/// Integer: x >= 0 ? rule(x, identity) : rule(x, alpha). A negative alpha multiplier applies its magnitude and
+/// negates the result (TFLite).
+struct leaky_relu {
+    fixed_point_multiplier identity, alpha;
+    requantization_rule rule = requantization_rule::tflite_2step;
+};
+
+/// Integer: table[saturate(x) - lowest code of `type`], where `type` is s8 or u8. Entries are read as `type`.
+struct table {
+    octet::data_type type = octet::data_type::s8;
+    std::array<std::uint8_t, 256> entries{};
+};
+
+} // namespace post_op
+
+using post_op_entry = std::variant<post_op::sum, post_op::eltwise, post_op::binary, post_op::prelu, post_op::clip,
+                                   post_op::add, post_op::rescaled_sum, post_op::leaky_relu, post_op::table>;
+
+/// An ordered chain of at most 32 operations on the destination. Each `append` throws `invalid_arguments` for a
+/// value outside its documentation.
+class OCTET_API post_ops {
+public:
+    void append_sum(float scale = 1.f, octet::data_type type = octet::data_type::undef);
+    void append_sum(float scale, std::int32_t zero_point, octet::data_type type = octet::data_type::undef);
+    void append_eltwise(float scale, octet::algorithm algorithm, float alpha, float beta); ///< oneDNN 2.x order
+    void append_eltwise(octet::algorithm algorithm, float alpha, float beta);              ///< oneDNN 3.x
+    void append_binary(octet::algorithm algorithm, const memory::desc &src1);
+    void append_prelu(int mask);
+    void append_clip(std::int32_t low, std::int32_t high);
+    void append_add(std::int32_t value);
+    void append_rescaled_sum(const post_op::rescaled_sum &stage);
+    void append_leaky_relu(const post_op::leaky_relu &stage);
+    void append_table(const post_op::table &stage);
+
+    int len() const { return static_cast<int>(entries_.size()); }
+    const std::vector<post_op_entry> &entries() const { return entries_; }
+
+private:
+    void append(post_op_entry entry);
+    std::vector<post_op_entry> entries_;
+};
+
+/// How a primitive treats its numbers: scales, zero points, requantization rule and post-ops. A plain value.
+///
+/// Masks select dimensions of the tensor that the values belong to (output scales and the rule's multipliers: the
+/// destination). The number of values is checked against the masked dimensions when a primitive descriptor is made.
+class OCTET_API primitive_attr {
+public:
+    octet::scratchpad_mode get_scratchpad_mode() const { return scratchpad_mode_; }
+    void set_scratchpad_mode(octet::scratchpad_mode mode) { scratchpad_mode_ = mode; }
+
+    /// oneDNN 2.x output scales: finite and not zero, or the single value OCTET_RUNTIME_F32_VAL, which defers them
+    /// to the argument OCTET_ARG_ATTR_OUTPUT_SCALES (f32, one dimension). For rules `f32` and `ort_f32`.
+    void set_output_scales(int mask, const std::vector<float> &scales);
+    void get_output_scales(int &mask, std::vector<float> &scales) const;
+
+    /// Scales of one argument (SRC or SRC_0, SRC_1, WEIGHTS, DST), as in oneDNN 3.x: real = scale * (code - zero
+    /// point). Run-time ones come as `OCTET_ARG_ATTR_SCALES | arg`.
+    void set_scales(int arg, int mask, const std::vector<float> &scales);
+    void set_scales_mask(int arg, int mask); ///< run-time values
+
+    /// Zero points of SRC, WEIGHTS or DST; the single value OCTET_RUNTIME_S32_VAL defers them to the argument
+    /// `OCTET_ARG_ATTR_ZERO_POINTS | arg` (s32, one dimension).
+    void set_zero_points(int arg, int mask, const std::vector<std::int32_t> &zero_points);
+    void set_zero_points_mask(int arg, int mask); ///< run-time values
+    void get_zero_points(int arg, int &mask, std::vector<std::int32_t> &zero_points) const;
+
+    /// Chooses the numeric contract. Float rules take their scales from the calls above.
+    void set_requantization(requantization_rule rule);
+    /// Fixed-point rules: the multipliers of the destination.
+    void set_requantization(requantization_rule rule, int mask, const std::vector<fixed_point_multiplier> &multipliers);
+    /// caffe_double_round: positive real scales below 1; f64 for InnerProduct's arithmetic, f32 for Deconvolution's.
+    void set_requantization(requantization_rule rule, int mask, const std::vector<double> &scales);
+    void set_requantization(requantization_rule rule, int mask, const std::vector<float> &scales);
+
+    /// Fixed-point factor of one input (SRC, SRC_0 or SRC_1) where an integer operator rescales its inputs:
+    /// TFLite's ADD and SUB (after a left shift by 20) and SOFTMAX.
+    void set_input_multiplier(int arg, const fixed_point_multiplier &multiplier);
+
+    void set_post_ops(const octet::post_ops &ops) { post_ops_ = ops; }
+    const octet::post_ops &get_post_ops() const { return post_ops_; }
+
+    const masked_values<float> &output_scales() const { return output_scales_; }
+    const std::map<int, masked_values<float>> &scales() const { return scales_; }
+    const std::map<int, masked_values<std::int32_t>> &zero_points() const { return zero_points_; }
+    requantization_rule rule() const { return rule_; }
+    const masked_values<fixed_point_multiplier> &multipliers() const { return multipliers_; }
+    const masked_values<double> &real_scales() const { return real_scales_; }
+    bool real_scales_are_f32() const { return real_scales_are_f32_; }
+    const std::map<int, fixed_point_multiplier> &input_multipliers() const { return input_multipliers_; }
+
+private:
+    void set_rule(requantization_rule rule);
+
+    octet::scratchpad_mode scratchpad_mode_ = octet::scratchpad_mode::library;
+    masked_values<float> output_scales_;
+    std::map<int, masked_values<float>> scales_;
+    std::map<int, masked_values<std::int32_t>> zero_points_;
+    requantization_rule rule_ = requantization_rule::automatic;
+    masked_values<fixed_point_multiplier> multipliers_;
+    masked_values<double> real_scales_;
+    bool real_scales_are_f32_ = false;
+    std::map<int, fixed_point_multiplier> input_multipliers_;
+    octet::post_ops post_ops_;
+};
+
+} // namespace v0
+} // namespace octet

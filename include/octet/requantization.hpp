@@ -1,0 +1,111 @@
+#pragma once
+
+#include <cstdint>
+
+#include "octet/export.hpp"
+
+namespace octet {
+inline namespace v0 {
+
+/// The numeric contract: how an int32 accumulator becomes a destination code. Chosen per primitive by its
+/// attributes, never by a build flag and never by the CPU. Every formula: doc/arithmetic.md.
+///
+/// SRDHM(a, b) = floor((a*b + 2^30) / 2^31), saturated; RDP(x, e) = x / 2^e, ties away from zero;
+/// rne / rha = nearest, ties to even / away from zero.
+enum class requantization_rule {
+    /// `none` for an s32 destination without scales and post-ops; `f32_v3` if per-argument scales are set; else `f32`.
+    automatic,
+    /// dst = acc, true s32 without a float in between (needs an s32 destination, or saturates to 8 bits).
+    none,
+    /// oneDNN 2.x: rne(clamp(post_ops((f32(acc) + bias) * scale) + zp)). The default with output scales.
+    f32,
+    /// oneDNN 3.x: bias after the scale s_src*s_wei, reciprocal of the destination scale after the post-ops.
+    f32_v3,
+    /// ONNX Runtime: rne(clamp(f32(acc + bias) * scale, qmin - zp, qmax - zp)) + zp. Bias is s32.
+    ort_f32,
+    /// TFLite, TFLite Micro (default build): RDP(SRDHM(acc << max(e,0), q), max(-e,0)) + zp.
+    tflite_2step,
+    /// TFLite built with TFLITE_SINGLE_ROUNDING: (acc*q + 2^(30-e)) >> (31-e).
+    tflite_single_rounding,
+    /// The same formula; ruy and SNPS-Caffe's per-channel convolution.
+    tflite_1step,
+    /// Caffe2, QNNPACK: as tflite_2step, with a right shift and multipliers below 1.
+    caffe2_2step,
+    /// gemmlowp QuantizeDownInt32ByFixedPoint: RDP(SRDHM(acc, q), r) + zp.
+    gemmlowp_fixedpoint,
+    /// gemmlowp ScaleInt32ByFixedPointAndExponent: left shift saturates, then as tflite_2step.
+    gemmlowp_fixedpoint_exponent,
+    /// gemmlowp QuantizeDownInt32ToUint8Scale: RDP((acc + offset) * q, r).
+    gemmlowp_legacy_scale,
+    /// Fixed-point reciprocal with one rounded shift: (acc*q + 2^(s-1)) >> s.
+    rounded_shift,
+    /// SNPS-Caffe InnerProduct and Deconvolution: rha(rha(acc*m) / 2^r) in floating point.
+    caffe_double_round,
+    /// Caffe2/QNNPACK average pooling: 24-bit multiplier, ties away from zero.
+    qnnpack_avgpool,
+    /// SNPS-Caffe in EV mode: 15-bit multiplier, ties to even.
+    ev_rte15,
+};
+
+/// A real factor in fixed point. The meaning of `shift` is the framework's own, so that its numbers can be handed
+/// over unchanged:
+///
+/// | rule | factor | allowed |
+/// | --- | --- | --- |
+/// | tflite_2step, tflite_single_rounding, tflite_1step | multiplier * 2^(shift - 31), left shift | multiplier >= 0, shift -31 … 30 |
+/// | gemmlowp_fixedpoint_exponent | multiplier * 2^(shift - 31), left shift | shift -31 … 31 |
+/// | caffe2_2step, gemmlowp_fixedpoint | multiplier * 2^(-31 - shift), right shift | shift 0 … 31 |
+/// | gemmlowp_legacy_scale | (acc + offset) * multiplier * 2^-shift | shift 0 … 31 |
+/// | rounded_shift | multiplier * 2^-shift | shift -31 … 62 |
+/// | qnnpack_avgpool | multiplier * 2^-shift | multiplier 2^23 … 2^24-1, shift 16 … 55 |
+/// | ev_rte15 | multiplier * 2^-shift | multiplier 0 … 32767, shift 1 … 62 |
+struct fixed_point_multiplier {
+    std::int32_t multiplier = 0;
+    std::int32_t shift = 0;
+    std::int32_t offset = 0; ///< gemmlowp_legacy_scale only: added to the accumulator before the product
+
+    friend bool operator==(const fixed_point_multiplier &a, const fixed_point_multiplier &b) {
+        return a.multiplier == b.multiplier && a.shift == b.shift && a.offset == b.offset;
+    }
+};
+
+/// How a framework computes the real factor M = s_src * s_weights / s_dst: the precision of the product and of
+/// the quotient changes the last bits of the multiplier.
+enum class scale_derivation {
+    tflite_f64,            ///< f64(f64(s_src)*f64(s_w)) / f64(s_dst): TFLite convolutions, per-channel fully connected
+    tflite_f32prod,        ///< f64(f32(s_src*s_w)) / f64(s_dst): TFLite per-tensor fully connected, batch matmul
+    caffe2_f32,            ///< f32(f32(s_src*s_w) / s_dst): Caffe2, QNNPACK
+    ort_f32,               ///< f32(f32(s_src*s_w) / s_dst): ONNX Runtime
+    snps_onnx_per_channel, ///< f32(f64(s_src*s_w) / s_dst), one final rounding
+};
+
+/// M in the stated precision. Scales must be positive and finite (`invalid_arguments` otherwise).
+OCTET_API double real_multiplier(scale_derivation how, float src_scale, float weights_scale, float dst_scale);
+
+/// Fixed-point form of a real factor, exactly as the rule's framework derives it:
+/// tflite_2step, tflite_1step (any M >= 0), tflite_single_rounding (saturates at shift 30), caffe2_2step
+/// (2^-32 <= M < 1, mantissa bits of f32), gemmlowp_fixedpoint (M < 1), gemmlowp_fixedpoint_exponent,
+/// rounded_shift (32-bit signed), qnnpack_avgpool (2^-32 <= M < 256), ev_rte15 (M < 0.4999961).
+/// Throws `invalid_arguments` for M outside the rule's domain and for rules without a multiplier.
+OCTET_API fixed_point_multiplier from_double(requantization_rule rule, double real);
+OCTET_API fixed_point_multiplier from_float(requantization_rule rule, float real);
+
+/// rounded_shift with a mantissa of `bitwidth` bits (2 … 32), signed or unsigned.
+OCTET_API fixed_point_multiplier rounded_shift_from_double(double real, int bitwidth, bool is_signed = true);
+
+/// Multiplier of TFLite's integer MEAN and of any average over `count` elements: the factor divided by count.
+OCTET_API fixed_point_multiplier divide_by_count(fixed_point_multiplier factor, std::int64_t count);
+
+/// ONNX DynamicQuantizeLinear: scale and zero point of u8 codes for values between `lowest` and `highest`.
+struct dynamic_quantization {
+    float scale;
+    std::int32_t zero_point;
+};
+OCTET_API dynamic_quantization dynamic_quantization_of(float lowest, float highest);
+
+/// "tflite_2step", …; the inverse throws `invalid_arguments` and lists the names.
+OCTET_API const char *to_string(requantization_rule rule);
+OCTET_API requantization_rule requantization_rule_from_string(const char *name);
+
+} // namespace v0
+} // namespace octet

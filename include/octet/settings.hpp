@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "octet/export.hpp"
+
+namespace octet {
+inline namespace v0 {
+
+/// Instruction-set levels, in ascending order.
+enum class cpu_isa { ref, avx2, avx_vnni, avx512_core, avx512_vnni };
+
+/// Highest level of this machine, and the level in use (capped by OCTET_MAX_CPU_ISA or `set_max_cpu_isa`).
+OCTET_API cpu_isa get_machine_cpu_isa();
+OCTET_API cpu_isa get_effective_cpu_isa();
+/// Every level that this machine can run, in ascending order (avx512_core does not imply avx_vnni).
+OCTET_API std::vector<cpu_isa> get_available_cpu_isas();
+OCTET_API void set_max_cpu_isa(cpu_isa level);
+OCTET_API const char *to_string(cpu_isa level);
+/// Throws `invalid_arguments` and lists the names for an unknown one.
+OCTET_API cpu_isa cpu_isa_from_string(const std::string &name);
+
+/// Threads used by `execute`: 0 (default) takes the caller's arena, but no more than the affinity mask and the
+/// cgroup's CPU quota allow; 1 runs in the calling thread. Environment: OCTET_NUM_THREADS.
+OCTET_API void set_num_threads(int threads);
+OCTET_API int get_num_threads();
+
+/// 0 silent; 1 one line per execution on stdout; 2 creation and refusals too. Environment: OCTET_VERBOSE.
+OCTET_API void set_verbose(int level);
+OCTET_API int get_verbose();
+
+/// Bound of the primitive cache in bytes; 0 disables it. Environment: OCTET_PRIMITIVE_CACHE_CAPACITY.
+OCTET_API void set_primitive_cache_capacity(std::size_t bytes);
+OCTET_API std::size_t get_primitive_cache_capacity();
+
+/// "0.1.0"
+OCTET_API const char *version();
+
+} // namespace v0
+} // namespace octet

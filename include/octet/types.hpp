@@ -1,0 +1,193 @@
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+namespace octet {
+inline namespace v0 {
+
+using dim_t = std::int64_t;
+constexpr int max_ndims = 6;     ///< highest rank of a tensor
+constexpr int max_post_ops = 32; ///< longest post-op chain
+
+/// Element types. s16 exists for frameworks that quantize activations to 16 bits (reorder and softmax only).
+enum class data_type { undef, f32, s32, s8, u8, s16 };
+
+/// Plain layouts, spelled as in oneDNN: letters name the logical dimensions from outermost to innermost in
+/// memory. `any` lets the primitive choose (see each primitive's documentation).
+enum class format_tag {
+    undef,
+    any,
+    a,
+    ab,
+    ba,
+    abc,
+    acb,
+    bac,
+    bca,
+    cab,
+    cba,
+    abcd,
+    abdc,
+    acbd,
+    acdb,
+    adcb,
+    bacd,
+    bcda,
+    cdab,
+    cdba,
+    dcab,
+    abcde,
+    abdec,
+    acbde,
+    acdeb,
+    bacde,
+    bcdea,
+    cdeab,
+    cdeba,
+    decab,
+    abcdef,
+    abdefc,
+    acbdef,
+    acdefb,
+    bacdef,
+    defcab,
+    x = a,
+    nc = ab,
+    cn = ba,
+    tn = ab,
+    nt = ba,
+    ncw = abc,
+    nwc = acb,
+    nchw = abcd,
+    nhwc = acdb,
+    chwn = bcda,
+    ncdhw = abcde,
+    ndhwc = acdeb,
+    oi = ab,
+    io = ba,
+    oiw = abc,
+    owi = acb,
+    wio = cba,
+    iwo = bca,
+    oihw = abcd,
+    hwio = cdba,
+    ohwi = acdb,
+    ihwo = bcda,
+    iohw = bacd,
+    hwoi = cdab,
+    oidhw = abcde,
+    dhwio = cdeba,
+    odhwi = acdeb,
+    iodhw = bacde,
+    idhwo = bcdea,
+    dhwoi = cdeab,
+    goiw = abcd,
+    gowi = abdc,
+    giow = acbd,
+    wigo = dcab,
+    goihw = abcde,
+    gohwi = abdec,
+    giohw = acbde,
+    hwigo = decab,
+    goidhw = abcdef,
+    godhwi = abdefc,
+    giodhw = acbdef,
+    dhwigo = defcab,
+};
+
+enum class prop_kind { undef, forward_training, forward_inference, forward_scoring = forward_inference,
+                       forward = forward_training };
+
+/// Algorithms of all operations, spelled as in oneDNN 2.x. Formulas of the eltwise family: doc/eltwise.md.
+enum class algorithm {
+    undef,
+    convolution_direct,
+    convolution_auto,
+    deconvolution_direct,
+    eltwise_relu,
+    eltwise_tanh,
+    eltwise_elu,
+    eltwise_square,
+    eltwise_abs,
+    eltwise_sqrt,
+    eltwise_linear,
+    eltwise_bounded_relu,
+    eltwise_soft_relu,
+    eltwise_logistic,
+    eltwise_exp,
+    eltwise_gelu_tanh,
+    eltwise_gelu = eltwise_gelu_tanh,
+    eltwise_swish,
+    eltwise_log,
+    eltwise_clip,
+    eltwise_clip_v2,
+    eltwise_pow,
+    eltwise_gelu_erf,
+    eltwise_round,
+    eltwise_logsigmoid,
+    eltwise_mish,
+    eltwise_hardswish,
+    eltwise_soft_relu_v2,
+    pooling_max,
+    pooling_avg_include_padding,
+    pooling_avg = pooling_avg_include_padding,
+    pooling_avg_exclude_padding,
+    binary_add,
+    binary_mul,
+    binary_max,
+    binary_min,
+    binary_div,
+    binary_sub,
+    binary_ge,
+    binary_gt,
+    binary_le,
+    binary_lt,
+    binary_eq,
+    binary_ne,
+};
+
+/// Who owns the scratchpad. Octet's implementations report the size they need in `scratchpad_desc()`.
+enum class scratchpad_mode { library, user };
+
+/// A NaN with a payload of its own: "this scale is given at execution".
+inline float runtime_f32_value() {
+    const std::uint32_t bits = 0x7fc000d0u; // the pattern oneDNN 2.x uses
+    float value;
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+}
+inline bool is_runtime_value(float value) {
+    const float runtime = runtime_f32_value();
+    return std::memcmp(&value, &runtime, sizeof value) == 0;
+}
+
+} // namespace v0
+} // namespace octet
+
+/// Placeholders for attribute values that are known only at execution.
+#define OCTET_RUNTIME_F32_VAL (::octet::runtime_f32_value())
+#define OCTET_RUNTIME_S32_VAL (::std::numeric_limits<::std::int32_t>::min())
+#define OCTET_RUNTIME_DIM_VAL (::std::numeric_limits<::std::int64_t>::min())
+
+/// Execution arguments; the values are oneDNN 2.x's.
+#define OCTET_ARG_SRC_0 1
+#define OCTET_ARG_SRC OCTET_ARG_SRC_0
+#define OCTET_ARG_FROM OCTET_ARG_SRC_0
+#define OCTET_ARG_SRC_1 2
+#define OCTET_ARG_DST_0 17
+#define OCTET_ARG_DST OCTET_ARG_DST_0
+#define OCTET_ARG_TO OCTET_ARG_DST_0
+#define OCTET_ARG_WEIGHTS_0 33
+#define OCTET_ARG_WEIGHTS OCTET_ARG_WEIGHTS_0
+#define OCTET_ARG_BIAS 41
+#define OCTET_ARG_SCRATCHPAD 80
+#define OCTET_ARG_MULTIPLE_SRC 1024
+#define OCTET_ARG_ATTR_OUTPUT_SCALES 513
+#define OCTET_ARG_ATTR_ZERO_POINTS 4096
+#define OCTET_ARG_ATTR_INPUT_SCALES 1048576
+#define OCTET_ARG_ATTR_SCALES OCTET_ARG_ATTR_INPUT_SCALES
+#define OCTET_ARG_ATTR_MULTIPLE_POST_OP_BASE 16384
+#define OCTET_ARG_ATTR_MULTIPLE_POST_OP(index) (OCTET_ARG_ATTR_MULTIPLE_POST_OP_BASE * ((index) + 1))

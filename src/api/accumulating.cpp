@@ -1,0 +1,127 @@
+#include "api/accumulating.hpp"
+
+#include <algorithm>
+
+#include "common/element.hpp"
+#include "common/text.hpp"
+
+namespace octet::impl {
+
+void resolve_layouts(const weights_packing &packing, memory_desc &src, memory_desc &weights, memory_desc &dst) {
+    require_type(packing.operation, "src", src, {data_type::u8, data_type::s8});
+    require_type(packing.operation, "weights", weights, {data_type::s8, data_type::u8});
+    require_type(packing.operation, "dst", dst, {data_type::u8, data_type::s8, data_type::s32, data_type::f32});
+    for (const memory_desc *md : {&src, &dst})
+        if (md->format_kind == format_kind::packed)
+            throw_invalid(packing.operation, ": ", md == &src ? "src" : "dst", " has layout packed, allowed: plain layouts or any");
+    resolve_activation_layout(src);
+    resolve_activation_layout(dst);
+    if (weights.format_kind == format_kind::any) {
+        weights.format_kind = format_kind::packed;
+        weights.packed_kind = packing.kind;
+        size_in_bytes(weights); // throws on overflow
+    } else if (weights.format_kind == format_kind::packed && weights.packed_kind != packing.kind) {
+        throw_invalid(packing.operation, ": weights are packed for another operation");
+    }
+    require_no_overlap(packing.operation, dst);
+}
+
+memory_desc channel_bias(const char *operation, const memory_desc &bias, const memory_desc &dst) {
+    if (bias.ndims == 0) return {};
+    if (bias.ndims != 1 || bias.dims[0] != dst.dims[1])
+        throw_invalid(operation, ": bias has dims ", dims_text(bias), ", allowed: {", dst.dims[1], "}");
+    memory_desc lowered = bias;
+    lowered.ndims = dst.ndims;
+    std::fill(lowered.dims, lowered.dims + dst.ndims, 1);
+    std::fill(lowered.strides, lowered.strides + dst.ndims, 0);
+    lowered.dims[1] = bias.dims[0];
+    lowered.strides[1] = bias.strides[0];
+    return lowered;
+}
+
+namespace {
+
+memory_desc lower_bias(const char *operation, const memory_desc &bias, const convolution_problem &p) {
+    return channel_bias(operation, bias, p.dst);
+}
+
+memory_desc lower_bias(const char *operation, const memory_desc &bias, const matmul_problem &p) {
+    if (bias.ndims == 0) return {};
+    bool fits = bias.ndims == p.dst.ndims;
+    for (int d = 0; fits && d < bias.ndims; d++) fits = bias.dims[d] == 1 || bias.dims[d] == p.dst.dims[d];
+    if (!fits)
+        throw_invalid(operation, ": bias has dims ", dims_text(bias), ", allowed: ", dims_text(p.dst), " or 1 in any dimension");
+    return bias;
+}
+
+} // namespace
+
+template <typename Problem>
+std::shared_ptr<const primitive_desc_data> finish_accumulating(const attribute_support &support, const primitive_attr &attr,
+                                                               Problem &problem, const memory_desc &user_bias,
+                                                               const std::string &shape, bool allow_empty) {
+    memory_desc bias = user_bias;
+    if (bias.ndims != 0) {
+        require_type(support.operation, "bias", bias, {data_type::f32, data_type::s32, data_type::s8, data_type::u8});
+        if (bias.format_kind == format_kind::any) set_row_major(bias);
+    }
+    const std::map<int, const memory_desc *> tensors{
+        {OCTET_ARG_SRC, &problem.src}, {OCTET_ARG_WEIGHTS, &problem.weights}, {OCTET_ARG_DST, &problem.dst}};
+    reject_unknown_arguments(support, attr, tensors);
+    problem.src_zero_points = lower_zero_points(support, attr, OCTET_ARG_SRC, problem.src);
+    problem.weights_zero_points = lower_zero_points(support, attr, OCTET_ARG_WEIGHTS, problem.weights);
+    problem.out_stage = lower_epilogue(support, attr, problem.dst, lower_bias(support.operation, bias, problem));
+    problem.out_stage.scale_src_first = std::is_same_v<Problem, matmul_problem>;
+
+    auto data = std::make_shared<primitive_desc_data>();
+    data->operation = support.operation;
+    data->attr = attr;
+    for (const auto &[arg, md] : tensors) data->args[arg] = memory::desc(*md);
+    if (bias.ndims != 0) data->args[OCTET_ARG_BIAS] = memory::desc(bias);
+    add_attribute_arguments(attr, tensors, data->args);
+    data->shape = shape;
+    return make_primitive_desc(std::move(data), problem, allow_empty);
+}
+
+template std::shared_ptr<const primitive_desc_data> finish_accumulating(const attribute_support &, const primitive_attr &,
+                                                                        convolution_problem &, const memory_desc &,
+                                                                        const std::string &, bool);
+template std::shared_ptr<const primitive_desc_data> finish_accumulating(const attribute_support &, const primitive_attr &,
+                                                                        matmul_problem &, const memory_desc &,
+                                                                        const std::string &, bool);
+
+convolution_forward::primitive_desc::range accumulator_range(const memory_desc &src, const memory &weights,
+                                                             const primitive_attr &attr, dim_t output_channels) {
+    const auto bounds_of = [&](int arg) { // smallest and largest zero point of an argument
+        const auto found = attr.zero_points().find(arg);
+        if (found == attr.zero_points().end()) return std::pair<std::int64_t, std::int64_t>{0, 0};
+        if (found->second.runtime) throw_unimplemented("accumulator_range: zero points are given at execution");
+        const auto [low, high] = std::minmax_element(found->second.values.begin(), found->second.values.end());
+        return std::pair<std::int64_t, std::int64_t>{*low, *high};
+    };
+    const auto [src_zp_low, src_zp_high] = bounds_of(OCTET_ARG_SRC);
+    const auto [weights_zp_low, weights_zp_high] = bounds_of(OCTET_ARG_WEIGHTS);
+    const type_range codes = range_of(src.data_type);
+    const std::int64_t s_low = codes.low - src_zp_high, s_high = codes.high - src_zp_low;
+
+    const memory_desc md = weights.get_desc().data;
+    const dim_t per_channel = output_channels == 0 ? 0 : element_count(md) / output_channels;
+    convolution_forward::primitive_desc::range result{0, 0};
+    for (dim_t c = 0; c < output_channels; c++) {
+        std::int64_t lowest = 0, highest = 0; // sums of the negative and of the positive extremes bound every partial sum
+        for (dim_t k = 0; k < per_channel; k++) { // logical order: (group and) output channel outermost
+            const dim_t offset = element_offset(md, coordinates_of(c * per_channel + k, md));
+            const std::int64_t w = load_s32(weights.get_data_handle(), md.data_type, offset);
+            const std::int64_t products[] = {s_low * (w - weights_zp_low), s_low * (w - weights_zp_high),
+                                             s_high * (w - weights_zp_low), s_high * (w - weights_zp_high)};
+            const auto [low, high] = std::minmax_element(std::begin(products), std::end(products));
+            lowest += std::min<std::int64_t>(*low, 0);
+            highest += std::max<std::int64_t>(*high, 0);
+        }
+        result.lowest = std::min(result.lowest, lowest);
+        result.highest = std::max(result.highest, highest);
+    }
+    return result;
+}
+
+} // namespace octet::impl

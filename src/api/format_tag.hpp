@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+
+#include "octet/memory.hpp"
+
+namespace octet::impl {
+
+/// Dimension letters from outermost to innermost, e.g. "acdb"; empty for undef and any.
+std::string letters_of(format_tag tag);
+
+/// Strides of a dense tensor in this layout. Throws `invalid_arguments` for a tag of another rank.
+void set_layout(memory_desc &md, format_tag tag);
+
+/// "acdb"-like letters of a dense plain layout, "strided" for others, "any", "packed", "undef".
+std::string layout_name(const memory_desc &md);
+
+} // namespace octet::impl

@@ -1,0 +1,41 @@
+#pragma once
+
+// Keys of the primitive cache: the bytes of everything that decides what a primitive computes.
+
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "octet/primitive_attr.hpp"
+
+namespace octet::impl {
+
+class key_builder {
+public:
+    template <typename T> key_builder &add(const T &value) {
+        static_assert(std::is_arithmetic_v<T> || std::is_enum_v<T>, "structs have padding: add their fields");
+        bytes_.append(reinterpret_cast<const char *>(&value), sizeof value);
+        return *this;
+    }
+    key_builder &add(const std::string &s) {
+        add(s.size());
+        bytes_ += s;
+        return *this;
+    }
+    template <typename T> key_builder &add(const std::vector<T> &values) {
+        add(values.size());
+        for (const T &v : values) add(v);
+        return *this;
+    }
+    template <typename T> key_builder &add(const masked_values<T> &v) { return add(v.mask).add(v.runtime).add(v.values); }
+    key_builder &add(const fixed_point_multiplier &m) { return add(m.multiplier).add(m.shift).add(m.offset); }
+    key_builder &add(const memory_desc &md);
+    key_builder &add(const primitive_attr &attr);
+
+    std::string take() { return std::move(bytes_); }
+
+private:
+    std::string bytes_;
+};
+
+} // namespace octet::impl

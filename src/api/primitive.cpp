@@ -1,0 +1,199 @@
+#include "octet/primitive.hpp"
+
+#include <algorithm>
+
+#include "api/format_tag.hpp"
+#include "api/primitive_cache.hpp"
+#include "api/primitive_desc.hpp"
+#include "api/verbose.hpp"
+#include "common/text.hpp"
+#include "octet/settings.hpp"
+
+namespace octet {
+
+namespace impl {
+
+std::string primitive_desc_data::to_string() const {
+    std::string tensors;
+    for (const auto &[arg, md] : args) {
+        if (arg >= OCTET_ARG_SCRATCHPAD) continue; // attributes have a text of their own
+        const char *name = arg == OCTET_ARG_SRC_0     ? "src"
+                           : arg == OCTET_ARG_SRC_1   ? "src1"
+                           : arg == OCTET_ARG_WEIGHTS ? "wei"
+                           : arg == OCTET_ARG_BIAS    ? "bia"
+                                                      : "dst";
+        const std::string described = md.to_string();
+        tensors += (tensors.empty() ? "" : " ") + std::string(name) + "_" + described.substr(0, described.find(' ')) + ":" +
+                   layout_name(md.data);
+    }
+    return operation + "," + implementation + "," + tensors + "," + attribute_text(attr) + "," + shape;
+}
+
+template <typename Problem>
+std::shared_ptr<const primitive_desc_data> make_primitive_desc(std::shared_ptr<primitive_desc_data> data,
+                                                               const Problem &problem, bool allow_empty) {
+    selection<Problem> choice = select(problem);
+    data->refusals = std::move(choice.refusals);
+    if (!choice.chosen) {
+        if (allow_empty) return nullptr;
+        std::string reasons;
+        for (const std::string &r : data->refusals) reasons += "\n  " + r;
+        throw error(status::unimplemented, data->operation + ": no implementation takes this problem:" + reasons);
+    }
+    data->implementation = choice.chosen->name;
+    data->create = [create = choice.chosen->create, problem] { return create(problem); };
+
+    key_builder key;
+    key.add(data->operation).add(data->shape).add(data->implementation).add(data->attr);
+    for (const auto &[arg, md] : data->args) key.add(arg).add(md.data);
+    data->key = key.take();
+
+    if (get_verbose() >= 2) {
+        print_verbose("create", data->to_string());
+        for (const std::string &r : data->refusals) print_verbose("refused", r);
+    }
+    return data;
+}
+
+template std::shared_ptr<const primitive_desc_data> make_primitive_desc(std::shared_ptr<primitive_desc_data>, const convolution_problem &, bool);
+template std::shared_ptr<const primitive_desc_data> make_primitive_desc(std::shared_ptr<primitive_desc_data>, const matmul_problem &, bool);
+template std::shared_ptr<const primitive_desc_data> make_primitive_desc(std::shared_ptr<primitive_desc_data>, const reorder_problem &, bool);
+template std::shared_ptr<const primitive_desc_data> make_primitive_desc(std::shared_ptr<primitive_desc_data>, const pooling_problem &, bool);
+template std::shared_ptr<const primitive_desc_data> make_primitive_desc(std::shared_ptr<primitive_desc_data>, const binary_problem &, bool);
+template std::shared_ptr<const primitive_desc_data> make_primitive_desc(std::shared_ptr<primitive_desc_data>, const softmax_problem &, bool);
+
+std::shared_ptr<const primitive_desc_data>
+guarded(bool allow_empty, const std::function<std::shared_ptr<const primitive_desc_data>()> &front) {
+    try {
+        return front();
+    } catch (const error &e) {
+        if (allow_empty && e.status == status::unimplemented) return nullptr;
+        throw;
+    }
+}
+
+void require_engine(const char *operation, const engine &e) {
+    if (!e) throw_invalid(operation, ": engine is a null handle");
+}
+
+void require_type(const char *operation, const char *name, const memory_desc &md, std::initializer_list<data_type> allowed) {
+    if (std::find(allowed.begin(), allowed.end(), md.data_type) != allowed.end()) return;
+    static const char *const names[] = {"undef", "f32", "s32", "s8", "u8", "s16"};
+    std::string list;
+    for (const data_type t : allowed) list += (list.empty() ? "" : ", ") + std::string(names[static_cast<int>(t)]);
+    throw_unimplemented(operation, ": ", name, " has type ", names[static_cast<int>(md.data_type)], ", implemented: ", list);
+}
+
+void require_tensor(const char *operation, const char *name, const memory_desc &md, int min_ndims, int max_ndims) {
+    if (md.ndims < min_ndims || md.ndims > max_ndims)
+        throw_invalid(operation, ": ", name, " has ", md.ndims, " dimensions, allowed: ", min_ndims, " to ", max_ndims);
+    if (md.format_kind == format_kind::undef) throw_invalid(operation, ": ", name, " has no layout");
+}
+
+void require_no_overlap(const char *operation, const memory_desc &dst) {
+    // Sorted by stride, each dimension must step over everything the faster ones cover.
+    std::vector<std::pair<dim_t, dim_t>> dims; // stride, size
+    for (int d = 0; d < dst.ndims; d++)
+        if (dst.dims[d] > 1) dims.emplace_back(dst.strides[d], dst.dims[d]);
+    std::sort(dims.begin(), dims.end());
+    dim_t covered = 1;
+    for (const auto &[stride, size] : dims) {
+        if (dst.format_kind == format_kind::plain && stride < covered)
+            throw_invalid(operation, ": dst ", memory::desc(dst).to_string(), " has overlapping elements (stride ", stride,
+                          "), allowed: strides that keep elements apart");
+        covered = stride * (size - 1) + covered;
+    }
+}
+
+void require_inference(const char *operation, prop_kind prop) {
+    if (prop == prop_kind::undef) throw_invalid(operation, ": prop_kind undef, allowed: forward_inference");
+    if (prop != prop_kind::forward_inference)
+        throw_unimplemented(operation, ": prop_kind forward_training; Octet implements forward_inference");
+}
+
+void resolve_activation_layout(memory_desc &md) {
+    if (md.format_kind != format_kind::any) return;
+    constexpr format_tag tags[] = {format_tag::undef, format_tag::a,     format_tag::ab,
+                                   format_tag::acb,   format_tag::acdb,  format_tag::acdeb};
+    if (md.ndims <= 5)
+        set_layout(md, tags[md.ndims]);
+    else
+        set_row_major(md);
+}
+
+} // namespace impl
+
+inline namespace v0 {
+
+using impl::throw_invalid;
+
+namespace {
+
+const impl::primitive_desc_data &checked(const std::shared_ptr<const impl::primitive_desc_data> &data) {
+    if (!data) throw_invalid("primitive_desc: empty");
+    return *data;
+}
+
+} // namespace
+
+primitive_desc_base::primitive_desc_base(std::shared_ptr<const impl::primitive_desc_data> data) : data_(std::move(data)) {}
+
+memory::desc primitive_desc_base::arg_desc(int arg) const {
+    const auto &args = checked(data_).args;
+    const auto found = args.find(arg);
+    return found == args.end() ? memory::desc() : found->second;
+}
+memory::desc primitive_desc_base::src_desc(int index) const { return arg_desc(index == 1 ? OCTET_ARG_SRC_1 : index == 0 ? OCTET_ARG_SRC_0 : -1); }
+memory::desc primitive_desc_base::weights_desc(int index) const {
+    return arg_desc(index == 0 ? OCTET_ARG_WEIGHTS : index == 1 ? OCTET_ARG_BIAS : -1);
+}
+memory::desc primitive_desc_base::dst_desc(int index) const { return arg_desc(index == 0 ? OCTET_ARG_DST : -1); }
+memory::desc primitive_desc_base::scratchpad_desc() const { return arg_desc(OCTET_ARG_SCRATCHPAD); }
+engine primitive_desc_base::get_engine() const {
+    checked(data_);
+    return engine(engine::kind::cpu, 0);
+}
+primitive_attr primitive_desc_base::get_primitive_attr() const { return checked(data_).attr; }
+std::string primitive_desc_base::impl_info_str() const { return checked(data_).implementation; }
+std::vector<std::string> primitive_desc_base::refusals() const { return checked(data_).refusals; }
+std::string primitive_desc_base::problem_str() const { return checked(data_).to_string(); }
+
+primitive::primitive(const primitive_desc_base &pd) {
+    if (!pd) throw_invalid("primitive: primitive_desc is empty");
+    data_ = std::make_shared<const impl::primitive_data>(
+        impl::primitive_data{pd.data_, impl::cached_kernel(pd.data_->key, pd.data_->create)});
+}
+
+namespace {
+
+/// Arguments that the primitive doesn't take are ignored, as in oneDNN.
+void check_arguments(const impl::primitive_desc_data &desc, const std::unordered_map<int, memory> &args) {
+    for (const auto &[arg, md] : desc.args) {
+        const auto found = args.find(arg);
+        if (found == args.end() || !found->second)
+            throw_invalid(desc.operation, ": execute: argument ", arg, " (", md.to_string(), ") is missing");
+        const memory::desc given = found->second.get_desc();
+        if (given != md)
+            throw_invalid(desc.operation, ": execute: argument ", arg, " is ", given.to_string(), ", allowed: ", md.to_string());
+        if (!found->second.get_data_handle() && md.get_size() > 0)
+            throw_invalid(desc.operation, ": execute: argument ", arg, " (", md.to_string(), ") has a null data handle");
+    }
+}
+
+} // namespace
+
+void primitive::execute(const stream &s, const std::unordered_map<int, memory> &args) const {
+    if (!data_) throw_invalid("primitive::execute: empty primitive");
+    if (!s) throw_invalid(data_->desc->operation, ": execute: stream is a null handle");
+    check_arguments(*data_->desc, args);
+    if (get_verbose() == 0) {
+        data_->code->execute(impl::arguments(args));
+        return;
+    }
+    const double start = impl::now_ms();
+    data_->code->execute(impl::arguments(args));
+    impl::print_verbose("exec", data_->desc->to_string() + "," + impl::text(impl::now_ms() - start));
+}
+
+} // namespace v0
+} // namespace octet

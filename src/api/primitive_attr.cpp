@@ -1,0 +1,239 @@
+#include "octet/primitive_attr.hpp"
+
+#include <cmath>
+
+#include "common/requantize.hpp"
+#include "common/text.hpp"
+
+namespace octet {
+inline namespace v0 {
+
+using impl::throw_invalid;
+
+namespace {
+
+void check_mask(const char *call, int mask) {
+    if (mask < 0 || mask >= 1 << max_ndims)
+        throw_invalid(call, ": mask is ", mask, ", allowed: 0 to ", (1 << max_ndims) - 1, " (one bit per dimension)");
+}
+
+template <typename T> void check_not_empty(const char *call, int mask, const std::vector<T> &values) {
+    check_mask(call, mask);
+    if (values.empty()) throw_invalid(call, ": no values, allowed: at least one");
+    if (mask == 0 && values.size() != 1) throw_invalid(call, ": ", values.size(), " values for mask 0, allowed: 1");
+}
+
+masked_values<float> checked_scales(const char *call, int mask, const std::vector<float> &scales) {
+    check_mask(call, mask);
+    if (scales.size() == 1 && is_runtime_value(scales[0])) return {mask, {}, true};
+    check_not_empty(call, mask, scales);
+    for (std::size_t i = 0; i < scales.size(); i++)
+        if (!std::isfinite(scales[i]) || scales[i] == 0.f)
+            throw_invalid(call, ": scale ", i, " is ", scales[i], ", allowed: finite and not zero");
+    return {mask, scales, false};
+}
+
+std::string argument_name(int arg) {
+    switch (arg) {
+    case OCTET_ARG_SRC_0: return "SRC";
+    case OCTET_ARG_SRC_1: return "SRC_1";
+    case OCTET_ARG_WEIGHTS: return "WEIGHTS";
+    case OCTET_ARG_DST: return "DST";
+    default: return impl::text("argument ", arg);
+    }
+}
+
+void check_argument(const char *call, int arg) {
+    if (arg != OCTET_ARG_SRC_0 && arg != OCTET_ARG_SRC_1 && arg != OCTET_ARG_WEIGHTS && arg != OCTET_ARG_DST)
+        throw_invalid(call, ": ", argument_name(arg), ", allowed: OCTET_ARG_SRC (SRC_0), SRC_1, WEIGHTS, DST");
+}
+
+struct multiplier_domain {
+    std::int64_t lowest, highest; ///< multiplier
+    int lowest_shift, highest_shift;
+};
+multiplier_domain domain_of(requantization_rule rule) {
+    constexpr std::int64_t low = impl::int32_min, high = impl::int32_max;
+    switch (rule) {
+    case requantization_rule::tflite_2step:
+    case requantization_rule::tflite_single_rounding:
+    case requantization_rule::tflite_1step: return {0, high, -31, 30};
+    case requantization_rule::gemmlowp_fixedpoint_exponent: return {low, high, -31, 31};
+    case requantization_rule::rounded_shift: return {low, high, -31, 62};
+    case requantization_rule::qnnpack_avgpool: return {1 << 23, (1 << 24) - 1, 16, 55};
+    case requantization_rule::ev_rte15: return {0, 32767, 1, 62};
+    default: return {low, high, 0, 31};
+    }
+}
+
+/// `what` names the call and the value. A sign is allowed where TFLite's LeakyRelu has one.
+void check_multiplier(const std::string &what, requantization_rule rule, fixed_point_multiplier m,
+                      bool negative_allowed = false) {
+    multiplier_domain d = domain_of(rule);
+    if (negative_allowed) d.lowest = std::min(d.lowest, -d.highest);
+    if (m.multiplier < d.lowest || m.multiplier > d.highest)
+        throw_invalid(what, ": multiplier is ", m.multiplier, " for rule ", to_string(rule), ", allowed: ", d.lowest,
+                      " to ", d.highest);
+    if (m.shift < d.lowest_shift || m.shift > d.highest_shift)
+        throw_invalid(what, ": shift is ", m.shift, " for rule ", to_string(rule), ", allowed: ", d.lowest_shift, " to ",
+                      d.highest_shift);
+    if (m.offset != 0 && rule != requantization_rule::gemmlowp_legacy_scale)
+        throw_invalid(what, ": offset is ", m.offset, " for rule ", to_string(rule),
+                      ", allowed: 0 (only gemmlowp_legacy_scale has an offset)");
+}
+
+void check_fixed_point(const char *call, requantization_rule rule) {
+    if (!impl::is_fixed_point(rule))
+        throw_invalid(call, ": rule ", to_string(rule), " takes no fixed-point multipliers; allowed: tflite_*, ",
+                      "caffe2_2step, gemmlowp_*, rounded_shift, qnnpack_avgpool, ev_rte15");
+}
+
+} // namespace
+
+// ---- post_ops
+
+void post_ops::append(post_op_entry entry) {
+    if (len() == max_post_ops) throw_invalid("post_ops: more than ", max_post_ops, " entries");
+    entries_.push_back(std::move(entry));
+}
+
+void post_ops::append_sum(float scale, octet::data_type type) { append_sum(scale, 0, type); }
+void post_ops::append_sum(float scale, std::int32_t zero_point, octet::data_type type) {
+    if (!std::isfinite(scale)) throw_invalid("append_sum: scale is ", scale, ", allowed: finite");
+    append(post_op::sum{scale, zero_point, type});
+}
+
+void post_ops::append_eltwise(float scale, octet::algorithm alg, float alpha, float beta) {
+    if (alg < algorithm::eltwise_relu || alg > algorithm::eltwise_soft_relu_v2)
+        throw_invalid("append_eltwise: algorithm ", static_cast<int>(alg), ", allowed: eltwise_*");
+    if (!std::isfinite(scale)) throw_invalid("append_eltwise: scale is ", scale, ", allowed: finite");
+    append(post_op::eltwise{alg, alpha, beta, scale});
+}
+void post_ops::append_eltwise(octet::algorithm alg, float alpha, float beta) { append_eltwise(1.f, alg, alpha, beta); }
+
+void post_ops::append_binary(octet::algorithm alg, const memory::desc &src1) {
+    if (alg < algorithm::binary_add || alg > algorithm::binary_ne)
+        throw_invalid("append_binary: algorithm ", static_cast<int>(alg), ", allowed: binary_*");
+    if (src1.is_zero() || src1.get_format_kind() != format_kind::plain)
+        throw_invalid("append_binary: src1 is ", src1.to_string(), ", allowed: a tensor in a plain layout");
+    append(post_op::binary{alg, src1});
+}
+
+void post_ops::append_prelu(int mask) {
+    check_mask("append_prelu", mask);
+    append(post_op::prelu{mask});
+}
+
+void post_ops::append_clip(std::int32_t low, std::int32_t high) {
+    if (low > high) throw_invalid("append_clip: low is ", low, ", high is ", high, ", allowed: low <= high");
+    append(post_op::clip{low, high});
+}
+void post_ops::append_add(std::int32_t value) { append(post_op::add{value}); }
+
+void post_ops::append_rescaled_sum(const post_op::rescaled_sum &stage) {
+    check_fixed_point("append_rescaled_sum", stage.rule);
+    check_multiplier("append_rescaled_sum", stage.rule, stage.multiplier, true);
+    if (stage.type == data_type::f32) throw_invalid("append_rescaled_sum: type f32, allowed: integers");
+    append(stage);
+}
+
+void post_ops::append_leaky_relu(const post_op::leaky_relu &stage) {
+    check_fixed_point("append_leaky_relu", stage.rule);
+    check_multiplier("append_leaky_relu: identity", stage.rule, stage.identity);
+    check_multiplier("append_leaky_relu: alpha", stage.rule, stage.alpha, true);
+    append(stage);
+}
+
+void post_ops::append_table(const post_op::table &stage) {
+    if (stage.type != data_type::s8 && stage.type != data_type::u8)
+        throw_invalid("append_table: type must be s8 or u8");
+    append(stage);
+}
+
+// ---- primitive_attr
+
+void primitive_attr::set_output_scales(int mask, const std::vector<float> &scales) {
+    output_scales_ = checked_scales("set_output_scales", mask, scales);
+}
+void primitive_attr::get_output_scales(int &mask, std::vector<float> &scales) const {
+    mask = output_scales_.mask;
+    scales = output_scales_.runtime ? std::vector<float>{runtime_f32_value()}
+             : output_scales_.is_set() ? output_scales_.values
+                                       : std::vector<float>{1.f};
+}
+
+void primitive_attr::set_scales(int arg, int mask, const std::vector<float> &scales) {
+    check_argument("set_scales", arg);
+    masked_values<float> values = checked_scales("set_scales", mask, scales);
+    for (const float s : values.values)
+        if (s < 0) throw_invalid("set_scales: ", argument_name(arg), " scale is ", s, ", allowed: positive");
+    scales_[arg] = std::move(values);
+}
+void primitive_attr::set_scales_mask(int arg, int mask) { set_scales(arg, mask, {runtime_f32_value()}); }
+
+void primitive_attr::set_zero_points(int arg, int mask, const std::vector<std::int32_t> &zero_points) {
+    check_argument("set_zero_points", arg);
+    check_mask("set_zero_points", mask);
+    if (zero_points.size() == 1 && zero_points[0] == OCTET_RUNTIME_S32_VAL) {
+        zero_points_[arg] = {mask, {}, true};
+        return;
+    }
+    check_not_empty("set_zero_points", mask, zero_points);
+    zero_points_[arg] = {mask, zero_points, false};
+}
+void primitive_attr::set_zero_points_mask(int arg, int mask) { set_zero_points(arg, mask, {OCTET_RUNTIME_S32_VAL}); }
+void primitive_attr::get_zero_points(int arg, int &mask, std::vector<std::int32_t> &zero_points) const {
+    check_argument("get_zero_points", arg);
+    const auto found = zero_points_.find(arg);
+    const bool set = found != zero_points_.end();
+    mask = set ? found->second.mask : 0;
+    zero_points = !set ? std::vector<std::int32_t>{0}
+                  : found->second.runtime ? std::vector<std::int32_t>{OCTET_RUNTIME_S32_VAL}
+                                          : found->second.values;
+}
+
+void primitive_attr::set_rule(requantization_rule rule) {
+    if (rule < requantization_rule::automatic || rule > requantization_rule::ev_rte15)
+        throw_invalid("set_requantization: rule ", static_cast<int>(rule), ", allowed: the values of requantization_rule");
+    rule_ = rule;
+    multipliers_ = {};
+    real_scales_ = {};
+}
+
+void primitive_attr::set_requantization(requantization_rule rule) { set_rule(rule); }
+
+void primitive_attr::set_requantization(requantization_rule rule, int mask,
+                                        const std::vector<fixed_point_multiplier> &multipliers) {
+    check_fixed_point("set_requantization", rule);
+    check_not_empty("set_requantization", mask, multipliers);
+    for (std::size_t i = 0; i < multipliers.size(); i++)
+        check_multiplier(impl::text("set_requantization: value ", i), rule, multipliers[i]);
+    set_rule(rule);
+    multipliers_ = {mask, multipliers, false};
+}
+
+void primitive_attr::set_requantization(requantization_rule rule, int mask, const std::vector<double> &scales) {
+    if (rule != requantization_rule::caffe_double_round)
+        throw_invalid("set_requantization: rule ", to_string(rule), " with real scales, allowed: caffe_double_round");
+    check_not_empty("set_requantization", mask, scales);
+    for (std::size_t i = 0; i < scales.size(); i++)
+        if (!(scales[i] >= 0x1p-30 && scales[i] < 1.))
+            throw_invalid("set_requantization: scale ", i, " is ", scales[i], ", allowed: 2^-30 <= scale < 1");
+    set_rule(rule);
+    real_scales_ = {mask, scales, false};
+    real_scales_are_f32_ = false;
+}
+
+void primitive_attr::set_requantization(requantization_rule rule, int mask, const std::vector<float> &scales) {
+    set_requantization(rule, mask, std::vector<double>(scales.begin(), scales.end()));
+    real_scales_are_f32_ = true;
+}
+
+void primitive_attr::set_input_multiplier(int arg, const fixed_point_multiplier &multiplier) {
+    check_argument("set_input_multiplier", arg);
+    check_multiplier("set_input_multiplier: " + argument_name(arg), requantization_rule::tflite_2step, multiplier);
+    input_multipliers_[arg] = multiplier;
+}
+
+} // namespace v0
+} // namespace octet

@@ -1,0 +1,95 @@
+#include "api/primitive_cache.hpp"
+
+#include <list>
+#include <mutex>
+#include <unordered_map>
+
+#include "common/environment.hpp"
+#include "octet/settings.hpp"
+
+namespace octet {
+
+namespace impl {
+namespace {
+
+class primitive_cache {
+public:
+    static primitive_cache &instance() {
+        static primitive_cache cache;
+        return cache;
+    }
+
+    std::shared_ptr<const kernel> find(const std::string &key) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        const auto found = index_.find(key);
+        if (found == index_.end()) return nullptr;
+        entries_.splice(entries_.begin(), entries_, found->second);
+        return found->second->code;
+    }
+
+    std::shared_ptr<const kernel> insert(const std::string &key, std::shared_ptr<const kernel> code) {
+        const std::size_t bytes = code->size_bytes() + 2 * key.size() + sizeof(entry);
+        const std::lock_guard<std::mutex> lock(mutex_);
+        const auto found = index_.find(key);
+        if (found != index_.end()) return found->second->code;
+        if (bytes > capacity_) return code;
+        entries_.push_front({key, code, bytes});
+        index_[key] = entries_.begin();
+        bytes_ += bytes;
+        shrink();
+        return code;
+    }
+
+    void set_capacity(std::size_t bytes) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        capacity_ = bytes;
+        shrink();
+    }
+    std::size_t capacity() {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        return capacity_;
+    }
+
+private:
+    struct entry {
+        std::string key;
+        std::shared_ptr<const kernel> code;
+        std::size_t bytes;
+    };
+
+    void shrink() {
+        while (bytes_ > capacity_) {
+            bytes_ -= entries_.back().bytes;
+            index_.erase(entries_.back().key);
+            entries_.pop_back();
+        }
+    }
+
+    static constexpr std::int64_t default_capacity = 64 << 20;
+
+    std::mutex mutex_;
+    std::list<entry> entries_; ///< most recently used first
+    std::unordered_map<std::string, std::list<entry>::iterator> index_;
+    std::size_t bytes_ = 0;
+    std::size_t capacity_ = static_cast<std::size_t>(
+        environment_number("OCTET_PRIMITIVE_CACHE_CAPACITY", 0, std::int64_t{1} << 40, default_capacity));
+};
+
+} // namespace
+
+std::shared_ptr<const kernel> cached_kernel(const std::string &key,
+                                            const std::function<std::shared_ptr<const kernel>()> &create) {
+    primitive_cache &cache = primitive_cache::instance();
+    if (std::shared_ptr<const kernel> found = cache.find(key)) return found;
+    return cache.insert(key, create());
+}
+
+} // namespace impl
+
+inline namespace v0 {
+
+void set_primitive_cache_capacity(std::size_t bytes) { impl::primitive_cache::instance().set_capacity(bytes); }
+std::size_t get_primitive_cache_capacity() { return impl::primitive_cache::instance().capacity(); }
+
+} // namespace v0
+} // namespace octet

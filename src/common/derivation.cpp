@@ -1,0 +1,207 @@
+// From real scales to the parameters of a rule, each exactly as its framework computes them (spec: doc/arithmetic.md).
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string>
+
+#include "common/requantize.hpp"
+#include "common/text.hpp"
+#include "octet/error.hpp"
+
+namespace octet {
+inline namespace v0 {
+
+namespace {
+
+using impl::throw_invalid;
+
+void require_scale(const char *name, float scale) {
+    if (!(scale > 0.f) || std::isinf(scale))
+        throw_invalid("real_multiplier: ", name, " is ", scale, ", allowed: a positive finite scale");
+}
+
+void require(bool ok, requantization_rule rule, double real, const char *allowed) {
+    if (!ok) throw_invalid("from_double: factor ", real, " for rule ", to_string(rule), ", allowed: ", allowed);
+}
+
+/// Q31: real = multiplier * 2^(shift - 31), multiplier in [2^30, 2^31) or 0; below 2^-32 it is flushed to 0.
+fixed_point_multiplier q31(double real) {
+    if (real == 0) return {};
+    int exponent = 0;
+    const double mantissa = std::frexp(real, &exponent);
+    auto q = static_cast<std::int64_t>(impl::round_half_away(mantissa * 2147483648.0));
+    if (q == std::int64_t{1} << 31) {
+        q /= 2;
+        exponent++;
+    }
+    if (exponent < -31) return {};
+    return {static_cast<std::int32_t>(q), exponent, 0};
+}
+
+/// Mantissa and exponent of a binary32 value: real = (mantissa | 2^23) * 2^(biased_exponent - 150).
+struct float_bits {
+    std::int32_t mantissa24, biased_exponent;
+};
+float_bits bits_of(float x) {
+    std::uint32_t bits;
+    std::memcpy(&bits, &x, sizeof bits);
+    return {static_cast<std::int32_t>((bits & 0x7fffffu) | 0x800000u), static_cast<std::int32_t>(bits >> 23 & 0xff)};
+}
+
+fixed_point_multiplier ev_rte15_from(double real) {
+    constexpr double h = 0.5 * (65536 - 0.51) / 65536;
+    require(real > 0 && real < h, requantization_rule::ev_rte15, real, "0 < M < 0.49999610");
+    int a = 0;
+    while (std::ldexp(real, a) < h / 2) a++;
+    require(16 + a <= 62, requantization_rule::ev_rte15, real, "M >= 2^-48");
+    auto multiplier = static_cast<std::int32_t>(impl::round_half_away(std::ldexp(real, 16 + a)));
+    int shift = 16 + a;
+    while (multiplier % 2 == 0 && shift > 1) {
+        multiplier /= 2;
+        shift--;
+    }
+    return {multiplier, shift, 0};
+}
+
+} // namespace
+
+double real_multiplier(scale_derivation how, float src_scale, float weights_scale, float dst_scale) {
+    require_scale("src_scale", src_scale);
+    require_scale("weights_scale", weights_scale);
+    require_scale("dst_scale", dst_scale);
+    const double product_f64 = static_cast<double>(src_scale) * static_cast<double>(weights_scale);
+    const float product_f32 = src_scale * weights_scale;
+    switch (how) {
+    case scale_derivation::tflite_f64: return product_f64 / static_cast<double>(dst_scale);
+    case scale_derivation::tflite_f32prod: return static_cast<double>(product_f32) / static_cast<double>(dst_scale);
+    case scale_derivation::caffe2_f32:
+    case scale_derivation::ort_f32: return product_f32 / dst_scale;
+    case scale_derivation::snps_onnx_per_channel:
+        return static_cast<float>(product_f64 / static_cast<double>(dst_scale));
+    }
+    throw_invalid("real_multiplier: unknown derivation");
+}
+
+fixed_point_multiplier rounded_shift_from_double(double real, int bitwidth, bool is_signed) {
+    require(real > 0 && std::isfinite(real), requantization_rule::rounded_shift, real, "M > 0 and finite");
+    if (bitwidth < 2 || bitwidth > 32)
+        throw_invalid("rounded_shift_from_double: bitwidth is ", bitwidth, ", allowed: 2 to 32");
+    const int mantissa_bits = is_signed ? bitwidth - 1 : bitwidth;
+    const int whole_bits = static_cast<int>(std::ceil(std::log2(real)));
+    const int fraction_bits = mantissa_bits - whole_bits;
+    require(fraction_bits >= -31 && fraction_bits <= 62, requantization_rule::rounded_shift, real,
+            "a right shift from -31 to 62");
+    // The reciprocal is an int32 here, so an unsigned 32-bit mantissa is clipped like a signed one.
+    const double highest = std::fmin(std::ldexp(1., mantissa_bits) - 1, impl::int32_max);
+    const double mantissa = std::fmin(impl::round_to_even(std::ldexp(real, fraction_bits)), highest);
+    return {static_cast<std::int32_t>(mantissa), fraction_bits, 0};
+}
+
+fixed_point_multiplier from_double(requantization_rule rule, double real) {
+    require(real >= 0 && std::isfinite(real), rule, real, "0 <= M, finite");
+    switch (rule) {
+    case requantization_rule::tflite_2step:
+    case requantization_rule::tflite_1step:
+    case requantization_rule::gemmlowp_fixedpoint_exponent: {
+        const fixed_point_multiplier m = q31(real);
+        require(m.shift <= 30, rule, real, "M < 2^30");
+        return m;
+    }
+    case requantization_rule::tflite_single_rounding: {
+        const fixed_point_multiplier m = q31(real);
+        return m.shift > 30 ? fixed_point_multiplier{impl::int32_max, 30, 0} : m;
+    }
+    case requantization_rule::caffe2_2step: return from_float(rule, static_cast<float>(real));
+    case requantization_rule::qnnpack_avgpool: return from_float(rule, static_cast<float>(real));
+    case requantization_rule::gemmlowp_fixedpoint: {
+        const fixed_point_multiplier m = q31(real);
+        require(m.shift <= 0, rule, real, "M < 1");
+        return {m.multiplier, -m.shift, 0};
+    }
+    case requantization_rule::rounded_shift: return rounded_shift_from_double(real, 32);
+    case requantization_rule::ev_rte15: return ev_rte15_from(real);
+    default:
+        throw_invalid("from_double: rule ", to_string(rule),
+                      ", allowed: tflite_*, caffe2_2step, gemmlowp_fixedpoint, gemmlowp_fixedpoint_exponent, ",
+                      "rounded_shift, qnnpack_avgpool, ev_rte15");
+    }
+}
+
+fixed_point_multiplier from_float(requantization_rule rule, float real) {
+    if (rule == requantization_rule::caffe2_2step) {
+        require(real >= 0x1p-32f && real < 1.f, rule, static_cast<double>(real), "2^-32 <= M < 1");
+        const float_bits b = bits_of(real);
+        return {b.mantissa24 << 7, 126 - b.biased_exponent, 0};
+    }
+    if (rule == requantization_rule::qnnpack_avgpool) {
+        require(real >= 0x1p-32f && real < 256.f, rule, static_cast<double>(real), "2^-32 <= M < 256");
+        const float_bits b = bits_of(real);
+        return {b.mantissa24, 150 - b.biased_exponent, 0};
+    }
+    return from_double(rule, static_cast<double>(real));
+}
+
+fixed_point_multiplier divide_by_count(fixed_point_multiplier factor, std::int64_t count) {
+    if (count < 1)
+        throw_invalid("divide_by_count: count is ", count, ", allowed: at least 1");
+    int log2_count = 0;
+    while (log2_count < 62 && count >> (log2_count + 1)) log2_count++;
+    const int shift = std::min({log2_count, 32, 31 + factor.shift});
+    const std::int64_t multiplier = (std::int64_t{factor.multiplier} << shift) / count;
+    return {static_cast<std::int32_t>(multiplier), factor.shift - shift, factor.offset};
+}
+
+dynamic_quantization dynamic_quantization_of(float lowest, float highest) {
+    if (std::isnan(lowest) || std::isnan(highest) || lowest > highest)
+        throw_invalid("dynamic_quantization_of: range [", lowest, ", ", highest, "], allowed: lowest <= highest, no NaN");
+    const float low = std::fmin(lowest, 0.f), high = std::fmax(highest, 0.f);
+    const float scale = high == low ? 1.f : (high - low) / 255.f;
+    const float zero_point = impl::round_to_even(impl::clamp(0.f - low / scale, 0.f, 255.f));
+    return {scale, static_cast<std::int32_t>(zero_point)};
+}
+
+namespace {
+
+struct rule_name {
+    requantization_rule rule;
+    const char *name;
+};
+constexpr rule_name rule_names[] = {
+    {requantization_rule::automatic, "automatic"},
+    {requantization_rule::none, "none"},
+    {requantization_rule::f32, "f32"},
+    {requantization_rule::f32_v3, "f32_v3"},
+    {requantization_rule::ort_f32, "ort_f32"},
+    {requantization_rule::tflite_2step, "tflite_2step"},
+    {requantization_rule::tflite_single_rounding, "tflite_single_rounding"},
+    {requantization_rule::tflite_1step, "tflite_1step"},
+    {requantization_rule::caffe2_2step, "caffe2_2step"},
+    {requantization_rule::gemmlowp_fixedpoint, "gemmlowp_fixedpoint"},
+    {requantization_rule::gemmlowp_fixedpoint_exponent, "gemmlowp_fixedpoint_exponent"},
+    {requantization_rule::gemmlowp_legacy_scale, "gemmlowp_legacy_scale"},
+    {requantization_rule::rounded_shift, "rounded_shift"},
+    {requantization_rule::caffe_double_round, "caffe_double_round"},
+    {requantization_rule::qnnpack_avgpool, "qnnpack_avgpool"},
+    {requantization_rule::ev_rte15, "ev_rte15"},
+};
+
+} // namespace
+
+const char *to_string(requantization_rule rule) {
+    for (const rule_name &entry : rule_names)
+        if (entry.rule == rule) return entry.name;
+    return "unknown rule";
+}
+
+requantization_rule requantization_rule_from_string(const char *name) {
+    std::string allowed;
+    for (const rule_name &entry : rule_names) {
+        if (std::strcmp(entry.name, name) == 0) return entry.rule;
+        allowed += (allowed.empty() ? "" : ", ") + std::string(entry.name);
+    }
+    throw_invalid("requantization rule '", name, "', allowed: ", allowed);
+}
+
+} // namespace v0
+} // namespace octet

@@ -1,0 +1,81 @@
+#pragma once
+
+// The epilogue: what happens between an accumulator and the destination. An attribute is lowered once into this value;
+// `apply` is its meaning for one element (doc/arithmetic.md has the formulas), and a JIT kernel emits the same steps
+// for a tile. Order: bias and requantization → post-ops → destination zero point → saturating store.
+
+#include <vector>
+
+#include "common/arguments.hpp"
+#include "common/layout.hpp"
+#include "octet/primitive_attr.hpp"
+
+namespace octet::impl {
+
+struct epilogue {
+    requantization_rule rule = requantization_rule::none; ///< never `automatic`
+    memory_desc dst;
+    memory_desc bias; ///< in dst's rank, broadcast; ndims 0 without bias
+
+    // Masks of all values below select dimensions of dst.
+    masked_values<float> output_scales;
+    masked_values<float> src_scales, weights_scales, dst_scales; ///< the per-argument form of the same
+    bool scale_src_first = false; ///< f32_v3: (acc * s_src) * s_weights, as matmul does, instead of acc * (s_src * s_weights)
+    masked_values<fixed_point_multiplier> multipliers;
+    masked_values<double> real_scales; ///< caffe_double_round
+    bool real_scales_are_f32 = false;
+    std::vector<post_op_entry> post_ops;
+    masked_values<std::int32_t> dst_zero_points;
+};
+
+/// A value on its way to the destination: s32 after an integer rule, f32 after a float one. Post-ops convert it to the
+/// kind they work on.
+class number {
+public:
+    number(std::int32_t x) : is_f32_(false), s32_(x), f32_(0) {}
+    number(float x) : is_f32_(true), s32_(0), f32_(x) {}
+
+    bool is_f32() const { return is_f32_; }
+    float as_f32() const { return is_f32_ ? f32_ : static_cast<float>(s32_); }
+    std::int32_t as_s32() const; ///< f32: rounds to nearest even and saturates
+
+private:
+    bool is_f32_;
+    std::int32_t s32_;
+    float f32_;
+};
+
+/// a op b in f32; comparisons give 1 or 0. min and max return b if either is NaN, as vminps and vmaxps do.
+float binary_op(algorithm alg, float a, float b);
+
+/// An epilogue with the buffers of one execution.
+class bound_epilogue {
+public:
+    bound_epilogue(const epilogue &e, const arguments &args);
+
+    /// Requantizes the accumulator, applies the post-ops and stores dst(at).
+    void apply(std::int32_t acc, const coordinates &at) const { finish(requantize(acc, at), at); }
+    /// The first step alone: bias and rule.
+    number requantize(std::int32_t acc, const coordinates &at) const;
+    /// The rest: post-ops, destination zero point, store.
+    void finish(number x, const coordinates &at) const;
+
+    /// The factor of a float rule at this element.
+    float scale_at(const coordinates &at) const;
+
+private:
+    number apply_post_op(const post_op_entry &entry, int index, number x, const coordinates &at) const;
+    void store(number x, const coordinates &at) const;
+
+    template <typename T>
+    T value_at(const masked_values<T> &values, const T *runtime, const coordinates &at, T otherwise) const;
+
+    const epilogue &e_;
+    const void *bias_;
+    void *dst_;
+    const float *output_scales_, *src_scales_, *weights_scales_, *dst_scales_;
+    const std::int32_t *dst_zero_points_;
+    const void *post_op_inputs_[max_post_ops] = {};
+};
+
+} // namespace octet::impl

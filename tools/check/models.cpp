@@ -1,0 +1,181 @@
+// Goldens of whole networks: every run of every network whose .tflite file lies beside the JSON file. The checksum of
+// each operator's output is compared in the order of execution, so the first mismatch names the faulty operator.
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "check/check.hpp"
+
+namespace octet::check {
+namespace {
+
+/// CRC-32 of zlib and IEEE 802.3 (reflected polynomial 0xedb88320).
+std::uint32_t crc32(byte_view bytes) {
+    static const std::array<std::uint32_t, 256> table = [] {
+        std::array<std::uint32_t, 256> t{};
+        for (std::uint32_t i = 0; i < 256; i++) {
+            t[i] = i;
+            for (int bit = 0; bit < 8; bit++) t[i] = t[i] & 1 ? t[i] >> 1 ^ 0xedb88320u : t[i] >> 1;
+        }
+        return t;
+    }();
+    std::uint32_t crc = 0xffffffffu;
+    for (std::size_t i = 0; i < bytes.size; i++) crc = table[(crc ^ bytes.data[i]) & 0xff] ^ crc >> 8;
+    return ~crc;
+}
+
+std::string hex_text(std::uint32_t value) {
+    std::string text(8, '0');
+    for (std::size_t i = 8; i-- > 0; value >>= 4) text[i] = "0123456789abcdef"[value & 15];
+    return text;
+}
+
+/// The expected output of one operator in one run.
+struct operator_golden {
+    std::size_t node = 0;
+    int tensor = 0;
+    std::string op, crc;
+    std::optional<tensor_record> full; ///< where the blob holds the tensor
+};
+
+struct run_golden {
+    std::string name;
+    bool continues = false; ///< state tensors carry over from the run before
+    std::vector<std::pair<int, tensor_record>> inputs, outputs;
+    std::vector<operator_golden> operators;
+};
+
+class model_replay {
+public:
+    model_replay(const json_value &m, const std::vector<std::uint8_t> &blob, const options &opt, report &results)
+        : name_(m["name"].text()), json_(m), blob_(blob), opt_(opt), results_(results) {}
+
+    void replay(const vector_file &file, std::map<std::string, int> &operator_counts) {
+        const std::filesystem::path path = file.beside(json_["file"].text());
+        try {
+            if (!std::filesystem::exists(path))
+                throw error(status::unimplemented, "its file is not beside the vectors");
+            graph_ = model::read_tflite(path.string());
+            make_network();
+        } catch (const malformed_file &) {
+            throw;
+        } catch (const error &e) {
+            for (const json_value &run : json_["runs"].items()) report_failure(full_name(run["name"].text()), e);
+            return;
+        }
+        for (const json_value &run : json_["runs"].items()) replay_run(read_run(run), operator_counts);
+    }
+
+private:
+    std::string full_name(const std::string &run) const { return name_ + ", run " + run; }
+
+    /// A network that Octet cannot execute is skipped; one that it gets wrong fails.
+    void report_failure(const std::string &run, const error &e) {
+        if (e.status == status::unimplemented) results_.skip(name_, run, e.what());
+        else results_.fail(name_, run, e.what());
+    }
+
+    void make_network() { network_.emplace(graph_); }
+
+    bool has_state() const {
+        for (const model::tensor &t : graph_.tensors)
+            if (t.is_variable) return true;
+        return false;
+    }
+
+    int read_tensor_index(const json_value &index) const {
+        return static_cast<int>(index.integer(0, static_cast<std::int64_t>(graph_.tensors.size()) - 1));
+    }
+
+    operator_golden read_operator(const json_value &o) const {
+        const auto last_node = static_cast<std::int64_t>(graph_.nodes.size()) - 1;
+        operator_golden g{static_cast<std::size_t>(o["op_index"].integer(0, last_node)),
+                          read_tensor_index(o["output_tensor"]), o["op"].text(), o["crc32"].text(), {}};
+        const std::vector<int> &written = graph_.nodes[g.node].outputs;
+        if (std::find(written.begin(), written.end(), g.tensor) == written.end())
+            o["output_tensor"].fail("is " + std::to_string(g.tensor) + ", which is no output of " +
+                                    model::node_text(graph_, g.node));
+        if (o.has("offset")) g.full = read_tensor(o, blob_);
+        return g;
+    }
+
+    run_golden read_run(const json_value &r) const {
+        run_golden run;
+        run.name = r["name"].text();
+        run.continues = r.has("state") && r["state"].text().rfind("continues", 0) == 0;
+        for (const json_value &t : r["inputs"].items())
+            run.inputs.emplace_back(read_tensor_index(t["tensor"]), read_tensor(t, blob_));
+        for (const json_value &t : r["outputs"].items())
+            run.outputs.emplace_back(read_tensor_index(t["tensor"]), read_tensor(t, blob_));
+        for (const json_value &o : r["op_outputs"].items()) run.operators.push_back(read_operator(o));
+        return run;
+    }
+
+    void replay_run(const run_golden &run, std::map<std::string, int> &operator_counts) {
+        const std::string name = full_name(run.name);
+        results_.begin(name);
+        try {
+            if (has_state() && !run.continues) make_network();
+            std::string complaint = implementation_complaint(opt_.impl, *network_);
+            if (complaint.empty()) complaint = execute(run, operator_counts);
+            if (complaint.empty()) results_.pass(name_, name, implementation_names(*network_));
+            else results_.fail(name_, name, complaint);
+        } catch (const error &e) {
+            report_failure(name, e);
+        }
+    }
+
+    /// Empty, or the first operator whose output is wrong.
+    std::string execute(const run_golden &run, std::map<std::string, int> &operator_counts) {
+        for (const auto &[tensor, record] : run.inputs) write(network_->get_memory(tensor), record.bytes);
+        std::string complaint;
+        network_->run([&](std::size_t node, double) {
+            for (const operator_golden &g : run.operators)
+                if (g.node == node && complaint.empty()) {
+                    complaint = operator_complaint(g);
+                    operator_counts[g.op]++;
+                }
+        });
+        for (const auto &[tensor, record] : run.outputs) {
+            if (!complaint.empty()) break;
+            complaint = first_difference("output tensor " + std::to_string(tensor), record.type, record.dims,
+                                         record.bytes, view_of(network_->get_memory(tensor)));
+        }
+        return complaint;
+    }
+
+    std::string operator_complaint(const operator_golden &g) const {
+        const byte_view got = view_of(network_->get_memory(g.tensor));
+        const std::string crc = hex_text(crc32(got));
+        if (crc == g.crc) return {};
+        const std::string where = model::node_text(graph_, g.node) + ", tensor " + std::to_string(g.tensor);
+        if (g.full) {
+            const std::string difference = first_difference(where, g.full->type, g.full->dims, g.full->bytes, got);
+            if (!difference.empty()) return difference;
+        }
+        return where + ": expected CRC-32 " + g.crc + ", got " + crc;
+    }
+
+    std::string name_;
+    const json_value &json_;
+    const std::vector<std::uint8_t> &blob_;
+    const options &opt_;
+    report &results_;
+    model::graph graph_;
+    std::optional<model::network> network_;
+};
+
+} // namespace
+
+void replay_models(const vector_file &file, const options &opt, report &results) {
+    const std::vector<std::uint8_t> blob = file.read_blob();
+    std::map<std::string, int> operator_counts;
+    for (const json_value &m : file.root()["models"].items())
+        if (results.wants(m["name"].text())) model_replay(m, blob, opt, results).replay(file, operator_counts);
+    std::string counts;
+    for (const auto &[op, count] : operator_counts) counts += (counts.empty() ? "" : ", ") + op + " " + std::to_string(count);
+    if (!counts.empty()) results.note("operator outputs compared: " + counts);
+}
+
+} // namespace octet::check

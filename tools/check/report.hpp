@@ -1,0 +1,51 @@
+#pragma once
+
+// What a replay found: one line per failed case at once, then a table per operator and the totals.
+
+#include <iosfwd>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace octet::check {
+
+class report {
+public:
+    /// Verbose: passed and skipped cases get a line too. Progress goes to `progress`, where not null.
+    /// Where `only` is not empty, cases of other operators are left out.
+    report(std::ostream &out, std::string only, bool verbose, std::ostream *progress)
+        : out_(out), only_(std::move(only)), verbose_(verbose), progress_(progress) {}
+
+    /// True if cases of this operator are to be replayed.
+    bool wants(const std::string &op);
+
+    void begin(const std::string &case_name); ///< what is running now, for a person who waits
+    void pass(const std::string &op, const std::string &case_name, const std::string &how);
+    void fail(const std::string &op, const std::string &case_name, const std::string &reason);
+    void skip(const std::string &op, const std::string &case_name, const std::string &reason);
+    void note(const std::string &line); ///< printed between the table and the totals
+
+    /// Prints the table and, as the last line, "N passed, N failed[, N skipped]". True if nothing failed. Throws
+    /// octet::error if the filter has let nothing through.
+    bool finish(const std::string &row_title);
+
+private:
+    struct row {
+        std::string name;
+        int passed = 0, failed = 0, skipped = 0;
+        std::map<std::string, int> skip_reasons;
+    };
+    row &row_of(const std::string &text);
+    void print(const std::string &line);
+
+    std::ostream &out_;
+    std::string only_;
+    std::set<std::string> unwanted_;
+    bool verbose_;
+    std::ostream *progress_;
+    std::vector<row> rows_; ///< in order of appearance
+    std::vector<std::string> notes_;
+};
+
+} // namespace octet::check

@@ -1,0 +1,22 @@
+#pragma once
+
+// The multipliers and limits that a vector file recorded from the framework, against what Octet derives from the
+// scales of the same case. The expressions, and the precision of each, are TensorFlow Lite's.
+
+#include <string>
+#include <vector>
+
+#include "check/vector_file.hpp"
+
+namespace octet::check {
+
+struct operator_record {
+    std::string op;
+    json_value params;
+    std::vector<tensor_record> inputs, outputs;
+};
+
+/// Empty, or the first recorded parameter that Octet derives differently, with both values.
+std::string derivation_complaint(const operator_record &r);
+
+} // namespace octet::check

@@ -1,0 +1,151 @@
+// octet info: the version, what this machine offers, and which implementation each operation gets on it.
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <unistd.h>
+
+#include "commands.hpp"
+#include "octet/octet.hpp"
+#include "print.hpp"
+
+namespace octet::tools {
+namespace {
+
+std::string isa_names(const std::vector<cpu_isa> &levels) {
+    std::string names;
+    for (const cpu_isa level : levels)
+        names += (names.empty() ? "" : ", ") + std::string(to_string(level));
+    return names;
+}
+
+std::string cache_text(const char *name, int parameter) {
+    const long bytes = sysconf(parameter);
+    return std::string(name) + " " + (bytes > 0 ? bytes_text(static_cast<std::size_t>(bytes)) : "unknown");
+}
+
+std::string caches_text() {
+    return cache_text("L1d", _SC_LEVEL1_DCACHE_SIZE) + ", " + cache_text("L2", _SC_LEVEL2_CACHE_SIZE) + ", " +
+           cache_text("L3", _SC_LEVEL3_CACHE_SIZE);
+}
+
+// A small u8 x s8 problem of each operation: the implementation that a usual layer gets.
+
+constexpr prop_kind inference = prop_kind::forward_inference;
+
+memory::desc any(const memory::dims &dims, data_type type) {
+    return memory::desc(dims, type, format_tag::any);
+}
+
+primitive_desc_base convolution(const engine &e) {
+    return convolution_forward::primitive_desc({inference,
+                                                algorithm::convolution_direct,
+                                                any({1, 64, 14, 14}, data_type::u8),
+                                                any({64, 64, 3, 3}, data_type::s8),
+                                                any({1, 64, 14, 14}, data_type::u8),
+                                                {1, 1},
+                                                {1, 1},
+                                                {1, 1}},
+                                               e);
+}
+
+primitive_desc_base depthwise(const engine &e) {
+    return convolution_forward::primitive_desc({inference,
+                                                algorithm::convolution_direct,
+                                                any({1, 64, 14, 14}, data_type::u8),
+                                                any({64, 1, 1, 3, 3}, data_type::s8),
+                                                any({1, 64, 14, 14}, data_type::u8),
+                                                {1, 1},
+                                                {1, 1},
+                                                {1, 1}},
+                                               e);
+}
+
+primitive_desc_base inner_product(const engine &e) {
+    return inner_product_forward::primitive_desc(
+        {inference, any({1, 256}, data_type::u8), any({64, 256}, data_type::s8), any({1, 64}, data_type::u8)},
+        e);
+}
+
+primitive_desc_base matrix_product(const engine &e) {
+    return matmul::primitive_desc(
+        {any({64, 64}, data_type::u8), any({64, 64}, data_type::s8), any({64, 64}, data_type::u8)}, e);
+}
+
+primitive_desc_base reordering(const engine &e) {
+    return reorder::primitive_desc(e, {{1, 64, 14, 14}, data_type::f32, format_tag::nchw}, e,
+                                   {{1, 64, 14, 14}, data_type::u8, format_tag::nhwc});
+}
+
+primitive_desc_base pooling(const engine &e) {
+    return pooling_forward::primitive_desc({inference,
+                                            algorithm::pooling_max,
+                                            {{1, 64, 14, 14}, data_type::u8, format_tag::nhwc},
+                                            {{1, 64, 7, 7}, data_type::u8, format_tag::nhwc},
+                                            {2, 2},
+                                            {2, 2},
+                                            {0, 0},
+                                            {0, 0}},
+                                           e);
+}
+
+primitive_desc_base addition(const engine &e) {
+    const memory::desc d({1, 64, 14, 14}, data_type::s8, format_tag::nhwc);
+    return binary::primitive_desc({algorithm::binary_add, d, d, d}, e);
+}
+
+primitive_desc_base softmax(const engine &e) {
+    const memory::desc d({1, 1000}, data_type::s8, format_tag::nc);
+    primitive_attr attr;
+    attr.set_requantization(requantization_rule::tflite_2step);
+    attr.set_input_multiplier(OCTET_ARG_SRC, from_double(requantization_rule::tflite_2step, 1 << 20));
+    return softmax_forward::primitive_desc({inference, d, d, 1}, attr, e);
+}
+
+struct probe {
+    const char *name;
+    primitive_desc_base (*make)(const engine &);
+};
+
+const probe probes[] = {
+    {"convolution", convolution},
+    {"depthwise convolution", depthwise},
+    {"inner product", inner_product},
+    {"matmul", matrix_product},
+    {"reorder", reordering},
+    {"pooling", pooling},
+    {"binary", addition},
+    {"softmax", softmax},
+};
+
+void print_implementations() {
+    const engine cpu(engine::kind::cpu, 0);
+    std::cout << "\nimplementations, each for a small problem\n";
+    for (const probe &p : probes) {
+        const primitive_desc_base pd = p.make(cpu);
+        std::cout << "  " << p.name << ": " << pd.impl_info_str() << '\n';
+        for (const std::string &refusal : pd.refusals())
+            std::cout << "    refused by " << refusal << '\n';
+    }
+}
+
+void info() {
+    std::cout << "octet " << version() << '\n'
+              << "  instruction sets  " << isa_names(get_available_cpu_isas()) << "; highest "
+              << to_string(get_machine_cpu_isa()) << ", used " << to_string(get_effective_cpu_isa())
+              << " (OCTET_MAX_CPU_ISA)\n"
+              << "  threads           " << get_num_threads() << " (OCTET_NUM_THREADS)\n"
+              << "  caches            " << caches_text() << '\n'
+              << "  primitive cache   " << bytes_text(get_primitive_cache_capacity())
+              << " (OCTET_PRIMITIVE_CACHE_CAPACITY)\n"
+              << "  verbose           " << get_verbose() << " (OCTET_VERBOSE)\n"
+              << "\nrequantization rules\n  " << rule_names() << '\n';
+    print_implementations();
+}
+
+} // namespace
+
+void add_info_command(CLI::App &app) {
+    app.add_subcommand("info", "Version, instruction sets, threads, caches, implementations")->callback(info);
+}
+
+} // namespace octet::tools

@@ -1,0 +1,21 @@
+#pragma once
+
+// The subcommands of `octet`, one per file. Each adds itself with its options and a callback that does the
+// work.
+//
+// A callback reports a failure by throwing: octet::error (or any std::exception) gives one line on stderr and
+// exit code 2; CLI::RuntimeError(n) exits with n and prints nothing more (`octet check` with failed cases:
+// 1).
+
+namespace CLI {
+class App;
+}
+
+namespace octet::tools {
+
+void add_info_command(CLI::App &app);
+void add_run_command(CLI::App &app);
+void add_check_command(CLI::App &app);
+void add_explain_command(CLI::App &app);
+
+} // namespace octet::tools

@@ -1,0 +1,70 @@
+#pragma once
+
+// A quantized network as a value: tensors, nodes in execution order, nothing that runs. Readers (.tflite,
+// .onnx, operator vectors) produce it, `network` executes it. Operator and attribute names are the
+// framework's own.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "octet/octet.hpp"
+
+namespace octet::model {
+
+/// real = scale * (code - zero point); one value per tensor, or one per index of dimension `axis`.
+struct quantization {
+    std::vector<float> scales;
+    std::vector<std::int32_t> zero_points;
+    int axis = 0;
+    bool is_set() const { return !scales.empty(); }
+};
+
+struct tensor {
+    std::string name;
+    data_type type = data_type::undef;
+    std::string foreign_type; ///< the framework's name of a type that Octet lacks (then `type` is undef)
+    memory::dims dims;        ///< the framework's order (TFLite: NHWC); empty for a scalar
+    quantization quant;
+    bool is_constant = false;
+    bool is_variable = false;       ///< state that survives a run
+    std::vector<std::uint8_t> data; ///< constants: little-endian, row-major
+};
+
+using attribute = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>>;
+
+struct node {
+    std::string op;           ///< e.g. "CONV_2D"
+    std::vector<int> inputs;  ///< tensor indices, -1 for an absent optional input
+    std::vector<int> outputs; ///< tensor indices
+    std::map<std::string, attribute> attributes;
+};
+
+struct graph {
+    std::string framework; ///< "tflite" or "onnx": decides the arithmetic of the nodes
+    std::vector<tensor> tensors;
+    std::vector<node> nodes; ///< in execution order
+    std::vector<int> inputs, outputs;
+};
+
+/// Throws octet::error with a sentence that names the tensor or node and the defect: sizes that overflow,
+/// constants of another size than their dimensions say, scales that are not positive and finite or not as
+/// many as channels, indices outside the tensors, tensors read before they are written or written twice.
+void check_graph(const graph &g);
+
+/// Reads and checks a .tflite file (FlatBuffers verifier, every index, every size, `check_graph`). Throws
+/// octet::error with a sentence that names the file and the defect; never reads outside the bytes.
+graph read_tflite(const std::string &path);
+graph read_tflite(const std::uint8_t *bytes, std::size_t size, const std::string &name);
+
+/// Product of checked dimensions; 1 for a scalar.
+std::int64_t element_count(const memory::dims &dims);
+
+std::string to_text(const memory::dims &dims);            ///< "1x96x96x3", "scalar"
+std::string to_text(data_type type);                      ///< "s8"
+std::string type_text(const tensor &t);                   ///< "s8", or the foreign type's name
+std::string node_text(const graph &g, std::size_t index); ///< "node 3 (CONV_2D)"
+
+} // namespace octet::model

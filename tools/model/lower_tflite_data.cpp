@@ -1,0 +1,150 @@
+// TFLite's operators that move codes and compute nothing: RESHAPE and its kin, TRANSPOSE, PAD, CONCATENATION.
+
+#include <algorithm>
+#include <cstring>
+
+#include "model/lower_tflite.hpp"
+
+namespace octet::model {
+namespace {
+
+/// Any type that Octet has; moving bytes needs no quantization.
+const tensor &any_input(const lowering &l, std::size_t i) {
+    return l.input(i, {data_type::f32, data_type::s32, data_type::s16, data_type::s8, data_type::u8});
+}
+
+void add_copy(primitive_step &s, const memory &src, const memory &dst) {
+    s.add(reorder::primitive_desc(src, dst, copy_attr(src.get_desc().data_type())),
+          {{OCTET_ARG_FROM, src}, {OCTET_ARG_TO, dst}});
+}
+
+/// TFLite's permutation names the source of each output dimension, Octet's the destination of each input
+/// dimension.
+std::vector<int> inverse(const std::vector<std::int64_t> &permutation, std::size_t rank) {
+    std::vector<int> result(rank, -1);
+    for (std::size_t i = 0; i < permutation.size(); i++) {
+        const std::int64_t from = permutation[i];
+        if (from >= 0 && from < static_cast<std::int64_t>(rank))
+            result[static_cast<std::size_t>(from)] = static_cast<int>(i);
+    }
+    if (permutation.size() != rank || std::count(result.begin(), result.end(), -1) != 0)
+        refuse("input 1 is not a permutation of " + std::to_string(rank) + " dimensions");
+    return result;
+}
+
+/// {before, after} of each dimension, from PAD's constant [rank, 2] tensor.
+struct paddings {
+    memory::dims before, after;
+};
+
+paddings read_paddings(const lowering &l, std::size_t rank) {
+    const std::vector<std::int64_t> values = l.constant_integers(1);
+    if (values.size() != 2 * rank)
+        refuse("the paddings have " + std::to_string(values.size()) + " values, " + std::to_string(rank) +
+               " dimensions need " + std::to_string(2 * rank));
+    paddings result;
+    for (std::size_t i = 0; i < values.size(); i++) {
+        if (values[i] < 0)
+            refuse("a padding is " + std::to_string(values[i]) + ", allowed is 0 or more");
+        (i % 2 == 0 ? result.before : result.after).push_back(values[i]);
+    }
+    return result;
+}
+
+/// The bytes of one padded element: PADV2's constant, else the code of 0.
+std::vector<std::uint8_t> pad_element(const lowering &l, const tensor &dst) {
+    const std::size_t bytes = memory::data_type_size(dst.type);
+    if (l.has_input(2)) {
+        const tensor &value = l.input(2, {dst.type});
+        if (!value.is_constant || element_count(value.dims) != 1)
+            refuse_as_unimplemented("input 2 ('" + value.name + "') is not one constant value");
+        need_equal_quantization(value, dst, "the pad value and the output");
+        return value.data;
+    }
+    const std::int32_t code = dst.quant.is_set() ? per_tensor(dst, "the output").zero_point : 0;
+    std::vector<std::uint8_t> element(bytes);
+    std::memcpy(element.data(), &code, bytes); // little-endian: the low bytes; 0 is also f32's zero
+    return element;
+}
+
+void fill(const memory &m, const std::vector<std::uint8_t> &element) {
+    std::uint8_t *bytes = m.map_data<std::uint8_t>();
+    for (std::size_t i = 0; i < m.get_desc().get_size(); i += element.size())
+        std::copy(element.begin(), element.end(), bytes + i);
+}
+
+} // namespace
+
+/// Also SQUEEZE and EXPAND_DIMS: the output's dimensions are known, so the inputs that describe them are not
+/// read.
+std::unique_ptr<step> lower_reshape(const lowering &l) {
+    const tensor &src = any_input(l, 0), &dst = l.output({src.type});
+    if (element_count(src.dims) != element_count(dst.dims))
+        refuse("input " + to_text(src.dims) + " and output " + to_text(dst.dims) +
+               " differ in their number of elements");
+    l.alias_output_to_input(0);
+    return std::make_unique<view_step>();
+}
+
+std::unique_ptr<step> lower_transpose(const lowering &l) {
+    const tensor &src = any_input(l, 0), &dst = l.output({src.type});
+    const std::size_t rank = src.dims.size();
+    const std::vector<std::int64_t> permutation = l.constant_integers(1);
+    const std::vector<int> destination = inverse(permutation, rank);
+    memory::dims dims(rank);
+    for (std::size_t i = 0; i < rank; i++)
+        dims[static_cast<std::size_t>(destination[i])] = src.dims[i];
+    need_output_dims(l, dims);
+    auto result = std::make_unique<primitive_step>();
+    add_copy(*result, l.input_memory(0, dense_desc(src).permute_axes(destination)),
+             l.output_memory(dense_desc(dst)));
+    return result;
+}
+
+std::unique_ptr<step> lower_pad(const lowering &l) {
+    const tensor &src = any_input(l, 0), &dst = l.output({src.type});
+    need_equal_quantization(src, dst, "input and output");
+    const paddings p = read_paddings(l, src.dims.size());
+    memory::dims dims = src.dims;
+    for (std::size_t i = 0; i < dims.size(); i++)
+        dims[i] += p.before[i] + p.after[i];
+    need_output_dims(l, dims);
+    fill(l.output_memory(), pad_element(l, dst)); // once: running writes only the inside
+    auto result = std::make_unique<primitive_step>();
+    add_copy(*result, l.input_memory(0), l.output_memory(dense_desc(dst).submemory_desc(src.dims, p.before)));
+    return result;
+}
+
+std::unique_ptr<step> lower_concatenation(const lowering &l) {
+    const tensor &first = any_input(l, 0), &dst = l.output({first.type});
+    const auto rank = static_cast<std::int64_t>(dst.dims.size());
+    const std::int64_t given = l.integer("axis"), axis = given < 0 ? given + rank : given;
+    if (axis < 0 || axis >= rank)
+        refuse("axis " + std::to_string(given) + " is outside the " + std::to_string(rank) +
+               " dimensions of the output");
+    if (l.text("activation", "NONE") != "NONE")
+        refuse_as_unimplemented("a fused activation is not supported");
+
+    const auto joined = static_cast<std::size_t>(axis);
+    auto result = std::make_unique<primitive_step>();
+    memory::dims offsets(dst.dims.size(), 0);
+    for (std::size_t i = 0; i < l.input_count(); i++) {
+        const tensor &src = any_input(l, i);
+        need_equal_quantization(src, dst, "input " + std::to_string(i) + " and the output");
+        memory::dims expected = dst.dims;
+        if (src.dims.size() == expected.size())
+            expected[joined] = src.dims[joined];
+        if (src.dims != expected || offsets[joined] + expected[joined] > dst.dims[joined])
+            refuse("input " + std::to_string(i) + " (" + to_text(src.dims) + ") does not fit into output " +
+                   to_text(dst.dims) + " at " + std::to_string(offsets[joined]));
+        add_copy(*result, l.input_memory(i),
+                 l.output_memory(dense_desc(dst).submemory_desc(src.dims, offsets)));
+        offsets[joined] += src.dims[joined];
+    }
+    if (offsets[joined] != dst.dims[joined])
+        refuse("the inputs fill " + std::to_string(offsets[joined]) + " of the output's " +
+               std::to_string(dst.dims[joined]) + " along axis " + std::to_string(axis));
+    return result;
+}
+
+} // namespace octet::model

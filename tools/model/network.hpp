@@ -1,0 +1,62 @@
+#pragma once
+
+// Executes a graph with Octet primitives. All primitives and buffers are made in the constructor; `run` only
+// executes.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/graph.hpp"
+
+namespace octet::model {
+
+struct network_options {
+    /// Contract of the accumulating operators (convolution, depthwise, fully connected, batch matmul).
+    /// `automatic`: the framework's own; any other rule derives its multipliers or scales from the model's
+    /// scales.
+    requantization_rule rule = requantization_rule::automatic;
+};
+
+/// One lowered node: knows its buffers and what runs it.
+class step {
+public:
+    virtual ~step() = default;
+    virtual void run(const stream &s) = 0;
+    virtual std::string implementation() const = 0; ///< e.g. "ref", "view", "copy"
+    virtual std::string explain() const = 0;        ///< problem line and refusals, one per line
+};
+
+class network {
+public:
+    /// Throws octet::error; an unsupported operator is named with its node index.
+    /// Holds pointers into itself, so it is neither copied nor moved.
+    explicit network(graph g, const network_options &options = {});
+    ~network();
+    network(const network &) = delete;
+    network &operator=(const network &) = delete;
+
+    const graph &get_graph() const { return graph_; }
+    const step &get_step(std::size_t node) const { return *steps_.at(node); }
+    /// Buffer of a tensor (get_data_handle, get_desc().get_size()); inputs are written here before `run`.
+    const memory &get_memory(int tensor) const { return memories_.at(static_cast<std::size_t>(tensor)); }
+
+    using observer = std::function<void(std::size_t node, double seconds)>;
+    /// Runs all nodes in order; `after_node` is called after each (its outputs are then in memory).
+    void run(const observer &after_node = {});
+
+private:
+    void make_memories(const std::vector<int> &tensors);
+
+    graph graph_;
+    engine engine_;
+    stream stream_;
+    std::vector<memory> memories_;
+    std::vector<std::unique_ptr<step>> steps_;
+};
+
+/// Reads a .tflite file and builds its network; every error names the file.
+network load_network(const std::string &path, const network_options &options = {});
+
+} // namespace octet::model

@@ -1,0 +1,69 @@
+#include "print.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace octet::tools {
+
+std::vector<requantization_rule> all_rules() {
+    std::vector<requantization_rule> rules;
+    for (int r = 0; r <= static_cast<int>(requantization_rule::ev_rte15); r++)
+        rules.push_back(static_cast<requantization_rule>(r));
+    return rules;
+}
+
+std::string rule_names() {
+    std::string names;
+    for (const requantization_rule rule : all_rules())
+        names += (names.empty() ? "" : ", ") + std::string(to_string(rule));
+    return names;
+}
+
+std::string bytes_text(std::size_t bytes) {
+    const char *unit = "bytes";
+    double value = static_cast<double>(bytes);
+    for (const char *larger : {"KiB", "MiB", "GiB"}) {
+        if (value < 1024)
+            break;
+        value /= 1024;
+        unit = larger;
+    }
+    const bool is_whole = value == static_cast<double>(static_cast<long long>(value));
+    return fixed(value, is_whole ? 0 : 1) + " " + unit;
+}
+
+std::string table::text() const {
+    std::vector<std::size_t> widths;
+    for (const column &c : columns_)
+        widths.push_back(c.title.size());
+    for (const auto &row : rows_)
+        for (std::size_t i = 0; i < row.size(); i++)
+            widths[i] = std::max(widths[i], row[i].size());
+
+    std::string result;
+    const auto append = [&](const std::vector<std::string> &row) {
+        std::string line;
+        for (std::size_t i = 0; i < row.size(); i++) {
+            const std::string blanks(widths[i] - row[i].size(), ' ');
+            line +=
+                (i == 0 ? "" : "  ") + (columns_[i].side == align::right ? blanks + row[i] : row[i] + blanks);
+        }
+        line.erase(line.find_last_not_of(' ') + 1);
+        result += line + '\n';
+    };
+    std::vector<std::string> titles;
+    for (const column &c : columns_)
+        titles.push_back(c.title);
+    append(titles);
+    for (const auto &row : rows_)
+        append(row);
+    return result;
+}
+
+std::string fixed(double value, int digits) {
+    char text[64];
+    std::snprintf(text, sizeof text, "%.*f", digits, value);
+    return text;
+}
+
+} // namespace octet::tools

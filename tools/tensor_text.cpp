@@ -1,0 +1,80 @@
+#include "tensor_text.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "print.hpp"
+
+namespace octet::tools {
+namespace {
+
+template <typename T> std::vector<double> elements(const memory &m) {
+    std::vector<T> values(m.get_desc().get_size() / sizeof(T));
+    std::memcpy(values.data(), m.get_data_handle(), values.size() * sizeof(T));
+    return {values.begin(), values.end()};
+}
+
+std::vector<double> elements(const memory &m) {
+    switch (m.get_desc().data_type()) {
+    case data_type::f32:
+        return elements<float>(m);
+    case data_type::s32:
+        return elements<std::int32_t>(m);
+    case data_type::s16:
+        return elements<std::int16_t>(m);
+    case data_type::s8:
+        return elements<std::int8_t>(m);
+    case data_type::u8:
+        return elements<std::uint8_t>(m);
+    case data_type::undef:
+        break;
+    }
+    return {};
+}
+
+/// "code -17 = 0.433594", or the value alone.
+std::string value_text(const model::tensor &t, double value) {
+    if (t.type == data_type::f32)
+        return fixed(value, 6);
+    const std::string code = "code " + fixed(value, 0);
+    if (t.quant.scales.size() != 1)
+        return code;
+    return code + " = " + fixed(t.quant.scales[0] * (value - t.quant.zero_points[0]), 6);
+}
+
+std::string largest(const model::tensor &t, const std::vector<double> &values) {
+    std::vector<std::size_t> order(values.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return values[a] > values[b]; });
+    order.resize(std::min<std::size_t>(order.size(), 5));
+    std::string lines;
+    for (const std::size_t i : order)
+        lines += "  [" + std::to_string(i) + "]  " + value_text(t, values[i]) + '\n';
+    return lines;
+}
+
+std::string spread(const model::tensor &t, const std::vector<double> &values) {
+    const auto [lowest, highest] = std::minmax_element(values.begin(), values.end());
+    const double mean =
+        std::accumulate(values.begin(), values.end(), 0.) / static_cast<double>(values.size());
+    return "  lowest " + value_text(t, *lowest) + "\n  highest " + value_text(t, *highest) + "\n  mean " +
+           (t.type == data_type::f32 ? "" : "code ") + fixed(mean, 6) + '\n';
+}
+
+} // namespace
+
+std::string tensor_text(const model::graph &g, int index) {
+    const model::tensor &t = g.tensors.at(static_cast<std::size_t>(index));
+    return std::to_string(index) + " ('" + t.name + "') " + model::type_text(t) + " " +
+           model::to_text(t.dims);
+}
+
+std::string summary(const model::tensor &t, const memory &m) {
+    const std::vector<double> values = elements(m);
+    const bool is_vector = std::count_if(t.dims.begin(), t.dims.end(), [](dim_t d) { return d > 1; }) <= 1;
+    return is_vector ? largest(t, values) : spread(t, values);
+}
+
+} // namespace octet::tools

@@ -1,0 +1,18 @@
+#pragma once
+
+// Tensors in words.
+
+#include <string>
+
+#include "model/graph.hpp"
+
+namespace octet::tools {
+
+/// "0 ('input') s8 1x96x96x3"
+std::string tensor_text(const model::graph &g, int index);
+
+/// A vector's five largest values with their indices (a classifier's answer); of other tensors lowest,
+/// highest, mean. One line each, with codes and real values.
+std::string summary(const model::tensor &t, const memory &m);
+
+} // namespace octet::tools
