@@ -13,7 +13,7 @@ namespace octet::tools {
 
 void add_check_command(CLI::App &app) {
     struct arguments {
-        std::string file;
+        std::string file, impl;
         check::options opt;
     };
     const auto args = std::make_shared<arguments>();
@@ -23,15 +23,13 @@ void add_check_command(CLI::App &app) {
     command.add_option("--op", args->opt.op, "replay only this operator, rule or network");
     command.add_option("--isa", args->opt.isa,
                        "highest ISA level to use: ref, avx2, avx_vnni, avx512_core, avx512_vnni");
-    const std::map<std::string, check::implementation> names{{"ref", check::implementation::ref},
-                                                             {"jit", check::implementation::jit}};
-    command
-        .add_option("--impl", args->opt.impl,
-                    "run only on this kind of implementation; others count as failed")
-        ->transform(CLI::CheckedTransformer(names));
+    command.add_option("--impl", args->impl, "run only on such implementations: ref or jit; others count as failed")
+        ->check(CLI::IsMember({"ref", "jit"}));
     command.add_flag("--verbose", args->opt.verbose, "one line per case, with the implementation it ran on");
     command.footer("Exit code 0: nothing failed; 1: some case failed; 2: the file cannot be replayed.");
     command.callback([args] {
+        if (!args->impl.empty())
+            args->opt.impl = args->impl == "ref" ? check::implementation::ref : check::implementation::jit;
         args->opt.show_progress = isatty(STDERR_FILENO) != 0;
         if (!check::check_file(args->file, args->opt, std::cout))
             throw CLI::RuntimeError(1);

@@ -20,14 +20,16 @@ template <typename T> std::vector<std::uint8_t> bytes_of(const std::vector<T> &v
     return bytes;
 }
 
+struct tflite_quantization {
+    std::vector<float> scales;
+    std::vector<std::int64_t> zero_points;
+    int axis = 0;
+};
+
 class tflite_builder {
 public:
     using dims = std::vector<std::int32_t>;
-    struct quantization {
-        std::vector<float> scales;
-        std::vector<std::int64_t> zero_points;
-        int axis = 0;
-    };
+    using quantization = tflite_quantization;
 
     tflite_builder() { add_buffer({}); }
 

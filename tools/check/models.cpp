@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 
 #include "check/check.hpp"
+#include "model/lowering.hpp"
 
 namespace octet::check {
 namespace {
@@ -29,6 +31,16 @@ std::string hex_text(std::uint32_t value) {
     std::string text(8, '0');
     for (std::size_t i = 8; i-- > 0; value >>= 4) text[i] = "0123456789abcdef"[value & 15];
     return text;
+}
+
+/// Throws `unimplemented` with each operator that Octet lacks, once.
+void require_operators(const model::graph &g) {
+    std::set<std::string> missing;
+    for (const model::node &n : g.nodes)
+        if (!model::find_tflite_lowering(n.op)) missing.insert(n.op);
+    std::string names;
+    for (const std::string &name : missing) names += (names.empty() ? "" : ", ") + name;
+    if (!names.empty()) throw error(status::unimplemented, "Octet does not execute " + names);
 }
 
 /// The expected output of one operator in one run.
@@ -57,6 +69,7 @@ public:
             if (!std::filesystem::exists(path))
                 throw error(status::unimplemented, "its file is not beside the vectors");
             graph_ = model::read_tflite(path.string());
+            require_operators(graph_);
             make_network();
         } catch (const malformed_file &) {
             throw;

@@ -37,6 +37,17 @@ std::string coordinates_text(std::size_t index, const memory::dims &dims) {
     return "(" + text + ")";
 }
 
+/// The refusals in a step's explanation, in one line.
+std::string refusals_in(const std::string &explanation) {
+    std::istringstream lines(explanation);
+    std::string refusals;
+    for (std::string line; std::getline(lines, line);) {
+        const std::size_t start = line.find("refused by");
+        if (start != std::string::npos) refusals += (refusals.empty() ? "" : "; ") + line.substr(start);
+    }
+    return refusals;
+}
+
 } // namespace
 
 void write(const memory &m, byte_view bytes) {
@@ -81,10 +92,9 @@ std::string implementation_complaint(implementation wanted, const std::string &n
 
 std::string implementation_complaint(implementation wanted, const model::network &net) {
     for (std::size_t i = 0; i < net.get_graph().nodes.size(); i++) {
-        std::string explanation = net.get_step(i).explain();
-        while (!explanation.empty() && explanation.back() == '\n') explanation.pop_back();
-        for (std::size_t at; (at = explanation.find('\n')) != std::string::npos;) explanation.replace(at, 1, "; ");
-        const std::string complaint = implementation_complaint(wanted, net.get_step(i).implementation(), explanation);
+        const model::step &step = net.get_step(i);
+        const std::string complaint =
+            implementation_complaint(wanted, step.implementation(), refusals_in(step.explain()));
         if (!complaint.empty()) return model::node_text(net.get_graph(), i) + " " + complaint;
     }
     return {};

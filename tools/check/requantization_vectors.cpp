@@ -64,7 +64,7 @@ parameters read_parameters(const json_value &v) {
     p.high = v["clamp_max"].as<std::int32_t>();
     p.dst = v.has("dst_type") ? type_from_text(v["dst_type"]) : destination_type(p.low, p.high);
     if (v.has("bitwidth")) p.bitwidth = v["bitwidth"].as<std::int32_t>();
-    if (v.has("scale_type")) p.scale_is_f32 = type_from_text(v["scale_type"]) == data_type::f32;
+    if (v.has("scale_type")) p.scale_is_f32 = v["scale_type"].text() == "f32";
     if (!v.has("quantized_multiplier")) return p;
     p.fixed = fixed_point_multiplier{v["quantized_multiplier"].as<std::int32_t>(), v["shift"].as<std::int32_t>(), 0};
     // The file's zero point of this rule is an offset in units of the accumulator.

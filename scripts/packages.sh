@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Installs every Debian 12 package that building, testing and the example need. Does nothing where all are there.
+set -euo pipefail
+
+packages=(
+    g++ cmake ninja-build            # toolchain (CMake >= 3.25)
+    libtbb-dev libxbyak-dev          # the library: threads, code generation
+    libcli11-dev nlohmann-json3-dev libflatbuffers-dev flatbuffers-compiler # the octet command
+    libgtest-dev                     # tests
+    libbenchmark-dev                 # benchmarks
+    libdnnl-dev libgemmlowp-dev      # oracles of the tests
+    clang-format doxygen             # checks of the sources
+)
+
+missing=()
+for package in "${packages[@]}"; do
+    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+echo "Installing: ${missing[*]}"
+as_root=()
+[ "$(id -u)" -eq 0 ] || as_root=(sudo)
+"${as_root[@]}" apt-get update -qq
+DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null

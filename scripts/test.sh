@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# All tests: release build with warnings as errors, then address+undefined and thread sanitizers.
+# scripts/test.sh release runs only the first; any list of presets works.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+scripts/packages.sh
+
+presets=("$@")
+[ ${#presets[@]} -gt 0 ] || presets=(release asan-ubsan tsan)
+for preset in "${presets[@]}"; do
+    echo "== $preset"
+    cmake --preset "$preset" -DOCTET_WARNINGS_AS_ERRORS=ON >/dev/null
+    cmake --build --preset "$preset" -- --quiet
+    ctest --preset "$preset" -j "$(nproc)"
+done

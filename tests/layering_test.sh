@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Dependencies point one way: src/api -> cpu -> jit -> src/common -> include. Xbyak only in jit/, oneTBB only in
+# cpu/parallel.cpp, and the public headers include nothing but the standard library and each other.
+set -uo pipefail
+cd "${1:?source directory}"
+status=0
+
+# forbid DIRECTORY PATTERN WHY: no #include in DIRECTORY may match PATTERN.
+forbid() {
+    local hits
+    hits=$(grep -rnE "^ *# *include *[<\"]($2)" "$1" --include='*.hpp' --include='*.cpp' 2>/dev/null)
+    [ -z "$hits" ] && return
+    printf '%s\n%s\n' "$3:" "$hits"
+    status=1
+}
+
+forbid src/common '(cpu|jit|api)/' 'src/common may include only itself and the public headers'
+forbid jit '(cpu|api)/' 'jit may include only src/common and the public headers'
+forbid cpu 'api/' 'cpu may not include the front'
+forbid include '(common|cpu|jit|api|xbyak|tbb|oneapi|nlohmann|CLI|flatbuffers)/' 'public headers include only std and octet/'
+forbid src 'xbyak/' 'Xbyak belongs to jit/'
+forbid cpu 'xbyak/' 'Xbyak belongs to jit/'
+forbid tools '(cpu|jit|api)/' 'the command uses the public API'
+forbid examples '(common|cpu|jit|api)/' 'examples use the public API'
+
+tbb=$(grep -rlE '^ *# *include *<(tbb|oneapi/tbb)/' src cpu jit include tools examples | grep -v '^cpu/parallel.cpp$')
+[ -z "$tbb" ] || { echo "only cpu/parallel.cpp includes oneTBB: $tbb"; status=1; }
+exit $status
