@@ -1,6 +1,7 @@
 #include "cpu/isa.hpp"
 
 #include <cpuid.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdint>
@@ -81,6 +82,11 @@ std::atomic<cpu_isa> &cap() {
 } // namespace
 
 bool isa_is_usable(cpu_isa level) { return level <= cap().load() && machine_has(level); }
+
+std::int64_t l2_cache_bytes() {
+    static const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    return bytes > 0 ? bytes : 1 << 20;
+}
 
 } // namespace impl
 

@@ -1,10 +1,15 @@
 #pragma once
 
+#include <cstdint>
+
 #include "octet/settings.hpp"
 
 namespace octet::impl {
 
 /// True if the machine has the level and the cap allows it.
 bool isa_is_usable(cpu_isa level);
+
+/// Size of a core's second-level cache; 1 MiB if the system doesn't tell.
+std::int64_t l2_cache_bytes();
 
 } // namespace octet::impl

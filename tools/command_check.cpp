@@ -23,7 +23,9 @@ void add_check_command(CLI::App &app) {
     command.add_option("--op", args->opt.op, "replay only this operator, rule or network");
     command.add_option("--isa", args->opt.isa,
                        "highest ISA level to use: ref, avx2, avx_vnni, avx512_core, avx512_vnni");
-    command.add_option("--impl", args->impl, "run only on such implementations: ref or jit; others count as failed")
+    command
+        .add_option("--impl", args->impl,
+                    "run only on such implementations: ref or jit; others count as failed")
         ->check(CLI::IsMember({"ref", "jit"}));
     command.add_flag("--verbose", args->opt.verbose, "one line per case, with the implementation it ran on");
     command.footer("Exit code 0: nothing failed; 1: some case failed; 2: the file cannot be replayed.");

@@ -48,7 +48,7 @@ void add_explain_command(CLI::App &app) {
     const auto options = std::make_shared<explain_options>();
     CLI::App *command = app.add_subcommand("explain", "Why a network's nodes run as they do");
     command->add_option("model", options->model, "A .tflite file")->required();
-    command->add_option("--node", options->node, "Only this node")->check(CLI::NonNegativeNumber);
+    command->add_option("--node", options->node, "Only this node")->check(CLI::Range(0, 1000000));
     command->add_option("--rule", options->rule, "Requantization rule: " + rule_names());
     command->callback([options] { explain(*options); });
 }

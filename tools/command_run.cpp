@@ -6,6 +6,7 @@
 #include <iostream>
 #include <unistd.h>
 
+#include "check/check.hpp"
 #include "commands.hpp"
 #include "model/network.hpp"
 #include "print.hpp"
@@ -19,7 +20,10 @@ struct run_options {
     std::string model, output_dir, rule = "automatic";
     std::vector<std::string> inputs;
     int repeat = 1, threads = 0;
+    bool check = false;
 };
+
+constexpr int max_count = 1'000'000; ///< of runs, threads: rules out slips of the finger
 
 using layer_times = std::vector<std::vector<double>>; ///< seconds of each run, per node
 
@@ -29,21 +33,22 @@ double median(std::vector<double> values) {
     return *middle;
 }
 
-void fill_inputs(const model::network &net, const run_options &options) {
+/// From the files, or pseudo-random; says which.
+std::string fill_inputs(const model::network &net, const run_options &options) {
     const std::vector<int> &inputs = net.get_graph().inputs;
     if (options.inputs.empty()) {
         for (const int t : inputs)
             fill_pseudo_random(net.get_memory(t));
-        std::cout << "input: pseudo-random values, the same in every run (no --input given)\n";
-        return;
+        return "pseudo-random values, the same in every run (no --input given)";
     }
     if (options.inputs.size() != inputs.size())
         throw error(status::invalid_arguments, "--input names " + std::to_string(options.inputs.size()) +
-                                                   " files, but " + options.model + " has " +
-                                                   std::to_string(inputs.size()) + " inputs");
+                                                   " files, the inputs of " + options.model + " are " +
+                                                   std::to_string(inputs.size()));
     for (std::size_t i = 0; i < inputs.size(); i++)
         read_tensor_file(options.inputs[i], net.get_memory(inputs[i]),
                          tensor_text(net.get_graph(), inputs[i]));
+    return "from " + std::to_string(inputs.size()) + (inputs.size() == 1 ? " file" : " files");
 }
 
 layer_times run_repeatedly(model::network &net, int repeat) {
@@ -96,17 +101,31 @@ void write_outputs(const model::network &net, const std::string &directory) {
     }
 }
 
+/// The goldens of this network in the models.json beside it, where `octet check` looks for them too.
+void check_goldens(const run_options &options) {
+    const std::filesystem::path model(options.model), goldens = model.parent_path() / "models.json";
+    if (!std::filesystem::exists(goldens))
+        throw error(status::invalid_arguments,
+                    "--check needs " + goldens.string() + ", which does not exist");
+    check::options only;
+    only.op = model.stem().string();
+    std::cout << "\ngoldens of " << goldens.string() << '\n';
+    if (!check::check_file(goldens.string(), only, std::cout))
+        throw CLI::RuntimeError(1);
+}
+
 void run(const run_options &options) {
     if (!options.output_dir.empty() && !std::filesystem::is_directory(options.output_dir))
         throw error(status::invalid_arguments,
                     "--output-dir: '" + options.output_dir + "' is not a directory");
     if (options.threads > 0)
         set_num_threads(options.threads);
-    model::network net =
-        model::load_network(options.model, {requantization_rule_from_string(options.rule.c_str())});
+    const requantization_rule rule = requantization_rule_from_string(options.rule.c_str());
+    model::network net = model::load_network(options.model, {rule});
+    const std::string source = fill_inputs(net, options);
     std::cout << options.model << ": " << net.get_graph().nodes.size() << " nodes, rule " << options.rule
-              << ", " << get_num_threads() << " threads, " << to_string(get_effective_cpu_isa()) << '\n';
-    fill_inputs(net, options);
+              << ", " << get_num_threads() << " threads, " << to_string(get_effective_cpu_isa())
+              << "\ninput: " << source << '\n';
     const layer_times times = run_repeatedly(net, options.repeat);
     if (options.repeat > 1)
         std::cout << "times: median of " << options.repeat << " runs\n";
@@ -114,6 +133,8 @@ void run(const run_options &options) {
     print_outputs(net);
     if (!options.output_dir.empty())
         write_outputs(net, options.output_dir);
+    if (options.check)
+        check_goldens(options);
 }
 
 } // namespace
@@ -128,10 +149,12 @@ void add_run_command(CLI::App &app) {
     command->add_option("--output-dir", options->output_dir,
                         "Write the outputs there as output_0.bin, output_1.bin, …");
     command->add_option("--repeat", options->repeat, "Number of runs; times are medians")
-        ->check(CLI::PositiveNumber);
+        ->check(CLI::Range(1, max_count));
     command->add_option("--rule", options->rule,
                         "Requantization rule of the accumulating operators: " + rule_names());
-    command->add_option("--threads", options->threads, "Number of threads")->check(CLI::PositiveNumber);
+    command->add_option("--threads", options->threads, "Number of threads")->check(CLI::Range(1, max_count));
+    command->add_flag("--check", options->check,
+                      "Also compare every operator with the models.json beside the model");
     command->callback([options] { run(*options); });
 }
 

@@ -14,6 +14,8 @@ constexpr int exit_of_bad_usage = 2;
 int run(CLI::App &app, int argc, char **argv) {
     try {
         app.parse(argc, argv);
+        if (app.get_subcommands().empty())
+            throw CLI::RequiredError("A command (info, run, check, explain; see --help)");
         return 0;
     } catch (const CLI::Success &help) { // --help, --version
         return app.exit(help);
@@ -30,7 +32,7 @@ int run(CLI::App &app, int argc, char **argv) {
 int main(int argc, char **argv) {
     CLI::App app("Octet: bit-exact int8 inference on x86", "octet");
     app.set_version_flag("--version", std::string("octet ") + octet::version());
-    app.require_subcommand(1);
+    app.require_subcommand(0, 1); // none is found out after unknown flags
     octet::tools::add_info_command(app);
     octet::tools::add_run_command(app);
     octet::tools::add_check_command(app);

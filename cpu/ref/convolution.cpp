@@ -13,20 +13,20 @@ namespace {
 /// Element offsets of weights(g, o, i, kd, kh, kw) for plain weights with or without groups and for packed ones.
 class weights_index {
 public:
-    explicit weights_index(const convolution_problem &p) : p_(p), shape_{p.groups, p.oc, p.ic, 1} {
+    explicit weights_index(const convolution_problem &p) : p_(p) {
         const memory_desc &w = p.weights;
+        if (w.format_kind == format_kind::packed) packed_ = packed_geometry_of(w);
         const int first = p.weights_have_groups ? 1 : 0;
         if (first) group_stride_ = w.strides[0];
         o_stride_ = w.strides[first];
         i_stride_ = w.strides[first + 1];
         for (int d = 0; d < p.spatial_ndims; d++)
             kernel_strides_[3 - p.spatial_ndims + d] = w.strides[first + 2 + d];
-        for (const dim_t k : p.kernel) shape_.taps *= k;
     }
 
     dim_t operator()(dim_t g, dim_t o, dim_t i, dim_t kd, dim_t kh, dim_t kw) const {
         if (p_.weights.format_kind == format_kind::packed)
-            return packed_offset(shape_, g, o, i, (kd * p_.kernel[1] + kh) * p_.kernel[2] + kw);
+            return packed_.offset(g, o, i, (kd * p_.kernel[1] + kh) * p_.kernel[2] + kw);
         return p_.weights.offset0 + g * group_stride_ + o * o_stride_ + i * i_stride_ + kd * kernel_strides_[0] +
                kh * kernel_strides_[1] + kw * kernel_strides_[2];
     }
@@ -37,7 +37,7 @@ public:
 
 private:
     const convolution_problem &p_;
-    weights_shape shape_;
+    packed_geometry packed_{};
     dim_t group_stride_ = 0, o_stride_ = 0, i_stride_ = 0;
     extent3 kernel_strides_{0, 0, 0};
 };
@@ -67,7 +67,7 @@ std::int32_t accumulate(const convolution_problem &p, const weights_index &weigh
                     if (id < 0 || id >= p.in[0] || ih < 0 || ih >= p.in[1] || iw < 0 || iw >= p.in[2]) continue;
                     const coordinates at = spatial_coordinates(p.spatial_ndims, n, c, id, ih, iw);
                     const std::int64_t s = load_s32(src, p.src.data_type, plain_offset(p.src, at));
-                    const std::int64_t w = load_s32(weights, p.weights.data_type, weights_at(g, oc, ic, kd, kh, kw));
+                    const std::int64_t w = load_weight(weights, p.weights, weights_at(g, oc, ic, kd, kh, kw));
                     acc = wrap(acc + wrap((s - src_zp) * (w - weights_zp)));
                 }
     }

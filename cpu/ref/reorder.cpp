@@ -1,10 +1,11 @@
 // dst(i) = convert(src(i)); the arithmetic of each rule is listed in octet/reorder.hpp.
 
 #include <cmath>
-#include <cstring>
+#include <vector>
 
 #include "common/element.hpp"
 #include "common/requantize.hpp"
+#include "cpu/pack.hpp"
 #include "cpu/parallel.hpp"
 #include "cpu/ref/ref.hpp"
 
@@ -62,13 +63,31 @@ private:
     const float *src_scales_, *dst_scales_;
 };
 
-void run(const reorder_problem &p, const arguments &args) {
-    if (p.dst.format_kind == format_kind::packed) // the padding of blocks is zero
-        std::memset(args.get(OCTET_ARG_DST), 0, size_in_bytes(p.dst));
+void run_plain(const reorder_problem &p, const arguments &args) {
     const converter convert(p, args);
     parallel_for(element_count(p.dst), 1024, [&](dim_t begin, dim_t end) {
         for (dim_t index = begin; index < end; index++) convert(coordinates_of(index, p.dst));
     });
+}
+
+/// Packed layouts go through a row-major copy of the 8-bit tensor.
+void run(const reorder_problem &p, const arguments &args) {
+    reorder_problem plain = p;
+    std::vector<std::uint8_t> src, dst;
+    if (p.src.format_kind == format_kind::packed) {
+        set_row_major(plain.src);
+        src.resize(size_in_bytes(plain.src));
+        unpack_weights(p.src, args.get<const void>(OCTET_ARG_SRC), plain.src, src.data());
+    }
+    if (p.dst.format_kind == format_kind::packed) {
+        set_row_major(plain.dst);
+        plain.out_stage.dst = plain.dst;
+        dst.resize(size_in_bytes(plain.dst));
+    }
+    const arguments from(args, OCTET_ARG_SRC, src.empty() ? args.get(OCTET_ARG_SRC) : src.data());
+    const arguments to(from, OCTET_ARG_DST, dst.empty() ? args.get(OCTET_ARG_DST) : dst.data());
+    run_plain(plain, to);
+    if (p.dst.format_kind == format_kind::packed) pack_weights(plain.dst, dst.data(), p.dst, args.get(OCTET_ARG_DST));
 }
 
 } // namespace

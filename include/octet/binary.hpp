@@ -28,7 +28,7 @@ struct OCTET_API binary : public primitive {
     };
 
     binary() = default;
-    explicit binary(const primitive_desc &pd) : primitive(pd) {}
+    binary(const primitive_desc &pd) : primitive(pd) {}
 };
 
 } // namespace v0

@@ -23,16 +23,17 @@ struct OCTET_API convolution_forward : public primitive {
     struct OCTET_API desc {
         desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &weights,
              const memory::desc &bias, const memory::desc &dst, const memory::dims &strides,
-             const memory::dims &padding_l, const memory::dims &padding_r);
+             const memory::dims &padding_l, const memory::dims &padding_r, padding_kind padding = padding_kind::zero);
         desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &weights,
              const memory::desc &dst, const memory::dims &strides, const memory::dims &padding_l,
-             const memory::dims &padding_r);
+             const memory::dims &padding_r, padding_kind padding = padding_kind::zero);
         desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &weights,
              const memory::desc &bias, const memory::desc &dst, const memory::dims &strides,
-             const memory::dims &dilates, const memory::dims &padding_l, const memory::dims &padding_r);
+             const memory::dims &dilates, const memory::dims &padding_l, const memory::dims &padding_r,
+             padding_kind padding = padding_kind::zero);
         desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &weights,
              const memory::desc &dst, const memory::dims &strides, const memory::dims &dilates,
-             const memory::dims &padding_l, const memory::dims &padding_r);
+             const memory::dims &padding_l, const memory::dims &padding_r, padding_kind padding = padding_kind::zero);
 
         prop_kind prop;
         algorithm alg;
@@ -71,7 +72,7 @@ struct OCTET_API convolution_forward : public primitive {
     };
 
     convolution_forward() = default;
-    explicit convolution_forward(const primitive_desc &pd) : primitive(pd) {}
+    convolution_forward(const primitive_desc &pd) : primitive(pd) {}
 };
 
 } // namespace v0

@@ -35,7 +35,7 @@ public:
 
     stream() = default;
     /// Throws `invalid_arguments` for a null engine.
-    explicit stream(const engine &e, flags f = flags::default_flags);
+    stream(const engine &e, flags f = flags::default_flags);
 
     engine get_engine() const { return engine_; }
     stream &wait() { return *this; }

@@ -32,7 +32,7 @@ struct OCTET_API inner_product_forward : public primitive {
     };
 
     inner_product_forward() = default;
-    explicit inner_product_forward(const primitive_desc &pd) : primitive(pd) {}
+    inner_product_forward(const primitive_desc &pd) : primitive(pd) {}
 };
 
 } // namespace v0

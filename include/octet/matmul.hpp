@@ -32,7 +32,7 @@ struct OCTET_API matmul : public primitive {
     };
 
     matmul() = default;
-    explicit matmul(const primitive_desc &pd) : primitive(pd) {}
+    matmul(const primitive_desc &pd) : primitive(pd) {}
 };
 
 } // namespace v0

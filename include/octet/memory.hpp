@@ -30,6 +30,8 @@ struct memory_desc {
     dim_t offset0 = 0;
     dim_t strides[max_ndims] = {};
     octet::packed_kind packed_kind = octet::packed_kind::none;
+    dim_t packed_groups = 1; ///< groups stored as one
+    dim_t packed_width = 1;  ///< kernel columns stored as part of the reduction
 };
 
 /// A buffer with a description, as in oneDNN. Copies share the buffer.
@@ -46,23 +48,24 @@ public:
     /// Description of a tensor. A default-constructed one is the zero descriptor ("no such tensor").
     struct OCTET_API desc {
         desc() = default;
-        explicit desc(const memory_desc &d) : data(d) {}
+        desc(const memory_desc &d) : data(d) {}
 
         /// Dense tensor in a plain layout, or `format_tag::any`.
         /// Throws `invalid_arguments`: more than 6 or no dimensions, a negative dimension, a tag of another rank,
-        /// a size that overflows; `unimplemented`: run-time dimensions.
-        desc(const dims &dimensions, data_type type, format_tag tag);
+        /// a size that overflows; `unimplemented`: run-time dimensions. With `allow_empty`, here and below, the result is
+        /// the zero descriptor instead.
+        desc(const dims &dimensions, data_type type, format_tag tag, bool allow_empty = false);
 
         /// Tensor with the given strides in elements (empty: dense, row-major).
-        desc(const dims &dimensions, data_type type, const dims &strides);
+        desc(const dims &dimensions, data_type type, const dims &strides, bool allow_empty = false);
 
         /// The part of this tensor that starts at `offsets`. Only for plain layouts.
-        desc submemory_desc(const dims &dimensions, const dims &offsets) const;
+        desc submemory_desc(const dims &dimensions, const dims &offsets, bool allow_empty = false) const;
         /// The same elements under other dimensions; needs a dense row-major layout, or only adds and removes
         /// dimensions of size 1.
-        desc reshape(const dims &dimensions) const;
+        desc reshape(const dims &dimensions, bool allow_empty = false) const;
         /// Dimension i of this tensor becomes dimension `permutation[i]` of the result; nothing moves in memory.
-        desc permute_axes(const std::vector<int> &permutation) const;
+        desc permute_axes(const std::vector<int> &permutation, bool allow_empty = false) const;
 
         /// Bytes of a buffer that holds the tensor, 0 for the zero descriptor and for `any`.
         std::size_t get_size() const;
@@ -74,6 +77,7 @@ public:
         memory::data_type get_data_type() const { return data.data_type; }
         memory::format_kind get_format_kind() const { return data.format_kind; }
         bool is_zero() const { return data.ndims == 0; }
+        explicit operator bool() const { return !is_zero(); }
         /// "u8 1x64x56x56 nhwc"-like text, as used in messages and in verbose mode.
         std::string to_string() const;
 
@@ -93,6 +97,7 @@ public:
     engine get_engine() const;
     void *get_data_handle() const;
     void set_data_handle(void *handle) const;
+    void set_data_handle(void *handle, const stream &) const { set_data_handle(handle); }
     template <typename T = void> T *map_data() const { return static_cast<T *>(get_data_handle()); }
     void unmap_data(void *) const {}
     explicit operator bool() const { return static_cast<bool>(storage_); }

@@ -36,7 +36,7 @@ struct OCTET_API pooling_forward : public primitive {
     };
 
     pooling_forward() = default;
-    explicit pooling_forward(const primitive_desc &pd) : primitive(pd) {}
+    pooling_forward(const primitive_desc &pd) : primitive(pd) {}
 };
 
 } // namespace v0

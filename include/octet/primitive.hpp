@@ -19,6 +19,9 @@ struct primitive_data;
 } // namespace impl
 inline namespace v0 {
 
+/// What `primitive_desc::query_md` and `query_s64` can be asked.
+enum class query { undef, src_md, weights_md, dst_md, workspace_md, scratchpad_md, exec_arg_md, memory_consumption_s64 };
+
 /// A checked problem with the implementation chosen for it. Immutable and cheap to copy; a default-constructed one,
 /// or one made with `allow_empty` for a problem nobody takes, is empty (`false`).
 class OCTET_API primitive_desc_base {
@@ -29,14 +32,24 @@ public:
     memory::desc weights_desc(int index = 0) const; ///< index 1: bias
     memory::desc bias_desc() const { return weights_desc(1); }
     memory::desc dst_desc(int index = 0) const;
+    memory::desc src0_desc() const { return src_desc(0); }
+    memory::desc src1_desc() const { return src_desc(1); }
     memory::desc scratchpad_desc() const;
+    memory::desc workspace_desc() const { return {}; } ///< Octet keeps nothing for a backward pass
     /// Descriptor of any execution argument; the zero descriptor if the primitive doesn't take it.
     memory::desc arg_desc(int arg) const;
+    /// oneDNN's one call for all of the above; `index` is the argument for `query::exec_arg_md`.
+    memory::desc query_md(query what, int index = 0) const;
+    /// `query::memory_consumption_s64`: bytes of scratchpad; 0 for anything else.
+    memory::dim query_s64(query what) const;
 
     engine get_engine() const;
+    primitive_kind get_kind() const;
     primitive_attr get_primitive_attr() const;
     /// Name of the implementation, e.g. "ref".
     std::string impl_info_str() const;
+    /// The choice is already the best implementation: there is no next one to try.
+    bool next_impl() const { return false; }
     /// Each implementation that was asked before and refused: "name: reason".
     std::vector<std::string> refusals() const;
     /// One line: operation, types, layouts, shape and attributes, as printed in verbose mode.
@@ -49,17 +62,21 @@ protected:
     std::shared_ptr<const impl::primitive_desc_data> data_;
     friend class primitive;
 };
+using primitive_desc = primitive_desc_base;
 
 /// Something that runs. Creation goes through the primitive cache; execution on valid arguments does not fail, is
 /// re-entrant and may happen from many threads on one primitive.
 class OCTET_API primitive {
 public:
+    using kind = primitive_kind;
+
     primitive() = default;
-    explicit primitive(const primitive_desc_base &pd);
+    primitive(const primitive_desc_base &pd);
 
     /// Runs to completion. Arguments are keyed by OCTET_ARG_*; each must have the descriptor that the primitive
     /// descriptor names. Throws `invalid_arguments` before anything is written.
     void execute(const stream &s, const std::unordered_map<int, memory> &args) const;
+    kind get_kind() const;
 
     explicit operator bool() const { return static_cast<bool>(data_); }
 

@@ -48,7 +48,7 @@ struct binary {
     memory::desc src1;
 };
 
-/// x >= 0 ? x : x * weights; f32 weights, one per index of the masked destination dimensions.
+/// x >= 0 ? x : x * weights; f32 weights, one per index of the masked destination dimensions, dimension 1 innermost.
 /// Passed as `OCTET_ARG_ATTR_MULTIPLE_POST_OP(index) | OCTET_ARG_WEIGHTS`.
 struct prelu {
     int mask = 0;
@@ -107,10 +107,20 @@ public:
     void append_table(const post_op::table &stage);
 
     int len() const { return static_cast<int>(entries_.size()); }
+    /// Operation and parameters of entry `index`, as in oneDNN 2.x; `invalid_arguments` for an entry of another kind.
+    primitive_kind kind(int index) const;
+    void get_params_sum(int index, float &scale) const;
+    void get_params_sum(int index, float &scale, octet::data_type &type) const;
+    void get_params_sum(int index, float &scale, std::int32_t &zero_point, octet::data_type &type) const;
+    void get_params_eltwise(int index, float &scale, octet::algorithm &algorithm, float &alpha, float &beta) const;
+    void get_params_binary(int index, octet::algorithm &algorithm, memory::desc &src1) const;
+    void get_params_prelu(int index, int &mask) const;
+
     const std::vector<post_op_entry> &entries() const { return entries_; }
 
 private:
     void append(post_op_entry entry);
+    template <typename Stage> const Stage &stage_at(const char *call, int index) const;
     std::vector<post_op_entry> entries_;
 };
 
@@ -132,6 +142,7 @@ public:
     /// point). Run-time ones come as `OCTET_ARG_ATTR_SCALES | arg`.
     void set_scales(int arg, int mask, const std::vector<float> &scales);
     void set_scales_mask(int arg, int mask); ///< run-time values
+    void get_scales(int arg, int &mask, std::vector<float> &scales) const;
 
     /// Zero points of SRC, WEIGHTS or DST; the single value OCTET_RUNTIME_S32_VAL defers them to the argument
     /// `OCTET_ARG_ATTR_ZERO_POINTS | arg` (s32, one dimension).

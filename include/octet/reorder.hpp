@@ -26,10 +26,13 @@ struct OCTET_API reorder : public primitive {
         primitive_desc(const engine &src_engine, const memory::desc &src, const engine &dst_engine,
                        const memory::desc &dst, const primitive_attr &attr = {}, bool allow_empty = false);
         primitive_desc(const memory &src, const memory &dst, const primitive_attr &attr = {}, bool allow_empty = false);
+        /// The same with the arguments in the order that oneDNN's page on quantization prints.
+        primitive_desc(const memory::desc &src, const engine &src_engine, const memory::desc &dst, const engine &dst_engine,
+                       const primitive_attr &attr = {}, bool allow_empty = false);
     };
 
     reorder() = default;
-    explicit reorder(const primitive_desc &pd) : primitive(pd) {}
+    reorder(const primitive_desc &pd) : primitive(pd) {}
     reorder(const memory &src, const memory &dst, const primitive_attr &attr = {})
         : primitive(primitive_desc(src, dst, attr)) {}
 

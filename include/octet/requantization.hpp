@@ -13,7 +13,8 @@ inline namespace v0 {
 /// SRDHM(a, b) = floor((a*b + 2^30) / 2^31), saturated; RDP(x, e) = x / 2^e, ties away from zero;
 /// rne / rha = nearest, ties to even / away from zero.
 enum class requantization_rule {
-    /// `none` for an s32 destination without scales and post-ops; `f32_v3` if per-argument scales are set; else `f32`.
+    /// `none` for an s32 destination without scales, post-ops and f32 bias; `f32_v3` if per-argument scales are set;
+    /// else `f32`.
     automatic,
     /// dst = acc, true s32 without a float in between (needs an s32 destination, or saturates to 8 bits).
     none,

@@ -9,8 +9,15 @@
 namespace octet {
 inline namespace v0 {
 
-/// Instruction-set levels, in ascending order.
-enum class cpu_isa { ref, avx2, avx_vnni, avx512_core, avx512_vnni };
+/// Instruction-set levels, in ascending order. The last line is oneDNN's spelling.
+enum class cpu_isa {
+    ref,
+    avx2,
+    avx_vnni,
+    avx512_core,
+    avx512_vnni,
+    avx2_vnni = avx_vnni, avx512_core_vnni = avx512_vnni, all = avx512_vnni
+};
 
 /// Highest level of this machine, and the level in use (capped by OCTET_MAX_CPU_ISA or `set_max_cpu_isa`).
 OCTET_API cpu_isa get_machine_cpu_isa();

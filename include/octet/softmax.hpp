@@ -14,6 +14,7 @@ inline namespace v0 {
 struct OCTET_API softmax_forward : public primitive {
     struct OCTET_API desc {
         desc(prop_kind prop, const memory::desc &src, const memory::desc &dst, int axis);
+        desc(prop_kind prop, const memory::desc &data, int axis) : desc(prop, data, data, axis) {} ///< oneDNN 2.x
 
         prop_kind prop;
         memory::desc src, dst;
@@ -27,7 +28,7 @@ struct OCTET_API softmax_forward : public primitive {
     };
 
     softmax_forward() = default;
-    explicit softmax_forward(const primitive_desc &pd) : primitive(pd) {}
+    softmax_forward(const primitive_desc &pd) : primitive(pd) {}
 };
 
 } // namespace v0

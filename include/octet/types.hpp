@@ -98,8 +98,16 @@ enum class format_tag {
     dhwigo = defcab,
 };
 
+/// Octet has no backward pass: forward_training computes what forward_inference does.
 enum class prop_kind { undef, forward_training, forward_inference, forward_scoring = forward_inference,
                        forward = forward_training };
+
+/// What lies outside an image. `zero` means the real value 0, that is the code of the source zero point.
+enum class padding_kind { zero };
+
+/// Operations, as `primitive_desc::get_kind` and `post_ops::kind` name them. `undef`: a post-op that is no operation of
+/// its own.
+enum class primitive_kind { undef, reorder, convolution, inner_product, matmul, pooling, softmax, binary, eltwise, sum, prelu };
 
 /// Algorithms of all operations, spelled as in oneDNN 2.x. Formulas of the eltwise family: doc/eltwise.md.
 enum class algorithm {
@@ -133,8 +141,8 @@ enum class algorithm {
     eltwise_soft_relu_v2,
     pooling_max,
     pooling_avg_include_padding,
-    pooling_avg = pooling_avg_include_padding,
     pooling_avg_exclude_padding,
+    pooling_avg = pooling_avg_exclude_padding,
     binary_add,
     binary_mul,
     binary_max,

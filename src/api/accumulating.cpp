@@ -17,8 +17,7 @@ void resolve_layouts(const weights_packing &packing, memory_desc &src, memory_de
     resolve_activation_layout(src);
     resolve_activation_layout(dst);
     if (weights.format_kind == format_kind::any) {
-        weights.format_kind = format_kind::packed;
-        weights.packed_kind = packing.kind;
+        set_packed(weights, packing.kind, packing.may_fuse_width);
         size_in_bytes(weights); // throws on overflow
     } else if (weights.format_kind == format_kind::packed && weights.packed_kind != packing.kind) {
         throw_invalid(packing.operation, ": weights are packed for another operation");
@@ -54,6 +53,18 @@ memory_desc lower_bias(const char *operation, const memory_desc &bias, const mat
     return bias;
 }
 
+/// A zero point may depend on batch, group and channel. Along spatial dimensions it would change from tap to tap.
+void check_zero_point_masks(const char *operation, const convolution_problem &p) {
+    const auto check = [&](const char *name, int mask, int channel_dims) {
+        if (mask >= 1 << channel_dims)
+            throw_invalid(operation, ": ", name, " zero points mask is ", mask, ", allowed: 0 to ", (1 << channel_dims) - 1,
+                          " (no spatial dimensions)");
+    };
+    check("src", p.src_zero_points.values.mask, 2);
+    check("weights", p.weights_zero_points.values.mask, p.weights_have_groups ? 3 : 2);
+}
+void check_zero_point_masks(const char *, const matmul_problem &) {}
+
 } // namespace
 
 template <typename Problem>
@@ -70,6 +81,7 @@ std::shared_ptr<const primitive_desc_data> finish_accumulating(const attribute_s
     reject_unknown_arguments(support, attr, tensors);
     problem.src_zero_points = lower_zero_points(support, attr, OCTET_ARG_SRC, problem.src);
     problem.weights_zero_points = lower_zero_points(support, attr, OCTET_ARG_WEIGHTS, problem.weights);
+    check_zero_point_masks(support.operation, problem);
     problem.out_stage = lower_epilogue(support, attr, problem.dst, lower_bias(support.operation, bias, problem));
     problem.out_stage.scale_src_first = std::is_same_v<Problem, matmul_problem>;
 
@@ -111,7 +123,7 @@ convolution_forward::primitive_desc::range accumulator_range(const memory_desc &
         std::int64_t lowest = 0, highest = 0; // sums of the negative and of the positive extremes bound every partial sum
         for (dim_t k = 0; k < per_channel; k++) { // logical order: (group and) output channel outermost
             const dim_t offset = element_offset(md, coordinates_of(c * per_channel + k, md));
-            const std::int64_t w = load_s32(weights.get_data_handle(), md.data_type, offset);
+            const std::int64_t w = load_weight(weights.get_data_handle(), md, offset);
             const std::int64_t products[] = {s_low * (w - weights_zp_low), s_low * (w - weights_zp_high),
                                              s_high * (w - weights_zp_low), s_high * (w - weights_zp_high)};
             const auto [low, high] = std::minmax_element(std::begin(products), std::end(products));

@@ -10,6 +10,7 @@ namespace octet::impl {
 struct weights_packing {
     const char *operation;
     packed_kind kind;
+    bool may_fuse_width = false;
 };
 
 /// Checks types and layouts; resolves `any`: activations channels-last, weights packed.

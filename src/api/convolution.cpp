@@ -96,12 +96,12 @@ std::shared_ptr<const primitive_desc_data> make(const convolution_forward::desc 
                                                 bool allow_empty) {
     return guarded(allow_empty, [&] {
         require_engine(operation, e);
-        require_inference(operation, d.prop);
+        require_forward(operation, d.prop);
         if (d.alg != algorithm::convolution_direct && d.alg != algorithm::convolution_auto)
             throw_invalid(operation, ": algorithm ", static_cast<int>(d.alg), ", allowed: convolution_direct, convolution_auto");
         convolution_problem p = shapes_of(d);
         const packed_kind packing = p.weights_have_groups ? packed_kind::grouped_convolution : packed_kind::convolution;
-        resolve_layouts({operation, packing}, p.src, p.weights, p.dst);
+        resolve_layouts({operation, packing, p.dilation[2] == 1}, p.src, p.weights, p.dst);
 
         attribute_support support{operation};
         support.weights_channel_mask = p.weights_have_groups ? 3 : 1;
@@ -116,20 +116,20 @@ inline namespace v0 {
 
 convolution_forward::desc::desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &weights,
                                 const memory::desc &bias, const memory::desc &dst, const memory::dims &strides,
-                                const memory::dims &dilates, const memory::dims &padding_l, const memory::dims &padding_r)
+                                const memory::dims &dilates, const memory::dims &padding_l, const memory::dims &padding_r, padding_kind)
     : prop(prop), alg(alg), src(src), weights(weights), bias(bias), dst(dst), strides(strides), dilates(dilates),
       padding_l(padding_l), padding_r(padding_r) {}
 convolution_forward::desc::desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &weights,
                                 const memory::desc &bias, const memory::desc &dst, const memory::dims &strides,
-                                const memory::dims &padding_l, const memory::dims &padding_r)
+                                const memory::dims &padding_l, const memory::dims &padding_r, padding_kind)
     : desc(prop, alg, src, weights, bias, dst, strides, memory::dims(strides.size(), 0), padding_l, padding_r) {}
 convolution_forward::desc::desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &weights,
                                 const memory::desc &dst, const memory::dims &strides, const memory::dims &dilates,
-                                const memory::dims &padding_l, const memory::dims &padding_r)
+                                const memory::dims &padding_l, const memory::dims &padding_r, padding_kind)
     : desc(prop, alg, src, weights, memory::desc(), dst, strides, dilates, padding_l, padding_r) {}
 convolution_forward::desc::desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &weights,
                                 const memory::desc &dst, const memory::dims &strides, const memory::dims &padding_l,
-                                const memory::dims &padding_r)
+                                const memory::dims &padding_r, padding_kind)
     : desc(prop, alg, src, weights, memory::desc(), dst, strides, padding_l, padding_r) {}
 
 using conv_pd = convolution_forward::primitive_desc;

@@ -38,7 +38,7 @@ std::shared_ptr<const primitive_desc_data> make(const inner_product_forward::des
                                                 bool allow_empty) {
     return guarded(allow_empty, [&] {
         require_engine(operation, e);
-        require_inference(operation, d.prop);
+        require_forward(operation, d.prop);
         convolution_problem p = shapes_of(d);
         resolve_layouts({operation, packed_kind::convolution}, p.src, p.weights, p.dst);
         attribute_support support{operation};

@@ -3,7 +3,7 @@
 namespace octet::impl {
 
 key_builder &key_builder::add(const memory_desc &md) {
-    add(md.ndims).add(md.data_type).add(md.format_kind).add(md.packed_kind).add(md.offset0);
+    add(md.ndims).add(md.data_type).add(md.format_kind).add(md.packed_kind).add(md.packed_groups).add(md.packed_width).add(md.offset0);
     for (int d = 0; d < md.ndims; d++) add(md.dims[d]).add(md.strides[d]);
     return *this;
 }

@@ -65,10 +65,11 @@ void check_post_op(const attribute_support &support, const memory_desc &dst, con
 
 } // namespace
 
-requantization_rule resolve_rule(const primitive_attr &attr, const memory_desc &dst) {
+requantization_rule resolve_rule(const primitive_attr &attr, const memory_desc &dst, const memory_desc &bias) {
     if (attr.rule() != requantization_rule::automatic) return attr.rule();
     if (!attr.scales().empty()) return requantization_rule::f32_v3;
-    const bool plain = !attr.output_scales().is_set() && attr.get_post_ops().len() == 0;
+    const bool plain = !attr.output_scales().is_set() && attr.get_post_ops().len() == 0 &&
+                       (bias.ndims == 0 || is_integer(bias.data_type));
     return plain && dst.data_type == data_type::s32 ? requantization_rule::none : requantization_rule::f32;
 }
 
@@ -89,12 +90,13 @@ template void check_masked(const attribute_support &, const std::string &, const
 epilogue lower_epilogue(const attribute_support &support, const primitive_attr &attr, const memory_desc &dst,
                         const memory_desc &bias) {
     epilogue e;
-    e.rule = resolve_rule(attr, dst);
+    e.rule = resolve_rule(attr, dst, bias);
     e.dst = dst;
     e.bias = bias;
     check_rule_parameters(support, attr, e.rule);
-    if (bias.ndims != 0 && bias.data_type != data_type::s32 && e.rule != requantization_rule::f32 &&
-        e.rule != requantization_rule::f32_v3)
+    const bool bias_in_f32 = e.rule == requantization_rule::f32 || e.rule == requantization_rule::f32_v3;
+    const bool any_integer_bias = e.rule == requantization_rule::none && is_integer(bias.data_type);
+    if (bias.ndims != 0 && bias.data_type != data_type::s32 && !bias_in_f32 && !any_integer_bias)
         throw_invalid(support.operation, ": bias is ", memory::desc(bias).to_string(), ", allowed with rule ",
                       to_string(e.rule), ": s32 (it is added to the accumulator)");
 
@@ -167,7 +169,7 @@ void add_attribute_arguments(const primitive_attr &attr, const std::map<int, con
         const int base = OCTET_ARG_ATTR_MULTIPLE_POST_OP(i);
         if (const auto *op = std::get_if<post_op::binary>(&ops[i])) args[base | OCTET_ARG_SRC_1] = op->src1;
         if (const auto *op = std::get_if<post_op::prelu>(&ops[i]))
-            args[base | OCTET_ARG_WEIGHTS] = vector_of(masked_count(op->mask, *tensors.at(OCTET_ARG_DST)), data_type::f32);
+            args[base | OCTET_ARG_WEIGHTS] = prelu_weights(op->mask, *tensors.at(OCTET_ARG_DST));
     }
 }
 

@@ -19,8 +19,8 @@ struct attribute_support {
     int dst_channel_mask = 1 << 1; ///< the same over dst
 };
 
-/// The rule that `automatic` stands for.
-requantization_rule resolve_rule(const primitive_attr &attr, const memory_desc &dst);
+/// The rule that `automatic` stands for. `bias` as in `lower_epilogue`.
+requantization_rule resolve_rule(const primitive_attr &attr, const memory_desc &dst, const memory_desc &bias);
 
 /// Checks the attributes against the operation and lowers them. `bias` is the zero descriptor without one, else in dst's
 /// rank. Throws `invalid_arguments` naming the attribute.

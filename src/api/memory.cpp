@@ -45,95 +45,115 @@ memory_desc checked_shape(const memory::dims &dimensions, data_type type) {
     return md;
 }
 
+/// What `make` returns, or the zero descriptor if it throws and the caller allows that.
+template <typename Make> memory::desc or_empty(bool allow_empty, Make make) {
+    try {
+        return make();
+    } catch (const error &) {
+        if (!allow_empty) throw;
+        return {};
+    }
+}
+
 } // namespace
 
-memory::desc::desc(const memory::dims &dimensions, memory::data_type type, format_tag tag)
-    : data(checked_shape(dimensions, type)) {
-    if (tag == format_tag::any) {
-        data.format_kind = format_kind::any;
-        return;
-    }
-    impl::set_layout(data, tag);
-    impl::size_in_bytes(data); // throws on overflow
-}
+memory::desc::desc(const memory::dims &dimensions, memory::data_type type, format_tag tag, bool allow_empty)
+    : desc(or_empty(allow_empty, [&] {
+          memory_desc md = checked_shape(dimensions, type);
+          if (tag == format_tag::any) {
+              md.format_kind = format_kind::any;
+              return desc(md);
+          }
+          impl::set_layout(md, tag);
+          impl::size_in_bytes(md); // throws on overflow
+          return desc(md);
+      })) {}
 
-memory::desc::desc(const memory::dims &dimensions, memory::data_type type, const memory::dims &strides)
-    : data(checked_shape(dimensions, type)) {
-    impl::set_row_major(data);
-    if (strides.empty()) return;
-    if (strides.size() != dimensions.size())
-        throw_invalid("memory::desc: ", strides.size(), " strides for ", dimensions.size(), " dimensions");
-    for (int d = 0; d < data.ndims; d++) {
-        if (strides[d] < 0)
-            throw_invalid("memory::desc: stride ", d, " is ", strides[d], ", allowed: 0 and above");
-        data.strides[d] = strides[d];
-    }
-    impl::size_in_bytes(data);
-}
+memory::desc::desc(const memory::dims &dimensions, memory::data_type type, const memory::dims &strides, bool allow_empty)
+    : desc(or_empty(allow_empty, [&] {
+          memory_desc md = checked_shape(dimensions, type);
+          impl::set_row_major(md);
+          if (strides.empty()) return desc(md);
+          if (strides.size() != dimensions.size())
+              throw_invalid("memory::desc: ", strides.size(), " strides for ", dimensions.size(), " dimensions");
+          for (int d = 0; d < md.ndims; d++) {
+              if (strides[d] < 0)
+                  throw_invalid("memory::desc: stride ", d, " is ", strides[d], ", allowed: 0 and above");
+              md.strides[d] = strides[d];
+          }
+          impl::size_in_bytes(md);
+          return desc(md);
+      })) {}
 
-memory::desc memory::desc::submemory_desc(const memory::dims &dimensions, const memory::dims &offsets) const {
-    if (data.format_kind != format_kind::plain)
-        throw_invalid("submemory_desc: layout ", impl::layout_name(data), ", allowed: plain layouts");
-    if (static_cast<int>(dimensions.size()) != data.ndims || static_cast<int>(offsets.size()) != data.ndims)
-        throw_invalid("submemory_desc: ", dimensions.size(), " dims and ", offsets.size(), " offsets for ", data.ndims,
-                      " dimensions");
-    desc result = *this;
-    for (int d = 0; d < data.ndims; d++) {
-        if (dimensions[d] < 0 || offsets[d] < 0 || dimensions[d] > data.dims[d] ||
-            offsets[d] > data.dims[d] - dimensions[d])
-            throw_invalid("submemory_desc: dimension ", d, " from ", offsets[d], " with length ", dimensions[d],
-                          ", allowed: inside 0 to ", data.dims[d]);
-        result.data.dims[d] = dimensions[d];
-        result.data.offset0 += offsets[d] * data.strides[d];
-    }
-    return result;
-}
-
-memory::desc memory::desc::reshape(const memory::dims &dimensions) const {
-    desc result(checked_shape(dimensions, data.data_type));
-    if (data.format_kind == format_kind::any) {
-        result.data.format_kind = format_kind::any;
+memory::desc memory::desc::submemory_desc(const memory::dims &dimensions, const memory::dims &offsets, bool allow_empty) const {
+    return or_empty(allow_empty, [&] {
+        if (data.format_kind != format_kind::plain)
+            throw_invalid("submemory_desc: layout ", impl::layout_name(data), ", allowed: plain layouts");
+        if (static_cast<int>(dimensions.size()) != data.ndims || static_cast<int>(offsets.size()) != data.ndims)
+            throw_invalid("submemory_desc: ", dimensions.size(), " dims and ", offsets.size(), " offsets for ", data.ndims,
+                          " dimensions");
+        desc result = *this;
+        for (int d = 0; d < data.ndims; d++) {
+            if (dimensions[d] < 0 || offsets[d] < 0 || dimensions[d] > data.dims[d] ||
+                offsets[d] > data.dims[d] - dimensions[d])
+                throw_invalid("submemory_desc: dimension ", d, " from ", offsets[d], " with length ", dimensions[d],
+                              ", allowed: inside 0 to ", data.dims[d]);
+            result.data.dims[d] = dimensions[d];
+            result.data.offset0 += offsets[d] * data.strides[d];
+        }
         return result;
-    }
-    if (impl::element_count(result.data) != impl::element_count(data))
-        throw_invalid("reshape: ", impl::dims_text(data), " to ", impl::dims_text(result.data),
-                      ", allowed: an equal number of elements");
-    impl::set_row_major(result.data);
-    result.data.offset0 = data.offset0;
-
-    memory_desc dense = data;
-    if (data.format_kind == format_kind::plain) impl::set_row_major(dense);
-    bool row_major = data.format_kind == format_kind::plain;
-    for (int d = 0; d < data.ndims; d++)
-        row_major = row_major && (data.dims[d] == 1 || data.strides[d] == dense.strides[d]);
-    if (row_major) return result;
-
-    // Otherwise only dimensions of size 1 may come and go.
-    int from = 0;
-    for (int to = 0; to < result.data.ndims; to++) {
-        if (result.data.dims[to] == 1) continue;
-        while (from < data.ndims && data.dims[from] == 1) from++;
-        if (data.format_kind != format_kind::plain || from == data.ndims || data.dims[from] != result.data.dims[to])
-            throw_invalid("reshape: ", impl::dims_text(data), " in layout ", impl::layout_name(data), " to ",
-                          impl::dims_text(result.data), ", allowed: row-major tensors, or adding dimensions of size 1");
-        result.data.strides[to] = data.strides[from++];
-    }
-    return result;
+    });
 }
 
-memory::desc memory::desc::permute_axes(const std::vector<int> &permutation) const {
-    std::vector<int> sorted = permutation;
-    std::sort(sorted.begin(), sorted.end());
-    for (int d = 0; d < data.ndims; d++)
-        if (static_cast<int>(sorted.size()) != data.ndims || sorted[d] != d)
-            throw_invalid("permute_axes: allowed is a permutation of 0 to ", data.ndims - 1);
-    if (data.format_kind == format_kind::packed) throw_invalid("permute_axes: layout packed, allowed: plain layouts or any");
-    desc result = *this;
-    for (int d = 0; d < data.ndims; d++) {
-        result.data.dims[permutation[d]] = data.dims[d];
-        result.data.strides[permutation[d]] = data.strides[d];
-    }
-    return result;
+memory::desc memory::desc::reshape(const memory::dims &dimensions, bool allow_empty) const {
+    return or_empty(allow_empty, [&] {
+        desc result(checked_shape(dimensions, data.data_type));
+        if (data.format_kind == format_kind::any) {
+            result.data.format_kind = format_kind::any;
+            return result;
+        }
+        if (impl::element_count(result.data) != impl::element_count(data))
+            throw_invalid("reshape: ", impl::dims_text(data), " to ", impl::dims_text(result.data),
+                          ", allowed: an equal number of elements");
+        impl::set_row_major(result.data);
+        result.data.offset0 = data.offset0;
+
+        memory_desc dense = data;
+        if (data.format_kind == format_kind::plain) impl::set_row_major(dense);
+        bool row_major = data.format_kind == format_kind::plain;
+        for (int d = 0; d < data.ndims; d++)
+            row_major = row_major && (data.dims[d] == 1 || data.strides[d] == dense.strides[d]);
+        if (row_major) return result;
+
+        // Otherwise only dimensions of size 1 may come and go.
+        int from = 0;
+        for (int to = 0; to < result.data.ndims; to++) {
+            if (result.data.dims[to] == 1) continue;
+            while (from < data.ndims && data.dims[from] == 1) from++;
+            if (data.format_kind != format_kind::plain || from == data.ndims || data.dims[from] != result.data.dims[to])
+                throw_invalid("reshape: ", impl::dims_text(data), " in layout ", impl::layout_name(data), " to ",
+                              impl::dims_text(result.data), ", allowed: row-major tensors, or adding dimensions of size 1");
+            result.data.strides[to] = data.strides[from++];
+        }
+        return result;
+    });
+}
+
+memory::desc memory::desc::permute_axes(const std::vector<int> &permutation, bool allow_empty) const {
+    return or_empty(allow_empty, [&] {
+        std::vector<int> sorted = permutation;
+        std::sort(sorted.begin(), sorted.end());
+        for (int d = 0; d < data.ndims; d++)
+            if (static_cast<int>(sorted.size()) != data.ndims || sorted[d] != d)
+                throw_invalid("permute_axes: allowed is a permutation of 0 to ", data.ndims - 1);
+        if (data.format_kind == format_kind::packed) throw_invalid("permute_axes: layout packed, allowed: plain layouts or any");
+        desc result = *this;
+        for (int d = 0; d < data.ndims; d++) {
+            result.data.dims[permutation[d]] = data.dims[d];
+            result.data.strides[permutation[d]] = data.strides[d];
+        }
+        return result;
+    });
 }
 
 std::size_t memory::desc::get_size() const { return impl::size_in_bytes(data); }
@@ -149,7 +169,7 @@ std::string memory::desc::to_string() const {
 bool operator==(const memory::desc &a, const memory::desc &b) {
     const memory_desc &x = a.data, &y = b.data;
     if (x.ndims != y.ndims || x.data_type != y.data_type || x.format_kind != y.format_kind ||
-        x.packed_kind != y.packed_kind || x.offset0 != y.offset0 || !std::equal(x.dims, x.dims + x.ndims, y.dims))
+        x.packed_kind != y.packed_kind || x.packed_groups != y.packed_groups || x.packed_width != y.packed_width || x.offset0 != y.offset0 || !std::equal(x.dims, x.dims + x.ndims, y.dims))
         return false;
     if (x.format_kind != format_kind::plain) return true;
     for (int d = 0; d < x.ndims; d++) // the stride of a dimension of size 1 is never used

@@ -87,7 +87,7 @@ void check_rule(pooling_problem &p, const primitive_attr &attr) {
 std::shared_ptr<const primitive_desc_data> make(const pooling_forward::desc &d, const primitive_attr &attr, const engine &e, bool allow_empty) {
     return guarded(allow_empty, [&] {
         require_engine(operation, e);
-        require_inference(operation, d.prop);
+        require_forward(operation, d.prop);
         if (d.alg < algorithm::pooling_max || d.alg > algorithm::pooling_avg_exclude_padding)
             throw_invalid(operation, ": algorithm ", static_cast<int>(d.alg), ", allowed: pooling_max, pooling_avg_include_padding, pooling_avg_exclude_padding");
         pooling_problem p = shapes_of(d);
@@ -97,6 +97,8 @@ std::shared_ptr<const primitive_desc_data> make(const pooling_forward::desc &d, 
         reject_unknown_arguments(support, attr, tensors);
         if (!attr.scales().empty()) throw_invalid(operation, ": per-argument scales, allowed: multipliers, or output scales with ort_f32");
         p.src_zero_points = lower_zero_points(support, attr, OCTET_ARG_SRC, p.src);
+        if (p.src_zero_points.values.mask > 3)
+            throw_invalid(operation, ": src zero points mask is ", p.src_zero_points.values.mask, ", allowed: 0 to 3 (batch and channel)");
         p.out_stage = lower_epilogue(support, attr, p.dst, {});
         check_rule(p, attr);
 

@@ -105,10 +105,9 @@ void require_no_overlap(const char *operation, const memory_desc &dst) {
     }
 }
 
-void require_inference(const char *operation, prop_kind prop) {
-    if (prop == prop_kind::undef) throw_invalid(operation, ": prop_kind undef, allowed: forward_inference");
-    if (prop != prop_kind::forward_inference)
-        throw_unimplemented(operation, ": prop_kind forward_training; Octet implements forward_inference");
+void require_forward(const char *operation, prop_kind prop) {
+    if (prop != prop_kind::forward_inference && prop != prop_kind::forward_training)
+        throw_invalid(operation, ": prop_kind ", static_cast<int>(prop), ", allowed: forward_inference, forward_training");
 }
 
 void resolve_activation_layout(memory_desc &md) {
@@ -134,6 +133,14 @@ const impl::primitive_desc_data &checked(const std::shared_ptr<const impl::primi
     return *data;
 }
 
+primitive_kind kind_of(const impl::primitive_desc_data &data) {
+    static const std::map<std::string, primitive_kind> kinds{
+        {"reorder", primitive_kind::reorder}, {"convolution", primitive_kind::convolution},
+        {"inner_product", primitive_kind::inner_product}, {"matmul", primitive_kind::matmul},
+        {"pooling", primitive_kind::pooling}, {"softmax", primitive_kind::softmax}, {"binary", primitive_kind::binary}};
+    return kinds.at(data.operation);
+}
+
 } // namespace
 
 primitive_desc_base::primitive_desc_base(std::shared_ptr<const impl::primitive_desc_data> data) : data_(std::move(data)) {}
@@ -148,11 +155,26 @@ memory::desc primitive_desc_base::weights_desc(int index) const {
     return arg_desc(index == 0 ? OCTET_ARG_WEIGHTS : index == 1 ? OCTET_ARG_BIAS : -1);
 }
 memory::desc primitive_desc_base::dst_desc(int index) const { return arg_desc(index == 0 ? OCTET_ARG_DST : -1); }
+memory::desc primitive_desc_base::query_md(query what, int index) const {
+    switch (what) {
+    case query::src_md: return src_desc(index);
+    case query::weights_md: return weights_desc(index);
+    case query::dst_md: return dst_desc(index);
+    case query::workspace_md: return workspace_desc();
+    case query::scratchpad_md: return scratchpad_desc();
+    case query::exec_arg_md: return arg_desc(index);
+    default: throw_invalid("query_md: query ", static_cast<int>(what), ", allowed: query::*_md");
+    }
+}
+memory::dim primitive_desc_base::query_s64(query what) const {
+    return what == query::memory_consumption_s64 ? static_cast<memory::dim>(scratchpad_desc().get_size()) : 0;
+}
 memory::desc primitive_desc_base::scratchpad_desc() const { return arg_desc(OCTET_ARG_SCRATCHPAD); }
 engine primitive_desc_base::get_engine() const {
     checked(data_);
     return engine(engine::kind::cpu, 0);
 }
+primitive_kind primitive_desc_base::get_kind() const { return kind_of(checked(data_)); }
 primitive_attr primitive_desc_base::get_primitive_attr() const { return checked(data_).attr; }
 std::string primitive_desc_base::impl_info_str() const { return checked(data_).implementation; }
 std::vector<std::string> primitive_desc_base::refusals() const { return checked(data_).refusals; }
@@ -166,6 +188,11 @@ primitive::primitive(const primitive_desc_base &pd) {
 
 namespace {
 
+/// A list of an attribute's values may have any shape with as many elements: clients of oneDNN write {n}, {1, n, 1, 1}, …
+bool fits(int arg, const memory::desc &given, const memory::desc &expected) {
+    return given == expected || (arg > OCTET_ARG_SCRATCHPAD && given.reshape(expected.dims(), true) == expected);
+}
+
 /// Arguments that the primitive doesn't take are ignored, as in oneDNN.
 void check_arguments(const impl::primitive_desc_data &desc, const std::unordered_map<int, memory> &args) {
     for (const auto &[arg, md] : desc.args) {
@@ -173,7 +200,7 @@ void check_arguments(const impl::primitive_desc_data &desc, const std::unordered
         if (found == args.end() || !found->second)
             throw_invalid(desc.operation, ": execute: argument ", arg, " (", md.to_string(), ") is missing");
         const memory::desc given = found->second.get_desc();
-        if (given != md)
+        if (!fits(arg, given, md))
             throw_invalid(desc.operation, ": execute: argument ", arg, " is ", given.to_string(), ", allowed: ", md.to_string());
         if (!found->second.get_data_handle() && md.get_size() > 0)
             throw_invalid(desc.operation, ": execute: argument ", arg, " (", md.to_string(), ") has a null data handle");
@@ -181,6 +208,11 @@ void check_arguments(const impl::primitive_desc_data &desc, const std::unordered
 }
 
 } // namespace
+
+primitive_kind primitive::get_kind() const {
+    if (!data_) throw_invalid("primitive::get_kind: empty primitive");
+    return kind_of(*data_->desc);
+}
 
 void primitive::execute(const stream &s, const std::unordered_map<int, memory> &args) const {
     if (!data_) throw_invalid("primitive::execute: empty primitive");

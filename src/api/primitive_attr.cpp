@@ -48,6 +48,18 @@ void check_argument(const char *call, int arg) {
         throw_invalid(call, ": ", argument_name(arg), ", allowed: OCTET_ARG_SRC (SRC_0), SRC_1, WEIGHTS, DST");
 }
 
+template <typename T> masked_values<T> values_of(const std::map<int, masked_values<T>> &by_argument, int arg) {
+    const auto found = by_argument.find(arg);
+    return found == by_argument.end() ? masked_values<T>() : found->second;
+}
+
+/// What a getter gives: the values; `runtime` if they come at execution; `otherwise` if there are none.
+template <typename T>
+void report(const masked_values<T> &set, T runtime, T otherwise, int &mask, std::vector<T> &values) {
+    mask = set.mask;
+    values = set.runtime ? std::vector<T>{runtime} : set.is_set() ? set.values : std::vector<T>{otherwise};
+}
+
 struct multiplier_domain {
     std::int64_t lowest, highest; ///< multiplier
     int lowest_shift, highest_shift;
@@ -150,16 +162,55 @@ void post_ops::append_table(const post_op::table &stage) {
     append(stage);
 }
 
+primitive_kind post_ops::kind(int index) const {
+    // In the order of post_op_entry's alternatives; the integer stages are no operations of their own.
+    constexpr primitive_kind kinds[] = {primitive_kind::sum, primitive_kind::eltwise, primitive_kind::binary, primitive_kind::prelu};
+    if (index < 0 || index >= len()) throw_invalid("post_ops::kind: index ", index, ", allowed: 0 to ", len() - 1);
+    const std::size_t alternative = entries_[index].index();
+    return alternative < std::size(kinds) ? kinds[alternative] : primitive_kind::undef;
+}
+
+template <typename Stage> const Stage &post_ops::stage_at(const char *call, int index) const {
+    if (index < 0 || index >= len() || !std::holds_alternative<Stage>(entries_[index]))
+        throw_invalid(call, ": index ", index, ", allowed: an entry of this kind, 0 to ", len() - 1);
+    return std::get<Stage>(entries_[index]);
+}
+
+void post_ops::get_params_sum(int index, float &scale, std::int32_t &zero_point, octet::data_type &type) const {
+    const post_op::sum &stage = stage_at<post_op::sum>("get_params_sum", index);
+    scale = stage.scale;
+    zero_point = stage.zero_point;
+    type = stage.type;
+}
+void post_ops::get_params_sum(int index, float &scale, octet::data_type &type) const {
+    std::int32_t zero_point = 0;
+    get_params_sum(index, scale, zero_point, type);
+}
+void post_ops::get_params_sum(int index, float &scale) const {
+    octet::data_type type = octet::data_type::undef;
+    get_params_sum(index, scale, type);
+}
+void post_ops::get_params_eltwise(int index, float &scale, octet::algorithm &alg, float &alpha, float &beta) const {
+    const post_op::eltwise &stage = stage_at<post_op::eltwise>("get_params_eltwise", index);
+    scale = stage.scale;
+    alg = stage.algorithm;
+    alpha = stage.alpha;
+    beta = stage.beta;
+}
+void post_ops::get_params_binary(int index, octet::algorithm &alg, memory::desc &src1) const {
+    const post_op::binary &stage = stage_at<post_op::binary>("get_params_binary", index);
+    alg = stage.algorithm;
+    src1 = stage.src1;
+}
+void post_ops::get_params_prelu(int index, int &mask) const { mask = stage_at<post_op::prelu>("get_params_prelu", index).mask; }
+
 // ---- primitive_attr
 
 void primitive_attr::set_output_scales(int mask, const std::vector<float> &scales) {
     output_scales_ = checked_scales("set_output_scales", mask, scales);
 }
 void primitive_attr::get_output_scales(int &mask, std::vector<float> &scales) const {
-    mask = output_scales_.mask;
-    scales = output_scales_.runtime ? std::vector<float>{runtime_f32_value()}
-             : output_scales_.is_set() ? output_scales_.values
-                                       : std::vector<float>{1.f};
+    report(output_scales_, runtime_f32_value(), 1.f, mask, scales);
 }
 
 void primitive_attr::set_scales(int arg, int mask, const std::vector<float> &scales) {
@@ -170,6 +221,10 @@ void primitive_attr::set_scales(int arg, int mask, const std::vector<float> &sca
     scales_[arg] = std::move(values);
 }
 void primitive_attr::set_scales_mask(int arg, int mask) { set_scales(arg, mask, {runtime_f32_value()}); }
+void primitive_attr::get_scales(int arg, int &mask, std::vector<float> &scales) const {
+    check_argument("get_scales", arg);
+    report(values_of(scales_, arg), runtime_f32_value(), 1.f, mask, scales);
+}
 
 void primitive_attr::set_zero_points(int arg, int mask, const std::vector<std::int32_t> &zero_points) {
     check_argument("set_zero_points", arg);
@@ -184,12 +239,7 @@ void primitive_attr::set_zero_points(int arg, int mask, const std::vector<std::i
 void primitive_attr::set_zero_points_mask(int arg, int mask) { set_zero_points(arg, mask, {OCTET_RUNTIME_S32_VAL}); }
 void primitive_attr::get_zero_points(int arg, int &mask, std::vector<std::int32_t> &zero_points) const {
     check_argument("get_zero_points", arg);
-    const auto found = zero_points_.find(arg);
-    const bool set = found != zero_points_.end();
-    mask = set ? found->second.mask : 0;
-    zero_points = !set ? std::vector<std::int32_t>{0}
-                  : found->second.runtime ? std::vector<std::int32_t>{OCTET_RUNTIME_S32_VAL}
-                                          : found->second.values;
+    report(values_of(zero_points_, arg), OCTET_RUNTIME_S32_VAL, 0, mask, zero_points);
 }
 
 void primitive_attr::set_rule(requantization_rule rule) {

@@ -50,8 +50,8 @@ void require_type(const char *operation, const char *name, const memory_desc &md
 void require_tensor(const char *operation, const char *name, const memory_desc &md, int min_ndims, int max_ndims);
 /// Throws `invalid_arguments` for a destination in which two elements share an address.
 void require_no_overlap(const char *operation, const memory_desc &dst);
-/// Throws `unimplemented` for training.
-void require_inference(const char *operation, prop_kind prop);
+/// Throws `invalid_arguments` for anything but a forward pass.
+void require_forward(const char *operation, prop_kind prop);
 /// Resolves `any` to channels-last (or row-major up to two dimensions).
 void resolve_activation_layout(memory_desc &md);
 

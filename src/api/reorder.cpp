@@ -57,6 +57,8 @@ std::shared_ptr<const primitive_desc_data> make(const memory_desc &src, const me
         p.src_scales = lower_scales(support, attr, OCTET_ARG_SRC, p.src);
         p.dst_scales = lower_scales(support, attr, OCTET_ARG_DST, p.dst);
         p.out_stage = lower_epilogue(support, attr, p.dst, {});
+        p.out_stage.fused_sum = false;
+        if (p.out_stage.rule == requantization_rule::ort_f32) p.out_stage.dst_scales = {}; // divided by here, not folded into a factor
         if (attr.rule() == requantization_rule::automatic && p.out_stage.rule == requantization_rule::none && src.data_type == data_type::f32)
             p.out_stage.rule = requantization_rule::f32;
         check_rule(p, attr);
@@ -79,6 +81,10 @@ inline namespace v0 {
 reorder::primitive_desc::primitive_desc(const engine &src_engine, const memory::desc &src, const engine &dst_engine,
                                         const memory::desc &dst, const primitive_attr &attr, bool allow_empty)
     : primitive_desc_base(impl::make(src.data, dst.data, attr, src_engine, dst_engine, allow_empty)) {}
+
+reorder::primitive_desc::primitive_desc(const memory::desc &src, const engine &src_engine, const memory::desc &dst,
+                                        const engine &dst_engine, const primitive_attr &attr, bool allow_empty)
+    : primitive_desc(src_engine, src, dst_engine, dst, attr, allow_empty) {}
 
 reorder::primitive_desc::primitive_desc(const memory &src, const memory &dst, const primitive_attr &attr, bool allow_empty)
     : primitive_desc(src.get_engine(), src.get_desc(), dst.get_engine(), dst.get_desc(), attr, allow_empty) {}

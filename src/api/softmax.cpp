@@ -13,7 +13,7 @@ constexpr const char *operation = "softmax";
 std::shared_ptr<const primitive_desc_data> make(const softmax_forward::desc &d, const primitive_attr &attr, const engine &e, bool allow_empty) {
     return guarded(allow_empty, [&] {
         require_engine(operation, e);
-        require_inference(operation, d.prop);
+        require_forward(operation, d.prop);
         softmax_problem p;
         p.src = d.src.data;
         p.dst = d.dst.data;

@@ -10,16 +10,22 @@ namespace octet::impl {
 
 class arguments {
 public:
-    explicit arguments(const std::unordered_map<int, memory> &memories) : memories_(memories) {}
+    explicit arguments(const std::unordered_map<int, memory> &memories) : memories_(&memories) {}
+    /// The buffers of `base`, which must outlive this, with one replaced: for a step of a larger computation.
+    arguments(const arguments &base, int arg, void *buffer) : base_(&base), replaced_(arg), replacement_(buffer) {}
 
     /// Buffer of an argument, null if the primitive doesn't take it.
     template <typename T = void> T *get(int arg) const {
-        const auto found = memories_.find(arg);
-        return found == memories_.end() ? nullptr : static_cast<T *>(found->second.get_data_handle());
+        if (base_) return arg == replaced_ ? static_cast<T *>(replacement_) : base_->get<T>(arg);
+        const auto found = memories_->find(arg);
+        return found == memories_->end() ? nullptr : static_cast<T *>(found->second.get_data_handle());
     }
 
 private:
-    const std::unordered_map<int, memory> &memories_;
+    const std::unordered_map<int, memory> *memories_ = nullptr;
+    const arguments *base_ = nullptr;
+    int replaced_ = 0;
+    void *replacement_ = nullptr;
 };
 
 } // namespace octet::impl

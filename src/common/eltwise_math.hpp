@@ -22,34 +22,9 @@
 #include <cstring>
 #include <limits>
 
-namespace octet::impl {
+#include "octet/types.hpp"
 
-/// Order and meaning of alpha and beta are oneDNN's. soft_relu_v2 came with oneDNN 2.7.
-enum class eltwise_kind {
-    relu,
-    tanh,
-    elu,
-    square,
-    abs,
-    sqrt,
-    linear,
-    bounded_relu,
-    soft_relu,
-    logistic,
-    exp,
-    gelu_tanh,
-    swish,
-    log,
-    clip,
-    clip_v2,
-    pow,
-    gelu_erf,
-    round,
-    logsigmoid,
-    mish,
-    hardswish,
-    soft_relu_v2,
-};
+namespace octet::impl {
 
 /// One lane of the vector instructions that differ from the C++ operators, or have none.
 namespace lane {
@@ -134,6 +109,8 @@ inline constexpr std::uint32_t log_offset[32] = {
     0xc2b04b82, 0xc2b04b82, 0xc2b04b82, 0xc2b02e3e, 0xc2b02e3e, 0xc2b02e3e, 0xc2b00f34, 0xc2b00f34};
 inline constexpr float ln1p_small_coefficients[] = {1.f, -0.5f, 0.333333343f, -0.250035614f, 0.199984118f};
 
+inline constexpr std::uint32_t tanh_interval_mask = 0xffc00000;
+inline constexpr std::uint32_t tanh_first_interval = 0x39800000; // 2^-12
 inline constexpr float tanh_linear_below = 0.000422863959f;
 inline constexpr float tanh_one_above = 9.0109129f;
 
@@ -205,10 +182,9 @@ inline float eltwise_logistic(float x) {
 // significand.
 inline float eltwise_tanh(float x) {
     using namespace eltwise_constants;
-    constexpr std::uint32_t interval_mask = 0xffc00000, first_interval = 0x39800000; // 2^-12
     const float a = lane::abs(x);
-    const std::uint32_t interval = (lane::bits(a) - first_interval) >> 22 & 31;
-    const float r = a - lane::from_bits(lane::bits(a) & interval_mask);
+    const std::uint32_t interval = (lane::bits(a) - tanh_first_interval) >> 22 & 31;
+    const float r = a - lane::from_bits(lane::bits(a) & tanh_interval_mask);
     float y = lane::from_bits(tanh_coefficients[6][interval]);
     for (int d = 5; d >= 0; d--)
         y = std::fma(y, r, lane::from_bits(tanh_coefficients[d][interval]));
@@ -233,8 +209,8 @@ inline float eltwise_soft_relu(float x) {
     return x <= exp_max ? ln_y + n_ln2 : x;
 }
 
-// log(x) = k ln2 + ln(m) with m in [0.75, 1.5) as in log_reciprocal, ln(m) = ln1p(m reciprocal - 1) -
-// ln(reciprocal)
+// log(x) = k ln2 + ln(m), m in [0.75, 1.5), and with c = log_reciprocal: ln(m) = ln1p(c m - 1) - ln(c).
+// The early returns are selects.
 inline float eltwise_log(float x) {
     using namespace eltwise_constants;
     const std::uint32_t interval = lane::bits(x) >> 18 & 31, upper_half = interval >> 4;
@@ -256,12 +232,21 @@ inline float eltwise_log(float x) {
 
 namespace eltwise_pow_detail {
 
+inline constexpr double infinity = std::numeric_limits<double>::infinity();
+inline constexpr std::uint64_t one_bits = 0x3ff0000000000000, sqrt_half_bits = 0x3fe6a09e667f3bcd;
+inline constexpr double two_over_ln2 = 2.8853900817779268, ln2 = 0.69314718055994531;
+inline constexpr double atanh_coefficients[] = {1.,      1. / 3,  1. / 5,  1. / 7,  1. / 9,
+                                                1. / 11, 1. / 13, 1. / 15, 1. / 17, 1. / 19};
+inline constexpr double inverse_factorials[] = {
+    1.,        1.,         1. / 2,      1. / 6,       1. / 24,       1. / 120,       1. / 720,
+    1. / 5040, 1. / 40320, 1. / 362880, 1. / 3628800, 1. / 39916800, 1. / 479001600, 1. / 6227020800};
+inline constexpr double exp2_limit = 300.; // far outside binary32, and 2^n is still a normal binary64
+
+inline bool is_integer(float y) { return std::floor(y) == y; }
+inline bool is_odd(float y) { return is_integer(y) && std::floor(y * 0.5f) != y * 0.5f; }
+
 // log2|x| to about 2^-50: log2(m 2^k) = k + 2/ln2 atanh(s), s = (m - 1) / (m + 1), m in [sqrt(1/2), sqrt(2))
 inline double log2_abs(float x) {
-    constexpr double two_over_ln2 = 2.8853900817779268;
-    constexpr double atanh_coefficients[] = {1.,      1. / 3,  1. / 5,  1. / 7,  1. / 9,
-                                             1. / 11, 1. / 13, 1. / 15, 1. / 17, 1. / 19};
-    constexpr std::uint64_t sqrt_half_bits = 0x3fe6a09e667f3bcd, one_bits = 0x3ff0000000000000;
     const std::uint64_t u = lane::bits(static_cast<double>(lane::abs(x)));
     const std::uint64_t biased_k = (u - sqrt_half_bits + one_bits) >> 52;
     const double k = static_cast<int>(biased_k) - 1023;
@@ -270,16 +255,12 @@ inline double log2_abs(float x) {
     const double log2_m = s * two_over_ln2 * lane::polynomial(s * s, atanh_coefficients);
     const float a = lane::abs(x);
     if (a == 0.f)
-        return -std::numeric_limits<double>::infinity();
-    return a == eltwise_constants::infinity ? std::numeric_limits<double>::infinity() : k + log2_m;
+        return -infinity;
+    return a == eltwise_constants::infinity ? infinity : k + log2_m;
 }
 
-// 2^t for |t| <= 300, to about 2^-50: 2^n e^g, n = rint(t), g = (t - n) ln2
+// 2^t for |t| <= exp2_limit, to about 2^-50: 2^n e^g, n = rint(t), g = (t - n) ln2
 inline double exp2(double t) {
-    constexpr double ln2 = 0.69314718055994531;
-    constexpr double inverse_factorials[] = {
-        1.,        1.,         1. / 2,      1. / 6,       1. / 24,       1. / 120,       1. / 720,
-        1. / 5040, 1. / 40320, 1. / 362880, 1. / 3628800, 1. / 39916800, 1. / 479001600, 1. / 6227020800};
     const double n = std::nearbyint(t);
     const double scale = lane::from_bits(static_cast<std::uint64_t>(static_cast<int>(n) + 1023) << 52);
     return lane::polynomial((t - n) * ln2, inverse_factorials) * scale;
@@ -287,12 +268,11 @@ inline double exp2(double t) {
 
 // x^y in binary64, rounded once; exceptional cases as C's pow.
 inline float power(float x, float y) {
-    const bool y_is_integer = std::floor(y) == y, y_is_odd = y_is_integer && std::floor(y * 0.5f) != y * 0.5f;
     const double log2_x = log2_abs(x);
     const double t = log2_x == 0. ? 0. : static_cast<double>(y) * log2_x; // 1 to any power is 1
-    const float magnitude = static_cast<float>(exp2(lane::max(lane::min(t, 300.), -300.)));
-    const float result = lane::flip_sign(magnitude, y_is_odd ? lane::sign(x) : 0);
-    const bool invalid = x < 0.f && x != -eltwise_constants::infinity && !y_is_integer;
+    const float magnitude = static_cast<float>(exp2(lane::max(lane::min(t, exp2_limit), -exp2_limit)));
+    const float result = lane::flip_sign(magnitude, is_odd(y) ? lane::sign(x) : 0);
+    const bool invalid = x < 0.f && x != -eltwise_constants::infinity && !is_integer(y);
     return invalid || x != x || (y != y && x != 1.f) ? eltwise_constants::nan : result;
 }
 
@@ -357,55 +337,57 @@ inline float eltwise_mish(float x) {
     return (q - 1.f) / (q + 1.f) * x;
 }
 
-inline float eltwise(eltwise_kind kind, float alpha, float beta, float x) {
-    switch (kind) {
-    case eltwise_kind::relu:
+/// Meaning of alpha and beta: oneDNN's. NaN for an algorithm of another family.
+inline float eltwise(algorithm alg, float alpha, float beta, float x) {
+    switch (alg) {
+    case algorithm::eltwise_relu:
         return eltwise_relu(x, alpha);
-    case eltwise_kind::tanh:
+    case algorithm::eltwise_tanh:
         return eltwise_tanh(x);
-    case eltwise_kind::elu:
+    case algorithm::eltwise_elu:
         return eltwise_elu(x, alpha);
-    case eltwise_kind::square:
+    case algorithm::eltwise_square:
         return eltwise_square(x);
-    case eltwise_kind::abs:
+    case algorithm::eltwise_abs:
         return eltwise_abs(x);
-    case eltwise_kind::sqrt:
+    case algorithm::eltwise_sqrt:
         return eltwise_sqrt(x);
-    case eltwise_kind::linear:
+    case algorithm::eltwise_linear:
         return eltwise_linear(x, alpha, beta);
-    case eltwise_kind::bounded_relu:
+    case algorithm::eltwise_bounded_relu:
         return eltwise_bounded_relu(x, alpha);
-    case eltwise_kind::soft_relu:
+    case algorithm::eltwise_soft_relu:
         return eltwise_soft_relu(x);
-    case eltwise_kind::logistic:
+    case algorithm::eltwise_logistic:
         return eltwise_logistic(x);
-    case eltwise_kind::exp:
+    case algorithm::eltwise_exp:
         return eltwise_exp(x);
-    case eltwise_kind::gelu_tanh:
+    case algorithm::eltwise_gelu_tanh:
         return eltwise_gelu_tanh(x);
-    case eltwise_kind::swish:
+    case algorithm::eltwise_swish:
         return eltwise_swish(x, alpha);
-    case eltwise_kind::log:
+    case algorithm::eltwise_log:
         return eltwise_log(x);
-    case eltwise_kind::clip:
-    case eltwise_kind::clip_v2:
+    case algorithm::eltwise_clip:
+    case algorithm::eltwise_clip_v2:
         return eltwise_clip(x, alpha, beta);
-    case eltwise_kind::pow:
+    case algorithm::eltwise_pow:
         return eltwise_pow(x, alpha, beta);
-    case eltwise_kind::gelu_erf:
+    case algorithm::eltwise_gelu_erf:
         return eltwise_gelu_erf(x);
-    case eltwise_kind::round:
+    case algorithm::eltwise_round:
         return eltwise_round(x);
-    case eltwise_kind::logsigmoid:
+    case algorithm::eltwise_logsigmoid:
         return eltwise_logsigmoid(x);
-    case eltwise_kind::mish:
+    case algorithm::eltwise_mish:
         return eltwise_mish(x);
-    case eltwise_kind::hardswish:
+    case algorithm::eltwise_hardswish:
         return eltwise_hardswish(x);
-    case eltwise_kind::soft_relu_v2:
+    case algorithm::eltwise_soft_relu_v2:
         return eltwise_soft_relu_v2(x, alpha);
+    default:
+        return eltwise_constants::nan;
     }
-    return eltwise_constants::nan;
 }
 
 } // namespace octet::impl

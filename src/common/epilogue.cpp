@@ -31,11 +31,24 @@ float binary_op(algorithm alg, float a, float b) {
     }
 }
 
-namespace {
-
-eltwise_kind kind_of(algorithm alg) {
-    return static_cast<eltwise_kind>(static_cast<int>(alg) - static_cast<int>(algorithm::eltwise_relu));
+memory_desc prelu_weights(int mask, const memory_desc &dst) {
+    memory_desc md;
+    md.ndims = dst.ndims;
+    md.data_type = data_type::f32;
+    md.format_kind = format_kind::plain;
+    dim_t stride = 1;
+    const auto place = [&](int d) {
+        md.dims[d] = mask & (1 << d) ? dst.dims[d] : 1;
+        md.strides[d] = stride;
+        stride *= md.dims[d];
+    };
+    if (dst.ndims > 1) place(1);
+    for (int d = dst.ndims - 1; d > 1; d--) place(d);
+    place(0);
+    return md;
 }
+
+namespace {
 
 /// TFLite defines a negative alpha multiplier by its magnitude, negated afterwards.
 std::int32_t requantize_signed(requantization_rule rule, std::int32_t x, fixed_point_multiplier m) {
@@ -119,10 +132,10 @@ number bound_epilogue::apply_post_op(const post_op_entry &entry, int index, numb
 
     if (const auto *op = std::get_if<post_op::sum>(&entry)) {
         const float y = load_f32(dst_, dst_before(op->type), plain_offset(e_.dst, at)) - static_cast<float>(op->zero_point);
-        return op->scale == 1.f ? x.as_f32() + y : std::fma(op->scale, y, x.as_f32());
+        return e_.fused_sum ? std::fma(op->scale, y, x.as_f32()) : x.as_f32() + op->scale * y;
     }
     if (const auto *op = std::get_if<post_op::eltwise>(&entry)) {
-        const float y = eltwise(kind_of(op->algorithm), op->alpha, op->beta, x.as_f32());
+        const float y = eltwise(op->algorithm, op->alpha, op->beta, x.as_f32());
         return op->scale == 1.f ? y : y * op->scale;
     }
     if (const auto *op = std::get_if<post_op::binary>(&entry)) {
@@ -131,7 +144,7 @@ number bound_epilogue::apply_post_op(const post_op_entry &entry, int index, numb
                          load_f32(post_op_inputs_[index], src1.data_type, broadcast_offset(src1, at)));
     }
     if (const auto *op = std::get_if<post_op::prelu>(&entry)) {
-        const dim_t w = masked_index(op->mask, e_.dst.dims, e_.dst.ndims, at);
+        const dim_t w = broadcast_offset(prelu_weights(op->mask, e_.dst), at);
         const float y = x.as_f32();
         return y >= 0.f ? y : y * static_cast<const float *>(post_op_inputs_[index])[w];
     }

@@ -25,6 +25,7 @@ struct epilogue {
     masked_values<double> real_scales; ///< caffe_double_round
     bool real_scales_are_f32 = false;
     std::vector<post_op_entry> post_ops;
+    bool fused_sum = true; ///< x + scale * y as one fused multiply-add; oneDNN's reorder rounds the product first
     masked_values<std::int32_t> dst_zero_points;
 };
 
@@ -47,6 +48,10 @@ private:
 
 /// a op b in f32; comparisons give 1 or 0. min and max return b if either is NaN, as vminps and vmaxps do.
 float binary_op(algorithm alg, float a, float b);
+
+/// Layout of prelu weights: dense f32, one per index of the masked dimensions of dst, dimension 1 innermost as oneDNN
+/// reads them.
+memory_desc prelu_weights(int mask, const memory_desc &dst);
 
 /// An epilogue with the buffers of one execution.
 class bound_epilogue {

@@ -4,8 +4,12 @@
 // read and written only through these functions.
 //
 // Packed weights, innermost last; o counts output channels, i the reduction, t the kernel taps in row-major order:
-//   [group or batch][o / 16][t][i / 4][o % 16][i % 4]
-// One row [o % 16][i % 4] is the 64-byte operand of one dot-product instruction. Both channel counts are padded with zeros.
+//   [group or batch][o / 16][t][i / 4][o % 16][i % 4]  int8, then  [group or batch][o]  int32 sums over t and i
+// One row [o % 16][i % 4] is the 64-byte operand of one dot-product instruction. Both counts are padded with zeros.
+// Unsigned weights are stored with 128 subtracted. Two rearrangements keep vectors full:
+// - groups with few channels are merged into one group whose weights are zero between different members;
+// - with 3 input channels or another count that is no multiple of 4, the taps of one kernel row and their channels form one
+//   reduction (they are neighbours in a channels-last source).
 
 #include <array>
 #include <cstddef>
@@ -40,16 +44,41 @@ inline dim_t broadcast_offset(const memory_desc &md, const coordinates &at) {
     return offset;
 }
 
-/// Dimensions of weights by role. `group` is the batch of matmul weights, flattened.
-struct weights_shape {
-    dim_t group, o, i, taps;
-};
-weights_shape weights_shape_of(const memory_desc &md);
+/// Weights as they are packed. o, i and taps are those of a stored group.
+struct packed_geometry {
+    dim_t groups, o, i, taps;
+    dim_t merged;                       ///< logical groups per stored group
+    dim_t o_per_member, i_per_member;   ///< channels of a logical group
+    dim_t fused_width;                  ///< taps of a kernel row that belong to the reduction, 1 if none
 
-inline dim_t packed_offset(const weights_shape &w, dim_t group, dim_t o, dim_t i, dim_t tap) {
-    const dim_t o_blocks = div_up(w.o, packed_o_block), i_blocks = div_up(w.i, packed_i_block);
-    const dim_t row = ((group * o_blocks + o / packed_o_block) * w.taps + tap) * i_blocks + i / packed_i_block;
-    return (row * packed_o_block + o % packed_o_block) * packed_i_block + i % packed_i_block;
+    dim_t o_blocks() const { return div_up(o, packed_o_block); }
+    dim_t i_blocks() const { return div_up(i, packed_i_block); }
+    dim_t block_bytes() const { return taps * i_blocks() * packed_o_block * packed_i_block; }
+    dim_t group_bytes() const { return o_blocks() * block_bytes(); }
+    /// Where the sums start, as an offset in bytes.
+    dim_t sums_offset() const { return groups * group_bytes(); }
+
+    /// Bytes from the start to weights(group, o, i, tap), all logical.
+    dim_t offset(dim_t group, dim_t oc, dim_t ic, dim_t tap) const {
+        const dim_t member = group % merged;
+        const dim_t row_o = member * o_per_member + oc;
+        const dim_t row_i = (tap % fused_width * merged + member) * i_per_member + ic;
+        const dim_t row = ((group / merged * o_blocks() + row_o / packed_o_block) * taps + tap / fused_width) * i_blocks() +
+                          row_i / packed_i_block;
+        return (row * packed_o_block + row_o % packed_o_block) * packed_i_block + row_i % packed_i_block;
+    }
+};
+packed_geometry packed_geometry_of(const memory_desc &md);
+
+/// Gives weights of a plain shape the packed layout that serves them best. Fusing needs dilation 1 along the width.
+void set_packed(memory_desc &md, packed_kind kind, bool may_fuse_width);
+
+/// One weight at an offset from element_offset.
+inline std::int32_t load_weight(const void *base, const memory_desc &md, dim_t offset) {
+    if (md.format_kind == format_kind::packed)
+        return static_cast<const std::int8_t *>(base)[offset] + (md.data_type == data_type::u8 ? 128 : 0);
+    return md.data_type == data_type::u8 ? static_cast<const std::uint8_t *>(base)[offset]
+                                         : static_cast<const std::int8_t *>(base)[offset];
 }
 
 /// Offset for any layout, from logical coordinates in the descriptor's own rank.

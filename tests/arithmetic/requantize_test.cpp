@@ -1,5 +1,5 @@
-// Every fixed-point rule against its formula in exact arithmetic: all shifts, extremes, ties of each rounding step;
-// and a dozen published check values per rule. The float rules are in epilogue_test.cpp.
+// Every fixed-point rule against its formula in exact arithmetic: all shifts, extremes, ties of each rounding
+// step; and a dozen published check values per rule. The float rules are in epilogue_test.cpp.
 
 #include "common/requantize.hpp"
 
@@ -8,11 +8,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "inputs.hpp"
+#include "support/exact_rules.hpp"
+#include "support/expect_same.hpp"
+#include "support/inputs.hpp"
 
 using namespace octet::impl;
 using octet::fixed_point_multiplier;
 using octet::requantization_rule;
+using octet::test::expect_same;
 using octet::test::inputs;
 using octet::test::landmarks;
 using octet::test::nearest;
@@ -25,50 +28,10 @@ using rule = octet::requantization_rule;
 
 namespace {
 
-// ---- the formulas, with nearest() for every rounding
-
-std::int32_t high_mul(std::int32_t a, std::int32_t b) { return saturated(nearest(wide{a} * b, 31, ties::up)); }
-
-std::int32_t two_steps(std::int32_t x, std::int32_t q, int right_shift) {
-    return static_cast<std::int32_t>(nearest(high_mul(x, q), right_shift, ties::away));
-}
-
-wide scaled_up(std::int32_t acc, int shift) { return acc * power_of_two(std::max(shift, 0)); }
-
-namespace exact {
-
-std::int32_t tflite_2step(std::int32_t acc, fixed_point_multiplier m) {
-    return two_steps(wrapped(scaled_up(acc, m.shift)), m.multiplier, std::max(-m.shift, 0));
-}
-std::int32_t gemmlowp_fixedpoint_exponent(std::int32_t acc, fixed_point_multiplier m) {
-    return two_steps(saturated(scaled_up(acc, m.shift)), m.multiplier, std::max(-m.shift, 0));
-}
-std::int32_t gemmlowp_fixedpoint(std::int32_t acc, fixed_point_multiplier m) {
-    return two_steps(acc, m.multiplier, m.shift);
-}
-std::int32_t tflite_1step(std::int32_t acc, fixed_point_multiplier m) {
-    return wrapped(nearest(wide{acc} * m.multiplier, 31 - m.shift, ties::up));
-}
-std::int32_t gemmlowp_legacy_scale(std::int32_t acc, fixed_point_multiplier m) {
-    const std::int32_t sum = wrapped(wide{acc} + m.offset);
-    return static_cast<std::int32_t>(nearest(wrapped(wide{sum} * m.multiplier), m.shift, ties::away));
-}
-std::int32_t rounded_shift(std::int32_t acc, fixed_point_multiplier m) {
-    const wide product = wide{acc} * m.multiplier;
-    return saturated(m.shift < 0 ? product * power_of_two(-m.shift) : nearest(product, m.shift, ties::up));
-}
-std::int32_t qnnpack_avgpool(std::int32_t acc, fixed_point_multiplier m) {
-    return wrapped(nearest(wide{acc} * m.multiplier, m.shift, ties::away));
-}
-std::int32_t ev_rte15(std::int32_t acc, fixed_point_multiplier m) {
-    return saturated(nearest(wide{acc} * m.multiplier, m.shift, ties::even));
-}
-
-} // namespace exact
+namespace exact = octet::test::exact;
 
 struct rule_case {
     rule id;
-    std::int32_t (*formula)(std::int32_t acc, fixed_point_multiplier m);
     int lowest_shift, highest_shift;
     std::int32_t lowest_multiplier, highest_multiplier;
     enum { left, right } shift_convention; ///< left: the product is shifted right by 31 - shift
@@ -81,17 +44,16 @@ struct rule_case {
 };
 
 constexpr rule_case rule_cases[] = {
-    {rule::tflite_2step, exact::tflite_2step, -31, 30, 0, int32_max, rule_case::left, true},
-    {rule::tflite_single_rounding, exact::tflite_1step, -31, 30, 0, int32_max, rule_case::left, false},
-    {rule::tflite_1step, exact::tflite_1step, -31, 30, 0, int32_max, rule_case::left, false},
-    {rule::caffe2_2step, exact::gemmlowp_fixedpoint, 0, 31, int32_min, int32_max, rule_case::right, true},
-    {rule::gemmlowp_fixedpoint, exact::gemmlowp_fixedpoint, 0, 31, int32_min, int32_max, rule_case::right, true},
-    {rule::gemmlowp_fixedpoint_exponent, exact::gemmlowp_fixedpoint_exponent, -31, 31, int32_min, int32_max,
-     rule_case::left, true},
-    {rule::gemmlowp_legacy_scale, exact::gemmlowp_legacy_scale, 0, 31, int32_min, int32_max, rule_case::right, false},
-    {rule::rounded_shift, exact::rounded_shift, -31, 62, int32_min, int32_max, rule_case::right, false},
-    {rule::qnnpack_avgpool, exact::qnnpack_avgpool, 16, 55, 1 << 23, (1 << 24) - 1, rule_case::right, false},
-    {rule::ev_rte15, exact::ev_rte15, 1, 62, 0, 32767, rule_case::right, false},
+    {rule::tflite_2step, -31, 30, 0, int32_max, rule_case::left, true},
+    {rule::tflite_single_rounding, -31, 30, 0, int32_max, rule_case::left, false},
+    {rule::tflite_1step, -31, 30, 0, int32_max, rule_case::left, false},
+    {rule::caffe2_2step, 0, 31, int32_min, int32_max, rule_case::right, true},
+    {rule::gemmlowp_fixedpoint, 0, 31, int32_min, int32_max, rule_case::right, true},
+    {rule::gemmlowp_fixedpoint_exponent, -31, 31, int32_min, int32_max, rule_case::left, true},
+    {rule::gemmlowp_legacy_scale, 0, 31, int32_min, int32_max, rule_case::right, false},
+    {rule::rounded_shift, -31, 62, int32_min, int32_max, rule_case::right, false},
+    {rule::qnnpack_avgpool, 16, 55, 1 << 23, (1 << 24) - 1, rule_case::right, false},
+    {rule::ev_rte15, 1, 62, 0, 32767, rule_case::right, false},
 };
 
 class requantize_rule : public testing::TestWithParam<rule_case> {
@@ -99,21 +61,22 @@ protected:
     const rule_case &c = GetParam();
 
     void check(std::int32_t acc, fixed_point_multiplier m) const {
-        ASSERT_EQ(requantize(c.id, acc, m), c.formula(acc, m))
-            << to_string(c.id) << ": acc " << acc << ", multiplier " << m.multiplier << ", shift " << m.shift
-            << ", offset " << m.offset;
+        expect_same(requantize(c.id, acc, m), exact::requantize(c.id, acc, m), to_string(c.id), ": acc ", acc,
+                    ", multiplier ", m.multiplier, ", shift ", m.shift, ", offset ", m.offset);
     }
 
     std::int32_t multiplier(inputs &in) const {
         return static_cast<std::int32_t>(in.between(c.lowest_multiplier, c.highest_multiplier));
     }
-    std::int32_t offset(inputs &in) const { return c.id == rule::gemmlowp_legacy_scale ? in.any_magnitude() : 0; }
+    std::int32_t offset(inputs &in) const {
+        return c.id == rule::gemmlowp_legacy_scale ? in.any_magnitude() : 0;
+    }
 };
 
 TEST_P(requantize_rule, follows_its_formula_at_every_shift_and_extreme) {
     std::vector<std::int32_t> multipliers{c.lowest_multiplier, c.highest_multiplier};
-    for (const std::int32_t q : {0, 1, -1, 3, 127, 32767, 1 << 23, 1 << 30, (1 << 30) + 1, 1717986918, int32_max - 1,
-                                 -(1 << 30), -1717986918})
+    for (const std::int32_t q : {0, 1, -1, 3, 127, 32767, 1 << 23, 1 << 30, (1 << 30) + 1, 1717986918,
+                                 int32_max - 1, -(1 << 30), -1717986918})
         if (q >= c.lowest_multiplier && q <= c.highest_multiplier)
             multipliers.push_back(q);
     const std::vector<std::int32_t> accumulators = landmarks();
@@ -159,14 +122,15 @@ TEST_P(requantize_rule, follows_its_formula_on_ties_of_the_second_step) {
         if (e < 1)
             continue;
         const std::int32_t q = in.multiplier(), tie = in.tied_dividend(e);
-        const wide acc = nearest(wide{tie} * power_of_two(62) / q, 31, ties::up); // high_mul(acc, q) is near the tie
+        const wide acc =
+            nearest(wide{tie} * power_of_two(62) / q, 31, ties::up); // high_mul(acc, q) is near the tie
         for (int neighbour = -1; neighbour <= 1; neighbour++)
             check(saturated(acc + neighbour), {q, shift, 0});
     }
 }
 
 INSTANTIATE_TEST_SUITE_P(all, requantize_rule, testing::ValuesIn(rule_cases),
-                         [](const auto &info) { return std::string(to_string(info.param.id)); });
+                         [](const auto &test) { return std::string(to_string(test.param.id)); });
 
 // ---- caffe_double_round
 
@@ -186,18 +150,21 @@ TEST(caffe_double_round, follows_its_formula) {
     for (int i = 0; i < 500'000; i++) {
         const double scale = std::ldexp(static_cast<double>(in.between(1ll << 52, (1ll << 53) - 1)),
                                         static_cast<int>(in.between(-82, -53)));
-        for (const std::int32_t acc : {in.s32(), in.any_magnitude(), static_cast<std::int32_t>(in.between(-5000, 5000))}) {
-            ASSERT_EQ(caffe_double_round(acc, scale), exact_double_round(acc, scale)) << acc << " * " << scale;
+        for (const std::int32_t acc :
+             {in.s32(), in.any_magnitude(), static_cast<std::int32_t>(in.between(-5000, 5000))}) {
+            expect_same(caffe_double_round(acc, scale), exact_double_round(acc, scale), acc, " * ", scale);
             const auto scale_f32 = static_cast<float>(scale);
             if (scale_f32 < 1)
-                ASSERT_EQ(caffe_double_round(acc, scale_f32), exact_double_round(acc, scale_f32)) << acc << " * " << scale;
+                expect_same(caffe_double_round(acc, scale_f32), exact_double_round(acc, scale_f32), acc,
+                            " * ", scale_f32);
         }
     }
     for (int exponent = 0; exponent <= 30; exponent++) // both steps on ties: mantissa 1/2 and 3/4
         for (const double mantissa : {0.5, 0.75})
             for (const std::int32_t acc : landmarks()) {
                 const double scale = std::ldexp(mantissa, -exponent);
-                ASSERT_EQ(caffe_double_round(acc, scale), exact_double_round(acc, scale)) << acc << " * " << scale;
+                expect_same(caffe_double_round(acc, scale), exact_double_round(acc, scale), acc, " * ",
+                            scale);
             }
 }
 
@@ -234,7 +201,8 @@ TEST(caffe_double_round, published_values) {
     for (const real_check_value &v : f64_scales)
         EXPECT_EQ(code(v, caffe_double_round(v.acc, v.scale)), v.code) << v.acc << " * " << v.scale;
     for (const real_check_value &v : f32_scales)
-        EXPECT_EQ(code(v, caffe_double_round(v.acc, static_cast<float>(v.scale))), v.code) << v.acc << " * " << v.scale;
+        EXPECT_EQ(code(v, caffe_double_round(v.acc, static_cast<float>(v.scale))), v.code)
+            << v.acc << " * " << v.scale;
 }
 
 // ---- published check values, at compile time
@@ -258,19 +226,13 @@ template <std::size_t n> constexpr bool holds(requantization_rule id, const chec
 }
 
 constexpr check_value tflite_2step_values[] = {
-    {1, 1073741824, 0, 0, -128, 127, 1},
-    {-2, 1073741824, -1, 0, -128, 127, -1},
+    {1, 1073741824, 0, 0, -128, 127, 1},          {-2, 1073741824, -1, 0, -128, 127, -1},
     {1, 1073741824, -1, 0, -128, 127, 1}, // 0.25: rounded twice
-    {2, 1610612736, 0, 0, -128, 127, 2},
-    {-128, 1073741824, 1, 0, -128, 127, -128},
-    {1, 1610612736, 1, 0, -128, 127, 2},
-    {-1000003, 1073741824, 1, 0, min32, max32, -1000003},
-    {431, 1717986918, -3, -128, -128, -23, -85},
-    {-17248, 1992157647, -7, -5, -128, 127, -128},
-    {12345, 1667783217, -11, 7, 0, 255, 12},
-    {min32, 1073741824, -30, 0, min32, max32, -1},
-    {max32, 1073741824, -31, 0, min32, max32, 1},
-    {5, 0, 0, 11, -128, 127, 11},
+    {2, 1610612736, 0, 0, -128, 127, 2},          {-128, 1073741824, 1, 0, -128, 127, -128},
+    {1, 1610612736, 1, 0, -128, 127, 2},          {-1000003, 1073741824, 1, 0, min32, max32, -1000003},
+    {431, 1717986918, -3, -128, -128, -23, -85},  {-17248, 1992157647, -7, -5, -128, 127, -128},
+    {12345, 1667783217, -11, 7, 0, 255, 12},      {min32, 1073741824, -30, 0, min32, max32, -1},
+    {max32, 1073741824, -31, 0, min32, max32, 1}, {5, 0, 0, 11, -128, 127, 11},
     {-1, 1689465651, 7, 0, min32, max32, -101},
 };
 static_assert(holds(rule::tflite_2step, tflite_2step_values));
@@ -309,18 +271,12 @@ constexpr check_value tflite_1step_values[] = {
 static_assert(holds(rule::tflite_1step, tflite_1step_values));
 
 constexpr check_value caffe2_2step_values[] = {
-    {1, 1073741824, 0, 0, 0, 255, 1},
-    {-1, 1073741824, 1, 3, 0, 255, 3},
-    {min32, 1717986944, 3, 255, 0, 255, 0},
-    {12345, 1431655808, 1, 10, 0, 255, 255},
-    {-12345, 1992157696, 7, 200, 0, 255, 111},
-    {max32, 1667783168, 11, 0, 0, 255, 255},
-    {min32, 1073741824, 23, 255, 0, 255, 127},
-    {12345, 1073741824, 31, 10, 0, 255, 10},
-    {-12345, 2147483520, 0, 200, 0, 255, 0},
-    {10, 1073741824, 0, 127, 0, 255, 132},
-    {-3, 1073741824, 1, 5, 0, 255, 4},
-    {9000, 1610612736, 0, 128, 128, 200, 200},
+    {1, 1073741824, 0, 0, 0, 255, 1},          {-1, 1073741824, 1, 3, 0, 255, 3},
+    {min32, 1717986944, 3, 255, 0, 255, 0},    {12345, 1431655808, 1, 10, 0, 255, 255},
+    {-12345, 1992157696, 7, 200, 0, 255, 111}, {max32, 1667783168, 11, 0, 0, 255, 255},
+    {min32, 1073741824, 23, 255, 0, 255, 127}, {12345, 1073741824, 31, 10, 0, 255, 10},
+    {-12345, 2147483520, 0, 200, 0, 255, 0},   {10, 1073741824, 0, 127, 0, 255, 132},
+    {-3, 1073741824, 1, 5, 0, 255, 4},         {9000, 1610612736, 0, 128, 128, 200, 200},
 };
 static_assert(holds(rule::caffe2_2step, caffe2_2step_values));
 
@@ -357,18 +313,12 @@ constexpr check_value gemmlowp_fixedpoint_exponent_values[] = {
 static_assert(holds(rule::gemmlowp_fixedpoint_exponent, gemmlowp_fixedpoint_exponent_values));
 
 constexpr check_value gemmlowp_legacy_scale_values[] = {
-    {1, 1, 1, 0, min32, max32, 1},
-    {-1, 1, 2, 0, min32, max32, 0},
-    {2, 3, 3, 0, min32, max32, 1},
-    {-2, 7, 4, 100, min32, max32, 43},
-    {1, 163, 12, -128, 0, 255, 0},
-    {-1, 1, 0, 5, min32, max32, 4},
-    {100000, 16777, 22, 0, 0, 255, 255},
-    {-2, 0, 3, 0, min32, max32, 0},
-    {1, -3, 2, 7, min32, max32, -6},
-    {-100000, -3, 2, 7, min32, max32, 74995},
-    {5, 3, 3, 0, min32, max32, 2},
-    {-10, 1, 1, 0, min32, max32, -5},
+    {1, 1, 1, 0, min32, max32, 1},       {-1, 1, 2, 0, min32, max32, 0},
+    {2, 3, 3, 0, min32, max32, 1},       {-2, 7, 4, 100, min32, max32, 43},
+    {1, 163, 12, -128, 0, 255, 0},       {-1, 1, 0, 5, min32, max32, 4},
+    {100000, 16777, 22, 0, 0, 255, 255}, {-2, 0, 3, 0, min32, max32, 0},
+    {1, -3, 2, 7, min32, max32, -6},     {-100000, -3, 2, 7, min32, max32, 74995},
+    {5, 3, 3, 0, min32, max32, 2},       {-10, 1, 1, 0, min32, max32, -5},
 };
 static_assert(holds(rule::gemmlowp_legacy_scale, gemmlowp_legacy_scale_values));
 
@@ -383,18 +333,22 @@ constexpr check_value rounded_shift_values[] = {
 static_assert(holds(rule::rounded_shift, rounded_shift_values));
 
 constexpr check_value qnnpack_avgpool_values[] = {
-    {1, 14913081, 27, 0, 0, 255, 0},   {14, 14913081, 27, 0, 0, 255, 2},    {-1, 8388608, 25, 10, 0, 255, 10},
-    {-2, 8388608, 25, 10, 0, 255, 9},  {2, 10956549, 29, 0, 0, 255, 0},     {-2, 8388608, 24, 10, 0, 255, 9},
-    {9, 14913081, 27, 0, 0, 255, 1},   {-9, 8388608, 25, 20, 0, 255, 18},   {-14, 14913081, 27, 20, 0, 255, 18},
-    {9, 8388608, 24, 0, 0, 255, 5},    {1000, 10956549, 29, 5, 0, 255, 25}, {1000, 14913081, 27, 5, 0, 255, 116},
+    {1, 14913081, 27, 0, 0, 255, 0},     {14, 14913081, 27, 0, 0, 255, 2},
+    {-1, 8388608, 25, 10, 0, 255, 10},   {-2, 8388608, 25, 10, 0, 255, 9},
+    {2, 10956549, 29, 0, 0, 255, 0},     {-2, 8388608, 24, 10, 0, 255, 9},
+    {9, 14913081, 27, 0, 0, 255, 1},     {-9, 8388608, 25, 20, 0, 255, 18},
+    {-14, 14913081, 27, 20, 0, 255, 18}, {9, 8388608, 24, 0, 0, 255, 5},
+    {1000, 10956549, 29, 5, 0, 255, 25}, {1000, 14913081, 27, 5, 0, 255, 116},
     {min32, 8388608, 24, 9, 0, 255, 0}};
 static_assert(holds(rule::qnnpack_avgpool, qnnpack_avgpool_values));
 
 constexpr check_value ev_rte15_values[] = {
-    {2, 1, 2, 0, -128, 127, 0},       {-2, 1, 3, 0, -128, 127, 0},       {6, 13107, 17, 0, -128, 127, 1},
-    {-6, 21845, 16, 0, -128, 127, -2}, {20, 15199, 21, 0, -128, 127, 0},  {12, 1, 2, 0, -128, 127, 3},
-    {-12, 1, 3, 0, -128, 127, -2},    {-6, 13107, 17, 0, -128, 127, -1}, {-15, 21845, 16, 0, -128, 127, -5},
-    {-12, 1, 2, 0, -128, 127, -3},    {20, 1, 3, 0, -128, 127, 2},       {-12345, 13107, 17, -5, -128, 127, -128},
+    {2, 1, 2, 0, -128, 127, 0},         {-2, 1, 3, 0, -128, 127, 0},
+    {6, 13107, 17, 0, -128, 127, 1},    {-6, 21845, 16, 0, -128, 127, -2},
+    {20, 15199, 21, 0, -128, 127, 0},   {12, 1, 2, 0, -128, 127, 3},
+    {-12, 1, 3, 0, -128, 127, -2},      {-6, 13107, 17, 0, -128, 127, -1},
+    {-15, 21845, 16, 0, -128, 127, -5}, {-12, 1, 2, 0, -128, 127, -3},
+    {20, 1, 3, 0, -128, 127, 2},        {-12345, 13107, 17, -5, -128, 127, -128},
     {12345, 1, 2, -5, -128, 127, 127}};
 static_assert(holds(rule::ev_rte15, ev_rte15_values));
 
@@ -410,12 +364,20 @@ TEST(requantize, rules_have_their_families) {
 
 TEST(requantize, one_accumulator_under_every_rule) { // the comparison table of the rules: M = 1/4
     const auto at = [](rule id, int shift, std::int32_t acc) {
-        return requantize(id, acc, {id == rule::qnnpack_avgpool ? 1 << 23 : id == rule::ev_rte15 ? 1 : 1 << 30, shift, 0});
+        return requantize(id, acc,
+                          {id == rule::qnnpack_avgpool ? 1 << 23
+                           : id == rule::ev_rte15      ? 1
+                                                       : 1 << 30,
+                           shift, 0});
     };
     struct row {
         std::int32_t acc, two_step, one_step, qnnpack, ev;
     };
-    for (const row &r : {row{1, 1, 0, 0, 0}, {-1, 0, 0, 0, 0}, {2, 1, 1, 1, 0}, {-2, -1, 0, -1, 0}, {6, 2, 2, 2, 2},
+    for (const row &r : {row{1, 1, 0, 0, 0},
+                         {-1, 0, 0, 0, 0},
+                         {2, 1, 1, 1, 0},
+                         {-2, -1, 0, -1, 0},
+                         {6, 2, 2, 2, 2},
                          {-6, -2, -1, -2, -2}}) {
         EXPECT_EQ(at(rule::tflite_2step, -1, r.acc), r.two_step) << r.acc;
         EXPECT_EQ(at(rule::caffe2_2step, 1, r.acc), r.two_step) << r.acc;

@@ -16,34 +16,43 @@ file_kind recognise(const json_value &root) {
     constexpr file_kind ort{"operator", replay_ort_operators};
     constexpr file_kind models{"network", replay_models};
 
-    if (root.has("vectors")) return requantization;
+    if (root.has("vectors"))
+        return requantization;
     if (!root.has("format")) {
-        if (root.has("generator") && root.has("cases")) return ort;
-        root.fail("the file has neither 'format' nor 'vectors' nor 'generator' and 'cases': no known kind of vectors");
+        if (root.has("generator") && root.has("cases"))
+            return ort;
+        root.fail("the file has neither 'format' nor 'vectors' nor 'generator' and 'cases': no known kind of "
+                  "vectors");
     }
     const std::string format = root["format"].text();
-    if (format == "int8-op-vectors/1") return tflite;
-    if (format == "int8-model-goldens/1") return models;
+    if (format == "int8-op-vectors/1")
+        return tflite;
+    if (format == "int8-model-goldens/1")
+        return models;
     root["format"].fail("is '" + format + "', known: int8-op-vectors/1, int8-model-goldens/1");
 }
 
 /// The level that the options ask for. Throws octet::error if the machine lacks it.
 cpu_isa wanted_isa(const options &opt) {
-    if (opt.impl == implementation::ref) return cpu_isa::ref;
+    if (opt.impl == implementation::ref)
+        return cpu_isa::ref;
     const cpu_isa level = cpu_isa_from_string(opt.isa);
     std::string available;
     for (const cpu_isa a : get_available_cpu_isas()) {
-        if (a == level) return level;
+        if (a == level)
+            return level;
         available += (available.empty() ? "" : ", ") + std::string(to_string(a));
     }
-    throw error(status::invalid_arguments, "--isa: this machine does not run " + opt.isa + ", only " + available);
+    throw error(status::invalid_arguments,
+                "--isa: this machine does not run " + opt.isa + ", only " + available);
 }
 
 /// Caps the ISA level for the time of a replay.
 class isa_cap {
 public:
     explicit isa_cap(const options &opt) : before_(get_effective_cpu_isa()) {
-        if (!opt.isa.empty() || opt.impl == implementation::ref) set_max_cpu_isa(wanted_isa(opt));
+        if (!opt.isa.empty() || opt.impl == implementation::ref)
+            set_max_cpu_isa(wanted_isa(opt));
     }
     ~isa_cap() { set_max_cpu_isa(before_); }
     isa_cap(const isa_cap &) = delete;

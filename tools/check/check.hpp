@@ -1,9 +1,10 @@
 #pragma once
 
-// Replays a file of vectors: cases with inputs and the bytes that a framework made of them. Octet must make the same.
+// Replays a file of vectors: cases with inputs and the bytes that a framework made of them. Octet must make
+// the same.
 //
-// Four kinds are recognised by content: operators of TensorFlow Lite and of ONNX Runtime, requantization check values,
-// and goldens of whole networks. Start reading at check_file; each kind has a file of its own.
+// Four kinds are recognised by content: operators of TensorFlow Lite and of ONNX Runtime, requantization
+// check values, and goldens of whole networks. Start reading at check_file; each kind has a file of its own.
 
 #include <iosfwd>
 #include <string>
@@ -26,8 +27,8 @@ struct options {
     bool show_progress = false; ///< on stderr
 };
 
-/// Replays the file and reports to `out`. True if no case failed. Throws octet::error, one sentence, for a file that
-/// is not what its format says and for an ISA level that this machine lacks.
+/// Replays the file and reports to `out`. True if no case failed. Throws octet::error, one sentence, for a
+/// file that is not what its format says and for an ISA level that this machine lacks.
 bool check_file(const std::string &path, const options &opt, std::ostream &out);
 
 // ---- One kind of file each.
@@ -36,6 +37,8 @@ void replay_tflite_operators(const vector_file &file, const options &opt, report
 void replay_ort_operators(const vector_file &file, const options &opt, report &results);
 void replay_requantization(const vector_file &file, const options &opt, report &results);
 void replay_models(const vector_file &file, const options &opt, report &results);
+/// The part of a requantization file that needs no primitive: derivations and fixed-point functions.
+void replay_scalar_arithmetic(const json_value &root, report &results);
 
 // ---- What they share.
 
@@ -43,13 +46,17 @@ void replay_models(const vector_file &file, const options &opt, report &results)
 void write(const memory &m, byte_view bytes);
 byte_view view_of(const memory &m);
 
-/// Where two dense tensors first differ: "y[17] (0,2,5): expected -12, got -11 (3 of 504 elements differ)"; empty if
-/// they are equal byte for byte.
-std::string first_difference(const std::string &name, data_type type, const memory::dims &dims, byte_view expected,
-                             byte_view got);
+/// Where two dense tensors first differ: "y[17] (0,2,5): expected -12, got -11 (3 of 504 elements differ)";
+/// empty if they are equal byte for byte.
+std::string first_difference(const std::string &name, data_type type, const memory::dims &dims,
+                             byte_view expected, byte_view got);
+
+/// "(multiplier, shift)"
+std::string to_text(const fixed_point_multiplier &m);
 
 /// Empty, or why an implementation of this name does not satisfy `--impl`. `refusals` says why it was chosen.
-std::string implementation_complaint(implementation wanted, const std::string &name, const std::string &refusals);
+std::string implementation_complaint(implementation wanted, const std::string &name,
+                                     const std::string &refusals);
 /// The same for every step of a network.
 std::string implementation_complaint(implementation wanted, const model::network &net);
 /// Names of the implementations that a network's steps run on, each once.
@@ -63,7 +70,8 @@ struct operator_case {
     std::vector<tensor_record> outputs;            ///< in the order of graph.outputs
 };
 
-/// Runs the case and reports it: passed, failed at the first difference, or skipped where Octet lacks the operator.
+/// Runs the case and reports it: passed, failed at the first difference, or skipped where Octet lacks the
+/// operator.
 void replay(const operator_case &c, const options &opt, report &results);
 
 } // namespace octet::check

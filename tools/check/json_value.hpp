@@ -1,7 +1,7 @@
 #pragma once
 
-// Reading JSON that nobody vouches for: every access checks type and range, and every complaint names the place, such
-// as "cases[3].params.stride_h". All failures are malformed_file, one line each.
+// Reading JSON that nobody vouches for: every access checks type and range, and every complaint names the
+// place, such as "cases[3].params.stride_h". All failures are malformed_file, one line each.
 
 #include <cstdint>
 #include <limits>
@@ -50,17 +50,24 @@ public:
     double f64() const;
 
     template <typename T> T as() const {
-        if constexpr (std::is_same_v<T, bool>) return boolean();
-        else if constexpr (std::is_same_v<T, float>) return f32();
-        else if constexpr (std::is_same_v<T, double>) return f64();
-        else if constexpr (std::is_same_v<T, std::string>) return text();
-        else return static_cast<T>(integer(std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
+        if constexpr (std::is_same_v<T, bool>)
+            return boolean();
+        else if constexpr (std::is_same_v<T, float>)
+            return f32();
+        else if constexpr (std::is_same_v<T, double>)
+            return f64();
+        else if constexpr (std::is_same_v<T, std::string>)
+            return text();
+        else
+            return static_cast<T>(integer(std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
     }
     /// An array of such values, or one value: frameworks write both for "one per tensor".
     template <typename T> std::vector<T> list() const {
-        if (!is_array()) return {as<T>()};
+        if (!is_array())
+            return {as<T>()};
         std::vector<T> values;
-        for (const json_value &item : items()) values.push_back(item.as<T>());
+        for (const json_value &item : items())
+            values.push_back(item.as<T>());
         return values;
     }
 

@@ -1,5 +1,6 @@
-// Goldens of whole networks: every run of every network whose .tflite file lies beside the JSON file. The checksum of
-// each operator's output is compared in the order of execution, so the first mismatch names the faulty operator.
+// Goldens of whole networks: every run of every network whose .tflite file lies beside the JSON file. The
+// checksum of each operator's output is compared in the order of execution, so the first mismatch names the
+// faulty operator.
 
 #include <algorithm>
 #include <array>
@@ -18,18 +19,21 @@ std::uint32_t crc32(byte_view bytes) {
         std::array<std::uint32_t, 256> t{};
         for (std::uint32_t i = 0; i < 256; i++) {
             t[i] = i;
-            for (int bit = 0; bit < 8; bit++) t[i] = t[i] & 1 ? t[i] >> 1 ^ 0xedb88320u : t[i] >> 1;
+            for (int bit = 0; bit < 8; bit++)
+                t[i] = t[i] & 1 ? t[i] >> 1 ^ 0xedb88320u : t[i] >> 1;
         }
         return t;
     }();
     std::uint32_t crc = 0xffffffffu;
-    for (std::size_t i = 0; i < bytes.size; i++) crc = table[(crc ^ bytes.data[i]) & 0xff] ^ crc >> 8;
+    for (std::size_t i = 0; i < bytes.size; i++)
+        crc = table[(crc ^ bytes.data[i]) & 0xff] ^ crc >> 8;
     return ~crc;
 }
 
 std::string hex_text(std::uint32_t value) {
     std::string text(8, '0');
-    for (std::size_t i = 8; i-- > 0; value >>= 4) text[i] = "0123456789abcdef"[value & 15];
+    for (std::size_t i = 8; i-- > 0; value >>= 4)
+        text[i] = "0123456789abcdef"[value & 15];
     return text;
 }
 
@@ -37,10 +41,13 @@ std::string hex_text(std::uint32_t value) {
 void require_operators(const model::graph &g) {
     std::set<std::string> missing;
     for (const model::node &n : g.nodes)
-        if (!model::find_tflite_lowering(n.op)) missing.insert(n.op);
+        if (!model::find_tflite_lowering(n.op))
+            missing.insert(n.op);
     std::string names;
-    for (const std::string &name : missing) names += (names.empty() ? "" : ", ") + name;
-    if (!names.empty()) throw error(status::unimplemented, "Octet does not execute " + names);
+    for (const std::string &name : missing)
+        names += (names.empty() ? "" : ", ") + name;
+    if (!names.empty())
+        throw error(status::unimplemented, "Octet does not execute " + names);
 }
 
 /// The expected output of one operator in one run.
@@ -60,7 +67,8 @@ struct run_golden {
 
 class model_replay {
 public:
-    model_replay(const json_value &m, const std::vector<std::uint8_t> &blob, const options &opt, report &results)
+    model_replay(const json_value &m, const std::vector<std::uint8_t> &blob, const options &opt,
+                 report &results)
         : name_(m["name"].text()), json_(m), blob_(blob), opt_(opt), results_(results) {}
 
     void replay(const vector_file &file, std::map<std::string, int> &operator_counts) {
@@ -74,10 +82,12 @@ public:
         } catch (const malformed_file &) {
             throw;
         } catch (const error &e) {
-            for (const json_value &run : json_["runs"].items()) report_failure(full_name(run["name"].text()), e);
+            for (const json_value &run : json_["runs"].items())
+                report_failure(full_name(run["name"].text()), e);
             return;
         }
-        for (const json_value &run : json_["runs"].items()) replay_run(read_run(run), operator_counts);
+        for (const json_value &run : json_["runs"].items())
+            replay_run(read_run(run), operator_counts);
     }
 
 private:
@@ -85,31 +95,44 @@ private:
 
     /// A network that Octet cannot execute is skipped; one that it gets wrong fails.
     void report_failure(const std::string &run, const error &e) {
-        if (e.status == status::unimplemented) results_.skip(name_, run, e.what());
-        else results_.fail(name_, run, e.what());
+        if (e.status == status::unimplemented)
+            results_.skip(name_, run, e.what());
+        else
+            results_.fail(name_, run, e.what());
     }
 
     void make_network() { network_.emplace(graph_); }
 
     bool has_state() const {
         for (const model::tensor &t : graph_.tensors)
-            if (t.is_variable) return true;
+            if (t.is_variable)
+                return true;
         return false;
     }
 
-    int read_tensor_index(const json_value &index) const {
-        return static_cast<int>(index.integer(0, static_cast<std::int64_t>(graph_.tensors.size()) - 1));
+    /// A tensor index that must be among those of the model.
+    static int read_tensor_index(const json_value &index, const std::vector<int> &allowed) {
+        const auto tensor = index.as<int>();
+        if (std::find(allowed.begin(), allowed.end(), tensor) != allowed.end())
+            return tensor;
+        std::string list;
+        for (const int a : allowed)
+            list += (list.empty() ? "" : ", ") + std::to_string(a);
+        index.fail("is " + std::to_string(tensor) + ", allowed by the model: " + list);
     }
 
     operator_golden read_operator(const json_value &o) const {
         const auto last_node = static_cast<std::int64_t>(graph_.nodes.size()) - 1;
-        operator_golden g{static_cast<std::size_t>(o["op_index"].integer(0, last_node)),
-                          read_tensor_index(o["output_tensor"]), o["op"].text(), o["crc32"].text(), {}};
-        const std::vector<int> &written = graph_.nodes[g.node].outputs;
-        if (std::find(written.begin(), written.end(), g.tensor) == written.end())
-            o["output_tensor"].fail("is " + std::to_string(g.tensor) + ", which is no output of " +
-                                    model::node_text(graph_, g.node));
-        if (o.has("offset")) g.full = read_tensor(o, blob_);
+        const auto node = static_cast<std::size_t>(o["op_index"].integer(0, last_node));
+        operator_golden g{node,
+                          read_tensor_index(o["output_tensor"], graph_.nodes[node].outputs),
+                          o["op"].text(),
+                          o["crc32"].text(),
+                          {}};
+        if (g.op != graph_.nodes[node].op)
+            o["op"].fail("is '" + g.op + "', but the model has " + model::node_text(graph_, node));
+        if (o.has("offset"))
+            g.full = read_tensor(o, blob_);
         return g;
     }
 
@@ -118,10 +141,11 @@ private:
         run.name = r["name"].text();
         run.continues = r.has("state") && r["state"].text().rfind("continues", 0) == 0;
         for (const json_value &t : r["inputs"].items())
-            run.inputs.emplace_back(read_tensor_index(t["tensor"]), read_tensor(t, blob_));
+            run.inputs.emplace_back(read_tensor_index(t["tensor"], graph_.inputs), read_tensor(t, blob_));
         for (const json_value &t : r["outputs"].items())
-            run.outputs.emplace_back(read_tensor_index(t["tensor"]), read_tensor(t, blob_));
-        for (const json_value &o : r["op_outputs"].items()) run.operators.push_back(read_operator(o));
+            run.outputs.emplace_back(read_tensor_index(t["tensor"], graph_.outputs), read_tensor(t, blob_));
+        for (const json_value &o : r["op_outputs"].items())
+            run.operators.push_back(read_operator(o));
         return run;
     }
 
@@ -129,11 +153,12 @@ private:
         const std::string name = full_name(run.name);
         results_.begin(name);
         try {
-            if (has_state() && !run.continues) make_network();
+            if (has_state() && !run.continues)
+                make_network();
             std::string complaint = implementation_complaint(opt_.impl, *network_);
-            if (complaint.empty()) complaint = execute(run, operator_counts);
-            if (complaint.empty()) results_.pass(name_, name, implementation_names(*network_));
-            else results_.fail(name_, name, complaint);
+            if (complaint.empty())
+                complaint = execute(run, operator_counts);
+            results_.judge(name_, name, complaint, implementation_names(*network_));
         } catch (const error &e) {
             report_failure(name, e);
         }
@@ -141,7 +166,8 @@ private:
 
     /// Empty, or the first operator whose output is wrong.
     std::string execute(const run_golden &run, std::map<std::string, int> &operator_counts) {
-        for (const auto &[tensor, record] : run.inputs) write(network_->get_memory(tensor), record.bytes);
+        for (const auto &[tensor, record] : run.inputs)
+            write(network_->get_memory(tensor), record.bytes);
         std::string complaint;
         network_->run([&](std::size_t node, double) {
             for (const operator_golden &g : run.operators)
@@ -151,7 +177,8 @@ private:
                 }
         });
         for (const auto &[tensor, record] : run.outputs) {
-            if (!complaint.empty()) break;
+            if (!complaint.empty())
+                break;
             complaint = first_difference("output tensor " + std::to_string(tensor), record.type, record.dims,
                                          record.bytes, view_of(network_->get_memory(tensor)));
         }
@@ -161,11 +188,14 @@ private:
     std::string operator_complaint(const operator_golden &g) const {
         const byte_view got = view_of(network_->get_memory(g.tensor));
         const std::string crc = hex_text(crc32(got));
-        if (crc == g.crc) return {};
+        if (crc == g.crc)
+            return {};
         const std::string where = model::node_text(graph_, g.node) + ", tensor " + std::to_string(g.tensor);
         if (g.full) {
-            const std::string difference = first_difference(where, g.full->type, g.full->dims, g.full->bytes, got);
-            if (!difference.empty()) return difference;
+            const std::string difference =
+                first_difference(where, g.full->type, g.full->dims, g.full->bytes, got);
+            if (!difference.empty())
+                return difference;
         }
         return where + ": expected CRC-32 " + g.crc + ", got " + crc;
     }
@@ -185,10 +215,13 @@ void replay_models(const vector_file &file, const options &opt, report &results)
     const std::vector<std::uint8_t> blob = file.read_blob();
     std::map<std::string, int> operator_counts;
     for (const json_value &m : file.root()["models"].items())
-        if (results.wants(m["name"].text())) model_replay(m, blob, opt, results).replay(file, operator_counts);
+        if (results.wants(m["name"].text()))
+            model_replay(m, blob, opt, results).replay(file, operator_counts);
     std::string counts;
-    for (const auto &[op, count] : operator_counts) counts += (counts.empty() ? "" : ", ") + op + " " + std::to_string(count);
-    if (!counts.empty()) results.note("operator outputs compared: " + counts);
+    for (const auto &[op, count] : operator_counts)
+        counts += (counts.empty() ? "" : ", ") + op + " " + std::to_string(count);
+    if (!counts.empty())
+        results.note("operator outputs compared: " + counts);
 }
 
 } // namespace octet::check

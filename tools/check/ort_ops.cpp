@@ -1,5 +1,6 @@
-// Operator vectors of ONNX Runtime: each case becomes a network of one ONNX node, with the inputs and attributes that
-// the operator's definition names, in its order. Scales and zero points are constant inputs, as in a model.
+// Operator vectors of ONNX Runtime: each case becomes a network of one ONNX node, with the inputs and
+// attributes that the operator's definition names, in its order. Scales and zero points are constant inputs,
+// as in a model.
 
 #include <algorithm>
 #include <cstring>
@@ -10,8 +11,8 @@
 namespace octet::check {
 namespace {
 
-/// Names of the file: an input is a tensor of the case or one of its parameters; "x_scale" and "x_zero_point" belong to
-/// the tensor "x". What a case lacks is an absent optional input.
+/// Names of the file: an input is a tensor of the case or one of its parameters; "x_scale" and "x_zero_point"
+/// belong to the tensor "x". What a case lacks is an absent optional input.
 struct node_form {
     const char *op;
     std::vector<const char *> inputs, outputs;
@@ -48,7 +49,8 @@ const node_form node_forms[] = {
 
 const node_form *find_form(const std::string &op) {
     for (const node_form &form : node_forms)
-        if (op == form.op) return &form;
+        if (op == form.op)
+            return &form;
     return nullptr;
 }
 
@@ -65,7 +67,8 @@ template <typename T> void append_values(model::tensor &t, const json_value &val
         const auto *bytes = reinterpret_cast<const std::uint8_t *>(&value);
         t.data.insert(t.data.end(), bytes, bytes + sizeof value);
     }
-    if (values.is_array()) t.dims = {static_cast<dim_t>(t.data.size() / sizeof(T))};
+    if (values.is_array())
+        t.dims = {static_cast<dim_t>(t.data.size() / sizeof(T))};
 }
 
 /// A scale (f32) or a zero point (of its tensor's type) as a constant: a scalar, or one dimension.
@@ -75,24 +78,36 @@ model::tensor constant_of(const std::string &name, const json_value &values, dat
     t.type = type;
     t.is_constant = true;
     switch (type) {
-    case data_type::f32: append_values<float>(t, values); break;
-    case data_type::s32: append_values<std::int32_t>(t, values); break;
-    case data_type::s8: append_values<std::int8_t>(t, values); break;
-    case data_type::u8: append_values<std::uint8_t>(t, values); break;
-    default: values.fail("belongs to a tensor of type " + model::to_text(type) + ", allowed: f32, s32, s8, u8");
+    case data_type::f32:
+        append_values<float>(t, values);
+        break;
+    case data_type::s32:
+        append_values<std::int32_t>(t, values);
+        break;
+    case data_type::s8:
+        append_values<std::int8_t>(t, values);
+        break;
+    case data_type::u8:
+        append_values<std::uint8_t>(t, values);
+        break;
+    default:
+        values.fail("belongs to a tensor of type " + model::to_text(type) + ", allowed: f32, s32, s8, u8");
     }
     return t;
 }
 
 model::attribute read_attribute(const json_value &value) {
-    if (value.is_array()) return value.list<std::int64_t>();
-    if (value.is_number()) return value.as<std::int64_t>();
+    if (value.is_array())
+        return value.list<std::int64_t>();
+    if (value.is_number())
+        return value.as<std::int64_t>();
     return value.f32();
 }
 
 class case_builder {
 public:
-    case_builder(const node_form &form, const json_value &c, const std::vector<std::uint8_t> &blob, std::string name)
+    case_builder(const node_form &form, const json_value &c, const std::vector<std::uint8_t> &blob,
+                 std::string name)
         : form_(form), params_(c["params"]), tensors_(c["tensors"]), blob_(blob) {
         case_.op = form.op;
         case_.name = std::move(name);
@@ -101,11 +116,15 @@ public:
     operator_case build() {
         case_.graph.framework = "onnx";
         model::node node{form_.op, {}, {}, {}};
-        for (const char *name : form_.inputs) node.inputs.push_back(add_input(name));
-        while (!node.inputs.empty() && node.inputs.back() < 0) node.inputs.pop_back();
-        for (const char *name : form_.outputs) node.outputs.push_back(add_output(name));
+        for (const char *name : form_.inputs)
+            node.inputs.push_back(add_input(name));
+        while (!node.inputs.empty() && node.inputs.back() < 0)
+            node.inputs.pop_back();
+        for (const char *name : form_.outputs)
+            node.outputs.push_back(add_output(name));
         for (const char *name : form_.attributes)
-            if (params_.has(name)) node.attributes[name] = read_attribute(params_[name]);
+            if (params_.has(name))
+                node.attributes[name] = read_attribute(params_[name]);
         case_.graph.outputs = node.outputs;
         case_.graph.nodes.push_back(std::move(node));
         return std::move(case_);
@@ -128,12 +147,14 @@ private:
             const tensor_record t = tensor(name);
             const bool is_constant = contains(form_.weights, name);
             const int index = add(as_model_tensor(t, is_constant));
-            if (is_constant) return index;
+            if (is_constant)
+                return index;
             case_.graph.inputs.push_back(index);
             case_.inputs.emplace_back(index, t.bytes);
             return index;
         }
-        if (!params_.has(name.c_str())) return -1;
+        if (!params_.has(name.c_str()))
+            return -1;
         const std::string owner = name.substr(0, name.find('_'));
         const data_type type = ends_with(name, "_scale") ? data_type::f32 : tensor(owner).type;
         return add(constant_of(name, params_[name.c_str()], type));
@@ -157,11 +178,14 @@ void replay_ort_operators(const vector_file &file, const options &opt, report &r
     std::map<std::string, int> seen; // cases have no names: they are counted per operator
     for (const json_value &c : file.root()["cases"].items()) {
         const std::string op = c["op"].text(), name = op + "_" + std::to_string(seen[op]++);
-        if (!results.wants(op)) continue;
+        if (!results.wants(op))
+            continue;
         results.begin(name);
         const node_form *form = find_form(op);
-        if (form && model::find_onnx_lowering(op)) replay(case_builder(*form, c, blob, name).build(), opt, results);
-        else results.skip(op, name, "Octet does not execute this operator");
+        if (form && model::find_onnx_lowering(op))
+            replay(case_builder(*form, c, blob, name).build(), opt, results);
+        else
+            results.skip(op, name, "Octet does not execute this operator");
     }
 }
 

@@ -18,11 +18,21 @@ std::string element_text(data_type type, const std::uint8_t *element) {
     std::ostringstream text;
     text.precision(9);
     switch (type) {
-    case data_type::f32: text << read(float{}); break;
-    case data_type::s32: text << read(std::int32_t{}); break;
-    case data_type::s16: text << read(std::int16_t{}); break;
-    case data_type::s8: text << int{read(std::int8_t{})}; break;
-    default: text << int{*element}; break;
+    case data_type::f32:
+        text << read(float{});
+        break;
+    case data_type::s32:
+        text << read(std::int32_t{});
+        break;
+    case data_type::s16:
+        text << read(std::int16_t{});
+        break;
+    case data_type::s8:
+        text << int{read(std::int8_t{})};
+        break;
+    default:
+        text << int{*element};
+        break;
     }
     return text.str();
 }
@@ -43,7 +53,8 @@ std::string refusals_in(const std::string &explanation) {
     std::string refusals;
     for (std::string line; std::getline(lines, line);) {
         const std::size_t start = line.find("refused by");
-        if (start != std::string::npos) refusals += (refusals.empty() ? "" : "; ") + line.substr(start);
+        if (start != std::string::npos)
+            refusals += (refusals.empty() ? "" : "; ") + line.substr(start);
     }
     return refusals;
 }
@@ -55,24 +66,29 @@ void write(const memory &m, byte_view bytes) {
     if (size != bytes.size)
         throw error(status::invalid_arguments, "an input has " + std::to_string(bytes.size) +
                                                    " bytes, but its buffer " + std::to_string(size));
-    if (size > 0) std::memcpy(m.get_data_handle(), bytes.data, size);
+    if (size > 0)
+        std::memcpy(m.get_data_handle(), bytes.data, size);
 }
 
 byte_view view_of(const memory &m) {
     return {static_cast<const std::uint8_t *>(m.get_data_handle()), m.get_desc().get_size()};
 }
 
-std::string first_difference(const std::string &name, data_type type, const memory::dims &dims, byte_view expected,
-                             byte_view got) {
+std::string first_difference(const std::string &name, data_type type, const memory::dims &dims,
+                             byte_view expected, byte_view got) {
     if (got.size != expected.size)
-        return name + ": expected " + std::to_string(expected.size) + " bytes, got " + std::to_string(got.size);
+        return name + ": expected " + std::to_string(expected.size) + " bytes, got " +
+               std::to_string(got.size);
     const std::size_t element_size = memory::data_type_size(type), elements = expected.size / element_size;
     std::size_t first = elements, different = 0;
     for (std::size_t i = 0; i < elements; i++) {
-        if (std::memcmp(expected.data + i * element_size, got.data + i * element_size, element_size) == 0) continue;
-        if (different++ == 0) first = i;
+        if (std::memcmp(expected.data + i * element_size, got.data + i * element_size, element_size) == 0)
+            continue;
+        if (different++ == 0)
+            first = i;
     }
-    if (different == 0) return {};
+    if (different == 0)
+        return {};
     std::ostringstream text;
     text << name << '[' << first << "] " << coordinates_text(first, dims) << ": expected "
          << element_text(type, expected.data + first * element_size) << ", got "
@@ -81,13 +97,17 @@ std::string first_difference(const std::string &name, data_type type, const memo
     return text.str();
 }
 
-std::string implementation_complaint(implementation wanted, const std::string &name, const std::string &refusals) {
-    const bool ran_on_ref = name.find("ref") != std::string::npos, ran_on_jit = name.find("jit") != std::string::npos;
+std::string implementation_complaint(implementation wanted, const std::string &name,
+                                     const std::string &refusals) {
+    const bool ran_on_ref = name.find("ref") != std::string::npos,
+               ran_on_jit = name.find("jit") != std::string::npos;
     const bool satisfied = wanted == implementation::any || (wanted == implementation::ref && !ran_on_jit) ||
                            (wanted == implementation::jit && !ran_on_ref);
-    if (satisfied) return {};
+    if (satisfied)
+        return {};
     const std::string asked = wanted == implementation::jit ? "jit" : "ref";
-    return "runs on " + name + ", not on " + asked + "; " + (refusals.empty() ? "no other implementation" : refusals);
+    return "runs on " + name + ", not on " + asked + "; " +
+           (refusals.empty() ? "no other implementation" : refusals);
 }
 
 std::string implementation_complaint(implementation wanted, const model::network &net) {
@@ -95,16 +115,19 @@ std::string implementation_complaint(implementation wanted, const model::network
         const model::step &step = net.get_step(i);
         const std::string complaint =
             implementation_complaint(wanted, step.implementation(), refusals_in(step.explain()));
-        if (!complaint.empty()) return model::node_text(net.get_graph(), i) + " " + complaint;
+        if (!complaint.empty())
+            return model::node_text(net.get_graph(), i) + " " + complaint;
     }
     return {};
 }
 
 std::string implementation_names(const model::network &net) {
     std::set<std::string> names;
-    for (std::size_t i = 0; i < net.get_graph().nodes.size(); i++) names.insert(net.get_step(i).implementation());
+    for (std::size_t i = 0; i < net.get_graph().nodes.size(); i++)
+        names.insert(net.get_step(i).implementation());
     std::string text;
-    for (const std::string &name : names) text += (text.empty() ? "" : ", ") + name;
+    for (const std::string &name : names)
+        text += (text.empty() ? "" : ", ") + name;
     return text;
 }
 
@@ -112,19 +135,24 @@ void replay(const operator_case &c, const options &opt, report &results) {
     try {
         model::network net(c.graph);
         const std::string complaint = implementation_complaint(opt.impl, net);
-        if (!complaint.empty()) return results.fail(c.op, c.name, complaint);
-        for (const auto &[tensor, bytes] : c.inputs) write(net.get_memory(tensor), bytes);
+        if (!complaint.empty())
+            return results.fail(c.op, c.name, complaint);
+        for (const auto &[tensor, bytes] : c.inputs)
+            write(net.get_memory(tensor), bytes);
         net.run();
         for (std::size_t i = 0; i < c.outputs.size(); i++) {
             const tensor_record &y = c.outputs[i];
             const byte_view got = view_of(net.get_memory(c.graph.outputs[i]));
             const std::string difference = first_difference(y.name, y.type, y.dims, y.bytes, got);
-            if (!difference.empty()) return results.fail(c.op, c.name, difference);
+            if (!difference.empty())
+                return results.fail(c.op, c.name, difference);
         }
         results.pass(c.op, c.name, implementation_names(net));
     } catch (const error &e) {
-        if (e.status == status::unimplemented) results.skip(c.op, c.name, e.what());
-        else results.fail(c.op, c.name, e.what());
+        if (e.status == status::unimplemented)
+            results.skip(c.op, c.name, e.what());
+        else
+            results.fail(c.op, c.name, e.what());
     }
 }
 

@@ -17,29 +17,34 @@ const char *const clear_line = "\r\033[K";
 report::row &report::row_of(const std::string &text) {
     const std::string name = one_line(text);
     const auto known = std::find_if(rows_.begin(), rows_.end(), [&](const row &r) { return r.name == name; });
-    if (known != rows_.end()) return *known;
+    if (known != rows_.end())
+        return *known;
     rows_.push_back({name, 0, 0, 0, {}});
     return rows_.back();
 }
 
 void report::print(const std::string &line) {
-    if (progress_) *progress_ << clear_line << std::flush;
+    if (progress_)
+        *progress_ << clear_line << std::flush;
     out_ << one_line(line) << '\n';
 }
 
 bool report::wants(const std::string &op) {
-    if (only_.empty() || op == only_) return true;
+    if (only_.empty() || op == only_)
+        return true;
     unwanted_.insert(op);
     return false;
 }
 
 void report::begin(const std::string &case_name) {
-    if (progress_) *progress_ << clear_line << one_line(case_name) << std::flush;
+    if (progress_)
+        *progress_ << clear_line << one_line(case_name) << std::flush;
 }
 
 void report::pass(const std::string &op, const std::string &case_name, const std::string &how) {
     row_of(op).passed++;
-    if (verbose_) print("pass " + case_name + ": " + how);
+    if (verbose_)
+        print("pass " + case_name + ": " + how);
 }
 
 void report::fail(const std::string &op, const std::string &case_name, const std::string &reason) {
@@ -51,7 +56,16 @@ void report::skip(const std::string &op, const std::string &case_name, const std
     row &r = row_of(op);
     r.skipped++;
     r.skip_reasons[reason]++;
-    if (verbose_) print("skip " + case_name + ": " + reason);
+    if (verbose_)
+        print("skip " + case_name + ": " + reason);
+}
+
+void report::judge(const std::string &op, const std::string &case_name, const std::string &complaint,
+                   const std::string &how) {
+    if (complaint.empty())
+        pass(op, case_name, how);
+    else
+        fail(op, case_name, complaint);
 }
 
 void report::note(const std::string &line) { notes_.push_back(line); }
@@ -59,17 +73,21 @@ void report::note(const std::string &line) { notes_.push_back(line); }
 bool report::finish(const std::string &row_title) {
     if (rows_.empty() && !unwanted_.empty()) {
         std::string names;
-        for (const std::string &name : unwanted_) names += (names.empty() ? "" : ", ") + name;
-        throw error(status::invalid_arguments, one_line("--op: the file has no '" + only_ + "', but " + names));
+        for (const std::string &name : unwanted_)
+            names += (names.empty() ? "" : ", ") + name;
+        throw error(status::invalid_arguments,
+                    one_line("--op: the file has no '" + only_ + "', but " + names));
     }
-    if (progress_) *progress_ << clear_line << std::flush;
+    if (progress_)
+        *progress_ << clear_line << std::flush;
     std::size_t width = row_title.size();
-    for (const row &r : rows_) width = std::max(width, r.name.size());
+    for (const row &r : rows_)
+        width = std::max(width, r.name.size());
     const auto cell = [](int count) { return std::to_string(count); };
     const auto line = [&](const std::string &name, const std::string &passed, const std::string &failed,
                           const std::string &skipped) {
-        out_ << std::left << std::setw(static_cast<int>(width)) << one_line(name) << std::right << std::setw(8)
-             << passed << std::setw(8) << failed << std::setw(9) << skipped;
+        out_ << std::left << std::setw(static_cast<int>(width)) << one_line(name) << std::right
+             << std::setw(8) << passed << std::setw(8) << failed << std::setw(9) << skipped;
     };
 
     row total;
@@ -79,7 +97,8 @@ bool report::finish(const std::string &row_title) {
         line(r.name, cell(r.passed), cell(r.failed), cell(r.skipped));
         const char *separator = "  ";
         for (const auto &[reason, count] : r.skip_reasons) {
-            out_ << separator << (r.skip_reasons.size() > 1 ? std::to_string(count) + "x " : "") << one_line(reason);
+            out_ << separator << (r.skip_reasons.size() > 1 ? std::to_string(count) + "x " : "")
+                 << one_line(reason);
             separator = "; ";
         }
         total.passed += r.passed;
@@ -87,9 +106,11 @@ bool report::finish(const std::string &row_title) {
         total.skipped += r.skipped;
     }
     out_ << '\n';
-    for (const std::string &n : notes_) out_ << one_line(n) << '\n';
+    for (const std::string &n : notes_)
+        out_ << one_line(n) << '\n';
     out_ << total.passed << " passed, " << total.failed << " failed";
-    if (total.skipped > 0) out_ << ", " << total.skipped << " skipped";
+    if (total.skipped > 0)
+        out_ << ", " << total.skipped << " skipped";
     out_ << std::endl;
     return total.failed == 0;
 }

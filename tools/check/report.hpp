@@ -24,10 +24,13 @@ public:
     void pass(const std::string &op, const std::string &case_name, const std::string &how);
     void fail(const std::string &op, const std::string &case_name, const std::string &reason);
     void skip(const std::string &op, const std::string &case_name, const std::string &reason);
+    /// Passed if there is no complaint, else failed.
+    void judge(const std::string &op, const std::string &case_name, const std::string &complaint,
+               const std::string &how);
     void note(const std::string &line); ///< printed between the table and the totals
 
-    /// Prints the table and, as the last line, "N passed, N failed[, N skipped]". True if nothing failed. Throws
-    /// octet::error if the filter has let nothing through.
+    /// Prints the table and, as the last line, "N passed, N failed[, N skipped]". True if nothing failed.
+    /// Throws octet::error if the filter has let nothing through.
     bool finish(const std::string &row_title);
 
 private:

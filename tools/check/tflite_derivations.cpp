@@ -23,7 +23,8 @@ const tensor_record &at(const std::vector<tensor_record> &tensors, std::size_t i
 
 float scale_of(const tensor_record &t, std::size_t channel = 0) {
     const std::vector<float> &scales = t.quant.scales;
-    if (scales.empty()) throw malformed_file("a case's tensor '" + t.name + "' has no scale");
+    if (scales.empty())
+        throw malformed_file("a case's tensor '" + t.name + "' has no scale");
     return scales.size() == 1 ? scales.front() : scales.at(channel);
 }
 double scale_of_input(const operator_record &r, std::size_t i) { return double{scale_of(at(r.inputs, i))}; }
@@ -52,7 +53,8 @@ std::vector<derived> transpose_convolution(const operator_record &r) {
 }
 
 std::vector<derived> fully_connected(const operator_record &r) {
-    const auto how = r.params["per_channel"].boolean() ? scale_derivation::tflite_f64 : scale_derivation::tflite_f32prod;
+    const auto how =
+        r.params["per_channel"].boolean() ? scale_derivation::tflite_f64 : scale_derivation::tflite_f32prod;
     return {accumulating(r, 0, 1, how, "multiplier", "shift")};
 }
 
@@ -66,7 +68,8 @@ std::vector<derived> multiplication(const operator_record &r) {
 
 /// ADD in double, SUB in float: t = 2 max(s1, s2); s_i / t; t / (2^20 s_out).
 template <typename Real> std::vector<derived> sum(const operator_record &r) {
-    const Real s1 = scale_of(at(r.inputs, 0)), s2 = scale_of(at(r.inputs, 1)), s_out = scale_of(at(r.outputs, 0));
+    const Real s1 = scale_of(at(r.inputs, 0)), s2 = scale_of(at(r.inputs, 1)),
+               s_out = scale_of(at(r.outputs, 0));
     const Real t = 2 * std::max(s1, s2);
     const auto fixed = [](Real real) { return from_double(rule, static_cast<double>(real)); };
     return {{"input1_multiplier", "input1_shift", {fixed(s1 / t)}},
@@ -83,7 +86,8 @@ std::vector<derived> leaky_relu(const operator_record &r) {
     const float s_in = scale_of(at(r.inputs, 0)), s_out = scale_of(at(r.outputs, 0));
     const float identity = s_in / s_out, alpha = s_in * r.params["alpha"].f32() / s_out;
     fixed_point_multiplier m = from_double(rule, std::abs(double{alpha}));
-    if (alpha < 0) m.multiplier = -m.multiplier;
+    if (alpha < 0)
+        m.multiplier = -m.multiplier;
     return {{"identity_multiplier", "identity_shift", {from_double(rule, double{identity})}},
             {"alpha_multiplier", "alpha_shift", {m}}};
 }
@@ -100,14 +104,16 @@ std::vector<derived> softmax(const operator_record &r) {
 }
 
 std::vector<derived> requantize(const operator_record &r) {
-    if (!r.params.has("multiplier")) return {}; // from f32: a division
+    if (!r.params.has("multiplier"))
+        return {}; // from f32: a division
     return {{"multiplier", "shift", {from_double(rule, scale_of_input(r, 0) / scale_of_output(r))}}};
 }
 
 std::vector<derived> mean(const operator_record &r) {
     const fixed_point_multiplier factor = from_double(rule, scale_of_input(r, 0) / scale_of_output(r));
     const std::int64_t count = r.params["count"].integer(1, std::numeric_limits<std::int32_t>::max());
-    return {{"multiplier", "shift", {factor}}, {"mean_multiplier", "mean_shift", {divide_by_count(factor, count)}}};
+    return {{"multiplier", "shift", {factor}},
+            {"mean_multiplier", "mean_shift", {divide_by_count(factor, count)}}};
 }
 
 const struct {
@@ -138,35 +144,43 @@ std::string complaint_about(const derived &d, const json_value &params) {
         return std::to_string(multiplier) + " * 2^(" + std::to_string(shift) + " - 31)";
     };
     if (multipliers.size() != d.values.size() || shifts.size() != d.values.size())
-        params[d.multiplier_name.c_str()].fail("and its shift must have " + std::to_string(d.values.size()) + " entries");
+        params[d.multiplier_name.c_str()].fail("and its shift must have " + std::to_string(d.values.size()) +
+                                               " entries");
     for (std::size_t i = 0; i < d.values.size(); i++) {
         const fixed_point_multiplier m = d.values[i];
-        if (m.multiplier == multipliers[i] && m.shift == shifts[i]) continue;
-        return d.multiplier_name + "[" + std::to_string(i) + "]: recorded " + text(multipliers[i], shifts[i]) +
-               ", derived from the scales " + text(m.multiplier, m.shift);
+        if (m.multiplier == multipliers[i] && m.shift == shifts[i])
+            continue;
+        return d.multiplier_name + "[" + std::to_string(i) + "]: recorded " +
+               text(multipliers[i], shifts[i]) + ", derived from the scales " + text(m.multiplier, m.shift);
     }
     return {};
 }
 
 /// The codes that the fused activation leaves, where the case has one.
 std::string activation_complaint(const operator_record &r) {
-    if (!r.params.has("activation") || !r.params.has("clamp_min")) return {};
+    if (!r.params.has("activation") || !r.params.has("clamp_min"))
+        return {};
     const model::tensor out = as_model_tensor(at(r.outputs, 0), false);
     const model::code_interval range = model::activation_interval(r.params["activation"].text(), out);
-    const auto low = r.params["clamp_min"].as<std::int32_t>(), high = r.params["clamp_max"].as<std::int32_t>();
-    if (range.low == low && range.high == high) return {};
-    return "clamp: recorded [" + std::to_string(low) + ", " + std::to_string(high) + "], derived from the scales [" +
-           std::to_string(range.low) + ", " + std::to_string(range.high) + "]";
+    const auto low = r.params["clamp_min"].as<std::int32_t>(),
+               high = r.params["clamp_max"].as<std::int32_t>();
+    if (range.low == low && range.high == high)
+        return {};
+    return "clamp: recorded [" + std::to_string(low) + ", " + std::to_string(high) +
+           "], derived from the scales [" + std::to_string(range.low) + ", " + std::to_string(range.high) +
+           "]";
 }
 
 } // namespace
 
 std::string derivation_complaint(const operator_record &r) {
     for (const auto &entry : derivations) {
-        if (r.op != entry.op) continue;
+        if (r.op != entry.op)
+            continue;
         for (const derived &d : entry.derive(r)) {
             const std::string complaint = complaint_about(d, r.params);
-            if (!complaint.empty()) return complaint;
+            if (!complaint.empty())
+                return complaint;
         }
     }
     return activation_complaint(r);

@@ -1,7 +1,7 @@
 #pragma once
 
-// The multipliers and limits that a vector file recorded from the framework, against what Octet derives from the
-// scales of the same case. The expressions, and the precision of each, are TensorFlow Lite's.
+// The multipliers and limits that a vector file recorded from the framework, against what Octet derives from
+// the scales of the same case. The expressions, and the precision of each, are TensorFlow Lite's.
 
 #include <string>
 #include <vector>

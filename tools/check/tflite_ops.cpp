@@ -12,12 +12,19 @@ namespace {
 /// Inputs that a model holds as constants, by position; the others are activations.
 bool is_constant_input(const std::string &op, std::size_t position) {
     static const std::map<std::string, std::vector<std::size_t>> constants = {
-        {"CONV_2D", {1, 2}}, {"DEPTHWISE_CONV_2D", {1, 2}}, {"FULLY_CONNECTED", {1, 2}},
-        {"MEAN", {1}},       {"PAD", {1}},                  {"PADV2", {1, 2}},
-        {"RESIZE_BILINEAR", {1}}, {"RESIZE_NEAREST_NEIGHBOR", {1}}, {"TRANSPOSE_CONV", {0, 1, 3}},
+        {"CONV_2D", {1, 2}},
+        {"DEPTHWISE_CONV_2D", {1, 2}},
+        {"FULLY_CONNECTED", {1, 2}},
+        {"MEAN", {1}},
+        {"PAD", {1}},
+        {"PADV2", {1, 2}},
+        {"RESIZE_BILINEAR", {1}},
+        {"RESIZE_NEAREST_NEIGHBOR", {1}},
+        {"TRANSPOSE_CONV", {0, 1, 3}},
     };
     const auto found = constants.find(op);
-    if (found == constants.end()) return false;
+    if (found == constants.end())
+        return false;
     return std::find(found->second.begin(), found->second.end(), position) != found->second.end();
 }
 
@@ -25,21 +32,27 @@ bool is_constant_input(const std::string &op, std::size_t position) {
 std::map<std::string, model::attribute> read_attributes(const json_value &params) {
     std::map<std::string, model::attribute> attributes;
     for (const char *name : {"padding", "activation"})
-        if (params.has(name)) attributes[name] = params[name].text();
+        if (params.has(name))
+            attributes[name] = params[name].text();
     for (const char *name : {"beta", "alpha"})
-        if (params.has(name)) attributes[name] = params[name].f32();
+        if (params.has(name))
+            attributes[name] = params[name].f32();
     for (const char *name : {"keep_dims", "adj_x", "adj_y", "align_corners", "half_pixel_centers"})
-        if (params.has(name)) attributes[name] = std::int64_t{params[name].boolean()};
-    for (const char *name : {"stride_h", "stride_w", "dilation_h", "dilation_w", "filter_h", "filter_w", "groups",
-                             "depth_multiplier", "axis"})
-        if (params.has(name) && !params[name].is_array()) attributes[name] = params[name].as<std::int64_t>();
+        if (params.has(name))
+            attributes[name] = std::int64_t{params[name].boolean()};
+    for (const char *name : {"stride_h", "stride_w", "dilation_h", "dilation_w", "filter_h", "filter_w",
+                             "groups", "depth_multiplier", "axis"})
+        if (params.has(name) && !params[name].is_array())
+            attributes[name] = params[name].as<std::int64_t>();
     return attributes;
 }
 
 operator_record read_record(const json_value &c, const std::vector<std::uint8_t> &blob) {
     operator_record r{c["op"].text(), c["params"], {}, {}};
-    for (const json_value &input : c["inputs"].items()) r.inputs.push_back(read_tensor(input, blob));
-    for (const json_value &output : c["outputs"].items()) r.outputs.push_back(read_tensor(output, blob));
+    for (const json_value &input : c["inputs"].items())
+        r.inputs.push_back(read_tensor(input, blob));
+    for (const json_value &output : c["outputs"].items())
+        r.outputs.push_back(read_tensor(output, blob));
     return r;
 }
 
@@ -54,11 +67,13 @@ operator_case make_case(const operator_record &r, const std::string &name) {
     for (std::size_t i = 0; i < r.inputs.size(); i++) {
         const bool is_constant = is_constant_input(r.op, i);
         node.inputs.push_back(add(r.inputs[i], is_constant));
-        if (is_constant) continue;
+        if (is_constant)
+            continue;
         c.graph.inputs.push_back(node.inputs.back());
         c.inputs.emplace_back(node.inputs.back(), r.inputs[i].bytes);
     }
-    for (const tensor_record &output : r.outputs) node.outputs.push_back(add(output, false));
+    for (const tensor_record &output : r.outputs)
+        node.outputs.push_back(add(output, false));
     c.graph.outputs = node.outputs;
     c.graph.nodes.push_back(std::move(node));
     return c;
@@ -73,8 +88,10 @@ void replay_case(const operator_record &r, const std::string &name, const option
     } catch (const error &e) {
         complaint = e.what();
     }
-    if (!complaint.empty()) return results.fail(r.op, name, complaint);
-    if (!model::find_tflite_lowering(r.op)) return results.skip(r.op, name, "Octet does not execute this operator");
+    if (!complaint.empty())
+        return results.fail(r.op, name, complaint);
+    if (!model::find_tflite_lowering(r.op))
+        return results.skip(r.op, name, "Octet does not execute this operator");
     replay(make_case(r, name), opt, results);
 }
 
@@ -84,7 +101,8 @@ void replay_tflite_operators(const vector_file &file, const options &opt, report
     const std::vector<std::uint8_t> blob = file.read_blob();
     for (const json_value &c : file.root()["cases"].items()) {
         const std::string name = c["name"].text();
-        if (!results.wants(c["op"].text())) continue;
+        if (!results.wants(c["op"].text()))
+            continue;
         results.begin(name);
         replay_case(read_record(c, blob), name, opt, results);
     }

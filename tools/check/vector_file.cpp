@@ -1,17 +1,21 @@
 #include "check/vector_file.hpp"
 
+#include <cmath>
 #include <fstream>
 
 namespace octet::check {
 namespace {
 
-/// Bytes of a dense tensor. No record of a sane file is larger than its blob, so larger products need no exact value.
+/// Bytes of a dense tensor. No record of a sane file is larger than its blob, so larger products need no
+/// exact value.
 std::size_t tensor_bytes(const memory::dims &dims, data_type type, std::size_t largest) {
     std::size_t bytes = memory::data_type_size(type);
     for (const dim_t d : dims)
-        if (d == 0) return 0;
+        if (d == 0)
+            return 0;
     for (const dim_t d : dims) {
-        if (bytes > largest / static_cast<std::size_t>(d)) return largest + 1;
+        if (bytes > largest / static_cast<std::size_t>(d))
+            return largest + 1;
         bytes *= static_cast<std::size_t>(d);
     }
     return bytes;
@@ -19,10 +23,18 @@ std::size_t tensor_bytes(const memory::dims &dims, data_type type, std::size_t l
 
 model::quantization read_quantization(const json_value &record) {
     model::quantization quant;
-    if (!record.has("scale")) return quant;
+    if (!record.has("scale"))
+        return quant;
     quant.scales = record["scale"].list<float>();
+    for (const float scale : quant.scales)
+        if (!(std::isfinite(scale) && scale > 0))
+            record["scale"].fail("is " + std::to_string(scale) + ", allowed: positive and finite");
     quant.zero_points = record["zero_point"].list<std::int32_t>();
-    if (quant.zero_points.size() == 1) quant.zero_points.resize(quant.scales.size(), quant.zero_points.front());
+    if (quant.zero_points.size() == 1)
+        quant.zero_points.resize(quant.scales.size(), quant.zero_points.front());
+    if (quant.zero_points.size() != quant.scales.size())
+        record["zero_point"].fail("has " + std::to_string(quant.zero_points.size()) +
+                                  " entries, allowed: 1 or " + std::to_string(quant.scales.size()));
     if (record.has("quantized_dimension"))
         quant.axis = static_cast<int>(record["quantized_dimension"].integer(0, max_ndims - 1));
     return quant;
@@ -35,37 +47,45 @@ std::vector<std::uint8_t> read_bytes(const std::filesystem::path &path) {
         throw malformed_file(one_line("'" + path.string() + "' " + complaint));
     };
     std::error_code ignored;
-    if (!std::filesystem::exists(path, ignored)) refuse("does not exist");
-    if (!std::filesystem::is_regular_file(path, ignored)) refuse("is not a file");
+    if (!std::filesystem::exists(path, ignored))
+        refuse("does not exist");
+    if (!std::filesystem::is_regular_file(path, ignored))
+        refuse("is not a file");
     std::ifstream file(path, std::ios::binary);
     std::vector<std::uint8_t> bytes(static_cast<std::size_t>(std::filesystem::file_size(path, ignored)));
-    if (!file || !file.read(reinterpret_cast<char *>(bytes.data()), static_cast<std::streamsize>(bytes.size())))
+    if (!file ||
+        !file.read(reinterpret_cast<char *>(bytes.data()), static_cast<std::streamsize>(bytes.size())))
         refuse("cannot be read");
     return bytes;
 }
 
 data_type type_from_text(const json_value &text) {
-    for (const data_type type : {data_type::s8, data_type::u8, data_type::s16, data_type::s32, data_type::f32})
-        if (model::to_text(type) == text.text()) return type;
+    for (const data_type type :
+         {data_type::s8, data_type::u8, data_type::s16, data_type::s32, data_type::f32})
+        if (model::to_text(type) == text.text())
+            return type;
     text.fail("is '" + text.text() + "', allowed: s8, u8, s16, s32, f32");
 }
 
 tensor_record read_tensor(const json_value &record, const std::vector<std::uint8_t> &blob) {
     constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
     tensor_record t;
-    if (record.has("name")) t.name = record["name"].text();
+    if (record.has("name"))
+        t.name = record["name"].text();
     t.type = type_from_text(record["dtype"]);
-    for (const json_value &d : record["dims"].items()) t.dims.push_back(d.integer(0, any));
-    if (t.dims.size() > max_ndims) record["dims"].fail("has more than " + std::to_string(max_ndims) + " dimensions");
+    for (const json_value &d : record["dims"].items())
+        t.dims.push_back(d.integer(0, any));
+    if (t.dims.size() > max_ndims)
+        record["dims"].fail("has more than " + std::to_string(max_ndims) + " dimensions");
 
     const auto offset = static_cast<std::size_t>(record["offset"].integer(0, any));
     const auto size = static_cast<std::size_t>(record["nbytes"].integer(0, any));
     if (offset > blob.size() || size > blob.size() - offset)
-        record.fail("lies at bytes " + std::to_string(offset) + " + " + std::to_string(size) + ", but the blob has " +
-                    std::to_string(blob.size()));
+        record.fail("lies at bytes " + std::to_string(offset) + " + " + std::to_string(size) +
+                    ", but the blob has " + std::to_string(blob.size()));
     if (size != tensor_bytes(t.dims, t.type, blob.size()))
-        record.fail("has " + std::to_string(size) + " bytes, which is not the size of " + model::to_text(t.type) + " " +
-                    model::to_text(t.dims));
+        record.fail("has " + std::to_string(size) + " bytes, which is not the size of " +
+                    model::to_text(t.type) + " " + model::to_text(t.dims));
     t.bytes = {blob.data() + offset, size};
     t.quant = read_quantization(record);
     return t;
@@ -78,7 +98,8 @@ model::tensor as_model_tensor(const tensor_record &record, bool is_constant) {
     t.dims = record.dims;
     t.quant = record.quant;
     t.is_constant = is_constant;
-    if (is_constant) t.data.assign(record.bytes.data, record.bytes.data + record.bytes.size);
+    if (is_constant)
+        t.data.assign(record.bytes.data, record.bytes.data + record.bytes.size);
     return t;
 }
 
@@ -89,11 +110,13 @@ vector_file::vector_file(const std::string &path) : path_(path) {
     } catch (const nlohmann::json::exception &e) {
         throw malformed_file(one_line("'" + path + "' is not JSON: " + e.what()));
     }
-    if (!json_.is_object()) throw malformed_file(one_line("'" + path + "' is not a JSON object"));
+    if (!json_.is_object())
+        throw malformed_file(one_line("'" + path + "' is not a JSON object"));
 }
 
 std::vector<std::uint8_t> vector_file::read_blob() const {
-    if (root().has("blob")) return read_bytes(beside(root()["blob"].text()));
+    if (root().has("blob"))
+        return read_bytes(beside(root()["blob"].text()));
     return read_bytes(std::filesystem::path(path_).replace_extension(".bin"));
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// The parts that all vector files share: a JSON file, a blob of tensor bytes beside it, and records that say where in
-// the blob a tensor lies. Nothing here depends on what the files are called.
+// The parts that all vector files share: a JSON file, a blob of tensor bytes beside it, and records that say
+// where in the blob a tensor lies. Nothing here depends on what the files are called.
 
 #include <cstddef>
 #include <cstdint>

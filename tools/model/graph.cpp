@@ -89,10 +89,8 @@ void check_quantization(const tensor &t, const std::string &who) {
 class dataflow_check {
 public:
     explicit dataflow_check(const graph &g) : g_(g), is_written_(g.tensors.size()) {
-        for (std::size_t i = 0; i < g.tensors.size(); i++) {
-            const tensor &t = g.tensors[i];
-            is_written_[i] = t.is_constant || t.is_variable || element_count(t.dims) == 0;
-        }
+        for (std::size_t i = 0; i < g.tensors.size(); i++)
+            is_written_[i] = g.tensors[i].is_constant || g.tensors[i].is_variable;
     }
 
     void run() {
@@ -125,7 +123,8 @@ private:
             if (t == -1)
                 continue;
             check_index(t, "the inputs of " + who);
-            if (!is_written_[at(t)])
+            const bool is_empty = element_count(g_.tensors[at(t)].dims) == 0; // e.g. the shape of a scalar
+            if (!is_written_[at(t)] && !is_empty)
                 fail(who + " reads " + tensor_text(g_, t) + " before any node has written it");
         }
         for (const int t : n.outputs) {

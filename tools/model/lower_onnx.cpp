@@ -29,7 +29,8 @@ template <typename T> std::vector<T> values_of(const tensor &t) {
 const tensor &constant(const lowering &l, std::size_t i, std::initializer_list<data_type> types) {
     const tensor &t = l.input(i, types);
     if (!t.is_constant)
-        refuse_as_unimplemented("input " + std::to_string(i) + " ('" + t.name + "') is computed, allowed is a constant");
+        refuse_as_unimplemented("input " + std::to_string(i) + " ('" + t.name +
+                                "') is computed, allowed is a constant");
     if (t.dims.size() > 1 || t.data.empty())
         refuse("input " + std::to_string(i) + " ('" + t.name + "') has dimensions " + to_text(t.dims) +
                ", allowed is a scalar or one dimension");
@@ -45,13 +46,15 @@ template <typename T> std::vector<std::int32_t> widened(const tensor &t) {
 
 lowering_function find_onnx_lowering(const std::string &op) {
     for (const auto &e : entries)
-        if (op == e.op) return e.lower;
+        if (op == e.op)
+            return e.lower;
     return nullptr;
 }
 
 std::string onnx_operators() {
     std::string names;
-    for (const auto &e : entries) names += (names.empty() ? "" : ", ") + std::string(e.op);
+    for (const auto &e : entries)
+        names += (names.empty() ? "" : ", ") + std::string(e.op);
     return names;
 }
 
@@ -60,16 +63,21 @@ std::vector<float> constant_scales(const lowering &l, std::size_t i) {
 }
 
 std::vector<std::int32_t> constant_zero_points(const lowering &l, std::size_t i) {
-    if (!l.has_input(i)) return {0};
+    if (!l.has_input(i))
+        return {0};
     const tensor &t = constant(l, i, {data_type::u8, data_type::s8, data_type::s32});
-    if (t.type == data_type::u8) return widened<std::uint8_t>(t);
-    if (t.type == data_type::s8) return widened<std::int8_t>(t);
+    if (t.type == data_type::u8)
+        return widened<std::uint8_t>(t);
+    if (t.type == data_type::s8)
+        return widened<std::int8_t>(t);
     return widened<std::int32_t>(t);
 }
 
-void set_zero_points(primitive_attr &attr, int arg, int channel_mask, const std::vector<std::int32_t> &values) {
+void set_zero_points(primitive_attr &attr, int arg, int channel_mask,
+                     const std::vector<std::int32_t> &values) {
     const bool all_zero = std::all_of(values.begin(), values.end(), [](std::int32_t zp) { return zp == 0; });
-    if (!all_zero) attr.set_zero_points(arg, values.size() == 1 ? 0 : channel_mask, values);
+    if (!all_zero)
+        attr.set_zero_points(arg, values.size() == 1 ? 0 : channel_mask, values);
 }
 
 } // namespace octet::model

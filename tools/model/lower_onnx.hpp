@@ -1,7 +1,7 @@
 #pragma once
 
-// ONNX's quantized operators, with the arithmetic of ONNX Runtime. Names, inputs and attributes are the operators' own;
-// scales and zero points are constant inputs, a scalar or one per channel.
+// ONNX's quantized operators, with the arithmetic of ONNX Runtime. Names, inputs and attributes are the
+// operators' own; scales and zero points are constant inputs, a scalar or one per channel.
 
 #include "model/lowering.hpp"
 
@@ -20,7 +20,9 @@ std::unique_ptr<step> lower_dynamic_quantize_linear(const lowering &l);
 std::vector<float> constant_scales(const lowering &l, std::size_t i);
 std::vector<std::int32_t> constant_zero_points(const lowering &l, std::size_t i);
 
-/// Sets the zero points of an argument: one for the tensor, or one per index of the dimensions in `channel_mask`.
-void set_zero_points(primitive_attr &attr, int arg, int channel_mask, const std::vector<std::int32_t> &values);
+/// Sets the zero points of an argument: one for the tensor, or one per index of the dimensions in
+/// `channel_mask`.
+void set_zero_points(primitive_attr &attr, int arg, int channel_mask,
+                     const std::vector<std::int32_t> &values);
 
 } // namespace octet::model

@@ -13,8 +13,8 @@ int axis_mask(const lowering &l, const tensor &x) {
     const auto rank = static_cast<std::int64_t>(x.dims.size());
     const std::int64_t axis = l.integer("axis", 1);
     if (axis < -rank || axis >= rank)
-        refuse("attribute 'axis' is " + std::to_string(axis) + ", allowed: " + std::to_string(-rank) + " to " +
-               std::to_string(rank - 1));
+        refuse("attribute 'axis' is " + std::to_string(axis) + ", allowed: " + std::to_string(-rank) +
+               " to " + std::to_string(rank - 1));
     return 1 << (axis < 0 ? axis + rank : axis);
 }
 
@@ -86,11 +86,13 @@ std::unique_ptr<step> lower_dynamic_quantize_linear(const lowering &l) {
     constexpr std::size_t y = 0, y_scale = 1, y_zero_point = 2;
     l.input(0, {data_type::f32});
     l.output(y, {data_type::u8});
-    const tensor &scale = l.output(y_scale, {data_type::f32}), &zero_point = l.output(y_zero_point, {data_type::u8});
+    const tensor &scale = l.output(y_scale, {data_type::f32}),
+                 &zero_point = l.output(y_zero_point, {data_type::u8});
     if (element_count(scale.dims) != 1 || element_count(zero_point.dims) != 1)
-        refuse("scale " + to_text(scale.dims) + " and zero point " + to_text(zero_point.dims) + " must be scalars");
-    return std::make_unique<dynamic_quantize_step>(l.input_memory(0), l.output_memory(y), l.output_memory(y_scale),
-                                                   l.output_memory(y_zero_point));
+        refuse("scale " + to_text(scale.dims) + " and zero point " + to_text(zero_point.dims) +
+               " must be scalars");
+    return std::make_unique<dynamic_quantize_step>(l.input_memory(0), l.output_memory(y),
+                                                   l.output_memory(y_scale), l.output_memory(y_zero_point));
 }
 
 } // namespace octet::model

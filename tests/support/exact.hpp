@@ -1,7 +1,7 @@
 #pragma once
 
-// Exact arithmetic in 128 bits, written from the definitions ("nearest integer, ties …") and not from the formulas with
-// nudges and masks that the library uses: the tests' own idea of rounding.
+// Exact arithmetic in 128 bits, written from the definitions ("nearest integer, ties …") and not from the
+// formulas with nudges and masks that the library uses: the tests' own idea of rounding.
 
 #include <cstdint>
 #include <limits>

@@ -1,7 +1,7 @@
 #pragma once
 
-// Deterministic inputs that hit the interesting places: extremes, neighbours of powers of two, and products that are
-// ties on purpose (by chance, a tie of a 31-bit shift comes once in 2^31).
+// Deterministic inputs that hit the interesting places: extremes, neighbours of powers of two, and products
+// that are ties on purpose (by chance, a tie of a 31-bit shift comes once in 2^31).
 
 #include <random>
 #include <vector>
@@ -48,7 +48,8 @@ public:
     std::int32_t tied_dividend(int e) { return odd_multiple_of_two_to(e - 1); }
 
     std::int32_t odd_multiple_of_two_to(int k) {
-        const std::int64_t odd = 2 * between(-(std::int64_t{1} << (30 - k)), (std::int64_t{1} << (30 - k)) - 1) + 1;
+        const std::int64_t odd =
+            2 * between(-(std::int64_t{1} << (30 - k)), (std::int64_t{1} << (30 - k)) - 1) + 1;
         return static_cast<std::int32_t>(odd * (std::int64_t{1} << k));
     }
 

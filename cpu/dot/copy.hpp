@@ -1,0 +1,25 @@
+#pragma once
+
+// Source bytes into scratch rows: transposed to channels-last, padded with the zero point, sign bit flipped for a signed
+// source.
+
+#include <cstdint>
+
+#include "cpu/dot/plan.hpp"
+
+namespace octet::impl {
+
+/// What the copies know of one execution.
+struct copy_source {
+    const std::uint8_t *base; ///< first byte of this outer index
+    std::uint8_t flip;        ///< 0x80 for a signed source
+    std::uint8_t padding;     ///< zero point of the flipped source
+};
+
+/// Rows [first, first + count) of a flat plan (or of the line that starts at row `first`) one below the other.
+void copy_rows(const dot_geometry &g, const dot_plan &p, const copy_source &src, dim_t first, dim_t count, std::uint8_t *to);
+
+/// The positions that output lines [first, first + count) of output plane `od` read.
+void copy_image(const dot_geometry &g, const dot_plan &p, const copy_source &src, dim_t od, dim_t first, dim_t count, std::uint8_t *to);
+
+} // namespace octet::impl

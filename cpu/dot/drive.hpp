@@ -1,0 +1,18 @@
+#pragma once
+
+// Runs a dot plan: packs what isn't packed, fills the column parameters, and walks bands, panels and lines over threads.
+
+#include <memory>
+#include <string>
+
+#include "cpu/implementation.hpp"
+
+namespace octet::impl::dot {
+
+std::string refuses(const convolution_problem &p);
+std::string refuses(const matmul_problem &p);
+
+template <cpu_isa level> std::shared_ptr<const kernel> create(const convolution_problem &p);
+template <cpu_isa level> std::shared_ptr<const kernel> create(const matmul_problem &p);
+
+} // namespace octet::impl::dot

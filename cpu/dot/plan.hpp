@@ -1,0 +1,56 @@
+#pragma once
+
+// How a dot geometry is executed, decided by pure functions from the geometry and the machine.
+
+#include "cpu/dot/geometry.hpp"
+#include "jit/dot.hpp"
+
+namespace octet::impl {
+
+/// Where the kernel reads its rows.
+enum class row_source {
+    in_place,     ///< the user's memory
+    copied_rows,  ///< each row is one segment of bytes, copied one below the other
+    copied_image, ///< the part of the padded image that a band of lines needs, channels-last
+};
+
+/// Tiles of one line of `length` rows and one stored group of columns.
+struct tile_plan {
+    int rows = 1, tail_rows = 0;       ///< all tiles but the last of a line have `rows`
+    int vectors = 1, last_vectors = 0; ///< column vectors of a panel; of the last panel if it is narrower (else 0)
+    int tail = 1;                      ///< valid lanes of the last vector
+    dim_t panels = 1;                  ///< per stored group, the narrower one included
+    dim_t blocks_per_panel = 1;        ///< 16-column blocks
+};
+
+struct machine {
+    cpu_isa level;
+    int threads;
+    dim_t l2_bytes;
+};
+
+struct dot_plan {
+    row_source source = row_source::in_place;
+    bool is_flat = false;      ///< all rows of an outer index form one line
+    dim_t line_length = 1, lines = 1; ///< per outer index
+    tile_plan tiles;
+    dim_t taps = 1, quads = 1; ///< of the kernel: neighbouring taps with whole quads are merged
+    dim_t row_stride = 0;      ///< bytes between rows as the kernel sees them
+    dim_t line_stride = 0;     ///< bytes between lines
+    extent3 tap_strides{0, 0, 0}; ///< bytes between neighbouring taps
+    extent3 tap_counts{1, 1, 1};
+    dim_t band_lines = 1;      ///< lines (flat: rows) that are worked on for all columns before going on
+    extent3 copy{1, 1, 1};     ///< copied_image: positions of the scratch image
+    dim_t scratch_bytes = 0;   ///< per thread
+};
+
+tile_plan plan_tiles(cpu_isa level, dim_t length, dim_t columns, dim_t quads, int epilogue_temps);
+dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps);
+
+/// Shares of the work: bands × panels in a grid of about `threads` tasks, the cheapest of all shapes.
+struct task_grid {
+    dim_t bands = 1, panels = 1;
+};
+task_grid plan_tasks(dim_t bands, dim_t panels, int threads);
+
+} // namespace octet::impl

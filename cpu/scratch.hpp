@@ -1,0 +1,15 @@
+#pragma once
+
+// Working memory of a thread that outlives a call, so that `execute` allocates nothing once it has run. Each use has a slot;
+// a slot grows to the largest size ever asked for.
+
+#include <cstddef>
+
+namespace octet::impl {
+
+enum class scratch_slot { source_rows, column_params, packed_weights, row_sums, count };
+
+/// At least `bytes` bytes, aligned to 64, valid until this thread asks for the same slot again.
+void *thread_scratch(scratch_slot slot, std::size_t bytes);
+
+} // namespace octet::impl

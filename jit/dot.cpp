@@ -1,0 +1,234 @@
+#include "jit/dot.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <mutex>
+#include <unordered_map>
+
+namespace octet::impl::jit {
+
+using Xbyak::Reg64;
+
+namespace {
+
+constexpr int bytes_per_quad = 4;        // of the reduction, per column and row
+constexpr int block_quad_bytes = 64;     // one quad of a block of 16 columns
+constexpr int quads_per_iteration = 4;   // hides the loop's overhead; more only grows the code
+
+} // namespace
+
+std::string dot_spec::key() const {
+    std::string k;
+    for (const std::int64_t x : {static_cast<std::int64_t>(level), std::int64_t{rows}, std::int64_t{vectors}, std::int64_t{tail}, row_stride,
+                                 dst_row_stride, taps, quads})
+        k += std::to_string(x) + ",";
+    return k;
+}
+
+int max_rows(cpu_isa level, int vectors, int epilogue_temps) {
+    const bool zmm = level == cpu_isa::avx512_vnni || level == cpu_isa::avx512_core;
+    const bool dot = level == cpu_isa::avx512_vnni || level == cpu_isa::avx_vnni;
+    const int registers = zmm ? 32 : 16, per_vector = dot ? 1 : 2;
+    // The reduction needs the weights, a broadcast source and, by pairs, a product; combining pairs needs three.
+    const int reduction = std::max(per_vector * vectors + (dot ? 1 : 2), dot ? 0 : 3);
+    // During the epilogue one register per vector is occupied.
+    return std::min((registers - reduction) / (per_vector * vectors), (registers - epilogue_temps) / vectors);
+}
+
+dot_kernel::dot_kernel(const dot_spec &spec, const epilogue_plan &plan) : emitter(spec.level), spec_(spec), plan_(plan) {
+    generate();
+    function_ = reinterpret_cast<dot_function>(reinterpret_cast<std::uintptr_t>(finish()));
+}
+
+const vec &dot_kernel::acc(int r, int v, int half) const {
+    return acc_[static_cast<std::size_t>((r * spec_.vectors + v) * accumulators_per_vector() + half)];
+}
+
+/// Bytes from the cursor to the weights of vector v in the q-th quad after it.
+std::int64_t dot_kernel::weights_offset(int v, int q) const {
+    const int vectors_per_block = columns_per_block / lanes();
+    const std::int64_t block_bytes = spec_.taps * spec_.quads * block_quad_bytes;
+    return v / vectors_per_block * block_bytes + q * block_quad_bytes + v % vectors_per_block * vector_bytes();
+}
+
+void dot_kernel::generate() {
+    preamble();
+    const auto load = [this](const Reg64 &r, std::size_t field) { mov(r, ptr[reg_args + static_cast<int>(field)]); };
+    load(reg_src, offsetof(dot_args, src));
+    load(reg_params, offsetof(dot_args, params));
+    load(reg_dst, offsetof(dot_args, dst));
+    load(reg_full, offsetof(dot_args, full));
+    load(reg_row_sums, offsetof(dot_args, row_sums));
+    load(reg_tiles, offsetof(dot_args, row_tiles));
+    xor_(reg_row, reg_row);
+    if (valid(spec_.vectors - 1) != lanes()) set_tail(spec_.tail);
+    take_tile();
+
+    Xbyak::Label tile;
+    L(tile);
+    mov(reg_weights, ptr[reg_args + static_cast<int>(offsetof(dot_args, weights))]);
+    initialise();
+    reduce();
+    if (!has_dot4()) combine_pairs();
+    finish_tile();
+    add(reg_src, static_cast<std::uint32_t>(spec_.rows * spec_.row_stride));
+    add(reg_row, static_cast<std::uint32_t>(spec_.rows * spec_.dst_row_stride));
+    add(reg_row_sums, static_cast<std::uint32_t>(spec_.rows * sizeof(std::int32_t)));
+    dec(reg_tiles);
+    jnz(tile, T_NEAR);
+    postamble();
+}
+
+void dot_kernel::take_tile() {
+    for (int i = 0; i < spec_.rows * spec_.vectors * accumulators_per_vector(); i++) acc_.push_back(take_vec());
+}
+
+/// Accumulators start at the folded bias; partial sums start at zero and get it when they are combined.
+void dot_kernel::initialise() {
+    const epilogue_operands none{reg_params, reg_dst, reg_row, reg_full, reg_row_sums, reg_address};
+    const epilogue_emitter planes(*this, plan_, none);
+    for (int v = 0; v < spec_.vectors; v++)
+        for (int r = 0; r < spec_.rows; r++) {
+            if (!has_dot4()) {
+                zero(acc(r, v, 0));
+                zero(acc(r, v, 1));
+            } else if (r == 0) {
+                move(acc(0, v), planes.plane(plan_.planes().acc_init, v));
+            } else {
+                move(acc(r, v), acc(0, v));
+            }
+        }
+}
+
+void dot_kernel::reduce() {
+    if (spec_.taps == 1) {
+        reduce_tap(reg_src);
+        return;
+    }
+    Xbyak::Label tap;
+    mov(reg_tap_offsets, ptr[reg_args + static_cast<int>(offsetof(dot_args, tap_offsets))]);
+    mov(reg_taps, spec_.taps);
+    L(tap);
+    mov(reg_tap_src, ptr[reg_tap_offsets]);
+    add(reg_tap_src, reg_src);
+    reduce_tap(reg_tap_src);
+    add(reg_tap_offsets, static_cast<std::uint32_t>(sizeof(std::int64_t)));
+    dec(reg_taps);
+    jnz(tap, T_NEAR);
+}
+
+/// All quads of one tap; leaves the weights cursor behind them.
+void dot_kernel::reduce_tap(const Reg64 &src) {
+    const std::int64_t iterations = spec_.quads / quads_per_iteration;
+    const int rest = static_cast<int>(spec_.quads % quads_per_iteration);
+    if (src.getIdx() != reg_tap_src.getIdx()) mov(reg_tap_src, src);
+    if (iterations == 1) {
+        reduce_quads(reg_tap_src, quads_per_iteration);
+    } else if (iterations > 1) {
+        Xbyak::Label quads;
+        mov(reg_quads, iterations);
+        align(32);
+        L(quads);
+        reduce_quads(reg_tap_src, quads_per_iteration);
+        dec(reg_quads);
+        jnz(quads, T_NEAR);
+    }
+    if (rest > 0) reduce_quads(reg_tap_src, rest);
+}
+
+/// Multiplies `count` quads and advances the cursors.
+void dot_kernel::reduce_quads(const Reg64 &src, int count) {
+    for (int q = 0; q < count; q++) has_dot4() ? quad(src, q) : quad_by_pairs(src, q);
+    add(src, count * bytes_per_quad);
+    add(reg_weights, count * block_quad_bytes);
+}
+
+void dot_kernel::quad(const Reg64 &src, int q) {
+    std::vector<vec> weights;
+    for (int v = 0; v < spec_.vectors; v++) {
+        weights.push_back(take_vec());
+        move(weights.back(), ptr[reg_weights + weights_offset(v, q)]);
+    }
+    {
+        const temp source(*this);
+        for (int r = 0; r < spec_.rows; r++) {
+            vpbroadcastd(source, ptr[src + r * spec_.row_stride + q * bytes_per_quad]);
+            for (int v = 0; v < spec_.vectors; v++) dot4(acc(r, v), source, weights[static_cast<std::size_t>(v)]);
+        }
+    }
+    for (auto w = weights.rbegin(); w != weights.rend(); ++w) give_vec(*w);
+}
+
+/// Without a dot-product instruction: bytes widened to 16 bits, exact products of pairs. Half 0 of an accumulator holds the
+/// first half of the columns, each as two neighbouring partial sums.
+void dot_kernel::quad_by_pairs(const Reg64 &src, int q) {
+    std::vector<vec> weights;
+    for (int v = 0; v < spec_.vectors; v++)
+        for (int half = 0; half < 2; half++) {
+            weights.push_back(take_vec());
+            vpmovsxbw(weights.back(), ptr[reg_weights + weights_offset(v, q) + half * vector_bytes() / 2]);
+        }
+    {
+        const temp source(*this), product(*this);
+        for (int r = 0; r < spec_.rows; r++) {
+            const Xbyak::Address from = ptr[src + r * spec_.row_stride + q * bytes_per_quad];
+            if (lanes() == 16) {
+                vpbroadcastd(ymm_of(source), from);
+                vpmovzxbw(source, ymm_of(source));
+            } else {
+                vpbroadcastd(xmm_of(source), from);
+                vpmovzxbw(source, xmm_of(source));
+            }
+            for (int v = 0; v < spec_.vectors; v++)
+                for (int half = 0; half < 2; half++) {
+                    vpmaddwd(product, source, weights[static_cast<std::size_t>(v * 2 + half)]);
+                    vpaddd(acc(r, v, half), acc(r, v, half), product);
+                }
+        }
+    }
+    for (auto w = weights.rbegin(); w != weights.rend(); ++w) give_vec(*w);
+}
+
+/// acc(r, v) = sums of the pairs in both halves, columns in order, plus the folded bias.
+void dot_kernel::combine_pairs() {
+    const epilogue_operands none{reg_params, reg_dst, reg_row, reg_full, reg_row_sums, reg_address};
+    const epilogue_emitter planes(*this, plan_, none);
+    const temp even(*this), order(*this);
+    if (lanes() == 16) move(order, table({0, 0, 2, 0, 4, 0, 6, 0, 1, 0, 3, 0, 5, 0, 7, 0})); // qwords: even ones first
+    for (int r = 0; r < spec_.rows; r++)
+        for (int v = 0; v < spec_.vectors; v++) {
+            const vec &low = acc(r, v, 0), &high = acc(r, v, 1);
+            vshufps(even, low, high, 0x88);
+            vshufps(low, low, high, 0xdd);
+            vpaddd(low, low, even); // per 128 bits: two columns of the first half, two of the second
+            if (lanes() == 16)
+                vpermq(Xbyak::Zmm(low.getIdx()), Xbyak::Zmm(order.get().getIdx()), low);
+            else
+                vpermq(ymm_of(low), ymm_of(low), 0xd8);
+            vpaddd(low, low, planes.plane(plan_.planes().acc_init, v));
+        }
+    for (int r = spec_.rows - 1; r >= 0; r--) // the second halves are free for the epilogue
+        for (int v = spec_.vectors - 1; v >= 0; v--) give_vec(acc(r, v, 1));
+}
+
+void dot_kernel::finish_tile() {
+    const epilogue_operands operands{reg_params, reg_dst, reg_row, reg_full, reg_row_sums, reg_address};
+    epilogue_emitter out(*this, plan_, operands);
+    for (int v = 0; v < spec_.vectors; v++)
+        for (int r = 0; r < spec_.rows; r++)
+            out.emit(acc(r, v), r, v, r * spec_.dst_row_stride + std::int64_t{v} * lanes(), valid(v));
+}
+
+std::shared_ptr<const dot_kernel> shared_dot_kernel(const dot_spec &spec, const epilogue_plan &plan) {
+    static std::mutex mutex;
+    static std::unordered_map<std::string, std::weak_ptr<const dot_kernel>> kernels;
+    const std::string key = spec.key() + ";" + plan.code_key();
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (std::shared_ptr<const dot_kernel> found = kernels[key].lock()) return found;
+    for (auto it = kernels.begin(); it != kernels.end();) it = it->second.expired() ? kernels.erase(it) : std::next(it);
+    auto made = std::make_shared<const dot_kernel>(spec, plan);
+    kernels[key] = made;
+    return made;
+}
+
+} // namespace octet::impl::jit

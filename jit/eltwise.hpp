@@ -1,0 +1,16 @@
+#pragma once
+
+// The element-wise functions for one vector: the same IEEE operations in the same order as common/eltwise_math.hpp.
+
+#include "jit/emitter.hpp"
+#include "octet/types.hpp"
+
+namespace octet::impl::jit {
+
+/// Vector registers that emit_eltwise takes besides x (masks of the level included).
+int eltwise_temps(algorithm alg, float alpha, float beta, cpu_isa level);
+
+/// x (f32 lanes) = f(x).
+void emit_eltwise(emitter &e, algorithm alg, float alpha, float beta, const vec &x);
+
+} // namespace octet::impl::jit

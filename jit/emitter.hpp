@@ -1,0 +1,186 @@
+#pragma once
+
+// The base of every generator: owns the code memory, hands out vector registers, and spells each operation once for all
+// ISA levels. A generator never asks which ISA it is on; what differs between them is decided here and in emitter.cpp.
+//
+//   level          vector        dot product of 4 bytes
+//   avx512_vnni    zmm, 32 regs  EVEX vpdpbusd
+//   avx512_core    zmm, 32 regs  16-bit widening vpmaddwd (exact)
+//   avx_vnni       ymm, 16 regs  VEX vpdpbusd
+//   avx2           ymm, 16 regs  16-bit widening vpmaddwd (exact)
+//
+// Code memory is W^X: it is written as read-write and becomes read-execute in `finish`.
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include <xbyak/xbyak.h>
+
+#include "octet/settings.hpp"
+
+namespace octet::impl::jit {
+
+/// A ymm or zmm register, as the level has it.
+using vec = Xbyak::Xmm;
+
+class emitter : public Xbyak::CodeGenerator {
+public:
+    explicit emitter(cpu_isa level);
+    ~emitter() override = default;
+
+    cpu_isa level() const { return level_; }
+    /// 32-bit lanes of a vector: 16 or 8.
+    int lanes() const { return zmm_ ? 16 : 8; }
+    int vector_bytes() const { return zmm_ ? 64 : 32; }
+    int vector_count() const { return zmm_ ? 32 : 16; }
+    bool has_dot4() const { return level_ == cpu_isa::avx512_vnni || level_ == cpu_isa::avx_vnni; }
+
+    /// Largest code of one generator, constants included.
+    static constexpr std::size_t max_code_bytes = 256 * 1024;
+
+    /// Makes the code executable. Nothing can be emitted afterwards.
+    const void *finish();
+    std::size_t code_bytes() const { return getSize(); }
+
+    // ---- registers: taken by whoever needs one, given back at the end of a scope
+
+    vec take_vec();
+    void give_vec(const vec &v);
+    int free_vecs() const { return static_cast<int>(free_vecs_.size()); }
+    Xbyak::Xmm xmm_of(const vec &v) const { return Xbyak::Xmm(v.getIdx()); }
+    Xbyak::Ymm ymm_of(const vec &v) const { return Xbyak::Ymm(v.getIdx()); }
+
+    /// A vector register for one scope.
+    class temp {
+    public:
+        explicit temp(emitter &e) : e_(e), v_(e.take_vec()) {}
+        ~temp() { e_.give_vec(v_); }
+        temp(const temp &) = delete;
+        temp &operator=(const temp &) = delete;
+        operator const vec &() const { return v_; }
+        const vec &get() const { return v_; }
+
+    private:
+        emitter &e_;
+        vec v_;
+    };
+
+    /// One truth value per lane: a mask register with AVX-512, a vector of all-ones lanes without.
+    class mask {
+    public:
+        explicit mask(emitter &e);
+        ~mask();
+        mask(const mask &) = delete;
+        mask &operator=(const mask &) = delete;
+
+    private:
+        friend class emitter;
+        emitter &e_;
+        Xbyak::Opmask k_;
+        vec v_;
+    };
+
+    /// Address of a vector that holds this value in every lane (kept behind the code).
+    Xbyak::Address constant(std::uint32_t bits);
+    Xbyak::Address constant(float value);
+    Xbyak::Address constant64(std::uint64_t bits);
+    /// Address of a table of dwords, zero-padded to whole vectors.
+    Xbyak::Address table(const std::vector<std::uint32_t> &values);
+
+    // ---- operations whose encoding depends on the level; dst may equal a source
+
+    void zero(const vec &dst) { vpxor_(dst, dst, dst); }
+    void vpxor_(const vec &dst, const vec &a, const Xbyak::Operand &b); // bitwise
+    void vpand_(const vec &dst, const vec &a, const Xbyak::Operand &b);
+    void vpandn_(const vec &dst, const vec &a, const Xbyak::Operand &b); // ~a & b
+    void vpor_(const vec &dst, const vec &a, const Xbyak::Operand &b);
+    void move(const vec &dst, const Xbyak::Operand &src); // register or aligned/unaligned memory, whole vector
+
+    /// Predicates of vcmpps.
+    enum compare_predicate : std::uint8_t { eq = 0, lt = 1, le = 2, unordered = 3, ne = 4, nlt = 5, nle = 6, nge = 9, ge = 13, gt = 14 };
+    void compare_f32(const mask &m, const vec &a, const Xbyak::Operand &b, compare_predicate p);
+    void compare_s32_gt(const mask &m, const vec &a, const vec &b);
+    void compare_s32_eq(const mask &m, const vec &a, const vec &b);
+    void compare_f64(const mask &m, const vec &a, const Xbyak::Operand &b, compare_predicate p); ///< blend with blend64
+    /// dst = m ? b : a
+    void blend(const vec &dst, const mask &m, const vec &a, const Xbyak::Operand &b);
+    void blend64(const vec &dst, const mask &m, const vec &a, const Xbyak::Operand &b);
+    /// dst = (sign bit of selector) ? b : a
+    void blend_by_sign(const vec &dst, const vec &selector, const vec &a, const vec &b);
+
+    enum rounding_mode : std::uint8_t { to_even = 0, to_minus_infinity = 1, to_zero = 3 };
+    void round_f32(const vec &dst, const Xbyak::Operand &src, rounding_mode mode);
+    void round_f64(const vec &dst, const Xbyak::Operand &src, rounding_mode mode);
+
+    /// 64-bit lanes: arithmetic shift right by a per-lane count of 0 to 63.
+    void shift_right_s64(const vec &dst, const vec &a, const Xbyak::Operand &count);
+    /// Even dword lanes from `even`, odd ones from `odd`.
+    void merge_even_odd(const vec &dst, const vec &even, const vec &odd);
+    /// The high dwords of 64-bit lanes: those of `even` go to the even dwords of `odd`. Clobbers `even`.
+    void merge_high_dwords(const vec &odd, const vec &even);
+    /// s32 lanes: dst = sign < 0 ? -magnitude : magnitude, for a magnitude that is 0 wherever sign is 0. Clobbers
+    /// `magnitude`; dst may be `sign`.
+    void give_sign(const vec &dst, const vec &magnitude, const vec &sign);
+    /// 64-bit lanes to s32, saturating; each result sign-extended in place, low dwords are the results.
+    void saturate_s64_to_s32(const vec &v);
+
+    /// f32 lanes of the lower (0) or upper (1) half to f64; f64 of both halves to f32, which clobbers them.
+    void f32_to_f64(const vec &dst, const vec &src, int half);
+    void f64_to_f32(const vec &dst, const vec &low, const vec &high);
+    /// Leaves lanes 0 to 3 (and 8 to 11) in the lower half of v, puts the others into the lower half of `rest`; and back.
+    /// Thus one order of f64 values in memory serves vectors of 8 and of 16 lanes.
+    void split_lanes(const vec &v, const vec &rest);
+    void join_lanes(const vec &v, const vec &rest);
+    /// The lower half of a register, for conversions between 32 and 64 bits.
+    Xbyak::Xmm half_of(const vec &v) const { return zmm_ ? Xbyak::Xmm(ymm_of(v)) : xmm_of(v); }
+
+    /// dst lane = one of the 32 dwords of a constant table, chosen by the low 5 bits of the index lane. 3 temps with 8
+    /// lanes; dst is none of them nor the index.
+    void lookup32(const vec &dst, const vec &index, const void *dwords);
+    /// Looks dwords up: dst lane = table[index lane]; indices must be in range.
+    void gather_dwords(const vec &dst, const Xbyak::Reg64 &base, const vec &index, int scale);
+
+    // ---- memory with a number of valid lanes, 1 to lanes(); never touches bytes beyond them
+
+    /// Emits what partial accesses with `valid` lanes need; one count per kernel, to be called before the first of them.
+    void set_tail(int valid);
+    void load_dwords(const vec &dst, const Xbyak::Reg64 &base, std::int64_t offset, int valid);
+    void store_dwords(const Xbyak::Reg64 &base, std::int64_t offset, const vec &src, int valid);
+    /// Bytes to s32 lanes, sign- or zero-extended.
+    void load_bytes(const vec &dst, const Xbyak::Reg64 &base, std::int64_t offset, int valid, bool is_signed);
+    /// s32 lanes to bytes with signed or unsigned saturation. Clobbers src.
+    void store_bytes(const Xbyak::Reg64 &base, std::int64_t offset, const vec &src, int valid, bool is_signed);
+
+    // ---- dot product of 4 unsigned source bytes and 4 signed weights
+
+    /// Accumulator registers of one column vector: 1, or 2 partial sums without a dot-product instruction.
+    int accumulators_per_vector() const { return has_dot4() ? 1 : 2; }
+    /// acc += dot4(src, weights); vpdpbusd levels only.
+    void dot4(const vec &acc, const vec &src, const Xbyak::Operand &weights);
+
+    /// Registers of the calling convention, saved and restored around the body.
+    void preamble();
+    void postamble();
+
+    /// Arguments arrive as a pointer to a struct in this register.
+    const Xbyak::Reg64 reg_args = rdi;
+    /// For this class only, in short sequences that need a general register (byte tails).
+    const Xbyak::Reg64 reg_scratch = r11;
+
+private:
+    Xbyak::Address place(const std::vector<std::uint32_t> &words);
+    void load_some_bytes(const Xbyak::Xmm &dst, const Xbyak::Reg64 &base, std::int64_t offset, int count);
+    void store_some_bytes(const Xbyak::Reg64 &base, std::int64_t offset, const Xbyak::Xmm &src, int count);
+    Xbyak::Address at(const Xbyak::Reg64 &base, std::int64_t offset) { return ptr[base + static_cast<std::int32_t>(offset)]; }
+
+    cpu_isa level_;
+    bool zmm_;
+    int tail_ = 0;
+    const Xbyak::Opmask k_tail_ = k7, k_even_dwords_ = k6, k_gather_ = k5; // k1 to k4 are handed out
+    std::vector<int> free_vecs_;
+    std::vector<int> free_masks_;
+    std::map<std::vector<std::uint32_t>, Xbyak::Label> constants_;
+};
+
+} // namespace octet::impl::jit

@@ -1,0 +1,253 @@
+#include "jit/epilogue.hpp"
+
+#include "common/element.hpp"
+#include "common/requantize.hpp"
+#include "common/text.hpp"
+#include "jit/eltwise.hpp"
+
+namespace octet::impl::jit {
+
+using Xbyak::Address;
+using Xbyak::Reg64;
+
+namespace {
+
+data_type type_or(data_type type, data_type otherwise) { return type == data_type::undef ? otherwise : type; }
+
+} // namespace
+
+// ---- emission
+
+Address epilogue_emitter::plane(int index, int v) const {
+    const int vectors_per_block = columns_per_block / e_.lanes();
+    const int block = v / vectors_per_block, part = v % vectors_per_block;
+    return e_.ptr[at_.params + (block * plan_.planes().count + index) * plane_bytes + part * e_.vector_bytes()];
+}
+
+void epilogue_emitter::to_f32(const vec &x) {
+    if (!is_f32_) e_.vcvtdq2ps(x, x);
+    is_f32_ = true;
+}
+
+void epilogue_emitter::to_s32(const vec &x) {
+    if (is_f32_) {
+        const emitter::temp highest(e_);
+        const emitter::mask overflows(e_);
+        e_.compare_f32(overflows, x, e_.constant(2147483648.f), emitter::ge);
+        e_.vcvtps2dq(x, x);
+        e_.move(highest, e_.constant(static_cast<std::uint32_t>(int32_max)));
+        e_.blend(x, overflows, x, highest);
+    }
+    is_f32_ = false;
+}
+
+/// Sets reg scratch and returns the displacement such that [scratch + displacement] is the element.
+std::int64_t epilogue_emitter::address_of(const Reg64 &base, data_type type, dim_t element) {
+    const int size = static_cast<int>(memory::data_type_size(type));
+    e_.lea(at_.scratch, e_.ptr[base + at_.row * size]);
+    return element * size;
+}
+
+/// The element of dst's tensor, or of the tensor of a post-op, that belongs to x.
+void epilogue_emitter::load_as_f32(const vec &y, data_type type, int tensor, const place &at) {
+    if (tensor != no_tensor) e_.mov(at_.scratch, e_.ptr[at_.full + tensor * 8]);
+    const std::int64_t offset = address_of(tensor == no_tensor ? at_.dst : at_.scratch, type, at.element);
+    if (type == data_type::u8 || type == data_type::s8)
+        e_.load_bytes(y, at_.scratch, offset, at.valid, type == data_type::s8);
+    else
+        e_.load_dwords(y, at_.scratch, offset, at.valid);
+    if (type != data_type::f32) e_.vcvtdq2ps(y, y);
+}
+
+/// x + term without overflow: the sum keeps the sign of the operands where both agree.
+void epilogue_emitter::saturating_add(const vec &x, const vec &term) {
+    // overflow where x and term have one sign and the sum another; the saturated value has x's sign
+    const emitter::temp sum(e_), saturated(e_);
+    e_.vpaddd(sum, x, term);
+    e_.vpxor_(saturated, sum, x);
+    e_.vpxor_(term, sum, term);
+    e_.vpand_(term, term, saturated); // sign bit: overflow
+    e_.vpsrad(term, term, 31);
+    e_.vpsrad(saturated, x, 31);
+    e_.vpxor_(saturated, saturated, e_.constant(static_cast<std::uint32_t>(int32_max)));
+    e_.vpand_(saturated, saturated, term);
+    e_.vpandn_(sum, term, sum);
+    e_.vpor_(x, sum, saturated);
+}
+
+void epilogue_emitter::requantize(const vec &x, int v) {
+    const epilogue_plan::plane_indices &p = plan_.planes();
+    const requantization_rule rule = plan_.source().rule;
+    is_f32_ = false;
+    if (!is_float(rule)) {
+        emit_requantize(e_, plan_.rule(), x, [&](int i) { return plane(p.rule + i, v); });
+        return;
+    }
+    to_f32(x);
+    const bool bias_first = rule == requantization_rule::f32;
+    if (p.bias >= 0 && bias_first) e_.vaddps(x, x, plane(p.bias, v));
+    if (p.scale >= 0) e_.vmulps(x, x, plane(p.scale, v));
+    if (p.weights_scale >= 0) e_.vmulps(x, x, plane(p.weights_scale, v));
+    if (p.bias >= 0 && !bias_first) e_.vaddps(x, x, plane(p.bias, v));
+}
+
+namespace {
+
+emitter::compare_predicate predicate_of(algorithm alg) {
+    switch (alg) {
+    case algorithm::binary_ge: return emitter::ge;
+    case algorithm::binary_gt: return emitter::gt;
+    case algorithm::binary_le: return emitter::le;
+    case algorithm::binary_lt: return emitter::lt;
+    case algorithm::binary_eq: return emitter::eq;
+    default: return emitter::ne;
+    }
+}
+
+void emit_binary(emitter &e, algorithm alg, const vec &x, const Xbyak::Operand &y) {
+    switch (alg) {
+    case algorithm::binary_add: e.vaddps(x, x, y); return;
+    case algorithm::binary_sub: e.vsubps(x, x, y); return;
+    case algorithm::binary_mul: e.vmulps(x, x, y); return;
+    case algorithm::binary_div: e.vdivps(x, x, y); return;
+    case algorithm::binary_max: e.vmaxps(x, x, y); return;
+    case algorithm::binary_min: e.vminps(x, x, y); return;
+    default: break;
+    }
+    const emitter::temp one(e);
+    const emitter::mask m(e);
+    e.compare_f32(m, x, y, predicate_of(alg));
+    e.zero(x);
+    e.move(one, e.constant(1.f));
+    e.blend(x, m, x, one);
+}
+
+} // namespace
+
+void epilogue_emitter::apply(const post_op::sum &op, const place &at) {
+    to_f32(at.x);
+    const emitter::temp y(e_);
+    load_as_f32(y, type_or(op.type, plan_.source().dst.data_type), no_tensor, at);
+    if (op.zero_point != 0) e_.vsubps(y, y, e_.constant(static_cast<float>(op.zero_point)));
+    if (op.scale == 1.f)
+        e_.vaddps(at.x, at.x, y);
+    else
+        e_.vfmadd231ps(at.x, y, e_.constant(op.scale));
+}
+
+void epilogue_emitter::apply(const post_op::eltwise &op, const place &at) {
+    to_f32(at.x);
+    emit_eltwise(e_, op.algorithm, op.alpha, op.beta, at.x);
+    if (op.scale != 1.f) e_.vmulps(at.x, at.x, e_.constant(op.scale));
+}
+
+void epilogue_emitter::apply(const post_op::binary &op, const place &at) {
+    to_f32(at.x);
+    const emitter::temp y(e_);
+    if (plan_.reads_full_tensor(at.index))
+        load_as_f32(y, op.src1.data.data_type, at.index, at);
+    else
+        e_.move(y, plane(plan_.planes().post_op[at.index], at.v));
+    emit_binary(e_, op.algorithm, at.x, y);
+}
+
+void epilogue_emitter::apply(const post_op::prelu &, const place &at) {
+    to_f32(at.x);
+    const emitter::temp scaled(e_), zero(e_);
+    const emitter::mask positive(e_);
+    e_.vmulps(scaled, at.x, plane(plan_.planes().post_op[at.index], at.v));
+    e_.zero(zero);
+    e_.compare_f32(positive, at.x, zero, emitter::ge);
+    e_.blend(at.x, positive, scaled, at.x);
+}
+
+void epilogue_emitter::apply(const post_op::clip &op, const place &at) {
+    to_s32(at.x);
+    if (op.low != int32_min) e_.vpmaxsd(at.x, at.x, e_.constant(static_cast<std::uint32_t>(op.low)));
+    if (op.high != int32_max) e_.vpminsd(at.x, at.x, e_.constant(static_cast<std::uint32_t>(op.high)));
+}
+
+void epilogue_emitter::apply(const post_op::add &op, const place &at) {
+    to_s32(at.x);
+    const emitter::temp term(e_);
+    e_.move(term, e_.constant(static_cast<std::uint32_t>(op.value)));
+    saturating_add(at.x, term);
+}
+
+void epilogue_emitter::apply(const post_op::rescaled_sum &, const place &) {} // refused by the plan
+void epilogue_emitter::apply(const post_op::leaky_relu &, const place &) {}   // refused by the plan
+
+void epilogue_emitter::apply(const post_op::table &op, const place &at) {
+    to_s32(at.x);
+    const type_range range = range_of(op.type);
+    std::vector<std::uint32_t> entries;
+    for (int i = 0; i < 256; i++) entries.push_back(static_cast<std::uint32_t>(load_s32(op.entries.data(), op.type, i)));
+    e_.vpmaxsd(at.x, at.x, e_.constant(static_cast<std::uint32_t>(range.low)));
+    e_.vpminsd(at.x, at.x, e_.constant(static_cast<std::uint32_t>(range.high)));
+    e_.vpsubd(at.x, at.x, e_.constant(static_cast<std::uint32_t>(range.low)));
+    e_.lea(at_.scratch, e_.table(entries));
+    const emitter::temp y(e_);
+    e_.gather_dwords(y, at_.scratch, at.x, 4);
+    e_.move(at.x, y);
+}
+
+void epilogue_emitter::store(const place &at) {
+    const data_type type = plan_.source().dst.data_type;
+    const std::int64_t offset = address_of(at_.dst, type, at.element);
+    if (type == data_type::f32 || type == data_type::s32)
+        e_.store_dwords(at_.scratch, offset, at.x, at.valid);
+    else
+        e_.store_bytes(at_.scratch, offset, at.x, at.valid, type == data_type::s8);
+}
+
+/// Destination scale, zero point and conversion to the destination's type.
+void epilogue_emitter::finish(const place &at) {
+    const epilogue_plan::plane_indices &p = plan_.planes();
+    const data_type type = plan_.source().dst.data_type;
+    const vec &x = at.x;
+
+    if (is_f32_ && p.inverse_dst_scale >= 0) e_.vmulps(x, x, plane(p.inverse_dst_scale, at.v));
+    if (type == data_type::f32) {
+        to_f32(x);
+        if (p.zero_point >= 0) e_.vaddps(x, x, plane(p.zero_point, at.v));
+    } else if (!is_f32_) {
+        if (p.zero_point >= 0) { // clamped first, so the sum stays in range
+            e_.vpmaxsd(x, x, plane(p.low, at.v));
+            e_.vpminsd(x, x, plane(p.high, at.v));
+            e_.vpaddd(x, x, plane(p.zero_point, at.v));
+        }
+    } else if (plan_.source().rule == requantization_rule::ort_f32) {
+        e_.vmaxps(x, x, plane(p.low, at.v));
+        e_.vminps(x, x, plane(p.high, at.v));
+        if (type == data_type::s32)
+            to_s32(x);
+        else
+            e_.vcvtps2dq(x, x);
+        if (p.zero_point >= 0) e_.vpaddd(x, x, plane(p.zero_point, at.v));
+    } else {
+        if (p.zero_point >= 0) e_.vaddps(x, x, plane(p.zero_point, at.v));
+        // NaN becomes what down_convert says; below the lower bound the conversion gives INT32_MIN, which saturates.
+        if (type == data_type::u8) e_.vmaxps(x, x, e_.constant(0.f));
+        const float high = type == data_type::s32 ? 2147483520.f : static_cast<float>(range_of(type).high);
+        e_.vminps(x, x, e_.constant(high));
+        e_.vcvtps2dq(x, x);
+    }
+    store(at);
+}
+
+void epilogue_emitter::emit(const vec &acc, int r, int v, dim_t element, int valid) {
+    const epilogue_plan::plane_indices &p = plan_.planes();
+    if (p.weights_zero_point >= 0) {
+        const emitter::temp row_sum(e_);
+        e_.vpbroadcastd(row_sum, e_.dword[at_.row_sums + 4 * r]);
+        e_.vpmulld(row_sum, row_sum, plane(p.weights_zero_point, v));
+        e_.vpsubd(acc, acc, row_sum);
+    }
+    requantize(acc, v);
+    const std::vector<post_op_entry> &ops = plan_.source().post_ops;
+    for (int i = 0; i < static_cast<int>(ops.size()); i++)
+        std::visit([&](const auto &op) { apply(op, {acc, i, v, element, valid}); }, ops[i]);
+    finish({acc, 0, v, element, valid});
+}
+
+} // namespace octet::impl::jit

@@ -1,0 +1,127 @@
+// Lines of verbose mode: one per execution, fields by commas, in an order that scripts may rely on.
+
+#include <gtest/gtest.h>
+
+#include <regex>
+#include <sstream>
+
+#include "octet/octet.hpp"
+
+using namespace octet;
+using dt = data_type;
+using tag = format_tag;
+
+namespace {
+
+const engine cpu(engine::kind::cpu, 0);
+
+std::vector<std::string> split(const std::string &text, char at) {
+    std::vector<std::string> parts;
+    std::istringstream in(text);
+    for (std::string part; std::getline(in, part, at);)
+        parts.push_back(part);
+    return parts;
+}
+
+/// Lines that a call prints on stdout at this level.
+template <typename Call> std::vector<std::string> lines_of(int level, const Call &call) {
+    testing::internal::CaptureStdout();
+    set_verbose(level);
+    call();
+    set_verbose(0);
+    return split(testing::internal::GetCapturedStdout(), '\n');
+}
+
+struct convolution {
+    memory::desc src{{1, 4, 6, 6}, dt::u8, tag::nhwc}, weights{{2, 4, 3, 3}, dt::s8, tag::oihw},
+        bias{{2}, dt::s32, tag::x}, dst{{1, 2, 4, 4}, dt::s8, tag::nhwc};
+    primitive_attr attr;
+
+    convolution() {
+        attr.set_output_scales(2, {0.5f, 0.25f});
+        attr.set_zero_points(OCTET_ARG_SRC, 0, {3});
+        attr.set_zero_points(OCTET_ARG_DST, 0, {OCTET_RUNTIME_S32_VAL});
+        post_ops ops;
+        ops.append_sum(1.f);
+        ops.append_eltwise(algorithm::eltwise_relu, 0.f, 0.f);
+        attr.set_post_ops(ops);
+    }
+    convolution_forward::primitive_desc pd() const {
+        return {convolution_forward::desc(prop_kind::forward_inference, algorithm::convolution_direct, src,
+                                          weights, bias, dst, {1, 1}, {0, 0}, {0, 0}),
+                attr, cpu};
+    }
+    void run() const {
+        const memory zero_point(memory::desc({1}, dt::s32, tag::x), cpu);
+        convolution_forward(pd()).execute(stream(cpu),
+                                          {{OCTET_ARG_SRC, memory(src, cpu)},
+                                           {OCTET_ARG_WEIGHTS, memory(weights, cpu)},
+                                           {OCTET_ARG_BIAS, memory(bias, cpu)},
+                                           {OCTET_ARG_DST, memory(dst, cpu)},
+                                           {OCTET_ARG_ATTR_ZERO_POINTS | OCTET_ARG_DST, zero_point}});
+    }
+};
+
+TEST(verbose, level_0_is_silent) {
+    EXPECT_TRUE(lines_of(0, [] { convolution().run(); }).empty());
+}
+
+TEST(verbose, level_1_prints_one_line_per_execution) {
+    const std::vector<std::string> lines = lines_of(1, [] { convolution().run(); });
+    ASSERT_EQ(lines.size(), 1u);
+    const std::vector<std::string> fields = split(lines[0], ',');
+    ASSERT_EQ(fields.size(), 9u) << lines[0];
+    EXPECT_EQ(fields[0], "octet_verbose");
+    EXPECT_EQ(fields[1], "exec");
+    EXPECT_EQ(fields[2], "cpu");
+    EXPECT_EQ(fields[3], "convolution");
+    EXPECT_EQ(fields[4], convolution().pd().impl_info_str());
+    EXPECT_EQ(fields[5], "src_u8:acdb dst_s8:acdb wei_s8:abcd bia_s32:a");
+    EXPECT_EQ(fields[6],
+              "attr-oscale:2 attr-zero-points:src:0 attr-zero-points:dst:0* attr-post-ops:sum+eltwise");
+    EXPECT_EQ(fields[7], "mb1ic4oc2_ih6oh4kh3sh1dh0ph0_iw6ow4kw3sw1dw0pw0");
+    EXPECT_TRUE(std::regex_match(fields[8], std::regex(R"([0-9.e+-]+)")))
+        << fields[8] << " is a time in milliseconds";
+    EXPECT_GT(std::stod(fields[8]), 0);
+}
+
+TEST(verbose, the_line_holds_the_problem_string) {
+    const std::vector<std::string> lines = lines_of(1, [] { convolution().run(); });
+    ASSERT_EQ(lines.size(), 1u);
+    EXPECT_NE(lines[0].find("," + convolution().pd().problem_str() + ","), std::string::npos) << lines[0];
+}
+
+TEST(verbose, level_2_prints_creation_and_refusals) {
+    const std::vector<std::string> lines = lines_of(2, [] { convolution().run(); });
+    const convolution_forward::primitive_desc pd = convolution().pd();
+    ASSERT_EQ(lines.size(), 2 + pd.refusals().size());
+    EXPECT_EQ(lines[0], "octet_verbose,create,cpu," + pd.problem_str());
+    for (std::size_t i = 0; i < pd.refusals().size(); i++)
+        EXPECT_EQ(lines[1 + i], "octet_verbose,refused,cpu," + pd.refusals()[i]);
+    EXPECT_EQ(lines.back().rfind("octet_verbose,exec,", 0), 0u);
+}
+
+TEST(verbose, every_operation_prints_its_name) {
+    const memory a(memory::desc({1, 4, 4, 4}, dt::s8, tag::nhwc), cpu), b(a.get_desc(), cpu);
+    const auto name = [&](const auto &execute) {
+        const std::vector<std::string> lines = lines_of(1, execute);
+        return lines.size() == 1 ? split(lines[0], ',')[3] : std::to_string(lines.size()) + " lines";
+    };
+    EXPECT_EQ(name([&] { reorder(a, b).execute(stream(cpu), a, b); }), "reorder");
+    EXPECT_EQ(
+        name([&] {
+            const binary::primitive_desc pd(
+                binary::desc(algorithm::binary_add, a.get_desc(), a.get_desc(), b.get_desc()), cpu);
+            binary(pd).execute(stream(cpu), {{OCTET_ARG_SRC_0, a}, {OCTET_ARG_SRC_1, a}, {OCTET_ARG_DST, b}});
+        }),
+        "binary");
+    EXPECT_EQ(name([&] {
+                  const pooling_forward::desc d(prop_kind::forward_inference, algorithm::pooling_max,
+                                                a.get_desc(), b.get_desc(), {1, 1}, {1, 1}, {0, 0}, {0, 0});
+                  pooling_forward(pooling_forward::primitive_desc(d, cpu))
+                      .execute(stream(cpu), {{OCTET_ARG_SRC, a}, {OCTET_ARG_DST, b}});
+              }),
+              "pooling");
+}
+
+} // namespace

@@ -1,0 +1,4 @@
+#include "octet/compat/dnnl.hpp"
+
+#define PEER octet
+#include "client.inl"

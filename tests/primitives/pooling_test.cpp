@@ -1,0 +1,166 @@
+// Pooling against its formulas over an explicitly listed window.
+
+#include "support/expect_error.hpp"
+#include "support/naive.hpp"
+
+namespace octet::test {
+namespace {
+
+struct pooling_case {
+    dims src, dst, kernel, stride, pad_l, pad_r;
+};
+
+pooling_case random_case(inputs &in) {
+    pooling_case c{{in.between(1, 3), in.between(1, 20)}, {}, {}, {}, {}, {}};
+    c.dst = c.src;
+    for (std::int64_t d = in.between(1, 3); d > 0; d--) {
+        const dim_t kernel = in.between(1, 4), stride = in.between(1, 3), pad_l = in.between(0, kernel - 1);
+        const dim_t size = in.between(kernel, kernel + 6);
+        const dim_t pad_r = in.between(std::max<dim_t>(-1, kernel - size - pad_l), kernel - 1);
+        c.src.push_back(size);
+        c.kernel.push_back(kernel);
+        c.stride.push_back(stride);
+        c.pad_l.push_back(pad_l);
+        c.pad_r.push_back(pad_r);
+        c.dst.push_back((size + pad_l + pad_r - kernel) / stride + 1);
+    }
+    return c;
+}
+
+/// The codes of a window that lie inside the image.
+std::vector<std::int64_t> window(const pooling_case &c, const memory &src, const dims &at) {
+    std::vector<std::int64_t> codes;
+    for_each(c.kernel, [&](const dims &tap) {
+        dims from{at[0], at[1]};
+        for (std::size_t d = 0; d < c.kernel.size(); d++) {
+            from.push_back(at[d + 2] * c.stride[d] + tap[d] - c.pad_l[d]);
+            if (from.back() < 0 || from.back() >= c.src[d + 2])
+                return;
+        }
+        codes.push_back(static_cast<std::int64_t>(element(src.get_desc(), src.get_data_handle(), from)));
+    });
+    return codes;
+}
+
+std::int64_t sum(const std::vector<std::int64_t> &codes) {
+    std::int64_t total = 0;
+    for (const std::int64_t code : codes)
+        total += code;
+    return total;
+}
+
+using formula = std::function<double(const std::vector<std::int64_t> &codes, const dims &at)>;
+
+void check(inputs &in, const pooling_case &c, algorithm alg, const primitive_attr &attr, const memory &src,
+           const memory::desc &dst_md, const formula &value) {
+    const auto pd = [&] {
+        const pooling_forward::desc d(prop_kind::forward_inference, alg, src.get_desc(), dst_md, c.stride,
+                                      c.kernel, c.pad_l, c.pad_r);
+        return pooling_forward::primitive_desc(d, attr, cpu);
+    };
+    expect_execution([&] { return pooling_forward(pd()); },
+                     {{OCTET_ARG_SRC, src}, {OCTET_ARG_DST, random_memory(in, dst_md)}},
+                     [&](const dims &at) { return value(window(c, src, at), at); }, pd().problem_str());
+}
+
+/// Every window must hold at least one position of the image.
+bool is_allowed(const pooling_case &c) {
+    for (std::size_t d = 0; d < c.kernel.size(); d++)
+        if ((c.dst[d + 2] - 1) * c.stride[d] >= c.src[d + 2] + c.pad_l[d])
+            return false;
+    return true;
+}
+
+TEST(pooling, equals_the_formulas_on_random_problems) {
+    inputs in(141);
+    for (int i = 0; i < 300 && !testing::Test::HasFailure(); i++) {
+        const pooling_case c = random_case(in);
+        if (!is_allowed(c))
+            continue;
+        const data_type type = in.one_in(2) ? data_type::u8 : data_type::s8;
+        const memory::desc src_md = any_layout(in, c.src, type), dst_md = any_layout(in, c.dst, type);
+        const memory src = random_memory(in, src_md);
+        const auto all_taps = static_cast<std::int64_t>(product(c.kernel));
+
+        check(in, c, algorithm::pooling_max, {}, src, dst_md, [](const auto &codes, const dims &) {
+            return static_cast<double>(*std::max_element(codes.begin(), codes.end()));
+        });
+
+        for (const algorithm alg :
+             {algorithm::pooling_avg_include_padding, algorithm::pooling_avg_exclude_padding}) {
+            const auto count = [&](const auto &codes) {
+                return alg == algorithm::pooling_avg_include_padding
+                           ? all_taps
+                           : static_cast<std::int64_t>(codes.size());
+            };
+            check(in, c, alg, {}, src, dst_md, [&](const auto &codes, const dims &) { // oneDNN
+                return saturate_and_round(
+                    f32(static_cast<double>(sum(codes)) / static_cast<double>(count(codes))), type);
+            });
+            primitive_attr tflite;
+            tflite.set_requantization(requantization_rule::tflite_2step);
+            check(in, c, alg, tflite, src, dst_md,
+                  [&](const auto &codes, const dims &) { // ties away from code 0
+                      const std::int64_t n = count(codes), s = sum(codes),
+                                         magnitude = (2 * std::abs(s) + n) / (2 * n);
+                      return static_cast<double>(s < 0 ? -magnitude : magnitude);
+                  });
+        }
+    }
+}
+
+TEST(pooling, with_a_factor_requantizes_the_sum) {
+    inputs in(142);
+    for (int i = 0; i < 300 && !testing::Test::HasFailure(); i++) {
+        const pooling_case c = random_case(in);
+        if (!is_allowed(c))
+            continue;
+        const data_type type = in.one_in(2) ? data_type::u8 : data_type::s8;
+        const memory::desc src_md = any_layout(in, c.src, type), dst_md = any_layout(in, c.dst, type);
+        const output_stage out(in, {dst_md, 1, 0, false, product(c.kernel)});
+        if (out.rule() == requantization_rule::none || out.rule() == requantization_rule::f32 ||
+            out.rule() == requantization_rule::f32_v3)
+            continue; // no factor
+        primitive_attr attr = out.attr();
+        const auto src_zp = random_zero_points(in, src_md, {0, 1, 2, 3});
+        set_zero_points(attr, OCTET_ARG_SRC, src_zp);
+        check(in, c, algorithm::pooling_avg_exclude_padding, attr, random_memory(in, src_md), dst_md,
+              [&](const auto &codes, const dims &at) {
+                  const dims n_c{at[0], at[1]}, sizes{c.src[0], c.src[1]};
+                  return out.stored(
+                      sum(codes) - src_zp.at(sizes, n_c, 0) * static_cast<std::int64_t>(codes.size()), 0, at);
+              });
+    }
+}
+
+TEST(pooling, a_clip_holds_the_range_of_a_fused_activation) {
+    inputs in(143);
+    const pooling_case c{{1, 3, 6, 6}, {1, 3, 3, 3}, {2, 2}, {2, 2}, {0, 0}, {0, 0}};
+    const memory::desc src_md(c.src, data_type::s8, format_tag::nhwc),
+        dst_md(c.dst, data_type::s8, format_tag::nhwc);
+    primitive_attr attr;
+    post_ops ops;
+    ops.append_clip(-20, 30);
+    attr.set_post_ops(ops);
+    check(in, c, algorithm::pooling_max, attr, random_memory(in, src_md), dst_md,
+          [](const auto &codes, const dims &) {
+              return static_cast<double>(
+                  std::clamp<std::int64_t>(*std::max_element(codes.begin(), codes.end()), -20, 30));
+          });
+}
+
+TEST(pooling, zero_points_of_spatial_dimensions_are_refused) {
+    const memory::desc src({1, 2, 4}, data_type::u8, format_tag::ncw),
+        dst({1, 2, 1}, data_type::u8, format_tag::ncw);
+    primitive_attr attr;
+    attr.set_requantization(requantization_rule::tflite_2step, 0,
+                            std::vector<fixed_point_multiplier>{{1 << 30, -1, 0}});
+    attr.set_zero_points(OCTET_ARG_SRC, 4, {1, 2, 3, 4});
+    const pooling_forward::desc d(prop_kind::forward_inference, algorithm::pooling_avg_exclude_padding, src,
+                                  dst, {1}, {4}, {0}, {0});
+    expect_invalid([&] { pooling_forward::primitive_desc(d, attr, cpu); },
+                   {"pooling", "src zero points mask is 4", "allowed"});
+}
+
+} // namespace
+} // namespace octet::test
