@@ -1,5 +1,6 @@
 #include "cpu/implementation.hpp"
 
+#include "cpu/dot/drive.hpp"
 #include "cpu/isa.hpp"
 #include "cpu/ref/ref.hpp"
 
@@ -13,6 +14,10 @@ template <typename Problem> implementation<Problem> reference() {
     return {"ref", cpu_isa::ref, takes_all<Problem>, ref::create};
 }
 
+template <typename Problem, cpu_isa level> implementation<Problem> jit_dot(const char *name) {
+    return {name, level, dot::refuses, dot::create<level>};
+}
+
 } // namespace
 
 // Reached through `select`; a table grows by one line per implementation, best first.
@@ -22,8 +27,14 @@ template <typename Problem> implementation<Problem> reference() {
         return list;                                                                                                  \
     }
 
-OCTET_IMPLEMENTATIONS(convolution_problem, reference<convolution_problem>())
-OCTET_IMPLEMENTATIONS(matmul_problem, reference<matmul_problem>())
+OCTET_IMPLEMENTATIONS(convolution_problem, jit_dot<convolution_problem, cpu_isa::avx512_vnni>("jit:dot/avx512_vnni"),
+                      jit_dot<convolution_problem, cpu_isa::avx512_core>("jit:dot/avx512_core"),
+                      jit_dot<convolution_problem, cpu_isa::avx_vnni>("jit:dot/avx_vnni"),
+                      jit_dot<convolution_problem, cpu_isa::avx2>("jit:dot/avx2"), reference<convolution_problem>())
+OCTET_IMPLEMENTATIONS(matmul_problem, jit_dot<matmul_problem, cpu_isa::avx512_vnni>("jit:dot/avx512_vnni"),
+                      jit_dot<matmul_problem, cpu_isa::avx512_core>("jit:dot/avx512_core"),
+                      jit_dot<matmul_problem, cpu_isa::avx_vnni>("jit:dot/avx_vnni"),
+                      jit_dot<matmul_problem, cpu_isa::avx2>("jit:dot/avx2"), reference<matmul_problem>())
 OCTET_IMPLEMENTATIONS(reorder_problem, reference<reorder_problem>())
 OCTET_IMPLEMENTATIONS(pooling_problem, reference<pooling_problem>())
 OCTET_IMPLEMENTATIONS(binary_problem, reference<binary_problem>())

@@ -95,8 +95,8 @@ namespace {
 
 emitter::compare_predicate predicate_of(algorithm alg) {
     switch (alg) {
-    case algorithm::binary_ge: return emitter::ge;
-    case algorithm::binary_gt: return emitter::gt;
+    case algorithm::binary_ge: return emitter::nlt;
+    case algorithm::binary_gt: return emitter::nle;
     case algorithm::binary_le: return emitter::le;
     case algorithm::binary_lt: return emitter::lt;
     case algorithm::binary_eq: return emitter::eq;

@@ -130,7 +130,7 @@ int epilogue_plan::temps(cpu_isa level) const {
 std::string epilogue_plan::code_key() const {
     const auto integer = [](std::int64_t x) { return std::to_string(x) + ","; };
     const auto real = [&](float x) { return integer(bits(x)); };
-    std::string key = integer(static_cast<int>(e_.rule)) + integer(rule_.shifts_left) + integer(rule_.real_is_f32) +
+    std::string key = integer(static_cast<int>(e_.rule)) + integer(rule_.shifts_left) + integer(rule_.short_form) + integer(rule_.real_is_f32) +
                       integer(static_cast<int>(e_.dst.data_type)) + integer(planes_.count);
     for (const int plane : {planes_.weights_zero_point, planes_.bias, planes_.scale, planes_.weights_scale, planes_.inverse_dst_scale,
                             planes_.zero_point, planes_.low, planes_.high, planes_.rule})

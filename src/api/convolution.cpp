@@ -1,5 +1,7 @@
 #include "octet/convolution.hpp"
 
+#include <algorithm>
+
 #include "api/accumulating.hpp"
 #include "api/primitive_desc.hpp"
 #include "common/element.hpp"
@@ -18,13 +20,15 @@ struct axis {
     dim_t in, out, kernel, stride, dilation, pad_l, pad_r;
 };
 
+constexpr dim_t axis_limit = dim_t{1} << 31; // keeps all index arithmetic far from overflow
+
 void check_axis(const axis &a) {
     if (a.stride < 1) throw_invalid(operation, ": stride ", a.name, " is ", a.stride, ", allowed: at least 1");
     if (a.dilation < 1) throw_invalid(operation, ": dilates ", a.name, " is ", a.dilation - 1, ", allowed: at least 0");
     if (a.pad_l < 0) throw_invalid(operation, ": padding_l ", a.name, " is ", a.pad_l, ", allowed: at least 0");
-    constexpr dim_t limit = dim_t{1} << 31; // keeps all index arithmetic far from overflow
-    if (a.stride > limit || a.dilation > limit || a.pad_l > limit || a.pad_r > limit || a.pad_r < -limit)
-        throw_invalid(operation, ": stride, dilates or padding ", a.name, " exceeds 2^31");
+    if (a.stride > axis_limit || a.dilation > axis_limit || a.pad_l > axis_limit || a.pad_r > axis_limit ||
+        a.pad_r < -axis_limit || a.kernel > axis_limit)
+        throw_invalid(operation, ": kernel, stride, dilates or padding ", a.name, " exceeds 2^31");
     if (a.kernel < 1 || a.in < 1) throw_invalid(operation, ": ", a.name, " of src is ", a.in, ", of weights ", a.kernel, ", allowed: at least 1");
     const dim_t covered = (a.kernel - 1) * a.dilation + 1, padded = a.in + a.pad_l + a.pad_r;
     const dim_t expected = padded < covered ? 0 : (padded - covered) / a.stride + 1;
@@ -76,7 +80,7 @@ convolution_problem shapes_of(const convolution_forward::desc &d) {
         p.out[a] = p.dst.dims[2 + i];
         p.kernel[a] = w[2 + i];
         p.stride[a] = d.strides[i];
-        p.dilation[a] = d.dilates[i] + 1;
+        p.dilation[a] = std::min(d.dilates[i], axis_limit) + 1;
         p.pad[a] = d.padding_l[i];
         check_axis({names[a], p.in[a], p.out[a], p.kernel[a], p.stride[a], p.dilation[a], p.pad[a], d.padding_r[i]});
     }

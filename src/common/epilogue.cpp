@@ -22,8 +22,8 @@ float binary_op(algorithm alg, float a, float b) {
     case algorithm::binary_div: return a / b;
     case algorithm::binary_max: return a > b ? a : b;
     case algorithm::binary_min: return a < b ? a : b;
-    case algorithm::binary_ge: return a >= b ? 1.f : 0.f;
-    case algorithm::binary_gt: return a > b ? 1.f : 0.f;
+    case algorithm::binary_ge: return a < b ? 0.f : 1.f;
+    case algorithm::binary_gt: return a <= b ? 0.f : 1.f;
     case algorithm::binary_le: return a <= b ? 1.f : 0.f;
     case algorithm::binary_lt: return a < b ? 1.f : 0.f;
     case algorithm::binary_eq: return a == b ? 1.f : 0.f;

@@ -46,7 +46,8 @@ private:
     float f32_;
 };
 
-/// a op b in f32; comparisons give 1 or 0. min and max return b if either is NaN, as vminps and vmaxps do.
+/// a op b in f32; comparisons give 1 or 0. With NaN, min and max return b, as vminps and vmaxps do, and ge, gt and ne
+/// give 1: oneDNN compares for "not less" and "not less or equal".
 float binary_op(algorithm alg, float a, float b);
 
 /// Layout of prelu weights: dense f32, one per index of the masked dimensions of dst, dimension 1 innermost as oneDNN

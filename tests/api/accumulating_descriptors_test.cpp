@@ -103,7 +103,16 @@ TEST(convolution_desc, refuses_wrong_spatial_parameters) {
     with([](request r) { r.padding_l = {-1, 1}; }, {"padding_l height is -1", "at least 0"});
     with([](request r) { r.strides = {1, dim_t{1} << 40}; }, {"width exceeds 2^31"});
     with([](request r) { r.padding_r = {std::numeric_limits<dim_t>::max(), 1}; }, {"height exceeds 2^31"});
-    with([](request r) { r.dilates = {std::numeric_limits<dim_t>::max(), 0}; }, {"dilates height"});
+    with(
+        [](request r) {
+            r.dilates = {std::numeric_limits<dim_t>::max(), 0};
+        },
+        {"dilates or padding height exceeds 2^31"});
+    with(
+        [](request r) {
+            r.weights = memory::desc({6, 8, dim_t{1} << 40, 1}, dt::s8, tag::any);
+        },
+        {"kernel", "height exceeds 2^31"});
     with([](request r) { r.weights = plain({6, 8, 0, 3}, dt::s8); }, {"height of src is 7, of weights 0"});
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Deterministic random problems: the same seed gives the same problem with every standard library.
+// Numbers for random problems; the same seed gives the same ones with every standard library.
 
 #include <cmath>
 #include <cstring>
@@ -19,7 +19,13 @@ inline std::int64_t element_count(const dims &shape) {
     return n;
 }
 
-/// How the numbers are drawn. `extreme`: mostly the ends of the type's range, scales that saturate.
+template <typename T> T element(const bytes &data, std::size_t index) {
+    T value;
+    std::memcpy(&value, data.data() + index * sizeof value, sizeof value);
+    return value;
+}
+
+/// How numbers are drawn. `extreme`: mostly the ends of the type, NaN and infinity, scales that saturate.
 enum class range { typical, extreme };
 
 class random_source {
@@ -31,33 +37,34 @@ public:
     }
     bool chance(int percent) { return between(0, 99) < percent; }
     float real(float low, float high) { return low + (high - low) * static_cast<float>(engine_() % 65536) / 65535.f; }
-    template <typename T> T pick(std::initializer_list<T> list) { return list.begin()[between(0, static_cast<std::int64_t>(list.size()) - 1)]; }
+
+    template <typename List> auto from(const List &list) {
+        return list.begin()[between(0, static_cast<std::int64_t>(list.size()) - 1)];
+    }
+    template <typename T> T pick(std::initializer_list<T> list) { return from(list); }
 
     std::int32_t code(type t, range r) {
         const std::int32_t low = t == type::u8 ? 0 : t == type::s8 ? -128 : -200000;
         const std::int32_t high = t == type::u8 ? 255 : t == type::s8 ? 127 : 200000;
+        if (r == range::extreme && t == type::s32 && chance(30)) return pick({INT32_MIN, INT32_MAX, 1 << 24, -16777217});
         if (r == range::extreme && chance(70)) return pick({low, high, high});
         return static_cast<std::int32_t>(between(low, high));
     }
 
-    bytes data(type t, std::int64_t count, range r) {
-        bytes result(static_cast<std::size_t>(count) * size_of(t));
-        for (std::int64_t i = 0; i < count; i++) {
-            std::uint8_t *at = result.data() + i * static_cast<std::int64_t>(size_of(t));
-            if (t == type::f32) {
-                const float x = r == range::extreme && chance(30) ? pick({-1e10f, 1e10f, 0.5f, -2.5f, 0.f, -0.f, INFINITY, -INFINITY, NAN}) : real(-300.f, 300.f);
-                std::memcpy(at, &x, sizeof x);
-            } else if (t == type::s32) {
-                const std::int32_t x = r == range::extreme && chance(30) ? pick<std::int32_t>({INT32_MIN, INT32_MAX, 1 << 24, -16777217}) : code(t, r);
-                std::memcpy(at, &x, sizeof x);
-            } else {
-                *at = static_cast<std::uint8_t>(code(t, r));
-            }
+    float number(range r) {
+        if (r == range::extreme && chance(30)) return pick({-1e10f, 1e10f, 0.5f, -2.5f, 0.f, -0.f, INFINITY, -INFINITY, NAN});
+        return real(-300.f, 300.f);
+    }
+
+    tensor filled(const dims &shape, type t, range r, const std::string &layout = "") {
+        tensor result{shape, t, layout, bytes(static_cast<std::size_t>(element_count(shape)) * size_of(t))};
+        for (std::size_t at = 0; at < result.data.size(); at += size_of(t)) {
+            const float x = t == type::f32 ? number(r) : 0.f;
+            const std::int32_t c = t == type::f32 ? 0 : code(t, r);
+            std::memcpy(result.data.data() + at, t == type::f32 ? static_cast<const void *>(&x) : &c, size_of(t));
         }
         return result;
     }
-
-    tensor filled(const dims &shape, type t, range r, const std::string &tag = "") { return {shape, t, tag, data(t, element_count(shape), r)}; }
 
 private:
     std::mt19937 engine_;

@@ -134,6 +134,11 @@ memory::desc nhwc_desc(const tensor &t) {
     return memory::desc({d.at(0), d.at(3), d.at(1), d.at(2)}, t.type, format_tag::nhwc);
 }
 
+void set_zero_point(primitive_attr &attr, int arg, std::int32_t zero_point) {
+    if (zero_point != 0)
+        attr.set_zero_points(arg, 0, {zero_point});
+}
+
 primitive_attr copy_attr(data_type type) {
     primitive_attr attr;
     if (type != data_type::f32)

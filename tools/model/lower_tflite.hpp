@@ -38,6 +38,9 @@ void need_equal_quantization(const tensor &a, const tensor &b, const std::string
 /// NHWC tensor as Octet's {N, C, H, W}.
 memory::desc nhwc_desc(const tensor &t);
 
+/// Sets a zero point of SRC, WEIGHTS or DST that is not 0.
+void set_zero_point(primitive_attr &attr, int arg, std::int32_t zero_point);
+
 /// Attributes of a plain copy: integers stay integers.
 primitive_attr copy_attr(data_type type);
 

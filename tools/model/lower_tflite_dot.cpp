@@ -84,11 +84,6 @@ accumulator make_accumulator(const lowering &l, const dot_roles &roles) {
     return acc;
 }
 
-void set_zero_point(primitive_attr &attr, int arg, std::int32_t zero_point) {
-    if (zero_point != 0)
-        attr.set_zero_points(arg, 0, {zero_point});
-}
-
 primitive_attr make_attr(const lowering &l, const dot_roles &roles) {
     const accumulator acc = make_accumulator(l, roles);
     primitive_attr attr;

@@ -18,11 +18,6 @@ std::unique_ptr<step> one_step(const primitive_desc_base &pd, arguments args) {
     return result;
 }
 
-void set_zero_point(primitive_attr &attr, int arg, std::int32_t zero_point) {
-    if (zero_point != 0)
-        attr.set_zero_points(arg, 0, {zero_point});
-}
-
 void append_clip(primitive_attr &attr, const code_interval &range, std::int32_t zero_point) {
     if (range.is_whole)
         return;

@@ -1,0 +1,23 @@
+#pragma once
+
+// Random problems of every operation, small enough that a few hundred of them take seconds.
+
+#include "random.hpp"
+
+namespace peers {
+
+/// What the attributes of a family of problems may contain. Output scales are always there.
+struct theme {
+    std::string name;
+    bool src_zero_points = false, weights_zero_points = false, dst_zero_points = false;
+    bool runtime = false;               ///< scales and zero points may be given at execution
+    std::vector<std::string> post_ops;  ///< kinds to draw from: "sum", "eltwise", "binary", "prelu"
+    int max_post_ops = 1;
+};
+
+problem random_problem(operation op, const theme &t, range r, unsigned seed);
+
+/// The problem in one line, with everything needed to recognise it.
+std::string to_string(const problem &p);
+
+} // namespace peers

@@ -1,0 +1,95 @@
+// The same client code against oneDNN 2.6.3 and against Octet, byte by byte, on random problems.
+
+#include "compare.hpp"
+
+namespace peers {
+namespace {
+
+struct family {
+    operation op;
+    theme contents;
+    int seeds;
+};
+
+std::ostream &operator<<(std::ostream &os, const family &f) { return os << f.contents.name; }
+
+class random_problems : public ::testing::TestWithParam<family> {};
+
+TEST_P(random_problems, give_the_same_bytes) {
+    SKIP_WITHOUT_VNNI();
+    compare_random_problems(GetParam().op, GetParam().contents, GetParam().seeds);
+}
+
+theme named(const char *name, bool runtime = false) {
+    theme t;
+    t.name = name;
+    t.runtime = runtime;
+    return t;
+}
+theme plain() { return named("plain"); }
+theme runtime_scales() { return named("runtime_scales", true); }
+theme zero_points(bool weights, bool runtime = false) {
+    theme t = named(runtime ? "runtime_zero_points" : "zero_points", runtime);
+    t.src_zero_points = t.dst_zero_points = true;
+    t.weights_zero_points = weights;
+    return t;
+}
+theme with(const char *kind) {
+    theme t = named(kind);
+    t.post_ops = {kind};
+    return t;
+}
+theme prelu() { // oneDNN computes it in its reference only, which is exact with binary
+    theme t = named("prelu");
+    t.post_ops = {"prelu", "prelu", "binary"};
+    t.max_post_ops = 3;
+    return t;
+}
+theme chains(const std::vector<std::string> &kinds, bool zero_points) {
+    theme t = named("chains");
+    t.src_zero_points = t.dst_zero_points = zero_points;
+    t.post_ops = kinds;
+    t.max_post_ops = 4;
+    return t;
+}
+
+std::string name_of(const ::testing::TestParamInfo<family> &info) { return info.param.contents.name; }
+
+constexpr operation conv = operation::convolution, ip = operation::inner_product, mm = operation::matmul;
+
+INSTANTIATE_TEST_SUITE_P(convolution, random_problems,
+                         ::testing::Values(family{conv, plain(), 40}, family{conv, runtime_scales(), 20}, family{conv, zero_points(false), 30},
+                                           family{conv, zero_points(false, true), 20}, family{conv, with("sum"), 30}, family{conv, with("eltwise"), 50},
+                                           family{conv, with("binary"), 40}, family{conv, prelu(), 20},
+                                           family{conv, chains({"sum", "eltwise", "binary"}, true), 40}),
+                         name_of);
+
+// oneDNN's inner product has no zero points, and its inner product and matmul fail to execute prelu.
+INSTANTIATE_TEST_SUITE_P(inner_product, random_problems,
+                         ::testing::Values(family{ip, plain(), 40}, family{ip, runtime_scales(), 20}, family{ip, with("sum"), 40},
+                                           family{ip, with("eltwise"), 40}, family{ip, with("binary"), 40},
+                                           family{ip, chains({"sum", "eltwise", "binary"}, false), 40}),
+                         name_of);
+
+INSTANTIATE_TEST_SUITE_P(matmul, random_problems,
+                         ::testing::Values(family{mm, plain(), 40}, family{mm, runtime_scales(), 20}, family{mm, zero_points(true), 40},
+                                           family{mm, zero_points(true, true), 20}, family{mm, with("sum"), 40}, family{mm, with("eltwise"), 40},
+                                           family{mm, with("binary"), 40}, family{mm, chains({"sum", "eltwise", "binary"}, true), 40}),
+                         name_of);
+
+INSTANTIATE_TEST_SUITE_P(reorder, random_problems,
+                         ::testing::Values(family{operation::reorder, plain(), 200}, family{operation::reorder, runtime_scales(), 60},
+                                           family{operation::reorder, zero_points(false), 100}, family{operation::reorder, zero_points(false, true), 60},
+                                           family{operation::reorder, with("sum"), 100}),
+                         name_of);
+
+INSTANTIATE_TEST_SUITE_P(pooling, random_problems,
+                         ::testing::Values(family{operation::pooling, plain(), 60}, family{operation::pooling, with("eltwise"), 60}), name_of);
+
+INSTANTIATE_TEST_SUITE_P(binary, random_problems,
+                         ::testing::Values(family{operation::binary, plain(), 60}, family{operation::binary, with("eltwise"), 60}), name_of);
+
+TEST(compatibility, applications_see_the_same_api) { EXPECT_EQ(octet::api_tour(), onednn::api_tour()); }
+
+} // namespace
+} // namespace peers
