@@ -70,8 +70,11 @@ std::shared_ptr<tbb::task_arena> arena_of(int threads) {
 
 void parallel_for_in_arena(std::int64_t count, std::int64_t grain,
                            const std::function<void(std::int64_t, std::int64_t)> &body) {
-    tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, count, static_cast<std::size_t>(grain)),
-                      [&](const tbb::blocked_range<std::int64_t> &r) { body(r.begin(), r.end()); });
+    // Isolated: while this thread waits it must not start another primitive, whose scratch buffers are this thread's too.
+    tbb::this_task_arena::isolate([&] {
+        tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, count, static_cast<std::size_t>(grain)),
+                          [&](const tbb::blocked_range<std::int64_t> &r) { body(r.begin(), r.end()); });
+    });
 }
 
 } // namespace

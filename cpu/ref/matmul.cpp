@@ -17,10 +17,10 @@ coordinates operand_coordinates(const memory_desc &md, coordinates at, dim_t row
     return at;
 }
 
-std::int32_t value_at(const void *base, const memory_desc &md, const zero_points &z, const std::int32_t *values,
+std::int64_t value_at(const void *base, const memory_desc &md, const zero_points &z, const std::int32_t *values,
                       const coordinates &at) {
     const std::int32_t zp = values ? values[masked_index(z.values.mask, md.dims, md.ndims, at)] : 0;
-    return load_weight(base, md, element_offset(md, at)) - zp; // src is read likewise: both are 8-bit
+    return std::int64_t{load_weight(base, md, element_offset(md, at))} - zp; // src is read likewise: both are 8-bit
 }
 
 void run(const matmul_problem &p, const arguments &args) {

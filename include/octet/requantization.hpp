@@ -84,7 +84,7 @@ enum class scale_derivation {
 OCTET_API double real_multiplier(scale_derivation how, float src_scale, float weights_scale, float dst_scale);
 
 /// Fixed-point form of a real factor, exactly as the rule's framework derives it:
-/// tflite_2step, tflite_1step (any M >= 0), tflite_single_rounding (saturates at shift 30), caffe2_2step
+/// tflite_2step, tflite_1step (0 <= M < 2^30), tflite_single_rounding (saturates at shift 30), caffe2_2step
 /// (2^-32 <= M < 1, mantissa bits of f32), gemmlowp_fixedpoint (M < 1), gemmlowp_fixedpoint_exponent,
 /// rounded_shift (32-bit signed), qnnpack_avgpool (2^-32 <= M < 256), ev_rte15 (M < 0.4999961).
 /// Throws `invalid_arguments` for M outside the rule's domain and for rules without a multiplier.
