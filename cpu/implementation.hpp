@@ -1,7 +1,8 @@
 #pragma once
 
-// One table of implementations per operation, best first. The first entry that the CPU can run and that does not
-// refuse is used; the last one ("ref") takes everything the front accepts. A refusal is text for the user.
+// One table of implementations per operation, best first. The first entry that the CPU can run and that does
+// not refuse is used; the last one ("ref") takes everything the front accepts. A refusal is text for the
+// user.
 
 #include <cstddef>
 #include <memory>

@@ -21,16 +21,18 @@ template <typename Problem, cpu_isa level> implementation<Problem> jit_dot(const
 } // namespace
 
 // Reached through `select`; a table grows by one line per implementation, best first.
-#define OCTET_IMPLEMENTATIONS(problem, ...)                                                                           \
-    template <> const implementation_list<problem> &implementations() {                                               \
-        static const implementation_list<problem> list{__VA_ARGS__};                                                  \
-        return list;                                                                                                  \
+#define OCTET_IMPLEMENTATIONS(problem, ...)                                                                  \
+    template <> const implementation_list<problem> &implementations() {                                      \
+        static const implementation_list<problem> list{__VA_ARGS__};                                         \
+        return list;                                                                                         \
     }
 
-OCTET_IMPLEMENTATIONS(convolution_problem, jit_dot<convolution_problem, cpu_isa::avx512_vnni>("jit:dot/avx512_vnni"),
+OCTET_IMPLEMENTATIONS(convolution_problem,
+                      jit_dot<convolution_problem, cpu_isa::avx512_vnni>("jit:dot/avx512_vnni"),
                       jit_dot<convolution_problem, cpu_isa::avx512_core>("jit:dot/avx512_core"),
                       jit_dot<convolution_problem, cpu_isa::avx_vnni>("jit:dot/avx_vnni"),
-                      jit_dot<convolution_problem, cpu_isa::avx2>("jit:dot/avx2"), reference<convolution_problem>())
+                      jit_dot<convolution_problem, cpu_isa::avx2>("jit:dot/avx2"),
+                      reference<convolution_problem>())
 OCTET_IMPLEMENTATIONS(matmul_problem, jit_dot<matmul_problem, cpu_isa::avx512_vnni>("jit:dot/avx512_vnni"),
                       jit_dot<matmul_problem, cpu_isa::avx512_core>("jit:dot/avx512_core"),
                       jit_dot<matmul_problem, cpu_isa::avx_vnni>("jit:dot/avx_vnni"),
@@ -45,7 +47,8 @@ template <typename Problem> selection<Problem> select(const Problem &problem) {
     for (const implementation<Problem> &entry : implementations<Problem>()) {
         std::string reason;
         if (!isa_is_usable(entry.needs))
-            reason = std::string("needs ") + to_string(entry.needs) + ", in use is " + to_string(get_effective_cpu_isa());
+            reason = std::string("needs ") + to_string(entry.needs) + ", in use is " +
+                     to_string(get_effective_cpu_isa());
         else
             reason = entry.refuses(problem);
         if (reason.empty()) {

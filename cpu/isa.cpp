@@ -37,7 +37,8 @@ features detect() {
     features f;
     const cpuid_leaf basic(1, 0), extended(7, 0), extended1(7, 1);
     const bool osxsave = bit(basic.ecx, 27), fma = bit(basic.ecx, 12);
-    if (!osxsave || !bit(basic.ecx, 28)) return f;
+    if (!osxsave || !bit(basic.ecx, 28))
+        return f;
     const std::uint64_t state = enabled_state();
     f.avx2 = (state & 0x6) == 0x6 && fma && bit(extended.ebx, 5);
     f.avx_vnni = f.avx2 && bit(extended1.eax, 4);
@@ -51,11 +52,16 @@ features detect() {
 bool machine_has(cpu_isa level) {
     static const features f = detect();
     switch (level) {
-    case cpu_isa::ref: return true;
-    case cpu_isa::avx2: return f.avx2;
-    case cpu_isa::avx_vnni: return f.avx_vnni;
-    case cpu_isa::avx512_core: return f.avx512_core;
-    case cpu_isa::avx512_vnni: return f.avx512_vnni;
+    case cpu_isa::ref:
+        return true;
+    case cpu_isa::avx2:
+        return f.avx2;
+    case cpu_isa::avx_vnni:
+        return f.avx_vnni;
+    case cpu_isa::avx512_core:
+        return f.avx512_core;
+    case cpu_isa::avx512_vnni:
+        return f.avx512_vnni;
     }
     return false;
 }
@@ -65,7 +71,8 @@ constexpr cpu_isa all_levels[] = {cpu_isa::ref, cpu_isa::avx2, cpu_isa::avx_vnni
 
 cpu_isa cap_from_environment() {
     const char *value = std::getenv("OCTET_MAX_CPU_ISA");
-    if (!value) return cpu_isa::avx512_vnni;
+    if (!value)
+        return cpu_isa::avx512_vnni;
     try {
         return cpu_isa_from_string(value);
     } catch (const error &) {
@@ -94,25 +101,32 @@ inline namespace v0 {
 
 const char *to_string(cpu_isa level) {
     switch (level) {
-    case cpu_isa::ref: return "ref";
-    case cpu_isa::avx2: return "avx2";
-    case cpu_isa::avx_vnni: return "avx_vnni";
-    case cpu_isa::avx512_core: return "avx512_core";
-    case cpu_isa::avx512_vnni: return "avx512_vnni";
+    case cpu_isa::ref:
+        return "ref";
+    case cpu_isa::avx2:
+        return "avx2";
+    case cpu_isa::avx_vnni:
+        return "avx_vnni";
+    case cpu_isa::avx512_core:
+        return "avx512_core";
+    case cpu_isa::avx512_vnni:
+        return "avx512_vnni";
     }
     return "unknown";
 }
 
 cpu_isa cpu_isa_from_string(const std::string &name) {
     for (const cpu_isa level : impl::all_levels)
-        if (name == to_string(level)) return level;
+        if (name == to_string(level))
+            return level;
     impl::throw_invalid("ISA level '", name, "', allowed: ref, avx2, avx_vnni, avx512_core, avx512_vnni");
 }
 
 std::vector<cpu_isa> get_available_cpu_isas() {
     std::vector<cpu_isa> levels;
     for (const cpu_isa level : impl::all_levels)
-        if (impl::machine_has(level)) levels.push_back(level);
+        if (impl::machine_has(level))
+            levels.push_back(level);
     return levels;
 }
 
@@ -121,7 +135,8 @@ cpu_isa get_machine_cpu_isa() { return get_available_cpu_isas().back(); }
 cpu_isa get_effective_cpu_isa() {
     cpu_isa effective = cpu_isa::ref;
     for (const cpu_isa level : impl::all_levels)
-        if (impl::isa_is_usable(level)) effective = level;
+        if (impl::isa_is_usable(level))
+            effective = level;
     return effective;
 }
 

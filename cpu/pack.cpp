@@ -9,8 +9,8 @@ namespace octet::impl {
 
 namespace {
 
-/// Offsets of weights(group, o, i, tap) in both layouts as sums of a part per (group, o) and a part per (i, tap), so the
-/// inner loop only adds.
+/// Offsets of weights(group, o, i, tap) in both layouts as sums of a part per (group, o) and a part per (i,
+/// tap), so the inner loop only adds.
 class weights_map {
 public:
     weights_map(const memory_desc &packed, const memory_desc &plain)
@@ -20,7 +20,8 @@ public:
         first_spatial_ = kind_ == packed_kind::matmul ? plain.ndims : first + 2;
         groups = geometry.groups * geometry.merged;
         for (dim_t i = 0; i < geometry.i_per_member; i++)
-            for (dim_t tap = 0; tap < taps_; tap++) inner_plain.push_back(plain_inner(i, tap));
+            for (dim_t tap = 0; tap < taps_; tap++)
+                inner_plain.push_back(plain_inner(i, tap));
     }
 
     const packed_geometry geometry;
@@ -29,13 +30,17 @@ public:
 
     dim_t outer_plain(dim_t group, dim_t o) const {
         dim_t offset = plain_.offset0;
-        if (kind_ == packed_kind::convolution) return offset + o * plain_.strides[0];
-        if (kind_ == packed_kind::grouped_convolution) return offset + group * plain_.strides[0] + o * plain_.strides[1];
-        for (int d = plain_.ndims - 3; d >= 0; group /= plain_.dims[d--]) offset += group % plain_.dims[d] * plain_.strides[d];
+        if (kind_ == packed_kind::convolution)
+            return offset + o * plain_.strides[0];
+        if (kind_ == packed_kind::grouped_convolution)
+            return offset + group * plain_.strides[0] + o * plain_.strides[1];
+        for (int d = plain_.ndims - 3; d >= 0; group /= plain_.dims[d--])
+            offset += group % plain_.dims[d] * plain_.strides[d];
         return offset + o * plain_.strides[plain_.ndims - 1];
     }
 
-    /// Packed offsets for one group: outer part of (group, o = 0) and inner parts; o adds whole rows and blocks.
+    /// Packed offsets for one group: outer part of (group, o = 0) and inner parts; o adds whole rows and
+    /// blocks.
     std::vector<dim_t> inner_packed(dim_t group) const {
         std::vector<dim_t> offsets;
         for (dim_t i = 0; i < geometry.i_per_member; i++)
@@ -46,9 +51,11 @@ public:
 
 private:
     dim_t plain_inner(dim_t i, dim_t tap) const {
-        if (kind_ == packed_kind::matmul) return i * plain_.strides[plain_.ndims - 2];
+        if (kind_ == packed_kind::matmul)
+            return i * plain_.strides[plain_.ndims - 2];
         dim_t offset = i * plain_.strides[first_spatial_ - 1];
-        for (int d = plain_.ndims - 1; d >= first_spatial_; tap /= plain_.dims[d--]) offset += tap % plain_.dims[d] * plain_.strides[d];
+        for (int d = plain_.ndims - 1; d >= first_spatial_; tap /= plain_.dims[d--])
+            offset += tap % plain_.dims[d] * plain_.strides[d];
         return offset;
     }
 
@@ -58,13 +65,15 @@ private:
     int first_spatial_;
 };
 
-/// Calls body(outer offset in plain, in packed, group, o, inner offsets in packed) for every output channel of every group.
+/// Calls body(outer offset in plain, in packed, group, o, inner offsets in packed) for every output channel
+/// of every group.
 template <typename Body> void for_each_channel(const weights_map &map, const Body &body) {
     const packed_geometry &p = map.geometry;
     parallel_for(map.groups, 1, [&](dim_t begin, dim_t end) {
         for (dim_t g = begin; g < end; g++) {
             const std::vector<dim_t> inner_packed = map.inner_packed(g);
-            for (dim_t o = 0; o < p.o_per_member; o++) body(map.outer_plain(g, o), p.offset(g, o, 0, 0), g, o, inner_packed);
+            for (dim_t o = 0; o < p.o_per_member; o++)
+                body(map.outer_plain(g, o), p.offset(g, o, 0, 0), g, o, inner_packed);
         }
     });
 }
@@ -72,7 +81,8 @@ template <typename Body> void for_each_channel(const weights_map &map, const Bod
 } // namespace
 
 void pack_weights(const memory_desc &plain, const void *src, const memory_desc &packed, void *dst) {
-    if (element_count(packed) == 0) return;
+    if (element_count(packed) == 0)
+        return;
     std::memset(dst, 0, size_in_bytes(packed));
     const weights_map map(packed, plain);
     const packed_geometry &p = map.geometry;
@@ -81,7 +91,8 @@ void pack_weights(const memory_desc &plain, const void *src, const memory_desc &
     auto *sums = reinterpret_cast<std::int32_t *>(to + p.sums_offset());
     const std::uint8_t flip = packed.data_type == data_type::u8 ? 0x80 : 0;
 
-    for_each_channel(map, [&](dim_t outer_plain, dim_t outer_packed, dim_t g, dim_t o, const std::vector<dim_t> &inner_packed) {
+    for_each_channel(map, [&](dim_t outer_plain, dim_t outer_packed, dim_t g, dim_t o,
+                              const std::vector<dim_t> &inner_packed) {
         std::int32_t sum = 0;
         for (std::size_t k = 0; k < inner_packed.size(); k++) {
             const auto w = static_cast<std::uint8_t>(from[outer_plain + map.inner_plain[k]] ^ flip);
@@ -93,14 +104,17 @@ void pack_weights(const memory_desc &plain, const void *src, const memory_desc &
 }
 
 void unpack_weights(const memory_desc &packed, const void *src, const memory_desc &plain, void *dst) {
-    if (element_count(packed) == 0) return;
+    if (element_count(packed) == 0)
+        return;
     const weights_map map(packed, plain);
     const auto *from = static_cast<const std::uint8_t *>(src);
     auto *to = static_cast<std::uint8_t *>(dst);
     const std::uint8_t flip = packed.data_type == data_type::u8 ? 0x80 : 0;
-    for_each_channel(map, [&](dim_t outer_plain, dim_t outer_packed, dim_t, dim_t, const std::vector<dim_t> &inner_packed) {
+    for_each_channel(map, [&](dim_t outer_plain, dim_t outer_packed, dim_t, dim_t,
+                              const std::vector<dim_t> &inner_packed) {
         for (std::size_t k = 0; k < inner_packed.size(); k++)
-            to[outer_plain + map.inner_plain[k]] = static_cast<std::uint8_t>(from[outer_packed + inner_packed[k]] ^ flip);
+            to[outer_plain + map.inner_plain[k]] =
+                static_cast<std::uint8_t>(from[outer_packed + inner_packed[k]] ^ flip);
     });
 }
 

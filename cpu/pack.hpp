@@ -1,12 +1,14 @@
 #pragma once
 
-// Weights to and from the packed layout (common/layout.hpp), with the sums per output channel that zero points need.
+// Weights to and from the packed layout (common/layout.hpp), with the sums per output channel that zero
+// points need.
 
 #include "common/layout.hpp"
 
 namespace octet::impl {
 
-/// `packed` gets all bytes, padding and sums included. The descriptors have equal dims; `plain` is any plain layout.
+/// `packed` gets all bytes, padding and sums included. The descriptors have equal dims; `plain` is any plain
+/// layout.
 void pack_weights(const memory_desc &plain, const void *src, const memory_desc &packed, void *dst);
 void unpack_weights(const memory_desc &packed, const void *src, const memory_desc &plain, void *dst);
 

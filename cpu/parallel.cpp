@@ -24,23 +24,29 @@ namespace {
 
 int affinity_cpus() {
     cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) != 0) return static_cast<int>(std::thread::hardware_concurrency());
+    if (sched_getaffinity(0, sizeof set, &set) != 0)
+        return static_cast<int>(std::thread::hardware_concurrency());
     return CPU_COUNT(&set);
 }
 
-/// CPUs that the cgroup's quota pays for, or `otherwise` without a quota. cgroup v2: "quota period" or "max period".
+/// CPUs that the cgroup's quota pays for, or `otherwise` without a quota. cgroup v2: "quota period" or "max
+/// period".
 int cgroup_cpus(int otherwise) {
     std::ifstream v2("/sys/fs/cgroup/cpu.max");
     double quota = 0, period = 0;
     std::string first;
     if (v2 >> first >> period) {
-        if (first == "max") return otherwise;
+        if (first == "max")
+            return otherwise;
         quota = std::atof(first.c_str());
     } else {
-        std::ifstream v1_quota("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"), v1_period("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
-        if (!(v1_quota >> quota) || !(v1_period >> period)) return otherwise;
+        std::ifstream v1_quota("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"),
+            v1_period("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
+        if (!(v1_quota >> quota) || !(v1_period >> period))
+            return otherwise;
     }
-    if (quota <= 0 || period <= 0) return otherwise;
+    if (quota <= 0 || period <= 0)
+        return otherwise;
     return std::max(1, static_cast<int>(std::ceil(quota / period)));
 }
 
@@ -70,7 +76,8 @@ std::shared_ptr<tbb::task_arena> arena_of(int threads) {
 
 void parallel_for_in_arena(std::int64_t count, std::int64_t grain,
                            const std::function<void(std::int64_t, std::int64_t)> &body) {
-    // Isolated: while this thread waits it must not start another primitive, whose scratch buffers are this thread's too.
+    // Isolated: while this thread waits it must not start another primitive, whose scratch buffers are this
+    // thread's too.
     tbb::this_task_arena::isolate([&] {
         tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, count, static_cast<std::size_t>(grain)),
                           [&](const tbb::blocked_range<std::int64_t> &r) { body(r.begin(), r.end()); });
@@ -79,8 +86,10 @@ void parallel_for_in_arena(std::int64_t count, std::int64_t grain,
 
 } // namespace
 
-void parallel_for(std::int64_t count, std::int64_t grain, const std::function<void(std::int64_t, std::int64_t)> &body) {
-    if (count <= 0) return;
+void parallel_for(std::int64_t count, std::int64_t grain,
+                  const std::function<void(std::int64_t, std::int64_t)> &body) {
+    if (count <= 0)
+        return;
     const int requested = requested_threads();
     const int threads = requested > 0 ? requested : machine_threads();
     if (threads == 1 || count <= grain) {
@@ -98,13 +107,15 @@ inline namespace v0 {
 
 void set_num_threads(int threads) {
     if (threads < 0 || threads > 4096)
-        impl::throw_invalid("set_num_threads: threads is ", threads, ", allowed: 0 (all of the arena) to 4096");
+        impl::throw_invalid("set_num_threads: threads is ", threads,
+                            ", allowed: 0 (all of the arena) to 4096");
     impl::requested_threads() = threads;
 }
 
 int get_num_threads() {
     const int requested = impl::requested_threads();
-    if (requested > 0) return requested;
+    if (requested > 0)
+        return requested;
     return std::min(impl::machine_threads(), tbb::this_task_arena::max_concurrency());
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Working memory of a thread that outlives a call, so that `execute` allocates nothing once it has run. Each use has a slot;
-// a slot grows to the largest size ever asked for.
+// Working memory of a thread that outlives a call, so that `execute` allocates nothing once it has run. Each
+// use has a slot; a slot grows to the largest size ever asked for.
 
 #include <cstddef>
 

@@ -11,16 +11,16 @@ using Xbyak::Reg64;
 
 namespace {
 
-constexpr int bytes_per_quad = 4;        // of the reduction, per column and row
-constexpr int block_quad_bytes = 64;     // one quad of a block of 16 columns
-constexpr int quads_per_iteration = 4;   // hides the loop's overhead; more only grows the code
+constexpr int bytes_per_quad = 4;      // of the reduction, per column and row
+constexpr int block_quad_bytes = 64;   // one quad of a block of 16 columns
+constexpr int quads_per_iteration = 4; // hides the loop's overhead; more only grows the code
 
 } // namespace
 
 std::string dot_spec::key() const {
     std::string k;
-    for (const std::int64_t x : {static_cast<std::int64_t>(level), std::int64_t{rows}, std::int64_t{vectors}, std::int64_t{tail}, row_stride,
-                                 dst_row_stride, taps, quads})
+    for (const std::int64_t x : {static_cast<std::int64_t>(level), std::int64_t{rows}, std::int64_t{vectors},
+                                 std::int64_t{tail}, row_stride, dst_row_stride, taps, quads})
         k += std::to_string(x) + ",";
     return k;
 }
@@ -29,13 +29,15 @@ int max_rows(cpu_isa level, int vectors, int epilogue_temps) {
     const bool zmm = level == cpu_isa::avx512_vnni || level == cpu_isa::avx512_core;
     const bool dot = level == cpu_isa::avx512_vnni || level == cpu_isa::avx_vnni;
     const int registers = zmm ? 32 : 16, per_vector = dot ? 1 : 2;
-    // The reduction needs the weights, a broadcast source and, by pairs, a product; combining pairs needs three.
+    // The reduction needs the weights, a broadcast source and, by pairs, a product; combining pairs needs
+    // three.
     const int reduction = std::max(per_vector * vectors + (dot ? 1 : 2), dot ? 0 : 3);
     // During the epilogue one register per vector is occupied.
     return std::min((registers - reduction) / (per_vector * vectors), (registers - epilogue_temps) / vectors);
 }
 
-dot_kernel::dot_kernel(const dot_spec &spec, const epilogue_plan &plan) : emitter(spec.level), spec_(spec), plan_(plan) {
+dot_kernel::dot_kernel(const dot_spec &spec, const epilogue_plan &plan)
+    : emitter(spec.level), spec_(spec), plan_(plan) {
     generate();
     function_ = reinterpret_cast<dot_function>(reinterpret_cast<std::uintptr_t>(finish()));
 }
@@ -48,12 +50,15 @@ const vec &dot_kernel::acc(int r, int v, int half) const {
 std::int64_t dot_kernel::weights_offset(int v, int q) const {
     const int vectors_per_block = columns_per_block / lanes();
     const std::int64_t block_bytes = spec_.taps * spec_.quads * block_quad_bytes;
-    return v / vectors_per_block * block_bytes + q * block_quad_bytes + v % vectors_per_block * vector_bytes();
+    return v / vectors_per_block * block_bytes + q * block_quad_bytes +
+           v % vectors_per_block * vector_bytes();
 }
 
 void dot_kernel::generate() {
     preamble();
-    const auto load = [this](const Reg64 &r, std::size_t field) { mov(r, ptr[reg_args + static_cast<int>(field)]); };
+    const auto load = [this](const Reg64 &r, std::size_t field) {
+        mov(r, ptr[reg_args + static_cast<int>(field)]);
+    };
     load(reg_src, offsetof(dot_args, src));
     load(reg_params, offsetof(dot_args, params));
     load(reg_dst, offsetof(dot_args, dst));
@@ -61,7 +66,8 @@ void dot_kernel::generate() {
     load(reg_row_sums, offsetof(dot_args, row_sums));
     load(reg_tiles, offsetof(dot_args, row_tiles));
     xor_(reg_row, reg_row);
-    if (valid(spec_.vectors - 1) != lanes()) set_tail(spec_.tail);
+    if (valid(spec_.vectors - 1) != lanes())
+        set_tail(spec_.tail);
     take_tile();
 
     Xbyak::Label tile;
@@ -69,7 +75,8 @@ void dot_kernel::generate() {
     mov(reg_weights, ptr[reg_args + static_cast<int>(offsetof(dot_args, weights))]);
     initialise();
     reduce();
-    if (!has_dot4()) combine_pairs();
+    if (!has_dot4())
+        combine_pairs();
     finish_tile();
     add(reg_src, static_cast<std::uint32_t>(spec_.rows * spec_.row_stride));
     add(reg_row, static_cast<std::uint32_t>(spec_.rows * spec_.dst_row_stride));
@@ -80,7 +87,8 @@ void dot_kernel::generate() {
 }
 
 void dot_kernel::take_tile() {
-    for (int i = 0; i < spec_.rows * spec_.vectors * accumulators_per_vector(); i++) acc_.push_back(take_vec());
+    for (int i = 0; i < spec_.rows * spec_.vectors * accumulators_per_vector(); i++)
+        acc_.push_back(take_vec());
 }
 
 /// Accumulators start at the folded bias; partial sums start at zero and get it when they are combined.
@@ -121,7 +129,8 @@ void dot_kernel::reduce() {
 void dot_kernel::reduce_tap(const Reg64 &src) {
     const std::int64_t iterations = spec_.quads / quads_per_iteration;
     const int rest = static_cast<int>(spec_.quads % quads_per_iteration);
-    if (src.getIdx() != reg_tap_src.getIdx()) mov(reg_tap_src, src);
+    if (src.getIdx() != reg_tap_src.getIdx())
+        mov(reg_tap_src, src);
     if (iterations == 1) {
         reduce_quads(reg_tap_src, quads_per_iteration);
     } else if (iterations > 1) {
@@ -133,12 +142,14 @@ void dot_kernel::reduce_tap(const Reg64 &src) {
         dec(reg_quads);
         jnz(quads, T_NEAR);
     }
-    if (rest > 0) reduce_quads(reg_tap_src, rest);
+    if (rest > 0)
+        reduce_quads(reg_tap_src, rest);
 }
 
 /// Multiplies `count` quads and advances the cursors.
 void dot_kernel::reduce_quads(const Reg64 &src, int count) {
-    for (int q = 0; q < count; q++) has_dot4() ? quad(src, q) : quad_by_pairs(src, q);
+    for (int q = 0; q < count; q++)
+        has_dot4() ? quad(src, q) : quad_by_pairs(src, q);
     add(src, count * bytes_per_quad);
     add(reg_weights, count * block_quad_bytes);
 }
@@ -153,14 +164,16 @@ void dot_kernel::quad(const Reg64 &src, int q) {
         const temp source(*this);
         for (int r = 0; r < spec_.rows; r++) {
             vpbroadcastd(source, ptr[src + r * spec_.row_stride + q * bytes_per_quad]);
-            for (int v = 0; v < spec_.vectors; v++) dot4(acc(r, v), source, weights[static_cast<std::size_t>(v)]);
+            for (int v = 0; v < spec_.vectors; v++)
+                dot4(acc(r, v), source, weights[static_cast<std::size_t>(v)]);
         }
     }
-    for (auto w = weights.rbegin(); w != weights.rend(); ++w) give_vec(*w);
+    for (auto w = weights.rbegin(); w != weights.rend(); ++w)
+        give_vec(*w);
 }
 
-/// Without a dot-product instruction: bytes widened to 16 bits, exact products of pairs. Half 0 of an accumulator holds the
-/// first half of the columns, each as two neighbouring partial sums.
+/// Without a dot-product instruction: bytes widened to 16 bits, exact products of pairs. Half 0 of an
+/// accumulator holds the first half of the columns, each as two neighbouring partial sums.
 void dot_kernel::quad_by_pairs(const Reg64 &src, int q) {
     std::vector<vec> weights;
     for (int v = 0; v < spec_.vectors; v++)
@@ -186,7 +199,8 @@ void dot_kernel::quad_by_pairs(const Reg64 &src, int q) {
                 }
         }
     }
-    for (auto w = weights.rbegin(); w != weights.rend(); ++w) give_vec(*w);
+    for (auto w = weights.rbegin(); w != weights.rend(); ++w)
+        give_vec(*w);
 }
 
 /// acc(r, v) = sums of the pairs in both halves, columns in order, plus the folded bias.
@@ -194,7 +208,8 @@ void dot_kernel::combine_pairs() {
     const epilogue_operands none{reg_params, reg_dst, reg_row, reg_full, reg_row_sums, reg_address};
     const epilogue_emitter planes(*this, plan_, none);
     const temp even(*this), order(*this);
-    if (lanes() == 16) move(order, table({0, 0, 2, 0, 4, 0, 6, 0, 1, 0, 3, 0, 5, 0, 7, 0})); // qwords: even ones first
+    if (lanes() == 16)
+        move(order, table({0, 0, 2, 0, 4, 0, 6, 0, 1, 0, 3, 0, 5, 0, 7, 0})); // qwords: even ones first
     for (int r = 0; r < spec_.rows; r++)
         for (int v = 0; v < spec_.vectors; v++) {
             const vec &low = acc(r, v, 0), &high = acc(r, v, 1);
@@ -208,7 +223,8 @@ void dot_kernel::combine_pairs() {
             vpaddd(low, low, planes.plane(plan_.planes().acc_init, v));
         }
     for (int r = spec_.rows - 1; r >= 0; r--) // the second halves are free for the epilogue
-        for (int v = spec_.vectors - 1; v >= 0; v--) give_vec(acc(r, v, 1));
+        for (int v = spec_.vectors - 1; v >= 0; v--)
+            give_vec(acc(r, v, 1));
 }
 
 void dot_kernel::finish_tile() {
@@ -224,8 +240,10 @@ std::shared_ptr<const dot_kernel> shared_dot_kernel(const dot_spec &spec, const 
     static std::unordered_map<std::string, std::weak_ptr<const dot_kernel>> kernels;
     const std::string key = spec.key() + ";" + plan.code_key();
     const std::lock_guard<std::mutex> lock(mutex);
-    if (std::shared_ptr<const dot_kernel> found = kernels[key].lock()) return found;
-    for (auto it = kernels.begin(); it != kernels.end();) it = it->second.expired() ? kernels.erase(it) : std::next(it);
+    if (std::shared_ptr<const dot_kernel> found = kernels[key].lock())
+        return found;
+    for (auto it = kernels.begin(); it != kernels.end();)
+        it = it->second.expired() ? kernels.erase(it) : std::next(it);
     auto made = std::make_shared<const dot_kernel>(spec, plan);
     kernels[key] = made;
     return made;

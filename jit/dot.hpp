@@ -1,13 +1,15 @@
 #pragma once
 
-// The dot kernel: a tile of `rows` source rows times `vectors` column vectors of packed weights, int32 accumulators in
-// registers over the whole reduction, finished by the epilogue in the same registers. Convolution, inner product and matmul
-// are plans for this one kernel.
+// The dot kernel: a tile of `rows` source rows times `vectors` column vectors of packed weights, int32
+// accumulators in registers over the whole reduction, finished by the epilogue in the same registers.
+// Convolution, inner product and matmul are plans for this one kernel.
 //
-//   acc(r, c) = Σ over taps t and quads q of dot4(src[r * row_stride + tap_offset(t) + 4q], weights[block(c)][t][q][c % 16])
+//   acc(r, c) = Σ over taps t and quads q of dot4(src[r * row_stride + tap_offset(t) + 4q],
+//   weights[block(c)][t][q][c % 16])
 //
-// Weights are blocks of 16 columns; a block is [tap][quad][16 columns][4 bytes of the reduction], so one quad is 64 bytes.
-// Source bytes are unsigned: a signed source arrives with its sign bit flipped and its zero point raised by 128.
+// Weights are blocks of 16 columns; a block is [tap][quad][16 columns][4 bytes of the reduction], so one quad
+// is 64 bytes. Source bytes are unsigned: a signed source arrives with its sign bit flipped and its zero
+// point raised by 128.
 
 #include <cstdint>
 #include <memory>
@@ -21,12 +23,12 @@ namespace octet::impl::jit {
 struct dot_spec {
     cpu_isa level = cpu_isa::avx2;
     int rows = 1;
-    int vectors = 1;                ///< column vectors; all but the last are full
-    int tail = 1;                   ///< valid lanes of the last vector
-    std::int64_t row_stride = 0;    ///< bytes between source rows
+    int vectors = 1;                 ///< column vectors; all but the last are full
+    int tail = 1;                    ///< valid lanes of the last vector
+    std::int64_t row_stride = 0;     ///< bytes between source rows
     std::int64_t dst_row_stride = 0; ///< elements between destination rows
     std::int64_t taps = 1;
-    std::int64_t quads = 1;         ///< per tap
+    std::int64_t quads = 1; ///< per tap
 
     std::string key() const;
 };
@@ -45,7 +47,8 @@ struct dot_args {
 
 using dot_function = void (*)(const dot_args *);
 
-/// Registers of a level against a tile: the largest number of rows that fits `vectors`, given the epilogue's needs.
+/// Registers of a level against a tile: the largest number of rows that fits `vectors`, given the epilogue's
+/// needs.
 int max_rows(cpu_isa level, int vectors, int epilogue_temps);
 
 class dot_kernel : public emitter {

@@ -1,6 +1,7 @@
 #pragma once
 
-// The element-wise functions for one vector: the same IEEE operations in the same order as common/eltwise_math.hpp.
+// The element-wise functions for one vector: the same IEEE operations in the same order as
+// common/eltwise_math.hpp.
 
 #include "jit/emitter.hpp"
 #include "octet/types.hpp"

@@ -15,15 +15,18 @@ using Xbyak::Zmm;
 emitter::emitter(cpu_isa level)
     : CodeGenerator(max_code_bytes, Xbyak::DontSetProtectRWE), level_(level),
       zmm_(level == cpu_isa::avx512_vnni || level == cpu_isa::avx512_core) {
-    for (int i = vector_count() - 1; i >= 0; i--) free_vecs_.push_back(i);
-    for (int i = 4; i >= 1; i--) free_masks_.push_back(i);
+    for (int i = vector_count() - 1; i >= 0; i--)
+        free_vecs_.push_back(i);
+    for (int i = 4; i >= 1; i--)
+        free_masks_.push_back(i);
 }
 
 const void *emitter::finish() {
     for (auto &[words, label] : constants_) {
         align(64);
         L(label);
-        for (const std::uint32_t w : words) dd(w);
+        for (const std::uint32_t w : words)
+            dd(w);
     }
     readyRE();          // checks the labels
     setProtectModeRE(); // which readyRE leaves to us: the buffer was allocated without protection
@@ -33,7 +36,8 @@ const void *emitter::finish() {
 // ---- registers
 
 vec emitter::take_vec() {
-    if (free_vecs_.empty()) throw std::logic_error("octet jit: out of vector registers");
+    if (free_vecs_.empty())
+        throw std::logic_error("octet jit: out of vector registers");
     const int index = free_vecs_.back();
     free_vecs_.pop_back();
     return vec(zmm_ ? Operand::ZMM : Operand::YMM, index);
@@ -42,7 +46,8 @@ void emitter::give_vec(const vec &v) { free_vecs_.push_back(v.getIdx()); }
 
 emitter::mask::mask(emitter &e) : e_(e) {
     if (e.zmm_) {
-        if (e.free_masks_.empty()) throw std::logic_error("octet jit: out of mask registers");
+        if (e.free_masks_.empty())
+            throw std::logic_error("octet jit: out of mask registers");
         k_ = Xbyak::Opmask(e.free_masks_.back());
         e.free_masks_.pop_back();
     } else {
@@ -74,16 +79,25 @@ Address emitter::constant64(std::uint64_t bits) {
 }
 Address emitter::table(const std::vector<std::uint32_t> &values) {
     std::vector<std::uint32_t> words = values;
-    while (words.size() % static_cast<std::size_t>(lanes()) != 0) words.push_back(0);
+    while (words.size() % static_cast<std::size_t>(lanes()) != 0)
+        words.push_back(0);
     return place(words);
 }
 
 // ---- bitwise and moves
 
-void emitter::vpxor_(const vec &dst, const vec &a, const Operand &b) { zmm_ ? vpxord(dst, a, b) : vpxor(dst, a, b); }
-void emitter::vpand_(const vec &dst, const vec &a, const Operand &b) { zmm_ ? vpandd(dst, a, b) : vpand(dst, a, b); }
-void emitter::vpandn_(const vec &dst, const vec &a, const Operand &b) { zmm_ ? vpandnd(dst, a, b) : vpandn(dst, a, b); }
-void emitter::vpor_(const vec &dst, const vec &a, const Operand &b) { zmm_ ? vpord(dst, a, b) : vpor(dst, a, b); }
+void emitter::vpxor_(const vec &dst, const vec &a, const Operand &b) {
+    zmm_ ? vpxord(dst, a, b) : vpxor(dst, a, b);
+}
+void emitter::vpand_(const vec &dst, const vec &a, const Operand &b) {
+    zmm_ ? vpandd(dst, a, b) : vpand(dst, a, b);
+}
+void emitter::vpandn_(const vec &dst, const vec &a, const Operand &b) {
+    zmm_ ? vpandnd(dst, a, b) : vpandn(dst, a, b);
+}
+void emitter::vpor_(const vec &dst, const vec &a, const Operand &b) {
+    zmm_ ? vpord(dst, a, b) : vpor(dst, a, b);
+}
 void emitter::move(const vec &dst, const Operand &src) { vmovups(dst, src); }
 
 // ---- compare and select
@@ -181,7 +195,8 @@ void emitter::saturate_s64_to_s32(const vec &v) {
 
 void emitter::f32_to_f64(const vec &dst, const vec &src, int half) {
     const Xmm from = zmm_ ? Xmm(ymm_of(half == 0 ? src : dst)) : xmm_of(half == 0 ? src : dst);
-    if (half == 1) zmm_ ? vextractf32x8(from, Zmm(src.getIdx()), 1) : vextractf128(from, ymm_of(src), 1);
+    if (half == 1)
+        zmm_ ? vextractf32x8(from, Zmm(src.getIdx()), 1) : vextractf128(from, ymm_of(src), 1);
     vcvtps2pd(dst, from);
 }
 
@@ -259,7 +274,8 @@ void emitter::gather_dwords(const vec &dst, const Reg64 &base, const vec &index,
 
 void emitter::set_tail(int valid) {
     tail_ = valid;
-    if (!zmm_) return;
+    if (!zmm_)
+        return;
     mov(reg_scratch.cvt32(), (1u << valid) - 1);
     kmovw(k_tail_, reg_scratch.cvt32());
 }
@@ -268,7 +284,8 @@ namespace {
 
 std::vector<std::uint32_t> ymm_mask(int valid) {
     std::vector<std::uint32_t> words(8, 0);
-    for (int i = 0; i < valid; i++) words[i] = 0xffffffffu;
+    for (int i = 0; i < valid; i++)
+        words[i] = 0xffffffffu;
     return words;
 }
 
@@ -305,7 +322,8 @@ void emitter::load_some_bytes(const Xmm &dst, const Reg64 &base, std::int64_t of
         vmovd(dst, dword[base + static_cast<std::int32_t>(offset)]);
         done = 4;
     }
-    for (; done < count; done++) vpinsrb(dst, dst, byte[base + static_cast<std::int32_t>(offset + done)], done);
+    for (; done < count; done++)
+        vpinsrb(dst, dst, byte[base + static_cast<std::int32_t>(offset + done)], done);
 }
 
 void emitter::store_some_bytes(const Reg64 &base, std::int64_t offset, const Xmm &src, int count) {
@@ -314,7 +332,8 @@ void emitter::store_some_bytes(const Reg64 &base, std::int64_t offset, const Xmm
         vmovd(dword[base + static_cast<std::int32_t>(offset)], src);
         done = 4;
     }
-    for (; done < count; done++) vpextrb(byte[base + static_cast<std::int32_t>(offset + done)], src, done);
+    for (; done < count; done++)
+        vpextrb(byte[base + static_cast<std::int32_t>(offset + done)], src, done);
 }
 
 void emitter::load_bytes(const vec &dst, const Reg64 &base, std::int64_t offset, int valid, bool is_signed) {
@@ -343,7 +362,8 @@ void emitter::store_bytes(const Reg64 &base, std::int64_t offset, const vec &src
     const temp upper(*this);
     vextracti128(xmm_of(upper), ymm_of(src), 1);
     vpackssdw(xmm_of(src), xmm_of(src), xmm_of(upper));
-    is_signed ? vpacksswb(xmm_of(src), xmm_of(src), xmm_of(src)) : vpackuswb(xmm_of(src), xmm_of(src), xmm_of(src));
+    is_signed ? vpacksswb(xmm_of(src), xmm_of(src), xmm_of(src))
+              : vpackuswb(xmm_of(src), xmm_of(src), xmm_of(src));
     if (valid == lanes())
         vmovq(at(base, offset), xmm_of(src));
     else
@@ -357,7 +377,8 @@ void emitter::dot4(const vec &acc, const vec &src, const Operand &weights) {
 }
 
 void emitter::preamble() {
-    for (const Reg64 &r : {rbx, rbp, r12, r13, r14, r15}) push(r);
+    for (const Reg64 &r : {rbx, rbp, r12, r13, r14, r15})
+        push(r);
     if (zmm_) {
         mov(reg_scratch.cvt32(), 0x5555);
         kmovw(k_even_dwords_, reg_scratch.cvt32());
@@ -365,7 +386,8 @@ void emitter::preamble() {
 }
 
 void emitter::postamble() {
-    for (const Reg64 &r : {r15, r14, r13, r12, rbp, rbx}) pop(r);
+    for (const Reg64 &r : {r15, r14, r13, r12, rbp, rbx})
+        pop(r);
     vzeroupper();
     ret();
 }

@@ -1,7 +1,8 @@
 #pragma once
 
-// The base of every generator: owns the code memory, hands out vector registers, and spells each operation once for all
-// ISA levels. A generator never asks which ISA it is on; what differs between them is decided here and in emitter.cpp.
+// The base of every generator: owns the code memory, hands out vector registers, and spells each operation
+// once for all ISA levels. A generator never asks which ISA it is on; what differs between them is decided
+// here and in emitter.cpp.
 //
 //   level          vector        dot product of 4 bytes
 //   avx512_vnni    zmm, 32 regs  EVEX vpdpbusd
@@ -95,14 +96,27 @@ public:
     void vpand_(const vec &dst, const vec &a, const Xbyak::Operand &b);
     void vpandn_(const vec &dst, const vec &a, const Xbyak::Operand &b); // ~a & b
     void vpor_(const vec &dst, const vec &a, const Xbyak::Operand &b);
-    void move(const vec &dst, const Xbyak::Operand &src); // register or aligned/unaligned memory, whole vector
+    void move(const vec &dst,
+              const Xbyak::Operand &src); // register or aligned/unaligned memory, whole vector
 
     /// Predicates of vcmpps.
-    enum compare_predicate : std::uint8_t { eq = 0, lt = 1, le = 2, unordered = 3, ne = 4, nlt = 5, nle = 6, nge = 9, ge = 13, gt = 14 };
+    enum compare_predicate : std::uint8_t {
+        eq = 0,
+        lt = 1,
+        le = 2,
+        unordered = 3,
+        ne = 4,
+        nlt = 5,
+        nle = 6,
+        nge = 9,
+        ge = 13,
+        gt = 14
+    };
     void compare_f32(const mask &m, const vec &a, const Xbyak::Operand &b, compare_predicate p);
     void compare_s32_gt(const mask &m, const vec &a, const vec &b);
     void compare_s32_eq(const mask &m, const vec &a, const vec &b);
-    void compare_f64(const mask &m, const vec &a, const Xbyak::Operand &b, compare_predicate p); ///< blend with blend64
+    void compare_f64(const mask &m, const vec &a, const Xbyak::Operand &b,
+                     compare_predicate p); ///< blend with blend64
     /// dst = m ? b : a
     void blend(const vec &dst, const mask &m, const vec &a, const Xbyak::Operand &b);
     void blend64(const vec &dst, const mask &m, const vec &a, const Xbyak::Operand &b);
@@ -119,8 +133,8 @@ public:
     void merge_even_odd(const vec &dst, const vec &even, const vec &odd);
     /// The high dwords of 64-bit lanes: those of `even` go to the even dwords of `odd`. Clobbers `even`.
     void merge_high_dwords(const vec &odd, const vec &even);
-    /// s32 lanes: dst = sign < 0 ? -magnitude : magnitude, for a magnitude that is 0 wherever sign is 0. Clobbers
-    /// `magnitude`; dst may be `sign`.
+    /// s32 lanes: dst = sign < 0 ? -magnitude : magnitude, for a magnitude that is 0 wherever sign is 0.
+    /// Clobbers `magnitude`; dst may be `sign`.
     void give_sign(const vec &dst, const vec &magnitude, const vec &sign);
     /// 64-bit lanes to s32, saturating; each result sign-extended in place, low dwords are the results.
     void saturate_s64_to_s32(const vec &v);
@@ -128,29 +142,31 @@ public:
     /// f32 lanes of the lower (0) or upper (1) half to f64; f64 of both halves to f32, which clobbers them.
     void f32_to_f64(const vec &dst, const vec &src, int half);
     void f64_to_f32(const vec &dst, const vec &low, const vec &high);
-    /// Leaves lanes 0 to 3 (and 8 to 11) in the lower half of v, puts the others into the lower half of `rest`; and back.
-    /// Thus one order of f64 values in memory serves vectors of 8 and of 16 lanes.
+    /// Leaves lanes 0 to 3 (and 8 to 11) in the lower half of v, puts the others into the lower half of
+    /// `rest`; and back. Thus one order of f64 values in memory serves vectors of 8 and of 16 lanes.
     void split_lanes(const vec &v, const vec &rest);
     void join_lanes(const vec &v, const vec &rest);
     /// The lower half of a register, for conversions between 32 and 64 bits.
     Xbyak::Xmm half_of(const vec &v) const { return zmm_ ? Xbyak::Xmm(ymm_of(v)) : xmm_of(v); }
 
-    /// dst lane = one of the 32 dwords of a constant table, chosen by the low 5 bits of the index lane. 3 temps with 8
-    /// lanes; dst is none of them nor the index.
+    /// dst lane = one of the 32 dwords of a constant table, chosen by the low 5 bits of the index lane. 3
+    /// temps with 8 lanes; dst is none of them nor the index.
     void lookup32(const vec &dst, const vec &index, const void *dwords);
     /// Looks dwords up: dst lane = table[index lane]; indices must be in range.
     void gather_dwords(const vec &dst, const Xbyak::Reg64 &base, const vec &index, int scale);
 
     // ---- memory with a number of valid lanes, 1 to lanes(); never touches bytes beyond them
 
-    /// Emits what partial accesses with `valid` lanes need; one count per kernel, to be called before the first of them.
+    /// Emits what partial accesses with `valid` lanes need; one count per kernel, to be called before the
+    /// first of them.
     void set_tail(int valid);
     void load_dwords(const vec &dst, const Xbyak::Reg64 &base, std::int64_t offset, int valid);
     void store_dwords(const Xbyak::Reg64 &base, std::int64_t offset, const vec &src, int valid);
     /// Bytes to s32 lanes, sign- or zero-extended.
     void load_bytes(const vec &dst, const Xbyak::Reg64 &base, std::int64_t offset, int valid, bool is_signed);
     /// s32 lanes to bytes with signed or unsigned saturation. Clobbers src.
-    void store_bytes(const Xbyak::Reg64 &base, std::int64_t offset, const vec &src, int valid, bool is_signed);
+    void store_bytes(const Xbyak::Reg64 &base, std::int64_t offset, const vec &src, int valid,
+                     bool is_signed);
 
     // ---- dot product of 4 unsigned source bytes and 4 signed weights
 
@@ -172,7 +188,9 @@ private:
     Xbyak::Address place(const std::vector<std::uint32_t> &words);
     void load_some_bytes(const Xbyak::Xmm &dst, const Xbyak::Reg64 &base, std::int64_t offset, int count);
     void store_some_bytes(const Xbyak::Reg64 &base, std::int64_t offset, const Xbyak::Xmm &src, int count);
-    Xbyak::Address at(const Xbyak::Reg64 &base, std::int64_t offset) { return ptr[base + static_cast<std::int32_t>(offset)]; }
+    Xbyak::Address at(const Xbyak::Reg64 &base, std::int64_t offset) {
+        return ptr[base + static_cast<std::int32_t>(offset)];
+    }
 
     cpu_isa level_;
     bool zmm_;

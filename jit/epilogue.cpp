@@ -21,11 +21,13 @@ data_type type_or(data_type type, data_type otherwise) { return type == data_typ
 Address epilogue_emitter::plane(int index, int v) const {
     const int vectors_per_block = columns_per_block / e_.lanes();
     const int block = v / vectors_per_block, part = v % vectors_per_block;
-    return e_.ptr[at_.params + (block * plan_.planes().count + index) * plane_bytes + part * e_.vector_bytes()];
+    return e_
+        .ptr[at_.params + (block * plan_.planes().count + index) * plane_bytes + part * e_.vector_bytes()];
 }
 
 void epilogue_emitter::to_f32(const vec &x) {
-    if (!is_f32_) e_.vcvtdq2ps(x, x);
+    if (!is_f32_)
+        e_.vcvtdq2ps(x, x);
     is_f32_ = true;
 }
 
@@ -50,13 +52,15 @@ std::int64_t epilogue_emitter::address_of(const Reg64 &base, data_type type, dim
 
 /// The element of dst's tensor, or of the tensor of a post-op, that belongs to x.
 void epilogue_emitter::load_as_f32(const vec &y, data_type type, int tensor, const place &at) {
-    if (tensor != no_tensor) e_.mov(at_.scratch, e_.ptr[at_.full + tensor * 8]);
+    if (tensor != no_tensor)
+        e_.mov(at_.scratch, e_.ptr[at_.full + tensor * 8]);
     const std::int64_t offset = address_of(tensor == no_tensor ? at_.dst : at_.scratch, type, at.element);
     if (type == data_type::u8 || type == data_type::s8)
         e_.load_bytes(y, at_.scratch, offset, at.valid, type == data_type::s8);
     else
         e_.load_dwords(y, at_.scratch, offset, at.valid);
-    if (type != data_type::f32) e_.vcvtdq2ps(y, y);
+    if (type != data_type::f32)
+        e_.vcvtdq2ps(y, y);
 }
 
 /// x + term without overflow: the sum keeps the sign of the operands where both agree.
@@ -85,34 +89,57 @@ void epilogue_emitter::requantize(const vec &x, int v) {
     }
     to_f32(x);
     const bool bias_first = rule == requantization_rule::f32;
-    if (p.bias >= 0 && bias_first) e_.vaddps(x, x, plane(p.bias, v));
-    if (p.scale >= 0) e_.vmulps(x, x, plane(p.scale, v));
-    if (p.weights_scale >= 0) e_.vmulps(x, x, plane(p.weights_scale, v));
-    if (p.bias >= 0 && !bias_first) e_.vaddps(x, x, plane(p.bias, v));
+    if (p.bias >= 0 && bias_first)
+        e_.vaddps(x, x, plane(p.bias, v));
+    if (p.scale >= 0)
+        e_.vmulps(x, x, plane(p.scale, v));
+    if (p.weights_scale >= 0)
+        e_.vmulps(x, x, plane(p.weights_scale, v));
+    if (p.bias >= 0 && !bias_first)
+        e_.vaddps(x, x, plane(p.bias, v));
 }
 
 namespace {
 
 emitter::compare_predicate predicate_of(algorithm alg) {
     switch (alg) {
-    case algorithm::binary_ge: return emitter::nlt;
-    case algorithm::binary_gt: return emitter::nle;
-    case algorithm::binary_le: return emitter::le;
-    case algorithm::binary_lt: return emitter::lt;
-    case algorithm::binary_eq: return emitter::eq;
-    default: return emitter::ne;
+    case algorithm::binary_ge:
+        return emitter::nlt;
+    case algorithm::binary_gt:
+        return emitter::nle;
+    case algorithm::binary_le:
+        return emitter::le;
+    case algorithm::binary_lt:
+        return emitter::lt;
+    case algorithm::binary_eq:
+        return emitter::eq;
+    default:
+        return emitter::ne;
     }
 }
 
 void emit_binary(emitter &e, algorithm alg, const vec &x, const Xbyak::Operand &y) {
     switch (alg) {
-    case algorithm::binary_add: e.vaddps(x, x, y); return;
-    case algorithm::binary_sub: e.vsubps(x, x, y); return;
-    case algorithm::binary_mul: e.vmulps(x, x, y); return;
-    case algorithm::binary_div: e.vdivps(x, x, y); return;
-    case algorithm::binary_max: e.vmaxps(x, x, y); return;
-    case algorithm::binary_min: e.vminps(x, x, y); return;
-    default: break;
+    case algorithm::binary_add:
+        e.vaddps(x, x, y);
+        return;
+    case algorithm::binary_sub:
+        e.vsubps(x, x, y);
+        return;
+    case algorithm::binary_mul:
+        e.vmulps(x, x, y);
+        return;
+    case algorithm::binary_div:
+        e.vdivps(x, x, y);
+        return;
+    case algorithm::binary_max:
+        e.vmaxps(x, x, y);
+        return;
+    case algorithm::binary_min:
+        e.vminps(x, x, y);
+        return;
+    default:
+        break;
     }
     const emitter::temp one(e);
     const emitter::mask m(e);
@@ -128,7 +155,8 @@ void epilogue_emitter::apply(const post_op::sum &op, const place &at) {
     to_f32(at.x);
     const emitter::temp y(e_);
     load_as_f32(y, type_or(op.type, plan_.source().dst.data_type), no_tensor, at);
-    if (op.zero_point != 0) e_.vsubps(y, y, e_.constant(static_cast<float>(op.zero_point)));
+    if (op.zero_point != 0)
+        e_.vsubps(y, y, e_.constant(static_cast<float>(op.zero_point)));
     if (op.scale == 1.f)
         e_.vaddps(at.x, at.x, y);
     else
@@ -138,7 +166,8 @@ void epilogue_emitter::apply(const post_op::sum &op, const place &at) {
 void epilogue_emitter::apply(const post_op::eltwise &op, const place &at) {
     to_f32(at.x);
     emit_eltwise(e_, op.algorithm, op.alpha, op.beta, at.x);
-    if (op.scale != 1.f) e_.vmulps(at.x, at.x, e_.constant(op.scale));
+    if (op.scale != 1.f)
+        e_.vmulps(at.x, at.x, e_.constant(op.scale));
 }
 
 void epilogue_emitter::apply(const post_op::binary &op, const place &at) {
@@ -163,8 +192,10 @@ void epilogue_emitter::apply(const post_op::prelu &, const place &at) {
 
 void epilogue_emitter::apply(const post_op::clip &op, const place &at) {
     to_s32(at.x);
-    if (op.low != int32_min) e_.vpmaxsd(at.x, at.x, e_.constant(static_cast<std::uint32_t>(op.low)));
-    if (op.high != int32_max) e_.vpminsd(at.x, at.x, e_.constant(static_cast<std::uint32_t>(op.high)));
+    if (op.low != int32_min)
+        e_.vpmaxsd(at.x, at.x, e_.constant(static_cast<std::uint32_t>(op.low)));
+    if (op.high != int32_max)
+        e_.vpminsd(at.x, at.x, e_.constant(static_cast<std::uint32_t>(op.high)));
 }
 
 void epilogue_emitter::apply(const post_op::add &op, const place &at) {
@@ -181,7 +212,8 @@ void epilogue_emitter::apply(const post_op::table &op, const place &at) {
     to_s32(at.x);
     const type_range range = range_of(op.type);
     std::vector<std::uint32_t> entries;
-    for (int i = 0; i < 256; i++) entries.push_back(static_cast<std::uint32_t>(load_s32(op.entries.data(), op.type, i)));
+    for (int i = 0; i < 256; i++)
+        entries.push_back(static_cast<std::uint32_t>(load_s32(op.entries.data(), op.type, i)));
     e_.vpmaxsd(at.x, at.x, e_.constant(static_cast<std::uint32_t>(range.low)));
     e_.vpminsd(at.x, at.x, e_.constant(static_cast<std::uint32_t>(range.high)));
     e_.vpsubd(at.x, at.x, e_.constant(static_cast<std::uint32_t>(range.low)));
@@ -206,10 +238,12 @@ void epilogue_emitter::finish(const place &at) {
     const data_type type = plan_.source().dst.data_type;
     const vec &x = at.x;
 
-    if (is_f32_ && p.inverse_dst_scale >= 0) e_.vmulps(x, x, plane(p.inverse_dst_scale, at.v));
+    if (is_f32_ && p.inverse_dst_scale >= 0)
+        e_.vmulps(x, x, plane(p.inverse_dst_scale, at.v));
     if (type == data_type::f32) {
         to_f32(x);
-        if (p.zero_point >= 0) e_.vaddps(x, x, plane(p.zero_point, at.v));
+        if (p.zero_point >= 0)
+            e_.vaddps(x, x, plane(p.zero_point, at.v));
     } else if (!is_f32_) {
         if (p.zero_point >= 0) { // clamped first, so the sum stays in range
             e_.vpmaxsd(x, x, plane(p.low, at.v));
@@ -223,11 +257,15 @@ void epilogue_emitter::finish(const place &at) {
             to_s32(x);
         else
             e_.vcvtps2dq(x, x);
-        if (p.zero_point >= 0) e_.vpaddd(x, x, plane(p.zero_point, at.v));
+        if (p.zero_point >= 0)
+            e_.vpaddd(x, x, plane(p.zero_point, at.v));
     } else {
-        if (p.zero_point >= 0) e_.vaddps(x, x, plane(p.zero_point, at.v));
-        // NaN becomes what down_convert says; below the lower bound the conversion gives INT32_MIN, which saturates.
-        if (type == data_type::u8) e_.vmaxps(x, x, e_.constant(0.f));
+        if (p.zero_point >= 0)
+            e_.vaddps(x, x, plane(p.zero_point, at.v));
+        // NaN becomes what down_convert says; below the lower bound the conversion gives INT32_MIN, which
+        // saturates.
+        if (type == data_type::u8)
+            e_.vmaxps(x, x, e_.constant(0.f));
         const float high = type == data_type::s32 ? 2147483520.f : static_cast<float>(range_of(type).high);
         e_.vminps(x, x, e_.constant(high));
         e_.vcvtps2dq(x, x);

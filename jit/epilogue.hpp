@@ -1,8 +1,8 @@
 #pragma once
 
-// The epilogue for vectors: emits what common/epilogue.cpp defines for one element. An `epilogue_plan` decides once which
-// numbers are per-column data ("planes", see jit/requantize.hpp) and which post-ops read a tensor of dst's layout; the
-// driver fills the planes for each execution, the emitter reads them.
+// The epilogue for vectors: emits what common/epilogue.cpp defines for one element. An `epilogue_plan`
+// decides once which numbers are per-column data ("planes", see jit/requantize.hpp) and which post-ops read a
+// tensor of dst's layout; the driver fills the planes for each execution, the emitter reads them.
 
 #include <optional>
 #include <string>
@@ -16,7 +16,7 @@ namespace octet::impl::jit {
 
 /// Columns of the problem: dst's dimension `dim`, of which a kernel call sees a contiguous range.
 struct epilogue_shape {
-    int channel_dim;  ///< dimension of dst that the columns run over
+    int channel_dim; ///< dimension of dst that the columns run over
     dim_t channels;
 };
 
@@ -29,7 +29,8 @@ public:
 
     /// Planes of one block of 16 columns, in order; -1 where the epilogue has no such plane.
     struct plane_indices {
-        int acc_init = 0, weights_zero_point = -1, bias = -1, scale = -1, weights_scale = -1, inverse_dst_scale = -1;
+        int acc_init = 0, weights_zero_point = -1, bias = -1, scale = -1, weights_scale = -1,
+            inverse_dst_scale = -1;
         int zero_point = -1, low = -1, high = -1, rule = -1;
         std::vector<int> post_op; ///< per post-op: per-channel or common operand of binary, prelu weights
         int count = 1;
@@ -39,7 +40,7 @@ public:
     const epilogue_shape &shape() const { return shape_; }
     const plane_indices &planes() const { return planes_; }
     const rule_spec &rule() const { return rule_; }
-    bool reads_full_tensor(int post_op) const; ///< binary with a src1 of dst's shape
+    bool reads_full_tensor(int post_op) const;        ///< binary with a src1 of dst's shape
     bool ends_in_f32() const { return ends_in_f32_; } ///< kind of the value after the last post-op
 
     /// Vector registers that the emitter takes besides the accumulator.
@@ -48,11 +49,13 @@ public:
     /// Everything that decides the emitted code.
     std::string code_key() const;
 
-    /// Fills all planes but acc_init and weights_zero_point for channels [first, first + count): ceil(count / 16) blocks.
+    /// Fills all planes but acc_init and weights_zero_point for channels [first, first + count): ceil(count /
+    /// 16) blocks.
     void fill(const arguments &args, dim_t first, dim_t count, std::uint32_t *blocks) const;
 
 private:
-    void fill_block(const arguments &args, dim_t first_channel, dim_t last_channel, std::uint32_t *block) const;
+    void fill_block(const arguments &args, dim_t first_channel, dim_t last_channel,
+                    std::uint32_t *block) const;
 
     epilogue e_;
     epilogue_shape shape_;
@@ -76,8 +79,8 @@ public:
     epilogue_emitter(emitter &e, const epilogue_plan &plan, const epilogue_operands &operands)
         : e_(e), plan_(plan), at_(operands) {}
 
-    /// Finishes the accumulator of column vector `v` in tile row `r` and stores `valid` lanes. `element` is the distance
-    /// from the tile's first element in elements of dst.
+    /// Finishes the accumulator of column vector `v` in tile row `r` and stores `valid` lanes. `element` is
+    /// the distance from the tile's first element in elements of dst.
     void emit(const vec &acc, int r, int v, dim_t element, int valid);
 
     /// Address of column vector v in a plane.

@@ -1,7 +1,7 @@
 #pragma once
 
-// Source bytes into scratch rows: transposed to channels-last, padded with the zero point, sign bit flipped for a signed
-// source.
+// Source bytes into scratch rows: transposed to channels-last, padded with the zero point, sign bit flipped
+// for a signed source.
 
 #include <cstdint>
 
@@ -16,10 +16,13 @@ struct copy_source {
     std::uint8_t padding;     ///< zero point of the flipped source
 };
 
-/// Rows [first, first + count) of a flat plan (or of the line that starts at row `first`) one below the other.
-void copy_rows(const dot_geometry &g, const dot_plan &p, const copy_source &src, dim_t first, dim_t count, std::uint8_t *to);
+/// Rows [first, first + count) of a flat plan (or of the line that starts at row `first`) one below the
+/// other.
+void copy_rows(const dot_geometry &g, const dot_plan &p, const copy_source &src, dim_t first, dim_t count,
+               std::uint8_t *to);
 
 /// The positions that output lines [first, first + count) of output plane `od` read.
-void copy_image(const dot_geometry &g, const dot_plan &p, const copy_source &src, dim_t od, dim_t first, dim_t count, std::uint8_t *to);
+void copy_image(const dot_geometry &g, const dot_plan &p, const copy_source &src, dim_t od, dim_t first,
+                dim_t count, std::uint8_t *to);
 
 } // namespace octet::impl

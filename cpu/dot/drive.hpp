@@ -1,6 +1,7 @@
 #pragma once
 
-// Runs a dot plan: packs what isn't packed, fills the column parameters, and walks bands, panels and lines over threads.
+// Runs a dot plan: packs what isn't packed, fills the column parameters, and walks bands, panels and lines
+// over threads.
 
 #include <memory>
 #include <string>

@@ -10,57 +10,72 @@ namespace {
 
 constexpr dim_t max_displacement = dim_t{1} << 30; // tiles address rows with 32-bit displacements
 
-std::string refuses_zero_points(const zero_points &src, const zero_points &weights, int weights_channel_mask) {
-    if (src.values.is_set() && src.values.mask != 0) return text("src zero points with mask ", src.values.mask);
+std::string refuses_zero_points(const zero_points &src, const zero_points &weights,
+                                int weights_channel_mask) {
+    if (src.values.is_set() && src.values.mask != 0)
+        return text("src zero points with mask ", src.values.mask);
     if (weights.values.is_set() && weights.values.mask != 0 && weights.values.mask != weights_channel_mask)
         return text("weights zero points with mask ", weights.values.mask);
     return {};
 }
 
 std::string refuses_dst(const memory_desc &dst, int channel_dim) {
-    if (dst.dims[channel_dim] > 1 && dst.strides[channel_dim] != 1) return "dst whose channels are not innermost in memory";
+    if (dst.dims[channel_dim] > 1 && dst.strides[channel_dim] != 1)
+        return "dst whose channels are not innermost in memory";
     for (int d = 0; d < dst.ndims; d++)
-        if (dst.strides[d] > max_displacement / 64) return "dst strides beyond 32-bit displacements";
+        if (dst.strides[d] > max_displacement / 64)
+            return "dst strides beyond 32-bit displacements";
     return {};
 }
 
 memory_desc packed_form(const memory_desc &weights, packed_kind kind, bool may_fuse_width) {
     memory_desc md = weights;
-    if (md.format_kind != format_kind::packed) set_packed(md, kind, may_fuse_width);
+    if (md.format_kind != format_kind::packed)
+        set_packed(md, kind, may_fuse_width);
     return md;
 }
 
 /// Strides of the spatial dimensions as depth, height, width.
 extent3 spatial_strides(const memory_desc &md, int spatial_ndims) {
     extent3 strides{0, 0, 0};
-    for (int d = 0; d < spatial_ndims; d++) strides[3 - spatial_ndims + d] = md.strides[2 + d];
+    for (int d = 0; d < spatial_ndims; d++)
+        strides[3 - spatial_ndims + d] = md.strides[2 + d];
     return strides;
 }
 
 } // namespace
 
 bool dot_geometry::reads_outside() const {
-    if (rows_are_images) return false;
+    if (rows_are_images)
+        return false;
     const extent3 out{depth, height, width};
     for (int a = 0; a < 3; a++)
-        if (pad[a] > 0 || (out[a] - 1) * stride[a] + (kernel[a] - 1) * dilation[a] - pad[a] >= in[a]) return true;
+        if (pad[a] > 0 || (out[a] - 1) * stride[a] + (kernel[a] - 1) * dilation[a] - pad[a] >= in[a])
+            return true;
     return false;
 }
 
 std::string refuses_dot(const convolution_problem &p) {
-    if (element_count(p.dst) == 0 || element_count(p.src) == 0) return "an empty tensor";
-    std::string reason = refuses_zero_points(p.src_zero_points, p.weights_zero_points, p.weights_have_groups ? 3 : 1);
-    if (reason.empty()) reason = refuses_dst(p.dst, 1);
-    if (reason.empty()) reason = jit::epilogue_plan::refuses(p.out_stage, {1, p.groups * p.oc});
+    if (element_count(p.dst) == 0 || element_count(p.src) == 0)
+        return "an empty tensor";
+    std::string reason =
+        refuses_zero_points(p.src_zero_points, p.weights_zero_points, p.weights_have_groups ? 3 : 1);
+    if (reason.empty())
+        reason = refuses_dst(p.dst, 1);
+    if (reason.empty())
+        reason = jit::epilogue_plan::refuses(p.out_stage, {1, p.groups * p.oc});
     return reason;
 }
 
 std::string refuses_dot(const matmul_problem &p) {
     const int n = p.dst.ndims - 1;
-    if (element_count(p.dst) == 0 || element_count(p.src) == 0) return "an empty tensor";
+    if (element_count(p.dst) == 0 || element_count(p.src) == 0)
+        return "an empty tensor";
     std::string reason = refuses_zero_points(p.src_zero_points, p.weights_zero_points, 1 << n);
-    if (reason.empty()) reason = refuses_dst(p.dst, n);
-    if (reason.empty()) reason = jit::epilogue_plan::refuses(p.out_stage, {n, p.dst.dims[n]});
+    if (reason.empty())
+        reason = refuses_dst(p.dst, n);
+    if (reason.empty())
+        reason = jit::epilogue_plan::refuses(p.out_stage, {n, p.dst.dims[n]});
     return reason;
 }
 
@@ -77,9 +92,11 @@ dot_geometry dot_geometry_of(const convolution_problem &p) {
     g.channels = p.groups * p.ic;
     g.src_channel_stride = p.src.strides[1];
     g.src_strides = spatial_strides(p.src, p.spatial_ndims);
-    for (int a = 0; a < 3; a++) g.src_tap_strides[a] = g.src_strides[a] * p.dilation[a];
-    g.packed_weights = packed_form(p.weights, p.weights_have_groups ? packed_kind::grouped_convolution : packed_kind::convolution,
-                                   p.dilation[2] == 1 && !p.is_inner_product);
+    for (int a = 0; a < 3; a++)
+        g.src_tap_strides[a] = g.src_strides[a] * p.dilation[a];
+    g.packed_weights = packed_form(
+        p.weights, p.weights_have_groups ? packed_kind::grouped_convolution : packed_kind::convolution,
+        p.dilation[2] == 1 && !p.is_inner_product);
     g.packed = packed_geometry_of(g.packed_weights);
     g.src_zero_points = p.src_zero_points;
     g.weights_zero_points = p.weights_zero_points;
@@ -93,7 +110,8 @@ dot_geometry dot_geometry_of(const convolution_problem &p) {
         return g;
     }
     g.groups = g.packed.groups;
-    for (int a = 0; a < 3; a++) g.src_row_strides[a] = g.src_strides[a] * p.stride[a];
+    for (int a = 0; a < 3; a++)
+        g.src_row_strides[a] = g.src_strides[a] * p.stride[a];
     g.depth = p.out[0];
     g.height = p.out[1];
     g.width = p.out[2];

@@ -1,7 +1,7 @@
 #pragma once
 
-// The one form that convolution, inner product and matmul take before they are planned: rows of source bytes against
-// columns of weights. A row is an output pixel; `width` rows with a constant distance form a line.
+// The one form that convolution, inner product and matmul take before they are planned: rows of source bytes
+// against columns of weights. A row is an output pixel; `width` rows with a constant distance form a line.
 //
 //   matmul         outer = batches, one line of M rows, one tap
 //   inner product  one line of N rows, taps = spatial positions
@@ -19,18 +19,18 @@ struct dot_geometry {
     memory_desc src, weights, dst;
     std::vector<dim_t> src_outer{0}, dst_outer{0}; ///< offsets in elements, one per outer index
     std::vector<dim_t> first_group{0};             ///< stored group of weights, one per outer index
-    dim_t depth = 1, height = 1, width = 1;                          ///< output positions of one outer index
+    dim_t depth = 1, height = 1, width = 1;        ///< output positions of one outer index
     extent3 in{1, 1, 1}, kernel{1, 1, 1}, stride{1, 1, 1}, dilation{1, 1, 1}, pad{0, 0, 0};
-    bool rows_are_images = false; ///< inner product: the taps of a row are a whole image
+    bool rows_are_images = false;     ///< inner product: the taps of a row are a whole image
     extent3 src_strides{0, 0, 0};     ///< elements between neighbouring input positions
     extent3 src_row_strides{0, 0, 0}; ///< elements of src between neighbouring output positions
     extent3 src_tap_strides{0, 0, 0}; ///< elements of src between neighbouring taps
     extent3 dst_strides{0, 0, 0};     ///< elements of dst between neighbouring output positions
     dim_t src_channel_stride = 1;
-    dim_t channels = 1;           ///< of one source position, all groups
-    packed_geometry packed{};     ///< of the weights once packed
-    memory_desc packed_weights;   ///< the same as a descriptor
-    dim_t groups = 1;             ///< stored groups that each outer index multiplies (a matmul has one per batch)
+    dim_t channels = 1;         ///< of one source position, all groups
+    packed_geometry packed{};   ///< of the weights once packed
+    memory_desc packed_weights; ///< the same as a descriptor
+    dim_t groups = 1; ///< stored groups that each outer index multiplies (a matmul has one per batch)
 
     zero_points src_zero_points{{}, OCTET_ARG_SRC}, weights_zero_points{{}, OCTET_ARG_WEIGHTS};
     const epilogue *out_stage = nullptr;
@@ -38,7 +38,9 @@ struct dot_geometry {
 
     bool flips_source() const { return src.data_type == data_type::s8; }
     dim_t outer() const { return static_cast<dim_t>(src_outer.size()); }
-    dim_t reduction() const { return packed.i_per_member * packed.taps * packed.fused_width; } ///< products per result
+    dim_t reduction() const {
+        return packed.i_per_member * packed.taps * packed.fused_width;
+    }                           ///< products per result
     bool reads_outside() const; ///< some tap of some row lies outside the image
 };
 

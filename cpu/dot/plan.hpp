@@ -16,11 +16,12 @@ enum class row_source {
 
 /// Tiles of one line of `length` rows and one stored group of columns.
 struct tile_plan {
-    int rows = 1, tail_rows = 0;       ///< all tiles but the last of a line have `rows`
-    int vectors = 1, last_vectors = 0; ///< column vectors of a panel; of the last panel if it is narrower (else 0)
-    int tail = 1;                      ///< valid lanes of the last vector
-    dim_t panels = 1;                  ///< per stored group, the narrower one included
-    dim_t blocks_per_panel = 1;        ///< 16-column blocks
+    int rows = 1, tail_rows = 0; ///< all tiles but the last of a line have `rows`
+    int vectors = 1,
+        last_vectors = 0;       ///< column vectors of a panel; of the last panel if it is narrower (else 0)
+    int tail = 1;               ///< valid lanes of the last vector
+    dim_t panels = 1;           ///< per stored group, the narrower one included
+    dim_t blocks_per_panel = 1; ///< 16-column blocks
 };
 
 struct machine {
@@ -31,17 +32,17 @@ struct machine {
 
 struct dot_plan {
     row_source source = row_source::in_place;
-    bool is_flat = false;      ///< all rows of an outer index form one line
+    bool is_flat = false;             ///< all rows of an outer index form one line
     dim_t line_length = 1, lines = 1; ///< per outer index
     tile_plan tiles;
-    dim_t taps = 1, quads = 1; ///< of the kernel: neighbouring taps with whole quads are merged
-    dim_t row_stride = 0;      ///< bytes between rows as the kernel sees them
-    dim_t line_stride = 0;     ///< bytes between lines
+    dim_t taps = 1, quads = 1;    ///< of the kernel: neighbouring taps with whole quads are merged
+    dim_t row_stride = 0;         ///< bytes between rows as the kernel sees them
+    dim_t line_stride = 0;        ///< bytes between lines
     extent3 tap_strides{0, 0, 0}; ///< bytes between neighbouring taps
     extent3 tap_counts{1, 1, 1};
-    dim_t band_lines = 1;      ///< lines (flat: rows) that are worked on for all columns before going on
-    extent3 copy{1, 1, 1};     ///< copied_image: positions of the scratch image
-    dim_t scratch_bytes = 0;   ///< per thread
+    dim_t band_lines = 1;    ///< lines (flat: rows) that are worked on for all columns before going on
+    extent3 copy{1, 1, 1};   ///< copied_image: positions of the scratch image
+    dim_t scratch_bytes = 0; ///< per thread
 };
 
 tile_plan plan_tiles(cpu_isa level, dim_t length, dim_t columns, dim_t quads, int epilogue_temps);

@@ -1,6 +1,6 @@
 // f32 rules: dst = epilogue( (scale_0 * src_0) op (scale_1 * src_1) ).
-// tflite rules, add: u_i = M_i((src_i - zp_i) << 20), dst = epilogue(M(u_0 + u_1)); the left shift leaves room for the
-// rounding of M_i, which are at most 1/2.
+// tflite rules, add: u_i = M_i((src_i - zp_i) << 20), dst = epilogue(M(u_0 + u_1)); the left shift leaves
+// room for the rounding of M_i, which are at most 1/2.
 
 #include "common/element.hpp"
 #include "common/requantize.hpp"
@@ -24,7 +24,8 @@ void run(const binary_problem &p, const arguments &args) {
     const void *src0 = args.get<const void>(OCTET_ARG_SRC_0), *src1 = args.get<const void>(OCTET_ARG_SRC_1);
     const std::int32_t *zp0 = p.zero_points0.bind(args), *zp1 = p.zero_points1.bind(args);
     const requantization_rule rule = p.out_stage.rule;
-    const float scale0 = p.scale0.is_set() ? p.scale0.values[0] : 1.f, scale1 = p.scale1.is_set() ? p.scale1.values[0] : 1.f;
+    const float scale0 = p.scale0.is_set() ? p.scale0.values[0] : 1.f,
+                scale1 = p.scale1.is_set() ? p.scale1.values[0] : 1.f;
 
     parallel_for(element_count(p.dst), 1024, [&](dim_t begin, dim_t end) {
         for (dim_t index = begin; index < end; index++) {
@@ -35,8 +36,10 @@ void run(const binary_problem &p, const arguments &args) {
                 const float b = scale1 * load_f32(src1, p.src1.data_type, offset1);
                 out.finish(binary_op(p.alg, a, b), at);
             } else {
-                const std::int32_t u0 = fixed_point_term(rule, load_s32(src0, p.src0.data_type, offset0), zp0, p.multiplier0);
-                const std::int32_t u1 = fixed_point_term(rule, load_s32(src1, p.src1.data_type, offset1), zp1, p.multiplier1);
+                const std::int32_t u0 =
+                    fixed_point_term(rule, load_s32(src0, p.src0.data_type, offset0), zp0, p.multiplier0);
+                const std::int32_t u1 =
+                    fixed_point_term(rule, load_s32(src1, p.src1.data_type, offset1), zp1, p.multiplier1);
                 out.apply(wrapping_add(u0, u1), at);
             }
         }

@@ -1,6 +1,6 @@
-// dst(n, g, oc, od, oh, ow) = epilogue( Σ (src(n, g*IC + ic, id, ih, iw) - src_zp) * (weights(g, oc, ic, kd, kh, kw) - weights_zp) )
-// with id = od*stride + kd*dilation - pad, ih and iw likewise. A tap outside the image contributes nothing: there, src
-// equals its zero point. Sums wrap modulo 2^32.
+// dst(n, g, oc, od, oh, ow) = epilogue( Σ (src(n, g*IC + ic, id, ih, iw) - src_zp) * (weights(g, oc, ic, kd,
+// kh, kw) - weights_zp) ) with id = od*stride + kd*dilation - pad, ih and iw likewise. A tap outside the
+// image contributes nothing: there, src equals its zero point. Sums wrap modulo 2^32.
 
 #include "common/element.hpp"
 #include "cpu/parallel.hpp"
@@ -10,14 +10,17 @@ namespace octet::impl::ref {
 
 namespace {
 
-/// Element offsets of weights(g, o, i, kd, kh, kw) for plain weights with or without groups and for packed ones.
+/// Element offsets of weights(g, o, i, kd, kh, kw) for plain weights with or without groups and for packed
+/// ones.
 class weights_index {
 public:
     explicit weights_index(const convolution_problem &p) : p_(p) {
         const memory_desc &w = p.weights;
-        if (w.format_kind == format_kind::packed) packed_ = packed_geometry_of(w);
+        if (w.format_kind == format_kind::packed)
+            packed_ = packed_geometry_of(w);
         const int first = p.weights_have_groups ? 1 : 0;
-        if (first) group_stride_ = w.strides[0];
+        if (first)
+            group_stride_ = w.strides[0];
         o_stride_ = w.strides[first];
         i_stride_ = w.strides[first + 1];
         for (int d = 0; d < p.spatial_ndims; d++)
@@ -27,8 +30,8 @@ public:
     dim_t operator()(dim_t g, dim_t o, dim_t i, dim_t kd, dim_t kh, dim_t kw) const {
         if (p_.weights.format_kind == format_kind::packed)
             return packed_.offset(g, o, i, (kd * p_.kernel[1] + kh) * p_.kernel[2] + kw);
-        return p_.weights.offset0 + g * group_stride_ + o * o_stride_ + i * i_stride_ + kd * kernel_strides_[0] +
-               kh * kernel_strides_[1] + kw * kernel_strides_[2];
+        return p_.weights.offset0 + g * group_stride_ + o * o_stride_ + i * i_stride_ +
+               kd * kernel_strides_[0] + kh * kernel_strides_[1] + kw * kernel_strides_[2];
     }
 
     coordinates logical(dim_t g, dim_t o, dim_t i) const {
@@ -47,10 +50,11 @@ std::int32_t zero_point_at(const zero_points &z, const std::int32_t *values, con
     return values ? values[masked_index(z.values.mask, md.dims, md.ndims, at)] : 0;
 }
 
-std::int32_t accumulate(const convolution_problem &p, const weights_index &weights_at, const arguments &args, dim_t n,
-                        dim_t g, dim_t oc, dim_t od, dim_t oh, dim_t ow) {
+std::int32_t accumulate(const convolution_problem &p, const weights_index &weights_at, const arguments &args,
+                        dim_t n, dim_t g, dim_t oc, dim_t od, dim_t oh, dim_t ow) {
     const void *src = args.get<const void>(OCTET_ARG_SRC), *weights = args.get<const void>(OCTET_ARG_WEIGHTS);
-    const std::int32_t *src_zps = p.src_zero_points.bind(args), *weights_zps = p.weights_zero_points.bind(args);
+    const std::int32_t *src_zps = p.src_zero_points.bind(args),
+                       *weights_zps = p.weights_zero_points.bind(args);
 
     std::int64_t acc = 0;
     for (dim_t ic = 0; ic < p.ic; ic++) {
@@ -64,7 +68,8 @@ std::int32_t accumulate(const convolution_problem &p, const weights_index &weigh
                     const dim_t id = od * p.stride[0] + kd * p.dilation[0] - p.pad[0];
                     const dim_t ih = oh * p.stride[1] + kh * p.dilation[1] - p.pad[1];
                     const dim_t iw = ow * p.stride[2] + kw * p.dilation[2] - p.pad[2];
-                    if (id < 0 || id >= p.in[0] || ih < 0 || ih >= p.in[1] || iw < 0 || iw >= p.in[2]) continue;
+                    if (id < 0 || id >= p.in[0] || ih < 0 || ih >= p.in[1] || iw < 0 || iw >= p.in[2])
+                        continue;
                     const coordinates at = spatial_coordinates(p.spatial_ndims, n, c, id, ih, iw);
                     const std::int64_t s = load_s32(src, p.src.data_type, plain_offset(p.src, at));
                     const std::int64_t w = load_weight(weights, p.weights, weights_at(g, oc, ic, kd, kh, kw));

@@ -1,4 +1,5 @@
-// max: dst = the largest code of the window inside the image. average: Σ over the window, then the rule (octet/pooling.hpp).
+// max: dst = the largest code of the window inside the image. average: Σ over the window, then the rule
+// (octet/pooling.hpp).
 
 #include <algorithm>
 
@@ -24,7 +25,8 @@ window gather(const pooling_problem &p, const void *src, dim_t n, dim_t c, dim_t
             for (dim_t kw = 0; kw < p.kernel[2]; kw++) {
                 const dim_t id = od * p.stride[0] + kd - p.pad[0], ih = oh * p.stride[1] + kh - p.pad[1],
                             iw = ow * p.stride[2] + kw - p.pad[2];
-                if (id < 0 || id >= p.in[0] || ih < 0 || ih >= p.in[1] || iw < 0 || iw >= p.in[2]) continue;
+                if (id < 0 || id >= p.in[0] || ih < 0 || ih >= p.in[1] || iw < 0 || iw >= p.in[2])
+                    continue;
                 const coordinates at = spatial_coordinates(p.spatial_ndims, n, c, id, ih, iw);
                 const std::int32_t x = load_s32(src, p.src.data_type, plain_offset(p.src, at));
                 result.sum += x;
@@ -48,7 +50,8 @@ void run(const pooling_problem &p, const arguments &args) {
     parallel_for(p.mb * p.channels * p.out[0] * p.out[1], 1, [&](dim_t begin, dim_t end) {
         for (dim_t row = begin; row < end; row++) {
             const dim_t oh = row % p.out[1], od = row / p.out[1] % p.out[0];
-            const dim_t c = row / (p.out[1] * p.out[0]) % p.channels, n = row / (p.out[1] * p.out[0] * p.channels);
+            const dim_t c = row / (p.out[1] * p.out[0]) % p.channels,
+                        n = row / (p.out[1] * p.out[0] * p.channels);
             for (dim_t ow = 0; ow < p.out[2]; ow++) {
                 const window w = gather(p, src, n, c, od, oh, ow);
                 const coordinates at = spatial_coordinates(p.spatial_ndims, n, c, od, oh, ow);
@@ -56,8 +59,8 @@ void run(const pooling_problem &p, const arguments &args) {
                 if (p.alg == algorithm::pooling_max) {
                     out.finish(w.highest, at);
                 } else if (p.sum_only) {
-                    const std::int32_t zp = src_zps ? src_zps[masked_index(p.src_zero_points.values.mask, p.src.dims,
-                                                                           p.src.ndims, {n, c})]
+                    const std::int32_t zp = src_zps ? src_zps[masked_index(p.src_zero_points.values.mask,
+                                                                           p.src.dims, p.src.ndims, {n, c})]
                                                     : 0;
                     out.apply(wrap(w.sum - zp * w.taps), at);
                 } else if (is_tflite(p.out_stage.rule)) {

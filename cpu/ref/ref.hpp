@@ -1,7 +1,7 @@
 #pragma once
 
-// Reference kernels: each reads like its formula and is the meaning of the operation. They take every problem that the
-// front accepts, in any layout, and run in parallel over destination elements.
+// Reference kernels: each reads like its formula and is the meaning of the operation. They take every problem
+// that the front accepts, in any layout, and run in parallel over destination elements.
 
 #include <memory>
 

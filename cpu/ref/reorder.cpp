@@ -17,8 +17,8 @@ class converter {
 public:
     converter(const reorder_problem &p, const arguments &args)
         : p_(p), out_(p.out_stage, args), src_(args.get<const void>(OCTET_ARG_SRC)),
-          zero_points_(p.src_zero_points.bind(args)),
-          src_scales_(bind(p.src_scales, args, OCTET_ARG_SRC)), dst_scales_(bind(p.dst_scales, args, OCTET_ARG_DST)) {}
+          zero_points_(p.src_zero_points.bind(args)), src_scales_(bind(p.src_scales, args, OCTET_ARG_SRC)),
+          dst_scales_(bind(p.dst_scales, args, OCTET_ARG_DST)) {}
 
     void operator()(const coordinates &at) const {
         const requantization_rule rule = p_.out_stage.rule;
@@ -26,32 +26,40 @@ public:
         if (integer_rule && is_integer(p_.src.data_type))
             out_.apply(wrap(std::int64_t{load_s32(src_, p_.src.data_type, offset(at))} - zero_point(at)), at);
         else if (integer_rule) // TFLite QUANTIZE
-            out_.finish(number(round_half_away(load_f32(src_, p_.src.data_type, offset(at)) / dst_scale(at))).as_s32(), at);
+            out_.finish(number(round_half_away(load_f32(src_, p_.src.data_type, offset(at)) / dst_scale(at)))
+                            .as_s32(),
+                        at);
         else
             out_.finish(scaled(at), at);
     }
 
 private:
     static const float *bind(const masked_values<float> &scales, const arguments &args, int arg) {
-        return scales.runtime ? args.get<const float>(OCTET_ARG_ATTR_SCALES | arg)
-                              : scales.values.empty() ? nullptr : scales.values.data();
+        return scales.runtime          ? args.get<const float>(OCTET_ARG_ATTR_SCALES | arg)
+               : scales.values.empty() ? nullptr
+                                       : scales.values.data();
     }
 
     dim_t offset(const coordinates &at) const { return element_offset(p_.src, at); }
     std::int32_t zero_point(const coordinates &at) const {
-        return zero_points_ ? zero_points_[masked_index(p_.src_zero_points.values.mask, p_.src.dims, p_.src.ndims, at)] : 0;
+        return zero_points_
+                   ? zero_points_[masked_index(p_.src_zero_points.values.mask, p_.src.dims, p_.src.ndims, at)]
+                   : 0;
     }
     float dst_scale(const coordinates &at) const {
-        return dst_scales_ ? dst_scales_[masked_index(p_.dst_scales.mask, p_.dst.dims, p_.dst.ndims, at)] : 1.f;
+        return dst_scales_ ? dst_scales_[masked_index(p_.dst_scales.mask, p_.dst.dims, p_.dst.ndims, at)]
+                           : 1.f;
     }
 
     /// Float rules: (src - zp) * scale, and for ort_f32 the true division by the destination scale.
     float scaled(const coordinates &at) const {
         // ONNX Runtime subtracts codes as integers, oneDNN as floats: they differ for s32 codes beyond 2^24.
         float x = p_.out_stage.rule == requantization_rule::ort_f32 && is_integer(p_.src.data_type)
-                      ? static_cast<float>(wrap(std::int64_t{load_s32(src_, p_.src.data_type, offset(at))} - zero_point(at)))
+                      ? static_cast<float>(
+                            wrap(std::int64_t{load_s32(src_, p_.src.data_type, offset(at))} - zero_point(at)))
                       : load_f32(src_, p_.src.data_type, offset(at)) - static_cast<float>(zero_point(at));
-        if (src_scales_) x *= src_scales_[masked_index(p_.src_scales.mask, p_.src.dims, p_.src.ndims, at)];
+        if (src_scales_)
+            x *= src_scales_[masked_index(p_.src_scales.mask, p_.src.dims, p_.src.ndims, at)];
         x *= out_.scale_at(at);
         return p_.out_stage.rule == requantization_rule::ort_f32 && dst_scales_ ? x / dst_scale(at) : x;
     }
@@ -66,7 +74,8 @@ private:
 void run_plain(const reorder_problem &p, const arguments &args) {
     const converter convert(p, args);
     parallel_for(element_count(p.dst), 1024, [&](dim_t begin, dim_t end) {
-        for (dim_t index = begin; index < end; index++) convert(coordinates_of(index, p.dst));
+        for (dim_t index = begin; index < end; index++)
+            convert(coordinates_of(index, p.dst));
     });
 }
 
@@ -87,7 +96,8 @@ void run(const reorder_problem &p, const arguments &args) {
     const arguments from(args, OCTET_ARG_SRC, src.empty() ? args.get(OCTET_ARG_SRC) : src.data());
     const arguments to(from, OCTET_ARG_DST, dst.empty() ? args.get(OCTET_ARG_DST) : dst.data());
     run_plain(plain, to);
-    if (p.dst.format_kind == format_kind::packed) pack_weights(plain.dst, dst.data(), p.dst, args.get(OCTET_ARG_DST));
+    if (p.dst.format_kind == format_kind::packed)
+        pack_weights(plain.dst, dst.data(), p.dst, args.get(OCTET_ARG_DST));
 }
 
 } // namespace

@@ -1,5 +1,7 @@
-// TFLite's integer softmax. With d = x - max over the axis, E = exp(multiplier * d) in Q0.31 for d >= diff_min:
-//   sum = Σ RDP(E, 12) in Q12.19; (rec, nb) = 1 / sum; y = RDP(SRDHM(rec, E), nb + 31 - 8) + lowest code (16 bits for s16)
+// TFLite's integer softmax. With d = x - max over the axis, E = exp(multiplier * d) in Q0.31 for d >=
+// diff_min:
+//   sum = Σ RDP(E, 12) in Q12.19; (rec, nb) = 1 / sum; y = RDP(SRDHM(rec, E), nb + 31 - 8) + lowest code (16
+//   bits for s16)
 // Elements below diff_min are the lowest code and not in the sum.
 
 #include <algorithm>
@@ -14,13 +16,15 @@ namespace octet::impl::ref {
 
 namespace {
 
-constexpr int scaled_diff_integer_bits = 5;  // argument of exp: Q5.26
+constexpr int scaled_diff_integer_bits = 5;   // argument of exp: Q5.26
 constexpr int accumulation_integer_bits = 12; // sum of exponentials: Q12.19
 
 class tflite_softmax {
 public:
-    explicit tflite_softmax(const softmax_problem &p) : p_(p), bits_(p.dst.data_type == data_type::s16 ? 16 : 8) {
-        const dim_t max_scaled = ((dim_t{1} << scaled_diff_integer_bits) - 1) << (31 - scaled_diff_integer_bits);
+    explicit tflite_softmax(const softmax_problem &p)
+        : p_(p), bits_(p.dst.data_type == data_type::s16 ? 16 : 8) {
+        const dim_t max_scaled = ((dim_t{1} << scaled_diff_integer_bits) - 1)
+                                 << (31 - scaled_diff_integer_bits);
         diff_min_ = -(max_scaled >> p.multiplier.shift);
     }
 
@@ -31,10 +35,12 @@ public:
             return load_s32(src, p_.src.data_type, plain_offset(p_.src, at));
         };
         std::int32_t highest = int32_min, sum = 0;
-        for (dim_t i = 0; i < n; i++) highest = std::max(highest, code(i));
+        for (dim_t i = 0; i < n; i++)
+            highest = std::max(highest, code(i));
         for (dim_t i = 0; i < n; i++)
             if (code(i) - highest >= diff_min_)
-                sum = wrapping_add(sum, rounding_divide_by_pot(exponential(code(i) - highest), accumulation_integer_bits));
+                sum = wrapping_add(
+                    sum, rounding_divide_by_pot(exponential(code(i) - highest), accumulation_integer_bits));
 
         const reciprocal r = reciprocal_of(sum, accumulation_integer_bits);
         const type_range range = range_of(p_.dst.data_type);
@@ -43,7 +49,8 @@ public:
             std::int32_t y = range.low;
             if (diff >= diff_min_) {
                 const std::int32_t p = saturating_rounding_doubling_high_mul(r.value, exponential(diff));
-                y = clamp(wrapping_add(rounding_divide_by_pot(p, r.bits_over_unit + 31 - bits_), range.low), range.low, range.high);
+                y = clamp(wrapping_add(rounding_divide_by_pot(p, r.bits_over_unit + 31 - bits_), range.low),
+                          range.low, range.high);
             }
             store_s32(dst, p_.dst.data_type, plain_offset(p_.dst, at), y);
         }
@@ -66,7 +73,8 @@ void run(const softmax_problem &p, const arguments &args) {
     rows.dims[p.axis] = 1;
     const tflite_softmax softmax(p);
     parallel_for(element_count(rows), 1, [&](dim_t begin, dim_t end) {
-        for (dim_t r = begin; r < end; r++) softmax.row(src, dst, coordinates_of(r, rows));
+        for (dim_t r = begin; r < end; r++)
+            softmax.row(src, dst, coordinates_of(r, rows));
     });
 }
 

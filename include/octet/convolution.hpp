@@ -8,22 +8,28 @@ inline namespace v0 {
 /// int8 convolution with exact int32 accumulation, 1D, 2D or 3D, grouped, depthwise, dilated.
 ///
 ///   acc(n, oc, oh, ow) = Σ (src(n, ic, ih, iw) - src_zp) * (weights(oc, ic, kh, kw) - weights_zp)
-///   ih = oh * stride_h - padding_l_h + kh * (dilation_h + 1), iw likewise; outside the image src equals src_zp
-///   dst = the attribute's requantization of acc and bias (`requantization_rule`), post-ops, destination zero point
+///   ih = oh * stride_h - padding_l_h + kh * (dilation_h + 1), iw likewise; outside the image src equals
+///   src_zp dst = the attribute's requantization of acc and bias (`requantization_rule`), post-ops,
+///   destination zero point
 ///
-/// Shapes   src {N, IC, [D, [H,]] W} u8 or s8; weights {OC, IC, [KD, [KH,]] KW} or {G, OC/G, IC/G, …} s8 or u8;
-///          bias {OC} f32, s32, s8 or u8 (fixed-point rules and ort_f32: s32); dst {N, OC, …} u8, s8, s32 or f32.
+/// Shapes   src {N, IC, [D, [H,]] W} u8 or s8; weights {OC, IC, [KD, [KH,]] KW} or {G, OC/G, IC/G, …} s8 or
+/// u8;
+///          bias {OC} f32, s32, s8 or u8 (fixed-point rules and ort_f32: s32); dst {N, OC, …} u8, s8, s32 or
+///          f32.
 /// Layouts  any plain layout or strides; `any` gives channels-last activations and packed weights.
 /// Units    strides and paddings in elements; dilates count the zeros between taps (0: dense kernel).
 ///          padding_r may be negative (rows at the end that no window reads).
-/// Attributes  output scales and multipliers with masks over dst (usually 0 or 1 << 1), scales and zero points per
-///          argument (weights mask 1 << 0; grouped (1 << 0) + (1 << 1)), post-ops. The accumulator wraps modulo 2^32.
+/// Attributes  output scales and multipliers with masks over dst (usually 0 or 1 << 1), scales and zero
+/// points per
+///          argument (weights mask 1 << 0; grouped (1 << 0) + (1 << 1)), post-ops. The accumulator wraps
+///          modulo 2^32.
 /// Errors   invalid_arguments: shapes disagree (both are named); unimplemented: no implementation takes it.
 struct OCTET_API convolution_forward : public primitive {
     struct OCTET_API desc {
         desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &weights,
              const memory::desc &bias, const memory::desc &dst, const memory::dims &strides,
-             const memory::dims &padding_l, const memory::dims &padding_r, padding_kind padding = padding_kind::zero);
+             const memory::dims &padding_l, const memory::dims &padding_r,
+             padding_kind padding = padding_kind::zero);
         desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &weights,
              const memory::desc &dst, const memory::dims &strides, const memory::dims &padding_l,
              const memory::dims &padding_r, padding_kind padding = padding_kind::zero);
@@ -33,7 +39,8 @@ struct OCTET_API convolution_forward : public primitive {
              padding_kind padding = padding_kind::zero);
         desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &weights,
              const memory::desc &dst, const memory::dims &strides, const memory::dims &dilates,
-             const memory::dims &padding_l, const memory::dims &padding_r, padding_kind padding = padding_kind::zero);
+             const memory::dims &padding_l, const memory::dims &padding_r,
+             padding_kind padding = padding_kind::zero);
 
         prop_kind prop;
         algorithm alg;
@@ -48,20 +55,23 @@ struct OCTET_API convolution_forward : public primitive {
         /// oneDNN 3.x: descriptor and primitive descriptor in one call.
         primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
                        const memory::desc &weights, const memory::desc &bias, const memory::desc &dst,
-                       const memory::dims &strides, const memory::dims &padding_l, const memory::dims &padding_r,
-                       const primitive_attr &attr = {}, bool allow_empty = false);
-        primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
-                       const memory::desc &weights, const memory::desc &dst, const memory::dims &strides,
-                       const memory::dims &padding_l, const memory::dims &padding_r, const primitive_attr &attr = {},
+                       const memory::dims &strides, const memory::dims &padding_l,
+                       const memory::dims &padding_r, const primitive_attr &attr = {},
                        bool allow_empty = false);
         primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
+                       const memory::desc &weights, const memory::desc &dst, const memory::dims &strides,
+                       const memory::dims &padding_l, const memory::dims &padding_r,
+                       const primitive_attr &attr = {}, bool allow_empty = false);
+        primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
                        const memory::desc &weights, const memory::desc &bias, const memory::desc &dst,
-                       const memory::dims &strides, const memory::dims &dilates, const memory::dims &padding_l,
-                       const memory::dims &padding_r, const primitive_attr &attr = {}, bool allow_empty = false);
+                       const memory::dims &strides, const memory::dims &dilates,
+                       const memory::dims &padding_l, const memory::dims &padding_r,
+                       const primitive_attr &attr = {}, bool allow_empty = false);
         primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
                        const memory::desc &weights, const memory::desc &dst, const memory::dims &strides,
-                       const memory::dims &dilates, const memory::dims &padding_l, const memory::dims &padding_r,
-                       const primitive_attr &attr = {}, bool allow_empty = false);
+                       const memory::dims &dilates, const memory::dims &padding_l,
+                       const memory::dims &padding_r, const primitive_attr &attr = {},
+                       bool allow_empty = false);
 
         /// Smallest and largest accumulator that these weights can reach with any source of the given type,
         /// partial sums included. "Fits s32" if inside int32, "exact in f32" if |value| <= 2^24.

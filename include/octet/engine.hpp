@@ -7,7 +7,8 @@
 namespace octet {
 inline namespace v0 {
 
-/// Where primitives run. Octet has one engine: the CPU, index 0. A default-constructed engine is a null handle.
+/// Where primitives run. Octet has one engine: the CPU, index 0. A default-constructed engine is a null
+/// handle.
 class OCTET_API engine {
 public:
     enum class kind { any, cpu, gpu };
@@ -27,8 +28,8 @@ private:
     kind kind_ = kind::cpu;
 };
 
-/// An execution queue. Execution is synchronous: when `execute` returns, the result is in memory and `wait` has
-/// nothing to do. A stream holds no state, so one stream may be used from many threads.
+/// An execution queue. Execution is synchronous: when `execute` returns, the result is in memory and `wait`
+/// has nothing to do. A stream holds no state, so one stream may be used from many threads.
 class OCTET_API stream {
 public:
     enum class flags : unsigned { in_order = 1, out_of_order = 2, default_flags = in_order };

@@ -14,14 +14,15 @@ inline namespace v0 {
 
 enum class format_kind { undef, any, plain, packed };
 
-/// Roles of the dimensions of packed weights; they decide which dimension is the group, the output channel and
-/// the reduction.
+/// Roles of the dimensions of packed weights; they decide which dimension is the group, the output channel
+/// and the reduction.
 enum class packed_kind { none, convolution, grouped_convolution, matmul };
 
 /// Shape, type and layout of a tensor: a plain value. Users build it through `memory::desc`.
 ///
 /// `plain`: element (i0, i1, …) lies at `offset0 + Σ i * strides` elements from the start.
-/// `packed`: an opaque layout that only `reorder` reads and writes; its size comes from `memory::desc::get_size`.
+/// `packed`: an opaque layout that only `reorder` reads and writes; its size comes from
+/// `memory::desc::get_size`.
 struct memory_desc {
     int ndims = 0;
     dim_t dims[max_ndims] = {};
@@ -51,9 +52,9 @@ public:
         desc(const memory_desc &d) : data(d) {}
 
         /// Dense tensor in a plain layout, or `format_tag::any`.
-        /// Throws `invalid_arguments`: more than 6 or no dimensions, a negative dimension, a tag of another rank,
-        /// a size that overflows; `unimplemented`: run-time dimensions. With `allow_empty`, here and below, the result is
-        /// the zero descriptor instead.
+        /// Throws `invalid_arguments`: more than 6 or no dimensions, a negative dimension, a tag of another
+        /// rank, a size that overflows; `unimplemented`: run-time dimensions. With `allow_empty`, here and
+        /// below, the result is the zero descriptor instead.
         desc(const dims &dimensions, data_type type, format_tag tag, bool allow_empty = false);
 
         /// Tensor with the given strides in elements (empty: dense, row-major).
@@ -64,7 +65,8 @@ public:
         /// The same elements under other dimensions; needs a dense row-major layout, or only adds and removes
         /// dimensions of size 1.
         desc reshape(const dims &dimensions, bool allow_empty = false) const;
-        /// Dimension i of this tensor becomes dimension `permutation[i]` of the result; nothing moves in memory.
+        /// Dimension i of this tensor becomes dimension `permutation[i]` of the result; nothing moves in
+        /// memory.
         desc permute_axes(const std::vector<int> &permutation, bool allow_empty = false) const;
 
         /// Bytes of a buffer that holds the tensor, 0 for the zero descriptor and for `any`.

@@ -10,8 +10,9 @@ inline namespace v0 {
 ///   max:  the largest code inside the image.
 ///   average, n = window size (include padding) or number of valid taps (exclude padding):
 ///     default (oneDNN)                       store(f32(Σ src) / n)
-///     a tflite rule without multipliers      Σ src / n, ties away from code 0 (equal source and destination scales)
-///     a rule with multipliers, or ort_f32    requantize(Σ (src - src_zp)): the caller's factor contains 1 / n (global pooling,
+///     a tflite rule without multipliers      Σ src / n, ties away from code 0 (equal source and destination
+///     scales) a rule with multipliers, or ort_f32    requantize(Σ (src - src_zp)): the caller's factor
+///     contains 1 / n (global pooling,
 ///                                            TFLite MEAN, ONNX Runtime and QNNPACK global average)
 ///   then post-ops and the destination zero point. A clip post-op holds the range of a fused activation.
 ///

@@ -20,10 +20,19 @@ struct primitive_data;
 inline namespace v0 {
 
 /// What `primitive_desc::query_md` and `query_s64` can be asked.
-enum class query { undef, src_md, weights_md, dst_md, workspace_md, scratchpad_md, exec_arg_md, memory_consumption_s64 };
+enum class query {
+    undef,
+    src_md,
+    weights_md,
+    dst_md,
+    workspace_md,
+    scratchpad_md,
+    exec_arg_md,
+    memory_consumption_s64
+};
 
-/// A checked problem with the implementation chosen for it. Immutable and cheap to copy; a default-constructed one,
-/// or one made with `allow_empty` for a problem nobody takes, is empty (`false`).
+/// A checked problem with the implementation chosen for it. Immutable and cheap to copy; a
+/// default-constructed one, or one made with `allow_empty` for a problem nobody takes, is empty (`false`).
 class OCTET_API primitive_desc_base {
 public:
     primitive_desc_base() = default;
@@ -64,8 +73,8 @@ protected:
 };
 using primitive_desc = primitive_desc_base;
 
-/// Something that runs. Creation goes through the primitive cache; execution on valid arguments does not fail, is
-/// re-entrant and may happen from many threads on one primitive.
+/// Something that runs. Creation goes through the primitive cache; execution on valid arguments does not
+/// fail, is re-entrant and may happen from many threads on one primitive.
 class OCTET_API primitive {
 public:
     using kind = primitive_kind;
@@ -73,8 +82,8 @@ public:
     primitive() = default;
     primitive(const primitive_desc_base &pd);
 
-    /// Runs to completion. Arguments are keyed by OCTET_ARG_*; each must have the descriptor that the primitive
-    /// descriptor names. Throws `invalid_arguments` before anything is written.
+    /// Runs to completion. Arguments are keyed by OCTET_ARG_*; each must have the descriptor that the
+    /// primitive descriptor names. Throws `invalid_arguments` before anything is written.
     void execute(const stream &s, const std::unordered_map<int, memory> &args) const;
     kind get_kind() const;
 

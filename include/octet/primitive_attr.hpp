@@ -14,8 +14,8 @@
 namespace octet {
 inline namespace v0 {
 
-/// One value per index of the dimensions whose bit is set in `mask`, row-major over those dimensions; mask 0: one
-/// value for the whole tensor. `runtime`: the values come with the execution arguments.
+/// One value per index of the dimensions whose bit is set in `mask`, row-major over those dimensions; mask 0:
+/// one value for the whole tensor. `runtime`: the values come with the execution arguments.
 template <typename T> struct masked_values {
     int mask = 0;
     std::vector<T> values;
@@ -23,9 +23,9 @@ template <typename T> struct masked_values {
     bool is_set() const { return runtime || !values.empty(); }
 };
 
-/// The stages of a post-op chain. x is the value of one destination element after requantization and before the
-/// destination zero point. f32 stages work on binary32 values, integer stages on s32; where the two meet, s32 → f32
-/// rounds to nearest even and f32 → s32 rounds to nearest even and saturates.
+/// The stages of a post-op chain. x is the value of one destination element after requantization and before
+/// the destination zero point. f32 stages work on binary32 values, integer stages on s32; where the two meet,
+/// s32 → f32 rounds to nearest even and f32 → s32 rounds to nearest even and saturates.
 namespace post_op {
 
 /// x + scale * (dst_before - zero_point); dst_before is read as `type` (undef: the destination's type).
@@ -48,13 +48,14 @@ struct binary {
     memory::desc src1;
 };
 
-/// x >= 0 ? x : x * weights; f32 weights, one per index of the masked destination dimensions, dimension 1 innermost.
-/// Passed as `OCTET_ARG_ATTR_MULTIPLE_POST_OP(index) | OCTET_ARG_WEIGHTS`.
+/// x >= 0 ? x : x * weights; f32 weights, one per index of the masked destination dimensions, dimension 1
+/// innermost. Passed as `OCTET_ARG_ATTR_MULTIPLE_POST_OP(index) | OCTET_ARG_WEIGHTS`.
 struct prelu {
     int mask = 0;
 };
 
-/// Integer: min(max(x, low), high). Values are relative to the destination zero point: relu is {0, INT32_MAX}.
+/// Integer: min(max(x, low), high). Values are relative to the destination zero point: relu is {0,
+/// INT32_MAX}.
 struct clip {
     std::int32_t low, high;
 };
@@ -72,8 +73,8 @@ struct rescaled_sum {
     requantization_rule rule = requantization_rule::tflite_2step;
 };
 
-/// Integer: x >= 0 ? rule(x, identity) : rule(x, alpha). A negative alpha multiplier applies its magnitude and
-/// negates the result (TFLite).
+/// Integer: x >= 0 ? rule(x, identity) : rule(x, alpha). A negative alpha multiplier applies its magnitude
+/// and negates the result (TFLite).
 struct leaky_relu {
     fixed_point_multiplier identity, alpha;
     requantization_rule rule = requantization_rule::tflite_2step;
@@ -87,17 +88,19 @@ struct table {
 
 } // namespace post_op
 
-using post_op_entry = std::variant<post_op::sum, post_op::eltwise, post_op::binary, post_op::prelu, post_op::clip,
-                                   post_op::add, post_op::rescaled_sum, post_op::leaky_relu, post_op::table>;
+using post_op_entry =
+    std::variant<post_op::sum, post_op::eltwise, post_op::binary, post_op::prelu, post_op::clip, post_op::add,
+                 post_op::rescaled_sum, post_op::leaky_relu, post_op::table>;
 
-/// An ordered chain of at most 32 operations on the destination. Each `append` throws `invalid_arguments` for a
-/// value outside its documentation.
+/// An ordered chain of at most 32 operations on the destination. Each `append` throws `invalid_arguments` for
+/// a value outside its documentation.
 class OCTET_API post_ops {
 public:
     void append_sum(float scale = 1.f, octet::data_type type = octet::data_type::undef);
     void append_sum(float scale, std::int32_t zero_point, octet::data_type type = octet::data_type::undef);
-    void append_eltwise(float scale, octet::algorithm algorithm, float alpha, float beta); ///< oneDNN 2.x order
-    void append_eltwise(octet::algorithm algorithm, float alpha, float beta);              ///< oneDNN 3.x
+    void append_eltwise(float scale, octet::algorithm algorithm, float alpha,
+                        float beta);                                          ///< oneDNN 2.x order
+    void append_eltwise(octet::algorithm algorithm, float alpha, float beta); ///< oneDNN 3.x
     void append_binary(octet::algorithm algorithm, const memory::desc &src1);
     void append_prelu(int mask);
     void append_clip(std::int32_t low, std::int32_t high);
@@ -107,12 +110,14 @@ public:
     void append_table(const post_op::table &stage);
 
     int len() const { return static_cast<int>(entries_.size()); }
-    /// Operation and parameters of entry `index`, as in oneDNN 2.x; `invalid_arguments` for an entry of another kind.
+    /// Operation and parameters of entry `index`, as in oneDNN 2.x; `invalid_arguments` for an entry of
+    /// another kind.
     primitive_kind kind(int index) const;
     void get_params_sum(int index, float &scale) const;
     void get_params_sum(int index, float &scale, octet::data_type &type) const;
     void get_params_sum(int index, float &scale, std::int32_t &zero_point, octet::data_type &type) const;
-    void get_params_eltwise(int index, float &scale, octet::algorithm &algorithm, float &alpha, float &beta) const;
+    void get_params_eltwise(int index, float &scale, octet::algorithm &algorithm, float &alpha,
+                            float &beta) const;
     void get_params_binary(int index, octet::algorithm &algorithm, memory::desc &src1) const;
     void get_params_prelu(int index, int &mask) const;
 
@@ -126,20 +131,21 @@ private:
 
 /// How a primitive treats its numbers: scales, zero points, requantization rule and post-ops. A plain value.
 ///
-/// Masks select dimensions of the tensor that the values belong to (output scales and the rule's multipliers: the
-/// destination). The number of values is checked against the masked dimensions when a primitive descriptor is made.
+/// Masks select dimensions of the tensor that the values belong to (output scales and the rule's multipliers:
+/// the destination). The number of values is checked against the masked dimensions when a primitive
+/// descriptor is made.
 class OCTET_API primitive_attr {
 public:
     octet::scratchpad_mode get_scratchpad_mode() const { return scratchpad_mode_; }
     void set_scratchpad_mode(octet::scratchpad_mode mode) { scratchpad_mode_ = mode; }
 
-    /// oneDNN 2.x output scales: finite and not zero, or the single value OCTET_RUNTIME_F32_VAL, which defers them
-    /// to the argument OCTET_ARG_ATTR_OUTPUT_SCALES (f32, one dimension). For rules `f32` and `ort_f32`.
+    /// oneDNN 2.x output scales: finite and not zero, or the single value OCTET_RUNTIME_F32_VAL, which defers
+    /// them to the argument OCTET_ARG_ATTR_OUTPUT_SCALES (f32, one dimension). For rules `f32` and `ort_f32`.
     void set_output_scales(int mask, const std::vector<float> &scales);
     void get_output_scales(int &mask, std::vector<float> &scales) const;
 
-    /// Scales of one argument (SRC or SRC_0, SRC_1, WEIGHTS, DST), as in oneDNN 3.x: real = scale * (code - zero
-    /// point). Run-time ones come as `OCTET_ARG_ATTR_SCALES | arg`.
+    /// Scales of one argument (SRC or SRC_0, SRC_1, WEIGHTS, DST), as in oneDNN 3.x: real = scale * (code -
+    /// zero point). Run-time ones come as `OCTET_ARG_ATTR_SCALES | arg`.
     void set_scales(int arg, int mask, const std::vector<float> &scales);
     void set_scales_mask(int arg, int mask); ///< run-time values
     void get_scales(int arg, int &mask, std::vector<float> &scales) const;
@@ -153,8 +159,10 @@ public:
     /// Chooses the numeric contract. Float rules take their scales from the calls above.
     void set_requantization(requantization_rule rule);
     /// Fixed-point rules: the multipliers of the destination.
-    void set_requantization(requantization_rule rule, int mask, const std::vector<fixed_point_multiplier> &multipliers);
-    /// caffe_double_round: positive real scales below 1; f64 for InnerProduct's arithmetic, f32 for Deconvolution's.
+    void set_requantization(requantization_rule rule, int mask,
+                            const std::vector<fixed_point_multiplier> &multipliers);
+    /// caffe_double_round: positive real scales below 1; f64 for InnerProduct's arithmetic, f32 for
+    /// Deconvolution's.
     void set_requantization(requantization_rule rule, int mask, const std::vector<double> &scales);
     void set_requantization(requantization_rule rule, int mask, const std::vector<float> &scales);
 

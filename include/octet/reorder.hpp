@@ -8,9 +8,10 @@ inline namespace v0 {
 /// Copies a tensor into another layout and type: quantize, dequantize, requantize, transpose, pack weights.
 ///
 /// With the rule
-///   f32 (default, oneDNN 2.x)  dst = store(post_ops((src - src_zp) * output_scale) + dst_zp); masks over any dims
-///   f32_v3                     the same with scale(SRC) before and 1 / scale(DST) after the post-ops
-///   ort_f32                    dst = rne(clamp(v / scale(DST), qmin - dst_zp, qmax - dst_zp)) + dst_zp, a true
+///   f32 (default, oneDNN 2.x)  dst = store(post_ops((src - src_zp) * output_scale) + dst_zp); masks over any
+///   dims f32_v3                     the same with scale(SRC) before and 1 / scale(DST) after the post-ops
+///   ort_f32                    dst = rne(clamp(v / scale(DST), qmin - dst_zp, qmax - dst_zp)) + dst_zp, a
+///   true
 ///                              division; v = (src - src_zp) * scale(SRC): QuantizeLinear, DequantizeLinear
 ///   tflite_2step, _single_rounding, _1step   from f32: rha(src / scale(DST)) + dst_zp (TFLite QUANTIZE);
 ///                              from integers: multipliers as everywhere (TFLite's requantizing QUANTIZE)
@@ -18,17 +19,18 @@ inline namespace v0 {
 ///   none                       integers: src - src_zp + dst_zp, saturating
 /// store() saturates, then rounds to nearest even. Without attributes types are converted with f32's store.
 ///
-/// Types    f32, s32, s8, u8, s16 on both sides. Shapes must be equal. Packed layouts as source or destination.
-/// Errors   invalid_arguments as documented for each attribute.
+/// Types    f32, s32, s8, u8, s16 on both sides. Shapes must be equal. Packed layouts as source or
+/// destination. Errors   invalid_arguments as documented for each attribute.
 struct OCTET_API reorder : public primitive {
     struct OCTET_API primitive_desc : public primitive_desc_base {
         primitive_desc() = default;
         primitive_desc(const engine &src_engine, const memory::desc &src, const engine &dst_engine,
                        const memory::desc &dst, const primitive_attr &attr = {}, bool allow_empty = false);
-        primitive_desc(const memory &src, const memory &dst, const primitive_attr &attr = {}, bool allow_empty = false);
+        primitive_desc(const memory &src, const memory &dst, const primitive_attr &attr = {},
+                       bool allow_empty = false);
         /// The same with the arguments in the order that oneDNN's page on quantization prints.
-        primitive_desc(const memory::desc &src, const engine &src_engine, const memory::desc &dst, const engine &dst_engine,
-                       const primitive_attr &attr = {}, bool allow_empty = false);
+        primitive_desc(const memory::desc &src, const engine &src_engine, const memory::desc &dst,
+                       const engine &dst_engine, const primitive_attr &attr = {}, bool allow_empty = false);
     };
 
     reorder() = default;

@@ -13,7 +13,8 @@ inline namespace v0 {
 /// SRDHM(a, b) = floor((a*b + 2^30) / 2^31), saturated; RDP(x, e) = x / 2^e, ties away from zero;
 /// rne / rha = nearest, ties to even / away from zero.
 enum class requantization_rule {
-    /// `none` for an s32 destination without scales, post-ops and f32 bias; `f32_v3` if per-argument scales are set;
+    /// `none` for an s32 destination without scales, post-ops and f32 bias; `f32_v3` if per-argument scales
+    /// are set;
     /// else `f32`.
     automatic,
     /// dst = acc, true s32 without a float in between (needs an s32 destination, or saturates to 8 bits).
@@ -48,18 +49,17 @@ enum class requantization_rule {
     ev_rte15,
 };
 
-/// A real factor in fixed point. The meaning of `shift` is the framework's own, so that its numbers can be handed
-/// over unchanged:
+/// A real factor in fixed point. The meaning of `shift` is the framework's own, so that its numbers can be
+/// handed over unchanged:
 ///
 /// | rule | factor | allowed |
 /// | --- | --- | --- |
-/// | tflite_2step, tflite_single_rounding, tflite_1step | multiplier * 2^(shift - 31), left shift | multiplier >= 0, shift -31 … 30 |
-/// | gemmlowp_fixedpoint_exponent | multiplier * 2^(shift - 31), left shift | shift -31 … 31 |
-/// | caffe2_2step, gemmlowp_fixedpoint | multiplier * 2^(-31 - shift), right shift | shift 0 … 31 |
-/// | gemmlowp_legacy_scale | (acc + offset) * multiplier * 2^-shift | shift 0 … 31 |
-/// | rounded_shift | multiplier * 2^-shift | shift -31 … 62 |
-/// | qnnpack_avgpool | multiplier * 2^-shift | multiplier 2^23 … 2^24-1, shift 16 … 55 |
-/// | ev_rte15 | multiplier * 2^-shift | multiplier 0 … 32767, shift 1 … 62 |
+/// | tflite_2step, tflite_single_rounding, tflite_1step | multiplier * 2^(shift - 31), left shift |
+/// multiplier >= 0, shift -31 … 30 | | gemmlowp_fixedpoint_exponent | multiplier * 2^(shift - 31), left shift
+/// | shift -31 … 31 | | caffe2_2step, gemmlowp_fixedpoint | multiplier * 2^(-31 - shift), right shift | shift
+/// 0 … 31 | | gemmlowp_legacy_scale | (acc + offset) * multiplier * 2^-shift | shift 0 … 31 | | rounded_shift
+/// | multiplier * 2^-shift | shift -31 … 62 | | qnnpack_avgpool | multiplier * 2^-shift | multiplier 2^23 …
+/// 2^24-1, shift 16 … 55 | | ev_rte15 | multiplier * 2^-shift | multiplier 0 … 32767, shift 1 … 62 |
 struct fixed_point_multiplier {
     std::int32_t multiplier = 0;
     std::int32_t shift = 0;
@@ -70,13 +70,13 @@ struct fixed_point_multiplier {
     }
 };
 
-/// How a framework computes the real factor M = s_src * s_weights / s_dst: the precision of the product and of
-/// the quotient changes the last bits of the multiplier.
+/// How a framework computes the real factor M = s_src * s_weights / s_dst: the precision of the product and
+/// of the quotient changes the last bits of the multiplier.
 enum class scale_derivation {
-    tflite_f64,            ///< f64(f64(s_src)*f64(s_w)) / f64(s_dst): TFLite convolutions, per-channel fully connected
-    tflite_f32prod,        ///< f64(f32(s_src*s_w)) / f64(s_dst): TFLite per-tensor fully connected, batch matmul
-    caffe2_f32,            ///< f32(f32(s_src*s_w) / s_dst): Caffe2, QNNPACK
-    ort_f32,               ///< f32(f32(s_src*s_w) / s_dst): ONNX Runtime
+    tflite_f64, ///< f64(f64(s_src)*f64(s_w)) / f64(s_dst): TFLite convolutions, per-channel fully connected
+    tflite_f32prod, ///< f64(f32(s_src*s_w)) / f64(s_dst): TFLite per-tensor fully connected, batch matmul
+    caffe2_f32,     ///< f32(f32(s_src*s_w) / s_dst): Caffe2, QNNPACK
+    ort_f32,        ///< f32(f32(s_src*s_w) / s_dst): ONNX Runtime
     snps_onnx_per_channel, ///< f32(f64(s_src*s_w) / s_dst), one final rounding
 };
 

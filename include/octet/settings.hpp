@@ -16,7 +16,9 @@ enum class cpu_isa {
     avx_vnni,
     avx512_core,
     avx512_vnni,
-    avx2_vnni = avx_vnni, avx512_core_vnni = avx512_vnni, all = avx512_vnni
+    avx2_vnni = avx_vnni,
+    avx512_core_vnni = avx512_vnni,
+    all = avx512_vnni
 };
 
 /// Highest level of this machine, and the level in use (capped by OCTET_MAX_CPU_ISA or `set_max_cpu_isa`).
@@ -29,8 +31,8 @@ OCTET_API const char *to_string(cpu_isa level);
 /// Throws `invalid_arguments` and lists the names for an unknown one.
 OCTET_API cpu_isa cpu_isa_from_string(const std::string &name);
 
-/// Threads used by `execute`: 0 (default) takes the caller's arena, but no more than the affinity mask and the
-/// cgroup's CPU quota allow; 1 runs in the calling thread. Environment: OCTET_NUM_THREADS.
+/// Threads used by `execute`: 0 (default) takes the caller's arena, but no more than the affinity mask and
+/// the cgroup's CPU quota allow; 1 runs in the calling thread. Environment: OCTET_NUM_THREADS.
 OCTET_API void set_num_threads(int threads);
 OCTET_API int get_num_threads();
 

@@ -7,14 +7,16 @@ inline namespace v0 {
 
 /// Softmax along one axis.
 ///
-///   tflite_2step, tflite_single_rounding   TFLite's fixed-point softmax: src s8 or u8; the input multiplier is
-///          beta * scale * 2^26 in fixed point (set_input_multiplier, arg SRC); dst s8 (scale 1/256, zero point -128),
-///          u8 (1/256, 0) or s16 (1/65536, -32768).
+///   tflite_2step, tflite_single_rounding   TFLite's fixed-point softmax: src s8 or u8; the input multiplier
+///   is
+///          beta * scale * 2^26 in fixed point (set_input_multiplier, arg SRC); dst s8 (scale 1/256, zero
+///          point -128), u8 (1/256, 0) or s16 (1/65536, -32768).
 ///   Other rules are unimplemented.
 struct OCTET_API softmax_forward : public primitive {
     struct OCTET_API desc {
         desc(prop_kind prop, const memory::desc &src, const memory::desc &dst, int axis);
-        desc(prop_kind prop, const memory::desc &data, int axis) : desc(prop, data, data, axis) {} ///< oneDNN 2.x
+        desc(prop_kind prop, const memory::desc &data, int axis)
+            : desc(prop, data, data, axis) {} ///< oneDNN 2.x
 
         prop_kind prop;
         memory::desc src, dst;

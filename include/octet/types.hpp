@@ -99,15 +99,32 @@ enum class format_tag {
 };
 
 /// Octet has no backward pass: forward_training computes what forward_inference does.
-enum class prop_kind { undef, forward_training, forward_inference, forward_scoring = forward_inference,
-                       forward = forward_training };
+enum class prop_kind {
+    undef,
+    forward_training,
+    forward_inference,
+    forward_scoring = forward_inference,
+    forward = forward_training
+};
 
 /// What lies outside an image. `zero` means the real value 0, that is the code of the source zero point.
 enum class padding_kind { zero };
 
-/// Operations, as `primitive_desc::get_kind` and `post_ops::kind` name them. `undef`: a post-op that is no operation of
-/// its own.
-enum class primitive_kind { undef, reorder, convolution, inner_product, matmul, pooling, softmax, binary, eltwise, sum, prelu };
+/// Operations, as `primitive_desc::get_kind` and `post_ops::kind` name them. `undef`: a post-op that is no
+/// operation of its own.
+enum class primitive_kind {
+    undef,
+    reorder,
+    convolution,
+    inner_product,
+    matmul,
+    pooling,
+    softmax,
+    binary,
+    eltwise,
+    sum,
+    prelu
+};
 
 /// Algorithms of all operations, spelled as in oneDNN 2.x. Formulas of the eltwise family: doc/eltwise.md.
 enum class algorithm {

@@ -7,13 +7,16 @@
 
 namespace octet::impl {
 
-void resolve_layouts(const weights_packing &packing, memory_desc &src, memory_desc &weights, memory_desc &dst) {
+void resolve_layouts(const weights_packing &packing, memory_desc &src, memory_desc &weights,
+                     memory_desc &dst) {
     require_type(packing.operation, "src", src, {data_type::u8, data_type::s8});
     require_type(packing.operation, "weights", weights, {data_type::s8, data_type::u8});
-    require_type(packing.operation, "dst", dst, {data_type::u8, data_type::s8, data_type::s32, data_type::f32});
+    require_type(packing.operation, "dst", dst,
+                 {data_type::u8, data_type::s8, data_type::s32, data_type::f32});
     for (const memory_desc *md : {&src, &dst})
         if (md->format_kind == format_kind::packed)
-            throw_invalid(packing.operation, ": ", md == &src ? "src" : "dst", " has layout packed, allowed: plain layouts or any");
+            throw_invalid(packing.operation, ": ", md == &src ? "src" : "dst",
+                          " has layout packed, allowed: plain layouts or any");
     resolve_activation_layout(src);
     resolve_activation_layout(dst);
     if (weights.format_kind == format_kind::any) {
@@ -26,7 +29,8 @@ void resolve_layouts(const weights_packing &packing, memory_desc &src, memory_de
 }
 
 memory_desc channel_bias(const char *operation, const memory_desc &bias, const memory_desc &dst) {
-    if (bias.ndims == 0) return {};
+    if (bias.ndims == 0)
+        return {};
     if (bias.ndims != 1 || bias.dims[0] != dst.dims[1])
         throw_invalid(operation, ": bias has dims ", dims_text(bias), ", allowed: {", dst.dims[1], "}");
     memory_desc lowered = bias;
@@ -45,20 +49,24 @@ memory_desc lower_bias(const char *operation, const memory_desc &bias, const con
 }
 
 memory_desc lower_bias(const char *operation, const memory_desc &bias, const matmul_problem &p) {
-    if (bias.ndims == 0) return {};
+    if (bias.ndims == 0)
+        return {};
     bool fits = bias.ndims == p.dst.ndims;
-    for (int d = 0; fits && d < bias.ndims; d++) fits = bias.dims[d] == 1 || bias.dims[d] == p.dst.dims[d];
+    for (int d = 0; fits && d < bias.ndims; d++)
+        fits = bias.dims[d] == 1 || bias.dims[d] == p.dst.dims[d];
     if (!fits)
-        throw_invalid(operation, ": bias has dims ", dims_text(bias), ", allowed: ", dims_text(p.dst), " or 1 in any dimension");
+        throw_invalid(operation, ": bias has dims ", dims_text(bias), ", allowed: ", dims_text(p.dst),
+                      " or 1 in any dimension");
     return bias;
 }
 
-/// A zero point may depend on batch, group and channel. Along spatial dimensions it would change from tap to tap.
+/// A zero point may depend on batch, group and channel. Along spatial dimensions it would change from tap to
+/// tap.
 void check_zero_point_masks(const char *operation, const convolution_problem &p) {
     const auto check = [&](const char *name, int mask, int channel_dims) {
         if (mask >= 1 << channel_dims)
-            throw_invalid(operation, ": ", name, " zero points mask is ", mask, ", allowed: 0 to ", (1 << channel_dims) - 1,
-                          " (no spatial dimensions)");
+            throw_invalid(operation, ": ", name, " zero points mask is ", mask, ", allowed: 0 to ",
+                          (1 << channel_dims) - 1, " (no spatial dimensions)");
     };
     check("src", p.src_zero_points.values.mask, 2);
     check("weights", p.weights_zero_points.values.mask, p.weights_have_groups ? 3 : 2);
@@ -68,13 +76,15 @@ void check_zero_point_masks(const char *, const matmul_problem &) {}
 } // namespace
 
 template <typename Problem>
-std::shared_ptr<const primitive_desc_data> finish_accumulating(const attribute_support &support, const primitive_attr &attr,
-                                                               Problem &problem, const memory_desc &user_bias,
-                                                               const std::string &shape, bool allow_empty) {
+std::shared_ptr<const primitive_desc_data>
+finish_accumulating(const attribute_support &support, const primitive_attr &attr, Problem &problem,
+                    const memory_desc &user_bias, const std::string &shape, bool allow_empty) {
     memory_desc bias = user_bias;
     if (bias.ndims != 0) {
-        require_type(support.operation, "bias", bias, {data_type::f32, data_type::s32, data_type::s8, data_type::u8});
-        if (bias.format_kind == format_kind::any) set_row_major(bias);
+        require_type(support.operation, "bias", bias,
+                     {data_type::f32, data_type::s32, data_type::s8, data_type::u8});
+        if (bias.format_kind == format_kind::any)
+            set_row_major(bias);
     }
     const std::map<int, const memory_desc *> tensors{
         {OCTET_ARG_SRC, &problem.src}, {OCTET_ARG_WEIGHTS, &problem.weights}, {OCTET_ARG_DST, &problem.dst}};
@@ -82,33 +92,41 @@ std::shared_ptr<const primitive_desc_data> finish_accumulating(const attribute_s
     problem.src_zero_points = lower_zero_points(support, attr, OCTET_ARG_SRC, problem.src);
     problem.weights_zero_points = lower_zero_points(support, attr, OCTET_ARG_WEIGHTS, problem.weights);
     check_zero_point_masks(support.operation, problem);
-    problem.out_stage = lower_epilogue(support, attr, problem.dst, lower_bias(support.operation, bias, problem));
+    problem.out_stage =
+        lower_epilogue(support, attr, problem.dst, lower_bias(support.operation, bias, problem));
     problem.out_stage.scale_src_first = std::is_same_v<Problem, matmul_problem>;
 
     auto data = std::make_shared<primitive_desc_data>();
     data->operation = support.operation;
     data->attr = attr;
-    for (const auto &[arg, md] : tensors) data->args[arg] = memory::desc(*md);
-    if (bias.ndims != 0) data->args[OCTET_ARG_BIAS] = memory::desc(bias);
+    for (const auto &[arg, md] : tensors)
+        data->args[arg] = memory::desc(*md);
+    if (bias.ndims != 0)
+        data->args[OCTET_ARG_BIAS] = memory::desc(bias);
     add_attribute_arguments(attr, tensors, data->args);
     data->shape = shape;
     return make_primitive_desc(std::move(data), problem, allow_empty);
 }
 
-template std::shared_ptr<const primitive_desc_data> finish_accumulating(const attribute_support &, const primitive_attr &,
-                                                                        convolution_problem &, const memory_desc &,
-                                                                        const std::string &, bool);
-template std::shared_ptr<const primitive_desc_data> finish_accumulating(const attribute_support &, const primitive_attr &,
+template std::shared_ptr<const primitive_desc_data>
+finish_accumulating(const attribute_support &, const primitive_attr &, convolution_problem &,
+                    const memory_desc &, const std::string &, bool);
+template std::shared_ptr<const primitive_desc_data> finish_accumulating(const attribute_support &,
+                                                                        const primitive_attr &,
                                                                         matmul_problem &, const memory_desc &,
                                                                         const std::string &, bool);
 
 convolution_forward::primitive_desc::range accumulator_range(const memory_desc &src, const memory &weights,
-                                                             const primitive_attr &attr, dim_t output_channels) {
+                                                             const primitive_attr &attr,
+                                                             dim_t output_channels) {
     const auto bounds_of = [&](int arg) { // smallest and largest zero point of an argument
         const auto found = attr.zero_points().find(arg);
-        if (found == attr.zero_points().end()) return std::pair<std::int64_t, std::int64_t>{0, 0};
-        if (found->second.runtime) throw_unimplemented("accumulator_range: zero points are given at execution");
-        const auto [low, high] = std::minmax_element(found->second.values.begin(), found->second.values.end());
+        if (found == attr.zero_points().end())
+            return std::pair<std::int64_t, std::int64_t>{0, 0};
+        if (found->second.runtime)
+            throw_unimplemented("accumulator_range: zero points are given at execution");
+        const auto [low, high] =
+            std::minmax_element(found->second.values.begin(), found->second.values.end());
         return std::pair<std::int64_t, std::int64_t>{*low, *high};
     };
     const auto [src_zp_low, src_zp_high] = bounds_of(OCTET_ARG_SRC);
@@ -120,7 +138,8 @@ convolution_forward::primitive_desc::range accumulator_range(const memory_desc &
     const dim_t per_channel = output_channels == 0 ? 0 : element_count(md) / output_channels;
     convolution_forward::primitive_desc::range result{0, 0};
     for (dim_t c = 0; c < output_channels; c++) {
-        std::int64_t lowest = 0, highest = 0; // sums of the negative and of the positive extremes bound every partial sum
+        std::int64_t lowest = 0,
+                     highest = 0; // sums of the negative and of the positive extremes bound every partial sum
         for (dim_t k = 0; k < per_channel; k++) { // logical order: (group and) output channel outermost
             const dim_t offset = element_offset(md, coordinates_of(c * per_channel + k, md));
             const std::int64_t w = load_weight(weights.get_data_handle(), md, offset);

@@ -14,19 +14,23 @@ struct weights_packing {
 };
 
 /// Checks types and layouts; resolves `any`: activations channels-last, weights packed.
-void resolve_layouts(const weights_packing &packing, memory_desc &src, memory_desc &weights, memory_desc &dst);
+void resolve_layouts(const weights_packing &packing, memory_desc &src, memory_desc &weights,
+                     memory_desc &dst);
 
 /// Bias as dims {OC}, in dst's rank: broadcast over everything but dimension 1.
 memory_desc channel_bias(const char *operation, const memory_desc &bias, const memory_desc &dst);
 
-/// Fills zero points and epilogue of the problem and makes the primitive descriptor. `bias` as the user gave it.
+/// Fills zero points and epilogue of the problem and makes the primitive descriptor. `bias` as the user gave
+/// it.
 template <typename Problem>
-std::shared_ptr<const primitive_desc_data> finish_accumulating(const attribute_support &support, const primitive_attr &attr,
-                                                               Problem &problem, const memory_desc &bias,
-                                                               const std::string &shape, bool allow_empty);
+std::shared_ptr<const primitive_desc_data>
+finish_accumulating(const attribute_support &support, const primitive_attr &attr, Problem &problem,
+                    const memory_desc &bias, const std::string &shape, bool allow_empty);
 
-/// Worst case of Σ (s - zs) * (w - zw) over all sources of src's type, per output channel, partial sums included.
+/// Worst case of Σ (s - zs) * (w - zw) over all sources of src's type, per output channel, partial sums
+/// included.
 convolution_forward::primitive_desc::range accumulator_range(const memory_desc &src, const memory &weights,
-                                                             const primitive_attr &attr, dim_t output_channels);
+                                                             const primitive_attr &attr,
+                                                             dim_t output_channels);
 
 } // namespace octet::impl

@@ -6,16 +6,20 @@
 namespace octet {
 inline namespace v0 {
 
-error::error(octet::status s, const std::string &text) : std::runtime_error(text), status(s), message(what()) {}
+error::error(octet::status s, const std::string &text)
+    : std::runtime_error(text), status(s), message(what()) {}
 error::~error() = default;
 
 engine::engine(kind k, std::size_t index) : valid_(true), kind_(kind::cpu) {
-    if (k == kind::gpu) impl::throw_invalid("engine: kind gpu, allowed: cpu");
-    if (index != 0) impl::throw_invalid("engine: index ", index, ", allowed: 0");
+    if (k == kind::gpu)
+        impl::throw_invalid("engine: kind gpu, allowed: cpu");
+    if (index != 0)
+        impl::throw_invalid("engine: index ", index, ", allowed: 0");
 }
 
 stream::stream(const octet::engine &e, flags) : engine_(e) {
-    if (!e) impl::throw_invalid("stream: engine is a null handle");
+    if (!e)
+        impl::throw_invalid("stream: engine is a null handle");
 }
 
 } // namespace v0

@@ -25,17 +25,21 @@ convolution_problem shapes_of(const inner_product_forward::desc &d) {
     p.mb = p.src.dims[0];
     p.oc = p.weights.dims[0];
     p.ic = p.weights.dims[1];
-    if (p.dst.dims[0] != p.mb) throw_invalid(operation, ": batch of src is ", p.mb, ", of dst ", p.dst.dims[0]);
-    if (p.dst.dims[1] != p.oc) throw_invalid(operation, ": dst has ", p.dst.dims[1], " channels, weights ", p.oc);
+    if (p.dst.dims[0] != p.mb)
+        throw_invalid(operation, ": batch of src is ", p.mb, ", of dst ", p.dst.dims[0]);
+    if (p.dst.dims[1] != p.oc)
+        throw_invalid(operation, ": dst has ", p.dst.dims[1], " channels, weights ", p.oc);
     for (int i = 1; i < p.src.ndims; i++)
         if (p.src.dims[i] != p.weights.dims[i])
-            throw_invalid(operation, ": dimension ", i, " of src is ", p.src.dims[i], ", of weights ", p.weights.dims[i]);
-    for (int i = 0; i < p.spatial_ndims; i++) p.in[3 - p.spatial_ndims + i] = p.kernel[3 - p.spatial_ndims + i] = p.src.dims[2 + i];
+            throw_invalid(operation, ": dimension ", i, " of src is ", p.src.dims[i], ", of weights ",
+                          p.weights.dims[i]);
+    for (int i = 0; i < p.spatial_ndims; i++)
+        p.in[3 - p.spatial_ndims + i] = p.kernel[3 - p.spatial_ndims + i] = p.src.dims[2 + i];
     return p;
 }
 
-std::shared_ptr<const primitive_desc_data> make(const inner_product_forward::desc &d, const primitive_attr &attr, const engine &e,
-                                                bool allow_empty) {
+std::shared_ptr<const primitive_desc_data>
+make(const inner_product_forward::desc &d, const primitive_attr &attr, const engine &e, bool allow_empty) {
     return guarded(allow_empty, [&] {
         require_engine(operation, e);
         require_forward(operation, d.prop);
@@ -43,7 +47,8 @@ std::shared_ptr<const primitive_desc_data> make(const inner_product_forward::des
         resolve_layouts({operation, packed_kind::convolution}, p.src, p.weights, p.dst);
         attribute_support support{operation};
         support.weights_channel_mask = 1;
-        const std::string shape = text("mb", p.mb, "ic", p.ic, "oc", p.oc, "_id", p.in[0], "ih", p.in[1], "iw", p.in[2]);
+        const std::string shape =
+            text("mb", p.mb, "ic", p.ic, "oc", p.oc, "_id", p.in[0], "ih", p.in[1], "iw", p.in[2]);
         return finish_accumulating(support, attr, p, d.bias.data, shape, allow_empty);
     });
 }
@@ -53,22 +58,25 @@ std::shared_ptr<const primitive_desc_data> make(const inner_product_forward::des
 
 inline namespace v0 {
 
-inner_product_forward::desc::desc(prop_kind prop, const memory::desc &src, const memory::desc &weights, const memory::desc &bias,
-                                  const memory::desc &dst)
+inner_product_forward::desc::desc(prop_kind prop, const memory::desc &src, const memory::desc &weights,
+                                  const memory::desc &bias, const memory::desc &dst)
     : prop(prop), src(src), weights(weights), bias(bias), dst(dst) {}
-inner_product_forward::desc::desc(prop_kind prop, const memory::desc &src, const memory::desc &weights, const memory::desc &dst)
+inner_product_forward::desc::desc(prop_kind prop, const memory::desc &src, const memory::desc &weights,
+                                  const memory::desc &dst)
     : desc(prop, src, weights, memory::desc(), dst) {}
 
 using ip_pd = inner_product_forward::primitive_desc;
 
 ip_pd::primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty)
     : primitive_desc_base(impl::make(d, attr, e, allow_empty)) {}
-ip_pd::primitive_desc(const desc &d, const engine &e, bool allow_empty) : primitive_desc(d, primitive_attr(), e, allow_empty) {}
-ip_pd::primitive_desc(const engine &e, prop_kind prop, const memory::desc &src, const memory::desc &weights, const memory::desc &bias,
-                      const memory::desc &dst, const primitive_attr &attr, bool allow_empty)
+ip_pd::primitive_desc(const desc &d, const engine &e, bool allow_empty)
+    : primitive_desc(d, primitive_attr(), e, allow_empty) {}
+ip_pd::primitive_desc(const engine &e, prop_kind prop, const memory::desc &src, const memory::desc &weights,
+                      const memory::desc &bias, const memory::desc &dst, const primitive_attr &attr,
+                      bool allow_empty)
     : primitive_desc(desc(prop, src, weights, bias, dst), attr, e, allow_empty) {}
-ip_pd::primitive_desc(const engine &e, prop_kind prop, const memory::desc &src, const memory::desc &weights, const memory::desc &dst,
-                      const primitive_attr &attr, bool allow_empty)
+ip_pd::primitive_desc(const engine &e, prop_kind prop, const memory::desc &src, const memory::desc &weights,
+                      const memory::desc &dst, const primitive_attr &attr, bool allow_empty)
     : primitive_desc(desc(prop, src, weights, dst), attr, e, allow_empty) {}
 
 } // namespace v0

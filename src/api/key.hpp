@@ -24,10 +24,13 @@ public:
     }
     template <typename T> key_builder &add(const std::vector<T> &values) {
         add(values.size());
-        for (const T &v : values) add(v);
+        for (const T &v : values)
+            add(v);
         return *this;
     }
-    template <typename T> key_builder &add(const masked_values<T> &v) { return add(v.mask).add(v.runtime).add(v.values); }
+    template <typename T> key_builder &add(const masked_values<T> &v) {
+        return add(v.mask).add(v.runtime).add(v.values);
+    }
     key_builder &add(const fixed_point_multiplier &m) { return add(m.multiplier).add(m.shift).add(m.offset); }
     key_builder &add(const memory_desc &md);
     key_builder &add(const primitive_attr &attr);

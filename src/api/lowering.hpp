@@ -12,18 +12,18 @@ namespace octet::impl {
 
 /// What an operation lets its attributes do.
 struct attribute_support {
-    const char *operation;       ///< for messages
-    bool accumulates = true;     ///< integer accumulator in, so every rule works
-    bool weights = true;         ///< has a weights argument
-    int weights_channel_mask = 0; ///< mask over weights that selects one value per destination channel
+    const char *operation;         ///< for messages
+    bool accumulates = true;       ///< integer accumulator in, so every rule works
+    bool weights = true;           ///< has a weights argument
+    int weights_channel_mask = 0;  ///< mask over weights that selects one value per destination channel
     int dst_channel_mask = 1 << 1; ///< the same over dst
 };
 
 /// The rule that `automatic` stands for. `bias` as in `lower_epilogue`.
 requantization_rule resolve_rule(const primitive_attr &attr, const memory_desc &dst, const memory_desc &bias);
 
-/// Checks the attributes against the operation and lowers them. `bias` is the zero descriptor without one, else in dst's
-/// rank. Throws `invalid_arguments` naming the attribute.
+/// Checks the attributes against the operation and lowers them. `bias` is the zero descriptor without one,
+/// else in dst's rank. Throws `invalid_arguments` naming the attribute.
 epilogue lower_epilogue(const attribute_support &support, const primitive_attr &attr, const memory_desc &dst,
                         const memory_desc &bias);
 
@@ -37,9 +37,11 @@ void check_masked(const attribute_support &support, const std::string &what, con
                   const memory_desc &md);
 
 /// Throws `invalid_arguments` for attributes (by argument) that the operation does not have.
-void reject_unknown_arguments(const attribute_support &support, const primitive_attr &attr, const std::map<int, const memory_desc *> &known);
+void reject_unknown_arguments(const attribute_support &support, const primitive_attr &attr,
+                              const std::map<int, const memory_desc *> &known);
 
-/// Execution arguments that the attributes add: run-time scales and zero points, post-op tensors, with descriptors.
+/// Execution arguments that the attributes add: run-time scales and zero points, post-op tensors, with
+/// descriptors.
 void add_attribute_arguments(const primitive_attr &attr, const std::map<int, const memory_desc *> &tensors,
                              std::map<int, memory::desc> &args);
 

@@ -20,9 +20,12 @@ matmul_problem shapes_of(const matmul::desc &d) {
     require_tensor(operation, "weights", p.weights, p.src.ndims, p.src.ndims);
     require_tensor(operation, "dst", p.dst, p.src.ndims, p.src.ndims);
     const int m = p.src.ndims - 2, n = p.src.ndims - 1;
-    if (p.src.dims[n] != p.weights.dims[m]) throw_invalid(operation, ": K of src is ", p.src.dims[n], ", of weights ", p.weights.dims[m]);
-    if (p.src.dims[m] != p.dst.dims[m]) throw_invalid(operation, ": M of src is ", p.src.dims[m], ", of dst ", p.dst.dims[m]);
-    if (p.weights.dims[n] != p.dst.dims[n]) throw_invalid(operation, ": N of weights is ", p.weights.dims[n], ", of dst ", p.dst.dims[n]);
+    if (p.src.dims[n] != p.weights.dims[m])
+        throw_invalid(operation, ": K of src is ", p.src.dims[n], ", of weights ", p.weights.dims[m]);
+    if (p.src.dims[m] != p.dst.dims[m])
+        throw_invalid(operation, ": M of src is ", p.src.dims[m], ", of dst ", p.dst.dims[m]);
+    if (p.weights.dims[n] != p.dst.dims[n])
+        throw_invalid(operation, ": N of weights is ", p.weights.dims[n], ", of dst ", p.dst.dims[n]);
     for (int i = 0; i < m; i++) {
         const dim_t s = p.src.dims[i], w = p.weights.dims[i], out = p.dst.dims[i];
         if ((s != out && s != 1) || (w != out && w != 1) || (s == 1 && w == 1 && out != 1))
@@ -32,13 +35,15 @@ matmul_problem shapes_of(const matmul::desc &d) {
     return p;
 }
 
-std::shared_ptr<const primitive_desc_data> make(const matmul::desc &d, const primitive_attr &attr, const engine &e, bool allow_empty) {
+std::shared_ptr<const primitive_desc_data> make(const matmul::desc &d, const primitive_attr &attr,
+                                                const engine &e, bool allow_empty) {
     return guarded(allow_empty, [&] {
         require_engine(operation, e);
         matmul_problem p = shapes_of(d);
         // Activations are row-major here: a batch is not a channel.
         for (memory_desc *md : {&p.src, &p.dst})
-            if (md->format_kind == format_kind::any) set_row_major(*md);
+            if (md->format_kind == format_kind::any)
+                set_row_major(*md);
         resolve_layouts({operation, packed_kind::matmul}, p.src, p.weights, p.dst);
         attribute_support support{operation};
         support.weights_channel_mask = support.dst_channel_mask = 1 << (p.dst.ndims - 1);
@@ -52,20 +57,23 @@ std::shared_ptr<const primitive_desc_data> make(const matmul::desc &d, const pri
 
 inline namespace v0 {
 
-matmul::desc::desc(const memory::desc &src, const memory::desc &weights, const memory::desc &bias, const memory::desc &dst)
+matmul::desc::desc(const memory::desc &src, const memory::desc &weights, const memory::desc &bias,
+                   const memory::desc &dst)
     : src(src), weights(weights), bias(bias), dst(dst) {}
 matmul::desc::desc(const memory::desc &src, const memory::desc &weights, const memory::desc &dst)
     : desc(src, weights, memory::desc(), dst) {}
 
-matmul::primitive_desc::primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty)
+matmul::primitive_desc::primitive_desc(const desc &d, const primitive_attr &attr, const engine &e,
+                                       bool allow_empty)
     : primitive_desc_base(impl::make(d, attr, e, allow_empty)) {}
 matmul::primitive_desc::primitive_desc(const desc &d, const engine &e, bool allow_empty)
     : primitive_desc(d, primitive_attr(), e, allow_empty) {}
-matmul::primitive_desc::primitive_desc(const engine &e, const memory::desc &src, const memory::desc &weights, const memory::desc &bias,
-                                       const memory::desc &dst, const primitive_attr &attr, bool allow_empty)
-    : primitive_desc(desc(src, weights, bias, dst), attr, e, allow_empty) {}
-matmul::primitive_desc::primitive_desc(const engine &e, const memory::desc &src, const memory::desc &weights, const memory::desc &dst,
+matmul::primitive_desc::primitive_desc(const engine &e, const memory::desc &src, const memory::desc &weights,
+                                       const memory::desc &bias, const memory::desc &dst,
                                        const primitive_attr &attr, bool allow_empty)
+    : primitive_desc(desc(src, weights, bias, dst), attr, e, allow_empty) {}
+matmul::primitive_desc::primitive_desc(const engine &e, const memory::desc &src, const memory::desc &weights,
+                                       const memory::desc &dst, const primitive_attr &attr, bool allow_empty)
     : primitive_desc(desc(src, weights, dst), attr, e, allow_empty) {}
 
 } // namespace v0

@@ -15,11 +15,15 @@ using impl::throw_invalid;
 std::size_t memory::data_type_size(data_type type) {
     switch (type) {
     case data_type::f32:
-    case data_type::s32: return 4;
-    case data_type::s16: return 2;
+    case data_type::s32:
+        return 4;
+    case data_type::s16:
+        return 2;
     case data_type::s8:
-    case data_type::u8: return 1;
-    case data_type::undef: return 0;
+    case data_type::u8:
+        return 1;
+    case data_type::undef:
+        return 0;
     }
     throw_invalid("memory::data_type: value ", static_cast<int>(type), ", allowed: f32, s32, s16, s8, u8");
 }
@@ -37,7 +41,8 @@ memory_desc checked_shape(const memory::dims &dimensions, data_type type) {
     md.data_type = type;
     for (int d = 0; d < md.ndims; d++) {
         if (md.dims[d] == OCTET_RUNTIME_DIM_VAL)
-            impl::throw_unimplemented("memory::desc: dimension ", d, " is OCTET_RUNTIME_DIM_VAL; dimensions must be known");
+            impl::throw_unimplemented("memory::desc: dimension ", d,
+                                      " is OCTET_RUNTIME_DIM_VAL; dimensions must be known");
         if (md.dims[d] < 0)
             throw_invalid("memory::desc: dimension ", d, " is ", md.dims[d], ", allowed: 0 and above");
     }
@@ -50,7 +55,8 @@ template <typename Make> memory::desc or_empty(bool allow_empty, Make make) {
     try {
         return make();
     } catch (const error &) {
-        if (!allow_empty) throw;
+        if (!allow_empty)
+            throw;
         return {};
     }
 }
@@ -69,13 +75,16 @@ memory::desc::desc(const memory::dims &dimensions, memory::data_type type, forma
           return desc(md);
       })) {}
 
-memory::desc::desc(const memory::dims &dimensions, memory::data_type type, const memory::dims &strides, bool allow_empty)
+memory::desc::desc(const memory::dims &dimensions, memory::data_type type, const memory::dims &strides,
+                   bool allow_empty)
     : desc(or_empty(allow_empty, [&] {
           memory_desc md = checked_shape(dimensions, type);
           impl::set_row_major(md);
-          if (strides.empty()) return desc(md);
+          if (strides.empty())
+              return desc(md);
           if (strides.size() != dimensions.size())
-              throw_invalid("memory::desc: ", strides.size(), " strides for ", dimensions.size(), " dimensions");
+              throw_invalid("memory::desc: ", strides.size(), " strides for ", dimensions.size(),
+                            " dimensions");
           for (int d = 0; d < md.ndims; d++) {
               if (strides[d] < 0)
                   throw_invalid("memory::desc: stride ", d, " is ", strides[d], ", allowed: 0 and above");
@@ -85,19 +94,21 @@ memory::desc::desc(const memory::dims &dimensions, memory::data_type type, const
           return desc(md);
       })) {}
 
-memory::desc memory::desc::submemory_desc(const memory::dims &dimensions, const memory::dims &offsets, bool allow_empty) const {
+memory::desc memory::desc::submemory_desc(const memory::dims &dimensions, const memory::dims &offsets,
+                                          bool allow_empty) const {
     return or_empty(allow_empty, [&] {
         if (data.format_kind != format_kind::plain)
             throw_invalid("submemory_desc: layout ", impl::layout_name(data), ", allowed: plain layouts");
-        if (static_cast<int>(dimensions.size()) != data.ndims || static_cast<int>(offsets.size()) != data.ndims)
-            throw_invalid("submemory_desc: ", dimensions.size(), " dims and ", offsets.size(), " offsets for ", data.ndims,
-                          " dimensions");
+        if (static_cast<int>(dimensions.size()) != data.ndims ||
+            static_cast<int>(offsets.size()) != data.ndims)
+            throw_invalid("submemory_desc: ", dimensions.size(), " dims and ", offsets.size(),
+                          " offsets for ", data.ndims, " dimensions");
         desc result = *this;
         for (int d = 0; d < data.ndims; d++) {
             if (dimensions[d] < 0 || offsets[d] < 0 || dimensions[d] > data.dims[d] ||
                 offsets[d] > data.dims[d] - dimensions[d])
-                throw_invalid("submemory_desc: dimension ", d, " from ", offsets[d], " with length ", dimensions[d],
-                              ", allowed: inside 0 to ", data.dims[d]);
+                throw_invalid("submemory_desc: dimension ", d, " from ", offsets[d], " with length ",
+                              dimensions[d], ", allowed: inside 0 to ", data.dims[d]);
             result.data.dims[d] = dimensions[d];
             result.data.offset0 += offsets[d] * data.strides[d];
         }
@@ -119,20 +130,26 @@ memory::desc memory::desc::reshape(const memory::dims &dimensions, bool allow_em
         result.data.offset0 = data.offset0;
 
         memory_desc dense = data;
-        if (data.format_kind == format_kind::plain) impl::set_row_major(dense);
+        if (data.format_kind == format_kind::plain)
+            impl::set_row_major(dense);
         bool row_major = data.format_kind == format_kind::plain;
         for (int d = 0; d < data.ndims; d++)
             row_major = row_major && (data.dims[d] == 1 || data.strides[d] == dense.strides[d]);
-        if (row_major) return result;
+        if (row_major)
+            return result;
 
         // Otherwise only dimensions of size 1 may come and go.
         int from = 0;
         for (int to = 0; to < result.data.ndims; to++) {
-            if (result.data.dims[to] == 1) continue;
-            while (from < data.ndims && data.dims[from] == 1) from++;
-            if (data.format_kind != format_kind::plain || from == data.ndims || data.dims[from] != result.data.dims[to])
-                throw_invalid("reshape: ", impl::dims_text(data), " in layout ", impl::layout_name(data), " to ",
-                              impl::dims_text(result.data), ", allowed: row-major tensors, or adding dimensions of size 1");
+            if (result.data.dims[to] == 1)
+                continue;
+            while (from < data.ndims && data.dims[from] == 1)
+                from++;
+            if (data.format_kind != format_kind::plain || from == data.ndims ||
+                data.dims[from] != result.data.dims[to])
+                throw_invalid("reshape: ", impl::dims_text(data), " in layout ", impl::layout_name(data),
+                              " to ", impl::dims_text(result.data),
+                              ", allowed: row-major tensors, or adding dimensions of size 1");
             result.data.strides[to] = data.strides[from++];
         }
         return result;
@@ -146,7 +163,8 @@ memory::desc memory::desc::permute_axes(const std::vector<int> &permutation, boo
         for (int d = 0; d < data.ndims; d++)
             if (static_cast<int>(sorted.size()) != data.ndims || sorted[d] != d)
                 throw_invalid("permute_axes: allowed is a permutation of 0 to ", data.ndims - 1);
-        if (data.format_kind == format_kind::packed) throw_invalid("permute_axes: layout packed, allowed: plain layouts or any");
+        if (data.format_kind == format_kind::packed)
+            throw_invalid("permute_axes: layout packed, allowed: plain layouts or any");
         desc result = *this;
         for (int d = 0; d < data.ndims; d++) {
             result.data.dims[permutation[d]] = data.dims[d];
@@ -159,21 +177,27 @@ memory::desc memory::desc::permute_axes(const std::vector<int> &permutation, boo
 std::size_t memory::desc::get_size() const { return impl::size_in_bytes(data); }
 
 std::string memory::desc::to_string() const {
-    if (is_zero()) return "none";
+    if (is_zero())
+        return "none";
     static const char *const names[] = {"undef", "f32", "s32", "s8", "u8", "s16"};
     std::string s = names[static_cast<int>(data.data_type)];
-    for (int d = 0; d < data.ndims; d++) s += (d ? "x" : " ") + std::to_string(data.dims[d]);
+    for (int d = 0; d < data.ndims; d++)
+        s += (d ? "x" : " ") + std::to_string(data.dims[d]);
     return s + " " + impl::layout_name(data);
 }
 
 bool operator==(const memory::desc &a, const memory::desc &b) {
     const memory_desc &x = a.data, &y = b.data;
     if (x.ndims != y.ndims || x.data_type != y.data_type || x.format_kind != y.format_kind ||
-        x.packed_kind != y.packed_kind || x.packed_groups != y.packed_groups || x.packed_width != y.packed_width || x.offset0 != y.offset0 || !std::equal(x.dims, x.dims + x.ndims, y.dims))
+        x.packed_kind != y.packed_kind || x.packed_groups != y.packed_groups ||
+        x.packed_width != y.packed_width || x.offset0 != y.offset0 ||
+        !std::equal(x.dims, x.dims + x.ndims, y.dims))
         return false;
-    if (x.format_kind != format_kind::plain) return true;
+    if (x.format_kind != format_kind::plain)
+        return true;
     for (int d = 0; d < x.ndims; d++) // the stride of a dimension of size 1 is never used
-        if (x.dims[d] != 1 && x.strides[d] != y.strides[d]) return false;
+        if (x.dims[d] != 1 && x.strides[d] != y.strides[d])
+            return false;
     return true;
 }
 
@@ -184,23 +208,28 @@ struct memory::storage {
     bool owned = false;
 
     ~storage() {
-        if (owned) ::operator delete(handle, std::align_val_t{64});
+        if (owned)
+            ::operator delete (handle, std::align_val_t{64});
     }
 };
 
 memory::memory(const desc &d, const octet::engine &e, void *handle) {
-    if (!e) throw_invalid("memory: engine is a null handle");
-    if (d.data.format_kind == format_kind::any) throw_invalid("memory: descriptor has layout any, allowed: a concrete layout");
+    if (!e)
+        throw_invalid("memory: engine is a null handle");
+    if (d.data.format_kind == format_kind::any)
+        throw_invalid("memory: descriptor has layout any, allowed: a concrete layout");
     storage_ = std::make_shared<storage>();
     storage_->description = d;
     storage_->engine = e;
     storage_->handle = handle;
-    if (handle != OCTET_MEMORY_ALLOCATE) return;
+    if (handle != OCTET_MEMORY_ALLOCATE)
+        return;
     storage_->handle = nullptr;
     try {
-        storage_->handle = ::operator new(d.get_size(), std::align_val_t{64});
+        storage_->handle = ::operator new (d.get_size(), std::align_val_t{64});
     } catch (const std::bad_alloc &) {
-        throw error(status::out_of_memory, impl::text("memory: ", d.get_size(), " bytes for ", d.to_string()));
+        throw error(status::out_of_memory,
+                    impl::text("memory: ", d.get_size(), " bytes for ", d.to_string()));
     }
     storage_->owned = true;
 }
@@ -208,20 +237,25 @@ memory::memory(const desc &d, const octet::engine &e, void *handle) {
 memory::memory(const desc &d, const octet::engine &e) : memory(d, e, OCTET_MEMORY_ALLOCATE) {}
 
 memory::desc memory::get_desc() const {
-    if (!storage_) throw_invalid("memory::get_desc: null handle");
+    if (!storage_)
+        throw_invalid("memory::get_desc: null handle");
     return storage_->description;
 }
 engine memory::get_engine() const {
-    if (!storage_) throw_invalid("memory::get_engine: null handle");
+    if (!storage_)
+        throw_invalid("memory::get_engine: null handle");
     return storage_->engine;
 }
 void *memory::get_data_handle() const {
-    if (!storage_) throw_invalid("memory::get_data_handle: null handle");
+    if (!storage_)
+        throw_invalid("memory::get_data_handle: null handle");
     return storage_->handle;
 }
 void memory::set_data_handle(void *handle) const {
-    if (!storage_) throw_invalid("memory::set_data_handle: null handle");
-    if (storage_->owned) ::operator delete(storage_->handle, std::align_val_t{64});
+    if (!storage_)
+        throw_invalid("memory::set_data_handle: null handle");
+    if (storage_->owned)
+        ::operator delete (storage_->handle, std::align_val_t{64});
     storage_->owned = false;
     storage_->handle = handle;
 }

@@ -14,18 +14,22 @@ namespace {
 
 void check_mask(const char *call, int mask) {
     if (mask < 0 || mask >= 1 << max_ndims)
-        throw_invalid(call, ": mask is ", mask, ", allowed: 0 to ", (1 << max_ndims) - 1, " (one bit per dimension)");
+        throw_invalid(call, ": mask is ", mask, ", allowed: 0 to ", (1 << max_ndims) - 1,
+                      " (one bit per dimension)");
 }
 
 template <typename T> void check_not_empty(const char *call, int mask, const std::vector<T> &values) {
     check_mask(call, mask);
-    if (values.empty()) throw_invalid(call, ": no values, allowed: at least one");
-    if (mask == 0 && values.size() != 1) throw_invalid(call, ": ", values.size(), " values for mask 0, allowed: 1");
+    if (values.empty())
+        throw_invalid(call, ": no values, allowed: at least one");
+    if (mask == 0 && values.size() != 1)
+        throw_invalid(call, ": ", values.size(), " values for mask 0, allowed: 1");
 }
 
 masked_values<float> checked_scales(const char *call, int mask, const std::vector<float> &scales) {
     check_mask(call, mask);
-    if (scales.size() == 1 && is_runtime_value(scales[0])) return {mask, {}, true};
+    if (scales.size() == 1 && is_runtime_value(scales[0]))
+        return {mask, {}, true};
     check_not_empty(call, mask, scales);
     for (std::size_t i = 0; i < scales.size(); i++)
         if (!std::isfinite(scales[i]) || scales[i] == 0.f)
@@ -35,20 +39,27 @@ masked_values<float> checked_scales(const char *call, int mask, const std::vecto
 
 std::string argument_name(int arg) {
     switch (arg) {
-    case OCTET_ARG_SRC_0: return "SRC";
-    case OCTET_ARG_SRC_1: return "SRC_1";
-    case OCTET_ARG_WEIGHTS: return "WEIGHTS";
-    case OCTET_ARG_DST: return "DST";
-    default: return impl::text("argument ", arg);
+    case OCTET_ARG_SRC_0:
+        return "SRC";
+    case OCTET_ARG_SRC_1:
+        return "SRC_1";
+    case OCTET_ARG_WEIGHTS:
+        return "WEIGHTS";
+    case OCTET_ARG_DST:
+        return "DST";
+    default:
+        return impl::text("argument ", arg);
     }
 }
 
 void check_argument(const char *call, int arg) {
     if (arg != OCTET_ARG_SRC_0 && arg != OCTET_ARG_SRC_1 && arg != OCTET_ARG_WEIGHTS && arg != OCTET_ARG_DST)
-        throw_invalid(call, ": ", argument_name(arg), ", allowed: OCTET_ARG_SRC (SRC_0), SRC_1, WEIGHTS, DST");
+        throw_invalid(call, ": ", argument_name(arg),
+                      ", allowed: OCTET_ARG_SRC (SRC_0), SRC_1, WEIGHTS, DST");
 }
 
-template <typename T> masked_values<T> values_of(const std::map<int, masked_values<T>> &by_argument, int arg) {
+template <typename T>
+masked_values<T> values_of(const std::map<int, masked_values<T>> &by_argument, int arg) {
     const auto found = by_argument.find(arg);
     return found == by_argument.end() ? masked_values<T>() : found->second;
 }
@@ -69,12 +80,18 @@ multiplier_domain domain_of(requantization_rule rule) {
     switch (rule) {
     case requantization_rule::tflite_2step:
     case requantization_rule::tflite_single_rounding:
-    case requantization_rule::tflite_1step: return {0, high, -31, 30};
-    case requantization_rule::gemmlowp_fixedpoint_exponent: return {low, high, -31, 31};
-    case requantization_rule::rounded_shift: return {low, high, -31, 62};
-    case requantization_rule::qnnpack_avgpool: return {1 << 23, (1 << 24) - 1, 16, 55};
-    case requantization_rule::ev_rte15: return {0, 32767, 1, 62};
-    default: return {low, high, 0, 31};
+    case requantization_rule::tflite_1step:
+        return {0, high, -31, 30};
+    case requantization_rule::gemmlowp_fixedpoint_exponent:
+        return {low, high, -31, 31};
+    case requantization_rule::rounded_shift:
+        return {low, high, -31, 62};
+    case requantization_rule::qnnpack_avgpool:
+        return {1 << 23, (1 << 24) - 1, 16, 55};
+    case requantization_rule::ev_rte15:
+        return {0, 32767, 1, 62};
+    default:
+        return {low, high, 0, 31};
     }
 }
 
@@ -82,13 +99,14 @@ multiplier_domain domain_of(requantization_rule rule) {
 void check_multiplier(const std::string &what, requantization_rule rule, fixed_point_multiplier m,
                       bool negative_allowed = false) {
     multiplier_domain d = domain_of(rule);
-    if (negative_allowed) d.lowest = std::min(d.lowest, -d.highest);
+    if (negative_allowed)
+        d.lowest = std::min(d.lowest, -d.highest);
     if (m.multiplier < d.lowest || m.multiplier > d.highest)
-        throw_invalid(what, ": multiplier is ", m.multiplier, " for rule ", to_string(rule), ", allowed: ", d.lowest,
-                      " to ", d.highest);
+        throw_invalid(what, ": multiplier is ", m.multiplier, " for rule ", to_string(rule),
+                      ", allowed: ", d.lowest, " to ", d.highest);
     if (m.shift < d.lowest_shift || m.shift > d.highest_shift)
-        throw_invalid(what, ": shift is ", m.shift, " for rule ", to_string(rule), ", allowed: ", d.lowest_shift, " to ",
-                      d.highest_shift);
+        throw_invalid(what, ": shift is ", m.shift, " for rule ", to_string(rule),
+                      ", allowed: ", d.lowest_shift, " to ", d.highest_shift);
     if (m.offset != 0 && rule != requantization_rule::gemmlowp_legacy_scale)
         throw_invalid(what, ": offset is ", m.offset, " for rule ", to_string(rule),
                       ", allowed: 0 (only gemmlowp_legacy_scale has an offset)");
@@ -96,7 +114,8 @@ void check_multiplier(const std::string &what, requantization_rule rule, fixed_p
 
 void check_fixed_point(const char *call, requantization_rule rule) {
     if (!impl::is_fixed_point(rule))
-        throw_invalid(call, ": rule ", to_string(rule), " takes no fixed-point multipliers; allowed: tflite_*, ",
+        throw_invalid(call, ": rule ", to_string(rule),
+                      " takes no fixed-point multipliers; allowed: tflite_*, ",
                       "caffe2_2step, gemmlowp_*, rounded_shift, qnnpack_avgpool, ev_rte15");
 }
 
@@ -105,23 +124,28 @@ void check_fixed_point(const char *call, requantization_rule rule) {
 // ---- post_ops
 
 void post_ops::append(post_op_entry entry) {
-    if (len() == max_post_ops) throw_invalid("post_ops: more than ", max_post_ops, " entries");
+    if (len() == max_post_ops)
+        throw_invalid("post_ops: more than ", max_post_ops, " entries");
     entries_.push_back(std::move(entry));
 }
 
 void post_ops::append_sum(float scale, octet::data_type type) { append_sum(scale, 0, type); }
 void post_ops::append_sum(float scale, std::int32_t zero_point, octet::data_type type) {
-    if (!std::isfinite(scale)) throw_invalid("append_sum: scale is ", scale, ", allowed: finite");
+    if (!std::isfinite(scale))
+        throw_invalid("append_sum: scale is ", scale, ", allowed: finite");
     append(post_op::sum{scale, zero_point, type});
 }
 
 void post_ops::append_eltwise(float scale, octet::algorithm alg, float alpha, float beta) {
     if (alg < algorithm::eltwise_relu || alg > algorithm::eltwise_soft_relu_v2)
         throw_invalid("append_eltwise: algorithm ", static_cast<int>(alg), ", allowed: eltwise_*");
-    if (!std::isfinite(scale)) throw_invalid("append_eltwise: scale is ", scale, ", allowed: finite");
+    if (!std::isfinite(scale))
+        throw_invalid("append_eltwise: scale is ", scale, ", allowed: finite");
     append(post_op::eltwise{alg, alpha, beta, scale});
 }
-void post_ops::append_eltwise(octet::algorithm alg, float alpha, float beta) { append_eltwise(1.f, alg, alpha, beta); }
+void post_ops::append_eltwise(octet::algorithm alg, float alpha, float beta) {
+    append_eltwise(1.f, alg, alpha, beta);
+}
 
 void post_ops::append_binary(octet::algorithm alg, const memory::desc &src1) {
     if (alg < algorithm::binary_add || alg > algorithm::binary_ne)
@@ -137,7 +161,8 @@ void post_ops::append_prelu(int mask) {
 }
 
 void post_ops::append_clip(std::int32_t low, std::int32_t high) {
-    if (low > high) throw_invalid("append_clip: low is ", low, ", high is ", high, ", allowed: low <= high");
+    if (low > high)
+        throw_invalid("append_clip: low is ", low, ", high is ", high, ", allowed: low <= high");
     append(post_op::clip{low, high});
 }
 void post_ops::append_add(std::int32_t value) { append(post_op::add{value}); }
@@ -145,7 +170,8 @@ void post_ops::append_add(std::int32_t value) { append(post_op::add{value}); }
 void post_ops::append_rescaled_sum(const post_op::rescaled_sum &stage) {
     check_fixed_point("append_rescaled_sum", stage.rule);
     check_multiplier("append_rescaled_sum", stage.rule, stage.multiplier, true);
-    if (stage.type == data_type::f32) throw_invalid("append_rescaled_sum: type f32, allowed: integers");
+    if (stage.type == data_type::f32)
+        throw_invalid("append_rescaled_sum: type f32, allowed: integers");
     append(stage);
 }
 
@@ -164,8 +190,10 @@ void post_ops::append_table(const post_op::table &stage) {
 
 primitive_kind post_ops::kind(int index) const {
     // In the order of post_op_entry's alternatives; the integer stages are no operations of their own.
-    constexpr primitive_kind kinds[] = {primitive_kind::sum, primitive_kind::eltwise, primitive_kind::binary, primitive_kind::prelu};
-    if (index < 0 || index >= len()) throw_invalid("post_ops::kind: index ", index, ", allowed: 0 to ", len() - 1);
+    constexpr primitive_kind kinds[] = {primitive_kind::sum, primitive_kind::eltwise, primitive_kind::binary,
+                                        primitive_kind::prelu};
+    if (index < 0 || index >= len())
+        throw_invalid("post_ops::kind: index ", index, ", allowed: 0 to ", len() - 1);
     const std::size_t alternative = entries_[index].index();
     return alternative < std::size(kinds) ? kinds[alternative] : primitive_kind::undef;
 }
@@ -176,7 +204,8 @@ template <typename Stage> const Stage &post_ops::stage_at(const char *call, int 
     return std::get<Stage>(entries_[index]);
 }
 
-void post_ops::get_params_sum(int index, float &scale, std::int32_t &zero_point, octet::data_type &type) const {
+void post_ops::get_params_sum(int index, float &scale, std::int32_t &zero_point,
+                              octet::data_type &type) const {
     const post_op::sum &stage = stage_at<post_op::sum>("get_params_sum", index);
     scale = stage.scale;
     zero_point = stage.zero_point;
@@ -190,7 +219,8 @@ void post_ops::get_params_sum(int index, float &scale) const {
     octet::data_type type = octet::data_type::undef;
     get_params_sum(index, scale, type);
 }
-void post_ops::get_params_eltwise(int index, float &scale, octet::algorithm &alg, float &alpha, float &beta) const {
+void post_ops::get_params_eltwise(int index, float &scale, octet::algorithm &alg, float &alpha,
+                                  float &beta) const {
     const post_op::eltwise &stage = stage_at<post_op::eltwise>("get_params_eltwise", index);
     scale = stage.scale;
     alg = stage.algorithm;
@@ -202,7 +232,9 @@ void post_ops::get_params_binary(int index, octet::algorithm &alg, memory::desc 
     alg = stage.algorithm;
     src1 = stage.src1;
 }
-void post_ops::get_params_prelu(int index, int &mask) const { mask = stage_at<post_op::prelu>("get_params_prelu", index).mask; }
+void post_ops::get_params_prelu(int index, int &mask) const {
+    mask = stage_at<post_op::prelu>("get_params_prelu", index).mask;
+}
 
 // ---- primitive_attr
 
@@ -217,7 +249,8 @@ void primitive_attr::set_scales(int arg, int mask, const std::vector<float> &sca
     check_argument("set_scales", arg);
     masked_values<float> values = checked_scales("set_scales", mask, scales);
     for (const float s : values.values)
-        if (s < 0) throw_invalid("set_scales: ", argument_name(arg), " scale is ", s, ", allowed: positive");
+        if (s < 0)
+            throw_invalid("set_scales: ", argument_name(arg), " scale is ", s, ", allowed: positive");
     scales_[arg] = std::move(values);
 }
 void primitive_attr::set_scales_mask(int arg, int mask) { set_scales(arg, mask, {runtime_f32_value()}); }
@@ -236,7 +269,9 @@ void primitive_attr::set_zero_points(int arg, int mask, const std::vector<std::i
     check_not_empty("set_zero_points", mask, zero_points);
     zero_points_[arg] = {mask, zero_points, false};
 }
-void primitive_attr::set_zero_points_mask(int arg, int mask) { set_zero_points(arg, mask, {OCTET_RUNTIME_S32_VAL}); }
+void primitive_attr::set_zero_points_mask(int arg, int mask) {
+    set_zero_points(arg, mask, {OCTET_RUNTIME_S32_VAL});
+}
 void primitive_attr::get_zero_points(int arg, int &mask, std::vector<std::int32_t> &zero_points) const {
     check_argument("get_zero_points", arg);
     report(values_of(zero_points_, arg), OCTET_RUNTIME_S32_VAL, 0, mask, zero_points);
@@ -244,7 +279,8 @@ void primitive_attr::get_zero_points(int arg, int &mask, std::vector<std::int32_
 
 void primitive_attr::set_rule(requantization_rule rule) {
     if (rule < requantization_rule::automatic || rule > requantization_rule::ev_rte15)
-        throw_invalid("set_requantization: rule ", static_cast<int>(rule), ", allowed: the values of requantization_rule");
+        throw_invalid("set_requantization: rule ", static_cast<int>(rule),
+                      ", allowed: the values of requantization_rule");
     rule_ = rule;
     multipliers_ = {};
     real_scales_ = {};
@@ -262,26 +298,31 @@ void primitive_attr::set_requantization(requantization_rule rule, int mask,
     multipliers_ = {mask, multipliers, false};
 }
 
-void primitive_attr::set_requantization(requantization_rule rule, int mask, const std::vector<double> &scales) {
+void primitive_attr::set_requantization(requantization_rule rule, int mask,
+                                        const std::vector<double> &scales) {
     if (rule != requantization_rule::caffe_double_round)
-        throw_invalid("set_requantization: rule ", to_string(rule), " with real scales, allowed: caffe_double_round");
+        throw_invalid("set_requantization: rule ", to_string(rule),
+                      " with real scales, allowed: caffe_double_round");
     check_not_empty("set_requantization", mask, scales);
     for (std::size_t i = 0; i < scales.size(); i++)
         if (!(scales[i] >= 0x1p-30 && scales[i] < 1.))
-            throw_invalid("set_requantization: scale ", i, " is ", scales[i], ", allowed: 2^-30 <= scale < 1");
+            throw_invalid("set_requantization: scale ", i, " is ", scales[i],
+                          ", allowed: 2^-30 <= scale < 1");
     set_rule(rule);
     real_scales_ = {mask, scales, false};
     real_scales_are_f32_ = false;
 }
 
-void primitive_attr::set_requantization(requantization_rule rule, int mask, const std::vector<float> &scales) {
+void primitive_attr::set_requantization(requantization_rule rule, int mask,
+                                        const std::vector<float> &scales) {
     set_requantization(rule, mask, std::vector<double>(scales.begin(), scales.end()));
     real_scales_are_f32_ = true;
 }
 
 void primitive_attr::set_input_multiplier(int arg, const fixed_point_multiplier &multiplier) {
     check_argument("set_input_multiplier", arg);
-    check_multiplier("set_input_multiplier: " + argument_name(arg), requantization_rule::tflite_2step, multiplier);
+    check_multiplier("set_input_multiplier: " + argument_name(arg), requantization_rule::tflite_2step,
+                     multiplier);
     input_multipliers_[arg] = multiplier;
 }
 

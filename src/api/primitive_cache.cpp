@@ -22,7 +22,8 @@ public:
     std::shared_ptr<const kernel> find(const std::string &key) {
         const std::lock_guard<std::mutex> lock(mutex_);
         const auto found = index_.find(key);
-        if (found == index_.end()) return nullptr;
+        if (found == index_.end())
+            return nullptr;
         entries_.splice(entries_.begin(), entries_, found->second);
         return found->second->code;
     }
@@ -31,8 +32,10 @@ public:
         const std::size_t bytes = code->size_bytes() + 2 * key.size() + sizeof(entry);
         const std::lock_guard<std::mutex> lock(mutex_);
         const auto found = index_.find(key);
-        if (found != index_.end()) return found->second->code;
-        if (bytes > capacity_) return code;
+        if (found != index_.end())
+            return found->second->code;
+        if (bytes > capacity_)
+            return code;
         entries_.push_front({key, code, bytes});
         index_[key] = entries_.begin();
         bytes_ += bytes;
@@ -80,7 +83,8 @@ private:
 std::shared_ptr<const kernel> cached_kernel(const std::string &key,
                                             const std::function<std::shared_ptr<const kernel>()> &create) {
     primitive_cache &cache = primitive_cache::instance();
-    if (std::shared_ptr<const kernel> found = cache.find(key)) return found;
+    if (std::shared_ptr<const kernel> found = cache.find(key))
+        return found;
     return cache.insert(key, create());
 }
 
@@ -88,7 +92,9 @@ std::shared_ptr<const kernel> cached_kernel(const std::string &key,
 
 inline namespace v0 {
 
-void set_primitive_cache_capacity(std::size_t bytes) { impl::primitive_cache::instance().set_capacity(bytes); }
+void set_primitive_cache_capacity(std::size_t bytes) {
+    impl::primitive_cache::instance().set_capacity(bytes);
+}
 std::size_t get_primitive_cache_capacity() { return impl::primitive_cache::instance().capacity(); }
 
 } // namespace v0

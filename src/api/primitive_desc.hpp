@@ -32,8 +32,8 @@ struct primitive_data {
     std::shared_ptr<const kernel> code;
 };
 
-/// The common end of every front: picks an implementation for the checked problem. Null if nobody takes it and
-/// `allow_empty` is set; else throws `unimplemented` with all reasons.
+/// The common end of every front: picks an implementation for the checked problem. Null if nobody takes it
+/// and `allow_empty` is set; else throws `unimplemented` with all reasons.
 template <typename Problem>
 std::shared_ptr<const primitive_desc_data> make_primitive_desc(std::shared_ptr<primitive_desc_data> data,
                                                                const Problem &problem, bool allow_empty);
@@ -45,9 +45,12 @@ guarded(bool allow_empty, const std::function<std::shared_ptr<const primitive_de
 /// Throws `invalid_arguments` for a null engine.
 void require_engine(const char *operation, const engine &e);
 /// Throws `unimplemented` unless the tensor's type is one of `allowed`.
-void require_type(const char *operation, const char *name, const memory_desc &md, std::initializer_list<data_type> allowed);
-/// Throws `invalid_arguments` for a missing tensor, a wrong rank, or a packed layout where only plain ones are allowed.
-void require_tensor(const char *operation, const char *name, const memory_desc &md, int min_ndims, int max_ndims);
+void require_type(const char *operation, const char *name, const memory_desc &md,
+                  std::initializer_list<data_type> allowed);
+/// Throws `invalid_arguments` for a missing tensor, a wrong rank, or a packed layout where only plain ones
+/// are allowed.
+void require_tensor(const char *operation, const char *name, const memory_desc &md, int min_ndims,
+                    int max_ndims);
 /// Throws `invalid_arguments` for a destination in which two elements share an address.
 void require_no_overlap(const char *operation, const memory_desc &dst);
 /// Throws `invalid_arguments` for anything but a forward pass.

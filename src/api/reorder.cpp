@@ -12,9 +12,11 @@ namespace {
 
 constexpr const char *operation = "reorder";
 
-masked_values<float> lower_scales(const attribute_support &support, const primitive_attr &attr, int arg, const memory_desc &md) {
+masked_values<float> lower_scales(const attribute_support &support, const primitive_attr &attr, int arg,
+                                  const memory_desc &md) {
     const auto found = attr.scales().find(arg);
-    if (found == attr.scales().end()) return {};
+    if (found == attr.scales().end())
+        return {};
     check_masked(support, arg == OCTET_ARG_SRC ? "src scales" : "dst scales", found->second, md);
     return found->second;
 }
@@ -22,19 +24,24 @@ masked_values<float> lower_scales(const attribute_support &support, const primit
 /// What each rule can convert: octet/reorder.hpp.
 void check_rule(const reorder_problem &p, const primitive_attr &attr) {
     const requantization_rule rule = p.out_stage.rule;
-    if (is_float(rule)) return;
+    if (is_float(rule))
+        return;
     const bool from_integer = is_integer(p.src.data_type), to_integer = is_integer(p.dst.data_type);
     if (!to_integer || (!from_integer && !is_tflite(rule)))
-        throw_unimplemented(operation, ": rule ", to_string(rule), " from ", memory::desc(p.src).to_string(), " to ",
-                            memory::desc(p.dst).to_string(), "; float sources have tflite_*, f32, f32_v3 and ort_f32, float destinations the last three");
+        throw_unimplemented(
+            operation, ": rule ", to_string(rule), " from ", memory::desc(p.src).to_string(), " to ",
+            memory::desc(p.dst).to_string(),
+            "; float sources have tflite_*, f32, f32_v3 and ort_f32, float destinations the last three");
     if (from_integer && is_fixed_point(rule) && !attr.multipliers().is_set())
-        throw_invalid(operation, ": rule ", to_string(rule), " from integers needs multipliers, pass them to set_requantization");
+        throw_invalid(operation, ": rule ", to_string(rule),
+                      " from integers needs multipliers, pass them to set_requantization");
     if (!from_integer && !p.dst_scales.is_set())
         throw_invalid(operation, ": rule ", to_string(rule), " from f32 needs set_scales(OCTET_ARG_DST, …)");
 }
 
-std::shared_ptr<const primitive_desc_data> make(const memory_desc &src, const memory_desc &dst, const primitive_attr &attr,
-                                                const engine &src_engine, const engine &dst_engine, bool allow_empty) {
+std::shared_ptr<const primitive_desc_data> make(const memory_desc &src, const memory_desc &dst,
+                                                const primitive_attr &attr, const engine &src_engine,
+                                                const engine &dst_engine, bool allow_empty) {
     return guarded(allow_empty, [&] {
         require_engine(operation, src_engine);
         require_engine(operation, dst_engine);
@@ -45,7 +52,8 @@ std::shared_ptr<const primitive_desc_data> make(const memory_desc &src, const me
         require_tensor(operation, "dst", p.dst, 1, max_ndims);
         if (p.src.format_kind == format_kind::any || p.dst.format_kind == format_kind::any)
             throw_invalid(operation, ": layout any, allowed: concrete layouts");
-        if (!same_dims(p.src, p.dst)) throw_invalid(operation, ": src has dims ", dims_text(p.src), ", dst ", dims_text(p.dst));
+        if (!same_dims(p.src, p.dst))
+            throw_invalid(operation, ": src has dims ", dims_text(p.src), ", dst ", dims_text(p.dst));
         require_no_overlap(operation, p.dst);
 
         attribute_support support{operation};
@@ -58,15 +66,18 @@ std::shared_ptr<const primitive_desc_data> make(const memory_desc &src, const me
         p.dst_scales = lower_scales(support, attr, OCTET_ARG_DST, p.dst);
         p.out_stage = lower_epilogue(support, attr, p.dst, {});
         p.out_stage.fused_sum = false;
-        if (p.out_stage.rule == requantization_rule::ort_f32) p.out_stage.dst_scales = {}; // divided by here, not folded into a factor
-        if (attr.rule() == requantization_rule::automatic && p.out_stage.rule == requantization_rule::none && src.data_type == data_type::f32)
+        if (p.out_stage.rule == requantization_rule::ort_f32)
+            p.out_stage.dst_scales = {}; // divided by here, not folded into a factor
+        if (attr.rule() == requantization_rule::automatic && p.out_stage.rule == requantization_rule::none &&
+            src.data_type == data_type::f32)
             p.out_stage.rule = requantization_rule::f32;
         check_rule(p, attr);
 
         auto data = std::make_shared<primitive_desc_data>();
         data->operation = operation;
         data->attr = attr;
-        for (const auto &[arg, md] : tensors) data->args[arg] = memory::desc(*md);
+        for (const auto &[arg, md] : tensors)
+            data->args[arg] = memory::desc(*md);
         add_attribute_arguments(attr, tensors, data->args);
         data->shape = dims_text(p.src);
         return make_primitive_desc(std::move(data), p, allow_empty);
@@ -78,15 +89,18 @@ std::shared_ptr<const primitive_desc_data> make(const memory_desc &src, const me
 
 inline namespace v0 {
 
-reorder::primitive_desc::primitive_desc(const engine &src_engine, const memory::desc &src, const engine &dst_engine,
-                                        const memory::desc &dst, const primitive_attr &attr, bool allow_empty)
+reorder::primitive_desc::primitive_desc(const engine &src_engine, const memory::desc &src,
+                                        const engine &dst_engine, const memory::desc &dst,
+                                        const primitive_attr &attr, bool allow_empty)
     : primitive_desc_base(impl::make(src.data, dst.data, attr, src_engine, dst_engine, allow_empty)) {}
 
-reorder::primitive_desc::primitive_desc(const memory::desc &src, const engine &src_engine, const memory::desc &dst,
-                                        const engine &dst_engine, const primitive_attr &attr, bool allow_empty)
+reorder::primitive_desc::primitive_desc(const memory::desc &src, const engine &src_engine,
+                                        const memory::desc &dst, const engine &dst_engine,
+                                        const primitive_attr &attr, bool allow_empty)
     : primitive_desc(src_engine, src, dst_engine, dst, attr, allow_empty) {}
 
-reorder::primitive_desc::primitive_desc(const memory &src, const memory &dst, const primitive_attr &attr, bool allow_empty)
+reorder::primitive_desc::primitive_desc(const memory &src, const memory &dst, const primitive_attr &attr,
+                                        bool allow_empty)
     : primitive_desc(src.get_engine(), src.get_desc(), dst.get_engine(), dst.get_desc(), attr, allow_empty) {}
 
 void reorder::execute(const stream &s, const memory &src, const memory &dst) const {

@@ -37,7 +37,8 @@ double now_ms() {
 inline namespace v0 {
 
 void set_verbose(int level) {
-    if (level < 0 || level > 2) impl::throw_invalid("set_verbose: level is ", level, ", allowed: 0, 1, 2");
+    if (level < 0 || level > 2)
+        impl::throw_invalid("set_verbose: level is ", level, ", allowed: 0, 1, 2");
     impl::verbose_level() = level;
 }
 int get_verbose() { return impl::verbose_level(); }

@@ -1,6 +1,7 @@
 #pragma once
 
-// The buffers of one execution, by argument index. Checked against the primitive descriptor before they get here.
+// The buffers of one execution, by argument index. Checked against the primitive descriptor before they get
+// here.
 
 #include <unordered_map>
 
@@ -12,11 +13,13 @@ class arguments {
 public:
     explicit arguments(const std::unordered_map<int, memory> &memories) : memories_(&memories) {}
     /// The buffers of `base`, which must outlive this, with one replaced: for a step of a larger computation.
-    arguments(const arguments &base, int arg, void *buffer) : base_(&base), replaced_(arg), replacement_(buffer) {}
+    arguments(const arguments &base, int arg, void *buffer)
+        : base_(&base), replaced_(arg), replacement_(buffer) {}
 
     /// Buffer of an argument, null if the primitive doesn't take it.
     template <typename T = void> T *get(int arg) const {
-        if (base_) return arg == replaced_ ? static_cast<T *>(replacement_) : base_->get<T>(arg);
+        if (base_)
+            return arg == replaced_ ? static_cast<T *>(replacement_) : base_->get<T>(arg);
         const auto found = memories_->find(arg);
         return found == memories_->end() ? nullptr : static_cast<T *>(found->second.get_data_handle());
     }

@@ -1,4 +1,5 @@
-// From real scales to the parameters of a rule, each exactly as its framework computes them (spec: doc/arithmetic.md).
+// From real scales to the parameters of a rule, each exactly as its framework computes them (spec:
+// doc/arithmetic.md).
 
 #include <algorithm>
 #include <cmath>
@@ -22,12 +23,14 @@ void require_scale(const char *name, float scale) {
 }
 
 void require(bool ok, requantization_rule rule, double real, const char *allowed) {
-    if (!ok) throw_invalid("from_double: factor ", real, " for rule ", to_string(rule), ", allowed: ", allowed);
+    if (!ok)
+        throw_invalid("from_double: factor ", real, " for rule ", to_string(rule), ", allowed: ", allowed);
 }
 
 /// Q31: real = multiplier * 2^(shift - 31), multiplier in [2^30, 2^31) or 0; below 2^-32 it is flushed to 0.
 fixed_point_multiplier q31(double real) {
-    if (real == 0) return {};
+    if (real == 0)
+        return {};
     int exponent = 0;
     const double mantissa = std::frexp(real, &exponent);
     auto q = static_cast<std::int64_t>(impl::round_half_away(mantissa * 2147483648.0));
@@ -35,7 +38,8 @@ fixed_point_multiplier q31(double real) {
         q /= 2;
         exponent++;
     }
-    if (exponent < -31) return {};
+    if (exponent < -31)
+        return {};
     return {static_cast<std::int32_t>(q), exponent, 0};
 }
 
@@ -46,14 +50,16 @@ struct float_bits {
 float_bits bits_of(float x) {
     std::uint32_t bits;
     std::memcpy(&bits, &x, sizeof bits);
-    return {static_cast<std::int32_t>((bits & 0x7fffffu) | 0x800000u), static_cast<std::int32_t>(bits >> 23 & 0xff)};
+    return {static_cast<std::int32_t>((bits & 0x7fffffu) | 0x800000u),
+            static_cast<std::int32_t>(bits >> 23 & 0xff)};
 }
 
 fixed_point_multiplier ev_rte15_from(double real) {
     constexpr double h = 0.5 * (65536 - 0.51) / 65536;
     require(real > 0 && real < h, requantization_rule::ev_rte15, real, "0 < M < 0.49999610");
     int a = 0;
-    while (std::ldexp(real, a) < h / 2) a++;
+    while (std::ldexp(real, a) < h / 2)
+        a++;
     require(16 + a <= 62, requantization_rule::ev_rte15, real, "M >= 2^-48");
     auto multiplier = static_cast<std::int32_t>(impl::round_half_away(std::ldexp(real, 16 + a)));
     int shift = 16 + a;
@@ -73,10 +79,13 @@ double real_multiplier(scale_derivation how, float src_scale, float weights_scal
     const double product_f64 = static_cast<double>(src_scale) * static_cast<double>(weights_scale);
     const float product_f32 = src_scale * weights_scale;
     switch (how) {
-    case scale_derivation::tflite_f64: return product_f64 / static_cast<double>(dst_scale);
-    case scale_derivation::tflite_f32prod: return static_cast<double>(product_f32) / static_cast<double>(dst_scale);
+    case scale_derivation::tflite_f64:
+        return product_f64 / static_cast<double>(dst_scale);
+    case scale_derivation::tflite_f32prod:
+        return static_cast<double>(product_f32) / static_cast<double>(dst_scale);
     case scale_derivation::caffe2_f32:
-    case scale_derivation::ort_f32: return product_f32 / dst_scale;
+    case scale_derivation::ort_f32:
+        return product_f32 / dst_scale;
     case scale_derivation::snps_onnx_per_channel:
         return static_cast<float>(product_f64 / static_cast<double>(dst_scale));
     }
@@ -112,19 +121,24 @@ fixed_point_multiplier from_double(requantization_rule rule, double real) {
         const fixed_point_multiplier m = q31(real);
         return m.shift > 30 ? fixed_point_multiplier{impl::int32_max, 30, 0} : m;
     }
-    case requantization_rule::caffe2_2step: return from_float(rule, static_cast<float>(real));
-    case requantization_rule::qnnpack_avgpool: return from_float(rule, static_cast<float>(real));
+    case requantization_rule::caffe2_2step:
+        return from_float(rule, static_cast<float>(real));
+    case requantization_rule::qnnpack_avgpool:
+        return from_float(rule, static_cast<float>(real));
     case requantization_rule::gemmlowp_fixedpoint: {
         const fixed_point_multiplier m = q31(real);
         require(m.shift <= 0, rule, real, "M < 1");
         return {m.multiplier, -m.shift, 0};
     }
-    case requantization_rule::rounded_shift: return rounded_shift_from_double(real, 32);
-    case requantization_rule::ev_rte15: return ev_rte15_from(real);
+    case requantization_rule::rounded_shift:
+        return rounded_shift_from_double(real, 32);
+    case requantization_rule::ev_rte15:
+        return ev_rte15_from(real);
     default:
-        throw_invalid("from_double: rule ", to_string(rule),
-                      ", allowed: tflite_*, caffe2_2step, gemmlowp_fixedpoint, gemmlowp_fixedpoint_exponent, ",
-                      "rounded_shift, qnnpack_avgpool, ev_rte15");
+        throw_invalid(
+            "from_double: rule ", to_string(rule),
+            ", allowed: tflite_*, caffe2_2step, gemmlowp_fixedpoint, gemmlowp_fixedpoint_exponent, ",
+            "rounded_shift, qnnpack_avgpool, ev_rte15");
     }
 }
 
@@ -146,7 +160,8 @@ fixed_point_multiplier divide_by_count(fixed_point_multiplier factor, std::int64
     if (count < 1)
         throw_invalid("divide_by_count: count is ", count, ", allowed: at least 1");
     int log2_count = 0;
-    while (log2_count < 62 && count >> (log2_count + 1)) log2_count++;
+    while (log2_count < 62 && count >> (log2_count + 1))
+        log2_count++;
     const int shift = std::min({log2_count, 32, 31 + factor.shift});
     const std::int64_t multiplier = (std::int64_t{factor.multiplier} << shift) / count;
     return {static_cast<std::int32_t>(multiplier), factor.shift - shift, factor.offset};
@@ -154,7 +169,8 @@ fixed_point_multiplier divide_by_count(fixed_point_multiplier factor, std::int64
 
 dynamic_quantization dynamic_quantization_of(float lowest, float highest) {
     if (std::isnan(lowest) || std::isnan(highest) || lowest > highest)
-        throw_invalid("dynamic_quantization_of: range [", lowest, ", ", highest, "], allowed: lowest <= highest, no NaN");
+        throw_invalid("dynamic_quantization_of: range [", lowest, ", ", highest,
+                      "], allowed: lowest <= highest, no NaN");
     const float low = std::fmin(lowest, 0.f), high = std::fmax(highest, 0.f);
     const float scale = high == low ? 1.f : (high - low) / 255.f;
     const float zero_point = impl::round_to_even(impl::clamp(0.f - low / scale, 0.f, 255.f));
@@ -190,14 +206,16 @@ constexpr rule_name rule_names[] = {
 
 const char *to_string(requantization_rule rule) {
     for (const rule_name &entry : rule_names)
-        if (entry.rule == rule) return entry.name;
+        if (entry.rule == rule)
+            return entry.name;
     return "unknown rule";
 }
 
 requantization_rule requantization_rule_from_string(const char *name) {
     std::string allowed;
     for (const rule_name &entry : rule_names) {
-        if (std::strcmp(entry.name, name) == 0) return entry.rule;
+        if (std::strcmp(entry.name, name) == 0)
+            return entry.rule;
         allowed += (allowed.empty() ? "" : ", ") + std::string(entry.name);
     }
     throw_invalid("requantization rule '", name, "', allowed: ", allowed);

@@ -1,6 +1,7 @@
 #pragma once
 
-// One element of a typed buffer. Loads widen without loss (s32 to f32 rounds to nearest even); stores saturate.
+// One element of a typed buffer. Loads widen without loss (s32 to f32 rounds to nearest even); stores
+// saturate.
 
 #include <cmath>
 #include <cstdint>
@@ -16,20 +17,28 @@ struct type_range {
 };
 constexpr type_range range_of(data_type type) {
     switch (type) {
-    case data_type::u8: return {0, 255};
-    case data_type::s8: return {-128, 127};
-    case data_type::s16: return {-32768, 32767};
-    default: return {int32_min, int32_max};
+    case data_type::u8:
+        return {0, 255};
+    case data_type::s8:
+        return {-128, 127};
+    case data_type::s16:
+        return {-32768, 32767};
+    default:
+        return {int32_min, int32_max};
     }
 }
 constexpr bool is_integer(data_type type) { return type != data_type::f32 && type != data_type::undef; }
 
 inline std::int32_t load_s32(const void *base, data_type type, dim_t offset) {
     switch (type) {
-    case data_type::u8: return static_cast<const std::uint8_t *>(base)[offset];
-    case data_type::s8: return static_cast<const std::int8_t *>(base)[offset];
-    case data_type::s16: return static_cast<const std::int16_t *>(base)[offset];
-    default: return static_cast<const std::int32_t *>(base)[offset];
+    case data_type::u8:
+        return static_cast<const std::uint8_t *>(base)[offset];
+    case data_type::s8:
+        return static_cast<const std::int8_t *>(base)[offset];
+    case data_type::s16:
+        return static_cast<const std::int16_t *>(base)[offset];
+    default:
+        return static_cast<const std::int32_t *>(base)[offset];
     }
 }
 
@@ -41,22 +50,33 @@ inline float load_f32(const void *base, data_type type, dim_t offset) {
 /// Stores a value that already lies in the range of the type.
 inline void store_s32(void *base, data_type type, dim_t offset, std::int32_t value) {
     switch (type) {
-    case data_type::u8: static_cast<std::uint8_t *>(base)[offset] = static_cast<std::uint8_t>(value); break;
-    case data_type::s8: static_cast<std::int8_t *>(base)[offset] = static_cast<std::int8_t>(value); break;
-    case data_type::s16: static_cast<std::int16_t *>(base)[offset] = static_cast<std::int16_t>(value); break;
-    default: static_cast<std::int32_t *>(base)[offset] = value; break;
+    case data_type::u8:
+        static_cast<std::uint8_t *>(base)[offset] = static_cast<std::uint8_t>(value);
+        break;
+    case data_type::s8:
+        static_cast<std::int8_t *>(base)[offset] = static_cast<std::int8_t>(value);
+        break;
+    case data_type::s16:
+        static_cast<std::int16_t *>(base)[offset] = static_cast<std::int16_t>(value);
+        break;
+    default:
+        static_cast<std::int32_t *>(base)[offset] = value;
+        break;
     }
 }
 
-/// oneDNN's saturating down-conversion: clamp in f32, then round to nearest even. s32 saturates at 2147483520, the
-/// largest float below 2^31. NaN gives what x86's min and max give: u8 0, other types the upper bound.
+/// oneDNN's saturating down-conversion: clamp in f32, then round to nearest even. s32 saturates at
+/// 2147483520, the largest float below 2^31. NaN gives what x86's min and max give: u8 0, other types the
+/// upper bound.
 inline std::int32_t down_convert(float x, data_type type) {
     const type_range range = range_of(type);
     const float low = static_cast<float>(range.low);
     const float high = type == data_type::s32 ? 2147483520.f : static_cast<float>(range.high);
-    if (type == data_type::u8) x = x > low ? x : low;
+    if (type == data_type::u8)
+        x = x > low ? x : low;
     x = x < high ? x : high;
-    if (type != data_type::u8) x = x > low ? x : low;
+    if (type != data_type::u8)
+        x = x > low ? x : low;
     return static_cast<std::int32_t>(round_to_even(x));
 }
 

@@ -12,9 +12,11 @@ void report_ignored(const char *name, const char *value, const char *allowed) {
     std::fprintf(stderr, "octet: %s=%s ignored, allowed: %s\n", name, value, allowed);
 }
 
-std::int64_t environment_number(const char *name, std::int64_t low, std::int64_t high, std::int64_t otherwise) {
+std::int64_t environment_number(const char *name, std::int64_t low, std::int64_t high,
+                                std::int64_t otherwise) {
     const char *value = std::getenv(name);
-    if (!value) return otherwise;
+    if (!value)
+        return otherwise;
     char *end = nullptr;
     errno = 0;
     const long long number = std::strtoll(value, &end, 10);

@@ -9,25 +9,39 @@
 namespace octet::impl {
 
 std::int32_t number::as_s32() const {
-    if (!is_f32_) return s32_;
-    if (std::isnan(f32_)) return int32_min; // what vcvtps2dq gives
+    if (!is_f32_)
+        return s32_;
+    if (std::isnan(f32_))
+        return int32_min; // what vcvtps2dq gives
     return saturate_s32(static_cast<std::int64_t>(clamp(round_to_even(f32_), -2147483648.f, 2147483648.f)));
 }
 
 float binary_op(algorithm alg, float a, float b) {
     switch (alg) {
-    case algorithm::binary_add: return a + b;
-    case algorithm::binary_sub: return a - b;
-    case algorithm::binary_mul: return a * b;
-    case algorithm::binary_div: return a / b;
-    case algorithm::binary_max: return a > b ? a : b;
-    case algorithm::binary_min: return a < b ? a : b;
-    case algorithm::binary_ge: return a < b ? 0.f : 1.f;
-    case algorithm::binary_gt: return a <= b ? 0.f : 1.f;
-    case algorithm::binary_le: return a <= b ? 1.f : 0.f;
-    case algorithm::binary_lt: return a < b ? 1.f : 0.f;
-    case algorithm::binary_eq: return a == b ? 1.f : 0.f;
-    default: return a != b ? 1.f : 0.f;
+    case algorithm::binary_add:
+        return a + b;
+    case algorithm::binary_sub:
+        return a - b;
+    case algorithm::binary_mul:
+        return a * b;
+    case algorithm::binary_div:
+        return a / b;
+    case algorithm::binary_max:
+        return a > b ? a : b;
+    case algorithm::binary_min:
+        return a < b ? a : b;
+    case algorithm::binary_ge:
+        return a < b ? 0.f : 1.f;
+    case algorithm::binary_gt:
+        return a <= b ? 0.f : 1.f;
+    case algorithm::binary_le:
+        return a <= b ? 1.f : 0.f;
+    case algorithm::binary_lt:
+        return a < b ? 1.f : 0.f;
+    case algorithm::binary_eq:
+        return a == b ? 1.f : 0.f;
+    default:
+        return a != b ? 1.f : 0.f;
     }
 }
 
@@ -42,8 +56,10 @@ memory_desc prelu_weights(int mask, const memory_desc &dst) {
         md.strides[d] = stride;
         stride *= md.dims[d];
     };
-    if (dst.ndims > 1) place(1);
-    for (int d = dst.ndims - 1; d > 1; d--) place(d);
+    if (dst.ndims > 1)
+        place(1);
+    for (int d = dst.ndims - 1; d > 1; d--)
+        place(d);
     place(0);
     return md;
 }
@@ -52,7 +68,8 @@ namespace {
 
 /// TFLite defines a negative alpha multiplier by its magnitude, negated afterwards.
 std::int32_t requantize_signed(requantization_rule rule, std::int32_t x, fixed_point_multiplier m) {
-    if (m.multiplier >= 0) return requantize(rule, x, m);
+    if (m.multiplier >= 0)
+        return requantize(rule, x, m);
     m.multiplier = wrap(-std::int64_t{m.multiplier});
     return wrap(-std::int64_t{requantize(rule, x, m)});
 }
@@ -60,8 +77,10 @@ std::int32_t requantize_signed(requantization_rule rule, std::int32_t x, fixed_p
 /// The buffer that a post-op reads, if any.
 int post_op_argument(const post_op_entry &entry, int index) {
     const int base = OCTET_ARG_ATTR_MULTIPLE_POST_OP(index);
-    if (std::holds_alternative<post_op::binary>(entry)) return base | OCTET_ARG_SRC_1;
-    if (std::holds_alternative<post_op::prelu>(entry)) return base | OCTET_ARG_WEIGHTS;
+    if (std::holds_alternative<post_op::binary>(entry))
+        return base | OCTET_ARG_SRC_1;
+    if (std::holds_alternative<post_op::prelu>(entry))
+        return base | OCTET_ARG_WEIGHTS;
     return 0;
 }
 
@@ -81,16 +100,20 @@ bound_epilogue::bound_epilogue(const epilogue &e, const arguments &args)
 template <typename T>
 T bound_epilogue::value_at(const masked_values<T> &values, const T *runtime, const coordinates &at,
                            T otherwise) const {
-    if (!values.is_set()) return otherwise;
+    if (!values.is_set())
+        return otherwise;
     const T *table = values.runtime ? runtime : values.values.data();
     return table[masked_index(values.mask, e_.dst.dims, e_.dst.ndims, at)];
 }
 
 float bound_epilogue::scale_at(const coordinates &at) const {
-    if (e_.output_scales.is_set()) return value_at(e_.output_scales, output_scales_, at, 1.f);
-    const float product = value_at(e_.src_scales, src_scales_, at, 1.f) * value_at(e_.weights_scales, weights_scales_, at, 1.f);
+    if (e_.output_scales.is_set())
+        return value_at(e_.output_scales, output_scales_, at, 1.f);
+    const float product =
+        value_at(e_.src_scales, src_scales_, at, 1.f) * value_at(e_.weights_scales, weights_scales_, at, 1.f);
     // f32_v3 divides by the destination scale after the post-ops, ort_f32 folds it in here.
-    return e_.rule == requantization_rule::ort_f32 ? product / value_at(e_.dst_scales, dst_scales_, at, 1.f) : product;
+    return e_.rule == requantization_rule::ort_f32 ? product / value_at(e_.dst_scales, dst_scales_, at, 1.f)
+                                                   : product;
 }
 
 number bound_epilogue::requantize(std::int32_t acc, const coordinates &at) const {
@@ -101,23 +124,28 @@ number bound_epilogue::requantize(std::int32_t acc, const coordinates &at) const
     switch (e_.rule) {
     case requantization_rule::f32: {
         float x = static_cast<float>(acc);
-        if (has_bias) x += bias_f32;
+        if (has_bias)
+            x += bias_f32;
         return x * scale_at(at);
     }
     case requantization_rule::f32_v3: {
         float x = static_cast<float>(acc);
         if (e_.scale_src_first)
-            x = x * value_at(e_.src_scales, src_scales_, at, 1.f) * value_at(e_.weights_scales, weights_scales_, at, 1.f);
+            x = x * value_at(e_.src_scales, src_scales_, at, 1.f) *
+                value_at(e_.weights_scales, weights_scales_, at, 1.f);
         else
             x *= scale_at(at);
         return has_bias ? x + bias_f32 : x;
     }
-    default: break;
+    default:
+        break;
     }
 
     // All other rules add the bias to the accumulator.
-    if (has_bias) acc = wrapping_add(acc, load_s32(bias_, e_.bias.data_type, bias_offset));
-    if (e_.rule == requantization_rule::ort_f32) return static_cast<float>(acc) * scale_at(at);
+    if (has_bias)
+        acc = wrapping_add(acc, load_s32(bias_, e_.bias.data_type, bias_offset));
+    if (e_.rule == requantization_rule::ort_f32)
+        return static_cast<float>(acc) * scale_at(at);
     if (e_.rule == requantization_rule::caffe_double_round) {
         const double scale = value_at<double>(e_.real_scales, nullptr, at, 1.);
         const float x = e_.real_scales_are_f32 ? caffe_double_round(acc, static_cast<float>(scale))
@@ -127,11 +155,15 @@ number bound_epilogue::requantize(std::int32_t acc, const coordinates &at) const
     return impl::requantize(e_.rule, acc, value_at<fixed_point_multiplier>(e_.multipliers, nullptr, at, {}));
 }
 
-number bound_epilogue::apply_post_op(const post_op_entry &entry, int index, number x, const coordinates &at) const {
-    const auto dst_before = [&](data_type type) { return type == data_type::undef ? e_.dst.data_type : type; };
+number bound_epilogue::apply_post_op(const post_op_entry &entry, int index, number x,
+                                     const coordinates &at) const {
+    const auto dst_before = [&](data_type type) {
+        return type == data_type::undef ? e_.dst.data_type : type;
+    };
 
     if (const auto *op = std::get_if<post_op::sum>(&entry)) {
-        const float y = load_f32(dst_, dst_before(op->type), plain_offset(e_.dst, at)) - static_cast<float>(op->zero_point);
+        const float y = load_f32(dst_, dst_before(op->type), plain_offset(e_.dst, at)) -
+                        static_cast<float>(op->zero_point);
         return e_.fused_sum ? std::fma(op->scale, y, x.as_f32()) : x.as_f32() + op->scale * y;
     }
     if (const auto *op = std::get_if<post_op::eltwise>(&entry)) {
@@ -148,11 +180,14 @@ number bound_epilogue::apply_post_op(const post_op_entry &entry, int index, numb
         const float y = x.as_f32();
         return y >= 0.f ? y : y * static_cast<const float *>(post_op_inputs_[index])[w];
     }
-    if (const auto *op = std::get_if<post_op::clip>(&entry)) return clamp(x.as_s32(), op->low, op->high);
-    if (const auto *op = std::get_if<post_op::add>(&entry)) return saturate_s32(std::int64_t{x.as_s32()} + op->value);
+    if (const auto *op = std::get_if<post_op::clip>(&entry))
+        return clamp(x.as_s32(), op->low, op->high);
+    if (const auto *op = std::get_if<post_op::add>(&entry))
+        return saturate_s32(std::int64_t{x.as_s32()} + op->value);
     if (const auto *op = std::get_if<post_op::rescaled_sum>(&entry)) {
         const std::int32_t y = load_s32(dst_, dst_before(op->type), plain_offset(e_.dst, at));
-        const std::int32_t term = requantize_signed(op->rule, wrap(std::int64_t{y} - op->zero_point), op->multiplier);
+        const std::int32_t term =
+            requantize_signed(op->rule, wrap(std::int64_t{y} - op->zero_point), op->multiplier);
         return saturate_s32(std::int64_t{x.as_s32()} + term);
     }
     if (const auto *op = std::get_if<post_op::leaky_relu>(&entry)) {
@@ -165,7 +200,8 @@ number bound_epilogue::apply_post_op(const post_op_entry &entry, int index, numb
 }
 
 void bound_epilogue::finish(number x, const coordinates &at) const {
-    for (int i = 0; i < static_cast<int>(e_.post_ops.size()); i++) x = apply_post_op(e_.post_ops[i], i, x, at);
+    for (int i = 0; i < static_cast<int>(e_.post_ops.size()); i++)
+        x = apply_post_op(e_.post_ops[i], i, x, at);
     store(x, at);
 }
 
@@ -178,11 +214,13 @@ void bound_epilogue::store(number x, const coordinates &at) const {
         x = x.as_f32() * (1.f / value_at(e_.dst_scales, dst_scales_, at, 1.f));
 
     if (type == data_type::f32) {
-        static_cast<float *>(dst_)[offset] = e_.dst_zero_points.is_set() ? x.as_f32() + static_cast<float>(zero_point) : x.as_f32();
+        static_cast<float *>(dst_)[offset] =
+            e_.dst_zero_points.is_set() ? x.as_f32() + static_cast<float>(zero_point) : x.as_f32();
     } else if (!x.is_f32()) {
         const type_range range = range_of(type);
         const std::int64_t code = std::int64_t{x.as_s32()} + zero_point;
-        store_s32(dst_, type, offset, static_cast<std::int32_t>(clamp<std::int64_t>(code, range.low, range.high)));
+        store_s32(dst_, type, offset,
+                  static_cast<std::int32_t>(clamp<std::int64_t>(code, range.low, range.high)));
     } else if (e_.rule == requantization_rule::ort_f32) {
         // Rounded before the zero point is added; NaN gives the lowest code, as maxps and minps do.
         const type_range range = range_of(type);
@@ -190,9 +228,11 @@ void bound_epilogue::store(number x, const coordinates &at) const {
         const float high = static_cast<float>(std::int64_t{range.high} - zero_point);
         const float clamped = x.as_f32() > low ? (x.as_f32() < high ? x.as_f32() : high) : low;
         const std::int64_t code = static_cast<std::int64_t>(round_to_even(clamped)) + zero_point;
-        store_s32(dst_, type, offset, static_cast<std::int32_t>(clamp<std::int64_t>(code, range.low, range.high)));
+        store_s32(dst_, type, offset,
+                  static_cast<std::int32_t>(clamp<std::int64_t>(code, range.low, range.high)));
     } else {
-        const float y = e_.dst_zero_points.is_set() ? x.as_f32() + static_cast<float>(zero_point) : x.as_f32();
+        const float y =
+            e_.dst_zero_points.is_set() ? x.as_f32() + static_cast<float>(zero_point) : x.as_f32();
         store_s32(dst_, type, offset, down_convert(y, type));
     }
 }

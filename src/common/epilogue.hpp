@@ -1,8 +1,9 @@
 #pragma once
 
-// The epilogue: what happens between an accumulator and the destination. An attribute is lowered once into this value;
-// `apply` is its meaning for one element (doc/arithmetic.md has the formulas), and a JIT kernel emits the same steps
-// for a tile. Order: bias and requantization → post-ops → destination zero point → saturating store.
+// The epilogue: what happens between an accumulator and the destination. An attribute is lowered once into
+// this value; `apply` is its meaning for one element (doc/arithmetic.md has the formulas), and a JIT kernel
+// emits the same steps for a tile. Order: bias and requantization → post-ops → destination zero point →
+// saturating store.
 
 #include <vector>
 
@@ -20,17 +21,19 @@ struct epilogue {
     // Masks of all values below select dimensions of dst.
     masked_values<float> output_scales;
     masked_values<float> src_scales, weights_scales, dst_scales; ///< the per-argument form of the same
-    bool scale_src_first = false; ///< f32_v3: (acc * s_src) * s_weights, as matmul does, instead of acc * (s_src * s_weights)
+    bool scale_src_first =
+        false; ///< f32_v3: (acc * s_src) * s_weights, as matmul does, instead of acc * (s_src * s_weights)
     masked_values<fixed_point_multiplier> multipliers;
     masked_values<double> real_scales; ///< caffe_double_round
     bool real_scales_are_f32 = false;
     std::vector<post_op_entry> post_ops;
-    bool fused_sum = true; ///< x + scale * y as one fused multiply-add; oneDNN's reorder rounds the product first
+    bool fused_sum =
+        true; ///< x + scale * y as one fused multiply-add; oneDNN's reorder rounds the product first
     masked_values<std::int32_t> dst_zero_points;
 };
 
-/// A value on its way to the destination: s32 after an integer rule, f32 after a float one. Post-ops convert it to the
-/// kind they work on.
+/// A value on its way to the destination: s32 after an integer rule, f32 after a float one. Post-ops convert
+/// it to the kind they work on.
 class number {
 public:
     number(std::int32_t x) : is_f32_(false), s32_(x), f32_(0) {}
@@ -46,12 +49,12 @@ private:
     float f32_;
 };
 
-/// a op b in f32; comparisons give 1 or 0. With NaN, min and max return b, as vminps and vmaxps do, and ge, gt and ne
-/// give 1: oneDNN compares for "not less" and "not less or equal".
+/// a op b in f32; comparisons give 1 or 0. With NaN, min and max return b, as vminps and vmaxps do, and ge,
+/// gt and ne give 1: oneDNN compares for "not less" and "not less or equal".
 float binary_op(algorithm alg, float a, float b);
 
-/// Layout of prelu weights: dense f32, one per index of the masked dimensions of dst, dimension 1 innermost as oneDNN
-/// reads them.
+/// Layout of prelu weights: dense f32, one per index of the masked dimensions of dst, dimension 1 innermost
+/// as oneDNN reads them.
 memory_desc prelu_weights(int mask, const memory_desc &dst);
 
 /// An epilogue with the buffers of one execution.

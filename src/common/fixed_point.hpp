@@ -1,7 +1,8 @@
 #pragma once
 
-// Fixed-point functions of gemmlowp, as TFLite's integer softmax, logistic and tanh use them. Qm.f: an int32 with m
-// integer bits and f = 31 - m fraction bits. Additions wrap, as in the original; all constants are the published ones.
+// Fixed-point functions of gemmlowp, as TFLite's integer softmax, logistic and tanh use them. Qm.f: an int32
+// with m integer bits and f = 31 - m fraction bits. Additions wrap, as in the original; all constants are the
+// published ones.
 
 #include "common/rounding.hpp"
 
@@ -10,8 +11,10 @@ namespace octet::impl {
 /// Left shift by k that saturates.
 constexpr std::int32_t saturating_shift_left(std::int32_t x, int k) {
     const std::int32_t threshold = static_cast<std::int32_t>((std::int64_t{1} << (31 - k)) - 1);
-    if (x > threshold) return int32_max;
-    if (x < -threshold) return int32_min;
+    if (x > threshold)
+        return int32_max;
+    if (x < -threshold)
+        return int32_min;
     return static_cast<std::int32_t>(static_cast<std::uint32_t>(x) << k);
 }
 
@@ -35,7 +38,8 @@ constexpr std::int32_t exp_between_negative_quarter_and_zero(std::int32_t a) {
 
 /// exp(a) for a <= 0 as Qm with m = `integer_bits`; result Q0.31.
 constexpr std::int32_t exp_on_negative_values(std::int32_t a, int integer_bits) {
-    if (a == 0) return int32_max;
+    if (a == 0)
+        return int32_max;
     struct factor {
         int exponent;            // applies to the bit 2^exponent of the argument
         std::int32_t multiplier; // exp(-2^exponent) as Q0.31
@@ -45,17 +49,19 @@ constexpr std::int32_t exp_on_negative_values(std::int32_t a, int integer_bits) 
     const int fraction_bits = 31 - integer_bits;
     const std::int32_t quarter = std::int32_t{1} << (fraction_bits - 2);
     const std::int32_t a_mod_quarter_minus_quarter = (a & (quarter - 1)) - quarter;
-    std::int32_t result =
-        exp_between_negative_quarter_and_zero(saturating_shift_left(a_mod_quarter_minus_quarter, integer_bits));
+    std::int32_t result = exp_between_negative_quarter_and_zero(
+        saturating_shift_left(a_mod_quarter_minus_quarter, integer_bits));
     const std::int32_t remainder = wrap(std::int64_t{a_mod_quarter_minus_quarter} - a);
     for (const factor &f : factors)
         if (integer_bits > f.exponent && (remainder >> (fraction_bits + f.exponent) & 1))
             result = saturating_rounding_doubling_high_mul(result, f.multiplier);
-    if (integer_bits > 5 && a < -(std::int64_t{1} << (36 - integer_bits))) return 0;
+    if (integer_bits > 5 && a < -(std::int64_t{1} << (36 - integer_bits)))
+        return 0;
     return result;
 }
 
-/// Three Newton-Raphson steps towards 2 / (1 + a) for a in [0, 1] as Q0.31; result Q2.29, so half of it is 1/(1+a).
+/// Three Newton-Raphson steps towards 2 / (1 + a) for a in [0, 1] as Q0.31; result Q2.29, so half of it is
+/// 1/(1+a).
 constexpr std::int32_t newton_reciprocal(std::int32_t a) {
     constexpr auto mul = saturating_rounding_doubling_high_mul;
     constexpr std::int32_t fortyeight_17ths = 1515870810, minus_thirtytwo_17ths = -1010580540, one = 1 << 29;
@@ -69,7 +75,9 @@ constexpr std::int32_t newton_reciprocal(std::int32_t a) {
 }
 
 /// 1 / (1 + a) for a in [0, 1]; Q0.31 both.
-constexpr std::int32_t one_over_one_plus_x(std::int32_t a) { return saturating_shift_left(newton_reciprocal(a), 1); }
+constexpr std::int32_t one_over_one_plus_x(std::int32_t a) {
+    return saturating_shift_left(newton_reciprocal(a), 1);
+}
 
 /// (1 - a) / (1 + a) for a in [0, 1]; Q0.31 both.
 constexpr std::int32_t one_minus_x_over_one_plus_x(std::int32_t a) {
@@ -78,29 +86,34 @@ constexpr std::int32_t one_minus_x_over_one_plus_x(std::int32_t a) {
 
 /// 1 / (1 + exp(-a)) of a Qm value; result Q0.31.
 constexpr std::int32_t logistic(std::int32_t a, int integer_bits) {
-    if (a == 0) return 1 << 30;
+    if (a == 0)
+        return 1 << 30;
     const std::int32_t positive = one_over_one_plus_x(exp_on_negative_values(a > 0 ? -a : a, integer_bits));
     return a > 0 ? positive : wrap(std::int64_t{int32_max} - positive);
 }
 
 /// tanh of a Qm value; result Q0.31.
 constexpr std::int32_t tanh(std::int32_t a, int integer_bits) {
-    if (a == 0) return 0;
+    if (a == 0)
+        return 0;
     const std::int32_t positive =
         one_minus_x_over_one_plus_x(exp_on_negative_values(a > 0 ? -a : a, integer_bits + 1));
     return a > 0 ? positive : -positive;
 }
 
-/// 1 / x for x > 0 with `integer_bits` integer bits, as mantissa (Q0.31) and the number of bits to shift right.
+/// 1 / x for x > 0 with `integer_bits` integer bits, as mantissa (Q0.31) and the number of bits to shift
+/// right.
 struct reciprocal {
     std::int32_t value;
     int bits_over_unit;
 };
 constexpr reciprocal reciprocal_of(std::int32_t x, int integer_bits) {
     int leading_zeros = 0;
-    while (leading_zeros < 31 && !(static_cast<std::uint32_t>(x) << leading_zeros & 0x80000000u)) leading_zeros++;
+    while (leading_zeros < 31 && !(static_cast<std::uint32_t>(x) << leading_zeros & 0x80000000u))
+        leading_zeros++;
     const std::uint32_t normalised = static_cast<std::uint32_t>(x) << leading_zeros; // in [2^31, 2^32): 1 + a
-    return {one_over_one_plus_x(static_cast<std::int32_t>(normalised - 0x80000000u)), integer_bits - leading_zeros};
+    return {one_over_one_plus_x(static_cast<std::int32_t>(normalised - 0x80000000u)),
+            integer_bits - leading_zeros};
 }
 
 } // namespace octet::impl

@@ -1,14 +1,17 @@
 #pragma once
 
-// Where an element lies. Plain tensors: offset0 + Σ index * stride. Packed weights: one opaque order, defined here and
-// read and written only through these functions.
+// Where an element lies. Plain tensors: offset0 + Σ index * stride. Packed weights: one opaque order, defined
+// here and read and written only through these functions.
 //
-// Packed weights, innermost last; o counts output channels, i the reduction, t the kernel taps in row-major order:
-//   [group or batch][o / 16][t][i / 4][o % 16][i % 4]  int8, then  [group or batch][o]  int32 sums over t and i
-// One row [o % 16][i % 4] is the 64-byte operand of one dot-product instruction. Both counts are padded with zeros.
-// Unsigned weights are stored with 128 subtracted. Two rearrangements keep vectors full:
+// Packed weights, innermost last; o counts output channels, i the reduction, t the kernel taps in row-major
+// order:
+//   [group or batch][o / 16][t][i / 4][o % 16][i % 4]  int8, then  [group or batch][o]  int32 sums over t and
+//   i
+// One row [o % 16][i % 4] is the 64-byte operand of one dot-product instruction. Both counts are padded with
+// zeros. Unsigned weights are stored with 128 subtracted. Two rearrangements keep vectors full:
 // - groups with few channels are merged into one group whose weights are zero between different members;
-// - with 3 input channels or another count that is no multiple of 4, the taps of one kernel row and their channels form one
+// - with 3 input channels or another count that is no multiple of 4, the taps of one kernel row and their
+// channels form one
 //   reduction (they are neighbours in a channels-last source).
 
 #include <array>
@@ -32,7 +35,8 @@ std::size_t size_in_bytes(const memory_desc &md);
 
 inline dim_t plain_offset(const memory_desc &md, const coordinates &at) {
     dim_t offset = md.offset0;
-    for (int d = 0; d < md.ndims; d++) offset += at[d] * md.strides[d];
+    for (int d = 0; d < md.ndims; d++)
+        offset += at[d] * md.strides[d];
     return offset;
 }
 
@@ -40,16 +44,17 @@ inline dim_t plain_offset(const memory_desc &md, const coordinates &at) {
 inline dim_t broadcast_offset(const memory_desc &md, const coordinates &at) {
     dim_t offset = md.offset0;
     for (int d = 0; d < md.ndims; d++)
-        if (md.dims[d] != 1) offset += at[d] * md.strides[d];
+        if (md.dims[d] != 1)
+            offset += at[d] * md.strides[d];
     return offset;
 }
 
 /// Weights as they are packed. o, i and taps are those of a stored group.
 struct packed_geometry {
     dim_t groups, o, i, taps;
-    dim_t merged;                       ///< logical groups per stored group
-    dim_t o_per_member, i_per_member;   ///< channels of a logical group
-    dim_t fused_width;                  ///< taps of a kernel row that belong to the reduction, 1 if none
+    dim_t merged;                     ///< logical groups per stored group
+    dim_t o_per_member, i_per_member; ///< channels of a logical group
+    dim_t fused_width;                ///< taps of a kernel row that belong to the reduction, 1 if none
 
     dim_t o_blocks() const { return div_up(o, packed_o_block); }
     dim_t i_blocks() const { return div_up(i, packed_i_block); }
@@ -63,14 +68,16 @@ struct packed_geometry {
         const dim_t member = group % merged;
         const dim_t row_o = member * o_per_member + oc;
         const dim_t row_i = (tap % fused_width * merged + member) * i_per_member + ic;
-        const dim_t row = ((group / merged * o_blocks() + row_o / packed_o_block) * taps + tap / fused_width) * i_blocks() +
-                          row_i / packed_i_block;
+        const dim_t row =
+            ((group / merged * o_blocks() + row_o / packed_o_block) * taps + tap / fused_width) * i_blocks() +
+            row_i / packed_i_block;
         return (row * packed_o_block + row_o % packed_o_block) * packed_i_block + row_i % packed_i_block;
     }
 };
 packed_geometry packed_geometry_of(const memory_desc &md);
 
-/// Gives weights of a plain shape the packed layout that serves them best. Fusing needs dilation 1 along the width.
+/// Gives weights of a plain shape the packed layout that serves them best. Fusing needs dilation 1 along the
+/// width.
 void set_packed(memory_desc &md, packed_kind kind, bool may_fuse_width);
 
 /// One weight at an offset from element_offset.
@@ -88,7 +95,8 @@ dim_t element_offset(const memory_desc &md, const coordinates &at);
 inline dim_t masked_index(int mask, const dim_t *dims, int ndims, const coordinates &at) {
     dim_t index = 0;
     for (int d = 0; d < ndims; d++)
-        if (mask & (1 << d)) index = index * dims[d] + at[d];
+        if (mask & (1 << d))
+            index = index * dims[d] + at[d];
     return index;
 }
 dim_t masked_count(int mask, const memory_desc &md);

@@ -1,7 +1,8 @@
 #pragma once
 
-// What a primitive has to compute, checked once and free of spelling: 1D, 2D and 3D are one form, inner product is a
-// convolution whose kernel covers the image, absent attributes have their defaults. Implementations see only this.
+// What a primitive has to compute, checked once and free of spelling: 1D, 2D and 3D are one form, inner
+// product is a convolution whose kernel covers the image, absent attributes have their defaults.
+// Implementations see only this.
 
 #include <array>
 
@@ -18,16 +19,18 @@ struct zero_points {
     int arg; ///< OCTET_ARG_* of the tensor, for run-time values
 
     const std::int32_t *bind(const arguments &args) const {
-        if (values.runtime) return args.get<const std::int32_t>(OCTET_ARG_ATTR_ZERO_POINTS | arg);
+        if (values.runtime)
+            return args.get<const std::int32_t>(OCTET_ARG_ATTR_ZERO_POINTS | arg);
         return values.values.empty() ? nullptr : values.values.data();
     }
 };
 
 struct convolution_problem {
-    memory_desc src, weights, dst; ///< as the user gave them, layouts resolved
+    memory_desc src, weights, dst;            ///< as the user gave them, layouts resolved
     dim_t mb = 1, groups = 1, oc = 1, ic = 1; ///< oc, ic per group
     extent3 in{1, 1, 1}, out{1, 1, 1}, kernel{1, 1, 1};
-    extent3 stride{1, 1, 1}, dilation{1, 1, 1}, pad{0, 0, 0}; ///< dilation 1: adjacent taps; pad: front, top, left
+    extent3 stride{1, 1, 1}, dilation{1, 1, 1},
+        pad{0, 0, 0};      ///< dilation 1: adjacent taps; pad: front, top, left
     int spatial_ndims = 0; ///< spatial dimensions in src and weights: 0 (inner product without them) to 3
     bool weights_have_groups = false;
     bool is_inner_product = false; ///< dst has no spatial dimensions
@@ -78,10 +81,14 @@ struct softmax_problem {
 /// Coordinates of (outer, channel, depth, height, width) in a tensor with 0 to 3 spatial dimensions.
 inline coordinates spatial_coordinates(int spatial_ndims, dim_t n, dim_t c, dim_t d, dim_t h, dim_t w) {
     switch (spatial_ndims) {
-    case 0: return {n, c};
-    case 1: return {n, c, w};
-    case 2: return {n, c, h, w};
-    default: return {n, c, d, h, w};
+    case 0:
+        return {n, c};
+    case 1:
+        return {n, c, w};
+    case 2:
+        return {n, c, h, w};
+    default:
+        return {n, c, d, h, w};
     }
 }
 

@@ -1,28 +1,32 @@
 #pragma once
 
-// THE definition of the fixed-point requantization rules: int32 accumulator and multiplier in, int32 out (before the
-// destination zero point). The JIT emits the same functions in vectors; tests hold both against the check values and
-// against gemmlowp. Float rules live in epilogue.cpp, where their scales, bias and post-ops meet.
+// THE definition of the fixed-point requantization rules: int32 accumulator and multiplier in, int32 out
+// (before the destination zero point). The JIT emits the same functions in vectors; tests hold both against
+// the check values and against gemmlowp. Float rules live in epilogue.cpp, where their scales, bias and
+// post-ops meet.
 
 #include "common/rounding.hpp"
 #include "octet/requantization.hpp"
 
 namespace octet::impl {
 
-/// TFLite (default build): two roundings, the first ties up, the second away from zero. `shift` is a left shift.
-/// M = 0.25, acc = 1 gives 1: SRDHM(1, 2^30) = 1 (from 0.5), RDP(1, 1) = 1 (from 0.5).
+/// TFLite (default build): two roundings, the first ties up, the second away from zero. `shift` is a left
+/// shift. M = 0.25, acc = 1 gives 1: SRDHM(1, 2^30) = 1 (from 0.5), RDP(1, 1) = 1 (from 0.5).
 constexpr std::int32_t tflite_2step(std::int32_t acc, fixed_point_multiplier m) {
     const int left = m.shift > 0 ? m.shift : 0, right = m.shift > 0 ? 0 : -m.shift;
-    const std::int32_t shifted = wrap(static_cast<std::int64_t>(static_cast<std::uint64_t>(std::int64_t{acc}) << left));
+    const std::int32_t shifted =
+        wrap(static_cast<std::int64_t>(static_cast<std::uint64_t>(std::int64_t{acc}) << left));
     return rounding_divide_by_pot(saturating_rounding_doubling_high_mul(shifted, m.multiplier), right);
 }
 
-/// TFLite with single rounding, ruy and SNPS-Caffe per channel: one rounding, ties up; the low 32 bits are kept.
+/// TFLite with single rounding, ruy and SNPS-Caffe per channel: one rounding, ties up; the low 32 bits are
+/// kept.
 constexpr std::int32_t tflite_1step(std::int32_t acc, fixed_point_multiplier m) {
     return wrap(rounded_shift_right(std::int64_t{acc} * m.multiplier, 31 - m.shift));
 }
 
-/// gemmlowp QuantizeDownInt32ByFixedPoint; caffe2_2step is the same function of its own (multiplier, right shift).
+/// gemmlowp QuantizeDownInt32ByFixedPoint; caffe2_2step is the same function of its own (multiplier, right
+/// shift).
 constexpr std::int32_t gemmlowp_fixedpoint(std::int32_t acc, fixed_point_multiplier m) {
     return rounding_divide_by_pot(saturating_rounding_doubling_high_mul(acc, m.multiplier), m.shift);
 }
@@ -42,7 +46,8 @@ constexpr std::int32_t gemmlowp_legacy_scale(std::int32_t acc, fixed_point_multi
 /// One rounded shift of the exact 64-bit product, ties up; a negative shift is a left shift.
 constexpr std::int64_t rounded_shift(std::int32_t acc, fixed_point_multiplier m) {
     const std::int64_t product = std::int64_t{acc} * m.multiplier;
-    if (m.shift >= 0) return rounded_shift_right(product, m.shift);
+    if (m.shift >= 0)
+        return rounded_shift_right(product, m.shift);
     const std::int64_t limit = std::numeric_limits<std::int64_t>::max() >> -m.shift;
     return clamp(product, -limit, limit) * (std::int64_t{1} << -m.shift);
 }
@@ -58,30 +63,40 @@ constexpr std::int64_t ev_rte15(std::int32_t acc, fixed_point_multiplier m) {
     return (x + ((x >> m.shift) & 1) + (std::int64_t{1} << (m.shift - 1)) - 1) >> m.shift;
 }
 
-/// SNPS-Caffe: scale = m * 2^-r with m in [0.5, 1); codes are floats, each step is rounded to float. The product is
-/// taken in the type of the scale: double for InnerProduct, float for Deconvolution.
+/// SNPS-Caffe: scale = m * 2^-r with m in [0.5, 1); codes are floats, each step is rounded to float. The
+/// product is taken in the type of the scale: double for InnerProduct, float for Deconvolution.
 template <typename Scale> float caffe_double_round(std::int32_t acc, Scale scale) {
     int exponent = 0;
     const Scale mantissa = std::frexp(scale, &exponent);
     const float power = std::ldexp(1.f, -exponent);
-    const float first = static_cast<float>(round_half_away(static_cast<Scale>(static_cast<float>(acc)) * mantissa));
+    const float first =
+        static_cast<float>(round_half_away(static_cast<Scale>(static_cast<float>(acc)) * mantissa));
     return round_half_away(first / power);
 }
 
 /// Rules with a (multiplier, shift); saturates the wide results of rounded_shift and ev_rte15.
 constexpr std::int32_t requantize(requantization_rule rule, std::int32_t acc, fixed_point_multiplier m) {
     switch (rule) {
-    case requantization_rule::tflite_2step: return tflite_2step(acc, m);
+    case requantization_rule::tflite_2step:
+        return tflite_2step(acc, m);
     case requantization_rule::tflite_single_rounding:
-    case requantization_rule::tflite_1step: return tflite_1step(acc, m);
+    case requantization_rule::tflite_1step:
+        return tflite_1step(acc, m);
     case requantization_rule::caffe2_2step:
-    case requantization_rule::gemmlowp_fixedpoint: return gemmlowp_fixedpoint(acc, m);
-    case requantization_rule::gemmlowp_fixedpoint_exponent: return gemmlowp_fixedpoint_exponent(acc, m);
-    case requantization_rule::gemmlowp_legacy_scale: return gemmlowp_legacy_scale(acc, m);
-    case requantization_rule::rounded_shift: return saturate_s32(rounded_shift(acc, m));
-    case requantization_rule::qnnpack_avgpool: return qnnpack_avgpool(acc, m);
-    case requantization_rule::ev_rte15: return saturate_s32(ev_rte15(acc, m));
-    default: return acc;
+    case requantization_rule::gemmlowp_fixedpoint:
+        return gemmlowp_fixedpoint(acc, m);
+    case requantization_rule::gemmlowp_fixedpoint_exponent:
+        return gemmlowp_fixedpoint_exponent(acc, m);
+    case requantization_rule::gemmlowp_legacy_scale:
+        return gemmlowp_legacy_scale(acc, m);
+    case requantization_rule::rounded_shift:
+        return saturate_s32(rounded_shift(acc, m));
+    case requantization_rule::qnnpack_avgpool:
+        return qnnpack_avgpool(acc, m);
+    case requantization_rule::ev_rte15:
+        return saturate_s32(ev_rte15(acc, m));
+    default:
+        return acc;
     }
 }
 

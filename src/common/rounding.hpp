@@ -1,7 +1,8 @@
 #pragma once
 
 // Rounding primitives of fixed-point arithmetic: the definitions on which every requantization rule rests.
-// Names follow gemmlowp. All integer code is exact in 64 bits; wrapping is written out where a framework wraps.
+// Names follow gemmlowp. All integer code is exact in 64 bits; wrapping is written out where a framework
+// wraps.
 
 #include <cmath>
 #include <cstdint>
@@ -13,7 +14,9 @@ constexpr std::int32_t int32_min = std::numeric_limits<std::int32_t>::min();
 constexpr std::int32_t int32_max = std::numeric_limits<std::int32_t>::max();
 
 /// Low 32 bits, two's complement: what int32 arithmetic does on every CPU Octet knows.
-constexpr std::int32_t wrap(std::int64_t x) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(x)); }
+constexpr std::int32_t wrap(std::int64_t x) {
+    return static_cast<std::int32_t>(static_cast<std::uint32_t>(x));
+}
 constexpr std::int32_t wrapping_add(std::int32_t a, std::int32_t b) { return wrap(std::int64_t{a} + b); }
 
 template <typename T> constexpr T clamp(T x, T low, T high) { return x < low ? low : x > high ? high : x; }
@@ -24,13 +27,15 @@ constexpr std::int32_t saturate_s32(std::int64_t x) {
 
 /// SRDHM: round(a * b / 2^31), ties up; only INT32_MIN * INT32_MIN saturates.
 constexpr std::int32_t saturating_rounding_doubling_high_mul(std::int32_t a, std::int32_t b) {
-    if (a == int32_min && b == int32_min) return int32_max;
+    if (a == int32_min && b == int32_min)
+        return int32_max;
     return static_cast<std::int32_t>((std::int64_t{a} * b + (std::int64_t{1} << 30)) >> 31);
 }
 
 /// RDP: round(x / 2^e), ties away from zero; 0 <= e <= 31, beyond that the natural extension 0.
 constexpr std::int32_t rounding_divide_by_pot(std::int32_t x, int e) {
-    if (e > 31) return 0;
+    if (e > 31)
+        return 0;
     const std::int64_t mask = (std::int64_t{1} << e) - 1;
     const std::int64_t remainder = x & mask;
     const std::int64_t threshold = (mask >> 1) + (x < 0 ? 1 : 0);
@@ -39,7 +44,8 @@ constexpr std::int32_t rounding_divide_by_pot(std::int32_t x, int e) {
 
 /// round(x / 2^s), ties up; 0 <= s <= 62, wrapping as int64 arithmetic does.
 constexpr std::int64_t rounded_shift_right(std::int64_t x, int s) {
-    if (s == 0) return x;
+    if (s == 0)
+        return x;
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(x) + (std::uint64_t{1} << (s - 1))) >> s;
 }
 

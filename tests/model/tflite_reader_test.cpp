@@ -3,7 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdio>
+#include <algorithm>
+#include <cstring>
 #include <fstream>
 #include <random>
 
@@ -143,6 +144,32 @@ TEST(TfliteReader, AcceptsUnalignedBytes) {
     bytes file = small_classifier();
     file.insert(file.begin(), 0);
     EXPECT_EQ(model::read_tflite(file.data() + 1, file.size() - 1, "net.tflite").nodes.size(), 4u);
+}
+
+/// A FlatBuffer whose 8-byte elements lie at a multiple of 4: the verifier lets it through.
+TEST(TfliteReader, AcceptsUnalignedZeroPoints) {
+    bytes file = single_tensor({1}, S8, bytes(1), {{1.f}, {0x1122334455}, 0});
+    const bytes code = bytes_of(std::vector<std::int64_t>{0x1122334455});
+    const auto found = std::search(file.begin(), file.end(), code.begin(), code.end());
+    ASSERT_NE(found, file.end());
+    // Find the offset that leads to the vector, and let it lead to another vector behind the file.
+    const auto length = static_cast<std::size_t>(found - file.begin()) - 4;
+    for (std::size_t at = 0; at + 4 <= length; at += 4) {
+        std::uint32_t offset;
+        std::memcpy(&offset, &file[at], 4);
+        if (at + offset != length)
+            continue;
+        bytes moved = file;
+        const bytes vector = {1, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0};
+        offset += static_cast<std::uint32_t>(file.size() - length);
+        offset += (8 - (at + offset) % 8) % 8; // the length at 8 n, so the element at 8 n + 4
+        moved.resize(at + offset);
+        moved.insert(moved.end(), vector.begin(), vector.end());
+        std::memcpy(&moved[at], &offset, 4);
+        EXPECT_EQ(read(moved).tensors[0].quant.zero_points, std::vector<std::int32_t>{7});
+        return;
+    }
+    FAIL();
 }
 
 TEST(TfliteReader, NamesTheFile) {

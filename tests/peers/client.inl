@@ -1,5 +1,6 @@
-// A client of oneDNN 2.x, compiled once against oneDNN and once against octet/compat/dnnl.hpp; PEER names the namespace.
-// It is written as an application would be: `any` layouts where the problem says so, reorders around the primitive.
+// A client of oneDNN 2.x, compiled once against oneDNN and once against octet/compat/dnnl.hpp; PEER names the
+// namespace. It is written as an application would be: `any` layouts where the problem says so, reorders
+// around the primitive.
 
 #include <cstring>
 #include <functional>
@@ -17,11 +18,16 @@ using namespace dnnl;
 
 memory::data_type type_of(type t) {
     switch (t) {
-    case type::f32: return memory::data_type::f32;
-    case type::s32: return memory::data_type::s32;
-    case type::s8: return memory::data_type::s8;
-    case type::u8: return memory::data_type::u8;
-    default: return memory::data_type::undef;
+    case type::f32:
+        return memory::data_type::f32;
+    case type::s32:
+        return memory::data_type::s32;
+    case type::s8:
+        return memory::data_type::s8;
+    case type::u8:
+        return memory::data_type::u8;
+    default:
+        return memory::data_type::undef;
     }
 }
 
@@ -30,10 +36,13 @@ memory::format_tag tag_of(const std::string &layout, std::size_t ndims) {
     constexpr tag row_major[] = {tag::undef, tag::a, tag::ab, tag::abc, tag::abcd, tag::abcde, tag::abcdef};
     constexpr tag channels_last[] = {tag::undef, tag::a, tag::ab, tag::acb, tag::acdb, tag::acdeb};
     static const std::map<std::string, tag> named{
-        {"any", tag::any},   {"ba", tag::ba},     {"acb", tag::acb},     {"bac", tag::bac},    {"abdc", tag::abdc},
-        {"acdb", tag::acdb}, {"bcda", tag::bcda}, {"cdba", tag::cdba},   {"wio", tag::wio},    {"hwio", tag::hwio},
-        {"wigo", tag::wigo}, {"hwigo", tag::hwigo}, {"acdeb", tag::acdeb}, {"decab", tag::decab}};
-    return layout.empty() ? row_major[ndims] : layout == "channels_last" ? channels_last[ndims] : named.at(layout);
+        {"any", tag::any},     {"ba", tag::ba},      {"acb", tag::acb},   {"bac", tag::bac},
+        {"abdc", tag::abdc},   {"acdb", tag::acdb},  {"bcda", tag::bcda}, {"cdba", tag::cdba},
+        {"wio", tag::wio},     {"hwio", tag::hwio},  {"wigo", tag::wigo}, {"hwigo", tag::hwigo},
+        {"acdeb", tag::acdeb}, {"decab", tag::decab}};
+    return layout.empty()              ? row_major[ndims]
+           : layout == "channels_last" ? channels_last[ndims]
+                                       : named.at(layout);
 }
 
 algorithm algorithm_of(const std::string &name) {
@@ -82,17 +91,23 @@ algorithm algorithm_of(const std::string &name) {
 
 memory::desc plain_desc(const tensor &t) { return {t.shape, type_of(t.element), tag_of("", t.shape.size())}; }
 memory::desc wanted_desc(const tensor &t) {
-    return t.is_absent() ? memory::desc() : memory::desc(t.shape, type_of(t.element), tag_of(t.layout, t.shape.size()));
+    return t.is_absent() ? memory::desc()
+                         : memory::desc(t.shape, type_of(t.element), tag_of(t.layout, t.shape.size()));
 }
 
 primitive_attr attr_of(const attributes &a) {
     primitive_attr attr;
     if (a.scales.set)
-        attr.set_output_scales(a.scales.mask, a.scales.runtime ? std::vector<float>{DNNL_RUNTIME_F32_VAL} : a.scales.values);
-    if (a.src_scale != 1.f) attr.set_scales(DNNL_ARG_SRC_0, 0, {a.src_scale});
-    if (a.src1_scale != 1.f) attr.set_scales(DNNL_ARG_SRC_1, 0, {a.src1_scale});
+        attr.set_output_scales(a.scales.mask,
+                               a.scales.runtime ? std::vector<float>{DNNL_RUNTIME_F32_VAL} : a.scales.values);
+    if (a.src_scale != 1.f)
+        attr.set_scales(DNNL_ARG_SRC_0, 0, {a.src_scale});
+    if (a.src1_scale != 1.f)
+        attr.set_scales(DNNL_ARG_SRC_1, 0, {a.src1_scale});
     const auto set_zero_points = [&](int arg, const masked<std::int32_t> &z) {
-        if (z.set) attr.set_zero_points(arg, z.mask, z.runtime ? std::vector<std::int32_t>{DNNL_RUNTIME_S32_VAL} : z.values);
+        if (z.set)
+            attr.set_zero_points(arg, z.mask,
+                                 z.runtime ? std::vector<std::int32_t>{DNNL_RUNTIME_S32_VAL} : z.values);
     };
     set_zero_points(DNNL_ARG_SRC, a.src_zero_points);
     set_zero_points(DNNL_ARG_WEIGHTS, a.weights_zero_points);
@@ -128,7 +143,8 @@ public:
     }
 
     answers run_reorder(const problem &p) {
-        const dnnl::reorder::primitive_desc pd(engine_, wanted_desc(p.src), engine_, wanted_desc(p.dst), attr_of(p.attr));
+        const dnnl::reorder::primitive_desc pd(engine_, wanted_desc(p.src), engine_, wanted_desc(p.dst),
+                                               attr_of(p.attr));
         return {{execute(pd, dnnl::reorder(pd), p)}, {}};
     }
 
@@ -137,7 +153,8 @@ private:
         std::unordered_map<int, memory> args{{DNNL_ARG_SRC, filled(p.src, pd.query_md(query::src_md))},
                                              {DNNL_ARG_DST, filled(p.dst, pd.query_md(query::dst_md))}};
         const auto add = [&](int arg, const tensor &t) {
-            if (!t.is_absent()) args[arg] = filled(t, pd.query_md(query::exec_arg_md, arg));
+            if (!t.is_absent())
+                args[arg] = filled(t, pd.query_md(query::exec_arg_md, arg));
         };
         add(DNNL_ARG_SRC_1, p.src1);
         add(DNNL_ARG_WEIGHTS, p.weights);
@@ -149,16 +166,19 @@ private:
     }
 
     void add_attribute_arguments(const attributes &a, std::unordered_map<int, memory> &args) {
-        if (a.scales.runtime) args[DNNL_ARG_ATTR_OUTPUT_SCALES] = vector_memory(a.scales.values, memory::data_type::f32);
+        if (a.scales.runtime)
+            args[DNNL_ARG_ATTR_OUTPUT_SCALES] = vector_memory(a.scales.values, memory::data_type::f32);
         const auto add = [&](int arg, const masked<std::int32_t> &z) {
-            if (z.runtime) args[DNNL_ARG_ATTR_ZERO_POINTS | arg] = vector_memory(z.values, memory::data_type::s32);
+            if (z.runtime)
+                args[DNNL_ARG_ATTR_ZERO_POINTS | arg] = vector_memory(z.values, memory::data_type::s32);
         };
         add(DNNL_ARG_SRC, a.src_zero_points);
         add(DNNL_ARG_WEIGHTS, a.weights_zero_points);
         add(DNNL_ARG_DST, a.dst_zero_points);
         for (int i = 0; i < static_cast<int>(a.post_ops.size()); i++) {
             const post_op &op = a.post_ops[i];
-            if (op.input.is_absent()) continue;
+            if (op.input.is_absent())
+                continue;
             const int arg = op.is_binary() ? DNNL_ARG_SRC_1 : DNNL_ARG_WEIGHTS;
             args[DNNL_ARG_ATTR_MULTIPLE_POST_OP(i) | arg] = filled(op.input, wanted_desc(op.input));
         }
@@ -184,7 +204,8 @@ private:
     }
 
     memory reordered(memory from, const memory::desc &md) {
-        if (from.get_desc() == md) return from;
+        if (from.get_desc() == md)
+            return from;
         memory to(md, engine_);
         dnnl::reorder(from, to).execute(stream_, from, to);
         stream_.wait();
@@ -199,26 +220,36 @@ convolution_forward::desc convolution_desc(const problem &p) {
     const auto prop = prop_kind::forward_inference;
     const auto alg = algorithm::convolution_direct;
     const memory::desc src = wanted_desc(p.src), weights = wanted_desc(p.weights), dst = wanted_desc(p.dst);
-    if (p.bias.is_absent()) return {prop, alg, src, weights, dst, p.strides, p.dilates, p.padding_l, p.padding_r};
-    return {prop, alg, src, weights, wanted_desc(p.bias), dst, p.strides, p.dilates, p.padding_l, p.padding_r};
+    if (p.bias.is_absent())
+        return {prop, alg, src, weights, dst, p.strides, p.dilates, p.padding_l, p.padding_r};
+    return {prop, alg,       src,       weights,     wanted_desc(p.bias),
+            dst,  p.strides, p.dilates, p.padding_l, p.padding_r};
 }
 
 inner_product_forward::desc inner_product_desc(const problem &p) {
     const auto prop = prop_kind::forward; // what oneDNN's own int8 example uses
     const memory::desc src = wanted_desc(p.src), weights = wanted_desc(p.weights), dst = wanted_desc(p.dst);
-    if (p.bias.is_absent()) return {prop, src, weights, dst};
+    if (p.bias.is_absent())
+        return {prop, src, weights, dst};
     return {prop, src, weights, wanted_desc(p.bias), dst};
 }
 
 dnnl::matmul::desc matmul_desc(const problem &p) {
     const memory::desc src = wanted_desc(p.src), weights = wanted_desc(p.weights), dst = wanted_desc(p.dst);
-    if (p.bias.is_absent()) return {src, weights, dst};
+    if (p.bias.is_absent())
+        return {src, weights, dst};
     return {src, weights, wanted_desc(p.bias), dst};
 }
 
 pooling_forward::desc pooling_desc(const problem &p) {
-    return {prop_kind::forward_inference, algorithm_of(p.algorithm), wanted_desc(p.src), wanted_desc(p.dst),
-            p.strides,                    p.kernel,                  p.padding_l,        p.padding_r};
+    return {prop_kind::forward_inference,
+            algorithm_of(p.algorithm),
+            wanted_desc(p.src),
+            wanted_desc(p.dst),
+            p.strides,
+            p.kernel,
+            p.padding_l,
+            p.padding_r};
 }
 
 dnnl::binary::desc binary_desc(const problem &p) {
@@ -228,12 +259,18 @@ dnnl::binary::desc binary_desc(const problem &p) {
 answers run(const problem &p) {
     session s;
     switch (p.op) {
-    case operation::convolution: return s.run<convolution_forward>(convolution_desc(p), p);
-    case operation::inner_product: return s.run<inner_product_forward>(inner_product_desc(p), p);
-    case operation::matmul: return s.run<dnnl::matmul>(matmul_desc(p), p);
-    case operation::pooling: return s.run<pooling_forward>(pooling_desc(p), p);
-    case operation::binary: return s.run<dnnl::binary>(binary_desc(p), p);
-    case operation::reorder: return s.run_reorder(p);
+    case operation::convolution:
+        return s.run<convolution_forward>(convolution_desc(p), p);
+    case operation::inner_product:
+        return s.run<inner_product_forward>(inner_product_desc(p), p);
+    case operation::matmul:
+        return s.run<dnnl::matmul>(matmul_desc(p), p);
+    case operation::pooling:
+        return s.run<pooling_forward>(pooling_desc(p), p);
+    case operation::binary:
+        return s.run<dnnl::binary>(binary_desc(p), p);
+    case operation::reorder:
+        return s.run_reorder(p);
     }
     return {};
 }
@@ -267,14 +304,16 @@ std::string api_tour() {
 
     const engine eng(engine::kind::cpu, 0);
     stream s(eng, stream::flags::default_flags);
-    print("engine", eng.get_kind() == engine::kind::cpu, engine::get_count(engine::kind::cpu) > 0, s.get_engine() == eng, !engine());
+    print("engine", eng.get_kind() == engine::kind::cpu, engine::get_count(engine::kind::cpu) > 0,
+          s.get_engine() == eng, !engine());
 
     using tag = memory::format_tag;
     using dt = memory::data_type;
     const memory::desc src_md({2, 6, 5, 4}, dt::u8, tag::nhwc), weights_md({2, 4, 3, 3, 3}, dt::s8, tag::any);
     const memory::desc bias_md({8}, dt::s32, tag::x), dst_md({2, 8, 5, 4}, dt::s8, tag::any);
-    print("desc", src_md.data.ndims, src_md.data.dims[1], src_md.dims()[3], src_md.get_size(), src_md.is_zero(), bool(memory::desc()),
-          src_md.data_type() == dt::u8, memory::data_type_size(dt::s32), src_md == src_md, src_md != dst_md);
+    print("desc", src_md.data.ndims, src_md.data.dims[1], src_md.dims()[3], src_md.get_size(),
+          src_md.is_zero(), bool(memory::desc()), src_md.data_type() == dt::u8,
+          memory::data_type_size(dt::s32), src_md == src_md, src_md != dst_md);
     print("strides", src_md == memory::desc({2, 6, 5, 4}, dt::u8, memory::dims{120, 1, 24, 6}),
           src_md.permute_axes({0, 3, 1, 2}) == memory::desc({2, 5, 4, 6}, dt::u8, tag::nchw),
           memory::desc({2, 3}, dt::f32, tag::ab).reshape({6}) == memory::desc({6}, dt::f32, tag::a),
@@ -308,34 +347,39 @@ std::string api_tour() {
     dt sum_type;
     memory::desc src1;
     got.get_params_eltwise(0, scale, alg, alpha, beta);
-    print("eltwise", got.len(), got.kind(0) == primitive::kind::eltwise, scale, alg == algorithm::eltwise_relu, alpha, beta);
+    print("eltwise", got.len(), got.kind(0) == primitive::kind::eltwise, scale,
+          alg == algorithm::eltwise_relu, alpha, beta);
     got.get_params_sum(1, scale, zero_point, sum_type);
     print("sum", got.kind(1) == primitive::kind::sum, scale, zero_point, sum_type == dt::u8);
     got.get_params_binary(2, alg, src1);
     print("binary", alg == algorithm::binary_mul, src1.dims()[1]);
     print("wrong entry", status_of([&] { got.get_params_sum(0, scale); }));
 
-    const convolution_forward::desc d(prop_kind::forward_inference, algorithm::convolution_auto, src_md, weights_md, bias_md, dst_md,
-                                      {1, 1}, {1, 1}, {1, 1});
+    const convolution_forward::desc d(prop_kind::forward_inference, algorithm::convolution_auto, src_md,
+                                      weights_md, bias_md, dst_md, {1, 1}, {1, 1}, {1, 1});
     const convolution_forward::primitive_desc pd(d, attr, eng);
-    print("query", pd.src_desc() == src_md, pd.query_md(query::weights_md, 1) == pd.bias_desc(), pd.bias_desc() == bias_md,
-          pd.query_md(query::exec_arg_md, DNNL_ARG_DST) == pd.dst_desc(), pd.weights_desc().get_size() >= 216,
-          pd.get_kind() == primitive::kind::convolution, pd.get_engine() == eng, pd.get_primitive_attr().get_post_ops().len());
+    print("query", pd.src_desc() == src_md, pd.query_md(query::weights_md, 1) == pd.bias_desc(),
+          pd.bias_desc() == bias_md, pd.query_md(query::exec_arg_md, DNNL_ARG_DST) == pd.dst_desc(),
+          pd.weights_desc().get_size() >= 216, pd.get_kind() == primitive::kind::convolution,
+          pd.get_engine() == eng, pd.get_primitive_attr().get_post_ops().len());
     const convolution_forward conv(pd);
-    print("primitive", bool(conv), bool(convolution_forward()), conv.get_kind() == primitive::kind::convolution);
+    print("primitive", bool(conv), bool(convolution_forward()),
+          conv.get_kind() == primitive::kind::convolution);
 
     std::vector<float> values{1.f, 2.f, 3.f};
     memory m({{3}, dt::f32, tag::a}, eng, values.data());
     m.set_data_handle(values.data(), s);
     float *mapped = m.map_data<float>();
-    print("memory", m.get_data_handle() == values.data(), mapped[2], m.get_desc().dims()[0], m.get_engine() == eng);
+    print("memory", m.get_data_handle() == values.data(), mapped[2], m.get_desc().dims()[0],
+          m.get_engine() == eng);
     m.unmap_data(mapped);
 
     const memory::desc nine_channels({2, 9, 5, 4}, dt::s8, tag::any);
     print("wrong channels", status_of([&] {
-              convolution_forward::primitive_desc({prop_kind::forward_inference, algorithm::convolution_direct, src_md, weights_md,
-                                                   bias_md, nine_channels, memory::dims{1, 1}, memory::dims{1, 1}, memory::dims{1, 1}},
-                                                  eng);
+              convolution_forward::primitive_desc(
+                  {prop_kind::forward_inference, algorithm::convolution_direct, src_md, weights_md, bias_md,
+                   nine_channels, memory::dims{1, 1}, memory::dims{1, 1}, memory::dims{1, 1}},
+                  eng);
           }));
     print("null engine", status_of([&] { stream{engine()}; }) != "no error");
     return out.str();

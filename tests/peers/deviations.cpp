@@ -20,36 +20,68 @@ template <typename Predicate> bool any_post_op(const problem &p, Predicate match
 bool repeats_a_post_op(const problem &p) {
     for (const post_op &a : p.attr.post_ops)
         for (const post_op &b : p.attr.post_ops)
-            if (&a < &b && a.name == b.name && (a.is_eltwise() || (a.is_sum() && (a.scale != b.scale || a.zero_point != b.zero_point || a.sum_type != b.sum_type))))
+            if (&a < &b && a.name == b.name &&
+                (a.is_eltwise() || (a.is_sum() && (a.scale != b.scale || a.zero_point != b.zero_point ||
+                                                   a.sum_type != b.sum_type))))
                 return true;
     return false;
 }
 
-/// The reference code is portable C++: it has no fused multiply-add and takes its functions from the C library.
+/// The reference code is portable C++: it has no fused multiply-add and takes its functions from the C
+/// library.
 bool rounds_otherwise_in_cpp(const post_op &op) {
     static const char *const exact[] = {"relu", "square", "abs", "bounded_relu", "clip", "clip_v2", "round"};
-    if (op.is_sum()) return op.scale != 1.f;
-    return op.is_eltwise() && std::none_of(std::begin(exact), std::end(exact), [&](const char *name) { return op.name == name; });
+    if (op.is_sum())
+        return op.scale != 1.f;
+    return op.is_eltwise() && std::none_of(std::begin(exact), std::end(exact),
+                                           [&](const char *name) { return op.name == name; });
 }
 
-bool has_non_finite(const tensor &t) {
-    if (t.element != type::f32) return false;
+template <typename Predicate> bool any_f32(const tensor &t, Predicate matches) {
+    if (t.element != type::f32)
+        return false;
     for (std::size_t i = 0; i < t.data.size() / sizeof(float); i++)
-        if (!std::isfinite(element<float>(t.data, i))) return true;
+        if (matches(element<float>(t.data, i)))
+            return true;
     return false;
+}
+bool has_non_finite(const tensor &t) {
+    return any_f32(t, [](float x) { return !std::isfinite(x); });
+}
+bool exceeds_s32(const tensor &t) {
+    return any_f32(t, [](float x) { return !(std::abs(x) < 2147483648.f); });
 }
 
 /// Tensors with infinities or NaN, or functions that are not defined everywhere.
 bool may_see_nan(const problem &p) {
     static const char *const partial[] = {"binary_div", "sqrt", "log", "pow"};
-    const auto is_partial = [](const std::string &name) { return std::find(std::begin(partial), std::end(partial), name) != std::end(partial); };
-    return has_non_finite(p.src) || has_non_finite(p.src1) || has_non_finite(p.bias) || is_partial(p.algorithm) ||
+    const auto is_partial = [](const std::string &name) {
+        return std::find(std::begin(partial), std::end(partial), name) != std::end(partial);
+    };
+    return has_non_finite(p.src) || has_non_finite(p.src1) || has_non_finite(p.bias) ||
+           is_partial(p.algorithm) ||
            any_post_op(p, [&](const post_op &op) { return is_partial(op.name) || has_non_finite(op.input); });
+}
+
+bool calls_the_c_library(const post_op &op) {
+    return op.name == "pow" && op.beta != 0.f && op.beta != 1.f && op.beta != 2.f && op.beta != 0.5f &&
+           op.beta != -1.f;
+}
+
+const char *pooling_deviation(const problem &p) {
+    // The product differs from the documented quotient in the last bit, which without post-ops shows at few
+    // sizes: 14, 26, 28, …
+    if (p.algorithm != "pooling_max" && !p.attr.post_ops.empty())
+        return "averages are products with the reciprocal";
+    if (may_see_nan(p) || any_post_op(p, [](const post_op &op) { return op.name == "exp"; }))
+        return "NaN and values beyond s32 become the lowest code";
+    return nullptr;
 }
 
 /// Some output position along an axis has all its taps in the padding.
 bool has_empty_window(const problem &p) {
-    const std::size_t first_dim = p.src.shape.size() - p.strides.size(), first_weights_dim = p.weights.shape.size() - p.strides.size();
+    const std::size_t first_dim = p.src.shape.size() - p.strides.size(),
+                      first_weights_dim = p.weights.shape.size() - p.strides.size();
     for (std::size_t a = 0; a < p.strides.size(); a++)
         for (std::int64_t o = 0; o < p.dst.shape[first_dim + a]; o++) {
             bool empty = true;
@@ -57,7 +89,8 @@ bool has_empty_window(const problem &p) {
                 const std::int64_t i = o * p.strides[a] - p.padding_l[a] + k * (p.dilates[a] + 1);
                 empty = empty && (i < 0 || i >= p.src.shape[first_dim + a]);
             }
-            if (empty) return true;
+            if (empty)
+                return true;
         }
     return false;
 }
@@ -68,7 +101,8 @@ bool is_strided_1x1(const problem &p) {
            std::any_of(p.strides.begin(), p.strides.end(), [](std::int64_t s) { return s != 1; });
 }
 
-/// Two or more adjacent masked dimensions, then one that is not masked, then another that is: 0b1011, but not 0b1101.
+/// Two or more adjacent masked dimensions, then one that is not masked, then another that is: 0b1011, but not
+/// 0b1101.
 bool has_gap_after_two(int mask) {
     for (int run = 0; mask != 0; mask >>= 1) {
         if (mask & 1)
@@ -83,39 +117,56 @@ bool has_gap_after_two(int mask) {
 
 const char *reorder_deviation(const problem &p, const std::string &implementation) {
     const bool zero_points = p.attr.src_zero_points.set || p.attr.dst_zero_points.set;
-    const bool eights = std::any_of(p.src.shape.begin(), p.src.shape.end(), [](std::int64_t d) { return d % 8 == 0; });
+    const bool eights =
+        std::any_of(p.src.shape.begin(), p.src.shape.end(), [](std::int64_t d) { return d % 8 == 0; });
     if (p.src.element == type::s32 && p.dst.element == type::s32 && !p.attr.scales.set)
         return "s32 to s32 goes through f32";
     if (starts_with(implementation, "jit:uni")) {
-        if (p.attr.scales.set && has_gap_after_two(p.attr.scales.mask)) return "the scales of a mask with a gap are mixed up";
-        if (eights && zero_points) return "the kernel that transposes blocks of 8 x 8 ignores zero points";
-        if (eights && p.src.element == type::s32) return "the kernel that transposes blocks of 8 x 8 saturates its s32 source";
+        if (p.attr.scales.set && has_gap_after_two(p.attr.scales.mask))
+            return "the scales of a mask with a gap are mixed up";
+        if (eights && zero_points)
+            return "the kernel that transposes blocks of 8 x 8 ignores zero points";
+        if (eights && p.src.element == type::s32)
+            return "the kernel for blocks of 8 x 8 saturates its s32 source";
+        if (!p.attr.scales.set && p.dst.element == type::s32 && exceeds_s32(p.src))
+            return "copies from f32 to s32 without scales do not saturate";
+        return nullptr;
     }
-    if (starts_with(implementation, "simple") && !p.attr.post_ops.empty()) {
-        if (p.attr.dst_zero_points.set) return "the destination zero point is added before the sum";
-        if (may_see_nan(p)) return "NaN becomes the lowest code";
-    }
+    if (may_see_nan(p))
+        return "NaN becomes another code than in the vectorised reorder";
+    if (!p.attr.post_ops.empty() && p.attr.dst_zero_points.set)
+        return "the destination zero point is added before the sum";
     return nullptr;
 }
 
 } // namespace
 
 const char *deviation(const problem &p, const std::string &implementation) {
-    if (p.op == operation::reorder) return reorder_deviation(p, implementation);
+    if (p.op == operation::reorder)
+        return reorder_deviation(p, implementation);
     if (starts_with(implementation, "ref")) {
-        if (any_post_op(p, rounds_otherwise_in_cpp)) return "the reference has no fused multiply-add and calls the C library";
-        if (may_see_nan(p)) return "the reference converts NaN otherwise than the vector instructions";
+        if (any_post_op(p, rounds_otherwise_in_cpp))
+            return "the reference has no fused multiply-add and calls the C library";
+        if (may_see_nan(p))
+            return "the reference converts NaN otherwise than the vector instructions";
         return nullptr;
     }
-    if (contains(implementation, "avx2") || contains(implementation, "sse41")) return "weights are halved without VNNI, and sums are not fused";
-    if (p.op == operation::pooling && (may_see_nan(p) || any_post_op(p, [](const post_op &op) { return op.name == "exp"; })))
-        return "NaN and values beyond s32 become the lowest code";
-    if (repeats_a_post_op(p)) return "the kernels keep one set of parameters per eltwise algorithm and one for all sums";
+    if (contains(implementation, "avx2") || contains(implementation, "sse41"))
+        return "weights are halved without VNNI, and sums are not fused";
+    if (any_post_op(p, calls_the_c_library))
+        return "pow is the C library's, which does not round correctly";
+    if (p.op == operation::pooling)
+        return pooling_deviation(p);
+    if (repeats_a_post_op(p))
+        return "the kernels keep one set of parameters per eltwise algorithm and one for all sums";
     if (p.op == operation::convolution && contains(implementation, "gemm")) {
-        if (any_post_op(p, [](const post_op &op) { return op.is_binary(); })) return "binary with the channels of another thread";
-        if (is_strided_1x1(p)) return "wrong rows of a strided 1x1 convolution";
+        if (any_post_op(p, [](const post_op &op) { return op.is_binary(); }))
+            return "binary with the channels of another thread";
+        if (is_strided_1x1(p))
+            return "wrong rows of a strided 1x1 convolution";
     }
-    if (starts_with(implementation, "brgconv") && any_post_op(p, [](const post_op &op) { return op.is_sum(); }) && has_empty_window(p))
+    if (starts_with(implementation, "brgconv") &&
+        any_post_op(p, [](const post_op &op) { return op.is_sum(); }) && has_empty_window(p))
         return "sum where a window lies wholly in the padding";
     return nullptr;
 }

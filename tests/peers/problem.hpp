@@ -1,7 +1,7 @@
 #pragma once
 
-// What both libraries are asked, in plain values: no type of either library appears here, so that one translation unit
-// can hold a problem for the two clients that are compiled from client.inl.
+// What both libraries are asked, in plain values: no type of either library appears here, so that one
+// translation unit can hold a problem for the two clients that are compiled from client.inl.
 
 #include <cstdint>
 #include <string>
@@ -15,8 +15,9 @@ using bytes = std::vector<std::uint8_t>;
 enum class operation { convolution, inner_product, matmul, reorder, pooling, binary };
 enum class type { none, f32, s32, s8, u8 };
 
-/// A tensor with its elements in row-major order of `shape`; without a shape it is absent. `layout` is what the client
-/// asks for: "any", "channels_last", letters as in oneDNN, or nothing for row-major. Elements are reordered on the way.
+/// A tensor with its elements in row-major order of `shape`; without a shape it is absent. `layout` is what
+/// the client asks for: "any", "channels_last", letters as in oneDNN, or nothing for row-major. Elements are
+/// reordered on the way.
 struct tensor {
     dims shape;
     type element = type::none;
@@ -56,8 +57,8 @@ struct attributes {
     std::vector<post_op> post_ops;
 };
 
-/// An operation's tensors and parameters; those that it does not have stay empty. `dst.data` is what lies in the
-/// destination before the execution.
+/// An operation's tensors and parameters; those that it does not have stay empty. `dst.data` is what lies in
+/// the destination before the execution.
 struct problem {
     operation op = operation::convolution;
     std::string algorithm; ///< pooling, binary
@@ -72,7 +73,8 @@ struct answer {
     bytes dst;
 };
 
-/// One answer for each implementation that takes the problem, best first; none, and the reason, if nobody does.
+/// One answer for each implementation that takes the problem, best first; none, and the reason, if nobody
+/// does.
 struct answers {
     std::vector<answer> list;
     std::string refusal;

@@ -15,7 +15,8 @@ inline std::size_t size_of(type t) { return t == type::f32 || t == type::s32 ? 4
 
 inline std::int64_t element_count(const dims &shape) {
     std::int64_t n = 1;
-    for (const std::int64_t d : shape) n *= d;
+    for (const std::int64_t d : shape)
+        n *= d;
     return n;
 }
 
@@ -36,7 +37,9 @@ public:
         return low + static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(high - low + 1));
     }
     bool chance(int percent) { return between(0, 99) < percent; }
-    float real(float low, float high) { return low + (high - low) * static_cast<float>(engine_() % 65536) / 65535.f; }
+    float real(float low, float high) {
+        return low + (high - low) * static_cast<float>(engine_() % 65536) / 65535.f;
+    }
 
     template <typename List> auto from(const List &list) {
         return list.begin()[between(0, static_cast<std::int64_t>(list.size()) - 1)];
@@ -46,13 +49,16 @@ public:
     std::int32_t code(type t, range r) {
         const std::int32_t low = t == type::u8 ? 0 : t == type::s8 ? -128 : -200000;
         const std::int32_t high = t == type::u8 ? 255 : t == type::s8 ? 127 : 200000;
-        if (r == range::extreme && t == type::s32 && chance(30)) return pick({INT32_MIN, INT32_MAX, 1 << 24, -16777217});
-        if (r == range::extreme && chance(70)) return pick({low, high, high});
+        if (r == range::extreme && t == type::s32 && chance(30))
+            return pick({INT32_MIN, INT32_MAX, 1 << 24, -16777217});
+        if (r == range::extreme && chance(70))
+            return pick({low, high, high});
         return static_cast<std::int32_t>(between(low, high));
     }
 
     float number(range r) {
-        if (r == range::extreme && chance(30)) return pick({-1e10f, 1e10f, 0.5f, -2.5f, 0.f, -0.f, INFINITY, -INFINITY, NAN});
+        if (r == range::extreme && chance(30))
+            return pick({-1e10f, 1e10f, 0.5f, -2.5f, 0.f, -0.f, INFINITY, -INFINITY, NAN});
         return real(-300.f, 300.f);
     }
 
@@ -61,7 +67,8 @@ public:
         for (std::size_t at = 0; at < result.data.size(); at += size_of(t)) {
             const float x = t == type::f32 ? number(r) : 0.f;
             const std::int32_t c = t == type::f32 ? 0 : code(t, r);
-            std::memcpy(result.data.data() + at, t == type::f32 ? static_cast<const void *>(&x) : &c, size_of(t));
+            std::memcpy(result.data.data() + at, t == type::f32 ? static_cast<const void *>(&x) : &c,
+                        size_of(t));
         }
         return result;
     }

@@ -10,8 +10,8 @@ namespace peers {
 struct theme {
     std::string name;
     bool src_zero_points = false, weights_zero_points = false, dst_zero_points = false;
-    bool runtime = false;               ///< scales and zero points may be given at execution
-    std::vector<std::string> post_ops;  ///< kinds to draw from: "sum", "eltwise", "binary", "prelu"
+    bool runtime = false;              ///< scales and zero points may be given at execution
+    std::vector<std::string> post_ops; ///< kinds to draw from: "sum", "eltwise", "binary", "prelu"
     int max_post_ops = 1;
 };
 

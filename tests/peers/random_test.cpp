@@ -58,36 +58,48 @@ std::string name_of(const ::testing::TestParamInfo<family> &info) { return info.
 constexpr operation conv = operation::convolution, ip = operation::inner_product, mm = operation::matmul;
 
 INSTANTIATE_TEST_SUITE_P(convolution, random_problems,
-                         ::testing::Values(family{conv, plain(), 40}, family{conv, runtime_scales(), 20}, family{conv, zero_points(false), 30},
-                                           family{conv, zero_points(false, true), 20}, family{conv, with("sum"), 30}, family{conv, with("eltwise"), 50},
-                                           family{conv, with("binary"), 40}, family{conv, prelu(), 20},
-                                           family{conv, chains({"sum", "eltwise", "binary"}, true), 40}),
+                         ::testing::Values(family{conv, plain(), 120}, family{conv, runtime_scales(), 60},
+                                           family{conv, zero_points(false), 90},
+                                           family{conv, zero_points(false, true), 60},
+                                           family{conv, with("sum"), 90}, family{conv, with("eltwise"), 150},
+                                           family{conv, with("binary"), 120}, family{conv, prelu(), 60},
+                                           family{conv, chains({"sum", "eltwise", "binary"}, true), 120}),
                          name_of);
 
 // oneDNN's inner product has no zero points, and its inner product and matmul fail to execute prelu.
 INSTANTIATE_TEST_SUITE_P(inner_product, random_problems,
-                         ::testing::Values(family{ip, plain(), 40}, family{ip, runtime_scales(), 20}, family{ip, with("sum"), 40},
-                                           family{ip, with("eltwise"), 40}, family{ip, with("binary"), 40},
-                                           family{ip, chains({"sum", "eltwise", "binary"}, false), 40}),
+                         ::testing::Values(family{ip, plain(), 120}, family{ip, runtime_scales(), 60},
+                                           family{ip, with("sum"), 120}, family{ip, with("eltwise"), 120},
+                                           family{ip, with("binary"), 120},
+                                           family{ip, chains({"sum", "eltwise", "binary"}, false), 120}),
                          name_of);
 
 INSTANTIATE_TEST_SUITE_P(matmul, random_problems,
-                         ::testing::Values(family{mm, plain(), 40}, family{mm, runtime_scales(), 20}, family{mm, zero_points(true), 40},
-                                           family{mm, zero_points(true, true), 20}, family{mm, with("sum"), 40}, family{mm, with("eltwise"), 40},
-                                           family{mm, with("binary"), 40}, family{mm, chains({"sum", "eltwise", "binary"}, true), 40}),
+                         ::testing::Values(family{mm, plain(), 120}, family{mm, runtime_scales(), 60},
+                                           family{mm, zero_points(true), 120},
+                                           family{mm, zero_points(true, true), 60},
+                                           family{mm, with("sum"), 120}, family{mm, with("eltwise"), 120},
+                                           family{mm, with("binary"), 120},
+                                           family{mm, chains({"sum", "eltwise", "binary"}, true), 120}),
                          name_of);
 
 INSTANTIATE_TEST_SUITE_P(reorder, random_problems,
-                         ::testing::Values(family{operation::reorder, plain(), 200}, family{operation::reorder, runtime_scales(), 60},
-                                           family{operation::reorder, zero_points(false), 100}, family{operation::reorder, zero_points(false, true), 60},
-                                           family{operation::reorder, with("sum"), 100}),
+                         ::testing::Values(family{operation::reorder, plain(), 600},
+                                           family{operation::reorder, runtime_scales(), 180},
+                                           family{operation::reorder, zero_points(false), 300},
+                                           family{operation::reorder, zero_points(false, true), 180},
+                                           family{operation::reorder, with("sum"), 300}),
                          name_of);
 
 INSTANTIATE_TEST_SUITE_P(pooling, random_problems,
-                         ::testing::Values(family{operation::pooling, plain(), 60}, family{operation::pooling, with("eltwise"), 60}), name_of);
+                         ::testing::Values(family{operation::pooling, plain(), 180},
+                                           family{operation::pooling, with("eltwise"), 180}),
+                         name_of);
 
 INSTANTIATE_TEST_SUITE_P(binary, random_problems,
-                         ::testing::Values(family{operation::binary, plain(), 60}, family{operation::binary, with("eltwise"), 60}), name_of);
+                         ::testing::Values(family{operation::binary, plain(), 180},
+                                           family{operation::binary, with("eltwise"), 180}),
+                         name_of);
 
 TEST(compatibility, applications_see_the_same_api) { EXPECT_EQ(octet::api_tour(), onednn::api_tour()); }
 

@@ -1,6 +1,7 @@
 #pragma once
 
-// Buffers between two unmapped pages: an access one byte before or after the tensor ends the test with a fault.
+// Buffers between two unmapped pages: an access one byte before or after the tensor ends the test with a
+// fault.
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -19,8 +20,10 @@ public:
     guarded_memory(const memory::desc &md, const engine &e, edge at = edge::end) : size_(md.get_size()) {
         const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
         mapped_ = (size_ + page - 1) / page * page + 2 * page;
-        base_ = static_cast<std::uint8_t *>(mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-        if (mapped_ > 2 * page) mprotect(base_ + page, mapped_ - 2 * page, PROT_READ | PROT_WRITE);
+        base_ = static_cast<std::uint8_t *>(
+            mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+        if (mapped_ > 2 * page)
+            mprotect(base_ + page, mapped_ - 2 * page, PROT_READ | PROT_WRITE);
         std::uint8_t *start = at == edge::end ? base_ + mapped_ - page - size_ : base_ + page;
         memory_ = memory(md, e, size_ ? start : nullptr);
     }

@@ -1,5 +1,6 @@
-// Every implementation of convolution, inner product and matmul against the reference, byte for byte: random problems with
-// random attributes, at every ISA level of the machine and on 1, 2 and 3 threads. Buffers touch unmapped pages.
+// Every implementation of convolution, inner product and matmul against the reference, byte for byte: random
+// problems with random attributes, at every ISA level of the machine and on 1, 2 and 3 threads. Buffers touch
+// unmapped pages.
 
 #include <gtest/gtest.h>
 
@@ -32,11 +33,16 @@ struct inputs {
     memory src, weights, bias, dst; ///< plain weights; dst before execution
 };
 
-/// Runs under the current settings; the buffers that the implementation sees end (or start) at an unmapped page.
-bytes run(const test_problem &p, const random_attributes &a, const inputs &in, guarded_memory::edge edge, std::string &implementation) {
-    const primitive_desc_base pd = p.make(p.packs_weights ? memory::desc(p.weights.dims(), p.weights.data_type(), format_tag::any) : p.weights, a.attr);
+/// Runs under the current settings; the buffers that the implementation sees end (or start) at an unmapped
+/// page.
+bytes run(const test_problem &p, const random_attributes &a, const inputs &in, guarded_memory::edge edge,
+          std::string &implementation) {
+    const primitive_desc_base pd = p.make(
+        p.packs_weights ? memory::desc(p.weights.dims(), p.weights.data_type(), format_tag::any) : p.weights,
+        a.attr);
     implementation = pd.impl_info_str();
-    const guarded_memory src(p.src, eng(), edge), weights(pd.weights_desc(), eng(), edge), dst(p.dst, eng(), edge);
+    const guarded_memory src(p.src, eng(), edge), weights(pd.weights_desc(), eng(), edge),
+        dst(p.dst, eng(), edge);
     src.copy_from(in.src);
     dst.copy_from(in.dst);
     if (p.packs_weights)
@@ -47,7 +53,8 @@ bytes run(const test_problem &p, const random_attributes &a, const inputs &in, g
     args[OCTET_ARG_SRC] = src.get();
     args[OCTET_ARG_WEIGHTS] = weights.get();
     args[OCTET_ARG_DST] = dst.get();
-    if (!p.bias.is_zero()) args[OCTET_ARG_BIAS] = in.bias;
+    if (!p.bias.is_zero())
+        args[OCTET_ARG_BIAS] = in.bias;
     p.instantiate(pd).execute(stream(eng()), args);
     return bytes(dst.bytes(), dst.bytes() + dst.size());
 }
@@ -56,16 +63,19 @@ bytes run(const test_problem &p, const random_attributes &a, const inputs &in, g
 std::string difference(const bytes &expected, const bytes &got) {
     for (std::size_t i = 0; i < expected.size(); i++)
         if (expected[i] != got[i])
-            return "byte " + std::to_string(i) + " of " + std::to_string(expected.size()) + ": expected " + std::to_string(expected[i]) + ", got " +
-                   std::to_string(got[i]);
+            return "byte " + std::to_string(i) + " of " + std::to_string(expected.size()) + ": expected " +
+                   std::to_string(expected[i]) + ", got " + std::to_string(got[i]);
     return "";
 }
 
 void compare_implementations(const test_problem &p, random_source &r, std::map<std::string, int> &counts) {
     const random_attributes a = random_attributes_for(r, p.target, eng());
-    inputs in{memory(p.src, eng()), memory(p.weights, eng()), p.bias.is_zero() ? memory() : memory(p.bias, eng()), memory(p.dst, eng())};
-    for (const memory *m : {&in.src, &in.weights, &in.dst}) r.fill(*m);
-    if (in.bias) r.fill(in.bias);
+    inputs in{memory(p.src, eng()), memory(p.weights, eng()),
+              p.bias.is_zero() ? memory() : memory(p.bias, eng()), memory(p.dst, eng())};
+    for (const memory *m : {&in.src, &in.weights, &in.dst})
+        r.fill(*m);
+    if (in.bias)
+        r.fill(in.bias);
     const auto edge = r.chance(50) ? guarded_memory::edge::end : guarded_memory::edge::start;
 
     SCOPED_TRACE(p.description + " |" + a.description);
@@ -74,12 +84,14 @@ void compare_implementations(const test_problem &p, random_source &r, std::map<s
     const bytes expected = run(p, a, in, edge, implementation);
     ASSERT_EQ(implementation, "ref");
     for (const cpu_isa level : get_available_cpu_isas()) {
-        if (level == cpu_isa::ref) continue;
+        if (level == cpu_isa::ref)
+            continue;
         set_max_cpu_isa(level);
         set_num_threads(static_cast<int>(r.between(1, 3)));
         const bytes got = run(p, a, in, edge, implementation);
         counts[implementation]++;
-        EXPECT_EQ(difference(expected, got), "") << to_string(level) << " as " << implementation << " on " << get_num_threads() << " threads";
+        EXPECT_EQ(difference(expected, got), "")
+            << to_string(level) << " as " << implementation << " on " << get_num_threads() << " threads";
     }
     set_max_cpu_isa(cpu_isa::avx512_vnni);
     set_num_threads(0);
@@ -87,33 +99,45 @@ void compare_implementations(const test_problem &p, random_source &r, std::map<s
 
 template <typename T> std::string list(const T &values) {
     std::string s;
-    for (const auto &v : values) s += (s.empty() ? "" : "x") + std::to_string(v);
+    for (const auto &v : values)
+        s += (s.empty() ? "" : "x") + std::to_string(v);
     return s;
 }
 
 memory::desc random_bias(random_source &r, const memory::dims &dims) {
-    if (r.chance(40)) return {};
-    return memory::desc(dims, r.pick({data_type::s32, data_type::s32, data_type::f32, data_type::s8}), memory::dims{});
+    if (r.chance(40))
+        return {};
+    return memory::desc(dims, r.pick({data_type::s32, data_type::s32, data_type::f32, data_type::s8}),
+                        memory::dims{});
 }
 
 const data_type eight_bit[] = {data_type::u8, data_type::s8};
-data_type random_dst_type(random_source &r) { return r.pick({data_type::u8, data_type::s8, data_type::u8, data_type::s8, data_type::s32, data_type::f32}); }
+data_type random_dst_type(random_source &r) {
+    return r.pick(
+        {data_type::u8, data_type::s8, data_type::u8, data_type::s8, data_type::s32, data_type::f32});
+}
 
 test_problem random_convolution(random_source &r, bool large) {
     const int spatial = static_cast<int>(r.between(1, 3));
     const dim_t groups = r.pick<dim_t>({1, 1, 1, 2, 4, 6});
     const bool depthwise = groups == 1 && r.chance(15);
     const dim_t g = depthwise ? r.between(2, 40) : groups;
-    const dim_t ic = depthwise ? 1 : r.between(1, large ? 70 : 20), oc = depthwise ? r.between(1, 2) : r.between(1, large ? 80 : 24);
+    const dim_t ic = depthwise ? 1 : r.between(1, large ? 70 : 20),
+                oc = depthwise ? r.between(1, 2) : r.between(1, large ? 80 : 24);
     const dim_t mb = r.between(1, 3);
     memory::dims src{mb, g * ic}, dst{mb, g * oc}, weights{oc, ic}, strides, dilates, pad_l, pad_r;
     const bool with_groups = g > 1 || r.chance(10);
-    if (with_groups) weights.insert(weights.begin(), g);
+    if (with_groups)
+        weights.insert(weights.begin(), g);
     for (int d = 0; d < spatial; d++) {
-        const dim_t k = r.chance(40) ? 1 : r.between(1, 4), s = r.between(1, 2), dil = r.between(0, 1), covered = (k - 1) * (dil + 1) + 1;
-        const dim_t pl = r.chance(50) ? 0 : r.between(0, covered - 1), in = covered + r.between(0, spatial == 3 ? 4 : 12);
-        const dim_t pr = r.chance(50) ? 0 : r.between(-1, covered - 1), out = (in + pl + pr - covered) / s + 1;
-        if (in + pl + pr < covered || out < 1) return random_convolution(r, large);
+        const dim_t k = r.chance(40) ? 1 : r.between(1, 4), s = r.between(1, 2), dil = r.between(0, 1),
+                    covered = (k - 1) * (dil + 1) + 1;
+        const dim_t pl = r.chance(50) ? 0 : r.between(0, covered - 1),
+                    in = covered + r.between(0, spatial == 3 ? 4 : 12);
+        const dim_t pr = r.chance(50) ? 0 : r.between(-1, covered - 1),
+                    out = (in + pl + pr - covered) / s + 1;
+        if (in + pl + pr < covered || out < 1)
+            return random_convolution(r, large);
         src.push_back(in);
         weights.push_back(k);
         strides.push_back(s);
@@ -122,51 +146,83 @@ test_problem random_convolution(random_source &r, bool large) {
         pad_r.push_back(pr);
         dst.push_back(out);
     }
-    const format_tag last[] = {format_tag::nwc, format_tag::nhwc, format_tag::ndhwc}, first[] = {format_tag::ncw, format_tag::nchw, format_tag::ncdhw};
+    const format_tag last[] = {format_tag::nwc, format_tag::nhwc, format_tag::ndhwc},
+                     first[] = {format_tag::ncw, format_tag::nchw, format_tag::ncdhw};
     test_problem p;
-    p.src = memory::desc(src, eight_bit[r.between(0, 1)], r.chance(80) ? last[spatial - 1] : first[spatial - 1]);
+    p.src =
+        memory::desc(src, eight_bit[r.between(0, 1)], r.chance(80) ? last[spatial - 1] : first[spatial - 1]);
     p.weights = memory::desc(weights, r.chance(80) ? data_type::s8 : data_type::u8, memory::dims{});
     p.dst = memory::desc(dst, random_dst_type(r), r.chance(90) ? last[spatial - 1] : first[spatial - 1]);
     p.bias = random_bias(r, {g * oc});
     p.packs_weights = r.chance(75);
     p.make = [=](const memory::desc &w, const primitive_attr &attr) -> primitive_desc_base {
-        return convolution_forward::primitive_desc({prop_kind::forward_inference, algorithm::convolution_direct, p.src, w, p.bias, p.dst, strides, dilates, pad_l, pad_r},
+        return convolution_forward::primitive_desc({prop_kind::forward_inference,
+                                                    algorithm::convolution_direct, p.src, w, p.bias, p.dst,
+                                                    strides, dilates, pad_l, pad_r},
                                                    attr, eng());
     };
     p.instantiate = [](const primitive_desc_base &pd) { return primitive(pd); };
-    const dim_t taps = memory::desc(memory::dims(weights.begin() + (with_groups ? 3 : 2), weights.end()), data_type::s8, memory::dims{}).get_size();
-    p.target = {p.src, p.weights, p.dst, with_groups ? 3 : 1, 2, g * oc, ic * taps, !p.bias.is_zero(), p.bias.data_type() == data_type::s32};
-    p.description = "conv src " + p.src.to_string() + " wei " + p.weights.to_string() + " dst " + p.dst.to_string() + " bias " + p.bias.to_string() + " s" + list(strides) +
-                    " d" + list(dilates) + " p" + list(pad_l) + ":" + list(pad_r) + (p.packs_weights ? "" : " plain");
+    const dim_t taps = memory::desc(memory::dims(weights.begin() + (with_groups ? 3 : 2), weights.end()),
+                                    data_type::s8, memory::dims{})
+                           .get_size();
+    p.target = {p.src,
+                p.weights,
+                p.dst,
+                with_groups ? 3 : 1,
+                2,
+                g * oc,
+                ic * taps,
+                !p.bias.is_zero(),
+                p.bias.data_type() == data_type::s32};
+    p.description = "conv src " + p.src.to_string() + " wei " + p.weights.to_string() + " dst " +
+                    p.dst.to_string() + " bias " + p.bias.to_string() + " s" + list(strides) + " d" +
+                    list(dilates) + " p" + list(pad_l) + ":" + list(pad_r) +
+                    (p.packs_weights ? "" : " plain");
     return p;
 }
 
 test_problem random_inner_product(random_source &r, bool large) {
     const int spatial = static_cast<int>(r.between(0, 2));
-    const dim_t mb = r.between(1, large ? 40 : 9), ic = r.between(1, large ? 150 : 40), oc = r.between(1, large ? 150 : 40);
+    const dim_t mb = r.between(1, large ? 40 : 9), ic = r.between(1, large ? 150 : 40),
+                oc = r.between(1, large ? 150 : 40);
     memory::dims src{mb, ic}, weights{oc, ic};
     for (int d = 0; d < spatial; d++) {
         src.push_back(r.between(1, 4));
         weights.push_back(src.back());
     }
     test_problem p;
-    p.src = memory::desc(src, eight_bit[r.between(0, 1)], spatial == 2 && r.chance(70) ? format_tag::nhwc : spatial == 2 ? format_tag::nchw : spatial == 1 ? format_tag::nwc : format_tag::nc);
+    p.src = memory::desc(src, eight_bit[r.between(0, 1)],
+                         spatial == 2 && r.chance(70) ? format_tag::nhwc
+                         : spatial == 2               ? format_tag::nchw
+                         : spatial == 1               ? format_tag::nwc
+                                                      : format_tag::nc);
     p.weights = memory::desc(weights, r.chance(80) ? data_type::s8 : data_type::u8, memory::dims{});
     p.dst = memory::desc({mb, oc}, random_dst_type(r), format_tag::nc);
     p.bias = random_bias(r, {oc});
     p.packs_weights = r.chance(75);
     p.make = [=](const memory::desc &w, const primitive_attr &attr) -> primitive_desc_base {
-        return inner_product_forward::primitive_desc({prop_kind::forward_inference, p.src, w, p.bias, p.dst}, attr, eng());
+        return inner_product_forward::primitive_desc({prop_kind::forward_inference, p.src, w, p.bias, p.dst},
+                                                     attr, eng());
     };
     p.instantiate = [](const primitive_desc_base &pd) { return primitive(pd); };
-    p.target = {p.src, p.weights, p.dst, 1, 2, oc, static_cast<dim_t>(p.weights.get_size()) / oc, !p.bias.is_zero(), p.bias.data_type() == data_type::s32};
-    p.description = "ip src " + p.src.to_string() + " wei " + p.weights.to_string() + " dst " + p.dst.to_string() + " bias " + p.bias.to_string() + (p.packs_weights ? "" : " plain");
+    p.target = {p.src,
+                p.weights,
+                p.dst,
+                1,
+                2,
+                oc,
+                static_cast<dim_t>(p.weights.get_size()) / oc,
+                !p.bias.is_zero(),
+                p.bias.data_type() == data_type::s32};
+    p.description = "ip src " + p.src.to_string() + " wei " + p.weights.to_string() + " dst " +
+                    p.dst.to_string() + " bias " + p.bias.to_string() + (p.packs_weights ? "" : " plain");
     return p;
 }
 
 test_problem random_matmul(random_source &r, bool large) {
     const int batch_ndims = static_cast<int>(r.between(0, 2));
-    const dim_t m = r.between(1, large ? 60 : 12), k = r.between(1, large ? 200 : 40), n = r.between(1, large ? 150 : 40);
+    const dim_t m = r.between(1, large ? 60 : 12), k = r.between(1, large ? 200 : 40),
+                n = r.between(1, large ? 150 : 40);
     memory::dims src, weights, dst, bias;
     for (int d = 0; d < batch_ndims; d++) {
         const dim_t b = r.between(1, 3);
@@ -175,9 +231,12 @@ test_problem random_matmul(random_source &r, bool large) {
         dst.push_back(b);
         bias.push_back(1);
     }
-    for (const dim_t v : {m, k}) src.push_back(v);
-    for (const dim_t v : {k, n}) weights.push_back(v);
-    for (const dim_t v : {m, n}) dst.push_back(v);
+    for (const dim_t v : {m, k})
+        src.push_back(v);
+    for (const dim_t v : {k, n})
+        weights.push_back(v);
+    for (const dim_t v : {m, n})
+        dst.push_back(v);
     bias.push_back(r.chance(85) ? 1 : m);
     bias.push_back(n);
     test_problem p;
@@ -185,7 +244,8 @@ test_problem random_matmul(random_source &r, bool large) {
     if (r.chance(20)) {
         transposed.assign(src.size(), 0);
         dim_t step = m * k;
-        for (int d = batch_ndims - 1; d >= 0; step *= src[static_cast<std::size_t>(d--)]) transposed[static_cast<std::size_t>(d)] = step;
+        for (int d = batch_ndims - 1; d >= 0; step *= src[static_cast<std::size_t>(d--)])
+            transposed[static_cast<std::size_t>(d)] = step;
         transposed[src.size() - 2] = 1;
         transposed[src.size() - 1] = m;
     }
@@ -199,15 +259,18 @@ test_problem random_matmul(random_source &r, bool large) {
     };
     p.instantiate = [](const primitive_desc_base &pd) { return primitive(pd); };
     const int channel = 1 << (static_cast<int>(dst.size()) - 1);
-    p.target = {p.src, p.weights, p.dst, channel, channel, n, k, !p.bias.is_zero(), p.bias.data_type() == data_type::s32};
-    p.description = "matmul src " + p.src.to_string() + " wei " + p.weights.to_string() + " dst " + p.dst.to_string() + " bias " + p.bias.to_string() + (p.packs_weights ? "" : " plain");
+    p.target = {p.src,   p.weights,         p.dst,
+                channel, channel,           n,
+                k,       !p.bias.is_zero(), p.bias.data_type() == data_type::s32};
+    p.description = "matmul src " + p.src.to_string() + " wei " + p.weights.to_string() + " dst " +
+                    p.dst.to_string() + " bias " + p.bias.to_string() + (p.packs_weights ? "" : " plain");
     return p;
 }
 
-/// OCTET_TEST_PROBLEMS multiplies nothing: it is the number of problems per operation (default 400).
+/// Problems per operation; OCTET_TEST_PROBLEMS asks for another number.
 int problem_count() {
     const char *value = std::getenv("OCTET_TEST_PROBLEMS");
-    return value ? std::atoi(value) : 400;
+    return value ? std::atoi(value) : OCTET_DEFAULT_TEST_PROBLEMS;
 }
 
 void compare_many(const std::function<test_problem(random_source &, bool)> &make, std::uint32_t seed) {
@@ -216,9 +279,11 @@ void compare_many(const std::function<test_problem(random_source &, bool)> &make
         random_source r(seed + static_cast<std::uint32_t>(i));
         SCOPED_TRACE("seed " + std::to_string(seed + static_cast<std::uint32_t>(i)));
         compare_implementations(make(r, i % 8 == 0), r, counts);
-        if (::testing::Test::HasFailure()) break; // one failure says enough
+        if (::testing::Test::HasFailure())
+            break; // one failure says enough
     }
-    for (const auto &[name, count] : counts) std::printf("  %-24s %d problems\n", name.c_str(), count);
+    for (const auto &[name, count] : counts)
+        std::printf("  %-24s %d problems\n", name.c_str(), count);
 }
 
 TEST(Implementations, ConvolutionEqualsReference) { compare_many(random_convolution, 1000000); }

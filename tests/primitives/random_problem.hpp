@@ -34,7 +34,8 @@ public:
             for (std::size_t i = 0; i + 4 <= size; i += 4) {
                 const float f = real(-100.f, 100.f);
                 const auto s = static_cast<std::int32_t>(between(-5000, 5000));
-                std::memcpy(bytes + i, md.data_type() == data_type::f32 ? static_cast<const void *>(&f) : &s, 4);
+                std::memcpy(bytes + i, md.data_type() == data_type::f32 ? static_cast<const void *>(&f) : &s,
+                            4);
             }
             return;
         }
@@ -65,11 +66,15 @@ struct random_attributes {
 
 inline fixed_point_multiplier random_multiplier(random_source &r, requantization_rule rule, dim_t reduction) {
     // Factors that bring typical accumulators into or a little beyond the range of 8 bits.
-    const double real = std::ldexp(static_cast<double>(r.real(0.5f, 1.f)), static_cast<int>(r.between(-14, -4))) / static_cast<double>(reduction) * 16;
+    const double real =
+        std::ldexp(static_cast<double>(r.real(0.5f, 1.f)), static_cast<int>(r.between(-14, -4))) /
+        static_cast<double>(reduction) * 16;
     if (rule == requantization_rule::gemmlowp_legacy_scale)
-        return {static_cast<std::int32_t>(r.between(1, 4000)), static_cast<std::int32_t>(r.between(12, 24)), static_cast<std::int32_t>(r.between(-500, 500))};
+        return {static_cast<std::int32_t>(r.between(1, 4000)), static_cast<std::int32_t>(r.between(12, 24)),
+                static_cast<std::int32_t>(r.between(-500, 500))};
     fixed_point_multiplier m = from_double(rule, std::min(std::max(real, 1e-9), 0.49));
-    if (rule == requantization_rule::tflite_2step && r.chance(10)) m.shift = static_cast<std::int32_t>(r.between(0, 4));
+    if (rule == requantization_rule::tflite_2step && r.chance(10))
+        m.shift = static_cast<std::int32_t>(r.between(0, 4));
     return m;
 }
 
@@ -91,16 +96,20 @@ inline void random_rule(random_source &r, const attribute_target &t, const engin
     const bool per_channel = r.chance(60);
     const int mask = per_channel ? t.dst_channel_mask : 0;
     const auto count = static_cast<std::size_t>(per_channel ? t.channels : 1);
-    rule_t rule = r.pick({rule_t::f32, rule_t::f32, rule_t::f32_v3, rule_t::ort_f32, rule_t::none, rule_t::tflite_2step, rule_t::tflite_2step,
-                          rule_t::tflite_single_rounding, rule_t::tflite_1step, rule_t::caffe2_2step, rule_t::gemmlowp_fixedpoint,
-                          rule_t::gemmlowp_fixedpoint_exponent, rule_t::gemmlowp_legacy_scale, rule_t::rounded_shift,
-                          rule_t::caffe_double_round, rule_t::qnnpack_avgpool, rule_t::ev_rte15});
-    if (t.has_bias && !t.bias_is_s32) rule = r.pick({rule_t::f32, rule_t::f32_v3});
-    if (rule == rule_t::ort_f32 && t.dst.data_type() == data_type::s32) rule = rule_t::f32;
+    rule_t rule = r.pick(
+        {rule_t::f32, rule_t::f32, rule_t::f32_v3, rule_t::ort_f32, rule_t::none, rule_t::tflite_2step,
+         rule_t::tflite_2step, rule_t::tflite_single_rounding, rule_t::tflite_1step, rule_t::caffe2_2step,
+         rule_t::gemmlowp_fixedpoint, rule_t::gemmlowp_fixedpoint_exponent, rule_t::gemmlowp_legacy_scale,
+         rule_t::rounded_shift, rule_t::caffe_double_round, rule_t::qnnpack_avgpool, rule_t::ev_rte15});
+    if (t.has_bias && !t.bias_is_s32)
+        rule = r.pick({rule_t::f32, rule_t::f32_v3});
+    if (rule == rule_t::ort_f32 && t.dst.data_type() == data_type::s32)
+        rule = rule_t::f32;
     a.description += std::string(" ") + to_string(rule) + (per_channel ? ":oc" : "");
     if (rule == rule_t::f32 || rule == rule_t::ort_f32) {
         std::vector<float> scales(count);
-        for (float &s : scales) s = r.real(0.001f, 0.05f) / static_cast<float>(t.reduction) * 16;
+        for (float &s : scales)
+            s = r.real(0.001f, 0.05f) / static_cast<float>(t.reduction) * 16;
         a.attr.set_requantization(rule);
         if (r.chance(25)) {
             a.attr.set_output_scales(mask, {OCTET_RUNTIME_F32_VAL});
@@ -112,13 +121,16 @@ inline void random_rule(random_source &r, const attribute_target &t, const engin
     } else if (rule == rule_t::f32_v3) {
         a.attr.set_requantization(rule);
         std::vector<float> weights_scales(count);
-        for (float &s : weights_scales) s = r.real(0.001f, 0.05f);
+        for (float &s : weights_scales)
+            s = r.real(0.001f, 0.05f);
         a.attr.set_scales(OCTET_ARG_SRC, 0, {r.real(0.1f, 1.f)});
         a.attr.set_scales(OCTET_ARG_WEIGHTS, per_channel ? t.weights_channel_mask : 0, weights_scales);
-        if (r.chance(50)) a.attr.set_scales(OCTET_ARG_DST, 0, {r.real(0.1f, 3.f)});
+        if (r.chance(50))
+            a.attr.set_scales(OCTET_ARG_DST, 0, {r.real(0.1f, 3.f)});
     } else if (rule == rule_t::caffe_double_round) {
         std::vector<double> scales(count);
-        for (double &s : scales) s = static_cast<double>(r.real(0.001f, 0.05f)) / static_cast<double>(t.reduction) * 16;
+        for (double &s : scales)
+            s = static_cast<double>(r.real(0.001f, 0.05f)) / static_cast<double>(t.reduction) * 16;
         if (r.chance(50))
             a.attr.set_requantization(rule, mask, scales);
         else
@@ -127,15 +139,19 @@ inline void random_rule(random_source &r, const attribute_target &t, const engin
         a.attr.set_requantization(rule);
     } else {
         std::vector<fixed_point_multiplier> multipliers(count);
-        for (fixed_point_multiplier &m : multipliers) m = random_multiplier(r, rule, t.reduction);
+        for (fixed_point_multiplier &m : multipliers)
+            m = random_multiplier(r, rule, t.reduction);
         a.attr.set_requantization(rule, mask, multipliers);
     }
 }
 
-inline void random_zero_points(random_source &r, const attribute_target &t, const engine &e, random_attributes &a) {
-    const auto set = [&](int arg, int mask, std::size_t count, std::int32_t low, std::int32_t high, const char *name) {
+inline void random_zero_points(random_source &r, const attribute_target &t, const engine &e,
+                               random_attributes &a) {
+    const auto set = [&](int arg, int mask, std::size_t count, std::int32_t low, std::int32_t high,
+                         const char *name) {
         std::vector<std::int32_t> values(count);
-        for (std::int32_t &v : values) v = static_cast<std::int32_t>(r.between(low, high));
+        for (std::int32_t &v : values)
+            v = static_cast<std::int32_t>(r.between(low, high));
         a.description += std::string(" zp-") + name + (mask ? ":oc" : "");
         if (r.chance(30)) {
             a.attr.set_zero_points(arg, mask, {OCTET_RUNTIME_S32_VAL});
@@ -144,27 +160,34 @@ inline void random_zero_points(random_source &r, const attribute_target &t, cons
             a.attr.set_zero_points(arg, mask, values);
         }
     };
-    const bool src_is_signed = t.src.data_type() == data_type::s8, weights_are_signed = t.weights.data_type() == data_type::s8;
-    if (r.chance(50)) set(OCTET_ARG_SRC, 0, 1, src_is_signed ? -128 : 0, src_is_signed ? 127 : 255, "src");
+    const bool src_is_signed = t.src.data_type() == data_type::s8,
+               weights_are_signed = t.weights.data_type() == data_type::s8;
+    if (r.chance(50))
+        set(OCTET_ARG_SRC, 0, 1, src_is_signed ? -128 : 0, src_is_signed ? 127 : 255, "src");
     if (r.chance(25)) {
         const bool per_channel = r.chance(50);
-        set(OCTET_ARG_WEIGHTS, per_channel ? t.weights_channel_mask : 0, static_cast<std::size_t>(per_channel ? t.channels : 1),
-            weights_are_signed ? -128 : 0, weights_are_signed ? 127 : 255, "wei");
+        set(OCTET_ARG_WEIGHTS, per_channel ? t.weights_channel_mask : 0,
+            static_cast<std::size_t>(per_channel ? t.channels : 1), weights_are_signed ? -128 : 0,
+            weights_are_signed ? 127 : 255, "wei");
     }
     if (r.chance(40)) {
         const bool per_channel = r.chance(30);
-        set(OCTET_ARG_DST, per_channel ? t.dst_channel_mask : 0, static_cast<std::size_t>(per_channel ? t.channels : 1), -128, 127, "dst");
+        set(OCTET_ARG_DST, per_channel ? t.dst_channel_mask : 0,
+            static_cast<std::size_t>(per_channel ? t.channels : 1), -128, 127, "dst");
     }
 }
 
-inline void random_binary(random_source &r, const attribute_target &t, const engine &e, post_ops &ops, random_attributes &a) {
+inline void random_binary(random_source &r, const attribute_target &t, const engine &e, post_ops &ops,
+                          random_attributes &a) {
     memory::dims dims = t.dst.dims();
     const int shape = static_cast<int>(r.between(0, 2)); // one value, per channel, full
     for (int d = 0; d < static_cast<int>(dims.size()); d++)
-        if (shape == 0 || (shape == 1 && !(t.dst_channel_mask & (1 << d)))) dims[static_cast<std::size_t>(d)] = 1;
+        if (shape == 0 || (shape == 1 && !(t.dst_channel_mask & (1 << d))))
+            dims[static_cast<std::size_t>(d)] = 1;
     const data_type type = r.pick({data_type::f32, data_type::s8, data_type::u8, data_type::s32});
     const memory::desc md(dims, type, shape == 2 ? t.dst.get_strides() : memory::dims{});
-    const auto alg = static_cast<algorithm>(r.between(static_cast<dim_t>(algorithm::binary_add), static_cast<dim_t>(algorithm::binary_ne)));
+    const auto alg = static_cast<algorithm>(
+        r.between(static_cast<dim_t>(algorithm::binary_add), static_cast<dim_t>(algorithm::binary_ne)));
     const memory src1(md, e);
     r.fill(src1);
     a.args[OCTET_ARG_ATTR_MULTIPLE_POST_OP(ops.len()) | OCTET_ARG_SRC_1] = src1;
@@ -172,7 +195,8 @@ inline void random_binary(random_source &r, const attribute_target &t, const eng
     a.description += " binary:" + std::to_string(shape);
 }
 
-inline void random_post_op(random_source &r, const attribute_target &t, const engine &e, post_ops &ops, random_attributes &a) {
+inline void random_post_op(random_source &r, const attribute_target &t, const engine &e, post_ops &ops,
+                           random_attributes &a) {
     switch (r.between(0, 7)) {
     case 0:
         ops.append_sum(r.chance(50) ? 1.f : r.real(-2.f, 2.f), r.chance(30) ? 7 : 0);
@@ -180,17 +204,24 @@ inline void random_post_op(random_source &r, const attribute_target &t, const en
         break;
     case 1:
     case 2: {
-        const auto alg = static_cast<algorithm>(r.between(static_cast<dim_t>(algorithm::eltwise_relu), static_cast<dim_t>(algorithm::eltwise_soft_relu_v2)));
+        const auto alg =
+            static_cast<algorithm>(r.between(static_cast<dim_t>(algorithm::eltwise_relu),
+                                             static_cast<dim_t>(algorithm::eltwise_soft_relu_v2)));
         const bool clips = alg == algorithm::eltwise_clip || alg == algorithm::eltwise_clip_v2;
-        ops.append_eltwise(r.chance(70) ? 1.f : r.real(0.5f, 2.f), alg, clips ? -10.f : r.real(0.1f, 2.f), clips ? 90.f : r.pick({0.f, 1.f, 2.f, 0.5f, 3.f}));
-        a.description += " eltwise" + std::to_string(static_cast<int>(alg) - static_cast<int>(algorithm::eltwise_relu));
+        ops.append_eltwise(r.chance(70) ? 1.f : r.real(0.5f, 2.f), alg, clips ? -10.f : r.real(0.1f, 2.f),
+                           clips ? 90.f : r.pick({0.f, 1.f, 2.f, 0.5f, 3.f}));
+        a.description +=
+            " eltwise" + std::to_string(static_cast<int>(alg) - static_cast<int>(algorithm::eltwise_relu));
         break;
     }
-    case 3: random_binary(r, t, e, ops, a); break;
+    case 3:
+        random_binary(r, t, e, ops, a);
+        break;
     case 4: {
         const bool per_channel = r.chance(70);
         std::vector<float> weights(static_cast<std::size_t>(per_channel ? t.channels : 1));
-        for (float &w : weights) w = r.real(-1.f, 1.f);
+        for (float &w : weights)
+            w = r.real(-1.f, 1.f);
         a.args[OCTET_ARG_ATTR_MULTIPLE_POST_OP(ops.len()) | OCTET_ARG_WEIGHTS] = vector_memory(e, weights);
         ops.append_prelu(per_channel ? t.dst_channel_mask : 0);
         a.description += " prelu";
@@ -203,13 +234,15 @@ inline void random_post_op(random_source &r, const attribute_target &t, const en
         break;
     }
     case 6:
-        ops.append_add(r.chance(20) ? std::numeric_limits<std::int32_t>::max() : static_cast<std::int32_t>(r.between(-60, 60)));
+        ops.append_add(r.chance(20) ? std::numeric_limits<std::int32_t>::max()
+                                    : static_cast<std::int32_t>(r.between(-60, 60)));
         a.description += " add";
         break;
     default: {
         post_op::table table;
         table.type = r.pick({data_type::s8, data_type::u8});
-        for (std::uint8_t &entry : table.entries) entry = static_cast<std::uint8_t>(r.between(0, 255));
+        for (std::uint8_t &entry : table.entries)
+            entry = static_cast<std::uint8_t>(r.between(0, 255));
         ops.append_table(table);
         a.description += " table";
         break;
@@ -224,7 +257,8 @@ inline random_attributes random_attributes_for(random_source &r, const attribute
     detail::random_rule(r, t, e, a);
     detail::random_zero_points(r, t, e, a);
     post_ops ops;
-    for (dim_t n = r.chance(50) ? 0 : r.between(1, 3); n > 0; n--) detail::random_post_op(r, t, e, ops, a);
+    for (dim_t n = r.chance(50) ? 0 : r.between(1, 3); n > 0; n--)
+        detail::random_post_op(r, t, e, ops, a);
     a.attr.set_post_ops(ops);
     return a;
 }

@@ -155,10 +155,10 @@ std::unique_ptr<step> convolution(const lowering &l, const memory::desc &weights
                              channel_axis, l.text("activation", "NONE")};
     const primitive_attr attr = make_attr(l, roles);
     const bias_argument bias = make_bias(l, channels);
-    const convolution_forward::desc d(prop_kind::forward_inference, algorithm::convolution_direct,
-                                      nhwc_desc(src), planned_weights(weights, l.input(weights_input)), bias.desc,
-                                      nhwc_desc(dst), {h.stride, w.stride}, {h.dilation - 1, w.dilation - 1},
-                                      {h.padding_l, w.padding_l}, {h.padding_r, w.padding_r});
+    const convolution_forward::desc d(
+        prop_kind::forward_inference, algorithm::convolution_direct, nhwc_desc(src),
+        planned_weights(weights, l.input(weights_input)), bias.desc, nhwc_desc(dst), {h.stride, w.stride},
+        {h.dilation - 1, w.dilation - 1}, {h.padding_l, w.padding_l}, {h.padding_r, w.padding_r});
     return dot_step(l, convolution_forward::primitive_desc(d, attr, l.get_engine()), nhwc_desc(src), weights,
                     bias, nhwc_desc(dst));
 }
@@ -220,8 +220,8 @@ std::unique_ptr<step> lower_fully_connected(const lowering &l) {
     const memory::desc weights_md({oc, k}, data_type::s8, format_tag::oi);
     const primitive_attr attr = make_attr(l, roles);
     const bias_argument bias = make_bias(l, oc);
-    const inner_product_forward::desc d(prop_kind::forward_inference, src_md, planned_weights(weights_md, weights),
-                                        bias.desc, dst_md);
+    const inner_product_forward::desc d(prop_kind::forward_inference, src_md,
+                                        planned_weights(weights_md, weights), bias.desc, dst_md);
     return dot_step(l, inner_product_forward::primitive_desc(d, attr, l.get_engine()), src_md, weights_md,
                     bias, dst_md);
 }
@@ -236,7 +236,8 @@ std::unique_ptr<step> lower_batch_matmul(const lowering &l) {
         refuse("matrices " + to_text(src.dims) + " and " + to_text(weights.dims) + " do not give " +
                to_text(dst.dims));
     const memory::desc src_md = matrices_desc(src.dims, src.type, rank, l.integer("adj_x", 0) != 0);
-    const memory::desc weights_md = matrices_desc(weights.dims, weights.type, rank, l.integer("adj_y", 0) != 0);
+    const memory::desc weights_md =
+        matrices_desc(weights.dims, weights.type, rank, l.integer("adj_y", 0) != 0);
     const memory::desc dst_md = matrices_desc(dst.dims, dst.type, rank, false);
     const primitive_attr attr = make_attr(l, {scale_derivation::tflite_f32prod, 0, 0, -1, "NONE"});
     const matmul::desc d(src_md, planned_weights(weights_md, weights), dst_md);

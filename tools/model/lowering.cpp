@@ -123,7 +123,8 @@ std::int64_t lowering::integer(const std::string &name, std::int64_t fallback) c
 }
 std::vector<std::int64_t> lowering::integers(const std::string &name,
                                              const std::vector<std::int64_t> &fallback) const {
-    return has_attribute(name) ? attribute_as<std::vector<std::int64_t>>(name, "a list of integers") : fallback;
+    return has_attribute(name) ? attribute_as<std::vector<std::int64_t>>(name, "a list of integers")
+                               : fallback;
 }
 float lowering::real(const std::string &name) const { return attribute_as<float>(name, "a real number"); }
 std::string lowering::text(const std::string &name) const {

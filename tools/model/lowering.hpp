@@ -100,7 +100,8 @@ private:
 memory::desc dense_desc(const tensor &t);
 
 /// Row-major matrices, transposed by strides. Missing leading dimensions are 1.
-memory::desc matrices_desc(const memory::dims &matrix_dims, data_type type, std::size_t rank, bool is_transposed);
+memory::desc matrices_desc(const memory::dims &matrix_dims, data_type type, std::size_t rank,
+                           bool is_transposed);
 
 /// Weights to plan with: a constant may take any layout, others stay as they are.
 memory::desc planned_weights(const memory::desc &plain, const tensor &weights);

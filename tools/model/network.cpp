@@ -32,8 +32,7 @@ void check_operators(const graph &g, const framework &f) {
         if (!f.find_lowering(g.nodes[i].op))
             unsupported += (unsupported.empty() ? "" : ", ") + node_text(g, i);
     if (!unsupported.empty())
-        refuse_as_unimplemented("unsupported operators: " + unsupported + "; supported are " +
-                                f.operators());
+        refuse_as_unimplemented("unsupported operators: " + unsupported + "; supported are " + f.operators());
 }
 
 std::unique_ptr<step> lower(const lowering &l, const framework &f, const std::string &who) {

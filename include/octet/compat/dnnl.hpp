@@ -6,17 +6,20 @@
 ///
 /// and gives the bytes that oneDNN 2.6 gives on a machine with AVX512-VNNI. The exceptions: doc/onednn.md.
 ///
-/// What 2.x code finds: engine, stream, memory and its descriptors, primitive_attr, post_ops, and convolution_forward,
-/// inner_product_forward, matmul, reorder, pooling_forward, binary in the desc → primitive_desc → execute spelling, with
-/// queries, `dnnl::error`, and the DNNL_* constants.
+/// What 2.x code finds: engine, stream, memory and its descriptors, primitive_attr, post_ops, and
+/// convolution_forward, inner_product_forward, matmul, reorder, pooling_forward, binary in the desc →
+/// primitive_desc → execute spelling, with queries, `dnnl::error`, and the DNNL_* constants.
 ///
 /// What it does not find, or finds different:
-/// - Plain layouts and `any` only. Blocked tags (nChw16c, …) do not exist; query what `any` became. In place of
+/// - Plain layouts and `any` only. Blocked tags (nChw16c, …) do not exist; query what `any` became. In place
+/// of
 ///   `desc::data.format_desc` there are `desc::get_strides()` and `format_kind::plain` (oneDNN: blocked).
 /// - No bf16 and f16, no GPU, no backward pass; `softmax_forward` computes TFLite's fixed-point softmax only.
-/// - Dimensions known only at execution (DNNL_RUNTIME_DIM_VAL) and the fused depthwise post-op are `unimplemented`.
+/// - Dimensions known only at execution (DNNL_RUNTIME_DIM_VAL) and the fused depthwise post-op are
+/// `unimplemented`.
 /// - `primitive_attr` and `post_ops` are values: changing a copy leaves the original alone.
-/// - Scales of 0, infinity and NaN are refused; execution refuses memory whose descriptor is not the primitive's.
+/// - Scales of 0, infinity and NaN are refused; execution refuses memory whose descriptor is not the
+/// primitive's.
 /// - `impl_info_str()` is a std::string, `version()` text, the primitive cache is bounded in bytes, and
 ///   `set_max_cpu_isa`, `set_verbose` return nothing: they throw on a bad value. The C API is not there.
 
@@ -63,7 +66,8 @@ namespace dnnl = ::octet;
 #define DNNL_ARG_ATTR_MULTIPLE_POST_OP_BASE OCTET_ARG_ATTR_MULTIPLE_POST_OP_BASE
 #define DNNL_ARG_ATTR_MULTIPLE_POST_OP(index) OCTET_ARG_ATTR_MULTIPLE_POST_OP(index)
 
-/// What C++ clients take from oneDNN's C headers: `catch (dnnl::error &e) { if (e.status == dnnl_unimplemented) … }`.
+/// What C++ clients take from oneDNN's C headers: `catch (dnnl::error &e) { if (e.status ==
+/// dnnl_unimplemented) … }`.
 using dnnl_dim_t = ::octet::dim_t;
 using dnnl_dims_t = ::octet::dim_t[::octet::max_ndims];
 using dnnl_memory_desc_t = ::octet::memory_desc;
@@ -77,11 +81,16 @@ constexpr dnnl_status_t dnnl_runtime_error = ::octet::status::runtime_error;
 
 inline const char *dnnl_status2str(dnnl_status_t status) {
     switch (status) {
-    case dnnl_success: return "success";
-    case dnnl_out_of_memory: return "out_of_memory";
-    case dnnl_invalid_arguments: return "invalid_arguments";
-    case dnnl_unimplemented: return "unimplemented";
-    case dnnl_runtime_error: return "runtime_error";
+    case dnnl_success:
+        return "success";
+    case dnnl_out_of_memory:
+        return "out_of_memory";
+    case dnnl_invalid_arguments:
+        return "invalid_arguments";
+    case dnnl_unimplemented:
+        return "unimplemented";
+    case dnnl_runtime_error:
+        return "runtime_error";
     }
     return "unknown status";
 }
