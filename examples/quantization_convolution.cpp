@@ -52,7 +52,7 @@ int main() {
     dnnl::stream stream(engine);
 
     const float src_scale = 0.02f; // real = scale * code, for each tensor
-    const float dst_scale = 0.35f;
+    const float dst_scale = 0.15f;
     std::vector<float> wei_scales(G * OC / G); // one for each group and output channel
     for (int g_oc = 0; g_oc < G * OC / G; ++g_oc)
         wei_scales[g_oc] = 0.01f + 0.002f * static_cast<float>(g_oc);

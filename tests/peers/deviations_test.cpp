@@ -1,5 +1,6 @@
-// Where oneDNN 2.6.3 departs from its documentation (deviations.cpp), Octet gives the documented value: one case each,
-// with the value written as a plain formula. What oneDNN gives is recorded as a property of the test, not demanded.
+// Where oneDNN 2.6.3 departs from its documentation (deviations.cpp), Octet gives the documented value: one
+// case each, with the value written as a plain formula. What oneDNN gives is recorded as a property of the
+// test, not demanded.
 
 #include <gtest/gtest.h>
 
@@ -11,7 +12,8 @@
 namespace peers {
 namespace {
 
-template <typename T> tensor tensor_of(const dims &shape, type t, const std::vector<T> &values, const std::string &layout = "") {
+template <typename T>
+tensor tensor_of(const dims &shape, type t, const std::vector<T> &values, const std::string &layout = "") {
     tensor result{shape, t, layout, bytes(values.size() * sizeof(T))};
     std::memcpy(result.data.data(), values.data(), result.data.size());
     return result;
@@ -34,11 +36,15 @@ template <typename T> void expect_values(const problem &p, const std::vector<T> 
     const answers octet_answers = octet::ask(p);
     ASSERT_EQ(octet_answers.list.size(), 1u) << octet_answers.refusal;
     for (std::size_t i = 0; i < expected.size(); i++)
-        ASSERT_EQ(element<T>(octet_answers.list[0].dst, i), expected[i]) << "element " << i << " of " << to_string(p);
-    if (!machine_has_vnni()) return;
+        ASSERT_EQ(element<T>(octet_answers.list[0].dst, i), expected[i])
+            << "element " << i << " of " << to_string(p);
+    if (!machine_has_vnni())
+        return;
     const answers peer = onednn::ask(p);
     const bool equal = !peer.list.empty() && peer.list[0].dst == octet_answers.list[0].dst;
-    ::testing::Test::RecordProperty("oneDNN", peer.list.empty() ? peer.refusal : peer.list[0].implementation + (equal ? ": equal" : ": deviates"));
+    ::testing::Test::RecordProperty("oneDNN", peer.list.empty() ? peer.refusal
+                                                                : peer.list[0].implementation +
+                                                                      (equal ? ": equal" : ": deviates"));
 }
 
 /// K codes at the ends of their types on both sides: accumulators beyond 2^24, where f32 is no longer exact.
@@ -47,25 +53,31 @@ problem long_dot_products(operation op, std::int64_t k, std::vector<std::int32_t
     std::vector<std::uint8_t> src(m * k);
     std::vector<std::int8_t> weights(k * n);
     std::vector<std::int32_t> bias(n);
-    for (std::size_t i = 0; i < src.size(); i++) src[i] = static_cast<std::uint8_t>(255 - i % 7);
-    for (std::size_t i = 0; i < weights.size(); i++) weights[i] = static_cast<std::int8_t>(127 - i % 5);
-    for (std::size_t i = 0; i < bias.size(); i++) bias[i] = static_cast<std::int32_t>(3 * i) + 1;
+    for (std::size_t i = 0; i < src.size(); i++)
+        src[i] = static_cast<std::uint8_t>(255 - i % 7);
+    for (std::size_t i = 0; i < weights.size(); i++)
+        weights[i] = static_cast<std::int8_t>(127 - i % 5);
+    for (std::size_t i = 0; i < bias.size(); i++)
+        bias[i] = static_cast<std::int32_t>(3 * i) + 1;
     for (std::int64_t row = 0; row < m; row++)
         for (std::int64_t column = 0; column < n; column++) {
             std::int32_t acc = bias[column];
             for (std::int64_t i = 0; i < k; i++)
-                acc += src[row * k + i] * (op == operation::matmul ? weights[i * n + column] : weights[column * k + i]);
+                acc += src[row * k + i] *
+                       (op == operation::matmul ? weights[i * n + column] : weights[column * k + i]);
             exact.push_back(acc);
         }
     const bool is_convolution = op == operation::convolution;
     const auto with_pixel = [&](dims shape) {
-        if (is_convolution) shape.insert(shape.end(), {1, 1});
+        if (is_convolution)
+            shape.insert(shape.end(), {1, 1});
         return shape;
     };
     problem p;
     p.op = op;
     p.src = tensor_of(with_pixel({m, k}), type::u8, src, "any");
-    p.weights = tensor_of(with_pixel(op == operation::matmul ? dims{k, n} : dims{n, k}), type::s8, weights, "any");
+    p.weights =
+        tensor_of(with_pixel(op == operation::matmul ? dims{k, n} : dims{n, k}), type::s8, weights, "any");
     p.bias = tensor_of(op == operation::matmul ? dims{1, n} : dims{n}, type::s32, bias);
     p.dst = empty_dst(with_pixel({m, n}), type::s32, "any");
     if (is_convolution) {
@@ -103,12 +115,14 @@ TEST(deviations, scales_of_a_mask_with_a_gap) {
     p.src = tensor_of<float>({a, b, c, d}, type::f32, std::vector<float>(a * b * c * d, 1.f));
     p.dst = empty_dst({a, b, c, d}, type::f32, "acdb");
     p.attr.scales = {true, 0b1011, {}, false};
-    for (int i = 0; i < a * b * d; i++) p.attr.scales.values.push_back(static_cast<float>(i + 1));
+    for (int i = 0; i < a * b * d; i++)
+        p.attr.scales.values.push_back(static_cast<float>(i + 1));
     std::vector<float> expected;
     for (int i = 0; i < a; i++)
         for (int j = 0; j < b; j++)
             for (int k = 0; k < c; k++)
-                for (int l = 0; l < d; l++) expected.push_back(static_cast<float>((i * b + j) * d + l + 1));
+                for (int l = 0; l < d; l++)
+                    expected.push_back(static_cast<float>((i * b + j) * d + l + 1));
     expect_values(p, expected);
 }
 
@@ -187,7 +201,8 @@ TEST(deviations, prelu_of_a_matmul) {
     expect_values<float>(p, {1.f, 2.f, 3.f, -0.5f, -0.5f, -6.f});
 }
 
-// 1295 / 14 is 92.5 and rounds to 92; its product with the rounded reciprocal, which oneDNN's kernels store, is above.
+// 1295 / 14 is 92.5 and rounds to 92; its product with the rounded reciprocal, which oneDNN's kernels store,
+// is above.
 TEST(deviations, averages_are_quotients) {
     std::vector<std::uint8_t> codes(14 * 16, 92);
     std::fill(codes.begin(), codes.begin() + 7, 93); // channel 0: 7 * 93 + 7 * 92 = 1295
