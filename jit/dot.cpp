@@ -5,6 +5,8 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "octet/error.hpp"
+
 namespace octet::impl::jit {
 
 using Xbyak::Reg64;
@@ -244,7 +246,13 @@ std::shared_ptr<const dot_kernel> shared_dot_kernel(const dot_spec &spec, const 
         return found;
     for (auto it = kernels.begin(); it != kernels.end();)
         it = it->second.expired() ? kernels.erase(it) : std::next(it);
-    auto made = std::make_shared<const dot_kernel>(spec, plan);
+    std::shared_ptr<const dot_kernel> made;
+    try {
+        made = std::make_shared<const dot_kernel>(spec, plan);
+    } catch (const Xbyak::Error &e) {
+        throw error(status::runtime_error, std::string("dot kernel: ") + e.what() +
+                                               "; OCTET_MAX_CPU_ISA=ref needs no executable memory");
+    }
     kernels[key] = made;
     return made;
 }

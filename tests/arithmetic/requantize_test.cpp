@@ -1,5 +1,6 @@
 // Every fixed-point rule against its formula in exact arithmetic: all shifts, extremes, ties of each rounding
-// step; and a dozen published check values per rule. The float rules are in epilogue_test.cpp.
+// step; and a dozen published check values per rule. The float rules are tested through reorder
+// (primitives/reorder_test.cpp).
 
 #include "common/requantize.hpp"
 

@@ -32,11 +32,18 @@ void add_scales(random_source &r, problem &p, const theme &t, range data, int ch
         s.values.push_back(base * r.real(0.3f, 3.f));
 }
 
-masked<std::int32_t> zero_point(random_source &r, const theme &t, type element) {
-    return {true,
-            0,
-            {static_cast<std::int32_t>(element == type::u8 ? r.between(0, 255) : r.between(-128, 127))},
-            t.runtime && r.chance(40)};
+/// One zero point for the tensor; those given at execution may also be one per channel (oneDNN takes no
+/// others).
+masked<std::int32_t> zero_points(random_source &r, const theme &t, const tensor &of, int channel_dim) {
+    masked<std::int32_t> z;
+    z.set = true;
+    z.runtime = t.runtime && r.chance(40);
+    z.mask = z.runtime && channel_dim >= 0 && r.chance(50) ? 1 << channel_dim : 0;
+    const std::int64_t count = z.mask == 0 ? 1 : of.shape[channel_dim];
+    for (std::int64_t i = 0; i < count; i++)
+        z.values.push_back(
+            static_cast<std::int32_t>(of.element == type::u8 ? r.between(0, 255) : r.between(-128, 127)));
+    return z;
 }
 
 post_op sum(random_source &r, const problem &p) {
@@ -106,11 +113,11 @@ void add_attributes(random_source &r, problem &p, const theme &t, range data, in
                     std::int64_t reduction) {
     add_scales(r, p, t, data, channel_dim, reduction);
     if (t.src_zero_points && r.chance(70))
-        p.attr.src_zero_points = zero_point(r, t, p.src.element);
+        p.attr.src_zero_points = zero_points(r, t, p.src, channel_dim);
     if (t.weights_zero_points && r.chance(70))
-        p.attr.weights_zero_points = zero_point(r, t, p.weights.element);
+        p.attr.weights_zero_points = zero_points(r, t, p.weights, -1);
     if (t.dst_zero_points && r.chance(70))
-        p.attr.dst_zero_points = zero_point(r, t, p.dst.element);
+        p.attr.dst_zero_points = zero_points(r, t, p.dst, channel_dim);
     const std::int64_t count = t.post_ops.empty() ? 0 : r.between(1, t.max_post_ops);
     for (std::int64_t i = 0; i < count; i++) {
         const std::string kind = r.from(t.post_ops);
@@ -266,9 +273,9 @@ problem reorder(random_source &r, const theme &t, range data) {
             s.values.push_back(base * r.real(0.3f, 3.f));
     }
     if (t.src_zero_points && r.chance(70))
-        p.attr.src_zero_points = zero_point(r, t, p.src.element);
+        p.attr.src_zero_points = zero_points(r, t, p.src, -1);
     if (t.dst_zero_points && r.chance(70))
-        p.attr.dst_zero_points = zero_point(r, t, p.dst.element);
+        p.attr.dst_zero_points = zero_points(r, t, p.dst, -1);
     if (!t.post_ops.empty()) {
         post_op op;
         op.name = "sum";
