@@ -75,8 +75,8 @@ void check_exponent(const std::array<std::int32_t, 4> &acc, std::int32_t q, int 
     const gemmlowp::OutputStageScaleInt32ByFixedPointAndExponent stage{q, shift, 0};
     bool overflows = false;
     for (const std::int32_t a : acc)
-        overflows = overflows ||
-                    (shift > 0 && (std::int64_t{a} << shift) != impl::saturate_s32(std::int64_t{a} << shift));
+        overflows = overflows || (shift > 0 && a * (std::int64_t{1} << shift) !=
+                                                   impl::saturate_s32(a * (std::int64_t{1} << shift)));
     check(octet::requantization_rule::gemmlowp_fixedpoint_exponent, stage, {q, shift, 0}, acc,
           overflows ? compare::scalar_only : compare::scalar_and_vector);
 }

@@ -104,7 +104,7 @@ TEST_P(requantize_rule, follows_its_formula_on_ties_of_the_product) {
         const int bits_of_q = static_cast<int>(in.between(0, 13));
         if (bits < bits_of_q || bits - bits_of_q > 30)
             continue;
-        const std::int32_t odd = multiplier(in) >> (bits_of_q + 1) << (bits_of_q + 1);
+        const std::int32_t odd = multiplier(in) & ~((std::int32_t{2} << bits_of_q) - 1);
         const std::int32_t q = odd + (std::int32_t{1} << bits_of_q);
         const std::int32_t acc = in.odd_multiple_of_two_to(bits - bits_of_q);
         check(acc, {q, shift, 0});

@@ -11,17 +11,15 @@
 /// primitive_desc → execute spelling, with queries, `dnnl::error`, and the DNNL_* constants.
 ///
 /// What it does not find, or finds different:
-/// - Plain layouts and `any` only. Blocked tags (nChw16c, …) do not exist; query what `any` became. In place
-/// of
+/// - Plain layouts and `any` only. Blocked tags (nChw16c, …) do not exist; query what `any` became. Instead of
 ///   `desc::data.format_desc` there are `desc::get_strides()` and `format_kind::plain` (oneDNN: blocked).
-/// - No bf16 and f16, no GPU, no backward pass; `softmax_forward` computes TFLite's fixed-point softmax only.
-/// - Dimensions known only at execution (DNNL_RUNTIME_DIM_VAL) and the fused depthwise post-op are
-/// `unimplemented`.
+/// - No bf16 and f16, no GPU, no backward pass, no other primitives; `softmax_forward` computes TFLite's
+///   fixed-point softmax only.
+/// - Run-time dimensions (DNNL_RUNTIME_DIM_VAL) and the fused depthwise post-op are `unimplemented`.
 /// - `primitive_attr` and `post_ops` are values: changing a copy leaves the original alone.
-/// - Scales of 0, infinity and NaN are refused; execution refuses memory whose descriptor is not the
-/// primitive's.
+/// - Scales of 0, infinity and NaN are refused; so is memory with another descriptor than the primitive's.
 /// - `impl_info_str()` is a std::string, `version()` text, the primitive cache is bounded in bytes, and
-///   `set_max_cpu_isa`, `set_verbose` return nothing: they throw on a bad value. The C API is not there.
+///   `set_max_cpu_isa`, `set_verbose` return nothing: they throw on a bad value. There is no C API.
 
 #include "octet/octet.hpp"
 
