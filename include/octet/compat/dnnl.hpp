@@ -11,7 +11,7 @@
 /// primitive_desc → execute spelling, with queries, `dnnl::error`, and the DNNL_* constants.
 ///
 /// What it does not find, or finds different:
-/// - Plain layouts and `any` only. Blocked tags (nChw16c, …) do not exist; query what `any` became. Instead of
+/// - Plain layouts and `any` only. Blocked tags (nChw16c) do not exist; query what `any` became. Instead of
 ///   `desc::data.format_desc` there are `desc::get_strides()` and `format_kind::plain` (oneDNN: blocked).
 /// - No bf16 and f16, no GPU, no backward pass, no other primitives; `softmax_forward` computes TFLite's
 ///   fixed-point softmax only.
