@@ -15,7 +15,7 @@ int run(CLI::App &app, int argc, char **argv) {
     try {
         app.parse(argc, argv);
         if (app.get_subcommands().empty())
-            throw CLI::RequiredError("A command (info, run, check, explain; see --help)");
+            throw CLI::RequiredError("A command (info, run, bench, check, explain; see --help)");
         return 0;
     } catch (const CLI::Success &help) { // --help, --version
         return app.exit(help);
@@ -35,6 +35,7 @@ int main(int argc, char **argv) {
     app.require_subcommand(0, 1); // none is found out after unknown flags
     octet::tools::add_info_command(app);
     octet::tools::add_run_command(app);
+    octet::tools::add_bench_command(app);
     octet::tools::add_check_command(app);
     octet::tools::add_explain_command(app);
     return run(app, argc, argv);

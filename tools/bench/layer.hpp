@@ -1,0 +1,70 @@
+#pragma once
+
+// The layers that `octet bench` times: rows of a shape table, as a convolution, an inner product or a matmul.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "octet/octet.hpp"
+
+namespace octet::tools {
+
+enum class layer_kind { convolution, inner_product, matmul };
+
+struct layer {
+    layer_kind kind = layer_kind::convolution;
+    std::string name;
+    std::int64_t count = 1; ///< occurrences in the network
+    /// Convolution; dilation counts the zeros between taps, padding is top and left.
+    std::int64_t mb = 1, g = 1, ic = 1, ih = 1, iw = 1, oc = 1, oh = 1, ow = 1, kh = 1, kw = 1, sh = 1,
+                 sw = 1, ph = 0, pw = 0, dh = 0, dw = 0;
+    /// Inner product and matmul: dst[m x n] = src[m x k] * weights[k x n].
+    std::int64_t m = 1, n = 1, k = 1;
+
+    bool is_depthwise() const { return kind == layer_kind::convolution && g > 1 && g == ic; }
+    std::int64_t channels() const { return kind == layer_kind::convolution ? oc : n; }
+    std::int64_t reduction() const { return kind == layer_kind::convolution ? ic / g * kh * kw : k; }
+    std::int64_t weights_bytes() const { return channels() * reduction(); }
+    double operations() const { ///< a multiplication and an addition count as two
+        const std::int64_t rows = kind == layer_kind::convolution ? mb * oh * ow : m;
+        return 2.0 * static_cast<double>(rows) * static_cast<double>(channels() * reduction());
+    }
+};
+
+/// Reads a table of convolutions (name,mb,g,ic,ih,iw,oc,oh,ow,kh,kw,sh,sw,ph,pw,dh,dw,count) or of products
+/// (name,m,n,k,count); the header tells which. Products become `product_kind`. Throws octet::error with file
+/// and line.
+std::vector<layer> read_layers(const std::string &path, layer_kind product_kind);
+
+struct bench_contract {
+    requantization_rule rule = requantization_rule::f32;
+    data_type src = data_type::u8, weights = data_type::s8, dst = data_type::u8;
+};
+
+/// A layer with its memory, ready to be executed again and again: `any` weights packed beforehand,
+/// channels-last activations, per-channel scales, relu after convolutions.
+class workload {
+public:
+    virtual ~workload() = default;
+    virtual void run() = 0;
+    virtual std::string implementation() const = 0;
+};
+
+std::unique_ptr<workload> make_octet_workload(const layer &l, const bench_contract &contract);
+
+/// The same in oneDNN with at most the instruction set that Octet uses; the rule is oneDNN's own. Throws
+/// octet::error where this build has no oneDNN.
+std::unique_ptr<workload> make_onednn_workload(const layer &l, const bench_contract &contract);
+
+/// oneDNN's worker threads spin for a while after each run, which would slow whatever runs next: ends them.
+void rest_onednn();
+void set_onednn_threads(int threads);
+
+/// Scales that spread the results of uniformly random operands over 8 bits.
+std::vector<float> layer_scales(const layer &l);
+/// Bytes that look random, the same in every run.
+void fill_bytes(void *bytes, std::size_t size, std::uint32_t seed);
+
+} // namespace octet::tools

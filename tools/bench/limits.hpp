@@ -1,0 +1,18 @@
+#pragma once
+
+// What the machine can do at best, measured in the same run as the layers.
+
+#include <cstddef>
+
+#include "octet/settings.hpp"
+
+namespace octet::tools {
+
+/// Operations per second (a product and its addition are two) of the multiply-add instruction that kernels of
+/// this level are made of, from registers, on `threads` threads at a time. 0 where the level has none.
+double measure_peak(cpu_isa level, int threads);
+
+/// Seconds that `threads` threads take to read these bytes once, in contiguous shares.
+double measure_read(const void *bytes, std::size_t size, int threads);
+
+} // namespace octet::tools

@@ -1,0 +1,48 @@
+#include "bench/layer.hpp"
+#include "model/contract.hpp"
+
+namespace octet::tools {
+namespace {
+
+namespace dnnl = octet;
+constexpr int src_arg = OCTET_ARG_SRC, weights_arg = OCTET_ARG_WEIGHTS, dst_arg = OCTET_ARG_DST;
+
+bool is_float(requantization_rule rule) {
+    return rule == requantization_rule::f32 || rule == requantization_rule::f32_v3 ||
+           rule == requantization_rule::ort_f32;
+}
+
+void set_attributes(primitive_attr &attr, const layer &l, const bench_contract &contract) {
+    attr.set_requantization(contract.rule);
+    if (contract.rule == requantization_rule::none)
+        return;
+    model::accumulator acc;
+    acc.src_scale = acc.dst_scale = 1;
+    acc.weights_scales = layer_scales(l);
+    acc.dst_mask = 1 << 1;
+    acc.weights_mask = l.kind == layer_kind::matmul ? 1 << 1 : l.g > 1 ? (1 << 0) + (1 << 1) : 1 << 0;
+    acc.magnitudes.assign(acc.weights_scales.size(), l.reduction() * 255 * 128);
+    model::set_contract(attr, contract.rule, acc);
+    if (l.kind != layer_kind::convolution)
+        return;
+    post_ops ops;
+    if (is_float(contract.rule))
+        ops.append_eltwise(1.f, algorithm::eltwise_relu, 0.f, 0.f);
+    else
+        ops.append_clip(0, 255);
+    attr.set_post_ops(ops);
+}
+
+} // namespace
+} // namespace octet::tools
+
+#define WORKLOAD octet_workload
+#include "bench/workload.inl"
+
+namespace octet::tools {
+
+std::unique_ptr<workload> make_octet_workload(const layer &l, const bench_contract &contract) {
+    return std::make_unique<octet_workload>(l, contract);
+}
+
+} // namespace octet::tools
