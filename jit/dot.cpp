@@ -15,7 +15,7 @@ namespace {
 
 constexpr int bytes_per_quad = 4;      // of the reduction, per column and row
 constexpr int block_quad_bytes = 64;   // one quad of a block of 16 columns
-constexpr int quads_per_iteration = 4; // hides the loop's overhead; more only grows the code
+constexpr int quads_per_iteration = 8; // hides the loop's overhead; more only grows the code
 
 } // namespace
 
@@ -138,7 +138,7 @@ void dot_kernel::reduce_tap(const Reg64 &src) {
     } else if (iterations > 1) {
         Xbyak::Label quads;
         mov(reg_quads, iterations);
-        align(32);
+        align(64);
         L(quads);
         reduce_quads(reg_tap_src, quads_per_iteration);
         dec(reg_quads);
