@@ -20,13 +20,16 @@ public:
         first_spatial_ = kind_ == packed_kind::matmul ? plain.ndims : first + 2;
         groups = geometry.groups * geometry.merged;
         for (dim_t i = 0; i < geometry.i_per_member; i++)
-            for (dim_t tap = 0; tap < taps_; tap++)
+            for (dim_t tap = 0; tap < taps_; tap++) {
                 inner_plain.push_back(plain_inner(i, tap));
+                inner_sums.push_back(tap / (taps_ / geometry.lines) * geometry.line_sums());
+            }
     }
 
     const packed_geometry geometry;
     dim_t groups;
     std::vector<dim_t> inner_plain; ///< [i][tap]
+    std::vector<dim_t> inner_sums;  ///< [i][tap], from the sum of the first line
 
     dim_t outer_plain(dim_t group, dim_t o) const {
         dim_t offset = plain_.offset0;
@@ -93,13 +96,13 @@ void pack_weights(const memory_desc &plain, const void *src, const memory_desc &
 
     for_each_channel(map, [&](dim_t outer_plain, dim_t outer_packed, dim_t g, dim_t o,
                               const std::vector<dim_t> &inner_packed) {
-        std::int32_t sum = 0;
+        std::int32_t *channel_sums =
+            sums + g / p.merged * p.lines * p.line_sums() + g % p.merged * p.o_per_member + o;
         for (std::size_t k = 0; k < inner_packed.size(); k++) {
             const auto w = static_cast<std::uint8_t>(from[outer_plain + map.inner_plain[k]] ^ flip);
             to[outer_packed + inner_packed[k]] = w;
-            sum += static_cast<std::int8_t>(w);
+            channel_sums[map.inner_sums[k]] += static_cast<std::int8_t>(w);
         }
-        sums[g / p.merged * p.o_blocks() * packed_o_block + g % p.merged * p.o_per_member + o] = sum;
     });
 }
 

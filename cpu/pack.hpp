@@ -12,7 +12,7 @@ namespace octet::impl {
 void pack_weights(const memory_desc &plain, const void *src, const memory_desc &packed, void *dst);
 void unpack_weights(const memory_desc &packed, const void *src, const memory_desc &plain, void *dst);
 
-/// Sums of a packed tensor: [stored group][output channel of the stored group, padded to whole blocks].
+/// Sums of a packed tensor: [stored group][line][output channel of the stored group, padded to whole blocks].
 inline const std::int32_t *packed_sums(const packed_geometry &p, const void *packed) {
     return reinterpret_cast<const std::int32_t *>(static_cast<const std::int8_t *>(packed) + p.sums_offset());
 }

@@ -95,20 +95,23 @@ void dot_kernel::take_tile() {
 
 /// Accumulators start at the folded bias; partial sums start at zero and get it when they are combined.
 void dot_kernel::initialise() {
-    const epilogue_operands none{reg_params, reg_dst, reg_row, reg_full, reg_row_sums, reg_address};
-    const epilogue_emitter planes(*this, plan_, none);
+    if (has_dot4())
+        mov(reg_address, ptr[reg_args + static_cast<int>(offsetof(dot_args, initial))]);
     for (int v = 0; v < spec_.vectors; v++)
         for (int r = 0; r < spec_.rows; r++) {
             if (!has_dot4()) {
                 zero(acc(r, v, 0));
                 zero(acc(r, v, 1));
             } else if (r == 0) {
-                move(acc(0, v), planes.plane(plan_.planes().acc_init, v));
+                move(acc(0, v), initial(v));
             } else {
                 move(acc(r, v), acc(0, v));
             }
         }
 }
+
+/// Needs the argument in reg_address.
+Xbyak::Address dot_kernel::initial(int v) { return ptr[reg_address + v * vector_bytes()]; }
 
 void dot_kernel::reduce() {
     if (spec_.taps == 1) {
@@ -117,7 +120,7 @@ void dot_kernel::reduce() {
     }
     Xbyak::Label tap;
     mov(reg_tap_offsets, ptr[reg_args + static_cast<int>(offsetof(dot_args, tap_offsets))]);
-    mov(reg_taps, spec_.taps);
+    mov(reg_taps, ptr[reg_args + static_cast<int>(offsetof(dot_args, taps))]);
     L(tap);
     mov(reg_tap_src, ptr[reg_tap_offsets]);
     add(reg_tap_src, reg_src);
@@ -207,8 +210,7 @@ void dot_kernel::quad_by_pairs(const Reg64 &src, int q) {
 
 /// acc(r, v) = sums of the pairs in both halves, columns in order, plus the folded bias.
 void dot_kernel::combine_pairs() {
-    const epilogue_operands none{reg_params, reg_dst, reg_row, reg_full, reg_row_sums, reg_address};
-    const epilogue_emitter planes(*this, plan_, none);
+    mov(reg_address, ptr[reg_args + static_cast<int>(offsetof(dot_args, initial))]);
     const temp even(*this), order(*this);
     if (lanes() == 16)
         move(order, table({0, 0, 2, 0, 4, 0, 6, 0, 1, 0, 3, 0, 5, 0, 7, 0})); // qwords: even ones first
@@ -222,7 +224,7 @@ void dot_kernel::combine_pairs() {
                 vpermq(Xbyak::Zmm(low.getIdx()), Xbyak::Zmm(order.get().getIdx()), low);
             else
                 vpermq(ymm_of(low), ymm_of(low), 0xd8);
-            vpaddd(low, low, planes.plane(plan_.planes().acc_init, v));
+            vpaddd(low, low, initial(v));
         }
     for (int r = spec_.rows - 1; r >= 0; r--) // the second halves are free for the epilogue
         for (int v = spec_.vectors - 1; v >= 0; v--)
@@ -231,10 +233,12 @@ void dot_kernel::combine_pairs() {
 
 void dot_kernel::finish_tile() {
     const epilogue_operands operands{reg_params, reg_dst, reg_row, reg_full, reg_row_sums, reg_address};
-    epilogue_emitter out(*this, plan_, operands);
-    for (int v = 0; v < spec_.vectors; v++)
-        for (int r = 0; r < spec_.rows; r++)
-            out.emit(acc(r, v), r, v, r * spec_.dst_row_stride + std::int64_t{v} * lanes(), valid(v));
+    std::vector<epilogue_result> results;
+    for (int r = 0; r < spec_.rows; r++)
+        for (int v = 0; v < spec_.vectors; v++)
+            results.push_back(
+                {acc(r, v), r, v, r * spec_.dst_row_stride + std::int64_t{v} * lanes(), valid(v)});
+    epilogue_emitter(*this, plan_, operands).emit(results);
 }
 
 std::shared_ptr<const dot_kernel> shared_dot_kernel(const dot_spec &spec, const epilogue_plan &plan) {

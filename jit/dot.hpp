@@ -27,8 +27,8 @@ struct dot_spec {
     int tail = 1;                    ///< valid lanes of the last vector
     std::int64_t row_stride = 0;     ///< bytes between source rows
     std::int64_t dst_row_stride = 0; ///< elements between destination rows
-    std::int64_t taps = 1;
-    std::int64_t quads = 1; ///< per tap
+    std::int64_t taps = 1;           ///< of a block of weights; a call may use a range of them
+    std::int64_t quads = 1;          ///< per tap
 
     std::string key() const;
 };
@@ -36,12 +36,14 @@ struct dot_spec {
 /// Arguments of one call: `row_tiles` tiles one below the other.
 struct dot_args {
     const void *src;                 ///< row 0 of the first tile
-    const void *weights;             ///< first column block
+    const void *weights;             ///< first tap of the first column block
+    const std::int32_t *initial;     ///< accumulators to start with, one per column
     const std::uint32_t *params;     ///< planes of the first column block
     void *dst;                       ///< first row and column
     const void *const *full;         ///< per post-op: the element that `dst` points to (null where unused)
     const std::int32_t *row_sums;    ///< per row, if weights have zero points
     const std::int64_t *tap_offsets; ///< bytes, one per tap
+    std::int64_t taps;
     std::int64_t row_tiles;
 };
 
@@ -60,6 +62,7 @@ private:
     void generate();
     void take_tile();
     void initialise();
+    Xbyak::Address initial(int v);
     void reduce();
     void reduce_tap(const Xbyak::Reg64 &src);
     void reduce_quads(const Xbyak::Reg64 &src, int count);

@@ -326,14 +326,14 @@ void emitter::load_some_bytes(const Xmm &dst, const Reg64 &base, std::int64_t of
         vpinsrb(dst, dst, byte[base + static_cast<std::int32_t>(offset + done)], done);
 }
 
-void emitter::store_some_bytes(const Reg64 &base, std::int64_t offset, const Xmm &src, int count) {
+void emitter::store_some_bytes(const Reg64 &base, std::int64_t offset, const Xmm &src, int first, int count) {
     int done = 0;
-    if (count >= 4) {
-        vmovd(dword[base + static_cast<std::int32_t>(offset)], src);
+    if (count >= 4) { // `first` is 0 or 8
+        vpextrd(dword[base + static_cast<std::int32_t>(offset)], src, first / 4);
         done = 4;
     }
     for (; done < count; done++)
-        vpextrb(byte[base + static_cast<std::int32_t>(offset + done)], src, done);
+        vpextrb(byte[base + static_cast<std::int32_t>(offset + done)], src, first + done);
 }
 
 void emitter::load_bytes(const vec &dst, const Reg64 &base, std::int64_t offset, int valid, bool is_signed) {
@@ -347,27 +347,66 @@ void emitter::load_bytes(const vec &dst, const Reg64 &base, std::int64_t offset,
     is_signed ? vpmovsxbd(dst, xmm_of(dst)) : vpmovzxbd(dst, xmm_of(dst));
 }
 
-void emitter::store_bytes(const Reg64 &base, std::int64_t offset, const vec &src, int valid, bool is_signed) {
-    if (zmm_) {
-        const Address to = valid == lanes() ? at(base, offset) : at(base, offset) | k_tail_;
-        if (is_signed) {
-            vpmovsdb(to, src);
-        } else { // vpmovusdb reads unsigned lanes: negative values must be 0 first
-            vpmaxsd(src, src, constant(0u));
-            vpmovusdb(to, src);
+Address emitter::quarters_order() {
+    std::vector<std::uint32_t> order;
+    for (int quarter = 0; quarter < 4; quarter++)
+        for (int part = 0; part < lanes() / 4; part++)
+            order.push_back(static_cast<std::uint32_t>(4 * part + quarter));
+    return place(order);
+}
+
+void emitter::permute_dwords(const vec &dst, const vec &index, const vec &src) {
+    zmm_ ? vpermd(Zmm(dst.getIdx()), Zmm(index.getIdx()), src) : vpermd(ymm_of(dst), ymm_of(index), src);
+}
+
+/// Quarters of 16 or 8 bytes, as many at a time as an instruction stores.
+void emitter::store_whole_quarters(const Reg64 &base, std::int64_t offset, const vec &src, int first,
+                                   int count) {
+    const int quarter_bytes = lanes();
+    const Zmm z(src.getIdx());
+    while (count > 0) {
+        const Address to = at(base, offset);
+        int stored = first % 2 == 0 && count >= 2 ? 2 : 1;
+        if (count == 4) {
+            vmovups(to, src);
+            stored = 4;
+        } else if (zmm_ && stored == 2) {
+            first == 0 ? vmovups(to, ymm_of(src)) : vextractf64x4(to, z, 1);
+        } else if (zmm_) {
+            first == 0 ? vmovups(to, xmm_of(src)) : vextractf32x4(to, z, first);
+        } else if (stored == 2) {
+            first == 0 ? vmovups(to, xmm_of(src)) : vextractf128(to, ymm_of(src), 1);
+        } else if (first < 2) {
+            first == 0 ? vmovq(to, xmm_of(src)) : vmovhps(to, xmm_of(src));
+        } else {
+            const temp upper(*this);
+            vextractf128(xmm_of(upper), ymm_of(src), 1);
+            first == 2 ? vmovq(to, xmm_of(upper)) : vmovhps(to, xmm_of(upper));
         }
-        return;
+        first += stored;
+        count -= stored;
+        offset += stored * quarter_bytes;
     }
-    // s32 → s16 → 8 bits in each half, then the halves together.
-    const temp upper(*this);
-    vextracti128(xmm_of(upper), ymm_of(src), 1);
-    vpackssdw(xmm_of(src), xmm_of(src), xmm_of(upper));
-    is_signed ? vpacksswb(xmm_of(src), xmm_of(src), xmm_of(src))
-              : vpackuswb(xmm_of(src), xmm_of(src), xmm_of(src));
-    if (valid == lanes())
-        vmovq(at(base, offset), xmm_of(src));
-    else
-        store_some_bytes(base, offset, xmm_of(src), valid);
+}
+
+void emitter::store_part_of_quarter(const Reg64 &base, std::int64_t offset, const vec &src, int quarter,
+                                    int valid) {
+    const temp part(*this);
+    if (zmm_) {
+        vextracti32x4(xmm_of(part), Zmm(src.getIdx()), quarter);
+        vmovdqu8(at(base, offset) | k_tail_, xmm_of(part));
+    } else {
+        vextracti128(xmm_of(part), ymm_of(src), quarter / 2);
+        store_some_bytes(base, offset, xmm_of(part), quarter % 2 * 8, valid);
+    }
+}
+
+void emitter::store_quarters(const Reg64 &base, std::int64_t offset, const vec &src, int first, int count,
+                             int valid) {
+    const bool has_part = valid != lanes();
+    store_whole_quarters(base, offset, src, first, has_part ? count - 1 : count);
+    if (has_part)
+        store_part_of_quarter(base, offset + (count - 1) * lanes(), src, first + count - 1, valid);
 }
 
 // ---- dot product and calling convention

@@ -164,9 +164,15 @@ public:
     void store_dwords(const Xbyak::Reg64 &base, std::int64_t offset, const vec &src, int valid);
     /// Bytes to s32 lanes, sign- or zero-extended.
     void load_bytes(const vec &dst, const Xbyak::Reg64 &base, std::int64_t offset, int valid, bool is_signed);
-    /// s32 lanes to bytes with signed or unsigned saturation. Clobbers src.
-    void store_bytes(const Xbyak::Reg64 &base, std::int64_t offset, const vec &src, int valid,
-                     bool is_signed);
+
+    // ---- codes: four vectors of s32 packed to bytes lie in dword t of 128-bit part p as vector t's columns
+    // 4p to 4p + 3; in order, each has a quarter of the vector
+
+    Xbyak::Address quarters_order(); ///< index vector of permute_dwords
+    void permute_dwords(const vec &dst, const vec &index, const vec &src);
+    /// Stores `count` quarters from `first` on; of the last one `valid` bytes, 1 to lanes().
+    void store_quarters(const Xbyak::Reg64 &base, std::int64_t offset, const vec &src, int first, int count,
+                        int valid);
 
     // ---- dot product of 4 unsigned source bytes and 4 signed weights
 
@@ -187,7 +193,12 @@ public:
 private:
     Xbyak::Address place(const std::vector<std::uint32_t> &words);
     void load_some_bytes(const Xbyak::Xmm &dst, const Xbyak::Reg64 &base, std::int64_t offset, int count);
-    void store_some_bytes(const Xbyak::Reg64 &base, std::int64_t offset, const Xbyak::Xmm &src, int count);
+    void store_some_bytes(const Xbyak::Reg64 &base, std::int64_t offset, const Xbyak::Xmm &src, int first,
+                          int count);
+    void store_whole_quarters(const Xbyak::Reg64 &base, std::int64_t offset, const vec &src, int first,
+                              int count);
+    void store_part_of_quarter(const Xbyak::Reg64 &base, std::int64_t offset, const vec &src, int quarter,
+                               int valid);
     Xbyak::Address at(const Xbyak::Reg64 &base, std::int64_t offset) {
         return ptr[base + static_cast<std::int32_t>(offset)];
     }

@@ -1,5 +1,7 @@
 #include "jit/epilogue.hpp"
 
+#include <algorithm>
+
 #include "common/element.hpp"
 #include "common/requantize.hpp"
 #include "common/text.hpp"
@@ -223,69 +225,141 @@ void epilogue_emitter::apply(const post_op::table &op, const place &at) {
     e_.move(at.x, y);
 }
 
-void epilogue_emitter::store(const place &at) {
-    const data_type type = plan_.source().dst.data_type;
-    const std::int64_t offset = address_of(at_.dst, type, at.element);
-    if (type == data_type::f32 || type == data_type::s32)
-        e_.store_dwords(at_.scratch, offset, at.x, at.valid);
-    else
-        e_.store_bytes(at_.scratch, offset, at.x, at.valid, type == data_type::s8);
-}
-
-/// Destination scale, zero point and conversion to the destination's type.
+/// Destination scale, zero point and conversion to the destination's type; 8-bit results are left as s32 that
+/// the packing stage saturates.
 void epilogue_emitter::finish(const place &at) {
     const epilogue_plan::plane_indices &p = plan_.planes();
-    const data_type type = plan_.source().dst.data_type;
     const vec &x = at.x;
 
     if (is_f32_ && p.inverse_dst_scale >= 0)
         e_.vmulps(x, x, plane(p.inverse_dst_scale, at.v));
-    if (type == data_type::f32) {
+    if (plan_.source().dst.data_type == data_type::f32) {
         to_f32(x);
         if (p.zero_point >= 0)
             e_.vaddps(x, x, plane(p.zero_point, at.v));
-    } else if (!is_f32_) {
-        if (p.zero_point >= 0) { // clamped first, so the sum stays in range
-            e_.vpmaxsd(x, x, plane(p.low, at.v));
-            e_.vpminsd(x, x, plane(p.high, at.v));
-            e_.vpaddd(x, x, plane(p.zero_point, at.v));
+    } else if (is_f32_) {
+        finish_f32_as_codes(at);
+    } else if (p.zero_point >= 0 && !plan_.bytes().adds_zero_point) { // clamped first: the sum stays in range
+        e_.vpmaxsd(x, x, plane(p.low, at.v));
+        e_.vpminsd(x, x, plane(p.high, at.v));
+        e_.vpaddd(x, x, plane(p.zero_point, at.v));
+    }
+}
+
+void epilogue_emitter::finish_f32_as_codes(const place &at) {
+    const epilogue_plan::plane_indices &p = plan_.planes();
+    const data_type type = plan_.source().dst.data_type;
+    const vec &x = at.x;
+    is_f32_ = false;
+
+    if (plan_.source().rule == requantization_rule::ort_f32) {
+        if (p.low >= 0) {
+            e_.vmaxps(x, x, plane(p.low, at.v));
+            e_.vminps(x, x, plane(p.high, at.v));
         }
-    } else if (plan_.source().rule == requantization_rule::ort_f32) {
-        e_.vmaxps(x, x, plane(p.low, at.v));
-        e_.vminps(x, x, plane(p.high, at.v));
-        if (type == data_type::s32)
+        if (type == data_type::s32) {
+            is_f32_ = true;
             to_s32(x);
-        else
+        } else {
             e_.vcvtps2dq(x, x);
-        if (p.zero_point >= 0)
+        }
+        if (p.zero_point >= 0 && !plan_.bytes().adds_zero_point)
             e_.vpaddd(x, x, plane(p.zero_point, at.v));
-    } else {
-        if (p.zero_point >= 0)
-            e_.vaddps(x, x, plane(p.zero_point, at.v));
+        return;
+    }
+    if (p.zero_point >= 0)
+        e_.vaddps(x, x, plane(p.zero_point, at.v));
+    if (!plan_.is_bounded()) {
         // NaN becomes what down_convert says; below the lower bound the conversion gives INT32_MIN, which
         // saturates.
         if (type == data_type::u8)
             e_.vmaxps(x, x, e_.constant(0.f));
         const float high = type == data_type::s32 ? 2147483520.f : static_cast<float>(range_of(type).high);
         e_.vminps(x, x, e_.constant(high));
-        e_.vcvtps2dq(x, x);
     }
-    store(at);
+    e_.vcvtps2dq(x, x);
 }
 
-void epilogue_emitter::emit(const vec &acc, int r, int v, dim_t element, int valid) {
+void epilogue_emitter::compute(const epilogue_result &r) {
     const epilogue_plan::plane_indices &p = plan_.planes();
     if (p.weights_zero_point >= 0) {
         const emitter::temp row_sum(e_);
-        e_.vpbroadcastd(row_sum, e_.dword[at_.row_sums + 4 * r]);
-        e_.vpmulld(row_sum, row_sum, plane(p.weights_zero_point, v));
-        e_.vpsubd(acc, acc, row_sum);
+        e_.vpbroadcastd(row_sum, e_.dword[at_.row_sums + 4 * r.row]);
+        e_.vpmulld(row_sum, row_sum, plane(p.weights_zero_point, r.column_vector));
+        e_.vpsubd(r.acc, r.acc, row_sum);
     }
-    requantize(acc, v);
-    const std::vector<post_op_entry> &ops = plan_.source().post_ops;
-    for (int i = 0; i < static_cast<int>(ops.size()); i++)
-        std::visit([&](const auto &op) { apply(op, {acc, i, v, element, valid}); }, ops[i]);
-    finish({acc, 0, v, element, valid});
+    requantize(r.acc, r.column_vector);
+    for (int i = 0; i < plan_.emitted_post_ops(); i++)
+        std::visit(
+            [&](const auto &op) {
+                apply(op, {r.acc, i, r.column_vector, r.element, r.valid});
+            },
+            plan_.source().post_ops[i]);
+    finish({r.acc, 0, r.column_vector, r.element, r.valid});
+}
+
+void epilogue_emitter::store_dwords(const epilogue_result &r) {
+    const std::int64_t offset = address_of(at_.dst, data_type::s32, r.element);
+    e_.store_dwords(at_.scratch, offset, r.acc, r.valid);
+}
+
+/// Up to four vectors become one of codes, quarter by quarter; quarters that are neighbours in dst are stored
+/// together. Packing saturates, which is all the clamping that most results need.
+void epilogue_emitter::store_bytes(const epilogue_result *results, int count, const vec &order) {
+    const epilogue_plan::byte_stage &stage = plan_.bytes();
+    const data_type type = plan_.source().dst.data_type;
+    const bool is_signed = type == data_type::s8;
+    const auto acc = [&](int i) -> const vec & { return results[std::min(i, count - 1)].acc; };
+    const vec &words = acc(0), &upper_words = acc(2);
+
+    e_.vpackssdw(words, words, acc(1));
+    if (count > 2)
+        e_.vpackssdw(upper_words, upper_words, acc(3));
+    if (stage.adds_zero_point) {
+        e_.vpaddsw(words, words, plane(plan_.planes().zero_point, 0));
+        if (count > 2)
+            e_.vpaddsw(upper_words, upper_words, plane(plan_.planes().zero_point, 0));
+    }
+    const vec &second = count > 2 ? upper_words : words;
+    is_signed ? e_.vpacksswb(words, words, second) : e_.vpackuswb(words, words, second);
+    const type_range range = range_of(type);
+    const auto clamp = [&](int code) {
+        return e_.constant(static_cast<std::uint32_t>(code & 0xff) * 0x01010101u);
+    };
+    if (stage.low > range.low)
+        is_signed ? e_.vpmaxsb(words, words, clamp(stage.low)) : e_.vpmaxub(words, words, clamp(stage.low));
+    if (stage.high < range.high)
+        is_signed ? e_.vpminsb(words, words, clamp(stage.high)) : e_.vpminub(words, words, clamp(stage.high));
+    e_.permute_dwords(words, order, words);
+
+    e_.lea(at_.scratch, e_.ptr[at_.dst + at_.row]);
+    for (int first = 0, last; first < count; first = last) {
+        for (last = first + 1; last < count &&
+                               results[last].element == results[last - 1].element + e_.lanes() &&
+                               results[last - 1].valid == e_.lanes();)
+            last++;
+        e_.store_quarters(at_.scratch, results[first].element, words, first, last - first,
+                          results[last - 1].valid);
+    }
+}
+
+void epilogue_emitter::emit(const std::vector<epilogue_result> &results) {
+    if (!plan_.bytes().is_used) {
+        for (const epilogue_result &r : results) {
+            compute(r);
+            store_dwords(r);
+        }
+        return;
+    }
+    constexpr int vectors_per_store = 4;
+    const emitter::temp order(e_);
+    e_.move(order, e_.quarters_order());
+    for (std::size_t i = 0; i < results.size(); i += vectors_per_store) {
+        const int count = static_cast<int>(std::min<std::size_t>(vectors_per_store, results.size() - i));
+        for (int k = 0; k < count; k++)
+            compute(results[i + static_cast<std::size_t>(k)]);
+        store_bytes(&results[i], count, order);
+    }
 }
 
 } // namespace octet::impl::jit

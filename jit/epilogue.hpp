@@ -29,11 +29,17 @@ public:
 
     /// Planes of one block of 16 columns, in order; -1 where the epilogue has no such plane.
     struct plane_indices {
-        int acc_init = 0, weights_zero_point = -1, bias = -1, scale = -1, weights_scale = -1,
-            inverse_dst_scale = -1;
+        int weights_zero_point = -1, bias = -1, scale = -1, weights_scale = -1, inverse_dst_scale = -1;
         int zero_point = -1, low = -1, high = -1, rule = -1;
         std::vector<int> post_op; ///< per post-op: per-channel or common operand of binary, prelu weights
-        int count = 1;
+        int count = 0;
+    };
+
+    /// How an 8-bit result is finished behind its last conversion to s32, four vectors at a time.
+    struct byte_stage {
+        bool is_used = false;         ///< dst has 8 bits
+        bool adds_zero_point = false; ///< a common zero point is added to 16-bit words, which saturate
+        int low = 0, high = 0;        ///< clamps codes, where narrower than the type: a folded post-op
     };
 
     const epilogue &source() const { return e_; }
@@ -42,6 +48,11 @@ public:
     const rule_spec &rule() const { return rule_; }
     bool reads_full_tensor(int post_op) const;        ///< binary with a src1 of dst's shape
     bool ends_in_f32() const { return ends_in_f32_; } ///< kind of the value after the last post-op
+    const byte_stage &bytes() const { return bytes_; }
+    /// Post-ops that are emitted as such: all, or all but the last one, which the byte stage does.
+    int emitted_post_ops() const { return emitted_post_ops_; }
+    /// True if no f32 result is NaN or reaches 2^31, so that its conversion needs no bounds.
+    bool is_bounded() const { return is_bounded_; }
 
     /// Vector registers that the emitter takes besides the accumulator.
     int temps(cpu_isa level) const;
@@ -49,19 +60,30 @@ public:
     /// Everything that decides the emitted code.
     std::string code_key() const;
 
-    /// Fills all planes but acc_init and weights_zero_point for channels [first, first + count): ceil(count /
-    /// 16) blocks.
-    void fill(const arguments &args, dim_t first, dim_t count, std::uint32_t *blocks) const;
+    /// Fills planes but weights_zero_point for channels [first, first + count), ceil(count / 16) blocks:
+    /// those that are known at creation, and those that come with each execution.
+    void fill_constants(dim_t first, dim_t count, std::uint32_t *blocks) const;
+    void fill_arguments(const arguments &args, dim_t first, dim_t count, std::uint32_t *blocks) const;
+    bool has_argument_planes() const;
 
 private:
-    void fill_block(const arguments &args, dim_t first_channel, dim_t last_channel,
+    bool is_f32_after(int post_ops) const;
+    double largest_result(int post_ops) const;
+    void fold_last_post_op();
+    void fill(const arguments *args, dim_t first, dim_t count, std::uint32_t *blocks) const;
+    void fill_block(const arguments *args, dim_t first_channel, dim_t last_channel,
                     std::uint32_t *block) const;
+    std::uint32_t post_op_word(int index, const arguments &args, const coordinates &at) const;
+    void fill_bias(const arguments &args, dim_t first, dim_t count, std::uint32_t *blocks) const;
 
     epilogue e_;
     epilogue_shape shape_;
+    byte_stage bytes_;
+    int emitted_post_ops_;
+    bool is_bounded_ = false;
+    bool ends_in_f32_ = false;
     rule_spec rule_;
     plane_indices planes_;
-    bool ends_in_f32_;
 };
 
 /// Where the operands of one vector of results lie.
@@ -74,20 +96,27 @@ struct epilogue_operands {
     const Xbyak::Reg64 &scratch;  ///< free for address computations
 };
 
+/// An accumulator to be finished, and where its results belong.
+struct epilogue_result {
+    vec acc;
+    int row;           ///< of the tile
+    int column_vector; ///< from the call's first column
+    dim_t element;     ///< distance from the tile's first element, in elements of dst
+    int valid;         ///< lanes to store
+};
+
 class epilogue_emitter {
 public:
     epilogue_emitter(emitter &e, const epilogue_plan &plan, const epilogue_operands &operands)
         : e_(e), plan_(plan), at_(operands) {}
 
-    /// Finishes the accumulator of column vector `v` in tile row `r` and stores `valid` lanes. `element` is
-    /// the distance from the tile's first element in elements of dst.
-    void emit(const vec &acc, int r, int v, dim_t element, int valid);
+    /// Finishes and stores accumulators; neighbours in dst should follow each other.
+    void emit(const std::vector<epilogue_result> &results);
 
     /// Address of column vector v in a plane.
     Xbyak::Address plane(int index, int v) const;
 
 private:
-    void requantize(const vec &x, int v);
     /// A vector of results on its way, and where it belongs.
     struct place {
         const vec &x;
@@ -96,6 +125,8 @@ private:
         dim_t element;
         int valid;
     };
+    void compute(const epilogue_result &r);
+    void requantize(const vec &x, int v);
     void apply(const post_op::sum &op, const place &at);
     void apply(const post_op::eltwise &op, const place &at);
     void apply(const post_op::binary &op, const place &at);
@@ -106,7 +137,9 @@ private:
     void apply(const post_op::leaky_relu &op, const place &at);
     void apply(const post_op::table &op, const place &at);
     void finish(const place &at);
-    void store(const place &at);
+    void finish_f32_as_codes(const place &at);
+    void store_dwords(const epilogue_result &r);
+    void store_bytes(const epilogue_result *results, int count, const vec &order);
 
     static constexpr int no_tensor = -1;
     void load_as_f32(const vec &y, data_type type, int tensor, const place &at);

@@ -1,6 +1,7 @@
 // Which numbers of an epilogue are planes, and their contents.
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "common/element.hpp"
@@ -92,9 +93,126 @@ std::string epilogue_plan::refuses(const epilogue &e, const epilogue_shape &shap
     return refuses_multipliers(e.rule, e.multipliers.values);
 }
 
+bool epilogue_plan::is_f32_after(int post_ops) const {
+    return post_ops == 0 ? is_float(e_.rule) : works_on_f32(e_.post_ops[post_ops - 1]);
+}
+
+/// Bound of |x| after the first `post_ops` post-ops of a float rule, infinite if the arguments of an
+/// execution decide it. Finite means that no value is NaN.
+double epilogue_plan::largest_result(int post_ops) const {
+    const auto largest = [](const masked_values<float> &scales, bool is_divisor) {
+        double bound = scales.is_set() ? 0 : 1;
+        for (const float s : scales.values) {
+            const double factor = is_divisor ? 1.0 / std::fabs(s) : std::fabs(s);
+            if (!(factor < HUGE_VAL)) // NaN too
+                return HUGE_VAL;
+            bound = std::max(bound, factor);
+        }
+        return scales.runtime ? HUGE_VAL : bound;
+    };
+    if (!is_float(e_.rule) || (e_.bias.ndims != 0 && e_.rule != requantization_rule::ort_f32))
+        return HUGE_VAL;
+    double bound = 0x1p31 * largest(e_.output_scales, false) * largest(e_.src_scales, false) *
+                   largest(e_.weights_scales, false) * std::max(1.0, largest(e_.dst_scales, true));
+    for (int i = 0; i < post_ops; i++) {
+        const auto *eltwise = std::get_if<post_op::eltwise>(&e_.post_ops[i]);
+        const auto *sum = std::get_if<post_op::sum>(&e_.post_ops[i]);
+        if (eltwise && eltwise->algorithm == algorithm::eltwise_relu)
+            bound *= std::max(1.f, std::fabs(eltwise->alpha)) * std::fabs(eltwise->scale);
+        else if (sum && bytes_.is_used && sum->type == data_type::undef)
+            bound += std::fabs(sum->scale) * (256.0 + std::abs(static_cast<double>(sum->zero_point)));
+        else
+            return HUGE_VAL;
+    }
+    return bound < HUGE_VAL ? bound : HUGE_VAL;
+}
+
+namespace {
+
+constexpr double exclusive_bound = 0x1p31 - 1024; // leaves room for a zero point and for rounding
+
+/// The interval that an f32 post-op clips to, if that is what it does.
+std::optional<std::pair<float, float>> interval_of(const post_op_entry &entry) {
+    const auto *op = std::get_if<post_op::eltwise>(&entry);
+    if (!op || op->scale != 1.f)
+        return {};
+    std::pair<float, float> interval;
+    switch (op->algorithm) {
+    case algorithm::eltwise_relu:
+        if (op->alpha != 0.f)
+            return {};
+        interval = {0.f, HUGE_VALF};
+        break;
+    case algorithm::eltwise_bounded_relu:
+        interval = {0.f, op->alpha};
+        break;
+    case algorithm::eltwise_clip:
+        interval = {op->alpha, op->beta};
+        break;
+    default:
+        return {};
+    }
+    if (!(interval.first <= interval.second))
+        return {};
+    return interval;
+}
+
+} // namespace
+
+/// What follows a final clip is monotone, so clipping the value is clamping its code to the codes of the
+/// bounds.
+void epilogue_plan::fold_last_post_op() {
+    const masked_values<std::int32_t> &zp = e_.dst_zero_points;
+    if (!bytes_.is_used || e_.post_ops.empty() || zp.runtime || (zp.is_set() && zp.mask != 0))
+        return;
+    const std::int32_t zero_point = zp.is_set() ? zp.values[0] : 0;
+    const type_range range = range_of(e_.dst.data_type);
+    const auto code_of = [&](double x) {
+        return static_cast<int>(std::clamp<double>(x, range.low, range.high));
+    };
+    const auto code_of_f32 = [&](float x) {
+        return e_.rule == requantization_rule::ort_f32
+                   ? code_of(std::nearbyint(x) + zero_point)
+                   : code_of(std::nearbyint(x + static_cast<float>(zero_point)));
+    };
+    const int last = static_cast<int>(e_.post_ops.size()) - 1;
+    if (const auto *clip = std::get_if<post_op::clip>(&e_.post_ops[last])) {
+        if (is_f32_after(last))
+            return;
+        bytes_.low = code_of(static_cast<double>(clip->low) + zero_point);
+        bytes_.high = code_of(static_cast<double>(clip->high) + zero_point);
+    } else if (const auto interval = interval_of(e_.post_ops[last])) {
+        const bool scales_after = e_.rule == requantization_rule::f32_v3 && e_.dst_scales.is_set();
+        if (!is_f32_after(last) || scales_after || largest_result(last) > exclusive_bound)
+            return;
+        bytes_.low = code_of_f32(interval->first);
+        bytes_.high = code_of_f32(interval->second);
+    } else {
+        return;
+    }
+    emitted_post_ops_ = last;
+}
+
 epilogue_plan::epilogue_plan(const epilogue &e, const epilogue_shape &shape, bool subtracts_row_sums)
-    : e_(e), shape_(shape), rule_(make_rule_spec(e.rule, e.multipliers.values, e.real_scales_are_f32)),
-      ends_in_f32_(e.post_ops.empty() ? is_float(e.rule) : works_on_f32(e.post_ops.back())) {
+    : e_(e), shape_(shape), emitted_post_ops_(static_cast<int>(e.post_ops.size())) {
+    const masked_values<std::int32_t> &zp = e.dst_zero_points;
+    const bool has_common_zero_point = zp.is_set() && zp.mask == 0;
+    const type_range range = range_of(e.dst.data_type);
+    bytes_.is_used = e.dst.data_type == data_type::u8 || e.dst.data_type == data_type::s8;
+    bytes_.low = range.low;
+    bytes_.high = range.high;
+    fold_last_post_op();
+    ends_in_f32_ = is_f32_after(emitted_post_ops_);
+    is_bounded_ = ends_in_f32_ && largest_result(emitted_post_ops_) < exclusive_bound;
+    bytes_.adds_zero_point =
+        bytes_.is_used && has_common_zero_point && (!ends_in_f32_ || e.rule == requantization_rule::ort_f32);
+    // Where codes below that of 0 are clamped to it, the sign of an integer result doesn't matter.
+    const std::int32_t zero_point = has_common_zero_point && !zp.runtime ? zp.values[0] : 0;
+    const bool is_zero_known = !zp.is_set() || (has_common_zero_point && !zp.runtime);
+    const bool clamps_negative =
+        bytes_.is_used && is_zero_known && emitted_post_ops_ == 0 && bytes_.low >= zero_point;
+    rule_ = make_rule_spec(e.rule, e.multipliers.values, e.real_scales_are_f32, clamps_negative);
+
     const auto next = [this](int planes = 1) {
         const int first = planes_.count;
         planes_.count += planes;
@@ -115,10 +233,11 @@ epilogue_plan::epilogue_plan(const epilogue &e, const epilogue_shape &shape, boo
     } else {
         planes_.rule = next(rule_planes(rule_));
     }
-    if (e.dst_zero_points.is_set())
+    if (zp.is_set())
         planes_.zero_point = next();
-    const bool f32_bounds = ends_in_f32_ && e.rule == requantization_rule::ort_f32;
-    if (e.dst.data_type != data_type::f32 && (f32_bounds || (!ends_in_f32_ && e.dst_zero_points.is_set()))) {
+    const bool clamps_f32 = ends_in_f32_ && e.rule == requantization_rule::ort_f32 && !is_bounded_;
+    const bool clamps_s32 = !ends_in_f32_ && zp.is_set() && !bytes_.adds_zero_point;
+    if (e.dst.data_type != data_type::f32 && (clamps_f32 || clamps_s32)) {
         planes_.low = next();
         planes_.high = next();
     }
@@ -138,15 +257,16 @@ bool epilogue_plan::reads_full_tensor(int post_op) const {
 int epilogue_plan::temps(cpu_isa level) const {
     const bool ymm = level == cpu_isa::avx2 || level == cpu_isa::avx_vnni;
     int count = std::max(1, requantize_temps(rule_, level));
-    if (ymm)
-        count = std::max(count, 2); // packing and masks of a store
-    for (const post_op_entry &entry : e_.post_ops) {
+    for (int i = 0; i < emitted_post_ops_; i++) {
+        const post_op_entry &entry = e_.post_ops[i];
         int needed = ymm ? 5 : 3; // the largest of the small ones: saturating add, prelu with its mask
         if (const auto *op = std::get_if<post_op::eltwise>(&entry))
             needed = std::max(needed, eltwise_temps(op->algorithm, op->alpha, op->beta, level));
         count = std::max(count, needed);
     }
-    return count;
+    if (ends_in_f32_)
+        count = std::max(count, 2);          // saturating conversions
+    return count + (bytes_.is_used ? 1 : 0); // the order of packed codes
 }
 
 std::string epilogue_plan::code_key() const {
@@ -154,12 +274,14 @@ std::string epilogue_plan::code_key() const {
     const auto real = [&](float x) { return integer(bits(x)); };
     std::string key = integer(static_cast<int>(e_.rule)) + integer(rule_.shifts_left) +
                       integer(rule_.short_form) + integer(rule_.real_is_f32) +
-                      integer(static_cast<int>(e_.dst.data_type)) + integer(planes_.count);
+                      integer(rule_.clamps_negative) + integer(static_cast<int>(e_.dst.data_type)) +
+                      integer(planes_.count) + integer(bytes_.adds_zero_point) + integer(bytes_.low) +
+                      integer(bytes_.high) + integer(is_bounded_);
     for (const int plane :
          {planes_.weights_zero_point, planes_.bias, planes_.scale, planes_.weights_scale,
           planes_.inverse_dst_scale, planes_.zero_point, planes_.low, planes_.high, planes_.rule})
         key += integer(plane);
-    for (int i = 0; i < static_cast<int>(e_.post_ops.size()); i++) {
+    for (int i = 0; i < emitted_post_ops_; i++) {
         const post_op_entry &entry = e_.post_ops[i];
         key += "|" + integer(static_cast<int>(entry.index())) + integer(planes_.post_op[i]);
         if (const auto *op = std::get_if<post_op::sum>(&entry))
@@ -180,74 +302,120 @@ std::string epilogue_plan::code_key() const {
     return key;
 }
 
-void epilogue_plan::fill(const arguments &args, dim_t first, dim_t count, std::uint32_t *blocks) const {
+// ---- contents
+
+bool epilogue_plan::has_argument_planes() const {
+    const auto is_runtime = [](const auto &values) { return values.is_set() && values.runtime; };
+    bool has = planes_.bias >= 0 || is_runtime(e_.output_scales) || is_runtime(e_.src_scales) ||
+               is_runtime(e_.weights_scales) || is_runtime(e_.dst_scales) || is_runtime(e_.dst_zero_points);
+    for (const int plane : planes_.post_op)
+        has = has || plane >= 0;
+    return has;
+}
+
+void epilogue_plan::fill_constants(dim_t first, dim_t count, std::uint32_t *blocks) const {
+    fill(nullptr, first, count, blocks);
+}
+
+void epilogue_plan::fill_arguments(const arguments &args, dim_t first, dim_t count,
+                                   std::uint32_t *blocks) const {
+    if (planes_.bias >= 0)
+        fill_bias(args, first, count, blocks);
+    fill(&args, first, count, blocks);
+}
+
+void epilogue_plan::fill_bias(const arguments &args, dim_t first, dim_t count, std::uint32_t *blocks) const {
+    const auto *bias = args.get<const void>(OCTET_ARG_BIAS);
+    const dim_t stride = e_.bias.dims[shape_.channel_dim] == 1 ? 0 : e_.bias.strides[shape_.channel_dim];
+    const dim_t block_words = planes_.count * columns_per_block;
+    std::uint32_t *plane = blocks + planes_.bias * columns_per_block;
+    for (dim_t c = 0; c < div_up(count, columns_per_block) * columns_per_block; c++)
+        plane[c / columns_per_block * block_words + c % columns_per_block] = bits(
+            load_f32(bias, e_.bias.data_type, e_.bias.offset0 + (first + std::min(c, count - 1)) * stride));
+}
+
+void epilogue_plan::fill(const arguments *args, dim_t first, dim_t count, std::uint32_t *blocks) const {
     const dim_t block_words = planes_.count * columns_per_block;
     for (dim_t c = 0; c < count; c += columns_per_block)
         fill_block(args, first + c, first + count - 1, blocks + c / columns_per_block * block_words);
 }
 
-void epilogue_plan::fill_block(const arguments &args, dim_t first_channel, dim_t last_channel,
+/// The planes of one block that come with the arguments, or without arguments all others.
+void epilogue_plan::fill_block(const arguments *args, dim_t first_channel, dim_t last_channel,
                                std::uint32_t *block) const {
-    const auto *output_scales = args.get<const float>(OCTET_ARG_ATTR_OUTPUT_SCALES);
-    const auto *src_scales = args.get<const float>(OCTET_ARG_ATTR_SCALES | OCTET_ARG_SRC);
-    const auto *weights_scales = args.get<const float>(OCTET_ARG_ATTR_SCALES | OCTET_ARG_WEIGHTS);
-    const auto *dst_scales = args.get<const float>(OCTET_ARG_ATTR_SCALES | OCTET_ARG_DST);
-    const auto *zero_points = args.get<const std::int32_t>(OCTET_ARG_ATTR_ZERO_POINTS | OCTET_ARG_DST);
+    const auto values_at = [&](const auto &values, int arg, const coordinates &at, auto otherwise) {
+        using value = decltype(otherwise);
+        return value_for<value>(values, args ? args->get<const value>(arg) : nullptr, e_.dst, at, otherwise);
+    };
     const type_range range = range_of(e_.dst.data_type);
-
     fixed_point_multiplier multipliers[columns_per_block];
     double real_scales[columns_per_block];
     for (int i = 0; i < columns_per_block; i++) {
         // Columns past the last channel repeat it: their results are computed and not stored.
         const coordinates at = channel_at(shape_.channel_dim, std::min(first_channel + i, last_channel));
-        const auto put = [&](int plane, std::uint32_t word) {
-            if (plane >= 0)
-                block[plane * columns_per_block + i] = word;
+        const auto put = [&](int plane, bool is_argument, const auto &word) {
+            if (plane >= 0 && is_argument == (args != nullptr))
+                block[plane * columns_per_block + i] = word();
         };
 
-        const float s_src = value_for(e_.src_scales, src_scales, e_.dst, at, 1.f),
-                    s_wei = value_for(e_.weights_scales, weights_scales, e_.dst, at, 1.f);
-        const float s_dst = value_for(e_.dst_scales, dst_scales, e_.dst, at, 1.f);
-        float scale = planes_.weights_scale >= 0 ? s_src : s_src * s_wei;
-        if (e_.rule == requantization_rule::ort_f32)
-            scale /= s_dst;
-        if (e_.output_scales.is_set())
-            scale = value_for(e_.output_scales, output_scales, e_.dst, at, 1.f);
-        put(planes_.scale, bits(scale));
-        put(planes_.weights_scale, bits(s_wei));
-        put(planes_.inverse_dst_scale, bits(1.f / s_dst));
-        if (planes_.bias >= 0)
-            put(planes_.bias, bits(load_f32(args.get<const void>(OCTET_ARG_BIAS), e_.bias.data_type,
-                                            broadcast_offset(e_.bias, at))));
+        const bool has_runtime_scales = e_.output_scales.runtime || e_.src_scales.runtime ||
+                                        e_.weights_scales.runtime || e_.dst_scales.runtime;
+        const auto scale_at = [&](const masked_values<float> &scales, int arg) {
+            return values_at(scales, OCTET_ARG_ATTR_SCALES | arg, at, 1.f);
+        };
+        put(planes_.scale, has_runtime_scales, [&] {
+            if (e_.output_scales.is_set())
+                return bits(values_at(e_.output_scales, OCTET_ARG_ATTR_OUTPUT_SCALES, at, 1.f));
+            float scale = scale_at(e_.src_scales, OCTET_ARG_SRC);
+            if (planes_.weights_scale < 0)
+                scale *= scale_at(e_.weights_scales, OCTET_ARG_WEIGHTS);
+            if (e_.rule == requantization_rule::ort_f32)
+                scale /= scale_at(e_.dst_scales, OCTET_ARG_DST);
+            return bits(scale);
+        });
+        put(planes_.weights_scale, has_runtime_scales,
+            [&] { return bits(scale_at(e_.weights_scales, OCTET_ARG_WEIGHTS)); });
+        put(planes_.inverse_dst_scale, has_runtime_scales,
+            [&] { return bits(1.f / scale_at(e_.dst_scales, OCTET_ARG_DST)); });
 
-        const std::int32_t zp = value_for(e_.dst_zero_points, zero_points, e_.dst, at, 0);
-        const bool f32_bounds = e_.rule == requantization_rule::ort_f32 && ends_in_f32_;
-        const bool f32_codes = e_.dst.data_type == data_type::f32 || (ends_in_f32_ && !f32_bounds);
-        put(planes_.zero_point, f32_codes ? bits(static_cast<float>(zp)) : static_cast<std::uint32_t>(zp));
-        const std::int64_t low = std::int64_t{range.low} - zp, high = std::int64_t{range.high} - zp;
-        put(planes_.low,
-            f32_bounds ? bits(static_cast<float>(low)) : static_cast<std::uint32_t>(saturate_s32(low)));
-        put(planes_.high,
-            f32_bounds ? bits(static_cast<float>(high)) : static_cast<std::uint32_t>(saturate_s32(high)));
+        const bool has_runtime_zero_point = e_.dst_zero_points.runtime;
+        const auto zero_point = [&] {
+            return values_at(e_.dst_zero_points, OCTET_ARG_ATTR_ZERO_POINTS | OCTET_ARG_DST, at,
+                             std::int32_t{0});
+        };
+        const bool clamps_f32 = e_.rule == requantization_rule::ort_f32 && ends_in_f32_;
+        const bool adds_f32 = e_.dst.data_type == data_type::f32 || (ends_in_f32_ && !clamps_f32);
+        put(planes_.zero_point, has_runtime_zero_point, [&] {
+            const std::int32_t zp = zero_point();
+            if (bytes_.adds_zero_point) // in both words
+                return (static_cast<std::uint32_t>(zp) & 0xffff) * 0x10001u;
+            return adds_f32 ? bits(static_cast<float>(zp)) : static_cast<std::uint32_t>(zp);
+        });
+        const auto bound = [&](std::int32_t code) {
+            const std::int64_t x = std::int64_t{code} - zero_point();
+            return clamps_f32 ? bits(static_cast<float>(x)) : static_cast<std::uint32_t>(saturate_s32(x));
+        };
+        put(planes_.low, has_runtime_zero_point, [&] { return bound(range.low); });
+        put(planes_.high, has_runtime_zero_point, [&] { return bound(range.high); });
 
         multipliers[i] = value_for<fixed_point_multiplier>(e_.multipliers, nullptr, e_.dst, at, {});
         real_scales[i] = value_for<double>(e_.real_scales, nullptr, e_.dst, at, 0.5);
-        for (int k = 0; k < static_cast<int>(e_.post_ops.size()); k++) {
-            if (planes_.post_op[k] < 0)
-                continue;
-            const int arg = OCTET_ARG_ATTR_MULTIPLE_POST_OP(k);
-            if (const auto *op = std::get_if<post_op::binary>(&e_.post_ops[k]))
-                put(planes_.post_op[k],
-                    bits(load_f32(args.get<const void>(arg | OCTET_ARG_SRC_1), op->src1.data.data_type,
-                                  broadcast_offset(op->src1.data, at))));
-            else if (const auto *prelu = std::get_if<post_op::prelu>(&e_.post_ops[k]))
-                put(planes_.post_op[k],
-                    bits(args.get<const float>(
-                        arg | OCTET_ARG_WEIGHTS)[masked_index(prelu->mask, e_.dst.dims, e_.dst.ndims, at)]));
-        }
+        for (int k = 0; k < static_cast<int>(e_.post_ops.size()); k++)
+            put(planes_.post_op[k], true, [&] { return post_op_word(k, *args, at); });
     }
-    if (planes_.rule >= 0)
+    if (planes_.rule >= 0 && !args)
         fill_rule_planes(rule_, multipliers, real_scales, block + planes_.rule * columns_per_block);
+}
+
+/// The per-channel operand of a binary or prelu post-op.
+std::uint32_t epilogue_plan::post_op_word(int index, const arguments &args, const coordinates &at) const {
+    const int arg = OCTET_ARG_ATTR_MULTIPLE_POST_OP(index);
+    if (const auto *op = std::get_if<post_op::binary>(&e_.post_ops[index]))
+        return bits(load_f32(args.get<const void>(arg | OCTET_ARG_SRC_1), op->src1.data.data_type,
+                             broadcast_offset(op->src1.data, at)));
+    const auto &prelu = std::get<post_op::prelu>(e_.post_ops[index]);
+    return bits(args.get<const float>(
+        arg | OCTET_ARG_WEIGHTS)[masked_index(prelu.mask, e_.dst.dims, e_.dst.ndims, at)]);
 }
 
 } // namespace octet::impl::jit

@@ -178,10 +178,11 @@ std::string refuses_multipliers(requantization_rule, const std::vector<fixed_poi
 }
 
 rule_spec make_rule_spec(requantization_rule rule, const std::vector<fixed_point_multiplier> &multipliers,
-                         bool real_is_f32) {
+                         bool real_is_f32, bool clamps_negative) {
     rule_spec spec;
     spec.rule = rule;
     spec.real_is_f32 = real_is_f32;
+    spec.clamps_negative = clamps_negative;
     spec.short_form = is_one_shift(rule) || is_two_step(rule);
     for (const fixed_point_multiplier &m : multipliers) {
         const factor f = factor_of(rule, m);

@@ -21,13 +21,14 @@ constexpr int plane_bytes = 64;
 /// What decides the code of a rule; the numbers themselves are data.
 struct rule_spec {
     requantization_rule rule = requantization_rule::none;
-    bool shifts_left = false; ///< some column has a left shift
-    bool real_is_f32 = false; ///< caffe_double_round: scale and product in f32 instead of f64
-    bool short_form = false;  ///< all factors below 1/4 (two steps: 1/2): a shorter code is exact
+    bool shifts_left = false;     ///< some column has a left shift
+    bool real_is_f32 = false;     ///< caffe_double_round: scale and product in f32 instead of f64
+    bool short_form = false;      ///< all factors below 1/4 (two steps: 1/2): a shorter code is exact
+    bool clamps_negative = false; ///< negative results are all alike: any value <= 0 stands for them
 
     friend bool operator==(const rule_spec &a, const rule_spec &b) {
         return a.rule == b.rule && a.shifts_left == b.shifts_left && a.real_is_f32 == b.real_is_f32 &&
-               a.short_form == b.short_form;
+               a.short_form == b.short_form && a.clamps_negative == b.clamps_negative;
     }
 };
 
@@ -36,7 +37,7 @@ std::string refuses_multipliers(requantization_rule rule,
                                 const std::vector<fixed_point_multiplier> &multipliers);
 
 rule_spec make_rule_spec(requantization_rule rule, const std::vector<fixed_point_multiplier> &multipliers,
-                         bool real_is_f32);
+                         bool real_is_f32, bool clamps_negative = false);
 
 /// Planes per block of 16 columns; 0 for `none`.
 int rule_planes(const rule_spec &spec);

@@ -98,6 +98,11 @@ void emit_two_step_short(const context &c) {
     e.vpsrlq(odd, c.acc, 32);
     for (const int parity : {0, 1}) {
         const vec &x = parity == 0 ? c.acc : odd;
+        if (c.spec.clamps_negative) { // without its own constant a negative acc gives at most 0
+            e.vpmuldq(x, x, c.plane(parity));
+            e.vpaddq(x, x, c.plane(2 + parity));
+            continue;
+        }
         e.vpand_(minus_constant, x, e.constant64(pot(31)));
         e.vpsubq(minus_constant, minus_constant, c.plane(2 + parity));
         e.vpmuldq(x, x, c.plane(parity));

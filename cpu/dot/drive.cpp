@@ -1,11 +1,10 @@
 #include "cpu/dot/drive.hpp"
 
 #include <algorithm>
-#include <map>
+#include <array>
 
-#include "common/element.hpp"
-#include "common/rounding.hpp"
 #include "common/text.hpp"
+#include "cpu/dot/columns.hpp"
 #include "cpu/dot/copy.hpp"
 #include "cpu/dot/plan.hpp"
 #include "cpu/isa.hpp"
@@ -24,6 +23,7 @@ struct execution {
     std::uint8_t *dst;
     const std::int8_t *weights;
     const std::uint32_t *params;
+    const std::int32_t *initial;
     std::uint8_t flip, padding;
     const void *full[max_post_ops]; ///< tensors of dst's layout that post-ops read
 };
@@ -36,11 +36,11 @@ public:
                         geometry_.weights.data_type == data_type::u8),
           epilogue_(problem_.out_stage, geometry_.columns, has_row_sums_),
           plan_(plan_dot(geometry_, {level, get_num_threads(), l2_cache_bytes()}, epilogue_.temps(level))),
-          level_(level) {
-        for (const int rows : {plan_.tiles.rows, plan_.tiles.tail_rows})
+          columns_(geometry_, epilogue_, plan_.ranges), level_(level) {
+        for (const bool is_tail : {false, true})
             for (const bool last : {false, true})
-                if (rows > 0)
-                    kernels_[{rows, last}] = make_kernel(rows, last);
+                if (const int rows = is_tail ? plan_.tiles.tail_rows : plan_.tiles.rows)
+                    kernel_of(is_tail, last) = make_kernel(rows, last);
         for (dim_t kd = 0; kd < plan_.tap_counts[0]; kd++)
             for (dim_t kh = 0; kh < plan_.tap_counts[1]; kh++)
                 for (dim_t kw = 0; kw < plan_.tap_counts[2]; kw++)
@@ -61,7 +61,8 @@ public:
         run.flip = geometry_.flips_source() ? 0x80 : 0;
         run.padding = static_cast<std::uint8_t>(src_zp);
         run.weights = packed_weights(args);
-        run.params = column_params(args, run.weights, src_zp);
+        run.params = columns_.params(args);
+        run.initial = columns_.initial(args, run.weights, src_zp);
         for (int i = 0; i < static_cast<int>(epilogue_.source().post_ops.size()); i++)
             if (epilogue_.reads_full_tensor(i))
                 run.full[i] = args.get<const void>(OCTET_ARG_ATTR_MULTIPLE_POST_OP(i) | OCTET_ARG_SRC_1);
@@ -69,15 +70,20 @@ public:
     }
 
     std::size_t size_bytes() const override {
-        std::size_t bytes = sizeof *this + tap_offsets_.size() * sizeof(dim_t);
-        for (const auto &entry : kernels_)
-            bytes += entry.second->code_bytes();
+        std::size_t bytes = sizeof *this + tap_offsets_.size() * sizeof(dim_t) + columns_.size_bytes();
+        for (const auto &kernel : kernels_)
+            bytes += kernel ? kernel->code_bytes() : 0;
         return bytes;
     }
 
 private:
     dim_t dst_size() const { return static_cast<dim_t>(memory::data_type_size(geometry_.dst.data_type)); }
-    dim_t block_words() const { return epilogue_.planes().count * jit::columns_per_block; }
+    std::shared_ptr<const jit::dot_kernel> &kernel_of(bool is_tail, bool is_last_panel) {
+        return kernels_[(is_tail ? 2 : 0) + (is_last_panel ? 1 : 0)];
+    }
+    const jit::dot_kernel &kernel_of(bool is_tail, bool is_last_panel) const {
+        return *kernels_[(is_tail ? 2 : 0) + (is_last_panel ? 1 : 0)];
+    }
 
     std::shared_ptr<const jit::dot_kernel> make_kernel(int rows, bool last_panel) const {
         jit::dot_spec spec;
@@ -102,51 +108,6 @@ private:
         void *packed = thread_scratch(scratch_slot::packed_weights, size_in_bytes(geometry_.packed_weights));
         pack_weights(geometry_.weights, weights, geometry_.packed_weights, packed);
         return static_cast<const std::int8_t *>(packed);
-    }
-
-    /// Planes of all column blocks. acc_init = bias - zs Σw + K zs zw: with the row sums, Σ (s - zs)(w - zw)
-    /// without zero points in the reduction.
-    const std::uint32_t *column_params(const arguments &args, const std::int8_t *weights,
-                                       std::int32_t src_zp) const {
-        const packed_geometry &p = geometry_.packed;
-        const dim_t blocks = p.groups * p.o_blocks();
-        auto *params = static_cast<std::uint32_t *>(thread_scratch(
-            scratch_slot::column_params, static_cast<std::size_t>(blocks * block_words()) * 4));
-        const std::int32_t *sums = packed_sums(p, weights);
-        const std::int32_t *weights_zps = geometry_.weights_zero_points.bind(args);
-        const epilogue &e = epilogue_.source();
-        const bool bias_in_acc = e.bias.ndims != 0 && epilogue_.planes().bias < 0;
-        const std::int32_t stored_offset = geometry_.weights.data_type == data_type::u8 ? 128 : 0;
-
-        for (dim_t g = 0; g < p.groups; g++) {
-            // All batches of a matmul share the columns; a convolution's groups have their own.
-            const dim_t first_channel = geometry_.groups > 1 ? g * p.o : 0;
-            std::uint32_t *group_params = params + g * p.o_blocks() * block_words();
-            epilogue_.fill(args, first_channel, p.o, group_params);
-            for (dim_t o = 0; o < p.o_blocks() * packed_o_block; o++) {
-                const dim_t channel = first_channel + std::min(o, p.o - 1);
-                std::uint32_t *word = group_params + o / packed_o_block * block_words() + o % packed_o_block;
-                coordinates at{};
-                at[static_cast<std::size_t>(geometry_.columns.channel_dim)] = channel;
-                const std::int64_t bias = bias_in_acc
-                                              ? load_s32(args.get<const void>(OCTET_ARG_BIAS),
-                                                         e.bias.data_type, broadcast_offset(e.bias, at))
-                                              : 0;
-                const std::int64_t weights_zp =
-                    (weights_zps ? weights_zps[geometry_.weights_zero_points.values.mask == 0 ? 0 : channel]
-                                 : 0) -
-                    stored_offset;
-                const std::int64_t sum = sums[g * p.o_blocks() * packed_o_block + o];
-                const std::int32_t zero_terms =
-                    wrap(std::int64_t{src_zp} * wrap(geometry_.reduction() * weights_zp - sum));
-                word[epilogue_.planes().acc_init * jit::columns_per_block] =
-                    static_cast<std::uint32_t>(wrap(bias + zero_terms));
-                if (has_row_sums_)
-                    word[epilogue_.planes().weights_zero_point * jit::columns_per_block] =
-                        static_cast<std::uint32_t>(weights_zp);
-            }
-        }
-        return params;
     }
 
     /// Bands of all outer indices × panels, in a grid of one task per thread.
@@ -217,10 +178,14 @@ private:
                 row_sums = sum_rows(group_src, lines, line_stride, rows);
                 summed_group = group;
             }
-            for (dim_t line = 0; line < lines; line++)
-                run_line(run, outer, group, panel % plan_.tiles.panels, group_src + line * line_stride, rows,
-                         dst_line + line * geometry_.dst_strides[1],
+            for (dim_t line = 0; line < lines; line++) {
+                const std::size_t range = plan_.range_of_line.empty()
+                                              ? 0
+                                              : plan_.range_of_line[static_cast<std::size_t>(first + line)];
+                run_line(run, {outer, group, panel % plan_.tiles.panels, range},
+                         group_src + line * line_stride, rows, dst_line + line * geometry_.dst_strides[1],
                          row_sums ? row_sums + line * rows : nullptr);
+            }
         }
     }
 
@@ -245,36 +210,49 @@ private:
         return sums;
     }
 
-    void run_line(const execution &run, dim_t outer, dim_t group, dim_t panel, const std::uint8_t *src,
-                  dim_t rows, dim_t dst_element, const std::int32_t *row_sums) const {
-        const packed_geometry &p = geometry_.packed;
-        const bool last = panel == plan_.tiles.panels - 1;
-        const dim_t stored_group = geometry_.first_group[static_cast<std::size_t>(outer)] + group;
-        const dim_t block = stored_group * p.o_blocks() + panel * plan_.tiles.blocks_per_panel;
-        const dim_t column = group * p.o + panel * plan_.tiles.blocks_per_panel * packed_o_block;
-        const void *full[max_post_ops];
-        const dim_t row_tiles = rows / plan_.tiles.rows;
+    /// Which results of one line are computed, from which lines of the kernel.
+    struct line_part {
+        dim_t outer, group, panel;
+        std::size_t range;
+    };
 
-        const auto call = [&](int tile_rows, dim_t first_row, dim_t tiles) {
-            if (tiles == 0)
-                return;
-            const dim_t element = dst_element + first_row * geometry_.dst_strides[2] + column;
+    void run_line(const execution &run, const line_part &part, const std::uint8_t *src, dim_t rows,
+                  dim_t dst_element, const std::int32_t *row_sums) const {
+        const packed_geometry &p = geometry_.packed;
+        const bool last = part.panel == plan_.tiles.panels - 1;
+        const dim_t panel_block = part.panel * plan_.tiles.blocks_per_panel;
+        const dim_t stored_group = geometry_.first_group[static_cast<std::size_t>(part.outer)] + part.group;
+        const dim_t block = stored_group * p.o_blocks() + panel_block;
+        const dim_t element = dst_element + part.group * p.o + panel_block * packed_o_block;
+        const line_range &lines = plan_.ranges[part.range];
+        const dim_t taps_per_line = plan_.taps / p.lines; // 0 if they are merged, but then no line is skipped
+        const dim_t first_tap = lines.first * taps_per_line;
+        const void *full[max_post_ops];
+        jit::dot_args args;
+        args.weights =
+            run.weights + block * p.block_bytes() + first_tap * plan_.quads * packed_o_block * packed_i_block;
+        args.initial =
+            run.initial + static_cast<dim_t>(part.range) * columns_.padded_columns() + block * packed_o_block;
+        args.params = run.params + block * columns_.block_words();
+        args.full = full;
+        args.tap_offsets = tap_offsets_.data() + first_tap;
+        args.taps = lines.count == p.lines ? plan_.taps : lines.count * taps_per_line;
+
+        const auto call = [&](bool is_tail, dim_t first_row, dim_t tiles) {
+            const dim_t first = element + first_row * geometry_.dst_strides[2];
             for (int i = 0; i < static_cast<int>(epilogue_.source().post_ops.size()); i++)
-                full[i] = full_tensor(run, i, element);
-            const jit::dot_args args{src + first_row * plan_.row_stride,
-                                     run.weights + block * p.block_bytes(),
-                                     run.params + block * block_words(),
-                                     run.dst + element * dst_size(),
-                                     full,
-                                     row_sums ? row_sums + first_row : nullptr,
-                                     tap_offsets_.data(),
-                                     tiles};
-            kernels_.at({tile_rows, last})->function()(&args);
+                full[i] = full_tensor(run, i, first);
+            args.src = src + first_row * plan_.row_stride;
+            args.dst = run.dst + first * dst_size();
+            args.row_sums = row_sums ? row_sums + first_row : nullptr;
+            args.row_tiles = tiles;
+            kernel_of(is_tail, last).function()(&args);
         };
-        call(plan_.tiles.rows, 0, row_tiles);
-        const dim_t rest = rows - row_tiles * plan_.tiles.rows;
-        if (rest > 0)
-            call(static_cast<int>(rest), row_tiles * plan_.tiles.rows, 1);
+        const dim_t row_tiles = rows / plan_.tiles.rows, tiled_rows = row_tiles * plan_.tiles.rows;
+        if (row_tiles > 0)
+            call(false, 0, row_tiles);
+        if (rows > tiled_rows)
+            call(true, tiled_rows, 1);
     }
 
     const void *full_tensor(const execution &run, int post_op, dim_t element) const {
@@ -292,9 +270,9 @@ private:
     const bool has_row_sums_;
     const jit::epilogue_plan epilogue_;
     const dot_plan plan_;
+    const dot_columns columns_;
     const cpu_isa level_;
-    std::map<std::pair<int, bool>, std::shared_ptr<const jit::dot_kernel>>
-        kernels_; ///< by rows and "last panel"
+    std::array<std::shared_ptr<const jit::dot_kernel>, 4> kernels_; ///< by "tail rows" and "last panel"
     std::vector<dim_t> tap_offsets_;
 };
 

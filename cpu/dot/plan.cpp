@@ -147,6 +147,7 @@ dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps) {
         p.line_stride = strides[1] * g.stride[1];
     }
     merge_taps(p, g, segment);
+    plan_lines(p, g);
     p.tiles = plan_tiles(m.level, p.line_length, g.packed.o, p.taps * p.quads, epilogue_temps);
     if (p.is_flat)
         p.band_lines = std::min(p.line_length, div_up(p.band_lines, p.tiles.rows) * p.tiles.rows);
@@ -159,6 +160,27 @@ dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps) {
     if (p.source == row_source::copied_image)
         p.scratch_bytes = p.copy[0] * p.copy[1] * p.copy[2] * g.channels + slack;
     return p;
+}
+
+void plan_lines(dot_plan &p, const dot_geometry &g) {
+    const dim_t lines = g.packed.lines;
+    p.ranges = {{0, lines}};
+    p.range_of_line.clear();
+    const bool has_row_sums = g.weights_zero_points.values.is_set() || g.weights.data_type == data_type::u8;
+    if (p.source != row_source::copied_image || has_row_sums || g.kernel[0] != 1 || lines == 1 ||
+        p.tap_counts[1] != lines)
+        return;
+    for (dim_t oh = 0; oh < g.height; oh++) {
+        const dim_t top = oh * g.stride[1] - g.pad[1];
+        const dim_t first = std::clamp<dim_t>(div_up(std::max<dim_t>(-top, 0), g.dilation[1]), 0, lines);
+        const dim_t last =
+            std::clamp<dim_t>(div_up(std::max<dim_t>(g.in[1] - top, 0), g.dilation[1]), 0, lines);
+        const line_range range = first < last ? line_range{first, last - first} : p.ranges[0];
+        const auto found = std::find(p.ranges.begin(), p.ranges.end(), range);
+        p.range_of_line.push_back(static_cast<std::size_t>(found - p.ranges.begin()));
+        if (found == p.ranges.end())
+            p.ranges.push_back(range);
+    }
 }
 
 task_grid plan_tasks(dim_t bands, dim_t panels, int threads) {

@@ -30,6 +30,14 @@ struct machine {
     dim_t l2_bytes;
 };
 
+/// Lines of the kernel (taps of equal depth and height).
+struct line_range {
+    dim_t first = 0, count = 1;
+    friend bool operator==(const line_range &a, const line_range &b) {
+        return a.first == b.first && a.count == b.count;
+    }
+};
+
 struct dot_plan {
     row_source source = row_source::in_place;
     bool is_flat = false;             ///< all rows of an outer index form one line
@@ -40,13 +48,20 @@ struct dot_plan {
     dim_t line_stride = 0;        ///< bytes between lines
     extent3 tap_strides{0, 0, 0}; ///< bytes between neighbouring taps
     extent3 tap_counts{1, 1, 1};
-    dim_t band_lines = 1;    ///< lines (flat: rows) that are worked on for all columns before going on
-    extent3 copy{1, 1, 1};   ///< copied_image: positions of the scratch image
+    dim_t band_lines = 1;           ///< lines (flat: rows) that are worked on for all columns before going on
+    extent3 copy{1, 1, 1};          ///< copied_image: positions of the scratch image
+    std::vector<line_range> ranges; ///< what output lines read of the kernel: lines inside the image, or all
+    std::vector<std::size_t>
+        range_of_line;       ///< index into `ranges` for each output line; empty: all have the first
     dim_t scratch_bytes = 0; ///< per thread
 };
 
 tile_plan plan_tiles(cpu_isa level, dim_t length, dim_t columns, dim_t quads, int epilogue_temps);
 dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps);
+
+/// Fills ranges and range_of_line: output lines at the border skip the lines of the kernel that lie outside
+/// the image. Not where taps are merged, in 3D, or where row sums would have to skip them too.
+void plan_lines(dot_plan &p, const dot_geometry &g);
 
 /// Shares of the work: bands × panels in a grid of about `threads` tasks, the cheapest of all shapes.
 struct task_grid {

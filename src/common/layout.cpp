@@ -35,7 +35,7 @@ dim_t element_count(const memory_desc &md) {
 }
 
 packed_geometry packed_geometry_of(const memory_desc &md) {
-    packed_geometry p{1, 1, 1, 1, md.packed_groups, 1, 1, md.packed_width};
+    packed_geometry p{1, 1, 1, 1, md.packed_groups, 1, 1, md.packed_width, 1};
     if (md.packed_kind == packed_kind::matmul) {
         for (int d = 0; d < md.ndims - 2; d++)
             p.groups *= md.dims[d];
@@ -51,6 +51,8 @@ packed_geometry packed_geometry_of(const memory_desc &md) {
     for (int d = first + 2; d < md.ndims; d++)
         p.taps *= md.dims[d];
     p.taps /= p.fused_width;
+    for (int d = first + 2; d < md.ndims - 1; d++)
+        p.lines *= md.dims[d];
     p.o = p.merged * p.o_per_member;
     p.i = p.fused_width * p.merged * p.i_per_member;
     return p;
@@ -86,7 +88,7 @@ std::size_t size_in_bytes(const memory_desc &md) {
         const dim_t columns = checked_product(p.groups, p.o_blocks() * packed_o_block, md);
         const dim_t row_bytes = checked_product(p.taps, p.i_blocks() * packed_i_block, md);
         return static_cast<std::size_t>(
-            checked_product(columns, row_bytes + static_cast<dim_t>(sizeof(std::int32_t)), md));
+            checked_product(columns, row_bytes + p.lines * static_cast<dim_t>(sizeof(std::int32_t)), md));
     }
     if (md.format_kind != format_kind::plain)
         return 0;

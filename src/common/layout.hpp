@@ -5,8 +5,9 @@
 //
 // Packed weights, innermost last; o counts output channels, i the reduction, t the kernel taps in row-major
 // order:
-//   [group or batch][o / 16][t][i / 4][o % 16][i % 4]  int8, then  [group or batch][o]  int32 sums over t and
-//   i
+//   [group or batch][o / 16][t][i / 4][o % 16][i % 4]  int8, then
+//   [group or batch][line][o]  int32 sums over i and the taps of one line of the kernel (all with equal depth
+//   and height)
 // One row [o % 16][i % 4] is the 64-byte operand of one dot-product instruction. Both counts are padded with
 // zeros. Unsigned weights are stored with 128 subtracted. Two rearrangements keep vectors full:
 // - groups with few channels are merged into one group whose weights are zero between different members;
@@ -55,6 +56,7 @@ struct packed_geometry {
     dim_t merged;                     ///< logical groups per stored group
     dim_t o_per_member, i_per_member; ///< channels of a logical group
     dim_t fused_width;                ///< taps of a kernel row that belong to the reduction, 1 if none
+    dim_t lines;                      ///< rows of taps: depth times height of the kernel
 
     dim_t o_blocks() const { return div_up(o, packed_o_block); }
     dim_t i_blocks() const { return div_up(i, packed_i_block); }
@@ -62,6 +64,8 @@ struct packed_geometry {
     dim_t group_bytes() const { return o_blocks() * block_bytes(); }
     /// Where the sums start, as an offset in bytes.
     dim_t sums_offset() const { return groups * group_bytes(); }
+    /// Sums of one line of a stored group.
+    dim_t line_sums() const { return o_blocks() * packed_o_block; }
 
     /// Bytes from the start to weights(group, o, i, tap), all logical.
     dim_t offset(dim_t group, dim_t oc, dim_t ic, dim_t tap) const {

@@ -1,0 +1,120 @@
+#include "cpu/dot/columns.hpp"
+
+#include <algorithm>
+
+#include "common/element.hpp"
+#include "common/rounding.hpp"
+#include "cpu/pack.hpp"
+#include "cpu/scratch.hpp"
+
+namespace octet::impl {
+
+dot_columns::dot_columns(const dot_geometry &g, const jit::epilogue_plan &epilogue,
+                         const std::vector<line_range> &ranges)
+    : geometry_(g), epilogue_(epilogue), ranges_(ranges),
+      has_bias_(epilogue.source().bias.ndims != 0 && epilogue.planes().bias < 0),
+      has_argument_planes_(epilogue.has_argument_planes() || epilogue.planes().weights_zero_point >= 0) {
+    const packed_geometry &p = g.packed;
+    constants_.resize(static_cast<std::size_t>(p.groups * p.o_blocks() * block_words()));
+    zeros_.resize(ranges.size() * static_cast<std::size_t>(padded_columns()));
+    for (dim_t group = 0; group < p.groups; group++)
+        epilogue_.fill_constants(first_channel(group), p.o,
+                                 constants_.data() + group * p.o_blocks() * block_words());
+}
+
+const std::uint32_t *dot_columns::params(const arguments &args) const {
+    if (!has_argument_planes_)
+        return constants_.data();
+    const packed_geometry &p = geometry_.packed;
+    auto *params = static_cast<std::uint32_t *>(
+        thread_scratch(scratch_slot::column_params, constants_.size() * sizeof constants_[0]));
+    std::copy(constants_.begin(), constants_.end(), params);
+    for (dim_t group = 0; group < p.groups; group++)
+        epilogue_.fill_arguments(args, first_channel(group), p.o,
+                                 params + group * p.o_blocks() * block_words());
+    if (epilogue_.planes().weights_zero_point >= 0)
+        fill_weights_zero_points(args, params);
+    return params;
+}
+
+/// That of the weights as they are stored.
+std::int32_t dot_columns::weights_zero_point(const std::int32_t *zero_points, dim_t channel) const {
+    const std::int32_t stored_offset = geometry_.weights.data_type == data_type::u8 ? 128 : 0;
+    if (!zero_points)
+        return -stored_offset;
+    return zero_points[geometry_.weights_zero_points.values.mask == 0 ? 0 : channel] - stored_offset;
+}
+
+void dot_columns::fill_weights_zero_points(const arguments &args, std::uint32_t *params) const {
+    const packed_geometry &p = geometry_.packed;
+    const std::int32_t *zero_points = geometry_.weights_zero_points.bind(args);
+    std::uint32_t *plane = params + epilogue_.planes().weights_zero_point * jit::columns_per_block;
+    for (dim_t group = 0; group < p.groups; group++)
+        for (dim_t o = 0; o < p.line_sums(); o++)
+            plane[(group * p.o_blocks() + o / packed_o_block) * block_words() + o % packed_o_block] =
+                static_cast<std::uint32_t>(
+                    weights_zero_point(zero_points, first_channel(group) + std::min(o, p.o - 1)));
+}
+
+void dot_columns::add_bias(const arguments &args, std::int32_t *initial) const {
+    const packed_geometry &p = geometry_.packed;
+    const memory_desc &md = epilogue_.source().bias;
+    const int channel_dim = geometry_.columns.channel_dim;
+    const dim_t stride = md.dims[channel_dim] == 1 ? 0 : md.strides[channel_dim];
+    const auto *bias = args.get<const void>(OCTET_ARG_BIAS);
+    const bool is_dense = md.data_type == data_type::s32 && stride == 1;
+    for (dim_t group = 0; group < p.groups; group++) {
+        std::int32_t *to = initial + group * p.line_sums();
+        const dim_t first = md.offset0 + first_channel(group) * stride;
+        if (is_dense)
+            std::copy_n(static_cast<const std::int32_t *>(bias) + first, p.o, to);
+        else
+            for (dim_t o = 0; o < p.o; o++)
+                to[o] = load_s32(bias, md.data_type, first + o * stride);
+    }
+}
+
+void dot_columns::subtract_zero_points(const arguments &args, const std::int8_t *weights, std::int32_t src_zp,
+                                       const line_range &range, std::int32_t *initial) const {
+    const packed_geometry &p = geometry_.packed;
+    const std::int32_t *sums = packed_sums(p, weights);
+    const auto factor = static_cast<std::uint32_t>(src_zp); // all modulo 2^32
+    for (dim_t group = 0; group < p.groups; group++)
+        for (dim_t line = range.first; line < range.first + range.count; line++) {
+            const std::int32_t *line_sums = sums + (group * p.lines + line) * p.line_sums();
+            std::int32_t *to = initial + group * p.line_sums();
+            for (dim_t o = 0; o < p.line_sums(); o++)
+                to[o] = static_cast<std::int32_t>(static_cast<std::uint32_t>(to[o]) -
+                                                  factor * static_cast<std::uint32_t>(line_sums[o]));
+        }
+    if (epilogue_.planes().weights_zero_point < 0)
+        return;
+    const std::int32_t *zero_points = geometry_.weights_zero_points.bind(args);
+    for (dim_t group = 0; group < p.groups; group++)
+        for (dim_t o = 0; o < p.o; o++) {
+            std::int32_t &x = initial[group * p.line_sums() + o];
+            const std::int64_t zero_term =
+                geometry_.reduction() * weights_zero_point(zero_points, first_channel(group) + o);
+            x = wrap(x + std::int64_t{src_zp} * wrap(zero_term));
+        }
+}
+
+const std::int32_t *dot_columns::initial(const arguments &args, const std::int8_t *weights,
+                                         std::int32_t src_zp) const {
+    if (!has_bias_ && src_zp == 0)
+        return zeros_.data();
+    const std::size_t count = ranges_.size() * static_cast<std::size_t>(padded_columns());
+    auto *all = static_cast<std::int32_t *>(
+        thread_scratch(scratch_slot::initial_accumulators, count * sizeof(std::int32_t)));
+    for (std::size_t r = 0; r < ranges_.size(); r++) {
+        std::int32_t *initial = all + static_cast<dim_t>(r) * padded_columns();
+        std::fill_n(initial, padded_columns(), 0);
+        if (has_bias_)
+            add_bias(args, initial);
+        if (src_zp != 0)
+            subtract_zero_points(args, weights, src_zp, ranges_[r], initial);
+    }
+    return all;
+}
+
+} // namespace octet::impl
