@@ -42,29 +42,30 @@ void copy_rows(const dot_geometry &g, const dot_plan &p, const copy_source &src,
     }
 }
 
-void copy_image(const dot_geometry &g, const dot_plan &p, const copy_source &src, dim_t od, dim_t first,
-                dim_t count, std::uint8_t *to) {
-    const dim_t rows = (count - 1) * g.stride[1] + (g.kernel[1] - 1) * g.dilation[1] + 1;
-    const dim_t row_bytes = p.copy[2] * g.channels;
-    // Columns of the scratch image that lie inside the image: [left, right).
-    const dim_t left = std::min(g.pad[2], p.copy[2]), right = std::min(p.copy[2], g.in[2] + g.pad[2]);
+void copy_image(const dot_geometry &g, const dot_plan &p, const copy_source &src, const image_part &part,
+                std::uint8_t *to) {
+    const dim_t lines = (part.count - 1) * g.stride[1] + (g.kernel[1] - 1) * g.dilation[1] + 1;
+    const dim_t line_bytes = p.copy[2] * g.channels;
+    // Columns of the copy that lie inside the image: [left, right).
+    const dim_t origin = part.column - g.pad[2];
+    const dim_t left = std::clamp<dim_t>(-origin, 0, p.copy[2]);
+    const dim_t right = std::clamp<dim_t>(g.in[2] - origin, left, p.copy[2]);
     for (dim_t kd = 0; kd < g.kernel[0]; kd++) {
-        const dim_t id = od * g.stride[0] + kd * g.dilation[0] - g.pad[0];
-        for (dim_t r = 0; r < rows; r++) {
-            std::uint8_t *row = to + (kd * p.copy[1] + r) * row_bytes;
-            const dim_t ih = first * g.stride[1] + r - g.pad[1];
-            if (id < 0 || id >= g.in[0] || ih < 0 || ih >= g.in[1] || right <= left) {
-                std::memset(row, src.padding, static_cast<std::size_t>(row_bytes));
+        const dim_t id = part.od * g.stride[0] + kd * g.dilation[0] - g.pad[0];
+        for (dim_t r = 0; r < lines; r++) {
+            std::uint8_t *line = to + (kd * p.copy[1] + r) * line_bytes;
+            const dim_t ih = part.first * g.stride[1] + r - g.pad[1];
+            if (id < 0 || id >= g.in[0] || ih < 0 || ih >= g.in[1] || right == left) {
+                std::memset(line, src.padding, static_cast<std::size_t>(line_bytes));
                 continue;
             }
-            std::memset(row, src.padding, static_cast<std::size_t>(left * g.channels));
-            std::memset(row + right * g.channels, src.padding,
+            std::memset(line, src.padding, static_cast<std::size_t>(left * g.channels));
+            std::memset(line + right * g.channels, src.padding,
                         static_cast<std::size_t>((p.copy[2] - right) * g.channels));
-            copy_positions(src,
-                           src.base + id * g.src_strides[0] + ih * g.src_strides[1] +
-                               (left - g.pad[2]) * g.src_strides[2],
-                           right - left, g.src_strides[2], g.channels, g.src_channel_stride,
-                           row + left * g.channels);
+            copy_positions(
+                src,
+                src.base + id * g.src_strides[0] + ih * g.src_strides[1] + (left + origin) * g.src_strides[2],
+                right - left, g.src_strides[2], g.channels, g.src_channel_stride, line + left * g.channels);
         }
     }
 }

@@ -21,8 +21,13 @@ struct copy_source {
 void copy_rows(const dot_geometry &g, const dot_plan &p, const copy_source &src, dim_t first, dim_t count,
                std::uint8_t *to);
 
-/// The positions that output lines [first, first + count) of output plane `od` read.
-void copy_image(const dot_geometry &g, const dot_plan &p, const copy_source &src, dim_t od, dim_t first,
-                dim_t count, std::uint8_t *to);
+/// Output lines [first, first + count) of output plane `od`, and where on the padded width the copy begins.
+struct image_part {
+    dim_t od, first, count, column;
+};
+
+/// `p.copy[2]` columns of the input positions that these lines read.
+void copy_image(const dot_geometry &g, const dot_plan &p, const copy_source &src, const image_part &part,
+                std::uint8_t *to);
 
 } // namespace octet::impl

@@ -5,8 +5,7 @@
 
 #include "common/text.hpp"
 #include "cpu/dot/columns.hpp"
-#include "cpu/dot/copy.hpp"
-#include "cpu/dot/plan.hpp"
+#include "cpu/dot/segments.hpp"
 #include "cpu/isa.hpp"
 #include "cpu/pack.hpp"
 #include "cpu/parallel.hpp"
@@ -41,17 +40,12 @@ public:
             for (const bool last : {false, true})
                 if (const int rows = is_tail ? plan_.tiles.tail_rows : plan_.tiles.rows)
                     kernel_of(is_tail, last) = make_kernel(rows, last);
-        for (dim_t kd = 0; kd < plan_.tap_counts[0]; kd++)
-            for (dim_t kh = 0; kh < plan_.tap_counts[1]; kh++)
-                for (dim_t kw = 0; kw < plan_.tap_counts[2]; kw++)
-                    tap_offsets_.push_back(kd * plan_.tap_strides[0] + kh * plan_.tap_strides[1] +
-                                           kw * plan_.tap_strides[2]);
     }
 
     void execute(const arguments &args) const override {
         const std::int32_t *zp = geometry_.src_zero_points.bind(args);
         const std::int32_t src_zp = (zp ? *zp : 0) + (geometry_.flips_source() ? 128 : 0);
-        if (plan_.source == row_source::copied_image && (src_zp < 0 || src_zp > 255)) {
+        if (copies_padding() && (src_zp < 0 || src_zp > 255)) {
             ref::create(problem_)->execute(args); // padding can't be expressed in bytes
             return;
         }
@@ -70,13 +64,16 @@ public:
     }
 
     std::size_t size_bytes() const override {
-        std::size_t bytes = sizeof *this + tap_offsets_.size() * sizeof(dim_t) + columns_.size_bytes();
+        std::size_t bytes = sizeof *this + columns_.size_bytes();
         for (const auto &kernel : kernels_)
             bytes += kernel ? kernel->code_bytes() : 0;
         return bytes;
     }
 
 private:
+    bool copies_padding() const {
+        return plan_.source == row_source::copied_image || plan_.source == row_source::copied_edges;
+    }
     dim_t dst_size() const { return static_cast<dim_t>(memory::data_type_size(geometry_.dst.data_type)); }
     std::shared_ptr<const jit::dot_kernel> &kernel_of(bool is_tail, bool is_last_panel) {
         return kernels_[(is_tail ? 2 : 0) + (is_last_panel ? 1 : 0)];
@@ -133,79 +130,78 @@ private:
                             last_panel = (tp + 1) * all_panels / grid.panels;
                 for (dim_t b = tb * bands / grid.bands; b < (tb + 1) * bands / grid.bands; b++) {
                     const dim_t unit = b % bands_per_plane * band;
-                    run_band(run, b / bands_per_plane / planes, b / bands_per_plane % planes, unit,
-                             std::min(band, units - unit), first_panel, last_panel);
+                    run_band(run,
+                             {b / bands_per_plane / planes, b / bands_per_plane % planes, unit,
+                              std::min(band, units - unit)},
+                             first_panel, last_panel);
                 }
             }
         });
     }
 
-    /// Lines (flat: rows) [first, first + count) of plane od of one outer index against panels [first_panel,
-    /// last_panel).
-    void run_band(const execution &run, dim_t outer, dim_t od, dim_t first, dim_t count, dim_t first_panel,
-                  dim_t last_panel) const {
-        const std::uint8_t *src = run.src + geometry_.src_outer[static_cast<std::size_t>(outer)];
-        const copy_source copy{src, run.flip, run.padding};
-        const dim_t first_row = plan_.is_flat ? first : (od * geometry_.height + first) * geometry_.width;
-        dim_t line_stride = plan_.line_stride;
-        if (plan_.source == row_source::in_place) {
-            src += plan_.is_flat ? first * plan_.row_stride
-                                 : od * geometry_.src_row_strides[0] + first * geometry_.src_row_strides[1];
-            line_stride = geometry_.src_row_strides[1];
-        } else {
-            auto *scratch = static_cast<std::uint8_t *>(
-                thread_scratch(scratch_slot::source_rows, static_cast<std::size_t>(plan_.scratch_bytes)));
-            if (plan_.source == row_source::copied_rows)
-                copy_rows(geometry_, plan_, copy, first_row, plan_.is_flat ? count : count * geometry_.width,
-                          scratch);
-            else
-                copy_image(geometry_, plan_, copy, od, first, count, scratch);
-            src = scratch;
-        }
-        const dim_t lines = plan_.is_flat ? 1 : count, rows = plan_.is_flat ? count : geometry_.width;
-        const dim_t dst_line =
-            geometry_.dst_outer[static_cast<std::size_t>(outer)] +
-            (plan_.is_flat ? first * geometry_.dst_strides[2]
-                           : od * geometry_.dst_strides[0] + first * geometry_.dst_strides[1]);
+    /// A band against panels [first_panel, last_panel).
+    void run_band(const execution &run, const row_band &band, dim_t first_panel, dim_t last_panel) const {
+        const std::uint8_t *src = run.src + geometry_.src_outer[static_cast<std::size_t>(band.outer)];
+        const row_segments segments = prepare_rows(geometry_, plan_, {src, run.flip, run.padding}, band);
+        const dim_t lines = plan_.is_flat ? 1 : band.count;
+        if (plan_.lines_first)
+            for (dim_t line = 0; line < lines; line++)
+                run_lines(run, band, segments, line, line + 1, first_panel, last_panel);
+        else
+            run_lines(run, band, segments, 0, lines, first_panel, last_panel);
+    }
 
+    /// Lines [first_line, last_line) of a band, all of one panel before the next.
+    void run_lines(const execution &run, const row_band &band, const row_segments &segments, dim_t first_line,
+                   dim_t last_line, dim_t first_panel, dim_t last_panel) const {
+        const dim_t dst_line =
+            geometry_.dst_outer[static_cast<std::size_t>(band.outer)] +
+            (plan_.is_flat ? band.first * geometry_.dst_strides[2]
+                           : band.od * geometry_.dst_strides[0] + band.first * geometry_.dst_strides[1]);
         dim_t summed_group = -1;
         const std::int32_t *row_sums = nullptr;
         for (dim_t panel = first_panel; panel < last_panel; panel++) {
             const dim_t group = panel / plan_.tiles.panels;
-            const std::uint8_t *group_src =
-                src + group * geometry_.packed.merged * geometry_.packed.i_per_member;
-            if (has_row_sums_ && group != summed_group) {
-                row_sums = sum_rows(group_src, lines, line_stride, rows);
+            const dim_t group_offset = group * geometry_.packed.merged * geometry_.packed.i_per_member;
+            if (has_row_sums_ && group != summed_group) { // such plans have one segment
+                row_sums = sum_rows(segments[0], group_offset, first_line, last_line);
                 summed_group = group;
             }
-            for (dim_t line = 0; line < lines; line++) {
-                const std::size_t range = plan_.range_of_line.empty()
-                                              ? 0
-                                              : plan_.range_of_line[static_cast<std::size_t>(first + line)];
-                run_line(run, {outer, group, panel % plan_.tiles.panels, range},
-                         group_src + line * line_stride, rows, dst_line + line * geometry_.dst_strides[1],
-                         row_sums ? row_sums + line * rows : nullptr);
+            for (dim_t line = first_line; line < last_line; line++) {
+                const std::size_t range =
+                    plan_.range_of_line.empty()
+                        ? 0
+                        : plan_.range_of_line[static_cast<std::size_t>(band.first + line)];
+                const line_part part{band.outer, group, panel % plan_.tiles.panels, range};
+                for (const row_segment &s : segments)
+                    if (s.rows > 0)
+                        run_segment(run, part, s, s.src + line * s.line_stride + group_offset,
+                                    dst_line + line * geometry_.dst_strides[1],
+                                    row_sums ? row_sums + (line - first_line) * s.rows : nullptr);
             }
         }
     }
 
-    /// Sums of the source bytes that each row multiplies.
-    const std::int32_t *sum_rows(const std::uint8_t *src, dim_t lines, dim_t line_stride, dim_t rows) const {
+    /// Sums of the source bytes that each row of these lines multiplies.
+    const std::int32_t *sum_rows(const row_segment &rows, dim_t group_offset, dim_t first_line,
+                                 dim_t last_line) const {
         auto *sums = static_cast<std::int32_t *>(thread_scratch(
-            scratch_slot::row_sums, static_cast<std::size_t>(lines * rows) * sizeof(std::int32_t)));
+            scratch_slot::row_sums,
+            static_cast<std::size_t>((last_line - first_line) * rows.rows) * sizeof(std::int32_t)));
         // A merged tap's bytes beyond its channels would meet zero weights, but must not be summed.
         const dim_t segment = geometry_.packed.i / packed_i_block * packed_i_block == geometry_.packed.i
                                   ? plan_.quads * packed_i_block
                                   : geometry_.packed.i;
-        for (dim_t line = 0; line < lines; line++)
-            for (dim_t r = 0; r < rows; r++) {
+        for (dim_t line = first_line; line < last_line; line++)
+            for (dim_t r = 0; r < rows.rows; r++) {
                 std::int32_t sum = 0;
-                for (const dim_t tap : tap_offsets_) {
-                    const std::uint8_t *bytes = src + line * line_stride + r * plan_.row_stride + tap;
+                for (const dim_t tap : plan_.tap_offsets) {
+                    const std::uint8_t *bytes =
+                        rows.src + line * rows.line_stride + group_offset + r * plan_.row_stride + tap;
                     for (dim_t i = 0; i < segment; i++)
                         sum += bytes[i];
                 }
-                sums[line * rows + r] = sum;
+                sums[(line - first_line) * rows.rows + r] = sum;
             }
         return sums;
     }
@@ -216,14 +212,16 @@ private:
         std::size_t range;
     };
 
-    void run_line(const execution &run, const line_part &part, const std::uint8_t *src, dim_t rows,
-                  dim_t dst_element, const std::int32_t *row_sums) const {
+    /// One segment of a line; `src` is its first row, `dst_line` the element of the line's first row.
+    void run_segment(const execution &run, const line_part &part, const row_segment &segment,
+                     const std::uint8_t *src, dim_t dst_line, const std::int32_t *row_sums) const {
         const packed_geometry &p = geometry_.packed;
         const bool last = part.panel == plan_.tiles.panels - 1;
         const dim_t panel_block = part.panel * plan_.tiles.blocks_per_panel;
         const dim_t stored_group = geometry_.first_group[static_cast<std::size_t>(part.outer)] + part.group;
         const dim_t block = stored_group * p.o_blocks() + panel_block;
-        const dim_t element = dst_element + part.group * p.o + panel_block * packed_o_block;
+        const dim_t element = dst_line + segment.first_row * geometry_.dst_strides[2] + part.group * p.o +
+                              panel_block * packed_o_block;
         const line_range &lines = plan_.ranges[part.range];
         const dim_t taps_per_line = plan_.taps / p.lines; // 0 if they are merged, but then no line is skipped
         const dim_t first_tap = lines.first * taps_per_line;
@@ -235,7 +233,7 @@ private:
             run.initial + static_cast<dim_t>(part.range) * columns_.padded_columns() + block * packed_o_block;
         args.params = run.params + block * columns_.block_words();
         args.full = full;
-        args.tap_offsets = tap_offsets_.data() + first_tap;
+        args.tap_offsets = segment.tap_offsets + first_tap;
         args.taps = lines.count == p.lines ? plan_.taps : lines.count * taps_per_line;
 
         const auto call = [&](bool is_tail, dim_t first_row, dim_t tiles) {
@@ -248,10 +246,10 @@ private:
             args.row_tiles = tiles;
             kernel_of(is_tail, last).function()(&args);
         };
-        const dim_t row_tiles = rows / plan_.tiles.rows, tiled_rows = row_tiles * plan_.tiles.rows;
+        const dim_t row_tiles = segment.rows / plan_.tiles.rows, tiled_rows = row_tiles * plan_.tiles.rows;
         if (row_tiles > 0)
             call(false, 0, row_tiles);
-        if (rows > tiled_rows)
+        if (segment.rows > tiled_rows)
             call(true, tiled_rows, 1);
     }
 
@@ -273,7 +271,6 @@ private:
     const dot_columns columns_;
     const cpu_isa level_;
     std::array<std::shared_ptr<const jit::dot_kernel>, 4> kernels_; ///< by "tail rows" and "last panel"
-    std::vector<dim_t> tap_offsets_;
 };
 
 template <typename Problem> std::string refuses_problem(const Problem &p) {

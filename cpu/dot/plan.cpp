@@ -52,7 +52,9 @@ void merge_taps(dot_plan &p, const dot_geometry &g, dim_t segment) {
     for (int a = 2; a >= 0; a--) {
         if (p.tap_counts[a] == 1)
             continue;
-        if (segment % packed_i_block != 0 || p.tap_strides[a] != segment || g.packed.groups != 1)
+        const bool differs_at_edges = p.source == row_source::copied_edges && a < 2;
+        if (segment % packed_i_block != 0 || p.tap_strides[a] != segment || g.packed.groups != 1 ||
+            differs_at_edges)
             break;
         segment *= p.tap_counts[a];
         p.quads = segment / packed_i_block;
@@ -95,19 +97,73 @@ tile_plan plan_tiles(cpu_isa level, dim_t length, dim_t columns, dim_t quads, in
     return best;
 }
 
-dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps) {
-    dot_plan p;
-    const dim_t segment =
-        g.packed.fused_width * g.packed.merged * g.packed.i_per_member; // bytes of one tap, one stored group
-    const bool whole_quads = segment % packed_i_block == 0;
-    const bool channels_last = g.src_channel_stride == 1 || g.channels == 1;
-    const bool fused_is_contiguous = g.packed.fused_width == 1 || g.src_tap_strides[2] == g.channels;
-    const bool dst_is_flat = lines_are_joined(g, g.dst_strides);
-    if (!g.flips_source() && channels_last && whole_quads && fused_is_contiguous && !g.reads_outside())
-        p.source = row_source::in_place;
-    else
-        p.source = rows_are_disjoint(g) ? row_source::copied_rows : row_source::copied_image;
+edge_rows plan_edges(const dot_geometry &g, dim_t tile_rows) {
+    const dim_t segment = g.packed.fused_width * g.packed.merged * g.packed.i_per_member;
+    const dim_t overread = div_up(segment, packed_i_block) * packed_i_block - segment; // of a row's last quad
+    const dim_t reach =
+        (g.kernel[2] - 1) * g.dilation[2] + 1 + div_up(overread, g.channels); // positions of a row
+    const dim_t inside = g.in[2] - reach + g.pad[2]; // last position where a row may start
+    const dim_t right_row = inside < 0 ? 0 : std::min(g.width, inside / g.stride[2] + 1);
+    edge_rows edges;
+    edges.left = div_up(div_up(g.pad[2], g.stride[2]), tile_rows) * tile_rows;
+    edges.right = g.width - right_row / tile_rows * tile_rows;
+    if (right_row == g.width)
+        edges.right = 0;
+    return edges;
+}
 
+namespace {
+
+/// Bytes of one tap of one stored group.
+dim_t segment_of(const dot_geometry &g) {
+    return g.packed.fused_width * g.packed.merged * g.packed.i_per_member;
+}
+
+/// Lines of the kernel that lie inside the image for this output line.
+line_range lines_inside(const dot_geometry &g, dim_t oh) {
+    const dim_t lines = g.packed.lines, top = oh * g.stride[1] - g.pad[1];
+    const dim_t first = std::clamp<dim_t>(div_up(std::max<dim_t>(-top, 0), g.dilation[1]), 0, lines);
+    const dim_t end = std::clamp<dim_t>(div_up(std::max<dim_t>(g.in[1] - top, 0), g.dilation[1]), 0, lines);
+    return {first, std::max<dim_t>(end - first, 0)};
+}
+
+/// True if rows may be read where they are as long as they stay inside a line of the image. Lines outside are
+/// skipped, which row sums could not.
+bool can_copy_edges(const dot_geometry &g) {
+    const bool is_dense = (g.src_channel_stride == 1 || g.channels == 1) && g.src_strides[2] == g.channels;
+    const bool is_plane = g.kernel[0] == 1 && g.depth == 1 && g.in[0] == 1 && g.pad[0] == 0;
+    const bool has_row_sums = g.weights_zero_points.values.is_set() || g.weights.data_type == data_type::u8;
+    if (g.flips_source() || !is_dense || !is_plane || has_row_sums || g.rows_are_images)
+        return false;
+    for (dim_t oh = 0; oh < g.height; oh++)
+        if (lines_inside(g, oh).count == 0)
+            return false;
+    return true;
+}
+
+row_source choose_source(const dot_geometry &g, const tile_plan &line_tiles) {
+    const bool channels_last = g.src_channel_stride == 1 || g.channels == 1;
+    const bool whole_quads = segment_of(g) % packed_i_block == 0;
+    const bool fused_is_contiguous = g.packed.fused_width == 1 || g.src_tap_strides[2] == g.channels;
+    if (!g.flips_source() && channels_last && whole_quads && fused_is_contiguous && !g.reads_outside())
+        return row_source::in_place;
+    if (rows_are_disjoint(g))
+        return row_source::copied_rows;
+    const edge_rows edges = plan_edges(g, line_tiles.rows);
+    return can_copy_edges(g) && edges.left + edges.right < g.width ? row_source::copied_edges
+                                                                   : row_source::copied_image;
+}
+
+/// Strides between neighbouring taps in a scratch image of these columns.
+extent3 scratch_tap_strides(const dot_geometry &g, const extent3 &copy) {
+    // The scratch image holds one plane per tap of the depth.
+    return {copy[1] * copy[2] * g.channels, copy[2] * g.channels * g.dilation[1], g.channels * g.dilation[2]};
+}
+
+void plan_rows(dot_plan &p, const dot_geometry &g) {
+    const bool dst_is_flat = lines_are_joined(g, g.dst_strides);
+    const dim_t reach = (g.kernel[2] - 1) * g.dilation[2] + 1;
+    p.copy = {g.kernel[0], 1, (g.width - 1) * g.stride[2] + reach};
     switch (p.source) {
     case row_source::in_place:
         p.is_flat = dst_is_flat && lines_are_joined(g, g.src_row_strides);
@@ -121,44 +177,83 @@ dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps) {
         if (p.row_stride % 4096 == 0)
             p.row_stride += 64; // else all rows fall into the same cache sets
         break;
+    case row_source::copied_edges:
+        p.copy[2] = (std::max<dim_t>({p.left_rows, p.right_rows, 1}) - 1) * g.stride[2] + reach;
+        p.row_stride = g.stride[2] * g.channels;
+        break;
     case row_source::copied_image:
-        p.copy[0] = g.kernel[0];
-        p.copy[2] = (g.width - 1) * g.stride[2] + (g.kernel[2] - 1) * g.dilation[2] + 1;
         p.row_stride = g.stride[2] * g.channels;
         break;
     }
     p.line_length = p.is_flat ? g.depth * g.height * g.width : g.width;
     p.lines = p.is_flat ? 1 : g.depth * g.height;
+}
 
-    // A band is what stays in L2 while all columns pass over it.
-    const dim_t budget = std::max<dim_t>(m.l2_bytes / 4, 64 * 1024);
-    const dim_t line_bytes = std::max<dim_t>(1, p.source == row_source::copied_image
-                                                    ? p.copy[0] * p.copy[2] * g.stride[1] * g.channels
+/// A band is what stays in L2 while all columns pass over it.
+void plan_band(dot_plan &p, const dot_geometry &g, dim_t l2_bytes) {
+    const dim_t budget = std::max<dim_t>(l2_bytes / 4, 64 * 1024);
+    const bool is_image = p.source == row_source::copied_image || p.source == row_source::copied_edges;
+    const dim_t line_bytes = std::max<dim_t>(1, is_image    ? g.kernel[0] * g.in[2] * g.stride[1] * g.channels
                                                 : p.is_flat ? p.row_stride
                                                             : p.line_length * p.row_stride);
     p.band_lines = std::max<dim_t>(1, budget / line_bytes);
     if (!p.is_flat)
         p.band_lines = std::min(p.band_lines, g.height); // a band stays in one plane of the output
-    if (p.source == row_source::copied_image) {
-        p.copy[1] = (p.band_lines - 1) * g.stride[1] + (g.kernel[1] - 1) * g.dilation[1] + 1;
-        const extent3 strides{p.copy[1] * p.copy[2] * g.channels, p.copy[2] * g.channels, g.channels};
-        // The scratch image holds one plane per tap of the depth.
-        p.tap_strides = {strides[0], strides[1] * g.dilation[1], strides[2] * g.dilation[2]};
-        p.line_stride = strides[1] * g.stride[1];
+    if (!is_image)
+        return;
+    p.copy[1] = (p.band_lines - 1) * g.stride[1] + (g.kernel[1] - 1) * g.dilation[1] + 1;
+    p.tap_strides = scratch_tap_strides(g, p.copy);
+    p.line_stride = p.copy[2] * g.channels * g.stride[1];
+}
+
+std::vector<std::int64_t> offsets_of_taps(const extent3 &counts, const extent3 &strides) {
+    std::vector<std::int64_t> offsets;
+    for (dim_t kd = 0; kd < counts[0]; kd++)
+        for (dim_t kh = 0; kh < counts[1]; kh++)
+            for (dim_t kw = 0; kw < counts[2]; kw++)
+                offsets.push_back(kd * strides[0] + kh * strides[1] + kw * strides[2]);
+    return offsets;
+}
+
+} // namespace
+
+dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps) {
+    dot_plan p;
+    const dim_t segment = segment_of(g);
+    const dim_t quads_of_row =
+        g.kernel[0] * g.kernel[1] * g.kernel[2] / g.packed.fused_width * div_up(segment, packed_i_block);
+    const tile_plan line_tiles = plan_tiles(m.level, g.width, g.packed.o, quads_of_row, epilogue_temps);
+    p.source = choose_source(g, line_tiles);
+    if (p.source == row_source::copied_edges) {
+        const edge_rows edges = plan_edges(g, line_tiles.rows);
+        p.left_rows = edges.left;
+        p.right_rows = edges.right;
     }
+    plan_rows(p, g);
+    plan_band(p, g, m.l2_bytes);
     merge_taps(p, g, segment);
     plan_lines(p, g);
-    p.tiles = plan_tiles(m.level, p.line_length, g.packed.o, p.taps * p.quads, epilogue_temps);
+    p.lines_first = g.groups > 1; // groups that are neighbours share cache lines
+    p.tap_offsets = offsets_of_taps(p.tap_counts, p.tap_strides);
+    if (p.source == row_source::copied_edges) {
+        p.edge_tap_offsets = p.tap_offsets;
+        p.tap_offsets = offsets_of_taps(p.tap_counts, g.src_tap_strides);
+    }
+    p.tiles =
+        p.is_flat ? plan_tiles(m.level, p.line_length, g.packed.o, quads_of_row, epilogue_temps) : line_tiles;
     if (p.is_flat)
         p.band_lines = std::min(p.line_length, div_up(p.band_lines, p.tiles.rows) * p.tiles.rows);
 
     constexpr dim_t slack = 64; // the last quad of a row may reach past its bytes
+    const dim_t image_bytes = p.copy[0] * p.copy[1] * p.copy[2] * g.channels;
     if (p.source == row_source::copied_rows) {
         p.line_stride = p.line_length * p.row_stride;
         p.scratch_bytes = p.band_lines * (p.is_flat ? p.row_stride : p.line_stride) + slack;
+    } else if (p.source == row_source::copied_image) {
+        p.scratch_bytes = image_bytes + slack;
+    } else if (p.source == row_source::copied_edges) {
+        p.scratch_bytes = 2 * image_bytes + slack;
     }
-    if (p.source == row_source::copied_image)
-        p.scratch_bytes = p.copy[0] * p.copy[1] * p.copy[2] * g.channels + slack;
     return p;
 }
 
@@ -167,16 +262,12 @@ void plan_lines(dot_plan &p, const dot_geometry &g) {
     p.ranges = {{0, lines}};
     p.range_of_line.clear();
     const bool has_row_sums = g.weights_zero_points.values.is_set() || g.weights.data_type == data_type::u8;
-    if (p.source != row_source::copied_image || has_row_sums || g.kernel[0] != 1 || lines == 1 ||
-        p.tap_counts[1] != lines)
+    const bool is_image = p.source == row_source::copied_image || p.source == row_source::copied_edges;
+    if (!is_image || has_row_sums || g.kernel[0] != 1 || p.tap_counts[1] != lines)
         return;
     for (dim_t oh = 0; oh < g.height; oh++) {
-        const dim_t top = oh * g.stride[1] - g.pad[1];
-        const dim_t first = std::clamp<dim_t>(div_up(std::max<dim_t>(-top, 0), g.dilation[1]), 0, lines);
-        const dim_t last =
-            std::clamp<dim_t>(div_up(std::max<dim_t>(g.in[1] - top, 0), g.dilation[1]), 0, lines);
-        const line_range range = first < last ? line_range{first, last - first} : p.ranges[0];
-        const auto found = std::find(p.ranges.begin(), p.ranges.end(), range);
+        const line_range range = lines_inside(g, oh);
+        const auto found = std::find(p.ranges.begin(), p.ranges.end(), range.count > 0 ? range : p.ranges[0]);
         p.range_of_line.push_back(static_cast<std::size_t>(found - p.ranges.begin()));
         if (found == p.ranges.end())
             p.ranges.push_back(range);

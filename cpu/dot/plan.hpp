@@ -12,6 +12,7 @@ enum class row_source {
     in_place,     ///< the user's memory
     copied_rows,  ///< each row is one segment of bytes, copied one below the other
     copied_image, ///< the part of the padded image that a band of lines needs, channels-last
+    copied_edges, ///< the user's memory, but for the first and last rows of a line, which reach outside
 };
 
 /// Tiles of one line of `length` rows and one stored group of columns.
@@ -48,8 +49,12 @@ struct dot_plan {
     dim_t line_stride = 0;        ///< bytes between lines
     extent3 tap_strides{0, 0, 0}; ///< bytes between neighbouring taps
     extent3 tap_counts{1, 1, 1};
-    dim_t band_lines = 1;           ///< lines (flat: rows) that are worked on for all columns before going on
-    extent3 copy{1, 1, 1};          ///< copied_image: positions of the scratch image
+    dim_t band_lines = 1;  ///< lines (flat: rows) that are worked on for all columns before going on
+    extent3 copy{1, 1, 1}; ///< positions of the scratch image, or of each of its two strips
+    dim_t left_rows = 0, right_rows = 0;   ///< copied_edges: rows of a line that are read from the strips
+    std::vector<std::int64_t> tap_offsets; ///< bytes from a row's first tap
+    std::vector<std::int64_t> edge_tap_offsets; ///< the same in the strips
+    bool lines_first = false;       ///< order in a band: all columns of a line, or all lines of a panel
     std::vector<line_range> ranges; ///< what output lines read of the kernel: lines inside the image, or all
     std::vector<std::size_t>
         range_of_line;       ///< index into `ranges` for each output line; empty: all have the first
@@ -58,6 +63,12 @@ struct dot_plan {
 
 tile_plan plan_tiles(cpu_isa level, dim_t length, dim_t columns, dim_t quads, int epilogue_temps);
 dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps);
+
+/// Rows at both ends of a line that reach outside the image, in whole tiles of `tile_rows`.
+struct edge_rows {
+    dim_t left = 0, right = 0;
+};
+edge_rows plan_edges(const dot_geometry &g, dim_t tile_rows);
 
 /// Fills ranges and range_of_line: output lines at the border skip the lines of the kernel that lie outside
 /// the image. Not where taps are merged, in 3D, or where row sums would have to skip them too.
