@@ -3,9 +3,25 @@
 #include <algorithm>
 #include <cstring>
 
+#include <immintrin.h>
+
 namespace octet::impl {
 
 namespace {
+
+// Every level that a dot kernel exists for has AVX2, the compiler's default target may not.
+
+__attribute__((target("avx2"))) void copy_flipped(const std::uint8_t *from, dim_t count, std::uint8_t flip,
+                                                  std::uint8_t *to) {
+    const __m256i flips = _mm256_set1_epi8(static_cast<char>(flip));
+    dim_t i = 0;
+    for (; i + 32 <= count; i += 32)
+        _mm256_storeu_si256(
+            reinterpret_cast<__m256i *>(to + i),
+            _mm256_xor_si256(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(from + i)), flips));
+    for (; i < count; i++)
+        to[i] = from[i] ^ flip;
+}
 
 /// `positions` source positions, `channels` bytes each; a pixel is contiguous at the destination.
 void copy_positions(const copy_source &src, const std::uint8_t *from, dim_t positions, dim_t position_stride,
@@ -19,17 +35,44 @@ void copy_positions(const copy_source &src, const std::uint8_t *from, dim_t posi
             for (dim_t c = 0; c < channels; c++)
                 to[c] = from[c * channel_stride] ^ src.flip;
         else if (src.flip)
-            for (dim_t c = 0; c < channels; c++)
-                to[c] = from[c] ^ src.flip;
+            copy_flipped(from, channels, src.flip, to);
         else
             std::memcpy(to, from, static_cast<std::size_t>(channels));
     }
 }
 
+/// Bytes between all rows if rows are contiguous and follow each other in the source, else 0.
+dim_t joined_row_bytes(const dot_geometry &g) {
+    const bool is_point = g.kernel == extent3{1, 1, 1} && !g.rows_are_images;
+    const bool is_dense =
+        (g.src_channel_stride == 1 || g.channels == 1) && g.src_row_strides[2] == g.channels;
+    const bool is_line = g.depth == 1 && (g.height == 1 || g.src_row_strides[1] == g.width * g.channels);
+    return is_point && is_dense && is_line ? g.channels : 0;
+}
+
 } // namespace
+
+__attribute__((target("avx2"))) std::int32_t sum_bytes(const std::uint8_t *from, dim_t count) {
+    __m256i sums = _mm256_setzero_si256(); // 64-bit lanes
+    dim_t i = 0;
+    for (; i + 32 <= count; i += 32)
+        sums = _mm256_add_epi64(
+            sums, _mm256_sad_epu8(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(from + i)),
+                                  _mm256_setzero_si256()));
+    std::int64_t lanes[4];
+    _mm256_storeu_si256(reinterpret_cast<__m256i *>(lanes), sums);
+    std::int64_t sum = lanes[0] + lanes[1] + lanes[2] + lanes[3];
+    for (; i < count; i++)
+        sum += from[i];
+    return static_cast<std::int32_t>(sum); // modulo 2^32, as accumulators
+}
 
 void copy_rows(const dot_geometry &g, const dot_plan &p, const copy_source &src, dim_t first, dim_t count,
                std::uint8_t *to) {
+    if (const dim_t bytes = joined_row_bytes(g); bytes > 0 && bytes == p.row_stride) {
+        copy_positions(src, src.base + first * bytes, count, bytes, bytes, 1, to);
+        return;
+    }
     for (dim_t r = first; r < first + count; r++, to += p.row_stride) {
         const dim_t ow = r % g.width, oh = r / g.width % g.height, od = r / g.width / g.height;
         const std::uint8_t *row =

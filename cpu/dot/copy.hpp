@@ -16,6 +16,9 @@ struct copy_source {
     std::uint8_t padding;     ///< zero point of the flipped source
 };
 
+/// Sum of unsigned bytes modulo 2^32.
+std::int32_t sum_bytes(const std::uint8_t *from, dim_t count);
+
 /// Rows [first, first + count) of a flat plan (or of the line that starts at row `first`) one below the
 /// other.
 void copy_rows(const dot_geometry &g, const dot_plan &p, const copy_source &src, dim_t first, dim_t count,

@@ -194,14 +194,12 @@ private:
                                   : geometry_.packed.i;
         for (dim_t line = first_line; line < last_line; line++)
             for (dim_t r = 0; r < rows.rows; r++) {
-                std::int32_t sum = 0;
-                for (const dim_t tap : plan_.tap_offsets) {
-                    const std::uint8_t *bytes =
-                        rows.src + line * rows.line_stride + group_offset + r * plan_.row_stride + tap;
-                    for (dim_t i = 0; i < segment; i++)
-                        sum += bytes[i];
-                }
-                sums[(line - first_line) * rows.rows + r] = sum;
+                std::uint32_t sum = 0;
+                for (const dim_t tap : plan_.tap_offsets)
+                    sum += static_cast<std::uint32_t>(sum_bytes(rows.src + line * rows.line_stride +
+                                                                    group_offset + r * plan_.row_stride + tap,
+                                                                segment));
+                sums[(line - first_line) * rows.rows + r] = static_cast<std::int32_t>(sum);
             }
         return sums;
     }

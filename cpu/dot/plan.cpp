@@ -189,9 +189,16 @@ void plan_rows(dot_plan &p, const dot_geometry &g) {
     p.lines = p.is_flat ? 1 : g.depth * g.height;
 }
 
-/// A band is what stays in L2 while all columns pass over it.
+/// A band is what stays in L2 while all columns pass over it; copied rows stay in L1 if the columns are few.
+dim_t band_budget(const dot_plan &p, const dot_geometry &g, dim_t l2_bytes) {
+    constexpr dim_t small_band = 16 * 1024, few_weights = 128 * 1024;
+    const bool is_cheap_to_repeat =
+        p.source == row_source::copied_rows && g.packed.groups == 1 && g.packed.group_bytes() <= few_weights;
+    return is_cheap_to_repeat ? small_band : std::max<dim_t>(l2_bytes / 4, 64 * 1024);
+}
+
 void plan_band(dot_plan &p, const dot_geometry &g, dim_t l2_bytes) {
-    const dim_t budget = std::max<dim_t>(l2_bytes / 4, 64 * 1024);
+    const dim_t budget = band_budget(p, g, l2_bytes);
     const bool is_image = p.source == row_source::copied_image || p.source == row_source::copied_edges;
     const dim_t line_bytes = std::max<dim_t>(1, is_image    ? g.kernel[0] * g.in[2] * g.stride[1] * g.channels
                                                 : p.is_flat ? p.row_stride
