@@ -66,7 +66,7 @@ void dot_kernel::generate() {
     load(reg_dst, offsetof(dot_args, dst));
     load(reg_full, offsetof(dot_args, full));
     load(reg_row_sums, offsetof(dot_args, row_sums));
-    load(reg_tiles, offsetof(dot_args, row_tiles));
+    load(reg_tiles, offsetof(dot_args, tiles));
     xor_(reg_row, reg_row);
     if (valid(spec_.vectors - 1) != lanes())
         set_tail(spec_.tail);
@@ -80,9 +80,17 @@ void dot_kernel::generate() {
     if (!has_dot4())
         combine_pairs();
     finish_tile();
-    add(reg_src, static_cast<std::uint32_t>(spec_.rows * spec_.row_stride));
-    add(reg_row, static_cast<std::uint32_t>(spec_.rows * spec_.dst_row_stride));
-    add(reg_row_sums, static_cast<std::uint32_t>(spec_.rows * sizeof(std::int32_t)));
+    const auto advance = [this](const auto &what, std::size_t step) {
+        mov(reg_address, ptr[reg_args + static_cast<int>(step)]);
+        add(what, reg_address);
+    };
+    const auto field = [this](std::size_t offset) { return qword[reg_args + static_cast<int>(offset)]; };
+    advance(reg_src, offsetof(dot_args, src_step));
+    advance(field(offsetof(dot_args, weights)), offsetof(dot_args, weights_step));
+    advance(field(offsetof(dot_args, initial)), offsetof(dot_args, initial_step));
+    advance(reg_params, offsetof(dot_args, params_step));
+    advance(reg_row, offsetof(dot_args, dst_step));
+    advance(reg_row_sums, offsetof(dot_args, row_sums_step));
     dec(reg_tiles);
     jnz(tile, T_NEAR);
     postamble();

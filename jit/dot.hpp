@@ -33,7 +33,8 @@ struct dot_spec {
     std::string key() const;
 };
 
-/// Arguments of one call: `row_tiles` tiles one below the other.
+/// Arguments of one call: `tiles` tiles of equal shape, one below the other or of one group after the other.
+/// The kernel changes them.
 struct dot_args {
     const void *src;                 ///< row 0 of the first tile
     const void *weights;             ///< first tap of the first column block
@@ -44,10 +45,12 @@ struct dot_args {
     const std::int32_t *row_sums;    ///< per row, if weights have zero points
     const std::int64_t *tap_offsets; ///< bytes, one per tap
     std::int64_t taps;
-    std::int64_t row_tiles;
+    std::int64_t tiles;
+    /// From tile to tile; dst in elements, all others in bytes.
+    std::int64_t src_step, weights_step, initial_step, params_step, dst_step, row_sums_step;
 };
 
-using dot_function = void (*)(const dot_args *);
+using dot_function = void (*)(dot_args *);
 
 /// Registers of a level against a tile: the largest number of rows that fits `vectors`, given the epilogue's
 /// needs.

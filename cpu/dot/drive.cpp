@@ -160,7 +160,10 @@ private:
                            : band.od * geometry_.dst_strides[0] + band.first * geometry_.dst_strides[1]);
         dim_t summed_group = -1;
         const std::int32_t *row_sums = nullptr;
-        for (dim_t panel = first_panel; panel < last_panel; panel++) {
+        // The kernel goes from group to group by itself where a group is one panel.
+        const bool all_groups = plan_.lines_first && plan_.tiles.panels == 1 && !has_row_sums_;
+        for (dim_t panel = first_panel; panel < last_panel;
+             panel += all_groups ? last_panel - first_panel : 1) {
             const dim_t group = panel / plan_.tiles.panels;
             const dim_t group_offset = group * geometry_.packed.merged * geometry_.packed.i_per_member;
             if (has_row_sums_ && group != summed_group) { // such plans have one segment
@@ -172,7 +175,8 @@ private:
                     plan_.range_of_line.empty()
                         ? 0
                         : plan_.range_of_line[static_cast<std::size_t>(band.first + line)];
-                const line_part part{band.outer, group, panel % plan_.tiles.panels, range};
+                const line_part part{band.outer, group, all_groups ? last_panel - first_panel : 1,
+                                     panel % plan_.tiles.panels, range};
                 for (const row_segment &s : segments)
                     if (s.rows > 0)
                         run_segment(run, part, s, s.src + line * s.line_stride + group_offset,
@@ -206,7 +210,7 @@ private:
 
     /// Which results of one line are computed, from which lines of the kernel.
     struct line_part {
-        dim_t outer, group, panel;
+        dim_t outer, group, groups, panel; ///< `groups` groups from `group` on
         std::size_t range;
     };
 
@@ -225,9 +229,9 @@ private:
         const dim_t first_tap = lines.first * taps_per_line;
         const void *full[max_post_ops];
         jit::dot_args args;
-        args.weights =
+        const std::int8_t *weights =
             run.weights + block * p.block_bytes() + first_tap * plan_.quads * packed_o_block * packed_i_block;
-        args.initial =
+        const std::int32_t *initial =
             run.initial + static_cast<dim_t>(part.range) * columns_.padded_columns() + block * packed_o_block;
         args.params = run.params + block * columns_.block_words();
         args.full = full;
@@ -239,16 +243,44 @@ private:
             for (int i = 0; i < static_cast<int>(epilogue_.source().post_ops.size()); i++)
                 full[i] = full_tensor(run, i, first);
             args.src = src + first_row * plan_.row_stride;
+            args.weights = weights;
+            args.initial = initial;
             args.dst = run.dst + first * dst_size();
             args.row_sums = row_sums ? row_sums + first_row : nullptr;
-            args.row_tiles = tiles;
+            args.tiles = tiles;
             kernel_of(is_tail, last).function()(&args);
         };
         const dim_t row_tiles = segment.rows / plan_.tiles.rows, tiled_rows = row_tiles * plan_.tiles.rows;
+        if (part.groups > 1) {
+            set_group_steps(args);
+            for (dim_t tile = 0; tile < row_tiles; tile++)
+                call(false, tile * plan_.tiles.rows, part.groups);
+            if (segment.rows > tiled_rows)
+                call(true, tiled_rows, part.groups);
+            return;
+        }
+        set_row_steps(args);
         if (row_tiles > 0)
             call(false, 0, row_tiles);
         if (segment.rows > tiled_rows)
             call(true, tiled_rows, 1);
+    }
+
+    void set_row_steps(jit::dot_args &args) const {
+        const dim_t rows = plan_.tiles.rows;
+        args.src_step = rows * plan_.row_stride;
+        args.dst_step = rows * geometry_.dst_strides[2];
+        args.row_sums_step = rows * static_cast<dim_t>(sizeof(std::int32_t));
+        args.weights_step = args.initial_step = args.params_step = 0;
+    }
+    void set_group_steps(jit::dot_args &args) const {
+        const packed_geometry &p = geometry_.packed;
+        args.src_step = p.merged * p.i_per_member;
+        args.dst_step = p.o;
+        args.weights_step = p.group_bytes();
+        args.initial_step = p.line_sums() * static_cast<dim_t>(sizeof(std::int32_t));
+        args.params_step = p.o_blocks() * columns_.block_words() * static_cast<dim_t>(sizeof(std::uint32_t));
+        args.row_sums_step = 0;
     }
 
     const void *full_tensor(const execution &run, int post_op, dim_t element) const {
