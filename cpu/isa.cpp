@@ -1,6 +1,7 @@
 #include "cpu/isa.hpp"
 
 #include <cpuid.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -33,8 +34,22 @@ struct features {
     bool avx2 = false, avx_vnni = false, avx512_core = false, avx512_vnni = false;
 };
 
+/// Whether memory that was written may become executable, which hardened systems can forbid.
+bool can_run_generated_code() {
+    const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    void *page = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED)
+        return false;
+    *static_cast<unsigned char *>(page) = 0xc3; // ret
+    const bool can = mprotect(page, bytes, PROT_READ | PROT_EXEC) == 0;
+    munmap(page, bytes);
+    return can;
+}
+
 features detect() {
     features f;
+    if (!can_run_generated_code())
+        return f;
     const cpuid_leaf basic(1, 0), extended(7, 0), extended1(7, 1);
     const bool osxsave = bit(basic.ecx, 27), fma = bit(basic.ecx, 12);
     if (!osxsave || !bit(basic.ecx, 28))

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "common/text.hpp"
 #include "octet/error.hpp"
 
 namespace octet::impl::jit {
@@ -41,7 +42,8 @@ int max_rows(cpu_isa level, int vectors, int epilogue_temps) {
 dot_kernel::dot_kernel(const dot_spec &spec, const epilogue_plan &plan)
     : emitter(spec.level), spec_(spec), plan_(plan) {
     generate();
-    function_ = reinterpret_cast<dot_function>(reinterpret_cast<std::uintptr_t>(finish()));
+    function_ = reinterpret_cast<dot_function>(reinterpret_cast<std::uintptr_t>(
+        finish(text("dot_", spec.rows, "x", spec.vectors, "_", to_string(spec.level)))));
 }
 
 const vec &dot_kernel::acc(int r, int v, int half) const {

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "jit/record.hpp"
+
 namespace octet::impl::jit {
 
 using Xbyak::Address;
@@ -21,7 +23,7 @@ emitter::emitter(cpu_isa level)
         free_masks_.push_back(i);
 }
 
-const void *emitter::finish() {
+const void *emitter::finish(const std::string &name) {
     for (auto &[words, label] : constants_) {
         align(64);
         L(label);
@@ -30,6 +32,7 @@ const void *emitter::finish() {
     }
     readyRE();          // checks the labels
     setProtectModeRE(); // which readyRE leaves to us: the buffer was allocated without protection
+    record_code(name, getCode(), getSize());
     return getCode();
 }
 

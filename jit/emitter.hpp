@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
 #include <vector>
 
 #include <xbyak/xbyak.h>
@@ -40,8 +41,8 @@ public:
     /// Largest code of one generator, constants included.
     static constexpr std::size_t max_code_bytes = 256 * 1024;
 
-    /// Makes the code executable. Nothing can be emitted afterwards.
-    const void *finish();
+    /// Makes the code executable; tools see it under this name. Nothing can be emitted afterwards.
+    const void *finish(const std::string &name = "code");
     std::size_t code_bytes() const { return getSize(); }
 
     // ---- registers: taken by whoever needs one, given back at the end of a scope

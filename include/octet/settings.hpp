@@ -22,6 +22,7 @@ enum class cpu_isa {
 };
 
 /// Highest level of this machine, and the level in use (capped by OCTET_MAX_CPU_ISA or `set_max_cpu_isa`).
+/// Where the system doesn't let generated code run, the only level is `ref`.
 OCTET_API cpu_isa get_machine_cpu_isa();
 OCTET_API cpu_isa get_effective_cpu_isa();
 /// Every level that this machine can run, in ascending order (avx512_core does not imply avx_vnni).
@@ -43,6 +44,13 @@ OCTET_API int get_verbose();
 /// Bound of the primitive cache in bytes; 0 disables it. Environment: OCTET_PRIMITIVE_CACHE_CAPACITY.
 OCTET_API void set_primitive_cache_capacity(std::size_t bytes);
 OCTET_API std::size_t get_primitive_cache_capacity();
+
+/// Directory that gets a file with the machine code of each kernel generated from now on (for
+/// `objdump -D -b binary -m i386:x86-64`); empty for none. Environment: OCTET_JIT_DUMP.
+OCTET_API void set_jit_dump(const std::string &directory);
+/// "perf" names kernels generated from now on in perf's symbol map /tmp/perf-PID.map; empty for none.
+/// Environment: OCTET_JIT_PROFILE.
+OCTET_API void set_jit_profile(const std::string &profiler);
 
 /// "0.1.0"
 OCTET_API const char *version();

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <filesystem>
 #include <sstream>
 #include <thread>
 
@@ -23,8 +24,8 @@ struct report {
     std::vector<std::string> complaints;
 };
 
-report run_probe(const std::string &environment) {
-    const std::string command = "env " + environment + " " OCTET_SETTINGS_PROBE " 2>&1";
+report run_probe(const std::string &environment, const std::string &arguments = {}) {
+    const std::string command = "env " + environment + " " OCTET_SETTINGS_PROBE " " + arguments + " 2>&1";
     FILE *pipe = popen(command.c_str(), "r");
     if (!pipe)
         throw std::runtime_error("popen");
@@ -54,6 +55,32 @@ TEST(environment, sets_everything) {
     EXPECT_EQ(r.settings.at("verbose"), "2");
     EXPECT_EQ(r.settings.at("cache"), "12345");
     EXPECT_TRUE(r.complaints.empty());
+}
+
+TEST(environment, without_executable_memory_the_reference_computes) {
+    const report r = run_probe("", "--no-generated-code");
+    EXPECT_EQ(r.settings.at("matmul"), "126"); // 10 * (1 + 2 + 3 + 4) + (5 + 6 + 7 + 8)
+    if (r.settings.at("forbidden") != "1")
+        GTEST_SKIP() << "this kernel can't forbid executable memory";
+    EXPECT_EQ(r.settings.at("isa"), "ref");
+}
+
+TEST(environment, dumps_and_names_generated_code) {
+    if (get_machine_cpu_isa() == cpu_isa::ref)
+        GTEST_SKIP() << "no generated code on this machine";
+    const std::string directory = testing::TempDir() + "octet_jit_dump";
+    std::filesystem::remove_all(directory);
+    std::filesystem::create_directory(directory);
+    run_probe("OCTET_JIT_DUMP=" + directory, "--generate-code");
+    int files = 0;
+    for (const auto &file : std::filesystem::directory_iterator(directory)) {
+        EXPECT_EQ(file.path().filename().string().rfind("octet_dot_", 0), 0u) << file.path();
+        EXPECT_GT(file.file_size(), 0u);
+        files++;
+    }
+    EXPECT_GT(files, 0);
+    expect_invalid([] { set_jit_dump("/no/such/directory"); }, {"set_jit_dump"});
+    expect_invalid([] { set_jit_profile("vtune"); }, {"set_jit_profile"});
 }
 
 TEST(environment, has_defaults) {
