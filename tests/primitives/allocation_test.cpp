@@ -1,0 +1,82 @@
+// `execute` allocates nothing once a primitive has run: every operator new of this program is counted.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "octet/octet.hpp"
+
+namespace {
+
+std::atomic<long> allocations{0};
+
+void *counted(std::size_t size, std::size_t alignment) {
+    allocations++;
+    const std::size_t rounded = (size + alignment - 1) / alignment * alignment;
+    if (void *p = std::aligned_alloc(alignment, rounded ? rounded : alignment))
+        return p;
+    throw std::bad_alloc();
+}
+
+} // namespace
+
+// The compiler takes free() in an operator delete of ours for a mistake once it has inlined it.
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
+
+void *operator new(std::size_t size) { return counted(size, alignof(std::max_align_t)); }
+void *operator new(std::size_t size, std::align_val_t a) {
+    return counted(size, static_cast<std::size_t>(a));
+}
+void operator delete(void *p) noexcept { std::free(p); }
+void operator delete(void *p, std::size_t) noexcept { std::free(p); }
+void operator delete(void *p, std::align_val_t) noexcept { std::free(p); }
+void operator delete(void *p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+
+namespace {
+
+using namespace octet;
+
+long allocations_of_an_execution(const primitive &p, const std::unordered_map<int, memory> &args) {
+    stream s{engine(engine::kind::cpu, 0)};
+    p.execute(s, args);
+    p.execute(s, args);
+    const long before = allocations;
+    p.execute(s, args);
+    return allocations - before;
+}
+
+TEST(allocation, execute_allocates_nothing_once_it_has_run) {
+    set_num_threads(1);
+    const engine cpu(engine::kind::cpu, 0);
+    for (const data_type src_type : {data_type::u8, data_type::s8})
+        for (const dim_t kernel : {1, 3}) {
+            primitive_attr attr;
+            attr.set_output_scales(1 << 1, std::vector<float>(32, 0.01f));
+            post_ops ops;
+            ops.append_sum(0.5f);
+            ops.append_eltwise(1.f, algorithm::eltwise_relu, 0.f, 0.f);
+            attr.set_post_ops(ops);
+            const convolution_forward::primitive_desc pd(
+                {prop_kind::forward_inference,
+                 algorithm::convolution_direct,
+                 memory::desc({1, 16, 30, 30}, src_type, format_tag::nhwc),
+                 memory::desc({32, 16, kernel, kernel}, data_type::s8, format_tag::any),
+                 memory::desc({32}, data_type::f32, format_tag::x),
+                 memory::desc({1, 32, 30, 30}, data_type::u8, format_tag::nhwc),
+                 {1, 1},
+                 {kernel / 2, kernel / 2},
+                 {kernel / 2, kernel / 2}},
+                attr, cpu);
+            const std::unordered_map<int, memory> args = {{OCTET_ARG_SRC, memory(pd.src_desc(), cpu)},
+                                                          {OCTET_ARG_WEIGHTS, memory(pd.weights_desc(), cpu)},
+                                                          {OCTET_ARG_BIAS, memory(pd.bias_desc(), cpu)},
+                                                          {OCTET_ARG_DST, memory(pd.dst_desc(), cpu)}};
+            EXPECT_EQ(allocations_of_an_execution(convolution_forward(pd), args), 0)
+                << kernel << "x" << kernel << ", " << pd.impl_info_str();
+        }
+    set_num_threads(0);
+}
+
+} // namespace

@@ -1,0 +1,170 @@
+// Plans of the dot kernels are pure functions: checked without running anything.
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "cpu/dot/plan.hpp"
+
+using namespace octet;
+using namespace octet::impl;
+
+namespace {
+
+constexpr cpu_isa levels[] = {cpu_isa::avx2, cpu_isa::avx_vnni, cpu_isa::avx512_core, cpu_isa::avx512_vnni};
+constexpr int few_temps = 3;
+constexpr machine one_thread{cpu_isa::avx512_vnni, 1, 1 << 20};
+
+struct image_layer {
+    dim_t ic, in, oc, out, kernel, stride, pad;
+    dim_t groups = 1;
+    data_type src = data_type::u8;
+};
+
+/// A square convolution, channels-last, with packed weights.
+convolution_problem problem_of(const image_layer &l) {
+    convolution_problem p;
+    const auto plain = [](const memory::dims &dims, data_type type, format_tag tag) {
+        return memory::desc(dims, type, tag).data;
+    };
+    p.src = plain({1, l.ic, l.in, l.in}, l.src, format_tag::nhwc);
+    p.dst = plain({1, l.oc, l.out, l.out}, data_type::u8, format_tag::nhwc);
+    p.weights = plain({l.groups, l.oc / l.groups, l.ic / l.groups, l.kernel, l.kernel}, data_type::s8,
+                      format_tag::goihw);
+    p.weights_have_groups = true;
+    p.groups = l.groups;
+    p.oc = l.oc / l.groups;
+    p.ic = l.ic / l.groups;
+    p.in = {1, l.in, l.in};
+    p.out = {1, l.out, l.out};
+    p.kernel = {1, l.kernel, l.kernel};
+    p.stride = {1, l.stride, l.stride};
+    p.pad = {0, l.pad, l.pad};
+    p.spatial_ndims = 2;
+    return p;
+}
+
+dot_plan plan_of(const image_layer &l) {
+    static std::vector<std::unique_ptr<convolution_problem>> problems; // geometries refer to them
+    problems.push_back(std::make_unique<convolution_problem>(problem_of(l)));
+    return plan_dot(dot_geometry_of(*problems.back()), one_thread, few_temps);
+}
+
+TEST(plan_tiles, fit_the_registers_and_cover_the_line) {
+    for (const cpu_isa level : levels)
+        for (const dim_t length : {1, 2, 7, 13, 14, 28, 49, 56, 196, 1000})
+            for (const dim_t columns : {1, 8, 15, 16, 17, 32, 48, 64, 100, 512, 1000})
+                for (const dim_t quads : {1, 16, 600}) {
+                    const tile_plan t = plan_tiles(level, length, columns, quads, few_temps);
+                    const int lanes = level == cpu_isa::avx512_core || level == cpu_isa::avx512_vnni ? 16 : 8;
+                    const auto text = ::testing::Message()
+                                      << to_string(level) << " " << length << " x " << columns;
+                    EXPECT_GE(t.rows, 1) << text;
+                    EXPECT_LE(t.rows, jit::max_rows(level, t.vectors, few_temps)) << text;
+                    EXPECT_EQ(t.tail_rows, length % t.rows) << text;
+                    const dim_t vectors =
+                        t.last_vectors ? (t.panels - 1) * t.vectors + t.last_vectors : t.panels * t.vectors;
+                    EXPECT_EQ(vectors, div_up(columns, lanes)) << text;
+                    EXPECT_EQ((vectors - 1) * lanes + t.tail, columns) << text;
+                    EXPECT_GE(t.tail, 1) << text;
+                    EXPECT_LE(t.tail, lanes) << text;
+                }
+}
+
+TEST(plan_tiles, leave_no_tails_of_a_few_rows_in_usual_images) {
+    for (const dim_t length : {7, 14, 28, 56, 112, 49, 196})
+        for (const dim_t columns : {64, 128, 256, 512}) {
+            const tile_plan t = plan_tiles(cpu_isa::avx512_vnni, length, columns, 144, few_temps);
+            EXPECT_TRUE(t.tail_rows == 0 || t.tail_rows * 2 >= t.rows)
+                << length << " rows in tiles of " << t.rows << ", " << columns << " columns";
+        }
+}
+
+TEST(plan_dot, reads_1x1_layers_in_place_as_one_line) {
+    const dot_plan p = plan_of({64, 56, 256, 56, 1, 1, 0});
+    EXPECT_EQ(p.source, row_source::in_place);
+    EXPECT_TRUE(p.is_flat);
+    EXPECT_EQ(p.line_length, 56 * 56);
+    EXPECT_EQ(p.taps, 1);
+    EXPECT_EQ(p.quads, 16);
+    EXPECT_EQ(p.scratch_bytes, 0);
+}
+
+TEST(plan_dot, reads_strided_1x1_layers_in_place_line_by_line) {
+    const dot_plan p = plan_of({64, 56, 128, 28, 1, 2, 0});
+    EXPECT_EQ(p.source, row_source::in_place);
+    EXPECT_FALSE(p.is_flat);
+    EXPECT_EQ(p.row_stride, 2 * 64);
+}
+
+TEST(plan_dot, copies_only_the_edges_of_padded_images) {
+    const dot_plan p = plan_of({64, 56, 64, 56, 3, 1, 1});
+    EXPECT_EQ(p.source, row_source::copied_edges);
+    EXPECT_GE(p.left_rows, 1);
+    EXPECT_GE(p.right_rows, 1);
+    EXPECT_LT(p.left_rows + p.right_rows, 56);
+    EXPECT_EQ(p.left_rows % p.tiles.rows, 0);
+    EXPECT_EQ(p.tap_offsets.size(), p.edge_tap_offsets.size());
+}
+
+TEST(plan_dot, copies_signed_sources_whose_sign_bit_must_flip) {
+    EXPECT_EQ(plan_of({64, 56, 64, 56, 3, 1, 1, 1, data_type::s8}).source, row_source::copied_image);
+    EXPECT_EQ(plan_of({64, 56, 64, 56, 1, 1, 0, 1, data_type::s8}).source, row_source::copied_rows);
+}
+
+TEST(plan_dot, merges_taps_that_are_neighbours_in_memory) {
+    const dot_plan p = plan_of({64, 56, 64, 56, 3, 1, 1});
+    EXPECT_EQ(p.taps, 3);
+    EXPECT_EQ(p.quads, 3 * 16);
+}
+
+TEST(plan_dot, fuses_the_width_of_first_layers) {
+    const dot_plan p = plan_of({3, 224, 64, 112, 7, 2, 3});
+    EXPECT_EQ(p.taps, 7);
+    EXPECT_EQ(p.quads, 6); // 7 * 3 bytes
+}
+
+TEST(plan_edges, are_whole_tiles_that_hold_all_rows_outside) {
+    const auto edges = [](const image_layer &l, dim_t tile_rows) {
+        const convolution_problem p = problem_of(l);
+        const edge_rows e = plan_edges(dot_geometry_of(p), tile_rows);
+        return std::pair<dim_t, dim_t>{e.left, e.right};
+    };
+    using pair = std::pair<dim_t, dim_t>;
+    EXPECT_EQ(edges({64, 56, 64, 56, 3, 1, 1}, 14), pair(14, 14));
+    EXPECT_EQ(edges({64, 56, 64, 56, 3, 1, 1}, 6), pair(6, 2)); // the last row is in a tail tile
+    EXPECT_EQ(edges({64, 58, 64, 56, 3, 1, 0}, 14), pair(0, 0));
+    EXPECT_EQ(edges({64, 56, 64, 28, 3, 2, 0}, 14), pair(0, 14)); // padding at the right only
+    EXPECT_EQ(edges({64, 56, 64, 28, 3, 2, 1}, 14), pair(14, 0)); // at the left only
+    EXPECT_EQ(edges({64, 56, 64, 56, 5, 1, 2}, 1), pair(2, 2));
+    // Quads of 3 * 3 bytes reach 3 bytes further, which the last row has not got.
+    EXPECT_EQ(edges({3, 58, 64, 56, 3, 1, 0}, 8), pair(0, 8));
+}
+
+TEST(plan_lines, skip_the_kernel_lines_outside_the_image) {
+    const dot_plan p = plan_of({64, 14, 64, 14, 3, 1, 1});
+    ASSERT_EQ(p.range_of_line.size(), 14u);
+    const auto range = [&](std::size_t line) { return p.ranges[p.range_of_line[line]]; };
+    EXPECT_EQ(range(0), (line_range{1, 2}));
+    EXPECT_EQ(range(1), (line_range{0, 3}));
+    EXPECT_EQ(range(12), (line_range{0, 3}));
+    EXPECT_EQ(range(13), (line_range{0, 2}));
+    EXPECT_EQ(p.ranges.size(), 3u);
+}
+
+TEST(plan_tasks, share_the_work_evenly) {
+    for (const int threads : {1, 2, 3, 4, 8, 16, 64})
+        for (const dim_t bands : {1, 2, 3, 7, 14, 49, 1000})
+            for (const dim_t panels : {1, 2, 3, 8, 32}) {
+                const task_grid grid = plan_tasks(bands, panels, threads);
+                EXPECT_GE(grid.bands, 1);
+                EXPECT_GE(grid.panels, 1);
+                EXPECT_LE(grid.bands * grid.panels, threads);
+                EXPECT_LE(grid.bands, bands);
+                EXPECT_LE(grid.panels, panels);
+            }
+    EXPECT_EQ(plan_tasks(1, 32, 2).panels, 2); // batch 1: the columns are shared
+    EXPECT_EQ(plan_tasks(14, 1, 2).bands, 2);
+}
+
+} // namespace
