@@ -47,7 +47,9 @@ void check_rule_parameters(const attribute_support &support, const primitive_att
     if (support.accumulates && is_fixed_point(rule) && !attr.multipliers().is_set())
         throw_invalid(support.operation, ": rule ", to_string(rule),
                       " needs multipliers, pass them to set_requantization");
-    if (rule == requantization_rule::caffe_double_round && !attr.real_scales().is_set())
+    // Element by element the same rule takes the scales of its tensors.
+    if (rule == requantization_rule::caffe_double_round && !attr.real_scales().is_set() &&
+        (support.accumulates || !by_argument))
         throw_invalid(support.operation,
                       ": rule caffe_double_round needs real scales, pass them to set_requantization");
 }

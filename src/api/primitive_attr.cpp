@@ -322,7 +322,7 @@ void primitive_attr::set_requantization(requantization_rule rule, int mask,
 void primitive_attr::set_input_multiplier(int arg, const fixed_point_multiplier &multiplier) {
     check_argument("set_input_multiplier", arg);
     check_multiplier("set_input_multiplier: " + argument_name(arg), requantization_rule::tflite_2step,
-                     multiplier);
+                     multiplier, true);
     input_multipliers_[arg] = multiplier;
 }
 

@@ -47,9 +47,10 @@ std::shared_ptr<const primitive_desc_data> make(const softmax_forward::desc &d, 
         if (found == attr.input_multipliers().end())
             throw_invalid(operation, ": rule ", to_string(p.rule), " needs set_input_multiplier for SRC");
         p.multiplier = found->second;
-        if (p.multiplier.shift < 0)
-            throw_invalid(operation, ": input multiplier has shift ", p.multiplier.shift,
-                          ", allowed: 0 to 30 (beta * scale * 2^26 is above 1)");
+        if (p.multiplier.multiplier < 0 || p.multiplier.shift < 0)
+            throw_invalid(operation, ": input multiplier is ", p.multiplier.multiplier, " with shift ",
+                          p.multiplier.shift,
+                          ", allowed: not negative, shift 0 to 30 (beta * scale * 2^26 is above 1)");
 
         auto data = std::make_shared<primitive_desc_data>();
         data->operation = operation;

@@ -62,12 +62,27 @@ struct pooling_problem {
     epilogue out_stage;
 };
 
+/// Whose arithmetic combines two operands: octet/binary.hpp.
+enum class binary_form {
+    f32,         ///< (s_0 * src_0) op (s_1 * src_1)
+    scaled_sum,  ///< TFLite: the out stage's rule on the sum or difference of rescaled operands
+    product,     ///< TFLite: the out stage's rule on the product
+    qlinear_sum, ///< ONNX Runtime: raw codes, zero points folded into one constant
+    qlinear_product,
+    qnnpack_sum, ///< Caffe2: integer multipliers for both operands, one rounded shift
+    dequantized, ///< real operands; then divided by the destination's scale
+};
+
 struct binary_problem {
     memory_desc src0, src1, dst;
     algorithm alg = algorithm::undef;
-    masked_values<float> scale0, scale1;
-    fixed_point_multiplier multiplier0, multiplier1; ///< fixed-point add: applied after a left shift by 20
+    binary_form form = binary_form::f32;
+    float scale0 = 1.f, scale1 = 1.f, dst_scale = 1.f;
+    /// scaled_sum: applied after a left shift by 20; qnnpack_sum: the shift is common to both.
+    fixed_point_multiplier multiplier0, multiplier1;
     zero_points zero_points0{{}, OCTET_ARG_SRC_0}, zero_points1{{}, OCTET_ARG_SRC_1};
+    zero_points dst_zero_point{{},
+                               OCTET_ARG_DST}; ///< qlinear forms: part of the arithmetic, not of out_stage
     epilogue out_stage;
 };
 

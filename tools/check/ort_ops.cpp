@@ -25,7 +25,7 @@ const node_form node_forms[] = {
      {"x", "x_scale", "x_zero_point", "w", "w_scale", "w_zero_point", "y_scale", "y_zero_point", "bias"},
      {"y"},
      {"w", "bias"},
-     {"strides", "pads", "dilations", "group", "kernel_shape"}},
+     {"strides", "pads", "dilations", "group", "kernel_shape", "channels_last"}},
     {"ConvInteger",
      {"x", "w", "x_zero_point", "w_zero_point"},
      {"y"},
@@ -45,6 +45,16 @@ const node_form node_forms[] = {
     {"QuantizeLinear", {"x", "y_scale", "y_zero_point"}, {"y"}, {}, {"axis"}},
     {"DequantizeLinear", {"x", "x_scale", "x_zero_point"}, {"y"}, {}, {"axis"}},
     {"DynamicQuantizeLinear", {"x"}, {"y", "y_scale", "y_zero_point"}, {}, {}},
+    {"QLinearAdd",
+     {"a", "a_scale", "a_zero_point", "b", "b_scale", "b_zero_point", "y_scale", "y_zero_point"},
+     {"y"},
+     {},
+     {}},
+    {"QLinearMul",
+     {"a", "a_scale", "a_zero_point", "b", "b_scale", "b_zero_point", "y_scale", "y_zero_point"},
+     {"y"},
+     {},
+     {}},
 };
 
 const node_form *find_form(const std::string &op) {

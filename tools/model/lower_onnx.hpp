@@ -15,10 +15,23 @@ std::unique_ptr<step> lower_qgemm(const lowering &l);
 std::unique_ptr<step> lower_quantize_linear(const lowering &l);
 std::unique_ptr<step> lower_dequantize_linear(const lowering &l);
 std::unique_ptr<step> lower_dynamic_quantize_linear(const lowering &l);
+std::unique_ptr<step> lower_qlinear_add(const lowering &l);
+std::unique_ptr<step> lower_qlinear_mul(const lowering &l);
 
 /// Values of a scale or zero point input; an absent zero point is 0.
 std::vector<float> constant_scales(const lowering &l, std::size_t i);
 std::vector<std::int32_t> constant_zero_points(const lowering &l, std::size_t i);
+
+/// A scale and a zero point input of one value each.
+struct linear_parameters {
+    float scale;
+    std::int32_t zero_point;
+};
+linear_parameters per_tensor_parameters(const lowering &l, std::size_t scale_input,
+                                        std::size_t zero_point_input);
+
+/// Sets scale and zero point of an argument.
+void set_parameters(primitive_attr &attr, int arg, const linear_parameters &q);
 
 /// Sets the zero points of an argument: one for the tensor, or one per index of the dimensions in
 /// `channel_mask`.

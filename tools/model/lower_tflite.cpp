@@ -23,12 +23,14 @@ const entry entries[] = {
     {"FULLY_CONNECTED", lower_fully_connected},
     {"MAX_POOL_2D", lower_max_pool_2d},
     {"MEAN", lower_mean},
+    {"MUL", lower_mul},
     {"PAD", lower_pad},
     {"PADV2", lower_pad},
     {"QUANTIZE", lower_quantize},
     {"RESHAPE", lower_reshape},
     {"SOFTMAX", lower_softmax},
     {"SQUEEZE", lower_reshape},
+    {"SUB", lower_sub},
     {"TRANSPOSE", lower_transpose},
 };
 
@@ -137,6 +139,14 @@ memory::desc nhwc_desc(const tensor &t) {
 void set_zero_point(primitive_attr &attr, int arg, std::int32_t zero_point) {
     if (zero_point != 0)
         attr.set_zero_points(arg, 0, {zero_point});
+}
+
+void append_clip(primitive_attr &attr, const code_interval &range, std::int32_t zero_point) {
+    if (range.is_whole)
+        return;
+    post_ops ops;
+    ops.append_clip(range.low - zero_point, range.high - zero_point);
+    attr.set_post_ops(ops);
 }
 
 primitive_attr copy_attr(data_type type) {

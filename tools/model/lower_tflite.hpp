@@ -41,6 +41,9 @@ memory::desc nhwc_desc(const tensor &t);
 /// Sets a zero point of SRC, WEIGHTS or DST that is not 0.
 void set_zero_point(primitive_attr &attr, int arg, std::int32_t zero_point);
 
+/// Clips to a fused activation's range; `zero_point` is the destination's (post-ops come before it).
+void append_clip(primitive_attr &attr, const code_interval &range, std::int32_t zero_point);
+
 /// Attributes of a plain copy: integers stay integers.
 primitive_attr copy_attr(data_type type);
 
@@ -52,6 +55,8 @@ std::unique_ptr<step> lower_average_pool_2d(const lowering &l);
 std::unique_ptr<step> lower_max_pool_2d(const lowering &l);
 std::unique_ptr<step> lower_mean(const lowering &l);
 std::unique_ptr<step> lower_add(const lowering &l);
+std::unique_ptr<step> lower_sub(const lowering &l);
+std::unique_ptr<step> lower_mul(const lowering &l);
 std::unique_ptr<step> lower_softmax(const lowering &l);
 std::unique_ptr<step> lower_quantize(const lowering &l);
 std::unique_ptr<step> lower_dequantize(const lowering &l);
