@@ -4,6 +4,7 @@
 
 #include "octet/binary.hpp"
 #include "octet/convolution.hpp"
+#include "octet/eltwise.hpp"
 #include "octet/engine.hpp"
 #include "octet/error.hpp"
 #include "octet/inner_product.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "api/primitive_desc.hpp"
+#include "api/elementwise.hpp"
 #include "common/requantize.hpp"
 #include "common/text.hpp"
 
@@ -45,26 +45,10 @@ binary_problem shapes_of(const binary::desc &d) {
     return p;
 }
 
-/// Scale of one argument: per tensor, given at creation; `otherwise` (0: it is required) without one.
-float scale_of(const primitive_attr &attr, int arg, const char *name, float otherwise) {
-    const auto found = attr.scales().find(arg);
-    if (found == attr.scales().end()) {
-        if (otherwise == 0.f)
-            throw_invalid(operation, ": rule ", to_string(attr.rule()), " needs set_scales for ", name);
-        return otherwise;
-    }
-    if (found->second.mask != 0)
-        throw_invalid(operation, ": scales mask is ", found->second.mask, ", allowed: 0");
-    if (found->second.runtime)
-        throw_unimplemented(operation, ": scales of ", name,
-                            " are given at execution, implemented: at creation");
-    return found->second.values[0];
-}
-
 void set_scales(binary_problem &p, const primitive_attr &attr) {
-    p.scale0 = scale_of(attr, OCTET_ARG_SRC_0, "SRC_0", 0.f);
-    p.scale1 = scale_of(attr, OCTET_ARG_SRC_1, "SRC_1", 0.f);
-    p.dst_scale = scale_of(attr, OCTET_ARG_DST, "DST", 0.f);
+    p.scale0 = tensor_scale(operation, attr, OCTET_ARG_SRC_0);
+    p.scale1 = tensor_scale(operation, attr, OCTET_ARG_SRC_1);
+    p.dst_scale = tensor_scale(operation, attr, OCTET_ARG_DST);
     p.out_stage.dst_scales = {};
 }
 
@@ -162,8 +146,8 @@ void lower_rule(binary_problem &p, const primitive_attr &attr) {
         if (p.zero_points0.values.is_set() || p.zero_points1.values.is_set())
             throw_unimplemented(operation, ": zero points of sources with rule ", to_string(rule),
                                 "; they exist with the other rules");
-        p.scale0 = scale_of(attr, OCTET_ARG_SRC_0, "SRC_0", 1.f);
-        p.scale1 = scale_of(attr, OCTET_ARG_SRC_1, "SRC_1", 1.f);
+        p.scale0 = tensor_scale(operation, attr, OCTET_ARG_SRC_0, 1.f);
+        p.scale1 = tensor_scale(operation, attr, OCTET_ARG_SRC_1, 1.f);
         return;
     }
     for (const memory_desc *md : {&p.src0, &p.src1})
@@ -197,15 +181,14 @@ std::shared_ptr<const primitive_desc_data> make(const binary::desc &d, const pri
         const std::map<int, const memory_desc *> tensors{
             {OCTET_ARG_SRC_0, &p.src0}, {OCTET_ARG_SRC_1, &p.src1}, {OCTET_ARG_DST, &p.dst}};
         reject_unknown_arguments(support, attr, tensors);
-        p.zero_points0 = lower_zero_points(support, attr, OCTET_ARG_SRC_0, p.src0);
-        p.zero_points1 = lower_zero_points(support, attr, OCTET_ARG_SRC_1, p.src1);
+        p.zero_points0 = tensor_zero_point(support, attr, OCTET_ARG_SRC_0, p.src0);
+        p.zero_points1 = tensor_zero_point(support, attr, OCTET_ARG_SRC_1, p.src1);
         p.out_stage = lower_epilogue(support, attr, p.dst, {});
-        if (p.out_stage.rule == requantization_rule::none && attr.rule() == requantization_rule::automatic)
-            p.out_stage.rule = requantization_rule::f32;
+        p.out_stage.rule = elementwise_rule(attr, p.out_stage.rule);
         lower_rule(p, attr);
-        for (const zero_points *z : {&p.zero_points0, &p.zero_points1, &p.dst_zero_point})
-            if (z->values.mask != 0)
-                throw_invalid(operation, ": zero points mask is ", z->values.mask, ", allowed: 0");
+        if (p.dst_zero_point.values.mask != 0)
+            throw_invalid(operation, ": dst zero points mask is ", p.dst_zero_point.values.mask,
+                          ", allowed with rule ort_f32: 0");
 
         auto data = std::make_shared<primitive_desc_data>();
         data->operation = operation;

@@ -8,9 +8,9 @@
 
 namespace octet::impl {
 
-namespace {
-
-const char *argument_name(int arg) {
+std::string argument_name(int arg) {
+    if (arg >= OCTET_ARG_MULTIPLE_SRC)
+        return "src" + std::to_string(arg - OCTET_ARG_MULTIPLE_SRC);
     switch (arg) {
     case OCTET_ARG_SRC_0:
         return "src";
@@ -22,6 +22,8 @@ const char *argument_name(int arg) {
         return "dst";
     }
 }
+
+namespace {
 
 masked_values<float> scales_of(const primitive_attr &attr, int arg) {
     const auto found = attr.scales().find(arg);
@@ -168,7 +170,7 @@ zero_points lower_zero_points(const attribute_support &support, const primitive_
     if (found == attr.zero_points().end())
         return z;
     z.values = found->second;
-    check_masked(support, std::string(argument_name(arg)) + " zero points", z.values, md);
+    check_masked(support, argument_name(arg) + " zero points", z.values, md);
     return z;
 }
 
@@ -219,9 +221,9 @@ std::string attribute_text(const primitive_attr &attr) {
     if (attr.output_scales().is_set())
         add("attr-oscale" + mask_text(attr.output_scales().mask, attr.output_scales().runtime));
     for (const auto &[arg, v] : attr.scales())
-        add(std::string("attr-scales:") + argument_name(arg) + mask_text(v.mask, v.runtime));
+        add("attr-scales:" + argument_name(arg) + mask_text(v.mask, v.runtime));
     for (const auto &[arg, v] : attr.zero_points())
-        add(std::string("attr-zero-points:") + argument_name(arg) + mask_text(v.mask, v.runtime));
+        add("attr-zero-points:" + argument_name(arg) + mask_text(v.mask, v.runtime));
     if (attr.rule() != requantization_rule::automatic)
         add(std::string("attr-rule:") + to_string(attr.rule()));
     std::string chain;

@@ -19,6 +19,9 @@ struct attribute_support {
     int dst_channel_mask = 1 << 1; ///< the same over dst
 };
 
+/// "src", "weights", …: the tensor of an execution argument, for messages.
+std::string argument_name(int arg);
+
 /// The rule that `automatic` stands for. `bias` as in `lower_epilogue`.
 requantization_rule resolve_rule(const primitive_attr &attr, const memory_desc &dst, const memory_desc &bias);
 

@@ -73,6 +73,8 @@ template std::shared_ptr<const primitive_desc_data> make_primitive_desc(std::sha
                                                                         const binary_problem &, bool);
 template std::shared_ptr<const primitive_desc_data> make_primitive_desc(std::shared_ptr<primitive_desc_data>,
                                                                         const softmax_problem &, bool);
+template std::shared_ptr<const primitive_desc_data> make_primitive_desc(std::shared_ptr<primitive_desc_data>,
+                                                                        const eltwise_problem &, bool);
 
 std::shared_ptr<const primitive_desc_data>
 guarded(bool allow_empty, const std::function<std::shared_ptr<const primitive_desc_data>()> &front) {
@@ -166,6 +168,7 @@ primitive_kind kind_of(const impl::primitive_desc_data &data) {
                                                              {"matmul", primitive_kind::matmul},
                                                              {"pooling", primitive_kind::pooling},
                                                              {"softmax", primitive_kind::softmax},
+                                                             {"eltwise", primitive_kind::eltwise},
                                                              {"binary", primitive_kind::binary}};
     return kinds.at(data.operation);
 }

@@ -86,6 +86,21 @@ struct binary_problem {
     epilogue out_stage;
 };
 
+/// common/eltwise_code.hpp is its meaning.
+struct eltwise_problem {
+    memory_desc src, dst;
+    algorithm alg = algorithm::undef;
+    float alpha = 0.f, beta = 0.f;
+    float src_scale = 1.f, dst_scale = 1.f; ///< float rules
+    /// tflite rules: of the source; relu of negative values has its own.
+    fixed_point_multiplier multiplier, negative_multiplier;
+    bool has_negative_multiplier = false;
+    bool rescales = false;          ///< clip: by `multiplier`
+    std::int32_t low = 0, high = 0; ///< clip: relative to the zero point
+    zero_points src_zero_points{{}, OCTET_ARG_SRC};
+    epilogue out_stage;
+};
+
 struct softmax_problem {
     memory_desc src, dst;
     int axis = 0;

@@ -50,6 +50,8 @@ const node_form node_forms[] = {
      {"y"},
      {},
      {}},
+    {"QLinearSigmoid", {"x", "x_scale", "x_zero_point", "y_scale", "y_zero_point"}, {"y"}, {}, {}},
+    {"QLinearLeakyRelu", {"x", "x_scale", "x_zero_point", "y_scale", "y_zero_point"}, {"y"}, {}, {"alpha"}},
     {"QLinearMul",
      {"a", "a_scale", "a_zero_point", "b", "b_scale", "b_zero_point", "y_scale", "y_zero_point"},
      {"y"},

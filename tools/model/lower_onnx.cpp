@@ -17,8 +17,10 @@ const struct {
     {"QGemm", lower_qgemm},
     {"QLinearAdd", lower_qlinear_add},
     {"QLinearConv", lower_qlinear_conv},
+    {"QLinearLeakyRelu", lower_qlinear_leaky_relu},
     {"QLinearMatMul", lower_qlinear_matmul},
     {"QLinearMul", lower_qlinear_mul},
+    {"QLinearSigmoid", lower_qlinear_sigmoid},
     {"QuantizeLinear", lower_quantize_linear},
 };
 

@@ -17,6 +17,8 @@ std::unique_ptr<step> lower_dequantize_linear(const lowering &l);
 std::unique_ptr<step> lower_dynamic_quantize_linear(const lowering &l);
 std::unique_ptr<step> lower_qlinear_add(const lowering &l);
 std::unique_ptr<step> lower_qlinear_mul(const lowering &l);
+std::unique_ptr<step> lower_qlinear_sigmoid(const lowering &l);
+std::unique_ptr<step> lower_qlinear_leaky_relu(const lowering &l);
 
 /// Values of a scale or zero point input; an absent zero point is 0.
 std::vector<float> constant_scales(const lowering &l, std::size_t i);

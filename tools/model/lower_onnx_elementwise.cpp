@@ -29,7 +29,29 @@ std::unique_ptr<step> binary_operator(const lowering &l, algorithm alg) {
                      {OCTET_ARG_DST, l.output_memory(y_md)}});
 }
 
+/// One input, one output: x, its scale and zero point, those of y.
+std::unique_ptr<step> unary_operator(const lowering &l, algorithm alg, float alpha = 0.f) {
+    const tensor &x = l.input(0, {data_type::u8, data_type::s8}), &y = l.output({x.type});
+    if (x.dims != y.dims)
+        refuse("input " + to_text(x.dims) + " and output " + to_text(y.dims) + " differ in shape");
+    primitive_attr attr;
+    attr.set_requantization(requantization_rule::ort_f32);
+    set_parameters(attr, OCTET_ARG_SRC, per_tensor_parameters(l, 1, 2));
+    set_parameters(attr, OCTET_ARG_DST, per_tensor_parameters(l, 3, 4));
+    const memory src = l.input_memory(0), dst = l.output_memory();
+    const eltwise_forward::desc d(prop_kind::forward_inference, alg, src.get_desc(), dst.get_desc(), alpha);
+    return one_step(eltwise_forward::primitive_desc(d, attr, l.get_engine()),
+                    {{OCTET_ARG_SRC, src}, {OCTET_ARG_DST, dst}});
+}
+
 } // namespace
+
+std::unique_ptr<step> lower_qlinear_sigmoid(const lowering &l) {
+    return unary_operator(l, algorithm::eltwise_logistic);
+}
+std::unique_ptr<step> lower_qlinear_leaky_relu(const lowering &l) {
+    return unary_operator(l, algorithm::eltwise_relu, l.has_attribute("alpha") ? l.real("alpha") : 0.01f);
+}
 
 std::unique_ptr<step> lower_qlinear_add(const lowering &l) {
     return binary_operator(l, algorithm::binary_add);
