@@ -47,6 +47,7 @@ OCTET_IMPLEMENTATIONS(reorder_problem, look_up<reorder_problem>(), reference<reo
 OCTET_IMPLEMENTATIONS(pooling_problem, reference<pooling_problem>())
 OCTET_IMPLEMENTATIONS(binary_problem, reference<binary_problem>())
 OCTET_IMPLEMENTATIONS(softmax_problem, reference<softmax_problem>())
+OCTET_IMPLEMENTATIONS(deconvolution_problem, reference<deconvolution_problem>())
 OCTET_IMPLEMENTATIONS(eltwise_problem, look_up<eltwise_problem>(), reference<eltwise_problem>())
 
 template <typename Problem> selection<Problem> select(const Problem &problem) {
@@ -73,6 +74,7 @@ template selection<reorder_problem> select(const reorder_problem &);
 template selection<pooling_problem> select(const pooling_problem &);
 template selection<binary_problem> select(const binary_problem &);
 template selection<softmax_problem> select(const softmax_problem &);
+template selection<deconvolution_problem> select(const deconvolution_problem &);
 template selection<eltwise_problem> select(const eltwise_problem &);
 
 } // namespace octet::impl

@@ -4,6 +4,7 @@
 
 #include "octet/binary.hpp"
 #include "octet/convolution.hpp"
+#include "octet/deconvolution.hpp"
 #include "octet/eltwise.hpp"
 #include "octet/engine.hpp"
 #include "octet/error.hpp"

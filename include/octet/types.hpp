@@ -123,7 +123,10 @@ enum class primitive_kind {
     binary,
     eltwise,
     sum,
-    prelu
+    prelu,
+    deconvolution,
+    concat,
+    resampling
 };
 
 /// Algorithms of all operations, spelled as in oneDNN 2.x. Formulas of the eltwise family: doc/eltwise.md.

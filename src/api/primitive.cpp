@@ -74,6 +74,8 @@ template std::shared_ptr<const primitive_desc_data> make_primitive_desc(std::sha
 template std::shared_ptr<const primitive_desc_data> make_primitive_desc(std::shared_ptr<primitive_desc_data>,
                                                                         const softmax_problem &, bool);
 template std::shared_ptr<const primitive_desc_data> make_primitive_desc(std::shared_ptr<primitive_desc_data>,
+                                                                        const deconvolution_problem &, bool);
+template std::shared_ptr<const primitive_desc_data> make_primitive_desc(std::shared_ptr<primitive_desc_data>,
                                                                         const eltwise_problem &, bool);
 
 std::shared_ptr<const primitive_desc_data>
@@ -169,6 +171,7 @@ primitive_kind kind_of(const impl::primitive_desc_data &data) {
                                                              {"pooling", primitive_kind::pooling},
                                                              {"softmax", primitive_kind::softmax},
                                                              {"eltwise", primitive_kind::eltwise},
+                                                             {"deconvolution", primitive_kind::deconvolution},
                                                              {"binary", primitive_kind::binary}};
     return kinds.at(data.operation);
 }

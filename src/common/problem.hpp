@@ -38,6 +38,9 @@ struct convolution_problem {
     epilogue out_stage;
 };
 
+/// The same numbers; src is scattered over dst: od = id*stride + kd*dilation - pad.
+struct deconvolution_problem : convolution_problem {};
+
 struct matmul_problem {
     memory_desc src, weights, dst;
     zero_points src_zero_points{{}, OCTET_ARG_SRC}, weights_zero_points{{}, OCTET_ARG_WEIGHTS};

@@ -37,6 +37,7 @@ const entry entries[] = {
     {"SUB", lower_sub},
     {"TANH", lower_tanh},
     {"TRANSPOSE", lower_transpose},
+    {"TRANSPOSE_CONV", lower_transpose_conv},
 };
 
 /// Code of a real number: zero point + round(real / scale), a float32 division rounded half away from zero.

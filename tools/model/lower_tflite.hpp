@@ -49,6 +49,7 @@ primitive_attr copy_attr(data_type type);
 
 std::unique_ptr<step> lower_conv_2d(const lowering &l);
 std::unique_ptr<step> lower_depthwise_conv_2d(const lowering &l);
+std::unique_ptr<step> lower_transpose_conv(const lowering &l);
 std::unique_ptr<step> lower_fully_connected(const lowering &l);
 std::unique_ptr<step> lower_batch_matmul(const lowering &l);
 std::unique_ptr<step> lower_average_pool_2d(const lowering &l);
