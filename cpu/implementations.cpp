@@ -1,5 +1,6 @@
 #include "cpu/implementation.hpp"
 
+#include "cpu/concat.hpp"
 #include "cpu/dot/drive.hpp"
 #include "cpu/isa.hpp"
 #include "cpu/ref/ref.hpp"
@@ -47,6 +48,11 @@ OCTET_IMPLEMENTATIONS(reorder_problem, look_up<reorder_problem>(), reference<reo
 OCTET_IMPLEMENTATIONS(pooling_problem, reference<pooling_problem>())
 OCTET_IMPLEMENTATIONS(binary_problem, reference<binary_problem>())
 OCTET_IMPLEMENTATIONS(softmax_problem, reference<softmax_problem>())
+OCTET_IMPLEMENTATIONS(prelu_problem, reference<prelu_problem>())
+OCTET_IMPLEMENTATIONS(sum_problem, reference<sum_problem>())
+// Each part has an implementation of its own: a reorder's.
+OCTET_IMPLEMENTATIONS(concat_problem, {"reorder", cpu_isa::ref, takes_all<concat_problem>, create_concat})
+OCTET_IMPLEMENTATIONS(resampling_problem, reference<resampling_problem>())
 OCTET_IMPLEMENTATIONS(deconvolution_problem, reference<deconvolution_problem>())
 OCTET_IMPLEMENTATIONS(eltwise_problem, look_up<eltwise_problem>(), reference<eltwise_problem>())
 
@@ -74,6 +80,10 @@ template selection<reorder_problem> select(const reorder_problem &);
 template selection<pooling_problem> select(const pooling_problem &);
 template selection<binary_problem> select(const binary_problem &);
 template selection<softmax_problem> select(const softmax_problem &);
+template selection<prelu_problem> select(const prelu_problem &);
+template selection<sum_problem> select(const sum_problem &);
+template selection<concat_problem> select(const concat_problem &);
+template selection<resampling_problem> select(const resampling_problem &);
 template selection<deconvolution_problem> select(const deconvolution_problem &);
 template selection<eltwise_problem> select(const eltwise_problem &);
 

@@ -15,6 +15,9 @@ std::shared_ptr<const kernel> create(const reorder_problem &p);
 std::shared_ptr<const kernel> create(const pooling_problem &p);
 std::shared_ptr<const kernel> create(const binary_problem &p);
 std::shared_ptr<const kernel> create(const softmax_problem &p);
+std::shared_ptr<const kernel> create(const prelu_problem &p);
+std::shared_ptr<const kernel> create(const sum_problem &p);
+std::shared_ptr<const kernel> create(const resampling_problem &p);
 std::shared_ptr<const kernel> create(const deconvolution_problem &p);
 std::shared_ptr<const kernel> create(const eltwise_problem &p);
 

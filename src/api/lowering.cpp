@@ -9,7 +9,7 @@
 namespace octet::impl {
 
 std::string argument_name(int arg) {
-    if (arg >= OCTET_ARG_MULTIPLE_SRC)
+    if (is_multiple_source(arg))
         return "src" + std::to_string(arg - OCTET_ARG_MULTIPLE_SRC);
     switch (arg) {
     case OCTET_ARG_SRC_0:
@@ -157,10 +157,16 @@ epilogue lower_epilogue(const attribute_support &support, const primitive_attr &
         e.dst_zero_points = found->second;
     check_masked(support, "dst zero points", e.dst_zero_points, dst);
 
-    e.post_ops = attr.get_post_ops().entries();
-    for (int i = 0; i < static_cast<int>(e.post_ops.size()); i++)
-        check_post_op(support, dst, e.post_ops[i], i);
+    e.post_ops = lower_post_ops(support, attr, dst);
     return e;
+}
+
+std::vector<post_op_entry> lower_post_ops(const attribute_support &support, const primitive_attr &attr,
+                                          const memory_desc &dst) {
+    const std::vector<post_op_entry> &entries = attr.get_post_ops().entries();
+    for (int i = 0; i < static_cast<int>(entries.size()); i++)
+        check_post_op(support, dst, entries[i], i);
+    return entries;
 }
 
 zero_points lower_zero_points(const attribute_support &support, const primitive_attr &attr, int arg,

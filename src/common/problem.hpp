@@ -5,6 +5,7 @@
 // Implementations see only this.
 
 #include <array>
+#include <vector>
 
 #include "common/epilogue.hpp"
 #include "octet/primitive_attr.hpp"
@@ -51,16 +52,31 @@ struct reorder_problem {
     memory_desc src, dst;
     zero_points src_zero_points{{}, OCTET_ARG_SRC};
     masked_values<float> src_scales, dst_scales; ///< masks over the (common) dims
+    bool concatenates = false; ///< tflite rules: rha(q * s + k), as TFLite's older CONCATENATION rescales
     epilogue out_stage;
+};
+
+/// What becomes of a window: octet/pooling.hpp.
+enum class pooling_form {
+    maximum,
+    average_of_codes, ///< f32(Σ) / n: oneDNN
+    rounded_average,  ///< Σ / n, ties away from code 0: TFLite
+    requantized_sum,  ///< the rule's factor contains 1 / n
+    rescaled_average, ///< TFLite's older MEAN: a factor first, then / n
+    dequantized,      ///< real values are summed and divided: ONNX Runtime
+    scaled_sum,       ///< (Σ - n * src_zp) times s_src / (s_dst * n), ties away from zero: SNPS-Caffe
 };
 
 struct pooling_problem {
     memory_desc src, dst;
     algorithm alg = algorithm::undef;
+    pooling_form form = pooling_form::maximum;
     dim_t mb = 1, channels = 1;
     extent3 in{1, 1, 1}, out{1, 1, 1}, kernel{1, 1, 1}, stride{1, 1, 1}, pad{0, 0, 0};
+    extent3 dilation{1, 1, 1}; ///< 1: adjacent taps
     int spatial_ndims = 0;
-    bool sum_only = false; ///< the rule's factor contains 1 / n
+    float src_scale = 1.f, dst_scale = 1.f;
+    fixed_point_multiplier multiplier; ///< rescaled_average
     zero_points src_zero_points{{}, OCTET_ARG_SRC};
     epilogue out_stage;
 };
@@ -107,8 +123,43 @@ struct eltwise_problem {
 struct softmax_problem {
     memory_desc src, dst;
     int axis = 0;
-    requantization_rule rule = requantization_rule::tflite_2step;
-    fixed_point_multiplier multiplier;
+    bool is_log = false;                    ///< f32 rules
+    fixed_point_multiplier multiplier;      ///< tflite rules
+    float src_scale = 1.f, dst_scale = 1.f; ///< ort_f32
+    std::int32_t dst_zero_point = 0;        ///< ort_f32
+    epilogue out_stage;                     ///< its rule decides; f32 rules also use the rest
+};
+
+struct resampling_problem {
+    memory_desc src, dst;
+    algorithm alg = algorithm::undef;
+    resampling_coordinates coordinates = resampling_coordinates::half_pixel;
+    dim_t mb = 1, channels = 1;
+    extent3 in{1, 1, 1}, out{1, 1, 1};
+    int spatial_ndims = 0;
+    epilogue out_stage;
+};
+
+/// One reorder per source, into its part of dst; sources are OCTET_ARG_MULTIPLE_SRC + i.
+struct concat_problem {
+    std::vector<reorder_problem> parts;
+};
+
+struct sum_problem {
+    std::vector<memory_desc> srcs;
+    memory_desc dst;
+    std::vector<float> scales;
+    /// SNPS-Caffe: integer multipliers with a common shift.
+    std::vector<fixed_point_multiplier> multipliers;
+    std::vector<zero_points> src_zero_points;
+    epilogue out_stage;
+};
+
+struct prelu_problem {
+    memory_desc src, weights, dst;
+    fixed_point_multiplier multiplier, negative_multiplier; ///< tflite rules
+    zero_points src_zero_points{{}, OCTET_ARG_SRC}, weights_zero_points{{}, OCTET_ARG_WEIGHTS};
+    epilogue out_stage;
 };
 
 /// Coordinates of (outer, channel, depth, height, width) in a tensor with 0 to 3 spatial dimensions.

@@ -14,13 +14,18 @@ const struct {
     {"DequantizeLinear", lower_dequantize_linear},
     {"DynamicQuantizeLinear", lower_dynamic_quantize_linear},
     {"MatMulInteger", lower_matmul_integer},
+    {"MaxPool", lower_max_pool},
     {"QGemm", lower_qgemm},
     {"QLinearAdd", lower_qlinear_add},
+    {"QLinearAveragePool", lower_qlinear_average_pool},
+    {"QLinearConcat", lower_qlinear_concat},
     {"QLinearConv", lower_qlinear_conv},
+    {"QLinearGlobalAveragePool", lower_qlinear_global_average_pool},
     {"QLinearLeakyRelu", lower_qlinear_leaky_relu},
     {"QLinearMatMul", lower_qlinear_matmul},
     {"QLinearMul", lower_qlinear_mul},
     {"QLinearSigmoid", lower_qlinear_sigmoid},
+    {"QLinearSoftmax", lower_qlinear_softmax},
     {"QuantizeLinear", lower_quantize_linear},
 };
 
