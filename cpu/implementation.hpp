@@ -40,6 +40,12 @@ template <> const implementation_list<reorder_problem> &implementations();
 template <> const implementation_list<pooling_problem> &implementations();
 template <> const implementation_list<binary_problem> &implementations();
 template <> const implementation_list<softmax_problem> &implementations();
+template <> const implementation_list<prelu_problem> &implementations();
+template <> const implementation_list<sum_problem> &implementations();
+template <> const implementation_list<concat_problem> &implementations();
+template <> const implementation_list<resampling_problem> &implementations();
+template <> const implementation_list<deconvolution_problem> &implementations();
+template <> const implementation_list<eltwise_problem> &implementations();
 
 template <typename Problem> struct selection {
     const implementation<Problem> *chosen = nullptr;

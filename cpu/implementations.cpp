@@ -1,8 +1,10 @@
 #include "cpu/implementation.hpp"
 
+#include "cpu/concat.hpp"
 #include "cpu/dot/drive.hpp"
 #include "cpu/isa.hpp"
 #include "cpu/ref/ref.hpp"
+#include "cpu/table.hpp"
 
 namespace octet::impl {
 
@@ -12,6 +14,11 @@ template <typename Problem> std::string takes_all(const Problem &) { return {}; 
 
 template <typename Problem> implementation<Problem> reference() {
     return {"ref", cpu_isa::ref, takes_all<Problem>, ref::create};
+}
+
+/// Plain C++, but not asked where the cap says that only definitions may run.
+template <typename Problem> implementation<Problem> look_up() {
+    return {"table", cpu_isa::avx2, table::refuses, table::create};
 }
 
 template <typename Problem, cpu_isa level> implementation<Problem> jit_dot(const char *name) {
@@ -37,10 +44,17 @@ OCTET_IMPLEMENTATIONS(matmul_problem, jit_dot<matmul_problem, cpu_isa::avx512_vn
                       jit_dot<matmul_problem, cpu_isa::avx512_core>("jit:dot/avx512_core"),
                       jit_dot<matmul_problem, cpu_isa::avx_vnni>("jit:dot/avx_vnni"),
                       jit_dot<matmul_problem, cpu_isa::avx2>("jit:dot/avx2"), reference<matmul_problem>())
-OCTET_IMPLEMENTATIONS(reorder_problem, reference<reorder_problem>())
+OCTET_IMPLEMENTATIONS(reorder_problem, look_up<reorder_problem>(), reference<reorder_problem>())
 OCTET_IMPLEMENTATIONS(pooling_problem, reference<pooling_problem>())
 OCTET_IMPLEMENTATIONS(binary_problem, reference<binary_problem>())
 OCTET_IMPLEMENTATIONS(softmax_problem, reference<softmax_problem>())
+OCTET_IMPLEMENTATIONS(prelu_problem, reference<prelu_problem>())
+OCTET_IMPLEMENTATIONS(sum_problem, reference<sum_problem>())
+// Each part has an implementation of its own: a reorder's.
+OCTET_IMPLEMENTATIONS(concat_problem, {"reorder", cpu_isa::ref, takes_all<concat_problem>, create_concat})
+OCTET_IMPLEMENTATIONS(resampling_problem, reference<resampling_problem>())
+OCTET_IMPLEMENTATIONS(deconvolution_problem, reference<deconvolution_problem>())
+OCTET_IMPLEMENTATIONS(eltwise_problem, look_up<eltwise_problem>(), reference<eltwise_problem>())
 
 template <typename Problem> selection<Problem> select(const Problem &problem) {
     selection<Problem> result;
@@ -66,5 +80,11 @@ template selection<reorder_problem> select(const reorder_problem &);
 template selection<pooling_problem> select(const pooling_problem &);
 template selection<binary_problem> select(const binary_problem &);
 template selection<softmax_problem> select(const softmax_problem &);
+template selection<prelu_problem> select(const prelu_problem &);
+template selection<sum_problem> select(const sum_problem &);
+template selection<concat_problem> select(const concat_problem &);
+template selection<resampling_problem> select(const resampling_problem &);
+template selection<deconvolution_problem> select(const deconvolution_problem &);
+template selection<eltwise_problem> select(const eltwise_problem &);
 
 } // namespace octet::impl

@@ -2,6 +2,7 @@
 // kh, kw) - weights_zp) ) with id = od*stride + kd*dilation - pad, ih and iw likewise. A tap outside the
 // image contributes nothing: there, src equals its zero point. Sums wrap modulo 2^32.
 
+#include "cpu/ref/convolution.hpp"
 #include "common/element.hpp"
 #include "cpu/parallel.hpp"
 #include "cpu/ref/ref.hpp"
@@ -9,46 +10,6 @@
 namespace octet::impl::ref {
 
 namespace {
-
-/// Element offsets of weights(g, o, i, kd, kh, kw) for plain weights with or without groups and for packed
-/// ones.
-class weights_index {
-public:
-    explicit weights_index(const convolution_problem &p) : p_(p) {
-        const memory_desc &w = p.weights;
-        if (w.format_kind == format_kind::packed)
-            packed_ = packed_geometry_of(w);
-        const int first = p.weights_have_groups ? 1 : 0;
-        if (first)
-            group_stride_ = w.strides[0];
-        o_stride_ = w.strides[first];
-        i_stride_ = w.strides[first + 1];
-        for (int d = 0; d < p.spatial_ndims; d++)
-            kernel_strides_[3 - p.spatial_ndims + d] = w.strides[first + 2 + d];
-    }
-
-    dim_t operator()(dim_t g, dim_t o, dim_t i, dim_t kd, dim_t kh, dim_t kw) const {
-        if (p_.weights.format_kind == format_kind::packed)
-            return packed_.offset(g, o, i, (kd * p_.kernel[1] + kh) * p_.kernel[2] + kw);
-        return p_.weights.offset0 + g * group_stride_ + o * o_stride_ + i * i_stride_ +
-               kd * kernel_strides_[0] + kh * kernel_strides_[1] + kw * kernel_strides_[2];
-    }
-
-    coordinates logical(dim_t g, dim_t o, dim_t i) const {
-        return p_.weights_have_groups ? coordinates{g, o, i} : coordinates{o, i};
-    }
-
-private:
-    const convolution_problem &p_;
-    packed_geometry packed_{};
-    dim_t group_stride_ = 0, o_stride_ = 0, i_stride_ = 0;
-    extent3 kernel_strides_{0, 0, 0};
-};
-
-std::int32_t zero_point_at(const zero_points &z, const std::int32_t *values, const memory_desc &md,
-                           const coordinates &at) {
-    return values ? values[masked_index(z.values.mask, md.dims, md.ndims, at)] : 0;
-}
 
 std::int32_t accumulate(const convolution_problem &p, const weights_index &weights_at, const arguments &args,
                         dim_t n, dim_t g, dim_t oc, dim_t od, dim_t oh, dim_t ow) {

@@ -14,61 +14,95 @@ namespace {
 
 struct window {
     std::int64_t sum = 0; ///< of raw codes
+    float real_sum = 0.f; ///< of real values, in window order
     std::int32_t highest = int32_min;
     dim_t taps = 0; ///< positions inside the image
 };
 
-window gather(const pooling_problem &p, const void *src, dim_t n, dim_t c, dim_t od, dim_t oh, dim_t ow) {
-    window result;
-    for (dim_t kd = 0; kd < p.kernel[0]; kd++)
-        for (dim_t kh = 0; kh < p.kernel[1]; kh++)
-            for (dim_t kw = 0; kw < p.kernel[2]; kw++) {
-                const dim_t id = od * p.stride[0] + kd - p.pad[0], ih = oh * p.stride[1] + kh - p.pad[1],
-                            iw = ow * p.stride[2] + kw - p.pad[2];
-                if (id < 0 || id >= p.in[0] || ih < 0 || ih >= p.in[1] || iw < 0 || iw >= p.in[2])
-                    continue;
-                const coordinates at = spatial_coordinates(p.spatial_ndims, n, c, id, ih, iw);
-                const std::int32_t x = load_s32(src, p.src.data_type, plain_offset(p.src, at));
-                result.sum += x;
-                result.highest = std::max(result.highest, x);
-                result.taps++;
-            }
-    return result;
-}
+/// One execution.
+class pooling {
+public:
+    pooling(const pooling_problem &p, const arguments &args)
+        : p_(p), out_(p.out_stage, args), src_(args.get<const void>(OCTET_ARG_SRC)),
+          zero_points_(p.src_zero_points.bind(args)) {}
 
-/// Average of raw codes, ties away from code 0.
-std::int32_t rounded_average(std::int64_t sum, std::int64_t count) {
-    return static_cast<std::int32_t>((sum > 0 ? sum + count / 2 : sum - count / 2) / count);
-}
+    void operator()(dim_t n, dim_t c, dim_t od, dim_t oh, dim_t ow) const {
+        const std::int32_t zp = zero_point(n, c);
+        finish(gather(zp, n, c, od, oh, ow), zp, spatial_coordinates(p_.spatial_ndims, n, c, od, oh, ow));
+    }
+
+private:
+    std::int32_t zero_point(dim_t n, dim_t c) const {
+        return zero_points_ ? zero_points_[masked_index(p_.src_zero_points.values.mask, p_.src.dims,
+                                                        p_.src.ndims, {n, c})]
+                            : 0;
+    }
+
+    window gather(std::int32_t zp, dim_t n, dim_t c, dim_t od, dim_t oh, dim_t ow) const {
+        window result;
+        for (dim_t kd = 0; kd < p_.kernel[0]; kd++)
+            for (dim_t kh = 0; kh < p_.kernel[1]; kh++)
+                for (dim_t kw = 0; kw < p_.kernel[2]; kw++) {
+                    const dim_t id = od * p_.stride[0] + kd * p_.dilation[0] - p_.pad[0];
+                    const dim_t ih = oh * p_.stride[1] + kh * p_.dilation[1] - p_.pad[1];
+                    const dim_t iw = ow * p_.stride[2] + kw * p_.dilation[2] - p_.pad[2];
+                    if (id < 0 || id >= p_.in[0] || ih < 0 || ih >= p_.in[1] || iw < 0 || iw >= p_.in[2])
+                        continue;
+                    const coordinates at = spatial_coordinates(p_.spatial_ndims, n, c, id, ih, iw);
+                    const std::int32_t x = load_s32(src_, p_.src.data_type, plain_offset(p_.src, at));
+                    result.sum += x;
+                    result.real_sum += p_.src_scale * static_cast<float>(x - zp);
+                    result.highest = std::max(result.highest, x);
+                    result.taps++;
+                }
+        return result;
+    }
+
+    void finish(const window &w, std::int32_t zp, const coordinates &at) const {
+        const bool counts_padding = p_.alg == algorithm::pooling_avg_include_padding;
+        const dim_t n = counts_padding ? p_.kernel[0] * p_.kernel[1] * p_.kernel[2] : w.taps;
+        const auto n_f32 = static_cast<float>(n);
+        switch (p_.form) {
+        case pooling_form::maximum:
+            return out_.finish(w.highest, at);
+        case pooling_form::average_of_codes:
+            return out_.finish(static_cast<float>(w.sum) / n_f32, at);
+        case pooling_form::rounded_average:
+            return out_.finish(rounded_average(w.sum, n), at);
+        case pooling_form::requantized_sum: // padding counts as zero points, so they cancel there
+            return out_.apply(wrap(w.sum - zp * w.taps), at);
+        case pooling_form::rescaled_average:
+            return out_.finish(
+                rounded_average(requantize(p_.out_stage.rule, wrap(w.sum - zp * n), p_.multiplier), n), at);
+        case pooling_form::dequantized:
+            return out_.finish(w.real_sum / n_f32 / p_.dst_scale, at);
+        case pooling_form::scaled_sum: {
+            const float factor = p_.src_scale / (p_.dst_scale * n_f32);
+            return out_.finish(round_half_away(static_cast<float>(w.sum - zp * n) * factor), at);
+        }
+        }
+    }
+
+    /// Ties away from 0.
+    static std::int32_t rounded_average(std::int64_t sum, std::int64_t count) {
+        return static_cast<std::int32_t>((sum > 0 ? sum + count / 2 : sum - count / 2) / count);
+    }
+
+    const pooling_problem &p_;
+    const bound_epilogue out_;
+    const void *src_;
+    const std::int32_t *zero_points_;
+};
 
 void run(const pooling_problem &p, const arguments &args) {
-    const bound_epilogue out(p.out_stage, args);
-    const void *src = args.get<const void>(OCTET_ARG_SRC);
-    const std::int32_t *src_zps = p.src_zero_points.bind(args);
-    const dim_t full_window = p.kernel[0] * p.kernel[1] * p.kernel[2];
-
+    const pooling pool(p, args);
     parallel_for(p.mb * p.channels * p.out[0] * p.out[1], 1, [&](dim_t begin, dim_t end) {
         for (dim_t row = begin; row < end; row++) {
             const dim_t oh = row % p.out[1], od = row / p.out[1] % p.out[0];
             const dim_t c = row / (p.out[1] * p.out[0]) % p.channels,
                         n = row / (p.out[1] * p.out[0] * p.channels);
-            for (dim_t ow = 0; ow < p.out[2]; ow++) {
-                const window w = gather(p, src, n, c, od, oh, ow);
-                const coordinates at = spatial_coordinates(p.spatial_ndims, n, c, od, oh, ow);
-                const dim_t count = p.alg == algorithm::pooling_avg_include_padding ? full_window : w.taps;
-                if (p.alg == algorithm::pooling_max) {
-                    out.finish(w.highest, at);
-                } else if (p.sum_only) {
-                    const std::int32_t zp = src_zps ? src_zps[masked_index(p.src_zero_points.values.mask,
-                                                                           p.src.dims, p.src.ndims, {n, c})]
-                                                    : 0;
-                    out.apply(wrap(w.sum - zp * w.taps), at);
-                } else if (is_tflite(p.out_stage.rule)) {
-                    out.finish(rounded_average(w.sum, count), at);
-                } else {
-                    out.finish(static_cast<float>(w.sum) / static_cast<float>(count), at);
-                }
-            }
+            for (dim_t ow = 0; ow < p.out[2]; ow++)
+                pool(n, c, od, oh, ow);
         }
     });
 }

@@ -15,6 +15,11 @@ std::shared_ptr<const kernel> create(const reorder_problem &p);
 std::shared_ptr<const kernel> create(const pooling_problem &p);
 std::shared_ptr<const kernel> create(const binary_problem &p);
 std::shared_ptr<const kernel> create(const softmax_problem &p);
+std::shared_ptr<const kernel> create(const prelu_problem &p);
+std::shared_ptr<const kernel> create(const sum_problem &p);
+std::shared_ptr<const kernel> create(const resampling_problem &p);
+std::shared_ptr<const kernel> create(const deconvolution_problem &p);
+std::shared_ptr<const kernel> create(const eltwise_problem &p);
 
 /// A reference kernel is a function of problem and arguments.
 template <typename Problem> class reference_kernel : public kernel {

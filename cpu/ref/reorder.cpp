@@ -22,6 +22,10 @@ public:
 
     void operator()(const coordinates &at) const {
         const requantization_rule rule = p_.out_stage.rule;
+        if (p_.concatenates)
+            return out_.finish(number(rescaled(at)).as_s32(), at);
+        if (rule == requantization_rule::caffe_double_round && !p_.out_stage.real_scales.is_set())
+            return out_.finish(round_half_away(scaled(at) / dst_scale(at)), at);
         const bool integer_rule = !is_float(rule);
         if (integer_rule && is_integer(p_.src.data_type))
             out_.apply(wrap(std::int64_t{load_s32(src_, p_.src.data_type, offset(at))} - zero_point(at)), at);
@@ -46,9 +50,21 @@ private:
                    ? zero_points_[masked_index(p_.src_zero_points.values.mask, p_.src.dims, p_.src.ndims, at)]
                    : 0;
     }
+    float src_scale(const coordinates &at) const {
+        return src_scales_ ? src_scales_[masked_index(p_.src_scales.mask, p_.src.dims, p_.src.ndims, at)]
+                           : 1.f;
+    }
     float dst_scale(const coordinates &at) const {
         return dst_scales_ ? dst_scales_[masked_index(p_.dst_scales.mask, p_.dst.dims, p_.dst.ndims, at)]
                            : 1.f;
+    }
+
+    /// TFLite's older CONCATENATION: the zero point is folded into a constant.
+    float rescaled(const coordinates &at) const {
+        const float scale = src_scale(at) * (1.f / dst_scale(at));
+        const float offset = -static_cast<float>(zero_point(at)) * scale;
+        return round_half_away(
+            static_cast<float>(load_s32(src_, p_.src.data_type, this->offset(at))) * scale + offset);
     }
 
     /// Float rules: (src - zp) * scale, and for ort_f32 the true division by the destination scale.
@@ -59,7 +75,7 @@ private:
                             wrap(std::int64_t{load_s32(src_, p_.src.data_type, offset(at))} - zero_point(at)))
                       : load_f32(src_, p_.src.data_type, offset(at)) - static_cast<float>(zero_point(at));
         if (src_scales_)
-            x *= src_scales_[masked_index(p_.src_scales.mask, p_.src.dims, p_.src.ndims, at)];
+            x *= src_scale(at);
         x *= out_.scale_at(at);
         return p_.out_stage.rule == requantization_rule::ort_f32 && dst_scales_ ? x / dst_scale(at) : x;
     }

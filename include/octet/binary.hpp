@@ -7,12 +7,21 @@ inline namespace v0 {
 
 /// Element-wise operation of two tensors; dimensions of size 1 in either source are broadcast.
 ///
-///   f32 (default)   dst = store(post_ops((scale_0 * src_0) op (scale_1 * src_1)))
-///   tflite_2step, tflite_single_rounding with binary_add (TFLite ADD):
-///                   u_i = M_i((src_i - zp_i) << 20); dst = M_dst(u_0 + u_1), post-ops, + dst_zp
-///                   M_i from set_input_multiplier, M_dst from set_requantization
+/// | rule | dst, before post-ops and dst_zp |
+/// | --- | --- |
+/// | f32 (default), f32_v3 | (s_0 * src_0) op (s_1 * src_1), stored as everywhere; no source zero points |
+/// | tflite_*, add and sub | M(u_0 ± u_1), u_i = M_i((src_i - zp_i) << 20): TFLite ADD, SUB |
+/// | tflite_*, mul | M((src_0 - zp_0) * (src_1 - zp_1)): TFLite MUL |
+/// | ort_f32, add and mul | QLinearAdd, QLinearMul of ONNX Runtime on x86, zero points folded in; no post-ops
+/// | | ort_f32, others | (r_0 op r_1) / s_dst, r_i = s_i * (src_i - zp_i): DequantizeLinear, op,
+/// QuantizeLinear | | caffe2_2step, add | rha((Σ (src_i - zp_i) * m_i) / 2^sh): Caffe2 and QNNPACK Int8Add |
+/// | caffe_double_round | rha((r_0 op r_1) / s_dst): SNPS-Caffe, dequantize, op, quantize |
 ///
-/// Types    s8, u8 (also s32, f32 with the f32 rule). Zero points per tensor.
+/// Parameters   f32 rules: optional scales of SRC_0, SRC_1. tflite rules: multipliers (`set_requantization`,
+///              and for add and sub `set_input_multiplier` of both sources; a negative one is applied as it
+///              is), or scales of SRC_0, SRC_1 and DST, from which TFLite Micro's multipliers are derived.
+///              Other rules: scales of SRC_0, SRC_1 and DST. Scales and zero points are per tensor.
+/// Types        s8, u8 (also s32, f32 with the f32 rules).
 struct OCTET_API binary : public primitive {
     struct OCTET_API desc {
         desc(algorithm alg, const memory::desc &src0, const memory::desc &src1, const memory::desc &dst);
@@ -25,6 +34,9 @@ struct OCTET_API binary : public primitive {
         primitive_desc() = default;
         primitive_desc(const desc &d, const engine &e, bool allow_empty = false);
         primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty = false);
+        /// oneDNN 3.x: descriptor and primitive descriptor in one call.
+        primitive_desc(const engine &e, algorithm alg, const memory::desc &src0, const memory::desc &src1,
+                       const memory::desc &dst, const primitive_attr &attr = {}, bool allow_empty = false);
     };
 
     binary() = default;

@@ -8,37 +8,57 @@ inline namespace v0 {
 /// Pooling over windows of 8-bit codes, 1D, 2D or 3D.
 ///
 ///   max:  the largest code inside the image.
-///   average, n = window size (include padding) or number of valid taps (exclude padding):
-///     default (oneDNN)                       store(f32(Σ src) / n)
-///     a tflite rule without multipliers      Σ src / n, ties away from code 0 (equal source and destination
-///     scales) a rule with multipliers, or ort_f32    requantize(Σ (src - src_zp)): the caller's factor
-///     contains 1 / n (global pooling,
-///                                            TFLite MEAN, ONNX Runtime and QNNPACK global average)
-///   then post-ops and the destination zero point. A clip post-op holds the range of a fused activation.
+///   average, n = window size (include padding) or number of valid taps (exclude padding), Σ over valid taps:
+///
+/// | attributes | dst, before post-ops and dst_zp |
+/// | --- | --- |
+/// | f32 (default) | f32(Σ src) / n: oneDNN |
+/// | a tflite rule alone | Σ src / n, ties away from code 0: TFLite, equal scales of src and dst |
+/// | a rule with multipliers or real scales; ort_f32 with an output scale | requantize(Σ (src - src_zp)): the
+/// caller's factor contains 1 / n (global pooling, TFLite MEAN, QNNPACK) | | ort_f32 with scales of SRC and
+/// DST | (Σ s_src * (src - src_zp) in f32, in window order) / n / s_dst: QLinearAveragePool | | a tflite rule
+/// with set_input_multiplier(SRC) | M(Σ src - n * src_zp) / n, ties away from 0: TFLite's older MEAN,
+/// SNPS-Caffe | | caffe_double_round with scales of SRC and DST | rha((Σ src - n * src_zp) * (s_src / (s_dst
+/// * n))): SNPS-Caffe |
+///
+/// A clip post-op holds the range of a fused activation. QLinearAveragePool adds dst_zp before it rounds.
 ///
 /// Shapes   src {N, C, [D, [H,]] W}, dst {N, C, …}; types u8 or s8, equal on both sides.
+/// Units    strides and paddings in elements; dilation counts the skipped elements between taps.
 /// Errors   invalid_arguments: shapes disagree, or a window lies wholly in the padding.
 struct OCTET_API pooling_forward : public primitive {
     struct OCTET_API desc {
         desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &dst,
              const memory::dims &strides, const memory::dims &kernel, const memory::dims &padding_l,
              const memory::dims &padding_r);
+        /// oneDNN 3.x, and pooling_v2_forward of 2.x.
+        desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &dst,
+             const memory::dims &strides, const memory::dims &kernel, const memory::dims &dilation,
+             const memory::dims &padding_l, const memory::dims &padding_r);
 
         prop_kind prop;
         algorithm alg;
         memory::desc src, dst;
-        memory::dims strides, kernel, padding_l, padding_r;
+        memory::dims strides, kernel, dilation, padding_l, padding_r;
     };
 
     struct OCTET_API primitive_desc : public primitive_desc_base {
         primitive_desc() = default;
         primitive_desc(const desc &d, const engine &e, bool allow_empty = false);
         primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty = false);
+        /// oneDNN 3.x: descriptor and primitive descriptor in one call.
+        primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
+                       const memory::desc &dst, const memory::dims &strides, const memory::dims &kernel,
+                       const memory::dims &dilation, const memory::dims &padding_l,
+                       const memory::dims &padding_r, const primitive_attr &attr = {},
+                       bool allow_empty = false);
     };
 
     pooling_forward() = default;
     pooling_forward(const primitive_desc &pd) : primitive(pd) {}
 };
+/// oneDNN 2.x's name where there is a dilation.
+using pooling_v2_forward = pooling_forward;
 
 } // namespace v0
 } // namespace octet

@@ -167,7 +167,8 @@ public:
     void set_requantization(requantization_rule rule, int mask, const std::vector<float> &scales);
 
     /// Fixed-point factor of one input (SRC, SRC_0 or SRC_1) where an integer operator rescales its inputs:
-    /// TFLite's ADD (after a left shift by 20) and SOFTMAX.
+    /// TFLite's ADD and SUB (after a left shift by 20; a negative one, as TFLite's optimised SUB passes it,
+    /// is applied as it is) and SOFTMAX.
     void set_input_multiplier(int arg, const fixed_point_multiplier &multiplier);
 
     void set_post_ops(const octet::post_ops &ops) { post_ops_ = ops; }

@@ -7,16 +7,17 @@ inline namespace v0 {
 
 /// Copies a tensor into another layout and type: quantize, dequantize, requantize, transpose, pack weights.
 ///
-/// With the rule
-///   f32 (default, oneDNN 2.x)  dst = store(post_ops((src - src_zp) * output_scale) + dst_zp); masks over any
-///   dims f32_v3                     the same with scale(SRC) before and 1 / scale(DST) after the post-ops
-///   ort_f32                    dst = rne(clamp(v / scale(DST), qmin - dst_zp, qmax - dst_zp)) + dst_zp, a
-///   true
-///                              division; v = (src - src_zp) * scale(SRC): QuantizeLinear, DequantizeLinear
-///   tflite_2step, _single_rounding, _1step   from f32: rha(src / scale(DST)) + dst_zp (TFLite QUANTIZE);
-///                              from integers: multipliers as everywhere (TFLite's requantizing QUANTIZE)
-///   any other fixed-point rule   integers only, with multipliers
-///   none                       integers: src - src_zp + dst_zp, saturating
+/// | rule | dst |
+/// | --- | --- |
+/// | f32 (default, oneDNN 2.x) | store(post_ops((src - src_zp) * output_scale) + dst_zp); masks over any dims
+/// | | f32_v3 | the same with scale(SRC) before and 1 / scale(DST) after the post-ops | | ort_f32 |
+/// rne(clamp(v / scale(DST), qmin - dst_zp, qmax - dst_zp)) + dst_zp, a true division; v = (src - src_zp) *
+/// scale(SRC): QuantizeLinear, DequantizeLinear | | tflite_* from f32 | rha(src / scale(DST)) + dst_zp:
+/// TFLite QUANTIZE | | tflite_* from integers | multipliers as everywhere, or scales of SRC and DST (per
+/// tensor): TFLite's requantizing QUANTIZE | | caffe_double_round with scales | rha((src - src_zp) *
+/// scale(SRC) / scale(DST)) + dst_zp: SNPS-Caffe | | any other fixed-point rule | integers only, with
+/// multipliers | | none | integers: src - src_zp + dst_zp, saturating |
+///
 /// store() saturates, then rounds to nearest even. Without attributes types are converted with f32's store.
 ///
 /// Types    f32, s32, s8, u8, s16 on both sides. Shapes must be equal. Packed layouts as source or

@@ -123,7 +123,10 @@ enum class primitive_kind {
     binary,
     eltwise,
     sum,
-    prelu
+    prelu,
+    deconvolution,
+    concat,
+    resampling
 };
 
 /// Algorithms of all operations, spelled as in oneDNN 2.x. Formulas of the eltwise family: doc/eltwise.md.
@@ -172,6 +175,19 @@ enum class algorithm {
     binary_lt,
     binary_eq,
     binary_ne,
+    resampling_nearest,
+    resampling_linear,
+    softmax_accurate,
+    softmax_log,
+};
+
+/// Where the centre of destination element i lies in the source, in elements; s is the ratio of sizes.
+/// `align_corners` maps the first and last elements onto each other: s = (in - 1) / (out - 1).
+enum class resampling_coordinates {
+    half_pixel,               ///< (i + 1/2) * s - 1/2: oneDNN
+    asymmetric,               ///< i * s
+    align_corners,            ///< i * s
+    align_corners_half_pixel, ///< (i + 1/2) * s: TFLite's RESIZE_NEAREST_NEIGHBOR with both of its options
 };
 
 /// Who owns the scratchpad. Octet's implementations report the size they need in `scratchpad_desc()`.

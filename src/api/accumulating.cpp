@@ -111,6 +111,9 @@ finish_accumulating(const attribute_support &support, const primitive_attr &attr
 template std::shared_ptr<const primitive_desc_data>
 finish_accumulating(const attribute_support &, const primitive_attr &, convolution_problem &,
                     const memory_desc &, const std::string &, bool);
+template std::shared_ptr<const primitive_desc_data>
+finish_accumulating(const attribute_support &, const primitive_attr &, deconvolution_problem &,
+                    const memory_desc &, const std::string &, bool);
 template std::shared_ptr<const primitive_desc_data> finish_accumulating(const attribute_support &,
                                                                         const primitive_attr &,
                                                                         matmul_problem &, const memory_desc &,

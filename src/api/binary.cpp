@@ -1,6 +1,9 @@
 #include "octet/binary.hpp"
 
-#include "api/primitive_desc.hpp"
+#include <algorithm>
+#include <cmath>
+
+#include "api/elementwise.hpp"
 #include "common/requantize.hpp"
 #include "common/text.hpp"
 
@@ -42,44 +45,128 @@ binary_problem shapes_of(const binary::desc &d) {
     return p;
 }
 
+void set_scales(binary_problem &p, const primitive_attr &attr) {
+    p.scale0 = tensor_scale(operation, attr, OCTET_ARG_SRC_0);
+    p.scale1 = tensor_scale(operation, attr, OCTET_ARG_SRC_1);
+    p.dst_scale = tensor_scale(operation, attr, OCTET_ARG_DST);
+    p.out_stage.dst_scales = {};
+}
+
 fixed_point_multiplier input_multiplier(const primitive_attr &attr, int arg, const char *name) {
     const auto found = attr.input_multipliers().find(arg);
     if (found == attr.input_multipliers().end())
-        throw_invalid(operation, ": rule ", to_string(attr.rule()), " needs set_input_multiplier for ", name);
+        throw_invalid(operation, ": rule ", to_string(attr.rule()), " needs set_input_multiplier for ", name,
+                      ", or scales of SRC_0, SRC_1 and DST instead of multipliers");
     return found->second;
 }
 
-masked_values<float> source_scale(const primitive_attr &attr, int arg) {
-    const auto found = attr.scales().find(arg);
-    if (found == attr.scales().end())
-        return {};
-    if (found->second.mask != 0)
-        throw_invalid(operation, ": scales mask is ", found->second.mask, ", allowed: 0");
-    return found->second;
+/// TFLite Micro's multipliers: both operands are brought to twice the larger scale, 20 bits up. ADD computes
+/// in f64, SUB in f32.
+template <typename Real> void derive_scaled_sum(binary_problem &p) {
+    const Real s0 = p.scale0, s1 = p.scale1, dst = p.dst_scale;
+    const Real twice_larger = 2 * std::max(s0, s1);
+    const auto fixed = [&](Real real) { return from_double(p.out_stage.rule, static_cast<double>(real)); };
+    p.multiplier0 = fixed(s0 / twice_larger);
+    p.multiplier1 = fixed(s1 / twice_larger);
+    p.out_stage.multipliers = {0, {fixed(twice_larger / (Real{1 << 20} * dst))}, false};
 }
 
+void lower_tflite(binary_problem &p, const primitive_attr &attr) {
+    const bool is_product = p.alg == algorithm::binary_mul;
+    if (!is_product && p.alg != algorithm::binary_add && p.alg != algorithm::binary_sub)
+        throw_unimplemented(operation, ": rule ", to_string(p.out_stage.rule),
+                            " with this algorithm; implemented: binary_add, binary_sub, binary_mul");
+    p.form = is_product ? binary_form::product : binary_form::scaled_sum;
+    if (attr.multipliers().is_set()) {
+        if (!attr.scales().empty())
+            throw_invalid(operation, ": both multipliers and scales are set, allowed: one of them");
+        if (is_product)
+            return;
+        p.multiplier0 = input_multiplier(attr, OCTET_ARG_SRC_0, "SRC_0");
+        p.multiplier1 = input_multiplier(attr, OCTET_ARG_SRC_1, "SRC_1");
+        return;
+    }
+    if (attr.scales().empty())
+        throw_invalid(
+            operation, ": rule ", to_string(p.out_stage.rule),
+            " needs multipliers, pass them to set_requantization, or scales of SRC_0, SRC_1 and DST");
+    set_scales(p, attr);
+    if (p.alg == algorithm::binary_add)
+        derive_scaled_sum<double>(p);
+    else if (p.alg == algorithm::binary_sub)
+        derive_scaled_sum<float>(p);
+    else
+        p.out_stage.multipliers = {
+            0,
+            {from_double(p.out_stage.rule,
+                         real_multiplier(scale_derivation::tflite_f64, p.scale0, p.scale1, p.dst_scale))},
+            false};
+}
+
+void lower_ort(binary_problem &p, const primitive_attr &attr) {
+    set_scales(p, attr);
+    p.form = p.alg == algorithm::binary_add   ? binary_form::qlinear_sum
+             : p.alg == algorithm::binary_mul ? binary_form::qlinear_product
+                                              : binary_form::dequantized;
+    if (p.form == binary_form::dequantized)
+        return;
+    if (attr.get_post_ops().len() != 0)
+        throw_unimplemented(operation, ": post-ops with rule ort_f32, whose sums and products contain the ",
+                            "destination zero point");
+    p.dst_zero_point.values = p.out_stage.dst_zero_points;
+    p.out_stage.dst_zero_points = {};
+}
+
+/// QNNPACK's multipliers: ratios of scales with a common shift that leaves 22 bits for the larger.
+void lower_qnnpack(binary_problem &p, const primitive_attr &attr) {
+    if (p.alg != algorithm::binary_add)
+        throw_unimplemented(operation, ": rule caffe2_2step with this algorithm; implemented: binary_add");
+    if (attr.multipliers().is_set())
+        throw_invalid(operation, ": rule caffe2_2step takes scales of SRC_0, SRC_1 and DST, no multipliers");
+    set_scales(p, attr);
+    p.form = binary_form::qnnpack_sum;
+    const float ratio0 = p.scale0 / p.dst_scale, ratio1 = p.scale1 / p.dst_scale;
+    for (const float ratio : {ratio0, ratio1})
+        if (!(ratio >= 0x1p-14f && ratio < 0x1p8f))
+            throw_invalid(operation, ": a source scale is ", ratio,
+                          " times the destination's, allowed with caffe2_2step: 2^-14 to 2^8");
+    const int shift = 21 - std::ilogb(std::max(ratio0, ratio1));
+    const auto scaled = [&](float ratio) {
+        const auto m = static_cast<std::int32_t>(round_to_even(std::ldexp(ratio, shift)));
+        return fixed_point_multiplier{m, shift, 0};
+    };
+    p.multiplier0 = scaled(ratio0);
+    p.multiplier1 = scaled(ratio1);
+}
+
+/// Chooses the form; each is described in octet/binary.hpp.
 void lower_rule(binary_problem &p, const primitive_attr &attr) {
     const requantization_rule rule = p.out_stage.rule;
-    p.scale0 = source_scale(attr, OCTET_ARG_SRC_0);
-    p.scale1 = source_scale(attr, OCTET_ARG_SRC_1);
     if (rule == requantization_rule::f32 || rule == requantization_rule::f32_v3) {
         if (p.zero_points0.values.is_set() || p.zero_points1.values.is_set())
             throw_unimplemented(operation, ": zero points of sources with rule ", to_string(rule),
-                                "; they exist with the tflite rules");
+                                "; they exist with the other rules");
+        p.scale0 = tensor_scale(operation, attr, OCTET_ARG_SRC_0, 1.f);
+        p.scale1 = tensor_scale(operation, attr, OCTET_ARG_SRC_1, 1.f);
         return;
     }
-    if (!is_tflite(rule) || p.alg != algorithm::binary_add)
-        throw_unimplemented(operation, ": rule ", to_string(rule),
-                            " with this algorithm; implemented: f32 for all, tflite_* for binary_add");
-    if (!attr.multipliers().is_set())
-        throw_invalid(operation, ": rule ", to_string(rule),
-                      " needs multipliers, pass them to set_requantization");
-    if (p.scale0.is_set() || p.scale1.is_set())
-        throw_invalid(operation, ": rule ", to_string(rule), " takes no scales");
     for (const memory_desc *md : {&p.src0, &p.src1})
         require_type(operation, "src", *md, {data_type::s8, data_type::u8});
-    p.multiplier0 = input_multiplier(attr, OCTET_ARG_SRC_0, "SRC_0");
-    p.multiplier1 = input_multiplier(attr, OCTET_ARG_SRC_1, "SRC_1");
+    if (attr.output_scales().is_set())
+        throw_invalid(operation, ": rule ", to_string(rule), " takes no output scales");
+    if (is_tflite(rule))
+        return lower_tflite(p, attr);
+    if (rule == requantization_rule::ort_f32)
+        return lower_ort(p, attr);
+    if (rule == requantization_rule::caffe2_2step)
+        return lower_qnnpack(p, attr);
+    if (rule == requantization_rule::caffe_double_round) {
+        set_scales(p, attr);
+        p.form = binary_form::dequantized;
+        return;
+    }
+    throw_unimplemented(operation, ": rule ", to_string(rule),
+                        ", implemented: f32, f32_v3, tflite_*, ort_f32, caffe2_2step, caffe_double_round");
 }
 
 std::shared_ptr<const primitive_desc_data> make(const binary::desc &d, const primitive_attr &attr,
@@ -94,15 +181,14 @@ std::shared_ptr<const primitive_desc_data> make(const binary::desc &d, const pri
         const std::map<int, const memory_desc *> tensors{
             {OCTET_ARG_SRC_0, &p.src0}, {OCTET_ARG_SRC_1, &p.src1}, {OCTET_ARG_DST, &p.dst}};
         reject_unknown_arguments(support, attr, tensors);
-        p.zero_points0 = lower_zero_points(support, attr, OCTET_ARG_SRC_0, p.src0);
-        p.zero_points1 = lower_zero_points(support, attr, OCTET_ARG_SRC_1, p.src1);
-        for (const zero_points *z : {&p.zero_points0, &p.zero_points1})
-            if (z->values.mask != 0)
-                throw_invalid(operation, ": zero points mask is ", z->values.mask, ", allowed: 0");
+        p.zero_points0 = tensor_zero_point(support, attr, OCTET_ARG_SRC_0, p.src0);
+        p.zero_points1 = tensor_zero_point(support, attr, OCTET_ARG_SRC_1, p.src1);
         p.out_stage = lower_epilogue(support, attr, p.dst, {});
-        if (p.out_stage.rule == requantization_rule::none && attr.rule() == requantization_rule::automatic)
-            p.out_stage.rule = requantization_rule::f32;
+        p.out_stage.rule = elementwise_rule(attr, p.out_stage.rule);
         lower_rule(p, attr);
+        if (p.dst_zero_point.values.mask != 0)
+            throw_invalid(operation, ": dst zero points mask is ", p.dst_zero_point.values.mask,
+                          ", allowed with rule ort_f32: 0");
 
         auto data = std::make_shared<primitive_desc_data>();
         data->operation = operation;
@@ -128,6 +214,10 @@ binary::primitive_desc::primitive_desc(const desc &d, const primitive_attr &attr
     : primitive_desc_base(impl::make(d, attr, e, allow_empty)) {}
 binary::primitive_desc::primitive_desc(const desc &d, const engine &e, bool allow_empty)
     : primitive_desc(d, primitive_attr(), e, allow_empty) {}
+binary::primitive_desc::primitive_desc(const engine &e, algorithm alg, const memory::desc &src0,
+                                       const memory::desc &src1, const memory::desc &dst,
+                                       const primitive_attr &attr, bool allow_empty)
+    : primitive_desc(desc(alg, src0, src1, dst), attr, e, allow_empty) {}
 
 } // namespace v0
 } // namespace octet

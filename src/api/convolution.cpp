@@ -1,10 +1,8 @@
 #include "octet/convolution.hpp"
 
-#include <algorithm>
-
 #include "api/accumulating.hpp"
+#include "api/convolution_shapes.hpp"
 #include "api/primitive_desc.hpp"
-#include "common/element.hpp"
 #include "common/text.hpp"
 
 namespace octet {
@@ -14,99 +12,6 @@ namespace {
 
 constexpr const char *operation = "convolution";
 
-/// Sizes of one spatial dimension, named for messages.
-struct axis {
-    const char *name;
-    dim_t in, out, kernel, stride, dilation, pad_l, pad_r;
-};
-
-constexpr dim_t axis_limit = dim_t{1} << 31; // keeps all index arithmetic far from overflow
-
-void check_axis(const axis &a) {
-    if (a.stride < 1)
-        throw_invalid(operation, ": stride ", a.name, " is ", a.stride, ", allowed: at least 1");
-    if (a.dilation < 1)
-        throw_invalid(operation, ": dilates ", a.name, " is ", a.dilation - 1, ", allowed: at least 0");
-    if (a.pad_l < 0)
-        throw_invalid(operation, ": padding_l ", a.name, " is ", a.pad_l, ", allowed: at least 0");
-    if (a.stride > axis_limit || a.dilation > axis_limit || a.pad_l > axis_limit || a.pad_r > axis_limit ||
-        a.pad_r < -axis_limit || a.kernel > axis_limit)
-        throw_invalid(operation, ": kernel, stride, dilates or padding ", a.name, " exceeds 2^31");
-    if (a.kernel < 1 || a.in < 1)
-        throw_invalid(operation, ": ", a.name, " of src is ", a.in, ", of weights ", a.kernel,
-                      ", allowed: at least 1");
-    const dim_t covered = (a.kernel - 1) * a.dilation + 1, padded = a.in + a.pad_l + a.pad_r;
-    const dim_t expected = padded < covered ? 0 : (padded - covered) / a.stride + 1;
-    if (a.out != expected)
-        throw_invalid(operation, ": dst ", a.name, " is ", a.out, ", but src ", a.in, ", kernel ", a.kernel,
-                      ", stride ", a.stride, ", dilates ", a.dilation - 1, ", padding ", a.pad_l, " and ",
-                      a.pad_r, " give ", expected);
-}
-
-void check_lists(const convolution_forward::desc &d, int spatial_ndims) {
-    const auto check = [&](const char *name, const memory::dims &list) {
-        if (static_cast<int>(list.size()) != spatial_ndims)
-            throw_invalid(operation, ": ", name, " has ", list.size(), " values, allowed: ", spatial_ndims,
-                          " (spatial dimensions of src)");
-    };
-    check("strides", d.strides);
-    check("dilates", d.dilates);
-    check("padding_l", d.padding_l);
-    check("padding_r", d.padding_r);
-}
-
-/// Shapes of the descriptor as a problem; throws on any disagreement.
-convolution_problem shapes_of(const convolution_forward::desc &d) {
-    convolution_problem p;
-    p.src = d.src.data;
-    p.weights = d.weights.data;
-    p.dst = d.dst.data;
-    require_tensor(operation, "src", p.src, 3, 5);
-    require_tensor(operation, "weights", p.weights, p.src.ndims, p.src.ndims + 1);
-    require_tensor(operation, "dst", p.dst, p.src.ndims, p.src.ndims);
-    p.spatial_ndims = p.src.ndims - 2;
-    p.weights_have_groups = p.weights.ndims == p.src.ndims + 1;
-    check_lists(d, p.spatial_ndims);
-
-    const dim_t *w = p.weights.dims + (p.weights_have_groups ? 1 : 0);
-    p.mb = p.src.dims[0];
-    p.groups = p.weights_have_groups ? p.weights.dims[0] : 1;
-    p.oc = w[0];
-    p.ic = w[1];
-    if (p.dst.dims[0] != p.mb)
-        throw_invalid(operation, ": batch of src is ", p.mb, ", of dst ", p.dst.dims[0]);
-    if (p.src.dims[1] != p.groups * p.ic)
-        throw_invalid(operation, ": src has ", p.src.dims[1], " channels, weights ", dims_text(p.weights),
-                      " need ", p.groups * p.ic);
-    if (p.dst.dims[1] != p.groups * p.oc)
-        throw_invalid(operation, ": dst has ", p.dst.dims[1], " channels, weights ", dims_text(p.weights),
-                      " give ", p.groups * p.oc);
-
-    static const char *const names[] = {"depth", "height", "width"};
-    for (int i = 0; i < p.spatial_ndims; i++) {
-        const int a = 3 - p.spatial_ndims + i;
-        p.in[a] = p.src.dims[2 + i];
-        p.out[a] = p.dst.dims[2 + i];
-        p.kernel[a] = w[2 + i];
-        p.stride[a] = d.strides[i];
-        p.dilation[a] = std::min(d.dilates[i], axis_limit) + 1;
-        p.pad[a] = d.padding_l[i];
-        check_axis(
-            {names[a], p.in[a], p.out[a], p.kernel[a], p.stride[a], p.dilation[a], p.pad[a], d.padding_r[i]});
-    }
-    return p;
-}
-
-std::string shape_text(const convolution_problem &p) {
-    std::string s = text("mb", p.mb, p.groups > 1 ? text("_g", p.groups) : "", "ic", p.groups * p.ic, "oc",
-                         p.groups * p.oc);
-    static const char names[] = {'d', 'h', 'w'};
-    for (int a = 3 - p.spatial_ndims; a < 3; a++)
-        s += text("_i", names[a], p.in[a], "o", names[a], p.out[a], "k", names[a], p.kernel[a], "s", names[a],
-                  p.stride[a], "d", names[a], p.dilation[a] - 1, "p", names[a], p.pad[a]);
-    return s;
-}
-
 std::shared_ptr<const primitive_desc_data>
 make(const convolution_forward::desc &d, const primitive_attr &attr, const engine &e, bool allow_empty) {
     return guarded(allow_empty, [&] {
@@ -115,7 +20,7 @@ make(const convolution_forward::desc &d, const primitive_attr &attr, const engin
         if (d.alg != algorithm::convolution_direct && d.alg != algorithm::convolution_auto)
             throw_invalid(operation, ": algorithm ", static_cast<int>(d.alg),
                           ", allowed: convolution_direct, convolution_auto");
-        convolution_problem p = shapes_of(d);
+        convolution_problem p = convolution_shapes(operation, direction::forward, d);
         const packed_kind packing =
             p.weights_have_groups ? packed_kind::grouped_convolution : packed_kind::convolution;
         resolve_layouts({operation, packing, p.dilation[2] == 1}, p.src, p.weights, p.dst);

@@ -8,9 +8,9 @@
 
 namespace octet::impl {
 
-namespace {
-
-const char *argument_name(int arg) {
+std::string argument_name(int arg) {
+    if (is_multiple_source(arg))
+        return "src" + std::to_string(arg - OCTET_ARG_MULTIPLE_SRC);
     switch (arg) {
     case OCTET_ARG_SRC_0:
         return "src";
@@ -22,6 +22,8 @@ const char *argument_name(int arg) {
         return "dst";
     }
 }
+
+namespace {
 
 masked_values<float> scales_of(const primitive_attr &attr, int arg) {
     const auto found = attr.scales().find(arg);
@@ -47,7 +49,9 @@ void check_rule_parameters(const attribute_support &support, const primitive_att
     if (support.accumulates && is_fixed_point(rule) && !attr.multipliers().is_set())
         throw_invalid(support.operation, ": rule ", to_string(rule),
                       " needs multipliers, pass them to set_requantization");
-    if (rule == requantization_rule::caffe_double_round && !attr.real_scales().is_set())
+    // Element by element the same rule takes the scales of its tensors.
+    if (rule == requantization_rule::caffe_double_round && !attr.real_scales().is_set() &&
+        (support.accumulates || !by_argument))
         throw_invalid(support.operation,
                       ": rule caffe_double_round needs real scales, pass them to set_requantization");
 }
@@ -153,10 +157,16 @@ epilogue lower_epilogue(const attribute_support &support, const primitive_attr &
         e.dst_zero_points = found->second;
     check_masked(support, "dst zero points", e.dst_zero_points, dst);
 
-    e.post_ops = attr.get_post_ops().entries();
-    for (int i = 0; i < static_cast<int>(e.post_ops.size()); i++)
-        check_post_op(support, dst, e.post_ops[i], i);
+    e.post_ops = lower_post_ops(support, attr, dst);
     return e;
+}
+
+std::vector<post_op_entry> lower_post_ops(const attribute_support &support, const primitive_attr &attr,
+                                          const memory_desc &dst) {
+    const std::vector<post_op_entry> &entries = attr.get_post_ops().entries();
+    for (int i = 0; i < static_cast<int>(entries.size()); i++)
+        check_post_op(support, dst, entries[i], i);
+    return entries;
 }
 
 zero_points lower_zero_points(const attribute_support &support, const primitive_attr &attr, int arg,
@@ -166,7 +176,7 @@ zero_points lower_zero_points(const attribute_support &support, const primitive_
     if (found == attr.zero_points().end())
         return z;
     z.values = found->second;
-    check_masked(support, std::string(argument_name(arg)) + " zero points", z.values, md);
+    check_masked(support, argument_name(arg) + " zero points", z.values, md);
     return z;
 }
 
@@ -217,9 +227,9 @@ std::string attribute_text(const primitive_attr &attr) {
     if (attr.output_scales().is_set())
         add("attr-oscale" + mask_text(attr.output_scales().mask, attr.output_scales().runtime));
     for (const auto &[arg, v] : attr.scales())
-        add(std::string("attr-scales:") + argument_name(arg) + mask_text(v.mask, v.runtime));
+        add("attr-scales:" + argument_name(arg) + mask_text(v.mask, v.runtime));
     for (const auto &[arg, v] : attr.zero_points())
-        add(std::string("attr-zero-points:") + argument_name(arg) + mask_text(v.mask, v.runtime));
+        add("attr-zero-points:" + argument_name(arg) + mask_text(v.mask, v.runtime));
     if (attr.rule() != requantization_rule::automatic)
         add(std::string("attr-rule:") + to_string(attr.rule()));
     std::string chain;

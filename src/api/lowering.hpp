@@ -19,6 +19,14 @@ struct attribute_support {
     int dst_channel_mask = 1 << 1; ///< the same over dst
 };
 
+/// A source of sum or concat.
+constexpr bool is_multiple_source(int arg) {
+    return arg >= OCTET_ARG_MULTIPLE_SRC && arg < 2 * OCTET_ARG_MULTIPLE_SRC;
+}
+
+/// "src", "weights", …: the tensor of an execution argument, for messages.
+std::string argument_name(int arg);
+
 /// The rule that `automatic` stands for. `bias` as in `lower_epilogue`.
 requantization_rule resolve_rule(const primitive_attr &attr, const memory_desc &dst, const memory_desc &bias);
 
@@ -26,6 +34,10 @@ requantization_rule resolve_rule(const primitive_attr &attr, const memory_desc &
 /// else in dst's rank. Throws `invalid_arguments` naming the attribute.
 epilogue lower_epilogue(const attribute_support &support, const primitive_attr &attr, const memory_desc &dst,
                         const memory_desc &bias);
+
+/// The post-ops, checked against the destination.
+std::vector<post_op_entry> lower_post_ops(const attribute_support &support, const primitive_attr &attr,
+                                          const memory_desc &dst);
 
 /// Zero points of an input, checked against its dims. `allowed_masks_text` only appears in the message.
 zero_points lower_zero_points(const attribute_support &support, const primitive_attr &attr, int arg,

@@ -1,6 +1,8 @@
 #include "octet/pooling.hpp"
 
-#include "api/primitive_desc.hpp"
+#include <algorithm>
+
+#include "api/elementwise.hpp"
 #include "common/requantize.hpp"
 #include "common/text.hpp"
 
@@ -11,25 +13,46 @@ namespace {
 
 constexpr const char *operation = "pooling";
 
-void check_axis(int i, dim_t in, dim_t out, dim_t kernel, dim_t stride, dim_t pad_l, dim_t pad_r) {
-    if (kernel < 1)
-        throw_invalid(operation, ": kernel ", i, " is ", kernel, ", allowed: at least 1");
-    if (stride < 1)
-        throw_invalid(operation, ": strides ", i, " is ", stride, ", allowed: at least 1");
-    if (pad_l < 0 || pad_l >= kernel)
-        throw_invalid(operation, ": padding_l ", i, " is ", pad_l, ", allowed: 0 to ", kernel - 1,
-                      " (less than the kernel)");
+struct axis {
+    dim_t in, out, kernel, stride, dilation, pad_l, pad_r; ///< dilation 1: adjacent taps
+};
+
+/// Whether each window has a tap inside the image. Without dilation the first and the last window decide.
+bool every_window_has_taps(const axis &a) {
+    if (a.dilation == 1)
+        return a.pad_l < a.kernel && (a.out - 1) * a.stride < a.in + a.pad_l;
+    for (dim_t o = 0; o < a.out; o++) {
+        const dim_t start = o * a.stride - a.pad_l;
+        const dim_t first_tap = start >= 0 ? 0 : div_up(-start, a.dilation);
+        if (first_tap >= a.kernel || start + first_tap * a.dilation >= a.in)
+            return false;
+    }
+    return true;
+}
+
+void check_axis(int i, const axis &a) {
+    const dim_t covered = (a.kernel - 1) * a.dilation + 1;
+    if (a.kernel < 1)
+        throw_invalid(operation, ": kernel ", i, " is ", a.kernel, ", allowed: at least 1");
+    if (a.stride < 1)
+        throw_invalid(operation, ": strides ", i, " is ", a.stride, ", allowed: at least 1");
+    if (a.dilation < 1)
+        throw_invalid(operation, ": dilation ", i, " is ", a.dilation - 1, ", allowed: at least 0");
     constexpr dim_t limit = dim_t{1} << 31;
-    if (kernel > limit || stride > limit || pad_r > limit || pad_r < -limit)
-        throw_invalid(operation, ": kernel, strides or padding ", i, " exceeds 2^31");
-    const dim_t padded = in + pad_l + pad_r;
-    const dim_t expected = padded < kernel ? 0 : (padded - kernel) / stride + 1;
-    if (out != expected)
-        throw_invalid(operation, ": dst dimension ", i + 2, " is ", out, ", but src ", in, ", kernel ",
-                      kernel, ", stride ", stride, ", padding ", pad_l, " and ", pad_r, " give ", expected);
-    if ((out - 1) * stride >= in + pad_l)
-        throw_invalid(operation, ": the last window of dimension ", i + 2, " lies in the padding (padding_r ",
-                      pad_r, ")");
+    if (a.kernel > limit || a.stride > limit || a.dilation > limit || a.pad_r > limit || a.pad_r < -limit)
+        throw_invalid(operation, ": kernel, strides, dilation or padding ", i, " exceeds 2^31");
+    if (a.pad_l < 0 || a.pad_l >= covered)
+        throw_invalid(operation, ": padding_l ", i, " is ", a.pad_l, ", allowed: 0 to ", covered - 1,
+                      " (less than the kernel)");
+    const dim_t padded = a.in + a.pad_l + a.pad_r;
+    const dim_t expected = padded < covered ? 0 : (padded - covered) / a.stride + 1;
+    if (a.out != expected)
+        throw_invalid(operation, ": dst dimension ", i + 2, " is ", a.out, ", but src ", a.in, ", kernel ",
+                      a.kernel, ", stride ", a.stride, ", dilation ", a.dilation - 1, ", padding ", a.pad_l,
+                      " and ", a.pad_r, " give ", expected);
+    if (!every_window_has_taps(a))
+        throw_invalid(operation, ": a window of dimension ", i + 2, " lies in the padding (padding_r ",
+                      a.pad_r, ")");
 }
 
 pooling_problem shapes_of(const pooling_forward::desc &d) {
@@ -54,6 +77,7 @@ pooling_problem shapes_of(const pooling_forward::desc &d) {
     };
     check("strides", d.strides);
     check("kernel", d.kernel);
+    check("dilation", d.dilation);
     check("padding_l", d.padding_l);
     check("padding_r", d.padding_r);
     for (int i = 0; i < 2; i++)
@@ -68,31 +92,73 @@ pooling_problem shapes_of(const pooling_forward::desc &d) {
         p.out[a] = p.dst.dims[2 + i];
         p.kernel[a] = d.kernel[i];
         p.stride[a] = d.strides[i];
+        p.dilation[a] = std::min(d.dilation[i], dim_t{1} << 31) + 1;
         p.pad[a] = d.padding_l[i];
-        check_axis(i, p.in[a], p.out[a], p.kernel[a], p.stride[a], p.pad[a], d.padding_r[i]);
+        check_axis(i, {p.in[a], p.out[a], p.kernel[a], p.stride[a], p.dilation[a], p.pad[a], d.padding_r[i]});
     }
     return p;
 }
 
+void set_scales(pooling_problem &p, const primitive_attr &attr) {
+    p.src_scale = tensor_scale(operation, attr, OCTET_ARG_SRC);
+    p.dst_scale = tensor_scale(operation, attr, OCTET_ARG_DST);
+    p.out_stage.dst_scales = {};
+    if (p.src_zero_points.values.mask != 0)
+        throw_invalid(operation, ": src zero points mask is ", p.src_zero_points.values.mask,
+                      ", allowed with scales: 0");
+}
+
 /// Which of the averages of octet/pooling.hpp this is.
-void check_rule(pooling_problem &p, const primitive_attr &attr) {
+pooling_form average_form(const pooling_problem &p, const primitive_attr &attr) {
     const requantization_rule rule = p.out_stage.rule;
     const bool has_factor = attr.multipliers().is_set() || attr.real_scales().is_set();
+    const bool has_scales = !attr.scales().empty();
+    if (has_factor && has_scales)
+        throw_invalid(operation, ": both multipliers and scales are set, allowed: one of them");
+    if (attr.input_multipliers().count(OCTET_ARG_SRC)) {
+        if (!is_tflite(rule) || has_factor || has_scales)
+            throw_invalid(operation,
+                          ": an input multiplier, allowed with a tflite rule without other factors");
+        return pooling_form::rescaled_average;
+    }
+    if (has_factor)
+        return pooling_form::requantized_sum;
+    if (rule == requantization_rule::ort_f32)
+        return has_scales ? pooling_form::dequantized : pooling_form::requantized_sum;
+    if (rule == requantization_rule::caffe_double_round && has_scales)
+        return pooling_form::scaled_sum;
+    if (has_scales)
+        throw_invalid(operation, ": per-argument scales with rule ", to_string(rule),
+                      ", allowed with ort_f32 and caffe_double_round");
+    if (is_tflite(rule))
+        return pooling_form::rounded_average;
+    if (rule == requantization_rule::f32)
+        return pooling_form::average_of_codes;
+    throw_invalid(operation, ": rule ", to_string(rule),
+                  " needs multipliers, pass them to set_requantization");
+}
+
+void lower_rule(pooling_problem &p, const primitive_attr &attr) {
     if (p.alg == algorithm::pooling_max) {
-        if (has_factor || attr.output_scales().is_set())
+        if (attr.multipliers().is_set() || attr.real_scales().is_set() || attr.output_scales().is_set() ||
+            !attr.scales().empty())
             throw_invalid(operation, ": pooling_max takes no scales and no multipliers");
         return;
     }
-    p.sum_only = has_factor || rule == requantization_rule::ort_f32;
-    if (!p.sum_only && !is_tflite(rule) && rule != requantization_rule::f32)
-        throw_invalid(operation, ": rule ", to_string(rule),
-                      " needs multipliers, pass them to set_requantization");
-    if (!p.sum_only && attr.output_scales().is_set())
-        throw_invalid(
-            operation,
-            ": rule f32 takes no output scales, allowed: ort_f32 with the factor s_src / (s_dst * n)");
-    if (!p.sum_only && p.src_zero_points.values.is_set())
+    p.form = average_form(p, attr);
+    const bool is_of_codes =
+        p.form == pooling_form::average_of_codes || p.form == pooling_form::rounded_average;
+    if (attr.output_scales().is_set() && p.form != pooling_form::requantized_sum)
+        throw_invalid(operation, ": rule ", to_string(p.out_stage.rule),
+                      " takes no output scales, allowed: ort_f32 with the factor s_src / (s_dst * n)");
+    if (is_of_codes && p.src_zero_points.values.is_set())
         throw_invalid(operation, ": src zero points without a factor; the average of codes needs none");
+    if (p.form == pooling_form::dequantized || p.form == pooling_form::scaled_sum)
+        set_scales(p, attr);
+    if (p.form == pooling_form::dequantized)
+        p.out_stage.rule = requantization_rule::f32; // the zero point is added before rounding
+    if (p.form == pooling_form::rescaled_average)
+        p.multiplier = attr.input_multipliers().at(OCTET_ARG_SRC);
 }
 
 std::shared_ptr<const primitive_desc_data> make(const pooling_forward::desc &d, const primitive_attr &attr,
@@ -108,15 +174,12 @@ std::shared_ptr<const primitive_desc_data> make(const pooling_forward::desc &d, 
         support.accumulates = false;
         const std::map<int, const memory_desc *> tensors{{OCTET_ARG_SRC, &p.src}, {OCTET_ARG_DST, &p.dst}};
         reject_unknown_arguments(support, attr, tensors);
-        if (!attr.scales().empty())
-            throw_invalid(operation,
-                          ": per-argument scales, allowed: multipliers, or output scales with ort_f32");
         p.src_zero_points = lower_zero_points(support, attr, OCTET_ARG_SRC, p.src);
         if (p.src_zero_points.values.mask > 3)
             throw_invalid(operation, ": src zero points mask is ", p.src_zero_points.values.mask,
                           ", allowed: 0 to 3 (batch and channel)");
         p.out_stage = lower_epilogue(support, attr, p.dst, {});
-        check_rule(p, attr);
+        lower_rule(p, attr);
 
         auto data = std::make_shared<primitive_desc_data>();
         data->operation = operation;
@@ -128,7 +191,8 @@ std::shared_ptr<const primitive_desc_data> make(const pooling_forward::desc &d, 
         static const char names[] = {'d', 'h', 'w'};
         for (int a = 3 - p.spatial_ndims; a < 3; a++)
             data->shape += text("_i", names[a], p.in[a], "o", names[a], p.out[a], "k", names[a], p.kernel[a],
-                                "s", names[a], p.stride[a], "p", names[a], p.pad[a]);
+                                "s", names[a], p.stride[a], "p", names[a], p.pad[a],
+                                p.dilation[a] > 1 ? text("d", names[a], p.dilation[a] - 1) : "");
         return make_primitive_desc(std::move(data), p, allow_empty);
     });
 }
@@ -140,15 +204,28 @@ inline namespace v0 {
 
 pooling_forward::desc::desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &dst,
                             const memory::dims &strides, const memory::dims &kernel,
+                            const memory::dims &dilation, const memory::dims &padding_l,
+                            const memory::dims &padding_r)
+    : prop(prop), alg(alg), src(src), dst(dst), strides(strides), kernel(kernel), dilation(dilation),
+      padding_l(padding_l), padding_r(padding_r) {}
+pooling_forward::desc::desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &dst,
+                            const memory::dims &strides, const memory::dims &kernel,
                             const memory::dims &padding_l, const memory::dims &padding_r)
-    : prop(prop), alg(alg), src(src), dst(dst), strides(strides), kernel(kernel), padding_l(padding_l),
-      padding_r(padding_r) {}
+    : desc(prop, alg, src, dst, strides, kernel, memory::dims(strides.size(), 0), padding_l, padding_r) {}
 
 pooling_forward::primitive_desc::primitive_desc(const desc &d, const primitive_attr &attr, const engine &e,
                                                 bool allow_empty)
     : primitive_desc_base(impl::make(d, attr, e, allow_empty)) {}
 pooling_forward::primitive_desc::primitive_desc(const desc &d, const engine &e, bool allow_empty)
     : primitive_desc(d, primitive_attr(), e, allow_empty) {}
+pooling_forward::primitive_desc::primitive_desc(const engine &e, prop_kind prop, algorithm alg,
+                                                const memory::desc &src, const memory::desc &dst,
+                                                const memory::dims &strides, const memory::dims &kernel,
+                                                const memory::dims &dilation, const memory::dims &padding_l,
+                                                const memory::dims &padding_r, const primitive_attr &attr,
+                                                bool allow_empty)
+    : primitive_desc(desc(prop, alg, src, dst, strides, kernel, dilation, padding_l, padding_r), attr, e,
+                     allow_empty) {}
 
 } // namespace v0
 } // namespace octet

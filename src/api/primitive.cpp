@@ -16,16 +16,18 @@ namespace impl {
 std::string primitive_desc_data::to_string() const {
     std::string tensors;
     for (const auto &[arg, md] : args) {
-        if (arg >= OCTET_ARG_SCRATCHPAD)
+        const bool is_source = is_multiple_source(arg);
+        if (arg >= OCTET_ARG_SCRATCHPAD && !is_source)
             continue; // attributes have a text of their own
-        const char *name = arg == OCTET_ARG_SRC_0     ? "src"
-                           : arg == OCTET_ARG_SRC_1   ? "src1"
-                           : arg == OCTET_ARG_WEIGHTS ? "wei"
-                           : arg == OCTET_ARG_BIAS    ? "bia"
-                                                      : "dst";
+        const std::string name = is_source                  ? argument_name(arg)
+                                 : arg == OCTET_ARG_SRC_0   ? "src"
+                                 : arg == OCTET_ARG_SRC_1   ? "src1"
+                                 : arg == OCTET_ARG_WEIGHTS ? "wei"
+                                 : arg == OCTET_ARG_BIAS    ? "bia"
+                                                            : "dst";
         const std::string described = md.to_string();
-        tensors += (tensors.empty() ? "" : " ") + std::string(name) + "_" +
-                   described.substr(0, described.find(' ')) + ":" + layout_name(md.data);
+        tensors += (tensors.empty() ? "" : " ") + name + "_" + described.substr(0, described.find(' ')) +
+                   ":" + layout_name(md.data);
     }
     return operation + "," + implementation + "," + tensors + "," + attribute_text(attr) + "," + shape;
 }
@@ -73,6 +75,18 @@ template std::shared_ptr<const primitive_desc_data> make_primitive_desc(std::sha
                                                                         const binary_problem &, bool);
 template std::shared_ptr<const primitive_desc_data> make_primitive_desc(std::shared_ptr<primitive_desc_data>,
                                                                         const softmax_problem &, bool);
+template std::shared_ptr<const primitive_desc_data> make_primitive_desc(std::shared_ptr<primitive_desc_data>,
+                                                                        const prelu_problem &, bool);
+template std::shared_ptr<const primitive_desc_data> make_primitive_desc(std::shared_ptr<primitive_desc_data>,
+                                                                        const sum_problem &, bool);
+template std::shared_ptr<const primitive_desc_data> make_primitive_desc(std::shared_ptr<primitive_desc_data>,
+                                                                        const concat_problem &, bool);
+template std::shared_ptr<const primitive_desc_data> make_primitive_desc(std::shared_ptr<primitive_desc_data>,
+                                                                        const resampling_problem &, bool);
+template std::shared_ptr<const primitive_desc_data> make_primitive_desc(std::shared_ptr<primitive_desc_data>,
+                                                                        const deconvolution_problem &, bool);
+template std::shared_ptr<const primitive_desc_data> make_primitive_desc(std::shared_ptr<primitive_desc_data>,
+                                                                        const eltwise_problem &, bool);
 
 std::shared_ptr<const primitive_desc_data>
 guarded(bool allow_empty, const std::function<std::shared_ptr<const primitive_desc_data>()> &front) {
@@ -166,6 +180,12 @@ primitive_kind kind_of(const impl::primitive_desc_data &data) {
                                                              {"matmul", primitive_kind::matmul},
                                                              {"pooling", primitive_kind::pooling},
                                                              {"softmax", primitive_kind::softmax},
+                                                             {"eltwise", primitive_kind::eltwise},
+                                                             {"deconvolution", primitive_kind::deconvolution},
+                                                             {"resampling", primitive_kind::resampling},
+                                                             {"concat", primitive_kind::concat},
+                                                             {"sum", primitive_kind::sum},
+                                                             {"prelu", primitive_kind::prelu},
                                                              {"binary", primitive_kind::binary}};
     return kinds.at(data.operation);
 }
@@ -181,6 +201,9 @@ memory::desc primitive_desc_base::arg_desc(int arg) const {
     return found == args.end() ? memory::desc() : found->second;
 }
 memory::desc primitive_desc_base::src_desc(int index) const {
+    const auto &args = checked(data_).args;
+    if (index >= 0 && args.count(OCTET_ARG_MULTIPLE_SRC))
+        return arg_desc(OCTET_ARG_MULTIPLE_SRC + index);
     return arg_desc(index == 1 ? OCTET_ARG_SRC_1 : index == 0 ? OCTET_ARG_SRC_0 : -1);
 }
 memory::desc primitive_desc_base::weights_desc(int index) const {

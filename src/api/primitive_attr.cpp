@@ -52,10 +52,15 @@ std::string argument_name(int arg) {
     }
 }
 
+constexpr int max_sources =
+    1024; // of sum and concat; keeps OCTET_ARG_MULTIPLE_SRC + i apart from other arguments
+
 void check_argument(const char *call, int arg) {
-    if (arg != OCTET_ARG_SRC_0 && arg != OCTET_ARG_SRC_1 && arg != OCTET_ARG_WEIGHTS && arg != OCTET_ARG_DST)
+    const bool is_source = arg >= OCTET_ARG_MULTIPLE_SRC && arg < OCTET_ARG_MULTIPLE_SRC + max_sources;
+    if (!is_source && arg != OCTET_ARG_SRC_0 && arg != OCTET_ARG_SRC_1 && arg != OCTET_ARG_WEIGHTS &&
+        arg != OCTET_ARG_DST)
         throw_invalid(call, ": ", argument_name(arg),
-                      ", allowed: OCTET_ARG_SRC (SRC_0), SRC_1, WEIGHTS, DST");
+                      ", allowed: OCTET_ARG_SRC (SRC_0), SRC_1, WEIGHTS, DST, MULTIPLE_SRC + index");
 }
 
 template <typename T>
@@ -322,7 +327,7 @@ void primitive_attr::set_requantization(requantization_rule rule, int mask,
 void primitive_attr::set_input_multiplier(int arg, const fixed_point_multiplier &multiplier) {
     check_argument("set_input_multiplier", arg);
     check_multiplier("set_input_multiplier: " + argument_name(arg), requantization_rule::tflite_2step,
-                     multiplier);
+                     multiplier, true);
     input_multipliers_[arg] = multiplier;
 }
 

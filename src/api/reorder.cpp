@@ -1,6 +1,6 @@
 #include "octet/reorder.hpp"
 
-#include "api/primitive_desc.hpp"
+#include "api/elementwise.hpp"
 #include "common/element.hpp"
 #include "common/requantize.hpp"
 #include "common/text.hpp"
@@ -22,9 +22,11 @@ masked_values<float> lower_scales(const attribute_support &support, const primit
 }
 
 /// What each rule can convert: octet/reorder.hpp.
-void check_rule(const reorder_problem &p, const primitive_attr &attr) {
+void check_rule(reorder_problem &p, const primitive_attr &attr) {
     const requantization_rule rule = p.out_stage.rule;
-    if (is_float(rule))
+    const bool by_scales = !attr.scales().empty();
+    if (is_float(rule) ||
+        (rule == requantization_rule::caffe_double_round && by_scales && is_integer(p.dst.data_type)))
         return;
     const bool from_integer = is_integer(p.src.data_type), to_integer = is_integer(p.dst.data_type);
     if (!to_integer || (!from_integer && !is_tflite(rule)))
@@ -32,6 +34,12 @@ void check_rule(const reorder_problem &p, const primitive_attr &attr) {
             operation, ": rule ", to_string(rule), " from ", memory::desc(p.src).to_string(), " to ",
             memory::desc(p.dst).to_string(),
             "; float sources have tflite_*, f32, f32_v3 and ort_f32, float destinations the last three");
+    if (from_integer && is_tflite(rule) && !attr.multipliers().is_set() && by_scales) {
+        const double ratio = static_cast<double>(tensor_scale(operation, attr, OCTET_ARG_SRC)) /
+                             static_cast<double>(tensor_scale(operation, attr, OCTET_ARG_DST));
+        p.out_stage.multipliers = {0, {from_double(rule, ratio)}, false};
+        return;
+    }
     if (from_integer && is_fixed_point(rule) && !attr.multipliers().is_set())
         throw_invalid(operation, ": rule ", to_string(rule),
                       " from integers needs multipliers, pass them to set_requantization");

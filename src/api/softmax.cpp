@@ -1,6 +1,6 @@
 #include "octet/softmax.hpp"
 
-#include "api/primitive_desc.hpp"
+#include "api/elementwise.hpp"
 #include "common/text.hpp"
 
 namespace octet {
@@ -10,52 +10,119 @@ namespace {
 
 constexpr const char *operation = "softmax";
 
+softmax_problem shapes_of(const softmax_forward::desc &d) {
+    softmax_problem p;
+    p.src = d.src.data;
+    p.dst = d.dst.data;
+    p.axis = d.axis;
+    p.is_log = d.alg == algorithm::softmax_log;
+    require_tensor(operation, "src", p.src, 1, max_ndims);
+    require_tensor(operation, "dst", p.dst, 1, max_ndims);
+    if (!same_dims(p.src, p.dst))
+        throw_invalid(operation, ": src has dims ", dims_text(p.src), ", dst ", dims_text(p.dst));
+    if (p.axis < 0 || p.axis >= p.src.ndims)
+        throw_invalid(operation, ": axis is ", p.axis, ", allowed: 0 to ", p.src.ndims - 1);
+    for (memory_desc *md : {&p.src, &p.dst}) {
+        if (md->format_kind == format_kind::any)
+            set_row_major(*md);
+        if (md->format_kind != format_kind::plain)
+            throw_invalid(operation, ": layout packed, allowed: plain layouts or any");
+    }
+    require_no_overlap(operation, p.dst);
+    return p;
+}
+
+void lower_tflite(softmax_problem &p, const primitive_attr &attr) {
+    require_type(operation, "dst", p.dst, {data_type::s8, data_type::u8, data_type::s16});
+    if (!attr.scales().empty() || !attr.zero_points().empty() || attr.multipliers().is_set())
+        throw_unimplemented(operation, ": attributes other than the rule and the input multiplier of SRC");
+    const auto found = attr.input_multipliers().find(OCTET_ARG_SRC);
+    if (found == attr.input_multipliers().end())
+        throw_invalid(operation, ": rule ", to_string(attr.rule()), " needs set_input_multiplier for SRC");
+    p.multiplier = found->second;
+    if (p.multiplier.multiplier < 0 || p.multiplier.shift < 0)
+        throw_invalid(operation, ": input multiplier is ", p.multiplier.multiplier, " with shift ",
+                      p.multiplier.shift,
+                      ", allowed: not negative, shift 0 to 30 (beta * scale * 2^26 is above 1)");
+}
+
+void lower_ort(softmax_problem &p, const primitive_attr &attr) {
+    require_type(operation, "dst", p.dst, {p.src.data_type});
+    p.src_scale = tensor_scale(operation, attr, OCTET_ARG_SRC);
+    p.dst_scale = tensor_scale(operation, attr, OCTET_ARG_DST);
+    const auto found = attr.zero_points().find(OCTET_ARG_DST);
+    if (found == attr.zero_points().end())
+        return;
+    if (found->second.runtime || found->second.mask != 0)
+        throw_unimplemented(operation,
+                            ": dst zero points with a mask or given at execution; implemented with ",
+                            "ort_f32: one, given at creation");
+    p.dst_zero_point = found->second.values[0];
+}
+
+/// Tables and fixed point: codes in, codes out.
+void lower_quantized(softmax_problem &p, const primitive_attr &attr) {
+    require_type(operation, "src", p.src, {data_type::s8, data_type::u8});
+    if (attr.get_post_ops().len() != 0 || attr.output_scales().is_set())
+        throw_unimplemented(operation, ": post-ops and output scales with rule ", to_string(attr.rule()));
+    if (p.is_log)
+        throw_unimplemented(operation, ": softmax_log with rule ", to_string(attr.rule()));
+    p.out_stage.rule = attr.rule();
+    p.out_stage.dst = p.dst;
+    if (attr.rule() == requantization_rule::ort_f32)
+        lower_ort(p, attr);
+    else
+        lower_tflite(p, attr);
+}
+
+/// Codes are numbers; a scale of SRC multiplies the result in f32_v3, as in oneDNN 3.x.
+void lower_f32(softmax_problem &p, const primitive_attr &attr, const attribute_support &support) {
+    for (const memory_desc *md : {&p.src, &p.dst})
+        require_type(operation, md == &p.src ? "src" : "dst", *md,
+                     {data_type::f32, data_type::s32, data_type::s8, data_type::u8});
+    if (attr.zero_points().count(OCTET_ARG_SRC))
+        throw_invalid(operation, ": src zero points, which softmax does not depend on");
+    p.out_stage = lower_epilogue(support, attr, p.dst, {});
+    p.out_stage.rule = elementwise_rule(attr, p.out_stage.rule);
+    p.src_scale = tensor_scale(operation, attr, OCTET_ARG_SRC, 1.f);
+}
+
 std::shared_ptr<const primitive_desc_data> make(const softmax_forward::desc &d, const primitive_attr &attr,
                                                 const engine &e, bool allow_empty) {
     return guarded(allow_empty, [&] {
         require_engine(operation, e);
         require_forward(operation, d.prop);
-        softmax_problem p;
-        p.src = d.src.data;
-        p.dst = d.dst.data;
-        p.axis = d.axis;
-        p.rule = attr.rule();
-        require_tensor(operation, "src", p.src, 1, max_ndims);
-        require_tensor(operation, "dst", p.dst, 1, max_ndims);
-        if (!same_dims(p.src, p.dst))
-            throw_invalid(operation, ": src has dims ", dims_text(p.src), ", dst ", dims_text(p.dst));
-        if (p.axis < 0 || p.axis >= p.src.ndims)
-            throw_invalid(operation, ": axis is ", p.axis, ", allowed: 0 to ", p.src.ndims - 1);
-        for (memory_desc *md : {&p.src, &p.dst}) {
-            if (md->format_kind == format_kind::any)
-                set_row_major(*md);
-            if (md->format_kind != format_kind::plain)
-                throw_invalid(operation, ": layout packed, allowed: plain layouts or any");
+        if (d.alg != algorithm::softmax_accurate && d.alg != algorithm::softmax_log)
+            throw_invalid(operation, ": algorithm ", static_cast<int>(d.alg),
+                          ", allowed: softmax_accurate, softmax_log");
+        softmax_problem p = shapes_of(d);
+        attribute_support support{operation};
+        support.accumulates = false;
+        const std::map<int, const memory_desc *> tensors{{OCTET_ARG_SRC, &p.src}, {OCTET_ARG_DST, &p.dst}};
+        reject_unknown_arguments(support, attr, tensors);
+        switch (attr.rule()) {
+        case requantization_rule::tflite_2step:
+        case requantization_rule::tflite_single_rounding:
+        case requantization_rule::ort_f32:
+            lower_quantized(p, attr);
+            break;
+        case requantization_rule::automatic:
+        case requantization_rule::f32:
+        case requantization_rule::f32_v3:
+            lower_f32(p, attr, support);
+            break;
+        default:
+            throw_unimplemented(operation, ": rule ", to_string(attr.rule()),
+                                ", implemented: f32, f32_v3, ort_f32, tflite_2step, tflite_single_rounding");
         }
-        require_type(operation, "src", p.src, {data_type::s8, data_type::u8});
-        require_type(operation, "dst", p.dst, {data_type::s8, data_type::u8, data_type::s16});
-        require_no_overlap(operation, p.dst);
-        if (p.rule != requantization_rule::tflite_2step &&
-            p.rule != requantization_rule::tflite_single_rounding)
-            throw_unimplemented(operation, ": rule ", to_string(p.rule),
-                                "; implemented: tflite_2step, tflite_single_rounding");
-        if (attr.get_post_ops().len() != 0 || !attr.scales().empty() || !attr.zero_points().empty() ||
-            attr.output_scales().is_set() || attr.multipliers().is_set())
-            throw_unimplemented(operation,
-                                ": attributes other than the rule and the input multiplier of SRC");
-        const auto found = attr.input_multipliers().find(OCTET_ARG_SRC);
-        if (found == attr.input_multipliers().end())
-            throw_invalid(operation, ": rule ", to_string(p.rule), " needs set_input_multiplier for SRC");
-        p.multiplier = found->second;
-        if (p.multiplier.shift < 0)
-            throw_invalid(operation, ": input multiplier has shift ", p.multiplier.shift,
-                          ", allowed: 0 to 30 (beta * scale * 2^26 is above 1)");
 
         auto data = std::make_shared<primitive_desc_data>();
         data->operation = operation;
         data->attr = attr;
-        data->args = {{OCTET_ARG_SRC, memory::desc(p.src)}, {OCTET_ARG_DST, memory::desc(p.dst)}};
-        data->shape = text(dims_text(p.src), "_axis", p.axis);
+        for (const auto &[arg, md] : tensors)
+            data->args[arg] = memory::desc(*md);
+        add_attribute_arguments(attr, tensors, data->args);
+        data->shape = text(dims_text(p.src), "_axis", p.axis, p.is_log ? "_log" : "");
         return make_primitive_desc(std::move(data), p, allow_empty);
     });
 }
@@ -65,14 +132,19 @@ std::shared_ptr<const primitive_desc_data> make(const softmax_forward::desc &d, 
 
 inline namespace v0 {
 
-softmax_forward::desc::desc(prop_kind prop, const memory::desc &src, const memory::desc &dst, int axis)
-    : prop(prop), src(src), dst(dst), axis(axis) {}
+softmax_forward::desc::desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &dst,
+                            int axis)
+    : prop(prop), alg(alg), src(src), dst(dst), axis(axis) {}
 
 softmax_forward::primitive_desc::primitive_desc(const desc &d, const primitive_attr &attr, const engine &e,
                                                 bool allow_empty)
     : primitive_desc_base(impl::make(d, attr, e, allow_empty)) {}
 softmax_forward::primitive_desc::primitive_desc(const desc &d, const engine &e, bool allow_empty)
     : primitive_desc(d, primitive_attr(), e, allow_empty) {}
+softmax_forward::primitive_desc::primitive_desc(const engine &e, prop_kind prop, algorithm alg,
+                                                const memory::desc &src, const memory::desc &dst, int axis,
+                                                const primitive_attr &attr, bool allow_empty)
+    : primitive_desc(desc(prop, alg, src, dst, axis), attr, e, allow_empty) {}
 
 } // namespace v0
 } // namespace octet

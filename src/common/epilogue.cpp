@@ -66,14 +66,6 @@ memory_desc prelu_weights(int mask, const memory_desc &dst) {
 
 namespace {
 
-/// TFLite defines a negative alpha multiplier by its magnitude, negated afterwards.
-std::int32_t requantize_signed(requantization_rule rule, std::int32_t x, fixed_point_multiplier m) {
-    if (m.multiplier >= 0)
-        return requantize(rule, x, m);
-    m.multiplier = wrap(-std::int64_t{m.multiplier});
-    return wrap(-std::int64_t{requantize(rule, x, m)});
-}
-
 /// The buffer that a post-op reads, if any.
 int post_op_argument(const post_op_entry &entry, int index) {
     const int base = OCTET_ARG_ATTR_MULTIPLE_POST_OP(index);

@@ -108,6 +108,15 @@ dim_t masked_count(int mask, const memory_desc &md);
 /// Coordinates of the element with this row-major index.
 coordinates coordinates_of(dim_t index, const memory_desc &md);
 
+/// Coordinates of the next element in row-major order; after the last one, of the first.
+inline void advance(coordinates &at, const memory_desc &md) {
+    for (int d = md.ndims - 1; d >= 0; d--) {
+        if (++at[d] < md.dims[d])
+            return;
+        at[d] = 0;
+    }
+}
+
 /// True if `a` and `b` describe the same shape.
 bool same_dims(const memory_desc &a, const memory_desc &b);
 

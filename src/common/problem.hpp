@@ -5,6 +5,7 @@
 // Implementations see only this.
 
 #include <array>
+#include <vector>
 
 #include "common/epilogue.hpp"
 #include "octet/primitive_attr.hpp"
@@ -38,6 +39,9 @@ struct convolution_problem {
     epilogue out_stage;
 };
 
+/// The same numbers; src is scattered over dst: od = id*stride + kd*dilation - pad.
+struct deconvolution_problem : convolution_problem {};
+
 struct matmul_problem {
     memory_desc src, weights, dst;
     zero_points src_zero_points{{}, OCTET_ARG_SRC}, weights_zero_points{{}, OCTET_ARG_WEIGHTS};
@@ -48,34 +52,114 @@ struct reorder_problem {
     memory_desc src, dst;
     zero_points src_zero_points{{}, OCTET_ARG_SRC};
     masked_values<float> src_scales, dst_scales; ///< masks over the (common) dims
+    bool concatenates = false; ///< tflite rules: rha(q * s + k), as TFLite's older CONCATENATION rescales
     epilogue out_stage;
+};
+
+/// What becomes of a window: octet/pooling.hpp.
+enum class pooling_form {
+    maximum,
+    average_of_codes, ///< f32(Σ) / n: oneDNN
+    rounded_average,  ///< Σ / n, ties away from code 0: TFLite
+    requantized_sum,  ///< the rule's factor contains 1 / n
+    rescaled_average, ///< TFLite's older MEAN: a factor first, then / n
+    dequantized,      ///< real values are summed and divided: ONNX Runtime
+    scaled_sum,       ///< (Σ - n * src_zp) times s_src / (s_dst * n), ties away from zero: SNPS-Caffe
 };
 
 struct pooling_problem {
     memory_desc src, dst;
     algorithm alg = algorithm::undef;
+    pooling_form form = pooling_form::maximum;
     dim_t mb = 1, channels = 1;
     extent3 in{1, 1, 1}, out{1, 1, 1}, kernel{1, 1, 1}, stride{1, 1, 1}, pad{0, 0, 0};
+    extent3 dilation{1, 1, 1}; ///< 1: adjacent taps
     int spatial_ndims = 0;
-    bool sum_only = false; ///< the rule's factor contains 1 / n
+    float src_scale = 1.f, dst_scale = 1.f;
+    fixed_point_multiplier multiplier; ///< rescaled_average
     zero_points src_zero_points{{}, OCTET_ARG_SRC};
     epilogue out_stage;
+};
+
+/// Whose arithmetic combines two operands: octet/binary.hpp.
+enum class binary_form {
+    f32,         ///< (s_0 * src_0) op (s_1 * src_1)
+    scaled_sum,  ///< TFLite: the out stage's rule on the sum or difference of rescaled operands
+    product,     ///< TFLite: the out stage's rule on the product
+    qlinear_sum, ///< ONNX Runtime: raw codes, zero points folded into one constant
+    qlinear_product,
+    qnnpack_sum, ///< Caffe2: integer multipliers for both operands, one rounded shift
+    dequantized, ///< real operands; then divided by the destination's scale
 };
 
 struct binary_problem {
     memory_desc src0, src1, dst;
     algorithm alg = algorithm::undef;
-    masked_values<float> scale0, scale1;
-    fixed_point_multiplier multiplier0, multiplier1; ///< fixed-point add: applied after a left shift by 20
+    binary_form form = binary_form::f32;
+    float scale0 = 1.f, scale1 = 1.f, dst_scale = 1.f;
+    /// scaled_sum: applied after a left shift by 20; qnnpack_sum: the shift is common to both.
+    fixed_point_multiplier multiplier0, multiplier1;
     zero_points zero_points0{{}, OCTET_ARG_SRC_0}, zero_points1{{}, OCTET_ARG_SRC_1};
+    zero_points dst_zero_point{{},
+                               OCTET_ARG_DST}; ///< qlinear forms: part of the arithmetic, not of out_stage
+    epilogue out_stage;
+};
+
+/// common/eltwise_code.hpp is its meaning.
+struct eltwise_problem {
+    memory_desc src, dst;
+    algorithm alg = algorithm::undef;
+    float alpha = 0.f, beta = 0.f;
+    float src_scale = 1.f, dst_scale = 1.f; ///< float rules
+    /// tflite rules: of the source; relu of negative values has its own.
+    fixed_point_multiplier multiplier, negative_multiplier;
+    bool has_negative_multiplier = false;
+    bool rescales = false;          ///< clip: by `multiplier`
+    std::int32_t low = 0, high = 0; ///< clip: relative to the zero point
+    zero_points src_zero_points{{}, OCTET_ARG_SRC};
     epilogue out_stage;
 };
 
 struct softmax_problem {
     memory_desc src, dst;
     int axis = 0;
-    requantization_rule rule = requantization_rule::tflite_2step;
-    fixed_point_multiplier multiplier;
+    bool is_log = false;                    ///< f32 rules
+    fixed_point_multiplier multiplier;      ///< tflite rules
+    float src_scale = 1.f, dst_scale = 1.f; ///< ort_f32
+    std::int32_t dst_zero_point = 0;        ///< ort_f32
+    epilogue out_stage;                     ///< its rule decides; f32 rules also use the rest
+};
+
+struct resampling_problem {
+    memory_desc src, dst;
+    algorithm alg = algorithm::undef;
+    resampling_coordinates coordinates = resampling_coordinates::half_pixel;
+    dim_t mb = 1, channels = 1;
+    extent3 in{1, 1, 1}, out{1, 1, 1};
+    int spatial_ndims = 0;
+    epilogue out_stage;
+};
+
+/// One reorder per source, into its part of dst; sources are OCTET_ARG_MULTIPLE_SRC + i.
+struct concat_problem {
+    std::vector<reorder_problem> parts;
+};
+
+struct sum_problem {
+    std::vector<memory_desc> srcs;
+    memory_desc dst;
+    std::vector<float> scales;
+    /// SNPS-Caffe: integer multipliers with a common shift.
+    std::vector<fixed_point_multiplier> multipliers;
+    std::vector<zero_points> src_zero_points;
+    epilogue out_stage;
+};
+
+struct prelu_problem {
+    memory_desc src, weights, dst;
+    fixed_point_multiplier multiplier, negative_multiplier; ///< tflite rules
+    zero_points src_zero_points{{}, OCTET_ARG_SRC}, weights_zero_points{{}, OCTET_ARG_WEIGHTS};
+    epilogue out_stage;
 };
 
 /// Coordinates of (outer, channel, depth, height, width) in a tensor with 0 to 3 spatial dimensions.

@@ -100,6 +100,14 @@ constexpr std::int32_t requantize(requantization_rule rule, std::int32_t acc, fi
     }
 }
 
+/// A negative multiplier of LEAKY_RELU: TFLite applies its magnitude and negates the result.
+constexpr std::int32_t requantize_signed(requantization_rule rule, std::int32_t x, fixed_point_multiplier m) {
+    if (m.multiplier >= 0)
+        return requantize(rule, x, m);
+    m.multiplier = wrap(-std::int64_t{m.multiplier});
+    return wrap(-std::int64_t{requantize(rule, x, m)});
+}
+
 /// Rules that take fixed-point multipliers (not the float rules, caffe_double_round, none).
 constexpr bool is_fixed_point(requantization_rule rule) {
     return rule >= requantization_rule::tflite_2step && rule != requantization_rule::caffe_double_round;

@@ -25,7 +25,7 @@ const node_form node_forms[] = {
      {"x", "x_scale", "x_zero_point", "w", "w_scale", "w_zero_point", "y_scale", "y_zero_point", "bias"},
      {"y"},
      {"w", "bias"},
-     {"strides", "pads", "dilations", "group", "kernel_shape"}},
+     {"strides", "pads", "dilations", "group", "kernel_shape", "channels_last"}},
     {"ConvInteger",
      {"x", "w", "x_zero_point", "w_zero_point"},
      {"y"},
@@ -45,6 +45,35 @@ const node_form node_forms[] = {
     {"QuantizeLinear", {"x", "y_scale", "y_zero_point"}, {"y"}, {}, {"axis"}},
     {"DequantizeLinear", {"x", "x_scale", "x_zero_point"}, {"y"}, {}, {"axis"}},
     {"DynamicQuantizeLinear", {"x"}, {"y", "y_scale", "y_zero_point"}, {}, {}},
+    {"QLinearAdd",
+     {"a", "a_scale", "a_zero_point", "b", "b_scale", "b_zero_point", "y_scale", "y_zero_point"},
+     {"y"},
+     {},
+     {}},
+    {"QLinearSigmoid", {"x", "x_scale", "x_zero_point", "y_scale", "y_zero_point"}, {"y"}, {}, {}},
+    {"QLinearLeakyRelu", {"x", "x_scale", "x_zero_point", "y_scale", "y_zero_point"}, {"y"}, {}, {"alpha"}},
+    {"QLinearSoftmax",
+     {"x", "x_scale", "x_zero_point", "y_scale", "y_zero_point"},
+     {"y"},
+     {},
+     {"axis", "opset"}},
+    {"QLinearAveragePool",
+     {"x", "x_scale", "x_zero_point", "y_scale", "y_zero_point"},
+     {"y"},
+     {},
+     {"kernel_shape", "strides", "pads", "ceil_mode", "count_include_pad", "channels_last"}},
+    {"QLinearGlobalAveragePool",
+     {"x", "x_scale", "x_zero_point", "y_scale", "y_zero_point"},
+     {"y"},
+     {},
+     {"channels_last"}},
+    {"MaxPool", {"x"}, {"y"}, {}, {"kernel_shape", "strides", "pads", "dilations", "ceil_mode"}},
+    {"QLinearConcat", {"y_scale", "y_zero_point"}, {"y"}, {}, {"axis"}}, // and what the file keeps in lists
+    {"QLinearMul",
+     {"a", "a_scale", "a_zero_point", "b", "b_scale", "b_zero_point", "y_scale", "y_zero_point"},
+     {"y"},
+     {},
+     {}},
 };
 
 const node_form *find_form(const std::string &op) {
@@ -118,6 +147,8 @@ public:
         model::node node{form_.op, {}, {}, {}};
         for (const char *name : form_.inputs)
             node.inputs.push_back(add_input(name));
+        if (form_.op == std::string("QLinearConcat"))
+            add_concat_inputs(node.inputs);
         while (!node.inputs.empty() && node.inputs.back() < 0)
             node.inputs.pop_back();
         for (const char *name : form_.outputs)
@@ -158,6 +189,20 @@ private:
         const std::string owner = name.substr(0, name.find('_'));
         const data_type type = ends_with(name, "_scale") ? data_type::f32 : tensor(owner).type;
         return add(constant_of(name, params_[name.c_str()], type));
+    }
+
+    /// x0, x1, … with their scales and zero points, which the file keeps in lists.
+    void add_concat_inputs(std::vector<int> &inputs) {
+        const std::vector<json_value> scales = params_["x_scale"].items(),
+                                      zero_points = params_["x_zero_point"].items();
+        if (scales.size() != zero_points.size())
+            params_["x_scale"].fail("and x_zero_point differ in length");
+        for (std::size_t i = 0; i < scales.size(); i++) {
+            const std::string name = "x" + std::to_string(i);
+            inputs.push_back(add_input(name));
+            inputs.push_back(add(constant_of(name + "_scale", scales[i], data_type::f32)));
+            inputs.push_back(add(constant_of(name + "_zero_point", zero_points[i], tensor(name).type)));
+        }
     }
 
     int add_output(const std::string &name) {

@@ -14,9 +14,18 @@ const struct {
     {"DequantizeLinear", lower_dequantize_linear},
     {"DynamicQuantizeLinear", lower_dynamic_quantize_linear},
     {"MatMulInteger", lower_matmul_integer},
+    {"MaxPool", lower_max_pool},
     {"QGemm", lower_qgemm},
+    {"QLinearAdd", lower_qlinear_add},
+    {"QLinearAveragePool", lower_qlinear_average_pool},
+    {"QLinearConcat", lower_qlinear_concat},
     {"QLinearConv", lower_qlinear_conv},
+    {"QLinearGlobalAveragePool", lower_qlinear_global_average_pool},
+    {"QLinearLeakyRelu", lower_qlinear_leaky_relu},
     {"QLinearMatMul", lower_qlinear_matmul},
+    {"QLinearMul", lower_qlinear_mul},
+    {"QLinearSigmoid", lower_qlinear_sigmoid},
+    {"QLinearSoftmax", lower_qlinear_softmax},
     {"QuantizeLinear", lower_quantize_linear},
 };
 
@@ -71,6 +80,22 @@ std::vector<std::int32_t> constant_zero_points(const lowering &l, std::size_t i)
     if (t.type == data_type::s8)
         return widened<std::int8_t>(t);
     return widened<std::int32_t>(t);
+}
+
+linear_parameters per_tensor_parameters(const lowering &l, std::size_t scale_input,
+                                        std::size_t zero_point_input) {
+    const std::vector<float> scales = constant_scales(l, scale_input);
+    const std::vector<std::int32_t> zero_points = constant_zero_points(l, zero_point_input);
+    if (scales.size() != 1 || zero_points.size() != 1)
+        refuse_as_unimplemented("input " + std::to_string(scale_input) + " has " +
+                                std::to_string(scales.size()) + " scales and " +
+                                std::to_string(zero_points.size()) + " zero points, allowed is 1");
+    return {scales.front(), zero_points.front()};
+}
+
+void set_parameters(primitive_attr &attr, int arg, const linear_parameters &q) {
+    attr.set_scales(arg, 0, {q.scale});
+    set_zero_points(attr, arg, 0, {q.zero_point});
 }
 
 void set_zero_points(primitive_attr &attr, int arg, int channel_mask,

@@ -92,32 +92,6 @@ std::unique_ptr<step> dot_step(const lowering &l, const dot_inputs &in, const pr
 
 // ---- Convolutions: X is N x C x spatial, W is M x C/group x kernel.
 
-/// `pads` holds all begins, then all ends; `dilations` 1 is a dense kernel.
-struct geometry {
-    memory::dims strides, dilates, padding_l, padding_r;
-};
-
-geometry read_geometry(const lowering &l, std::size_t spatial) {
-    if (l.text("auto_pad", "NOTSET") != "NOTSET")
-        refuse_as_unimplemented("attribute 'auto_pad' is " + l.text("auto_pad") + ", allowed is NOTSET");
-    const auto read = [&](const char *name, std::size_t size, std::int64_t fallback) {
-        const memory::dims values = l.integers(name, memory::dims(size, fallback));
-        if (values.size() != size)
-            refuse("attribute '" + std::string(name) + "' has " + std::to_string(values.size()) +
-                   " entries, allowed is " + std::to_string(size));
-        return values;
-    };
-    const memory::dims pads = read("pads", 2 * spatial, 0);
-    const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(spatial);
-    geometry g{read("strides", spatial, 1),
-               read("dilations", spatial, 1),
-               {pads.begin(), middle},
-               {middle, pads.end()}};
-    for (dim_t &d : g.dilates)
-        d--;
-    return g;
-}
-
 memory::desc dense(const tensor &t) { return memory::desc(t.dims, t.type, memory::dims()); }
 
 /// M x C/group x kernel, with groups {group, M/group} x C/group x kernel.
@@ -142,13 +116,14 @@ std::unique_ptr<step> convolution(const lowering &l, const dot_inputs &in,
                " are no convolution of 1 to 3 dimensions");
     const std::int64_t groups = l.integer("group", 1);
     const memory::desc weights = convolution_weights(w, groups);
-    const geometry g = read_geometry(l, x.dims.size() - 2);
+    const memory::desc src = activation_desc(l, x), dst = activation_desc(l, l.output());
+    const memory::dims input = src.dims(), kernel(w.dims.begin() + 2, w.dims.end());
+    const window_geometry g = read_windows(l, {input.begin() + 2, input.end()}, kernel);
     memory::desc bias;
     if (in.bias != absent && l.has_input(in.bias))
         bias = dense(l.input(in.bias, {data_type::s32}));
 
     const channel_masks masks = {1 << 1, groups == 1 ? 1 << 0 : (1 << 0) + (1 << 1)};
-    const memory::desc src = dense(x), dst = dense(l.output());
     const convolution_forward::desc d(prop_kind::forward_inference, algorithm::convolution_direct, src,
                                       planned_weights(weights, w), bias, dst, g.strides, g.dilates,
                                       g.padding_l, g.padding_r);

@@ -21,15 +21,26 @@ const entry entries[] = {
     {"DEQUANTIZE", lower_dequantize},
     {"EXPAND_DIMS", lower_reshape},
     {"FULLY_CONNECTED", lower_fully_connected},
+    {"LEAKY_RELU", lower_leaky_relu},
+    {"LOGISTIC", lower_logistic},
     {"MAX_POOL_2D", lower_max_pool_2d},
     {"MEAN", lower_mean},
+    {"MUL", lower_mul},
     {"PAD", lower_pad},
     {"PADV2", lower_pad},
+    {"PRELU", lower_prelu},
     {"QUANTIZE", lower_quantize},
+    {"RELU", lower_relu},
+    {"RELU6", lower_relu6},
+    {"RESIZE_BILINEAR", lower_resize_bilinear},
+    {"RESIZE_NEAREST_NEIGHBOR", lower_resize_nearest_neighbor},
     {"RESHAPE", lower_reshape},
     {"SOFTMAX", lower_softmax},
     {"SQUEEZE", lower_reshape},
+    {"SUB", lower_sub},
+    {"TANH", lower_tanh},
     {"TRANSPOSE", lower_transpose},
+    {"TRANSPOSE_CONV", lower_transpose_conv},
 };
 
 /// Code of a real number: zero point + round(real / scale), a float32 division rounded half away from zero.
@@ -137,6 +148,14 @@ memory::desc nhwc_desc(const tensor &t) {
 void set_zero_point(primitive_attr &attr, int arg, std::int32_t zero_point) {
     if (zero_point != 0)
         attr.set_zero_points(arg, 0, {zero_point});
+}
+
+void append_clip(primitive_attr &attr, const code_interval &range, std::int32_t zero_point) {
+    if (range.is_whole)
+        return;
+    post_ops ops;
+    ops.append_clip(range.low - zero_point, range.high - zero_point);
+    attr.set_post_ops(ops);
 }
 
 primitive_attr copy_attr(data_type type) {

@@ -41,17 +41,31 @@ memory::desc nhwc_desc(const tensor &t);
 /// Sets a zero point of SRC, WEIGHTS or DST that is not 0.
 void set_zero_point(primitive_attr &attr, int arg, std::int32_t zero_point);
 
+/// Clips to a fused activation's range; `zero_point` is the destination's (post-ops come before it).
+void append_clip(primitive_attr &attr, const code_interval &range, std::int32_t zero_point);
+
 /// Attributes of a plain copy: integers stay integers.
 primitive_attr copy_attr(data_type type);
 
 std::unique_ptr<step> lower_conv_2d(const lowering &l);
 std::unique_ptr<step> lower_depthwise_conv_2d(const lowering &l);
+std::unique_ptr<step> lower_transpose_conv(const lowering &l);
 std::unique_ptr<step> lower_fully_connected(const lowering &l);
 std::unique_ptr<step> lower_batch_matmul(const lowering &l);
 std::unique_ptr<step> lower_average_pool_2d(const lowering &l);
 std::unique_ptr<step> lower_max_pool_2d(const lowering &l);
 std::unique_ptr<step> lower_mean(const lowering &l);
 std::unique_ptr<step> lower_add(const lowering &l);
+std::unique_ptr<step> lower_sub(const lowering &l);
+std::unique_ptr<step> lower_mul(const lowering &l);
+std::unique_ptr<step> lower_relu(const lowering &l);
+std::unique_ptr<step> lower_relu6(const lowering &l);
+std::unique_ptr<step> lower_leaky_relu(const lowering &l);
+std::unique_ptr<step> lower_logistic(const lowering &l);
+std::unique_ptr<step> lower_tanh(const lowering &l);
+std::unique_ptr<step> lower_prelu(const lowering &l);
+std::unique_ptr<step> lower_resize_bilinear(const lowering &l);
+std::unique_ptr<step> lower_resize_nearest_neighbor(const lowering &l);
 std::unique_ptr<step> lower_softmax(const lowering &l);
 std::unique_ptr<step> lower_quantize(const lowering &l);
 std::unique_ptr<step> lower_dequantize(const lowering &l);

@@ -1,4 +1,4 @@
-// TFLite's operators on single codes: pooling, MEAN, ADD, SOFTMAX, QUANTIZE, DEQUANTIZE.
+// TFLite's operators on single codes: pooling, MEAN, SOFTMAX, QUANTIZE, DEQUANTIZE.
 
 #include <algorithm>
 #include <cmath>
@@ -11,20 +11,6 @@ namespace {
 constexpr requantization_rule tflite_rule = requantization_rule::tflite_2step;
 
 fixed_point_multiplier fixed_point(double real) { return from_double(tflite_rule, real); }
-
-std::unique_ptr<step> one_step(const primitive_desc_base &pd, arguments args) {
-    auto result = std::make_unique<primitive_step>();
-    result->add(pd, std::move(args));
-    return result;
-}
-
-void append_clip(primitive_attr &attr, const code_interval &range, std::int32_t zero_point) {
-    if (range.is_whole)
-        return;
-    post_ops ops;
-    ops.append_clip(range.low - zero_point, range.high - zero_point);
-    attr.set_post_ops(ops);
-}
 
 /// A larger window can only be a mistake or an attack: its work does not show in the size of any tensor.
 constexpr dim_t max_padded_window = 4096;
@@ -146,24 +132,6 @@ void need_softmax_output(const tensor &dst) {
                (is_s16 ? "65536" : "256") + " and " + std::to_string(zero_point));
 }
 
-/// Rows of equal rank: missing leading dimensions are 1.
-memory::desc broadcast_desc(const tensor &t, std::size_t rank) {
-    memory::dims dims(rank - std::min(rank, t.dims.size()), 1);
-    dims.insert(dims.end(), t.dims.begin(), t.dims.end());
-    return memory::desc(dims, t.type, memory::dims());
-}
-
-memory::dims broadcast_dims(const memory::desc &a, const memory::desc &b) {
-    memory::dims dims = a.dims();
-    for (std::size_t i = 0; i < dims.size(); i++) {
-        if (dims[i] != b.dims()[i] && dims[i] != 1 && b.dims()[i] != 1)
-            refuse("inputs " + to_text(a.dims()) + " and " + to_text(b.dims()) + " do not broadcast");
-        if (dims[i] == 1)
-            dims[i] = b.dims()[i];
-    }
-    return dims;
-}
-
 std::unique_ptr<step> reorder_step(const lowering &l, const primitive_attr &attr) {
     need_output_dims(l, l.input(0).dims);
     const memory src = l.input_memory(0), dst = l.output_memory();
@@ -195,36 +163,6 @@ std::unique_ptr<step> lower_mean(const lowering &l) {
                                   src_md, dst_md, ones, window, zeros, zeros);
     return one_step(pooling_forward::primitive_desc(d, attr, l.get_engine()),
                     {{OCTET_ARG_SRC, l.input_memory(0, src_md)}, {OCTET_ARG_DST, l.output_memory(dst_md)}});
-}
-
-/// Both inputs are brought to twice the larger scale, 20 bits up; the sum goes back down to the output's
-/// scale.
-std::unique_ptr<step> lower_add(const lowering &l) {
-    const tensor &a = l.input(0, {data_type::s8, data_type::u8}), &b = l.input(1, {a.type}),
-                 &dst = l.output({a.type});
-    const linear_codes qa = per_tensor(a, "input 0"), qb = per_tensor(b, "input 1"),
-                       qy = per_tensor(dst, "the output");
-    const std::size_t rank = std::max({a.dims.size(), b.dims.size(), std::size_t{1}});
-    const memory::desc a_md = broadcast_desc(a, rank), b_md = broadcast_desc(b, rank),
-                       dst_md = broadcast_desc(dst, rank);
-    if (dst_md.dims() != broadcast_dims(a_md, b_md))
-        need_output_dims(l, broadcast_dims(a_md, b_md));
-
-    const double twice_larger = 2 * static_cast<double>(std::max(qa.scale, qb.scale));
-    primitive_attr attr;
-    attr.set_requantization(tflite_rule, 0,
-                            {fixed_point(twice_larger / ((1 << 20) * static_cast<double>(qy.scale)))});
-    attr.set_input_multiplier(OCTET_ARG_SRC_0, fixed_point(static_cast<double>(qa.scale) / twice_larger));
-    attr.set_input_multiplier(OCTET_ARG_SRC_1, fixed_point(static_cast<double>(qb.scale) / twice_larger));
-    set_zero_point(attr, OCTET_ARG_SRC_0, qa.zero_point);
-    set_zero_point(attr, OCTET_ARG_SRC_1, qb.zero_point);
-    set_zero_point(attr, OCTET_ARG_DST, qy.zero_point);
-    append_clip(attr, activation_interval(l.text("activation", "NONE"), dst), qy.zero_point);
-    const binary::desc d(algorithm::binary_add, a_md, b_md, dst_md);
-    return one_step(binary::primitive_desc(d, attr, l.get_engine()),
-                    {{OCTET_ARG_SRC_0, l.input_memory(0, a_md)},
-                     {OCTET_ARG_SRC_1, l.input_memory(1, b_md)},
-                     {OCTET_ARG_DST, l.output_memory(dst_md)}});
 }
 
 std::unique_ptr<step> lower_softmax(const lowering &l) {

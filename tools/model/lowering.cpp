@@ -54,6 +54,12 @@ std::string primitive_step::explain() const {
     return lines;
 }
 
+std::unique_ptr<step> one_step(const primitive_desc_base &pd, arguments args) {
+    auto result = std::make_unique<primitive_step>();
+    result->add(pd, std::move(args));
+    return result;
+}
+
 int lowering::input_index(std::size_t i) const {
     if (!has_input(i))
         refuse("input " + std::to_string(i) + " is missing");
@@ -167,6 +173,23 @@ void lowering::alias_output_to_input(std::size_t i) const {
 
 memory::desc dense_desc(const tensor &t) {
     return memory::desc(t.dims.empty() ? memory::dims{1} : t.dims, t.type, memory::dims());
+}
+
+memory::desc padded_desc(const tensor &t, std::size_t rank) {
+    memory::dims dims(rank - std::min(rank, t.dims.size()), 1);
+    dims.insert(dims.end(), t.dims.begin(), t.dims.end());
+    return memory::desc(dims, t.type, memory::dims());
+}
+
+memory::dims broadcast_dims(const memory::desc &a, const memory::desc &b) {
+    memory::dims dims = a.dims();
+    for (std::size_t i = 0; i < dims.size(); i++) {
+        if (dims[i] != b.dims()[i] && dims[i] != 1 && b.dims()[i] != 1)
+            refuse("inputs " + to_text(a.dims()) + " and " + to_text(b.dims()) + " do not broadcast");
+        if (dims[i] == 1)
+            dims[i] = b.dims()[i];
+    }
+    return dims;
 }
 
 memory::desc matrices_desc(const memory::dims &matrix_dims, data_type type, std::size_t rank,

@@ -30,6 +30,9 @@ private:
     std::vector<launch> launches_;
 };
 
+/// A step of one primitive.
+std::unique_ptr<step> one_step(const primitive_desc_base &pd, arguments args);
+
 /// The output is the input's buffer under other dimensions.
 class view_step final : public step {
 public:
@@ -98,6 +101,12 @@ private:
 
 /// Dense row-major descriptor of a tensor; a scalar gets one dimension.
 memory::desc dense_desc(const tensor &t);
+
+/// The same with leading dimensions of size 1 up to `rank`, as broadcasting needs it.
+memory::desc padded_desc(const tensor &t, std::size_t rank);
+
+/// What two such tensors of equal rank broadcast to; throws if they do not.
+memory::dims broadcast_dims(const memory::desc &a, const memory::desc &b);
 
 /// Row-major matrices, transposed by strides. Missing leading dimensions are 1.
 memory::desc matrices_desc(const memory::dims &matrix_dims, data_type type, std::size_t rank,

@@ -1,0 +1,121 @@
+// Nearest: dst = epilogue(the nearest code). Linear: Σ of the corners' codes times the product of their
+// weights, in the arithmetic of the rule (octet/resampling.hpp).
+
+#include <cmath>
+
+#include "common/element.hpp"
+#include "common/requantize.hpp"
+#include "common/resampling.hpp"
+#include "cpu/parallel.hpp"
+#include "cpu/ref/ref.hpp"
+
+namespace octet::impl::ref {
+
+namespace {
+
+class resampler {
+public:
+    resampler(const resampling_problem &p, const arguments &args)
+        : p_(p), src_(args.get<const void>(OCTET_ARG_SRC)) {}
+
+    number operator()(dim_t n, dim_t c, const extent3 &o) const {
+        const requantization_rule rule = p_.out_stage.rule;
+        if (p_.alg == algorithm::resampling_nearest)
+            return nearest(n, c, o);
+        if (is_tflite(rule))
+            return tflite(n, c, o[1], o[2]);
+        if (rule == requantization_rule::ort_f32)
+            return ort(n, c, o[1], o[2]);
+        if (rule == requantization_rule::caffe_double_round)
+            return snps(n, c, o[1], o[2]);
+        return onednn(n, c, o);
+    }
+
+private:
+    dim_t offset(dim_t n, dim_t c, dim_t d, dim_t h, dim_t w) const {
+        return plain_offset(p_.src, spatial_coordinates(p_.spatial_ndims, n, c, d, h, w));
+    }
+    float real(dim_t n, dim_t c, dim_t d, dim_t h, dim_t w) const {
+        return load_f32(src_, p_.src.data_type, offset(n, c, d, h, w));
+    }
+    std::int32_t code(dim_t n, dim_t c, dim_t h, dim_t w) const {
+        return load_s32(src_, p_.src.data_type, offset(n, c, 0, h, w));
+    }
+
+    number nearest(dim_t n, dim_t c, const extent3 &o) const {
+        const dim_t at =
+            offset(n, c, nearest_index(p_, 0, o[0]), nearest_index(p_, 1, o[1]), nearest_index(p_, 2, o[2]));
+        return is_integer(p_.src.data_type) ? number(load_s32(src_, p_.src.data_type, at))
+                                            : number(load_f32(src_, p_.src.data_type, at));
+    }
+
+    number onednn(dim_t n, dim_t c, const extent3 &o) const {
+        const interpolation d = interpolate(p_, 0, o[0]), h = interpolate(p_, 1, o[1]),
+                            w = interpolate(p_, 2, o[2]);
+        float sum = 0.f;
+        for (int i = 0; i < 8; i++) {
+            const bool far_d = i & 4, far_h = i & 2, far_w = i & 1;
+            const float x =
+                real(n, c, far_d ? d.high : d.low, far_h ? h.high : h.low, far_w ? w.high : w.low);
+            sum += x * (far_d ? d.high_weight : d.low_weight) * (far_h ? h.high_weight : h.low_weight) *
+                   (far_w ? w.high_weight : w.low_weight);
+        }
+        return sum;
+    }
+
+    number tflite(dim_t n, dim_t c, dim_t oh, dim_t ow) const {
+        const fixed_interpolation h = interpolate_fixed(p_, 1, oh), w = interpolate_fixed(p_, 2, ow);
+        const std::int64_t sum = code(n, c, h.low, w.low) * h.low_weight * w.low_weight +
+                                 code(n, c, h.high, w.low) * h.high_weight * w.low_weight +
+                                 code(n, c, h.low, w.high) * h.low_weight * w.high_weight +
+                                 code(n, c, h.high, w.high) * h.high_weight * w.high_weight;
+        constexpr std::int64_t one = 1 << 20;
+        if (p_.out_stage.rule == requantization_rule::tflite_single_rounding)
+            return wrap((sum + one / 2) >> 20);
+        return wrap((sum > 0 ? sum + one / 2 : sum - one / 2) / one);
+    }
+
+    number ort(dim_t n, dim_t c, dim_t oh, dim_t ow) const {
+        const interpolation h = interpolate(p_, 1, oh), w = interpolate(p_, 2, ow);
+        const float sum = w.low_weight * h.low_weight * real(n, c, 0, h.low, w.low) +
+                          w.high_weight * h.low_weight * real(n, c, 0, h.low, w.high) +
+                          w.low_weight * h.high_weight * real(n, c, 0, h.high, w.low) +
+                          w.high_weight * h.high_weight * real(n, c, 0, h.high, w.high);
+        return static_cast<std::int32_t>(sum); // towards zero
+    }
+
+    number snps(dim_t n, dim_t c, dim_t oh, dim_t ow) const {
+        const interpolation h = interpolate(p_, 1, oh), w = interpolate(p_, 2, ow);
+        const auto between = [](float a, float b, float weight) { return a + (b - a) * weight; };
+        const float top = between(real(n, c, 0, h.low, w.low), real(n, c, 0, h.low, w.high), w.high_weight);
+        const float bottom =
+            between(real(n, c, 0, h.high, w.low), real(n, c, 0, h.high, w.high), w.high_weight);
+        return round_half_away(between(top, bottom, h.high_weight));
+    }
+
+    const resampling_problem &p_;
+    const void *src_;
+};
+
+void run(const resampling_problem &p, const arguments &args) {
+    const bound_epilogue out(p.out_stage, args);
+    const resampler resample(p, args);
+    parallel_for(p.mb * p.channels * p.out[0] * p.out[1], 1, [&](dim_t begin, dim_t end) {
+        for (dim_t row = begin; row < end; row++) {
+            const dim_t oh = row % p.out[1], od = row / p.out[1] % p.out[0];
+            const dim_t c = row / (p.out[1] * p.out[0]) % p.channels,
+                        n = row / (p.out[1] * p.out[0] * p.channels);
+            for (dim_t ow = 0; ow < p.out[2]; ow++)
+                out.finish(resample(n, c, {od, oh, ow}),
+                           spatial_coordinates(p.spatial_ndims, n, c, od, oh, ow));
+        }
+    });
+}
+
+} // namespace
+
+std::shared_ptr<const kernel> create(const resampling_problem &p) {
+    return std::make_shared<reference_kernel<resampling_problem>>(p, run);
+}
+
+} // namespace octet::impl::ref

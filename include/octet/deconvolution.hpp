@@ -1,0 +1,77 @@
+#pragma once
+
+#include "octet/primitive.hpp"
+
+namespace octet {
+inline namespace v0 {
+
+/// int8 deconvolution (transposed convolution) with exact int32 accumulation: each source element is
+/// scattered, times the kernel, over the destination.
+///
+///   acc(n, oc, oh, ow) = Σ (src(n, ic, ih, iw) - src_zp) * (weights(oc, ic, kh, kw) - weights_zp)
+///                        over all taps with oh = ih * stride_h - padding_l_h + kh * (dilation_h + 1), ow
+///                        likewise
+///   dst = the attribute's requantization of acc and bias (`requantization_rule`), post-ops, dst zero point
+///
+/// Shapes   as in convolution_forward, weights {[G,] OC/G, IC/G, [KD, [KH,]] KW} included. A convolution with
+/// the same
+///          strides, dilates and paddings leads from dst's spatial sizes to src's:
+///          IH = (OH + padding_l_h + padding_r_h - ((KH - 1) * (dilation_h + 1) + 1)) / stride_h + 1, rounded
+///          down.
+/// Layouts, types, attributes, errors   as in convolution_forward.
+struct OCTET_API deconvolution_forward : public primitive {
+    struct OCTET_API desc {
+        desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &weights,
+             const memory::desc &bias, const memory::desc &dst, const memory::dims &strides,
+             const memory::dims &padding_l, const memory::dims &padding_r,
+             padding_kind padding = padding_kind::zero);
+        desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &weights,
+             const memory::desc &dst, const memory::dims &strides, const memory::dims &padding_l,
+             const memory::dims &padding_r, padding_kind padding = padding_kind::zero);
+        desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &weights,
+             const memory::desc &bias, const memory::desc &dst, const memory::dims &strides,
+             const memory::dims &dilates, const memory::dims &padding_l, const memory::dims &padding_r,
+             padding_kind padding = padding_kind::zero);
+        desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &weights,
+             const memory::desc &dst, const memory::dims &strides, const memory::dims &dilates,
+             const memory::dims &padding_l, const memory::dims &padding_r,
+             padding_kind padding = padding_kind::zero);
+
+        prop_kind prop;
+        algorithm alg;
+        memory::desc src, weights, bias, dst;
+        memory::dims strides, dilates, padding_l, padding_r;
+    };
+
+    struct OCTET_API primitive_desc : public primitive_desc_base {
+        primitive_desc() = default;
+        primitive_desc(const desc &d, const engine &e, bool allow_empty = false);
+        primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty = false);
+        /// oneDNN 3.x: descriptor and primitive descriptor in one call.
+        primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
+                       const memory::desc &weights, const memory::desc &bias, const memory::desc &dst,
+                       const memory::dims &strides, const memory::dims &padding_l,
+                       const memory::dims &padding_r, const primitive_attr &attr = {},
+                       bool allow_empty = false);
+        primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
+                       const memory::desc &weights, const memory::desc &dst, const memory::dims &strides,
+                       const memory::dims &padding_l, const memory::dims &padding_r,
+                       const primitive_attr &attr = {}, bool allow_empty = false);
+        primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
+                       const memory::desc &weights, const memory::desc &bias, const memory::desc &dst,
+                       const memory::dims &strides, const memory::dims &dilates,
+                       const memory::dims &padding_l, const memory::dims &padding_r,
+                       const primitive_attr &attr = {}, bool allow_empty = false);
+        primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
+                       const memory::desc &weights, const memory::desc &dst, const memory::dims &strides,
+                       const memory::dims &dilates, const memory::dims &padding_l,
+                       const memory::dims &padding_r, const primitive_attr &attr = {},
+                       bool allow_empty = false);
+    };
+
+    deconvolution_forward() = default;
+    deconvolution_forward(const primitive_desc &pd) : primitive(pd) {}
+};
+
+} // namespace v0
+} // namespace octet

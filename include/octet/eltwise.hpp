@@ -1,0 +1,56 @@
+#pragma once
+
+#include "octet/primitive.hpp"
+
+namespace octet {
+inline namespace v0 {
+
+/// Function of each element. r = s_src * (src - src_zp) is the real value of a code.
+///
+/// | rule | dst, before post-ops and dst_zp |
+/// | --- | --- |
+/// | f32 (default) | f(src - src_zp): oneDNN's functions on codes |
+/// | f32_v3 | f(r), divided by s_dst after the post-ops |
+/// | ort_f32 | f(r) / s_dst: QLinearLeakyRelu (relu), QLinearSigmoid (logistic, MLAS's polynomial) |
+/// | caffe_double_round | rha(f(r) / s_dst): SNPS-Caffe, dequantize, f, quantize |
+/// | tflite_*, relu | d = src - src_zp; d >= 0 ? M(d) : M_alpha(d), or max(M(d), 0) for alpha 0: LEAKY_RELU,
+/// RELU | | tflite_*, bounded_relu, clip | clamp(d, rha(low / s), rha(high / s)), d rescaled first if s_dst
+/// is set | | tflite_*, logistic, tanh | gemmlowp's fixed-point functions of TFLite Micro |
+///
+/// tflite rules take 8-bit codes. relu: M from `set_requantization` and M_alpha from
+/// `set_input_multiplier(SRC)`, or scales of SRC and DST, from which TFLite's multipliers are derived.
+/// bounded_relu is the clip [0, alpha]; the bounds are in codes of DST if its scale is set, as in desktop
+/// TFLite, else of SRC, as RELU6 of TFLite Micro ignores its output's scale. logistic: dst scale 1/256, zero
+/// point -128 (s8) or 0 (u8); tanh: 1/128 and 0 (s8) or 128 (u8); the input's factor s_src * 2^27 is derived,
+/// or given by `set_input_multiplier(SRC)`.
+///
+/// Types    f32, s32, s8, u8; scales and zero points are per tensor, scales given at creation.
+struct OCTET_API eltwise_forward : public primitive {
+    struct OCTET_API desc {
+        desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &dst, float alpha,
+             float beta = 0.f);
+        desc(prop_kind prop, algorithm alg, const memory::desc &data, float alpha = 0.f, float beta = 0.f)
+            : desc(prop, alg, data, data, alpha, beta) {} ///< oneDNN 2.x
+
+        prop_kind prop;
+        algorithm alg;
+        memory::desc src, dst;
+        float alpha, beta;
+    };
+
+    struct OCTET_API primitive_desc : public primitive_desc_base {
+        primitive_desc() = default;
+        primitive_desc(const desc &d, const engine &e, bool allow_empty = false);
+        primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty = false);
+        /// oneDNN 3.x: descriptor and primitive descriptor in one call.
+        primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
+                       const memory::desc &dst, float alpha = 0.f, float beta = 0.f,
+                       const primitive_attr &attr = {}, bool allow_empty = false);
+    };
+
+    eltwise_forward() = default;
+    eltwise_forward(const primitive_desc &pd) : primitive(pd) {}
+};
+
+} // namespace v0
+} // namespace octet

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "octet/primitive.hpp"
+
+namespace octet {
+inline namespace v0 {
+
+/// Parametric ReLU: a factor for negative values that is a tensor; its dimensions of size 1 are broadcast.
+///
+///   f32 (default)   dst = store(src > 0 ? src : src * weights)
+///   tflite_*        TFLite PRELU: d = src - src_zp; d >= 0 ? M(d) : M_alpha(d * (weights - weights_zp)), +
+///   dst_zp;
+///                   M from `set_requantization` and M_alpha from `set_input_multiplier(OCTET_ARG_WEIGHTS)`,
+///                   or scales of SRC, WEIGHTS and DST, from which TFLite Micro's multipliers are derived
+///
+/// Types   f32, s32, s8, u8 of each tensor; tflite rules: s8, u8. Scales and zero points are per tensor.
+struct OCTET_API prelu_forward : public primitive {
+    struct OCTET_API desc {
+        desc(prop_kind prop, const memory::desc &src, const memory::desc &weights, const memory::desc &dst);
+        desc(prop_kind prop, const memory::desc &data, const memory::desc &weights)
+            : desc(prop, data, weights, data) {} ///< oneDNN 2.x
+
+        prop_kind prop;
+        memory::desc src, weights, dst;
+    };
+
+    struct OCTET_API primitive_desc : public primitive_desc_base {
+        primitive_desc() = default;
+        primitive_desc(const desc &d, const engine &e, bool allow_empty = false);
+        primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty = false);
+        /// oneDNN 3.x: descriptor and primitive descriptor in one call.
+        primitive_desc(const engine &e, prop_kind prop, const memory::desc &src, const memory::desc &weights,
+                       const memory::desc &dst, const primitive_attr &attr = {}, bool allow_empty = false);
+    };
+
+    prelu_forward() = default;
+    prelu_forward(const primitive_desc &pd) : primitive(pd) {}
+};
+
+} // namespace v0
+} // namespace octet

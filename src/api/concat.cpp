@@ -1,0 +1,215 @@
+#include "octet/concat.hpp"
+
+#include "api/elementwise.hpp"
+#include "common/element.hpp"
+#include "common/requantize.hpp"
+#include "common/text.hpp"
+
+namespace octet {
+
+namespace impl {
+namespace {
+
+constexpr const char *operation = "concat";
+constexpr int max_sources = OCTET_ARG_MULTIPLE_SRC;
+
+/// Scale and zero point of one tensor, both 1 and 0 by default.
+struct parameters {
+    float scale = 1.f;
+    std::int32_t zero_point = 0;
+    bool operator==(const parameters &o) const { return scale == o.scale && zero_point == o.zero_point; }
+};
+
+parameters parameters_of(const primitive_attr &attr, int arg) {
+    parameters q{tensor_scale(operation, attr, arg, 1.f), 0};
+    const auto found = attr.zero_points().find(arg);
+    if (found == attr.zero_points().end())
+        return q;
+    if (found->second.runtime || found->second.mask != 0)
+        throw_unimplemented(operation, ": ", argument_name(arg),
+                            " zero points with a mask or given at execution; implemented: one, at creation");
+    q.zero_point = found->second.values[0];
+    return q;
+}
+
+/// The destination without a descriptor of the user's: as the first source.
+memory_desc joined_desc(int dimension, const std::vector<memory::desc> &srcs) {
+    if (srcs.empty())
+        throw_invalid(operation, ": no sources, allowed: 1 to ", max_sources);
+    memory_desc dst = srcs.front().data;
+    if (dimension < 0 || dimension >= dst.ndims)
+        throw_invalid(operation, ": dimension is ", dimension, ", allowed: 0 to ", dst.ndims - 1);
+    memory::dims dims = srcs.front().dims();
+    dims[dimension] = 0;
+    for (const memory::desc &src : srcs)
+        dims[dimension] += src.get_ndims() == dst.ndims ? src.data.dims[dimension] : 0;
+    if (dst.format_kind != format_kind::plain)
+        return memory::desc(dims, dst.data_type, format_tag::any).data;
+    // Dense, with the dimensions in the first source's order.
+    memory::dims strides(dims.size());
+    dim_t stride = 1;
+    std::vector<bool> is_placed(dims.size(), false);
+    for (int placed = 0; placed < dst.ndims; placed++) {
+        int next = -1;
+        for (int d = dst.ndims - 1; d >= 0; d--)
+            if (!is_placed[d] && (next < 0 || dst.strides[d] < dst.strides[next]))
+                next = d;
+        is_placed[next] = true;
+        strides[next] = stride;
+        stride *= std::max<dim_t>(dims[next], 1);
+    }
+    return memory::desc(dims, dst.data_type, strides).data;
+}
+
+void check_shapes(const memory_desc &dst, int dimension, const std::vector<memory_desc> &srcs) {
+    dim_t joined = 0;
+    for (std::size_t i = 0; i < srcs.size(); i++) {
+        const std::string name = text("src", i);
+        require_tensor(operation, name.c_str(), srcs[i], dst.ndims, dst.ndims);
+        memory_desc expected = dst;
+        expected.dims[dimension] = srcs[i].dims[dimension];
+        if (!same_dims(srcs[i], expected))
+            throw_invalid(operation, ": ", name, " has dims ", dims_text(srcs[i]), ", dst ", dims_text(dst),
+                          ", allowed: equal but for dimension ", dimension);
+        joined += srcs[i].dims[dimension];
+    }
+    if (joined != dst.dims[dimension])
+        throw_invalid(operation, ": the sources have ", joined, " elements along dimension ", dimension,
+                      ", dst ", dst.dims[dimension]);
+}
+
+/// The conversion of one source: octet/concat.hpp.
+reorder_problem part_of(const memory_desc &src, const memory_desc &dst_part, requantization_rule rule,
+                        const parameters &from, const parameters &to) {
+    reorder_problem part;
+    part.src = src;
+    part.dst = part.out_stage.dst = dst_part;
+    part.out_stage.fused_sum = false;
+    const bool converts = is_integer(src.data_type) != is_integer(dst_part.data_type);
+    if (src.data_type == dst_part.data_type && from == to) {
+        part.out_stage.rule =
+            is_integer(src.data_type) ? requantization_rule::none : requantization_rule::f32;
+        return part;
+    }
+    const bool is_quantized = rule == requantization_rule::ort_f32 || is_tflite(rule) ||
+                              rule == requantization_rule::caffe_double_round;
+    if (!is_quantized) {
+        part.out_stage.rule = converts || from.scale != 1.f || src.data_type == data_type::f32
+                                  ? requantization_rule::f32
+                                  : rule;
+        if (from.scale != 1.f)
+            part.out_stage.output_scales = {0, {from.scale}, false};
+        return part;
+    }
+    part.out_stage.rule = rule;
+    part.concatenates = is_tflite(rule);
+    part.src_scales = {0, {from.scale}, false};
+    part.dst_scales = {0, {to.scale}, false};
+    if (from.zero_point != 0)
+        part.src_zero_points.values = {0, {from.zero_point}, false};
+    if (to.zero_point != 0)
+        part.out_stage.dst_zero_points = {0, {to.zero_point}, false};
+    return part;
+}
+
+void check_rule(requantization_rule rule, const primitive_attr &attr, const memory_desc &dst,
+                const std::vector<memory_desc> &srcs) {
+    const bool is_quantized = rule == requantization_rule::ort_f32 || is_tflite(rule) ||
+                              rule == requantization_rule::caffe_double_round;
+    if (!is_quantized && rule != requantization_rule::none && rule != requantization_rule::f32)
+        throw_unimplemented(operation, ": rule ", to_string(rule),
+                            ", implemented: none, f32, ort_f32, tflite_*, caffe_double_round");
+    if (attr.get_post_ops().len() != 0 || attr.output_scales().is_set() || attr.multipliers().is_set() ||
+        attr.real_scales().is_set())
+        throw_invalid(operation, ": post-ops, output scales or multipliers, allowed: scales and zero points");
+    if (!is_quantized) {
+        if (!attr.zero_points().empty() || attr.scales().count(OCTET_ARG_DST))
+            throw_invalid(operation, ": zero points or a scale of DST with rule ", to_string(rule),
+                          ", allowed with ort_f32, tflite_*, caffe_double_round");
+        if (rule == requantization_rule::none && !attr.scales().empty())
+            throw_invalid(operation, ": rule none takes no scales");
+        return;
+    }
+    require_type(operation, "dst", dst, {data_type::s8, data_type::u8});
+    for (const memory_desc &src : srcs)
+        require_type(operation, "src", src, {data_type::s8, data_type::u8});
+}
+
+requantization_rule rule_of(const primitive_attr &attr) {
+    if (attr.rule() != requantization_rule::automatic)
+        return attr.rule();
+    return attr.scales().empty() ? requantization_rule::none : requantization_rule::f32;
+}
+
+std::shared_ptr<const primitive_desc_data> make(const memory_desc &wanted_dst, int dimension,
+                                                const std::vector<memory::desc> &wanted_srcs,
+                                                const primitive_attr &attr, const engine &e,
+                                                bool allow_empty) {
+    return guarded(allow_empty, [&] {
+        require_engine(operation, e);
+        if (wanted_srcs.empty() || wanted_srcs.size() > max_sources)
+            throw_invalid(operation, ": ", wanted_srcs.size(), " sources, allowed: 1 to ", max_sources);
+        memory_desc dst = wanted_dst;
+        require_tensor(operation, "dst", dst, 1, max_ndims);
+        if (dimension < 0 || dimension >= dst.ndims)
+            throw_invalid(operation, ": dimension is ", dimension, ", allowed: 0 to ", dst.ndims - 1);
+        resolve_activation_layout(dst);
+        std::vector<memory_desc> srcs;
+        for (const memory::desc &src : wanted_srcs) {
+            srcs.push_back(src.data);
+            resolve_activation_layout(srcs.back());
+        }
+        check_shapes(dst, dimension, srcs);
+        for (const memory_desc &src : srcs)
+            if (src.format_kind != format_kind::plain || dst.format_kind != format_kind::plain)
+                throw_invalid(operation, ": layout packed, allowed: plain layouts or any");
+        require_no_overlap(operation, dst);
+        const requantization_rule rule = rule_of(attr);
+        check_rule(rule, attr, dst, srcs);
+
+        auto data = std::make_shared<primitive_desc_data>();
+        data->operation = operation;
+        data->attr = attr;
+        std::map<int, const memory_desc *> tensors{{OCTET_ARG_DST, &dst}};
+        for (std::size_t i = 0; i < srcs.size(); i++)
+            tensors[OCTET_ARG_MULTIPLE_SRC + static_cast<int>(i)] = &srcs[i];
+        reject_unknown_arguments(attribute_support{operation}, attr, tensors);
+        for (const auto &[arg, md] : tensors)
+            data->args[arg] = memory::desc(*md);
+        data->shape = text("n", srcs.size(), "_dim", dimension, "_", dims_text(dst));
+
+        concat_problem p;
+        memory::dims offsets(dst.ndims, 0);
+        for (std::size_t i = 0; i < srcs.size(); i++) {
+            const memory::desc part = memory::desc(dst).submemory_desc(memory::desc(srcs[i]).dims(), offsets);
+            p.parts.push_back(part_of(srcs[i], part.data, rule,
+                                      parameters_of(attr, OCTET_ARG_MULTIPLE_SRC + static_cast<int>(i)),
+                                      parameters_of(attr, OCTET_ARG_DST)));
+            offsets[dimension] += srcs[i].dims[dimension];
+        }
+        return make_primitive_desc(std::move(data), p, allow_empty);
+    });
+}
+
+} // namespace
+} // namespace impl
+
+inline namespace v0 {
+
+using concat_pd = concat::primitive_desc;
+
+concat_pd::primitive_desc(const memory::desc &dst, int dimension, const std::vector<memory::desc> &srcs,
+                          const engine &e, const primitive_attr &attr, bool allow_empty)
+    : primitive_desc_base(impl::make(dst.data, dimension, srcs, attr, e, allow_empty)) {}
+concat_pd::primitive_desc(int dimension, const std::vector<memory::desc> &srcs, const engine &e,
+                          const primitive_attr &attr, bool allow_empty)
+    : primitive_desc(impl::joined_desc(dimension, srcs), dimension, srcs, e, attr, allow_empty) {}
+concat_pd::primitive_desc(const engine &e, const memory::desc &dst, int dimension,
+                          const std::vector<memory::desc> &srcs, const primitive_attr &attr, bool allow_empty)
+    : primitive_desc(dst, dimension, srcs, e, attr, allow_empty) {}
+concat_pd::primitive_desc(const engine &e, int dimension, const std::vector<memory::desc> &srcs,
+                          const primitive_attr &attr, bool allow_empty)
+    : primitive_desc(dimension, srcs, e, attr, allow_empty) {}
+
+} // namespace v0
+} // namespace octet

@@ -1,0 +1,97 @@
+#include "octet/deconvolution.hpp"
+
+#include "api/accumulating.hpp"
+#include "api/convolution_shapes.hpp"
+#include "api/primitive_desc.hpp"
+#include "common/text.hpp"
+
+namespace octet {
+
+namespace impl {
+namespace {
+
+constexpr const char *operation = "deconvolution";
+
+std::shared_ptr<const primitive_desc_data>
+make(const deconvolution_forward::desc &d, const primitive_attr &attr, const engine &e, bool allow_empty) {
+    return guarded(allow_empty, [&] {
+        require_engine(operation, e);
+        require_forward(operation, d.prop);
+        if (d.alg != algorithm::deconvolution_direct)
+            throw_invalid(operation, ": algorithm ", static_cast<int>(d.alg),
+                          ", allowed: deconvolution_direct");
+        deconvolution_problem p{convolution_shapes(operation, direction::transposed, d)};
+        const packed_kind packing =
+            p.weights_have_groups ? packed_kind::grouped_convolution : packed_kind::convolution;
+        resolve_layouts({operation, packing}, p.src, p.weights, p.dst);
+
+        attribute_support support{operation};
+        support.weights_channel_mask = p.weights_have_groups ? 3 : 1;
+        return finish_accumulating(support, attr, p, d.bias.data, shape_text(p), allow_empty);
+    });
+}
+
+} // namespace
+} // namespace impl
+
+inline namespace v0 {
+
+deconvolution_forward::desc::desc(prop_kind prop, algorithm alg, const memory::desc &src,
+                                  const memory::desc &weights, const memory::desc &bias,
+                                  const memory::desc &dst, const memory::dims &strides,
+                                  const memory::dims &dilates, const memory::dims &padding_l,
+                                  const memory::dims &padding_r, padding_kind)
+    : prop(prop), alg(alg), src(src), weights(weights), bias(bias), dst(dst), strides(strides),
+      dilates(dilates), padding_l(padding_l), padding_r(padding_r) {}
+deconvolution_forward::desc::desc(prop_kind prop, algorithm alg, const memory::desc &src,
+                                  const memory::desc &weights, const memory::desc &bias,
+                                  const memory::desc &dst, const memory::dims &strides,
+                                  const memory::dims &padding_l, const memory::dims &padding_r, padding_kind)
+    : desc(prop, alg, src, weights, bias, dst, strides, memory::dims(strides.size(), 0), padding_l,
+           padding_r) {}
+deconvolution_forward::desc::desc(prop_kind prop, algorithm alg, const memory::desc &src,
+                                  const memory::desc &weights, const memory::desc &dst,
+                                  const memory::dims &strides, const memory::dims &dilates,
+                                  const memory::dims &padding_l, const memory::dims &padding_r, padding_kind)
+    : desc(prop, alg, src, weights, memory::desc(), dst, strides, dilates, padding_l, padding_r) {}
+deconvolution_forward::desc::desc(prop_kind prop, algorithm alg, const memory::desc &src,
+                                  const memory::desc &weights, const memory::desc &dst,
+                                  const memory::dims &strides, const memory::dims &padding_l,
+                                  const memory::dims &padding_r, padding_kind)
+    : desc(prop, alg, src, weights, memory::desc(), dst, strides, padding_l, padding_r) {}
+
+using deconv_pd = deconvolution_forward::primitive_desc;
+using deconv_desc = deconvolution_forward::desc;
+
+deconv_pd::primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty)
+    : primitive_desc_base(impl::make(d, attr, e, allow_empty)) {}
+deconv_pd::primitive_desc(const desc &d, const engine &e, bool allow_empty)
+    : primitive_desc(d, primitive_attr(), e, allow_empty) {}
+deconv_pd::primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
+                          const memory::desc &weights, const memory::desc &bias, const memory::desc &dst,
+                          const memory::dims &strides, const memory::dims &padding_l,
+                          const memory::dims &padding_r, const primitive_attr &attr, bool allow_empty)
+    : primitive_desc(deconv_desc(prop, alg, src, weights, bias, dst, strides, padding_l, padding_r), attr, e,
+                     allow_empty) {}
+deconv_pd::primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
+                          const memory::desc &weights, const memory::desc &dst, const memory::dims &strides,
+                          const memory::dims &padding_l, const memory::dims &padding_r,
+                          const primitive_attr &attr, bool allow_empty)
+    : primitive_desc(deconv_desc(prop, alg, src, weights, dst, strides, padding_l, padding_r), attr, e,
+                     allow_empty) {}
+deconv_pd::primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
+                          const memory::desc &weights, const memory::desc &bias, const memory::desc &dst,
+                          const memory::dims &strides, const memory::dims &dilates,
+                          const memory::dims &padding_l, const memory::dims &padding_r,
+                          const primitive_attr &attr, bool allow_empty)
+    : primitive_desc(deconv_desc(prop, alg, src, weights, bias, dst, strides, dilates, padding_l, padding_r),
+                     attr, e, allow_empty) {}
+deconv_pd::primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
+                          const memory::desc &weights, const memory::desc &dst, const memory::dims &strides,
+                          const memory::dims &dilates, const memory::dims &padding_l,
+                          const memory::dims &padding_r, const primitive_attr &attr, bool allow_empty)
+    : primitive_desc(deconv_desc(prop, alg, src, weights, dst, strides, dilates, padding_l, padding_r), attr,
+                     e, allow_empty) {}
+
+} // namespace v0
+} // namespace octet

@@ -1,0 +1,63 @@
+#include "api/elementwise.hpp"
+
+#include "common/text.hpp"
+
+namespace octet::impl {
+
+memory_desc with_layout_of(const memory_desc &layout, data_type type) {
+    memory_desc md = layout;
+    md.data_type = type;
+    return md;
+}
+
+void resolve_elementwise(const char *operation, memory_desc &src, memory_desc &dst) {
+    require_tensor(operation, "src", src, 1, max_ndims);
+    require_tensor(operation, "dst", dst, 1, max_ndims);
+    if (!same_dims(src, dst))
+        throw_invalid(operation, ": src has dims ", dims_text(src), ", dst ", dims_text(dst));
+    require_type(operation, "src", src, {data_type::f32, data_type::s32, data_type::s8, data_type::u8});
+    require_type(operation, "dst", dst, {data_type::f32, data_type::s32, data_type::s8, data_type::u8});
+    if (src.format_kind == format_kind::any && dst.format_kind == format_kind::plain)
+        src = with_layout_of(dst, src.data_type);
+    resolve_activation_layout(src);
+    if (dst.format_kind == format_kind::any)
+        dst = with_layout_of(src, dst.data_type);
+    for (const memory_desc *md : {&src, &dst})
+        if (md->format_kind != format_kind::plain)
+            throw_invalid(operation, ": ", md == &src ? "src" : "dst",
+                          " has layout packed, allowed: plain layouts or any");
+    require_no_overlap(operation, dst);
+}
+
+float tensor_scale(const char *operation, const primitive_attr &attr, int arg, float otherwise) {
+    const auto found = attr.scales().find(arg);
+    if (found == attr.scales().end()) {
+        if (otherwise == 0.f)
+            throw_invalid(operation, ": rule ", to_string(attr.rule()), " needs set_scales(",
+                          argument_name(arg), ")");
+        return otherwise;
+    }
+    if (found->second.mask != 0)
+        throw_invalid(operation, ": ", argument_name(arg), " scales mask is ", found->second.mask,
+                      ", allowed: 0");
+    if (found->second.runtime)
+        throw_unimplemented(operation, ": ", argument_name(arg),
+                            " scale is given at execution, implemented: at creation");
+    return found->second.values[0];
+}
+
+zero_points tensor_zero_point(const attribute_support &support, const primitive_attr &attr, int arg,
+                              const memory_desc &md) {
+    zero_points z = lower_zero_points(support, attr, arg, md);
+    if (z.values.mask != 0)
+        throw_invalid(support.operation, ": ", argument_name(arg), " zero points mask is ", z.values.mask,
+                      ", allowed: 0");
+    return z;
+}
+
+requantization_rule elementwise_rule(const primitive_attr &attr, requantization_rule resolved) {
+    const bool is_default = attr.rule() == requantization_rule::automatic;
+    return is_default && resolved == requantization_rule::none ? requantization_rule::f32 : resolved;
+}
+
+} // namespace octet::impl

@@ -1,0 +1,25 @@
+#pragma once
+
+// What the fronts of element-wise operations share: layouts, and scales and zero points per tensor.
+
+#include "api/primitive_desc.hpp"
+
+namespace octet::impl {
+
+/// Equal shapes in plain layouts; `any` takes the other tensor's layout, or channels-last.
+void resolve_elementwise(const char *operation, memory_desc &src, memory_desc &dst);
+
+/// Scale of one argument, per tensor and given at creation. `otherwise` without one; 0: it is required.
+float tensor_scale(const char *operation, const primitive_attr &attr, int arg, float otherwise = 0.f);
+
+/// Zero point of one argument, per tensor.
+zero_points tensor_zero_point(const attribute_support &support, const primitive_attr &attr, int arg,
+                              const memory_desc &md);
+
+/// The rule of an operation without accumulator: `automatic` never means `none`.
+requantization_rule elementwise_rule(const primitive_attr &attr, requantization_rule resolved);
+
+/// `layout` for a tensor of the same shape but its own type.
+memory_desc with_layout_of(const memory_desc &layout, data_type type);
+
+} // namespace octet::impl

@@ -1,0 +1,175 @@
+#include "octet/eltwise.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "api/elementwise.hpp"
+#include "common/element.hpp"
+#include "common/requantize.hpp"
+#include "common/text.hpp"
+
+namespace octet {
+
+namespace impl {
+namespace {
+
+constexpr const char *operation = "eltwise";
+
+/// A real bound in codes relative to the zero point, as TFLite quantizes an activation's range.
+std::int32_t bound_of(float real, float scale) {
+    const float code = round_half_away(real / scale);
+    return static_cast<std::int32_t>(clamp(code, -0x1p30f, 0x1p30f));
+}
+
+/// TFLite's multipliers for relu: f32 quotients.
+void lower_tflite_relu(eltwise_problem &p, const primitive_attr &attr) {
+    const requantization_rule rule = p.out_stage.rule;
+    const auto given = attr.input_multipliers().find(OCTET_ARG_SRC);
+    p.has_negative_multiplier = p.alpha != 0.f || given != attr.input_multipliers().end();
+    if (attr.multipliers().is_set()) {
+        if (!attr.scales().empty())
+            throw_invalid(operation, ": both multipliers and scales are set, allowed: one of them");
+        if (attr.multipliers().mask != 0)
+            throw_invalid(operation, ": multipliers mask is ", attr.multipliers().mask, ", allowed: 0");
+        if (p.has_negative_multiplier && given == attr.input_multipliers().end())
+            throw_invalid(operation, ": alpha is ", p.alpha,
+                          ", which needs a second multiplier, pass it to set_input_multiplier(SRC)");
+        p.multiplier = attr.multipliers().values[0];
+        if (p.has_negative_multiplier)
+            p.negative_multiplier = given->second;
+        return;
+    }
+    if (given != attr.input_multipliers().end())
+        throw_invalid(operation, ": an input multiplier without multipliers of set_requantization");
+    const float src_scale = tensor_scale(operation, attr, OCTET_ARG_SRC),
+                dst_scale = tensor_scale(operation, attr, OCTET_ARG_DST);
+    p.multiplier = from_double(rule, static_cast<double>(src_scale / dst_scale));
+    if (!p.has_negative_multiplier)
+        return;
+    const double alpha = static_cast<double>(src_scale * p.alpha / dst_scale);
+    p.negative_multiplier = from_double(rule, std::abs(alpha));
+    if (alpha < 0)
+        p.negative_multiplier.multiplier = -p.negative_multiplier.multiplier;
+}
+
+void lower_tflite_clip(eltwise_problem &p, const primitive_attr &attr) {
+    const float src_scale = tensor_scale(operation, attr, OCTET_ARG_SRC);
+    p.rescales = attr.scales().count(OCTET_ARG_DST) != 0;
+    const float scale = p.rescales ? tensor_scale(operation, attr, OCTET_ARG_DST) : src_scale;
+    if (p.rescales)
+        p.multiplier = from_double(p.out_stage.rule, static_cast<double>(src_scale / scale));
+    const bool is_bounded_relu = p.alg == algorithm::eltwise_bounded_relu;
+    p.low = is_bounded_relu ? 0 : bound_of(p.alpha, scale);
+    p.high = bound_of(is_bounded_relu ? p.alpha : p.beta, scale);
+    if (p.low > p.high)
+        throw_invalid(operation, ": the range ", p.low, " to ", p.high, " is empty");
+}
+
+/// The source in Q4.27.
+void lower_tflite_sigmoid(eltwise_problem &p, const primitive_attr &attr) {
+    const float dst_scale = p.alg == algorithm::eltwise_logistic ? 1.f / 256 : 1.f / 128;
+    if (attr.scales().count(OCTET_ARG_DST) && tensor_scale(operation, attr, OCTET_ARG_DST) != dst_scale)
+        throw_invalid(operation, ": scale of DST is ", tensor_scale(operation, attr, OCTET_ARG_DST),
+                      ", allowed with this rule and algorithm: ", dst_scale);
+    const auto given = attr.input_multipliers().find(OCTET_ARG_SRC);
+    p.multiplier = given != attr.input_multipliers().end()
+                       ? given->second
+                       : from_double(p.out_stage.rule, tensor_scale(operation, attr, OCTET_ARG_SRC) * 0x1p27);
+    if (p.multiplier.multiplier < 0)
+        throw_invalid(operation, ": input multiplier is ", p.multiplier.multiplier, ", allowed: 0 or more");
+}
+
+void lower_tflite(eltwise_problem &p, const primitive_attr &attr) {
+    require_type(operation, "src", p.src, {data_type::s8, data_type::u8});
+    require_type(operation, "dst", p.dst, {data_type::s8, data_type::u8});
+    switch (p.alg) {
+    case algorithm::eltwise_relu:
+        return lower_tflite_relu(p, attr);
+    case algorithm::eltwise_bounded_relu:
+    case algorithm::eltwise_clip:
+    case algorithm::eltwise_clip_v2:
+        return lower_tflite_clip(p, attr);
+    case algorithm::eltwise_logistic:
+    case algorithm::eltwise_tanh:
+        return lower_tflite_sigmoid(p, attr);
+    default:
+        throw_unimplemented(operation, ": rule ", to_string(p.out_stage.rule),
+                            " with this algorithm; implemented: relu, bounded_relu, clip, logistic, tanh");
+    }
+}
+
+void lower_rule(eltwise_problem &p, const primitive_attr &attr) {
+    const requantization_rule rule = p.out_stage.rule;
+    if (attr.output_scales().is_set())
+        throw_invalid(operation, ": output scales, allowed: set_scales of SRC and DST");
+    if (is_tflite(rule))
+        return lower_tflite(p, attr);
+    if (attr.multipliers().is_set() || !attr.input_multipliers().empty())
+        throw_invalid(operation, ": multipliers with rule ", to_string(rule), ", allowed with tflite_*");
+    if (rule == requantization_rule::f32)
+        return;
+    if (rule != requantization_rule::f32_v3 && rule != requantization_rule::ort_f32 &&
+        rule != requantization_rule::caffe_double_round)
+        throw_unimplemented(operation, ": rule ", to_string(rule),
+                            ", implemented: f32, f32_v3, ort_f32, caffe_double_round, tflite_*");
+    const bool is_v3 = rule == requantization_rule::f32_v3;
+    p.src_scale = tensor_scale(operation, attr, OCTET_ARG_SRC, is_v3 ? 1.f : 0.f);
+    p.dst_scale = tensor_scale(operation, attr, OCTET_ARG_DST, is_v3 ? 1.f : 0.f);
+}
+
+std::shared_ptr<const primitive_desc_data> make(const eltwise_forward::desc &d, const primitive_attr &attr,
+                                                const engine &e, bool allow_empty) {
+    return guarded(allow_empty, [&] {
+        require_engine(operation, e);
+        require_forward(operation, d.prop);
+        if (d.alg < algorithm::eltwise_relu || d.alg > algorithm::eltwise_soft_relu_v2)
+            throw_invalid(operation, ": algorithm ", static_cast<int>(d.alg), ", allowed: eltwise_*");
+        eltwise_problem p;
+        p.alg = d.alg;
+        p.alpha = d.alpha;
+        p.beta = d.beta;
+        p.src = d.src.data;
+        p.dst = d.dst.data;
+        resolve_elementwise(operation, p.src, p.dst);
+        attribute_support support{operation};
+        support.accumulates = false;
+        const std::map<int, const memory_desc *> tensors{{OCTET_ARG_SRC, &p.src}, {OCTET_ARG_DST, &p.dst}};
+        reject_unknown_arguments(support, attr, tensors);
+        p.src_zero_points = tensor_zero_point(support, attr, OCTET_ARG_SRC, p.src);
+        p.out_stage = lower_epilogue(support, attr, p.dst, {});
+        p.out_stage.rule = elementwise_rule(attr, p.out_stage.rule);
+        lower_rule(p, attr);
+
+        auto data = std::make_shared<primitive_desc_data>();
+        data->operation = operation;
+        data->attr = attr;
+        for (const auto &[arg, md] : tensors)
+            data->args[arg] = memory::desc(*md);
+        add_attribute_arguments(attr, tensors, data->args);
+        data->shape =
+            text("alg", static_cast<int>(p.alg), "_alpha", p.alpha, "_beta", p.beta, "_", dims_text(p.src));
+        return make_primitive_desc(std::move(data), p, allow_empty);
+    });
+}
+
+} // namespace
+} // namespace impl
+
+inline namespace v0 {
+
+eltwise_forward::desc::desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &dst,
+                            float alpha, float beta)
+    : prop(prop), alg(alg), src(src), dst(dst), alpha(alpha), beta(beta) {}
+
+eltwise_forward::primitive_desc::primitive_desc(const desc &d, const primitive_attr &attr, const engine &e,
+                                                bool allow_empty)
+    : primitive_desc_base(impl::make(d, attr, e, allow_empty)) {}
+eltwise_forward::primitive_desc::primitive_desc(const desc &d, const engine &e, bool allow_empty)
+    : primitive_desc(d, primitive_attr(), e, allow_empty) {}
+eltwise_forward::primitive_desc::primitive_desc(const engine &e, prop_kind prop, algorithm alg,
+                                                const memory::desc &src, const memory::desc &dst, float alpha,
+                                                float beta, const primitive_attr &attr, bool allow_empty)
+    : primitive_desc(desc(prop, alg, src, dst, alpha, beta), attr, e, allow_empty) {}
+
+} // namespace v0
+} // namespace octet

@@ -1,0 +1,119 @@
+#include "octet/prelu.hpp"
+
+#include "api/elementwise.hpp"
+#include "common/requantize.hpp"
+#include "common/text.hpp"
+
+namespace octet {
+
+namespace impl {
+namespace {
+
+constexpr const char *operation = "prelu";
+
+prelu_problem shapes_of(const prelu_forward::desc &d) {
+    prelu_problem p;
+    p.src = d.src.data;
+    p.weights = d.weights.data;
+    p.dst = d.dst.data;
+    resolve_elementwise(operation, p.src, p.dst);
+    require_tensor(operation, "weights", p.weights, p.src.ndims, p.src.ndims);
+    require_type(operation, "weights", p.weights,
+                 {data_type::f32, data_type::s32, data_type::s8, data_type::u8});
+    resolve_activation_layout(p.weights);
+    if (p.weights.format_kind != format_kind::plain)
+        throw_invalid(operation, ": weights have layout packed, allowed: plain layouts or any");
+    for (int i = 0; i < p.src.ndims; i++)
+        if (p.weights.dims[i] != p.src.dims[i] && p.weights.dims[i] != 1)
+            throw_invalid(operation, ": weights have dims ", dims_text(p.weights),
+                          ", allowed: ", dims_text(p.src), " or 1 in any dimension");
+    return p;
+}
+
+/// TFLite Micro's multipliers, from scales in f64.
+void lower_tflite(prelu_problem &p, const primitive_attr &attr) {
+    for (const memory_desc *md : {&p.src, &p.weights, &p.dst})
+        require_type(operation, "a tensor", *md, {data_type::s8, data_type::u8});
+    const auto given = attr.input_multipliers().find(OCTET_ARG_WEIGHTS);
+    const bool has_alpha = given != attr.input_multipliers().end();
+    if (attr.multipliers().is_set() != has_alpha || (has_alpha && !attr.scales().empty()))
+        throw_invalid(
+            operation, ": rule ", to_string(p.out_stage.rule),
+            " needs multipliers of set_requantization and set_input_multiplier(WEIGHTS), or scales of ",
+            "SRC, WEIGHTS and DST");
+    if (has_alpha) {
+        if (attr.multipliers().mask != 0)
+            throw_invalid(operation, ": multipliers mask is ", attr.multipliers().mask, ", allowed: 0");
+        p.multiplier = attr.multipliers().values[0];
+        p.negative_multiplier = given->second;
+        return;
+    }
+    const float src = tensor_scale(operation, attr, OCTET_ARG_SRC),
+                weights = tensor_scale(operation, attr, OCTET_ARG_WEIGHTS),
+                dst = tensor_scale(operation, attr, OCTET_ARG_DST);
+    p.multiplier = from_double(p.out_stage.rule, static_cast<double>(src) / static_cast<double>(dst));
+    p.negative_multiplier =
+        from_double(p.out_stage.rule, real_multiplier(scale_derivation::tflite_f64, src, weights, dst));
+}
+
+void lower_rule(prelu_problem &p, const primitive_attr &attr) {
+    if (attr.output_scales().is_set())
+        throw_invalid(operation, ": output scales, which it does not have");
+    if (is_tflite(p.out_stage.rule))
+        return lower_tflite(p, attr);
+    if (p.out_stage.rule != requantization_rule::f32)
+        throw_unimplemented(operation, ": rule ", to_string(p.out_stage.rule),
+                            ", implemented: f32, tflite_*");
+    if (!attr.scales().empty() || p.src_zero_points.values.is_set() || p.weights_zero_points.values.is_set())
+        throw_invalid(operation, ": scales or zero points of sources with rule f32, allowed with tflite_*");
+}
+
+std::shared_ptr<const primitive_desc_data> make(const prelu_forward::desc &d, const primitive_attr &attr,
+                                                const engine &e, bool allow_empty) {
+    return guarded(allow_empty, [&] {
+        require_engine(operation, e);
+        require_forward(operation, d.prop);
+        prelu_problem p = shapes_of(d);
+        attribute_support support{operation};
+        support.accumulates = false;
+        const std::map<int, const memory_desc *> tensors{
+            {OCTET_ARG_SRC, &p.src}, {OCTET_ARG_WEIGHTS, &p.weights}, {OCTET_ARG_DST, &p.dst}};
+        reject_unknown_arguments(support, attr, tensors);
+        p.src_zero_points = tensor_zero_point(support, attr, OCTET_ARG_SRC, p.src);
+        p.weights_zero_points = tensor_zero_point(support, attr, OCTET_ARG_WEIGHTS, p.weights);
+        p.out_stage = lower_epilogue(support, attr, p.dst, {});
+        p.out_stage.rule = elementwise_rule(attr, p.out_stage.rule);
+        lower_rule(p, attr);
+
+        auto data = std::make_shared<primitive_desc_data>();
+        data->operation = operation;
+        data->attr = attr;
+        for (const auto &[arg, md] : tensors)
+            data->args[arg] = memory::desc(*md);
+        add_attribute_arguments(attr, tensors, data->args);
+        data->shape = text(dims_text(p.src), ":", dims_text(p.weights));
+        return make_primitive_desc(std::move(data), p, allow_empty);
+    });
+}
+
+} // namespace
+} // namespace impl
+
+inline namespace v0 {
+
+prelu_forward::desc::desc(prop_kind prop, const memory::desc &src, const memory::desc &weights,
+                          const memory::desc &dst)
+    : prop(prop), src(src), weights(weights), dst(dst) {}
+
+prelu_forward::primitive_desc::primitive_desc(const desc &d, const primitive_attr &attr, const engine &e,
+                                              bool allow_empty)
+    : primitive_desc_base(impl::make(d, attr, e, allow_empty)) {}
+prelu_forward::primitive_desc::primitive_desc(const desc &d, const engine &e, bool allow_empty)
+    : primitive_desc(d, primitive_attr(), e, allow_empty) {}
+prelu_forward::primitive_desc::primitive_desc(const engine &e, prop_kind prop, const memory::desc &src,
+                                              const memory::desc &weights, const memory::desc &dst,
+                                              const primitive_attr &attr, bool allow_empty)
+    : primitive_desc(desc(prop, src, weights, dst), attr, e, allow_empty) {}
+
+} // namespace v0
+} // namespace octet

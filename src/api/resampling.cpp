@@ -1,0 +1,152 @@
+#include "octet/resampling.hpp"
+
+#include <cmath>
+
+#include "api/elementwise.hpp"
+#include "common/requantize.hpp"
+#include "common/text.hpp"
+
+namespace octet {
+
+namespace impl {
+namespace {
+
+constexpr const char *operation = "resampling";
+
+/// oneDNN's sizes: the integer part of factor * size.
+memory::desc scaled_desc(const memory::desc &src, const std::vector<float> &factors) {
+    memory::dims dims = src.dims();
+    if (dims.size() < 3 || factors.size() != dims.size() - 2)
+        throw_invalid(operation, ": ", factors.size(), " factors for src with ", dims.size(),
+                      " dimensions, allowed: one per spatial dimension");
+    for (std::size_t i = 0; i < factors.size(); i++) {
+        if (!(factors[i] > 0.f && factors[i] < 0x1p31f))
+            throw_invalid(operation, ": factor ", i, " is ", factors[i],
+                          ", allowed: positive and below 2^31");
+        dims[i + 2] = static_cast<dim_t>(static_cast<float>(dims[i + 2]) * factors[i]);
+    }
+    return memory::desc(dims, src.data_type(), format_tag::any);
+}
+
+resampling_problem shapes_of(const resampling_forward::desc &d) {
+    resampling_problem p;
+    p.src = d.src.data;
+    p.dst = d.dst.data;
+    p.alg = d.alg;
+    p.coordinates = d.coordinates;
+    require_tensor(operation, "src", p.src, 3, 5);
+    require_tensor(operation, "dst", p.dst, p.src.ndims, p.src.ndims);
+    for (memory_desc *md : {&p.src, &p.dst}) {
+        require_type(operation, md == &p.src ? "src" : "dst", *md,
+                     {data_type::f32, data_type::s32, data_type::s8, data_type::u8});
+        resolve_activation_layout(*md);
+        if (md->format_kind != format_kind::plain)
+            throw_invalid(operation, ": layout packed, allowed: plain layouts or any");
+    }
+    require_no_overlap(operation, p.dst);
+    p.spatial_ndims = p.src.ndims - 2;
+    for (int i = 0; i < 2; i++)
+        if (p.src.dims[i] != p.dst.dims[i])
+            throw_invalid(operation, ": dimension ", i, " of src is ", p.src.dims[i], ", of dst ",
+                          p.dst.dims[i]);
+    p.mb = p.src.dims[0];
+    p.channels = p.src.dims[1];
+    constexpr dim_t limit = dim_t{1} << 20; // TFLite's integer positions have 10 fraction bits
+    for (int i = 0; i < p.spatial_ndims; i++) {
+        const int a = 3 - p.spatial_ndims + i;
+        p.in[a] = p.src.dims[2 + i];
+        p.out[a] = p.dst.dims[2 + i];
+        for (const dim_t size : {p.in[a], p.out[a]})
+            if (size < 1 || size > limit)
+                throw_invalid(operation, ": spatial dimension ", i, " is ", p.in[a], " in src, ", p.out[a],
+                              " in dst, allowed: 1 to ", limit);
+    }
+    if (!d.factors.empty() && !same_dims(scaled_desc(d.src, d.factors).data, p.dst))
+        throw_invalid(operation, ": dst has dims ", dims_text(p.dst), ", but src and factors give ",
+                      dims_text(scaled_desc(d.src, d.factors).data));
+    return p;
+}
+
+void check_rule(const resampling_problem &p) {
+    const requantization_rule rule = p.out_stage.rule;
+    const bool is_linear = p.alg == algorithm::resampling_linear;
+    if (rule == requantization_rule::f32) {
+        if (p.coordinates != resampling_coordinates::half_pixel)
+            throw_unimplemented(operation, ": coordinates other than half_pixel with rule f32");
+        return;
+    }
+    if (rule != requantization_rule::tflite_2step && rule != requantization_rule::tflite_single_rounding &&
+        rule != requantization_rule::ort_f32 && rule != requantization_rule::caffe_double_round)
+        throw_unimplemented(operation, ": rule ", to_string(rule), ", implemented: f32, tflite_2step, ",
+                            "tflite_single_rounding, ort_f32, caffe_double_round");
+    require_type(operation, "src", p.src, {data_type::s8, data_type::u8});
+    require_type(operation, "dst", p.dst, {p.src.data_type});
+    if (is_linear && p.spatial_ndims != 2)
+        throw_unimplemented(operation, ": resampling_linear of ", p.spatial_ndims,
+                            " spatial dimensions with rule ", to_string(rule), ", implemented: 2");
+    if (p.coordinates == resampling_coordinates::align_corners_half_pixel && (is_linear || !is_tflite(rule)))
+        throw_unimplemented(operation,
+                            ": coordinates align_corners_half_pixel, implemented with tflite rules ",
+                            "and resampling_nearest");
+}
+
+std::shared_ptr<const primitive_desc_data> make(const resampling_forward::desc &d, const primitive_attr &attr,
+                                                const engine &e, bool allow_empty) {
+    return guarded(allow_empty, [&] {
+        require_engine(operation, e);
+        require_forward(operation, d.prop);
+        if (d.alg != algorithm::resampling_nearest && d.alg != algorithm::resampling_linear)
+            throw_invalid(operation, ": algorithm ", static_cast<int>(d.alg),
+                          ", allowed: resampling_nearest, resampling_linear");
+        resampling_problem p = shapes_of(d);
+        if (!attr.scales().empty() || !attr.zero_points().empty() || attr.output_scales().is_set() ||
+            attr.multipliers().is_set() || attr.real_scales().is_set())
+            throw_invalid(operation, ": scales, zero points or multipliers; codes are resampled as they are");
+        attribute_support support{operation};
+        support.accumulates = false;
+        p.out_stage = lower_epilogue(support, primitive_attr(), p.dst, {});
+        p.out_stage.post_ops = lower_post_ops(support, attr, p.dst);
+        p.out_stage.rule =
+            attr.rule() == requantization_rule::automatic ? requantization_rule::f32 : attr.rule();
+        check_rule(p);
+
+        auto data = std::make_shared<primitive_desc_data>();
+        data->operation = operation;
+        data->attr = attr;
+        const std::map<int, const memory_desc *> tensors{{OCTET_ARG_SRC, &p.src}, {OCTET_ARG_DST, &p.dst}};
+        for (const auto &[arg, md] : tensors)
+            data->args[arg] = memory::desc(*md);
+        add_attribute_arguments(attr, tensors, data->args);
+        data->shape = text("alg", static_cast<int>(p.alg), "_coordinates", static_cast<int>(p.coordinates),
+                           "_", dims_text(p.src), ":", dims_text(p.dst));
+        return make_primitive_desc(std::move(data), p, allow_empty);
+    });
+}
+
+} // namespace
+} // namespace impl
+
+inline namespace v0 {
+
+resampling_forward::desc::desc(prop_kind prop, algorithm alg, const memory::desc &src,
+                               const memory::desc &dst, resampling_coordinates coordinates)
+    : prop(prop), alg(alg), src(src), dst(dst), coordinates(coordinates) {}
+resampling_forward::desc::desc(prop_kind prop, algorithm alg, const std::vector<float> &factors,
+                               const memory::desc &src, const memory::desc &dst)
+    : prop(prop), alg(alg), src(src), dst(dst), factors(factors) {}
+resampling_forward::desc::desc(prop_kind prop, algorithm alg, const std::vector<float> &factors,
+                               const memory::desc &src)
+    : desc(prop, alg, factors, src, impl::scaled_desc(src, factors)) {}
+
+using resampling_pd = resampling_forward::primitive_desc;
+
+resampling_pd::primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty)
+    : primitive_desc_base(impl::make(d, attr, e, allow_empty)) {}
+resampling_pd::primitive_desc(const desc &d, const engine &e, bool allow_empty)
+    : primitive_desc(d, primitive_attr(), e, allow_empty) {}
+resampling_pd::primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
+                              const memory::desc &dst, const primitive_attr &attr, bool allow_empty)
+    : primitive_desc(desc(prop, alg, src, dst), attr, e, allow_empty) {}
+
+} // namespace v0
+} // namespace octet

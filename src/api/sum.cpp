@@ -1,0 +1,140 @@
+#include "octet/sum.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "api/elementwise.hpp"
+#include "common/requantize.hpp"
+#include "common/text.hpp"
+
+namespace octet {
+
+namespace impl {
+namespace {
+
+constexpr const char *operation = "sum";
+constexpr int max_sources = OCTET_ARG_MULTIPLE_SRC;
+
+int source_arg(std::size_t i) { return OCTET_ARG_MULTIPLE_SRC + static_cast<int>(i); }
+
+void check_sources(const std::vector<float> &scales, const std::vector<memory::desc> &srcs) {
+    if (srcs.empty() || srcs.size() > max_sources)
+        throw_invalid(operation, ": ", srcs.size(), " sources, allowed: 1 to ", max_sources);
+    if (scales.size() != srcs.size())
+        throw_invalid(operation, ": ", scales.size(), " scales for ", srcs.size(),
+                      " sources, allowed: one each");
+    for (std::size_t i = 0; i < scales.size(); i++)
+        if (!std::isfinite(scales[i]))
+            throw_invalid(operation, ": scale ", i, " is ", scales[i], ", allowed: finite");
+}
+
+sum_problem shapes_of(const memory_desc &dst, const std::vector<float> &scales,
+                      const std::vector<memory::desc> &srcs) {
+    check_sources(scales, srcs);
+    sum_problem p;
+    p.dst = dst;
+    p.scales = scales;
+    for (const memory::desc &src : srcs) {
+        p.srcs.push_back(src.data);
+        resolve_elementwise(operation, p.srcs.back(), p.dst);
+    }
+    return p;
+}
+
+/// SNPS-Caffe: ratios doubled together until one reaches 2^21, then rounded half away.
+void lower_snps(sum_problem &p, const primitive_attr &attr) {
+    if (p.srcs.size() != 2)
+        throw_unimplemented(operation, ": ", p.srcs.size(),
+                            " sources with rule caffe_double_round, implemented: 2");
+    for (const memory_desc &src : p.srcs)
+        require_type(operation, "src", src, {data_type::s8, data_type::u8});
+    const float dst_scale = tensor_scale(operation, attr, OCTET_ARG_DST);
+    std::vector<float> ratios;
+    for (const float scale : p.scales) {
+        ratios.push_back(scale / dst_scale);
+        if (!(ratios.back() > 0.f && ratios.back() < 0x1p8f))
+            throw_invalid(operation, ": a scale is ", ratios.back(),
+                          " times the destination's, allowed with caffe_double_round: above 0, below 2^8");
+    }
+    int shift = 0;
+    while (std::max(ratios[0], ratios[1]) < 0x1p21f && shift < 62) {
+        for (float &ratio : ratios)
+            ratio *= 2.f;
+        shift++;
+    }
+    for (const float ratio : ratios)
+        p.multipliers.push_back({static_cast<std::int32_t>(round_half_away(ratio)), shift, 0});
+    p.out_stage.dst_scales = {};
+}
+
+std::shared_ptr<const primitive_desc_data> make(const memory_desc &dst, const std::vector<float> &scales,
+                                                const std::vector<memory::desc> &srcs,
+                                                const primitive_attr &attr, const engine &e,
+                                                bool allow_empty) {
+    return guarded(allow_empty, [&] {
+        require_engine(operation, e);
+        sum_problem p = shapes_of(dst, scales, srcs);
+        attribute_support support{operation};
+        support.accumulates = false;
+        std::map<int, const memory_desc *> tensors{{OCTET_ARG_DST, &p.dst}};
+        for (std::size_t i = 0; i < p.srcs.size(); i++)
+            tensors[source_arg(i)] = &p.srcs[i];
+        reject_unknown_arguments(support, attr, tensors);
+        for (std::size_t i = 0; i < p.srcs.size(); i++)
+            p.src_zero_points.push_back(tensor_zero_point(support, attr, source_arg(i), p.srcs[i]));
+        p.out_stage = lower_epilogue(support, attr, p.dst, {});
+        p.out_stage.rule = elementwise_rule(attr, p.out_stage.rule);
+        if (attr.output_scales().is_set())
+            throw_invalid(operation, ": output scales, allowed: a scale per source");
+        if (p.out_stage.rule == requantization_rule::caffe_double_round)
+            lower_snps(p, attr);
+        else if (p.out_stage.rule != requantization_rule::f32)
+            throw_unimplemented(operation, ": rule ", to_string(p.out_stage.rule),
+                                ", implemented: f32, caffe_double_round");
+        else if (!attr.scales().empty())
+            throw_invalid(operation, ": per-argument scales with rule f32, allowed: the scales of the sum");
+        for (const zero_points &z : p.src_zero_points)
+            if (z.values.is_set() && p.multipliers.empty())
+                throw_invalid(operation,
+                              ": zero points of sources with rule f32, allowed with caffe_double_round");
+
+        auto data = std::make_shared<primitive_desc_data>();
+        data->operation = operation;
+        data->attr = attr;
+        for (const auto &[arg, md] : tensors)
+            data->args[arg] = memory::desc(*md);
+        add_attribute_arguments(attr, tensors, data->args);
+        data->shape = dims_text(p.dst);
+        for (const float scale : scales)
+            data->shape += text(":", scale);
+        return make_primitive_desc(std::move(data), p, allow_empty);
+    });
+}
+
+memory_desc first_of(const std::vector<memory::desc> &srcs) {
+    return srcs.empty() ? memory_desc() : srcs.front().data;
+}
+
+} // namespace
+} // namespace impl
+
+inline namespace v0 {
+
+using sum_pd = sum::primitive_desc;
+
+sum_pd::primitive_desc(const memory::desc &dst, const std::vector<float> &scales,
+                       const std::vector<memory::desc> &srcs, const engine &e, const primitive_attr &attr,
+                       bool allow_empty)
+    : primitive_desc_base(impl::make(dst.data, scales, srcs, attr, e, allow_empty)) {}
+sum_pd::primitive_desc(const std::vector<float> &scales, const std::vector<memory::desc> &srcs,
+                       const engine &e, const primitive_attr &attr, bool allow_empty)
+    : primitive_desc(impl::first_of(srcs), scales, srcs, e, attr, allow_empty) {}
+sum_pd::primitive_desc(const engine &e, const memory::desc &dst, const std::vector<float> &scales,
+                       const std::vector<memory::desc> &srcs, const primitive_attr &attr, bool allow_empty)
+    : primitive_desc(dst, scales, srcs, e, attr, allow_empty) {}
+sum_pd::primitive_desc(const engine &e, const std::vector<float> &scales,
+                       const std::vector<memory::desc> &srcs, const primitive_attr &attr, bool allow_empty)
+    : primitive_desc(scales, srcs, e, attr, allow_empty) {}
+
+} // namespace v0
+} // namespace octet

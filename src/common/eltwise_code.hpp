@@ -1,0 +1,15 @@
+#pragma once
+
+// Functions of quantized codes, as frameworks compute them: the meaning of eltwise_forward for one element,
+// between the load and the epilogue. With 8-bit codes there are 256 values: implementations tabulate them.
+
+#include "common/problem.hpp"
+
+namespace octet::impl {
+
+/// Value of an integer code. `zero_point` is the source's.
+number eltwise_of_code(const eltwise_problem &p, std::int32_t code, std::int32_t zero_point);
+/// The same for an f32 source.
+number eltwise_of_real(const eltwise_problem &p, float x, std::int32_t zero_point);
+
+} // namespace octet::impl

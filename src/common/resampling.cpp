@@ -1,0 +1,98 @@
+#include "common/resampling.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/requantize.hpp"
+
+namespace octet::impl {
+
+namespace {
+
+bool aligns_corners(resampling_coordinates c) {
+    return c == resampling_coordinates::align_corners ||
+           c == resampling_coordinates::align_corners_half_pixel;
+}
+bool is_half_pixel(resampling_coordinates c) {
+    return c == resampling_coordinates::half_pixel || c == resampling_coordinates::align_corners_half_pixel;
+}
+
+float f32(dim_t n) { return static_cast<float>(n); }
+
+/// oneDNN: ratio applied as a product and a quotient.
+float half_pixel_coordinate(dim_t i, dim_t in, dim_t out) {
+    return (f32(i) + 0.5f) * f32(in) / f32(out) - 0.5f;
+}
+
+/// ONNX Runtime: quotient by the scale of sizes.
+float ort_coordinate(resampling_coordinates c, dim_t i, dim_t in, dim_t out) {
+    const float scale = f32(out) / f32(in);
+    if (out == in)
+        return f32(i);
+    if (c == resampling_coordinates::half_pixel)
+        return (f32(i) + 0.5f) / scale - 0.5f;
+    if (c == resampling_coordinates::asymmetric)
+        return f32(i) / scale;
+    return out == 1 ? 0.f : f32(i) * f32(in - 1) / f32(out - 1);
+}
+
+/// TFLite: floor, or with align_corners the nearest, of a position in f32.
+dim_t tflite_nearest(resampling_coordinates c, dim_t i, dim_t in, dim_t out) {
+    const bool aligned = aligns_corners(c);
+    const float scale = aligned && out > 1 ? f32(in - 1) / f32(out - 1) : f32(in) / f32(out);
+    const float position = (f32(i) + (is_half_pixel(c) ? 0.5f : 0.f)) * scale;
+    return static_cast<dim_t>(aligned ? round_half_away(position) : std::floor(position));
+}
+
+/// ONNX Runtime's round_prefer_floor.
+dim_t ort_nearest(float x) {
+    return static_cast<dim_t>(x == std::floor(x) + 0.5f ? std::floor(x) : std::round(x));
+}
+
+} // namespace
+
+dim_t nearest_index(const resampling_problem &p, int axis, dim_t i) {
+    const dim_t in = p.in[axis], out = p.out[axis];
+    dim_t index = 0;
+    if (is_tflite(p.out_stage.rule))
+        index = tflite_nearest(p.coordinates, i, in, out);
+    else if (p.out_stage.rule == requantization_rule::ort_f32)
+        index = ort_nearest(ort_coordinate(p.coordinates, i, in, out));
+    else if (p.coordinates == resampling_coordinates::half_pixel)
+        index = static_cast<dim_t>(round_half_away(half_pixel_coordinate(i, in, out)));
+    else
+        index = static_cast<dim_t>(round_half_away(ort_coordinate(p.coordinates, i, in, out)));
+    return clamp<dim_t>(index, 0, in - 1);
+}
+
+interpolation interpolate(const resampling_problem &p, int axis, dim_t i) {
+    const dim_t in = p.in[axis], out = p.out[axis];
+    if (p.out_stage.rule == requantization_rule::ort_f32) {
+        const float x = clamp(ort_coordinate(p.coordinates, i, in, out), 0.f, f32(in - 1));
+        const dim_t low = std::min(static_cast<dim_t>(x), in - 1), high = std::min(low + 1, in - 1);
+        if (low == high)
+            return {low, high, 0.5f, 0.5f};
+        return {low, high, std::fabs(x - f32(high)), std::fabs(x - f32(low))};
+    }
+    const float x = p.coordinates == resampling_coordinates::half_pixel
+                        ? half_pixel_coordinate(i, in, out)
+                        : ort_coordinate(p.coordinates, i, in, out);
+    const dim_t low = std::max<dim_t>(static_cast<dim_t>(x), 0);
+    const dim_t high = std::min(static_cast<dim_t>(std::ceil(std::max(x, 0.f))), in - 1);
+    const float weight = std::fabs(x - f32(low));
+    return {low, high, 1.f - weight, weight};
+}
+
+fixed_interpolation interpolate_fixed(const resampling_problem &p, int axis, dim_t i) {
+    const dim_t in = p.in[axis], out = p.out[axis];
+    constexpr dim_t one = 1024;
+    const bool aligned = aligns_corners(p.coordinates) && out > 1;
+    const dim_t step = aligned ? (one * (in - 1) + (out - 1) / 2) / (out - 1) : (one * in + out / 2) / out;
+    const dim_t position =
+        i * step + (p.coordinates == resampling_coordinates::half_pixel ? step / 2 - one / 2 : 0);
+    const dim_t low = std::max<dim_t>(position / one, 0), high = std::min((position + one - 1) / one, in - 1);
+    const dim_t weight = position - one * low;
+    return {low, high, one - weight, weight};
+}
+
+} // namespace octet::impl

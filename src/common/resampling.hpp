@@ -1,0 +1,28 @@
+#pragma once
+
+// Where a destination element lies between source elements, along one axis: the positions that each framework
+// computes, in its own precision.
+
+#include "common/problem.hpp"
+
+namespace octet::impl {
+
+/// Two neighbours and their weights.
+struct interpolation {
+    dim_t low, high;
+    float low_weight, high_weight;
+};
+/// The same with weights of 10 bits, whose sum is 1024.
+struct fixed_interpolation {
+    dim_t low, high;
+    std::int64_t low_weight, high_weight;
+};
+
+/// Index of the nearest source element.
+dim_t nearest_index(const resampling_problem &p, int axis, dim_t i);
+/// Neighbours for rules f32, ort_f32 and caffe_double_round.
+interpolation interpolate(const resampling_problem &p, int axis, dim_t i);
+/// Neighbours for tflite rules.
+fixed_interpolation interpolate_fixed(const resampling_problem &p, int axis, dim_t i);
+
+} // namespace octet::impl
