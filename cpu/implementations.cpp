@@ -1,5 +1,6 @@
 #include "cpu/implementation.hpp"
 
+#include "cpu/depthwise/drive.hpp"
 #include "cpu/dot/drive.hpp"
 #include "cpu/isa.hpp"
 #include "cpu/ref/ref.hpp"
@@ -18,6 +19,10 @@ template <typename Problem, cpu_isa level> implementation<Problem> jit_dot(const
     return {name, level, dot::refuses, dot::create<level>};
 }
 
+template <cpu_isa level> implementation<convolution_problem> jit_depthwise(const char *name) {
+    return {name, level, depthwise::refuses, depthwise::create<level>};
+}
+
 } // namespace
 
 // Reached through `select`; a table grows by one line per implementation, best first.
@@ -27,7 +32,10 @@ template <typename Problem, cpu_isa level> implementation<Problem> jit_dot(const
         return list;                                                                                         \
     }
 
-OCTET_IMPLEMENTATIONS(convolution_problem,
+OCTET_IMPLEMENTATIONS(convolution_problem, jit_depthwise<cpu_isa::avx512_vnni>("jit:depthwise/avx512_vnni"),
+                      jit_depthwise<cpu_isa::avx512_core>("jit:depthwise/avx512_core"),
+                      jit_depthwise<cpu_isa::avx_vnni>("jit:depthwise/avx_vnni"),
+                      jit_depthwise<cpu_isa::avx2>("jit:depthwise/avx2"),
                       jit_dot<convolution_problem, cpu_isa::avx512_vnni>("jit:dot/avx512_vnni"),
                       jit_dot<convolution_problem, cpu_isa::avx512_core>("jit:dot/avx512_core"),
                       jit_dot<convolution_problem, cpu_isa::avx_vnni>("jit:dot/avx_vnni"),
