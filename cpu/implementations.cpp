@@ -1,6 +1,7 @@
 #include "cpu/implementation.hpp"
 
 #include "cpu/concat.hpp"
+#include "cpu/depthwise/drive.hpp"
 #include "cpu/dot/drive.hpp"
 #include "cpu/isa.hpp"
 #include "cpu/pool/drive.hpp"
@@ -30,6 +31,10 @@ template <cpu_isa level> implementation<pooling_problem> jit_pool(const char *na
     return {name, level, pool::refuses<level>, pool::create<level>};
 }
 
+template <cpu_isa level> implementation<convolution_problem> jit_depthwise(const char *name) {
+    return {name, level, depthwise::refuses, depthwise::create<level>};
+}
+
 } // namespace
 
 // Reached through `select`; a table grows by one line per implementation, best first.
@@ -39,7 +44,10 @@ template <cpu_isa level> implementation<pooling_problem> jit_pool(const char *na
         return list;                                                                                         \
     }
 
-OCTET_IMPLEMENTATIONS(convolution_problem,
+OCTET_IMPLEMENTATIONS(convolution_problem, jit_depthwise<cpu_isa::avx512_vnni>("jit:depthwise/avx512_vnni"),
+                      jit_depthwise<cpu_isa::avx512_core>("jit:depthwise/avx512_core"),
+                      jit_depthwise<cpu_isa::avx_vnni>("jit:depthwise/avx_vnni"),
+                      jit_depthwise<cpu_isa::avx2>("jit:depthwise/avx2"),
                       jit_dot<convolution_problem, cpu_isa::avx512_vnni>("jit:dot/avx512_vnni"),
                       jit_dot<convolution_problem, cpu_isa::avx512_core>("jit:dot/avx512_core"),
                       jit_dot<convolution_problem, cpu_isa::avx_vnni>("jit:dot/avx_vnni"),

@@ -9,6 +9,9 @@ namespace octet::impl {
 /// True if the machine has the level and the cap allows it.
 bool isa_is_usable(cpu_isa level);
 
+/// True if AVX512-VBMI permutes bytes over a whole vector, which no level implies.
+bool has_byte_permutes();
+
 /// Size of a core's second-level cache; 1 MiB if the system doesn't tell.
 std::int64_t l2_cache_bytes();
 

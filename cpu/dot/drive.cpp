@@ -320,7 +320,11 @@ template <typename Problem> std::string refuses_problem(const Problem &p) {
 
 } // namespace
 
-std::string refuses(const convolution_problem &p) { return refuses_problem(p); }
+std::string refuses(const convolution_problem &p) {
+    if (p.weights.format_kind == format_kind::packed && p.weights.packed_patch_height > 0)
+        return "weights packed for the depthwise kernel";
+    return refuses_problem(p);
+}
 std::string refuses(const matmul_problem &p) { return refuses_problem(p); }
 
 template <cpu_isa level> std::shared_ptr<const kernel> create(const convolution_problem &p) {

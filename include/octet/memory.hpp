@@ -33,6 +33,9 @@ struct memory_desc {
     octet::packed_kind packed_kind = octet::packed_kind::none;
     dim_t packed_groups = 1; ///< groups stored as one
     dim_t packed_width = 1;  ///< kernel columns stored as part of the reduction
+    /// Depthwise weights: rows of a patch of 4 taps (0: not stored by patches) and outputs that share
+    /// patches.
+    dim_t packed_patch_height = 0, packed_row_phases = 1, packed_column_phases = 1;
 };
 
 /// A buffer with a description, as in oneDNN. Copies share the buffer.
