@@ -121,7 +121,7 @@ private:
             band = std::min(band, div_up(div_up(units, wanted), step) * step);
         const dim_t bands_per_plane = div_up(units, band);
         const dim_t bands = geometry_.outer() * planes * bands_per_plane;
-        const task_grid grid = plan_tasks(bands, all_panels, threads);
+        const task_grid grid = plan_tasks(bands, all_panels, threads, prefers_panels(geometry_));
 
         parallel_for(grid.bands * grid.panels, 1, [&](dim_t begin, dim_t end) {
             for (dim_t task = begin; task < end; task++) {

@@ -281,10 +281,11 @@ void plan_lines(dot_plan &p, const dot_geometry &g) {
     }
 }
 
-task_grid plan_tasks(dim_t bands, dim_t panels, int threads) {
+task_grid plan_tasks(dim_t bands, dim_t panels, int threads, bool prefers_panels) {
     task_grid best{1, 1};
     double best_share = 1; // of the work, that the busiest task has
-    for (dim_t b = 1; b <= std::min<dim_t>(threads, bands); b++) {
+    for (dim_t i = 1; i <= std::min<dim_t>(threads, bands); i++) {
+        const dim_t b = prefers_panels ? i : std::min<dim_t>(threads, bands) + 1 - i;
         const dim_t n = std::min<dim_t>(threads / b, panels);
         const double share = static_cast<double>(div_up(bands, b)) / static_cast<double>(bands) *
                              static_cast<double>(div_up(panels, n)) / static_cast<double>(panels);
@@ -294,6 +295,11 @@ task_grid plan_tasks(dim_t bands, dim_t panels, int threads) {
         }
     }
     return best;
+}
+
+bool prefers_panels(const dot_geometry &g) {
+    const dim_t results = g.outer() * g.depth * g.height * g.width * g.groups * g.packed.o;
+    return g.packed.groups * g.packed.group_bytes() > results;
 }
 
 } // namespace octet::impl

@@ -74,10 +74,15 @@ edge_rows plan_edges(const dot_geometry &g, dim_t tile_rows);
 /// the image. Not where taps are merged, in 3D, or where row sums would have to skip them too.
 void plan_lines(dot_plan &p, const dot_geometry &g);
 
-/// Shares of the work: bands × panels in a grid of about `threads` tasks, the cheapest of all shapes.
+/// Shares of the work: bands × panels in a grid of about `threads` tasks, the most even of all shapes, and
+/// among equals the one with fewer shares of the bands or of the panels.
 struct task_grid {
     dim_t bands = 1, panels = 1;
 };
-task_grid plan_tasks(dim_t bands, dim_t panels, int threads);
+task_grid plan_tasks(dim_t bands, dim_t panels, int threads, bool prefers_panels = false);
+
+/// True if each thread should rather have all rows of some columns: it then reads a share of the weights.
+/// With more results than weights, threads that write neighbouring columns disturb each other's caches.
+bool prefers_panels(const dot_geometry &g);
 
 } // namespace octet::impl

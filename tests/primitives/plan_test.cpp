@@ -156,15 +156,17 @@ TEST(plan_tasks, share_the_work_evenly) {
     for (const int threads : {1, 2, 3, 4, 8, 16, 64})
         for (const dim_t bands : {1, 2, 3, 7, 14, 49, 1000})
             for (const dim_t panels : {1, 2, 3, 8, 32}) {
-                const task_grid grid = plan_tasks(bands, panels, threads);
+                const task_grid grid = plan_tasks(bands, panels, threads, panels > bands);
                 EXPECT_GE(grid.bands, 1);
                 EXPECT_GE(grid.panels, 1);
                 EXPECT_LE(grid.bands * grid.panels, threads);
                 EXPECT_LE(grid.bands, bands);
                 EXPECT_LE(grid.panels, panels);
             }
-    EXPECT_EQ(plan_tasks(1, 32, 2).panels, 2); // batch 1: the columns are shared
-    EXPECT_EQ(plan_tasks(14, 1, 2).bands, 2);
+    EXPECT_EQ(plan_tasks(1, 32, 2, false).panels, 2); // one row: the columns are shared
+    EXPECT_EQ(plan_tasks(14, 1, 2, true).bands, 2);
+    EXPECT_EQ(plan_tasks(14, 32, 2, false).bands, 2);
+    EXPECT_EQ(plan_tasks(14, 32, 2, true).panels, 2);
 }
 
 } // namespace
