@@ -61,7 +61,15 @@ struct dot_plan {
     dim_t scratch_bytes = 0; ///< per thread
 };
 
-tile_plan plan_tiles(cpu_isa level, dim_t length, dim_t columns, dim_t quads, int epilogue_temps);
+/// What threads can share besides the panels of one stored group: lines that are whole shares, or whose tiles
+/// are.
+struct sharing {
+    int threads = 1;
+    dim_t lines = 1, groups = 1;
+    bool splits_lines = false;
+};
+tile_plan plan_tiles(cpu_isa level, dim_t length, dim_t columns, dim_t quads, int epilogue_temps,
+                     const sharing &shares = {});
 dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps);
 
 /// Rows at both ends of a line that reach outside the image, in whole tiles of `tile_rows`.
