@@ -112,7 +112,7 @@ private:
         const dim_t units = plan_.is_flat ? plan_.line_length : geometry_.height;
         const dim_t planes = plan_.is_flat ? 1 : geometry_.depth;
         const dim_t all_panels = geometry_.groups * plan_.tiles.panels;
-        const int threads = get_num_threads();
+        const int threads = useful_threads(geometry_, get_num_threads());
         // Smaller bands if there are not enough of them to share.
         dim_t band = plan_.band_lines;
         const dim_t step = plan_.is_flat ? plan_.tiles.rows : 1;

@@ -247,7 +247,7 @@ dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps) {
     const dim_t segment = segment_of(g);
     const dim_t quads_of_row =
         g.kernel[0] * g.kernel[1] * g.kernel[2] / g.packed.fused_width * div_up(segment, packed_i_block);
-    sharing shares{m.threads, g.outer() * g.depth * g.height, g.groups, false};
+    sharing shares{useful_threads(g, m.threads), g.outer() * g.depth * g.height, g.groups, false};
     const tile_plan line_tiles =
         plan_tiles(m.level, g.width, g.packed.o, quads_of_row, epilogue_temps, shares);
     p.source = choose_source(g, line_tiles);
@@ -319,8 +319,25 @@ task_grid plan_tasks(dim_t bands, dim_t panels, int threads, bool prefers_panels
     return best;
 }
 
+namespace {
+
+dim_t rows_of(const dot_geometry &g) { return g.outer() * g.depth * g.height * g.width; }
+
+} // namespace
+
+int useful_threads(const dot_geometry &g, int threads) {
+    constexpr dim_t least_cycles = 8192; // some 3 us: a few times what waking a thread takes
+    constexpr dim_t products_per_cycle = 128, bytes_per_cycle = 48, results_per_cycle = 8; // of AVX512-VNNI
+    const dim_t results = rows_of(g) * g.groups * g.packed.line_sums();
+    const dim_t weights = g.packed.groups * g.packed.group_bytes();
+    const dim_t cycles =
+        std::max(results * g.packed.i * g.packed.taps / products_per_cycle, weights / bytes_per_cycle) +
+        results / results_per_cycle;
+    return static_cast<int>(std::clamp<dim_t>(cycles / least_cycles, 1, threads));
+}
+
 bool prefers_panels(const dot_geometry &g) {
-    const dim_t results = g.outer() * g.depth * g.height * g.width * g.groups * g.packed.o;
+    const dim_t results = rows_of(g) * g.groups * g.packed.o;
     return g.packed.groups * g.packed.group_bytes() > results;
 }
 

@@ -89,6 +89,9 @@ struct task_grid {
 };
 task_grid plan_tasks(dim_t bands, dim_t panels, int threads, bool prefers_panels = false);
 
+/// Threads that are worth waking: a share of the work must outweigh what starting it costs.
+int useful_threads(const dot_geometry &g, int threads);
+
 /// True if each thread should rather have all rows of some columns: it then reads a share of the weights.
 /// With more results than weights, threads that write neighbouring columns disturb each other's caches.
 bool prefers_panels(const dot_geometry &g);

@@ -152,6 +152,14 @@ TEST(plan_lines, skip_the_kernel_lines_outside_the_image) {
     EXPECT_EQ(p.ranges.size(), 3u);
 }
 
+TEST(useful_threads, are_few_for_little_work) {
+    const convolution_problem tiny = problem_of({64, 7, 64, 7, 1, 1, 0}),
+                              usual = problem_of({64, 56, 64, 56, 3, 1, 1});
+    EXPECT_EQ(useful_threads(dot_geometry_of(tiny), 8), 1);
+    EXPECT_EQ(useful_threads(dot_geometry_of(usual), 8), 8);
+    EXPECT_EQ(useful_threads(dot_geometry_of(usual), 1), 1);
+}
+
 TEST(plan_tasks, share_the_work_evenly) {
     for (const int threads : {1, 2, 3, 4, 8, 16, 64})
         for (const dim_t bands : {1, 2, 3, 7, 14, 49, 1000})
