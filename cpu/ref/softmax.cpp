@@ -106,8 +106,10 @@ public:
             sum += exponential(i);
         const type_range range = range_of(p_.dst.data_type);
         for (dim_t i = 0; i < n; i++) {
-            const float share = exponential(i) * multiplier_ / sum;
-            const std::int64_t y = std::int64_t{convert_to_s32(share)} + p_.dst_zero_point;
+            const std::int32_t share = convert_to_s32(exponential(i) * multiplier_ / sum);
+            // A row of one or two codes may overflow; of what x86 converts that to, the low byte is stored:
+            // 0.
+            const std::int64_t y = std::int64_t{share == int32_min ? 0 : share} + p_.dst_zero_point;
             store_s32(dst, p_.dst.data_type, plain_offset(p_.dst, at),
                       static_cast<std::int32_t>(clamp<std::int64_t>(y, range.low, range.high)));
         }
