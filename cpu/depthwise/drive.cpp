@@ -12,7 +12,6 @@
 #include "cpu/ref/ref.hpp"
 #include "cpu/scratch.hpp"
 #include "jit/depthwise.hpp"
-#include "jit/interleave.hpp"
 
 namespace octet::impl::depthwise {
 
@@ -34,12 +33,18 @@ struct work {
     dim_t first_line, last_line, first_block, last_block;
 };
 
-/// Scratch of a task: rows of quads, a pixel of zero points, copied source rows.
+/// Scratch of a task.
 struct buffers {
-    std::uint8_t *quads, *padding, *copy;
+    std::uint8_t *words, *padding, *rows; ///< rows: of zero points, or copied ones
 };
 
-/// A block of weights as the dot kernels' column parameters know it: one group of all channels.
+/// 16 codes of the zero point, then 16 with flipped sign bit.
+constexpr dim_t padding_bytes = 32;
+
+/// Rows of taps under a line of tiles.
+constexpr dim_t max_rows = max_patch_vectors * taps_per_patch;
+
+/// What column parameters want to know: one stored group of all channels.
 dot_geometry columns_geometry(const convolution_problem &p, const memory_desc &packed_weights) {
     dot_geometry g;
     g.weights = p.weights;
@@ -63,13 +68,11 @@ public:
           epilogue_(p_.out_stage, geometry_.columns, false),
           plan_(plan_depthwise(p_, level, epilogue_.temps(level))), columns_(geometry_, epilogue_, ranges_),
           sums_source_(p_.weights_zero_points.values.is_set() || p_.weights.data_type == data_type::u8),
-          level_(level) {
+          has_rows_outside_(reads_rows_outside()), level_(level) {
         for (const bool is_last_line : {false, true})
             for (const bool is_tail : {false, true})
                 if (lines() > 1 || is_last_line)
                     kernel_of(is_last_line, is_tail) = make_kernel(is_last_line, is_tail);
-        for (const bool is_tail : {false, true})
-            interleave_[is_tail] = make_interleave_kernel(is_tail);
     }
 
     void execute(const arguments &args) const override {
@@ -96,27 +99,27 @@ public:
         std::size_t bytes = sizeof *this + columns_.size_bytes();
         for (const auto &kernel : kernels_)
             bytes += kernel ? kernel->code_bytes() : 0;
-        for (const auto &kernel : interleave_)
-            bytes += kernel->code_bytes();
         return bytes;
     }
 
 private:
     bool is_signed() const { return p_.src.data_type == data_type::s8; }
+    bool reads_rows_outside() const {
+        const dim_t last = (p_.out[1] - 1) * p_.stride[1] + (p_.kernel[1] - 1) * p_.dilation[1] - p_.pad[1];
+        return p_.pad[1] > 0 || last >= p_.in[1];
+    }
     dim_t dst_size() const { return static_cast<dim_t>(memory::data_type_size(p_.dst.data_type)); }
     dim_t channels() const { return p_.groups * p_.oc; }
     dim_t blocks() const { return div_up(channels(), packed_o_block); }
     dim_t phases() const { return plan_.patches.rows.phases; }
     /// Lines of tiles of an image.
     dim_t lines() const { return div_up(p_.out[1], phases()); }
-    dim_t src_stride(int axis) const {
-        return p_.spatial_ndims < 3 - axis ? 0 : p_.src.strides[axis + p_.spatial_ndims - 1];
+    /// Strides of height (1) and width (2).
+    dim_t stride(const memory_desc &md, int axis) const {
+        return axis == 1 && p_.spatial_ndims == 1 ? 0 : md.strides[p_.spatial_ndims - 1 + axis];
     }
-    dim_t dst_stride(int axis) const {
-        return p_.spatial_ndims < 3 - axis ? 0 : p_.dst.strides[axis + p_.spatial_ndims - 1];
-    }
-    /// The last block, if it isn't full and its channels are read and written with masks.
-    int tail_channels() const { return static_cast<int>(channels() % packed_o_block); }
+    /// Channels of the last block if it isn't full; they are read and written with masks.
+    dim_t tail_channels() const { return channels() % packed_o_block; }
 
     const std::shared_ptr<const jit::depthwise_kernel> &kernel_of(bool is_last_line, bool is_tail) const {
         return kernels_[(is_last_line ? 2 : 0) + (is_tail ? 1 : 0)];
@@ -131,30 +134,18 @@ private:
             return nullptr;
         jit::depthwise_spec spec;
         spec.level = level_;
-        spec.patches = plan_.patches;
-        spec.rows = static_cast<int>(is_last_line ? p_.out[1] - (lines() - 1) * phases() : phases());
-        spec.tile_columns = static_cast<int>(plan_.tile_columns <= p_.out[2] ? plan_.tile_columns : 0);
-        spec.tail_columns = static_cast<int>(p_.out[2] % plan_.tile_columns);
-        spec.valid = is_tail ? tail_channels() : static_cast<int>(packed_o_block);
-        spec.sums_source = sums_source_;
-        spec.block_stride = plan_.block_stride;
-        spec.dst_row_stride = dst_stride(1);
-        spec.dst_column_stride = dst_stride(2);
-        return jit::shared_depthwise_kernel(spec, epilogue_);
-    }
-
-    std::shared_ptr<const jit::interleave_kernel> make_interleave_kernel(bool is_tail) const {
-        const patch_axis &rows = plan_.patches.rows, &columns = plan_.patches.columns;
-        jit::interleave_spec spec;
-        spec.level = level_;
         spec.has_byte_permutes = has_byte_permutes();
-        spec.flips = is_signed();
-        spec.pixels = static_cast<int>((rows.used_size() - 1) * columns.size + columns.used_size());
-        // Copied pixels have whole blocks.
-        spec.valid =
-            is_tail && plan_.in_place && tail_channels() ? tail_channels() : static_cast<int>(packed_o_block);
-        spec.block_stride = plan_.block_stride;
-        return jit::shared_interleave_kernel(spec);
+        spec.flips_source = is_signed();
+        spec.sums_source = sums_source_;
+        spec.patches = plan_.patches;
+        spec.column_taps = {p_.kernel[2], p_.stride[2], p_.dilation[2]};
+        spec.rows = static_cast<int>(is_last_line ? p_.out[1] - (lines() - 1) * phases() : phases());
+        spec.valid = static_cast<int>(is_tail ? tail_channels() : packed_o_block);
+        spec.pixel_stride = plan_.pixel_stride;
+        spec.dst_row_stride = stride(p_.dst, 1);
+        spec.dst_column_stride = stride(p_.dst, 2);
+        spec.line = plan_.line;
+        return jit::shared_depthwise_kernel(spec, epilogue_);
     }
 
     /// The user's weights, or a copy in this order.
@@ -214,157 +205,79 @@ private:
     }
 
     void run_task(const execution &run, const work &w) const {
-        const dim_t copied = plan_.in_place ? 0 : plan_.patches.rows.size * plan_.copied_row_bytes();
-        auto *scratch = static_cast<std::uint8_t *>(
-            thread_scratch(scratch_slot::source_rows,
-                           static_cast<std::size_t>(plan_.quads_bytes() + plan_.chunk_channels() + copied)));
-        const buffers b{scratch, scratch + plan_.quads_bytes(),
-                        scratch + plan_.quads_bytes() + plan_.chunk_channels()};
-        std::memset(b.padding, run.padding, static_cast<std::size_t>(plan_.chunk_channels()));
-        for (dim_t image = w.first_line / lines(); image * lines() < w.last_line; image++) {
-            const dim_t first = std::max(w.first_line - image * lines(), dim_t{0}),
-                        last = std::min(w.last_line - image * lines(), lines());
-            for (dim_t block = w.first_block; block < w.last_block; block += plan_.chunk_blocks)
-                for (dim_t column = 0; column < p_.out[2]; column += plan_.band_columns)
-                    run_band(run, b, {first, last, block, std::min(block + plan_.chunk_blocks, w.last_block)},
-                             image, column);
-        }
+        const dim_t words = jit::words_bytes(level_, plan_.patches);
+        const dim_t rows =
+            plan_.in_place ? plan_.padding_row_bytes : plan_.copied_rows * plan_.copied_row_bytes();
+        auto *scratch = static_cast<std::uint8_t *>(thread_scratch(
+            scratch_slot::source_rows, static_cast<std::size_t>(words + padding_bytes + rows)));
+        const buffers b{scratch, scratch + words, scratch + words + padding_bytes};
+        std::memset(b.padding, run.padding, padding_bytes / 2);
+        std::memset(b.padding + padding_bytes / 2, run.padding ^ (is_signed() ? 0x80 : 0), padding_bytes / 2);
+        if (plan_.in_place && has_rows_outside_)
+            std::memset(b.rows, run.padding, static_cast<std::size_t>(plan_.padding_row_bytes));
+        for (dim_t block = w.first_block; block < w.last_block; block += plan_.chunk_blocks)
+            for (dim_t line = w.first_line; line < w.last_line; line++)
+                run_line(run, b, line, block, std::min(block + plan_.chunk_blocks, w.last_block));
     }
 
-    /// Lines of tiles from the first to the last, for a chunk of blocks and outputs of each row from `column`
-    /// on. The rows of quads that neighbouring lines share stay in scratch.
-    void run_band(const execution &run, const buffers &b, const work &w, dim_t image, dim_t column) const {
-        const patch_axis &rows = plan_.patches.rows;
-        dim_t next = w.first_line * rows.output_step; // row of the grid that isn't in scratch yet
-        for (dim_t line = w.first_line; line < w.last_line; line++) {
-            const dim_t first = line * rows.output_step;
-            for (next = std::max(next, first); next < first + plan_.grid_rows; next++)
-                interleave_row(run, b, w, image, next, column);
-            multiply_line(run, b, w, image, line, column);
-        }
-    }
-
-    std::uint8_t *quads_of(const buffers &b, dim_t row) const {
-        return b.quads + row % plan_.grid_rows * plan_.row_stride;
-    }
-
-    /// Quads of a row of the grid.
-    void interleave_row(const execution &run, const buffers &b, const work &w, dim_t image, dim_t row,
-                        dim_t column) const {
-        const patch_axis &rows = plan_.patches.rows, &columns = plan_.patches.columns;
-        const dim_t outputs = std::min(plan_.band_columns, p_.out[2] - column);
-        const dim_t first = column / columns.phases * columns.output_step;
-        const dim_t count = (div_up(outputs, columns.phases) - 1) * columns.output_step +
-                            (columns.patches() > 1 ? (columns.patches() - 1) * columns.patch_step : 0) + 1;
-        const position_range all{first, first + count},
-            inside = positions_inside(columns, {columns.kernel, p_.stride[2], p_.dilation[2]}, p_.pad[2],
-                                      p_.in[2], all);
-        const dim_t channel = w.first_block * packed_o_block;
-
-        // Source pixels of x = 0, one per row of the patch; null outside the image.
-        const std::uint8_t *lines[taps_per_patch];
-        dim_t pixel_stride = src_stride(2);
-        for (dim_t e = 0; e < rows.used_size(); e++) {
-            const dim_t y = row * rows.grid_step - p_.pad[1] + e * p_.dilation[1];
-            lines[e] =
-                y < 0 || y >= p_.in[1] ? nullptr : run.src + image * p_.src.strides[0] + y * src_stride(1);
-            if (lines[e] && plan_.in_place)
-                lines[e] += channel;
-            else if (lines[e])
-                lines[e] = copy_pixels(lines[e], b.copy + e * plan_.copied_row_bytes(), w, first);
-        }
-        if (!plan_.in_place)
-            pixel_stride = plan_.chunk_channels();
-
-        const auto interleave = [&](dim_t begin, dim_t end) {
-            jit::interleave_args args{};
-            for (dim_t e = 0; e < rows.used_size(); e++)
-                for (dim_t f = 0; f < columns.used_size(); f++) {
-                    const dim_t x = begin * columns.grid_step - p_.pad[2] + f * p_.dilation[2];
-                    const bool is_inside = lines[e] && x >= 0 && x < p_.in[2];
-                    const dim_t pixel = e * columns.size + f;
-                    args.pixels[pixel] = is_inside ? lines[e] + x * pixel_stride : b.padding;
-                    args.steps[pixel] = is_inside ? columns.grid_step * pixel_stride : 0;
-                }
-            for (const void *&pixel : args.pixels)
-                pixel = pixel ? pixel : b.padding;
-            args.quads = quads_of(b, row) + (begin - first) * jit::quad_bytes(level_);
-            args.columns = end - begin;
-            call_interleave(w, args);
-        };
-        for (dim_t j = all.first; j < inside.first; j++)
-            interleave(j, j + 1);
-        if (inside.first < inside.last)
-            interleave(inside.first, inside.last);
-        for (dim_t j = inside.last; j < all.last; j++)
-            interleave(j, j + 1);
-    }
-
-    /// Whole blocks first, then a block with fewer channels.
-    void call_interleave(const work &w, jit::interleave_args &args) const {
-        const dim_t whole = whole_blocks(w, plan_.in_place);
-        args.blocks = whole;
-        if (whole > 0)
-            interleave_[false]->function()(&args);
-        if (whole == w.last_block - w.first_block)
-            return;
-        for (const void *&pixel : args.pixels)
-            pixel = static_cast<const std::uint8_t *>(pixel) + whole * packed_o_block;
-        args.quads = static_cast<std::uint8_t *>(args.quads) + whole * plan_.block_stride;
-        args.blocks = 1;
-        interleave_[true]->function()(&args);
-    }
-
-    dim_t whole_blocks(const work &w, bool has_tail) const {
-        const bool is_partial = has_tail && w.last_block == blocks() && tail_channels() != 0;
-        return w.last_block - w.first_block - (is_partial ? 1 : 0);
-    }
-
-    /// Copies the pixels under the band of grid positions from `first` on, channels-last and repeated for the
-    /// multiplier. Returns where the pixel of x = 0 would be.
-    const std::uint8_t *copy_pixels(const std::uint8_t *from, std::uint8_t *to, const work &w,
-                                    dim_t first) const {
-        const dim_t origin = first * plan_.patches.columns.grid_step - p_.pad[2];
-        const dim_t begin = std::max(origin, dim_t{0}),
-                    end = std::min(origin + plan_.copied_columns, p_.in[2]);
-        const dim_t channel = w.first_block * packed_o_block;
-        const dim_t count = std::min(w.last_block * packed_o_block, channels()) - channel;
-        std::uint8_t *zero = to - origin * plan_.chunk_channels();
-        for (dim_t x = begin; x < end; x++)
-            for (dim_t c = 0; c < count; c++)
-                zero[x * plan_.chunk_channels() + c] =
-                    from[x * src_stride(2) + (channel + c) / p_.oc * p_.src.strides[1]];
-        return zero;
-    }
-
-    void multiply_line(const execution &run, const buffers &b, const work &w, dim_t image, dim_t line,
-                       dim_t column) const {
-        const patch_axis &rows = plan_.patches.rows;
-        const void *patch_rows[max_patch_vectors];
-        for (dim_t a = 0; a < rows.patches(); a++)
-            patch_rows[a] = quads_of(b, line * rows.output_step + a * rows.patch_step);
-        const dim_t outputs = std::min(plan_.band_columns, p_.out[2] - column);
-        jit::depthwise_args args{};
-        args.patch_rows = patch_rows;
-        args.tiles = outputs / plan_.tile_columns;
-        args.has_tail = outputs % plan_.tile_columns != 0;
-
-        const dim_t whole = whole_blocks(w, true);
+    /// A line of tiles (counted over all images) for blocks [first, last): whole blocks, then one that isn't.
+    void run_line(const execution &run, const buffers &b, dim_t all_lines, dim_t first, dim_t last) const {
+        const dim_t image = all_lines / lines(), line = all_lines % lines();
         const bool is_last_line = line == lines() - 1;
-        const dim_t element =
-            image * p_.dst.strides[0] + line * phases() * dst_stride(1) + column * dst_stride(2);
-        if (whole > 0)
-            call_multiply(run, args, *kernel_of(is_last_line, false), w.first_block, whole, element);
-        if (whole == w.last_block - w.first_block)
+        const void *rows[max_rows];
+        find_rows(run, b, image, line, first, last, rows);
+        jit::depthwise_args args{};
+        args.rows = rows;
+        args.padding = b.padding;
+        args.words = b.words;
+        const dim_t element = image * p_.dst.strides[0] + line * phases() * stride(p_.dst, 1);
+        const dim_t whole = last == blocks() && tail_channels() != 0 ? last - 1 : last;
+        if (whole > first)
+            call_kernel(run, args, *kernel_of(is_last_line, false), first, whole - first, element);
+        if (whole == last)
             return;
-        for (dim_t a = 0; a < rows.patches(); a++)
-            patch_rows[a] = static_cast<const std::uint8_t *>(patch_rows[a]) + whole * plan_.block_stride;
-        call_multiply(run, args, *kernel_of(is_last_line, true), w.last_block - 1, 1, element);
+        for (dim_t t = 0; t < plan_.patches.rows.covered(phases()); t++)
+            rows[t] = static_cast<const std::uint8_t *>(rows[t]) + (whole - first) * packed_o_block;
+        call_kernel(run, args, *kernel_of(is_last_line, true), whole, 1, element);
     }
 
-    void call_multiply(const execution &run, jit::depthwise_args &args, const jit::depthwise_kernel &kernel,
-                       dim_t block, dim_t count, dim_t pixel_element) const {
-        const dim_t element = pixel_element + block * packed_o_block;
+    /// Source rows under a line, each from the line's first column and the chunk's first channel on.
+    void find_rows(const execution &run, const buffers &b, dim_t image, dim_t line, dim_t first_block,
+                   dim_t last_block, const void **rows) const {
+        const dim_t origin = plan_.in_place ? p_.pad[2] * plan_.pixel_stride : 0;
+        const dim_t count = plan_.patches.rows.covered(phases());
+        for (dim_t t = 0; t < count; t++) {
+            const dim_t y = line * phases() * p_.stride[1] - p_.pad[1] + t * p_.dilation[1];
+            const bool is_inside = y >= 0 && y < p_.in[1];
+            const std::uint8_t *row =
+                is_inside ? run.src + image * p_.src.strides[0] + y * stride(p_.src, 1) : nullptr;
+            if (!plan_.in_place)
+                row = copy_row(run, row, b.rows + t * plan_.copied_row_bytes(), first_block, last_block);
+            else
+                row = is_inside ? row + first_block * packed_o_block : b.rows;
+            rows[t] = row - origin;
+        }
+    }
+
+    /// Source columns under a line with their padding, a channel for each output channel. Null: a row
+    /// outside.
+    const std::uint8_t *copy_row(const execution &run, const std::uint8_t *from, std::uint8_t *to,
+                                 dim_t first_block, dim_t last_block) const {
+        std::memset(to, run.padding, static_cast<std::size_t>(plan_.copied_row_bytes()));
+        const dim_t first = first_block * packed_o_block,
+                    last = std::min(last_block * packed_o_block, channels());
+        const dim_t end = std::min(p_.in[2], plan_.line_columns - p_.pad[2]);
+        for (dim_t x = 0; from && x < end; x++) {
+            std::uint8_t *pixel = to + (x + p_.pad[2]) * plan_.pixel_stride;
+            for (dim_t c = first; c < last; c++)
+                pixel[c - first] = from[x * stride(p_.src, 2) + c / p_.oc * p_.src.strides[1]];
+        }
+        return to;
+    }
+
+    void call_kernel(const execution &run, jit::depthwise_args &args, const jit::depthwise_kernel &kernel,
+                     dim_t block, dim_t count, dim_t first_element) const {
+        const dim_t element = first_element + block * packed_o_block;
         const void *full[max_post_ops];
         for (int i = 0; i < static_cast<int>(epilogue_.source().post_ops.size()); i++)
             full[i] = full_tensor(run, i, element);
@@ -393,10 +306,9 @@ private:
     const depthwise_plan plan_;
     const std::vector<line_range> ranges_{{0, p_.kernel[0] * p_.kernel[1]}};
     const dot_columns columns_;
-    const bool sums_source_;
+    const bool sums_source_, has_rows_outside_;
     const cpu_isa level_;
     std::array<std::shared_ptr<const jit::depthwise_kernel>, 4> kernels_; ///< by "last line" and "tail block"
-    std::array<std::shared_ptr<const jit::interleave_kernel>, 2> interleave_; ///< by "tail block"
 };
 
 } // namespace

@@ -321,7 +321,7 @@ template <typename Problem> std::string refuses_problem(const Problem &p) {
 } // namespace
 
 std::string refuses(const convolution_problem &p) {
-    if (p.weights.format_kind == format_kind::packed && p.weights.packed_patch_height > 0)
+    if (p.weights.format_kind == format_kind::packed && p.weights.packed_patches.height > 0)
         return "weights packed for the depthwise kernel";
     return refuses_problem(p);
 }

@@ -55,12 +55,10 @@ packed_geometry packed_geometry_of(const memory_desc &md) {
         p.lines *= md.dims[d];
     p.o = p.merged * p.o_per_member;
     p.i = p.fused_width * p.merged * p.i_per_member;
-    if (md.packed_patch_height > 0) {
+    p.has_patches = md.packed_patches.height > 0;
+    if (p.has_patches) {
         p.i = p.i_per_member;
-        p.has_patches = true;
-        const dim_t height = md.packed_patch_height, width = taps_per_patch / height;
-        p.patches.rows = make_patch_axis({p.lines}, height, md.packed_row_phases);
-        p.patches.columns = make_patch_axis({md.dims[md.ndims - 1]}, width, md.packed_column_phases);
+        p.patches = patches_from(md.packed_patches, p.lines, md.dims[md.ndims - 1]);
     }
     return p;
 }
@@ -70,9 +68,7 @@ void set_packed_by_patches(memory_desc &md, const tap_patches &patches) {
     md.packed_kind = packed_kind::grouped_convolution;
     md.packed_groups = md.dims[0];
     md.packed_width = 1;
-    md.packed_patch_height = patches.rows.size;
-    md.packed_row_phases = patches.rows.phases;
-    md.packed_column_phases = patches.columns.phases;
+    md.packed_patches = order_of(patches);
 }
 
 void set_packed(memory_desc &md, packed_kind kind, bool may_fuse_width) {

@@ -1,16 +1,16 @@
 #include "common/tap_patches.hpp"
 
+#include <algorithm>
 #include <limits>
-#include <numeric>
+#include <set>
+#include <vector>
 
 namespace octet::impl {
 
 namespace {
 
-/// Patches of the source per output along one axis.
-double density(const patch_axis &a) {
-    return static_cast<double>(a.output_step) / static_cast<double>(a.phases);
-}
+// Outputs of a tile, for which quads are gathered once: what registers hold, and no more in a row than pays.
+constexpr dim_t tile_outputs = 20, tile_columns = 14;
 
 /// Patches of the kernel that an output multiplies, averaged over the phases.
 double products(const patch_axis &a) {
@@ -21,54 +21,54 @@ double products(const patch_axis &a) {
     return static_cast<double>(used) / static_cast<double>(a.phases);
 }
 
-/// Instructions on the vector units per output: one per product, one per row or pixel that a patch of the
-/// source gathers.
-double cost(const patch_axis &rows, const patch_axis &columns) {
-    const auto gathered = static_cast<double>(rows.used_size() * columns.used_size());
-    return density(rows) * density(columns) * gathered + products(rows) * products(columns);
+/// Instructions on the vector units per output: one per product, one per source pixel that a quad gathers.
+double cost(const tap_patches &p, const tap_axis &columns) {
+    const dim_t outputs =
+        std::max(std::min(tile_outputs / p.rows.phases, tile_columns) / p.columns.phases, dim_t{1}) *
+        p.columns.phases;
+    std::set<dim_t> quads;
+    for (dim_t output = 0; output < outputs; output++)
+        for (dim_t patch = 0; patch < p.columns.patches(); patch++)
+            quads.insert(patch_position(p.columns, columns, output, patch));
+    const auto pixels = static_cast<double>(p.rows.covered(p.rows.phases)) *
+                        static_cast<double>(std::min(p.columns.size, p.columns.covered(p.columns.phases)));
+    return pixels * static_cast<double>(quads.size()) / static_cast<double>(outputs * p.rows.phases) +
+           products(p.rows) * products(p.columns);
 }
 
-bool is_within_limits(const patch_axis &a) {
-    return a.output_step <= max_patch_output_step &&
-           (a.patches() == 1 || (a.patches() - 1) * a.patch_step <= max_patch_reach);
+/// Axes with this size of patches: any number of phases that may share quads.
+std::vector<patch_axis> axes_of(const tap_axis &taps, dim_t size) {
+    std::vector<patch_axis> axes{{taps.kernel, size, 1, 1}};
+    for (dim_t phases = 2; phases <= size && taps.dilation == 1 && taps.stride < taps.kernel; phases *= 2)
+        axes.push_back({taps.kernel, size, phases, taps.stride});
+    return axes;
 }
 
 } // namespace
 
-patch_axis make_patch_axis(const tap_axis &taps, dim_t size, dim_t phases) {
-    patch_axis a;
-    a.kernel = taps.kernel;
-    a.size = size;
-    a.phases = phases;
-    if (phases > 1) {
-        a.grid_step = phases;
-        a.patch_step = size / phases;
-    } else {
-        a.grid_step = a.patches() == 1 ? taps.stride : std::gcd(taps.stride, size * taps.dilation);
-        a.patch_step = size * taps.dilation / a.grid_step;
-        a.output_step = taps.stride / a.grid_step;
-    }
-    return a;
+tap_patches patches_from(const patch_order &order, dim_t kernel_height, dim_t kernel_width) {
+    return {{kernel_height, order.height, order.row_phases, order.row_shift},
+            {kernel_width, taps_per_patch / order.height, order.column_phases, order.column_shift}};
+}
+
+patch_order order_of(const tap_patches &p) {
+    return {p.rows.size, p.rows.phases, p.rows.shift, p.columns.phases, p.columns.shift};
 }
 
 tap_patches choose_patches(const tap_axis &rows, const tap_axis &columns) {
+    constexpr dim_t max_kernel = max_patch_vectors * taps_per_patch;
     tap_patches best;
-    best.rows.size = best.columns.size = 0;
-    if (rows.kernel > max_patch_vectors * taps_per_patch ||
-        columns.kernel > max_patch_vectors * taps_per_patch)
-        return best;
     double best_cost = std::numeric_limits<double>::max();
-    const auto may_share = [](const tap_axis &a) { return a.stride == 1 && a.dilation == 1 && a.kernel > 1; };
+    if (rows.kernel > max_kernel || columns.kernel > max_kernel)
+        return best;
     for (dim_t height = taps_per_patch; height >= 1; height /= 2)
-        for (dim_t row_phases = 1; row_phases <= (may_share(rows) ? height : 1); row_phases *= 2)
-            for (dim_t column_phases = 1; column_phases <= (may_share(columns) ? taps_per_patch / height : 1);
-                 column_phases *= 2) {
-                const tap_patches p{make_patch_axis(rows, height, row_phases),
-                                    make_patch_axis(columns, taps_per_patch / height, column_phases)};
-                const double c = cost(p.rows, p.columns);
-                const bool is_better = c < best_cost || (c == best_cost && p.vectors() < best.vectors());
-                if (p.vectors() <= max_patch_vectors && is_within_limits(p.rows) &&
-                    is_within_limits(p.columns) && is_better) {
+        for (const patch_axis &row_axis : axes_of(rows, height))
+            for (const patch_axis &column_axis : axes_of(columns, taps_per_patch / height)) {
+                const tap_patches p{row_axis, column_axis};
+                if (p.vectors() > max_patch_vectors)
+                    continue;
+                const double c = cost(p, columns);
+                if (c < best_cost || (c == best_cost && p.vectors() < best.vectors())) {
                     best = p;
                     best_cost = c;
                 }
