@@ -142,12 +142,16 @@ private:
 
 } // namespace
 
+void check_tensor(const graph &g, int index) {
+    const std::string who = tensor_text(g, index);
+    const tensor &t = g.tensors.at(static_cast<std::size_t>(index));
+    check_dims(t, who);
+    check_quantization(t, who);
+}
+
 void check_graph(const graph &g) {
-    for (std::size_t i = 0; i < g.tensors.size(); i++) {
-        const std::string who = tensor_text(g, static_cast<int>(i));
-        check_dims(g.tensors[i], who);
-        check_quantization(g.tensors[i], who);
-    }
+    for (std::size_t i = 0; i < g.tensors.size(); i++)
+        check_tensor(g, static_cast<int>(i));
     dataflow_check(g).run();
 }
 

@@ -49,6 +49,10 @@ struct graph {
     std::vector<int> inputs, outputs;
 };
 
+/// Throws octet::error if one tensor contradicts itself: dimensions, size of its data, scales and zero
+/// points. Afterwards `element_count` of its dimensions cannot overflow.
+void check_tensor(const graph &g, int index);
+
 /// Throws octet::error with a sentence that names the tensor or node and the defect: sizes that overflow,
 /// constants of another size than their dimensions say, scales that are not positive and finite or not as
 /// many as channels, indices outside the tensors, tensors read before they are written or written twice.
@@ -58,6 +62,21 @@ void check_graph(const graph &g);
 /// octet::error with a sentence that names the file and the defect; never reads outside the bytes.
 graph read_tflite(const std::string &path);
 graph read_tflite(const std::uint8_t *bytes, std::size_t size, const std::string &name);
+
+/// Reads and checks an .onnx file (protobuf parser, every name, type and size, `infer_onnx_shapes`,
+/// `check_graph`). A first dimension without a fixed size is 1. Throws octet::error with a sentence that
+/// names the file and the defect; `unimplemented` where this program was built without ONNX. Data in files of
+/// their own ("external") is read from the directory of `path`; bytes in memory cannot have any.
+graph read_onnx(const std::string &path);
+graph read_onnx(const std::uint8_t *bytes, std::size_t size, const std::string &name);
+
+/// Reads a .tflite or an .onnx file, told apart by the end of the name and, failing that, by the content.
+graph read_network(const std::string &path);
+
+/// Gives every computed tensor of an ONNX graph its type and dimensions, in the order of the nodes, and puts
+/// the padding that `auto_pad` stands for into `pads`. Throws octet::error for nodes whose inputs do not fit
+/// together, `unimplemented` with all operators that it does not know.
+void infer_onnx_shapes(graph &g);
 
 /// Product of checked dimensions; 1 for a scalar.
 std::int64_t element_count(const memory::dims &dims);

@@ -85,7 +85,7 @@ void network::run(const observer &after_node) {
 }
 
 network load_network(const std::string &path, const network_options &options) {
-    graph g = read_tflite(path);
+    graph g = read_network(path);
     try {
         return network(std::move(g), options);
     } catch (const error &e) {

@@ -56,7 +56,7 @@ private:
     std::vector<std::unique_ptr<step>> steps_;
 };
 
-/// Reads a .tflite file and builds its network; every error names the file.
+/// Reads a .tflite or .onnx file and builds its network; every error names the file.
 network load_network(const std::string &path, const network_options &options = {});
 
 } // namespace octet::model
