@@ -42,6 +42,17 @@ struct node {
     std::map<std::string, attribute> attributes;
 };
 
+/// Value of an attribute, `fallback` if there is none. Throws octet::error for one of another kind.
+template <typename T> T attribute_or(const node &n, const std::string &name, const T &fallback) {
+    const auto found = n.attributes.find(name);
+    if (found == n.attributes.end())
+        return fallback;
+    if (const T *value = std::get_if<T>(&found->second))
+        return *value;
+    throw error(status::invalid_arguments,
+                n.op + ": attribute '" + name + "' is of another kind than documented");
+}
+
 struct graph {
     std::string framework; ///< "tflite" or "onnx": decides the arithmetic of the nodes
     std::vector<tensor> tensors;

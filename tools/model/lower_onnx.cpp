@@ -17,6 +17,7 @@ const struct {
     {"Flatten", lower_view},
     {"Identity", lower_view},
     {"MatMulInteger", lower_matmul_integer},
+    {"MatMulIntegerToFloat", lower_matmul_integer_to_float},
     {"MaxPool", lower_max_pool},
     {"Pad", lower_onnx_pad},
     {"QGemm", lower_qgemm},

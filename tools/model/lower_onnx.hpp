@@ -11,6 +11,7 @@ std::unique_ptr<step> lower_qlinear_conv(const lowering &l);
 std::unique_ptr<step> lower_conv_integer(const lowering &l);
 std::unique_ptr<step> lower_qlinear_matmul(const lowering &l);
 std::unique_ptr<step> lower_matmul_integer(const lowering &l);
+std::unique_ptr<step> lower_matmul_integer_to_float(const lowering &l);
 std::unique_ptr<step> lower_qgemm(const lowering &l);
 std::unique_ptr<step> lower_quantize_linear(const lowering &l);
 std::unique_ptr<step> lower_dequantize_linear(const lowering &l);

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "model/lowering.hpp"
+#include "model/onnx_qdq.hpp"
 
 namespace octet::model {
 namespace {
@@ -13,9 +14,10 @@ const struct framework {
     const char *name;
     lowering_function (*find_lowering)(const std::string &op);
     std::string (*operators)();
+    void (*prepare)(graph &);
 } frameworks[] = {
-    {"tflite", find_tflite_lowering, tflite_operators},
-    {"onnx", find_onnx_lowering, onnx_operators},
+    {"tflite", find_tflite_lowering, tflite_operators, [](graph &) {}},
+    {"onnx", find_onnx_lowering, onnx_operators, fuse_qdq},
 };
 
 const framework &framework_of(const graph &g) {
@@ -52,10 +54,11 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 } // namespace
 
 network::network(graph g, const network_options &options)
-    : graph_(std::move(g)), engine_(engine::kind::cpu, 0), stream_(engine_),
-      memories_(graph_.tensors.size()) {
+    : graph_(std::move(g)), engine_(engine::kind::cpu, 0), stream_(engine_) {
     const framework &f = framework_of(graph_);
     check_graph(graph_);
+    f.prepare(graph_);
+    memories_.resize(graph_.tensors.size());
     check_operators(graph_, f);
     for (std::size_t i = 0; i < graph_.nodes.size(); i++)
         steps_.push_back(
