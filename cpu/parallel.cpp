@@ -74,8 +74,7 @@ std::shared_ptr<tbb::task_arena> arena_of(int threads) {
     return current;
 }
 
-void parallel_for_in_arena(std::int64_t count, std::int64_t grain,
-                           const std::function<void(std::int64_t, std::int64_t)> &body) {
+void parallel_for_in_arena(std::int64_t count, std::int64_t grain, range_body body) {
     // Isolated: while this thread waits it must not start another primitive, whose scratch buffers are this
     // thread's too.
     tbb::this_task_arena::isolate([&] {
@@ -86,8 +85,7 @@ void parallel_for_in_arena(std::int64_t count, std::int64_t grain,
 
 } // namespace
 
-void parallel_for(std::int64_t count, std::int64_t grain,
-                  const std::function<void(std::int64_t, std::int64_t)> &body) {
+void parallel_for(std::int64_t count, std::int64_t grain, range_body body) {
     if (count <= 0)
         return;
     const int requested = requested_threads();

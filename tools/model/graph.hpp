@@ -89,6 +89,10 @@ graph read_network(const std::string &path);
 /// together, `unimplemented` with all operators that it does not know.
 void infer_onnx_shapes(graph &g);
 
+/// Changes the batch, the first dimension of the inputs and of all that is computed from them. Throws octet::error
+/// where a tensor on the way does not begin with the batch.
+void set_batch(graph &g, dim_t batch);
+
 /// Product of checked dimensions; 1 for a scalar.
 std::int64_t element_count(const memory::dims &dims);
 

@@ -79,7 +79,7 @@ std::unique_ptr<step> make_padding(const lowering &l, const memory::dims &before
     for (std::size_t i = 0; i < dims.size(); i++)
         dims[i] += before.at(i) + after.at(i);
     need_output_dims(l, dims);
-    fill(l.output_memory(), element); // once: running writes only the inside
+    fill(l.kept_output_memory(), element); // once: running writes only the inside
     auto result = std::make_unique<primitive_step>();
     add_copy(*result, l.input_memory(0), l.output_memory(dense_desc(dst).submemory_desc(src.dims, before)));
     return result;
