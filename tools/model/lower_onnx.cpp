@@ -12,9 +12,14 @@ const struct {
 } entries[] = {
     {"ConvInteger", lower_conv_integer},
     {"DequantizeLinear", lower_dequantize_linear},
+    {"Dropout", lower_view},
     {"DynamicQuantizeLinear", lower_dynamic_quantize_linear},
+    {"Flatten", lower_view},
+    {"Identity", lower_view},
     {"MatMulInteger", lower_matmul_integer},
+    {"MatMulIntegerToFloat", lower_matmul_integer_to_float},
     {"MaxPool", lower_max_pool},
+    {"Pad", lower_onnx_pad},
     {"QGemm", lower_qgemm},
     {"QLinearAdd", lower_qlinear_add},
     {"QLinearAveragePool", lower_qlinear_average_pool},
@@ -27,6 +32,10 @@ const struct {
     {"QLinearSigmoid", lower_qlinear_sigmoid},
     {"QLinearSoftmax", lower_qlinear_softmax},
     {"QuantizeLinear", lower_quantize_linear},
+    {"Reshape", lower_view},
+    {"Squeeze", lower_view},
+    {"Transpose", lower_onnx_transpose},
+    {"Unsqueeze", lower_view},
 };
 
 template <typename T> std::vector<T> values_of(const tensor &t) {

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "model/lowering.hpp"
+#include "model/onnx_qdq.hpp"
 
 namespace octet::model {
 namespace {
@@ -13,9 +14,10 @@ const struct framework {
     const char *name;
     lowering_function (*find_lowering)(const std::string &op);
     std::string (*operators)();
+    void (*prepare)(graph &);
 } frameworks[] = {
-    {"tflite", find_tflite_lowering, tflite_operators},
-    {"onnx", find_onnx_lowering, onnx_operators},
+    {"tflite", find_tflite_lowering, tflite_operators, [](graph &) {}},
+    {"onnx", find_onnx_lowering, onnx_operators, fuse_qdq},
 };
 
 const framework &framework_of(const graph &g) {
@@ -52,26 +54,28 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 } // namespace
 
 network::network(graph g, const network_options &options)
-    : graph_(std::move(g)), engine_(engine::kind::cpu, 0), stream_(engine_),
-      memories_(graph_.tensors.size()) {
+    : graph_(std::move(g)), engine_(engine::kind::cpu, 0), stream_(engine_) {
     const framework &f = framework_of(graph_);
     check_graph(graph_);
+    f.prepare(graph_);
     check_operators(graph_, f);
+    buffers_ = std::make_unique<tensor_buffers>(graph_, engine_);
     for (std::size_t i = 0; i < graph_.nodes.size(); i++)
         steps_.push_back(
-            lower(lowering(graph_.nodes[i], graph_, memories_, engine_, options), f, node_text(graph_, i)));
-    make_memories(graph_.inputs); // those that no node reads
-    make_memories(graph_.outputs);
+            lower(lowering(graph_.nodes[i], graph_, *buffers_, engine_, options), f, node_text(graph_, i)));
+    try {
+        buffers_->place();
+    } catch (const std::bad_alloc &) {
+        throw error(status::out_of_memory, "not enough memory for the network's tensors");
+    }
 }
 
 network::~network() = default;
 
-void network::make_memories(const std::vector<int> &tensors) {
-    for (const int t : tensors) {
-        memory &m = memories_[static_cast<std::size_t>(t)];
-        if (!m)
-            m = make_memory(graph_.tensors[static_cast<std::size_t>(t)], engine_);
-    }
+memory network::get_memory(int tensor) const { return buffers_->get(tensor); }
+
+std::pair<std::size_t, std::size_t> network::buffer_bytes() const {
+    return {buffers_->arena_bytes(), buffers_->unplanned_bytes()};
 }
 
 void network::run(const observer &after_node) {
@@ -85,8 +89,10 @@ void network::run(const observer &after_node) {
 }
 
 network load_network(const std::string &path, const network_options &options) {
-    graph g = read_tflite(path);
+    graph g = read_network(path);
     try {
+        if (options.batch != 0)
+            set_batch(g, options.batch);
         return network(std::move(g), options);
     } catch (const error &e) {
         throw error(e.status, path + ": " + e.what());
