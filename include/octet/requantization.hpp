@@ -47,6 +47,8 @@ enum class requantization_rule {
     qnnpack_avgpool,
     /// SNPS-Caffe in EV mode: 15-bit multiplier, ties to even.
     ev_rte15,
+    /// SNPS-Caffe InnerProduct with the methods ONNX and Caffe2: rne(f64(acc) * scale) + zp, in double.
+    f64_scale,
 };
 
 /// A real factor in fixed point. The meaning of `shift` is the framework's own, so that its numbers can be
