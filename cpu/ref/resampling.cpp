@@ -49,18 +49,20 @@ private:
                                             : number(load_f32(src_, p_.src.data_type, at));
     }
 
+    /// Along the width, then the height, then the depth; the far neighbour is added by a fused operation.
     number onednn(dim_t n, dim_t c, const extent3 &o) const {
         const interpolation d = interpolate(p_, 0, o[0]), h = interpolate(p_, 1, o[1]),
                             w = interpolate(p_, 2, o[2]);
-        float sum = 0.f;
-        for (int i = 0; i < 8; i++) {
-            const bool far_d = i & 4, far_h = i & 2, far_w = i & 1;
-            const float x =
-                real(n, c, far_d ? d.high : d.low, far_h ? h.high : h.low, far_w ? w.high : w.low);
-            sum += x * (far_d ? d.high_weight : d.low_weight) * (far_h ? h.high_weight : h.low_weight) *
-                   (far_w ? w.high_weight : w.low_weight);
-        }
-        return sum;
+        const auto between = [](const interpolation &i, float near, float far) {
+            return std::fma(far, i.high_weight, near * i.low_weight);
+        };
+        const auto row = [&](dim_t id, dim_t ih) {
+            return between(w, real(n, c, id, ih, w.low), real(n, c, id, ih, w.high));
+        };
+        const auto plane = [&](dim_t id) {
+            return p_.spatial_ndims < 2 ? row(id, 0) : between(h, row(id, h.low), row(id, h.high));
+        };
+        return p_.spatial_ndims < 3 ? plane(0) : between(d, plane(d.low), plane(d.high));
     }
 
     number tflite(dim_t n, dim_t c, dim_t oh, dim_t ow) const {

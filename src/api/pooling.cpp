@@ -51,8 +51,9 @@ void check_axis(int i, const axis &a) {
                       a.kernel, ", stride ", a.stride, ", dilation ", a.dilation - 1, ", padding ", a.pad_l,
                       " and ", a.pad_r, " give ", expected);
     if (!every_window_has_taps(a))
-        throw_invalid(operation, ": a window of dimension ", i + 2, " lies in the padding (padding_r ",
-                      a.pad_r, ")");
+        throw_invalid(operation,
+                      a.dilation == 1 ? ": the last window of dimension " : ": a window of dimension ", i + 2,
+                      " lies in the padding (padding_r ", a.pad_r, ")");
 }
 
 pooling_problem shapes_of(const pooling_forward::desc &d) {

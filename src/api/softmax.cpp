@@ -40,10 +40,11 @@ void lower_tflite(softmax_problem &p, const primitive_attr &attr) {
     if (found == attr.input_multipliers().end())
         throw_invalid(operation, ": rule ", to_string(attr.rule()), " needs set_input_multiplier for SRC");
     p.multiplier = found->second;
-    if (p.multiplier.multiplier < 0 || p.multiplier.shift < 0)
-        throw_invalid(operation, ": input multiplier is ", p.multiplier.multiplier, " with shift ",
-                      p.multiplier.shift,
-                      ", allowed: not negative, shift 0 to 30 (beta * scale * 2^26 is above 1)");
+    if (p.multiplier.multiplier < 0)
+        throw_invalid(operation, ": input multiplier is ", p.multiplier.multiplier, ", allowed: 0 or more");
+    if (p.multiplier.shift < 0)
+        throw_invalid(operation, ": input multiplier has shift ", p.multiplier.shift,
+                      ", allowed: 0 to 30 (beta * scale * 2^26 is above 1)");
 }
 
 void lower_ort(softmax_problem &p, const primitive_attr &attr) {

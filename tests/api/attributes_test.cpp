@@ -196,9 +196,9 @@ TEST(input_multiplier, is_checked) {
     EXPECT_EQ(attr.input_multipliers().at(OCTET_ARG_SRC_1), (fixed_point_multiplier{1 << 30, -2, 0}));
     expect_invalid(
         [&] {
-            attr.set_input_multiplier(OCTET_ARG_SRC_0, {-1, 0, 0});
+            attr.set_input_multiplier(OCTET_ARG_SRC_0, {std::numeric_limits<std::int32_t>::min(), 0, 0});
         },
-        {"set_input_multiplier: SRC", "multiplier is -1"});
+        {"set_input_multiplier: SRC", "multiplier is -2147483648"});
     expect_invalid(
         [&] {
             attr.set_input_multiplier(99, {1, 0, 0});

@@ -85,6 +85,10 @@ algorithm algorithm_of(const std::string &name) {
         {"binary_lt", algorithm::binary_lt},
         {"binary_eq", algorithm::binary_eq},
         {"binary_ne", algorithm::binary_ne},
+        {"resampling_nearest", algorithm::resampling_nearest},
+        {"resampling_linear", algorithm::resampling_linear},
+        {"softmax_accurate", algorithm::softmax_accurate},
+        {"softmax_log", algorithm::softmax_log},
     };
     return algorithms.at(name);
 }
@@ -148,14 +152,37 @@ public:
         return {{execute(pd, dnnl::reorder(pd), p)}, {}};
     }
 
+    answers run_sum(const problem &p) {
+        const dnnl::sum::primitive_desc pd(wanted_desc(p.dst), p.scales, source_descs(p), engine_,
+                                           attr_of(p.attr));
+        return {{execute(pd, dnnl::sum(pd), p)}, {}};
+    }
+
+    answers run_concat(const problem &p) {
+        primitive_attr attr;
+        for (int i = 0; i < static_cast<int>(p.scales.size()); i++)
+            attr.set_scales(DNNL_ARG_MULTIPLE_SRC + i, 0, {p.scales[i]});
+        const dnnl::concat::primitive_desc pd(wanted_desc(p.dst), p.axis, source_descs(p), engine_, attr);
+        return {{execute(pd, dnnl::concat(pd), p)}, {}};
+    }
+
 private:
+    static std::vector<memory::desc> source_descs(const problem &p) {
+        std::vector<memory::desc> descs;
+        for (const tensor &t : p.srcs)
+            descs.push_back(wanted_desc(t));
+        return descs;
+    }
+
     answer execute(const primitive_desc_base &pd, const primitive &op, const problem &p) {
-        std::unordered_map<int, memory> args{{DNNL_ARG_SRC, filled(p.src, pd.query_md(query::src_md))},
-                                             {DNNL_ARG_DST, filled(p.dst, pd.query_md(query::dst_md))}};
+        std::unordered_map<int, memory> args{{DNNL_ARG_DST, filled(p.dst, pd.query_md(query::dst_md))}};
+        for (int i = 0; i < static_cast<int>(p.srcs.size()); i++)
+            args[DNNL_ARG_MULTIPLE_SRC + i] = filled(p.srcs[i], pd.query_md(query::src_md, i));
         const auto add = [&](int arg, const tensor &t) {
             if (!t.is_absent())
                 args[arg] = filled(t, pd.query_md(query::exec_arg_md, arg));
         };
+        add(DNNL_ARG_SRC, p.src);
         add(DNNL_ARG_SRC_1, p.src1);
         add(DNNL_ARG_WEIGHTS, p.weights);
         add(DNNL_ARG_BIAS, p.bias);
@@ -256,6 +283,33 @@ dnnl::binary::desc binary_desc(const problem &p) {
     return {algorithm_of(p.algorithm), wanted_desc(p.src), wanted_desc(p.src1), wanted_desc(p.dst)};
 }
 
+deconvolution_forward::desc deconvolution_desc(const problem &p) {
+    const auto prop = prop_kind::forward_inference;
+    const auto alg = algorithm::deconvolution_direct;
+    const memory::desc src = wanted_desc(p.src), weights = wanted_desc(p.weights), dst = wanted_desc(p.dst);
+    if (p.bias.is_absent())
+        return {prop, alg, src, weights, dst, p.strides, p.dilates, p.padding_l, p.padding_r};
+    return {prop, alg,       src,       weights,     wanted_desc(p.bias),
+            dst,  p.strides, p.dilates, p.padding_l, p.padding_r};
+}
+
+eltwise_forward::desc eltwise_desc(const problem &p) {
+    return {prop_kind::forward_inference, algorithm_of(p.algorithm), wanted_desc(p.src), p.alpha, p.beta};
+}
+
+softmax_v2_forward::desc softmax_desc(const problem &p) {
+    return {prop_kind::forward_inference, algorithm_of(p.algorithm), wanted_desc(p.src), wanted_desc(p.dst),
+            p.axis};
+}
+
+prelu_forward::desc prelu_desc(const problem &p) {
+    return {prop_kind::forward_inference, wanted_desc(p.src), wanted_desc(p.weights)};
+}
+
+resampling_forward::desc resampling_desc(const problem &p) {
+    return {prop_kind::forward_inference, algorithm_of(p.algorithm), wanted_desc(p.src), wanted_desc(p.dst)};
+}
+
 answers run(const problem &p) {
     session s;
     switch (p.op) {
@@ -271,6 +325,20 @@ answers run(const problem &p) {
         return s.run<dnnl::binary>(binary_desc(p), p);
     case operation::reorder:
         return s.run_reorder(p);
+    case operation::deconvolution:
+        return s.run<deconvolution_forward>(deconvolution_desc(p), p);
+    case operation::eltwise:
+        return s.run<eltwise_forward>(eltwise_desc(p), p);
+    case operation::softmax:
+        return s.run<softmax_v2_forward>(softmax_desc(p), p);
+    case operation::prelu:
+        return s.run<prelu_forward>(prelu_desc(p), p);
+    case operation::resampling:
+        return s.run<resampling_forward>(resampling_desc(p), p);
+    case operation::sum:
+        return s.run_sum(p);
+    case operation::concat:
+        return s.run_concat(p);
     }
     return {};
 }

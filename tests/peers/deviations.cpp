@@ -27,14 +27,18 @@ bool repeats_a_post_op(const problem &p) {
     return false;
 }
 
+/// Functions that are a few exact operations in any compiler's code.
+bool is_exact_function(const std::string &name) {
+    static const char *const exact[] = {"relu", "square", "abs", "bounded_relu", "clip", "clip_v2", "round"};
+    return std::any_of(std::begin(exact), std::end(exact), [&](const char *e) { return name == e; });
+}
+
 /// The reference code is portable C++: it has no fused multiply-add and takes its functions from the C
 /// library.
 bool rounds_otherwise_in_cpp(const post_op &op) {
-    static const char *const exact[] = {"relu", "square", "abs", "bounded_relu", "clip", "clip_v2", "round"};
     if (op.is_sum())
         return op.scale != 1.f;
-    return op.is_eltwise() && std::none_of(std::begin(exact), std::end(exact),
-                                           [&](const char *name) { return op.name == name; });
+    return op.is_eltwise() && !is_exact_function(op.name);
 }
 
 template <typename Predicate> bool any_f32(const tensor &t, Predicate matches) {
@@ -115,6 +119,45 @@ bool has_gap_after_two(int mask) {
     return false;
 }
 
+/// Some destination position along an axis gets nothing: the stride is larger than what the kernel covers.
+bool has_position_without_taps(const problem &p) {
+    const std::size_t first_dim = p.dst.shape.size() - p.strides.size(),
+                      first_weights_dim = p.weights.shape.size() - p.strides.size();
+    for (std::size_t a = 0; a < p.strides.size(); a++)
+        for (std::int64_t o = 0; o < p.dst.shape[first_dim + a]; o++) {
+            bool empty = true;
+            for (std::int64_t k = 0; k < p.weights.shape[first_weights_dim + a]; k++) {
+                const std::int64_t i = o + p.padding_l[a] - k * (p.dilates[a] + 1);
+                empty = empty &&
+                        (i < 0 || i % p.strides[a] != 0 || i / p.strides[a] >= p.src.shape[first_dim + a]);
+            }
+            if (empty)
+                return true;
+        }
+    return false;
+}
+
+const char *deconvolution_deviation(const problem &p, const std::string &implementation) {
+    if (contains(implementation, "gemm") && any_post_op(p, rounds_otherwise_in_cpp))
+        return "the gemm-based deconvolution finishes in portable C++";
+    if (may_see_nan(p))
+        return "NaN becomes another code than in convolutions";
+    if (starts_with(implementation, "jit") && has_position_without_taps(p))
+        return "destination positions that no tap reaches";
+    return nullptr;
+}
+
+const char *elementwise_deviation(const problem &p, const std::string &implementation) {
+    const bool is_cpp = starts_with(implementation, "ref") || starts_with(implementation, "simple");
+    const bool has_fma = contains(implementation, "avx2") || contains(implementation, "avx512");
+    if (p.op == operation::eltwise && !has_fma && !is_exact_function(p.algorithm))
+        return "no fused multiply-add; the reference also calls the C library";
+    if (p.op == operation::resampling && p.algorithm == "resampling_linear" &&
+        (is_cpp || p.src.layout != "channels_last"))
+        return "other layouts add the products of the corners in another order";
+    return nullptr;
+}
+
 const char *reorder_deviation(const problem &p, const std::string &implementation) {
     const bool zero_points = p.attr.src_zero_points.set || p.attr.dst_zero_points.set;
     const bool eights =
@@ -144,6 +187,8 @@ const char *reorder_deviation(const problem &p, const std::string &implementatio
 const char *deviation(const problem &p, const std::string &implementation) {
     if (p.op == operation::reorder)
         return reorder_deviation(p, implementation);
+    if (p.op == operation::eltwise || p.op == operation::resampling)
+        return elementwise_deviation(p, implementation);
     if (starts_with(implementation, "ref")) {
         if (any_post_op(p, rounds_otherwise_in_cpp))
             return "the reference has no fused multiply-add and calls the C library";
@@ -157,6 +202,9 @@ const char *deviation(const problem &p, const std::string &implementation) {
         return "pow is the C library's, which does not round correctly";
     if (p.op == operation::pooling)
         return pooling_deviation(p);
+    if (p.op == operation::deconvolution)
+        if (const char *reason = deconvolution_deviation(p, implementation))
+            return reason;
     if (repeats_a_post_op(p))
         return "the kernels keep one set of parameters per eltwise algorithm and one for all sums";
     if (p.op == operation::convolution && contains(implementation, "gemm")) {

@@ -12,7 +12,21 @@ namespace peers {
 using dims = std::vector<std::int64_t>;
 using bytes = std::vector<std::uint8_t>;
 
-enum class operation { convolution, inner_product, matmul, reorder, pooling, binary };
+enum class operation {
+    convolution,
+    inner_product,
+    matmul,
+    reorder,
+    pooling,
+    binary,
+    deconvolution,
+    eltwise,
+    softmax,
+    prelu,
+    resampling,
+    sum,
+    concat
+};
 enum class type { none, f32, s32, s8, u8 };
 
 /// A tensor with its elements in row-major order of `shape`; without a shape it is absent. `layout` is what
@@ -61,8 +75,12 @@ struct attributes {
 /// the destination before the execution.
 struct problem {
     operation op = operation::convolution;
-    std::string algorithm; ///< pooling, binary
+    std::string algorithm; ///< pooling, binary, eltwise, softmax, resampling
     tensor src, src1, weights, bias, dst;
+    std::vector<tensor> srcs;      ///< sum, concat
+    std::vector<float> scales;     ///< of srcs
+    float alpha = 0.f, beta = 0.f; ///< eltwise
+    int axis = 0;                  ///< softmax, concat
     dims kernel, strides, dilates, padding_l, padding_r;
     attributes attr;
 };

@@ -185,6 +185,34 @@ problem convolution(random_source &r, const theme &t, range data) {
     return p;
 }
 
+/// A convolution with source and destination exchanged.
+problem deconvolution(random_source &r, const theme &t, range data) {
+    problem p;
+    const auto leaves_gaps = [&] { // between the taps, where oneDNN's kernels write anything
+        const auto kernel = p.weights.shape.end() - static_cast<std::ptrdiff_t>(p.strides.size());
+        for (std::size_t a = 0; a < p.strides.size(); a++)
+            if (p.strides[a] > kernel[static_cast<std::ptrdiff_t>(a)])
+                return true;
+        return false;
+    };
+    do
+        p = convolution(r, theme(), range::typical);
+    while (leaves_gaps());
+    p.op = operation::deconvolution;
+    p.attr = {};
+    std::swap(p.src.shape, p.dst.shape);
+    const std::size_t o = p.weights.shape.size() - p.strides.size() - 2;
+    std::swap(p.weights.shape[o], p.weights.shape[o + 1]);
+    const std::string layout = p.src.layout;
+    p.src = r.filled(p.src.shape, r.pick({type::u8, type::s8}), data, layout);
+    p.weights = r.filled(p.weights.shape, type::s8, data, "any");
+    p.dst = destination(r, p.dst.shape, layout);
+    if (!p.bias.is_absent())
+        p.bias = r.filled({p.dst.shape[1]}, all_types[r.between(0, 3)], data);
+    add_attributes(r, p, t, data, 1, element_count(p.weights.shape) / p.dst.shape[1]);
+    return p;
+}
+
 problem inner_product(random_source &r, const theme &t, range data) {
     problem p;
     p.op = operation::inner_product;
@@ -358,8 +386,11 @@ problem random_problem(operation op, const theme &t, range data, unsigned seed) 
         return pooling(r, t, data);
     case operation::binary:
         return binary_operation(r, t, data);
+    case operation::deconvolution:
+        return deconvolution(r, t, data);
+    default:
+        return random_elementwise_problem(op, r, data);
     }
-    return {};
 }
 
 // ---- text
@@ -391,8 +422,9 @@ template <typename T> void print(std::ostream &out, const char *name, const mask
 } // namespace
 
 std::string to_string(const problem &p) {
-    constexpr const char *operations[] = {"convolution", "inner_product", "matmul",
-                                          "reorder",     "pooling",       "binary"};
+    constexpr const char *operations[] = {"convolution", "inner_product", "matmul",  "reorder", "pooling",
+                                          "binary",      "deconvolution", "eltwise", "softmax", "prelu",
+                                          "resampling",  "sum",           "concat"};
     std::ostringstream out;
     out << operations[static_cast<int>(p.op)] << ' ' << p.algorithm << " src " << text_of(p.src);
     if (!p.src1.is_absent())
@@ -401,7 +433,9 @@ std::string to_string(const problem &p) {
         out << " weights " << text_of(p.weights);
     if (!p.bias.is_absent())
         out << " bias " << text_of(p.bias);
-    out << " dst " << text_of(p.dst);
+    for (std::size_t i = 0; i < p.srcs.size(); i++)
+        out << " * " << (i < p.scales.size() ? p.scales[i] : 1.f) << ' ' << text_of(p.srcs[i]);
+    out << " dst " << text_of(p.dst) << " alpha " << p.alpha << " beta " << p.beta << " axis " << p.axis;
     if (!p.strides.empty())
         out << " kernel " << text_of(p.kernel) << " strides " << text_of(p.strides) << " dilates "
             << text_of(p.dilates) << " padding " << text_of(p.padding_l) << ' ' << text_of(p.padding_r);

@@ -15,6 +15,9 @@ struct theme {
     int max_post_ops = 1;
 };
 
+/// Operations that are neither accumulating nor in the list of random_problem.cpp.
+problem random_elementwise_problem(operation op, random_source &r, range data);
+
 problem random_problem(operation op, const theme &t, range r, unsigned seed);
 
 /// The problem in one line, with everything needed to recognise it.

@@ -101,6 +101,21 @@ INSTANTIATE_TEST_SUITE_P(binary, random_problems,
                                            family{operation::binary, with("eltwise"), 180}),
                          name_of);
 
+INSTANTIATE_TEST_SUITE_P(deconvolution, random_problems,
+                         ::testing::Values(family{operation::deconvolution, plain(), 120},
+                                           family{operation::deconvolution, zero_points(false), 60},
+                                           family{operation::deconvolution, with("binary"), 60},
+                                           family{operation::deconvolution, with("eltwise"), 60}),
+                         name_of);
+
+INSTANTIATE_TEST_SUITE_P(elementwise, random_problems,
+                         ::testing::Values(family{operation::eltwise, named("eltwise"), 180},
+                                           family{operation::prelu, named("prelu"), 180},
+                                           family{operation::resampling, named("resampling"), 180},
+                                           family{operation::sum, named("sum"), 180},
+                                           family{operation::concat, named("concat"), 180}),
+                         name_of);
+
 TEST(compatibility, applications_see_the_same_api) { EXPECT_EQ(octet::api_tour(), onednn::api_tour()); }
 
 } // namespace
