@@ -3,6 +3,7 @@
 #include "cpu/concat.hpp"
 #include "cpu/dot/drive.hpp"
 #include "cpu/isa.hpp"
+#include "cpu/pool/drive.hpp"
 #include "cpu/ref/ref.hpp"
 #include "cpu/table.hpp"
 
@@ -25,6 +26,10 @@ template <typename Problem, cpu_isa level> implementation<Problem> jit_dot(const
     return {name, level, dot::refuses, dot::create<level>};
 }
 
+template <cpu_isa level> implementation<pooling_problem> jit_pool(const char *name) {
+    return {name, level, pool::refuses<level>, pool::create<level>};
+}
+
 } // namespace
 
 // Reached through `select`; a table grows by one line per implementation, best first.
@@ -45,7 +50,10 @@ OCTET_IMPLEMENTATIONS(matmul_problem, jit_dot<matmul_problem, cpu_isa::avx512_vn
                       jit_dot<matmul_problem, cpu_isa::avx_vnni>("jit:dot/avx_vnni"),
                       jit_dot<matmul_problem, cpu_isa::avx2>("jit:dot/avx2"), reference<matmul_problem>())
 OCTET_IMPLEMENTATIONS(reorder_problem, look_up<reorder_problem>(), reference<reorder_problem>())
-OCTET_IMPLEMENTATIONS(pooling_problem, reference<pooling_problem>())
+OCTET_IMPLEMENTATIONS(pooling_problem, jit_pool<cpu_isa::avx512_vnni>("jit:pool/avx512_vnni"),
+                      jit_pool<cpu_isa::avx512_core>("jit:pool/avx512_core"),
+                      jit_pool<cpu_isa::avx_vnni>("jit:pool/avx_vnni"),
+                      jit_pool<cpu_isa::avx2>("jit:pool/avx2"), reference<pooling_problem>())
 OCTET_IMPLEMENTATIONS(binary_problem, reference<binary_problem>())
 OCTET_IMPLEMENTATIONS(softmax_problem, reference<softmax_problem>())
 OCTET_IMPLEMENTATIONS(prelu_problem, reference<prelu_problem>())

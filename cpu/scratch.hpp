@@ -7,7 +7,15 @@
 
 namespace octet::impl {
 
-enum class scratch_slot { source_rows, column_params, initial_accumulators, packed_weights, row_sums, count };
+enum class scratch_slot {
+    source_rows,
+    column_params,
+    initial_accumulators,
+    packed_weights,
+    row_sums,
+    tap_offsets,
+    count
+};
 
 /// At least `bytes` bytes, aligned to 64, valid until this thread asks for the same slot again.
 void *thread_scratch(scratch_slot slot, std::size_t bytes);

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <mutex>
-#include <unordered_map>
 
 #include "common/text.hpp"
-#include "octet/error.hpp"
+#include "jit/shared_kernels.hpp"
 
 namespace octet::impl::jit {
 
@@ -252,23 +250,9 @@ void dot_kernel::finish_tile() {
 }
 
 std::shared_ptr<const dot_kernel> shared_dot_kernel(const dot_spec &spec, const epilogue_plan &plan) {
-    static std::mutex mutex;
-    static std::unordered_map<std::string, std::weak_ptr<const dot_kernel>> kernels;
-    const std::string key = spec.key() + ";" + plan.code_key();
-    const std::lock_guard<std::mutex> lock(mutex);
-    if (std::shared_ptr<const dot_kernel> found = kernels[key].lock())
-        return found;
-    for (auto it = kernels.begin(); it != kernels.end();)
-        it = it->second.expired() ? kernels.erase(it) : std::next(it);
-    std::shared_ptr<const dot_kernel> made;
-    try {
-        made = std::make_shared<const dot_kernel>(spec, plan);
-    } catch (const Xbyak::Error &e) {
-        throw error(status::runtime_error, std::string("dot kernel: ") + e.what() +
-                                               "; OCTET_MAX_CPU_ISA=ref needs no executable memory");
-    }
-    kernels[key] = made;
-    return made;
+    static shared_kernels<dot_kernel> kernels;
+    return kernels.get(spec.key() + ";" + plan.code_key(),
+                       [&] { return std::make_shared<const dot_kernel>(spec, plan); });
 }
 
 } // namespace octet::impl::jit

@@ -350,6 +350,25 @@ void emitter::load_bytes(const vec &dst, const Reg64 &base, std::int64_t offset,
     is_signed ? vpmovsxbd(dst, xmm_of(dst)) : vpmovzxbd(dst, xmm_of(dst));
 }
 
+void emitter::set_byte_tail(int valid) {
+    mov(reg_scratch, (std::uint64_t{1} << valid) - 1);
+    kmovq(k_tail_, reg_scratch);
+}
+
+void emitter::load_byte_vector(const vec &dst, const Reg64 &base, std::int64_t offset, int valid) {
+    if (valid == vector_bytes())
+        vmovups(dst, at(base, offset));
+    else
+        vmovdqu8(dst | k_tail_ | T_z, at(base, offset));
+}
+
+void emitter::store_byte_vector(const Reg64 &base, std::int64_t offset, const vec &src, int valid) {
+    if (valid == vector_bytes())
+        vmovups(at(base, offset), src);
+    else
+        vmovdqu8(at(base, offset) | k_tail_, src);
+}
+
 Address emitter::quarters_order() {
     std::vector<std::uint32_t> order;
     for (int quarter = 0; quarter < 4; quarter++)

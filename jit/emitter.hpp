@@ -166,6 +166,11 @@ public:
     /// Bytes to s32 lanes, sign- or zero-extended.
     void load_bytes(const vec &dst, const Xbyak::Reg64 &base, std::int64_t offset, int valid, bool is_signed);
 
+    /// A vector of bytes; partial ones only at levels with 16 lanes, after set_byte_tail.
+    void set_byte_tail(int valid);
+    void load_byte_vector(const vec &dst, const Xbyak::Reg64 &base, std::int64_t offset, int valid);
+    void store_byte_vector(const Xbyak::Reg64 &base, std::int64_t offset, const vec &src, int valid);
+
     // ---- codes: four vectors of s32 packed to bytes lie in dword t of 128-bit part p as vector t's columns
     // 4p to 4p + 3; in order, each has a quarter of the vector
 

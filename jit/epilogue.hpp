@@ -103,6 +103,9 @@ struct epilogue_result {
     int column_vector; ///< from the call's first column
     dim_t element;     ///< distance from the tile's first element, in elements of dst
     int valid;         ///< lanes to store
+    /// Accumulators go through the rule, values come from behind it.
+    enum class stage { accumulator, s32_value, f32_value };
+    stage value = stage::accumulator;
 };
 
 class epilogue_emitter {

@@ -1,0 +1,15 @@
+#pragma once
+
+// Runs pooling kernels over lines of channels-last images, in parallel.
+
+#include <memory>
+#include <string>
+
+#include "cpu/implementation.hpp"
+
+namespace octet::impl::pool {
+
+template <cpu_isa level> std::string refuses(const pooling_problem &p);
+template <cpu_isa level> std::shared_ptr<const kernel> create(const pooling_problem &p);
+
+} // namespace octet::impl::pool
