@@ -31,7 +31,7 @@ std::uint64_t enabled_state() {
 }
 
 struct features {
-    bool avx2 = false, avx_vnni = false, avx512_core = false, avx512_vnni = false;
+    bool avx2 = false, avx_vnni = false, avx512_core = false, avx512_vnni = false, avx512_vbmi = false;
 };
 
 /// Whether memory that was written may become executable, which hardened systems can forbid.
@@ -61,11 +61,17 @@ features detect() {
         bit(extended.ebx, 16) && bit(extended.ebx, 17) && bit(extended.ebx, 30) && bit(extended.ebx, 31);
     f.avx512_core = f.avx2 && (state & 0xe6) == 0xe6 && f_dq_bw_vl;
     f.avx512_vnni = f.avx512_core && bit(extended.ecx, 11);
+    f.avx512_vbmi = f.avx512_core && bit(extended.ecx, 1);
+    return f;
+}
+
+const features &machine() {
+    static const features f = detect();
     return f;
 }
 
 bool machine_has(cpu_isa level) {
-    static const features f = detect();
+    const features &f = machine();
     switch (level) {
     case cpu_isa::ref:
         return true;
@@ -104,6 +110,8 @@ std::atomic<cpu_isa> &cap() {
 } // namespace
 
 bool isa_is_usable(cpu_isa level) { return level <= cap().load() && machine_has(level); }
+
+bool has_byte_permutes() { return machine().avx512_vbmi; }
 
 std::int64_t l2_cache_bytes() {
     static const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
