@@ -6,6 +6,7 @@
 #include "cpu/isa.hpp"
 #include "cpu/pool/drive.hpp"
 #include "cpu/ref/ref.hpp"
+#include "cpu/stream/drive.hpp"
 #include "cpu/table.hpp"
 
 namespace octet::impl {
@@ -27,6 +28,10 @@ template <typename Problem, cpu_isa level> implementation<Problem> jit_dot(const
     return {name, level, dot::refuses, dot::create<level>};
 }
 
+template <typename Problem, cpu_isa level> implementation<Problem> jit_stream(const char *name) {
+    return {name, level, stream::refuses<level>, stream::create<level>};
+}
+
 template <cpu_isa level> implementation<pooling_problem> jit_pool(const char *name) {
     return {name, level, pool::refuses<level>, pool::create<level>};
 }
@@ -43,6 +48,11 @@ template <cpu_isa level> implementation<convolution_problem> jit_depthwise(const
         static const implementation_list<problem> list{__VA_ARGS__};                                         \
         return list;                                                                                         \
     }
+#define OCTET_STREAM(problem)                                                                                \
+    jit_stream<problem, cpu_isa::avx512_vnni>("jit:stream/avx512_vnni"),                                     \
+        jit_stream<problem, cpu_isa::avx512_core>("jit:stream/avx512_core"),                                 \
+        jit_stream<problem, cpu_isa::avx_vnni>("jit:stream/avx_vnni"),                                       \
+        jit_stream<problem, cpu_isa::avx2>("jit:stream/avx2")
 
 OCTET_IMPLEMENTATIONS(convolution_problem, jit_depthwise<cpu_isa::avx512_vnni>("jit:depthwise/avx512_vnni"),
                       jit_depthwise<cpu_isa::avx512_core>("jit:depthwise/avx512_core"),
@@ -57,7 +67,8 @@ OCTET_IMPLEMENTATIONS(matmul_problem, jit_dot<matmul_problem, cpu_isa::avx512_vn
                       jit_dot<matmul_problem, cpu_isa::avx512_core>("jit:dot/avx512_core"),
                       jit_dot<matmul_problem, cpu_isa::avx_vnni>("jit:dot/avx_vnni"),
                       jit_dot<matmul_problem, cpu_isa::avx2>("jit:dot/avx2"), reference<matmul_problem>())
-OCTET_IMPLEMENTATIONS(reorder_problem, look_up<reorder_problem>(), reference<reorder_problem>())
+OCTET_IMPLEMENTATIONS(reorder_problem, OCTET_STREAM(reorder_problem), look_up<reorder_problem>(),
+                      reference<reorder_problem>())
 OCTET_IMPLEMENTATIONS(pooling_problem, jit_pool<cpu_isa::avx512_vnni>("jit:pool/avx512_vnni"),
                       jit_pool<cpu_isa::avx512_core>("jit:pool/avx512_core"),
                       jit_pool<cpu_isa::avx_vnni>("jit:pool/avx_vnni"),
@@ -70,7 +81,8 @@ OCTET_IMPLEMENTATIONS(sum_problem, reference<sum_problem>())
 OCTET_IMPLEMENTATIONS(concat_problem, {"reorder", cpu_isa::ref, takes_all<concat_problem>, create_concat})
 OCTET_IMPLEMENTATIONS(resampling_problem, reference<resampling_problem>())
 OCTET_IMPLEMENTATIONS(deconvolution_problem, reference<deconvolution_problem>())
-OCTET_IMPLEMENTATIONS(eltwise_problem, look_up<eltwise_problem>(), reference<eltwise_problem>())
+OCTET_IMPLEMENTATIONS(eltwise_problem, OCTET_STREAM(eltwise_problem), look_up<eltwise_problem>(),
+                      reference<eltwise_problem>())
 
 namespace {
 

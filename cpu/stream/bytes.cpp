@@ -1,0 +1,117 @@
+#include "cpu/stream/bytes.hpp"
+
+#include <cstring>
+#include <limits>
+
+#include "cpu/isa.hpp"
+#include "cpu/stream/nest.hpp"
+#include "jit/byte_table.hpp"
+
+namespace octet::impl::stream {
+
+namespace {
+
+constexpr dim_t bytes_per_block = 4096; // where rows are cut: keeps vectors aligned as the tensor is
+constexpr dim_t all_rows = std::numeric_limits<dim_t>::max();
+
+/// Source and destination of one execution, in bytes.
+struct buffers {
+    const std::uint8_t *src;
+    std::uint8_t *dst;
+};
+
+class unary_kernel : public kernel {
+public:
+    unary_kernel(const memory_desc &src, const memory_desc &dst)
+        : element_bytes_(static_cast<dim_t>(memory::data_type_size(dst.data_type))),
+          src_offset_(src.offset0 * element_bytes_), dst_offset_(dst.offset0 * element_bytes_),
+          nest_(make_nest(dst, {strides_of(dst), strides_of(src)})) {}
+
+protected:
+    /// body(buffers of a piece's first element, rows, bytes per row, bytes between rows of src and dst)
+    template <typename Body> void run(const arguments &args, const Body &body) const {
+        const buffers whole{args.get<const std::uint8_t>(OCTET_ARG_SRC) + src_offset_,
+                            args.get<std::uint8_t>(OCTET_ARG_DST) + dst_offset_};
+        const nest::loop rows = nest_.loops.size() > 1 ? nest_.loops[1] : nest::loop{};
+        for_each_piece(nest_, bytes_per_block, all_rows, [&](const piece &p) {
+            body(
+                buffers{whole.src + p.offsets[1] * element_bytes_, whole.dst + p.offsets[0] * element_bytes_},
+                p.rows, p.columns * element_bytes_, rows.strides[1] * element_bytes_,
+                rows.strides[0] * element_bytes_);
+        });
+    }
+
+private:
+    const dim_t element_bytes_, src_offset_, dst_offset_;
+    const nest nest_;
+};
+
+class copy_kernel : public unary_kernel {
+public:
+    using unary_kernel::unary_kernel;
+    void execute(const arguments &args) const override {
+        run(args, [](buffers at, dim_t rows, dim_t bytes, dim_t src_step, dim_t dst_step) {
+            for (dim_t row = 0; row < rows; row++)
+                std::memmove(at.dst + row * dst_step, at.src + row * src_step,
+                             static_cast<std::size_t>(bytes));
+        });
+    }
+    std::size_t size_bytes() const override { return sizeof *this; }
+};
+
+class table_kernel : public unary_kernel {
+public:
+    table_kernel(cpu_isa level, const memory_desc &src, const memory_desc &dst,
+                 const std::uint8_t *entries_of_bytes)
+        : unary_kernel(src, dst), table_(entries_of_bytes),
+          code_(jit::shared_byte_table_kernel(level, is_wide(level) && has_byte_permutes())) {}
+
+    void execute(const arguments &args) const override {
+        run(args, [this](buffers at, dim_t rows, dim_t bytes, dim_t src_step, dim_t dst_step) {
+            const jit::byte_table_args a{at.src, at.dst, &table_, rows, bytes, src_step, dst_step};
+            code_->function()(&a);
+        });
+    }
+    std::size_t size_bytes() const override { return sizeof *this + code_->code_bytes(); }
+
+private:
+    static bool is_wide(cpu_isa level) {
+        return level == cpu_isa::avx512_vnni || level == cpu_isa::avx512_core;
+    }
+
+    const jit::byte_table table_;
+    const std::shared_ptr<const jit::byte_table_kernel> code_;
+};
+
+} // namespace
+
+std::string refuses_layouts(const memory_desc &src, const memory_desc &dst) {
+    if (src.format_kind != format_kind::plain || dst.format_kind != format_kind::plain)
+        return "a packed layout";
+    if (element_count(dst) == 0)
+        return "an empty tensor";
+    const nest n = make_nest(dst, {strides_of(dst), strides_of(src)});
+    if (n.columns().strides[0] != 1 || n.columns().strides[1] != 1)
+        return "layouts whose innermost dimensions differ";
+    return {};
+}
+
+std::shared_ptr<const kernel> create_copy(const memory_desc &src, const memory_desc &dst) {
+    return std::make_shared<copy_kernel>(src, dst);
+}
+
+std::shared_ptr<const kernel> create_table(cpu_isa level, const memory_desc &src, const memory_desc &dst,
+                                           const std::vector<std::uint8_t> &entries) {
+    std::uint8_t of_bytes[256];
+    const int flip = src.data_type == data_type::s8 ? 128 : 0;
+    bool is_identity = true;
+    for (int byte = 0; byte < 256; byte++) {
+        of_bytes[byte] = entries[static_cast<std::size_t>(byte ^ flip)];
+        is_identity = is_identity && of_bytes[byte] == byte;
+    }
+    if (is_identity)
+        return create_copy(src, dst);
+    return std::make_shared<table_kernel>(level, src, dst, of_bytes);
+}
+
+} // namespace octet::impl::stream

@@ -1,0 +1,25 @@
+#pragma once
+
+// Unary operations on bytes: copies, and tables of 8-bit codes applied by permutes.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cpu/implementation.hpp"
+
+namespace octet::impl::stream {
+
+/// Empty, or why the layouts of two tensors of one shape can't be streamed: their innermost dimension isn't
+/// the same.
+std::string refuses_layouts(const memory_desc &src, const memory_desc &dst);
+
+/// dst = src, elements of one type.
+std::shared_ptr<const kernel> create_copy(const memory_desc &src, const memory_desc &dst);
+
+/// dst = entries[src]; entry 0 belongs to the lowest code of src's type.
+std::shared_ptr<const kernel> create_table(cpu_isa level, const memory_desc &src, const memory_desc &dst,
+                                           const std::vector<std::uint8_t> &entries);
+
+} // namespace octet::impl::stream

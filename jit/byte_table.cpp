@@ -1,0 +1,161 @@
+#include "jit/byte_table.hpp"
+
+#include <cstddef>
+#include <cstring>
+
+#include "common/text.hpp"
+#include "jit/shared_kernels.hpp"
+
+namespace octet::impl::jit {
+
+namespace {
+
+constexpr int part = 16;               // entries that one shuffle looks up
+constexpr int parts = 256 / part;      // of the table
+constexpr int parts_of_half = 8;       // of the codes whose bit 7 is equal
+constexpr int vectors_in_flight = 4;   // hides the latency of permutes
+constexpr int vectors_of_shuffles = 2; // more would need more registers
+
+} // namespace
+
+byte_table::byte_table(const std::uint8_t *from) {
+    std::memcpy(entries, from, sizeof entries);
+    for (int i = 0; i < 256; i++)
+        differences[i] =
+            i % 128 < part ? entries[i] : static_cast<std::uint8_t>(entries[i] ^ entries[i - part]);
+}
+
+byte_table_kernel::byte_table_kernel(cpu_isa level, bool has_vbmi) : emitter(level), has_vbmi_(has_vbmi) {
+    generate();
+    function_ = reinterpret_cast<byte_table_function>(
+        reinterpret_cast<std::uintptr_t>(finish(text("byte_table_", to_string(level)))));
+}
+
+void byte_table_kernel::generate() {
+    preamble();
+    const auto field = [this](std::size_t offset) { return qword[reg_args + static_cast<int>(offset)]; };
+    mov(reg_src, field(offsetof(byte_table_args, src)));
+    mov(reg_dst, field(offsetof(byte_table_args, dst)));
+    mov(reg_table, field(offsetof(byte_table_args, table)));
+    mov(reg_rows, field(offsetof(byte_table_args, rows)));
+    load_table();
+    Xbyak::Label next;
+    L(next);
+    mov(reg_row_src, reg_src);
+    mov(reg_row_dst, reg_dst);
+    mov(reg_columns, field(offsetof(byte_table_args, columns)));
+    row();
+    add(reg_src, field(offsetof(byte_table_args, src_step)));
+    add(reg_dst, field(offsetof(byte_table_args, dst_step)));
+    dec(reg_rows);
+    jnz(next, T_NEAR);
+    postamble();
+}
+
+/// Two vectors per half with VBMI, else all parts, each in every 128 bits; 16 registers are too few for them.
+void byte_table_kernel::load_table() {
+    const int registers = has_vbmi_ ? 4 : vector_count() == 32 ? parts : 0;
+    for (int i = 0; i < registers; i++) {
+        table_.push_back(take_vec());
+        if (has_vbmi_)
+            move(table_.back(), ptr[reg_table + i * 64 + static_cast<int>(offsetof(byte_table, entries))]);
+        else
+            vbroadcasti32x4(Xbyak::Zmm(table_.back().getIdx()),
+                            ptr[reg_table + i * part + static_cast<int>(offsetof(byte_table, differences))]);
+    }
+}
+
+void byte_table_kernel::row() {
+    const int most = has_vbmi_ ? vectors_in_flight : vectors_of_shuffles;
+    for (const int count : {most, 1}) {
+        Xbyak::Label loop, done;
+        const int bytes = count * vector_bytes();
+        cmp(reg_columns, bytes);
+        jl(done, T_NEAR);
+        L(loop);
+        vectors(count);
+        add(reg_row_src, bytes);
+        add(reg_row_dst, bytes);
+        sub(reg_columns, bytes);
+        cmp(reg_columns, bytes);
+        jge(loop, T_NEAR);
+        L(done);
+    }
+    tail();
+}
+
+void byte_table_kernel::vectors(int count) {
+    for (int v = 0; v < count; v++) {
+        const temp x(*this);
+        move(x, ptr[reg_row_src + v * vector_bytes()]);
+        look_up(x);
+        vmovups(ptr[reg_row_dst + v * vector_bytes()], x.get());
+    }
+}
+
+void byte_table_kernel::tail() {
+    Xbyak::Label done, next;
+    test(reg_columns, reg_columns);
+    jz(done, T_NEAR);
+    if (lanes() == 16) {
+        const temp x(*this);
+        mov(reg_entry, -1);
+        bzhi(reg_entry, reg_entry, reg_columns);
+        kmovq(k_valid, reg_entry);
+        vmovdqu8(x.get() | k_valid | T_z, ptr[reg_row_src]);
+        look_up(x);
+        vmovdqu8(ptr[reg_row_dst] | k_valid, x);
+    } else { // byte by byte: an overlapping vector would be wrong in place
+        L(next);
+        movzx(reg_entry.cvt32(), byte[reg_row_src]);
+        mov(reg_entry.cvt8(), byte[reg_table + reg_entry + static_cast<int>(offsetof(byte_table, entries))]);
+        mov(byte[reg_row_dst], reg_entry.cvt8());
+        inc(reg_row_src);
+        inc(reg_row_dst);
+        dec(reg_columns);
+        jnz(next);
+    }
+    L(done);
+}
+
+void byte_table_kernel::look_up(const vec &x) { has_vbmi_ ? look_up_by_permutes(x) : look_up_by_shuffles(x); }
+
+void byte_table_kernel::look_up_by_permutes(const vec &x) {
+    const temp upper(*this);
+    vpmovb2m(k_upper, x);
+    move(upper, x);
+    vpermi2b(x, table_[0], table_[1]);
+    vpermi2b(upper, table_[2], table_[3]);
+    vpblendmb(x | k_upper, x, upper);
+}
+
+/// A shuffle gives 0 where bit 7 of the index is set. In each half indices go down by 16 from part to part,
+/// and saturate, so that they stay negative once they are.
+void byte_table_kernel::look_up_by_shuffles(const vec &x) {
+    const temp upper(*this), y(*this), found(*this);
+    vpxor_(upper, x, constant(0x80808080u));
+    for (int i = 0; i < parts; i++) {
+        const vec &index = i < parts_of_half ? x : upper;
+        const vec &to = i == 0 ? y : found;
+        if (table_.empty()) {
+            vbroadcasti128(ymm_of(to),
+                           ptr[reg_table + i * part + static_cast<int>(offsetof(byte_table, differences))]);
+            vpshufb(to, to, index);
+        } else {
+            vpshufb(to, table_[static_cast<std::size_t>(i)], index);
+        }
+        if (i > 0)
+            vpxor_(y, y, found);
+        if (i % parts_of_half != parts_of_half - 1)
+            vpsubsb(index, index, constant(0x10101010u));
+    }
+    move(x, y);
+}
+
+std::shared_ptr<const byte_table_kernel> shared_byte_table_kernel(cpu_isa level, bool has_vbmi) {
+    static shared_kernels<byte_table_kernel> kernels;
+    return kernels.get(text(static_cast<int>(level), ",", has_vbmi),
+                       [&] { return std::make_shared<const byte_table_kernel>(level, has_vbmi); });
+}
+
+} // namespace octet::impl::jit

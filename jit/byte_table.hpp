@@ -1,0 +1,60 @@
+#pragma once
+
+// dst(i) = table[src(i)] for bytes, by permutes: with AVX512_VBMI two of 128 entries each, without it sixteen
+// of 16 entries.
+
+#include <cstdint>
+#include <memory>
+
+#include "jit/emitter.hpp"
+
+namespace octet::impl::jit {
+
+/// The table as kernels read it.
+struct byte_table {
+    explicit byte_table(const std::uint8_t *entries);
+    alignas(64) std::uint8_t entries[256];
+    /// Entries of every half table XORed with those 16 places before them: XORing what all permutes up to
+    /// the right one give leaves its own.
+    alignas(64) std::uint8_t differences[256];
+};
+
+/// `rows` rows of `columns` bytes.
+struct byte_table_args {
+    const void *src;
+    void *dst;
+    const byte_table *table;
+    std::int64_t rows, columns;
+    std::int64_t src_step, dst_step; ///< bytes from row to row
+};
+
+using byte_table_function = void (*)(const byte_table_args *);
+
+class byte_table_kernel : public emitter {
+public:
+    /// `has_vbmi`: the CPU has AVX512_VBMI, which no level implies.
+    byte_table_kernel(cpu_isa level, bool has_vbmi);
+    byte_table_function function() const { return function_; }
+
+private:
+    void generate();
+    void load_table();
+    void row();
+    void look_up(const vec &x);
+    void look_up_by_permutes(const vec &x);
+    void look_up_by_shuffles(const vec &x);
+    void vectors(int count);
+    void tail();
+
+    const bool has_vbmi_;
+    std::vector<vec> table_; ///< where registers suffice
+    byte_table_function function_ = nullptr;
+
+    const Xbyak::Reg64 reg_src = rsi, reg_dst = r8, reg_table = rdx, reg_columns = rcx, reg_rows = r9;
+    const Xbyak::Reg64 reg_row_src = rbx, reg_row_dst = rbp, reg_entry = rax;
+    const Xbyak::Opmask k_upper = k1, k_valid = k2;
+};
+
+std::shared_ptr<const byte_table_kernel> shared_byte_table_kernel(cpu_isa level, bool has_vbmi);
+
+} // namespace octet::impl::jit
