@@ -1,13 +1,12 @@
 // Softmax along one axis, in three arithmetics.
 //
-// TFLite's integer softmax. With d = x - max over the axis, E = exp(multiplier * d) in Q0.31 for d >=
-// diff_min:
+// TFLite's, in integers. With d = x - max over the axis, E = exp(multiplier * d) in Q0.31, d >= diff_min:
 //   sum = Σ RDP(E, 12) in Q12.19; (rec, nb) = 1 / sum; y = RDP(SRDHM(rec, E), nb + 31 - 8) + lowest code (16
 //   bits for s16)
 // Elements below diff_min are the lowest code and not in the sum.
 //
 // ONNX Runtime's: a table of exponentials e(x - max), shifted so that they use the range of f32; sum in
-// order; y = rne(e * floor(1 / s_dst) / sum) + zp, limited above only.
+// order; y = rne(e * floor(1 / s_dst) / sum) + zp.
 //
 // f32: y = exp(x - max) / Σ exp(x - max), or x - max - ln Σ.
 

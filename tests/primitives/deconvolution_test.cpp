@@ -1,5 +1,4 @@
-// Deconvolution against its definition: every source element is scattered, times the kernel, over the
-// destination.
+// Deconvolution against its definition: each source element is scattered, times the kernel, over dst.
 
 #include "primitives/elementwise.hpp"
 #include "support/expect_error.hpp"
