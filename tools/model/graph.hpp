@@ -25,8 +25,9 @@ struct quantization {
 struct tensor {
     std::string name;
     data_type type = data_type::undef;
-    std::string foreign_type; ///< the framework's name of a type that Octet lacks (then `type` is undef)
-    memory::dims dims;        ///< the framework's order (TFLite: NHWC); empty for a scalar
+    std::string foreign_type;      ///< the framework's name of a type that Octet lacks (then `type` is undef)
+    memory::dims dims;             ///< the framework's order (TFLite: NHWC); empty for a scalar
+    bool is_channels_last = false; ///< in memory batch, pixels, channels, although `dims` is {N, C, …}
     quantization quant;
     bool is_constant = false;
     bool is_variable = false;       ///< state that survives a run
@@ -52,6 +53,9 @@ template <typename T> T attribute_or(const node &n, const std::string &name, con
     throw error(status::invalid_arguments,
                 n.op + ": attribute '" + name + "' is of another kind than documented");
 }
+
+/// The operator that decides a node's lowering: operators fused into it follow behind a '+'.
+inline std::string base_operator(const node &n) { return n.op.substr(0, n.op.find('+')); }
 
 struct graph {
     std::string framework; ///< "tflite" or "onnx": decides the arithmetic of the nodes
@@ -89,8 +93,8 @@ graph read_network(const std::string &path);
 /// together, `unimplemented` with all operators that it does not know.
 void infer_onnx_shapes(graph &g);
 
-/// Changes the batch, the first dimension of the inputs and of all that is computed from them. Throws octet::error
-/// where a tensor on the way does not begin with the batch.
+/// Changes the batch, the first dimension of the inputs and of all that is computed from them. Throws
+/// octet::error where a tensor on the way does not begin with the batch.
 void set_batch(graph &g, dim_t batch);
 
 /// Product of checked dimensions; 1 for a scalar.

@@ -35,14 +35,21 @@ int graph_editor::add_tensor(tensor t) {
     return static_cast<int>(g_.tensors.size() - 1);
 }
 
-int graph_editor::insert_after(int index, node n) {
+int graph_editor::insert(std::int64_t place, node n) {
     const int inserted = static_cast<int>(g_.nodes.size());
-    order_.push_back(order_[static_cast<std::size_t>(index)] + inserted);
+    order_.push_back(place + inserted);
     is_removed_.push_back(false);
     g_.nodes.push_back(std::move(n));
     count(g_.nodes.back(), inserted, true);
     is_changed_ = true;
     return inserted;
+}
+
+int graph_editor::insert_after(int index, node n) {
+    return insert(order_[static_cast<std::size_t>(index)], std::move(n));
+}
+int graph_editor::insert_before(int index, node n) {
+    return insert(order_[static_cast<std::size_t>(index)] - room_for_insertions / 2, std::move(n));
 }
 
 void graph_editor::replace(int index, node n) {

@@ -24,8 +24,16 @@ public:
     /// The only node that reads a tensor, which is not an output of the network; -1 if there is none such.
     int only_consumer(int tensor) const;
 
+    /// Who reads a tensor: node indices, -1 for the network's outputs; a node that reads it twice is there
+    /// twice.
+    const std::vector<int> &consumers(int tensor) const {
+        return consumers_[static_cast<std::size_t>(tensor)];
+    }
+
     int add_tensor(tensor t);
-    int insert_after(int index, node n); ///< returns the new node's index; after those inserted there before
+    /// Return the new node's index. Nodes inserted at one place keep the order in which they came.
+    int insert_after(int index, node n);
+    int insert_before(int index, node n);
     void replace(int index, node n);
     void remove(int index);
 
@@ -35,10 +43,11 @@ public:
 private:
     void count(const node &n, int index, bool is_there);
     bool is_read(const node &n) const;
+    int insert(std::int64_t place, node n);
 
     graph &g_;
     std::vector<int> producers_;
-    std::vector<std::vector<int>> consumers_; ///< node indices; -1 stands for the network's outputs
+    std::vector<std::vector<int>> consumers_;
     std::vector<bool> is_removed_;
     std::vector<std::int64_t> order_; ///< of execution; indices of inserted nodes are at the end
     bool is_changed_ = false;

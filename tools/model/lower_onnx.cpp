@@ -1,4 +1,5 @@
 #include "model/lower_onnx.hpp"
+#include "model/onnx_layout.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -63,6 +64,8 @@ template <typename T> std::vector<std::int32_t> widened(const tensor &t) {
 } // namespace
 
 lowering_function find_onnx_lowering(const std::string &op) {
+    if (op == layout_operator)
+        return lower_layout;
     for (const auto &e : entries)
         if (op == e.op)
             return e.lower;

@@ -25,6 +25,7 @@ std::unique_ptr<step> lower_qlinear_concat(const lowering &l);
 std::unique_ptr<step> lower_qlinear_average_pool(const lowering &l);
 std::unique_ptr<step> lower_qlinear_global_average_pool(const lowering &l);
 std::unique_ptr<step> lower_max_pool(const lowering &l);
+std::unique_ptr<step> lower_layout(const lowering &l); ///< of `layout_operator`
 std::unique_ptr<step> lower_view(const lowering &l);
 std::unique_ptr<step> lower_onnx_transpose(const lowering &l);
 std::unique_ptr<step> lower_onnx_pad(const lowering &l);

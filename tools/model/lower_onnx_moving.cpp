@@ -29,6 +29,12 @@ std::vector<std::uint8_t> pad_element(const lowering &l, const tensor &dst) {
 
 std::unique_ptr<step> lower_view(const lowering &l) { return make_view(l); }
 
+std::unique_ptr<step> lower_layout(const lowering &l) {
+    auto result = std::make_unique<primitive_step>();
+    add_copy(*result, l.input_memory(0), l.output_memory());
+    return result;
+}
+
 std::unique_ptr<step> lower_onnx_transpose(const lowering &l) {
     return make_transpose(l, l.integers("perm", {}));
 }

@@ -162,10 +162,15 @@ memory lowering::packed_input(std::size_t i, const memory::desc &plain, const me
 void lowering::alias_output_to_input(std::size_t i) const { buffers_.alias(output_index(), input_index(i)); }
 
 memory::desc dense_desc(const tensor &t) {
+    constexpr format_tag channels_last[] = {format_tag::nwc, format_tag::nhwc, format_tag::ndhwc};
+    if (t.is_channels_last)
+        return memory::desc(t.dims, t.type, channels_last[t.dims.size() - 3]);
     return memory::desc(t.dims.empty() ? memory::dims{1} : t.dims, t.type, memory::dims());
 }
 
 memory::desc padded_desc(const tensor &t, std::size_t rank) {
+    if (t.dims.size() == rank)
+        return dense_desc(t);
     memory::dims dims(rank - std::min(rank, t.dims.size()), 1);
     dims.insert(dims.end(), t.dims.begin(), t.dims.end());
     return memory::desc(dims, t.type, memory::dims());

@@ -48,7 +48,7 @@ public:
              const network_options &options)
         : node_(n), graph_(g), buffers_(buffers), engine_(e), options_(options) {}
 
-    const std::string &op() const { return node_.op; }
+    const node &get_node() const { return node_; }
     const network_options &options() const { return options_; }
     const engine &get_engine() const { return engine_; }
 

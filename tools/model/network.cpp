@@ -4,20 +4,24 @@
 #include <new>
 
 #include "model/lowering.hpp"
+#include "model/onnx_layout.hpp"
 #include "model/onnx_qdq.hpp"
 
 namespace octet::model {
 namespace {
+
+void nothing(graph &) {}
 
 /// Whose operators a graph consists of.
 const struct framework {
     const char *name;
     lowering_function (*find_lowering)(const std::string &op);
     std::string (*operators)();
-    void (*prepare)(graph &);
+    void (*make_codes)(graph &); ///< operators on codes instead of floats
+    void (*assign_layouts)(graph &);
 } frameworks[] = {
-    {"tflite", find_tflite_lowering, tflite_operators, [](graph &) {}},
-    {"onnx", find_onnx_lowering, onnx_operators, fuse_qdq},
+    {"tflite", find_tflite_lowering, tflite_operators, nothing, nothing},
+    {"onnx", find_onnx_lowering, onnx_operators, fuse_qdq, assign_layouts},
 };
 
 const framework &framework_of(const graph &g) {
@@ -31,7 +35,7 @@ const framework &framework_of(const graph &g) {
 void check_operators(const graph &g, const framework &f) {
     std::string unsupported;
     for (std::size_t i = 0; i < g.nodes.size(); i++)
-        if (!f.find_lowering(g.nodes[i].op))
+        if (!f.find_lowering(base_operator(g.nodes[i])))
             unsupported += (unsupported.empty() ? "" : ", ") + node_text(g, i);
     if (!unsupported.empty())
         refuse_as_unimplemented("unsupported operators: " + unsupported + "; supported are " + f.operators());
@@ -39,7 +43,7 @@ void check_operators(const graph &g, const framework &f) {
 
 std::unique_ptr<step> lower(const lowering &l, const framework &f, const std::string &who) {
     try {
-        return f.find_lowering(l.op())(l);
+        return f.find_lowering(base_operator(l.get_node()))(l);
     } catch (const error &e) {
         throw error(e.status, who + ": " + e.what());
     } catch (const std::bad_alloc &) {
@@ -57,8 +61,9 @@ network::network(graph g, const network_options &options)
     : graph_(std::move(g)), engine_(engine::kind::cpu, 0), stream_(engine_) {
     const framework &f = framework_of(graph_);
     check_graph(graph_);
-    f.prepare(graph_);
+    f.make_codes(graph_);
     check_operators(graph_, f);
+    f.assign_layouts(graph_);
     buffers_ = std::make_unique<tensor_buffers>(graph_, engine_);
     for (std::size_t i = 0; i < graph_.nodes.size(); i++)
         steps_.push_back(
