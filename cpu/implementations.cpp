@@ -29,7 +29,7 @@ template <typename Problem, cpu_isa level> implementation<Problem> jit_dot(const
 }
 
 template <typename Problem, cpu_isa level> implementation<Problem> jit_stream(const char *name) {
-    return {name, level, stream::refuses<level>, stream::create<level>};
+    return {name, level, stream::refuses<level, Problem>, stream::create<level, Problem>};
 }
 
 template <cpu_isa level> implementation<pooling_problem> jit_pool(const char *name) {
@@ -73,10 +73,10 @@ OCTET_IMPLEMENTATIONS(pooling_problem, jit_pool<cpu_isa::avx512_vnni>("jit:pool/
                       jit_pool<cpu_isa::avx512_core>("jit:pool/avx512_core"),
                       jit_pool<cpu_isa::avx_vnni>("jit:pool/avx_vnni"),
                       jit_pool<cpu_isa::avx2>("jit:pool/avx2"), reference<pooling_problem>())
-OCTET_IMPLEMENTATIONS(binary_problem, reference<binary_problem>())
+OCTET_IMPLEMENTATIONS(binary_problem, OCTET_STREAM(binary_problem), reference<binary_problem>())
 OCTET_IMPLEMENTATIONS(softmax_problem, reference<softmax_problem>())
-OCTET_IMPLEMENTATIONS(prelu_problem, reference<prelu_problem>())
-OCTET_IMPLEMENTATIONS(sum_problem, reference<sum_problem>())
+OCTET_IMPLEMENTATIONS(prelu_problem, OCTET_STREAM(prelu_problem), reference<prelu_problem>())
+OCTET_IMPLEMENTATIONS(sum_problem, OCTET_STREAM(sum_problem), reference<sum_problem>())
 // Each part has an implementation of its own: a reorder's.
 OCTET_IMPLEMENTATIONS(concat_problem, {"reorder", cpu_isa::ref, takes_all<concat_problem>, create_concat})
 OCTET_IMPLEMENTATIONS(resampling_problem, reference<resampling_problem>())

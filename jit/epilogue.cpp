@@ -120,6 +120,8 @@ emitter::compare_predicate predicate_of(algorithm alg) {
     }
 }
 
+} // namespace
+
 void emit_binary(emitter &e, algorithm alg, const vec &x, const Xbyak::Operand &y) {
     switch (alg) {
     case algorithm::binary_add:
@@ -150,8 +152,6 @@ void emit_binary(emitter &e, algorithm alg, const vec &x, const Xbyak::Operand &
     e.move(one, e.constant(1.f));
     e.blend(x, m, x, one);
 }
-
-} // namespace
 
 void epilogue_emitter::apply(const post_op::sum &op, const place &at) {
     to_f32(at.x);

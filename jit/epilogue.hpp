@@ -16,8 +16,10 @@ namespace octet::impl::jit {
 
 /// Columns of the problem: dst's dimension `dim`, of which a kernel call sees a contiguous range.
 struct epilogue_shape {
-    int channel_dim; ///< dimension of dst that the columns run over
+    int channel_dim; ///< dimension of dst that the columns run over; -1 if nothing varies over any
     dim_t channels;
+    /// Bound of what comes to a float rule, or to the post-ops: infinite also stands for NaN.
+    double largest_input = 0x1p31;
 };
 
 class epilogue_plan {
@@ -107,6 +109,9 @@ struct epilogue_result {
     enum class stage { accumulator, s32_value, f32_value };
     stage value = stage::accumulator;
 };
+
+/// x = x op y, f32 lanes, as binary_op of common/epilogue.hpp.
+void emit_binary(emitter &e, algorithm alg, const vec &x, const Xbyak::Operand &y);
 
 class epilogue_emitter {
 public:

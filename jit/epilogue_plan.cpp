@@ -40,7 +40,8 @@ operand_shape shape_of(const memory_desc &src1, const memory_desc &dst, int chan
 
 coordinates channel_at(int channel_dim, dim_t channel) {
     coordinates at{};
-    at[channel_dim] = channel;
+    if (channel_dim >= 0)
+        at[channel_dim] = channel;
     return at;
 }
 
@@ -112,7 +113,7 @@ double epilogue_plan::largest_result(int post_ops) const {
     };
     if (!is_float(e_.rule) || (e_.bias.ndims != 0 && e_.rule != requantization_rule::ort_f32))
         return HUGE_VAL;
-    double bound = 0x1p31 * largest(e_.output_scales, false) * largest(e_.src_scales, false) *
+    double bound = shape_.largest_input * largest(e_.output_scales, false) * largest(e_.src_scales, false) *
                    largest(e_.weights_scales, false) * std::max(1.0, largest(e_.dst_scales, true));
     for (int i = 0; i < post_ops; i++) {
         const auto *eltwise = std::get_if<post_op::eltwise>(&e_.post_ops[i]);

@@ -1,30 +1,137 @@
 #include "cpu/stream/drive.hpp"
 
+#include <algorithm>
+#include <type_traits>
+
+#include "cpu/scratch.hpp"
 #include "cpu/stream/bytes.hpp"
+#include "cpu/stream/plan.hpp"
+#include "cpu/stream/programs.hpp"
+#include "cpu/stream/transpose.hpp"
 #include "cpu/table.hpp"
 
 namespace octet::impl::stream {
 
 namespace {
 
-/// A function of one byte, known now.
-template <typename Problem> std::string refuses_table(const Problem &p) {
-    if (memory::data_type_size(p.dst.data_type) != 1)
-        return "a destination of more than 8 bits";
-    const std::string reason = table::refuses(p);
-    return reason.empty() ? refuses_layouts(p.src, p.dst) : reason;
+/// True if dst is a function of one byte that is known now.
+template <typename Problem> bool is_table(const Problem &p) {
+    return memory::data_type_size(p.dst.data_type) == 1 && table::refuses(p).empty();
+}
+
+bool is_copy(const reorder_problem &p) {
+    const epilogue &out = p.out_stage;
+    return p.src.data_type == p.dst.data_type && out.post_ops.empty() && !p.src_zero_points.values.is_set() &&
+           !p.src_scales.is_set() && !p.dst_scales.is_set() && !out.output_scales.is_set() &&
+           !out.dst_scales.is_set() && !out.multipliers.is_set() && !out.real_scales.is_set() &&
+           !out.dst_zero_points.is_set() &&
+           (out.rule == requantization_rule::none || p.src.data_type == data_type::f32);
+}
+
+bool is_copy(const eltwise_problem &) { return false; }
+
+/// One source of the destination's shape.
+template <typename Problem>
+constexpr bool is_unary =
+    std::is_same_v<Problem, eltwise_problem> || std::is_same_v<Problem, reorder_problem>;
+
+// ---- in two steps where the layouts differ: computed in the source's order, then transposed
+
+/// The problem with a destination that is dense in the order of the source.
+template <typename Problem> Problem in_order_of_source(Problem p) {
+    std::vector<int> order; // innermost first
+    for (int d = 0; d < p.src.ndims; d++)
+        order.push_back(d);
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+        return p.src.dims[a] == 1 ? p.src.dims[b] != 1
+                                  : p.src.dims[b] != 1 && p.src.strides[a] < p.src.strides[b];
+    });
+    dim_t stride = 1;
+    for (const int d : order) {
+        p.dst.strides[d] = stride;
+        stride *= p.dst.dims[d];
+    }
+    p.dst.offset0 = 0;
+    p.out_stage.dst = p.dst;
+    return p;
+}
+
+bool reads_dst(const epilogue &out) {
+    for (const post_op_entry &entry : out.post_ops)
+        if (std::holds_alternative<post_op::sum>(entry) ||
+            std::holds_alternative<post_op::rescaled_sum>(entry))
+            return true;
+    return false;
+}
+
+class two_step_kernel : public kernel {
+public:
+    two_step_kernel(const memory_desc &between, std::shared_ptr<const kernel> compute,
+                    std::shared_ptr<const kernel> transpose)
+        : bytes_(size_in_bytes(between)), compute_(std::move(compute)), transpose_(std::move(transpose)) {}
+
+    void execute(const arguments &args) const override {
+        void *between = thread_scratch(scratch_slot::source_rows, bytes_);
+        compute_->execute(arguments(args, OCTET_ARG_DST, between));
+        transpose_->execute(arguments(args, OCTET_ARG_SRC, between));
+    }
+    std::size_t size_bytes() const override {
+        return sizeof *this + compute_->size_bytes() + transpose_->size_bytes();
+    }
+
+private:
+    const std::size_t bytes_;
+    const std::shared_ptr<const kernel> compute_, transpose_;
+};
+
+// ---- unary problems
+
+template <typename Problem> std::string refuses_one_order(cpu_isa level, const Problem &p) {
+    return is_table(p) || is_copy(p) ? refuses_layouts(p.src, p.dst) : refuses_task(level, make_task(p));
+}
+
+template <typename Problem> std::string refuses_unary(cpu_isa level, const Problem &p) {
+    const std::string reason = refuses_one_order(level, p);
+    if (reason.empty())
+        return reason;
+    const std::string no_transpose = refuses_transpose(p.src, p.dst);
+    if (is_copy(p))
+        return no_transpose;
+    if (!no_transpose.empty() || reads_dst(p.out_stage))
+        return reason;
+    return refuses_one_order(level, in_order_of_source(p));
+}
+
+template <typename Problem> std::shared_ptr<const kernel> create_one_order(cpu_isa level, const Problem &p) {
+    if (is_table(p))
+        return create_table(level, p.src, p.dst, table::entries_of(p));
+    return is_copy(p) ? create_copy(p.src, p.dst) : create_program(level, make_task(p));
+}
+
+template <typename Problem> std::shared_ptr<const kernel> create_unary(cpu_isa level, const Problem &p) {
+    if (refuses_one_order(level, p).empty())
+        return create_one_order(level, p);
+    if (is_copy(p))
+        return create_transpose(p.src, p.dst);
+    const Problem first = in_order_of_source(p);
+    return std::make_shared<two_step_kernel>(first.dst, create_one_order(level, first),
+                                             create_transpose(first.dst, p.dst));
 }
 
 } // namespace
 
-template <cpu_isa level> std::string refuses(const eltwise_problem &p) { return refuses_table(p); }
-template <cpu_isa level> std::string refuses(const reorder_problem &p) { return refuses_table(p); }
-
-template <cpu_isa level> std::shared_ptr<const kernel> create(const eltwise_problem &p) {
-    return create_table(level, p.src, p.dst, table::entries_of(p));
+template <cpu_isa level, typename Problem> std::string refuses(const Problem &p) {
+    if constexpr (is_unary<Problem>)
+        return refuses_unary(level, p);
+    else
+        return refuses_task(level, make_task(p));
 }
-template <cpu_isa level> std::shared_ptr<const kernel> create(const reorder_problem &p) {
-    return create_table(level, p.src, p.dst, table::entries_of(p));
+
+template <cpu_isa level, typename Problem> std::shared_ptr<const kernel> create(const Problem &p) {
+    if constexpr (is_unary<Problem>)
+        return create_unary(level, p);
+    else
+        return create_program(level, make_task(p));
 }
 
 #define OCTET_INSTANTIATE_PROBLEM(level, problem)                                                            \
@@ -32,7 +139,10 @@ template <cpu_isa level> std::shared_ptr<const kernel> create(const reorder_prob
     template std::shared_ptr<const kernel> create<cpu_isa::level>(const problem &);
 #define OCTET_INSTANTIATE(level)                                                                             \
     OCTET_INSTANTIATE_PROBLEM(level, eltwise_problem)                                                        \
-    OCTET_INSTANTIATE_PROBLEM(level, reorder_problem)
+    OCTET_INSTANTIATE_PROBLEM(level, reorder_problem)                                                        \
+    OCTET_INSTANTIATE_PROBLEM(level, binary_problem)                                                         \
+    OCTET_INSTANTIATE_PROBLEM(level, sum_problem)                                                            \
+    OCTET_INSTANTIATE_PROBLEM(level, prelu_problem)
 OCTET_INSTANTIATE(avx512_vnni)
 OCTET_INSTANTIATE(avx512_core)
 OCTET_INSTANTIATE(avx_vnni)

@@ -1,7 +1,8 @@
 #pragma once
 
-// The streaming operators: element-wise work whose speed is that of memory. A function of one byte is a table
-// (cpu/stream/bytes.hpp); everything else is a short program per element (cpu/stream/plan.hpp).
+// The streaming operators: element-wise work whose speed is that of memory. A function of one byte is a
+// table, equal types and numbers are a copy (cpu/stream/bytes.hpp); everything else is a short program per
+// element (cpu/stream/plan.hpp).
 
 #include <memory>
 #include <string>
@@ -10,10 +11,8 @@
 
 namespace octet::impl::stream {
 
-template <cpu_isa level> std::string refuses(const eltwise_problem &p);
-template <cpu_isa level> std::string refuses(const reorder_problem &p);
-
-template <cpu_isa level> std::shared_ptr<const kernel> create(const eltwise_problem &p);
-template <cpu_isa level> std::shared_ptr<const kernel> create(const reorder_problem &p);
+/// For eltwise, reorder, binary, sum and prelu.
+template <cpu_isa level, typename Problem> std::string refuses(const Problem &p);
+template <cpu_isa level, typename Problem> std::shared_ptr<const kernel> create(const Problem &p);
 
 } // namespace octet::impl::stream

@@ -192,7 +192,9 @@ inline void random_binary(random_source &r, const attribute_target &t, const eng
     r.fill(src1);
     a.args[OCTET_ARG_ATTR_MULTIPLE_POST_OP(ops.len()) | OCTET_ARG_SRC_1] = src1;
     ops.append_binary(alg, md);
-    a.description += " binary:" + std::to_string(shape);
+    a.description += " binary" +
+                     std::to_string(static_cast<int>(alg) - static_cast<int>(algorithm::binary_add)) + ":" +
+                     std::to_string(shape) + ":" + md.to_string();
 }
 
 inline void random_post_op(random_source &r, const attribute_target &t, const engine &e, post_ops &ops,

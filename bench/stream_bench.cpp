@@ -1,0 +1,191 @@
+// Streaming operators on tensors of 802,816 elements, against memcpy of the same bytes: a copy of n bytes
+// reads and writes n, an operator reads its sources and writes its destination. `of_copy` is the time of that
+// copy divided by the operator's, both medians of interleaved runs; 1 is the speed of memory.
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <functional>
+
+#include "octet/octet.hpp"
+
+namespace {
+
+using namespace octet;
+
+constexpr memory::dim elements = 802816; // of a 56 x 56 image with 256 channels
+
+const engine &eng() {
+    static const engine e(engine::kind::cpu, 0);
+    return e;
+}
+const stream &strm() {
+    static const stream s(eng());
+    return s;
+}
+
+memory::desc image(data_type type, format_tag tag = format_tag::nhwc) {
+    return memory::desc({1, 256, 56, 56}, type, tag);
+}
+
+/// A primitive with its buffers.
+struct workload {
+    primitive_desc_base pd;
+    std::unordered_map<int, memory> args;
+
+    workload(const primitive_desc_base &pd, const std::vector<std::pair<int, memory::desc>> &tensors)
+        : pd(pd) {
+        for (const auto &[arg, md] : tensors) {
+            const memory m(md, eng());
+            auto *bytes = static_cast<unsigned char *>(m.get_data_handle());
+            for (std::size_t i = 0; i < md.get_size(); i++) // small values, f32 included
+                bytes[i] = static_cast<unsigned char>(
+                    md.data_type() == data_type::f32 ? i % 4 == 3 ? 63 : i * 7 : i * 7);
+            args[arg] = m;
+        }
+    }
+    std::size_t bytes() const {
+        std::size_t n = 0;
+        for (const auto &[arg, m] : args)
+            n += m.get_desc().get_size();
+        return n;
+    }
+};
+
+double seconds(const std::function<void()> &body) {
+    const auto start = std::chrono::steady_clock::now();
+    body();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void run(benchmark::State &state, const std::function<workload()> &make) {
+    const workload w = make();
+    const primitive p(w.pd);
+    std::vector<char> from(w.bytes() / 2, 1), to(w.bytes() / 2, 2);
+    const auto copy = [&] { std::memcpy(to.data(), from.data(), from.size()); };
+    const auto work = [&] { p.execute(strm(), w.args); };
+    std::vector<double> copies, works;
+    for (int i = 0; i < 3; i++) { // warms up
+        copy();
+        work();
+    }
+    for (auto _ : state) {
+        copies.push_back(seconds(copy));
+        works.push_back(seconds(work));
+        state.SetIterationTime(works.back());
+    }
+    const auto median = [](std::vector<double> &v) {
+        std::nth_element(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(v.size() / 2), v.end());
+        return v[v.size() / 2];
+    };
+    state.counters["copy_us"] = median(copies) * 1e6;
+    state.counters["median_us"] = median(works) * 1e6;
+    state.counters["of_copy"] = median(copies) / median(works);
+    state.SetLabel(w.pd.impl_info_str());
+}
+
+primitive_attr quantized(requantization_rule rule, std::vector<int> args) {
+    primitive_attr attr;
+    attr.set_requantization(rule);
+    float scale = 0.021f;
+    for (const int arg : args) {
+        attr.set_scales(arg, 0, {scale += 0.0071f});
+        attr.set_zero_points(arg, 0, {3});
+    }
+    return attr;
+}
+
+workload make_reorder(const memory::desc &src, const memory::desc &dst, const primitive_attr &attr = {}) {
+    return {reorder::primitive_desc(eng(), src, eng(), dst, attr),
+            {{OCTET_ARG_SRC, src}, {OCTET_ARG_DST, dst}}};
+}
+primitive_attr quantizes(requantization_rule rule) {
+    primitive_attr attr = quantized(rule, {OCTET_ARG_DST});
+    return attr;
+}
+primitive_attr dequantizes() { return quantized(requantization_rule::ort_f32, {OCTET_ARG_SRC}); }
+
+workload make_eltwise(algorithm alg, data_type type, const primitive_attr &attr) {
+    const memory::desc md = image(type);
+    return {
+        eltwise_forward::primitive_desc({prop_kind::forward_inference, alg, md, md, 0.1f, 0.f}, attr, eng()),
+        {{OCTET_ARG_SRC, md}, {OCTET_ARG_DST, md}}};
+}
+
+workload make_binary(algorithm alg, data_type type, requantization_rule rule,
+                     const memory::desc *src1 = nullptr) {
+    const memory::desc md = image(type), other = src1 ? *src1 : md;
+    primitive_attr attr;
+    if (rule != requantization_rule::f32)
+        attr = quantized(rule, {OCTET_ARG_SRC_0, OCTET_ARG_SRC_1, OCTET_ARG_DST});
+    return {binary::primitive_desc({alg, md, other, md}, attr, eng()),
+            {{OCTET_ARG_SRC_0, md}, {OCTET_ARG_SRC_1, other}, {OCTET_ARG_DST, md}}};
+}
+
+/// Two parts of 128 channels; `converts`: of another scale than the result.
+workload make_concat(bool converts) {
+    const memory::desc part({1, 128, 56, 56}, data_type::u8, format_tag::nhwc), dst = image(data_type::u8);
+    primitive_attr attr;
+    if (converts)
+        attr = quantized(requantization_rule::ort_f32,
+                         {OCTET_ARG_MULTIPLE_SRC, OCTET_ARG_MULTIPLE_SRC + 1, OCTET_ARG_DST});
+    return {concat::primitive_desc(dst, 1, {part, part}, eng(), attr),
+            {{OCTET_ARG_MULTIPLE_SRC, part}, {OCTET_ARG_MULTIPLE_SRC + 1, part}, {OCTET_ARG_DST, dst}}};
+}
+
+void add(const char *name, const std::function<workload()> &make) {
+    benchmark::RegisterBenchmark(name, [make](benchmark::State &state) { run(state, make); })
+        ->UseManualTime()
+        ->Unit(benchmark::kMicrosecond);
+}
+
+void add_all() {
+    using rule = requantization_rule;
+    const auto u8 = data_type::u8, f32 = data_type::f32, s32 = data_type::s32;
+    add("QuantizeLinear", [=] { return make_reorder(image(f32), image(u8), quantizes(rule::ort_f32)); });
+    add("quantize_tflite",
+        [=] { return make_reorder(image(f32), image(u8), quantizes(rule::tflite_2step)); });
+    add("DequantizeLinear", [=] { return make_reorder(image(u8), image(f32), dequantizes()); });
+    add("requantize_s32", [=] {
+        return make_reorder(image(s32), image(u8), quantized(rule::ort_f32, {OCTET_ARG_SRC, OCTET_ARG_DST}));
+    });
+    add("requantize_u8", [=] {
+        return make_reorder(image(u8), image(u8), quantized(rule::ort_f32, {OCTET_ARG_SRC, OCTET_ARG_DST}));
+    });
+    add("copy_u8", [=] { return make_reorder(image(u8), image(u8)); });
+    add("QLinearAdd", [=] { return make_binary(algorithm::binary_add, u8, rule::ort_f32); });
+    add("QLinearMul", [=] { return make_binary(algorithm::binary_mul, u8, rule::ort_f32); });
+    add("QLinearMul_per_channel", [=] {
+        const memory::desc gate({1, 256, 1, 1}, u8, format_tag::nhwc);
+        return make_binary(algorithm::binary_mul, u8, rule::ort_f32, &gate);
+    });
+    add("tflite_add", [=] { return make_binary(algorithm::binary_add, u8, rule::tflite_2step); });
+    add("tflite_mul", [=] { return make_binary(algorithm::binary_mul, u8, rule::tflite_2step); });
+    add("qnnpack_add", [=] { return make_binary(algorithm::binary_add, u8, rule::caffe2_2step); });
+    add("add_u8", [=] { return make_binary(algorithm::binary_add, u8, rule::f32); });
+    add("add_f32", [=] { return make_binary(algorithm::binary_add, f32, rule::f32); });
+    const primitive_attr codes = quantized(rule::ort_f32, {OCTET_ARG_SRC, OCTET_ARG_DST});
+    add("QLinearSigmoid", [=] { return make_eltwise(algorithm::eltwise_logistic, u8, codes); });
+    add("QLinearLeakyRelu", [=] { return make_eltwise(algorithm::eltwise_relu, u8, codes); });
+    add("relu_f32", [=] { return make_eltwise(algorithm::eltwise_relu, f32, {}); });
+    add("logistic_f32", [=] { return make_eltwise(algorithm::eltwise_logistic, f32, {}); });
+    add("concat", [] { return make_concat(false); });
+    add("QLinearConcat", [] { return make_concat(true); });
+    add("nchw_to_nhwc_u8", [=] { return make_reorder(image(u8, format_tag::nchw), image(u8)); });
+    add("nhwc_to_nchw_u8", [=] { return make_reorder(image(u8), image(u8, format_tag::nchw)); });
+    add("nchw_to_nhwc_f32", [=] { return make_reorder(image(f32, format_tag::nchw), image(f32)); });
+    add("QuantizeLinear_nchw_to_nhwc",
+        [=] { return make_reorder(image(f32, format_tag::nchw), image(u8), quantizes(rule::ort_f32)); });
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    add_all();
+    benchmark::Initialize(&argc, argv);
+    if (benchmark::ReportUnrecognizedArguments(argc, argv))
+        return 2;
+    benchmark::RunSpecifiedBenchmarks();
+}

@@ -1,0 +1,342 @@
+#include "cpu/stream/plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "common/element.hpp"
+#include "common/qlinear.hpp"
+#include "common/requantize.hpp"
+#include "common/text.hpp"
+#include "cpu/stream/task_builder.hpp"
+
+namespace octet::impl::stream {
+
+namespace {
+
+using op = jit::stream_op;
+using stage = jit::epilogue_result::stage;
+
+std::uint32_t bits(float x) {
+    std::uint32_t u;
+    std::memcpy(&u, &x, sizeof u);
+    return u;
+}
+
+bool is_code(data_type type) { return type == data_type::u8 || type == data_type::s8; }
+
+// ---- division by destination scales
+
+constexpr float safe_scale = 0x1p60f; // quotients of normal numbers by scales up to it are normal or nothing
+constexpr float limit_of_quotient = 0x1p20f; // no code reaches it
+constexpr std::int32_t safe_zero_point = 1 << 15;
+
+/// True if a quotient is rounded to a code with nothing in between, and all beyond the limit saturates, NaN
+/// as the lower limit: then a multiplication in range can give it.
+bool may_divide_in_range(const epilogue &out, const masked_values<float> &divisors) {
+    const masked_values<std::int32_t> &zp = out.dst_zero_points;
+    const bool is_known = !divisors.runtime && !zp.runtime;
+    const auto is_safe = [](float s) { return s >= 1 / safe_scale && s <= safe_scale; };
+    const auto is_small = [](std::int32_t z) { return z >= -safe_zero_point && z <= safe_zero_point; };
+    return is_known && is_code(out.dst.data_type) && out.post_ops.empty() &&
+           (out.rule == requantization_rule::ort_f32 || is_tflite(out.rule)) &&
+           std::all_of(divisors.values.begin(), divisors.values.end(), is_safe) &&
+           std::all_of(zp.values.begin(), zp.values.end(), is_small);
+}
+
+/// A plane computed from each divisor.
+template <typename F>
+int from_divisors(task_builder &b, const masked_values<float> &divisors, const memory_desc &md, const F &f) {
+    return b.add_plane({divisors.mask, false, [=](const arguments &, const coordinates &at, int) {
+                            const auto i =
+                                static_cast<std::size_t>(masked_index(divisors.mask, md.dims, md.ndims, at));
+                            return bits(f(divisors.values[i]));
+                        }});
+}
+
+/// True if the quotient is in range, and thus a number below 2^31.
+bool divide(task_builder &b, const epilogue &out, const masked_values<float> &divisors) {
+    if (!may_divide_in_range(out, divisors)) {
+        b.step(op::divide, b.values(divisors, OCTET_ARG_ATTR_SCALES | OCTET_ARG_DST, out.dst));
+        return false;
+    }
+    const int first = from_divisors(b, divisors, out.dst, [](float s) { return 1.f / s; });
+    from_divisors(b, divisors, out.dst, [](float s) { return s; });
+    from_divisors(b, divisors, out.dst, [](float s) { return s * limit_of_quotient; });
+    b.step(op::divide_in_range, first);
+    b.set_bound(2 * static_cast<double>(limit_of_quotient));
+    return true;
+}
+
+// ---- reorder
+
+/// Reals of a float rule: (src - zp) * scales.
+void scaled(task_builder &b, const reorder_problem &p) {
+    const bool is_integer_src = is_integer(p.src.data_type);
+    const bool as_codes = p.out_stage.rule == requantization_rule::ort_f32 && is_integer_src;
+    if (as_codes)
+        b.subtract(p.src_zero_points, p.src);
+    if (is_integer_src)
+        b.step(op::to_f32);
+    if (!as_codes)
+        b.subtract(p.src_zero_points, p.src, true);
+    if (p.src_scales.is_set())
+        b.step(op::multiply, b.values(p.src_scales, OCTET_ARG_ATTR_SCALES | OCTET_ARG_SRC, p.src));
+    if (p.out_stage.output_scales.is_set())
+        b.step(op::multiply, b.values(p.out_stage.output_scales, OCTET_ARG_ATTR_OUTPUT_SCALES, p.dst));
+}
+
+/// A sum post-op is fused everywhere but in reorder.
+bool has_scaled_sum(const epilogue &out) {
+    for (const post_op_entry &entry : out.post_ops)
+        if (const auto *sum = std::get_if<post_op::sum>(&entry))
+            if (!out.fused_sum && sum->scale != 1.f)
+                return true;
+    return false;
+}
+
+} // namespace
+
+task make_task(const reorder_problem &p) {
+    const requantization_rule rule = p.out_stage.rule;
+    task_builder b(p.out_stage);
+    b.load(p.src, OCTET_ARG_SRC);
+    if (has_scaled_sum(p.out_stage))
+        b.refuse("a sum post-op with a scale");
+    if (p.concatenates)
+        b.refuse("TFLite's older CONCATENATION from anything but 8-bit codes to 8-bit codes");
+    if (rule == requantization_rule::caffe_double_round && !p.out_stage.real_scales.is_set()) {
+        scaled(b, p);
+        if (p.dst_scales.is_set())
+            divide(b, p.out_stage, p.dst_scales);
+        b.step(op::round_half_away);
+        return b.finish(stage::f32_value);
+    }
+    if (!is_float(rule) && is_integer(p.src.data_type)) {
+        b.subtract(p.src_zero_points, p.src);
+        return b.finish(stage::accumulator);
+    }
+    if (!is_float(rule)) { // TFLite QUANTIZE
+        const bool is_bounded = p.dst_scales.is_set() && divide(b, p.out_stage, p.dst_scales);
+        b.step(op::round_half_away);
+        b.step(is_bounded ? op::convert_to_s32 : op::to_s32);
+        return b.finish(stage::s32_value);
+    }
+    scaled(b, p);
+    if (rule == requantization_rule::ort_f32 && p.dst_scales.is_set())
+        divide(b, p.out_stage, p.dst_scales);
+    return b.finish(stage::f32_value);
+}
+
+// ---- eltwise
+
+task make_task(const eltwise_problem &p) {
+    const requantization_rule rule = p.out_stage.rule;
+    task_builder b(p.out_stage);
+    b.load(p.src, OCTET_ARG_SRC);
+    const bool has_own_logistic =
+        rule == requantization_rule::ort_f32 || rule == requantization_rule::caffe_double_round;
+    if (is_tflite(rule) || (p.alg == algorithm::eltwise_logistic && has_own_logistic))
+        b.refuse(text("this function with rule ", to_string(rule), " from anything but known 8-bit codes"));
+    const bool from_codes = is_integer(p.src.data_type);
+    if (from_codes) {
+        b.subtract(p.src_zero_points, p.src);
+        b.step(op::to_f32);
+    } else {
+        b.subtract(p.src_zero_points, p.src, true);
+    }
+    if (p.src_scale != 1.f)
+        b.step_by(op::multiply, p.src_scale);
+    b.eltwise(p.alg, p.alpha, p.beta);
+    if (has_own_logistic)
+        b.step_by(op::divide, p.dst_scale);
+    if (rule == requantization_rule::caffe_double_round)
+        b.step(op::round_half_away);
+    return b.finish(stage::f32_value);
+}
+
+// ---- sum and PReLU
+
+namespace {
+
+/// One source as f32.
+void load_real(task_builder &b, const memory_desc &src, int arg, float scale) {
+    b.load(src, arg);
+    if (is_integer(src.data_type))
+        b.step(op::to_f32);
+    if (scale != 1.f)
+        b.step_by(op::multiply, scale);
+}
+
+} // namespace
+
+task make_task(const sum_problem &p) {
+    task_builder b(p.out_stage);
+    if (!p.multipliers.empty())
+        b.refuse("SNPS-Caffe's sum of codes");
+    for (std::size_t i = 0; i < p.srcs.size(); i++) {
+        load_real(b, p.srcs[i], OCTET_ARG_MULTIPLE_SRC + static_cast<int>(i), p.scales[i]);
+        if (i > 0)
+            b.binary(algorithm::binary_add);
+    }
+    return b.finish(stage::f32_value);
+}
+
+task make_task(const prelu_problem &p) {
+    task_builder b(p.out_stage);
+    if (is_tflite(p.out_stage.rule))
+        b.refuse("TFLite's PRELU");
+    load_real(b, p.src, OCTET_ARG_SRC, 1.f);
+    load_real(b, p.weights, OCTET_ARG_WEIGHTS, 1.f);
+    b.step(op::prelu);
+    return b.finish(stage::f32_value);
+}
+
+// ---- binary
+
+namespace {
+
+void load0(task_builder &b, const binary_problem &p) { b.load(p.src0, OCTET_ARG_SRC_0); }
+void load1(task_builder &b, const binary_problem &p) { b.load(p.src1, OCTET_ARG_SRC_1); }
+
+/// Both operands as centred codes.
+void load_centred(task_builder &b, const binary_problem &p) {
+    load0(b, p);
+    b.subtract(p.zero_points0, p.src0);
+    load1(b, p);
+    b.subtract(p.zero_points1, p.src1);
+}
+
+task sum_of_rescaled(task_builder &b, const binary_problem &p) {
+    constexpr int add_left_shift = 20; // as in cpu/ref/binary.cpp
+    const auto rescale = [&](const zero_points &z, const memory_desc &src, const fixed_point_multiplier &m) {
+        b.subtract(z, src);
+        b.step(op::shift_left, add_left_shift);
+        b.requantize(p.out_stage.rule, m);
+    };
+    load0(b, p);
+    rescale(p.zero_points0, p.src0, p.multiplier0);
+    load1(b, p);
+    rescale(p.zero_points1, p.src1, p.multiplier1);
+    b.step(p.alg == algorithm::binary_sub ? op::subtract_pair : op::add_pair);
+    return b.finish(stage::accumulator);
+}
+
+/// As in cpu/ref/binary.cpp.
+bool src0_is_scalar_inside(const binary_problem &p) {
+    for (int d = p.dst.ndims - 1; d >= 0; d--)
+        if (p.src0.dims[d] > 1 || p.src1.dims[d] > 1)
+            return p.src0.dims[d] == 1;
+    return false;
+}
+
+std::int32_t value_of(const zero_points &z, const arguments &args) {
+    const std::int32_t *values = z.bind(args);
+    return values ? *values : 0;
+}
+
+/// x * ratio_x + (y * ratio_y + fixed); a scalar operand is x.
+task qlinear_sum_of(task_builder &b, const binary_problem &p) {
+    const bool swaps = src0_is_scalar_inside(p);
+    const auto sum = [p, swaps](const arguments &args) {
+        const std::int32_t zp0 = value_of(p.zero_points0, args), zp1 = value_of(p.zero_points1, args),
+                           dst_zp = value_of(p.dst_zero_point, args);
+        return swaps ? qlinear_sum(p.scale1, zp1, p.scale0, zp0, p.dst_scale, dst_zp)
+                     : qlinear_sum(p.scale0, zp0, p.scale1, zp1, p.dst_scale, dst_zp);
+    };
+    const bool is_runtime =
+        p.zero_points0.values.runtime || p.zero_points1.values.runtime || p.dst_zero_point.values.runtime;
+    const auto number = [&](float qlinear_sum::*member) {
+        return b.add_plane({0, is_runtime, [sum, member](const arguments &args, const coordinates &, int) {
+                                return bits(sum(args).*member);
+                            }});
+    };
+    swaps ? load1(b, p) : load0(b, p);
+    b.step(op::to_f32);
+    swaps ? load0(b, p) : load1(b, p);
+    b.step(op::to_f32);
+    const int ratio_y = number(&qlinear_sum::ratio_y);
+    number(&qlinear_sum::fixed);
+    b.step(op::multiply_add, ratio_y);
+    b.step(op::multiply_add_pair, number(&qlinear_sum::ratio_x));
+    b.step(op::convert_to_s32);
+    return b.finish(stage::s32_value);
+}
+
+task qlinear_product_of(task_builder &b, const binary_problem &p) {
+    load_centred(b, p);
+    b.step(op::multiply_pair);
+    b.step(op::to_f32);
+    b.step_by(op::multiply, qlinear_product(p.scale0, 0, p.scale1, 0, p.dst_scale, 0).ratio);
+    b.step(op::add, b.add_plane({0, p.dst_zero_point.values.runtime,
+                                 [z = p.dst_zero_point](const arguments &args, const coordinates &, int) {
+                                     return bits(static_cast<float>(value_of(z, args)));
+                                 }}));
+    b.step(op::convert_to_s32);
+    return b.finish(stage::s32_value);
+}
+
+task qnnpack_sum_of(task_builder &b, const binary_problem &p) {
+    load0(b, p);
+    b.subtract(p.zero_points0, p.src0);
+    b.step_by(op::multiply_s32, p.multiplier0.multiplier);
+    load1(b, p);
+    b.subtract(p.zero_points1, p.src1);
+    b.step_by(op::multiply_s32, p.multiplier1.multiplier);
+    b.step(op::add_pair);
+    b.step(op::divide_by_pot, p.multiplier0.shift);
+    return b.finish(stage::s32_value);
+}
+
+task dequantized(task_builder &b, const binary_problem &p) {
+    load0(b, p);
+    b.subtract(p.zero_points0, p.src0);
+    b.step(op::to_f32);
+    b.step_by(op::multiply, p.scale0);
+    load1(b, p);
+    b.subtract(p.zero_points1, p.src1);
+    b.step(op::to_f32);
+    b.step_by(op::multiply, p.scale1);
+    b.binary(p.alg);
+    b.step_by(op::divide, p.dst_scale);
+    if (p.out_stage.rule == requantization_rule::caffe_double_round)
+        b.step(op::round_half_away);
+    return b.finish(stage::f32_value);
+}
+
+task product(task_builder &b, const binary_problem &p) {
+    load_centred(b, p);
+    b.step(op::multiply_pair);
+    return b.finish(stage::accumulator);
+}
+
+task of_reals(task_builder &b, const binary_problem &p) {
+    load_real(b, p.src0, OCTET_ARG_SRC_0, p.scale0);
+    load_real(b, p.src1, OCTET_ARG_SRC_1, p.scale1);
+    b.binary(p.alg);
+    return b.finish(stage::f32_value);
+}
+
+} // namespace
+
+task make_task(const binary_problem &p) {
+    task_builder b(p.out_stage);
+    switch (p.form) {
+    case binary_form::f32:
+        return of_reals(b, p);
+    case binary_form::scaled_sum:
+        return sum_of_rescaled(b, p);
+    case binary_form::product:
+        return product(b, p);
+    case binary_form::qlinear_sum:
+        return qlinear_sum_of(b, p);
+    case binary_form::qlinear_product:
+        return qlinear_product_of(b, p);
+    case binary_form::qnnpack_sum:
+        return qnnpack_sum_of(b, p);
+    default:
+        return dequantized(b, p);
+    }
+}
+
+} // namespace octet::impl::stream

@@ -1,0 +1,44 @@
+#pragma once
+
+// Element-wise problems as programs for the stream kernel. A task says what to compute per element, by steps
+// that repeat the reference's operations in its order (cpu/ref); the numbers of the steps are planes, each
+// with the function that gives it for a channel.
+
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/problem.hpp"
+#include "jit/stream.hpp"
+
+namespace octet::impl::stream {
+
+/// One number per channel, or one for all.
+struct plane {
+    int mask = 0; ///< dimensions that it varies over
+    bool is_runtime = false;
+    /// Bits of its dword for a lane of a vector of columns that are all at these coordinates.
+    std::function<std::uint32_t(const arguments &, const coordinates &, int lane)> word;
+};
+
+struct task {
+    std::string refusal; ///< why no program does it; all else is valid if this is empty
+
+    std::vector<memory_desc> srcs;
+    std::vector<int> src_args;
+    memory_desc dst;
+    jit::stream_program program;
+    std::vector<plane> planes;
+    jit::epilogue_result::stage value = jit::epilogue_result::stage::f32_value;
+    epilogue out;                    ///< what follows the program
+    double largest_value = HUGE_VAL; ///< bound of an f32 value
+};
+
+task make_task(const binary_problem &p);
+task make_task(const reorder_problem &p);
+task make_task(const eltwise_problem &p);
+task make_task(const sum_problem &p);
+task make_task(const prelu_problem &p);
+
+} // namespace octet::impl::stream

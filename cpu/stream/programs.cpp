@@ -1,0 +1,243 @@
+#include "cpu/stream/programs.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "common/text.hpp"
+#include "cpu/scratch.hpp"
+#include "cpu/stream/nest.hpp"
+
+namespace octet::impl::stream {
+
+namespace {
+
+constexpr dim_t columns_per_piece = 4096; // where one long row is cut; whole groups at all levels
+constexpr dim_t all_rows = std::numeric_limits<dim_t>::max();
+
+int lanes_of(cpu_isa level) {
+    return level == cpu_isa::avx512_vnni || level == cpu_isa::avx512_core ? 16 : 8;
+}
+
+dim_t element_bytes(data_type type) { return static_cast<dim_t>(memory::data_type_size(type)); }
+
+bool selects(int mask, const memory_desc &dst, int dimension) {
+    for (int d = 0; d < dst.ndims; d++)
+        if (mask & (1 << d) && d != dimension && dst.dims[d] != 1)
+            return true;
+    return false;
+}
+
+/// Why numbers of the task vary over more than this dimension; -1: why they vary at all.
+std::string refuses_channel(const task &t, int dimension) {
+    for (const plane &p : t.planes)
+        if (selects(p.mask, t.dst, dimension))
+            return text("values with mask ", p.mask, " vary over several dimensions");
+    return jit::epilogue_plan::refuses(t.out, {dimension, 1});
+}
+
+constexpr int no_channel = -1, too_many_channels = -2;
+
+/// The dimension that numbers vary over.
+int channel_of(const task &t) {
+    for (int d = no_channel; d < t.dst.ndims; d++)
+        if (refuses_channel(t, d).empty())
+            return d;
+    return too_many_channels;
+}
+
+jit::epilogue_shape shape_of(const task &t, int channel) {
+    return {channel, channel == no_channel ? 1 : t.dst.dims[channel], t.largest_value};
+}
+
+/// Operands: dst, the sources, and, as one more, the channel.
+nest nest_of(const task &t, int channel) {
+    std::vector<operand_strides> operands{strides_of(t.dst)};
+    for (const memory_desc &src : t.srcs)
+        operands.push_back(strides_of(src));
+    operands.emplace_back();
+    if (channel != no_channel)
+        operands.back()[static_cast<std::size_t>(channel)] = 1;
+    return make_nest(t.dst, operands);
+}
+
+class program_kernel : public kernel {
+public:
+    program_kernel(cpu_isa level, const task &t)
+        : task_(t), channel_(channel_of(t)), nest_(nest_of(t, channel_)),
+          epilogue_(task_.out, shape_of(t, channel_), false), code_(make_code(level)),
+          planes_are_runtime_(
+              std::any_of(t.planes.begin(), t.planes.end(), [](const plane &p) { return p.is_runtime; })) {
+        const std::unordered_map<int, memory> none;
+        planes_.resize(static_cast<std::size_t>(blocks() * plane_words()));
+        params_.resize(static_cast<std::size_t>(blocks() * param_words()));
+        if (!planes_are_runtime_)
+            fill_planes(arguments(none), planes_.data());
+        fill_params([this](dim_t first, dim_t count,
+                           std::uint32_t *to) { epilogue_.fill_constants(first, count, to); },
+                    params_.data());
+    }
+
+    void execute(const arguments &args) const override {
+        execution run{};
+        for (std::size_t i = 0; i < task_.srcs.size(); i++)
+            run.src[i] = args.get<const std::uint8_t>(task_.src_args[i]) +
+                         task_.srcs[i].offset0 * element_bytes(task_.srcs[i].data_type);
+        run.dst = args.get<std::uint8_t>(OCTET_ARG_DST);
+        for (std::size_t i = 0; i < task_.out.post_ops.size(); i++)
+            if (epilogue_.reads_full_tensor(static_cast<int>(i)))
+                run.full[i] = args.get<const std::uint8_t>(
+                    OCTET_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(i)) | OCTET_ARG_SRC_1);
+        bind_numbers(args, run);
+        const bool channel_per_row =
+            nest_.loops.size() > 1 && nest_.loops[1].strides[channel_operand()] != 0 && !varies_in_row();
+        for_each_piece(nest_, columns_per_piece, channel_per_row ? 1 : all_rows,
+                       [&](const piece &p) { run_piece(run, p); });
+    }
+
+    std::size_t size_bytes() const override {
+        return sizeof *this + (planes_.size() + params_.size()) * sizeof planes_[0] + code_->code_bytes();
+    }
+
+private:
+    struct execution {
+        const std::uint8_t *src[jit::max_stream_sources];
+        std::uint8_t *dst;
+        const std::uint8_t *full[max_post_ops]; ///< tensors of dst's layout that post-ops read
+        const std::uint32_t *planes, *params;
+    };
+
+    std::size_t channel_operand() const { return task_.srcs.size() + 1; }
+    bool varies_in_row() const { return nest_.columns().strides[channel_operand()] != 0; }
+    dim_t channels() const { return epilogue_.shape().channels; }
+    /// Blocks of 16 columns, or one of equal numbers for each channel.
+    dim_t blocks() const { return varies_in_row() ? div_up(channels(), jit::columns_per_block) : channels(); }
+    dim_t plane_words() const { return static_cast<dim_t>(task_.planes.size()) * jit::columns_per_block; }
+    dim_t param_words() const { return dim_t{epilogue_.planes().count} * jit::columns_per_block; }
+    dim_t group() const { return group_; }
+
+    std::shared_ptr<const jit::stream_kernel> make_code(cpu_isa level) {
+        jit::stream_spec spec;
+        spec.level = level;
+        for (std::size_t i = 0; i < task_.srcs.size(); i++)
+            spec.sources.push_back({task_.srcs[i].data_type, nest_.columns().strides[i + 1] == 0});
+        spec.program = task_.program;
+        spec.value = task_.value;
+        spec.planes = static_cast<int>(task_.planes.size());
+        spec.varies_in_row = varies_in_row();
+        spec.vectors = jit::stream_vectors(level, task_.program, epilogue_);
+        group_ = dim_t{spec.vectors} * lanes_of(level);
+        spec.rest = static_cast<int>(nest_.columns().size % group_);
+        return jit::shared_stream_kernel(spec, epilogue_);
+    }
+
+    /// fill(first channel, count, blocks), for all channels at once or one by one.
+    template <typename Fill> void fill_params(const Fill &fill, std::uint32_t *to) const {
+        if (varies_in_row()) {
+            fill(0, channels(), to);
+            return;
+        }
+        for (dim_t c = 0; c < channels(); c++)
+            fill(c, 1, to + c * param_words());
+    }
+
+    void fill_planes(const arguments &args, std::uint32_t *to) const {
+        for (dim_t block = 0; block < blocks(); block++)
+            for (const plane &p : task_.planes)
+                for (int lane = 0; lane < jit::columns_per_block; lane++) {
+                    const dim_t c = varies_in_row() ? block * jit::columns_per_block + lane : block;
+                    coordinates at{};
+                    if (channel_ != no_channel)
+                        at[static_cast<std::size_t>(channel_)] = std::min(c, channels() - 1);
+                    *to++ = p.word(args, at, lane);
+                }
+    }
+
+    /// Planes and parameters of this execution.
+    void bind_numbers(const arguments &args, execution &run) const {
+        run.planes = planes_.data();
+        run.params = params_.data();
+        const bool params_are_runtime = epilogue_.has_argument_planes();
+        if (!planes_are_runtime_ && !params_are_runtime)
+            return;
+        auto *planes = static_cast<std::uint32_t *>(thread_scratch(
+            scratch_slot::column_params, (planes_.size() + params_.size()) * sizeof(std::uint32_t)));
+        std::uint32_t *params = planes + planes_.size();
+        if (planes_are_runtime_) {
+            fill_planes(args, planes);
+            run.planes = planes;
+        }
+        if (params_are_runtime) {
+            std::copy(params_.begin(), params_.end(), params);
+            fill_params([&](dim_t first, dim_t count,
+                            std::uint32_t *to) { epilogue_.fill_arguments(args, first, count, to); },
+                        params);
+            run.params = params;
+        }
+    }
+
+    void run_piece(const execution &run, const piece &p) const {
+        const nest::loop rows = nest_.loops.size() > 1 ? nest_.loops[1] : nest::loop{};
+        const nest::loop &columns = nest_.columns();
+        jit::stream_args a{};
+        for (std::size_t i = 0; i < task_.srcs.size(); i++) {
+            const dim_t size = element_bytes(task_.srcs[i].data_type);
+            a.src[i] = run.src[i] + p.offsets[i + 1] * size;
+            a.src_step[i] = (rows.strides[i + 1] - p.columns * columns.strides[i + 1]) * size;
+        }
+        const dim_t dst_element = task_.dst.offset0 + p.offsets[0];
+        a.dst = run.dst + dst_element * element_bytes(task_.dst.data_type);
+        a.dst_step = rows.strides[0] - p.columns;
+        const void *full[max_post_ops];
+        for (std::size_t i = 0; i < task_.out.post_ops.size(); i++)
+            if (const auto *op = std::get_if<post_op::binary>(&task_.out.post_ops[i]))
+                full[i] = run.full[i] ? run.full[i] + dst_element * element_bytes(op->src1.data.data_type)
+                                      : nullptr;
+        a.full = full;
+        const dim_t block =
+            p.offsets[channel_operand()] / (varies_in_row() ? dim_t{jit::columns_per_block} : dim_t{1});
+        a.planes = run.planes + block * plane_words();
+        a.params = run.params + block * param_words();
+        a.rows = p.rows;
+        a.groups = p.columns / group();
+        a.has_rest = p.columns % group() != 0;
+        code_->function()(&a);
+    }
+
+    const task task_;
+    const int channel_; ///< dimension that numbers vary over, or no_channel
+    const nest nest_;
+    const jit::epilogue_plan epilogue_;
+    dim_t group_ = 0; ///< columns that the kernel finishes at a time
+    const std::shared_ptr<const jit::stream_kernel> code_;
+    const bool planes_are_runtime_;
+    std::vector<std::uint32_t> planes_, params_; ///< numbers known at creation
+};
+
+} // namespace
+
+std::string refuses_task(cpu_isa level, const task &t) {
+    if (!t.refusal.empty())
+        return t.refusal;
+    if (t.dst.format_kind != format_kind::plain)
+        return "a packed layout";
+    if (element_count(t.dst) == 0)
+        return "an empty tensor";
+    const int channel = channel_of(t);
+    if (channel == too_many_channels)
+        return refuses_channel(t, no_channel);
+    const nest n = nest_of(t, channel);
+    const operand_offsets &strides = n.columns().strides;
+    for (std::size_t i = 0; i <= t.srcs.size(); i++)
+        if (strides[i] != 1 && (i == 0 || strides[i] != 0))
+            return "layouts whose innermost dimensions differ";
+    const jit::epilogue_plan plan(t.out, shape_of(t, channel), false);
+    if (jit::stream_vectors(level, t.program, plan) == 0)
+        return "functions that need more vector registers";
+    return {};
+}
+
+std::shared_ptr<const kernel> create_program(cpu_isa level, const task &t) {
+    return std::make_shared<program_kernel>(level, t);
+}
+
+} // namespace octet::impl::stream

@@ -1,0 +1,14 @@
+#pragma once
+
+// Runs tasks: the loops around the stream kernel.
+
+#include "cpu/implementation.hpp"
+#include "cpu/stream/plan.hpp"
+
+namespace octet::impl::stream {
+
+/// Empty, or why a level can't run the task.
+std::string refuses_task(cpu_isa level, const task &t);
+std::shared_ptr<const kernel> create_program(cpu_isa level, const task &t);
+
+} // namespace octet::impl::stream

@@ -1,0 +1,111 @@
+#include "cpu/stream/task_builder.hpp"
+
+#include <cstring>
+#include <memory>
+
+#include "common/text.hpp"
+
+namespace octet::impl::stream {
+
+namespace {
+
+std::uint32_t bits(float x) {
+    std::uint32_t u;
+    std::memcpy(&u, &x, sizeof u);
+    return u;
+}
+
+plane same_everywhere(std::uint32_t word) {
+    return {0, false, [word](const arguments &, const coordinates &, int) { return word; }};
+}
+
+} // namespace
+
+task_builder::task_builder(const epilogue &out) {
+    task_.out = out;
+    task_.dst = out.dst;
+}
+
+void task_builder::load(const memory_desc &src, int arg) {
+    if (src.format_kind != format_kind::plain)
+        refuse("a packed layout");
+    if (src.data_type == data_type::s16 || task_.dst.data_type == data_type::s16)
+        refuse("s16 elements");
+    if (task_.srcs.size() == jit::max_stream_sources)
+        return refuse(text("more than ", jit::max_stream_sources, " sources"));
+    step(op::load, static_cast<int>(task_.srcs.size()));
+    task_.srcs.push_back(src);
+    task_.src_args.push_back(arg);
+}
+
+void task_builder::eltwise(algorithm alg, float alpha, float beta) {
+    task_.program.push_back({op::eltwise, 0, alg, alpha, beta});
+}
+
+void task_builder::binary(algorithm alg) { task_.program.push_back({op::binary, 0, alg}); }
+
+void task_builder::requantize(requantization_rule rule, const fixed_point_multiplier &multiplier) {
+    jit::stream_step s{op::requantize};
+    s.operand = static_cast<int>(task_.planes.size());
+    s.rule = jit::make_rule_spec(rule, {multiplier}, false);
+    const std::vector<fixed_point_multiplier> multipliers(jit::columns_per_block, multiplier);
+    const int count = jit::rule_planes(s.rule);
+    const auto words = std::make_shared<std::vector<std::uint32_t>>(
+        static_cast<std::size_t>(count * jit::columns_per_block));
+    jit::fill_rule_planes(s.rule, multipliers.data(), nullptr, words->data());
+    for (int i = 0; i < count; i++)
+        add_plane({0, false, [words, i](const arguments &, const coordinates &, int lane) {
+                       return (*words)[static_cast<std::size_t>(i * jit::columns_per_block + lane)];
+                   }});
+    task_.program.push_back(s);
+}
+
+int task_builder::add_plane(plane p) {
+    task_.planes.push_back(std::move(p));
+    return static_cast<int>(task_.planes.size()) - 1;
+}
+int task_builder::constant(float x) { return add_plane(same_everywhere(bits(x))); }
+int task_builder::constant_s32(std::int32_t x) {
+    return add_plane(same_everywhere(static_cast<std::uint32_t>(x)));
+}
+
+void task_builder::subtract(const zero_points &z, const memory_desc &src, bool as_f32) {
+    if (!z.values.is_set())
+        return;
+    const auto word = [z, src, as_f32](const arguments &args, const coordinates &at, int) {
+        const std::int32_t zp = z.bind(args)[masked_index(z.values.mask, src.dims, src.ndims, at)];
+        return as_f32 ? bits(static_cast<float>(zp)) : static_cast<std::uint32_t>(zp);
+    };
+    step(as_f32 ? op::subtract : op::subtract_s32, add_plane({z.values.mask, z.values.runtime, word}));
+}
+
+int task_builder::values(const masked_values<float> &values, int arg, const memory_desc &md) {
+    return add_plane(
+        {values.mask, values.runtime, [values, arg, md](const arguments &args, const coordinates &at, int) {
+             const float *data = values.runtime ? args.get<const float>(arg) : values.values.data();
+             return bits(data[masked_index(values.mask, md.dims, md.ndims, at)]);
+         }});
+}
+
+task task_builder::finish(jit::epilogue_result::stage value) {
+    using stage = jit::epilogue_result::stage;
+    task_.value = value;
+    epilogue &out = task_.out;
+    if (value == stage::accumulator)
+        return task_;
+    // The rule is done but for what a float rule does behind the post-ops.
+    const bool has_float_end =
+        out.rule == requantization_rule::ort_f32 || out.rule == requantization_rule::f32_v3;
+    if (value == stage::s32_value)
+        out.rule = requantization_rule::none;
+    else if (!has_float_end)
+        out.rule = requantization_rule::f32;
+    if (out.rule != requantization_rule::f32_v3)
+        out.dst_scales = {};
+    out.output_scales = out.src_scales = out.weights_scales = {};
+    out.multipliers = {};
+    out.real_scales = {};
+    return task_;
+}
+
+} // namespace octet::impl::stream

@@ -1,0 +1,44 @@
+#pragma once
+
+#include "cpu/stream/plan.hpp"
+
+namespace octet::impl::stream {
+
+/// Writes a task step by step.
+class task_builder {
+public:
+    using op = jit::stream_op;
+
+    explicit task_builder(const epilogue &out);
+
+    /// Pushes a tensor, broadcast where its dimensions are 1.
+    void load(const memory_desc &src, int arg);
+    void step(op o, int operand = 0) { task_.program.push_back({o, operand}); }
+    /// A step with one f32 or s32 number for all elements.
+    void step_by(op o, float number) { step(o, constant(number)); }
+    void step_by(op o, std::int32_t number) { step(o, constant_s32(number)); }
+    void eltwise(algorithm alg, float alpha, float beta);
+    void binary(algorithm alg);
+    /// One multiplier for all elements.
+    void requantize(requantization_rule rule, const fixed_point_multiplier &multiplier);
+
+    int constant(float x);
+    int constant_s32(std::int32_t x);
+    int add_plane(plane p);
+
+    /// x - zero point on s32 codes, if there is one; `as_f32`: on f32.
+    void subtract(const zero_points &z, const memory_desc &src, bool as_f32 = false);
+    /// A plane of f32 values over dimensions of `md`, given at creation or as an argument.
+    int values(const masked_values<float> &values, int arg, const memory_desc &md);
+
+    void refuse(const std::string &reason) { task_.refusal = reason; }
+    void set_bound(double largest) { task_.largest_value = largest; }
+
+    /// The task, with what is left of the epilogue behind a value of this kind.
+    task finish(jit::epilogue_result::stage value);
+
+private:
+    task task_;
+};
+
+} // namespace octet::impl::stream

@@ -1,0 +1,172 @@
+#include "cpu/stream/transpose.hpp"
+
+#include <emmintrin.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "cpu/stream/nest.hpp"
+
+namespace octet::impl::stream {
+
+namespace {
+
+constexpr dim_t line_bytes = 64;
+constexpr dim_t tile_bytes = 4096; // half of a first-level cache holds tiles of source and destination
+
+// ---- blocks of 16 bytes in each of so many rows
+
+/// Interleaving row i with row i + n/2 of all n rows, log2(n) times, transposes them.
+struct byte_block {
+    using element = std::uint8_t;
+    static constexpr int size = 16, stages = 4;
+    static __m128i low(__m128i a, __m128i b) { return _mm_unpacklo_epi8(a, b); }
+    static __m128i high(__m128i a, __m128i b) { return _mm_unpackhi_epi8(a, b); }
+};
+struct dword_block {
+    using element = std::uint32_t;
+    static constexpr int size = 4, stages = 2;
+    static __m128i low(__m128i a, __m128i b) { return _mm_unpacklo_epi32(a, b); }
+    static __m128i high(__m128i a, __m128i b) { return _mm_unpackhi_epi32(a, b); }
+};
+
+template <typename Block> void transpose_rows(__m128i *rows) {
+    __m128i from[Block::size];
+    for (int stage = 0; stage < Block::stages; stage++) {
+        std::copy(rows, rows + Block::size, from);
+        for (int i = 0; i < Block::size / 2; i++) {
+            rows[2 * i] = Block::low(from[i], from[i + Block::size / 2]);
+            rows[2 * i + 1] = Block::high(from[i], from[i + Block::size / 2]);
+        }
+    }
+}
+
+template <typename T> __m128i load(const T *from) {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i *>(from));
+}
+template <typename T> void store(T *to, __m128i x) { _mm_storeu_si128(reinterpret_cast<__m128i *>(to), x); }
+
+template <typename Block, typename T = typename Block::element>
+void whole_block(const T *src, dim_t src_stride, T *dst, dim_t dst_stride) {
+    __m128i rows[Block::size];
+    for (int i = 0; i < Block::size; i++)
+        rows[i] = load(src + i * src_stride);
+    transpose_rows<Block>(rows);
+    for (int i = 0; i < Block::size; i++)
+        store(dst + i * dst_stride, rows[i]);
+}
+
+/// `rows` rows of src with `columns` elements, all or less than a block has.
+template <typename Block, typename T = typename Block::element>
+void part_of_block(const T *src, dim_t src_stride, T *dst, dim_t dst_stride, dim_t rows, dim_t columns) {
+    for (dim_t j = 0; j < columns; j++)
+        for (dim_t i = 0; i < rows; i++)
+            dst[j * dst_stride + i] = src[i * src_stride + j];
+}
+
+template <typename Block, typename T = typename Block::element>
+void tile(const T *src, dim_t src_stride, T *dst, dim_t dst_stride, dim_t rows, dim_t columns) {
+    constexpr dim_t n = Block::size;
+    for (dim_t i = 0; i < rows; i += n)
+        for (dim_t j = 0; j < columns; j += n) {
+            const T *from = src + i * src_stride + j;
+            T *to = dst + j * dst_stride + i;
+            if (i + n <= rows && j + n <= columns)
+                whole_block<Block>(from, src_stride, to, dst_stride);
+            else
+                part_of_block<Block>(from, src_stride, to, dst_stride, std::min(rows - i, n),
+                                     std::min(columns - j, n));
+        }
+}
+
+// ---- loops
+
+/// The nest as matrices: rows are contiguous in dst, columns in src; the other loops go over matrices.
+struct matrices {
+    nest::loop rows, columns;
+    nest others;
+};
+
+int contiguous_in_src(const nest &n) {
+    for (std::size_t l = 0; l < n.loops.size(); l++)
+        if (n.loops[l].strides[1] == 1)
+            return static_cast<int>(l);
+    return -1;
+}
+
+matrices matrices_of(const memory_desc &src, const memory_desc &dst) {
+    nest n = make_nest(dst, {strides_of(dst), strides_of(src)});
+    const int columns = contiguous_in_src(n);
+    matrices m{n.loops[0], n.loops[static_cast<std::size_t>(columns)], {}};
+    n.loops.erase(n.loops.begin() + columns);
+    n.loops[0] = {1, {}}; // in place of the rows: `locate` starts from the second loop
+    m.others = n;
+    return m;
+}
+
+class transpose_kernel : public kernel {
+public:
+    transpose_kernel(const memory_desc &src, const memory_desc &dst)
+        : src_offset_(src.offset0), dst_offset_(dst.offset0), matrices_(matrices_of(src, dst)),
+          element_bytes_(static_cast<dim_t>(memory::data_type_size(dst.data_type))) {
+        const dim_t line = line_bytes / element_bytes_, elements = tile_bytes / element_bytes_;
+        tile_rows_ = std::min(matrices_.rows.size, line);
+        tile_columns_ = std::max(line, elements / tile_rows_ / line * line);
+    }
+
+    void execute(const arguments &args) const override {
+        if (element_bytes_ == 1)
+            run<byte_block>(args);
+        else
+            run<dword_block>(args);
+    }
+    std::size_t size_bytes() const override { return sizeof *this; }
+
+private:
+    template <typename Block> void run(const arguments &args) const {
+        using T = typename Block::element;
+        const T *src = args.get<const T>(OCTET_ARG_SRC) + src_offset_;
+        T *dst = args.get<T>(OCTET_ARG_DST) + dst_offset_;
+        const nest::loop &rows = matrices_.rows, &columns = matrices_.columns;
+        const dim_t down = div_up(rows.size, tile_rows_), across = div_up(columns.size, tile_columns_);
+        const dim_t elements = tile_rows_ * tile_columns_;
+        parallel_for(matrices_.others.rows() * down * across, div_up(elements_per_task, elements),
+                     [&](dim_t begin, dim_t end) {
+                         for (dim_t t = begin; t < end; t++) {
+                             operand_offsets at;
+                             locate(matrices_.others, t / (down * across), at);
+                             const dim_t i = t % down * tile_rows_, j = t / down % across * tile_columns_;
+                             tile<Block>(src + at[1] + i * rows.strides[1] + j, rows.strides[1],
+                                         dst + at[0] + j * columns.strides[0] + i, columns.strides[0],
+                                         std::min(rows.size - i, tile_rows_),
+                                         std::min(columns.size - j, tile_columns_));
+                         }
+                     });
+    }
+
+    const dim_t src_offset_, dst_offset_;
+    const matrices matrices_;
+    const dim_t element_bytes_;
+    dim_t tile_rows_, tile_columns_; ///< of src
+};
+
+} // namespace
+
+std::string refuses_transpose(const memory_desc &src, const memory_desc &dst) {
+    if (src.format_kind != format_kind::plain || dst.format_kind != format_kind::plain)
+        return "a packed layout";
+    if (element_count(dst) == 0)
+        return "an empty tensor";
+    if (memory::data_type_size(dst.data_type) == 2)
+        return "another layout of elements of 16 bits";
+    const nest n = make_nest(dst, {strides_of(dst), strides_of(src)});
+    if (n.columns().strides[0] != 1 || contiguous_in_src(n) < 1)
+        return "layouts without contiguous elements";
+    return {};
+}
+
+std::shared_ptr<const kernel> create_transpose(const memory_desc &src, const memory_desc &dst) {
+    return std::make_shared<transpose_kernel>(src, dst);
+}
+
+} // namespace octet::impl::stream
