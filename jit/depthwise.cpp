@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <set>
 
-#include "jit/kernel_cache.hpp"
+#include "jit/shared_kernels.hpp"
 
 namespace octet::impl::jit {
 
@@ -373,7 +373,7 @@ void depthwise_kernel::gather_by_unpacking(const vec &quad, const std::vector<Re
 
 std::shared_ptr<const depthwise_kernel> shared_depthwise_kernel(const depthwise_spec &spec,
                                                                 const epilogue_plan &plan) {
-    static kernel_cache<depthwise_kernel> kernels;
+    static shared_kernels<depthwise_kernel> kernels;
     return kernels.get(spec.key() + ";" + plan.code_key(),
                        [&] { return std::make_shared<const depthwise_kernel>(spec, plan); });
 }
