@@ -342,7 +342,9 @@ void depthwise_kernel::gather_parts(const vec &quad, const std::vector<RegExp> &
     for (std::size_t i = 1; i < pixels.size(); i++) {
         const auto part = static_cast<std::uint8_t>(i);
         if (spec_.valid == channels_per_block) {
-            vinserti32x4(z, z, ptr[pixels[i]], part);
+            // The loads of 256-bit instructions have one port more.
+            i == 1 ? vinserti32x4(ymm_of(quad), ymm_of(quad), ptr[pixels[i]], part)
+                   : vinserti32x4(z, z, ptr[pixels[i]], part);
         } else {
             const temp pixel(*this);
             load_codes(xmm_of(pixel), pixels[i], spec_.valid);
