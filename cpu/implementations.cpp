@@ -1,6 +1,7 @@
 #include "cpu/implementation.hpp"
 
 #include "cpu/concat.hpp"
+#include "cpu/depthwise/drive.hpp"
 #include "cpu/dot/drive.hpp"
 #include "cpu/isa.hpp"
 #include "cpu/pool/drive.hpp"
@@ -35,6 +36,10 @@ template <cpu_isa level> implementation<pooling_problem> jit_pool(const char *na
     return {name, level, pool::refuses<level>, pool::create<level>};
 }
 
+template <cpu_isa level> implementation<convolution_problem> jit_depthwise(const char *name) {
+    return {name, level, depthwise::refuses, depthwise::create<level>};
+}
+
 } // namespace
 
 // Reached through `select`; a table grows by one line per implementation, best first.
@@ -49,7 +54,10 @@ template <cpu_isa level> implementation<pooling_problem> jit_pool(const char *na
         jit_stream<problem, cpu_isa::avx_vnni>("jit:stream/avx_vnni"),                                       \
         jit_stream<problem, cpu_isa::avx2>("jit:stream/avx2")
 
-OCTET_IMPLEMENTATIONS(convolution_problem,
+OCTET_IMPLEMENTATIONS(convolution_problem, jit_depthwise<cpu_isa::avx512_vnni>("jit:depthwise/avx512_vnni"),
+                      jit_depthwise<cpu_isa::avx512_core>("jit:depthwise/avx512_core"),
+                      jit_depthwise<cpu_isa::avx_vnni>("jit:depthwise/avx_vnni"),
+                      jit_depthwise<cpu_isa::avx2>("jit:depthwise/avx2"),
                       jit_dot<convolution_problem, cpu_isa::avx512_vnni>("jit:dot/avx512_vnni"),
                       jit_dot<convolution_problem, cpu_isa::avx512_core>("jit:dot/avx512_core"),
                       jit_dot<convolution_problem, cpu_isa::avx_vnni>("jit:dot/avx_vnni"),
@@ -76,6 +84,19 @@ OCTET_IMPLEMENTATIONS(deconvolution_problem, reference<deconvolution_problem>())
 OCTET_IMPLEMENTATIONS(eltwise_problem, OCTET_STREAM(eltwise_problem), look_up<eltwise_problem>(),
                       reference<eltwise_problem>())
 
+namespace {
+
+/// Rules that only the references know, asked once for all generated kernels.
+std::string refuses_rule(const epilogue &out) {
+    return out.rule == requantization_rule::f64_scale ? "rule f64_scale, implemented in ref" : "";
+}
+template <typename Problem> auto refuses_rule(const Problem &p) -> decltype(refuses_rule(p.out_stage)) {
+    return refuses_rule(p.out_stage);
+}
+std::string refuses_rule(const concat_problem &) { return {}; }
+
+} // namespace
+
 template <typename Problem> selection<Problem> select(const Problem &problem) {
     selection<Problem> result;
     for (const implementation<Problem> &entry : implementations<Problem>()) {
@@ -83,7 +104,9 @@ template <typename Problem> selection<Problem> select(const Problem &problem) {
         if (!isa_is_usable(entry.needs))
             reason = std::string("needs ") + to_string(entry.needs) + ", in use is " +
                      to_string(get_effective_cpu_isa());
-        else
+        else if (entry.needs != cpu_isa::ref)
+            reason = refuses_rule(problem);
+        if (reason.empty())
             reason = entry.refuses(problem);
         if (reason.empty()) {
             result.chosen = &entry;

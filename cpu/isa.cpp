@@ -65,13 +65,13 @@ features detect() {
     return f;
 }
 
-const features &machine() {
+const features &machine_features() {
     static const features f = detect();
     return f;
 }
 
 bool machine_has(cpu_isa level) {
-    const features &f = machine();
+    const features &f = machine_features();
     switch (level) {
     case cpu_isa::ref:
         return true;
@@ -111,7 +111,7 @@ std::atomic<cpu_isa> &cap() {
 
 bool isa_is_usable(cpu_isa level) { return level <= cap().load() && machine_has(level); }
 
-bool has_byte_permutes() { return machine().avx512_vbmi; }
+bool has_byte_permutes() { return machine_features().avx512_vbmi; }
 
 std::int64_t l2_cache_bytes() {
     static const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);

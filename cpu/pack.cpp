@@ -44,11 +44,14 @@ public:
 
     /// Packed offsets for one group: outer part of (group, o = 0) and inner parts; o adds whole rows and
     /// blocks.
+    /// [copy][i][tap]
     std::vector<dim_t> inner_packed(dim_t group) const {
         std::vector<dim_t> offsets;
-        for (dim_t i = 0; i < geometry.i_per_member; i++)
-            for (dim_t tap = 0; tap < taps_; tap++)
-                offsets.push_back(geometry.offset(group, 0, i, tap) - geometry.offset(group, 0, 0, 0));
+        for (dim_t copy = 0; copy < geometry.copies(); copy++)
+            for (dim_t i = 0; i < geometry.i_per_member; i++)
+                for (dim_t tap = 0; tap < taps_; tap++)
+                    offsets.push_back(geometry.offset(group, 0, i, tap, copy) -
+                                      geometry.offset(group, 0, 0, 0));
         return offsets;
     }
 
@@ -98,9 +101,10 @@ void pack_weights(const memory_desc &plain, const void *src, const memory_desc &
                               const std::vector<dim_t> &inner_packed) {
         std::int32_t *channel_sums =
             sums + g / p.merged * p.lines * p.line_sums() + g % p.merged * p.o_per_member + o;
-        for (std::size_t k = 0; k < inner_packed.size(); k++) {
+        for (std::size_t k = 0; k < map.inner_plain.size(); k++) {
             const auto w = static_cast<std::uint8_t>(from[outer_plain + map.inner_plain[k]] ^ flip);
-            to[outer_packed + inner_packed[k]] = w;
+            for (std::size_t copy = k; copy < inner_packed.size(); copy += map.inner_plain.size())
+                to[outer_packed + inner_packed[copy]] = w;
             channel_sums[map.inner_sums[k]] += static_cast<std::int8_t>(w);
         }
     });
@@ -115,7 +119,7 @@ void unpack_weights(const memory_desc &packed, const void *src, const memory_des
     const std::uint8_t flip = packed.data_type == data_type::u8 ? 0x80 : 0;
     for_each_channel(map, [&](dim_t outer_plain, dim_t outer_packed, dim_t, dim_t,
                               const std::vector<dim_t> &inner_packed) {
-        for (std::size_t k = 0; k < inner_packed.size(); k++)
+        for (std::size_t k = 0; k < map.inner_plain.size(); k++)
             to[outer_plain + map.inner_plain[k]] =
                 static_cast<std::uint8_t>(from[outer_packed + inner_packed[k]] ^ flip);
     });

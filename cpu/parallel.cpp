@@ -11,6 +11,7 @@
 
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
+#include <tbb/partitioner.h>
 #include <tbb/task_arena.h>
 
 #include "common/environment.hpp"
@@ -78,8 +79,10 @@ void parallel_for_in_arena(std::int64_t count, std::int64_t grain, range_body bo
     // Isolated: while this thread waits it must not start another primitive, whose scratch buffers are this
     // thread's too.
     tbb::this_task_arena::isolate([&] {
-        tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, count, static_cast<std::size_t>(grain)),
-                          [&](const tbb::blocked_range<std::int64_t> &r) { body(r.begin(), r.end()); });
+        tbb::parallel_for(
+            tbb::blocked_range<std::int64_t>(0, count, static_cast<std::size_t>(grain)),
+            [&](const tbb::blocked_range<std::int64_t> &r) { body(r.begin(), r.end()); },
+            tbb::static_partitioner());
     });
 }
 

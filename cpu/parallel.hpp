@@ -3,13 +3,15 @@
 // Threads. parallel.cpp is the only file that knows oneTBB.
 
 #include <cstdint>
+#include <type_traits>
 
 namespace octet::impl {
 
-/// A reference to what is called with (begin, end); unlike std::function it never allocates.
+/// The body of a loop, by reference: unlike std::function it never allocates, so that executing does not
+/// either.
 class range_body {
 public:
-    template <typename Body>
+    template <typename Body, typename = std::enable_if_t<!std::is_same_v<std::decay_t<Body>, range_body>>>
     range_body(const Body &body)
         : body_(&body), call_([](const void *b, std::int64_t begin, std::int64_t end) {
               (*static_cast<const Body *>(b))(begin, end);

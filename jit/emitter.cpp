@@ -318,15 +318,46 @@ void emitter::store_dwords(const Reg64 &base, std::int64_t offset, const vec &sr
     }
 }
 
-void emitter::load_some_bytes(const Xmm &dst, const Reg64 &base, std::int64_t offset, int count) {
+void emitter::load_some_bytes(const Xmm &dst, const Xbyak::RegExp &from, int count) {
     vpxor(dst, dst, dst);
     int done = 0;
     if (count >= 4) {
-        vmovd(dst, dword[base + static_cast<std::int32_t>(offset)]);
+        vmovd(dst, dword[from]);
         done = 4;
     }
     for (; done < count; done++)
-        vpinsrb(dst, dst, byte[base + static_cast<std::int32_t>(offset + done)], done);
+        vpinsrb(dst, dst, byte[from + done], static_cast<std::uint8_t>(done));
+}
+
+void emitter::load_codes(const Xmm &dst, const Xbyak::RegExp &from, int count) {
+    if (count == 16)
+        vmovups(dst, ptr[from]);
+    else if (zmm_)
+        vmovdqu8(dst | k_tail_ | T_z, ptr[from]);
+    else
+        load_some_bytes(dst, from, count);
+}
+
+void emitter::load_transposition(const vec &order, bool has_byte_permutes) {
+    std::vector<std::uint32_t> bytes, dwords;
+    for (std::uint32_t d = 0; d < 16; d++) {
+        bytes.push_back(d * 0x01010101u + 0x30201000u); // byte d of each part
+        dwords.push_back(d % 4 * 4 + d / 4);            // part d % 4, dword d / 4
+    }
+    move(order, table(has_byte_permutes ? bytes : dwords));
+}
+
+void emitter::transpose_codes(const vec &v, const vec &order, bool has_byte_permutes) {
+    const Zmm z(v.getIdx()), by(order.getIdx());
+    if (has_byte_permutes) {
+        vpermb(z, by, z);
+        return;
+    }
+    std::vector<std::uint32_t> within; // a part holds 4 bytes of each part by now
+    for (std::uint32_t d = 0; d < 16; d++)
+        within.push_back(d % 4 * 0x01010101u + 0x0c080400u);
+    vpermd(z, by, z);
+    vpshufb(z, z, table(within));
 }
 
 void emitter::store_some_bytes(const Reg64 &base, std::int64_t offset, const Xmm &src, int first, int count) {
@@ -346,7 +377,7 @@ void emitter::load_bytes(const vec &dst, const Reg64 &base, std::int64_t offset,
         is_signed ? vpmovsxbd(target, from) : vpmovzxbd(target, from);
         return;
     }
-    load_some_bytes(xmm_of(dst), base, offset, valid);
+    load_some_bytes(xmm_of(dst), base + static_cast<std::int32_t>(offset), valid);
     is_signed ? vpmovsxbd(dst, xmm_of(dst)) : vpmovzxbd(dst, xmm_of(dst));
 }
 

@@ -170,6 +170,12 @@ public:
     void set_byte_tail(int valid);
     void load_byte_vector(const vec &dst, const Xbyak::Reg64 &base, std::int64_t offset, int valid);
     void store_byte_vector(const Xbyak::Reg64 &base, std::int64_t offset, const vec &src, int valid);
+    /// `count` bytes, 1 to 16, into an xmm register, the others 0.
+    void load_codes(const Xbyak::Xmm &dst, const Xbyak::RegExp &from, int count);
+    /// 16 lanes: 128-bit part p holds 16 bytes of p; puts the bytes of each position side by side, a dword.
+    /// `order` was loaded before.
+    void load_transposition(const vec &order, bool has_byte_permutes);
+    void transpose_codes(const vec &v, const vec &order, bool has_byte_permutes);
 
     // ---- codes: four vectors of s32 packed to bytes lie in dword t of 128-bit part p as vector t's columns
     // 4p to 4p + 3; in order, each has a quarter of the vector
@@ -198,7 +204,7 @@ public:
 
 private:
     Xbyak::Address place(const std::vector<std::uint32_t> &words);
-    void load_some_bytes(const Xbyak::Xmm &dst, const Xbyak::Reg64 &base, std::int64_t offset, int count);
+    void load_some_bytes(const Xbyak::Xmm &dst, const Xbyak::RegExp &from, int count);
     void store_some_bytes(const Xbyak::Reg64 &base, std::int64_t offset, const Xbyak::Xmm &src, int first,
                           int count);
     void store_whole_quarters(const Xbyak::Reg64 &base, std::int64_t offset, const vec &src, int first,

@@ -6,6 +6,7 @@ packages=(
     g++ cmake ninja-build            # toolchain (CMake >= 3.25)
     libtbb-dev libxbyak-dev          # the library: threads, code generation
     libcli11-dev nlohmann-json3-dev libflatbuffers-dev flatbuffers-compiler # the octet command
+    libonnx-dev libprotobuf-dev      # .onnx files in the octet command
     libgtest-dev                     # tests
     libbenchmark-dev                 # benchmarks
     libdnnl-dev libgemmlowp-dev      # oracles of the tests

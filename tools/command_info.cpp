@@ -101,6 +101,42 @@ primitive_desc_base softmax(const engine &e) {
     return softmax_forward::primitive_desc({inference, d, d, 1}, attr, e);
 }
 
+primitive_desc_base deconvolution(const engine &e) {
+    return deconvolution_forward::primitive_desc({inference,
+                                                  algorithm::deconvolution_direct,
+                                                  any({1, 64, 7, 7}, data_type::u8),
+                                                  any({64, 64, 2, 2}, data_type::s8),
+                                                  any({1, 64, 14, 14}, data_type::u8),
+                                                  {2, 2},
+                                                  {0, 0},
+                                                  {0, 0}},
+                                                 e);
+}
+
+memory::desc image(dim_t size) { return {{1, 64, size, size}, data_type::s8, format_tag::nhwc}; }
+
+primitive_desc_base eltwise(const engine &e) {
+    return eltwise_forward::primitive_desc({inference, algorithm::eltwise_relu, image(14)}, e);
+}
+
+primitive_desc_base prelu(const engine &e) {
+    const memory::desc weights({1, 64, 1, 1}, data_type::f32, format_tag::nhwc);
+    return prelu_forward::primitive_desc({inference, image(14), weights}, e);
+}
+
+primitive_desc_base resampling(const engine &e) {
+    return resampling_forward::primitive_desc({inference, algorithm::resampling_linear, image(14), image(28)},
+                                              e);
+}
+
+primitive_desc_base sum_of_two(const engine &e) {
+    return sum::primitive_desc({1.f, 1.f}, {image(14), image(14)}, e);
+}
+
+primitive_desc_base concat_of_two(const engine &e) {
+    return concat::primitive_desc(1, {image(14), image(14)}, e);
+}
+
 struct probe {
     const char *name;
     primitive_desc_base (*make)(const engine &);
@@ -115,6 +151,12 @@ const probe probes[] = {
     {"pooling", pooling},
     {"binary", addition},
     {"softmax", softmax},
+    {"deconvolution", deconvolution},
+    {"eltwise", eltwise},
+    {"prelu", prelu},
+    {"resampling", resampling},
+    {"sum", sum_of_two},
+    {"concat", concat_of_two},
 };
 
 void print_implementations() {

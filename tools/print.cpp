@@ -7,7 +7,7 @@ namespace octet::tools {
 
 std::vector<requantization_rule> all_rules() {
     std::vector<requantization_rule> rules;
-    for (int r = 0; r <= static_cast<int>(requantization_rule::ev_rte15); r++)
+    for (int r = 0; r <= static_cast<int>(requantization_rule::f64_scale); r++)
         rules.push_back(static_cast<requantization_rule>(r));
     return rules;
 }

@@ -112,7 +112,7 @@ private:
         const dim_t units = plan_.is_flat ? plan_.line_length : geometry_.height;
         const dim_t planes = plan_.is_flat ? 1 : geometry_.depth;
         const dim_t all_panels = geometry_.groups * plan_.tiles.panels;
-        const int threads = get_num_threads();
+        const int threads = useful_threads(geometry_, get_num_threads());
         // Smaller bands if there are not enough of them to share.
         dim_t band = plan_.band_lines;
         const dim_t step = plan_.is_flat ? plan_.tiles.rows : 1;
@@ -121,7 +121,7 @@ private:
             band = std::min(band, div_up(div_up(units, wanted), step) * step);
         const dim_t bands_per_plane = div_up(units, band);
         const dim_t bands = geometry_.outer() * planes * bands_per_plane;
-        const task_grid grid = plan_tasks(bands, all_panels, threads);
+        const task_grid grid = plan_tasks(bands, all_panels, threads, prefers_panels(geometry_));
 
         parallel_for(grid.bands * grid.panels, 1, [&](dim_t begin, dim_t end) {
             for (dim_t task = begin; task < end; task++) {
@@ -320,7 +320,11 @@ template <typename Problem> std::string refuses_problem(const Problem &p) {
 
 } // namespace
 
-std::string refuses(const convolution_problem &p) { return refuses_problem(p); }
+std::string refuses(const convolution_problem &p) {
+    if (p.weights.format_kind == format_kind::packed && p.weights.packed_patches.height > 0)
+        return "weights packed for the depthwise kernel";
+    return refuses_problem(p);
+}
 std::string refuses(const matmul_problem &p) { return refuses_problem(p); }
 
 template <cpu_isa level> std::shared_ptr<const kernel> create(const convolution_problem &p) {

@@ -65,7 +65,24 @@ void merge_taps(dot_plan &p, const dot_geometry &g, dim_t segment) {
 
 } // namespace
 
-tile_plan plan_tiles(cpu_isa level, dim_t length, dim_t columns, dim_t quads, int epilogue_temps) {
+namespace {
+
+/// Of all bands × panels, what the busiest task of this grid has.
+double busiest_share(dim_t bands, dim_t panels, const task_grid &grid) {
+    return static_cast<double>(div_up(bands, grid.bands)) / static_cast<double>(bands) *
+           static_cast<double>(div_up(panels, grid.panels)) / static_cast<double>(panels);
+}
+
+/// Time that threads lose because shares are uneven, as a factor.
+double imbalance(const sharing &s, dim_t row_tiles, dim_t panels) {
+    const dim_t bands = s.lines * (s.splits_lines ? row_tiles : 1), all_panels = s.groups * panels;
+    return s.threads * busiest_share(bands, all_panels, plan_tasks(bands, all_panels, s.threads));
+}
+
+} // namespace
+
+tile_plan plan_tiles(cpu_isa level, dim_t length, dim_t columns, dim_t quads, int epilogue_temps,
+                     const sharing &shares) {
     const int lanes = lanes_of(level);
     const dim_t vectors = div_up(columns, lanes);
     const int vectors_per_block = static_cast<int>(packed_o_block) / lanes;
@@ -79,8 +96,9 @@ tile_plan plan_tiles(cpu_isa level, dim_t length, dim_t columns, dim_t quads, in
         const dim_t tiles = div_up(length, std::min<dim_t>(limit, length));
         const int rows = static_cast<int>(div_up(length, tiles));
         const int last = static_cast<int>(vectors % width);
-        const double cycles = static_cast<double>(vectors / width) * line_cycles(length, rows, width, quads) +
-                              (last ? line_cycles(length, rows, last, quads) : 0);
+        const double work = static_cast<double>(vectors / width) * line_cycles(length, rows, width, quads) +
+                            (last ? line_cycles(length, rows, last, quads) : 0);
+        const double cycles = work * imbalance(shares, tiles, div_up(vectors, width));
         if (cycles < best_cycles) {
             best_cycles = cycles;
             best.rows = rows;
@@ -229,7 +247,9 @@ dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps) {
     const dim_t segment = segment_of(g);
     const dim_t quads_of_row =
         g.kernel[0] * g.kernel[1] * g.kernel[2] / g.packed.fused_width * div_up(segment, packed_i_block);
-    const tile_plan line_tiles = plan_tiles(m.level, g.width, g.packed.o, quads_of_row, epilogue_temps);
+    sharing shares{useful_threads(g, m.threads), g.outer() * g.depth * g.height, g.groups, false};
+    const tile_plan line_tiles =
+        plan_tiles(m.level, g.width, g.packed.o, quads_of_row, epilogue_temps, shares);
     p.source = choose_source(g, line_tiles);
     if (p.source == row_source::copied_edges) {
         const edge_rows edges = plan_edges(g, line_tiles.rows);
@@ -246,10 +266,13 @@ dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps) {
         p.edge_tap_offsets = p.tap_offsets;
         p.tap_offsets = offsets_of_taps(p.tap_counts, g.src_tap_strides);
     }
-    p.tiles =
-        p.is_flat ? plan_tiles(m.level, p.line_length, g.packed.o, quads_of_row, epilogue_temps) : line_tiles;
-    if (p.is_flat)
+    p.tiles = line_tiles;
+    if (p.is_flat) {
+        shares.lines = g.outer();
+        shares.splits_lines = true;
+        p.tiles = plan_tiles(m.level, p.line_length, g.packed.o, quads_of_row, epilogue_temps, shares);
         p.band_lines = std::min(p.line_length, div_up(p.band_lines, p.tiles.rows) * p.tiles.rows);
+    }
 
     constexpr dim_t slack = 64; // the last quad of a row may reach past its bytes
     const dim_t image_bytes = p.copy[0] * p.copy[1] * p.copy[2] * g.channels;
@@ -281,19 +304,41 @@ void plan_lines(dot_plan &p, const dot_geometry &g) {
     }
 }
 
-task_grid plan_tasks(dim_t bands, dim_t panels, int threads) {
+task_grid plan_tasks(dim_t bands, dim_t panels, int threads, bool prefers_panels) {
     task_grid best{1, 1};
     double best_share = 1; // of the work, that the busiest task has
-    for (dim_t b = 1; b <= std::min<dim_t>(threads, bands); b++) {
+    for (dim_t i = 1; i <= std::min<dim_t>(threads, bands); i++) {
+        const dim_t b = prefers_panels ? i : std::min<dim_t>(threads, bands) + 1 - i;
         const dim_t n = std::min<dim_t>(threads / b, panels);
-        const double share = static_cast<double>(div_up(bands, b)) / static_cast<double>(bands) *
-                             static_cast<double>(div_up(panels, n)) / static_cast<double>(panels);
+        const double share = busiest_share(bands, panels, {b, n});
         if (share < best_share - 0.01) {
             best_share = share;
             best = {b, n};
         }
     }
     return best;
+}
+
+namespace {
+
+dim_t rows_of(const dot_geometry &g) { return g.outer() * g.depth * g.height * g.width; }
+
+} // namespace
+
+int useful_threads(const dot_geometry &g, int threads) {
+    constexpr dim_t least_cycles = 8192; // some 3 us: a few times what waking a thread takes
+    constexpr dim_t products_per_cycle = 128, bytes_per_cycle = 48, results_per_cycle = 8; // of AVX512-VNNI
+    const dim_t results = rows_of(g) * g.groups * g.packed.line_sums();
+    const dim_t weights = g.packed.groups * g.packed.group_bytes();
+    const dim_t cycles =
+        std::max(results * g.packed.i * g.packed.taps / products_per_cycle, weights / bytes_per_cycle) +
+        results / results_per_cycle;
+    return static_cast<int>(std::clamp<dim_t>(cycles / least_cycles, 1, threads));
+}
+
+bool prefers_panels(const dot_geometry &g) {
+    const dim_t results = rows_of(g) * g.groups * g.packed.o;
+    return g.packed.groups * g.packed.group_bytes() > results;
 }
 
 } // namespace octet::impl

@@ -61,7 +61,15 @@ struct dot_plan {
     dim_t scratch_bytes = 0; ///< per thread
 };
 
-tile_plan plan_tiles(cpu_isa level, dim_t length, dim_t columns, dim_t quads, int epilogue_temps);
+/// What threads can share besides the panels of one stored group: lines that are whole shares, or whose tiles
+/// are.
+struct sharing {
+    int threads = 1;
+    dim_t lines = 1, groups = 1;
+    bool splits_lines = false;
+};
+tile_plan plan_tiles(cpu_isa level, dim_t length, dim_t columns, dim_t quads, int epilogue_temps,
+                     const sharing &shares = {});
 dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps);
 
 /// Rows at both ends of a line that reach outside the image, in whole tiles of `tile_rows`.
@@ -74,10 +82,18 @@ edge_rows plan_edges(const dot_geometry &g, dim_t tile_rows);
 /// the image. Not where taps are merged, in 3D, or where row sums would have to skip them too.
 void plan_lines(dot_plan &p, const dot_geometry &g);
 
-/// Shares of the work: bands × panels in a grid of about `threads` tasks, the cheapest of all shapes.
+/// Shares of the work: bands × panels in a grid of about `threads` tasks, the most even of all shapes, and
+/// among equals the one with fewer shares of the bands or of the panels.
 struct task_grid {
     dim_t bands = 1, panels = 1;
 };
-task_grid plan_tasks(dim_t bands, dim_t panels, int threads);
+task_grid plan_tasks(dim_t bands, dim_t panels, int threads, bool prefers_panels = false);
+
+/// Threads that are worth waking: a share of the work must outweigh what starting it costs.
+int useful_threads(const dot_geometry &g, int threads);
+
+/// True if each thread should rather have all rows of some columns: it then reads a share of the weights.
+/// With more results than weights, threads that write neighbouring columns disturb each other's caches.
+bool prefers_panels(const dot_geometry &g);
 
 } // namespace octet::impl

@@ -1,7 +1,7 @@
-// dst(n, g, oc, od, oh, ow) = epilogue( Σ (src(n, g*IC + ic, id, ih, iw) - src_zp) * (weights(g, oc, ic, kd,
-// kh, kw)
-// - weights_zp) ) over all taps with od = id*stride + kd*dilation - pad, oh and ow likewise. Written as a
-// gather: each tap names at most one source element.
+// dst(n, g, oc, od, oh, ow) = epilogue( Σ (src(n, g*IC + ic, id, ih, iw) - src_zp)
+//                                       * (weights(g, oc, ic, kd, kh, kw) - weights_zp) )
+// over all taps with od = id*stride + kd*dilation - pad, oh and ow likewise. Written as a gather: each tap
+// names at most one source element.
 
 #include "common/element.hpp"
 #include "cpu/parallel.hpp"

@@ -1,5 +1,5 @@
-// Nearest: dst = epilogue(the nearest code). Linear: Σ of the corners' codes times the product of their
-// weights, in the arithmetic of the rule (octet/resampling.hpp).
+// Nearest: dst = epilogue(the nearest code). Linear: between the two neighbours along each axis, in the
+// arithmetic of the rule (octet/resampling.hpp).
 
 #include <cmath>
 

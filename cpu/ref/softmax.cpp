@@ -1,13 +1,12 @@
 // Softmax along one axis, in three arithmetics.
 //
-// TFLite's integer softmax. With d = x - max over the axis, E = exp(multiplier * d) in Q0.31 for d >=
-// diff_min:
+// TFLite's, in integers. With d = x - max over the axis, E = exp(multiplier * d) in Q0.31, d >= diff_min:
 //   sum = Σ RDP(E, 12) in Q12.19; (rec, nb) = 1 / sum; y = RDP(SRDHM(rec, E), nb + 31 - 8) + lowest code (16
 //   bits for s16)
 // Elements below diff_min are the lowest code and not in the sum.
 //
 // ONNX Runtime's: a table of exponentials e(x - max), shifted so that they use the range of f32; sum in
-// order; y = rne(e * floor(1 / s_dst) / sum) + zp, limited above only.
+// order; y = rne(e * floor(1 / s_dst) / sum) + zp.
 //
 // f32: y = exp(x - max) / Σ exp(x - max), or x - max - ln Σ.
 
@@ -106,8 +105,10 @@ public:
             sum += exponential(i);
         const type_range range = range_of(p_.dst.data_type);
         for (dim_t i = 0; i < n; i++) {
-            const float share = exponential(i) * multiplier_ / sum;
-            const std::int64_t y = std::int64_t{convert_to_s32(share)} + p_.dst_zero_point;
+            const std::int32_t share = convert_to_s32(exponential(i) * multiplier_ / sum);
+            // A row of one or two codes may overflow; of what x86 converts that to, the low byte is stored:
+            // 0.
+            const std::int64_t y = std::int64_t{share == int32_min ? 0 : share} + p_.dst_zero_point;
             store_s32(dst, p_.dst.data_type, plain_offset(p_.dst, at),
                       static_cast<std::int32_t>(clamp<std::int64_t>(y, range.low, range.high)));
         }

@@ -7,15 +7,15 @@ inline namespace v0 {
 
 /// Element-wise operation of two tensors; dimensions of size 1 in either source are broadcast.
 ///
-/// | rule | dst, before post-ops and dst_zp |
-/// | --- | --- |
-/// | f32 (default), f32_v3 | (s_0 * src_0) op (s_1 * src_1), stored as everywhere; no source zero points |
-/// | tflite_*, add and sub | M(u_0 ± u_1), u_i = M_i((src_i - zp_i) << 20): TFLite ADD, SUB |
-/// | tflite_*, mul | M((src_0 - zp_0) * (src_1 - zp_1)): TFLite MUL |
-/// | ort_f32, add and mul | QLinearAdd, QLinearMul of ONNX Runtime on x86, zero points folded in; no post-ops
-/// | | ort_f32, others | (r_0 op r_1) / s_dst, r_i = s_i * (src_i - zp_i): DequantizeLinear, op,
-/// QuantizeLinear | | caffe2_2step, add | rha((Σ (src_i - zp_i) * m_i) / 2^sh): Caffe2 and QNNPACK Int8Add |
-/// | caffe_double_round | rha((r_0 op r_1) / s_dst): SNPS-Caffe, dequantize, op, quantize |
+/// dst, before post-ops and dst_zp, with d_i = src_i - zp_i and r_i = s_i * d_i:
+/// - f32 (default), f32_v3: (s_0 * src_0) op (s_1 * src_1), stored as everywhere; no source zero points.
+/// - tflite_*, add and sub: M(u_0 ± u_1), u_i = M_i(d_i << 20), TFLite's ADD and SUB.
+/// - tflite_*, mul: M(d_0 * d_1), TFLite's MUL.
+/// - ort_f32, add and mul: QLinearAdd and QLinearMul of ONNX Runtime on x86. Zero points are part of the
+///   arithmetic, so there are no post-ops.
+/// - ort_f32, others: (r_0 op r_1) / s_dst, that is DequantizeLinear, op, QuantizeLinear.
+/// - caffe2_2step, add: rha((d_0 * m_0 + d_1 * m_1) / 2^shift), Int8Add of Caffe2 and QNNPACK.
+/// - caffe_double_round: rha((r_0 op r_1) / s_dst), SNPS-Caffe: dequantize, op, quantize.
 ///
 /// Parameters   f32 rules: optional scales of SRC_0, SRC_1. tflite rules: multipliers (`set_requantization`,
 ///              and for add and sub `set_input_multiplier` of both sources; a negative one is applied as it

@@ -7,14 +7,11 @@ inline namespace v0 {
 
 /// Joins tensors along one dimension. Each source is converted on its own.
 ///
-/// | rule | dst |
-/// | --- | --- |
-/// | none (default) | the codes, if types are equal; else stored as the f32 rule does |
-/// | f32 (default with scales of a source) | store(scale_i * src_i): oneDNN |
-/// | ort_f32 | QLinearConcat: rne(s_i * (src_i - zp_i) / s_dst) + dst_zp |
-/// | tflite_* | TFLite's older u8 scheme: rha(src_i * s + k) + dst_zp, s = s_i * (1 / s_dst), k = -zp_i * s |
-/// | caffe_double_round | SNPS-Caffe: rha(s_i * (src_i - zp_i) / s_dst) + dst_zp |
-///
+/// - none (default): the codes, if types are equal; else stored as the f32 rule does.
+/// - f32 (default with scales of a source): store(scale_i * src_i), oneDNN.
+/// - ort_f32: QLinearConcat, rne(s_i * (src_i - zp_i) / s_dst) + dst_zp.
+/// - tflite_*: TFLite's older u8 scheme, rha(src_i * s + k) + dst_zp, s = s_i * (1 / s_dst), k = -zp_i * s.
+/// - caffe_double_round: SNPS-Caffe, rha(s_i * (src_i - zp_i) / s_dst) + dst_zp.
 /// With the last three, a source whose scale and zero point are the destination's is copied. Scales and zero
 /// points of source i are attributes of OCTET_ARG_MULTIPLE_SRC + i, per tensor, given at creation; so are the
 /// execution arguments.

@@ -9,15 +9,12 @@ inline namespace v0 {
 /// scattered, times the kernel, over the destination.
 ///
 ///   acc(n, oc, oh, ow) = Σ (src(n, ic, ih, iw) - src_zp) * (weights(oc, ic, kh, kw) - weights_zp)
-///                        over all taps with oh = ih * stride_h - padding_l_h + kh * (dilation_h + 1), ow
-///                        likewise
+///   over all taps with oh = ih * stride_h - padding_l_h + kh * (dilation_h + 1), ow likewise
 ///   dst = the attribute's requantization of acc and bias (`requantization_rule`), post-ops, dst zero point
 ///
 /// Shapes   as in convolution_forward, weights {[G,] OC/G, IC/G, [KD, [KH,]] KW} included. A convolution with
-/// the same
-///          strides, dilates and paddings leads from dst's spatial sizes to src's:
-///          IH = (OH + padding_l_h + padding_r_h - ((KH - 1) * (dilation_h + 1) + 1)) / stride_h + 1, rounded
-///          down.
+///          the same strides, dilates and paddings leads from dst's spatial sizes to src's, rounded down:
+///          IH = (OH + padding_l_h + padding_r_h - ((KH - 1) * (dilation_h + 1) + 1)) / stride_h + 1.
 /// Layouts, types, attributes, errors   as in convolution_forward.
 struct OCTET_API deconvolution_forward : public primitive {
     struct OCTET_API desc {

@@ -5,17 +5,16 @@
 namespace octet {
 inline namespace v0 {
 
-/// Function of each element. r = s_src * (src - src_zp) is the real value of a code.
+/// Function of each element.
 ///
-/// | rule | dst, before post-ops and dst_zp |
-/// | --- | --- |
-/// | f32 (default) | f(src - src_zp): oneDNN's functions on codes |
-/// | f32_v3 | f(r), divided by s_dst after the post-ops |
-/// | ort_f32 | f(r) / s_dst: QLinearLeakyRelu (relu), QLinearSigmoid (logistic, MLAS's polynomial) |
-/// | caffe_double_round | rha(f(r) / s_dst): SNPS-Caffe, dequantize, f, quantize |
-/// | tflite_*, relu | d = src - src_zp; d >= 0 ? M(d) : M_alpha(d), or max(M(d), 0) for alpha 0: LEAKY_RELU,
-/// RELU | | tflite_*, bounded_relu, clip | clamp(d, rha(low / s), rha(high / s)), d rescaled first if s_dst
-/// is set | | tflite_*, logistic, tanh | gemmlowp's fixed-point functions of TFLite Micro |
+/// dst, before post-ops and dst_zp, with d = src - src_zp and r = s_src * d, the real value of a code:
+/// - f32 (default): f(d), oneDNN's functions on codes.
+/// - f32_v3: f(r), divided by s_dst after the post-ops.
+/// - ort_f32: f(r) / s_dst, QLinearLeakyRelu (relu) and QLinearSigmoid (logistic, MLAS's polynomial).
+/// - caffe_double_round: rha(f(r) / s_dst), SNPS-Caffe: dequantize, f, quantize.
+/// - tflite_*, relu: d >= 0 ? M(d) : M_alpha(d), or max(M(d), 0) for alpha 0, LEAKY_RELU and RELU.
+/// - tflite_*, bounded_relu and clip: clamp(d, rha(low / s), rha(high / s)); s_dst rescales d before.
+/// - tflite_*, logistic and tanh: the fixed-point functions of TFLite Micro.
 ///
 /// tflite rules take 8-bit codes. relu: M from `set_requantization` and M_alpha from
 /// `set_input_multiplier(SRC)`, or scales of SRC and DST, from which TFLite's multipliers are derived.

@@ -18,6 +18,17 @@ enum class format_kind { undef, any, plain, packed };
 /// and the reduction.
 enum class packed_kind { none, convolution, grouped_convolution, matmul };
 
+/// Depthwise weights stored in patches of 4 taps, shifted for neighbouring outputs that share source bytes.
+struct patch_order {
+    dim_t height = 0; ///< rows of a patch: 1, 2 or 4; 0: not stored so
+    dim_t row_phases = 1, row_shift = 1, column_phases = 1, column_shift = 1;
+
+    friend bool operator==(const patch_order &a, const patch_order &b) {
+        return a.height == b.height && a.row_phases == b.row_phases && a.row_shift == b.row_shift &&
+               a.column_phases == b.column_phases && a.column_shift == b.column_shift;
+    }
+};
+
 /// Shape, type and layout of a tensor: a plain value. Users build it through `memory::desc`.
 ///
 /// `plain`: element (i0, i1, …) lies at `offset0 + Σ i * strides` elements from the start.
@@ -31,8 +42,9 @@ struct memory_desc {
     dim_t offset0 = 0;
     dim_t strides[max_ndims] = {};
     octet::packed_kind packed_kind = octet::packed_kind::none;
-    dim_t packed_groups = 1; ///< groups stored as one
-    dim_t packed_width = 1;  ///< kernel columns stored as part of the reduction
+    dim_t packed_groups = 1;    ///< groups stored as one
+    dim_t packed_width = 1;     ///< kernel columns stored as part of the reduction
+    patch_order packed_patches; ///< depthwise weights
 };
 
 /// A buffer with a description, as in oneDNN. Copies share the buffer.

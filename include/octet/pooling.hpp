@@ -5,23 +5,22 @@
 namespace octet {
 inline namespace v0 {
 
-/// Pooling over windows of 8-bit codes, 1D, 2D or 3D.
+/// Pooling over windows of 8-bit codes, 1D, 2D or 3D: the largest code inside the image, or an average.
 ///
-///   max:  the largest code inside the image.
-///   average, n = window size (include padding) or number of valid taps (exclude padding), Σ over valid taps:
+/// Averages, before post-ops and dst_zp; Σ runs over the taps inside the image, n is the window's size
+/// (include padding) or the number of taps (exclude padding):
+/// - f32 (default): f32(Σ src) / n, oneDNN.
+/// - a tflite rule alone: Σ src / n, ties away from code 0, TFLite with equal scales of src and dst.
+/// - any rule with multipliers or real scales, ort_f32 with an output scale: requantize(Σ (src - src_zp)),
+///   the caller's factor contains 1 / n (global pooling, TFLite's MEAN, QNNPACK).
+/// - ort_f32 with scales of SRC and DST: QLinearAveragePool, Σ s_src * (src - src_zp) in f32 and in window
+///   order, then / n / s_dst; dst_zp is added before rounding.
+/// - a tflite rule with set_input_multiplier(SRC): M(Σ src - n * src_zp) / n, ties away from 0,
+///   TFLite's older MEAN, SNPS-Caffe.
+/// - caffe_double_round with scales of SRC and DST: rha((Σ src - n * src_zp) * (s_src / (s_dst * n))),
+///   SNPS-Caffe.
 ///
-/// | attributes | dst, before post-ops and dst_zp |
-/// | --- | --- |
-/// | f32 (default) | f32(Σ src) / n: oneDNN |
-/// | a tflite rule alone | Σ src / n, ties away from code 0: TFLite, equal scales of src and dst |
-/// | a rule with multipliers or real scales; ort_f32 with an output scale | requantize(Σ (src - src_zp)): the
-/// caller's factor contains 1 / n (global pooling, TFLite MEAN, QNNPACK) | | ort_f32 with scales of SRC and
-/// DST | (Σ s_src * (src - src_zp) in f32, in window order) / n / s_dst: QLinearAveragePool | | a tflite rule
-/// with set_input_multiplier(SRC) | M(Σ src - n * src_zp) / n, ties away from 0: TFLite's older MEAN,
-/// SNPS-Caffe | | caffe_double_round with scales of SRC and DST | rha((Σ src - n * src_zp) * (s_src / (s_dst
-/// * n))): SNPS-Caffe |
-///
-/// A clip post-op holds the range of a fused activation. QLinearAveragePool adds dst_zp before it rounds.
+/// A clip post-op holds the range of a fused activation.
 ///
 /// Shapes   src {N, C, [D, [H,]] W}, dst {N, C, …}; types u8 or s8, equal on both sides.
 /// Units    strides and paddings in elements; dilation counts the skipped elements between taps.

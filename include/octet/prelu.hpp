@@ -7,11 +7,10 @@ inline namespace v0 {
 
 /// Parametric ReLU: a factor for negative values that is a tensor; its dimensions of size 1 are broadcast.
 ///
-///   f32 (default)   dst = store(src > 0 ? src : src * weights)
-///   tflite_*        TFLite PRELU: d = src - src_zp; d >= 0 ? M(d) : M_alpha(d * (weights - weights_zp)), +
-///   dst_zp;
-///                   M from `set_requantization` and M_alpha from `set_input_multiplier(OCTET_ARG_WEIGHTS)`,
-///                   or scales of SRC, WEIGHTS and DST, from which TFLite Micro's multipliers are derived
+/// - f32 (default): store(src > 0 ? src : src * weights).
+/// - tflite_*: TFLite's PRELU, d >= 0 ? M(d) : M_alpha(d * (weights - weights_zp)) with d = src - src_zp.
+///   M from `set_requantization` and M_alpha from `set_input_multiplier(OCTET_ARG_WEIGHTS)`, or scales of
+///   SRC, WEIGHTS and DST, from which TFLite Micro's multipliers are derived.
 ///
 /// Types   f32, s32, s8, u8 of each tensor; tflite rules: s8, u8. Scales and zero points are per tensor.
 struct OCTET_API prelu_forward : public primitive {

@@ -162,7 +162,7 @@ public:
     void set_requantization(requantization_rule rule, int mask,
                             const std::vector<fixed_point_multiplier> &multipliers);
     /// caffe_double_round: positive real scales below 1; f64 for InnerProduct's arithmetic, f32 for
-    /// Deconvolution's.
+    /// Deconvolution's. f64_scale: positive real scales.
     void set_requantization(requantization_rule rule, int mask, const std::vector<double> &scales);
     void set_requantization(requantization_rule rule, int mask, const std::vector<float> &scales);
 

@@ -7,21 +7,20 @@ inline namespace v0 {
 
 /// Copies a tensor into another layout and type: quantize, dequantize, requantize, transpose, pack weights.
 ///
-/// | rule | dst |
-/// | --- | --- |
-/// | f32 (default, oneDNN 2.x) | store(post_ops((src - src_zp) * output_scale) + dst_zp); masks over any dims
-/// | | f32_v3 | the same with scale(SRC) before and 1 / scale(DST) after the post-ops | | ort_f32 |
-/// rne(clamp(v / scale(DST), qmin - dst_zp, qmax - dst_zp)) + dst_zp, a true division; v = (src - src_zp) *
-/// scale(SRC): QuantizeLinear, DequantizeLinear | | tflite_* from f32 | rha(src / scale(DST)) + dst_zp:
-/// TFLite QUANTIZE | | tflite_* from integers | multipliers as everywhere, or scales of SRC and DST (per
-/// tensor): TFLite's requantizing QUANTIZE | | caffe_double_round with scales | rha((src - src_zp) *
-/// scale(SRC) / scale(DST)) + dst_zp: SNPS-Caffe | | any other fixed-point rule | integers only, with
-/// multipliers | | none | integers: src - src_zp + dst_zp, saturating |
-///
+/// - f32 (default, oneDNN 2.x): store(post_ops((src - src_zp) * output_scale) + dst_zp); masks over any dims.
+/// - f32_v3: the same with scale(SRC) before and 1 / scale(DST) after the post-ops.
+/// - ort_f32: rne(clamp(v / scale(DST), qmin - dst_zp, qmax - dst_zp)) + dst_zp, a true division, with
+///   v = (src - src_zp) * scale(SRC): QuantizeLinear, DequantizeLinear.
+/// - tflite_* from f32: rha(src / scale(DST)) + dst_zp, TFLite's QUANTIZE.
+/// - tflite_* from integers: multipliers as everywhere, or scales of SRC and DST, per tensor, from which the
+///   multiplier of TFLite's requantizing QUANTIZE is derived.
+/// - caffe_double_round with scales, to integers: rha((src - src_zp) * scale(SRC) / scale(DST)) + dst_zp.
+/// - any other fixed-point rule, caffe_double_round and f64_scale with real scales: integers only.
+/// - none: integers, src - src_zp + dst_zp, saturating.
 /// store() saturates, then rounds to nearest even. Without attributes types are converted with f32's store.
 ///
-/// Types    f32, s32, s8, u8, s16 on both sides. Shapes must be equal. Packed layouts as source or
-/// destination. Errors   invalid_arguments as documented for each attribute.
+/// Types    f32, s32, s8, u8, s16 on both sides. Shapes must be equal. Packed layouts on either side.
+/// Errors   invalid_arguments as documented for each attribute.
 struct OCTET_API reorder : public primitive {
     struct OCTET_API primitive_desc : public primitive_desc_base {
         primitive_desc() = default;

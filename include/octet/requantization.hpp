@@ -47,19 +47,20 @@ enum class requantization_rule {
     qnnpack_avgpool,
     /// SNPS-Caffe in EV mode: 15-bit multiplier, ties to even.
     ev_rte15,
+    /// SNPS-Caffe InnerProduct with the methods ONNX and Caffe2: rne(f64(acc) * scale) + zp, in double.
+    f64_scale,
 };
 
 /// A real factor in fixed point. The meaning of `shift` is the framework's own, so that its numbers can be
 /// handed over unchanged:
-///
-/// | rule | factor | allowed |
-/// | --- | --- | --- |
-/// | tflite_2step, tflite_single_rounding, tflite_1step | multiplier * 2^(shift - 31), left shift |
-/// multiplier >= 0, shift -31 … 30 | | gemmlowp_fixedpoint_exponent | multiplier * 2^(shift - 31), left shift
-/// | shift -31 … 31 | | caffe2_2step, gemmlowp_fixedpoint | multiplier * 2^(-31 - shift), right shift | shift
-/// 0 … 31 | | gemmlowp_legacy_scale | (acc + offset) * multiplier * 2^-shift | shift 0 … 31 | | rounded_shift
-/// | multiplier * 2^-shift | shift -31 … 62 | | qnnpack_avgpool | multiplier * 2^-shift | multiplier 2^23 …
-/// 2^24-1, shift 16 … 55 | | ev_rte15 | multiplier * 2^-shift | multiplier 0 … 32767, shift 1 … 62 |
+/// - tflite_2step, tflite_single_rounding, tflite_1step: multiplier * 2^(shift - 31), a left shift;
+///   multiplier >= 0, shift -31 … 30.
+/// - gemmlowp_fixedpoint_exponent: multiplier * 2^(shift - 31), a left shift; shift -31 … 31.
+/// - caffe2_2step, gemmlowp_fixedpoint: multiplier * 2^(-31 - shift), a right shift; shift 0 … 31.
+/// - gemmlowp_legacy_scale: (acc + offset) * multiplier * 2^-shift; shift 0 … 31.
+/// - rounded_shift: multiplier * 2^-shift; shift -31 … 62.
+/// - qnnpack_avgpool: multiplier * 2^-shift; multiplier 2^23 … 2^24 - 1, shift 16 … 55.
+/// - ev_rte15: multiplier * 2^-shift; multiplier 0 … 32767, shift 1 … 62.
 struct fixed_point_multiplier {
     std::int32_t multiplier = 0;
     std::int32_t shift = 0;

@@ -5,18 +5,16 @@
 namespace octet {
 inline namespace v0 {
 
-/// Resizes the spatial dimensions, 1D, 2D or 3D, by the nearest element or by linear interpolation.
+/// Resizes the spatial dimensions, 1D, 2D or 3D, by the nearest element or by linear interpolation. c is the
+/// coordinate in the source that `resampling_coordinates` describes.
 ///
-/// | rule | nearest | linear |
-/// | --- | --- | --- |
-/// | f32 (default) | oneDNN: round(c), ties away from 0 | oneDNN: Σ src * weights, in f32 on codes |
-/// | tflite_2step | TFLite: floor(c), with align_corners rounded | 2D; TFLite's 10-bit weights, ties away
-/// from code 0 | | tflite_single_rounding | the same | the same, ties up | | ort_f32 | ONNX Runtime, ties
-/// down | 2D; ONNX Runtime's u8 and s8 Resize in NCHW: f32 weights, truncated | | caffe_double_round | as f32
-/// | 2D; SNPS-Caffe: rows, then columns, in f32, ties away from 0 |
-///
-/// c is the coordinate in the source that `resampling_coordinates` describes; the f32 rule has half_pixel
-/// only. Codes are taken as they are: src and dst have one scale and zero point. Post-ops work on codes.
+/// - f32 (default), half_pixel only: oneDNN. Nearest round(c), ties away from 0; linear along width, height,
+///   depth in turn, fma(far, weight, near * (1 - weight)).
+/// - tflite_2step: TFLite. Nearest floor(c), with aligned corners the nearest; linear, 2D, with 10-bit
+///   weights and ties away from code 0. tflite_single_rounding: the same, linear with ties up.
+/// - ort_f32: ONNX Runtime's Resize of u8 and s8 in NCHW. Nearest with ties down; linear, 2D, truncated.
+/// - caffe_double_round: SNPS-Caffe. Nearest as f32; linear, 2D, rows and then columns, ties away from 0.
+/// Codes are taken as they are: src and dst have one scale and zero point. Post-ops work on codes.
 ///
 /// Shapes   src {N, C, [D, [H,]] W}, dst {N, C, …}. Types f32, s32, s8, u8; other rules than f32: s8, u8.
 struct OCTET_API resampling_forward : public primitive {

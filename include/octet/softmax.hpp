@@ -7,17 +7,15 @@ inline namespace v0 {
 
 /// Softmax along one axis.
 ///
-/// | rule | dst | parameters |
-/// | --- | --- | --- |
-/// | f32 (default), f32_v3 | e_i / Σ e, e_i = exp(src_i - max), or src_i - max - ln(Σ e) | as a reorder's |
-/// | tflite_2step, tflite_single_rounding | TFLite's fixed-point softmax, no post-ops |
-/// set_input_multiplier(SRC): beta * scale * 2^26 | | ort_f32 | QLinearSoftmax: a table of exponentials, no
-/// post-ops | scales of SRC, DST; zero point DST |
-///
-/// f32 rules: any of f32, s32, s8, u8; the logarithm with `softmax_log`. Sums run over 16 lanes in order and
-/// then over the lanes pairwise, so that every instruction set gives the same bytes. Others: src s8 or u8;
-/// dst of ort_f32 has src's type; tflite rules: dst s8 (scale 1/256, zero point -128), u8 (1/256, 0) or s16
-/// (1/65536, -32768).
+/// - f32 (default), f32_v3: e_i / Σ e with e_i = exp(src_i - max), or src_i - max - ln(Σ e) with
+///   `softmax_log`; f32, s32, s8 or u8 on both sides; output scales, scales, dst zero points and post-ops as
+///   a reorder has them. Sums run over 16 lanes in order and then over the lanes pairwise, so that every
+///   instruction set gives the same bytes.
+/// - tflite_2step, tflite_single_rounding: TFLite's fixed-point softmax of s8 or u8 to s8 (scale 1/256, zero
+///   point -128), u8 (1/256, 0) or s16 (1/65536, -32768). `set_input_multiplier(OCTET_ARG_SRC, …)` is
+///   beta * scale * 2^26 in fixed point. No other attributes.
+/// - ort_f32: QLinearSoftmax, a table of exponentials, of s8 to s8 or u8 to u8; scales of SRC and DST, zero
+///   point of DST. No other attributes.
 struct OCTET_API softmax_forward : public primitive {
     struct OCTET_API desc {
         desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &dst, int axis);

@@ -7,11 +7,10 @@ inline namespace v0 {
 
 /// Sum of tensors of equal shape, each with a scale.
 ///
-///   f32 (default)        dst = store(scale_0 * src_0 + scale_1 * src_1 + …), every operation rounded to f32
-///   caffe_double_round   SNPS-Caffe's EltwiseSum of two tensors: `scales` are those of the sources and
-///                        set_scales(OCTET_ARG_DST) the destination's; r_i = scale_i / s_dst, doubled
-///                        together until one reaches 2^21, rounded to integers m_i; acc = Σ m_i * (src_i -
-///                        zp_i); dst = rha(acc / 2^shift) + dst_zp
+/// - f32 (default): store(scale_0 * src_0 + scale_1 * src_1 + …), every operation rounded to f32.
+/// - caffe_double_round: SNPS-Caffe's EltwiseSum of two tensors. `scales` are those of the sources,
+///   set_scales(OCTET_ARG_DST) the destination's. r_i = scale_i / s_dst, doubled together until one reaches
+///   2^21 and rounded to integers m_i; acc = Σ m_i * (src_i - zp_i); dst = rha(acc / 2^shift) + dst_zp.
 ///
 /// Sources are the execution arguments OCTET_ARG_MULTIPLE_SRC + i; zero points of source i are attributes of
 /// the same index. Types f32, s32, s8, u8; caffe_double_round: s8, u8.

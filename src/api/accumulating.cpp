@@ -20,7 +20,10 @@ void resolve_layouts(const weights_packing &packing, memory_desc &src, memory_de
     resolve_activation_layout(src);
     resolve_activation_layout(dst);
     if (weights.format_kind == format_kind::any) {
-        set_packed(weights, packing.kind, packing.may_fuse_width);
+        if (packing.patches.rows.size > 0)
+            set_packed_by_patches(weights, packing.patches);
+        else
+            set_packed(weights, packing.kind, packing.may_fuse_width);
         size_in_bytes(weights); // throws on overflow
     } else if (weights.format_kind == format_kind::packed && weights.packed_kind != packing.kind) {
         throw_invalid(packing.operation, ": weights are packed for another operation");

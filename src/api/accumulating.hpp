@@ -11,6 +11,7 @@ struct weights_packing {
     const char *operation;
     packed_kind kind;
     bool may_fuse_width = false;
+    tap_patches patches{}; ///< of depthwise weights; size 0: none
 };
 
 /// Checks types and layouts; resolves `any`: activations channels-last, weights packed.

@@ -164,16 +164,16 @@ std::shared_ptr<const primitive_desc_data> make(const memory_desc &wanted_dst, i
             if (src.format_kind != format_kind::plain || dst.format_kind != format_kind::plain)
                 throw_invalid(operation, ": layout packed, allowed: plain layouts or any");
         require_no_overlap(operation, dst);
+        std::map<int, const memory_desc *> tensors{{OCTET_ARG_DST, &dst}};
+        for (std::size_t i = 0; i < srcs.size(); i++)
+            tensors[OCTET_ARG_MULTIPLE_SRC + static_cast<int>(i)] = &srcs[i];
+        reject_unknown_arguments(attribute_support{operation}, attr, tensors);
         const requantization_rule rule = rule_of(attr);
         check_rule(rule, attr, dst, srcs);
 
         auto data = std::make_shared<primitive_desc_data>();
         data->operation = operation;
         data->attr = attr;
-        std::map<int, const memory_desc *> tensors{{OCTET_ARG_DST, &dst}};
-        for (std::size_t i = 0; i < srcs.size(); i++)
-            tensors[OCTET_ARG_MULTIPLE_SRC + static_cast<int>(i)] = &srcs[i];
-        reject_unknown_arguments(attribute_support{operation}, attr, tensors);
         for (const auto &[arg, md] : tensors)
             data->args[arg] = memory::desc(*md);
         data->shape = text("n", srcs.size(), "_dim", dimension, "_", dims_text(dst));

@@ -23,7 +23,9 @@ make(const convolution_forward::desc &d, const primitive_attr &attr, const engin
         convolution_problem p = convolution_shapes(operation, direction::forward, d);
         const packed_kind packing =
             p.weights_have_groups ? packed_kind::grouped_convolution : packed_kind::convolution;
-        resolve_layouts({operation, packing, p.dilation[2] == 1}, p.src, p.weights, p.dst);
+        const bool has_patches = p.weights_have_groups && p.groups > 1 && p.ic == 1 && p.spatial_ndims < 3;
+        const tap_patches patches = has_patches ? patches_of(p) : tap_patches{};
+        resolve_layouts({operation, packing, p.dilation[2] == 1, patches}, p.src, p.weights, p.dst);
 
         attribute_support support{operation};
         support.weights_channel_mask = p.weights_have_groups ? 3 : 1;

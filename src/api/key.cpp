@@ -9,6 +9,11 @@ key_builder &key_builder::add(const memory_desc &md) {
         .add(md.packed_kind)
         .add(md.packed_groups)
         .add(md.packed_width)
+        .add(md.packed_patches.height)
+        .add(md.packed_patches.row_phases)
+        .add(md.packed_patches.row_shift)
+        .add(md.packed_patches.column_phases)
+        .add(md.packed_patches.column_shift)
         .add(md.offset0);
     for (int d = 0; d < md.ndims; d++)
         add(md.dims[d]).add(md.strides[d]);

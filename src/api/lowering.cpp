@@ -50,10 +50,10 @@ void check_rule_parameters(const attribute_support &support, const primitive_att
         throw_invalid(support.operation, ": rule ", to_string(rule),
                       " needs multipliers, pass them to set_requantization");
     // Element by element the same rule takes the scales of its tensors.
-    if (rule == requantization_rule::caffe_double_round && !attr.real_scales().is_set() &&
-        (support.accumulates || !by_argument))
-        throw_invalid(support.operation,
-                      ": rule caffe_double_round needs real scales, pass them to set_requantization");
+    if (takes_real_scales(rule) && !attr.real_scales().is_set() &&
+        (support.accumulates || !by_argument || rule == requantization_rule::f64_scale))
+        throw_invalid(support.operation, ": rule ", to_string(rule),
+                      " needs real scales, pass them to set_requantization");
 }
 
 void check_post_op(const attribute_support &support, const memory_desc &dst, const post_op_entry &entry,

@@ -190,8 +190,8 @@ bool operator==(const memory::desc &a, const memory::desc &b) {
     const memory_desc &x = a.data, &y = b.data;
     if (x.ndims != y.ndims || x.data_type != y.data_type || x.format_kind != y.format_kind ||
         x.packed_kind != y.packed_kind || x.packed_groups != y.packed_groups ||
-        x.packed_width != y.packed_width || x.offset0 != y.offset0 ||
-        !std::equal(x.dims, x.dims + x.ndims, y.dims))
+        x.packed_width != y.packed_width || !(x.packed_patches == y.packed_patches) ||
+        x.offset0 != y.offset0 || !std::equal(x.dims, x.dims + x.ndims, y.dims))
         return false;
     if (x.format_kind != format_kind::plain)
         return true;

@@ -283,7 +283,7 @@ void primitive_attr::get_zero_points(int arg, int &mask, std::vector<std::int32_
 }
 
 void primitive_attr::set_rule(requantization_rule rule) {
-    if (rule < requantization_rule::automatic || rule > requantization_rule::ev_rte15)
+    if (rule < requantization_rule::automatic || rule > requantization_rule::f64_scale)
         throw_invalid("set_requantization: rule ", static_cast<int>(rule),
                       ", allowed: the values of requantization_rule");
     rule_ = rule;
@@ -305,14 +305,18 @@ void primitive_attr::set_requantization(requantization_rule rule, int mask,
 
 void primitive_attr::set_requantization(requantization_rule rule, int mask,
                                         const std::vector<double> &scales) {
-    if (rule != requantization_rule::caffe_double_round)
+    if (!impl::takes_real_scales(rule))
         throw_invalid("set_requantization: rule ", to_string(rule),
-                      " with real scales, allowed: caffe_double_round");
+                      " with real scales, allowed: caffe_double_round, f64_scale");
     check_not_empty("set_requantization", mask, scales);
-    for (std::size_t i = 0; i < scales.size(); i++)
-        if (!(scales[i] >= 0x1p-30 && scales[i] < 1.))
+    const bool is_f64_scale = rule == requantization_rule::f64_scale;
+    for (std::size_t i = 0; i < scales.size(); i++) {
+        const bool is_allowed =
+            is_f64_scale ? scales[i] > 0 && std::isfinite(scales[i]) : scales[i] >= 0x1p-30 && scales[i] < 1.;
+        if (!is_allowed)
             throw_invalid("set_requantization: scale ", i, " is ", scales[i],
-                          ", allowed: 2^-30 <= scale < 1");
+                          ", allowed: ", is_f64_scale ? "positive and finite" : "2^-30 <= scale < 1");
+    }
     set_rule(rule);
     real_scales_ = {mask, scales, false};
     real_scales_are_f32_ = false;

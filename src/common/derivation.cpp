@@ -200,6 +200,7 @@ constexpr rule_name rule_names[] = {
     {requantization_rule::caffe_double_round, "caffe_double_round"},
     {requantization_rule::qnnpack_avgpool, "qnnpack_avgpool"},
     {requantization_rule::ev_rte15, "ev_rte15"},
+    {requantization_rule::f64_scale, "f64_scale"},
 };
 
 } // namespace

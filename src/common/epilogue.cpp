@@ -144,6 +144,8 @@ number bound_epilogue::requantize(std::int32_t acc, const coordinates &at) const
                                                : caffe_double_round(acc, scale);
         return number(x).as_s32();
     }
+    if (e_.rule == requantization_rule::f64_scale)
+        return f64_scale(acc, value_at<double>(e_.real_scales, nullptr, at, 1.));
     return impl::requantize(e_.rule, acc, value_at<fixed_point_multiplier>(e_.multipliers, nullptr, at, {}));
 }
 

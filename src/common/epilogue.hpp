@@ -24,7 +24,7 @@ struct epilogue {
     bool scale_src_first =
         false; ///< f32_v3: (acc * s_src) * s_weights, as matmul does, instead of acc * (s_src * s_weights)
     masked_values<fixed_point_multiplier> multipliers;
-    masked_values<double> real_scales; ///< caffe_double_round
+    masked_values<double> real_scales; ///< caffe_double_round, f64_scale
     bool real_scales_are_f32 = false;
     std::vector<post_op_entry> post_ops;
     bool fused_sum =

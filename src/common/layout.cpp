@@ -35,7 +35,7 @@ dim_t element_count(const memory_desc &md) {
 }
 
 packed_geometry packed_geometry_of(const memory_desc &md) {
-    packed_geometry p{1, 1, 1, 1, md.packed_groups, 1, 1, md.packed_width, 1};
+    packed_geometry p{1, 1, 1, 1, md.packed_groups, 1, 1, md.packed_width, 1, false, {}};
     if (md.packed_kind == packed_kind::matmul) {
         for (int d = 0; d < md.ndims - 2; d++)
             p.groups *= md.dims[d];
@@ -55,7 +55,20 @@ packed_geometry packed_geometry_of(const memory_desc &md) {
         p.lines *= md.dims[d];
     p.o = p.merged * p.o_per_member;
     p.i = p.fused_width * p.merged * p.i_per_member;
+    p.has_patches = md.packed_patches.height > 0;
+    if (p.has_patches) {
+        p.i = p.i_per_member;
+        p.patches = patches_from(md.packed_patches, p.lines, md.dims[md.ndims - 1]);
+    }
     return p;
+}
+
+void set_packed_by_patches(memory_desc &md, const tap_patches &patches) {
+    md.format_kind = format_kind::packed;
+    md.packed_kind = packed_kind::grouped_convolution;
+    md.packed_groups = md.dims[0];
+    md.packed_width = 1;
+    md.packed_patches = order_of(patches);
 }
 
 void set_packed(memory_desc &md, packed_kind kind, bool may_fuse_width) {
@@ -86,7 +99,7 @@ std::size_t size_in_bytes(const memory_desc &md) {
     if (md.format_kind == format_kind::packed) {
         const packed_geometry p = packed_geometry_of(md);
         const dim_t columns = checked_product(p.groups, p.o_blocks() * packed_o_block, md);
-        const dim_t row_bytes = checked_product(p.taps, p.i_blocks() * packed_i_block, md);
+        const dim_t row_bytes = checked_product(p.block_vectors(), packed_i_block, md);
         return static_cast<std::size_t>(
             checked_product(columns, row_bytes + p.lines * static_cast<dim_t>(sizeof(std::int32_t)), md));
     }

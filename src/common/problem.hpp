@@ -42,6 +42,12 @@ struct convolution_problem {
 /// The same numbers; src is scattered over dst: od = id*stride + kd*dilation - pad.
 struct deconvolution_problem : convolution_problem {};
 
+/// Depthwise convolutions in 1D and 2D: how their taps become dot products.
+inline tap_patches patches_of(const convolution_problem &p) {
+    return choose_patches({p.kernel[1], p.stride[1], p.dilation[1]},
+                          {p.kernel[2], p.stride[2], p.dilation[2]});
+}
+
 struct matmul_problem {
     memory_desc src, weights, dst;
     zero_points src_zero_points{{}, OCTET_ARG_SRC}, weights_zero_points{{}, OCTET_ARG_WEIGHTS};

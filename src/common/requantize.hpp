@@ -74,6 +74,12 @@ template <typename Scale> float caffe_double_round(std::int32_t acc, Scale scale
     return round_half_away(first / power);
 }
 
+/// SNPS-Caffe's InnerProduct with the methods ONNX and Caffe2.
+inline std::int32_t f64_scale(std::int32_t acc, double scale) {
+    const double x = round_to_even(static_cast<double>(acc) * scale);
+    return static_cast<std::int32_t>(clamp(x, double{int32_min}, double{int32_max}));
+}
+
 /// Rules with a (multiplier, shift); saturates the wide results of rounded_shift and ev_rte15.
 constexpr std::int32_t requantize(requantization_rule rule, std::int32_t acc, fixed_point_multiplier m) {
     switch (rule) {
@@ -108,9 +114,13 @@ constexpr std::int32_t requantize_signed(requantization_rule rule, std::int32_t 
     return wrap(-std::int64_t{requantize(rule, x, m)});
 }
 
-/// Rules that take fixed-point multipliers (not the float rules, caffe_double_round, none).
+/// Rules that take a real scale in floating point.
+constexpr bool takes_real_scales(requantization_rule rule) {
+    return rule == requantization_rule::caffe_double_round || rule == requantization_rule::f64_scale;
+}
+/// Rules that take fixed-point multipliers (not the float rules, those with real scales, none).
 constexpr bool is_fixed_point(requantization_rule rule) {
-    return rule >= requantization_rule::tflite_2step && rule != requantization_rule::caffe_double_round;
+    return rule >= requantization_rule::tflite_2step && !takes_real_scales(rule);
 }
 constexpr bool is_float(requantization_rule rule) {
     return rule == requantization_rule::f32 || rule == requantization_rule::f32_v3 ||

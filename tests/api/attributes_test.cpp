@@ -187,7 +187,7 @@ TEST(requantization, refuses_real_scales_out_of_range) {
             [&] { attr.set_requantization(rule::caffe_double_round, 0, std::vector<double>{bad}); },
             {"set_requantization: scale 0 is", "2^-30 <= scale < 1"});
     expect_invalid([&] { attr.set_requantization(rule::tflite_2step, 0, std::vector<double>{0.5}); },
-                   {"tflite_2step with real scales", "allowed: caffe_double_round"});
+                   {"tflite_2step with real scales", "allowed: caffe_double_round, f64_scale"});
 }
 
 TEST(input_multiplier, is_checked) {

@@ -281,7 +281,7 @@ TEST(dynamic_quantization, covers_zero_and_the_range) {
 }
 
 TEST(rule_names, are_each_others_inverse) {
-    for (int i = 0; i <= static_cast<int>(rule::ev_rte15); i++) {
+    for (int i = 0; i <= static_cast<int>(rule::f64_scale); i++) {
         const auto id = static_cast<rule>(i);
         EXPECT_EQ(requantization_rule_from_string(to_string(id)), id);
     }

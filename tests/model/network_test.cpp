@@ -311,7 +311,7 @@ TEST(NetworkRules,
 
 TEST(NetworkRules, EveryRuleStaysWithinOneCode) {
     const codes expected = run_s8(conv_2x2({}), {image});
-    for (int r = 0; r <= static_cast<int>(requantization_rule::ev_rte15); r++) {
+    for (int r = 0; r <= static_cast<int>(requantization_rule::f64_scale); r++) {
         const auto rule = static_cast<requantization_rule>(r);
         if (rule == requantization_rule::none || rule == requantization_rule::ev_rte15)
             continue;

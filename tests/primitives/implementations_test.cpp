@@ -117,34 +117,42 @@ data_type random_dst_type(random_source &r) {
         {data_type::u8, data_type::s8, data_type::u8, data_type::s8, data_type::s32, data_type::f32});
 }
 
-test_problem random_convolution(random_source &r, bool large) {
-    const int spatial = static_cast<int>(r.between(1, 3));
-    const dim_t groups = r.pick<dim_t>({1, 1, 1, 2, 4, 6});
-    const bool depthwise = groups == 1 && r.chance(15);
-    const dim_t g = depthwise ? r.between(2, 40) : groups;
-    const dim_t ic = depthwise ? 1 : r.between(1, large ? 70 : 20),
-                oc = depthwise ? r.between(1, 2) : r.between(1, large ? 80 : 24);
+/// Spatial extents of a convolution; the ranges that they are drawn from differ.
+struct spatial_sizes {
+    dim_t kernel, stride, dilation, pad_l, pad_r, in;
+    dim_t covered() const { return (kernel - 1) * (dilation + 1) + 1; }
+    dim_t out() const {
+        return in + pad_l + pad_r < covered() ? 0 : (in + pad_l + pad_r - covered()) / stride + 1;
+    }
+};
+
+spatial_sizes random_sizes(random_source &r, dim_t max_kernel, dim_t max_stride, dim_t max_extra) {
+    spatial_sizes s{};
+    s.kernel = r.chance(40) ? 1 : r.between(1, max_kernel);
+    s.stride = r.between(1, max_stride);
+    s.dilation = r.between(0, 1);
+    s.pad_l = r.chance(50) ? 0 : r.between(0, s.covered() - 1);
+    s.in = s.covered() + r.between(0, max_extra);
+    s.pad_r = r.chance(50) ? 0 : r.between(-1, s.covered() - 1);
+    return s;
+}
+
+test_problem make_convolution(random_source &r, dim_t g, dim_t ic, dim_t oc,
+                              const std::vector<spatial_sizes> &sizes) {
     const dim_t mb = r.between(1, 3);
+    const auto spatial = sizes.size();
     memory::dims src{mb, g * ic}, dst{mb, g * oc}, weights{oc, ic}, strides, dilates, pad_l, pad_r;
     const bool with_groups = g > 1 || r.chance(10);
     if (with_groups)
         weights.insert(weights.begin(), g);
-    for (int d = 0; d < spatial; d++) {
-        const dim_t k = r.chance(40) ? 1 : r.between(1, 4), s = r.between(1, 2), dil = r.between(0, 1),
-                    covered = (k - 1) * (dil + 1) + 1;
-        const dim_t pl = r.chance(50) ? 0 : r.between(0, covered - 1),
-                    in = covered + r.between(0, spatial == 3 ? 4 : 12);
-        const dim_t pr = r.chance(50) ? 0 : r.between(-1, covered - 1),
-                    out = (in + pl + pr - covered) / s + 1;
-        if (in + pl + pr < covered || out < 1)
-            return random_convolution(r, large);
-        src.push_back(in);
-        weights.push_back(k);
-        strides.push_back(s);
-        dilates.push_back(dil);
-        pad_l.push_back(pl);
-        pad_r.push_back(pr);
-        dst.push_back(out);
+    for (const spatial_sizes &s : sizes) {
+        src.push_back(s.in);
+        weights.push_back(s.kernel);
+        strides.push_back(s.stride);
+        dilates.push_back(s.dilation);
+        pad_l.push_back(s.pad_l);
+        pad_r.push_back(s.pad_r);
+        dst.push_back(s.out());
     }
     const format_tag last[] = {format_tag::nwc, format_tag::nhwc, format_tag::ndhwc},
                      first[] = {format_tag::ncw, format_tag::nchw, format_tag::ncdhw};
@@ -179,6 +187,38 @@ test_problem random_convolution(random_source &r, bool large) {
                     list(dilates) + " p" + list(pad_l) + ":" + list(pad_r) +
                     (p.packs_weights ? "" : " plain");
     return p;
+}
+
+std::vector<spatial_sizes> valid_sizes(random_source &r, int dimensions, dim_t max_kernel, dim_t max_stride,
+                                       dim_t max_extra) {
+    std::vector<spatial_sizes> sizes;
+    while (static_cast<int>(sizes.size()) < dimensions) {
+        const spatial_sizes s = random_sizes(r, max_kernel, max_stride, max_extra);
+        if (s.out() > 0)
+            sizes.push_back(s);
+    }
+    return sizes;
+}
+
+test_problem random_convolution(random_source &r, bool large) {
+    const int spatial = static_cast<int>(r.between(1, 3));
+    return make_convolution(r, r.pick<dim_t>({1, 1, 1, 2, 4, 6}), r.between(1, large ? 70 : 20),
+                            r.between(1, large ? 80 : 24),
+                            valid_sizes(r, spatial, 4, 2, spatial == 3 ? 4 : 12));
+}
+
+/// All shapes of patches, ragged blocks of channels, rows longer than a tile.
+test_problem random_depthwise(random_source &r, bool large) {
+    const int spatial = static_cast<int>(r.chance(70) ? 2 : r.pick({1, 1, 3}));
+    const dim_t groups = large ? r.between(2, 120) : r.pick<dim_t>({2, 3, 8, 15, 16, 17, 24, 32, 33, 40, 72});
+    std::vector<spatial_sizes> sizes = valid_sizes(r, spatial, spatial == 3 ? 3 : 9, 3, large ? 30 : 14);
+    if (r.chance(50)) // the usual ones
+        for (spatial_sizes &s : sizes) {
+            const dim_t in = s.in;
+            s = {r.pick<dim_t>({3, 3, 5}), sizes[0].stride > 1 ? 2 : 1, 0, 0, 0, in + 4};
+            s.pad_l = s.pad_r = r.chance(80) ? s.kernel / 2 : 0;
+        }
+    return make_convolution(r, groups, 1, r.pick<dim_t>({1, 1, 1, 1, 1, 2, 3}), sizes);
 }
 
 test_problem random_inner_product(random_source &r, bool large) {
@@ -287,6 +327,7 @@ void compare_many(const std::function<test_problem(random_source &, bool)> &make
 }
 
 TEST(Implementations, ConvolutionEqualsReference) { compare_many(random_convolution, 1000000); }
+TEST(Implementations, DepthwiseEqualsReference) { compare_many(random_depthwise, 4000000); }
 TEST(Implementations, InnerProductEqualsReference) { compare_many(random_inner_product, 2000000); }
 TEST(Implementations, MatmulEqualsReference) { compare_many(random_matmul, 3000000); }
 

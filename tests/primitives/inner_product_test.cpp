@@ -66,5 +66,40 @@ TEST(inner_product, equals_the_formula_on_random_problems) {
     }
 }
 
+TEST(inner_product, scales_in_f64_as_snps_caffe_does) {
+    inputs in(132);
+    for (int i = 0; i < 50 && !testing::Test::HasFailure(); i++) {
+        const dims sizes{in.between(1, 3), in.between(1, 40)}, out{sizes[0], in.between(1, 20)};
+        const memory::desc src_md(sizes, data_type::s8, format_tag::ab),
+            weights_md({out[1], sizes[1]}, data_type::s8, format_tag::ab),
+            dst_md(out, data_type::s8, format_tag::ab);
+        const memory src = random_memory(in, src_md), weights = random_memory(in, weights_md);
+        std::vector<double> scales;
+        for (dim_t c = 0; c < out[1]; c++)
+            scales.push_back(in.one_in(2) ? 0x1p-5 : static_cast<double>(in.between(1, 1000)) / 7e5);
+        primitive_attr attr;
+        attr.set_requantization(requantization_rule::f64_scale, 1 << 1, scales);
+        attr.set_zero_points(OCTET_ARG_DST, 0, {3});
+        const auto pd = [&] {
+            return inner_product_forward::primitive_desc(
+                {prop_kind::forward_inference, src_md, weights_md, dst_md}, attr, cpu);
+        };
+        expect_execution(
+            [&] { return inner_product_forward(pd()); },
+            {{OCTET_ARG_SRC, src}, {OCTET_ARG_WEIGHTS, weights}, {OCTET_ARG_DST, random_memory(in, dst_md)}},
+            [&](const dims &at) {
+                double acc = 0;
+                for (dim_t k = 0; k < sizes[1]; k++)
+                    acc += element(src_md, src.get_data_handle(), {at[0], k}) *
+                           element(weights_md, weights.get_data_handle(), {at[1], k});
+                const double x = acc * scales[static_cast<std::size_t>(at[1])];
+                const double below = std::floor(x), rest = x - below;
+                const bool up = rest > 0.5 || (rest == 0.5 && std::fmod(below, 2.) != 0);
+                return std::clamp(below + up + 3, -128., 127.);
+            },
+            pd().problem_str());
+    }
+}
+
 } // namespace
 } // namespace octet::test

@@ -152,19 +152,29 @@ TEST(plan_lines, skip_the_kernel_lines_outside_the_image) {
     EXPECT_EQ(p.ranges.size(), 3u);
 }
 
+TEST(useful_threads, are_few_for_little_work) {
+    const convolution_problem tiny = problem_of({64, 7, 64, 7, 1, 1, 0}),
+                              usual = problem_of({64, 56, 64, 56, 3, 1, 1});
+    EXPECT_EQ(useful_threads(dot_geometry_of(tiny), 8), 1);
+    EXPECT_EQ(useful_threads(dot_geometry_of(usual), 8), 8);
+    EXPECT_EQ(useful_threads(dot_geometry_of(usual), 1), 1);
+}
+
 TEST(plan_tasks, share_the_work_evenly) {
     for (const int threads : {1, 2, 3, 4, 8, 16, 64})
         for (const dim_t bands : {1, 2, 3, 7, 14, 49, 1000})
             for (const dim_t panels : {1, 2, 3, 8, 32}) {
-                const task_grid grid = plan_tasks(bands, panels, threads);
+                const task_grid grid = plan_tasks(bands, panels, threads, panels > bands);
                 EXPECT_GE(grid.bands, 1);
                 EXPECT_GE(grid.panels, 1);
                 EXPECT_LE(grid.bands * grid.panels, threads);
                 EXPECT_LE(grid.bands, bands);
                 EXPECT_LE(grid.panels, panels);
             }
-    EXPECT_EQ(plan_tasks(1, 32, 2).panels, 2); // batch 1: the columns are shared
-    EXPECT_EQ(plan_tasks(14, 1, 2).bands, 2);
+    EXPECT_EQ(plan_tasks(1, 32, 2, false).panels, 2); // one row: the columns are shared
+    EXPECT_EQ(plan_tasks(14, 1, 2, true).bands, 2);
+    EXPECT_EQ(plan_tasks(14, 32, 2, false).bands, 2);
+    EXPECT_EQ(plan_tasks(14, 32, 2, true).panels, 2);
 }
 
 } // namespace

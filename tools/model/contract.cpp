@@ -67,6 +67,7 @@ void set_contract(primitive_attr &attr, requantization_rule r, const accumulator
     case rule::f32_v3:
         return set_argument_scales(attr, acc);
     case rule::caffe_double_round:
+    case rule::f64_scale:
         return attr.set_requantization(r, mask, real_multipliers(acc.derivation, acc));
     default:
         return attr.set_requantization(r, mask, multipliers(r, acc));

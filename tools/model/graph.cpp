@@ -15,6 +15,9 @@ std::string tensor_text(const graph &g, int index) {
 /// Largest tensor: TFLite and FlatBuffers count bytes in 31 bits, and no int8 network comes near.
 constexpr std::int64_t max_tensor_bytes = std::numeric_limits<std::int32_t>::max();
 
+/// Ten times what the largest networks have; bounds the time that planning takes.
+constexpr std::size_t max_nodes = 65536;
+
 void check_dims(const tensor &t, const std::string &who) {
     if (t.dims.size() > max_ndims)
         fail(who + " has " + std::to_string(t.dims.size()) + " dimensions; allowed are up to " +
@@ -142,12 +145,19 @@ private:
 
 } // namespace
 
+void check_tensor(const graph &g, int index) {
+    const std::string who = tensor_text(g, index);
+    const tensor &t = g.tensors.at(static_cast<std::size_t>(index));
+    check_dims(t, who);
+    check_quantization(t, who);
+}
+
 void check_graph(const graph &g) {
-    for (std::size_t i = 0; i < g.tensors.size(); i++) {
-        const std::string who = tensor_text(g, static_cast<int>(i));
-        check_dims(g.tensors[i], who);
-        check_quantization(g.tensors[i], who);
-    }
+    if (g.nodes.size() > max_nodes)
+        fail("the network has " + std::to_string(g.nodes.size()) + " nodes, allowed are up to " +
+             std::to_string(max_nodes));
+    for (std::size_t i = 0; i < g.tensors.size(); i++)
+        check_tensor(g, static_cast<int>(i));
     dataflow_check(g).run();
 }
 

@@ -25,8 +25,9 @@ struct quantization {
 struct tensor {
     std::string name;
     data_type type = data_type::undef;
-    std::string foreign_type; ///< the framework's name of a type that Octet lacks (then `type` is undef)
-    memory::dims dims;        ///< the framework's order (TFLite: NHWC); empty for a scalar
+    std::string foreign_type;      ///< the framework's name of a type that Octet lacks (then `type` is undef)
+    memory::dims dims;             ///< the framework's order (TFLite: NHWC); empty for a scalar
+    bool is_channels_last = false; ///< in memory batch, pixels, channels, although `dims` is {N, C, …}
     quantization quant;
     bool is_constant = false;
     bool is_variable = false;       ///< state that survives a run
@@ -42,12 +43,30 @@ struct node {
     std::map<std::string, attribute> attributes;
 };
 
+/// Value of an attribute, `fallback` if there is none. Throws octet::error for one of another kind.
+template <typename T> T attribute_or(const node &n, const std::string &name, const T &fallback) {
+    const auto found = n.attributes.find(name);
+    if (found == n.attributes.end())
+        return fallback;
+    if (const T *value = std::get_if<T>(&found->second))
+        return *value;
+    throw error(status::invalid_arguments,
+                n.op + ": attribute '" + name + "' is of another kind than documented");
+}
+
+/// The operator that decides a node's lowering: operators fused into it follow behind a '+'.
+inline std::string base_operator(const node &n) { return n.op.substr(0, n.op.find('+')); }
+
 struct graph {
     std::string framework; ///< "tflite" or "onnx": decides the arithmetic of the nodes
     std::vector<tensor> tensors;
     std::vector<node> nodes; ///< in execution order
     std::vector<int> inputs, outputs;
 };
+
+/// Throws octet::error if one tensor contradicts itself: dimensions, size of its data, scales and zero
+/// points. Afterwards `element_count` of its dimensions cannot overflow.
+void check_tensor(const graph &g, int index);
 
 /// Throws octet::error with a sentence that names the tensor or node and the defect: sizes that overflow,
 /// constants of another size than their dimensions say, scales that are not positive and finite or not as
@@ -58,6 +77,25 @@ void check_graph(const graph &g);
 /// octet::error with a sentence that names the file and the defect; never reads outside the bytes.
 graph read_tflite(const std::string &path);
 graph read_tflite(const std::uint8_t *bytes, std::size_t size, const std::string &name);
+
+/// Reads and checks an .onnx file (protobuf parser, every name, type and size, `infer_onnx_shapes`,
+/// `check_graph`). A first dimension without a fixed size is 1. Throws octet::error with a sentence that
+/// names the file and the defect; `unimplemented` where this program was built without ONNX. Data in files of
+/// their own ("external") is read from the directory of `path`; bytes in memory cannot have any.
+graph read_onnx(const std::string &path);
+graph read_onnx(const std::uint8_t *bytes, std::size_t size, const std::string &name);
+
+/// Reads a .tflite or an .onnx file, told apart by the end of the name and, failing that, by the content.
+graph read_network(const std::string &path);
+
+/// Gives every computed tensor of an ONNX graph its type and dimensions, in the order of the nodes, and puts
+/// the padding that `auto_pad` stands for into `pads`. Throws octet::error for nodes whose inputs do not fit
+/// together, `unimplemented` with all operators that it does not know.
+void infer_onnx_shapes(graph &g);
+
+/// Changes the batch, the first dimension of the inputs and of all that is computed from them. Throws
+/// octet::error where a tensor on the way does not begin with the batch.
+void set_batch(graph &g, dim_t batch);
 
 /// Product of checked dimensions; 1 for a scalar.
 std::int64_t element_count(const memory::dims &dims);

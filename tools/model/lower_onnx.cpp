@@ -1,4 +1,5 @@
 #include "model/lower_onnx.hpp"
+#include "model/onnx_layout.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -12,9 +13,14 @@ const struct {
 } entries[] = {
     {"ConvInteger", lower_conv_integer},
     {"DequantizeLinear", lower_dequantize_linear},
+    {"Dropout", lower_view},
     {"DynamicQuantizeLinear", lower_dynamic_quantize_linear},
+    {"Flatten", lower_view},
+    {"Identity", lower_view},
     {"MatMulInteger", lower_matmul_integer},
+    {"MatMulIntegerToFloat", lower_matmul_integer_to_float},
     {"MaxPool", lower_max_pool},
+    {"Pad", lower_onnx_pad},
     {"QGemm", lower_qgemm},
     {"QLinearAdd", lower_qlinear_add},
     {"QLinearAveragePool", lower_qlinear_average_pool},
@@ -27,6 +33,10 @@ const struct {
     {"QLinearSigmoid", lower_qlinear_sigmoid},
     {"QLinearSoftmax", lower_qlinear_softmax},
     {"QuantizeLinear", lower_quantize_linear},
+    {"Reshape", lower_view},
+    {"Squeeze", lower_view},
+    {"Transpose", lower_onnx_transpose},
+    {"Unsqueeze", lower_view},
 };
 
 template <typename T> std::vector<T> values_of(const tensor &t) {
@@ -54,6 +64,8 @@ template <typename T> std::vector<std::int32_t> widened(const tensor &t) {
 } // namespace
 
 lowering_function find_onnx_lowering(const std::string &op) {
+    if (op == layout_operator)
+        return lower_layout;
     for (const auto &e : entries)
         if (op == e.op)
             return e.lower;

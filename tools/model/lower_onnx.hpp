@@ -11,6 +11,7 @@ std::unique_ptr<step> lower_qlinear_conv(const lowering &l);
 std::unique_ptr<step> lower_conv_integer(const lowering &l);
 std::unique_ptr<step> lower_qlinear_matmul(const lowering &l);
 std::unique_ptr<step> lower_matmul_integer(const lowering &l);
+std::unique_ptr<step> lower_matmul_integer_to_float(const lowering &l);
 std::unique_ptr<step> lower_qgemm(const lowering &l);
 std::unique_ptr<step> lower_quantize_linear(const lowering &l);
 std::unique_ptr<step> lower_dequantize_linear(const lowering &l);
@@ -24,6 +25,10 @@ std::unique_ptr<step> lower_qlinear_concat(const lowering &l);
 std::unique_ptr<step> lower_qlinear_average_pool(const lowering &l);
 std::unique_ptr<step> lower_qlinear_global_average_pool(const lowering &l);
 std::unique_ptr<step> lower_max_pool(const lowering &l);
+std::unique_ptr<step> lower_layout(const lowering &l); ///< of `layout_operator`
+std::unique_ptr<step> lower_view(const lowering &l);
+std::unique_ptr<step> lower_onnx_transpose(const lowering &l);
+std::unique_ptr<step> lower_onnx_pad(const lowering &l);
 
 /// Values of a scale or zero point input; an absent zero point is 0.
 std::vector<float> constant_scales(const lowering &l, std::size_t i);

@@ -19,6 +19,7 @@ struct dot_inputs {
 constexpr dot_inputs qlinear_conv_inputs = {0, 1, 2, 3, 4, 5, 6, 7, 8};
 constexpr dot_inputs qlinear_matmul_inputs = {0, 1, 2, 3, 4, 5, 6, 7, absent};
 constexpr dot_inputs integer_inputs = {0, absent, 2, 1, absent, 3, absent, absent, absent};
+constexpr dot_inputs matmul_to_float_inputs = {0, 2, 4, 1, 3, 5, absent, absent, absent};
 constexpr dot_inputs qgemm_inputs = {0, 1, 2, 3, 4, 5, 7, 8, 6};
 
 /// Masks of "one value per output channel".
@@ -193,6 +194,15 @@ std::unique_ptr<step> lower_qlinear_matmul(const lowering &l) {
 
 std::unique_ptr<step> lower_matmul_integer(const lowering &l) {
     return matrix_product(l, integer_inputs, integer_attr);
+}
+
+std::unique_ptr<step> lower_matmul_integer_to_float(const lowering &l) {
+    if (l.has_input(6))
+        refuse_as_unimplemented("input 6, a bias, is not supported");
+    l.output({data_type::f32});
+    return matrix_product(l, matmul_to_float_inputs, [](const lowering &node, channel_masks masks) {
+        return qlinear_attr(node, matmul_to_float_inputs, masks);
+    });
 }
 
 std::unique_ptr<step> lower_qgemm(const lowering &l) {

@@ -122,7 +122,7 @@ std::unique_ptr<step> lower_qlinear_global_average_pool(const lowering &l) {
 
 memory::desc activation_desc(const lowering &l, const tensor &t) {
     if (l.integer("channels_last", 0) == 0)
-        return memory::desc(t.dims, t.type, memory::dims());
+        return dense_desc(t);
     memory::dims dims = t.dims;
     std::rotate(dims.begin() + 1, dims.end() - 1, dims.end());
     constexpr format_tag tags[] = {format_tag::nwc, format_tag::nhwc, format_tag::ndhwc};

@@ -127,12 +127,6 @@ void need_rank(const tensor &t, const std::string &who, std::size_t rank) {
                std::to_string(rank));
 }
 
-void need_output_dims(const lowering &l, const memory::dims &expected) {
-    if (l.output().dims != expected)
-        refuse("the output has dimensions " + to_text(l.output().dims) +
-               ", but the inputs and attributes give " + to_text(expected));
-}
-
 void need_equal_quantization(const tensor &a, const tensor &b, const std::string &who) {
     if (a.type != b.type)
         refuse(who + " differ in type: " + type_text(a) + " and " + type_text(b));
@@ -156,13 +150,6 @@ void append_clip(primitive_attr &attr, const code_interval &range, std::int32_t 
     post_ops ops;
     ops.append_clip(range.low - zero_point, range.high - zero_point);
     attr.set_post_ops(ops);
-}
-
-primitive_attr copy_attr(data_type type) {
-    primitive_attr attr;
-    if (type != data_type::f32)
-        attr.set_requantization(requantization_rule::none);
-    return attr;
 }
 
 } // namespace octet::model

@@ -3,7 +3,7 @@
 // What TFLite's operators share: quantization parameters, fused activations, windows. Formulas: the comments
 // name TFLite's own derivation, because its precision decides the last bit of a result.
 
-#include "model/lowering.hpp"
+#include "model/moving.hpp"
 
 namespace octet::model {
 
@@ -32,7 +32,6 @@ struct window {
 window make_window(const lowering &l, char axis, dim_t size, dim_t kernel);
 
 void need_rank(const tensor &t, const std::string &who, std::size_t rank);
-void need_output_dims(const lowering &l, const memory::dims &expected);
 void need_equal_quantization(const tensor &a, const tensor &b, const std::string &who);
 
 /// NHWC tensor as Octet's {N, C, H, W}.
@@ -43,9 +42,6 @@ void set_zero_point(primitive_attr &attr, int arg, std::int32_t zero_point);
 
 /// Clips to a fused activation's range; `zero_point` is the destination's (post-ops come before it).
 void append_clip(primitive_attr &attr, const code_interval &range, std::int32_t zero_point);
-
-/// Attributes of a plain copy: integers stay integers.
-primitive_attr copy_attr(data_type type);
 
 std::unique_ptr<step> lower_conv_2d(const lowering &l);
 std::unique_ptr<step> lower_depthwise_conv_2d(const lowering &l);

@@ -1,5 +1,4 @@
-// TFLite's operators on two tensors: ADD, SUB, MUL, PRELU. The primitive derives the multipliers from the
-// scales.
+// TFLite's operators on two tensors: ADD, SUB, MUL, PRELU. The primitives derive multipliers from scales.
 
 #include <algorithm>
 

@@ -4,33 +4,10 @@
 #include <cstring>
 
 #include "model/lower_tflite.hpp"
+#include "model/moving.hpp"
 
 namespace octet::model {
 namespace {
-
-/// Any type that Octet has; moving bytes needs no quantization.
-const tensor &any_input(const lowering &l, std::size_t i) {
-    return l.input(i, {data_type::f32, data_type::s32, data_type::s16, data_type::s8, data_type::u8});
-}
-
-void add_copy(primitive_step &s, const memory &src, const memory &dst) {
-    s.add(reorder::primitive_desc(src, dst, copy_attr(src.get_desc().data_type())),
-          {{OCTET_ARG_FROM, src}, {OCTET_ARG_TO, dst}});
-}
-
-/// TFLite's permutation names the source of each output dimension, Octet's the destination of each input
-/// dimension.
-std::vector<int> inverse(const std::vector<std::int64_t> &permutation, std::size_t rank) {
-    std::vector<int> result(rank, -1);
-    for (std::size_t i = 0; i < permutation.size(); i++) {
-        const std::int64_t from = permutation[i];
-        if (from >= 0 && from < static_cast<std::int64_t>(rank))
-            result[static_cast<std::size_t>(from)] = static_cast<int>(i);
-    }
-    if (permutation.size() != rank || std::count(result.begin(), result.end(), -1) != 0)
-        refuse("input 1 is not a permutation of " + std::to_string(rank) + " dimensions");
-    return result;
-}
 
 /// {before, after} of each dimension, from PAD's constant [rank, 2] tensor.
 struct paddings {
@@ -67,52 +44,19 @@ std::vector<std::uint8_t> pad_element(const lowering &l, const tensor &dst) {
     return element;
 }
 
-void fill(const memory &m, const std::vector<std::uint8_t> &element) {
-    std::uint8_t *bytes = m.map_data<std::uint8_t>();
-    for (std::size_t i = 0; i < m.get_desc().get_size(); i += element.size())
-        std::copy(element.begin(), element.end(), bytes + i);
-}
-
 } // namespace
 
 /// Also SQUEEZE and EXPAND_DIMS: the output's dimensions are known, so the inputs that describe them are not
 /// read.
-std::unique_ptr<step> lower_reshape(const lowering &l) {
-    const tensor &src = any_input(l, 0), &dst = l.output({src.type});
-    if (element_count(src.dims) != element_count(dst.dims))
-        refuse("input " + to_text(src.dims) + " and output " + to_text(dst.dims) +
-               " differ in their number of elements");
-    l.alias_output_to_input(0);
-    return std::make_unique<view_step>();
-}
+std::unique_ptr<step> lower_reshape(const lowering &l) { return make_view(l); }
 
-std::unique_ptr<step> lower_transpose(const lowering &l) {
-    const tensor &src = any_input(l, 0), &dst = l.output({src.type});
-    const std::size_t rank = src.dims.size();
-    const std::vector<std::int64_t> permutation = l.constant_integers(1);
-    const std::vector<int> destination = inverse(permutation, rank);
-    memory::dims dims(rank);
-    for (std::size_t i = 0; i < rank; i++)
-        dims[static_cast<std::size_t>(destination[i])] = src.dims[i];
-    need_output_dims(l, dims);
-    auto result = std::make_unique<primitive_step>();
-    add_copy(*result, l.input_memory(0, dense_desc(src).permute_axes(destination)),
-             l.output_memory(dense_desc(dst)));
-    return result;
-}
+std::unique_ptr<step> lower_transpose(const lowering &l) { return make_transpose(l, l.constant_integers(1)); }
 
 std::unique_ptr<step> lower_pad(const lowering &l) {
     const tensor &src = any_input(l, 0), &dst = l.output({src.type});
     need_equal_quantization(src, dst, "input and output");
     const paddings p = read_paddings(l, src.dims.size());
-    memory::dims dims = src.dims;
-    for (std::size_t i = 0; i < dims.size(); i++)
-        dims[i] += p.before[i] + p.after[i];
-    need_output_dims(l, dims);
-    fill(l.output_memory(), pad_element(l, dst)); // once: running writes only the inside
-    auto result = std::make_unique<primitive_step>();
-    add_copy(*result, l.input_memory(0), l.output_memory(dense_desc(dst).submemory_desc(src.dims, p.before)));
-    return result;
+    return make_padding(l, p.before, p.after, pad_element(l, dst));
 }
 
 std::unique_ptr<step> lower_concatenation(const lowering &l) {

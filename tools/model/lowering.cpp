@@ -140,23 +140,15 @@ std::string lowering::text(const std::string &name, const std::string &fallback)
     return has_attribute(name) ? text(name) : fallback;
 }
 
-memory lowering::memory_of(int tensor_index) const {
-    const auto index = static_cast<std::size_t>(tensor_index);
-    if (!memories_.at(index))
-        memories_[index] = make_memory(graph_.tensors.at(index), engine_);
-    return memories_[index];
-}
-
-memory lowering::input_memory(std::size_t i) const { return memory_of(input_index(i)); }
-memory lowering::output_memory() const { return memory_of(output_index()); }
-memory lowering::output_memory(std::size_t i) const { return memory_of(output_index(i)); }
+memory lowering::input_memory(std::size_t i) const { return buffers_.get(input_index(i)); }
+memory lowering::output_memory() const { return buffers_.get(output_index()); }
+memory lowering::output_memory(std::size_t i) const { return buffers_.get(output_index(i)); }
+memory lowering::kept_output_memory() const { return buffers_.keep(output_index()); }
 
 memory lowering::input_memory(std::size_t i, const memory::desc &d) const {
-    return memory(d, engine_, input_memory(i).get_data_handle());
+    return buffers_.get(input_index(i), d);
 }
-memory lowering::output_memory(const memory::desc &d) const {
-    return memory(d, engine_, output_memory().get_data_handle());
-}
+memory lowering::output_memory(const memory::desc &d) const { return buffers_.get(output_index(), d); }
 
 memory lowering::packed_input(std::size_t i, const memory::desc &plain, const memory::desc &chosen) const {
     const memory user = input_memory(i, plain);
@@ -167,15 +159,18 @@ memory lowering::packed_input(std::size_t i, const memory::desc &plain, const me
     return packed;
 }
 
-void lowering::alias_output_to_input(std::size_t i) const {
-    memories_.at(static_cast<std::size_t>(output_index())) = input_memory(i, dense_desc(output()));
-}
+void lowering::alias_output_to_input(std::size_t i) const { buffers_.alias(output_index(), input_index(i)); }
 
 memory::desc dense_desc(const tensor &t) {
+    constexpr format_tag channels_last[] = {format_tag::nwc, format_tag::nhwc, format_tag::ndhwc};
+    if (t.is_channels_last)
+        return memory::desc(t.dims, t.type, channels_last[t.dims.size() - 3]);
     return memory::desc(t.dims.empty() ? memory::dims{1} : t.dims, t.type, memory::dims());
 }
 
 memory::desc padded_desc(const tensor &t, std::size_t rank) {
+    if (t.dims.size() == rank)
+        return dense_desc(t);
     memory::dims dims(rank - std::min(rank, t.dims.size()), 1);
     dims.insert(dims.end(), t.dims.begin(), t.dims.end());
     return memory::desc(dims, t.type, memory::dims());
@@ -210,13 +205,13 @@ memory::desc planned_weights(const memory::desc &plain, const tensor &weights) {
     return weights.is_constant ? memory::desc(plain.dims(), plain.data_type(), format_tag::any) : plain;
 }
 
-memory make_memory(tensor &t, const engine &e) {
+memory::desc checked_desc(const tensor &t) {
     if (t.type == data_type::undef)
         refuse_as_unimplemented("tensor '" + t.name + "' is " + type_text(t) +
                                 "; Octet has f32, s32, s16, s8 and u8");
     if (element_count(t.dims) == 0)
         refuse_as_unimplemented("tensor '" + t.name + "' has no elements (" + to_text(t.dims) + ")");
-    return t.is_constant ? memory(dense_desc(t), e, t.data.data()) : memory(dense_desc(t), e);
+    return dense_desc(t);
 }
 
 } // namespace octet::model

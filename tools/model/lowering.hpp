@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <unordered_map>
 
+#include "model/buffers.hpp"
 #include "model/network.hpp"
 
 namespace octet::model {
@@ -43,11 +44,11 @@ public:
 
 class lowering {
 public:
-    lowering(const node &n, graph &g, std::vector<memory> &memories, const engine &e,
+    lowering(const node &n, const graph &g, tensor_buffers &buffers, const engine &e,
              const network_options &options)
-        : node_(n), graph_(g), memories_(memories), engine_(e), options_(options) {}
+        : node_(n), graph_(g), buffers_(buffers), engine_(e), options_(options) {}
 
-    const std::string &op() const { return node_.op; }
+    const node &get_node() const { return node_; }
     const network_options &options() const { return options_; }
     const engine &get_engine() const { return engine_; }
 
@@ -72,12 +73,16 @@ public:
     std::string text(const std::string &name) const;
     std::string text(const std::string &name, const std::string &fallback) const;
 
-    /// The buffer of an input or of the output: dense, row-major, made at first use; or seen through `d`.
+    /// The buffer of an input or of the output, in the tensor's layout or seen through `d`. Buffers of
+    /// computed tensors get their addresses only after all nodes are lowered.
     memory input_memory(std::size_t i) const;
     memory output_memory() const;
     memory input_memory(std::size_t i, const memory::desc &d) const;
     memory output_memory(const memory::desc &d) const;
     memory output_memory(std::size_t i) const;
+
+    /// The output's buffer, which can be written now and keeps its contents; asked for before the others.
+    memory kept_output_memory() const;
 
     /// A constant input in the layout that the primitive chose, reordered now, once.
     memory packed_input(std::size_t i, const memory::desc &plain, const memory::desc &chosen) const;
@@ -86,21 +91,23 @@ public:
     void alias_output_to_input(std::size_t i) const;
 
 private:
-    memory memory_of(int tensor_index) const;
     int input_index(std::size_t i) const;
     int output_index() const;
     int output_index(std::size_t i) const;
     template <typename T> const T &attribute_as(const std::string &name, const char *kind) const;
 
     const node &node_;
-    graph &graph_;
-    std::vector<memory> &memories_;
+    const graph &graph_;
+    tensor_buffers &buffers_;
     const engine &engine_;
     const network_options &options_;
 };
 
-/// Dense row-major descriptor of a tensor; a scalar gets one dimension.
+/// Dense descriptor of a tensor in its layout; a scalar gets one dimension.
 memory::desc dense_desc(const tensor &t);
+/// The same for a tensor that needs a buffer: throws for a type that Octet lacks and for one without
+/// elements.
+memory::desc checked_desc(const tensor &t);
 
 /// The same with leading dimensions of size 1 up to `rank`, as broadcasting needs it.
 memory::desc padded_desc(const tensor &t, std::size_t rank);
@@ -114,9 +121,6 @@ memory::desc matrices_desc(const memory::dims &matrix_dims, data_type type, std:
 
 /// Weights to plan with: a constant may take any layout, others stay as they are.
 memory::desc planned_weights(const memory::desc &plain, const tensor &weights);
-
-/// Buffer for one tensor: constants use their data in place.
-memory make_memory(tensor &t, const engine &e);
 
 [[noreturn]] void refuse(const std::string &reason);
 [[noreturn]] void refuse_as_unimplemented(const std::string &reason);

@@ -4,18 +4,24 @@
 #include <new>
 
 #include "model/lowering.hpp"
+#include "model/onnx_layout.hpp"
+#include "model/onnx_qdq.hpp"
 
 namespace octet::model {
 namespace {
+
+void nothing(graph &) {}
 
 /// Whose operators a graph consists of.
 const struct framework {
     const char *name;
     lowering_function (*find_lowering)(const std::string &op);
     std::string (*operators)();
+    void (*make_codes)(graph &); ///< operators on codes instead of floats
+    void (*assign_layouts)(graph &);
 } frameworks[] = {
-    {"tflite", find_tflite_lowering, tflite_operators},
-    {"onnx", find_onnx_lowering, onnx_operators},
+    {"tflite", find_tflite_lowering, tflite_operators, nothing, nothing},
+    {"onnx", find_onnx_lowering, onnx_operators, fuse_qdq, assign_layouts},
 };
 
 const framework &framework_of(const graph &g) {
@@ -29,7 +35,7 @@ const framework &framework_of(const graph &g) {
 void check_operators(const graph &g, const framework &f) {
     std::string unsupported;
     for (std::size_t i = 0; i < g.nodes.size(); i++)
-        if (!f.find_lowering(g.nodes[i].op))
+        if (!f.find_lowering(base_operator(g.nodes[i])))
             unsupported += (unsupported.empty() ? "" : ", ") + node_text(g, i);
     if (!unsupported.empty())
         refuse_as_unimplemented("unsupported operators: " + unsupported + "; supported are " + f.operators());
@@ -37,7 +43,7 @@ void check_operators(const graph &g, const framework &f) {
 
 std::unique_ptr<step> lower(const lowering &l, const framework &f, const std::string &who) {
     try {
-        return f.find_lowering(l.op())(l);
+        return f.find_lowering(base_operator(l.get_node()))(l);
     } catch (const error &e) {
         throw error(e.status, who + ": " + e.what());
     } catch (const std::bad_alloc &) {
@@ -52,26 +58,29 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 } // namespace
 
 network::network(graph g, const network_options &options)
-    : graph_(std::move(g)), engine_(engine::kind::cpu, 0), stream_(engine_),
-      memories_(graph_.tensors.size()) {
+    : graph_(std::move(g)), engine_(engine::kind::cpu, 0), stream_(engine_) {
     const framework &f = framework_of(graph_);
     check_graph(graph_);
+    f.make_codes(graph_);
     check_operators(graph_, f);
+    f.assign_layouts(graph_);
+    buffers_ = std::make_unique<tensor_buffers>(graph_, engine_);
     for (std::size_t i = 0; i < graph_.nodes.size(); i++)
         steps_.push_back(
-            lower(lowering(graph_.nodes[i], graph_, memories_, engine_, options), f, node_text(graph_, i)));
-    make_memories(graph_.inputs); // those that no node reads
-    make_memories(graph_.outputs);
+            lower(lowering(graph_.nodes[i], graph_, *buffers_, engine_, options), f, node_text(graph_, i)));
+    try {
+        buffers_->place();
+    } catch (const std::bad_alloc &) {
+        throw error(status::out_of_memory, "not enough memory for the network's tensors");
+    }
 }
 
 network::~network() = default;
 
-void network::make_memories(const std::vector<int> &tensors) {
-    for (const int t : tensors) {
-        memory &m = memories_[static_cast<std::size_t>(t)];
-        if (!m)
-            m = make_memory(graph_.tensors[static_cast<std::size_t>(t)], engine_);
-    }
+memory network::get_memory(int tensor) const { return buffers_->get(tensor); }
+
+std::pair<std::size_t, std::size_t> network::buffer_bytes() const {
+    return {buffers_->arena_bytes(), buffers_->unplanned_bytes()};
 }
 
 void network::run(const observer &after_node) {
@@ -85,8 +94,10 @@ void network::run(const observer &after_node) {
 }
 
 network load_network(const std::string &path, const network_options &options) {
-    graph g = read_tflite(path);
+    graph g = read_network(path);
     try {
+        if (options.batch != 0)
+            set_batch(g, options.batch);
         return network(std::move(g), options);
     } catch (const error &e) {
         throw error(e.status, path + ": " + e.what());

@@ -17,7 +17,13 @@ struct network_options {
     /// `automatic`: the framework's own; any other rule derives its multipliers or scales from the model's
     /// scales.
     requantization_rule rule = requantization_rule::automatic;
+    /// Joins operators where that keeps every byte of the network's outputs; tensors between them vanish.
+    bool fusion = false;
+    /// Batch instead of the file's; 0: as in the file. For `load_network`.
+    dim_t batch = 0;
 };
+
+class tensor_buffers;
 
 /// One lowered node: knows its buffers and what runs it.
 class step {
@@ -39,24 +45,26 @@ public:
 
     const graph &get_graph() const { return graph_; }
     const step &get_step(std::size_t node) const { return *steps_.at(node); }
-    /// Buffer of a tensor (get_data_handle, get_desc().get_size()); inputs are written here before `run`.
-    const memory &get_memory(int tensor) const { return memories_.at(static_cast<std::size_t>(tensor)); }
+    /// Buffer of a tensor that a node or the network reads or writes. Inputs are written here before `run`
+    /// and keep their contents; what a node writes may be overwritten after its last reader. Outputs stay
+    /// until the next run.
+    memory get_memory(int tensor) const;
+    /// Bytes of the buffers between the nodes, shared and as they would be if each had its own.
+    std::pair<std::size_t, std::size_t> buffer_bytes() const;
 
     using observer = std::function<void(std::size_t node, double seconds)>;
     /// Runs all nodes in order; `after_node` is called after each (its outputs are then in memory).
     void run(const observer &after_node = {});
 
 private:
-    void make_memories(const std::vector<int> &tensors);
-
     graph graph_;
     engine engine_;
     stream stream_;
-    std::vector<memory> memories_;
+    std::unique_ptr<tensor_buffers> buffers_;
     std::vector<std::unique_ptr<step>> steps_;
 };
 
-/// Reads a .tflite file and builds its network; every error names the file.
+/// Reads a .tflite or .onnx file and builds its network; every error names the file.
 network load_network(const std::string &path, const network_options &options = {});
 
 } // namespace octet::model

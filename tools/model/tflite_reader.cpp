@@ -4,9 +4,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
-#include <limits>
 
+#include "model/file.hpp"
 #include "model/graph.hpp"
 #include "model/tflite_attributes.hpp"
 
@@ -25,15 +24,7 @@ constexpr flatbuffers::uoffset_t max_tables = 1'000'000;
 /// for tiny files.
 constexpr std::size_t max_expansion = 64, expansion_of_tiny_files = std::size_t{1} << 20;
 
-/// Text from a file, fit to be printed in one line.
-std::string printable(const flatbuffers::String *text) {
-    constexpr std::size_t max_length = 120;
-    std::string result = text ? text->str().substr(0, max_length) : "";
-    for (char &c : result)
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-            c = '?';
-    return result;
-}
+std::string printable(const flatbuffers::String *text) { return model::printable(text ? text->str() : ""); }
 
 template <typename Vector> std::size_t length(const Vector *v) { return v ? v->size() : 0; }
 
@@ -221,19 +212,6 @@ private:
     std::size_t budget_;
     const format::Model *model_ = nullptr;
 };
-
-std::vector<std::uint8_t> read_file(const std::string &path) {
-    std::ifstream file(path, std::ios::binary | std::ios::ate);
-    const std::streamoff size = file ? static_cast<std::streamoff>(file.tellg()) : -1;
-    // A directory opens, but has no usable size.
-    if (size < 0 || size > std::numeric_limits<std::int32_t>::max())
-        throw error(status::invalid_arguments, path + ": the file cannot be opened, or is larger than 2 GiB");
-    std::vector<std::uint8_t> bytes(static_cast<std::size_t>(size));
-    file.seekg(0);
-    if (!file.read(reinterpret_cast<char *>(bytes.data()), size))
-        throw error(status::invalid_arguments, path + ": the file cannot be read");
-    return bytes;
-}
 
 } // namespace
 

@@ -7,14 +7,16 @@
 /// and gives the bytes that oneDNN 2.6 gives on a machine with AVX512-VNNI. The exceptions: doc/onednn.md.
 ///
 /// What 2.x code finds: engine, stream, memory and its descriptors, primitive_attr, post_ops, and
-/// convolution_forward, inner_product_forward, matmul, reorder, pooling_forward, binary in the desc →
-/// primitive_desc → execute spelling, with queries, `dnnl::error`, and the DNNL_* constants.
+/// convolution_forward, deconvolution_forward, inner_product_forward, matmul, reorder, pooling_forward and
+/// pooling_v2_forward, binary, eltwise_forward, prelu_forward, resampling_forward, softmax_forward and
+/// softmax_v2_forward, sum, concat in the desc → primitive_desc → execute spelling, with queries,
+/// `dnnl::error`, and the DNNL_* constants.
 ///
 /// What it does not find, or finds different:
 /// - Plain layouts and `any` only. Blocked tags (nChw16c) do not exist; query what `any` became. Instead of
 ///   `desc::data.format_desc` there are `desc::get_strides()` and `format_kind::plain` (oneDNN: blocked).
-/// - No bf16 and f16, no GPU, no backward pass, no other primitives; `softmax_forward` computes TFLite's
-///   fixed-point softmax only.
+/// - No bf16 and f16, no GPU, no backward pass, no other primitives. Deconvolution, inner product, matmul and
+///   convolution take 8-bit sources only.
 /// - Run-time dimensions (DNNL_RUNTIME_DIM_VAL) and the fused depthwise post-op are `unimplemented`.
 /// - `primitive_attr` and `post_ops` are values: changing a copy leaves the original alone.
 /// - Scales of 0, infinity and NaN are refused; so is memory with another descriptor than the primitive's.

@@ -1,0 +1,88 @@
+#include "cpu/depthwise/plan.hpp"
+
+#include <algorithm>
+
+namespace octet::impl {
+
+namespace {
+
+// What a line of tiles reads of a chunk of channels should stay in a first-level cache until the next line
+// reads part of it again.
+constexpr dim_t chunk_budget = 24 * 1024;
+
+// Each kind of tile is code; more of them than this, and source rows are copied with their padding.
+constexpr std::size_t max_tile_kinds = 4;
+constexpr dim_t max_displacement = dim_t{1} << 30, max_padding_row = dim_t{1} << 20;
+
+/// Source columns under `outputs` neighbouring outputs.
+dim_t covered_columns(const patch_axis &axis, const tap_axis &taps, dim_t outputs) {
+    const dim_t last = (div_up(outputs, axis.phases) - 1) * axis.phases;
+    const dim_t patches = (axis.patches() - 1) * axis.size + std::min(axis.size, axis.covered(axis.phases));
+    return last * taps.stride + (patches - 1) * taps.dilation + 1;
+}
+
+} // namespace
+
+std::string refuses_depthwise(const convolution_problem &p) {
+    if (!p.weights_have_groups || p.groups == 1 || p.ic != 1 || p.is_inner_product)
+        return "not a depthwise convolution";
+    if (p.spatial_ndims > 2)
+        return "three spatial dimensions";
+    if (patches_of(p).rows.size == 0)
+        return "a kernel too large for patches of taps";
+    return {};
+}
+
+std::vector<jit::tile_run> plan_line(const patch_axis &axis, const tap_axis &taps, dim_t width, dim_t largest,
+                                     dim_t pad, dim_t columns) {
+    const dim_t tiles = div_up(width, largest),
+                tile = div_up(div_up(width, tiles), axis.phases) * axis.phases;
+    std::vector<jit::tile_run> line;
+    for (dim_t first = 0; first < width; first += tile) {
+        jit::tile_run run;
+        run.columns = static_cast<int>(std::min(tile, width - first));
+        const dim_t covered = covered_columns(axis, taps, run.columns), x = first * taps.stride - pad;
+        run.begin = std::clamp<dim_t>(-x, 0, covered);
+        run.end = std::clamp<dim_t>(columns - x, 0, covered);
+        const bool repeats = !line.empty() && line.back().columns == run.columns &&
+                             line.back().begin == run.begin && line.back().end == run.end;
+        if (repeats)
+            line.back().count++;
+        else
+            line.push_back(run);
+    }
+    return line;
+}
+
+depthwise_plan plan_depthwise(const convolution_problem &p, cpu_isa level, int epilogue_temps) {
+    depthwise_plan plan;
+    plan.patches = patches_of(p);
+    const patch_axis &rows = plan.patches.rows, &columns = plan.patches.columns;
+    const tap_axis taps{p.kernel[2], p.stride[2], p.dilation[2]};
+    const bool sums_source = p.weights_zero_points.values.is_set() || p.weights.data_type == data_type::u8;
+    const dim_t largest = jit::max_tile_columns(level, plan.patches, sums_source, epilogue_temps);
+    const dim_t width_stride = p.src.strides[p.spatial_ndims + 1];
+    plan.line = plan_line(columns, taps, p.out[2], largest, p.pad[2], p.in[2]);
+    plan.line_columns = covered_columns(columns, taps, p.out[2]);
+    plan.padding_row_bytes = (p.in[2] - 1) * width_stride + p.groups * p.oc;
+    plan.in_place = p.oc == 1 && p.src.strides[1] == 1 && plan.line.size() <= max_tile_kinds &&
+                    plan.padding_row_bytes <= max_padding_row;
+
+    const dim_t blocks = div_up(p.groups * p.oc, packed_o_block);
+    const dim_t row_pixels = std::max<dim_t>(1, rows.covered(rows.phases) * plan.line_columns);
+    dim_t chunk = std::clamp<dim_t>(chunk_budget / (row_pixels * packed_o_block), 1, blocks);
+    constexpr dim_t line_blocks = 4; // of a cache line
+    if (chunk > line_blocks)
+        chunk -= chunk % line_blocks;
+    plan.chunk_blocks = chunk < line_blocks ? std::min(blocks, line_blocks) : chunk;
+    plan.pixel_stride = width_stride;
+    if (plan.in_place)
+        return plan;
+
+    plan.line = plan_line(columns, taps, p.out[2], largest, 0, plan.line_columns);
+    plan.pixel_stride = plan.chunk_channels();
+    plan.copied_rows = rows.covered(rows.phases);
+    return plan;
+}
+
+} // namespace octet::impl

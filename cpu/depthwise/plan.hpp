@@ -1,0 +1,40 @@
+#pragma once
+
+// How a depthwise convolution is executed: lines of tiles, chunks of channels, and where source rows are
+// read. Pure functions of problem and machine.
+
+#include <string>
+#include <vector>
+
+#include "common/problem.hpp"
+#include "jit/depthwise.hpp"
+
+namespace octet::impl {
+
+struct depthwise_plan {
+    tap_patches patches;
+    /// Source rows are the user's memory; else the rows under a line of tiles are copied, padded and with a
+    /// channel for each output channel.
+    bool in_place = true;
+    std::vector<jit::tile_run> line; ///< tiles of an output row (of several rows, if they are phases)
+    dim_t pixel_stride = 0;          ///< bytes between source columns as the kernel reads them
+    dim_t chunk_blocks = 1;      ///< blocks of 16 channels that are worked on for all lines before going on
+    dim_t line_columns = 0;      ///< source columns under a line, padding included
+    dim_t padding_row_bytes = 0; ///< in place: a row of zero points for what lies above or below the image
+    dim_t copied_rows = 0;
+
+    dim_t chunk_channels() const { return chunk_blocks * packed_o_block; }
+    dim_t copied_row_bytes() const { return line_columns * pixel_stride; }
+};
+
+/// Why there is no plan, or empty.
+std::string refuses_depthwise(const convolution_problem &p);
+
+depthwise_plan plan_depthwise(const convolution_problem &p, cpu_isa level, int epilogue_temps);
+
+/// Tiles of at most `largest` columns, as equal as phases allow, for a row of `width` outputs. `columns`
+/// source columns, `pad` of them on the left, are inside the image unless `is_padded`.
+std::vector<jit::tile_run> plan_line(const patch_axis &axis, const tap_axis &taps, dim_t width, dim_t largest,
+                                     dim_t pad, dim_t columns);
+
+} // namespace octet::impl

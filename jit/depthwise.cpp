@@ -1,0 +1,381 @@
+#include "jit/depthwise.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <set>
+
+#include "jit/shared_kernels.hpp"
+
+namespace octet::impl::jit {
+
+using Xbyak::Address;
+using Xbyak::RegExp;
+using Xbyak::Xmm;
+using Xbyak::Zmm;
+
+namespace {
+
+constexpr int channels_per_block = 16;
+constexpr int block_vector_bytes = 64; // one vector of weights, accumulators or zero points of a block
+constexpr int largest_tile = 20;       // accumulators; more gain little and leave no registers for weights
+
+bool has_16_lanes(cpu_isa level) { return level == cpu_isa::avx512_vnni || level == cpu_isa::avx512_core; }
+bool has_dot(cpu_isa level) { return level == cpu_isa::avx512_vnni || level == cpu_isa::avx_vnni; }
+
+/// Registers of the reduction besides accumulators and weights: a quad, the order of its permutation and a
+/// pixel, or four pixels that become one quad; without a dot-product instruction words and a product.
+int reduction_temps(cpu_isa level) { return has_16_lanes(level) && has_dot(level) ? 3 : 4; }
+
+} // namespace
+
+std::string depthwise_spec::key() const {
+    std::string k;
+    const auto add = [&](const auto &x) { k += std::to_string(x) + ","; };
+    for (const patch_axis &a : {patches.rows, patches.columns})
+        for (const dim_t x : {a.kernel, a.size, a.phases, a.shift})
+            add(x);
+    for (const tile_run &run : line)
+        for (const dim_t x : {dim_t{run.columns}, run.begin, run.end, run.count})
+            add(x);
+    for (const std::int64_t x :
+         {static_cast<std::int64_t>(level), std::int64_t{has_byte_permutes}, std::int64_t{flips_source},
+          std::int64_t{sums_source}, column_taps.stride, column_taps.dilation, std::int64_t{rows},
+          std::int64_t{valid}, pixel_stride, dst_row_stride, dst_column_stride})
+        add(x);
+    return k;
+}
+
+std::int64_t words_bytes(cpu_isa level, const tap_patches &patches) {
+    return has_dot(level) ? 0 : patches.vectors() * 2 * block_vector_bytes;
+}
+
+int max_tile_columns(cpu_isa level, const tap_patches &patches, bool sums_source, int epilogue_temps) {
+    const int registers = has_16_lanes(level) ? 32 : 16;
+    const auto phases = static_cast<int>(patches.columns.phases),
+               rows = static_cast<int>(patches.rows.phases);
+    const int order = has_16_lanes(level) ? 1 : 0;
+    const auto fits = [&](int columns) {
+        const int accs = rows * columns;
+        return accs <= largest_tile && accs * (sums_source ? 2 : 1) + reduction_temps(level) <= registers &&
+               accs + epilogue_temps + order <= registers;
+    };
+    int columns = phases;
+    while (fits(columns + phases))
+        columns += phases;
+    return columns;
+}
+
+depthwise_kernel::depthwise_kernel(const depthwise_spec &spec, const epilogue_plan &plan)
+    : emitter(spec.level), spec_(spec), plan_(plan) {
+    generate();
+    function_ = reinterpret_cast<depthwise_function>(reinterpret_cast<std::uintptr_t>(finish()));
+}
+
+int depthwise_kernel::valid(int v) const { return std::clamp(spec_.valid - v * lanes(), 0, lanes()); }
+
+/// Rows and columns of a patch that the tile has taps in: the first ones.
+dim_t depthwise_kernel::used_rows(int patch_row) const {
+    const patch_axis &axis = spec_.patches.rows;
+    return std::min(axis.size, axis.covered(spec_.rows) - patch_row * axis.size);
+}
+dim_t depthwise_kernel::used_columns() const {
+    const patch_axis &axis = spec_.patches.columns;
+    return std::min(axis.size, axis.covered(axis.phases));
+}
+
+/// The taps of a patch that an output has, as a byte of 1 each.
+std::uint32_t depthwise_kernel::used_taps(int row, int column, int patch_row, int patch_column) const {
+    const patch_axis &rows = spec_.patches.rows, &columns = spec_.patches.columns;
+    std::uint32_t taps = 0;
+    for (int t = 0; t < taps_per_patch; t++) {
+        const dim_t y = patch_row * rows.size + t / columns.size - row * rows.shift;
+        const dim_t x =
+            patch_column * columns.size + t % columns.size - column % columns.phases * columns.shift;
+        if (y >= 0 && y < rows.kernel && x >= 0 && x < columns.kernel)
+            taps |= 1u << (8 * t);
+    }
+    return taps;
+}
+
+// ---- blocks, lines, tiles
+
+void depthwise_kernel::generate() {
+    const auto load = [this](const Xbyak::Reg64 &r, std::size_t field) {
+        mov(r, ptr[reg_args + static_cast<int>(field)]);
+    };
+    preamble();
+    load(reg_weights, offsetof(depthwise_args, weights));
+    load(reg_initial, offsetof(depthwise_args, initial));
+    load(reg_params, offsetof(depthwise_args, params));
+    load(reg_dst, offsetof(depthwise_args, dst));
+    load(reg_full, offsetof(depthwise_args, full));
+    xor_(reg_element, reg_element);
+    xor_(reg_position, reg_position);
+    if (spec_.valid % lanes() != 0)
+        set_tail(spec_.valid % lanes());
+    if (lanes() == 16) {
+        order_ = take_vec();
+        load_transposition(order_, spec_.has_byte_permutes);
+    }
+    push(qword[reg_args + static_cast<int>(offsetof(depthwise_args, blocks))]);
+
+    Xbyak::Label block;
+    L(block);
+    for (int v = 0; v < channels_per_block / lanes() && valid(v) > 0; v++)
+        line(v);
+    add(reg_element, channels_per_block);
+    add(reg_position, channels_per_block);
+    add(reg_weights, static_cast<std::uint32_t>(spec_.patches.vectors() * block_vector_bytes));
+    add(reg_initial, block_vector_bytes * (spec_.sums_source ? 2 : 1));
+    add(reg_params, plan_.planes().count * plane_bytes);
+    dec(qword[rsp]);
+    jnz(block, T_NEAR);
+    pop(reg_address);
+    postamble();
+}
+
+/// All tiles of one vector of channels.
+void depthwise_kernel::line(int v) {
+    push(reg_element);
+    push(reg_position);
+    push(reg_weights);
+    has_dot4() ? take_weights(v) : split_weights(v);
+    for (const tile_run &run : spec_.line) {
+        Xbyak::Label next;
+        if (run.count > 1) {
+            mov(reg_tiles, run.count);
+            align(64);
+            L(next);
+        }
+        tile(run, v);
+        add(reg_element, static_cast<std::uint32_t>(run.columns * spec_.dst_column_stride));
+        add(reg_position,
+            static_cast<std::uint32_t>(run.columns * spec_.column_taps.stride * spec_.pixel_stride));
+        if (run.count > 1) {
+            dec(reg_tiles);
+            jnz(next, T_NEAR);
+        }
+    }
+    for (const vec &w : weights_)
+        give_vec(w);
+    weights_.clear();
+    pop(reg_weights);
+    pop(reg_position);
+    pop(reg_element);
+}
+
+/// Keeps the weights in registers if the largest tile leaves enough of them.
+void depthwise_kernel::take_weights(int v) {
+    int columns = 0;
+    for (const tile_run &run : spec_.line)
+        columns = std::max(columns, run.columns);
+    const int accs = spec_.rows * columns;
+    const int order = lanes() == 16 ? 1 : 0; // is taken by now
+    const int others = std::max(accs * (spec_.sums_source ? 2 : 1) + reduction_temps(level()) - order,
+                                accs + plan_.temps(level()));
+    if (free_vecs() < others + spec_.patches.vectors())
+        return;
+    for (int i = 0; i < static_cast<int>(spec_.patches.vectors()); i++) {
+        weights_.push_back(take_vec());
+        move(weights_.back(), ptr[reg_weights + i * block_vector_bytes + v * vector_bytes()]);
+    }
+}
+
+/// Weights as words: for each vector, those of even taps, then those of odd ones.
+void depthwise_kernel::split_weights(int v) {
+    const temp even(*this), odd(*this);
+    mov(reg_address, ptr[reg_args + static_cast<int>(offsetof(depthwise_args, words))]);
+    for (int i = 0; i < static_cast<int>(spec_.patches.vectors()); i++) {
+        move(even, ptr[reg_weights + i * block_vector_bytes + v * vector_bytes()]);
+        vpsraw(odd, even, 8);
+        vpsllw(even, even, 8);
+        vpsraw(even, even, 8);
+        vmovups(ptr[reg_address + 2 * i * block_vector_bytes], even);
+        vmovups(ptr[reg_address + (2 * i + 1) * block_vector_bytes], odd);
+    }
+    mov(reg_weights, reg_address);
+}
+
+void depthwise_kernel::tile(const tile_run &run, int v) {
+    columns_ = run.columns;
+    initialise(v);
+    for (int a = 0; a < static_cast<int>(spec_.patches.rows.patches()) && used_rows(a) > 0; a++)
+        multiply_patch_row(run, a, v);
+    if (spec_.sums_source)
+        subtract_sums(v);
+    finish_tile(v);
+    for (const vec &x : acc_)
+        give_vec(x);
+    acc_.clear();
+}
+
+void depthwise_kernel::initialise(int v) {
+    for (int i = 0; i < spec_.rows * columns_; i++) {
+        acc_.push_back(take_vec());
+        if (i == 0)
+            move(acc_[0], ptr[reg_initial + v * vector_bytes()]);
+        else
+            move(acc_.back(), acc_[0]);
+    }
+    for (int i = 0; i < spec_.rows * columns_ && spec_.sums_source; i++) {
+        sums_.push_back(take_vec());
+        zero(sums_.back());
+    }
+}
+
+/// Gathers the quads of a row of patches one by one, each for all outputs that use it.
+void depthwise_kernel::multiply_patch_row(const tile_run &run, int patch_row, int v) {
+    const patch_axis &axis = spec_.patches.columns;
+    mov(reg_address, ptr[reg_args + static_cast<int>(offsetof(depthwise_args, rows))]);
+    for (int e = 0; e < static_cast<int>(used_rows(patch_row)); e++)
+        mov(reg_rows[e], ptr[reg_address + (patch_row * static_cast<int>(spec_.patches.rows.size) + e) * 8]);
+    mov(reg_address, ptr[reg_args + static_cast<int>(offsetof(depthwise_args, padding))]);
+
+    std::set<dim_t> positions;
+    for (int c = 0; c < columns_; c++)
+        for (int b = 0; b < static_cast<int>(axis.patches()); b++)
+            positions.insert(patch_position(axis, spec_.column_taps, c, b));
+    for (const dim_t position : positions) {
+        const temp quad(*this);
+        gather(quad, run, position, patch_row, v);
+        multiply(quad, position, patch_row, v);
+    }
+}
+
+void depthwise_kernel::multiply(const vec &quad, dim_t position, int patch_row, int v) {
+    const patch_axis &axis = spec_.patches.columns;
+    for (int b = 0; b < static_cast<int>(axis.patches()); b++)
+        for (int c = 0; c < columns_; c++) {
+            if (patch_position(axis, spec_.column_taps, c, b) != position)
+                continue;
+            for (int r = 0; r < spec_.rows; r++) {
+                const std::uint32_t taps = used_taps(r, c, patch_row, b);
+                if (taps == 0)
+                    continue;
+                const dim_t vector = spec_.patches.vector_of(r, c % axis.phases, patch_row, b);
+                if (!has_dot4()) {
+                    multiply_words(quad, r, c, vector, taps, v);
+                    continue;
+                }
+                if (weights_.empty())
+                    dot4(acc_[index(r, c)], quad,
+                         ptr[reg_weights + vector * block_vector_bytes + v * vector_bytes()]);
+                else
+                    dot4(acc_[index(r, c)], quad, weights_[static_cast<std::size_t>(vector)]);
+                if (spec_.sums_source)
+                    dot4(sums_[index(r, c)], quad, constant(taps));
+            }
+        }
+}
+
+/// Without a dot-product instruction: exact products of 16-bit words, summed in pairs.
+void depthwise_kernel::multiply_words(const vec &quad, int row, int column, dim_t vector, std::uint32_t taps,
+                                      int) {
+    const temp words(*this), product(*this);
+    const vec &acc = acc_[index(row, column)];
+    for (int half = 0; half < 2; half++) {
+        if (half == 0)
+            vpand_(words, quad, constant(0x00ff00ffu));
+        else
+            vpsrlw(words, quad, 8);
+        vpmaddwd(product, words, ptr[reg_weights + (2 * vector + half) * block_vector_bytes]);
+        vpaddd(acc, acc, product);
+        if (!spec_.sums_source)
+            continue;
+        vpmaddwd(product, words, constant(taps >> (8 * half) & 0x00ff00ffu));
+        vpaddd(sums_[index(row, column)], sums_[index(row, column)], product);
+    }
+}
+
+/// Σ s (w - zw): less the sums of the source times the zero points of the weights.
+void depthwise_kernel::subtract_sums(int v) {
+    for (std::size_t i = 0; i < sums_.size(); i++) {
+        vpmulld(sums_[i], sums_[i], ptr[reg_initial + block_vector_bytes + v * vector_bytes()]);
+        vpsubd(acc_[i], acc_[i], sums_[i]);
+        give_vec(sums_[i]);
+    }
+    sums_.clear();
+}
+
+void depthwise_kernel::finish_tile(int v) {
+    const epilogue_operands operands{reg_params, reg_dst, reg_element, reg_full, reg_rows[0], reg_address};
+    std::vector<epilogue_result> results;
+    for (int r = 0; r < spec_.rows; r++)
+        for (int c = 0; c < columns_; c++)
+            results.push_back({acc_[index(r, c)], r, v,
+                               r * spec_.dst_row_stride + c * spec_.dst_column_stride + v * lanes(),
+                               valid(v)});
+    epilogue_emitter(*this, plan_, operands).emit(results);
+}
+
+// ---- quads
+
+/// Pixels of a patch whose first one lies `position` columns from the tile's first.
+void depthwise_kernel::gather(const vec &quad, const tile_run &run, dim_t position, int patch_row, int v) {
+    const patch_axis &columns = spec_.patches.columns;
+    std::vector<RegExp>
+        pixels; // those of columns that no tap uses repeat the first, or are left out at the end
+    bool has_source = false;
+    const auto rows = static_cast<int>(used_rows(patch_row));
+    for (int e = 0; e < rows; e++)
+        for (dim_t f = 0; f < (e == rows - 1 ? used_columns() : columns.size); f++) {
+            const dim_t x = position + (f < used_columns() ? f : 0) * spec_.column_taps.dilation;
+            const bool is_inside = x >= run.begin && x < run.end;
+            has_source = has_source || is_inside;
+            pixels.push_back(is_inside ? reg_rows[e] + reg_position +
+                                             static_cast<std::size_t>(x * spec_.pixel_stride + v * lanes())
+                                       : RegExp(reg_address));
+        }
+    if (!has_source) {
+        vpbroadcastd(quad, dword[reg_address + channels_per_block]);
+        return;
+    }
+    lanes() == 16 ? gather_parts(quad, pixels) : gather_by_unpacking(quad, pixels, v);
+    if (spec_.flips_source)
+        vpxor_(quad, quad, constant(0x80808080u));
+}
+
+/// Pixels side by side in one vector, then one permutation.
+void depthwise_kernel::gather_parts(const vec &quad, const std::vector<RegExp> &pixels) {
+    const Zmm z(quad.getIdx());
+    load_codes(xmm_of(quad), pixels[0], spec_.valid);
+    for (std::size_t i = 1; i < pixels.size(); i++) {
+        const auto part = static_cast<std::uint8_t>(i);
+        if (spec_.valid == channels_per_block) {
+            vinserti32x4(z, z, ptr[pixels[i]], part);
+        } else {
+            const temp pixel(*this);
+            load_codes(xmm_of(pixel), pixels[i], spec_.valid);
+            vinserti32x4(z, z, xmm_of(pixel), part);
+        }
+    }
+    transpose_codes(quad, order_, spec_.has_byte_permutes);
+}
+
+/// Unpacking bytes, then words: 4 channels with their 4 bytes in each half.
+void depthwise_kernel::gather_by_unpacking(const vec &quad, const std::vector<RegExp> &pixels, int v) {
+    const temp p1(*this), p2(*this), p3(*this);
+    const Xmm x[] = {xmm_of(quad), xmm_of(p1), xmm_of(p2), xmm_of(p3)};
+    for (std::size_t i = 0; i < 4; i++) {
+        if (i >= pixels.size())
+            vpxor(x[i], x[i], x[i]);
+        else if (valid(v) == lanes())
+            vmovq(x[i], ptr[pixels[i]]);
+        else
+            load_codes(x[i], pixels[i], valid(v));
+    }
+    vpunpcklbw(x[0], x[0], x[1]);
+    vpunpcklbw(x[2], x[2], x[3]);
+    vpunpckhwd(x[1], x[0], x[2]);
+    vpunpcklwd(x[0], x[0], x[2]);
+    vinserti128(ymm_of(quad), ymm_of(quad), x[1], 1);
+}
+
+std::shared_ptr<const depthwise_kernel> shared_depthwise_kernel(const depthwise_spec &spec,
+                                                                const epilogue_plan &plan) {
+    static shared_kernels<depthwise_kernel> kernels;
+    return kernels.get(spec.key() + ";" + plan.code_key(),
+                       [&] { return std::make_shared<const depthwise_kernel>(spec, plan); });
+}
+
+} // namespace octet::impl::jit

@@ -1,0 +1,86 @@
+// Buffers of a network: planned without overlap, no larger than needed, and nothing is allocated once it has
+// run.
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "model/allocations.hpp"
+#include "model/buffers.hpp"
+#include "model/network.hpp"
+
+namespace octet::tests {
+namespace {
+
+using model::lifetime;
+
+bool meet(const lifetime &a, const lifetime &b) { return a.first <= b.last && b.first <= a.last; }
+
+void expect_disjoint(const std::vector<lifetime> &buffers) {
+    const model::buffer_plan plan = model::plan_buffers(buffers);
+    ASSERT_EQ(plan.offsets.size(), buffers.size());
+    std::size_t sum = 0;
+    for (std::size_t i = 0; i < buffers.size(); i++) {
+        EXPECT_EQ(plan.offsets[i] % 64, 0u);
+        EXPECT_LE(plan.offsets[i] + buffers[i].bytes, plan.total);
+        sum += (buffers[i].bytes + 63) / 64 * 64;
+        for (std::size_t j = 0; j < i; j++)
+            if (meet(buffers[i], buffers[j]) && buffers[i].bytes != 0 && buffers[j].bytes != 0) {
+                EXPECT_TRUE(plan.offsets[i] + buffers[i].bytes <= plan.offsets[j] ||
+                            plan.offsets[j] + buffers[j].bytes <= plan.offsets[i])
+                    << i << " and " << j;
+            }
+    }
+    EXPECT_LE(plan.total, sum);
+}
+
+TEST(BufferPlan, ChainsTakeTheTwoLargestNeighbours) {
+    const std::vector<lifetime> chain = {{100, 0, 1}, {1000, 1, 2}, {500, 2, 3}, {64, 3, 4}};
+    expect_disjoint(chain);
+    EXPECT_EQ(model::plan_buffers(chain).total, 1024u + 512);
+}
+
+TEST(BufferPlan, ResidualsStayAlive) {
+    const std::vector<lifetime> block = {{640, 0, 3}, {640, 1, 2}, {640, 2, 3}, {640, 3, 4}};
+    expect_disjoint(block);
+    EXPECT_EQ(model::plan_buffers(block).total, 3u * 640);
+}
+
+TEST(BufferPlan, NothingNeedsNothing) {
+    EXPECT_EQ(model::plan_buffers({}).total, 0u);
+    EXPECT_EQ(model::plan_buffers({{0, 0, 0}, {0, 5, 9}}).total, 0u);
+}
+
+TEST(BufferPlan, RandomLifetimesNeverOverlap) {
+    std::mt19937 random(7);
+    for (int round = 0; round < 300; round++) {
+        std::vector<lifetime> buffers;
+        const std::size_t count = 1 + random() % 40;
+        for (std::size_t i = 0; i < count; i++) {
+            const int first = static_cast<int>(random() % 30);
+            buffers.push_back({random() % 5 == 0 ? 0 : random() % 4000, first,
+                               first + static_cast<int>(random() % (round % 2 == 0 ? 3 : 20))});
+        }
+        expect_disjoint(buffers);
+    }
+}
+
+TEST(NetworkBuffers, NothingIsAllocatedOnceTheNetworkHasRun) {
+    set_num_threads(1); // what oneTBB's workers allocate is their own
+    model::network net = model::load_network(OCTET_SOURCE_DIR "/examples/digits/digits_int8.tflite");
+    net.run();
+    const long before = allocation_count();
+    net.run();
+    EXPECT_EQ(allocation_count() - before, 0);
+    set_num_threads(0);
+}
+
+TEST(NetworkBuffers, ShareTheirBytes) {
+    const model::network net = model::load_network(OCTET_SOURCE_DIR "/examples/digits/digits_int8.tflite");
+    const auto [shared, separate] = net.buffer_bytes();
+    EXPECT_EQ(shared, 3u * 1024); // the residual block: three tensors of 8x8x16 codes
+    EXPECT_GT(separate, shared);
+}
+
+} // namespace
+} // namespace octet::tests
