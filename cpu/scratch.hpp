@@ -14,6 +14,7 @@ enum class scratch_slot {
     packed_weights,
     row_sums,
     tap_offsets,
+    between_steps,
     count
 };
 

@@ -25,7 +25,7 @@ byte_table::byte_table(const std::uint8_t *from) {
             i % 128 < part ? entries[i] : static_cast<std::uint8_t>(entries[i] ^ entries[i - part]);
 }
 
-byte_table_kernel::byte_table_kernel(cpu_isa level, bool has_vbmi) : emitter(level), has_vbmi_(has_vbmi) {
+byte_table_kernel::byte_table_kernel(cpu_isa level, byte_lookup lookup) : emitter(level), lookup_(lookup) {
     generate();
     function_ = reinterpret_cast<byte_table_function>(
         reinterpret_cast<std::uintptr_t>(finish(text("byte_table_", to_string(level)))));
@@ -54,10 +54,13 @@ void byte_table_kernel::generate() {
 
 /// Two vectors per half with VBMI, else all parts, each in every 128 bits; 16 registers are too few for them.
 void byte_table_kernel::load_table() {
-    const int registers = has_vbmi_ ? 4 : vector_count() == 32 ? parts : 0;
+    const int of_shuffles = vector_count() == 32 ? parts : 0;
+    const int registers = lookup_ == byte_lookup::permutes   ? 4
+                          : lookup_ == byte_lookup::shuffles ? of_shuffles
+                                                             : 0;
     for (int i = 0; i < registers; i++) {
         table_.push_back(take_vec());
-        if (has_vbmi_)
+        if (lookup_ == byte_lookup::permutes)
             move(table_.back(), ptr[reg_table + i * 64 + static_cast<int>(offsetof(byte_table, entries))]);
         else
             vbroadcasti32x4(Xbyak::Zmm(table_.back().getIdx()),
@@ -66,7 +69,7 @@ void byte_table_kernel::load_table() {
 }
 
 void byte_table_kernel::row() {
-    const int most = has_vbmi_ ? vectors_in_flight : vectors_of_shuffles;
+    const int most = lookup_ == byte_lookup::shuffles ? vectors_of_shuffles : vectors_in_flight;
     for (const int count : {most, 1}) {
         Xbyak::Label loop, done;
         const int bytes = count * vector_bytes();
@@ -108,7 +111,9 @@ void byte_table_kernel::tail() {
     } else { // byte by byte: an overlapping vector would be wrong in place
         L(next);
         movzx(reg_entry.cvt32(), byte[reg_row_src]);
-        mov(reg_entry.cvt8(), byte[reg_table + reg_entry + static_cast<int>(offsetof(byte_table, entries))]);
+        if (lookup_ != byte_lookup::none)
+            mov(reg_entry.cvt8(),
+                byte[reg_table + reg_entry + static_cast<int>(offsetof(byte_table, entries))]);
         mov(byte[reg_row_dst], reg_entry.cvt8());
         inc(reg_row_src);
         inc(reg_row_dst);
@@ -118,7 +123,12 @@ void byte_table_kernel::tail() {
     L(done);
 }
 
-void byte_table_kernel::look_up(const vec &x) { has_vbmi_ ? look_up_by_permutes(x) : look_up_by_shuffles(x); }
+void byte_table_kernel::look_up(const vec &x) {
+    if (lookup_ == byte_lookup::permutes)
+        look_up_by_permutes(x);
+    else if (lookup_ == byte_lookup::shuffles)
+        look_up_by_shuffles(x);
+}
 
 void byte_table_kernel::look_up_by_permutes(const vec &x) {
     const temp upper(*this);
@@ -152,10 +162,10 @@ void byte_table_kernel::look_up_by_shuffles(const vec &x) {
     move(x, y);
 }
 
-std::shared_ptr<const byte_table_kernel> shared_byte_table_kernel(cpu_isa level, bool has_vbmi) {
+std::shared_ptr<const byte_table_kernel> shared_byte_table_kernel(cpu_isa level, byte_lookup lookup) {
     static shared_kernels<byte_table_kernel> kernels;
-    return kernels.get(text(static_cast<int>(level), ",", has_vbmi),
-                       [&] { return std::make_shared<const byte_table_kernel>(level, has_vbmi); });
+    return kernels.get(text(static_cast<int>(level), ",", static_cast<int>(lookup)),
+                       [&] { return std::make_shared<const byte_table_kernel>(level, lookup); });
 }
 
 } // namespace octet::impl::jit

@@ -1,7 +1,7 @@
 #pragma once
 
 // dst(i) = table[src(i)] for bytes, by permutes: with AVX512_VBMI two of 128 entries each, without it sixteen
-// of 16 entries.
+// of 16 entries. Without a table the same rows are copied.
 
 #include <cstdint>
 #include <memory>
@@ -28,12 +28,17 @@ struct byte_table_args {
     std::int64_t src_step, dst_step; ///< bytes from row to row
 };
 
+enum class byte_lookup {
+    none, ///< copies
+    shuffles,
+    permutes ///< the CPU has AVX512_VBMI, which no level implies
+};
+
 using byte_table_function = void (*)(const byte_table_args *);
 
 class byte_table_kernel : public emitter {
 public:
-    /// `has_vbmi`: the CPU has AVX512_VBMI, which no level implies.
-    byte_table_kernel(cpu_isa level, bool has_vbmi);
+    byte_table_kernel(cpu_isa level, byte_lookup lookup);
     byte_table_function function() const { return function_; }
 
 private:
@@ -46,7 +51,7 @@ private:
     void vectors(int count);
     void tail();
 
-    const bool has_vbmi_;
+    const byte_lookup lookup_;
     std::vector<vec> table_; ///< where registers suffice
     byte_table_function function_ = nullptr;
 
@@ -55,6 +60,6 @@ private:
     const Xbyak::Opmask k_upper = k1, k_valid = k2;
 };
 
-std::shared_ptr<const byte_table_kernel> shared_byte_table_kernel(cpu_isa level, bool has_vbmi);
+std::shared_ptr<const byte_table_kernel> shared_byte_table_kernel(cpu_isa level, byte_lookup lookup);
 
 } // namespace octet::impl::jit

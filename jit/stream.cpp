@@ -79,10 +79,19 @@ std::string stream_spec::key() const {
     return k;
 }
 
+namespace {
+
+/// Registers that a group takes besides its results.
+int other_registers(cpu_isa level, const stream_program &program, const epilogue_plan &plan) {
+    return std::max(registers_of(level, program), plan.temps(level) + 1);
+}
+
+} // namespace
+
 int stream_vectors(cpu_isa level, const stream_program &program, const epilogue_plan &plan) {
     const int registers = is_wide(level) ? 32 : 16;
     const int least = is_wide(level) ? 1 : 2; // a group has whole blocks of columns
-    const int others = std::max(registers_of(level, program), plan.temps(level) + 1);
+    const int others = other_registers(level, program, plan);
     for (int vectors = 4; vectors >= least; vectors /= 2)
         if (vectors + others <= registers)
             return vectors;
@@ -106,6 +115,7 @@ void stream_kernel::generate() {
     mov(reg_full, field(offsetof(stream_args, full)));
     mov(reg_rows, field(offsetof(stream_args, rows)));
     xor_(reg_row, reg_row);
+    hold_planes();
     if (spec_.rest % lanes() != 0)
         set_tail(spec_.rest % lanes());
 
@@ -122,6 +132,18 @@ void stream_kernel::generate() {
     dec(reg_rows);
     jnz(next, T_NEAR);
     postamble();
+}
+
+/// Loads are what short programs have most of.
+void stream_kernel::hold_planes() {
+    if (spec_.varies_in_row)
+        return;
+    const int free = vector_count() - spec_.vectors - other_registers(level(), spec_.program, plan_);
+    for (int i = 0; i < std::min(spec_.planes, free); i++) {
+        const vec held = take_vec();
+        move(held, plane(i, 0));
+        held_planes_.push_back(held);
+    }
 }
 
 void stream_kernel::row() {
@@ -213,8 +235,9 @@ void stream_kernel::load(int source, int v, int valid) {
 }
 
 void stream_kernel::unary(const stream_step &step, int v) {
+    using Xbyak::Operand;
     const vec &x = stack_.back();
-    const auto number = [&] { return plane(step.operand, v); };
+    const auto by_plane = [&](const auto &emit) { with_plane(step.operand, v, emit); };
     switch (step.op) {
     case stream_op::to_f32:
         return vcvtdq2ps(x, x);
@@ -223,9 +246,11 @@ void stream_kernel::unary(const stream_step &step, int v) {
     case stream_op::convert_to_s32:
         return vcvtps2dq(x, x);
     case stream_op::subtract_s32:
-        return vpsubd(x, x, number());
+        return by_plane([&](const Operand &n) { vpsubd(x, x, n); });
+    case stream_op::subtract_s16:
+        return by_plane([&](const Operand &n) { vpsubw(x, x, n); });
     case stream_op::multiply_s32:
-        return vpmulld(x, x, number());
+        return by_plane([&](const Operand &n) { vpmulld(x, x, n); });
     case stream_op::shift_left:
         return vpslld(x, x, static_cast<std::uint8_t>(step.operand));
     case stream_op::divide_by_pot:
@@ -233,18 +258,18 @@ void stream_kernel::unary(const stream_step &step, int v) {
     case stream_op::requantize:
         return emit_requantize(*this, step.rule, x, [&](int i) { return plane(step.operand + i, v); });
     case stream_op::subtract:
-        return vsubps(x, x, number());
+        return by_plane([&](const Operand &n) { vsubps(x, x, n); });
     case stream_op::add:
-        return vaddps(x, x, number());
+        return by_plane([&](const Operand &n) { vaddps(x, x, n); });
     case stream_op::multiply:
-        return vmulps(x, x, number());
+        return by_plane([&](const Operand &n) { vmulps(x, x, n); });
     case stream_op::multiply_add: {
         const temp factor(*this);
-        move(factor, number());
-        return vfmadd213ps(x, factor, plane(step.operand + 1, v));
+        by_plane([&](const Operand &n) { move(factor, n); });
+        return with_plane(step.operand + 1, v, [&](const Operand &n) { vfmadd213ps(x, factor, n); });
     }
     case stream_op::divide:
-        return vdivps(x, x, number());
+        return by_plane([&](const Operand &n) { vdivps(x, x, n); });
     case stream_op::divide_in_range:
         return divide_in_range(x, step.operand, v);
     case stream_op::round_half_away:
@@ -258,17 +283,16 @@ void stream_kernel::unary(const stream_step &step, int v) {
 /// ulp; each correction adds the remainder, which a fused multiply-add gives exactly, times the reciprocal:
 /// once for less than 1 ulp, and from there, by Markstein's theorem, correctly rounded if the reciprocal is.
 void stream_kernel::divide_in_range(const vec &x, int first, int v) {
+    using Xbyak::Operand;
     const temp quotient(*this), remainder(*this);
-    const auto reciprocal = plane(first, v), divisor = plane(first + 1, v), limit = plane(first + 2, v);
-    vxorps(remainder, remainder, remainder);
-    vsubps(remainder, remainder, limit);
-    vmaxps(x, x, remainder);
-    vminps(x, x, limit);
-    vmulps(quotient, x, reciprocal);
+    const auto with = [&](int plane, const auto &emit) { with_plane(first + plane, v, emit); };
+    with(2, [&](const Operand &low) { vmaxps(x, x, low); });
+    with(3, [&](const Operand &high) { vminps(x, x, high); });
+    with(0, [&](const Operand &reciprocal) { vmulps(quotient, x, reciprocal); });
     for (int correction = 0; correction < 2; correction++) {
         move(remainder, x);
-        vfnmadd231ps(remainder, quotient, divisor);
-        vfmadd231ps(quotient, remainder, reciprocal);
+        with(1, [&](const Operand &divisor) { vfnmadd231ps(remainder, quotient, divisor); });
+        with(0, [&](const Operand &reciprocal) { vfmadd231ps(quotient, remainder, reciprocal); });
     }
     move(x, quotient);
 }
@@ -288,8 +312,11 @@ void stream_kernel::pair(const stream_step &step, int v) {
     case stream_op::multiply_pair:
         vpmulld(lower, lower, top);
         break;
+    case stream_op::multiply_pair_s16:
+        vpmaddwd(lower, lower, top);
+        break;
     case stream_op::multiply_add_pair:
-        vfmadd132ps(lower, top, plane(step.operand, v));
+        with_plane(step.operand, v, [&](const Xbyak::Operand &n) { vfmadd132ps(lower, top, n); });
         break;
     default: {
         const temp zeros(*this);

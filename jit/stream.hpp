@@ -23,6 +23,7 @@ enum class stream_op {
     to_s32,          ///< nearest even, saturating, NaN gives INT32_MIN
     convert_to_s32,  ///< nearest even; what doesn't fit gives INT32_MIN
     subtract_s32,    ///< x - plane, wrapping
+    subtract_s16,    ///< words of x - words of plane: s16 lanes with upper words of 0
     multiply_s32,    ///< x * plane, wrapping
     shift_left,      ///< by `operand` bits
     divide_by_pot,   ///< by 2^operand, ties away from zero
@@ -32,13 +33,14 @@ enum class stream_op {
     multiply,        ///< x * plane
     multiply_add,    ///< x * plane + next plane, fused
     divide,          ///< x / plane
-    divide_in_range, ///< the same for planes 1 / divisor, divisor, limit of |x|; NaN becomes the lower limit
+    divide_in_range, ///< the same for planes 1 / divisor, divisor and limits of x; NaN becomes the lower one
     round_half_away, ///< to an integer
     eltwise,         ///< `alg` with `alpha` and `beta`
     binary,          ///< lower `alg` top
     add_pair,        ///< s32: lower + top, wrapping; and so on
     subtract_pair,
     multiply_pair,
+    multiply_pair_s16, ///< of s16 lanes, the top's with upper words of 0
     multiply_add_pair, ///< f32: lower * plane + top, fused
     prelu,             ///< f32: lower > 0 ? lower : lower * top
 };
@@ -109,11 +111,20 @@ private:
     void pair(const stream_step &step, int v);
     Xbyak::Address plane(int index, int v);
     Xbyak::Address field(std::size_t offset) { return qword[reg_args + static_cast<int>(offset)]; }
+    /// use(number) with a register or memory.
+    template <typename Use> void with_plane(int index, int v, const Use &use) {
+        if (index < static_cast<int>(held_planes_.size()))
+            use(held_planes_[static_cast<std::size_t>(index)]);
+        else
+            use(plane(index, v));
+    }
+    void hold_planes();
     vec pop();
 
     const stream_spec spec_;
     const epilogue_plan &plan_;
     std::vector<vec> stack_;
+    std::vector<vec> held_planes_; ///< the first ones, where nothing varies in a row and registers are left
     stream_function function_ = nullptr;
 
     // Owners of general registers; rdi holds the arguments, r11 is the emitter's scratch.

@@ -11,7 +11,8 @@ namespace octet::impl::stream {
 
 namespace {
 
-constexpr dim_t bytes_per_block = 4096; // where rows are cut: keeps vectors aligned as the tensor is
+constexpr dim_t bytes_per_block = 4096;    // where rows are cut: keeps vectors aligned as the tensor is
+constexpr dim_t bytes_worth_a_call = 1024; // of memmove
 constexpr dim_t all_rows = std::numeric_limits<dim_t>::max();
 
 /// Source and destination of one execution, in bytes.
@@ -48,15 +49,24 @@ private:
 
 class copy_kernel : public unary_kernel {
 public:
-    using unary_kernel::unary_kernel;
+    copy_kernel(cpu_isa level, const memory_desc &src, const memory_desc &dst)
+        : unary_kernel(src, dst), code_(jit::shared_byte_table_kernel(level, jit::byte_lookup::none)) {}
+
     void execute(const arguments &args) const override {
-        run(args, [](buffers at, dim_t rows, dim_t bytes, dim_t src_step, dim_t dst_step) {
+        run(args, [this](buffers at, dim_t rows, dim_t bytes, dim_t src_step, dim_t dst_step) {
+            if (bytes < bytes_worth_a_call) {
+                const jit::byte_table_args a{at.src, at.dst, nullptr, rows, bytes, src_step, dst_step};
+                return code_->function()(&a);
+            }
             for (dim_t row = 0; row < rows; row++)
                 std::memmove(at.dst + row * dst_step, at.src + row * src_step,
                              static_cast<std::size_t>(bytes));
         });
     }
     std::size_t size_bytes() const override { return sizeof *this; }
+
+private:
+    const std::shared_ptr<const jit::byte_table_kernel> code_; ///< for short rows
 };
 
 class table_kernel : public unary_kernel {
@@ -64,7 +74,9 @@ public:
     table_kernel(cpu_isa level, const memory_desc &src, const memory_desc &dst,
                  const std::uint8_t *entries_of_bytes)
         : unary_kernel(src, dst), table_(entries_of_bytes),
-          code_(jit::shared_byte_table_kernel(level, is_wide(level) && has_byte_permutes())) {}
+          code_(jit::shared_byte_table_kernel(level, is_wide(level) && has_byte_permutes()
+                                                         ? jit::byte_lookup::permutes
+                                                         : jit::byte_lookup::shuffles)) {}
 
     void execute(const arguments &args) const override {
         run(args, [this](buffers at, dim_t rows, dim_t bytes, dim_t src_step, dim_t dst_step) {
@@ -96,8 +108,8 @@ std::string refuses_layouts(const memory_desc &src, const memory_desc &dst) {
     return {};
 }
 
-std::shared_ptr<const kernel> create_copy(const memory_desc &src, const memory_desc &dst) {
-    return std::make_shared<copy_kernel>(src, dst);
+std::shared_ptr<const kernel> create_copy(cpu_isa level, const memory_desc &src, const memory_desc &dst) {
+    return std::make_shared<copy_kernel>(level, src, dst);
 }
 
 std::shared_ptr<const kernel> create_table(cpu_isa level, const memory_desc &src, const memory_desc &dst,
@@ -110,7 +122,7 @@ std::shared_ptr<const kernel> create_table(cpu_isa level, const memory_desc &src
         is_identity = is_identity && of_bytes[byte] == byte;
     }
     if (is_identity)
-        return create_copy(src, dst);
+        return create_copy(level, src, dst);
     return std::make_shared<table_kernel>(level, src, dst, of_bytes);
 }
 

@@ -16,7 +16,7 @@ namespace octet::impl::stream {
 std::string refuses_layouts(const memory_desc &src, const memory_desc &dst);
 
 /// dst = src, elements of one type.
-std::shared_ptr<const kernel> create_copy(const memory_desc &src, const memory_desc &dst);
+std::shared_ptr<const kernel> create_copy(cpu_isa level, const memory_desc &src, const memory_desc &dst);
 
 /// dst = entries[src]; entry 0 belongs to the lowest code of src's type.
 std::shared_ptr<const kernel> create_table(cpu_isa level, const memory_desc &src, const memory_desc &dst,

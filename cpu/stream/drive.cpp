@@ -71,7 +71,7 @@ public:
         : bytes_(size_in_bytes(between)), compute_(std::move(compute)), transpose_(std::move(transpose)) {}
 
     void execute(const arguments &args) const override {
-        void *between = thread_scratch(scratch_slot::source_rows, bytes_);
+        void *between = thread_scratch(scratch_slot::between_steps, bytes_);
         compute_->execute(arguments(args, OCTET_ARG_DST, between));
         transpose_->execute(arguments(args, OCTET_ARG_SRC, between));
     }
@@ -105,7 +105,7 @@ template <typename Problem> std::string refuses_unary(cpu_isa level, const Probl
 template <typename Problem> std::shared_ptr<const kernel> create_one_order(cpu_isa level, const Problem &p) {
     if (is_table(p))
         return create_table(level, p.src, p.dst, table::entries_of(p));
-    return is_copy(p) ? create_copy(p.src, p.dst) : create_program(level, make_task(p));
+    return is_copy(p) ? create_copy(level, p.src, p.dst) : create_program(level, make_task(p));
 }
 
 template <typename Problem> std::shared_ptr<const kernel> create_unary(cpu_isa level, const Problem &p) {

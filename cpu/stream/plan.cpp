@@ -62,6 +62,7 @@ bool divide(task_builder &b, const epilogue &out, const masked_values<float> &di
     }
     const int first = from_divisors(b, divisors, out.dst, [](float s) { return 1.f / s; });
     from_divisors(b, divisors, out.dst, [](float s) { return s; });
+    from_divisors(b, divisors, out.dst, [](float s) { return s * -limit_of_quotient; });
     from_divisors(b, divisors, out.dst, [](float s) { return s * limit_of_quotient; });
     b.step(op::divide_in_range, first);
     b.set_bound(2 * static_cast<double>(limit_of_quotient));
@@ -199,12 +200,28 @@ namespace {
 void load0(task_builder &b, const binary_problem &p) { b.load(p.src0, OCTET_ARG_SRC_0); }
 void load1(task_builder &b, const binary_problem &p) { b.load(p.src1, OCTET_ARG_SRC_1); }
 
-/// Both operands as centred codes.
-void load_centred(task_builder &b, const binary_problem &p) {
+/// True if a centred code has 16 bits, whatever the code.
+bool is_narrow(const zero_points &z) {
+    constexpr std::int32_t largest = 32767 - 255;
+    return !z.values.runtime && std::all_of(z.values.values.begin(), z.values.values.end(),
+                                            [](std::int32_t v) { return v >= -largest && v <= largest; });
+}
+
+/// The product of the centred codes. An unsigned code lies in the lower word of its lane, and so does its
+/// difference from the zero point; then one instruction multiplies.
+void multiply_centred(task_builder &b, const binary_problem &p) {
+    const bool is_short =
+        p.src1.data_type == data_type::u8 && is_narrow(p.zero_points0) && is_narrow(p.zero_points1);
     load0(b, p);
     b.subtract(p.zero_points0, p.src0);
     load1(b, p);
-    b.subtract(p.zero_points1, p.src1);
+    if (!is_short) {
+        b.subtract(p.zero_points1, p.src1);
+        return b.step(op::multiply_pair);
+    }
+    if (p.zero_points1.values.is_set())
+        b.step_by(op::subtract_s16, p.zero_points1.values.values[0] & 0xffff);
+    b.step(op::multiply_pair_s16);
 }
 
 task sum_of_rescaled(task_builder &b, const binary_problem &p) {
@@ -264,8 +281,7 @@ task qlinear_sum_of(task_builder &b, const binary_problem &p) {
 }
 
 task qlinear_product_of(task_builder &b, const binary_problem &p) {
-    load_centred(b, p);
-    b.step(op::multiply_pair);
+    multiply_centred(b, p);
     b.step(op::to_f32);
     b.step_by(op::multiply, qlinear_product(p.scale0, 0, p.scale1, 0, p.dst_scale, 0).ratio);
     b.step(op::add, b.add_plane({0, p.dst_zero_point.values.runtime,
@@ -305,8 +321,7 @@ task dequantized(task_builder &b, const binary_problem &p) {
 }
 
 task product(task_builder &b, const binary_problem &p) {
-    load_centred(b, p);
-    b.step(op::multiply_pair);
+    multiply_centred(b, p);
     return b.finish(stage::accumulator);
 }
 

@@ -12,7 +12,9 @@ namespace octet::impl::stream {
 namespace {
 
 constexpr dim_t line_bytes = 64;
-constexpr dim_t tile_bytes = 4096; // half of a first-level cache holds tiles of source and destination
+constexpr dim_t run_bytes =
+    256; // contiguous bytes of dst that are written together: neighbouring lines arrive sooner
+constexpr dim_t tile_bytes = 16384; // tiles of source and destination lie in a first-level cache
 
 // ---- blocks of 16 bytes in each of so many rows
 
@@ -67,8 +69,8 @@ void part_of_block(const T *src, dim_t src_stride, T *dst, dim_t dst_stride, dim
 template <typename Block, typename T = typename Block::element>
 void tile(const T *src, dim_t src_stride, T *dst, dim_t dst_stride, dim_t rows, dim_t columns) {
     constexpr dim_t n = Block::size;
-    for (dim_t i = 0; i < rows; i += n)
-        for (dim_t j = 0; j < columns; j += n) {
+    for (dim_t j = 0; j < columns; j += n) // fills lines of dst one after the other
+        for (dim_t i = 0; i < rows; i += n) {
             const T *from = src + i * src_stride + j;
             T *to = dst + j * dst_stride + i;
             if (i + n <= rows && j + n <= columns)
@@ -110,7 +112,7 @@ public:
         : src_offset_(src.offset0), dst_offset_(dst.offset0), matrices_(matrices_of(src, dst)),
           element_bytes_(static_cast<dim_t>(memory::data_type_size(dst.data_type))) {
         const dim_t line = line_bytes / element_bytes_, elements = tile_bytes / element_bytes_;
-        tile_rows_ = std::min(matrices_.rows.size, line);
+        tile_rows_ = std::min(matrices_.rows.size, run_bytes / element_bytes_);
         tile_columns_ = std::max(line, elements / tile_rows_ / line * line);
     }
 

@@ -79,4 +79,31 @@ TEST(allocation, execute_allocates_nothing_once_it_has_run) {
     set_num_threads(0);
 }
 
+TEST(allocation, streams_allocate_nothing_once_they_have_run) {
+    set_num_threads(1);
+    const engine cpu(engine::kind::cpu, 0);
+    const memory::desc codes({1, 40, 30, 30}, data_type::u8, format_tag::nhwc),
+        reals({1, 40, 30, 30}, data_type::f32, format_tag::nchw);
+    const memory zero_point(memory::desc({1}, data_type::s32, format_tag::a), cpu);
+
+    primitive_attr attr;
+    attr.set_requantization(requantization_rule::ort_f32);
+    attr.set_scales(OCTET_ARG_DST, 0, {0.1f});
+    const primitive quantize(reorder::primitive_desc(cpu, reals, cpu, codes, attr)); // in two steps
+    EXPECT_EQ(allocations_of_an_execution(
+                  quantize, {{OCTET_ARG_SRC, memory(reals, cpu)}, {OCTET_ARG_DST, memory(codes, cpu)}}),
+              0);
+
+    attr.set_scales(OCTET_ARG_SRC_0, 0, {0.1f});
+    attr.set_scales(OCTET_ARG_SRC_1, 0, {0.2f});
+    attr.set_zero_points(OCTET_ARG_SRC_1, 0, {OCTET_RUNTIME_S32_VAL});
+    const primitive add(binary::primitive_desc({algorithm::binary_add, codes, codes, codes}, attr, cpu));
+    EXPECT_EQ(allocations_of_an_execution(add, {{OCTET_ARG_SRC_0, memory(codes, cpu)},
+                                                {OCTET_ARG_SRC_1, memory(codes, cpu)},
+                                                {OCTET_ARG_DST, memory(codes, cpu)},
+                                                {OCTET_ARG_ATTR_ZERO_POINTS | OCTET_ARG_SRC_1, zero_point}}),
+              0);
+    set_num_threads(0);
+}
+
 } // namespace

@@ -462,6 +462,43 @@ stream_problem random_prelu(random_source &r) {
     return p;
 }
 
+/// Around every tie of many scales the quotient decides by its last bit; the oracle divides.
+TEST(Streams, QuantizationDividesExactly) {
+    random_source r(4700000);
+    constexpr int steps = 3; // floats on each side of a tie
+    const memory::desc src({512 * (2 * steps + 1)}, data_type::f32, format_tag::a),
+        dst(src.dims(), data_type::u8, format_tag::a);
+    const memory x(src, eng()), y(dst, eng());
+    auto *values = static_cast<float *>(x.get_data_handle());
+    const auto *codes = static_cast<const std::uint8_t *>(y.get_data_handle());
+    for (int i = 0; i < 200; i++) {
+        const float scale = std::ldexp(r.real(0.5f, 1.f), static_cast<int>(r.between(-40, 10)));
+        float *value = values;
+        for (int tie = -256; tie < 256; tie++) {
+            *value = (static_cast<float>(tie) + 0.5f) * scale;
+            for (int step = 0; step < steps; step++)
+                *value = std::nextafter(*value, -HUGE_VALF);
+            for (int step = 0; step < 2 * steps; step++, value++)
+                value[1] = std::nextafter(*value, HUGE_VALF);
+            value++;
+        }
+        primitive_attr attr;
+        attr.set_requantization(requantization_rule::ort_f32);
+        attr.set_scales(OCTET_ARG_DST, 0, {scale});
+        attr.set_zero_points(OCTET_ARG_DST, 0, {128});
+        for (const cpu_isa level : get_available_cpu_isas()) {
+            set_max_cpu_isa(level);
+            reorder(reorder::primitive_desc(eng(), src, eng(), dst, attr)).execute(stream(eng()), x, y);
+            for (int k = 0; k < src.dims()[0]; k++) {
+                const float code = std::nearbyint(values[k] / scale) + 128.f;
+                ASSERT_EQ(codes[k], std::min(std::max(code, 0.f), 255.f))
+                    << values[k] << " / " << scale << " at " << to_string(level);
+            }
+        }
+        set_max_cpu_isa(cpu_isa::avx512_vnni);
+    }
+}
+
 TEST(Streams, TablesEqualReference) { compare_many(random_table, 4000000); }
 TEST(Streams, FunctionsEqualReference) { compare_many(random_function, 4100000); }
 TEST(Streams, ReordersEqualReference) { compare_many(random_reorder, 4200000); }
