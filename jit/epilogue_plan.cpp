@@ -274,7 +274,7 @@ std::string epilogue_plan::code_key() const {
     const auto integer = [](std::int64_t x) { return std::to_string(x) + ","; };
     const auto real = [&](float x) { return integer(bits(x)); };
     std::string key = integer(static_cast<int>(e_.rule)) + integer(rule_.shifts_left) +
-                      integer(rule_.short_form) + integer(rule_.real_is_f32) +
+                      integer(rule_.short_form) + integer(rule_.real_is_f32) + integer(rule_.has_negative) +
                       integer(rule_.clamps_negative) + integer(static_cast<int>(e_.dst.data_type)) +
                       integer(planes_.count) + integer(bytes_.adds_zero_point) + integer(bytes_.low) +
                       integer(bytes_.high) + integer(is_bounded_);

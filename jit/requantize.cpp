@@ -188,6 +188,7 @@ rule_spec make_rule_spec(requantization_rule rule, const std::vector<fixed_point
         const factor f = factor_of(rule, m);
         spec.short_form = spec.short_form && takes_short_form(rule, f);
         spec.shifts_left = spec.shifts_left || f.left > 0;
+        spec.has_negative = spec.has_negative || m.multiplier < 0;
     }
     return spec;
 }

@@ -24,11 +24,13 @@ struct rule_spec {
     bool shifts_left = false;     ///< some column has a left shift
     bool real_is_f32 = false;     ///< caffe_double_round: scale and product in f32 instead of f64
     bool short_form = false;      ///< all factors below 1/4 (two steps: 1/2): a shorter code is exact
+    bool has_negative = false;    ///< some multiplier is negative
     bool clamps_negative = false; ///< negative results are all alike: any value <= 0 stands for them
 
     friend bool operator==(const rule_spec &a, const rule_spec &b) {
         return a.rule == b.rule && a.shifts_left == b.shifts_left && a.real_is_f32 == b.real_is_f32 &&
-               a.short_form == b.short_form && a.clamps_negative == b.clamps_negative;
+               a.short_form == b.short_form && a.has_negative == b.has_negative &&
+               a.clamps_negative == b.clamps_negative;
     }
 };
 

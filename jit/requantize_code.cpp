@@ -125,7 +125,7 @@ void emit_two_step(const context &c) {
     e.vpsllq(odd, odd, 1);
     e.merge_even_odd(even, even, odd);
     e.vpabsd(even, even);
-    if (!is_tflite(c.spec.rule)) {                  // q may be negative
+    if (!is_tflite(c.spec.rule) || c.spec.has_negative) {
         e.vpminud(even, even, e.constant(largest)); // SRDHM saturates, for -2^31 squared
         e.vpxor_(c.acc, c.acc, c.plane(0));         // the sign of P
         e.vpor_(c.acc, c.acc, e.constant(1u));      // but not 0, where acc = q

@@ -74,7 +74,8 @@ std::string stream_spec::key() const {
         if (s.op == stream_op::eltwise || s.op == stream_op::binary)
             k += text(",", static_cast<int>(s.alg), ",", s.alpha, ",", s.beta);
         if (s.op == stream_op::requantize)
-            k += text(",", static_cast<int>(s.rule.rule), s.rule.shifts_left, s.rule.short_form);
+            k += text(",", static_cast<int>(s.rule.rule), s.rule.shifts_left, s.rule.short_form,
+                      s.rule.has_negative);
     }
     return k;
 }
