@@ -2,37 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstdlib>
-#include <new>
-
 #include "octet/octet.hpp"
-
-namespace {
-
-std::atomic<long> allocations{0};
-
-void *counted(std::size_t size, std::size_t alignment) {
-    allocations++;
-    const std::size_t rounded = (size + alignment - 1) / alignment * alignment;
-    if (void *p = std::aligned_alloc(alignment, rounded ? rounded : alignment))
-        return p;
-    throw std::bad_alloc();
-}
-
-} // namespace
-
-// The compiler takes free() in an operator delete of ours for a mistake once it has inlined it.
-#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
-
-void *operator new(std::size_t size) { return counted(size, alignof(std::max_align_t)); }
-void *operator new(std::size_t size, std::align_val_t a) {
-    return counted(size, static_cast<std::size_t>(a));
-}
-void operator delete(void *p) noexcept { std::free(p); }
-void operator delete(void *p, std::size_t) noexcept { std::free(p); }
-void operator delete(void *p, std::align_val_t) noexcept { std::free(p); }
-void operator delete(void *p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+#include "support/allocations.hpp"
 
 namespace {
 
@@ -42,12 +13,14 @@ long allocations_of_an_execution(const primitive &p, const std::unordered_map<in
     stream s{engine(engine::kind::cpu, 0)};
     p.execute(s, args);
     p.execute(s, args);
-    const long before = allocations;
+    const long before = test::allocation_count();
     p.execute(s, args);
-    return allocations - before;
+    return test::allocation_count() - before;
 }
 
 TEST(allocation, execute_allocates_nothing_once_it_has_run) {
+    if (!test::counts_allocations())
+        GTEST_SKIP() << "a sanitizer's operator new";
     set_num_threads(1);
     const engine cpu(engine::kind::cpu, 0);
     for (const data_type src_type : {data_type::u8, data_type::s8})
@@ -80,6 +53,8 @@ TEST(allocation, execute_allocates_nothing_once_it_has_run) {
 }
 
 TEST(allocation, streams_allocate_nothing_once_they_have_run) {
+    if (!test::counts_allocations())
+        GTEST_SKIP() << "a sanitizer's operator new";
     set_num_threads(1);
     const engine cpu(engine::kind::cpu, 0);
     const memory::desc codes({1, 40, 30, 30}, data_type::u8, format_tag::nhwc),

@@ -1,6 +1,6 @@
 // Counts what C++ allocates: the functions that every form of `new` ends in.
 
-#include "model/allocations.hpp"
+#include "support/allocations.hpp"
 
 #include <atomic>
 #include <cstdlib>
@@ -10,7 +10,15 @@ namespace {
 std::atomic<long> count{0};
 }
 
-long octet::tests::allocation_count() { return count; }
+long octet::test::allocation_count() { return count; }
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+
+bool octet::test::counts_allocations() { return false; }
+
+#else
+
+bool octet::test::counts_allocations() { return true; }
 
 void *operator new(std::size_t size) {
     count++;
@@ -29,3 +37,5 @@ void operator delete(void *p) noexcept { std::free(p); }
 void operator delete(void *p, std::size_t) noexcept { std::free(p); }
 void operator delete(void *p, std::align_val_t) noexcept { std::free(p); }
 void operator delete(void *p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+
+#endif
