@@ -76,7 +76,7 @@ template <typename Body> void for_random_settings(std::uint32_t seed, const Body
 double rescaled_sum(const setting &s, rule r, const fixed_point_multiplier (&m)[3], int sign,
                     const dims &at) {
     const auto term = [&](std::int32_t d, fixed_point_multiplier by) -> wide {
-        return exact::requantize(r, wrapped(wide{d} << 20), by);
+        return exact::requantize(r, wrapped(wide{d} * (1 << 20)), by);
     };
     const wide sum = term(s.centred0(at), m[0]) + sign * term(s.centred1(at), m[1]);
     return saturated_code(exact::requantize(r, wrapped(sum), m[2]) + double{0} + s.q.zero_point, s.type());
