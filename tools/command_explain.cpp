@@ -14,6 +14,7 @@ namespace {
 struct explain_options {
     std::string model, rule = "automatic";
     int node = -1; ///< all
+    bool no_fusion = false;
 };
 
 void explain_node(const model::network &net, std::size_t index) {
@@ -30,8 +31,8 @@ void explain_node(const model::network &net, std::size_t index) {
 }
 
 void explain(const explain_options &options) {
-    const model::network net =
-        model::load_network(options.model, {requantization_rule_from_string(options.rule.c_str())});
+    const model::network net = model::load_network(
+        options.model, {requantization_rule_from_string(options.rule.c_str()), !options.no_fusion});
     const std::size_t count = net.get_graph().nodes.size();
     if (options.node >= 0 && static_cast<std::size_t>(options.node) >= count)
         throw error(status::invalid_arguments, "--node is " + std::to_string(options.node) + ", but " +
@@ -47,9 +48,10 @@ void explain(const explain_options &options) {
 void add_explain_command(CLI::App &app) {
     const auto options = std::make_shared<explain_options>();
     CLI::App *command = app.add_subcommand("explain", "Why a network's nodes run as they do");
-    command->add_option("model", options->model, "A .tflite file")->required();
+    command->add_option("model", options->model, "A .tflite or .onnx file")->required();
     command->add_option("--node", options->node, "Only this node")->check(CLI::Range(0, 1000000));
     command->add_option("--rule", options->rule, "Requantization rule: " + rule_names());
+    command->add_flag("--no-fusion", options->no_fusion, "Every operator by itself");
     command->callback([options] { explain(*options); });
 }
 

@@ -1,7 +1,6 @@
 // octet run: executes a network on raw tensors, and shows where the time goes.
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <unistd.h>
@@ -10,6 +9,7 @@
 #include "commands.hpp"
 #include "model/network.hpp"
 #include "print.hpp"
+#include "run_profile.hpp"
 #include "tensor_file.hpp"
 #include "tensor_text.hpp"
 
@@ -17,21 +17,13 @@ namespace octet::tools {
 namespace {
 
 struct run_options {
-    std::string model, output_dir, rule = "automatic";
+    std::string model, output_dir, rule = "automatic", trace;
     std::vector<std::string> inputs;
-    int repeat = 1, threads = 0;
-    bool check = false;
+    int repeat = 1, threads = 0, batch = 0;
+    bool check = false, no_fusion = false;
 };
 
-constexpr int max_count = 1'000'000; ///< of runs, threads: rules out slips of the finger
-
-using layer_times = std::vector<std::vector<double>>; ///< seconds of each run, per node
-
-double median(std::vector<double> values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
-}
+constexpr int max_count = 1'000'000; ///< of runs, threads, images: rules out slips of the finger
 
 /// From the files, or pseudo-random; says which.
 std::string fill_inputs(const model::network &net, const run_options &options) {
@@ -51,38 +43,16 @@ std::string fill_inputs(const model::network &net, const run_options &options) {
     return "from " + std::to_string(inputs.size()) + (inputs.size() == 1 ? " file" : " files");
 }
 
-layer_times run_repeatedly(model::network &net, int repeat) {
-    layer_times times(net.get_graph().nodes.size());
+run_profile run_repeatedly(model::network &net, int repeat) {
+    run_profile profile(net);
     const bool shows_progress = repeat > 1 && isatty(STDERR_FILENO) != 0;
     for (int r = 0; r < repeat; r++) {
-        net.run([&](std::size_t node, double seconds) { times[node].push_back(seconds); });
+        profile.begin_run();
+        net.run([&](std::size_t node, double seconds) { profile.add(node, seconds); });
         if (shows_progress)
             std::cerr << "\rrun " << r + 1 << " of " << repeat << (r + 1 == repeat ? "\n" : "");
     }
-    return times;
-}
-
-void print_times(const model::network &net, const layer_times &times) {
-    const model::graph &g = net.get_graph();
-    double total = 0;
-    for (const auto &layer : times)
-        total += median(layer);
-    using align = table::align;
-    table report({{"node", align::right},
-                  {"operator"},
-                  {"output"},
-                  {"implementation"},
-                  {"ms", align::right},
-                  {"share", align::right}});
-    for (std::size_t i = 0; i < g.nodes.size(); i++) {
-        const double seconds = median(times[i]);
-        const model::tensor &output = g.tensors[static_cast<std::size_t>(g.nodes[i].outputs[0])];
-        report.add({std::to_string(i), g.nodes[i].op, model::to_text(output.dims),
-                    net.get_step(i).implementation(), fixed(seconds * 1e3, 3),
-                    fixed(total > 0 ? 100 * seconds / total : 0, 1) + " %"});
-    }
-    report.add({"", "total", "", "", fixed(total * 1e3, 3), ""});
-    std::cout << '\n' << report.text();
+    return profile;
 }
 
 void print_outputs(const model::network &net) {
@@ -121,15 +91,20 @@ void run(const run_options &options) {
     if (options.threads > 0)
         set_num_threads(options.threads);
     const requantization_rule rule = requantization_rule_from_string(options.rule.c_str());
-    model::network net = model::load_network(options.model, {rule});
+    model::network net = model::load_network(options.model, {rule, !options.no_fusion, options.batch});
     const std::string source = fill_inputs(net, options);
     std::cout << options.model << ": " << net.get_graph().nodes.size() << " nodes, rule " << options.rule
               << ", " << get_num_threads() << " threads, " << to_string(get_effective_cpu_isa())
               << "\ninput: " << source << '\n';
-    const layer_times times = run_repeatedly(net, options.repeat);
+    const run_profile profile = run_repeatedly(net, options.repeat);
     if (options.repeat > 1)
         std::cout << "times: median of " << options.repeat << " runs\n";
-    print_times(net, times);
+    std::cout << '\n' << profile.nodes_text();
+    if (!options.trace.empty()) {
+        std::cout << '\n' << profile.operators_text();
+        profile.write_trace(options.trace);
+        std::cout << "\nwrote " << options.trace << ", a trace for chrome://tracing or ui.perfetto.dev\n";
+    }
     print_outputs(net);
     if (!options.output_dir.empty())
         write_outputs(net, options.output_dir);
@@ -143,7 +118,7 @@ void add_run_command(CLI::App &app) {
     const auto options = std::make_shared<run_options>();
     CLI::App *command =
         app.add_subcommand("run", "Run an int8 network: raw tensors in and out, time per layer");
-    command->add_option("model", options->model, "A .tflite file")->required();
+    command->add_option("model", options->model, "A .tflite or .onnx file")->required();
     command->add_option("--input", options->inputs,
                         "Raw tensors (little-endian, row-major), one file per input");
     command->add_option("--output-dir", options->output_dir,
@@ -152,6 +127,16 @@ void add_run_command(CLI::App &app) {
         ->check(CLI::Range(1, max_count));
     command->add_option("--rule", options->rule,
                         "Requantization rule of the accumulating operators: " + rule_names());
+    command->add_option("--batch", options->batch, "Number of images at once, instead of the file's")
+        ->check(CLI::Range(1, max_count));
+    command->add_flag("--no-fusion", options->no_fusion,
+                      "Run every operator by itself; joining them changes no output");
+    command
+        ->add_option("--profile", options->trace,
+                     "Also show time per operator, and write all times as a Chrome trace to this file "
+                     "[octet_profile.json]")
+        ->expected(0, 1)
+        ->default_str("octet_profile.json");
     command->add_option("--threads", options->threads, "Number of threads")->check(CLI::Range(1, max_count));
     command->add_flag("--check", options->check,
                       "Also compare every operator with the models.json beside the model");

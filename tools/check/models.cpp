@@ -78,7 +78,7 @@ public:
                 throw error(status::unimplemented, "its file is not beside the vectors");
             graph_ = model::read_tflite(path.string());
             require_operators(graph_);
-            make_network();
+            make_networks();
         } catch (const malformed_file &) {
             throw;
         } catch (const error &e) {
@@ -101,7 +101,13 @@ private:
             results_.fail(name_, run, e.what());
     }
 
-    void make_network() { network_.emplace(graph_); }
+    /// One with all operators' outputs, and one as it is run where only the last outputs matter.
+    void make_networks() {
+        model::network_options options;
+        options.fusion = false;
+        network_.emplace(graph_, options);
+        fused_.emplace(graph_);
+    }
 
     bool has_state() const {
         for (const model::tensor &t : graph_.tensors)
@@ -154,10 +160,12 @@ private:
         results_.begin(name);
         try {
             if (has_state() && !run.continues)
-                make_network();
+                make_networks();
             std::string complaint = implementation_complaint(opt_.impl, *network_);
             if (complaint.empty())
                 complaint = execute(run, operator_counts);
+            if (complaint.empty())
+                complaint = execute_fused(run);
             results_.judge(name_, name, complaint, implementation_names(*network_));
         } catch (const error &e) {
             report_failure(name, e);
@@ -176,13 +184,26 @@ private:
                     operator_counts[g.op]++;
                 }
         });
+        return complaint.empty() ? output_complaint(run, *network_) : complaint;
+    }
+
+    std::string execute_fused(const run_golden &run) {
+        for (const auto &[tensor, record] : run.inputs)
+            write(fused_->get_memory(tensor), record.bytes);
+        fused_->run();
+        const std::string complaint = output_complaint(run, *fused_);
+        return complaint.empty() ? "" : "with fused operators: " + complaint;
+    }
+
+    static std::string output_complaint(const run_golden &run, const model::network &net) {
         for (const auto &[tensor, record] : run.outputs) {
+            const std::string complaint =
+                first_difference("output tensor " + std::to_string(tensor), record.type, record.dims,
+                                 record.bytes, view_of(net.get_memory(tensor)));
             if (!complaint.empty())
-                break;
-            complaint = first_difference("output tensor " + std::to_string(tensor), record.type, record.dims,
-                                         record.bytes, view_of(network_->get_memory(tensor)));
+                return complaint;
         }
-        return complaint;
+        return {};
     }
 
     std::string operator_complaint(const operator_golden &g) const {
@@ -206,7 +227,7 @@ private:
     const options &opt_;
     report &results_;
     model::graph graph_;
-    std::optional<model::network> network_;
+    std::optional<model::network> network_, fused_;
 };
 
 } // namespace

@@ -7,7 +7,8 @@
 namespace octet::model {
 
 std::vector<std::uint8_t> evaluate(const graph &g, const node &n, std::size_t varying,
-                                   const std::vector<std::uint8_t> &values) {
+                                   const std::vector<std::uint8_t> &values,
+                                   const std::optional<memory::dims> &dims) {
     graph one;
     one.framework = g.framework;
     const auto add = [&](int &t) {
@@ -25,6 +26,11 @@ std::vector<std::uint8_t> evaluate(const graph &g, const node &n, std::size_t va
     tensor &x = one.tensors.at(static_cast<std::size_t>(src));
     x.is_constant = false;
     x.data.clear();
+    if (dims)
+        for (const int t : {src, dst}) {
+            one.tensors[static_cast<std::size_t>(t)].dims = *dims;
+            one.tensors[static_cast<std::size_t>(t)].is_channels_last = false;
+        }
     one.inputs = {src};
     one.outputs = {dst};
     one.nodes = {std::move(copy)};

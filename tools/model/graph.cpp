@@ -195,8 +195,15 @@ std::string to_text(data_type type) {
 
 std::string type_text(const tensor &t) { return t.foreign_type.empty() ? to_text(t.type) : t.foreign_type; }
 
+std::string operator_text(const node &n) {
+    std::string text = n.op;
+    for (const node &f : n.fused)
+        text += " + " + f.op;
+    return text;
+}
+
 std::string node_text(const graph &g, std::size_t index) {
-    return "node " + std::to_string(index) + " (" + g.nodes.at(index).op + ")";
+    return "node " + std::to_string(index) + " (" + operator_text(g.nodes.at(index)) + ")";
 }
 
 } // namespace octet::model

@@ -41,7 +41,13 @@ struct node {
     std::vector<int> inputs;  ///< tensor indices, -1 for an absent optional input
     std::vector<int> outputs; ///< tensor indices
     std::map<std::string, attribute> attributes;
+    /// Operators applied in turn to every result before it is stored (see fusion.hpp): the last one's output
+    /// is the node's, and what they read from elsewhere is among `inputs`.
+    std::vector<node> fused = {};
 };
+
+/// "CONV_2D", with fused operators "CONV_2D + LOGISTIC"
+std::string operator_text(const node &n);
 
 /// Value of an attribute, `fallback` if there is none. Throws octet::error for one of another kind.
 template <typename T> T attribute_or(const node &n, const std::string &name, const T &fallback) {
@@ -53,9 +59,6 @@ template <typename T> T attribute_or(const node &n, const std::string &name, con
     throw error(status::invalid_arguments,
                 n.op + ": attribute '" + name + "' is of another kind than documented");
 }
-
-/// The operator that decides a node's lowering: operators fused into it follow behind a '+'.
-inline std::string base_operator(const node &n) { return n.op.substr(0, n.op.find('+')); }
 
 struct graph {
     std::string framework; ///< "tflite" or "onnx": decides the arithmetic of the nodes

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "model/fusion.hpp"
 #include "model/lower_onnx.hpp"
 
 namespace octet::model {
@@ -75,6 +76,7 @@ primitive_attr qlinear_attr(const lowering &l, const dot_inputs &in, channel_mas
     attr.set_output_scales(scales.size() == 1 ? 0 : masks.dst, scales);
     if (l.has_input(in.dst_zero_point))
         set_zero_points(attr, OCTET_ARG_DST, 0, constant_zero_points(l, in.dst_zero_point));
+    append_fused(attr, l);
     return attr;
 }
 

@@ -110,11 +110,17 @@ window make_window(const lowering &l, char axis, dim_t size, dim_t kernel) {
         w.positions = (size + w.stride - 1) / w.stride;
     else if (padding == "VALID")
         w.positions = (size - extent + w.stride) / w.stride;
-    else
+    else if (padding == "EXPLICIT") {
+        w.padding_l = l.integer("padding_before" + suffix);
+        w.padding_r = l.integer("padding_after" + suffix);
+        w.positions = (size + w.padding_l + w.padding_r - extent + w.stride) / w.stride;
+    } else
         refuse("attribute 'padding' is " + padding + ", allowed: SAME, VALID");
     if (kernel < 1 || size < 1 || w.positions < 1)
         refuse("a window of " + std::to_string(extent) + " elements does not fit into " +
                std::to_string(size));
+    if (padding == "EXPLICIT")
+        return w;
     const dim_t padding_total = std::max<dim_t>((w.positions - 1) * w.stride + extent - size, 0);
     w.padding_l = padding_total / 2;
     w.padding_r = padding_total - w.padding_l;

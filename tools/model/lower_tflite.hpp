@@ -23,7 +23,7 @@ struct code_interval {
 code_interval activation_interval(const std::string &activation, const tensor &dst);
 
 /// One spatial dimension of a sliding window. TFLite's SAME gives ceil(size / stride) positions and puts the
-/// odd element of padding at the end; VALID pads nothing.
+/// odd element of padding at the end; VALID pads nothing. EXPLICIT is a PAD that was fused into the operator.
 struct window {
     dim_t kernel, stride, dilation;
     dim_t positions, padding_l, padding_r;

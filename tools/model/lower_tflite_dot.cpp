@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "model/contract.hpp"
+#include "model/fusion.hpp"
 #include "model/lower_tflite.hpp"
 
 namespace octet::model {
@@ -86,8 +87,8 @@ accumulator make_accumulator(const lowering &l, const dot_roles &roles) {
     accumulator acc;
     acc.src_scale = per_tensor(l.input(roles.src_input), "the input").scale;
     acc.weights_scales = weights.quant.scales;
-    acc.dst_scale = per_tensor(l.output(), "the output").scale;
-    acc.dst_zero_point = per_tensor(l.output(), "the output").zero_point;
+    acc.dst_scale = per_tensor(l.result(), "the output").scale;
+    acc.dst_zero_point = per_tensor(l.result(), "the output").zero_point;
     acc.derivation = roles.derivation;
     acc.dst_mask = roles.dst_mask;
     acc.weights_mask = roles.weights_mask;
@@ -103,12 +104,13 @@ primitive_attr make_attr(const lowering &l, const dot_roles &roles) {
     set_zero_point(attr, OCTET_ARG_SRC, l.input(roles.src_input).quant.zero_points[0]);
     set_zero_point(attr, OCTET_ARG_WEIGHTS, l.input(weights_input).quant.zero_points[0]);
     set_zero_point(attr, OCTET_ARG_DST, acc.dst_zero_point);
-    const code_interval range = activation_interval(roles.activation, l.output());
+    const code_interval range = activation_interval(roles.activation, l.result());
     if (!range.is_whole) {
         post_ops ops;
         append_range(ops, l.options().rule, acc, range.low, range.high);
         attr.set_post_ops(ops);
     }
+    append_fused(attr, l);
     return attr;
 }
 

@@ -88,6 +88,12 @@ const tensor &lowering::input(std::size_t i, std::initializer_list<data_type> ty
 
 const tensor &lowering::output() const { return graph_.tensors.at(static_cast<std::size_t>(output_index())); }
 
+const tensor &lowering::result() const {
+    return node_.fused.empty()
+               ? output()
+               : graph_.tensors.at(static_cast<std::size_t>(node_.fused.front().inputs.at(0)));
+}
+
 const tensor &lowering::output(std::initializer_list<data_type> types) const {
     return checked(output(), "the output", types);
 }

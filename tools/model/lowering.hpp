@@ -51,6 +51,11 @@ public:
     const node &get_node() const { return node_; }
     const network_options &options() const { return options_; }
     const engine &get_engine() const { return engine_; }
+    const graph &get_graph() const { return graph_; }
+
+    /// What the operator itself computes: the output, or the tensor that it would hand to the first operator
+    /// that is fused behind it.
+    const tensor &result() const;
 
     /// Tensors of the node. Throw if absent, or of a type that is not in `types`.
     bool has_input(std::size_t i) const { return i < node_.inputs.size() && node_.inputs[i] >= 0; }

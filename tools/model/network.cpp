@@ -3,6 +3,7 @@
 #include <chrono>
 #include <new>
 
+#include "model/fusion.hpp"
 #include "model/lowering.hpp"
 #include "model/onnx_layout.hpp"
 #include "model/onnx_qdq.hpp"
@@ -35,7 +36,7 @@ const framework &framework_of(const graph &g) {
 void check_operators(const graph &g, const framework &f) {
     std::string unsupported;
     for (std::size_t i = 0; i < g.nodes.size(); i++)
-        if (!f.find_lowering(base_operator(g.nodes[i])))
+        if (!f.find_lowering(g.nodes[i].op))
             unsupported += (unsupported.empty() ? "" : ", ") + node_text(g, i);
     if (!unsupported.empty())
         refuse_as_unimplemented("unsupported operators: " + unsupported + "; supported are " + f.operators());
@@ -43,7 +44,7 @@ void check_operators(const graph &g, const framework &f) {
 
 std::unique_ptr<step> lower(const lowering &l, const framework &f, const std::string &who) {
     try {
-        return f.find_lowering(base_operator(l.get_node()))(l);
+        return f.find_lowering(l.get_node().op)(l);
     } catch (const error &e) {
         throw error(e.status, who + ": " + e.what());
     } catch (const std::bad_alloc &) {
@@ -64,6 +65,8 @@ network::network(graph g, const network_options &options)
     f.make_codes(graph_);
     check_operators(graph_, f);
     f.assign_layouts(graph_);
+    if (options.fusion)
+        fuse(graph_, options.rule);
     buffers_ = std::make_unique<tensor_buffers>(graph_, engine_);
     for (std::size_t i = 0; i < graph_.nodes.size(); i++)
         steps_.push_back(

@@ -18,7 +18,7 @@ struct network_options {
     /// scales.
     requantization_rule rule = requantization_rule::automatic;
     /// Joins operators where that keeps every byte of the network's outputs; tensors between them vanish.
-    bool fusion = false;
+    bool fusion = true;
     /// Batch instead of the file's; 0: as in the file. For `load_network`.
     dim_t batch = 0;
 };

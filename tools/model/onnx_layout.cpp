@@ -68,7 +68,7 @@ private:
         if (attribute_or<std::int64_t>(n, "channels_last", 0) != 0) // dimensions of another order
             return habit::row_major;
         for (const operator_habit &known : habits)
-            if (base_operator(n) == known.op)
+            if (n.op == known.op)
                 return known.h;
         return habit::row_major;
     }
@@ -96,7 +96,7 @@ private:
         const bool some_are_last = std::any_of(
             images.begin(), images.end(), [&](std::size_t k) { return at(n.inputs[k]).is_channels_last; });
         if (h == habit::converts) {
-            if (is_image(n.outputs[0]) && base_operator(n) == "QuantizeLinear" &&
+            if (is_image(n.outputs[0]) && n.op == "QuantizeLinear" &&
                 (some_are_last || feeds_images(n.outputs[0])))
                 at(n.outputs[0]).is_channels_last = true;
             return;
@@ -112,7 +112,7 @@ private:
     }
 
     bool reads_any_layout(const node &n, std::size_t k) const {
-        return k == 0 && (base_operator(n) == "QLinearConv" || base_operator(n) == "ConvInteger") &&
+        return k == 0 && (n.op == "QLinearConv" || n.op == "ConvInteger") &&
                at(n.inputs[k]).dims[1] <= few_channels;
     }
 

@@ -1,0 +1,34 @@
+#pragma once
+
+// Where the time of a network goes: kept run by run, shown as tables and as a Chrome trace.
+
+#include <string>
+#include <vector>
+
+#include "model/network.hpp"
+
+namespace octet::tools {
+
+class run_profile {
+public:
+    explicit run_profile(const model::network &net) : net_(net) {}
+
+    void begin_run() { runs_.emplace_back(); }
+    void add(std::size_t node, double seconds);
+
+    /// One line per node: time (median of the runs), share of the sum, what it runs on.
+    std::string nodes_text() const;
+    /// The same summed over the nodes with one operator, longest first.
+    std::string operators_text() const;
+    /// Complete events in Chrome's trace format: one per run, with one per node inside. Times in
+    /// microseconds, from the first run's start. Throws octet::error if the file cannot be written.
+    void write_trace(const std::string &path) const;
+
+private:
+    std::vector<double> medians() const; ///< seconds, per node
+
+    const model::network &net_;
+    std::vector<std::vector<double>> runs_; ///< seconds of each node, per run
+};
+
+} // namespace octet::tools
