@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "common/rounding.hpp"
 #include "common/text.hpp"
 #include "jit/shared_kernels.hpp"
 
@@ -76,6 +77,8 @@ void dot_kernel::generate() {
     L(tile);
     mov(reg_weights, ptr[reg_args + static_cast<int>(offsetof(dot_args, weights))]);
     initialise();
+    if (plan_.reads_dst())
+        prefetch_dst();
     reduce();
     if (!has_dot4())
         combine_pairs();
@@ -115,6 +118,21 @@ void dot_kernel::initialise() {
             } else {
                 move(acc(r, v), acc(0, v));
             }
+        }
+}
+
+/// What the epilogue reads is fetched during the reduction; rows lie too far apart for the machine to
+/// foresee.
+void dot_kernel::prefetch_dst() {
+    constexpr std::int64_t line = 64;
+    const auto size = static_cast<std::int64_t>(memory::data_type_size(plan_.source().dst.data_type));
+    const std::int64_t row_bytes = ((spec_.vectors - 1) * lanes() + spec_.tail) * size;
+    lea(reg_address, ptr[reg_row * static_cast<int>(size) + reg_dst]);
+    for (int r = 0; r < spec_.rows; r++)
+        for (std::int64_t at = 0; at < row_bytes; at += line) {
+            const std::int64_t offset = r * spec_.dst_row_stride * size + at;
+            if (offset <= int32_max)
+                prefetcht0(ptr[reg_address + static_cast<int>(offset)]);
         }
 }
 

@@ -65,6 +65,7 @@ private:
     void generate();
     void take_tile();
     void initialise();
+    void prefetch_dst();
     Xbyak::Address initial(int v);
     void reduce();
     void reduce_tap(const Xbyak::Reg64 &src);

@@ -225,6 +225,42 @@ void epilogue_emitter::apply(const post_op::table &op, const place &at) {
     e_.move(at.x, y);
 }
 
+void epilogue_emitter::apply(const post_op::qlinear_add &op, const place &at) {
+    const data_type type = plan_.source().dst.data_type;
+    to_code(at.x, type, op.zero_point);
+    const emitter::temp d(e_), inner(e_);
+    load_as_f32(d, type, no_tensor, at);
+    const vec &first = op.is_second ? at.x : d, &last = op.is_second ? d : at.x;
+    const float first_scale = op.is_second ? op.scale : op.dst_scale,
+                last_scale = op.is_second ? op.dst_scale : op.scale;
+    e_.move(inner, e_.constant(op.shift));
+    e_.vfmadd231ps(inner, first, e_.constant(first_scale));
+    e_.vfmadd132ps(last, inner, e_.constant(last_scale));
+    if (op.is_second)
+        e_.move(at.x, last);
+}
+
+/// The code that x would be stored as, as f32. Adding 1.5 * 2^23 leaves no bits below the units, so it rounds
+/// to nearest even.
+void epilogue_emitter::to_code(const vec &x, data_type type, std::int32_t zero_point) {
+    const type_range range = range_of(type);
+    const int low = range.low - zero_point, high = range.high - zero_point;
+    if (is_f32_) {
+        constexpr float rounding = 0x1.8p23f;
+        e_.vmaxps(x, x, e_.constant(static_cast<float>(low))); // NaN gives the lowest code
+        e_.vminps(x, x, e_.constant(static_cast<float>(high)));
+        e_.vaddps(x, x, e_.constant(rounding));
+        e_.vsubps(x, x, e_.constant(rounding - static_cast<float>(zero_point)));
+    } else {
+        e_.vpmaxsd(x, x, e_.constant(static_cast<std::uint32_t>(low)));
+        e_.vpminsd(x, x, e_.constant(static_cast<std::uint32_t>(high)));
+        if (zero_point != 0)
+            e_.vpaddd(x, x, e_.constant(static_cast<std::uint32_t>(zero_point)));
+        to_f32(x);
+    }
+    is_f32_ = true;
+}
+
 /// Destination scale, zero point and conversion to the destination's type; 8-bit results are left as s32 that
 /// the packing stage saturates.
 void epilogue_emitter::finish(const place &at) {

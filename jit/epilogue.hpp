@@ -49,6 +49,7 @@ public:
     const plane_indices &planes() const { return planes_; }
     const rule_spec &rule() const { return rule_; }
     bool reads_full_tensor(int post_op) const;        ///< binary with a src1 of dst's shape
+    bool reads_dst() const;                           ///< some post-op takes what dst held before
     bool ends_in_f32() const { return ends_in_f32_; } ///< kind of the value after the last post-op
     const byte_stage &bytes() const { return bytes_; }
     /// Post-ops that are emitted as such: all, or all but the last one, which the byte stage does.
@@ -70,6 +71,7 @@ public:
 
 private:
     bool is_f32_after(int post_ops) const;
+    double largest_after(const post_op_entry &entry, double bound) const;
     double largest_result(int post_ops) const;
     void fold_last_post_op();
     void fill(const arguments *args, dim_t first, dim_t count, std::uint32_t *blocks) const;
@@ -144,6 +146,7 @@ private:
     void apply(const post_op::rescaled_sum &op, const place &at);
     void apply(const post_op::leaky_relu &op, const place &at);
     void apply(const post_op::table &op, const place &at);
+    void apply(const post_op::qlinear_add &op, const place &at);
     void finish(const place &at);
     void finish_f32_as_codes(const place &at);
     void store_dwords(const epilogue_result &r);
@@ -154,6 +157,7 @@ private:
     std::int64_t address_of(const Xbyak::Reg64 &base, data_type type, dim_t element);
 
     void to_f32(const vec &x);
+    void to_code(const vec &x, data_type type, std::int32_t zero_point);
     void to_s32(const vec &x); ///< nearest even, saturating, NaN gives INT32_MIN
     void saturating_add(const vec &x, const vec &term);
 

@@ -53,7 +53,8 @@ std::uint32_t bits(float x) {
 
 bool works_on_f32(const post_op_entry &entry) {
     return std::holds_alternative<post_op::sum>(entry) || std::holds_alternative<post_op::eltwise>(entry) ||
-           std::holds_alternative<post_op::binary>(entry) || std::holds_alternative<post_op::prelu>(entry);
+           std::holds_alternative<post_op::binary>(entry) || std::holds_alternative<post_op::prelu>(entry) ||
+           std::holds_alternative<post_op::qlinear_add>(entry);
 }
 
 /// Value of a masked attribute for one channel.
@@ -98,6 +99,27 @@ bool epilogue_plan::is_f32_after(int post_ops) const {
     return post_ops == 0 ? is_float(e_.rule) : works_on_f32(e_.post_ops[post_ops - 1]);
 }
 
+/// Bound of |x| after a post-op on values up to `bound`.
+double epilogue_plan::largest_after(const post_op_entry &entry, double bound) const {
+    const auto reads_code = [&](data_type type) { return bytes_.is_used && type == data_type::undef; };
+    if (const auto *op = std::get_if<post_op::sum>(&entry); op && reads_code(op->type))
+        return bound + std::fabs(op->scale) * (256.0 + std::abs(static_cast<double>(op->zero_point)));
+    if (const auto *op = std::get_if<post_op::qlinear_add>(&entry))
+        return 256.0 * (std::fabs(op->scale) + std::fabs(op->dst_scale)) + std::fabs(op->shift);
+    const auto *op = std::get_if<post_op::eltwise>(&entry);
+    if (!op)
+        return HUGE_VAL;
+    const double alpha = std::fabs(op->alpha), beta = std::fabs(op->beta), scale = std::fabs(op->scale);
+    switch (op->algorithm) {
+    case algorithm::eltwise_relu:
+        return bound * std::max(1.0, alpha) * scale;
+    case algorithm::eltwise_linear:
+        return (bound * alpha + beta) * scale;
+    default:
+        return HUGE_VAL;
+    }
+}
+
 /// Bound of |x| after the first `post_ops` post-ops of a float rule, infinite if the arguments of an
 /// execution decide it. Finite means that no value is NaN.
 double epilogue_plan::largest_result(int post_ops) const {
@@ -115,16 +137,8 @@ double epilogue_plan::largest_result(int post_ops) const {
         return HUGE_VAL;
     double bound = shape_.largest_input * largest(e_.output_scales, false) * largest(e_.src_scales, false) *
                    largest(e_.weights_scales, false) * std::max(1.0, largest(e_.dst_scales, true));
-    for (int i = 0; i < post_ops; i++) {
-        const auto *eltwise = std::get_if<post_op::eltwise>(&e_.post_ops[i]);
-        const auto *sum = std::get_if<post_op::sum>(&e_.post_ops[i]);
-        if (eltwise && eltwise->algorithm == algorithm::eltwise_relu)
-            bound *= std::max(1.f, std::fabs(eltwise->alpha)) * std::fabs(eltwise->scale);
-        else if (sum && bytes_.is_used && sum->type == data_type::undef)
-            bound += std::fabs(sum->scale) * (256.0 + std::abs(static_cast<double>(sum->zero_point)));
-        else
-            return HUGE_VAL;
-    }
+    for (int i = 0; i < post_ops; i++)
+        bound = largest_after(e_.post_ops[i], bound);
     return bound < HUGE_VAL ? bound : HUGE_VAL;
 }
 
@@ -250,6 +264,13 @@ epilogue_plan::epilogue_plan(const epilogue &e, const epilogue_shape &shape, boo
     }
 }
 
+bool epilogue_plan::reads_dst() const {
+    return std::any_of(e_.post_ops.begin(), e_.post_ops.end(), [](const post_op_entry &entry) {
+        return std::holds_alternative<post_op::sum>(entry) ||
+               std::holds_alternative<post_op::qlinear_add>(entry);
+    });
+}
+
 bool epilogue_plan::reads_full_tensor(int post_op) const {
     const auto *op = std::get_if<post_op::binary>(&e_.post_ops[post_op]);
     return op && shape_of(op->src1.data, e_.dst, shape_.channel_dim) == operand_shape::full;
@@ -287,6 +308,9 @@ std::string epilogue_plan::code_key() const {
         key += "|" + integer(static_cast<int>(entry.index())) + integer(planes_.post_op[i]);
         if (const auto *op = std::get_if<post_op::sum>(&entry))
             key += real(op->scale) + integer(op->zero_point) + integer(static_cast<int>(op->type));
+        if (const auto *op = std::get_if<post_op::qlinear_add>(&entry))
+            key += real(op->scale) + real(op->dst_scale) + real(op->shift) + integer(op->zero_point) +
+                   integer(op->is_second);
         if (const auto *op = std::get_if<post_op::eltwise>(&entry))
             key +=
                 integer(static_cast<int>(op->algorithm)) + real(op->alpha) + real(op->beta) + real(op->scale);

@@ -59,7 +59,8 @@ template <typename Problem> Problem in_order_of_source(Problem p) {
 bool reads_dst(const epilogue &out) {
     for (const post_op_entry &entry : out.post_ops)
         if (std::holds_alternative<post_op::sum>(entry) ||
-            std::holds_alternative<post_op::rescaled_sum>(entry))
+            std::holds_alternative<post_op::rescaled_sum>(entry) ||
+            std::holds_alternative<post_op::qlinear_add>(entry))
             return true;
     return false;
 }

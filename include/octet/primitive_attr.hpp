@@ -86,11 +86,21 @@ struct table {
     std::array<std::uint8_t, 256> entries{};
 };
 
+/// ONNX Runtime's QLinearAdd of c, the code that x would be stored as, and d = dst_before, both read as codes
+/// of the destination's type (s8 or u8). With c = saturate(round(x) + zero_point), rounding half to even, the
+/// f32 result is fma(c, scale, fma(d, dst_scale, shift)), or, where c is QLinearAdd's second operand, fma(d,
+/// dst_scale, fma(c, scale, shift)). Factors: qlinear_add_factors_of.
+struct qlinear_add {
+    float scale = 1.f, dst_scale = 1.f, shift = 0.f;
+    std::int32_t zero_point = 0;
+    bool is_second = false;
+};
+
 } // namespace post_op
 
 using post_op_entry =
     std::variant<post_op::sum, post_op::eltwise, post_op::binary, post_op::prelu, post_op::clip, post_op::add,
-                 post_op::rescaled_sum, post_op::leaky_relu, post_op::table>;
+                 post_op::rescaled_sum, post_op::leaky_relu, post_op::table, post_op::qlinear_add>;
 
 /// An ordered chain of at most 32 operations on the destination. Each `append` throws `invalid_arguments` for
 /// a value outside its documentation.
@@ -108,6 +118,7 @@ public:
     void append_rescaled_sum(const post_op::rescaled_sum &stage);
     void append_leaky_relu(const post_op::leaky_relu &stage);
     void append_table(const post_op::table &stage);
+    void append_qlinear_add(const post_op::qlinear_add &stage);
 
     int len() const { return static_cast<int>(entries_.size()); }
     /// Operation and parameters of entry `index`, as in oneDNN 2.x; `invalid_arguments` for an entry of

@@ -105,6 +105,14 @@ struct dynamic_quantization {
 };
 OCTET_API dynamic_quantization dynamic_quantization_of(float lowest, float highest);
 
+/// ONNX Runtime's QLinearAdd on the codes a and b, b entering first: fma(a, scale_a, fma(b, scale_b, shift)).
+struct qlinear_add_factors {
+    float scale_a, scale_b, shift;
+};
+OCTET_API qlinear_add_factors qlinear_add_factors_of(float scale_a, std::int32_t zero_point_a, float scale_b,
+                                                     std::int32_t zero_point_b, float dst_scale,
+                                                     std::int32_t dst_zero_point);
+
 /// "tflite_2step", …; the inverse throws `invalid_arguments` and lists the names.
 OCTET_API const char *to_string(requantization_rule rule);
 OCTET_API requantization_rule requantization_rule_from_string(const char *name);

@@ -42,6 +42,9 @@ struct post_op_key {
         for (const std::uint8_t entry : op.entries)
             key.add(entry);
     }
+    void operator()(const post_op::qlinear_add &op) {
+        key.add(op.scale).add(op.dst_scale).add(op.shift).add(op.zero_point).add(op.is_second);
+    }
 };
 
 } // namespace

@@ -193,6 +193,16 @@ void post_ops::append_table(const post_op::table &stage) {
     append(stage);
 }
 
+void post_ops::append_qlinear_add(const post_op::qlinear_add &stage) {
+    for (const float value : {stage.scale, stage.dst_scale, stage.shift})
+        if (!std::isfinite(value))
+            throw_invalid("append_qlinear_add: scale, dst_scale, shift are ", stage.scale, ", ",
+                          stage.dst_scale, ", ", stage.shift, ", allowed: finite");
+    if (std::abs(std::int64_t{stage.zero_point}) > 255)
+        throw_invalid("append_qlinear_add: zero_point is ", stage.zero_point, ", allowed: -255 to 255");
+    append(stage);
+}
+
 primitive_kind post_ops::kind(int index) const {
     // In the order of post_op_entry's alternatives; the integer stages are no operations of their own.
     constexpr primitive_kind kinds[] = {primitive_kind::sum, primitive_kind::eltwise, primitive_kind::binary,

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 
+#include "common/qlinear.hpp"
 #include "common/requantize.hpp"
 #include "common/text.hpp"
 #include "octet/error.hpp"
@@ -17,9 +18,9 @@ namespace {
 
 using impl::throw_invalid;
 
-void require_scale(const char *name, float scale) {
+void require_scale(const char *call, const char *name, float scale) {
     if (!(scale > 0.f) || std::isinf(scale))
-        throw_invalid("real_multiplier: ", name, " is ", scale, ", allowed: a positive finite scale");
+        throw_invalid(call, ": ", name, " is ", scale, ", allowed: a positive finite scale");
 }
 
 void require(bool ok, requantization_rule rule, double real, const char *allowed) {
@@ -73,9 +74,9 @@ fixed_point_multiplier ev_rte15_from(double real) {
 } // namespace
 
 double real_multiplier(scale_derivation how, float src_scale, float weights_scale, float dst_scale) {
-    require_scale("src_scale", src_scale);
-    require_scale("weights_scale", weights_scale);
-    require_scale("dst_scale", dst_scale);
+    require_scale("real_multiplier", "src_scale", src_scale);
+    require_scale("real_multiplier", "weights_scale", weights_scale);
+    require_scale("real_multiplier", "dst_scale", dst_scale);
     const double product_f64 = static_cast<double>(src_scale) * static_cast<double>(weights_scale);
     const float product_f32 = src_scale * weights_scale;
     switch (how) {
@@ -175,6 +176,16 @@ dynamic_quantization dynamic_quantization_of(float lowest, float highest) {
     const float scale = high == low ? 1.f : (high - low) / 255.f;
     const float zero_point = impl::round_to_even(impl::clamp(0.f - low / scale, 0.f, 255.f));
     return {scale, static_cast<std::int32_t>(zero_point)};
+}
+
+qlinear_add_factors qlinear_add_factors_of(float scale_a, std::int32_t zero_point_a, float scale_b,
+                                           std::int32_t zero_point_b, float dst_scale,
+                                           std::int32_t dst_zero_point) {
+    require_scale("qlinear_add_factors_of", "scale_a", scale_a);
+    require_scale("qlinear_add_factors_of", "scale_b", scale_b);
+    require_scale("qlinear_add_factors_of", "dst_scale", dst_scale);
+    const impl::qlinear_sum sum(scale_a, zero_point_a, scale_b, zero_point_b, dst_scale, dst_zero_point);
+    return {sum.ratio_x, sum.ratio_y, sum.fixed};
 }
 
 namespace {

@@ -188,6 +188,14 @@ number bound_epilogue::apply_post_op(const post_op_entry &entry, int index, numb
         const std::int32_t y = x.as_s32();
         return requantize_signed(op->rule, y, y >= 0 ? op->identity : op->alpha);
     }
+    if (const auto *op = std::get_if<post_op::qlinear_add>(&entry)) {
+        const type_range range = range_of(e_.dst.data_type);
+        const auto c = static_cast<float>(
+            clamp<std::int64_t>(std::int64_t{x.as_s32()} + op->zero_point, range.low, range.high));
+        const float d = load_f32(dst_, e_.dst.data_type, plain_offset(e_.dst, at));
+        return op->is_second ? std::fma(d, op->dst_scale, std::fma(c, op->scale, op->shift))
+                             : std::fma(c, op->scale, std::fma(d, op->dst_scale, op->shift));
+    }
     const auto &op = std::get<post_op::table>(entry);
     const type_range range = range_of(op.type);
     return load_s32(op.entries.data(), op.type, clamp(x.as_s32(), range.low, range.high) - range.low);

@@ -241,6 +241,16 @@ TEST(post_ops, refuse_parameters_outside_their_documentation) {
     post_op::table table;
     table.type = data_type::s32;
     expect_invalid([&] { ops.append_table(table); }, {"append_table", "s8 or u8"});
+    expect_invalid(
+        [&] {
+            ops.append_qlinear_add({1.f, std::numeric_limits<float>::infinity(), 0.f, 0, false});
+        },
+        {"append_qlinear_add", "inf", "finite"});
+    expect_invalid(
+        [&] {
+            ops.append_qlinear_add({1.f, 1.f, 0.f, 256, false});
+        },
+        {"append_qlinear_add: zero_point is 256", "-255 to 255"});
     EXPECT_EQ(ops.len(), 0) << "a refused call appends nothing";
 }
 

@@ -242,6 +242,12 @@ TEST(cache_key, differs_in_everything_that_decides_the_result) {
             t.entries[255] = 1;
             c.ops.append_table(t);
         },
+        [](r c) {
+            c.ops.append_qlinear_add({1.f, 1.f, 0.f, 0, false});
+        },
+        [](r c) {
+            c.ops.append_qlinear_add({1.f, 1.f, 0.f, 0, true});
+        },
     };
     for (int i = 0; i < static_cast<int>(std::size(changes)); i++) {
         request c;

@@ -199,7 +199,7 @@ inline void random_binary(random_source &r, const attribute_target &t, const eng
 
 inline void random_post_op(random_source &r, const attribute_target &t, const engine &e, post_ops &ops,
                            random_attributes &a) {
-    switch (r.between(0, 7)) {
+    switch (r.between(0, 8)) {
     case 0:
         ops.append_sum(r.chance(50) ? 1.f : r.real(-2.f, 2.f), r.chance(30) ? 7 : 0);
         a.description += " sum";
@@ -239,6 +239,13 @@ inline void random_post_op(random_source &r, const attribute_target &t, const en
         ops.append_add(r.chance(20) ? std::numeric_limits<std::int32_t>::max()
                                     : static_cast<std::int32_t>(r.between(-60, 60)));
         a.description += " add";
+        break;
+    case 7:
+        if (memory::data_type_size(t.dst.data_type()) != 1)
+            break;
+        ops.append_qlinear_add({r.real(-2.f, 2.f), r.real(-2.f, 2.f), r.real(-100.f, 100.f),
+                                static_cast<std::int32_t>(r.between(-128, 255)), r.chance(50)});
+        a.description += " qlinear_add";
         break;
     default: {
         post_op::table table;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "model/fusion.hpp"
+
 namespace octet::model {
 namespace {
 
@@ -91,7 +93,7 @@ const tensor &lowering::output() const { return graph_.tensors.at(static_cast<st
 const tensor &lowering::result() const {
     return node_.fused.empty()
                ? output()
-               : graph_.tensors.at(static_cast<std::size_t>(node_.fused.front().inputs.at(0)));
+               : graph_.tensors.at(static_cast<std::size_t>(fused_value(node_, node_.fused.front())));
 }
 
 const tensor &lowering::output(std::initializer_list<data_type> types) const {

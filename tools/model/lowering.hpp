@@ -57,6 +57,9 @@ public:
     /// that is fused behind it.
     const tensor &result() const;
 
+    /// The same for another node, one that is fused behind this one.
+    lowering of(const node &n) const { return {n, graph_, buffers_, engine_, options_}; }
+
     /// Tensors of the node. Throw if absent, or of a type that is not in `types`.
     bool has_input(std::size_t i) const { return i < node_.inputs.size() && node_.inputs[i] >= 0; }
     std::size_t input_count() const { return node_.inputs.size(); }

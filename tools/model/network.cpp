@@ -64,9 +64,11 @@ network::network(graph g, const network_options &options)
     check_graph(graph_);
     f.make_codes(graph_);
     check_operators(graph_, f);
+    if (options.fusion)
+        fuse_padding(graph_);
     f.assign_layouts(graph_);
     if (options.fusion)
-        fuse(graph_, options.rule);
+        fuse_followers(graph_, options.rule);
     buffers_ = std::make_unique<tensor_buffers>(graph_, engine_);
     for (std::size_t i = 0; i < graph_.nodes.size(); i++)
         steps_.push_back(
