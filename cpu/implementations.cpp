@@ -74,7 +74,7 @@ OCTET_IMPLEMENTATIONS(pooling_problem, jit_pool<cpu_isa::avx512_vnni>("jit:pool/
                       jit_pool<cpu_isa::avx_vnni>("jit:pool/avx_vnni"),
                       jit_pool<cpu_isa::avx2>("jit:pool/avx2"), reference<pooling_problem>())
 OCTET_IMPLEMENTATIONS(binary_problem, OCTET_STREAM(binary_problem), reference<binary_problem>())
-OCTET_IMPLEMENTATIONS(softmax_problem, reference<softmax_problem>())
+OCTET_IMPLEMENTATIONS(softmax_problem, OCTET_STREAM(softmax_problem), reference<softmax_problem>())
 OCTET_IMPLEMENTATIONS(prelu_problem, OCTET_STREAM(prelu_problem), reference<prelu_problem>())
 OCTET_IMPLEMENTATIONS(sum_problem, OCTET_STREAM(sum_problem), reference<sum_problem>())
 // Each part has an implementation of its own: a reorder's.

@@ -381,6 +381,36 @@ void emitter::load_bytes(const vec &dst, const Reg64 &base, std::int64_t offset,
     is_signed ? vpmovsxbd(dst, xmm_of(dst)) : vpmovzxbd(dst, xmm_of(dst));
 }
 
+void emitter::load_words(const vec &dst, const Reg64 &base, std::int64_t offset, int valid) {
+    if (valid == lanes() || zmm_) {
+        vpmovsxwd(valid == lanes() ? dst : dst | k_tail_ | T_z, at(base, offset));
+        return;
+    }
+    const Xmm words = xmm_of(dst);
+    vpxor(words, words, words);
+    for (int i = 0; i < valid; i++)
+        vpinsrw(words, words, word[base + static_cast<std::int32_t>(offset + 2 * i)],
+                static_cast<std::uint8_t>(i));
+    vpmovsxwd(dst, words);
+}
+
+void emitter::store_words(const Reg64 &base, std::int64_t offset, const vec &src, int valid) {
+    if (zmm_) {
+        const Address to = at(base, offset);
+        vpmovsdw(valid == lanes() ? to : to | k_tail_, Zmm(src.getIdx()));
+        return;
+    }
+    vpackssdw(src, src, src);
+    vpermq(ymm_of(src), ymm_of(src), 0x08); // quarters 0 and 2
+    if (valid == lanes()) {
+        vmovups(at(base, offset), xmm_of(src));
+        return;
+    }
+    for (int i = 0; i < valid; i++)
+        vpextrw(word[base + static_cast<std::int32_t>(offset + 2 * i)], xmm_of(src),
+                static_cast<std::uint8_t>(i));
+}
+
 void emitter::set_byte_tail(int valid) {
     mov(reg_scratch, (std::uint64_t{1} << valid) - 1);
     kmovq(k_tail_, reg_scratch);

@@ -165,6 +165,9 @@ public:
     void store_dwords(const Xbyak::Reg64 &base, std::int64_t offset, const vec &src, int valid);
     /// Bytes to s32 lanes, sign- or zero-extended.
     void load_bytes(const vec &dst, const Xbyak::Reg64 &base, std::int64_t offset, int valid, bool is_signed);
+    /// 16-bit words to s32 lanes, sign-extended, and back, saturating. Storing clobbers src.
+    void load_words(const vec &dst, const Xbyak::Reg64 &base, std::int64_t offset, int valid);
+    void store_words(const Xbyak::Reg64 &base, std::int64_t offset, const vec &src, int valid);
 
     /// A vector of bytes; partial ones only at levels with 16 lanes, after set_byte_tail.
     void set_byte_tail(int valid);

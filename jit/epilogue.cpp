@@ -59,6 +59,8 @@ void epilogue_emitter::load_as_f32(const vec &y, data_type type, int tensor, con
     const std::int64_t offset = address_of(tensor == no_tensor ? at_.dst : at_.scratch, type, at.element);
     if (type == data_type::u8 || type == data_type::s8)
         e_.load_bytes(y, at_.scratch, offset, at.valid, type == data_type::s8);
+    else if (type == data_type::s16)
+        e_.load_words(y, at_.scratch, offset, at.valid);
     else
         e_.load_dwords(y, at_.scratch, offset, at.valid);
     if (type != data_type::f32)
@@ -225,8 +227,8 @@ void epilogue_emitter::apply(const post_op::table &op, const place &at) {
     e_.move(at.x, y);
 }
 
-/// Destination scale, zero point and conversion to the destination's type; 8-bit results are left as s32 that
-/// the packing stage saturates.
+/// Destination scale, zero point and conversion to the destination's type; 8- and 16-bit results are left as
+/// s32 that packing saturates.
 void epilogue_emitter::finish(const place &at) {
     const epilogue_plan::plane_indices &p = plan_.planes();
     const vec &x = at.x;
@@ -301,9 +303,13 @@ void epilogue_emitter::compute(const epilogue_result &r) {
     finish({r.acc, 0, r.column_vector, r.element, r.valid});
 }
 
-void epilogue_emitter::store_dwords(const epilogue_result &r) {
-    const std::int64_t offset = address_of(at_.dst, data_type::s32, r.element);
-    e_.store_dwords(at_.scratch, offset, r.acc, r.valid);
+void epilogue_emitter::store_vector(const epilogue_result &r) {
+    const data_type type = plan_.source().dst.data_type;
+    const std::int64_t offset = address_of(at_.dst, type, r.element);
+    if (type == data_type::s16)
+        e_.store_words(at_.scratch, offset, r.acc, r.valid);
+    else
+        e_.store_dwords(at_.scratch, offset, r.acc, r.valid);
 }
 
 /// Up to four vectors become one of codes, quarter by quarter; quarters that are neighbours in dst are stored
@@ -350,7 +356,7 @@ void epilogue_emitter::emit(const std::vector<epilogue_result> &results) {
     if (!plan_.bytes().is_used) {
         for (const epilogue_result &r : results) {
             compute(r);
-            store_dwords(r);
+            store_vector(r);
         }
         return;
     }

@@ -146,7 +146,7 @@ private:
     void apply(const post_op::table &op, const place &at);
     void finish(const place &at);
     void finish_f32_as_codes(const place &at);
-    void store_dwords(const epilogue_result &r);
+    void store_vector(const epilogue_result &r);
     void store_bytes(const epilogue_result *results, int count, const vec &order);
 
     static constexpr int no_tensor = -1;

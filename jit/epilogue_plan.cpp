@@ -204,7 +204,7 @@ epilogue_plan::epilogue_plan(const epilogue &e, const epilogue_shape &shape, boo
     bytes_.high = range.high;
     fold_last_post_op();
     ends_in_f32_ = is_f32_after(emitted_post_ops_);
-    is_bounded_ = ends_in_f32_ && largest_result(emitted_post_ops_) < exclusive_bound;
+    is_bounded_ = bytes_.is_used && ends_in_f32_ && largest_result(emitted_post_ops_) < exclusive_bound;
     bytes_.adds_zero_point =
         bytes_.is_used && has_common_zero_point && (!ends_in_f32_ || e.rule == requantization_rule::ort_f32);
     // Where codes below that of 0 are clamped to it, the sign of an integer result doesn't matter.

@@ -62,6 +62,31 @@ void emit_divide_by_pot(emitter &e, const vec &x, int exponent) {
     e.give_sign(x, magnitude, x);
 }
 
+/// The high dword of 2 * x * y, rounded: of bits 31 to 62 of the product plus 2^30.
+void emit_multiply_high(emitter &e, const vec &x, const vec &y) {
+    const emitter::temp odd(e);
+    e.vpsrlq(odd, x, 32);
+    e.vpmuldq(x, x, y);
+    e.vpsrlq(y, y, 32);
+    e.vpmuldq(odd, odd, y);
+    e.vpaddq(x, x, e.constant64(std::uint64_t{1} << 30));
+    e.vpaddq(odd, odd, e.constant64(std::uint64_t{1} << 30));
+    e.vpsrlq(x, x, 31);
+    e.vpsllq(odd, odd, 1);
+    e.merge_even_odd(x, x, odd);
+}
+
+void emit_divide_by_pot(emitter &e, const vec &x, const vec &exponent) {
+    const emitter::temp half(e), magnitude(e);
+    e.vpsubd(magnitude, exponent, e.constant(1u));
+    e.move(half, e.constant(1u));
+    e.vpsllvd(half, half, magnitude); // 0 for exponent 0
+    e.vpabsd(magnitude, x);
+    e.vpaddd(magnitude, magnitude, half);
+    e.vpsrlvd(magnitude, magnitude, exponent);
+    e.give_sign(x, magnitude, x);
+}
+
 } // namespace
 
 std::string stream_spec::key() const {
@@ -225,7 +250,16 @@ void stream_kernel::load(int source, int v, int valid) {
     const bool is_signed = s.type == data_type::s8;
     if (!s.is_constant_in_row) {
         const std::int64_t offset = static_cast<std::int64_t>(memory::data_type_size(s.type)) * v * lanes();
-        is_byte(s.type) ? load_bytes(x, from, offset, valid, is_signed) : load_dwords(x, from, offset, valid);
+        if (is_byte(s.type))
+            load_bytes(x, from, offset, valid, is_signed);
+        else if (s.type == data_type::s16)
+            load_words(x, from, offset, valid);
+        else
+            load_dwords(x, from, offset, valid);
+    } else if (s.type == data_type::s16) {
+        movsx(reg_address.cvt32(), word[from]);
+        vmovd(xmm_of(x), reg_address.cvt32());
+        vpbroadcastd(x, xmm_of(x));
     } else if (is_byte(s.type)) {
         is_signed ? movsx(reg_address.cvt32(), byte[from]) : movzx(reg_address.cvt32(), byte[from]);
         vmovd(xmm_of(x), reg_address.cvt32());
@@ -275,6 +309,12 @@ void stream_kernel::unary(const stream_step &step, int v) {
         return divide_in_range(x, step.operand, v);
     case stream_op::round_half_away:
         return emit_round_half_away(*this, x);
+    case stream_op::look_up: {
+        const temp entry(*this);
+        mov(reg_address, field(offsetof(stream_args, table)));
+        gather_dwords(entry, reg_address, x, 4);
+        return move(x, entry);
+    }
     default:
         return emit_eltwise(*this, step.alg, step.alpha, step.beta, x);
     }
@@ -315,6 +355,12 @@ void stream_kernel::pair(const stream_step &step, int v) {
         break;
     case stream_op::multiply_pair_s16:
         vpmaddwd(lower, lower, top);
+        break;
+    case stream_op::multiply_high_pair:
+        emit_multiply_high(*this, lower, top);
+        break;
+    case stream_op::divide_by_pot_pair:
+        emit_divide_by_pot(*this, lower, top);
         break;
     case stream_op::multiply_add_pair:
         with_plane(step.operand, v, [&](const Xbyak::Operand &n) { vfmadd132ps(lower, top, n); });

@@ -5,8 +5,10 @@
 
 #include "cpu/scratch.hpp"
 #include "cpu/stream/bytes.hpp"
+#include "cpu/stream/nest.hpp"
 #include "cpu/stream/plan.hpp"
 #include "cpu/stream/programs.hpp"
+#include "cpu/stream/softmax.hpp"
 #include "cpu/stream/transpose.hpp"
 #include "cpu/table.hpp"
 
@@ -39,19 +41,7 @@ constexpr bool is_unary =
 
 /// The problem with a destination that is dense in the order of the source.
 template <typename Problem> Problem in_order_of_source(Problem p) {
-    std::vector<int> order; // innermost first
-    for (int d = 0; d < p.src.ndims; d++)
-        order.push_back(d);
-    std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-        return p.src.dims[a] == 1 ? p.src.dims[b] != 1
-                                  : p.src.dims[b] != 1 && p.src.strides[a] < p.src.strides[b];
-    });
-    dim_t stride = 1;
-    for (const int d : order) {
-        p.dst.strides[d] = stride;
-        stride *= p.dst.dims[d];
-    }
-    p.dst.offset0 = 0;
+    p.dst = dense_in_order_of(p.src, p.dst);
     p.out_stage.dst = p.dst;
     return p;
 }
@@ -123,6 +113,8 @@ template <typename Problem> std::shared_ptr<const kernel> create_unary(cpu_isa l
 template <cpu_isa level, typename Problem> std::string refuses(const Problem &p) {
     if constexpr (is_unary<Problem>)
         return refuses_unary(level, p);
+    else if constexpr (std::is_same_v<Problem, softmax_problem>)
+        return refuses_softmax(level, p);
     else
         return refuses_task(level, make_task(p));
 }
@@ -130,6 +122,8 @@ template <cpu_isa level, typename Problem> std::string refuses(const Problem &p)
 template <cpu_isa level, typename Problem> std::shared_ptr<const kernel> create(const Problem &p) {
     if constexpr (is_unary<Problem>)
         return create_unary(level, p);
+    else if constexpr (std::is_same_v<Problem, softmax_problem>)
+        return create_softmax(level, p);
     else
         return create_program(level, make_task(p));
 }
@@ -142,7 +136,8 @@ template <cpu_isa level, typename Problem> std::shared_ptr<const kernel> create(
     OCTET_INSTANTIATE_PROBLEM(level, reorder_problem)                                                        \
     OCTET_INSTANTIATE_PROBLEM(level, binary_problem)                                                         \
     OCTET_INSTANTIATE_PROBLEM(level, sum_problem)                                                            \
-    OCTET_INSTANTIATE_PROBLEM(level, prelu_problem)
+    OCTET_INSTANTIATE_PROBLEM(level, prelu_problem)                                                          \
+    OCTET_INSTANTIATE_PROBLEM(level, softmax_problem)
 OCTET_INSTANTIATE(avx512_vnni)
 OCTET_INSTANTIATE(avx512_core)
 OCTET_INSTANTIATE(avx_vnni)
