@@ -84,19 +84,6 @@ OCTET_IMPLEMENTATIONS(deconvolution_problem, reference<deconvolution_problem>())
 OCTET_IMPLEMENTATIONS(eltwise_problem, OCTET_STREAM(eltwise_problem), look_up<eltwise_problem>(),
                       reference<eltwise_problem>())
 
-namespace {
-
-/// Rules that only the references know, asked once for all generated kernels.
-std::string refuses_rule(const epilogue &out) {
-    return out.rule == requantization_rule::f64_scale ? "rule f64_scale, implemented in ref" : "";
-}
-template <typename Problem> auto refuses_rule(const Problem &p) -> decltype(refuses_rule(p.out_stage)) {
-    return refuses_rule(p.out_stage);
-}
-std::string refuses_rule(const concat_problem &) { return {}; }
-
-} // namespace
-
 template <typename Problem> selection<Problem> select(const Problem &problem) {
     selection<Problem> result;
     for (const implementation<Problem> &entry : implementations<Problem>()) {
@@ -104,9 +91,7 @@ template <typename Problem> selection<Problem> select(const Problem &problem) {
         if (!isa_is_usable(entry.needs))
             reason = std::string("needs ") + to_string(entry.needs) + ", in use is " +
                      to_string(get_effective_cpu_isa());
-        else if (entry.needs != cpu_isa::ref)
-            reason = refuses_rule(problem);
-        if (reason.empty())
+        else
             reason = entry.refuses(problem);
         if (reason.empty()) {
             result.chosen = &entry;

@@ -6,6 +6,7 @@
 #include "common/requantize.hpp"
 #include "common/text.hpp"
 #include "jit/eltwise.hpp"
+#include "jit/rounding.hpp"
 
 namespace octet::impl::jit {
 
@@ -34,14 +35,8 @@ void epilogue_emitter::to_f32(const vec &x) {
 }
 
 void epilogue_emitter::to_s32(const vec &x) {
-    if (is_f32_) {
-        const emitter::temp highest(e_);
-        const emitter::mask overflows(e_);
-        e_.compare_f32(overflows, x, e_.constant(2147483648.f), emitter::ge);
-        e_.vcvtps2dq(x, x);
-        e_.move(highest, e_.constant(static_cast<std::uint32_t>(int32_max)));
-        e_.blend(x, overflows, x, highest);
-    }
+    if (is_f32_)
+        emit_saturating_to_s32(e_, x);
     is_f32_ = false;
 }
 
@@ -53,7 +48,7 @@ std::int64_t epilogue_emitter::address_of(const Reg64 &base, data_type type, dim
 }
 
 /// The element of dst's tensor, or of the tensor of a post-op, that belongs to x.
-void epilogue_emitter::load_as_f32(const vec &y, data_type type, int tensor, const place &at) {
+void epilogue_emitter::load(const vec &y, data_type type, int tensor, const place &at) {
     if (tensor != no_tensor)
         e_.mov(at_.scratch, e_.ptr[at_.full + tensor * 8]);
     const std::int64_t offset = address_of(tensor == no_tensor ? at_.dst : at_.scratch, type, at.element);
@@ -63,6 +58,10 @@ void epilogue_emitter::load_as_f32(const vec &y, data_type type, int tensor, con
         e_.load_words(y, at_.scratch, offset, at.valid);
     else
         e_.load_dwords(y, at_.scratch, offset, at.valid);
+}
+
+void epilogue_emitter::load_as_f32(const vec &y, data_type type, int tensor, const place &at) {
+    load(y, type, tensor, at);
     if (type != data_type::f32)
         e_.vcvtdq2ps(y, y);
 }
@@ -209,8 +208,45 @@ void epilogue_emitter::apply(const post_op::add &op, const place &at) {
     saturating_add(at.x, term);
 }
 
-void epilogue_emitter::apply(const post_op::rescaled_sum &, const place &) {} // refused by the plan
-void epilogue_emitter::apply(const post_op::leaky_relu &, const place &) {}   // refused by the plan
+/// x by one multiplier for all columns, whose planes lie in the code; a negative one negates the result.
+void epilogue_emitter::requantize_signed(const vec &x, requantization_rule rule, fixed_point_multiplier m) {
+    const bool negates = m.multiplier < 0;
+    if (negates)
+        m.multiplier = wrap(-std::int64_t{m.multiplier});
+    const rule_spec spec = spec_of_factor(rule, m);
+    const std::vector<fixed_point_multiplier> multipliers(columns_per_block, m);
+    std::vector<std::uint32_t> planes(static_cast<std::size_t>(rule_planes(spec) * columns_per_block));
+    fill_rule_planes(spec, multipliers.data(), nullptr, planes.data());
+    emit_requantize(e_, spec, x, [&](int i) {
+        const auto first = planes.begin() + i * columns_per_block;
+        return e_.table({first, first + e_.lanes()});
+    });
+    if (negates) {
+        const emitter::temp zero(e_);
+        e_.zero(zero);
+        e_.vpsubd(x, zero, x);
+    }
+}
+
+void epilogue_emitter::apply(const post_op::rescaled_sum &op, const place &at) {
+    to_s32(at.x);
+    const emitter::temp y(e_);
+    load(y, type_or(op.type, plan_.source().dst.data_type), no_tensor, at);
+    if (op.zero_point != 0)
+        e_.vpsubd(y, y, e_.constant(static_cast<std::uint32_t>(op.zero_point)));
+    requantize_signed(y, op.rule, op.multiplier);
+    saturating_add(at.x, y);
+}
+
+void epilogue_emitter::apply(const post_op::leaky_relu &op, const place &at) {
+    to_s32(at.x);
+    const emitter::temp positive(e_), negative(e_);
+    e_.move(positive, at.x);
+    requantize_signed(positive, op.rule, op.identity);
+    e_.move(negative, at.x);
+    requantize_signed(negative, op.rule, op.alpha);
+    e_.blend_by_sign(at.x, at.x, positive, negative);
+}
 
 void epilogue_emitter::apply(const post_op::table &op, const place &at) {
     to_s32(at.x);

@@ -135,6 +135,7 @@ private:
     };
     void compute(const epilogue_result &r);
     void requantize(const vec &x, int v);
+    void requantize_signed(const vec &x, requantization_rule rule, fixed_point_multiplier m);
     void apply(const post_op::sum &op, const place &at);
     void apply(const post_op::eltwise &op, const place &at);
     void apply(const post_op::binary &op, const place &at);
@@ -150,6 +151,7 @@ private:
     void store_bytes(const epilogue_result *results, int count, const vec &order);
 
     static constexpr int no_tensor = -1;
+    void load(const vec &y, data_type type, int tensor, const place &at);
     void load_as_f32(const vec &y, data_type type, int tensor, const place &at);
     std::int64_t address_of(const Xbyak::Reg64 &base, data_type type, dim_t element);
 

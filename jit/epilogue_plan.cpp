@@ -86,10 +86,6 @@ std::string epilogue_plan::refuses(const epilogue &e, const epilogue_shape &shap
         if (const auto *op = std::get_if<post_op::prelu>(&entry))
             if (!is_per_channel(op->mask, e.dst, shape.channel_dim))
                 return "prelu weights vary over more than the output channel";
-        if (std::holds_alternative<post_op::rescaled_sum>(entry))
-            return "rescaled_sum post-op";
-        if (std::holds_alternative<post_op::leaky_relu>(entry))
-            return "leaky_relu post-op";
     }
     return refuses_multipliers(e.rule, e.multipliers.values);
 }
@@ -263,6 +259,16 @@ int epilogue_plan::temps(cpu_isa level) const {
         int needed = ymm ? 5 : 3; // the largest of the small ones: saturating add, prelu with its mask
         if (const auto *op = std::get_if<post_op::eltwise>(&entry))
             needed = std::max(needed, eltwise_temps(op->algorithm, op->alpha, op->beta, level));
+        const auto add_rule = [&](requantization_rule rule, const fixed_point_multiplier &m, int operands) {
+            needed =
+                std::max(needed, operands + std::max(1, requantize_temps(spec_of_factor(rule, m), level)));
+        };
+        if (const auto *op = std::get_if<post_op::rescaled_sum>(&entry))
+            add_rule(op->rule, op->multiplier, 1);
+        if (const auto *op = std::get_if<post_op::leaky_relu>(&entry)) {
+            add_rule(op->rule, op->identity, 2);
+            add_rule(op->rule, op->alpha, 2);
+        }
         count = std::max(count, needed);
     }
     if (ends_in_f32_)
@@ -297,6 +303,19 @@ std::string epilogue_plan::code_key() const {
             key += integer(op->low) + integer(op->high);
         if (const auto *op = std::get_if<post_op::add>(&entry))
             key += integer(op->value);
+        const auto factor = [&](const fixed_point_multiplier &m) {
+            key += integer(m.multiplier) + integer(m.shift) + integer(m.offset);
+        };
+        if (const auto *op = std::get_if<post_op::rescaled_sum>(&entry)) {
+            key += integer(static_cast<int>(op->rule)) + integer(op->zero_point) +
+                   integer(static_cast<int>(op->type));
+            factor(op->multiplier);
+        }
+        if (const auto *op = std::get_if<post_op::leaky_relu>(&entry)) {
+            key += integer(static_cast<int>(op->rule));
+            factor(op->identity);
+            factor(op->alpha);
+        }
         if (const auto *op = std::get_if<post_op::table>(&entry))
             key += integer(static_cast<int>(op->type)) + std::string(op->entries.begin(), op->entries.end());
     }
