@@ -6,6 +6,7 @@
 #include "cpu/isa.hpp"
 #include "cpu/pool/drive.hpp"
 #include "cpu/ref/ref.hpp"
+#include "cpu/resampling/drive.hpp"
 #include "cpu/stream/drive.hpp"
 #include "cpu/table.hpp"
 
@@ -33,7 +34,11 @@ template <typename Problem, cpu_isa level> implementation<Problem> jit_stream(co
 }
 
 template <cpu_isa level> implementation<pooling_problem> jit_pool(const char *name) {
-    return {name, level, pool::refuses<level>, pool::create<level>};
+    return {name, level, pool::refuses, pool::create<level>};
+}
+
+template <cpu_isa level> implementation<resampling_problem> jit_resampling(const char *name) {
+    return {name, level, resampling::refuses<level>, resampling::create<level>};
 }
 
 template <cpu_isa level> implementation<convolution_problem> jit_depthwise(const char *name) {
@@ -79,7 +84,10 @@ OCTET_IMPLEMENTATIONS(prelu_problem, OCTET_STREAM(prelu_problem), reference<prel
 OCTET_IMPLEMENTATIONS(sum_problem, OCTET_STREAM(sum_problem), reference<sum_problem>())
 // Each part has an implementation of its own: a reorder's.
 OCTET_IMPLEMENTATIONS(concat_problem, {"reorder", cpu_isa::ref, takes_all<concat_problem>, create_concat})
-OCTET_IMPLEMENTATIONS(resampling_problem, reference<resampling_problem>())
+OCTET_IMPLEMENTATIONS(resampling_problem, jit_resampling<cpu_isa::avx512_vnni>("jit:resampling/avx512_vnni"),
+                      jit_resampling<cpu_isa::avx512_core>("jit:resampling/avx512_core"),
+                      jit_resampling<cpu_isa::avx_vnni>("jit:resampling/avx_vnni"),
+                      jit_resampling<cpu_isa::avx2>("jit:resampling/avx2"), reference<resampling_problem>())
 OCTET_IMPLEMENTATIONS(deconvolution_problem, reference<deconvolution_problem>())
 OCTET_IMPLEMENTATIONS(eltwise_problem, OCTET_STREAM(eltwise_problem), look_up<eltwise_problem>(),
                       reference<eltwise_problem>())

@@ -169,7 +169,7 @@ public:
     void load_words(const vec &dst, const Xbyak::Reg64 &base, std::int64_t offset, int valid);
     void store_words(const Xbyak::Reg64 &base, std::int64_t offset, const vec &src, int valid);
 
-    /// A vector of bytes; partial ones only at levels with 16 lanes, after set_byte_tail.
+    /// A vector of bytes; partial ones after set_byte_tail.
     void set_byte_tail(int valid);
     void load_byte_vector(const vec &dst, const Xbyak::Reg64 &base, std::int64_t offset, int valid);
     void store_byte_vector(const Xbyak::Reg64 &base, std::int64_t offset, const vec &src, int valid);
