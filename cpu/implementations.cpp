@@ -1,5 +1,7 @@
 #include "cpu/implementation.hpp"
 
+#include "cpu/biased_matmul.hpp"
+#include "cpu/channels_last.hpp"
 #include "cpu/concat.hpp"
 #include "cpu/depthwise/drive.hpp"
 #include "cpu/dot/drive.hpp"
@@ -33,12 +35,19 @@ template <typename Problem, cpu_isa level> implementation<Problem> jit_stream(co
     return {name, level, stream::refuses<level, Problem>, stream::create<level, Problem>};
 }
 
+template <cpu_isa level> implementation<matmul_problem> jit_biased_matmul(const char *name) {
+    return {name, level, biased_matmul::refuses<level>, biased_matmul::create<level>};
+}
+
 template <cpu_isa level> implementation<pooling_problem> jit_pool(const char *name) {
-    return {name, level, pool::refuses, pool::create<level>};
+    return {name, level, channels_last::refuses<level, pooling_problem, pool::refuses>,
+            channels_last::create<level, pooling_problem, pool::refuses, pool::create<level>>};
 }
 
 template <cpu_isa level> implementation<resampling_problem> jit_resampling(const char *name) {
-    return {name, level, resampling::refuses<level>, resampling::create<level>};
+    return {name, level, channels_last::refuses<level, resampling_problem, resampling::refuses<level>>,
+            channels_last::create<level, resampling_problem, resampling::refuses<level>,
+                                  resampling::create<level>>};
 }
 
 template <cpu_isa level> implementation<convolution_problem> jit_depthwise(const char *name) {
@@ -71,7 +80,11 @@ OCTET_IMPLEMENTATIONS(convolution_problem, jit_depthwise<cpu_isa::avx512_vnni>("
 OCTET_IMPLEMENTATIONS(matmul_problem, jit_dot<matmul_problem, cpu_isa::avx512_vnni>("jit:dot/avx512_vnni"),
                       jit_dot<matmul_problem, cpu_isa::avx512_core>("jit:dot/avx512_core"),
                       jit_dot<matmul_problem, cpu_isa::avx_vnni>("jit:dot/avx_vnni"),
-                      jit_dot<matmul_problem, cpu_isa::avx2>("jit:dot/avx2"), reference<matmul_problem>())
+                      jit_dot<matmul_problem, cpu_isa::avx2>("jit:dot/avx2"),
+                      jit_biased_matmul<cpu_isa::avx512_vnni>("jit:dot+stream/avx512_vnni"),
+                      jit_biased_matmul<cpu_isa::avx512_core>("jit:dot+stream/avx512_core"),
+                      jit_biased_matmul<cpu_isa::avx_vnni>("jit:dot+stream/avx_vnni"),
+                      jit_biased_matmul<cpu_isa::avx2>("jit:dot+stream/avx2"), reference<matmul_problem>())
 OCTET_IMPLEMENTATIONS(reorder_problem, OCTET_STREAM(reorder_problem), look_up<reorder_problem>(),
                       reference<reorder_problem>())
 OCTET_IMPLEMENTATIONS(pooling_problem, jit_pool<cpu_isa::avx512_vnni>("jit:pool/avx512_vnni"),
@@ -83,7 +96,8 @@ OCTET_IMPLEMENTATIONS(softmax_problem, OCTET_STREAM(softmax_problem), reference<
 OCTET_IMPLEMENTATIONS(prelu_problem, OCTET_STREAM(prelu_problem), reference<prelu_problem>())
 OCTET_IMPLEMENTATIONS(sum_problem, OCTET_STREAM(sum_problem), reference<sum_problem>())
 // Each part has an implementation of its own: a reorder's.
-OCTET_IMPLEMENTATIONS(concat_problem, {"reorder", cpu_isa::ref, takes_all<concat_problem>, create_concat})
+OCTET_IMPLEMENTATIONS(concat_problem, {"reorder", cpu_isa::avx2, refuses_concat, create_concat},
+                      {"ref", cpu_isa::ref, takes_all<concat_problem>, create_concat})
 OCTET_IMPLEMENTATIONS(resampling_problem, jit_resampling<cpu_isa::avx512_vnni>("jit:resampling/avx512_vnni"),
                       jit_resampling<cpu_isa::avx512_core>("jit:resampling/avx512_core"),
                       jit_resampling<cpu_isa::avx_vnni>("jit:resampling/avx_vnni"),

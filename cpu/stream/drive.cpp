@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "cpu/scratch.hpp"
 #include "cpu/stream/bytes.hpp"
 #include "cpu/stream/nest.hpp"
 #include "cpu/stream/plan.hpp"
@@ -11,6 +10,7 @@
 #include "cpu/stream/softmax.hpp"
 #include "cpu/stream/transpose.hpp"
 #include "cpu/table.hpp"
+#include "cpu/two_steps.hpp"
 
 namespace octet::impl::stream {
 
@@ -45,34 +45,6 @@ template <typename Problem> Problem in_order_of_source(Problem p) {
     p.out_stage.dst = p.dst;
     return p;
 }
-
-bool reads_dst(const epilogue &out) {
-    for (const post_op_entry &entry : out.post_ops)
-        if (std::holds_alternative<post_op::sum>(entry) ||
-            std::holds_alternative<post_op::rescaled_sum>(entry))
-            return true;
-    return false;
-}
-
-class two_step_kernel : public kernel {
-public:
-    two_step_kernel(const memory_desc &between, std::shared_ptr<const kernel> compute,
-                    std::shared_ptr<const kernel> transpose)
-        : bytes_(size_in_bytes(between)), compute_(std::move(compute)), transpose_(std::move(transpose)) {}
-
-    void execute(const arguments &args) const override {
-        void *between = thread_scratch(scratch_slot::between_steps, bytes_);
-        compute_->execute(arguments(args, OCTET_ARG_DST, between));
-        transpose_->execute(arguments(args, OCTET_ARG_SRC, between));
-    }
-    std::size_t size_bytes() const override {
-        return sizeof *this + compute_->size_bytes() + transpose_->size_bytes();
-    }
-
-private:
-    const std::size_t bytes_;
-    const std::shared_ptr<const kernel> compute_, transpose_;
-};
 
 // ---- unary problems
 

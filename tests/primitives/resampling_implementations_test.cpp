@@ -41,7 +41,7 @@ comparison random_resampling(random_source &r) {
     if (is_tflite && alg == algorithm::resampling_nearest && r.chance(20))
         coordinates = resampling_coordinates::align_corners_half_pixel;
     const auto layout = [&](const memory::dims &dims) {
-        return r.chance(90) ? channels_last(dims) : random_strides(r, dims);
+        return r.chance(75) ? channels_last(dims) : random_strides(r, dims);
     };
     const memory::desc src(src_dims, from, layout(src_dims));
     comparison p;
