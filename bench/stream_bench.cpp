@@ -1,6 +1,7 @@
-// Streaming operators on tensors of 802,816 elements, against memcpy of the same bytes: a copy of n bytes
-// reads and writes n, an operator reads its sources and writes its destination. `of_copy` is the time of that
-// copy divided by the operator's, both medians of interleaved runs; 1 is the speed of memory.
+// Streaming operators against memcpy of the same bytes: a copy of n bytes reads and writes n, an operator
+// reads its sources and writes its destination. `of_copy` is the time of that copy divided by the operator's,
+// both medians of interleaved runs; 1 is the speed of memory. The argument is the number of images of 802,816
+// elements: one lies in the caches, 64 don't.
 
 #include <benchmark/benchmark.h>
 
@@ -15,8 +16,6 @@ namespace {
 
 using namespace octet;
 
-constexpr memory::dim elements = 802816; // of a 56 x 56 image with 256 channels
-
 const engine &eng() {
     static const engine e(engine::kind::cpu, 0);
     return e;
@@ -26,8 +25,10 @@ const stream &strm() {
     return s;
 }
 
+memory::dim images = 1; ///< of 56 x 56 positions with 256 channels
+
 memory::desc image(data_type type, format_tag tag = format_tag::nhwc) {
-    return memory::desc({1, 256, 56, 56}, type, tag);
+    return memory::desc({images, 256, 56, 56}, type, tag);
 }
 
 /// A primitive with its buffers.
@@ -126,7 +127,8 @@ workload make_binary(algorithm alg, data_type type, requantization_rule rule,
 
 /// Two parts of 128 channels; `converts`: of another scale than the result.
 workload make_concat(bool converts) {
-    const memory::desc part({1, 128, 56, 56}, data_type::u8, format_tag::nhwc), dst = image(data_type::u8);
+    const memory::desc part({images, 128, 56, 56}, data_type::u8, format_tag::nhwc),
+        dst = image(data_type::u8);
     primitive_attr attr;
     if (converts)
         attr = quantized(requantization_rule::ort_f32,
@@ -135,8 +137,39 @@ workload make_concat(bool converts) {
             {{OCTET_ARG_MULTIPLE_SRC, part}, {OCTET_ARG_MULTIPLE_SRC + 1, part}, {OCTET_ARG_DST, dst}}};
 }
 
+/// Rows of 256 channels.
+workload make_softmax(data_type src, data_type dst, requantization_rule rule) {
+    primitive_attr attr;
+    attr.set_requantization(rule);
+    if (rule == requantization_rule::tflite_2step)
+        attr.set_input_multiplier(OCTET_ARG_SRC, from_double(rule, 0.05 * 0x1p26));
+    if (rule == requantization_rule::ort_f32) {
+        attr.set_scales(OCTET_ARG_SRC, 0, {0.05f});
+        attr.set_scales(OCTET_ARG_DST, 0, {1.f / 256});
+    }
+    const memory::desc from = image(src), to = image(dst);
+    return {softmax_forward::primitive_desc({prop_kind::forward_inference, from, to, 1}, attr, eng()),
+            {{OCTET_ARG_SRC, from}, {OCTET_ARG_DST, to}}};
+}
+
+/// To twice the height and width, which is an image.
+workload make_resampling(algorithm alg, data_type type, requantization_rule rule) {
+    const memory::desc src({images, 256, 28, 28}, type, format_tag::nhwc), dst = image(type);
+    primitive_attr attr;
+    attr.set_requantization(rule);
+    return {resampling_forward::primitive_desc({prop_kind::forward_inference, alg, src, dst}, attr, eng()),
+            {{OCTET_ARG_SRC, src}, {OCTET_ARG_DST, dst}}};
+}
+
 void add(const char *name, const std::function<workload()> &make) {
-    benchmark::RegisterBenchmark(name, [make](benchmark::State &state) { run(state, make); })
+    const auto body = [make](benchmark::State &state) {
+        images = state.range(0);
+        run(state, make);
+    };
+    benchmark::RegisterBenchmark(name, body)
+        ->ArgName("images")
+        ->Arg(1)
+        ->Arg(64)
         ->UseManualTime()
         ->Unit(benchmark::kMicrosecond);
 }
@@ -158,7 +191,7 @@ void add_all() {
     add("QLinearAdd", [=] { return make_binary(algorithm::binary_add, u8, rule::ort_f32); });
     add("QLinearMul", [=] { return make_binary(algorithm::binary_mul, u8, rule::ort_f32); });
     add("QLinearMul_per_channel", [=] {
-        const memory::desc gate({1, 256, 1, 1}, u8, format_tag::nhwc);
+        const memory::desc gate({images, 256, 1, 1}, u8, format_tag::nhwc);
         return make_binary(algorithm::binary_mul, u8, rule::ort_f32, &gate);
     });
     add("tflite_add", [=] { return make_binary(algorithm::binary_add, u8, rule::tflite_2step); });
@@ -178,6 +211,13 @@ void add_all() {
     add("nchw_to_nhwc_f32", [=] { return make_reorder(image(f32, format_tag::nchw), image(f32)); });
     add("QuantizeLinear_nchw_to_nhwc",
         [=] { return make_reorder(image(f32, format_tag::nchw), image(u8), quantizes(rule::ort_f32)); });
+    add("softmax_f32", [=] { return make_softmax(f32, f32, rule::f32); });
+    add("softmax_tflite", [=] { return make_softmax(data_type::s8, data_type::s8, rule::tflite_2step); });
+    add("QLinearSoftmax", [=] { return make_softmax(u8, u8, rule::ort_f32); });
+    const auto nearest = algorithm::resampling_nearest, linear = algorithm::resampling_linear;
+    add("resize_nearest_u8", [=] { return make_resampling(nearest, u8, rule::tflite_2step); });
+    add("resize_bilinear_u8", [=] { return make_resampling(linear, u8, rule::tflite_2step); });
+    add("resize_bilinear_f32", [=] { return make_resampling(linear, f32, rule::f32); });
 }
 
 } // namespace

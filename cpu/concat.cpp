@@ -31,6 +31,13 @@ private:
 
 } // namespace
 
+std::string refuses_concat(const concat_problem &p) {
+    for (const reorder_problem &part : p.parts)
+        if (select(part).chosen->needs == cpu_isa::ref)
+            return "a part that runs on ref";
+    return {};
+}
+
 std::shared_ptr<const kernel> create_concat(const concat_problem &p) {
     return std::make_shared<concat_kernel>(p);
 }

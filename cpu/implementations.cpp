@@ -1,11 +1,14 @@
 #include "cpu/implementation.hpp"
 
+#include "cpu/biased_matmul.hpp"
+#include "cpu/channels_last.hpp"
 #include "cpu/concat.hpp"
 #include "cpu/depthwise/drive.hpp"
 #include "cpu/dot/drive.hpp"
 #include "cpu/isa.hpp"
 #include "cpu/pool/drive.hpp"
 #include "cpu/ref/ref.hpp"
+#include "cpu/resampling/drive.hpp"
 #include "cpu/stream/drive.hpp"
 #include "cpu/table.hpp"
 
@@ -32,8 +35,19 @@ template <typename Problem, cpu_isa level> implementation<Problem> jit_stream(co
     return {name, level, stream::refuses<level, Problem>, stream::create<level, Problem>};
 }
 
+template <cpu_isa level> implementation<matmul_problem> jit_biased_matmul(const char *name) {
+    return {name, level, biased_matmul::refuses<level>, biased_matmul::create<level>};
+}
+
 template <cpu_isa level> implementation<pooling_problem> jit_pool(const char *name) {
-    return {name, level, pool::refuses<level>, pool::create<level>};
+    return {name, level, channels_last::refuses<level, pooling_problem, pool::refuses>,
+            channels_last::create<level, pooling_problem, pool::refuses, pool::create<level>>};
+}
+
+template <cpu_isa level> implementation<resampling_problem> jit_resampling(const char *name) {
+    return {name, level, channels_last::refuses<level, resampling_problem, resampling::refuses<level>>,
+            channels_last::create<level, resampling_problem, resampling::refuses<level>,
+                                  resampling::create<level>>};
 }
 
 template <cpu_isa level> implementation<convolution_problem> jit_depthwise(const char *name) {
@@ -66,7 +80,11 @@ OCTET_IMPLEMENTATIONS(convolution_problem, jit_depthwise<cpu_isa::avx512_vnni>("
 OCTET_IMPLEMENTATIONS(matmul_problem, jit_dot<matmul_problem, cpu_isa::avx512_vnni>("jit:dot/avx512_vnni"),
                       jit_dot<matmul_problem, cpu_isa::avx512_core>("jit:dot/avx512_core"),
                       jit_dot<matmul_problem, cpu_isa::avx_vnni>("jit:dot/avx_vnni"),
-                      jit_dot<matmul_problem, cpu_isa::avx2>("jit:dot/avx2"), reference<matmul_problem>())
+                      jit_dot<matmul_problem, cpu_isa::avx2>("jit:dot/avx2"),
+                      jit_biased_matmul<cpu_isa::avx512_vnni>("jit:dot+stream/avx512_vnni"),
+                      jit_biased_matmul<cpu_isa::avx512_core>("jit:dot+stream/avx512_core"),
+                      jit_biased_matmul<cpu_isa::avx_vnni>("jit:dot+stream/avx_vnni"),
+                      jit_biased_matmul<cpu_isa::avx2>("jit:dot+stream/avx2"), reference<matmul_problem>())
 OCTET_IMPLEMENTATIONS(reorder_problem, OCTET_STREAM(reorder_problem), look_up<reorder_problem>(),
                       reference<reorder_problem>())
 OCTET_IMPLEMENTATIONS(pooling_problem, jit_pool<cpu_isa::avx512_vnni>("jit:pool/avx512_vnni"),
@@ -74,28 +92,19 @@ OCTET_IMPLEMENTATIONS(pooling_problem, jit_pool<cpu_isa::avx512_vnni>("jit:pool/
                       jit_pool<cpu_isa::avx_vnni>("jit:pool/avx_vnni"),
                       jit_pool<cpu_isa::avx2>("jit:pool/avx2"), reference<pooling_problem>())
 OCTET_IMPLEMENTATIONS(binary_problem, OCTET_STREAM(binary_problem), reference<binary_problem>())
-OCTET_IMPLEMENTATIONS(softmax_problem, reference<softmax_problem>())
+OCTET_IMPLEMENTATIONS(softmax_problem, OCTET_STREAM(softmax_problem), reference<softmax_problem>())
 OCTET_IMPLEMENTATIONS(prelu_problem, OCTET_STREAM(prelu_problem), reference<prelu_problem>())
 OCTET_IMPLEMENTATIONS(sum_problem, OCTET_STREAM(sum_problem), reference<sum_problem>())
 // Each part has an implementation of its own: a reorder's.
-OCTET_IMPLEMENTATIONS(concat_problem, {"reorder", cpu_isa::ref, takes_all<concat_problem>, create_concat})
-OCTET_IMPLEMENTATIONS(resampling_problem, reference<resampling_problem>())
+OCTET_IMPLEMENTATIONS(concat_problem, {"reorder", cpu_isa::avx2, refuses_concat, create_concat},
+                      {"ref", cpu_isa::ref, takes_all<concat_problem>, create_concat})
+OCTET_IMPLEMENTATIONS(resampling_problem, jit_resampling<cpu_isa::avx512_vnni>("jit:resampling/avx512_vnni"),
+                      jit_resampling<cpu_isa::avx512_core>("jit:resampling/avx512_core"),
+                      jit_resampling<cpu_isa::avx_vnni>("jit:resampling/avx_vnni"),
+                      jit_resampling<cpu_isa::avx2>("jit:resampling/avx2"), reference<resampling_problem>())
 OCTET_IMPLEMENTATIONS(deconvolution_problem, reference<deconvolution_problem>())
 OCTET_IMPLEMENTATIONS(eltwise_problem, OCTET_STREAM(eltwise_problem), look_up<eltwise_problem>(),
                       reference<eltwise_problem>())
-
-namespace {
-
-/// Rules that only the references know, asked once for all generated kernels.
-std::string refuses_rule(const epilogue &out) {
-    return out.rule == requantization_rule::f64_scale ? "rule f64_scale, implemented in ref" : "";
-}
-template <typename Problem> auto refuses_rule(const Problem &p) -> decltype(refuses_rule(p.out_stage)) {
-    return refuses_rule(p.out_stage);
-}
-std::string refuses_rule(const concat_problem &) { return {}; }
-
-} // namespace
 
 template <typename Problem> selection<Problem> select(const Problem &problem) {
     selection<Problem> result;
@@ -104,9 +113,7 @@ template <typename Problem> selection<Problem> select(const Problem &problem) {
         if (!isa_is_usable(entry.needs))
             reason = std::string("needs ") + to_string(entry.needs) + ", in use is " +
                      to_string(get_effective_cpu_isa());
-        else if (entry.needs != cpu_isa::ref)
-            reason = refuses_rule(problem);
-        if (reason.empty())
+        else
             reason = entry.refuses(problem);
         if (reason.empty()) {
             result.chosen = &entry;

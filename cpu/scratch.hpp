@@ -15,6 +15,7 @@ enum class scratch_slot {
     row_sums,
     tap_offsets,
     between_steps,
+    channels_last,
     count
 };
 

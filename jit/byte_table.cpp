@@ -63,8 +63,8 @@ void byte_table_kernel::load_table() {
         if (lookup_ == byte_lookup::permutes)
             move(table_.back(), ptr[reg_table + i * 64 + static_cast<int>(offsetof(byte_table, entries))]);
         else
-            vbroadcasti32x4(Xbyak::Zmm(table_.back().getIdx()),
-                            ptr[reg_table + i * part + static_cast<int>(offsetof(byte_table, differences))]);
+            load_byte_part(*this, table_.back(),
+                           ptr[reg_table + i * part + static_cast<int>(offsetof(byte_table, differences))]);
     }
 }
 
@@ -125,41 +125,51 @@ void byte_table_kernel::tail() {
 
 void byte_table_kernel::look_up(const vec &x) {
     if (lookup_ == byte_lookup::permutes)
-        look_up_by_permutes(x);
+        emit_byte_permutes(*this, x, table_[0], table_[1], table_[2], table_[3]);
     else if (lookup_ == byte_lookup::shuffles)
-        look_up_by_shuffles(x);
+        emit_byte_shuffles(*this, x, [this](int i, const vec &to) -> const vec & {
+            if (!table_.empty())
+                return table_[static_cast<std::size_t>(i)];
+            load_byte_part(*this, to,
+                           ptr[reg_table + i * part + static_cast<int>(offsetof(byte_table, differences))]);
+            return to;
+        });
 }
 
-void byte_table_kernel::look_up_by_permutes(const vec &x) {
-    const temp upper(*this);
-    vpmovb2m(k_upper, x);
-    move(upper, x);
-    vpermi2b(x, table_[0], table_[1]);
-    vpermi2b(upper, table_[2], table_[3]);
-    vpblendmb(x | k_upper, x, upper);
+void load_byte_part(emitter &e, const vec &to, const Xbyak::Address &from) {
+    if (e.lanes() == 16)
+        e.vbroadcasti32x4(Xbyak::Zmm(to.getIdx()), from);
+    else
+        e.vbroadcasti128(Xbyak::Ymm(to.getIdx()), from);
+}
+
+void emit_byte_permutes(emitter &e, const vec &x, const vec &p0, const Xbyak::Operand &p1, const vec &p2,
+                        const Xbyak::Operand &p3) {
+    const emitter::temp upper(e);
+    const emitter::mask is_upper(e);
+    e.signs_of_bytes(is_upper, x);
+    e.move(upper, x);
+    e.vpermi2b(x, p0, p1);
+    e.vpermi2b(upper, p2, p3);
+    e.blend_bytes(x, is_upper, x, upper);
 }
 
 /// A shuffle gives 0 where bit 7 of the index is set. In each half indices go down by 16 from part to part,
 /// and saturate, so that they stay negative once they are.
-void byte_table_kernel::look_up_by_shuffles(const vec &x) {
-    const temp upper(*this), y(*this), found(*this);
-    vpxor_(upper, x, constant(0x80808080u));
+void emit_byte_shuffles(emitter &e, const vec &x,
+                        const std::function<const vec &(int, const vec &)> &part_of) {
+    const emitter::temp upper(e), y(e), found(e);
+    e.vpxor_(upper, x, e.constant(0x80808080u));
     for (int i = 0; i < parts; i++) {
         const vec &index = i < parts_of_half ? x : upper;
         const vec &to = i == 0 ? y : found;
-        if (table_.empty()) {
-            vbroadcasti128(ymm_of(to),
-                           ptr[reg_table + i * part + static_cast<int>(offsetof(byte_table, differences))]);
-            vpshufb(to, to, index);
-        } else {
-            vpshufb(to, table_[static_cast<std::size_t>(i)], index);
-        }
+        e.vpshufb(to, part_of(i, to), index);
         if (i > 0)
-            vpxor_(y, y, found);
+            e.vpxor_(y, y, found);
         if (i % parts_of_half != parts_of_half - 1)
-            vpsubsb(index, index, constant(0x10101010u));
+            e.vpsubsb(index, index, e.constant(0x10101010u));
     }
-    move(x, y);
+    e.move(x, y);
 }
 
 std::shared_ptr<const byte_table_kernel> shared_byte_table_kernel(cpu_isa level, byte_lookup lookup) {

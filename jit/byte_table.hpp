@@ -4,6 +4,7 @@
 // of 16 entries. Without a table the same rows are copied.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "jit/emitter.hpp"
@@ -36,6 +37,16 @@ enum class byte_lookup {
 
 using byte_table_function = void (*)(const byte_table_args *);
 
+/// x = entries[x] for the bytes of x, with the table's four vectors `p0` to `p3`. Takes one more.
+void emit_byte_permutes(emitter &e, const vec &x, const vec &p0, const Xbyak::Operand &p1, const vec &p2,
+                        const Xbyak::Operand &p3);
+/// The same by 16 shuffles: part(i, to) says where the differences of part i are, once in every 128 bits; it
+/// may load them into `to`. Takes three more.
+void emit_byte_shuffles(emitter &e, const vec &x,
+                        const std::function<const vec &(int i, const vec &to)> &part);
+/// Loads 16 bytes into every 128 bits.
+void load_byte_part(emitter &e, const vec &to, const Xbyak::Address &from);
+
 class byte_table_kernel : public emitter {
 public:
     byte_table_kernel(cpu_isa level, byte_lookup lookup);
@@ -46,8 +57,6 @@ private:
     void load_table();
     void row();
     void look_up(const vec &x);
-    void look_up_by_permutes(const vec &x);
-    void look_up_by_shuffles(const vec &x);
     void vectors(int count);
     void tail();
 
@@ -57,7 +66,7 @@ private:
 
     const Xbyak::Reg64 reg_src = rsi, reg_dst = r8, reg_table = rdx, reg_columns = rcx, reg_rows = r9;
     const Xbyak::Reg64 reg_row_src = rbx, reg_row_dst = rbp, reg_entry = rax;
-    const Xbyak::Opmask k_upper = k1, k_valid = k2;
+    const Xbyak::Opmask k_valid = k7; // the emitter's tail mask, which is not set here
 };
 
 std::shared_ptr<const byte_table_kernel> shared_byte_table_kernel(cpu_isa level, byte_lookup lookup);

@@ -77,7 +77,7 @@ void dot_kernel::generate() {
     L(tile);
     mov(reg_weights, ptr[reg_args + static_cast<int>(offsetof(dot_args, weights))]);
     initialise();
-    if (plan_.reads_dst())
+    if (reads_dst(plan_.source()))
         prefetch_dst();
     reduce();
     if (!has_dot4())

@@ -319,14 +319,25 @@ void emitter::store_dwords(const Reg64 &base, std::int64_t offset, const vec &sr
 }
 
 void emitter::load_some_bytes(const Xmm &dst, const Xbyak::RegExp &from, int count) {
+    if (count == 16)
+        return vmovups(dst, ptr[from]);
     vpxor(dst, dst, dst);
     int done = 0;
-    if (count >= 4) {
-        vmovd(dst, dword[from]);
-        done = 4;
+    const auto part = [&](int size) { return static_cast<std::uint8_t>(done / size); };
+    if (count >= 8) {
+        vmovq(dst, qword[from]);
+        done = 8;
     }
-    for (; done < count; done++)
-        vpinsrb(dst, dst, byte[from + done], static_cast<std::uint8_t>(done));
+    if (count - done >= 4) {
+        vpinsrd(dst, dst, dword[from + done], part(4));
+        done += 4;
+    }
+    if (count - done >= 2) {
+        vpinsrw(dst, dst, word[from + done], part(2));
+        done += 2;
+    }
+    if (count - done >= 1)
+        vpinsrb(dst, dst, byte[from + done], part(1));
 }
 
 void emitter::load_codes(const Xmm &dst, const Xbyak::RegExp &from, int count) {
@@ -361,13 +372,25 @@ void emitter::transpose_codes(const vec &v, const vec &order, bool has_byte_perm
 }
 
 void emitter::store_some_bytes(const Reg64 &base, std::int64_t offset, const Xmm &src, int first, int count) {
-    int done = 0;
-    if (count >= 4) { // `first` is 0 or 8
-        vpextrd(dword[base + static_cast<std::int32_t>(offset)], src, first / 4);
-        done = 4;
+    if (count == 16)
+        return vmovups(at(base, offset), src);
+    int done = 0; // `first` is 0, or 8 for 8 bytes at most
+    const auto to = [&] { return base + static_cast<std::int32_t>(offset + done); };
+    const auto part = [&](int size) { return static_cast<std::uint8_t>((first + done) / size); };
+    if (count >= 8) {
+        vpextrq(qword[to()], src, part(8));
+        done = 8;
     }
-    for (; done < count; done++)
-        vpextrb(byte[base + static_cast<std::int32_t>(offset + done)], src, first + done);
+    if (count - done >= 4) {
+        vpextrd(dword[to()], src, part(4));
+        done += 4;
+    }
+    if (count - done >= 2) {
+        vpextrw(word[to()], src, part(2));
+        done += 2;
+    }
+    if (count - done >= 1)
+        vpextrb(byte[to()], src, part(1));
 }
 
 void emitter::load_bytes(const vec &dst, const Reg64 &base, std::int64_t offset, int valid, bool is_signed) {
@@ -381,23 +404,72 @@ void emitter::load_bytes(const vec &dst, const Reg64 &base, std::int64_t offset,
     is_signed ? vpmovsxbd(dst, xmm_of(dst)) : vpmovzxbd(dst, xmm_of(dst));
 }
 
+void emitter::load_words(const vec &dst, const Reg64 &base, std::int64_t offset, int valid) {
+    if (valid == lanes() || zmm_) {
+        vpmovsxwd(valid == lanes() ? dst : dst | k_tail_ | T_z, at(base, offset));
+        return;
+    }
+    const Xmm words = xmm_of(dst);
+    vpxor(words, words, words);
+    for (int i = 0; i < valid; i++)
+        vpinsrw(words, words, word[base + static_cast<std::int32_t>(offset + 2 * i)],
+                static_cast<std::uint8_t>(i));
+    vpmovsxwd(dst, words);
+}
+
+void emitter::store_words(const Reg64 &base, std::int64_t offset, const vec &src, int valid) {
+    if (zmm_) {
+        const Address to = at(base, offset);
+        vpmovsdw(valid == lanes() ? to : to | k_tail_, Zmm(src.getIdx()));
+        return;
+    }
+    vpackssdw(src, src, src);
+    vpermq(ymm_of(src), ymm_of(src), 0x08); // quarters 0 and 2
+    if (valid == lanes()) {
+        vmovups(at(base, offset), xmm_of(src));
+        return;
+    }
+    for (int i = 0; i < valid; i++)
+        vpextrw(word[base + static_cast<std::int32_t>(offset + 2 * i)], xmm_of(src),
+                static_cast<std::uint8_t>(i));
+}
+
 void emitter::set_byte_tail(int valid) {
+    if (!zmm_)
+        return;
     mov(reg_scratch, (std::uint64_t{1} << valid) - 1);
     kmovq(k_tail_, reg_scratch);
 }
 
 void emitter::load_byte_vector(const vec &dst, const Reg64 &base, std::int64_t offset, int valid) {
-    if (valid == vector_bytes())
+    const auto from = static_cast<std::int32_t>(offset);
+    if (valid == vector_bytes()) {
         vmovups(dst, at(base, offset));
-    else
+    } else if (zmm_) {
         vmovdqu8(dst | k_tail_ | T_z, at(base, offset));
+    } else if (valid <= 16) {
+        load_some_bytes(xmm_of(dst), base + from, valid);
+    } else {
+        const temp upper(*this);
+        load_some_bytes(xmm_of(upper), base + from + 16, valid - 16);
+        vmovups(xmm_of(dst), at(base, offset));
+        vinserti128(ymm_of(dst), ymm_of(dst), xmm_of(upper), 1);
+    }
 }
 
 void emitter::store_byte_vector(const Reg64 &base, std::int64_t offset, const vec &src, int valid) {
-    if (valid == vector_bytes())
+    if (valid == vector_bytes()) {
         vmovups(at(base, offset), src);
-    else
+    } else if (zmm_) {
         vmovdqu8(at(base, offset) | k_tail_, src);
+    } else if (valid <= 16) {
+        store_some_bytes(base, offset, xmm_of(src), 0, valid);
+    } else {
+        const temp upper(*this);
+        vmovups(at(base, offset), xmm_of(src));
+        vextracti128(xmm_of(upper), ymm_of(src), 1);
+        store_some_bytes(base, offset + 16, xmm_of(upper), 0, valid - 16);
+    }
 }
 
 Address emitter::quarters_order() {

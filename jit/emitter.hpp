@@ -122,6 +122,11 @@ public:
     void blend(const vec &dst, const mask &m, const vec &a, const Xbyak::Operand &b);
     void blend64(const vec &dst, const mask &m, const vec &a, const Xbyak::Operand &b);
     /// dst = (sign bit of selector) ? b : a
+    /// By bytes, AVX-512 only: m = bit 7 of each byte of x; dst = m ? b : a.
+    void signs_of_bytes(const mask &m, const vec &x) { vpmovb2m(m.k_, x); }
+    void blend_bytes(const vec &dst, const mask &m, const vec &a, const vec &b) {
+        vpblendmb(dst | m.k_, a, b);
+    }
     void blend_by_sign(const vec &dst, const vec &selector, const vec &a, const vec &b);
 
     enum rounding_mode : std::uint8_t { to_even = 0, to_minus_infinity = 1, to_zero = 3 };
@@ -165,8 +170,11 @@ public:
     void store_dwords(const Xbyak::Reg64 &base, std::int64_t offset, const vec &src, int valid);
     /// Bytes to s32 lanes, sign- or zero-extended.
     void load_bytes(const vec &dst, const Xbyak::Reg64 &base, std::int64_t offset, int valid, bool is_signed);
+    /// 16-bit words to s32 lanes, sign-extended, and back, saturating. Storing clobbers src.
+    void load_words(const vec &dst, const Xbyak::Reg64 &base, std::int64_t offset, int valid);
+    void store_words(const Xbyak::Reg64 &base, std::int64_t offset, const vec &src, int valid);
 
-    /// A vector of bytes; partial ones only at levels with 16 lanes, after set_byte_tail.
+    /// A vector of bytes; partial ones after set_byte_tail.
     void set_byte_tail(int valid);
     void load_byte_vector(const vec &dst, const Xbyak::Reg64 &base, std::int64_t offset, int valid);
     void store_byte_vector(const Xbyak::Reg64 &base, std::int64_t offset, const vec &src, int valid);

@@ -1,11 +1,14 @@
 #include "jit/epilogue.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "common/element.hpp"
 #include "common/requantize.hpp"
 #include "common/text.hpp"
+#include "jit/byte_table.hpp"
 #include "jit/eltwise.hpp"
+#include "jit/rounding.hpp"
 
 namespace octet::impl::jit {
 
@@ -34,14 +37,8 @@ void epilogue_emitter::to_f32(const vec &x) {
 }
 
 void epilogue_emitter::to_s32(const vec &x) {
-    if (is_f32_) {
-        const emitter::temp highest(e_);
-        const emitter::mask overflows(e_);
-        e_.compare_f32(overflows, x, e_.constant(2147483648.f), emitter::ge);
-        e_.vcvtps2dq(x, x);
-        e_.move(highest, e_.constant(static_cast<std::uint32_t>(int32_max)));
-        e_.blend(x, overflows, x, highest);
-    }
+    if (is_f32_)
+        emit_saturating_to_s32(e_, x);
     is_f32_ = false;
 }
 
@@ -53,14 +50,20 @@ std::int64_t epilogue_emitter::address_of(const Reg64 &base, data_type type, dim
 }
 
 /// The element of dst's tensor, or of the tensor of a post-op, that belongs to x.
-void epilogue_emitter::load_as_f32(const vec &y, data_type type, int tensor, const place &at) {
+void epilogue_emitter::load(const vec &y, data_type type, int tensor, const place &at) {
     if (tensor != no_tensor)
         e_.mov(at_.scratch, e_.ptr[at_.full + tensor * 8]);
     const std::int64_t offset = address_of(tensor == no_tensor ? at_.dst : at_.scratch, type, at.element);
     if (type == data_type::u8 || type == data_type::s8)
         e_.load_bytes(y, at_.scratch, offset, at.valid, type == data_type::s8);
+    else if (type == data_type::s16)
+        e_.load_words(y, at_.scratch, offset, at.valid);
     else
         e_.load_dwords(y, at_.scratch, offset, at.valid);
+}
+
+void epilogue_emitter::load_as_f32(const vec &y, data_type type, int tensor, const place &at) {
+    load(y, type, tensor, at);
     if (type != data_type::f32)
         e_.vcvtdq2ps(y, y);
 }
@@ -207,8 +210,45 @@ void epilogue_emitter::apply(const post_op::add &op, const place &at) {
     saturating_add(at.x, term);
 }
 
-void epilogue_emitter::apply(const post_op::rescaled_sum &, const place &) {} // refused by the plan
-void epilogue_emitter::apply(const post_op::leaky_relu &, const place &) {}   // refused by the plan
+/// x by one multiplier for all columns, whose planes lie in the code; a negative one negates the result.
+void epilogue_emitter::requantize_signed(const vec &x, requantization_rule rule, fixed_point_multiplier m) {
+    const bool negates = m.multiplier < 0;
+    if (negates)
+        m.multiplier = wrap(-std::int64_t{m.multiplier});
+    const rule_spec spec = spec_of_factor(rule, m);
+    const std::vector<fixed_point_multiplier> multipliers(columns_per_block, m);
+    std::vector<std::uint32_t> planes(static_cast<std::size_t>(rule_planes(spec) * columns_per_block));
+    fill_rule_planes(spec, multipliers.data(), nullptr, planes.data());
+    emit_requantize(e_, spec, x, [&](int i) {
+        const auto first = planes.begin() + i * columns_per_block;
+        return e_.table({first, first + e_.lanes()});
+    });
+    if (negates) {
+        const emitter::temp zero(e_);
+        e_.zero(zero);
+        e_.vpsubd(x, zero, x);
+    }
+}
+
+void epilogue_emitter::apply(const post_op::rescaled_sum &op, const place &at) {
+    to_s32(at.x);
+    const emitter::temp y(e_);
+    load(y, type_or(op.type, plan_.source().dst.data_type), no_tensor, at);
+    if (op.zero_point != 0)
+        e_.vpsubd(y, y, e_.constant(static_cast<std::uint32_t>(op.zero_point)));
+    requantize_signed(y, op.rule, op.multiplier);
+    saturating_add(at.x, y);
+}
+
+void epilogue_emitter::apply(const post_op::leaky_relu &op, const place &at) {
+    to_s32(at.x);
+    const emitter::temp positive(e_), negative(e_);
+    e_.move(positive, at.x);
+    requantize_signed(positive, op.rule, op.identity);
+    e_.move(negative, at.x);
+    requantize_signed(negative, op.rule, op.alpha);
+    e_.blend_by_sign(at.x, at.x, positive, negative);
+}
 
 void epilogue_emitter::apply(const post_op::table &op, const place &at) {
     to_s32(at.x);
@@ -261,8 +301,8 @@ void epilogue_emitter::to_code(const vec &x, data_type type, std::int32_t zero_p
     is_f32_ = true;
 }
 
-/// Destination scale, zero point and conversion to the destination's type; 8-bit results are left as s32 that
-/// the packing stage saturates.
+/// Destination scale, zero point and conversion to the destination's type; 8- and 16-bit results are left as
+/// s32 that packing saturates.
 void epilogue_emitter::finish(const place &at) {
     const epilogue_plan::plane_indices &p = plan_.planes();
     const vec &x = at.x;
@@ -337,9 +377,36 @@ void epilogue_emitter::compute(const epilogue_result &r) {
     finish({r.acc, 0, r.column_vector, r.element, r.valid});
 }
 
-void epilogue_emitter::store_dwords(const epilogue_result &r) {
-    const std::int64_t offset = address_of(at_.dst, data_type::s32, r.element);
-    e_.store_dwords(at_.scratch, offset, r.acc, r.valid);
+void epilogue_emitter::store_vector(const epilogue_result &r) {
+    const data_type type = plan_.source().dst.data_type;
+    const std::int64_t offset = address_of(at_.dst, type, r.element);
+    if (type == data_type::s16)
+        e_.store_words(at_.scratch, offset, r.acc, r.valid);
+    else
+        e_.store_dwords(at_.scratch, offset, r.acc, r.valid);
+}
+
+/// The table's index is the distance from the lowest code; as a byte this differs from the code in bit 7 if
+/// it is signed.
+void epilogue_emitter::look_up(const vec &codes, const post_op::table &table) {
+    std::uint8_t by_byte[256];
+    for (std::size_t i = 0; i < 256; i++)
+        by_byte[table.type == data_type::s8 ? i ^ 0x80 : i] = table.entries[i];
+    const byte_table prepared(by_byte);
+    const bool permutes = plan_.shape().has_byte_permutes && e_.lanes() == 16;
+    std::vector<std::uint32_t> words(256 / 4);
+    std::memcpy(words.data(), permutes ? prepared.entries : prepared.differences, 256);
+    e_.lea(at_.scratch, e_.table(words));
+    if (permutes) {
+        const emitter::temp p0(e_), p2(e_);
+        e_.move(p0, e_.ptr[at_.scratch]);
+        e_.move(p2, e_.ptr[at_.scratch + 128]);
+        return emit_byte_permutes(e_, codes, p0, e_.ptr[at_.scratch + 64], p2, e_.ptr[at_.scratch + 192]);
+    }
+    emit_byte_shuffles(e_, codes, [&](int i, const vec &to) -> const vec & {
+        load_byte_part(e_, to, e_.ptr[at_.scratch + 16 * i]);
+        return to;
+    });
 }
 
 /// Up to four vectors become one of codes, quarter by quarter; quarters that are neighbours in dst are stored
@@ -359,6 +426,12 @@ void epilogue_emitter::store_bytes(const epilogue_result *results, int count, co
         if (count > 2)
             e_.vpaddsw(upper_words, upper_words, plane(plan_.planes().zero_point, 0));
     }
+    if (stage.added != 0) {
+        const auto added = static_cast<std::uint32_t>(stage.added) & 0xffff;
+        e_.vpaddsw(words, words, e_.constant(added * 0x10001u));
+        if (count > 2)
+            e_.vpaddsw(upper_words, upper_words, e_.constant(added * 0x10001u));
+    }
     const vec &second = count > 2 ? upper_words : words;
     is_signed ? e_.vpacksswb(words, words, second) : e_.vpackuswb(words, words, second);
     const type_range range = range_of(type);
@@ -369,6 +442,9 @@ void epilogue_emitter::store_bytes(const epilogue_result *results, int count, co
         is_signed ? e_.vpmaxsb(words, words, clamp(stage.low)) : e_.vpmaxub(words, words, clamp(stage.low));
     if (stage.high < range.high)
         is_signed ? e_.vpminsb(words, words, clamp(stage.high)) : e_.vpminub(words, words, clamp(stage.high));
+    if (stage.table >= 0)
+        look_up(words,
+                std::get<post_op::table>(plan_.source().post_ops[static_cast<std::size_t>(stage.table)]));
     e_.permute_dwords(words, order, words);
 
     e_.lea(at_.scratch, e_.ptr[at_.dst + at_.row]);
@@ -386,7 +462,7 @@ void epilogue_emitter::emit(const std::vector<epilogue_result> &results) {
     if (!plan_.bytes().is_used) {
         for (const epilogue_result &r : results) {
             compute(r);
-            store_dwords(r);
+            store_vector(r);
         }
         return;
     }

@@ -20,6 +20,7 @@ struct epilogue_shape {
     dim_t channels;
     /// Bound of what comes to a float rule, or to the post-ops: infinite also stands for NaN.
     double largest_input = 0x1p31;
+    bool has_byte_permutes = false; ///< AVX512-VBMI, which no level implies; for tables at the end
 };
 
 class epilogue_plan {
@@ -42,6 +43,8 @@ public:
         bool is_used = false;         ///< dst has 8 bits
         bool adds_zero_point = false; ///< a common zero point is added to 16-bit words, which saturate
         int low = 0, high = 0;        ///< clamps codes, where narrower than the type: a folded post-op
+        int added = 0;                ///< to 16-bit words, which saturate: a post-op before a folded table
+        int table = -1; ///< index of a post-op that is looked up for all codes of a vector at once
     };
 
     const epilogue &source() const { return e_; }
@@ -49,10 +52,9 @@ public:
     const plane_indices &planes() const { return planes_; }
     const rule_spec &rule() const { return rule_; }
     bool reads_full_tensor(int post_op) const;        ///< binary with a src1 of dst's shape
-    bool reads_dst() const;                           ///< some post-op takes what dst held before
     bool ends_in_f32() const { return ends_in_f32_; } ///< kind of the value after the last post-op
     const byte_stage &bytes() const { return bytes_; }
-    /// Post-ops that are emitted as such: all, or all but the last one, which the byte stage does.
+    /// Post-ops that are emitted as such: all but those at the end that the byte stage does.
     int emitted_post_ops() const { return emitted_post_ops_; }
     /// True if no f32 result is NaN or reaches 2^31, so that its conversion needs no bounds.
     bool is_bounded() const { return is_bounded_; }
@@ -73,7 +75,9 @@ private:
     bool is_f32_after(int post_ops) const;
     double largest_after(const post_op_entry &entry, double bound) const;
     double largest_result(int post_ops) const;
+    void drop_zero_point_of_zero();
     void fold_last_post_op();
+    void fold_table();
     void fill(const arguments *args, dim_t first, dim_t count, std::uint32_t *blocks) const;
     void fill_block(const arguments *args, dim_t first_channel, dim_t last_channel,
                     std::uint32_t *block) const;
@@ -137,6 +141,7 @@ private:
     };
     void compute(const epilogue_result &r);
     void requantize(const vec &x, int v);
+    void requantize_signed(const vec &x, requantization_rule rule, fixed_point_multiplier m);
     void apply(const post_op::sum &op, const place &at);
     void apply(const post_op::eltwise &op, const place &at);
     void apply(const post_op::binary &op, const place &at);
@@ -149,10 +154,12 @@ private:
     void apply(const post_op::qlinear_add &op, const place &at);
     void finish(const place &at);
     void finish_f32_as_codes(const place &at);
-    void store_dwords(const epilogue_result &r);
+    void store_vector(const epilogue_result &r);
     void store_bytes(const epilogue_result *results, int count, const vec &order);
+    void look_up(const vec &codes, const post_op::table &table);
 
     static constexpr int no_tensor = -1;
+    void load(const vec &y, data_type type, int tensor, const place &at);
     void load_as_f32(const vec &y, data_type type, int tensor, const place &at);
     std::int64_t address_of(const Xbyak::Reg64 &base, data_type type, dim_t element);
 

@@ -87,10 +87,6 @@ std::string epilogue_plan::refuses(const epilogue &e, const epilogue_shape &shap
         if (const auto *op = std::get_if<post_op::prelu>(&entry))
             if (!is_per_channel(op->mask, e.dst, shape.channel_dim))
                 return "prelu weights vary over more than the output channel";
-        if (std::holds_alternative<post_op::rescaled_sum>(entry))
-            return "rescaled_sum post-op";
-        if (std::holds_alternative<post_op::leaky_relu>(entry))
-            return "leaky_relu post-op";
     }
     return refuses_multipliers(e.rule, e.multipliers.values);
 }
@@ -192,7 +188,8 @@ void epilogue_plan::fold_last_post_op() {
     };
     const int last = static_cast<int>(e_.post_ops.size()) - 1;
     if (const auto *clip = std::get_if<post_op::clip>(&e_.post_ops[last])) {
-        if (is_f32_after(last))
+        if (is_f32_after(last) &&
+            e_.rule != requantization_rule::ort_f32) // which rounds before the zero point
             return;
         bytes_.low = code_of(static_cast<double>(clip->low) + zero_point);
         bytes_.high = code_of(static_cast<double>(clip->high) + zero_point);
@@ -203,14 +200,45 @@ void epilogue_plan::fold_last_post_op() {
         bytes_.low = code_of_f32(interval->first);
         bytes_.high = code_of_f32(interval->second);
     } else {
-        return;
+        return fold_table();
     }
     emitted_post_ops_ = last;
 }
 
+/// A table of the destination's codes is looked up in packed codes, with an addition before it done on words.
+void epilogue_plan::fold_table() {
+    const auto *table = std::get_if<post_op::table>(&e_.post_ops.back());
+    int count = static_cast<int>(e_.post_ops.size()) - 1;
+    const auto is_code = [&](int post_ops) {
+        return !is_f32_after(post_ops) || e_.rule == requantization_rule::ort_f32;
+    };
+    if (!table || table->type != e_.dst.data_type || e_.dst_zero_points.is_set() || !is_code(count))
+        return;
+    bytes_.table = count;
+    if (count > 0) {
+        const auto *add = std::get_if<post_op::add>(&e_.post_ops[static_cast<std::size_t>(count - 1)]);
+        const bool stays_unlimited = !is_f32_after(count - 1) || largest_result(count - 1) < exclusive_bound;
+        if (add && std::abs(std::int64_t{add->value}) <= 255 && is_code(count - 1) && stays_unlimited) {
+            bytes_.added = add->value;
+            count--;
+        }
+    }
+    emitted_post_ops_ = count;
+}
+
+/// Without it an integer destination gets the same codes.
+void epilogue_plan::drop_zero_point_of_zero() {
+    masked_values<std::int32_t> &zp = e_.dst_zero_points;
+    const bool is_zero =
+        std::all_of(zp.values.begin(), zp.values.end(), [](std::int32_t value) { return value == 0; });
+    if (e_.dst.data_type != data_type::f32 && !zp.runtime && is_zero)
+        zp = {};
+}
+
 epilogue_plan::epilogue_plan(const epilogue &e, const epilogue_shape &shape, bool subtracts_row_sums)
     : e_(e), shape_(shape), emitted_post_ops_(static_cast<int>(e.post_ops.size())) {
-    const masked_values<std::int32_t> &zp = e.dst_zero_points;
+    drop_zero_point_of_zero();
+    const masked_values<std::int32_t> &zp = e_.dst_zero_points;
     const bool has_common_zero_point = zp.is_set() && zp.mask == 0;
     const type_range range = range_of(e.dst.data_type);
     bytes_.is_used = e.dst.data_type == data_type::u8 || e.dst.data_type == data_type::s8;
@@ -218,14 +246,14 @@ epilogue_plan::epilogue_plan(const epilogue &e, const epilogue_shape &shape, boo
     bytes_.high = range.high;
     fold_last_post_op();
     ends_in_f32_ = is_f32_after(emitted_post_ops_);
-    is_bounded_ = ends_in_f32_ && largest_result(emitted_post_ops_) < exclusive_bound;
+    is_bounded_ = bytes_.is_used && ends_in_f32_ && largest_result(emitted_post_ops_) < exclusive_bound;
     bytes_.adds_zero_point =
         bytes_.is_used && has_common_zero_point && (!ends_in_f32_ || e.rule == requantization_rule::ort_f32);
     // Where codes below that of 0 are clamped to it, the sign of an integer result doesn't matter.
     const std::int32_t zero_point = has_common_zero_point && !zp.runtime ? zp.values[0] : 0;
     const bool is_zero_known = !zp.is_set() || (has_common_zero_point && !zp.runtime);
-    const bool clamps_negative =
-        bytes_.is_used && is_zero_known && emitted_post_ops_ == 0 && bytes_.low >= zero_point;
+    const bool clamps_negative = bytes_.is_used && is_zero_known && emitted_post_ops_ == 0 &&
+                                 bytes_.low >= zero_point && bytes_.added == 0;
     rule_ = make_rule_spec(e.rule, e.multipliers.values, e.real_scales_are_f32, clamps_negative);
 
     const auto next = [this](int planes = 1) {
@@ -264,13 +292,6 @@ epilogue_plan::epilogue_plan(const epilogue &e, const epilogue_shape &shape, boo
     }
 }
 
-bool epilogue_plan::reads_dst() const {
-    return std::any_of(e_.post_ops.begin(), e_.post_ops.end(), [](const post_op_entry &entry) {
-        return std::holds_alternative<post_op::sum>(entry) ||
-               std::holds_alternative<post_op::qlinear_add>(entry);
-    });
-}
-
 bool epilogue_plan::reads_full_tensor(int post_op) const {
     const auto *op = std::get_if<post_op::binary>(&e_.post_ops[post_op]);
     return op && shape_of(op->src1.data, e_.dst, shape_.channel_dim) == operand_shape::full;
@@ -284,10 +305,22 @@ int epilogue_plan::temps(cpu_isa level) const {
         int needed = ymm ? 5 : 3; // the largest of the small ones: saturating add, prelu with its mask
         if (const auto *op = std::get_if<post_op::eltwise>(&entry))
             needed = std::max(needed, eltwise_temps(op->algorithm, op->alpha, op->beta, level));
+        const auto add_rule = [&](requantization_rule rule, const fixed_point_multiplier &m, int operands) {
+            needed =
+                std::max(needed, operands + std::max(1, requantize_temps(spec_of_factor(rule, m), level)));
+        };
+        if (const auto *op = std::get_if<post_op::rescaled_sum>(&entry))
+            add_rule(op->rule, op->multiplier, 1);
+        if (const auto *op = std::get_if<post_op::leaky_relu>(&entry)) {
+            add_rule(op->rule, op->identity, 2);
+            add_rule(op->rule, op->alpha, 2);
+        }
         count = std::max(count, needed);
     }
     if (ends_in_f32_)
-        count = std::max(count, 2);          // saturating conversions
+        count = std::max(count, 2); // saturating conversions
+    if (bytes_.table >= 0)
+        count = std::max(count, 3);
     return count + (bytes_.is_used ? 1 : 0); // the order of packed codes
 }
 
@@ -298,7 +331,12 @@ std::string epilogue_plan::code_key() const {
                       integer(rule_.short_form) + integer(rule_.real_is_f32) + integer(rule_.has_negative) +
                       integer(rule_.clamps_negative) + integer(static_cast<int>(e_.dst.data_type)) +
                       integer(planes_.count) + integer(bytes_.adds_zero_point) + integer(bytes_.low) +
-                      integer(bytes_.high) + integer(is_bounded_);
+                      integer(bytes_.high) + integer(bytes_.added) + integer(is_bounded_);
+    if (bytes_.table >= 0) {
+        key += "|table" + integer(shape_.has_byte_permutes);
+        for (const std::uint8_t entry : std::get<post_op::table>(e_.post_ops[bytes_.table]).entries)
+            key += integer(entry);
+    }
     for (const int plane :
          {planes_.weights_zero_point, planes_.bias, planes_.scale, planes_.weights_scale,
           planes_.inverse_dst_scale, planes_.zero_point, planes_.low, planes_.high, planes_.rule})
@@ -321,6 +359,19 @@ std::string epilogue_plan::code_key() const {
             key += integer(op->low) + integer(op->high);
         if (const auto *op = std::get_if<post_op::add>(&entry))
             key += integer(op->value);
+        const auto factor = [&](const fixed_point_multiplier &m) {
+            key += integer(m.multiplier) + integer(m.shift) + integer(m.offset);
+        };
+        if (const auto *op = std::get_if<post_op::rescaled_sum>(&entry)) {
+            key += integer(static_cast<int>(op->rule)) + integer(op->zero_point) +
+                   integer(static_cast<int>(op->type));
+            factor(op->multiplier);
+        }
+        if (const auto *op = std::get_if<post_op::leaky_relu>(&entry)) {
+            key += integer(static_cast<int>(op->rule));
+            factor(op->identity);
+            factor(op->alpha);
+        }
         if (const auto *op = std::get_if<post_op::table>(&entry))
             key += integer(static_cast<int>(op->type)) + std::string(op->entries.begin(), op->entries.end());
     }

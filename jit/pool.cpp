@@ -24,12 +24,6 @@ int pool_lanes(cpu_isa level, pooling_form form) {
     return form == pooling_form::maximum ? 4 * dwords : dwords;
 }
 
-std::string refuses_pool_tail(cpu_isa level, pooling_form form, std::int64_t tail) {
-    if (form == pooling_form::maximum && !is_wide(level) && tail != pool_lanes(level, form))
-        return "maximum of a number of channels that is no multiple of 32";
-    return {};
-}
-
 pool_kernel::pool_kernel(const pool_spec &spec, const epilogue_plan &plan)
     : emitter(spec.level), spec_(spec), plan_(plan) {
     generate();

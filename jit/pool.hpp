@@ -30,8 +30,6 @@ struct pool_spec {
 
 /// Channels of a chunk: lanes of the last vector included.
 int pool_lanes(cpu_isa level, pooling_form form);
-/// Why a chunk can't end in a vector with `tail` lanes at this level, or empty.
-std::string refuses_pool_tail(cpu_isa level, pooling_form form, std::int64_t tail);
 
 struct pool_args {
     const void *src;                 ///< first channel of the first position's window origin

@@ -162,7 +162,8 @@ form form_of(const rule_spec &spec) {
     case rules::gemmlowp_legacy_scale:
         return {4, 1, 1, emit_legacy_scale};
     case rules::ev_rte15:
-        return {2, 1, 1, emit_ev_rte15};
+    case rules::f64_scale:
+        return {2, 1, 1, emit_f64_product};
     case rules::caffe_double_round:
         return {spec.real_is_f32 ? 2 : 3, spec.real_is_f32 ? 1 : 2, spec.real_is_f32 ? 1 : 2,
                 emit_double_round};
@@ -193,6 +194,12 @@ rule_spec make_rule_spec(requantization_rule rule, const std::vector<fixed_point
     return spec;
 }
 
+rule_spec spec_of_factor(requantization_rule rule, fixed_point_multiplier m) {
+    if (m.multiplier < 0)
+        m.multiplier = wrap(-std::int64_t{m.multiplier});
+    return make_rule_spec(rule, {m}, false);
+}
+
 /// Left shifts lie in a plane behind those of the form.
 int rule_planes(const rule_spec &spec) { return form_of(spec).planes + (spec.shifts_left ? 1 : 0); }
 
@@ -203,6 +210,8 @@ void fill_rule_planes(const rule_spec &spec, const fixed_point_multiplier *multi
         plane_column to(planes, i);
         if (spec.rule == rules::caffe_double_round) {
             fill_double_round(to, spec.real_is_f32, real_scales[i]);
+        } else if (spec.rule == rules::f64_scale) {
+            to.put_f64(0, real_scales[i]);
         } else if (spec.rule == rules::ev_rte15) {
             to.put_f64(0, std::ldexp(multipliers[i].multiplier, -multipliers[i].shift));
         } else if (spec.rule == rules::gemmlowp_legacy_scale) {

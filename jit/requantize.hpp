@@ -1,6 +1,6 @@
 #pragma once
 
-// The fixed-point rules and caffe_double_round for one vector of accumulators: the vector form of
+// The fixed-point rules and those with real scales for one vector of accumulators: the vector form of
 // common/requantize.hpp, bit for bit. Multipliers, shifts and rounding constants are per output column and
 // lie in memory as "planes": for each block of 16 columns, `rule_planes` vectors of 64 bytes, filled once by
 // `fill_rule_planes`.
@@ -40,6 +40,9 @@ std::string refuses_multipliers(requantization_rule rule,
 
 rule_spec make_rule_spec(requantization_rule rule, const std::vector<fixed_point_multiplier> &multipliers,
                          bool real_is_f32, bool clamps_negative = false);
+
+/// Of the magnitude of one multiplier.
+rule_spec spec_of_factor(requantization_rule rule, fixed_point_multiplier m);
 
 /// Planes per block of 16 columns; 0 for `none`.
 int rule_planes(const rule_spec &spec);

@@ -144,8 +144,8 @@ void emit_legacy_scale(const context &c) {
 
 // ---- in floating point
 
-/// The product of 32 and 15 bits is exact in f64, and its conversion rounds to even.
-void emit_ev_rte15(const context &c) {
+/// The conversion rounds to even. ev_rte15: the product of 32 and 15 bits is exact in f64.
+void emit_f64_product(const context &c) {
     emitter &e = c.e;
     const temp rest(e);
     e.split_lanes(c.acc, rest);

@@ -39,8 +39,8 @@ void emit_two_step(const requantize_context &c);
 /// gemmlowp_legacy_scale, RDP((acc + offset) * q, e). Planes: 0 q, 1 offset, 2 and 3 as in emit_two_step.
 void emit_legacy_scale(const requantize_context &c);
 
-/// ev_rte15, rne(acc * q / 2^s). Planes 0, 1: q / 2^s in f64.
-void emit_ev_rte15(const requantize_context &c);
+/// f64_scale, and ev_rte15, rne(acc * q / 2^s). Planes 0, 1: the factor in f64.
+void emit_f64_product(const requantize_context &c);
 
 /// caffe_double_round, rha(f32(rha(f32(acc) * mantissa)) * 2^exponent). Planes: the mantissa, in f32 (0) or
 /// f64 (0, 1); then 2^exponent in f32.

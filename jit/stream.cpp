@@ -7,6 +7,7 @@
 #include "common/rounding.hpp"
 #include "common/text.hpp"
 #include "jit/eltwise.hpp"
+#include "jit/rounding.hpp"
 #include "jit/shared_kernels.hpp"
 
 namespace octet::impl::jit {
@@ -29,37 +30,6 @@ int registers_of(cpu_isa level, const stream_program &program) {
             temps = std::max(temps, requantize_temps(step.rule, level));
     }
     return deepest + temps;
-}
-
-/// Truncating x afterwards rounds to nearest, ties away from zero: the number before 1/2 leaves what lies
-/// below a tie there, and ties round up.
-void emit_round_half_away(emitter &e, const vec &x) {
-    const emitter::temp half(e);
-    e.vpand_(half, x, e.constant(0x80000000u));
-    e.vpor_(half, half, e.constant(std::nextafter(0.5f, 0.f)));
-    e.vaddps(x, x, half);
-    e.round_f32(x, x, emitter::to_zero);
-}
-
-void emit_saturating_to_s32(emitter &e, const vec &x) {
-    const emitter::temp highest(e);
-    const emitter::mask overflows(e);
-    e.compare_f32(overflows, x, e.constant(0x1p31f), emitter::ge);
-    e.vcvtps2dq(x, x);
-    e.move(highest, e.constant(static_cast<std::uint32_t>(int32_max)));
-    e.blend(x, overflows, x, highest);
-}
-
-void emit_divide_by_pot(emitter &e, const vec &x, int exponent) {
-    if (exponent == 0)
-        return;
-    if (exponent > 31)
-        return e.zero(x);
-    const emitter::temp magnitude(e);
-    e.vpabsd(magnitude, x);
-    e.vpaddd(magnitude, magnitude, e.constant(std::uint32_t{1} << (exponent - 1)));
-    e.vpsrld(magnitude, magnitude, static_cast<std::uint8_t>(exponent));
-    e.give_sign(x, magnitude, x);
 }
 
 } // namespace
@@ -225,7 +195,16 @@ void stream_kernel::load(int source, int v, int valid) {
     const bool is_signed = s.type == data_type::s8;
     if (!s.is_constant_in_row) {
         const std::int64_t offset = static_cast<std::int64_t>(memory::data_type_size(s.type)) * v * lanes();
-        is_byte(s.type) ? load_bytes(x, from, offset, valid, is_signed) : load_dwords(x, from, offset, valid);
+        if (is_byte(s.type))
+            load_bytes(x, from, offset, valid, is_signed);
+        else if (s.type == data_type::s16)
+            load_words(x, from, offset, valid);
+        else
+            load_dwords(x, from, offset, valid);
+    } else if (s.type == data_type::s16) {
+        movsx(reg_address.cvt32(), word[from]);
+        vmovd(xmm_of(x), reg_address.cvt32());
+        vpbroadcastd(x, xmm_of(x));
     } else if (is_byte(s.type)) {
         is_signed ? movsx(reg_address.cvt32(), byte[from]) : movzx(reg_address.cvt32(), byte[from]);
         vmovd(xmm_of(x), reg_address.cvt32());
@@ -275,6 +254,12 @@ void stream_kernel::unary(const stream_step &step, int v) {
         return divide_in_range(x, step.operand, v);
     case stream_op::round_half_away:
         return emit_round_half_away(*this, x);
+    case stream_op::look_up: {
+        const temp entry(*this);
+        mov(reg_address, field(offsetof(stream_args, table)));
+        gather_dwords(entry, reg_address, x, 4);
+        return move(x, entry);
+    }
     default:
         return emit_eltwise(*this, step.alg, step.alpha, step.beta, x);
     }
@@ -315,6 +300,12 @@ void stream_kernel::pair(const stream_step &step, int v) {
         break;
     case stream_op::multiply_pair_s16:
         vpmaddwd(lower, lower, top);
+        break;
+    case stream_op::multiply_high_pair:
+        emit_multiply_high(*this, lower, top);
+        break;
+    case stream_op::divide_by_pot_pair:
+        emit_divide_by_pot(*this, lower, top);
         break;
     case stream_op::multiply_add_pair:
         with_plane(step.operand, v, [&](const Xbyak::Operand &n) { vfmadd132ps(lower, top, n); });

@@ -36,13 +36,16 @@ enum class stream_op {
     divide_in_range, ///< the same for planes 1 / divisor, divisor and limits of x; NaN becomes the lower one
     round_half_away, ///< to an integer
     eltwise,         ///< `alg` with `alpha` and `beta`
+    look_up,         ///< s32: dword x of the table, x from 0
     binary,          ///< lower `alg` top
     add_pair,        ///< s32: lower + top, wrapping; and so on
     subtract_pair,
     multiply_pair,
-    multiply_pair_s16, ///< of s16 lanes, the top's with upper words of 0
-    multiply_add_pair, ///< f32: lower * plane + top, fused
-    prelu,             ///< f32: lower > 0 ? lower : lower * top
+    multiply_pair_s16,  ///< of s16 lanes, the top's with upper words of 0
+    multiply_high_pair, ///< SRDHM; one of both is not negative
+    divide_by_pot_pair, ///< lower / 2^top, ties away from zero
+    multiply_add_pair,  ///< f32: lower * plane + top, fused
+    prelu,              ///< f32: lower > 0 ? lower : lower * top
 };
 
 struct stream_step {
@@ -84,6 +87,7 @@ struct stream_args {
     const std::uint32_t *planes; ///< of the program, first block
     const std::uint32_t *params; ///< of the epilogue, first block
     const void *const *full;     ///< as dot_args
+    const void *table;           ///< of look_up
     std::int64_t rows;
     std::int64_t groups;                       ///< per row
     std::int64_t has_rest;                     ///< whether rows end with the rest

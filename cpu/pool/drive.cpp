@@ -196,17 +196,14 @@ std::string refuses_form(const pooling_problem &p) {
 
 } // namespace
 
-template <cpu_isa level> std::string refuses(const pooling_problem &p) {
+std::string refuses(const pooling_problem &p) {
     if (element_count(p.dst) == 0 || element_count(p.src) == 0)
         return "an empty tensor";
     if ((p.src.strides[1] != 1 || p.dst.strides[1] != 1) && p.channels > 1)
         return "channels that are not innermost in memory";
     if (p.src_zero_points.values.is_set() && p.src_zero_points.values.mask != 0)
         return text("src zero points with mask ", p.src_zero_points.values.mask);
-    const dim_t lanes = jit::pool_lanes(level, p.form);
     std::string reason = refuses_form(p);
-    if (reason.empty())
-        reason = jit::refuses_pool_tail(level, p.form, (p.channels - 1) % lanes + 1);
     if (reason.empty() && p.form != pooling_form::maximum)
         reason = jit::epilogue_plan::refuses(p.out_stage, {1, p.channels});
     if (reason.empty())
@@ -221,7 +218,6 @@ template <cpu_isa level> std::shared_ptr<const kernel> create(const pooling_prob
 }
 
 #define OCTET_INSTANTIATE(level)                                                                             \
-    template std::string refuses<cpu_isa::level>(const pooling_problem &);                                   \
     template std::shared_ptr<const kernel> create<cpu_isa::level>(const pooling_problem &);
 OCTET_INSTANTIATE(avx512_vnni)
 OCTET_INSTANTIATE(avx512_core)

@@ -9,7 +9,7 @@
 
 namespace octet::impl::pool {
 
-template <cpu_isa level> std::string refuses(const pooling_problem &p);
+std::string refuses(const pooling_problem &p);
 template <cpu_isa level> std::shared_ptr<const kernel> create(const pooling_problem &p);
 
 } // namespace octet::impl::pool

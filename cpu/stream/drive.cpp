@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "cpu/scratch.hpp"
 #include "cpu/stream/bytes.hpp"
+#include "cpu/stream/nest.hpp"
 #include "cpu/stream/plan.hpp"
 #include "cpu/stream/programs.hpp"
+#include "cpu/stream/softmax.hpp"
 #include "cpu/stream/transpose.hpp"
 #include "cpu/table.hpp"
+#include "cpu/two_steps.hpp"
 
 namespace octet::impl::stream {
 
@@ -39,51 +41,10 @@ constexpr bool is_unary =
 
 /// The problem with a destination that is dense in the order of the source.
 template <typename Problem> Problem in_order_of_source(Problem p) {
-    std::vector<int> order; // innermost first
-    for (int d = 0; d < p.src.ndims; d++)
-        order.push_back(d);
-    std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-        return p.src.dims[a] == 1 ? p.src.dims[b] != 1
-                                  : p.src.dims[b] != 1 && p.src.strides[a] < p.src.strides[b];
-    });
-    dim_t stride = 1;
-    for (const int d : order) {
-        p.dst.strides[d] = stride;
-        stride *= p.dst.dims[d];
-    }
-    p.dst.offset0 = 0;
+    p.dst = dense_in_order_of(p.src, p.dst);
     p.out_stage.dst = p.dst;
     return p;
 }
-
-bool reads_dst(const epilogue &out) {
-    for (const post_op_entry &entry : out.post_ops)
-        if (std::holds_alternative<post_op::sum>(entry) ||
-            std::holds_alternative<post_op::rescaled_sum>(entry) ||
-            std::holds_alternative<post_op::qlinear_add>(entry))
-            return true;
-    return false;
-}
-
-class two_step_kernel : public kernel {
-public:
-    two_step_kernel(const memory_desc &between, std::shared_ptr<const kernel> compute,
-                    std::shared_ptr<const kernel> transpose)
-        : bytes_(size_in_bytes(between)), compute_(std::move(compute)), transpose_(std::move(transpose)) {}
-
-    void execute(const arguments &args) const override {
-        void *between = thread_scratch(scratch_slot::between_steps, bytes_);
-        compute_->execute(arguments(args, OCTET_ARG_DST, between));
-        transpose_->execute(arguments(args, OCTET_ARG_SRC, between));
-    }
-    std::size_t size_bytes() const override {
-        return sizeof *this + compute_->size_bytes() + transpose_->size_bytes();
-    }
-
-private:
-    const std::size_t bytes_;
-    const std::shared_ptr<const kernel> compute_, transpose_;
-};
 
 // ---- unary problems
 
@@ -124,6 +85,8 @@ template <typename Problem> std::shared_ptr<const kernel> create_unary(cpu_isa l
 template <cpu_isa level, typename Problem> std::string refuses(const Problem &p) {
     if constexpr (is_unary<Problem>)
         return refuses_unary(level, p);
+    else if constexpr (std::is_same_v<Problem, softmax_problem>)
+        return refuses_softmax(level, p);
     else
         return refuses_task(level, make_task(p));
 }
@@ -131,6 +94,8 @@ template <cpu_isa level, typename Problem> std::string refuses(const Problem &p)
 template <cpu_isa level, typename Problem> std::shared_ptr<const kernel> create(const Problem &p) {
     if constexpr (is_unary<Problem>)
         return create_unary(level, p);
+    else if constexpr (std::is_same_v<Problem, softmax_problem>)
+        return create_softmax(level, p);
     else
         return create_program(level, make_task(p));
 }
@@ -143,7 +108,8 @@ template <cpu_isa level, typename Problem> std::shared_ptr<const kernel> create(
     OCTET_INSTANTIATE_PROBLEM(level, reorder_problem)                                                        \
     OCTET_INSTANTIATE_PROBLEM(level, binary_problem)                                                         \
     OCTET_INSTANTIATE_PROBLEM(level, sum_problem)                                                            \
-    OCTET_INSTANTIATE_PROBLEM(level, prelu_problem)
+    OCTET_INSTANTIATE_PROBLEM(level, prelu_problem)                                                          \
+    OCTET_INSTANTIATE_PROBLEM(level, softmax_problem)
 OCTET_INSTANTIATE(avx512_vnni)
 OCTET_INSTANTIATE(avx512_core)
 OCTET_INSTANTIATE(avx_vnni)

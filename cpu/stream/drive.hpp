@@ -11,7 +11,7 @@
 
 namespace octet::impl::stream {
 
-/// For eltwise, reorder, binary, sum and prelu.
+/// For eltwise, reorder, binary, sum, prelu and softmax.
 template <cpu_isa level, typename Problem> std::string refuses(const Problem &p);
 template <cpu_isa level, typename Problem> std::shared_ptr<const kernel> create(const Problem &p);
 

@@ -23,6 +23,22 @@ operand_strides strides_of(const memory_desc &md) {
     return strides;
 }
 
+memory_desc dense_in_order_of(const memory_desc &like, memory_desc md) {
+    std::vector<int> order; // innermost first
+    for (int d = 0; d < like.ndims; d++)
+        order.push_back(d);
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+        return like.dims[a] == 1 ? like.dims[b] != 1 : like.dims[b] != 1 && like.strides[a] < like.strides[b];
+    });
+    dim_t stride = 1;
+    for (const int d : order) {
+        md.strides[d] = stride;
+        stride *= md.dims[d];
+    }
+    md.offset0 = 0;
+    return md;
+}
+
 dim_t nest::rows() const {
     dim_t count = 1;
     for (std::size_t l = 1; l < loops.size(); l++)

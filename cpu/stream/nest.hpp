@@ -21,6 +21,9 @@ using operand_offsets = std::array<dim_t, max_operands>;
 /// Strides of a tensor, 0 where a dimension is broadcast.
 operand_strides strides_of(const memory_desc &md);
 
+/// `md` as a dense tensor whose dimensions lie in the order of `like`.
+memory_desc dense_in_order_of(const memory_desc &like, memory_desc md);
+
 struct nest {
     struct loop {
         dim_t size;

@@ -95,7 +95,8 @@ public:
     }
 
     std::size_t size_bytes() const override {
-        return sizeof *this + (planes_.size() + params_.size()) * sizeof planes_[0] + code_->code_bytes();
+        return sizeof *this + (planes_.size() + params_.size() + task_.table.size()) * sizeof planes_[0] +
+               code_->code_bytes();
     }
 
 private:
@@ -193,6 +194,7 @@ private:
                 full[i] = run.full[i] ? run.full[i] + dst_element * element_bytes(op->src1.data.data_type)
                                       : nullptr;
         a.full = full;
+        a.table = task_.table.data();
         const dim_t block =
             p.offsets[channel_operand()] / (varies_in_row() ? dim_t{jit::columns_per_block} : dim_t{1});
         a.planes = run.planes + block * plane_words();

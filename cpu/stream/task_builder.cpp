@@ -29,8 +29,6 @@ task_builder::task_builder(const epilogue &out) {
 void task_builder::load(const memory_desc &src, int arg) {
     if (src.format_kind != format_kind::plain)
         refuse("a packed layout");
-    if (src.data_type == data_type::s16 || task_.dst.data_type == data_type::s16)
-        refuse("s16 elements");
     if (task_.srcs.size() == jit::max_stream_sources)
         return refuse(text("more than ", jit::max_stream_sources, " sources"));
     step(op::load, static_cast<int>(task_.srcs.size()));
@@ -43,6 +41,11 @@ void task_builder::eltwise(algorithm alg, float alpha, float beta) {
 }
 
 void task_builder::binary(algorithm alg) { task_.program.push_back({op::binary, 0, alg}); }
+
+void task_builder::look_up(std::vector<std::uint32_t> table) {
+    step(op::look_up);
+    task_.table = std::move(table);
+}
 
 void task_builder::requantize(requantization_rule rule, const fixed_point_multiplier &multiplier) {
     jit::stream_step s{op::requantize};

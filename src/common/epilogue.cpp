@@ -1,5 +1,6 @@
 #include "common/epilogue.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "common/element.hpp"
@@ -7,6 +8,14 @@
 #include "common/requantize.hpp"
 
 namespace octet::impl {
+
+bool reads_dst(const epilogue &e) {
+    return std::any_of(e.post_ops.begin(), e.post_ops.end(), [](const post_op_entry &entry) {
+        return std::holds_alternative<post_op::sum>(entry) ||
+               std::holds_alternative<post_op::rescaled_sum>(entry) ||
+               std::holds_alternative<post_op::qlinear_add>(entry);
+    });
+}
 
 std::int32_t number::as_s32() const {
     if (!is_f32_)

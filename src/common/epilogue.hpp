@@ -32,6 +32,9 @@ struct epilogue {
     masked_values<std::int32_t> dst_zero_points;
 };
 
+/// True if some post-op reads the destination.
+bool reads_dst(const epilogue &e);
+
 /// A value on its way to the destination: s32 after an integer rule, f32 after a float one. Post-ops convert
 /// it to the kind they work on.
 class number {

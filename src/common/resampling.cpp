@@ -90,7 +90,9 @@ fixed_interpolation interpolate_fixed(const resampling_problem &p, int axis, dim
     const dim_t step = aligned ? (one * (in - 1) + (out - 1) / 2) / (out - 1) : (one * in + out / 2) / out;
     const dim_t position =
         i * step + (p.coordinates == resampling_coordinates::half_pixel ? step / 2 - one / 2 : 0);
-    const dim_t low = std::max<dim_t>(position / one, 0), high = std::min((position + one - 1) / one, in - 1);
+    // A rounded step may lead beyond the last element.
+    const dim_t low = clamp<dim_t>(position / one, 0, in - 1),
+                high = std::min((position + one - 1) / one, in - 1);
     const dim_t weight = position - one * low;
     return {low, high, one - weight, weight};
 }

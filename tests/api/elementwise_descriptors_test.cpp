@@ -248,7 +248,7 @@ TEST(reorder_desc, takes_scales_instead_of_multipliers_where_a_framework_derives
                          {"caffe_double_round from s8", "to f32"});
 }
 
-TEST(f64_scale, takes_positive_scales_and_leaves_generated_code_to_others) {
+TEST(f64_scale, takes_positive_scales) {
     primitive_attr attr;
     for (const double bad : {0., -1., std::numeric_limits<double>::infinity()})
         expect_invalid([&] { attr.set_requantization(rule::f64_scale, 0, std::vector<double>{bad}); },
@@ -256,7 +256,7 @@ TEST(f64_scale, takes_positive_scales_and_leaves_generated_code_to_others) {
     attr.set_requantization(rule::f64_scale, 0, std::vector<double>{0.3});
     const inner_product_forward::desc d(inference, plain({4, 64}, dt::u8), plain({16, 64}, dt::s8),
                                         plain({4, 16}, dt::u8));
-    EXPECT_EQ(inner_product_forward::primitive_desc(d, attr, cpu).impl_info_str(), "ref");
+    EXPECT_NO_THROW(inner_product_forward::primitive_desc(d, attr, cpu));
     attr.set_requantization(rule::f64_scale);
     expect_invalid([&] { inner_product_forward::primitive_desc(d, attr, cpu); },
                    {"f64_scale needs real scales"});

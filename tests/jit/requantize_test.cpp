@@ -294,6 +294,30 @@ INSTANTIATE_TEST_SUITE_P(all, jit_double_round, testing::Combine(testing::Values
                                     (std::get<1>(test.param) ? "_f32" : "_f64");
                          });
 
+class jit_f64_scale : public testing::TestWithParam<cpu_isa> {};
+
+TEST_P(jit_f64_scale, equals_the_scalar_rule) {
+    if (!is_available(GetParam()))
+        GTEST_SKIP() << "this machine has no " << to_string(GetParam());
+    inputs in(23);
+    const rule_spec spec = make_rule_spec(rule::f64_scale, {}, false);
+    const kernel k(GetParam(), spec);
+    batch b;
+    for (double &scale : b.scales)
+        scale = std::ldexp(random_scale(in, false), in.one_in(4) ? 3 : 0); // saturates
+    for (std::int32_t &acc : b.src)
+        acc = in.one_in(3) ? static_cast<std::int32_t>(in.between(-5000, 5000))
+                           : random_accumulator(in, rule::rounded_shift, {1 << 30, 31, 0});
+    const std::vector<std::int32_t> dst = b.run(k, spec);
+    for (std::size_t j = 0; j < dst.size(); j++) {
+        const double scale = b.scales[b.column(j)];
+        expect_same(dst[j], f64_scale(b.src[j], scale), b.src[j], " * ", scale);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(all, jit_f64_scale, testing::ValuesIn(levels),
+                         [](const auto &test) { return std::string(to_string(test.param)); });
+
 // ---- what users of the rules rely on
 
 TEST_P(jit_requantize, padding_columns_are_harmless) {
@@ -325,6 +349,7 @@ std::vector<rule_spec> all_specs() {
     }
     for (const bool is_f32 : {false, true})
         specs.push_back(make_rule_spec(rule::caffe_double_round, {}, is_f32));
+    specs.push_back(make_rule_spec(rule::f64_scale, {}, false));
     return specs;
 }
 

@@ -278,7 +278,7 @@ test_problem random_matmul(random_source &r, bool large) {
     for (const dim_t v : {m, n})
         dst.push_back(v);
     bias.push_back(r.chance(85) ? 1 : m);
-    bias.push_back(n);
+    bias.push_back(r.chance(90) ? n : 1);
     test_problem p;
     memory::dims transposed; // K before M in memory
     if (r.chance(20)) {

@@ -93,8 +93,10 @@ pooling_case random_pooling(random_source &r) {
         window *= k;
     }
     const data_type type = r.pick({data_type::u8, data_type::s8});
+    const bool is_row_major = r.chance(25);
     const auto md = [&](const memory::dims &dims) {
-        return memory::desc(dims, type, format_tag::any); // channels-last
+        return is_row_major ? memory::desc(dims, type, memory::dims{})
+                            : memory::desc(dims, type, format_tag::any); // channels-last
     };
     const auto alg = r.pick({algorithm::pooling_max, algorithm::pooling_avg_include_padding,
                              algorithm::pooling_avg_exclude_padding});

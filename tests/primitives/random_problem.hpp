@@ -96,11 +96,12 @@ inline void random_rule(random_source &r, const attribute_target &t, const engin
     const bool per_channel = r.chance(60);
     const int mask = per_channel ? t.dst_channel_mask : 0;
     const auto count = static_cast<std::size_t>(per_channel ? t.channels : 1);
-    rule_t rule = r.pick(
-        {rule_t::f32, rule_t::f32, rule_t::f32_v3, rule_t::ort_f32, rule_t::none, rule_t::tflite_2step,
-         rule_t::tflite_2step, rule_t::tflite_single_rounding, rule_t::tflite_1step, rule_t::caffe2_2step,
-         rule_t::gemmlowp_fixedpoint, rule_t::gemmlowp_fixedpoint_exponent, rule_t::gemmlowp_legacy_scale,
-         rule_t::rounded_shift, rule_t::caffe_double_round, rule_t::qnnpack_avgpool, rule_t::ev_rte15});
+    rule_t rule =
+        r.pick({rule_t::f32, rule_t::f32, rule_t::f32_v3, rule_t::ort_f32, rule_t::none, rule_t::tflite_2step,
+                rule_t::tflite_2step, rule_t::tflite_single_rounding, rule_t::tflite_1step,
+                rule_t::caffe2_2step, rule_t::gemmlowp_fixedpoint, rule_t::gemmlowp_fixedpoint_exponent,
+                rule_t::gemmlowp_legacy_scale, rule_t::rounded_shift, rule_t::caffe_double_round,
+                rule_t::qnnpack_avgpool, rule_t::ev_rte15, rule_t::f64_scale});
     if (t.has_bias && !t.bias_is_s32)
         rule = r.pick({rule_t::f32, rule_t::f32_v3});
     if (rule == rule_t::ort_f32 && t.dst.data_type() == data_type::s32)
@@ -127,11 +128,11 @@ inline void random_rule(random_source &r, const attribute_target &t, const engin
         a.attr.set_scales(OCTET_ARG_WEIGHTS, per_channel ? t.weights_channel_mask : 0, weights_scales);
         if (r.chance(50))
             a.attr.set_scales(OCTET_ARG_DST, 0, {r.real(0.1f, 3.f)});
-    } else if (rule == rule_t::caffe_double_round) {
+    } else if (rule == rule_t::caffe_double_round || rule == rule_t::f64_scale) {
         std::vector<double> scales(count);
         for (double &s : scales)
             s = static_cast<double>(r.real(0.001f, 0.05f)) / static_cast<double>(t.reduction) * 16;
-        if (r.chance(50))
+        if (r.chance(50) || rule == rule_t::f64_scale)
             a.attr.set_requantization(rule, mask, scales);
         else
             a.attr.set_requantization(rule, mask, std::vector<float>(scales.begin(), scales.end()));
@@ -197,9 +198,16 @@ inline void random_binary(random_source &r, const attribute_target &t, const eng
                      std::to_string(shape) + ":" + md.to_string();
 }
 
+/// 1/8 to 4, of either sign.
+inline fixed_point_multiplier random_factor(random_source &r) {
+    const auto multiplier =
+        static_cast<std::int32_t>(r.between(1 << 30, std::numeric_limits<std::int32_t>::max()));
+    return {r.chance(30) ? -multiplier : multiplier, static_cast<std::int32_t>(r.between(-2, 2)), 0};
+}
+
 inline void random_post_op(random_source &r, const attribute_target &t, const engine &e, post_ops &ops,
                            random_attributes &a) {
-    switch (r.between(0, 8)) {
+    switch (r.between(0, 10)) {
     case 0:
         ops.append_sum(r.chance(50) ? 1.f : r.real(-2.f, 2.f), r.chance(30) ? 7 : 0);
         a.description += " sum";
@@ -241,6 +249,22 @@ inline void random_post_op(random_source &r, const attribute_target &t, const en
         a.description += " add";
         break;
     case 7:
+        if (t.dst.data_type() == data_type::f32)
+            break;
+        ops.append_rescaled_sum({random_factor(r), static_cast<std::int32_t>(r.between(-9, 9)),
+                                 data_type::undef, requantization_rule::tflite_2step});
+        a.description += " rescaled_sum";
+        break;
+    case 8: {
+        fixed_point_multiplier identity = random_factor(r);
+        identity.multiplier = std::abs(identity.multiplier);
+        ops.append_leaky_relu(
+            {identity, random_factor(r),
+             r.pick({requantization_rule::tflite_2step, requantization_rule::tflite_1step})});
+        a.description += " leaky_relu";
+        break;
+    }
+    case 9:
         if (memory::data_type_size(t.dst.data_type()) != 1)
             break;
         ops.append_qlinear_add({r.real(-2.f, 2.f), r.real(-2.f, 2.f), r.real(-100.f, 100.f),

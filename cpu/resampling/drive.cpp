@@ -1,0 +1,235 @@
+#include "cpu/resampling/drive.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "common/element.hpp"
+#include "common/requantize.hpp"
+#include "common/resampling.hpp"
+#include "cpu/parallel.hpp"
+#include "cpu/scratch.hpp"
+#include "jit/resampling.hpp"
+
+namespace octet::impl::resampling {
+
+namespace {
+
+using form = jit::resampling_form;
+
+form form_of(const resampling_problem &p) {
+    const requantization_rule rule = p.out_stage.rule;
+    if (p.alg == algorithm::resampling_nearest)
+        return p.src.data_type == p.dst.data_type && p.out_stage.post_ops.empty() ? form::copy
+                                                                                  : form::nearest;
+    if (is_tflite(rule))
+        return rule == requantization_rule::tflite_single_rounding ? form::fixed_half_up
+                                                                   : form::fixed_half_away;
+    if (rule == requantization_rule::ort_f32)
+        return form::truncated;
+    return rule == requantization_rule::caffe_double_round ? form::half_away : form::fused;
+}
+
+/// What follows the form: the rule is done but for what a float rule does behind the post-ops.
+epilogue out_of(const resampling_problem &p) {
+    epilogue out = p.out_stage;
+    const bool is_f32 =
+        jit::resampled_stage(form_of(p), p.src.data_type) == jit::epilogue_result::stage::f32_value;
+    if (out.rule != requantization_rule::ort_f32)
+        out.rule = is_f32 ? requantization_rule::f32 : requantization_rule::none;
+    return out;
+}
+
+/// Neighbours along one axis, with the bits of their weights.
+struct neighbours {
+    dim_t low, high;
+    std::uint32_t low_weight, high_weight;
+};
+
+std::uint32_t bits(float x) {
+    std::uint32_t u;
+    std::memcpy(&u, &x, sizeof u);
+    return u;
+}
+
+neighbours neighbours_of(const resampling_problem &p, int axis, dim_t i) {
+    if (p.alg == algorithm::resampling_nearest) {
+        const dim_t nearest = nearest_index(p, axis, i);
+        return {nearest, nearest, 0, 0};
+    }
+    if (is_tflite(p.out_stage.rule)) {
+        const fixed_interpolation f = interpolate_fixed(p, axis, i);
+        return {f.low, f.high, static_cast<std::uint32_t>(f.low_weight),
+                static_cast<std::uint32_t>(f.high_weight)};
+    }
+    const interpolation f = interpolate(p, axis, i);
+    return {f.low, f.high, bits(f.low_weight), bits(f.high_weight)};
+}
+
+/// Bytes between neighbours along depth, height, width.
+extent3 spatial_steps(const memory_desc &md, int spatial_ndims) {
+    extent3 steps{0, 0, 0};
+    for (int d = 0; d < spatial_ndims; d++)
+        steps[static_cast<std::size_t>(3 - spatial_ndims + d)] =
+            md.strides[2 + d] * static_cast<dim_t>(memory::data_type_size(md.data_type));
+    return steps;
+}
+
+class resampling_driver : public kernel {
+public:
+    resampling_driver(const resampling_problem &p, cpu_isa level)
+        : p_(p), form_(form_of(p)), src_size_(static_cast<dim_t>(memory::data_type_size(p.src.data_type))),
+          dst_size_(static_cast<dim_t>(memory::data_type_size(p.dst.data_type))),
+          src_steps_(spatial_steps(p.src, p.spatial_ndims)),
+          dst_steps_(spatial_steps(p.dst, p.spatial_ndims)), epilogue_(out_of(p), {1, p.channels}, false),
+          units_(form_ == form::copy ? p.channels * src_size_ : p.channels) {
+        const dim_t lanes = jit::resampling_lanes(level, form_);
+        jit::resampling_spec spec{level, form_, p.src.data_type, p.spatial_ndims > 1};
+        spec.vectors = jit::resampling_vectors(level, form_, epilogue_);
+        spec.tail = static_cast<int>(lanes);
+        chunk_ = spec.vectors * lanes;
+        chunks_ = div_up(units_, chunk_);
+        const dim_t last = units_ - (chunks_ - 1) * chunk_;
+        if (chunks_ > 1)
+            whole_ = jit::shared_resampling_kernel(spec, epilogue_);
+        spec.vectors = static_cast<int>(div_up(last, lanes));
+        spec.tail = static_cast<int>(last - (spec.vectors - 1) * lanes);
+        last_ = jit::shared_resampling_kernel(spec, epilogue_);
+
+        for (dim_t ow = 0; ow < p.out[2]; ow++) {
+            const neighbours w = neighbours_of(p, 2, ow);
+            columns_.push_back({w.low * src_steps_[2], w.high * src_steps_[2], w.low_weight, w.high_weight});
+        }
+        for (dim_t oh = 0; oh < p.out[1]; oh++)
+            lines_.push_back(p.spatial_ndims > 1 ? neighbours_of(p, 1, oh) : neighbours{0, 0, 0, 0});
+        for (dim_t od = 0; od < p.out[0]; od++)
+            planes_.push_back(p.spatial_ndims > 2 ? nearest_index(p, 0, od) : 0);
+        constants_.resize(
+            static_cast<std::size_t>(div_up(p.channels, jit::columns_per_block) * block_words()));
+        epilogue_.fill_constants(0, p.channels, constants_.data());
+    }
+
+    void execute(const arguments &args) const override {
+        execution run{};
+        run.src = args.get<const std::uint8_t>(OCTET_ARG_SRC) + p_.src.offset0 * src_size_;
+        run.dst = args.get<std::uint8_t>(OCTET_ARG_DST);
+        run.params = params(args);
+        for (std::size_t i = 0; i < p_.out_stage.post_ops.size(); i++)
+            if (epilogue_.reads_full_tensor(static_cast<int>(i)))
+                run.full[i] = args.get<const std::uint8_t>(
+                    OCTET_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(i)) | OCTET_ARG_SRC_1);
+        parallel_for(p_.mb * p_.out[0] * p_.out[1], 1, [&](dim_t begin, dim_t end) {
+            for (dim_t line = begin; line < end; line++)
+                run_line(run, line / p_.out[1] / p_.out[0], line / p_.out[1] % p_.out[0], line % p_.out[1]);
+        });
+    }
+
+    std::size_t size_bytes() const override {
+        return sizeof *this + constants_.size() * sizeof constants_[0] +
+               columns_.size() * sizeof columns_[0] + lines_.size() * sizeof lines_[0] + last_->code_bytes() +
+               (whole_ ? whole_->code_bytes() : 0);
+    }
+
+private:
+    struct execution {
+        const std::uint8_t *src;
+        std::uint8_t *dst;
+        const std::uint8_t *full[max_post_ops]; ///< tensors of dst's layout that post-ops read
+        const std::uint32_t *params;
+    };
+
+    dim_t block_words() const { return epilogue_.planes().count * jit::columns_per_block; }
+
+    const std::uint32_t *params(const arguments &args) const {
+        if (form_ == form::copy || !epilogue_.has_argument_planes())
+            return constants_.data();
+        auto *filled = static_cast<std::uint32_t *>(
+            thread_scratch(scratch_slot::column_params, constants_.size() * sizeof constants_[0]));
+        std::copy(constants_.begin(), constants_.end(), filled);
+        epilogue_.fill_arguments(args, 0, p_.channels, filled);
+        return filled;
+    }
+
+    void run_line(const execution &run, dim_t n, dim_t od, dim_t oh) const {
+        const neighbours &h = lines_[static_cast<std::size_t>(oh)];
+        const std::uint8_t *src = run.src + n * p_.src.strides[0] * src_size_ +
+                                  planes_[static_cast<std::size_t>(od)] * src_steps_[0];
+        const dim_t dst_element =
+            p_.dst.offset0 + n * p_.dst.strides[0] + (od * dst_steps_[0] + oh * dst_steps_[1]) / dst_size_;
+        const dim_t unit = form_ == form::copy ? 1 : src_size_;
+        const dim_t dst_unit = form_ == form::copy ? 1 : dst_size_;
+
+        const void *full[max_post_ops] = {};
+        jit::resampling_args a{};
+        a.low_weight = h.low_weight;
+        a.high_weight = h.high_weight;
+        a.columns = columns_.data();
+        a.count = p_.out[2];
+        a.dst_step = dst_steps_[2] / (form_ == form::copy ? 1 : dst_size_);
+        a.full = full;
+        for (dim_t c = 0; c < chunks_; c++) {
+            const dim_t first = c * chunk_;
+            a.low_line = src + h.low * src_steps_[1] + first * unit;
+            a.high_line = src + h.high * src_steps_[1] + first * unit;
+            a.dst = run.dst + dst_element * dst_size_ + first * dst_unit;
+            a.params = run.params + first / jit::columns_per_block * block_words();
+            for (std::size_t i = 0; i < p_.out_stage.post_ops.size(); i++)
+                if (run.full[i])
+                    full[i] = run.full[i] + (dst_element + first) * size_of_operand(i);
+            (c == chunks_ - 1 ? last_ : whole_)->function()(&a);
+        }
+    }
+
+    dim_t size_of_operand(std::size_t post_op) const {
+        const auto &op = std::get<post_op::binary>(p_.out_stage.post_ops[post_op]);
+        return static_cast<dim_t>(memory::data_type_size(op.src1.data.data_type));
+    }
+
+    const resampling_problem p_;
+    const form form_;
+    const dim_t src_size_, dst_size_; ///< bytes per element
+    const extent3 src_steps_, dst_steps_;
+    const jit::epilogue_plan epilogue_;
+    const dim_t units_;    ///< of a position: channels, or bytes that are copied
+    dim_t chunk_, chunks_; ///< units of a chunk, their number
+    std::shared_ptr<const jit::resampling_kernel> whole_, last_;
+    std::vector<jit::resampling_column> columns_;
+    std::vector<neighbours> lines_;
+    std::vector<dim_t> planes_; ///< nearest plane of the source
+    std::vector<std::uint32_t> constants_;
+};
+
+} // namespace
+
+template <cpu_isa level> std::string refuses(const resampling_problem &p) {
+    if (element_count(p.dst) == 0 || element_count(p.src) == 0)
+        return "an empty tensor";
+    if ((p.src.strides[1] != 1 || p.dst.strides[1] != 1) && p.channels > 1)
+        return "channels that are not innermost in memory";
+    const form f = form_of(p);
+    if (f == form::copy)
+        return {};
+    if (p.alg == algorithm::resampling_linear && p.spatial_ndims > 2)
+        return "linear interpolation along three dimensions";
+    const epilogue out = out_of(p);
+    const std::string reason = jit::epilogue_plan::refuses(out, {1, p.channels});
+    if (!reason.empty())
+        return reason;
+    const jit::epilogue_plan plan(out, {1, p.channels}, false);
+    return jit::resampling_vectors(level, f, plan) == 0 ? "functions that need more vector registers" : "";
+}
+
+template <cpu_isa level> std::shared_ptr<const kernel> create(const resampling_problem &p) {
+    return std::make_shared<resampling_driver>(p, level);
+}
+
+#define OCTET_INSTANTIATE(level)                                                                             \
+    template std::string refuses<cpu_isa::level>(const resampling_problem &);                                \
+    template std::shared_ptr<const kernel> create<cpu_isa::level>(const resampling_problem &);
+OCTET_INSTANTIATE(avx512_vnni)
+OCTET_INSTANTIATE(avx512_core)
+OCTET_INSTANTIATE(avx_vnni)
+OCTET_INSTANTIATE(avx2)
+#undef OCTET_INSTANTIATE
+
+} // namespace octet::impl::resampling

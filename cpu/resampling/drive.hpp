@@ -1,0 +1,16 @@
+#pragma once
+
+// Resampling of channels-last tensors in generated code: neighbours and weights of every line and column are
+// tabled at creation, the kernel (jit/resampling.hpp) makes a line of output positions.
+
+#include <memory>
+#include <string>
+
+#include "cpu/implementation.hpp"
+
+namespace octet::impl::resampling {
+
+template <cpu_isa level> std::string refuses(const resampling_problem &p);
+template <cpu_isa level> std::shared_ptr<const kernel> create(const resampling_problem &p);
+
+} // namespace octet::impl::resampling

@@ -1,0 +1,49 @@
+#include "common/softmax.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "common/fixed_point.hpp"
+#include "common/requantize.hpp"
+
+namespace octet::impl {
+
+softmax_table<std::int32_t> tflite_exponentials(const softmax_problem &p) {
+    constexpr int integer_bits = 5; // arguments of exp: Q5.26
+    constexpr dim_t max_scaled = ((dim_t{1} << integer_bits) - 1) << (31 - integer_bits);
+    const dim_t largest = max_scaled >> p.multiplier.shift;
+    softmax_table<std::int32_t> table{};
+    for (int d = 0; d < 256 && d <= largest; d++)
+        table[static_cast<std::size_t>(d)] =
+            exp_on_negative_values(requantize(p.out_stage.rule, -d, p.multiplier), integer_bits);
+    return table;
+}
+
+int tflite_softmax_shift(const softmax_problem &p, int bits_over_unit) {
+    return bits_over_unit + 31 - (p.dst.data_type == data_type::s16 ? 16 : 8);
+}
+
+softmax_table<float> ort_exponentials(const softmax_problem &p) {
+    // Scaled so that a row of them still sums below the largest f32, with e^5 to spare.
+    const auto length = static_cast<float>(p.src.dims[p.axis]);
+    const float log_of_share = std::log(std::numeric_limits<float>::max() / length);
+    const double scale = static_cast<double>(p.src_scale);
+    const double shift = std::max(0., static_cast<double>(log_of_share) - 5.) / scale;
+    softmax_table<float> table;
+    for (int d = 0; d < 256; d++)
+        table[static_cast<std::size_t>(d)] = static_cast<float>(std::exp((shift - d) * scale));
+    return table;
+}
+
+float ort_softmax_multiplier(const softmax_problem &p) { return std::floor(1.f / p.dst_scale); }
+
+/// Halves are added until one lane is left.
+float sum_of_lanes(softmax_lane_sums sums) {
+    for (std::size_t half = sums.size() / 2; half > 0; half /= 2)
+        for (std::size_t i = 0; i < half; i++)
+            sums[i] += sums[i + half];
+    return sums[0];
+}
+
+} // namespace octet::impl

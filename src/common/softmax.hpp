@@ -1,0 +1,30 @@
+#pragma once
+
+// What softmax takes exponentials and sums from. With d = max - x over a row of 8-bit codes, 0 to 255,
+// exponentials of the integer forms depend on d alone.
+
+#include <array>
+
+#include "common/problem.hpp"
+
+namespace octet::impl {
+
+template <typename T> using softmax_table = std::array<T, 256>; ///< by d
+
+constexpr int softmax_sum_integer_bits = 12; ///< tflite rules: sums are Q12.19
+
+/// tflite rules: exp(-multiplier * d) in Q0.31; 0 where d is so large that TFLite leaves the element out.
+softmax_table<std::int32_t> tflite_exponentials(const softmax_problem &p);
+/// Bits that the product of an exponential and the reciprocal of the sum is shifted by.
+int tflite_softmax_shift(const softmax_problem &p, int bits_over_unit);
+
+/// ort_f32: exponentials, and what they are multiplied by.
+softmax_table<float> ort_exponentials(const softmax_problem &p);
+float ort_softmax_multiplier(const softmax_problem &p);
+
+/// f32 rules: element i of a row is added to lane i mod 16.
+constexpr dim_t softmax_lanes = 16;
+using softmax_lane_sums = std::array<float, softmax_lanes>;
+float sum_of_lanes(softmax_lane_sums sums);
+
+} // namespace octet::impl

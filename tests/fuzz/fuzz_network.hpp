@@ -1,0 +1,19 @@
+#pragma once
+
+// What fuzzing does with a file: read it, build its network, run it. Only octet::error may come out.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "model/graph.hpp"
+
+namespace octet::tests {
+
+using graph_reader = model::graph (*)(const std::uint8_t *bytes, std::size_t size, const std::string &name);
+
+enum class fuzz_outcome { refused, too_large, ran };
+
+/// Networks that would take longer than a test may are read and checked, but not built.
+fuzz_outcome fuzz_network(graph_reader read, const std::uint8_t *bytes, std::size_t size);
+
+} // namespace octet::tests

@@ -1,0 +1,88 @@
+// A deterministic slice of fuzzing (tests/fuzz): mutated networks are refused with a sentence or run; nothing
+// crashes, hangs or reads outside the file, which the sanitizer jobs see.
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <fstream>
+#include <iterator>
+#include <random>
+
+#include "fuzz/fuzz_network.hpp"
+
+namespace octet::tests {
+namespace {
+
+using bytes = std::vector<std::uint8_t>;
+
+bytes read_file(const std::string &path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Few changes, so that many mutants pass the first checks; values that sizes and offsets break on.
+bytes mutated(bytes b, std::mt19937 &random) {
+    constexpr std::array<std::uint32_t, 8> edges = {0,    1,          0x7f,       0x80,
+                                                    0xff, 0x7fffffff, 0x80000000, 0xffffffff};
+    const auto below = [&](std::size_t n) { return random() % std::max<std::size_t>(n, 1); };
+    for (std::size_t changes = 1 + below(4); changes > 0; changes--) {
+        const std::size_t at = below(b.size());
+        switch (below(6)) {
+        case 0:
+            b[at] ^= static_cast<std::uint8_t>(1u << below(8));
+            break;
+        case 1:
+            b[at] = static_cast<std::uint8_t>(random());
+            break;
+        case 2:
+            for (std::size_t i = 0; i < 4 && at + i < b.size(); i++)
+                b[at + i] = static_cast<std::uint8_t>(edges[below(edges.size())] >> (8 * i));
+            break;
+        case 3: // a piece somewhere else
+            for (std::size_t i = 0, from = below(b.size()); i < 16 && std::max(at, from) + i < b.size(); i++)
+                b[at + i] = b[from + i];
+            break;
+        case 4:
+            b.erase(b.begin() + static_cast<std::ptrdiff_t>(at),
+                    b.begin() + static_cast<std::ptrdiff_t>(std::min(b.size(), at + below(9))));
+            break;
+        default:
+            if (below(20) == 0)
+                b.resize(at);
+            break;
+        }
+        if (b.empty())
+            return b;
+    }
+    return b;
+}
+
+void expect_survival(graph_reader read, const std::string &file, int mutants) {
+    const bytes original = read_file(file);
+    ASSERT_FALSE(original.empty()) << file;
+    EXPECT_EQ(fuzz_network(read, original.data(), original.size()), fuzz_outcome::ran);
+    std::mt19937 random(20);
+    int ran = 0, refused = 0;
+    for (int i = 0; i < mutants; i++) {
+        const bytes mutant = mutated(original, random);
+        const bytes exact(mutant.begin(), mutant.end()); // no spare capacity behind the end
+        const fuzz_outcome outcome = fuzz_network(read, exact.data(), exact.size());
+        ran += outcome == fuzz_outcome::ran;
+        refused += outcome == fuzz_outcome::refused;
+    }
+    EXPECT_GT(ran, 0);
+    EXPECT_GT(refused, 0);
+}
+
+TEST(Fuzz, MutatedTfliteFilesAreRefusedOrRun) {
+    expect_survival(model::read_tflite, OCTET_SOURCE_DIR "/examples/digits/digits_int8.tflite", 2000);
+}
+
+#ifdef OCTET_HAVE_ONNX
+TEST(Fuzz, MutatedOnnxFilesAreRefusedOrRun) {
+    expect_survival(model::read_onnx, OCTET_SOURCE_DIR "/examples/digits/digits_int8.onnx", 2000);
+}
+#endif
+
+} // namespace
+} // namespace octet::tests

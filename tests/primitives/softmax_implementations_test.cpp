@@ -1,0 +1,87 @@
+// Softmax in every arithmetic, along every axis.
+
+#include "primitives/comparison.hpp"
+
+namespace octet::test {
+namespace {
+
+using rules = requantization_rule;
+
+comparison with_softmax(const memory::desc &src, const memory::desc &dst, const primitive_attr &attr,
+                        int axis, algorithm alg) {
+    comparison p;
+    p.srcs = {{OCTET_ARG_SRC, src}};
+    p.dst = dst;
+    p.make = [=]() -> primitive_desc_base {
+        return softmax_forward::primitive_desc({prop_kind::forward_inference, alg, src, dst, axis}, attr,
+                                               eng());
+    };
+    p.description = "softmax " + src.to_string() + " to " + dst.to_string() + " along axis " +
+                    std::to_string(axis) + " of " + text_of(src.dims());
+    return p;
+}
+
+/// Sometimes rows whose sums of exponentials exceed what Q12.19 holds.
+memory::dims dims_of_rows(random_source &r, int &axis) {
+    memory::dims dims = random_dims(r);
+    axis = static_cast<int>(r.between(0, static_cast<dim_t>(dims.size()) - 1));
+    if (r.chance(5))
+        dims = {r.between(1, 2), r.between(3000, 9000)};
+    if (r.chance(60))
+        axis = static_cast<int>(dims.size()) - 1;
+    axis = std::min(axis, static_cast<int>(dims.size()) - 1);
+    return dims;
+}
+
+comparison random_integer_softmax(random_source &r) {
+    int axis;
+    const memory::dims dims = dims_of_rows(r, axis);
+    const memory::dims strides = random_strides(r, dims);
+    const auto rule = r.pick({rules::tflite_2step, rules::tflite_single_rounding, rules::ort_f32});
+    const data_type from = random_code(r);
+    data_type to = from;
+    primitive_attr attr;
+    attr.set_requantization(rule);
+    if (rule == rules::ort_f32) {
+        attr.set_scales(OCTET_ARG_SRC, 0, {r.real(0.001f, 0.3f)});
+        attr.set_scales(OCTET_ARG_DST, 0, {r.pick({1.f / 256, r.real(0.0001f, 0.1f)})});
+        attr.set_zero_points(OCTET_ARG_DST, 0, {random_zero_point(r, to)});
+    } else {
+        to = r.pick({data_type::s8, data_type::u8, data_type::s16});
+        const double scale = static_cast<double>(r.real(0.001f, 1.f));
+        attr.set_input_multiplier(OCTET_ARG_SRC, from_double(rule, std::min(scale * 0x1p26, 2147483647.)));
+    }
+    return with_softmax(memory::desc(dims, from, strides),
+                        memory::desc(dims, to, r.chance(90) ? strides : random_strides(r, dims)), attr, axis,
+                        algorithm::softmax_accurate);
+}
+
+comparison random_f32_softmax(random_source &r) {
+    int axis;
+    const memory::dims dims = dims_of_rows(r, axis);
+    const memory::dims strides = random_strides(r, dims);
+    const data_type from = random_type(r), to = random_type(r);
+    comparison p;
+    p.dst = memory::desc(dims, to, r.chance(90) ? strides : random_strides(r, dims));
+    const memory::desc src(dims, from, strides);
+    random_attributes a;
+    add_post_ops(r, p, src, a);
+    std::unordered_map<int, memory> args = p.args;
+    const auto rule = r.pick({rules::f32, rules::f32_v3});
+    a.attr.set_requantization(rule);
+    if (rule == rules::f32 && r.chance(50)) {
+        a.attr.set_output_scales(0, {to == data_type::f32 ? 0.3f : 200.f});
+    } else if (rule == rules::f32_v3) {
+        a.attr.set_scales(OCTET_ARG_SRC, 0, {r.real(0.5f, 2.f)});
+        a.attr.set_scales(OCTET_ARG_DST, 0, {r.real(0.004f, 0.01f)});
+    }
+    p = with_softmax(src, p.dst, a.attr, axis, r.pick({algorithm::softmax_accurate, algorithm::softmax_log}));
+    p.args = args;
+    return p;
+}
+
+TEST(Softmax, IntegerFormsEqualReference) { compare_many(random_integer_softmax, 5000000); }
+TEST(Softmax, F32EqualsReference) { compare_many(random_f32_softmax, 5100000); }
+
+} // namespace
+} // namespace octet::test
