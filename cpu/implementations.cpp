@@ -1,6 +1,7 @@
 #include "cpu/implementation.hpp"
 
 #include "cpu/concat.hpp"
+#include "cpu/deconvolution/drive.hpp"
 #include "cpu/depthwise/drive.hpp"
 #include "cpu/dot/drive.hpp"
 #include "cpu/isa.hpp"
@@ -38,6 +39,10 @@ template <cpu_isa level> implementation<pooling_problem> jit_pool(const char *na
 
 template <cpu_isa level> implementation<convolution_problem> jit_depthwise(const char *name) {
     return {name, level, depthwise::refuses, depthwise::create<level>};
+}
+
+template <cpu_isa level> implementation<deconvolution_problem> jit_deconvolution(const char *name) {
+    return {name, level, deconvolution::refuses, deconvolution::create<level>};
 }
 
 } // namespace
@@ -80,7 +85,12 @@ OCTET_IMPLEMENTATIONS(sum_problem, OCTET_STREAM(sum_problem), reference<sum_prob
 // Each part has an implementation of its own: a reorder's.
 OCTET_IMPLEMENTATIONS(concat_problem, {"reorder", cpu_isa::ref, takes_all<concat_problem>, create_concat})
 OCTET_IMPLEMENTATIONS(resampling_problem, reference<resampling_problem>())
-OCTET_IMPLEMENTATIONS(deconvolution_problem, reference<deconvolution_problem>())
+OCTET_IMPLEMENTATIONS(deconvolution_problem,
+                      jit_deconvolution<cpu_isa::avx512_vnni>("jit:deconvolution/avx512_vnni"),
+                      jit_deconvolution<cpu_isa::avx512_core>("jit:deconvolution/avx512_core"),
+                      jit_deconvolution<cpu_isa::avx_vnni>("jit:deconvolution/avx_vnni"),
+                      jit_deconvolution<cpu_isa::avx2>("jit:deconvolution/avx2"),
+                      reference<deconvolution_problem>())
 OCTET_IMPLEMENTATIONS(eltwise_problem, OCTET_STREAM(eltwise_problem), look_up<eltwise_problem>(),
                       reference<eltwise_problem>())
 
