@@ -1,6 +1,7 @@
 #include "cpu/deconvolution/drive.hpp"
 
 #include "cpu/deconvolution/plan.hpp"
+#include "cpu/depthwise/drive.hpp"
 #include "cpu/dot/drive.hpp"
 #include "cpu/dot/geometry.hpp"
 #include "cpu/pack.hpp"
@@ -11,13 +12,22 @@ namespace octet::impl::deconvolution {
 namespace {
 
 using create_convolution = std::shared_ptr<const kernel> (*)(const convolution_problem &);
+/// Who runs the phases.
+struct creators {
+    create_convolution dot, depthwise;
+};
+
+bool is_depthwise(const deconvolution_phase &phase) {
+    return phase.problem.weights.packed_patches.height > 0;
+}
 
 class deconvolution_kernel : public kernel {
 public:
-    deconvolution_kernel(const deconvolution_problem &p, create_convolution create)
+    deconvolution_kernel(const deconvolution_problem &p, const creators &create)
         : weights_(p.weights), packed_weights_(packed_in_parts(p)) {
         for (const deconvolution_phase &phase : phases_of(p)) {
-            steps_.push_back({create(phase.problem), phase.has_taps, phase.weights_offset});
+            const create_convolution create_phase = is_depthwise(phase) ? create.depthwise : create.dot;
+            steps_.push_back({create_phase(phase.problem), phase.has_taps, phase.weights_offset});
             if (!phase.has_taps)
                 zeros_.resize(size_in_bytes(phase.problem.weights));
         }
@@ -69,15 +79,16 @@ std::string refuses(const deconvolution_problem &p) {
         reason = refuses_phases(p);
     if (!reason.empty())
         return reason;
-    for (const deconvolution_phase &phase : phases_of(p))
-        if (reason = dot::refuses(phase.problem); !reason.empty())
+    for (const deconvolution_phase &phase : phases_of(p)) {
+        reason = is_depthwise(phase) ? depthwise::refuses(phase.problem) : dot::refuses(phase.problem);
+        if (!reason.empty())
             return reason;
+    }
     return {};
 }
 
 template <cpu_isa level> std::shared_ptr<const kernel> create(const deconvolution_problem &p) {
-    const create_convolution create_phase = dot::create<level>;
-    return std::make_shared<deconvolution_kernel>(p, create_phase);
+    return std::make_shared<deconvolution_kernel>(p, creators{dot::create<level>, depthwise::create<level>});
 }
 
 #define OCTET_INSTANTIATE(level)                                                                             \

@@ -1,6 +1,7 @@
 #pragma once
 
-// Runs the phases of a deconvolution, each with the dot kernel.
+// Runs the phases of a deconvolution, each with the dot kernel or, where channels meet only themselves, with
+// the depthwise one.
 
 #include <memory>
 #include <string>

@@ -18,7 +18,8 @@
 // holds patches of taps, several times where outputs share them (common/tap_patches.hpp).
 // Weights of a deconvolution are several kernels of convolutions one after the other ("parts"): outputs at a
 // distance of the strides meet the same taps, which are those with equal index modulo `packed_steps`. A
-// convolution runs through them backwards, so the last tap is stored first.
+// convolution runs through them backwards, so the last tap is stored first. Parts of depthwise weights may be
+// stored in patches.
 
 #include <array>
 #include <cstddef>
@@ -127,6 +128,8 @@ constexpr dim_t max_kernel_parts = 1024;
 /// width}.
 void set_packed_in_parts(memory_desc &md, packed_kind kind, const std::array<dim_t, 3> &steps,
                          bool may_fuse_width);
+/// The same for depthwise weights: each part gets patches of its own, unless it is too large for them.
+void set_parts_in_patches(memory_desc &md);
 
 /// One weight at an offset from element_offset.
 inline std::int32_t load_weight(const void *base, const memory_desc &md, dim_t offset) {

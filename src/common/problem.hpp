@@ -57,6 +57,9 @@ inline memory_desc packed_in_parts(const deconvolution_problem &p) {
     set_packed_in_parts(
         weights, p.weights_have_groups ? packed_kind::grouped_deconvolution : packed_kind::deconvolution,
         tap_steps(p), taps_are_neighbours);
+    const bool is_depthwise = p.weights_have_groups && p.groups > 1 && p.ic == 1 && p.spatial_ndims < 3;
+    if (is_depthwise && taps_are_neighbours && p.dilation[1] == std::gcd(p.stride[1], p.dilation[1]))
+        set_parts_in_patches(weights);
     return weights;
 }
 

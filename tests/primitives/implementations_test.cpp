@@ -238,14 +238,16 @@ test_problem random_depthwise(random_source &r, bool large) {
 /// Kernels smaller and larger than the strides, positions that no tap reaches, cropped outputs.
 test_problem random_deconvolution(random_source &r, bool large) {
     const int spatial = static_cast<int>(r.chance(60) ? 2 : r.pick({1, 3}));
-    const channel_counts channels{r.pick<dim_t>({1, 1, 1, 2, 4, 6}), r.between(1, large ? 70 : 20),
-                                  r.between(1, large ? 80 : 24)};
+    channel_counts channels{r.pick<dim_t>({1, 1, 1, 2, 4, 6}), r.between(1, large ? 70 : 20),
+                            r.between(1, large ? 80 : 24)};
+    if (r.chance(25)) // depthwise
+        channels = {r.pick<dim_t>({2, 8, 15, 16, 17, 33, 72}), 1, r.pick<dim_t>({1, 1, 1, 2})};
     std::vector<spatial_sizes> sizes =
         valid_sizes(r, spatial, spatial == 3 ? 4 : 7, 4, spatial == 3 ? 6 : 20);
     for (spatial_sizes &s : sizes) {
         if (r.chance(10)) // sources whose products all lie outside
             s.pad_l += r.between(0, 2 * s.stride);
-        if (r.chance(15) && s.in >= 2 * (s.kernel - 1) + s.covered())
+        if (r.chance(15) && s.in > 2 * (s.kernel - 1) + s.covered())
             s.dilation += 2; // shares factors with the strides
     }
     return make_windowed<deconvolution_forward>(r, channels, sizes, algorithm::deconvolution_direct,
