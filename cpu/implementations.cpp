@@ -3,6 +3,7 @@
 #include "cpu/biased_matmul.hpp"
 #include "cpu/channels_last.hpp"
 #include "cpu/concat.hpp"
+#include "cpu/deconvolution/drive.hpp"
 #include "cpu/depthwise/drive.hpp"
 #include "cpu/dot/drive.hpp"
 #include "cpu/isa.hpp"
@@ -54,6 +55,10 @@ template <cpu_isa level> implementation<convolution_problem> jit_depthwise(const
     return {name, level, depthwise::refuses, depthwise::create<level>};
 }
 
+template <cpu_isa level> implementation<deconvolution_problem> jit_deconvolution(const char *name) {
+    return {name, level, deconvolution::refuses, deconvolution::create<level>};
+}
+
 } // namespace
 
 // Reached through `select`; a table grows by one line per implementation, best first.
@@ -102,7 +107,12 @@ OCTET_IMPLEMENTATIONS(resampling_problem, jit_resampling<cpu_isa::avx512_vnni>("
                       jit_resampling<cpu_isa::avx512_core>("jit:resampling/avx512_core"),
                       jit_resampling<cpu_isa::avx_vnni>("jit:resampling/avx_vnni"),
                       jit_resampling<cpu_isa::avx2>("jit:resampling/avx2"), reference<resampling_problem>())
-OCTET_IMPLEMENTATIONS(deconvolution_problem, reference<deconvolution_problem>())
+OCTET_IMPLEMENTATIONS(deconvolution_problem,
+                      jit_deconvolution<cpu_isa::avx512_vnni>("jit:deconvolution/avx512_vnni"),
+                      jit_deconvolution<cpu_isa::avx512_core>("jit:deconvolution/avx512_core"),
+                      jit_deconvolution<cpu_isa::avx_vnni>("jit:deconvolution/avx_vnni"),
+                      jit_deconvolution<cpu_isa::avx2>("jit:deconvolution/avx2"),
+                      reference<deconvolution_problem>())
 OCTET_IMPLEMENTATIONS(eltwise_problem, OCTET_STREAM(eltwise_problem), look_up<eltwise_problem>(),
                       reference<eltwise_problem>())
 

@@ -89,6 +89,13 @@ template <typename Body> void for_each_channel(const weights_map &map, const Bod
 void pack_weights(const memory_desc &plain, const void *src, const memory_desc &packed, void *dst) {
     if (element_count(packed) == 0)
         return;
+    if (has_parts(packed.packed_kind)) {
+        const std::vector<kernel_part> parts = kernel_parts(packed);
+        for (std::size_t i = 0; i < parts.size(); i++)
+            pack_weights(plain_part(plain, packed, i), src, parts[i].weights,
+                         static_cast<std::int8_t *>(dst) + parts[i].offset);
+        return;
+    }
     std::memset(dst, 0, size_in_bytes(packed));
     const weights_map map(packed, plain);
     const packed_geometry &p = map.geometry;
@@ -113,6 +120,13 @@ void pack_weights(const memory_desc &plain, const void *src, const memory_desc &
 void unpack_weights(const memory_desc &packed, const void *src, const memory_desc &plain, void *dst) {
     if (element_count(packed) == 0)
         return;
+    if (has_parts(packed.packed_kind)) {
+        const std::vector<kernel_part> parts = kernel_parts(packed);
+        for (std::size_t i = 0; i < parts.size(); i++)
+            unpack_weights(parts[i].weights, static_cast<const std::int8_t *>(src) + parts[i].offset,
+                           plain_part(plain, packed, i), dst);
+        return;
+    }
     const weights_map map(packed, plain);
     const auto *from = static_cast<const std::uint8_t *>(src);
     auto *to = static_cast<std::uint8_t *>(dst);

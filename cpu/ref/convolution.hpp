@@ -12,7 +12,10 @@ class weights_index {
 public:
     explicit weights_index(const convolution_problem &p) : p_(p) {
         const memory_desc &w = p.weights;
-        if (w.format_kind == format_kind::packed)
+        if (w.format_kind == format_kind::packed && has_parts(w.packed_kind))
+            for (const kernel_part &part : kernel_parts(w))
+                parts_.push_back({packed_geometry_of(part.weights), part.offset});
+        else if (w.format_kind == format_kind::packed)
             packed_ = packed_geometry_of(w);
         const int first = p.weights_have_groups ? 1 : 0;
         if (first)
@@ -24,6 +27,11 @@ public:
     }
 
     dim_t operator()(dim_t g, dim_t o, dim_t i, dim_t kd, dim_t kh, dim_t kw) const {
+        if (!parts_.empty()) {
+            const part_tap found = find_tap(p_.weights, {kd, kh, kw});
+            const auto &[geometry, offset] = parts_[found.part];
+            return offset + geometry.offset(g, o, i, found.tap);
+        }
         if (p_.weights.format_kind == format_kind::packed)
             return packed_.offset(g, o, i, (kd * p_.kernel[1] + kh) * p_.kernel[2] + kw);
         return p_.weights.offset0 + g * group_stride_ + o * o_stride_ + i * i_stride_ +
@@ -37,6 +45,7 @@ public:
 private:
     const convolution_problem &p_;
     packed_geometry packed_{};
+    std::vector<std::pair<packed_geometry, dim_t>> parts_; ///< of a deconvolution, with their offsets
     dim_t group_stride_ = 0, o_stride_ = 0, i_stride_ = 0;
     extent3 kernel_strides_{0, 0, 0};
 };

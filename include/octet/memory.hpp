@@ -16,7 +16,14 @@ enum class format_kind { undef, any, plain, packed };
 
 /// Roles of the dimensions of packed weights; they decide which dimension is the group, the output channel
 /// and the reduction.
-enum class packed_kind { none, convolution, grouped_convolution, matmul };
+enum class packed_kind {
+    none,
+    convolution,
+    grouped_convolution,
+    matmul,
+    deconvolution,
+    grouped_deconvolution,
+};
 
 /// Depthwise weights stored in patches of 4 taps, shifted for neighbouring outputs that share source bytes.
 struct patch_order {
@@ -42,9 +49,10 @@ struct memory_desc {
     dim_t offset0 = 0;
     dim_t strides[max_ndims] = {};
     octet::packed_kind packed_kind = octet::packed_kind::none;
-    dim_t packed_groups = 1;    ///< groups stored as one
-    dim_t packed_width = 1;     ///< kernel columns stored as part of the reduction
-    patch_order packed_patches; ///< depthwise weights
+    dim_t packed_groups = 1;           ///< groups stored as one
+    dim_t packed_width = 1;            ///< kernel columns stored as part of the reduction
+    patch_order packed_patches;        ///< depthwise weights
+    dim_t packed_steps[3] = {1, 1, 1}; ///< deconvolution: taps with equal index % step are stored together
 };
 
 /// A buffer with a description, as in oneDNN. Copies share the buffer.

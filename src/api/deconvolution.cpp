@@ -22,7 +22,11 @@ make(const deconvolution_forward::desc &d, const primitive_attr &attr, const eng
                           ", allowed: deconvolution_direct");
         deconvolution_problem p{convolution_shapes(operation, direction::transposed, d)};
         const packed_kind packing =
-            p.weights_have_groups ? packed_kind::grouped_convolution : packed_kind::convolution;
+            p.weights_have_groups ? packed_kind::grouped_deconvolution : packed_kind::deconvolution;
+        if (p.weights.format_kind == format_kind::any) {
+            p.weights = packed_in_parts(p);
+            size_in_bytes(p.weights); // throws on overflow
+        }
         resolve_layouts({operation, packing}, p.src, p.weights, p.dst);
 
         attribute_support support{operation};

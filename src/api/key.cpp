@@ -14,6 +14,9 @@ key_builder &key_builder::add(const memory_desc &md) {
         .add(md.packed_patches.row_shift)
         .add(md.packed_patches.column_phases)
         .add(md.packed_patches.column_shift)
+        .add(md.packed_steps[0])
+        .add(md.packed_steps[1])
+        .add(md.packed_steps[2])
         .add(md.offset0);
     for (int d = 0; d < md.ndims; d++)
         add(md.dims[d]).add(md.strides[d]);

@@ -191,7 +191,8 @@ bool operator==(const memory::desc &a, const memory::desc &b) {
     if (x.ndims != y.ndims || x.data_type != y.data_type || x.format_kind != y.format_kind ||
         x.packed_kind != y.packed_kind || x.packed_groups != y.packed_groups ||
         x.packed_width != y.packed_width || !(x.packed_patches == y.packed_patches) ||
-        x.offset0 != y.offset0 || !std::equal(x.dims, x.dims + x.ndims, y.dims))
+        !std::equal(x.packed_steps, x.packed_steps + 3, y.packed_steps) || x.offset0 != y.offset0 ||
+        !std::equal(x.dims, x.dims + x.ndims, y.dims))
         return false;
     if (x.format_kind != format_kind::plain)
         return true;

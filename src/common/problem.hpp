@@ -5,6 +5,7 @@
 // Implementations see only this.
 
 #include <array>
+#include <numeric>
 #include <vector>
 
 #include "common/epilogue.hpp"
@@ -41,6 +42,26 @@ struct convolution_problem {
 
 /// The same numbers; src is scattered over dst: od = id*stride + kd*dilation - pad.
 struct deconvolution_problem : convolution_problem {};
+
+/// Outputs of a deconvolution that are a stride apart meet every so-many-th tap.
+inline extent3 tap_steps(const deconvolution_problem &p) {
+    extent3 steps;
+    for (std::size_t a = 0; a < 3; a++)
+        steps[a] = p.stride[a] / std::gcd(p.stride[a], p.dilation[a]);
+    return steps;
+}
+/// The packed layout that serves a deconvolution best: its taps in the order in which outputs meet them.
+inline memory_desc packed_in_parts(const deconvolution_problem &p) {
+    memory_desc weights = p.weights;
+    const bool taps_are_neighbours = p.dilation[2] == std::gcd(p.stride[2], p.dilation[2]);
+    set_packed_in_parts(
+        weights, p.weights_have_groups ? packed_kind::grouped_deconvolution : packed_kind::deconvolution,
+        tap_steps(p), taps_are_neighbours);
+    const bool is_depthwise = p.weights_have_groups && p.groups > 1 && p.ic == 1 && p.spatial_ndims < 3;
+    if (is_depthwise && taps_are_neighbours && p.dilation[1] == std::gcd(p.stride[1], p.dilation[1]))
+        set_parts_in_patches(weights);
+    return weights;
+}
 
 /// Depthwise convolutions in 1D and 2D: how their taps become dot products.
 inline tap_patches patches_of(const convolution_problem &p) {

@@ -52,6 +52,32 @@ TEST(allocation, execute_allocates_nothing_once_it_has_run) {
     set_num_threads(0);
 }
 
+TEST(allocation, deconvolution_allocates_nothing_once_it_has_run) {
+    if (!test::counts_allocations())
+        GTEST_SKIP() << "a sanitizer's operator new";
+    set_num_threads(1);
+    const engine cpu(engine::kind::cpu, 0);
+    for (const dim_t kernel : {1, 2, 4}) { // 1: most outputs are not reached
+        const dim_t out = kernel == 1 ? 59 : 60, pad = kernel == 4 ? 1 : 0;
+        const deconvolution_forward::primitive_desc pd(
+            {prop_kind::forward_inference,
+             algorithm::deconvolution_direct,
+             memory::desc({1, 16, 30, 30}, data_type::u8, format_tag::nhwc),
+             memory::desc({32, 16, kernel, kernel}, data_type::s8, format_tag::any),
+             memory::desc({1, 32, out, out}, data_type::s32, format_tag::nhwc),
+             {2, 2},
+             {pad, pad},
+             {pad, pad}},
+            cpu);
+        const std::unordered_map<int, memory> args = {{OCTET_ARG_SRC, memory(pd.src_desc(), cpu)},
+                                                      {OCTET_ARG_WEIGHTS, memory(pd.weights_desc(), cpu)},
+                                                      {OCTET_ARG_DST, memory(pd.dst_desc(), cpu)}};
+        EXPECT_EQ(allocations_of_an_execution(deconvolution_forward(pd), args), 0)
+            << kernel << "x" << kernel << ", " << pd.impl_info_str();
+    }
+    set_num_threads(0);
+}
+
 TEST(allocation, streams_allocate_nothing_once_they_have_run) {
     if (!test::counts_allocations())
         GTEST_SKIP() << "a sanitizer's operator new";

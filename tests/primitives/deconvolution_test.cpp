@@ -136,6 +136,109 @@ TEST(deconvolution, equals_its_definition_on_random_problems) {
     }
 }
 
+/// A square deconvolution of one image, channels-last.
+struct square {
+    dim_t in, out, kernel, stride, pad;
+    dims dilates{0, 0};
+    memory::desc weights = memory::desc({8, 8, kernel, kernel}, data_type::s8, format_tag::any);
+
+    deconvolution_forward::primitive_desc desc() const {
+        const dim_t covered = (kernel - 1) * (dilates[0] + 1) + 1;
+        const dim_t pad_r = (in - 1) * stride + covered - pad - out;
+        return deconvolution_forward::primitive_desc(
+            {prop_kind::forward_inference, algorithm::deconvolution_direct,
+             memory::desc({1, 8, in, in}, data_type::u8, format_tag::nhwc), weights,
+             memory::desc({1, 8, out, out}, data_type::s32, format_tag::nhwc), dims{stride, stride}, dilates,
+             dims{pad, pad}, dims{pad_r, pad_r}},
+            cpu);
+    }
+};
+
+bool is_generated(const deconvolution_forward::primitive_desc &pd) {
+    return pd.impl_info_str().rfind("jit:deconvolution", 0) == 0;
+}
+
+/// Expects that some implementation refused with this sentence, if there is one besides the reference.
+void expect_refusal(const deconvolution_forward::primitive_desc &pd, const std::string &reason) {
+    std::string all;
+    for (const std::string &refusal : pd.refusals())
+        all += refusal + "\n";
+    EXPECT_EQ(pd.impl_info_str(), "ref");
+    EXPECT_TRUE(get_available_cpu_isas().size() == 1 || all.find(reason) != std::string::npos) << all;
+}
+
+TEST(deconvolution, is_generated_whatever_kernel_and_stride) {
+    if (get_available_cpu_isas().size() == 1)
+        GTEST_SKIP() << "no implementation but the reference";
+    EXPECT_TRUE(is_generated(square{5, 10, 4, 2, 1}.desc()));
+    EXPECT_TRUE(is_generated(square{5, 9, 1, 2, 0}.desc()));
+    EXPECT_TRUE(is_generated(square{5, 5, 3, 1, 1}.desc()));
+    EXPECT_TRUE(is_generated(square{5, 13, 3, 2, 0, {1, 1}}.desc()));
+    EXPECT_TRUE(is_generated(square{2, 64, 64, 32, 16}.desc()));
+}
+
+TEST(deconvolution, refuses_to_generate_a_plan_per_output_of_huge_strides) {
+    const auto pd = square{2, 41, 1, 40, 0}.desc();
+    expect_refusal(pd, "strides that divide the output or the kernel into more than 1024 parts");
+}
+
+TEST(deconvolution, takes_weights_packed_for_other_strides) {
+    inputs in(182);
+    square two{5, 11, 3, 2, 0}, three{5, 15, 3, 3, 0};
+    const auto pd = three.desc();
+    three.weights = two.desc().weights_desc();
+    ASSERT_NE(three.weights, pd.weights_desc());
+    expect_refusal(three.desc(), "weights packed for other strides or dilates");
+
+    const memory plain = random_memory(in, memory::desc({8, 8, 3, 3}, data_type::s8, format_tag::oihw)),
+                 src = random_memory(in, pd.src_desc());
+    const auto run = [&](const deconvolution_forward::primitive_desc &p) {
+        const memory weights(p.weights_desc(), cpu), dst(p.dst_desc(), cpu);
+        reorder(plain, weights).execute(stream(cpu), plain, weights);
+        deconvolution_forward(p).execute(
+            stream(cpu), {{OCTET_ARG_SRC, src}, {OCTET_ARG_WEIGHTS, weights}, {OCTET_ARG_DST, dst}});
+        const auto *first = dst.map_data<std::int32_t>();
+        return std::vector<std::int32_t>(first, first + p.dst_desc().get_size() / sizeof *first);
+    };
+    EXPECT_EQ(run(three.desc()), run(pd));
+}
+
+TEST(deconvolution, refuses_weights_packed_for_a_convolution) {
+    const memory::desc convolution_weights =
+        convolution_forward::primitive_desc(cpu, prop_kind::forward_inference, algorithm::convolution_direct,
+                                            memory::desc({1, 8, 5, 5}, data_type::u8, format_tag::nhwc),
+                                            memory::desc({8, 8, 3, 3}, data_type::s8, format_tag::any),
+                                            memory::desc({1, 8, 3, 3}, data_type::u8, format_tag::nhwc),
+                                            {1, 1}, {0, 0}, {0, 0})
+            .weights_desc();
+    square d{5, 5, 3, 1, 1};
+    d.weights = convolution_weights;
+    expect_invalid([&] { d.desc(); }, {"deconvolution: weights are packed for another operation"});
+}
+
+TEST(deconvolution, packed_weights_come_back_unchanged) {
+    inputs in(183);
+    for (int i = 0; i < 100 && !testing::Test::HasFailure(); i++) {
+        const deconvolution_case c = random_case(in);
+        const data_type type = in.one_in(3) ? data_type::u8 : data_type::s8;
+        const auto pd = deconvolution_forward::primitive_desc(
+            {prop_kind::forward_inference, algorithm::deconvolution_direct,
+             memory::desc(c.src_dims(), data_type::u8, dims{}),
+             memory::desc(c.weights_dims(), type, format_tag::any),
+             memory::desc(c.dst_dims(), data_type::u8, dims{}), c.stride, c.dilates(), c.pad_l, c.pad_r},
+            cpu);
+        const memory::desc from_md = random_layout(in, c.weights_dims(), type),
+                           to_md = random_layout(in, c.weights_dims(), type);
+        const memory from = random_memory(in, from_md), to = random_memory(in, to_md);
+        const guarded_memory packed(pd.weights_desc(), cpu);
+        reorder(from, packed.get()).execute(stream(cpu), from, packed.get());
+        const auto expected = [&](const dims &at) { return element(from_md, from.get_data_handle(), at); };
+        expect_execution([&] { return reorder(packed.get(), to); },
+                         {{OCTET_ARG_SRC, packed.get()}, {OCTET_ARG_DST, to}}, expected,
+                         pd.problem_str() + ", unpacked " + from_md.to_string());
+    }
+}
+
 TEST(deconvolution, takes_the_arithmetic_of_snps_caffe) {
     // acc = 6 * 5 = 30; scale 0.1 = 0.8 * 2^-3: rha(24.0) = 24, rha(24 / 8) = 3
     const memory::desc src_md({1, 1, 1}, data_type::s8, format_tag::ncw),

@@ -1,6 +1,6 @@
-// Every implementation of convolution, inner product and matmul against the reference, byte for byte: random
-// problems with random attributes, at every ISA level of the machine and on 1, 2 and 3 threads. Buffers touch
-// unmapped pages.
+// Every implementation of convolution, deconvolution, inner product and matmul against the reference, byte
+// for byte: random problems with random attributes, at every ISA level of the machine and on 1, 2 and 3
+// threads. Buffers touch unmapped pages.
 
 #include <gtest/gtest.h>
 
@@ -137,22 +137,32 @@ spatial_sizes random_sizes(random_source &r, dim_t max_kernel, dim_t max_stride,
     return s;
 }
 
-test_problem make_convolution(random_source &r, dim_t g, dim_t ic, dim_t oc,
-                              const std::vector<spatial_sizes> &sizes) {
+/// Channels of a convolution or deconvolution, per group.
+struct channel_counts {
+    dim_t groups, ic, oc;
+};
+
+/// What both have in common: tensors, layouts, attributes. Sizes lead from src to dst, in a deconvolution
+/// back.
+template <typename Primitive>
+test_problem make_windowed(random_source &r, const channel_counts &c, const std::vector<spatial_sizes> &sizes,
+                           algorithm alg, const char *name) {
+    const bool is_forward = std::is_same_v<Primitive, convolution_forward>;
     const dim_t mb = r.between(1, 3);
     const auto spatial = sizes.size();
-    memory::dims src{mb, g * ic}, dst{mb, g * oc}, weights{oc, ic}, strides, dilates, pad_l, pad_r;
-    const bool with_groups = g > 1 || r.chance(10);
+    memory::dims src{mb, c.groups * c.ic}, dst{mb, c.groups * c.oc}, weights{c.oc, c.ic};
+    memory::dims strides, dilates, pad_l, pad_r;
+    const bool with_groups = c.groups > 1 || r.chance(10);
     if (with_groups)
-        weights.insert(weights.begin(), g);
+        weights.insert(weights.begin(), c.groups);
     for (const spatial_sizes &s : sizes) {
-        src.push_back(s.in);
+        src.push_back(is_forward ? s.in : s.out());
         weights.push_back(s.kernel);
         strides.push_back(s.stride);
         dilates.push_back(s.dilation);
         pad_l.push_back(s.pad_l);
         pad_r.push_back(s.pad_r);
-        dst.push_back(s.out());
+        dst.push_back(is_forward ? s.out() : s.in);
     }
     const format_tag last[] = {format_tag::nwc, format_tag::nhwc, format_tag::ndhwc},
                      first[] = {format_tag::ncw, format_tag::nchw, format_tag::ncdhw};
@@ -161,13 +171,12 @@ test_problem make_convolution(random_source &r, dim_t g, dim_t ic, dim_t oc,
         memory::desc(src, eight_bit[r.between(0, 1)], r.chance(80) ? last[spatial - 1] : first[spatial - 1]);
     p.weights = memory::desc(weights, r.chance(80) ? data_type::s8 : data_type::u8, memory::dims{});
     p.dst = memory::desc(dst, random_dst_type(r), r.chance(90) ? last[spatial - 1] : first[spatial - 1]);
-    p.bias = random_bias(r, {g * oc});
+    p.bias = random_bias(r, {c.groups * c.oc});
     p.packs_weights = r.chance(75);
     p.make = [=](const memory::desc &w, const primitive_attr &attr) -> primitive_desc_base {
-        return convolution_forward::primitive_desc({prop_kind::forward_inference,
-                                                    algorithm::convolution_direct, p.src, w, p.bias, p.dst,
-                                                    strides, dilates, pad_l, pad_r},
-                                                   attr, eng());
+        return typename Primitive::primitive_desc(
+            {prop_kind::forward_inference, alg, p.src, w, p.bias, p.dst, strides, dilates, pad_l, pad_r},
+            attr, eng());
     };
     p.instantiate = [](const primitive_desc_base &pd) { return primitive(pd); };
     const dim_t taps = memory::desc(memory::dims(weights.begin() + (with_groups ? 3 : 2), weights.end()),
@@ -178,15 +187,20 @@ test_problem make_convolution(random_source &r, dim_t g, dim_t ic, dim_t oc,
                 p.dst,
                 with_groups ? 3 : 1,
                 2,
-                g * oc,
-                ic * taps,
+                c.groups * c.oc,
+                c.ic * taps,
                 !p.bias.is_zero(),
                 p.bias.data_type() == data_type::s32};
-    p.description = "conv src " + p.src.to_string() + " wei " + p.weights.to_string() + " dst " +
-                    p.dst.to_string() + " bias " + p.bias.to_string() + " s" + list(strides) + " d" +
-                    list(dilates) + " p" + list(pad_l) + ":" + list(pad_r) +
+    p.description = std::string(name) + " src " + p.src.to_string() + " wei " + p.weights.to_string() +
+                    " dst " + p.dst.to_string() + " bias " + p.bias.to_string() + " s" + list(strides) +
+                    " d" + list(dilates) + " p" + list(pad_l) + ":" + list(pad_r) +
                     (p.packs_weights ? "" : " plain");
     return p;
+}
+
+test_problem make_convolution(random_source &r, const channel_counts &c,
+                              const std::vector<spatial_sizes> &sizes) {
+    return make_windowed<convolution_forward>(r, c, sizes, algorithm::convolution_direct, "conv");
 }
 
 std::vector<spatial_sizes> valid_sizes(random_source &r, int dimensions, dim_t max_kernel, dim_t max_stride,
@@ -202,9 +216,9 @@ std::vector<spatial_sizes> valid_sizes(random_source &r, int dimensions, dim_t m
 
 test_problem random_convolution(random_source &r, bool large) {
     const int spatial = static_cast<int>(r.between(1, 3));
-    return make_convolution(r, r.pick<dim_t>({1, 1, 1, 2, 4, 6}), r.between(1, large ? 70 : 20),
-                            r.between(1, large ? 80 : 24),
-                            valid_sizes(r, spatial, 4, 2, spatial == 3 ? 4 : 12));
+    const channel_counts channels{r.pick<dim_t>({1, 1, 1, 2, 4, 6}), r.between(1, large ? 70 : 20),
+                                  r.between(1, large ? 80 : 24)};
+    return make_convolution(r, channels, valid_sizes(r, spatial, 4, 2, spatial == 3 ? 4 : 12));
 }
 
 /// All shapes of patches, ragged blocks of channels, rows longer than a tile.
@@ -218,7 +232,26 @@ test_problem random_depthwise(random_source &r, bool large) {
             s = {r.pick<dim_t>({3, 3, 5}), sizes[0].stride > 1 ? 2 : 1, 0, 0, 0, in + 4};
             s.pad_l = s.pad_r = r.chance(80) ? s.kernel / 2 : 0;
         }
-    return make_convolution(r, groups, 1, r.pick<dim_t>({1, 1, 1, 1, 1, 2, 3}), sizes);
+    return make_convolution(r, {groups, 1, r.pick<dim_t>({1, 1, 1, 1, 1, 2, 3})}, sizes);
+}
+
+/// Kernels smaller and larger than the strides, positions that no tap reaches, cropped outputs.
+test_problem random_deconvolution(random_source &r, bool large) {
+    const int spatial = static_cast<int>(r.chance(60) ? 2 : r.pick({1, 3}));
+    channel_counts channels{r.pick<dim_t>({1, 1, 1, 2, 4, 6}), r.between(1, large ? 70 : 20),
+                            r.between(1, large ? 80 : 24)};
+    if (r.chance(25)) // depthwise
+        channels = {r.pick<dim_t>({2, 8, 15, 16, 17, 33, 72}), 1, r.pick<dim_t>({1, 1, 1, 2})};
+    std::vector<spatial_sizes> sizes =
+        valid_sizes(r, spatial, spatial == 3 ? 4 : 7, 4, spatial == 3 ? 6 : 20);
+    for (spatial_sizes &s : sizes) {
+        if (r.chance(10)) // sources whose products all lie outside
+            s.pad_l += r.between(0, 2 * s.stride);
+        if (r.chance(15) && s.in > 2 * (s.kernel - 1) + s.covered())
+            s.dilation += 2; // shares factors with the strides
+    }
+    return make_windowed<deconvolution_forward>(r, channels, sizes, algorithm::deconvolution_direct,
+                                                "deconv");
 }
 
 test_problem random_inner_product(random_source &r, bool large) {
@@ -328,6 +361,7 @@ void compare_many(const std::function<test_problem(random_source &, bool)> &make
 
 TEST(Implementations, ConvolutionEqualsReference) { compare_many(random_convolution, 1000000); }
 TEST(Implementations, DepthwiseEqualsReference) { compare_many(random_depthwise, 4000000); }
+TEST(Implementations, DeconvolutionEqualsReference) { compare_many(random_deconvolution, 5000000); }
 TEST(Implementations, InnerProductEqualsReference) { compare_many(random_inner_product, 2000000); }
 TEST(Implementations, MatmulEqualsReference) { compare_many(random_matmul, 3000000); }
 

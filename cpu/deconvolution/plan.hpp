@@ -1,0 +1,24 @@
+#pragma once
+
+// A deconvolution as convolutions. Outputs at a distance of the strides, a "phase", meet the same taps at
+// neighbouring source positions: each phase is a convolution with stride 1 of a part of the kernel, whose
+// destination is every stride-th position. Outputs that no tap reaches are a convolution of zeros.
+
+#include <string>
+#include <vector>
+
+#include "common/problem.hpp"
+
+namespace octet::impl {
+
+struct deconvolution_phase {
+    convolution_problem problem; ///< weights: packed, one part of `packed_in_parts`
+    bool has_taps = true;        ///< else the problem reads one position of zeros, with zeros as weights
+    dim_t weights_offset = 0;    ///< of that part, in bytes
+};
+
+/// Why the phases can't take the problem, or empty; each phase may still be refused.
+std::string refuses_phases(const deconvolution_problem &p);
+std::vector<deconvolution_phase> phases_of(const deconvolution_problem &p);
+
+} // namespace octet::impl
