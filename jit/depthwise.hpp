@@ -1,8 +1,9 @@
 #pragma once
 
-// The depthwise kernel: a tile of rows x columns of outputs of one block of 16 channels, int32 accumulators
-// in registers, finished by the epilogue. For each position of a patch of taps (common/tap_patches.hpp) the
-// source pixels under it are gathered from up to four rows and brought side by side, a quad per channel
+// The depthwise kernel: a tile of rows x columns of outputs of one to four blocks of 16 channels, int32
+// accumulators in registers, finished by the epilogue. For each position of a patch of taps
+// (common/tap_patches.hpp) the source pixels under it are gathered from up to four rows and brought side by
+// side, a quad per channel
 //
 //   c0p0 c0p1 c0p2 c0p3 | c1p0 c1p1 c1p2 c1p3 | … | c15p0 c15p1 c15p2 c15p3
 //
@@ -11,8 +12,9 @@
 //   acc(r, c) = initial + Σ over patches dot4(quad(patch row, position of c's patch), weights(phase of r and
 //   c, patch))
 //
-// Quads are gathered anew for each tile: keeping them in memory costs more, because the stores of quads and
-// the loads of source pixels get in each other's way.
+// Several blocks make loads and stores of up to 64 bytes and share the instructions that gather quads; one
+// block leaves registers for weights. Quads are gathered anew for each tile: keeping them in memory costs
+// more, because the stores of quads and the loads of source pixels get in each other's way.
 
 #include <cstdint>
 #include <memory>
@@ -41,7 +43,8 @@ struct depthwise_spec {
     tap_patches patches;
     tap_axis column_taps;
     int rows = 1;                  ///< of a tile: the phases of rows, or fewer
-    int valid = 16;                ///< channels; fewer than 16 for a last block alone
+    int blocks = 1;                ///< of 16 channels that a tile covers: 1 to max_tile_blocks
+    int valid = 16;                ///< channels of a block; fewer than 16 for a last block alone
     std::int64_t pixel_stride = 0; ///< bytes between neighbouring source columns
     std::int64_t dst_row_stride = 0, dst_column_stride = 0; ///< elements
     std::vector<tile_run> line;
@@ -49,10 +52,14 @@ struct depthwise_spec {
     std::string key() const;
 };
 
-/// Arguments of one call: a line of tiles for each block.
+/// Codes of the source's zero point that padding needs.
+constexpr int padding_codes = 64;
+
+/// Arguments of one call: a line of tiles for each group of `spec.blocks` blocks.
 struct depthwise_args {
     const void *const *rows; ///< per tap row that the tile covers: source row under the line's first column
-    const void *padding;     ///< 16 codes of the source's zero point, then 16 of them with flipped sign bit
+    std::int64_t channel;    ///< bytes from there to the first channel of the first block
+    const void *padding;     ///< `padding_codes`, then as many with flipped sign bit
     const void *weights;     ///< first block
     const std::int32_t *initial; ///< per block: 16 accumulators to start with, then with sums_source 16
                                  ///< zero points of weights
@@ -60,7 +67,7 @@ struct depthwise_args {
     void *dst;                   ///< first output and channel
     const void *const *full;     ///< per post-op: the element that `dst` points to (null where unused)
     void *words;                 ///< scratch of `words_bytes`
-    std::int64_t blocks;
+    std::int64_t groups;
 };
 
 using depthwise_function = void (*)(const depthwise_args *);
@@ -68,8 +75,12 @@ using depthwise_function = void (*)(const depthwise_args *);
 /// Scratch for a block of weights as 16-bit words; 0 with a dot-product instruction.
 std::int64_t words_bytes(cpu_isa level, const tap_patches &patches);
 
-/// Columns that a tile can have; a multiple of their phases.
-int max_tile_columns(cpu_isa level, const tap_patches &patches, bool sums_source, int epilogue_temps);
+/// Blocks that a tile can have.
+int max_tile_blocks(cpu_isa level, bool sums_source);
+
+/// Columns that a tile of so many blocks can have; a multiple of their phases.
+int max_tile_columns(cpu_isa level, const tap_patches &patches, bool sums_source, int epilogue_temps,
+                     int blocks);
 
 class depthwise_kernel : public emitter {
 public:
@@ -78,22 +89,32 @@ public:
 
 private:
     void generate();
-    void take_weights(int v);
-    void split_weights(int v);
     void line(int v);
-    void tile(const tile_run &run, int v);
-    void initialise(int v);
-    void multiply_patch_row(const tile_run &run, int patch_row, int v);
-    void multiply(const vec &quad, dim_t position, int patch_row, int v);
-    void multiply_words(const vec &quad, int row, int column, dim_t vector, std::uint32_t taps, int v);
-    void subtract_sums(int v);
-    void finish_tile(int v);
+    void take_weights();
+    void split_weights();
+    void tile(const tile_run &run);
+    void initialise();
+    void multiply_patch_row(const tile_run &run, int patch_row);
+    void multiply(dim_t position, int patch_row);
+    void multiply(std::size_t acc, dim_t tap_vector, int v, std::uint32_t taps);
+    void multiply_words(const vec &quad, std::size_t acc, dim_t tap_vector, std::uint32_t taps);
+    void subtract_sums();
+    void finish_tile();
 
-    void gather(const vec &quad, const tile_run &run, dim_t position, int patch_row, int v);
-    void gather_parts(const vec &quad, const std::vector<Xbyak::RegExp> &pixels);
-    void gather_by_unpacking(const vec &quad, const std::vector<Xbyak::RegExp> &pixels, int v);
+    void gather(const tile_run &run, dim_t position, int patch_row);
+    void gather_parts(const std::vector<Xbyak::RegExp> &pixels);
+    void gather_blocks(const std::vector<Xbyak::RegExp> &pixels);
+    void gather_by_unpacking(const std::vector<Xbyak::RegExp> &pixels);
 
-    std::size_t index(int row, int column) const { return static_cast<std::size_t>(row * columns_ + column); }
+    /// Vectors of channels of a tile.
+    int vectors() const { return lanes() == 16 ? spec_.blocks : 1; }
+    std::size_t index(int row, int column, int vector) const {
+        return static_cast<std::size_t>((row * columns_ + column) * vectors() + vector);
+    }
+    int accumulators(int columns) const { return spec_.rows * columns * vectors(); }
+    int initial_bytes() const { return (spec_.sums_source ? 2 : 1) * 64; } ///< of a block
+    Xbyak::Address weights_at(dim_t tap_vector, int vector);
+    Xbyak::Address initial_at(int vector, int offset = 0);
     std::uint32_t used_taps(int row, int column, int patch_row, int patch_column) const;
     dim_t used_rows(int patch_row) const;
     dim_t used_columns() const;
@@ -102,8 +123,10 @@ private:
     const depthwise_spec spec_;
     const epilogue_plan &plan_;
     depthwise_function function_ = nullptr;
+    int first_ = 0;   ///< vector of the line that is emitted; not 0 for the second half of a block of 8 lanes
     int columns_ = 0; ///< of the tile that is emitted
     std::vector<vec> acc_, sums_;
+    std::vector<vec> quads_;   ///< of one position, a vector each; the registers behind them are scratch
     std::vector<vec> weights_; ///< of a block, if there are registers for them
     vec order_;                ///< of the permutation that makes quads, with 16 lanes
 

@@ -360,6 +360,19 @@ void emitter::transpose_codes(const vec &v, const vec &order, bool has_byte_perm
     vpshufb(z, z, table(within));
 }
 
+void emitter::load_transposed_blocks(const vec &dst, const vec &order, const Xbyak::RegExp &from,
+                                     int blocks) {
+    const Zmm z(dst.getIdx()), by(order.getIdx());
+    if (blocks == 4) {
+        vpermd(z, by, ptr[from]);
+        return;
+    }
+    blocks == 1 ? vmovups(xmm_of(dst), ptr[from]) : vmovups(ymm_of(dst), ptr[from]);
+    if (blocks == 3)
+        vinserti32x4(z, z, ptr[from + 32], 2);
+    vpermd(z, by, z);
+}
+
 void emitter::store_some_bytes(const Reg64 &base, std::int64_t offset, const Xmm &src, int first, int count) {
     int done = 0;
     if (count >= 4) { // `first` is 0 or 8

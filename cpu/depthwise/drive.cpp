@@ -1,7 +1,6 @@
 #include "cpu/depthwise/drive.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 #include "cpu/depthwise/plan.hpp"
@@ -38,8 +37,8 @@ struct buffers {
     std::uint8_t *words, *padding, *rows; ///< rows: of zero points, or copied ones
 };
 
-/// 16 codes of the zero point, then 16 with flipped sign bit.
-constexpr dim_t padding_bytes = 32;
+/// Codes of the zero point, then the same with flipped sign bit.
+constexpr dim_t padding_bytes = 2 * jit::padding_codes;
 
 /// Rows of taps under a line of tiles.
 constexpr dim_t max_rows = max_patch_vectors * taps_per_patch;
@@ -69,10 +68,8 @@ public:
           plan_(plan_depthwise(p_, level, epilogue_.temps(level))), columns_(geometry_, epilogue_, ranges_),
           sums_source_(p_.weights_zero_points.values.is_set() || p_.weights.data_type == data_type::u8),
           has_rows_outside_(reads_rows_outside()), level_(level) {
-        for (const bool is_last_line : {false, true})
-            for (const bool is_tail : {false, true})
-                if (lines() > 1 || is_last_line)
-                    kernel_of(is_last_line, is_tail) = make_kernel(is_last_line, is_tail);
+        for (const channel_part &part : plan_.parts)
+            kernels_.push_back({lines() > 1 ? make_kernel(part, false) : nullptr, make_kernel(part, true)});
     }
 
     void execute(const arguments &args) const override {
@@ -97,8 +94,8 @@ public:
 
     std::size_t size_bytes() const override {
         std::size_t bytes = sizeof *this + columns_.size_bytes();
-        for (const auto &kernel : kernels_)
-            bytes += kernel ? kernel->code_bytes() : 0;
+        for (const part_kernels &k : kernels_)
+            bytes += (k.line ? k.line->code_bytes() : 0) + k.last_line->code_bytes();
         return bytes;
     }
 
@@ -118,20 +115,14 @@ private:
     dim_t stride(const memory_desc &md, int axis) const {
         return axis == 1 && p_.spatial_ndims == 1 ? 0 : md.strides[p_.spatial_ndims - 1 + axis];
     }
-    /// Channels of the last block if it isn't full; they are read and written with masks.
-    dim_t tail_channels() const { return channels() % packed_o_block; }
+    /// Generated code for a part of the channels: for lines of tiles, and for an image's last one, which may
+    /// have fewer rows.
+    struct part_kernels {
+        std::shared_ptr<const jit::depthwise_kernel> line, last_line;
+    };
 
-    const std::shared_ptr<const jit::depthwise_kernel> &kernel_of(bool is_last_line, bool is_tail) const {
-        return kernels_[(is_last_line ? 2 : 0) + (is_tail ? 1 : 0)];
-    }
-    std::shared_ptr<const jit::depthwise_kernel> &kernel_of(bool is_last_line, bool is_tail) {
-        return kernels_[(is_last_line ? 2 : 0) + (is_tail ? 1 : 0)];
-    }
-
-    /// Null for a tail that does not exist.
-    std::shared_ptr<const jit::depthwise_kernel> make_kernel(bool is_last_line, bool is_tail) const {
-        if (is_tail && tail_channels() == 0)
-            return nullptr;
+    std::shared_ptr<const jit::depthwise_kernel> make_kernel(const channel_part &part,
+                                                             bool is_last_line) const {
         jit::depthwise_spec spec;
         spec.level = level_;
         spec.has_byte_permutes = has_byte_permutes();
@@ -140,11 +131,12 @@ private:
         spec.patches = plan_.patches;
         spec.column_taps = {p_.kernel[2], p_.stride[2], p_.dilation[2]};
         spec.rows = static_cast<int>(is_last_line ? p_.out[1] - (lines() - 1) * phases() : phases());
-        spec.valid = static_cast<int>(is_tail ? tail_channels() : packed_o_block);
+        spec.blocks = part.blocks;
+        spec.valid = part.valid;
         spec.pixel_stride = plan_.pixel_stride;
         spec.dst_row_stride = stride(p_.dst, 1);
         spec.dst_column_stride = stride(p_.dst, 2);
-        spec.line = plan_.line;
+        spec.line = part.line;
         return jit::shared_depthwise_kernel(spec, epilogue_);
     }
 
@@ -193,13 +185,14 @@ private:
     }
 
     void run_tasks(const execution &run) const {
-        const dim_t all_lines = p_.mb * lines();
-        const task_grid grid = plan_tasks(all_lines, blocks(), get_num_threads());
+        const dim_t all_lines = p_.mb * lines(), panels = div_up(blocks(), task_blocks);
+        const task_grid grid = plan_tasks(all_lines, panels, get_num_threads());
         parallel_for(grid.bands * grid.panels, 1, [&](dim_t begin, dim_t end) {
             for (dim_t task = begin; task < end; task++) {
                 const dim_t tl = task / grid.panels, tb = task % grid.panels;
                 run_task(run, {tl * all_lines / grid.bands, (tl + 1) * all_lines / grid.bands,
-                               tb * blocks() / grid.panels, (tb + 1) * blocks() / grid.panels});
+                               tb * panels / grid.panels * task_blocks,
+                               std::min((tb + 1) * panels / grid.panels * task_blocks, blocks())});
             }
         });
     }
@@ -211,8 +204,9 @@ private:
         auto *scratch = static_cast<std::uint8_t *>(thread_scratch(
             scratch_slot::source_rows, static_cast<std::size_t>(words + padding_bytes + rows)));
         const buffers b{scratch, scratch + words, scratch + words + padding_bytes};
-        std::memset(b.padding, run.padding, padding_bytes / 2);
-        std::memset(b.padding + padding_bytes / 2, run.padding ^ (is_signed() ? 0x80 : 0), padding_bytes / 2);
+        std::memset(b.padding, run.padding, jit::padding_codes);
+        std::memset(b.padding + jit::padding_codes, run.padding ^ (is_signed() ? 0x80 : 0),
+                    jit::padding_codes);
         if (plan_.in_place && has_rows_outside_)
             std::memset(b.rows, run.padding, static_cast<std::size_t>(plan_.padding_row_bytes));
         for (dim_t block = w.first_block; block < w.last_block; block += plan_.chunk_blocks)
@@ -220,10 +214,9 @@ private:
                 run_line(run, b, line, block, std::min(block + plan_.chunk_blocks, w.last_block));
     }
 
-    /// A line of tiles (counted over all images) for blocks [first, last): whole blocks, then one that isn't.
+    /// A line of tiles (counted over all images) for blocks [first, last).
     void run_line(const execution &run, const buffers &b, dim_t all_lines, dim_t first, dim_t last) const {
         const dim_t image = all_lines / lines(), line = all_lines % lines();
-        const bool is_last_line = line == lines() - 1;
         const void *rows[max_rows];
         find_rows(run, b, image, line, first, last, rows);
         jit::depthwise_args args{};
@@ -231,14 +224,16 @@ private:
         args.padding = b.padding;
         args.words = b.words;
         const dim_t element = image * p_.dst.strides[0] + line * phases() * stride(p_.dst, 1);
-        const dim_t whole = last == blocks() && tail_channels() != 0 ? last - 1 : last;
-        if (whole > first)
-            call_kernel(run, args, *kernel_of(is_last_line, false), first, whole - first, element);
-        if (whole == last)
-            return;
-        for (dim_t t = 0; t < plan_.patches.rows.covered(phases()); t++)
-            rows[t] = static_cast<const std::uint8_t *>(rows[t]) + (whole - first) * packed_o_block;
-        call_kernel(run, args, *kernel_of(is_last_line, true), whole, 1, element);
+        for (std::size_t i = 0; i < plan_.parts.size(); i++) {
+            const channel_part &part = plan_.parts[i];
+            const dim_t begin = std::max(first, part.first_block), end = std::min(last, part.last_block);
+            if (begin >= end)
+                continue;
+            args.channel = (begin - first) * packed_o_block;
+            args.groups = (end - begin) / part.blocks;
+            const bool is_last_line = line == lines() - 1;
+            call_kernel(run, args, is_last_line ? *kernels_[i].last_line : *kernels_[i].line, begin, element);
+        }
     }
 
     /// Source rows under a line, each from the line's first column and the chunk's first channel on.
@@ -276,7 +271,7 @@ private:
     }
 
     void call_kernel(const execution &run, jit::depthwise_args &args, const jit::depthwise_kernel &kernel,
-                     dim_t block, dim_t count, dim_t first_element) const {
+                     dim_t block, dim_t first_element) const {
         const dim_t element = first_element + block * packed_o_block;
         const void *full[max_post_ops];
         for (int i = 0; i < static_cast<int>(epilogue_.source().post_ops.size()); i++)
@@ -286,7 +281,6 @@ private:
         args.params = run.params + block * columns_.block_words();
         args.dst = run.dst + element * dst_size();
         args.full = full;
-        args.blocks = count;
         kernel.function()(&args);
     }
 
@@ -308,7 +302,7 @@ private:
     const dot_columns columns_;
     const bool sums_source_, has_rows_outside_;
     const cpu_isa level_;
-    std::array<std::shared_ptr<const jit::depthwise_kernel>, 4> kernels_; ///< by "last line" and "tail block"
+    std::vector<part_kernels> kernels_; ///< of each part of the plan
 };
 
 } // namespace

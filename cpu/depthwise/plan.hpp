@@ -11,13 +11,24 @@
 
 namespace octet::impl {
 
+/// Work is divided at multiples of so many blocks: 64 channels, a cache line and the widest tile.
+constexpr dim_t task_blocks = 4;
+
+/// Blocks of 16 channels that are worked on in one way.
+struct channel_part {
+    dim_t first_block, last_block;
+    int blocks = 1;                  ///< of a tile; divides their number
+    int valid = packed_o_block;      ///< channels of a block; fewer in a part for the last one
+    std::vector<jit::tile_run> line; ///< tiles of an output row (of several rows, if they are phases)
+};
+
 struct depthwise_plan {
     tap_patches patches;
+    std::vector<channel_part> parts;
     /// Source rows are the user's memory; else the rows under a line of tiles are copied, padded and with a
     /// channel for each output channel.
     bool in_place = true;
-    std::vector<jit::tile_run> line; ///< tiles of an output row (of several rows, if they are phases)
-    dim_t pixel_stride = 0;          ///< bytes between source columns as the kernel reads them
+    dim_t pixel_stride = 0;      ///< bytes between source columns as the kernel reads them
     dim_t chunk_blocks = 1;      ///< blocks of 16 channels that are worked on for all lines before going on
     dim_t line_columns = 0;      ///< source columns under a line, padding included
     dim_t padding_row_bytes = 0; ///< in place: a row of zero points for what lies above or below the image
