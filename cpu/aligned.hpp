@@ -15,9 +15,7 @@ template <typename T> struct line_allocator {
     line_allocator() = default;
     template <typename U> line_allocator(const line_allocator<U> &) {}
 
-    T *allocate(std::size_t count) {
-        return static_cast<T *>(::operator new(count * sizeof(T), alignment));
-    }
+    T *allocate(std::size_t count) { return static_cast<T *>(::operator new(count * sizeof(T), alignment)); }
     void deallocate(T *data, std::size_t) { ::operator delete(data, alignment); }
 
     friend bool operator==(const line_allocator &, const line_allocator &) { return true; }

@@ -17,8 +17,9 @@ namespace {
 
 constexpr int channels_per_block = 16;
 constexpr int block_vector_bytes = 64; // one vector of weights, accumulators or zero points of a block
-constexpr int largest_tile = 20;       // accumulators; more gain little and leave no registers for weights
-constexpr int largest_wide_tile = 24;  // of several blocks, whose weights are operands in memory
+constexpr int interleaved_blocks = 4;
+constexpr int largest_tile = 20;      // accumulators; more gain little and leave no registers for weights
+constexpr int largest_wide_tile = 24; // of several blocks, whose weights are operands in memory
 
 bool has_16_lanes(cpu_isa level) { return level == cpu_isa::avx512_vnni || level == cpu_isa::avx512_core; }
 bool has_dot(cpu_isa level) { return level == cpu_isa::avx512_vnni || level == cpu_isa::avx_vnni; }
@@ -51,12 +52,14 @@ std::string depthwise_spec::key() const {
     return k;
 }
 
-std::int64_t words_bytes(cpu_isa level, const tap_patches &patches) {
-    return has_dot(level) ? 0 : patches.vectors() * 2 * block_vector_bytes;
+std::int64_t scratch_bytes(cpu_isa level, const tap_patches &patches, const epilogue_plan &plan) {
+    if (!has_dot(level))
+        return patches.vectors() * 2 * block_vector_bytes;
+    return interleaved_blocks * (patches.vectors() + 1 + plan.planes().count) * block_vector_bytes;
 }
 
 int max_tile_blocks(cpu_isa level, bool sums_source) {
-    return has_16_lanes(level) && has_dot(level) && !sums_source ? 4 : 1;
+    return has_16_lanes(level) && has_dot(level) && !sums_source ? interleaved_blocks : 1;
 }
 
 int max_tile_columns(cpu_isa level, const tap_patches &patches, bool sums_source, int epilogue_temps,
@@ -114,48 +117,125 @@ std::uint32_t depthwise_kernel::used_taps(int row, int column, int patch_row, in
 // ---- blocks, lines, tiles
 
 void depthwise_kernel::generate() {
-    const auto load = [this](const Xbyak::Reg64 &r, std::size_t field) {
-        mov(r, ptr[reg_args + static_cast<int>(field)]);
-    };
+    const int frame_bytes = 8 * static_cast<int>(slot::count);
     preamble();
-    load(reg_weights, offsetof(depthwise_args, weights));
-    load(reg_initial, offsetof(depthwise_args, initial));
-    load(reg_params, offsetof(depthwise_args, params));
-    load(reg_dst, offsetof(depthwise_args, dst));
-    load(reg_full, offsetof(depthwise_args, full));
+    sub(rsp, frame_bytes);
+    mov(reg_weights, argument(offsetof(depthwise_args, weights)));
+    mov(reg_initial, argument(offsetof(depthwise_args, initial)));
+    mov(reg_params, argument(offsetof(depthwise_args, params)));
+    mov(reg_dst, argument(offsetof(depthwise_args, dst)));
+    mov(reg_full, argument(offsetof(depthwise_args, full)));
+    mov(reg_position, argument(offsetof(depthwise_args, channel)));
     xor_(reg_element, reg_element);
-    load(reg_position, offsetof(depthwise_args, channel));
+    copy(slot::groups, offsetof(depthwise_args, groups));
     if (spec_.valid % lanes() != 0)
         set_tail(spec_.valid % lanes());
-    if (lanes() == 16) {
+    if (lanes() == 16 && !is_interleaved()) {
         order_ = take_vec();
         load_transposition(order_, spec_.blocks == 1 && spec_.has_byte_permutes);
     }
-    push(qword[reg_args + static_cast<int>(offsetof(depthwise_args, groups))]);
-
-    const int channels = spec_.blocks * channels_per_block;
-    Xbyak::Label group;
-    L(group);
-    for (int v = 0; v * lanes() < channels && valid(v) > 0; v += vectors())
-        line(v);
-    add(reg_element, channels);
-    add(reg_position, channels);
-    add(reg_weights, static_cast<std::uint32_t>(spec_.blocks * spec_.patches.vectors() * block_vector_bytes));
-    add(reg_initial, spec_.blocks * initial_bytes());
-    add(reg_params, spec_.blocks * plan_.planes().count * plane_bytes);
-    dec(qword[rsp]);
-    jnz(group, T_NEAR);
-    pop(reg_address);
+    Xbyak::Label next;
+    L(next);
+    group();
+    next_group();
+    dec(at(slot::groups));
+    jnz(next, T_NEAR);
+    add(rsp, frame_bytes);
     postamble();
 }
 
-/// All tiles from this vector of channels on.
-void depthwise_kernel::line(int v) {
+void depthwise_kernel::copy(slot to, std::size_t field) {
+    mov(reg_address, argument(field));
+    mov(at(to), reg_address);
+}
+
+/// All lines of a group of blocks.
+void depthwise_kernel::group() {
+    mov(at(slot::weights), reg_weights);
+    mov(at(slot::initial), reg_initial);
+    mov(at(slot::params), reg_params);
+    mov(at(slot::element), reg_element);
+    mov(at(slot::position), reg_position);
+    if (is_interleaved())
+        interleave_group();
+    for (int v = 0; v * lanes() < spec_.blocks * channels_per_block && valid(v) > 0; v += vectors())
+        lines(v);
+}
+
+void depthwise_kernel::next_group() {
+    const auto advance = [this](const Xbyak::Reg64 &r, slot from, dim_t bytes) {
+        mov(r, at(from));
+        add(r, static_cast<std::uint32_t>(spec_.blocks * bytes));
+    };
+    advance(reg_weights, slot::weights, spec_.patches.vectors() * block_vector_bytes);
+    advance(reg_initial, slot::initial, initial_bytes());
+    advance(reg_params, slot::params, plan_.planes().count * plane_bytes);
+    advance(reg_element, slot::element, channels_per_block);
+    advance(reg_position, slot::position, channels_per_block);
+}
+
+/// Brings what depends on the channel into the order of interleaved blocks.
+void depthwise_kernel::interleave_group() {
+    const auto weights = static_cast<int>(spec_.patches.vectors());
+    mov(reg_address, argument(offsetof(depthwise_args, scratch)));
+    interleave(reg_weights, weights, 0);
+    interleave(reg_initial, 1, weights);
+    interleave(reg_params, plan_.planes().count, weights + 1);
+}
+
+/// Copies four blocks of so many vectors to scratch memory and lets `from` point there.
+void depthwise_kernel::interleave(const Xbyak::Reg64 &from, int vectors, int scratch_vectors) {
+    if (vectors == 0)
+        return;
+    const int block_bytes = vectors * block_vector_bytes;
+    const Xbyak::Reg64 &to = reg_rows[0], &offset = reg_rows[1];
+    const vec v[] = {take_vec(), take_vec(), take_vec(), take_vec()};
+    Xbyak::Label next;
+    lea(to, ptr[reg_address + interleaved_blocks * scratch_vectors * block_vector_bytes]);
+    xor_(offset, offset);
+    L(next);
+    for (int i = 0; i < interleaved_blocks; i++)
+        move(v[i], ptr[from + offset + i * block_bytes]);
+    transpose_parts(v);
+    for (int i = 0; i < interleaved_blocks; i++)
+        vmovups(ptr[to + offset + i * block_bytes], v[i]);
+    add(offset, block_vector_bytes);
+    cmp(offset, block_bytes);
+    jb(next);
+    mov(from, to);
+    for (const vec &x : v)
+        give_vec(x);
+}
+
+/// All lines from this vector of channels on.
+void depthwise_kernel::lines(int v) {
     first_ = v;
-    push(reg_element);
-    push(reg_position);
-    push(reg_weights);
+    mov(reg_element, at(slot::element));
+    mov(at(slot::line_element), reg_element);
+    copy(slot::rows, offsetof(depthwise_args, rows));
+    copy(slot::lines, offsetof(depthwise_args, lines));
+    if (!has_dot4())
+        mov(reg_weights, at(slot::weights));
     has_dot4() ? take_weights() : split_weights();
+
+    Xbyak::Label next;
+    L(next);
+    mov(reg_position, at(slot::position));
+    line();
+    mov(reg_element, at(slot::line_element));
+    add(reg_element, static_cast<std::uint32_t>(spec_.rows * spec_.dst_row_stride));
+    mov(at(slot::line_element), reg_element);
+    add(at(slot::rows),
+        static_cast<std::uint32_t>(8 * spec_.patches.rows.covered(spec_.patches.rows.phases)));
+    dec(at(slot::lines));
+    jnz(next, T_NEAR);
+    for (const vec &w : weights_)
+        give_vec(w);
+    weights_.clear();
+}
+
+/// All tiles of a line.
+void depthwise_kernel::line() {
     for (const tile_run &run : spec_.line) {
         Xbyak::Label next;
         if (run.count > 1) {
@@ -172,12 +252,6 @@ void depthwise_kernel::line(int v) {
             jnz(next, T_NEAR);
         }
     }
-    for (const vec &w : weights_)
-        give_vec(w);
-    weights_.clear();
-    pop(reg_weights);
-    pop(reg_position);
-    pop(reg_element);
 }
 
 /// Weights of a vector of channels of the tile.
@@ -212,7 +286,7 @@ void depthwise_kernel::take_weights() {
 /// Weights as words: for each vector, those of even taps, then those of odd ones.
 void depthwise_kernel::split_weights() {
     const temp even(*this), odd(*this);
-    mov(reg_address, ptr[reg_args + static_cast<int>(offsetof(depthwise_args, words))]);
+    mov(reg_address, argument(offsetof(depthwise_args, scratch)));
     for (int i = 0; i < static_cast<int>(spec_.patches.vectors()); i++) {
         move(even, weights_at(i, 0));
         vpsraw(odd, even, 8);
@@ -254,10 +328,10 @@ void depthwise_kernel::initialise() {
 /// Gathers the quads of a row of patches position by position, each for all outputs that use it.
 void depthwise_kernel::multiply_patch_row(const tile_run &run, int patch_row) {
     const patch_axis &axis = spec_.patches.columns;
-    mov(reg_address, ptr[reg_args + static_cast<int>(offsetof(depthwise_args, rows))]);
+    mov(reg_address, at(slot::rows));
     for (int e = 0; e < static_cast<int>(used_rows(patch_row)); e++)
         mov(reg_rows[e], ptr[reg_address + (patch_row * static_cast<int>(spec_.patches.rows.size) + e) * 8]);
-    mov(reg_address, ptr[reg_args + static_cast<int>(offsetof(depthwise_args, padding))]);
+    mov(reg_address, argument(offsetof(depthwise_args, padding)));
 
     std::set<dim_t> positions;
     for (int c = 0; c < columns_; c++)
@@ -336,7 +410,8 @@ void depthwise_kernel::subtract_sums() {
 }
 
 void depthwise_kernel::finish_tile() {
-    const epilogue_operands operands{reg_params, reg_dst, reg_element, reg_full, reg_rows[0], reg_address};
+    const epilogue_operands operands{reg_params,  reg_dst,     reg_element,     reg_full,
+                                     reg_rows[0], reg_address, is_interleaved()};
     std::vector<epilogue_result> results;
     for (int r = 0; r < spec_.rows; r++)
         for (int c = 0; c < columns_; c++)
@@ -386,7 +461,10 @@ void depthwise_kernel::gather(const tile_run &run, dim_t position, int patch_row
 void depthwise_kernel::gather_blocks(const std::vector<RegExp> &pixels) {
     std::vector<vec> &q = quads_;
     for (std::size_t i = 0; i < pixels.size(); i++)
-        load_transposed_blocks(q[i], order_, pixels[i], spec_.blocks);
+        if (is_interleaved())
+            move(q[i], ptr[pixels[i]]);
+        else
+            load_transposed_blocks(q[i], order_, pixels[i], spec_.blocks);
     const bool has_second_pair = pixels.size() > 2;
     const vec last_of_first = q[std::min<std::size_t>(1, pixels.size() - 1)], last = q[pixels.size() - 1];
     const vec low = q[0], high = q[4], second_low = has_second_pair ? q[2] : low,

@@ -13,8 +13,12 @@
 //   c, patch))
 //
 // Several blocks make loads and stores of up to 64 bytes and share the instructions that gather quads; one
-// block leaves registers for weights. Quads are gathered anew for each tile: keeping them in memory costs
-// more, because the stores of quads and the loads of source pixels get in each other's way.
+// block leaves registers for weights. Interleaving the bytes of four blocks leaves the channels in an order
+// that packing the results undoes: part p of vector v has channels 16 p + 4 v to + 3. A call brings weights,
+// initial accumulators and planes into this order, in scratch memory. Where the epilogue can't work so, and
+// for two or three blocks, source bytes are permuted first, which costs more. Quads are gathered anew for
+// each tile: keeping them in memory costs more, because the stores of quads and the loads of source pixels
+// get in each other's way.
 
 #include <cstdint>
 #include <memory>
@@ -55,25 +59,27 @@ struct depthwise_spec {
 /// Codes of the source's zero point that padding needs.
 constexpr int padding_codes = 64;
 
-/// Arguments of one call: a line of tiles for each group of `spec.blocks` blocks.
+/// Arguments of one call: lines of tiles for each group of `spec.blocks` blocks.
 struct depthwise_args {
-    const void *const *rows; ///< per tap row that the tile covers: source row under the line's first column
-    std::int64_t channel;    ///< bytes from there to the first channel of the first block
-    const void *padding;     ///< `padding_codes`, then as many with flipped sign bit
-    const void *weights;     ///< first block
+    const void *const *rows;     ///< per line, per tap row that all phases cover: source row under the line's
+                                 ///< first column
+    std::int64_t channel;        ///< bytes from there to the first channel of the first block
+    const void *padding;         ///< `padding_codes`, then as many with flipped sign bit
+    const void *weights;         ///< first block
     const std::int32_t *initial; ///< per block: 16 accumulators to start with, then with sums_source 16
                                  ///< zero points of weights
     const std::uint32_t *params; ///< planes of the first block
     void *dst;                   ///< first output and channel
     const void *const *full;     ///< per post-op: the element that `dst` points to (null where unused)
-    void *words;                 ///< scratch of `words_bytes`
-    std::int64_t groups;
+    void *scratch;               ///< of `scratch_bytes`, aligned to 64
+    std::int64_t groups, lines;
 };
 
 using depthwise_function = void (*)(const depthwise_args *);
 
-/// Scratch for a block of weights as 16-bit words; 0 with a dot-product instruction.
-std::int64_t words_bytes(cpu_isa level, const tap_patches &patches);
+/// Scratch of a call: for a block of weights as 16-bit words without a dot-product instruction, or for what
+/// depends on the channels of four blocks in interleaved order.
+std::int64_t scratch_bytes(cpu_isa level, const tap_patches &patches, const epilogue_plan &plan);
 
 /// Blocks that a tile can have.
 int max_tile_blocks(cpu_isa level, bool sums_source);
@@ -89,7 +95,12 @@ public:
 
 private:
     void generate();
-    void line(int v);
+    void group();
+    void next_group();
+    void interleave_group();
+    void interleave(const Xbyak::Reg64 &from, int vectors, int scratch_vectors);
+    void lines(int v);
+    void line();
     void take_weights();
     void split_weights();
     void tile(const tile_run &run);
@@ -106,6 +117,13 @@ private:
     void gather_blocks(const std::vector<Xbyak::RegExp> &pixels);
     void gather_by_unpacking(const std::vector<Xbyak::RegExp> &pixels);
 
+    /// Values that outlive a line, in memory.
+    enum class slot { groups, lines, rows, weights, initial, params, element, line_element, position, count };
+    Xbyak::Address at(slot s) { return qword[rsp + 8 * static_cast<int>(s)]; }
+    void copy(slot to, std::size_t field);
+    Xbyak::Address argument(std::size_t field) { return qword[reg_args + static_cast<int>(field)]; }
+
+    bool is_interleaved() const { return spec_.blocks == 4 && plan_.can_be_interleaved(); }
     /// Vectors of channels of a tile.
     int vectors() const { return lanes() == 16 ? spec_.blocks : 1; }
     std::size_t index(int row, int column, int vector) const {

@@ -333,7 +333,8 @@ void epilogue_emitter::store_bytes(const epilogue_result *results, int count, co
         is_signed ? e_.vpmaxsb(words, words, clamp(stage.low)) : e_.vpmaxub(words, words, clamp(stage.low));
     if (stage.high < range.high)
         is_signed ? e_.vpminsb(words, words, clamp(stage.high)) : e_.vpminub(words, words, clamp(stage.high));
-    e_.permute_dwords(words, order, words);
+    if (!at_.are_interleaved)
+        e_.permute_dwords(words, order, words);
 
     e_.lea(at_.scratch, e_.ptr[at_.dst + at_.row]);
     for (int first = 0, last; first < count; first = last) {

@@ -34,14 +34,12 @@ struct work {
 
 /// Scratch of a task.
 struct buffers {
-    std::uint8_t *words, *padding, *rows; ///< rows: of zero points, or copied ones
+    const void **row_pointers;
+    std::uint8_t *kernel, *padding, *rows; ///< rows: of zero points, or copied ones
 };
 
 /// Codes of the zero point, then the same with flipped sign bit.
 constexpr dim_t padding_bytes = 2 * jit::padding_codes;
-
-/// Rows of taps under a line of tiles.
-constexpr dim_t max_rows = max_patch_vectors * taps_per_patch;
 
 /// What column parameters want to know: one stored group of all channels.
 dot_geometry columns_geometry(const convolution_problem &p, const memory_desc &packed_weights) {
@@ -64,12 +62,13 @@ class depthwise_kernel : public kernel {
 public:
     depthwise_kernel(const convolution_problem &problem, cpu_isa level)
         : p_(problem), geometry_(columns_geometry(p_, packed_by_patches(p_))),
-          epilogue_(p_.out_stage, geometry_.columns, false),
-          plan_(plan_depthwise(p_, level, epilogue_.temps(level))), columns_(geometry_, epilogue_, ranges_),
+          epilogue_(p_.out_stage, geometry_.columns, false), plan_(plan_depthwise(p_, level, epilogue_)),
+          columns_(geometry_, epilogue_, ranges_),
           sums_source_(p_.weights_zero_points.values.is_set() || p_.weights.data_type == data_type::u8),
           has_rows_outside_(reads_rows_outside()), level_(level) {
         for (const channel_part &part : plan_.parts)
-            kernels_.push_back({lines() > 1 ? make_kernel(part, false) : nullptr, make_kernel(part, true)});
+            kernels_.push_back({whole_lines() > 0 ? make_kernel(part, phases()) : nullptr,
+                                rest_rows() > 0 ? make_kernel(part, rest_rows()) : nullptr});
     }
 
     void execute(const arguments &args) const override {
@@ -95,7 +94,7 @@ public:
     std::size_t size_bytes() const override {
         std::size_t bytes = sizeof *this + columns_.size_bytes();
         for (const part_kernels &k : kernels_)
-            bytes += (k.line ? k.line->code_bytes() : 0) + k.last_line->code_bytes();
+            bytes += (k.whole ? k.whole->code_bytes() : 0) + (k.rest ? k.rest->code_bytes() : 0);
         return bytes;
     }
 
@@ -111,18 +110,21 @@ private:
     dim_t phases() const { return plan_.patches.rows.phases; }
     /// Lines of tiles of an image.
     dim_t lines() const { return div_up(p_.out[1], phases()); }
+    dim_t whole_lines() const { return p_.out[1] / phases(); }
+    /// Rows of the last line, if they are fewer.
+    dim_t rest_rows() const { return p_.out[1] % phases(); }
+    /// Source rows under a line.
+    dim_t line_rows() const { return plan_.patches.rows.covered(phases()); }
     /// Strides of height (1) and width (2).
     dim_t stride(const memory_desc &md, int axis) const {
         return axis == 1 && p_.spatial_ndims == 1 ? 0 : md.strides[p_.spatial_ndims - 1 + axis];
     }
-    /// Generated code for a part of the channels: for lines of tiles, and for an image's last one, which may
-    /// have fewer rows.
+    /// Generated code for a part of the channels: for whole lines of tiles and for the rest of an image.
     struct part_kernels {
-        std::shared_ptr<const jit::depthwise_kernel> line, last_line;
+        std::shared_ptr<const jit::depthwise_kernel> whole, rest;
     };
 
-    std::shared_ptr<const jit::depthwise_kernel> make_kernel(const channel_part &part,
-                                                             bool is_last_line) const {
+    std::shared_ptr<const jit::depthwise_kernel> make_kernel(const channel_part &part, dim_t rows) const {
         jit::depthwise_spec spec;
         spec.level = level_;
         spec.has_byte_permutes = has_byte_permutes();
@@ -130,7 +132,7 @@ private:
         spec.sums_source = sums_source_;
         spec.patches = plan_.patches;
         spec.column_taps = {p_.kernel[2], p_.stride[2], p_.dilation[2]};
-        spec.rows = static_cast<int>(is_last_line ? p_.out[1] - (lines() - 1) * phases() : phases());
+        spec.rows = static_cast<int>(rows);
         spec.blocks = part.blocks;
         spec.valid = part.valid;
         spec.pixel_stride = plan_.pixel_stride;
@@ -198,31 +200,47 @@ private:
     }
 
     void run_task(const execution &run, const work &w) const {
-        const dim_t words = jit::words_bytes(level_, plan_.patches);
+        const buffers b = take_buffers(run);
+        for (dim_t block = w.first_block; block < w.last_block; block += plan_.chunk_blocks) {
+            const dim_t last_block = std::min(block + plan_.chunk_blocks, w.last_block);
+            for (dim_t line = w.first_line, count = 0; line < w.last_line; line += count) {
+                const dim_t of_image = line % lines();
+                count = of_image == whole_lines()
+                            ? 1
+                            : std::min({whole_lines() - of_image, w.last_line - line, plan_.band_lines});
+                run_lines(run, b, line, count, block, last_block);
+            }
+        }
+    }
+
+    buffers take_buffers(const execution &run) const {
+        const dim_t kernel = jit::scratch_bytes(level_, plan_.patches, epilogue_);
         const dim_t rows =
             plan_.in_place ? plan_.padding_row_bytes : plan_.copied_rows * plan_.copied_row_bytes();
+        const dim_t pointers = plan_.band_lines * line_rows() * static_cast<dim_t>(sizeof(void *));
         auto *scratch = static_cast<std::uint8_t *>(thread_scratch(
-            scratch_slot::source_rows, static_cast<std::size_t>(words + padding_bytes + rows)));
-        const buffers b{scratch, scratch + words, scratch + words + padding_bytes};
+            scratch_slot::source_rows, static_cast<std::size_t>(kernel + padding_bytes + pointers + rows)));
+        std::uint8_t *padding = scratch + kernel, *after = padding + padding_bytes;
+        const buffers b{reinterpret_cast<const void **>(after), scratch, padding, after + pointers};
         std::memset(b.padding, run.padding, jit::padding_codes);
         std::memset(b.padding + jit::padding_codes, run.padding ^ (is_signed() ? 0x80 : 0),
                     jit::padding_codes);
         if (plan_.in_place && has_rows_outside_)
             std::memset(b.rows, run.padding, static_cast<std::size_t>(plan_.padding_row_bytes));
-        for (dim_t block = w.first_block; block < w.last_block; block += plan_.chunk_blocks)
-            for (dim_t line = w.first_line; line < w.last_line; line++)
-                run_line(run, b, line, block, std::min(block + plan_.chunk_blocks, w.last_block));
+        return b;
     }
 
-    /// A line of tiles (counted over all images) for blocks [first, last).
-    void run_line(const execution &run, const buffers &b, dim_t all_lines, dim_t first, dim_t last) const {
+    /// Lines of tiles of one image (counted over all images) for blocks [first, last).
+    void run_lines(const execution &run, const buffers &b, dim_t all_lines, dim_t count, dim_t first,
+                   dim_t last) const {
         const dim_t image = all_lines / lines(), line = all_lines % lines();
-        const void *rows[max_rows];
-        find_rows(run, b, image, line, first, last, rows);
+        for (dim_t i = 0; i < count; i++)
+            find_rows(run, b, image, line + i, first, last, b.row_pointers + i * line_rows());
         jit::depthwise_args args{};
-        args.rows = rows;
+        args.rows = b.row_pointers;
         args.padding = b.padding;
-        args.words = b.words;
+        args.scratch = b.kernel;
+        args.lines = count;
         const dim_t element = image * p_.dst.strides[0] + line * phases() * stride(p_.dst, 1);
         for (std::size_t i = 0; i < plan_.parts.size(); i++) {
             const channel_part &part = plan_.parts[i];
@@ -231,8 +249,8 @@ private:
                 continue;
             args.channel = (begin - first) * packed_o_block;
             args.groups = (end - begin) / part.blocks;
-            const bool is_last_line = line == lines() - 1;
-            call_kernel(run, args, is_last_line ? *kernels_[i].last_line : *kernels_[i].line, begin, element);
+            call_kernel(run, args, line < whole_lines() ? *kernels_[i].whole : *kernels_[i].rest, begin,
+                        element);
         }
     }
 
@@ -240,8 +258,7 @@ private:
     void find_rows(const execution &run, const buffers &b, dim_t image, dim_t line, dim_t first_block,
                    dim_t last_block, const void **rows) const {
         const dim_t origin = plan_.in_place ? p_.pad[2] * plan_.pixel_stride : 0;
-        const dim_t count = plan_.patches.rows.covered(phases());
-        for (dim_t t = 0; t < count; t++) {
+        for (dim_t t = 0; t < line_rows(); t++) {
             const dim_t y = line * phases() * p_.stride[1] - p_.pad[1] + t * p_.dilation[1];
             const bool is_inside = y >= 0 && y < p_.in[1];
             const std::uint8_t *row =

@@ -10,6 +10,9 @@ namespace {
 // reads part of it again.
 constexpr dim_t chunk_budget = 24 * 1024;
 
+// What a band of lines reads should stay in a second-level cache until the last group of blocks is through.
+constexpr dim_t band_budget = 256 * 1024;
+
 // Each kind of tile is code; more of them than this, and source rows are copied with their padding.
 constexpr std::size_t max_tile_kinds = 4;
 constexpr dim_t max_displacement = dim_t{1} << 30, max_padding_row = dim_t{1} << 20;
@@ -72,19 +75,21 @@ std::vector<channel_part> plan_parts(dim_t channels, int largest) {
 
 } // namespace
 
-depthwise_plan plan_depthwise(const convolution_problem &p, cpu_isa level, int epilogue_temps) {
+depthwise_plan plan_depthwise(const convolution_problem &p, cpu_isa level,
+                              const jit::epilogue_plan &epilogue) {
     depthwise_plan plan;
     plan.patches = patches_of(p);
     const patch_axis &rows = plan.patches.rows, &columns = plan.patches.columns;
     const tap_axis taps{p.kernel[2], p.stride[2], p.dilation[2]};
     const bool sums_source = p.weights_zero_points.values.is_set() || p.weights.data_type == data_type::u8;
     const dim_t channels = p.groups * p.oc, blocks = div_up(channels, packed_o_block);
-    plan.parts = plan_parts(channels, jit::max_tile_blocks(level, sums_source));
+    const int tile_blocks = jit::max_tile_blocks(level, sums_source);
+    plan.parts = plan_parts(channels, tile_blocks);
     const auto plan_lines = [&](dim_t pad, dim_t width) {
         std::size_t kinds = 0;
         for (channel_part &part : plan.parts) {
             const int largest =
-                jit::max_tile_columns(level, plan.patches, sums_source, epilogue_temps, part.blocks);
+                jit::max_tile_columns(level, plan.patches, sums_source, epilogue.temps(level), part.blocks);
             part.line = plan_line(columns, taps, p.out[2], largest, pad, width);
             kinds = std::max(kinds, part.line.size());
         }
@@ -96,6 +101,12 @@ depthwise_plan plan_depthwise(const convolution_problem &p, cpu_isa level, int e
     plan.in_place = p.oc == 1 && p.src.strides[1] == 1 && plan_lines(p.pad[2], p.in[2]) <= max_tile_kinds &&
                     plan.padding_row_bytes <= max_padding_row;
 
+    if (plan.in_place && tile_blocks == task_blocks) { // a group reads whole cache lines
+        const dim_t line_bytes = rows.phases * p.stride[1] * plan.padding_row_bytes;
+        plan.chunk_blocks = blocks;
+        plan.band_lines = std::max<dim_t>(1, band_budget / line_bytes);
+        return plan;
+    }
     const dim_t row_pixels = std::max<dim_t>(1, rows.covered(rows.phases) * plan.line_columns);
     plan.chunk_blocks = chunk_budget / (row_pixels * packed_o_block);
     plan.chunk_blocks -= plan.chunk_blocks % task_blocks;

@@ -30,6 +30,7 @@ struct depthwise_plan {
     bool in_place = true;
     dim_t pixel_stride = 0;      ///< bytes between source columns as the kernel reads them
     dim_t chunk_blocks = 1;      ///< blocks of 16 channels that are worked on for all lines before going on
+    dim_t band_lines = 1;        ///< lines that are worked on for all groups of blocks before going on
     dim_t line_columns = 0;      ///< source columns under a line, padding included
     dim_t padding_row_bytes = 0; ///< in place: a row of zero points for what lies above or below the image
     dim_t copied_rows = 0;
@@ -41,7 +42,8 @@ struct depthwise_plan {
 /// Why there is no plan, or empty.
 std::string refuses_depthwise(const convolution_problem &p);
 
-depthwise_plan plan_depthwise(const convolution_problem &p, cpu_isa level, int epilogue_temps);
+depthwise_plan plan_depthwise(const convolution_problem &p, cpu_isa level,
+                              const jit::epilogue_plan &epilogue);
 
 /// Tiles of at most `largest` columns, as equal as phases allow, for a row of `width` outputs. `columns`
 /// source columns, `pad` of them on the left, are inside the image unless `is_padded`.
