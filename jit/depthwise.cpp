@@ -47,7 +47,8 @@ std::string depthwise_spec::key() const {
     for (const std::int64_t x :
          {static_cast<std::int64_t>(level), std::int64_t{has_byte_permutes}, std::int64_t{flips_source},
           std::int64_t{sums_source}, column_taps.stride, column_taps.dilation, std::int64_t{rows},
-          std::int64_t{blocks}, std::int64_t{valid}, pixel_stride, dst_row_stride, dst_column_stride})
+          std::int64_t{rest_rows}, std::int64_t{blocks}, std::int64_t{valid}, pixel_stride, dst_row_stride,
+          dst_column_stride})
         add(x);
     return k;
 }
@@ -93,7 +94,7 @@ int depthwise_kernel::valid(int v) const {
 /// Rows and columns of a patch that the tile has taps in: the first ones.
 dim_t depthwise_kernel::used_rows(int patch_row) const {
     const patch_axis &axis = spec_.patches.rows;
-    return std::min(axis.size, axis.covered(spec_.rows) - patch_row * axis.size);
+    return std::min(axis.size, axis.covered(rows_) - patch_row * axis.size);
 }
 dim_t depthwise_kernel::used_columns() const {
     const patch_axis &axis = spec_.patches.columns;
@@ -210,6 +211,7 @@ void depthwise_kernel::interleave(const Xbyak::Reg64 &from, int vectors, int scr
 /// All lines from this vector of channels on.
 void depthwise_kernel::lines(int v) {
     first_ = v;
+    rows_ = spec_.rows;
     mov(reg_element, at(slot::element));
     mov(at(slot::line_element), reg_element);
     copy(slot::rows, offsetof(depthwise_args, rows));
@@ -218,24 +220,38 @@ void depthwise_kernel::lines(int v) {
         mov(reg_weights, at(slot::weights));
     has_dot4() ? take_weights() : split_weights();
 
-    Xbyak::Label next;
+    Xbyak::Label next, rest, end;
+    cmp(at(slot::lines), 0);
+    je(rest, T_NEAR);
     L(next);
-    mov(reg_position, at(slot::position));
     line();
-    mov(reg_element, at(slot::line_element));
-    add(reg_element, static_cast<std::uint32_t>(spec_.rows * spec_.dst_row_stride));
-    mov(at(slot::line_element), reg_element);
-    add(at(slot::rows),
-        static_cast<std::uint32_t>(8 * spec_.patches.rows.covered(spec_.patches.rows.phases)));
+    next_line();
     dec(at(slot::lines));
     jnz(next, T_NEAR);
+    L(rest);
+    if (spec_.rest_rows > 0) {
+        cmp(argument(offsetof(depthwise_args, rest_line)), 0);
+        je(end, T_NEAR);
+        rows_ = spec_.rest_rows;
+        line();
+    }
+    L(end);
     for (const vec &w : weights_)
         give_vec(w);
     weights_.clear();
 }
 
+void depthwise_kernel::next_line() {
+    const patch_axis &axis = spec_.patches.rows;
+    mov(reg_element, at(slot::line_element));
+    add(reg_element, static_cast<std::uint32_t>(spec_.rows * spec_.dst_row_stride));
+    mov(at(slot::line_element), reg_element);
+    add(at(slot::rows), static_cast<std::uint32_t>(8 * axis.covered(axis.phases)));
+}
+
 /// All tiles of a line.
 void depthwise_kernel::line() {
+    mov(reg_position, at(slot::position));
     for (const tile_run &run : spec_.line) {
         Xbyak::Label next;
         if (run.count > 1) {
@@ -355,7 +371,7 @@ void depthwise_kernel::multiply(dim_t position, int patch_row) {
         for (int c = 0; c < columns_; c++) {
             if (patch_position(axis, spec_.column_taps, c, b) != position)
                 continue;
-            for (int r = 0; r < spec_.rows; r++) {
+            for (int r = 0; r < rows_; r++) {
                 const std::uint32_t taps = used_taps(r, c, patch_row, b);
                 if (taps == 0)
                     continue;
@@ -413,7 +429,7 @@ void depthwise_kernel::finish_tile() {
     const epilogue_operands operands{reg_params,  reg_dst,     reg_element,     reg_full,
                                      reg_rows[0], reg_address, is_interleaved()};
     std::vector<epilogue_result> results;
-    for (int r = 0; r < spec_.rows; r++)
+    for (int r = 0; r < rows_; r++)
         for (int c = 0; c < columns_; c++)
             for (int v = 0; v < vectors(); v++)
                 results.push_back(

@@ -47,6 +47,7 @@ struct depthwise_spec {
     tap_patches patches;
     tap_axis column_taps;
     int rows = 1;                  ///< of a tile: the phases of rows, or fewer
+    int rest_rows = 0;             ///< of a last line's tiles, where an image has one with fewer rows
     int blocks = 1;                ///< of 16 channels that a tile covers: 1 to max_tile_blocks
     int valid = 16;                ///< channels of a block; fewer than 16 for a last block alone
     std::int64_t pixel_stride = 0; ///< bytes between neighbouring source columns
@@ -72,7 +73,9 @@ struct depthwise_args {
     void *dst;                   ///< first output and channel
     const void *const *full;     ///< per post-op: the element that `dst` points to (null where unused)
     void *scratch;               ///< of `scratch_bytes`, aligned to 64
-    std::int64_t groups, lines;
+    std::int64_t groups;
+    std::int64_t lines;     ///< of `rows` rows
+    std::int64_t rest_line; ///< 1 if a line of `rest_rows` follows, else 0
 };
 
 using depthwise_function = void (*)(const depthwise_args *);
@@ -101,6 +104,7 @@ private:
     void interleave(const Xbyak::Reg64 &from, int vectors, int scratch_vectors);
     void lines(int v);
     void line();
+    void next_line();
     void take_weights();
     void split_weights();
     void tile(const tile_run &run);
@@ -129,7 +133,7 @@ private:
     std::size_t index(int row, int column, int vector) const {
         return static_cast<std::size_t>((row * columns_ + column) * vectors() + vector);
     }
-    int accumulators(int columns) const { return spec_.rows * columns * vectors(); }
+    int accumulators(int columns) const { return rows_ * columns * vectors(); }
     int initial_bytes() const { return (spec_.sums_source ? 2 : 1) * 64; } ///< of a block
     Xbyak::Address weights_at(dim_t tap_vector, int vector);
     Xbyak::Address initial_at(int vector, int offset = 0);
@@ -141,8 +145,8 @@ private:
     const depthwise_spec spec_;
     const epilogue_plan &plan_;
     depthwise_function function_ = nullptr;
-    int first_ = 0;   ///< vector of the line that is emitted; not 0 for the second half of a block of 8 lanes
-    int columns_ = 0; ///< of the tile that is emitted
+    int first_ = 0; ///< vector of the line that is emitted; not 0 for the second half of a block of 8 lanes
+    int rows_ = 0, columns_ = 0; ///< of the tile that is emitted
     std::vector<vec> acc_, sums_;
     std::vector<vec> quads_;   ///< of one position, a vector each; the registers behind them are scratch
     std::vector<vec> weights_; ///< of a block, if there are registers for them

@@ -67,8 +67,7 @@ public:
           sums_source_(p_.weights_zero_points.values.is_set() || p_.weights.data_type == data_type::u8),
           has_rows_outside_(reads_rows_outside()), level_(level) {
         for (const channel_part &part : plan_.parts)
-            kernels_.push_back({whole_lines() > 0 ? make_kernel(part, phases()) : nullptr,
-                                rest_rows() > 0 ? make_kernel(part, rest_rows()) : nullptr});
+            kernels_.push_back(make_kernel(part));
     }
 
     void execute(const arguments &args) const override {
@@ -93,8 +92,8 @@ public:
 
     std::size_t size_bytes() const override {
         std::size_t bytes = sizeof *this + columns_.size_bytes();
-        for (const part_kernels &k : kernels_)
-            bytes += (k.whole ? k.whole->code_bytes() : 0) + (k.rest ? k.rest->code_bytes() : 0);
+        for (const auto &kernel : kernels_)
+            bytes += kernel->code_bytes();
         return bytes;
     }
 
@@ -110,21 +109,16 @@ private:
     dim_t phases() const { return plan_.patches.rows.phases; }
     /// Lines of tiles of an image.
     dim_t lines() const { return div_up(p_.out[1], phases()); }
-    dim_t whole_lines() const { return p_.out[1] / phases(); }
-    /// Rows of the last line, if they are fewer.
-    dim_t rest_rows() const { return p_.out[1] % phases(); }
+    dim_t whole_rows() const { return std::min(phases(), p_.out[1]); }
+    /// Lines that have `whole_rows`: all but the last one of an image, or all.
+    dim_t whole_lines() const { return p_.out[1] / whole_rows(); }
     /// Source rows under a line.
     dim_t line_rows() const { return plan_.patches.rows.covered(phases()); }
     /// Strides of height (1) and width (2).
     dim_t stride(const memory_desc &md, int axis) const {
         return axis == 1 && p_.spatial_ndims == 1 ? 0 : md.strides[p_.spatial_ndims - 1 + axis];
     }
-    /// Generated code for a part of the channels: for whole lines of tiles and for the rest of an image.
-    struct part_kernels {
-        std::shared_ptr<const jit::depthwise_kernel> whole, rest;
-    };
-
-    std::shared_ptr<const jit::depthwise_kernel> make_kernel(const channel_part &part, dim_t rows) const {
+    std::shared_ptr<const jit::depthwise_kernel> make_kernel(const channel_part &part) const {
         jit::depthwise_spec spec;
         spec.level = level_;
         spec.has_byte_permutes = has_byte_permutes();
@@ -132,7 +126,8 @@ private:
         spec.sums_source = sums_source_;
         spec.patches = plan_.patches;
         spec.column_taps = {p_.kernel[2], p_.stride[2], p_.dilation[2]};
-        spec.rows = static_cast<int>(rows);
+        spec.rows = static_cast<int>(whole_rows());
+        spec.rest_rows = static_cast<int>(p_.out[1] % whole_rows());
         spec.blocks = part.blocks;
         spec.valid = part.valid;
         spec.pixel_stride = plan_.pixel_stride;
@@ -204,10 +199,7 @@ private:
         for (dim_t block = w.first_block; block < w.last_block; block += plan_.chunk_blocks) {
             const dim_t last_block = std::min(block + plan_.chunk_blocks, w.last_block);
             for (dim_t line = w.first_line, count = 0; line < w.last_line; line += count) {
-                const dim_t of_image = line % lines();
-                count = of_image == whole_lines()
-                            ? 1
-                            : std::min({whole_lines() - of_image, w.last_line - line, plan_.band_lines});
+                count = std::min({lines() - line % lines(), w.last_line - line, plan_.band_lines});
                 run_lines(run, b, line, count, block, last_block);
             }
         }
@@ -240,7 +232,8 @@ private:
         args.rows = b.row_pointers;
         args.padding = b.padding;
         args.scratch = b.kernel;
-        args.lines = count;
+        args.lines = std::min(line + count, whole_lines()) - std::min(line, whole_lines());
+        args.rest_line = count - args.lines;
         const dim_t element = image * p_.dst.strides[0] + line * phases() * stride(p_.dst, 1);
         for (std::size_t i = 0; i < plan_.parts.size(); i++) {
             const channel_part &part = plan_.parts[i];
@@ -249,8 +242,7 @@ private:
                 continue;
             args.channel = (begin - first) * packed_o_block;
             args.groups = (end - begin) / part.blocks;
-            call_kernel(run, args, line < whole_lines() ? *kernels_[i].whole : *kernels_[i].rest, begin,
-                        element);
+            call_kernel(run, args, *kernels_[i], begin, element);
         }
     }
 
@@ -319,7 +311,7 @@ private:
     const dot_columns columns_;
     const bool sums_source_, has_rows_outside_;
     const cpu_isa level_;
-    std::vector<part_kernels> kernels_; ///< of each part of the plan
+    std::vector<std::shared_ptr<const jit::depthwise_kernel>> kernels_; ///< of each part of the plan
 };
 
 } // namespace

@@ -11,7 +11,7 @@ namespace {
 constexpr dim_t chunk_budget = 24 * 1024;
 
 // What a band of lines reads should stay in a second-level cache until the last group of blocks is through.
-constexpr dim_t band_budget = 256 * 1024;
+constexpr dim_t band_budget = 128 * 1024;
 
 // Each kind of tile is code; more of them than this, and source rows are copied with their padding.
 constexpr std::size_t max_tile_kinds = 4;
@@ -104,7 +104,7 @@ depthwise_plan plan_depthwise(const convolution_problem &p, cpu_isa level,
     if (plan.in_place && tile_blocks == task_blocks) { // a group reads whole cache lines
         const dim_t line_bytes = rows.phases * p.stride[1] * plan.padding_row_bytes;
         plan.chunk_blocks = blocks;
-        plan.band_lines = std::max<dim_t>(1, band_budget / line_bytes);
+        plan.band_lines = std::clamp<dim_t>(band_budget / line_bytes, 1, div_up(p.out[1], rows.phases));
         return plan;
     }
     const dim_t row_pixels = std::max<dim_t>(1, rows.covered(rows.phases) * plan.line_columns);
