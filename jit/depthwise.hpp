@@ -109,6 +109,7 @@ private:
     void split_weights();
     void tile(const tile_run &run);
     void initialise();
+    void find_rows(int patch_row);
     void multiply_patch_row(const tile_run &run, int patch_row);
     void multiply(dim_t position, int patch_row);
     void multiply(std::size_t acc, dim_t tap_vector, int v, std::uint32_t taps);
