@@ -183,7 +183,7 @@ private:
 
     void run_tasks(const execution &run) const {
         const dim_t all_lines = p_.mb * lines(), panels = div_up(blocks(), task_blocks);
-        const task_grid grid = plan_tasks(all_lines, panels, get_num_threads());
+        const task_grid grid = plan_tasks(all_lines, panels, get_num_threads(), true);
         parallel_for(grid.bands * grid.panels, 1, [&](dim_t begin, dim_t end) {
             for (dim_t task = begin; task < end; task++) {
                 const dim_t tl = task / grid.panels, tb = task % grid.panels;
