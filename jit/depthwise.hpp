@@ -1,8 +1,9 @@
 #pragma once
 
-// The depthwise kernel: a tile of rows x columns of outputs of one block of 16 channels, int32 accumulators
-// in registers, finished by the epilogue. For each position of a patch of taps (common/tap_patches.hpp) the
-// source pixels under it are gathered from up to four rows and brought side by side, a quad per channel
+// The depthwise kernel: a tile of rows x columns of outputs of one to four blocks of 16 channels, int32
+// accumulators in registers, finished by the epilogue. For each position of a patch of taps
+// (common/tap_patches.hpp) the source pixels under it are gathered from up to four rows and brought side by
+// side, a quad per channel
 //
 //   c0p0 c0p1 c0p2 c0p3 | c1p0 c1p1 c1p2 c1p3 | … | c15p0 c15p1 c15p2 c15p3
 //
@@ -11,8 +12,13 @@
 //   acc(r, c) = initial + Σ over patches dot4(quad(patch row, position of c's patch), weights(phase of r and
 //   c, patch))
 //
-// Quads are gathered anew for each tile: keeping them in memory costs more, because the stores of quads and
-// the loads of source pixels get in each other's way.
+// Several blocks make loads and stores of up to 64 bytes and share the instructions that gather quads; one
+// block leaves registers for weights. Interleaving the bytes of four blocks leaves the channels in an order
+// that packing the results undoes: part p of vector v has channels 16 p + 4 v to + 3. A call brings weights,
+// initial accumulators and planes into this order, in scratch memory. Where the epilogue can't work so, and
+// for two or three blocks, source bytes are permuted first, which costs more. Quads are gathered anew for
+// each tile: keeping them in memory costs more, because the stores of quads and the loads of source pixels
+// get in each other's way.
 
 #include <cstdint>
 #include <memory>
@@ -41,7 +47,9 @@ struct depthwise_spec {
     tap_patches patches;
     tap_axis column_taps;
     int rows = 1;                  ///< of a tile: the phases of rows, or fewer
-    int valid = 16;                ///< channels; fewer than 16 for a last block alone
+    int rest_rows = 0;             ///< of a last line's tiles, where an image has one with fewer rows
+    int blocks = 1;                ///< of 16 channels that a tile covers: 1 to max_tile_blocks
+    int valid = 16;                ///< channels of a block; fewer than 16 for a last block alone
     std::int64_t pixel_stride = 0; ///< bytes between neighbouring source columns
     std::int64_t dst_row_stride = 0, dst_column_stride = 0; ///< elements
     std::vector<tile_run> line;
@@ -49,27 +57,39 @@ struct depthwise_spec {
     std::string key() const;
 };
 
-/// Arguments of one call: a line of tiles for each block.
+/// Codes of the source's zero point that padding needs.
+constexpr int padding_codes = 64;
+
+/// Arguments of one call: lines of tiles for each group of `spec.blocks` blocks.
 struct depthwise_args {
-    const void *const *rows; ///< per tap row that the tile covers: source row under the line's first column
-    const void *padding;     ///< 16 codes of the source's zero point, then 16 of them with flipped sign bit
-    const void *weights;     ///< first block
+    const void *const *rows;     ///< per line, per tap row that all phases cover: source row under the line's
+                                 ///< first column
+    std::int64_t channel;        ///< bytes from there to the first channel of the first block
+    const void *padding;         ///< `padding_codes`, then as many with flipped sign bit
+    const void *weights;         ///< first block
     const std::int32_t *initial; ///< per block: 16 accumulators to start with, then with sums_source 16
                                  ///< zero points of weights
     const std::uint32_t *params; ///< planes of the first block
     void *dst;                   ///< first output and channel
     const void *const *full;     ///< per post-op: the element that `dst` points to (null where unused)
-    void *words;                 ///< scratch of `words_bytes`
-    std::int64_t blocks;
+    void *scratch;               ///< of `scratch_bytes`, aligned to 64
+    std::int64_t groups;
+    std::int64_t lines;     ///< of `rows` rows
+    std::int64_t rest_line; ///< 1 if a line of `rest_rows` follows, else 0
 };
 
 using depthwise_function = void (*)(const depthwise_args *);
 
-/// Scratch for a block of weights as 16-bit words; 0 with a dot-product instruction.
-std::int64_t words_bytes(cpu_isa level, const tap_patches &patches);
+/// Scratch of a call: for a block of weights as 16-bit words without a dot-product instruction, or for what
+/// depends on the channels of four blocks in interleaved order.
+std::int64_t scratch_bytes(cpu_isa level, const tap_patches &patches, const epilogue_plan &plan);
 
-/// Columns that a tile can have; a multiple of their phases.
-int max_tile_columns(cpu_isa level, const tap_patches &patches, bool sums_source, int epilogue_temps);
+/// Blocks that a tile can have.
+int max_tile_blocks(cpu_isa level, bool sums_source);
+
+/// Columns that a tile of so many blocks can have; a multiple of their phases.
+int max_tile_columns(cpu_isa level, const tap_patches &patches, bool sums_source, int epilogue_temps,
+                     int blocks);
 
 class depthwise_kernel : public emitter {
 public:
@@ -78,22 +98,46 @@ public:
 
 private:
     void generate();
-    void take_weights(int v);
-    void split_weights(int v);
-    void line(int v);
-    void tile(const tile_run &run, int v);
-    void initialise(int v);
-    void multiply_patch_row(const tile_run &run, int patch_row, int v);
-    void multiply(const vec &quad, dim_t position, int patch_row, int v);
-    void multiply_words(const vec &quad, int row, int column, dim_t vector, std::uint32_t taps, int v);
-    void subtract_sums(int v);
-    void finish_tile(int v);
+    void group();
+    void next_group();
+    void interleave_group();
+    void interleave(const Xbyak::Reg64 &from, int vectors, int scratch_vectors);
+    void lines(int v);
+    void line();
+    void next_line();
+    void take_weights();
+    void split_weights();
+    void tile(const tile_run &run);
+    void initialise();
+    void find_rows(int patch_row);
+    void multiply_patch_row(const tile_run &run, int patch_row);
+    void multiply(dim_t position, int patch_row);
+    void multiply(std::size_t acc, dim_t tap_vector, int v, std::uint32_t taps);
+    void multiply_words(const vec &quad, std::size_t acc, dim_t tap_vector, std::uint32_t taps);
+    void subtract_sums();
+    void finish_tile();
 
-    void gather(const vec &quad, const tile_run &run, dim_t position, int patch_row, int v);
-    void gather_parts(const vec &quad, const std::vector<Xbyak::RegExp> &pixels);
-    void gather_by_unpacking(const vec &quad, const std::vector<Xbyak::RegExp> &pixels, int v);
+    void gather(const tile_run &run, dim_t position, int patch_row);
+    void gather_parts(const std::vector<Xbyak::RegExp> &pixels);
+    void gather_blocks(const std::vector<Xbyak::RegExp> &pixels);
+    void gather_by_unpacking(const std::vector<Xbyak::RegExp> &pixels);
 
-    std::size_t index(int row, int column) const { return static_cast<std::size_t>(row * columns_ + column); }
+    /// Values that outlive a line, in memory.
+    enum class slot { groups, lines, rows, weights, initial, params, element, line_element, position, count };
+    Xbyak::Address at(slot s) { return qword[rsp + 8 * static_cast<int>(s)]; }
+    void copy(slot to, std::size_t field);
+    Xbyak::Address argument(std::size_t field) { return qword[reg_args + static_cast<int>(field)]; }
+
+    bool is_interleaved() const { return spec_.blocks == 4 && plan_.can_be_interleaved(); }
+    /// Vectors of channels of a tile.
+    int vectors() const { return lanes() == 16 ? spec_.blocks : 1; }
+    std::size_t index(int row, int column, int vector) const {
+        return static_cast<std::size_t>((row * columns_ + column) * vectors() + vector);
+    }
+    int accumulators(int columns) const { return rows_ * columns * vectors(); }
+    int initial_bytes() const { return (spec_.sums_source ? 2 : 1) * 64; } ///< of a block
+    Xbyak::Address weights_at(dim_t tap_vector, int vector);
+    Xbyak::Address initial_at(int vector, int offset = 0);
     std::uint32_t used_taps(int row, int column, int patch_row, int patch_column) const;
     dim_t used_rows(int patch_row) const;
     dim_t used_columns() const;
@@ -102,8 +146,10 @@ private:
     const depthwise_spec spec_;
     const epilogue_plan &plan_;
     depthwise_function function_ = nullptr;
-    int columns_ = 0; ///< of the tile that is emitted
+    int first_ = 0; ///< vector of the line that is emitted; not 0 for the second half of a block of 8 lanes
+    int rows_ = 0, columns_ = 0; ///< of the tile that is emitted
     std::vector<vec> acc_, sums_;
+    std::vector<vec> quads_;   ///< of one position, a vector each; the registers behind them are scratch
     std::vector<vec> weights_; ///< of a block, if there are registers for them
     vec order_;                ///< of the permutation that makes quads, with 16 lanes
 

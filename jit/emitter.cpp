@@ -371,6 +371,33 @@ void emitter::transpose_codes(const vec &v, const vec &order, bool has_byte_perm
     vpshufb(z, z, table(within));
 }
 
+void emitter::transpose_parts(const vec (&v)[4]) {
+    const Zmm z[] = {Zmm(v[0].getIdx()), Zmm(v[1].getIdx()), Zmm(v[2].getIdx()), Zmm(v[3].getIdx())};
+    const temp lower(*this), upper(*this);
+    const Zmm low(lower.get().getIdx()), high(upper.get().getIdx());
+    vshufi32x4(low, z[0], z[1], 0x44); // parts 0 and 1 of both
+    vshufi32x4(high, z[2], z[3], 0x44);
+    vshufi32x4(z[1], z[0], z[1], 0xee); // parts 2 and 3
+    vshufi32x4(z[3], z[2], z[3], 0xee);
+    vshufi32x4(z[2], z[1], z[3], 0x88); // even parts
+    vshufi32x4(z[3], z[1], z[3], 0xdd); // odd parts
+    vshufi32x4(z[0], low, high, 0x88);
+    vshufi32x4(z[1], low, high, 0xdd);
+}
+
+void emitter::load_transposed_blocks(const vec &dst, const vec &order, const Xbyak::RegExp &from,
+                                     int blocks) {
+    const Zmm z(dst.getIdx()), by(order.getIdx());
+    if (blocks == 4) {
+        vpermd(z, by, ptr[from]);
+        return;
+    }
+    blocks == 1 ? vmovups(xmm_of(dst), ptr[from]) : vmovups(ymm_of(dst), ptr[from]);
+    if (blocks == 3)
+        vinserti32x4(z, z, ptr[from + 32], 2);
+    vpermd(z, by, z);
+}
+
 void emitter::store_some_bytes(const Reg64 &base, std::int64_t offset, const Xmm &src, int first, int count) {
     if (count == 16)
         return vmovups(at(base, offset), src);

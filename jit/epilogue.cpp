@@ -445,7 +445,8 @@ void epilogue_emitter::store_bytes(const epilogue_result *results, int count, co
     if (stage.table >= 0)
         look_up(words,
                 std::get<post_op::table>(plan_.source().post_ops[static_cast<std::size_t>(stage.table)]));
-    e_.permute_dwords(words, order, words);
+    if (!at_.are_interleaved)
+        e_.permute_dwords(words, order, words);
 
     e_.lea(at_.scratch, e_.ptr[at_.dst + at_.row]);
     for (int first = 0, last; first < count; first = last) {

@@ -59,6 +59,10 @@ public:
     /// True if no f32 result is NaN or reaches 2^31, so that its conversion needs no bounds.
     bool is_bounded() const { return is_bounded_; }
 
+    /// True if four vectors of results may be interleaved: vector v has in 128-bit part p columns 16 p + 4 v
+    /// to + 3, and so have the planes. Packing them to bytes brings them in order.
+    bool can_be_interleaved() const;
+
     /// Vector registers that the emitter takes besides the accumulator.
     int temps(cpu_isa level) const;
 
@@ -102,6 +106,7 @@ struct epilogue_operands {
     const Xbyak::Reg64 &full;     ///< array of pointers, one per post-op, to the element that `dst` points to
     const Xbyak::Reg64 &row_sums; ///< s32 per row of the tile
     const Xbyak::Reg64 &scratch;  ///< free for address computations
+    bool are_interleaved = false; ///< each four results, see epilogue_plan::can_be_interleaved
 };
 
 /// An accumulator to be finished, and where its results belong.

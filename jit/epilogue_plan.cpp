@@ -91,6 +91,15 @@ std::string epilogue_plan::refuses(const epilogue &e, const epilogue_shape &shap
     return refuses_multipliers(e.rule, e.multipliers.values);
 }
 
+bool epilogue_plan::can_be_interleaved() const {
+    if (!bytes_.is_used || !planes_are_in_quarters(rule_))
+        return false;
+    for (int i = 0; i < static_cast<int>(e_.post_ops.size()); i++)
+        if (std::holds_alternative<post_op::sum>(e_.post_ops[i]) || reads_full_tensor(i))
+            return false;
+    return true;
+}
+
 bool epilogue_plan::is_f32_after(int post_ops) const {
     return post_ops == 0 ? is_float(e_.rule) : works_on_f32(e_.post_ops[post_ops - 1]);
 }

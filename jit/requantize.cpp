@@ -203,6 +203,11 @@ rule_spec spec_of_factor(requantization_rule rule, fixed_point_multiplier m) {
 /// Left shifts lie in a plane behind those of the form.
 int rule_planes(const rule_spec &spec) { return form_of(spec).planes + (spec.shifts_left ? 1 : 0); }
 
+/// Planes in f64 have the order of f32_to_f64.
+bool planes_are_in_quarters(const rule_spec &spec) {
+    return spec.rule != rules::ev_rte15 && (spec.rule != rules::caffe_double_round || spec.real_is_f32);
+}
+
 void fill_rule_planes(const rule_spec &spec, const fixed_point_multiplier *multipliers,
                       const double *real_scales, std::uint32_t *planes) {
     std::fill_n(planes, rule_planes(spec) * columns_per_block, 0u);

@@ -47,6 +47,10 @@ rule_spec spec_of_factor(requantization_rule rule, fixed_point_multiplier m);
 /// Planes per block of 16 columns; 0 for `none`.
 int rule_planes(const rule_spec &spec);
 
+/// True if the 16 bytes of a plane at 16 p hold numbers of columns 4 p to 4 p + 3 alone, so that those of
+/// four blocks may be exchanged between blocks.
+bool planes_are_in_quarters(const rule_spec &spec);
+
 /// Fills the planes of one block. `multipliers` or `real_scales` has 16 entries (padding columns: any valid
 /// value).
 void fill_rule_planes(const rule_spec &spec, const fixed_point_multiplier *multipliers,

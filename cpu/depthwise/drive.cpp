@@ -1,7 +1,6 @@
 #include "cpu/depthwise/drive.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 #include "cpu/depthwise/plan.hpp"
@@ -35,14 +34,12 @@ struct work {
 
 /// Scratch of a task.
 struct buffers {
-    std::uint8_t *words, *padding, *rows; ///< rows: of zero points, or copied ones
+    const void **row_pointers;
+    std::uint8_t *kernel, *padding, *rows; ///< rows: of zero points, or copied ones
 };
 
-/// 16 codes of the zero point, then 16 with flipped sign bit.
-constexpr dim_t padding_bytes = 32;
-
-/// Rows of taps under a line of tiles.
-constexpr dim_t max_rows = max_patch_vectors * taps_per_patch;
+/// Codes of the zero point, then the same with flipped sign bit.
+constexpr dim_t padding_bytes = 2 * jit::padding_codes;
 
 /// What column parameters want to know: one stored group of all channels.
 dot_geometry columns_geometry(const convolution_problem &p, const memory_desc &packed_weights) {
@@ -65,14 +62,12 @@ class depthwise_kernel : public kernel {
 public:
     depthwise_kernel(const convolution_problem &problem, cpu_isa level)
         : p_(problem), geometry_(columns_geometry(p_, packed_by_patches(p_))),
-          epilogue_(p_.out_stage, geometry_.columns, false),
-          plan_(plan_depthwise(p_, level, epilogue_.temps(level))), columns_(geometry_, epilogue_, ranges_),
+          epilogue_(p_.out_stage, geometry_.columns, false), plan_(plan_depthwise(p_, level, epilogue_)),
+          columns_(geometry_, epilogue_, ranges_),
           sums_source_(p_.weights_zero_points.values.is_set() || p_.weights.data_type == data_type::u8),
           has_rows_outside_(reads_rows_outside()), level_(level) {
-        for (const bool is_last_line : {false, true})
-            for (const bool is_tail : {false, true})
-                if (lines() > 1 || is_last_line)
-                    kernel_of(is_last_line, is_tail) = make_kernel(is_last_line, is_tail);
+        for (const channel_part &part : plan_.parts)
+            kernels_.push_back(make_kernel(part));
     }
 
     void execute(const arguments &args) const override {
@@ -98,7 +93,7 @@ public:
     std::size_t size_bytes() const override {
         std::size_t bytes = sizeof *this + columns_.size_bytes();
         for (const auto &kernel : kernels_)
-            bytes += kernel ? kernel->code_bytes() : 0;
+            bytes += kernel->code_bytes();
         return bytes;
     }
 
@@ -114,24 +109,16 @@ private:
     dim_t phases() const { return plan_.patches.rows.phases; }
     /// Lines of tiles of an image.
     dim_t lines() const { return div_up(p_.out[1], phases()); }
+    dim_t whole_rows() const { return std::min(phases(), p_.out[1]); }
+    /// Lines that have `whole_rows`: all but the last one of an image, or all.
+    dim_t whole_lines() const { return p_.out[1] / whole_rows(); }
+    /// Source rows under a line.
+    dim_t line_rows() const { return plan_.patches.rows.covered(phases()); }
     /// Strides of height (1) and width (2).
     dim_t stride(const memory_desc &md, int axis) const {
         return axis == 1 && p_.spatial_ndims == 1 ? 0 : md.strides[p_.spatial_ndims - 1 + axis];
     }
-    /// Channels of the last block if it isn't full; they are read and written with masks.
-    dim_t tail_channels() const { return channels() % packed_o_block; }
-
-    const std::shared_ptr<const jit::depthwise_kernel> &kernel_of(bool is_last_line, bool is_tail) const {
-        return kernels_[(is_last_line ? 2 : 0) + (is_tail ? 1 : 0)];
-    }
-    std::shared_ptr<const jit::depthwise_kernel> &kernel_of(bool is_last_line, bool is_tail) {
-        return kernels_[(is_last_line ? 2 : 0) + (is_tail ? 1 : 0)];
-    }
-
-    /// Null for a tail that does not exist.
-    std::shared_ptr<const jit::depthwise_kernel> make_kernel(bool is_last_line, bool is_tail) const {
-        if (is_tail && tail_channels() == 0)
-            return nullptr;
+    std::shared_ptr<const jit::depthwise_kernel> make_kernel(const channel_part &part) const {
         jit::depthwise_spec spec;
         spec.level = level_;
         spec.has_byte_permutes = has_byte_permutes();
@@ -139,12 +126,14 @@ private:
         spec.sums_source = sums_source_;
         spec.patches = plan_.patches;
         spec.column_taps = {p_.kernel[2], p_.stride[2], p_.dilation[2]};
-        spec.rows = static_cast<int>(is_last_line ? p_.out[1] - (lines() - 1) * phases() : phases());
-        spec.valid = static_cast<int>(is_tail ? tail_channels() : packed_o_block);
+        spec.rows = static_cast<int>(whole_rows());
+        spec.rest_rows = static_cast<int>(p_.out[1] % whole_rows());
+        spec.blocks = part.blocks;
+        spec.valid = part.valid;
         spec.pixel_stride = plan_.pixel_stride;
         spec.dst_row_stride = stride(p_.dst, 1);
         spec.dst_column_stride = stride(p_.dst, 2);
-        spec.line = plan_.line;
+        spec.line = part.line;
         return jit::shared_depthwise_kernel(spec, epilogue_);
     }
 
@@ -193,60 +182,75 @@ private:
     }
 
     void run_tasks(const execution &run) const {
-        const dim_t all_lines = p_.mb * lines();
-        const task_grid grid = plan_tasks(all_lines, blocks(), get_num_threads());
+        const dim_t all_lines = p_.mb * lines(), panels = div_up(blocks(), task_blocks);
+        const task_grid grid = plan_tasks(all_lines, panels, get_num_threads(), true);
         parallel_for(grid.bands * grid.panels, 1, [&](dim_t begin, dim_t end) {
             for (dim_t task = begin; task < end; task++) {
                 const dim_t tl = task / grid.panels, tb = task % grid.panels;
                 run_task(run, {tl * all_lines / grid.bands, (tl + 1) * all_lines / grid.bands,
-                               tb * blocks() / grid.panels, (tb + 1) * blocks() / grid.panels});
+                               tb * panels / grid.panels * task_blocks,
+                               std::min((tb + 1) * panels / grid.panels * task_blocks, blocks())});
             }
         });
     }
 
     void run_task(const execution &run, const work &w) const {
-        const dim_t words = jit::words_bytes(level_, plan_.patches);
-        const dim_t rows =
-            plan_.in_place ? plan_.padding_row_bytes : plan_.copied_rows * plan_.copied_row_bytes();
-        auto *scratch = static_cast<std::uint8_t *>(thread_scratch(
-            scratch_slot::source_rows, static_cast<std::size_t>(words + padding_bytes + rows)));
-        const buffers b{scratch, scratch + words, scratch + words + padding_bytes};
-        std::memset(b.padding, run.padding, padding_bytes / 2);
-        std::memset(b.padding + padding_bytes / 2, run.padding ^ (is_signed() ? 0x80 : 0), padding_bytes / 2);
-        if (plan_.in_place && has_rows_outside_)
-            std::memset(b.rows, run.padding, static_cast<std::size_t>(plan_.padding_row_bytes));
-        for (dim_t block = w.first_block; block < w.last_block; block += plan_.chunk_blocks)
-            for (dim_t line = w.first_line; line < w.last_line; line++)
-                run_line(run, b, line, block, std::min(block + plan_.chunk_blocks, w.last_block));
+        const buffers b = take_buffers(run);
+        for (dim_t block = w.first_block; block < w.last_block; block += plan_.chunk_blocks) {
+            const dim_t last_block = std::min(block + plan_.chunk_blocks, w.last_block);
+            for (dim_t line = w.first_line, count = 0; line < w.last_line; line += count) {
+                count = std::min({lines() - line % lines(), w.last_line - line, plan_.band_lines});
+                run_lines(run, b, line, count, block, last_block);
+            }
+        }
     }
 
-    /// A line of tiles (counted over all images) for blocks [first, last): whole blocks, then one that isn't.
-    void run_line(const execution &run, const buffers &b, dim_t all_lines, dim_t first, dim_t last) const {
+    buffers take_buffers(const execution &run) const {
+        const dim_t kernel = jit::scratch_bytes(level_, plan_.patches, epilogue_);
+        const dim_t rows =
+            plan_.in_place ? plan_.padding_row_bytes : plan_.copied_rows * plan_.copied_row_bytes();
+        const dim_t pointers = plan_.band_lines * line_rows() * static_cast<dim_t>(sizeof(void *));
+        auto *scratch = static_cast<std::uint8_t *>(thread_scratch(
+            scratch_slot::source_rows, static_cast<std::size_t>(kernel + padding_bytes + pointers + rows)));
+        std::uint8_t *padding = scratch + kernel, *after = padding + padding_bytes;
+        const buffers b{reinterpret_cast<const void **>(after), scratch, padding, after + pointers};
+        std::memset(b.padding, run.padding, jit::padding_codes);
+        std::memset(b.padding + jit::padding_codes, run.padding ^ (is_signed() ? 0x80 : 0),
+                    jit::padding_codes);
+        if (plan_.in_place && has_rows_outside_)
+            std::memset(b.rows, run.padding, static_cast<std::size_t>(plan_.padding_row_bytes));
+        return b;
+    }
+
+    /// Lines of tiles of one image (counted over all images) for blocks [first, last).
+    void run_lines(const execution &run, const buffers &b, dim_t all_lines, dim_t count, dim_t first,
+                   dim_t last) const {
         const dim_t image = all_lines / lines(), line = all_lines % lines();
-        const bool is_last_line = line == lines() - 1;
-        const void *rows[max_rows];
-        find_rows(run, b, image, line, first, last, rows);
+        for (dim_t i = 0; i < count; i++)
+            find_rows(run, b, image, line + i, first, last, b.row_pointers + i * line_rows());
         jit::depthwise_args args{};
-        args.rows = rows;
+        args.rows = b.row_pointers;
         args.padding = b.padding;
-        args.words = b.words;
+        args.scratch = b.kernel;
+        args.lines = std::min(line + count, whole_lines()) - std::min(line, whole_lines());
+        args.rest_line = count - args.lines;
         const dim_t element = image * p_.dst.strides[0] + line * phases() * stride(p_.dst, 1);
-        const dim_t whole = last == blocks() && tail_channels() != 0 ? last - 1 : last;
-        if (whole > first)
-            call_kernel(run, args, *kernel_of(is_last_line, false), first, whole - first, element);
-        if (whole == last)
-            return;
-        for (dim_t t = 0; t < plan_.patches.rows.covered(phases()); t++)
-            rows[t] = static_cast<const std::uint8_t *>(rows[t]) + (whole - first) * packed_o_block;
-        call_kernel(run, args, *kernel_of(is_last_line, true), whole, 1, element);
+        for (std::size_t i = 0; i < plan_.parts.size(); i++) {
+            const channel_part &part = plan_.parts[i];
+            const dim_t begin = std::max(first, part.first_block), end = std::min(last, part.last_block);
+            if (begin >= end)
+                continue;
+            args.channel = (begin - first) * packed_o_block;
+            args.groups = (end - begin) / part.blocks;
+            call_kernel(run, args, *kernels_[i], begin, element);
+        }
     }
 
     /// Source rows under a line, each from the line's first column and the chunk's first channel on.
     void find_rows(const execution &run, const buffers &b, dim_t image, dim_t line, dim_t first_block,
                    dim_t last_block, const void **rows) const {
         const dim_t origin = plan_.in_place ? p_.pad[2] * plan_.pixel_stride : 0;
-        const dim_t count = plan_.patches.rows.covered(phases());
-        for (dim_t t = 0; t < count; t++) {
+        for (dim_t t = 0; t < line_rows(); t++) {
             const dim_t y = line * phases() * p_.stride[1] - p_.pad[1] + t * p_.dilation[1];
             const bool is_inside = y >= 0 && y < p_.in[1];
             const std::uint8_t *row =
@@ -276,7 +280,7 @@ private:
     }
 
     void call_kernel(const execution &run, jit::depthwise_args &args, const jit::depthwise_kernel &kernel,
-                     dim_t block, dim_t count, dim_t first_element) const {
+                     dim_t block, dim_t first_element) const {
         const dim_t element = first_element + block * packed_o_block;
         const void *full[max_post_ops];
         for (int i = 0; i < static_cast<int>(epilogue_.source().post_ops.size()); i++)
@@ -286,7 +290,6 @@ private:
         args.params = run.params + block * columns_.block_words();
         args.dst = run.dst + element * dst_size();
         args.full = full;
-        args.blocks = count;
         kernel.function()(&args);
     }
 
@@ -308,7 +311,7 @@ private:
     const dot_columns columns_;
     const bool sums_source_, has_rows_outside_;
     const cpu_isa level_;
-    std::array<std::shared_ptr<const jit::depthwise_kernel>, 4> kernels_; ///< by "last line" and "tail block"
+    std::vector<std::shared_ptr<const jit::depthwise_kernel>> kernels_; ///< of each part of the plan
 };
 
 } // namespace

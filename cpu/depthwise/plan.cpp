@@ -10,6 +10,9 @@ namespace {
 // reads part of it again.
 constexpr dim_t chunk_budget = 24 * 1024;
 
+// What a band of lines reads should stay in a second-level cache until the last group of blocks is through.
+constexpr dim_t band_budget = 128 * 1024;
+
 // Each kind of tile is code; more of them than this, and source rows are copied with their padding.
 constexpr std::size_t max_tile_kinds = 4;
 constexpr dim_t max_displacement = dim_t{1} << 30, max_padding_row = dim_t{1} << 20;
@@ -54,32 +57,64 @@ std::vector<jit::tile_run> plan_line(const patch_axis &axis, const tap_axis &tap
     return line;
 }
 
-depthwise_plan plan_depthwise(const convolution_problem &p, cpu_isa level, int epilogue_temps) {
+namespace {
+
+/// As many blocks per tile as it can have, then a tile for those that remain, then one for a last block that
+/// is not whole.
+std::vector<channel_part> plan_parts(dim_t channels, int largest) {
+    const dim_t whole = channels / packed_o_block, wide = whole / largest * largest;
+    std::vector<channel_part> parts;
+    if (wide > 0)
+        parts.push_back({0, wide, largest, packed_o_block, {}});
+    if (whole > wide)
+        parts.push_back({wide, whole, static_cast<int>(whole - wide), packed_o_block, {}});
+    if (channels > whole * packed_o_block)
+        parts.push_back({whole, whole + 1, 1, static_cast<int>(channels - whole * packed_o_block), {}});
+    return parts;
+}
+
+} // namespace
+
+depthwise_plan plan_depthwise(const convolution_problem &p, cpu_isa level,
+                              const jit::epilogue_plan &epilogue) {
     depthwise_plan plan;
     plan.patches = patches_of(p);
     const patch_axis &rows = plan.patches.rows, &columns = plan.patches.columns;
     const tap_axis taps{p.kernel[2], p.stride[2], p.dilation[2]};
     const bool sums_source = p.weights_zero_points.values.is_set() || p.weights.data_type == data_type::u8;
-    const dim_t largest = jit::max_tile_columns(level, plan.patches, sums_source, epilogue_temps);
-    const dim_t width_stride = p.src.strides[p.spatial_ndims + 1];
-    plan.line = plan_line(columns, taps, p.out[2], largest, p.pad[2], p.in[2]);
+    const dim_t channels = p.groups * p.oc, blocks = div_up(channels, packed_o_block);
+    const int tile_blocks = jit::max_tile_blocks(level, sums_source);
+    plan.parts = plan_parts(channels, tile_blocks);
+    const auto plan_lines = [&](dim_t pad, dim_t width) {
+        std::size_t kinds = 0;
+        for (channel_part &part : plan.parts) {
+            const int largest =
+                jit::max_tile_columns(level, plan.patches, sums_source, epilogue.temps(level), part.blocks);
+            part.line = plan_line(columns, taps, p.out[2], largest, pad, width);
+            kinds = std::max(kinds, part.line.size());
+        }
+        return kinds;
+    };
     plan.line_columns = covered_columns(columns, taps, p.out[2]);
-    plan.padding_row_bytes = (p.in[2] - 1) * width_stride + p.groups * p.oc;
-    plan.in_place = p.oc == 1 && p.src.strides[1] == 1 && plan.line.size() <= max_tile_kinds &&
+    plan.pixel_stride = p.src.strides[p.spatial_ndims + 1];
+    plan.padding_row_bytes = (p.in[2] - 1) * plan.pixel_stride + channels;
+    plan.in_place = p.oc == 1 && p.src.strides[1] == 1 && plan_lines(p.pad[2], p.in[2]) <= max_tile_kinds &&
                     plan.padding_row_bytes <= max_padding_row;
 
-    const dim_t blocks = div_up(p.groups * p.oc, packed_o_block);
+    if (plan.in_place && tile_blocks == task_blocks) { // a group reads whole cache lines
+        const dim_t line_bytes = rows.phases * p.stride[1] * plan.padding_row_bytes;
+        plan.chunk_blocks = blocks;
+        plan.band_lines = std::clamp<dim_t>(band_budget / line_bytes, 1, div_up(p.out[1], rows.phases));
+        return plan;
+    }
     const dim_t row_pixels = std::max<dim_t>(1, rows.covered(rows.phases) * plan.line_columns);
-    dim_t chunk = std::clamp<dim_t>(chunk_budget / (row_pixels * packed_o_block), 1, blocks);
-    constexpr dim_t line_blocks = 4; // of a cache line
-    if (chunk > line_blocks)
-        chunk -= chunk % line_blocks;
-    plan.chunk_blocks = chunk < line_blocks ? std::min(blocks, line_blocks) : chunk;
-    plan.pixel_stride = width_stride;
+    plan.chunk_blocks = chunk_budget / (row_pixels * packed_o_block);
+    plan.chunk_blocks -= plan.chunk_blocks % task_blocks;
+    plan.chunk_blocks = std::clamp(plan.chunk_blocks, std::min(task_blocks, blocks), blocks);
     if (plan.in_place)
         return plan;
 
-    plan.line = plan_line(columns, taps, p.out[2], largest, 0, plan.line_columns);
+    plan_lines(0, plan.line_columns);
     plan.pixel_stride = plan.chunk_channels();
     plan.copied_rows = rows.covered(rows.phases);
     return plan;

@@ -11,14 +11,26 @@
 
 namespace octet::impl {
 
+/// Work is divided at multiples of so many blocks: 64 channels, a cache line and the widest tile.
+constexpr dim_t task_blocks = 4;
+
+/// Blocks of 16 channels that are worked on in one way.
+struct channel_part {
+    dim_t first_block, last_block;
+    int blocks = 1;                  ///< of a tile; divides their number
+    int valid = packed_o_block;      ///< channels of a block; fewer in a part for the last one
+    std::vector<jit::tile_run> line; ///< tiles of an output row (of several rows, if they are phases)
+};
+
 struct depthwise_plan {
     tap_patches patches;
+    std::vector<channel_part> parts;
     /// Source rows are the user's memory; else the rows under a line of tiles are copied, padded and with a
     /// channel for each output channel.
     bool in_place = true;
-    std::vector<jit::tile_run> line; ///< tiles of an output row (of several rows, if they are phases)
-    dim_t pixel_stride = 0;          ///< bytes between source columns as the kernel reads them
+    dim_t pixel_stride = 0;      ///< bytes between source columns as the kernel reads them
     dim_t chunk_blocks = 1;      ///< blocks of 16 channels that are worked on for all lines before going on
+    dim_t band_lines = 1;        ///< lines that are worked on for all groups of blocks before going on
     dim_t line_columns = 0;      ///< source columns under a line, padding included
     dim_t padding_row_bytes = 0; ///< in place: a row of zero points for what lies above or below the image
     dim_t copied_rows = 0;
@@ -30,7 +42,8 @@ struct depthwise_plan {
 /// Why there is no plan, or empty.
 std::string refuses_depthwise(const convolution_problem &p);
 
-depthwise_plan plan_depthwise(const convolution_problem &p, cpu_isa level, int epilogue_temps);
+depthwise_plan plan_depthwise(const convolution_problem &p, cpu_isa level,
+                              const jit::epilogue_plan &epilogue);
 
 /// Tiles of at most `largest` columns, as equal as phases allow, for a row of `width` outputs. `columns`
 /// source columns, `pad` of them on the left, are inside the image unless `is_padded`.

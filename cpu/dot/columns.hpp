@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "cpu/aligned.hpp"
 #include "cpu/dot/plan.hpp"
 
 namespace octet::impl {
@@ -40,8 +41,8 @@ private:
     const dot_geometry &geometry_;
     const jit::epilogue_plan &epilogue_;
     const std::vector<line_range> &ranges_;
-    std::vector<std::uint32_t> constants_; ///< planes as far as known at creation
-    std::vector<std::int32_t> zeros_;      ///< initial values where there is nothing to fold
+    aligned_vector<std::uint32_t> constants_; ///< planes as far as known at creation
+    aligned_vector<std::int32_t> zeros_;      ///< initial values where there is nothing to fold
     const bool has_bias_, has_argument_planes_;
 };
 

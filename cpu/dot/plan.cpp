@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 namespace octet::impl {
 
@@ -11,13 +12,21 @@ int lanes_of(cpu_isa level) {
     return level == cpu_isa::avx512_vnni || level == cpu_isa::avx512_core ? 16 : 8;
 }
 
+/// Stores of byte results per vector: four vectors are packed at a time, a store ends with its row.
+double stores_per_vector(int vectors) {
+    const double ends_at_fourth = std::gcd(vectors, 4) / 4.0; // of the rows
+    return 0.25 + (1 - ends_at_fourth) / vectors;
+}
+
 /// Cycles of one tile: two dot products and two loads per cycle; a dot product depends on the one of the quad
-/// before.
+/// before. Weights come from beyond the first-level cache if there are many.
 double tile_cycles(int rows, int vectors, dim_t quads) {
-    constexpr double latency = 5, epilogue_per_vector = 3, per_tile = 12;
+    constexpr double latency = 5, weights_per_vector = 0.05, epilogue_per_vector = 1, per_store = 1.4,
+                     per_tile = 4;
     const double products = rows * vectors * 0.5, loads = (rows + vectors) * 0.5;
-    return static_cast<double>(quads) * std::max({products, loads, latency}) +
-           rows * vectors * epilogue_per_vector + per_tile;
+    return static_cast<double>(quads) *
+               (std::max({products, loads, latency}) + vectors * weights_per_vector) +
+           rows * vectors * (epilogue_per_vector + per_store * stores_per_vector(vectors)) + per_tile;
 }
 
 double line_cycles(dim_t length, int rows, int vectors, dim_t quads) {

@@ -9,8 +9,8 @@ namespace octet::impl {
 
 namespace {
 
-// Outputs of a tile, for which quads are gathered once: what registers hold, and no more in a row than pays.
-constexpr dim_t tile_outputs = 20, tile_columns = 14;
+// Outputs of a tile, for which quads are gathered once: what registers hold.
+constexpr dim_t tile_outputs = 6;
 
 /// Patches of the kernel that an output multiplies, averaged over the phases.
 double products(const patch_axis &a) {
@@ -21,19 +21,30 @@ double products(const patch_axis &a) {
     return static_cast<double>(used) / static_cast<double>(a.phases);
 }
 
-/// Instructions on the vector units per output: one per product, one per source pixel that a quad gathers.
+/// Instructions that gather the quads of one column of patches, per vector of channels: loads for four
+/// vectors at once, two interleaving steps, of which one pair of pixels saves a part.
+double gathers(const tap_patches &p) {
+    const dim_t columns = std::min(p.columns.size, p.columns.covered(p.columns.phases));
+    double instructions = 0;
+    for (dim_t patch = 0; patch < p.rows.patches(); patch++) {
+        const dim_t rows = std::min(p.rows.size, p.rows.covered(p.rows.phases) - patch * p.rows.size);
+        instructions += static_cast<double>(rows * columns) / 4 + (rows * columns > 2 ? 2.0 : 1.5);
+    }
+    return instructions;
+}
+
+/// Instructions on the vector units per output. Each vector of weights is prepared once for some hundred
+/// outputs.
 double cost(const tap_patches &p, const tap_axis &columns) {
+    constexpr double preparation = 0.05;
     const dim_t outputs =
-        std::max(std::min(tile_outputs / p.rows.phases, tile_columns) / p.columns.phases, dim_t{1}) *
-        p.columns.phases;
-    std::set<dim_t> quads;
+        std::max(tile_outputs / p.rows.phases / p.columns.phases, dim_t{1}) * p.columns.phases;
+    std::set<dim_t> positions;
     for (dim_t output = 0; output < outputs; output++)
         for (dim_t patch = 0; patch < p.columns.patches(); patch++)
-            quads.insert(patch_position(p.columns, columns, output, patch));
-    const auto pixels = static_cast<double>(p.rows.covered(p.rows.phases)) *
-                        static_cast<double>(std::min(p.columns.size, p.columns.covered(p.columns.phases)));
-    return pixels * static_cast<double>(quads.size()) / static_cast<double>(outputs * p.rows.phases) +
-           products(p.rows) * products(p.columns);
+            positions.insert(patch_position(p.columns, columns, output, patch));
+    return gathers(p) * static_cast<double>(positions.size()) / static_cast<double>(outputs * p.rows.phases) +
+           products(p.rows) * products(p.columns) + preparation * static_cast<double>(p.vectors());
 }
 
 /// Axes with this size of patches: any number of phases that may share quads.

@@ -224,7 +224,8 @@ test_problem random_convolution(random_source &r, bool large) {
 /// All shapes of patches, ragged blocks of channels, rows longer than a tile.
 test_problem random_depthwise(random_source &r, bool large) {
     const int spatial = static_cast<int>(r.chance(70) ? 2 : r.pick({1, 1, 3}));
-    const dim_t groups = large ? r.between(2, 120) : r.pick<dim_t>({2, 3, 8, 15, 16, 17, 24, 32, 33, 40, 72});
+    const dim_t groups =
+        large ? r.between(2, 120) : r.pick<dim_t>({2, 3, 8, 15, 16, 17, 32, 40, 64, 72, 96, 112, 133});
     std::vector<spatial_sizes> sizes = valid_sizes(r, spatial, spatial == 3 ? 3 : 9, 3, large ? 30 : 14);
     if (r.chance(50)) // the usual ones
         for (spatial_sizes &s : sizes) {
