@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes ResNet-50 v1.5, MobileNet v1 or MobileNet v2 as int8 .onnx with random weights, to measure whole networks.
 
-    make_onnx.py resnet50 --types u8s8 --output resnet50_u8s8.onnx
+    make_onnx.py resnet50 --types u8s8 --format qlinear --output resnet50_u8s8.onnx
 
 The structure, the types and the ranges are those of a network quantized per channel; the classes mean nothing.
 Scales follow from the statistics of the random numbers: a normal value keeps a standard deviation of 40 codes, so
@@ -29,7 +29,10 @@ class Activation:
 
 
 class Writer:
-    def __init__(self, types, seed):
+    """Operators on codes; `qdq` writes float operators between DequantizeLinear and QuantizeLinear instead."""
+
+    def __init__(self, types, qdq, seed):
+        self.qdq = qdq
         self.activation_type, self.weights_type = CODES[types[:2]], CODES[types[2:]]
         self.random = np.random.default_rng(seed)
         self.nodes, self.constants = [], []
@@ -80,19 +83,44 @@ class Writer:
         real = self.random.normal(0, 0.2, scales.shape) * x.scale * np.sqrt(x.power)
         return self.constant(f"{name}/bias", np.rint(real / (x.scale * scales)).astype(np.int32))
 
+    def dequantized(self, codes, scale, zero_point=None, **attributes):
+        """A node of its own for each reader, as quantizers write them."""
+        name = f"real{len(self.nodes)}"
+        self.node("DequantizeLinear", [codes, scale] + ([zero_point] if zero_point else []), name, **attributes)
+        return name
+
+    def real(self, x):
+        return self.dequantized(x.name, *self.quantization(x))
+
+    def float_operator(self, op, inputs, y, **attributes):
+        self.node(op, inputs, f"{y.name}/real", **attributes)
+        self.node("QuantizeLinear", [f"{y.name}/real", *self.quantization(y)], y.name)
+
+    def products(self, x, weights, bias, scales, name):
+        """The float inputs of an operator that sums products."""
+        bias_scale = self.constant(f"{name}/bias/scale", np.float32(x.scale) * scales)
+        return [self.real(x), self.dequantized(*weights, axis=0), self.dequantized(bias, bias_scale, axis=0)]
+
     def conv(self, x, name, channels, kernel=1, stride=1, group=1, relu=True, pads=None):
         weights, scales = self.weights(name, (channels, x.channels // group, kernel, kernel), 0)
         pads = pads or [kernel // 2] * 4
         size = (x.size + pads[0] + pads[2] - kernel) // stride + 1
         y = self.activation(name, channels, size, x.scale * np.sqrt(x.power), relu)
-        self.node("QLinearConv", [x.name, *self.quantization(x), *weights, *self.quantization(y),
-                                  self.bias(name, scales, x)], name,
-                  kernel_shape=[kernel] * 2, strides=[stride] * 2, pads=pads, group=group)
+        window = {"kernel_shape": [kernel] * 2, "strides": [stride] * 2, "pads": pads, "group": group}
+        bias = self.bias(name, scales, x)
+        if self.qdq:
+            self.float_operator("Conv", self.products(x, weights, bias, scales, name), y, **window)
+        else:
+            self.node("QLinearConv", [x.name, *self.quantization(x), *weights, *self.quantization(y), bias], name,
+                      **window)
         return y
 
     def add(self, a, b, name, relu):
         deviation = np.sqrt(a.scale**2 * a.power + b.scale**2 * b.power)
         y = self.activation(name, a.channels, a.size, deviation, relu)
+        if self.qdq:
+            self.float_operator("Add", [self.real(a), self.real(b)], y)
+            return y
         self.node("QLinearAdd", [a.name, *self.quantization(a), b.name, *self.quantization(b), *self.quantization(y)],
                   name, MICROSOFT)
         return y
@@ -109,13 +137,22 @@ class Writer:
 
     def classify(self, x, classes):
         mean = self.activation("mean", x.channels, 1, x.scale * np.sqrt(x.power), relu=True)
-        self.node("QLinearGlobalAveragePool", [x.name, *self.quantization(x), *self.quantization(mean)], "mean",
-                  MICROSOFT, channels_last=0)
+        if self.qdq:
+            self.float_operator("GlobalAveragePool", [self.real(x)], mean)
+        else:
+            self.node("QLinearGlobalAveragePool", [x.name, *self.quantization(x), *self.quantization(mean)], "mean",
+                      MICROSOFT, channels_last=0)
         self.node("Flatten", ["mean"], "features", axis=1)
         weights, scales = self.weights("logits", (classes, x.channels), 0)
         y = self.activation("logits", classes, 1, mean.scale * np.sqrt(mean.power), relu=False)
-        self.node("QGemm", ["features", *self.quantization(mean), *weights, self.bias("logits", scales, mean),
-                            *self.quantization(y)], "logits", MICROSOFT, transB=1)
+        bias = self.bias("logits", scales, mean)
+        if self.qdq:
+            features = Activation("features", x.channels, 1, mean.scale, mean.zero_point, mean.power)
+            self.constants_of(features, mean)
+            self.float_operator("Gemm", self.products(features, weights, bias, scales, "logits"), y, transB=1)
+        else:
+            self.node("QGemm", ["features", *self.quantization(mean), *weights, bias, *self.quantization(y)], "logits",
+                      MICROSOFT, transB=1)
         self.node("DequantizeLinear", ["logits", *self.quantization(y)], "output")
 
 
@@ -178,10 +215,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("network", choices=NETWORKS)
     parser.add_argument("--types", choices=["u8s8", "s8s8", "u8u8"], default="u8s8", help="activations, weights")
+    parser.add_argument("--format", choices=["qlinear", "qdq"], default="qlinear")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--output", required=True)
     options = parser.parse_args()
-    writer = Writer(options.types, options.seed)
+    writer = Writer(options.types, options.format == "qdq", options.seed)
     NETWORKS[options.network](writer)
     inputs = [helper.make_tensor_value_info("input", TensorProto.FLOAT, ["n", 3, 224, 224])]
     outputs = [helper.make_tensor_value_info("output", TensorProto.FLOAT, ["n", 1000])]
