@@ -13,6 +13,7 @@
 
 #include "check/check.hpp"
 #include "commands.hpp"
+#include "cpu/isa.hpp"
 
 namespace octet::check {
 namespace {
@@ -430,9 +431,12 @@ TEST_F(CheckTest, CommandEndsWithOneIfACaseFailsAndTwoIfTheFileIsMalformed) {
 class CheckSharedTest : public CheckTest {
 protected:
     /// Replays a file of the shared folder; true if nothing failed.
-    bool check_shared(const std::string &name) {
-        const bool passed = check((fs::path(OCTET_SHARED_DIR) / name).string());
-        return passed;
+    bool check_shared(const std::string &name, const options &opt = {}) {
+        return check((fs::path(OCTET_SHARED_DIR) / name).string(), opt);
+    }
+    void expect_all_pass(const options &opt, std::initializer_list<const char *> files) {
+        for (const char *file : files)
+            EXPECT_TRUE(check_shared(file, opt)) << opt.isa << ' ' << file << '\n' << output;
     }
     void SetUp() override {
         if (!fs::is_directory(OCTET_SHARED_DIR))
@@ -453,6 +457,25 @@ TEST_F(CheckSharedTest, OrtOperators) {
 TEST_F(CheckSharedTest, RequantizationVectors) {
     EXPECT_TRUE(check_shared("spec/requantization_vectors.json")) << output;
     EXPECT_EQ(last_line(), "1558 passed, 0 failed"); // 1295 vectors, 32 x 5 derivations, 103 primitives
+}
+
+/// Again on the reference alone and on generated code alone, at each level of this machine.
+TEST_F(CheckSharedTest, EveryImplementationAtEveryLevel) {
+    options opt;
+    opt.impl = implementation::ref;
+    expect_all_pass(opt, {"vectors/tflite_ops.json", "vectors/ort_ops.json"});
+#ifdef NDEBUG // with sanitizers the reference takes minutes for the networks
+    expect_all_pass(opt, {"models/models.json"});
+#endif
+    opt.impl = implementation::jit;
+    for (const cpu_isa level :
+         {cpu_isa::avx2, cpu_isa::avx_vnni, cpu_isa::avx512_core, cpu_isa::avx512_vnni}) {
+        opt.isa = to_string(level);
+        if (octet::impl::isa_is_usable(level))
+            expect_all_pass(opt, {"vectors/tflite_ops.json", "vectors/ort_ops.json", "models/models.json"});
+        else
+            std::cout << "skipped: " << opt.isa << " is not usable here\n";
+    }
 }
 
 TEST_F(CheckSharedTest, Models) {
