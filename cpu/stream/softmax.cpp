@@ -5,8 +5,8 @@
 #include <cstring>
 #include <limits>
 
-#include "common/eltwise_math.hpp"
 #include "common/element.hpp"
+#include "common/eltwise_math.hpp"
 #include "common/fixed_point.hpp"
 #include "common/requantize.hpp"
 #include "common/softmax.hpp"

@@ -14,6 +14,7 @@ namespace {
 constexpr dim_t line_bytes = 64;
 constexpr dim_t run_bytes =
     256; // contiguous bytes of dst that are written together: neighbouring lines arrive sooner
+constexpr std::size_t cached_bytes = std::size_t{1} << 22; // larger tensors are prefetched
 constexpr dim_t tile_bytes = 16384; // tiles of source and destination lie in a first-level cache
 
 // ---- blocks of 16 bytes in each of so many rows
@@ -110,10 +111,13 @@ class transpose_kernel : public kernel {
 public:
     transpose_kernel(const memory_desc &src, const memory_desc &dst)
         : src_offset_(src.offset0), dst_offset_(dst.offset0), matrices_(matrices_of(src, dst)),
-          element_bytes_(static_cast<dim_t>(memory::data_type_size(dst.data_type))) {
+          element_bytes_(static_cast<dim_t>(memory::data_type_size(dst.data_type))),
+          leaves_caches_(size_in_bytes(src) > cached_bytes) {
         const dim_t line = line_bytes / element_bytes_, elements = tile_bytes / element_bytes_;
         tile_rows_ = std::min(matrices_.rows.size, run_bytes / element_bytes_);
         tile_columns_ = std::max(line, elements / tile_rows_ / line * line);
+        down_ = div_up(matrices_.rows.size, tile_rows_);
+        across_ = div_up(matrices_.columns.size, tile_columns_);
     }
 
     void execute(const arguments &args) const override {
@@ -130,26 +134,47 @@ private:
         const T *src = args.get<const T>(OCTET_ARG_SRC) + src_offset_;
         T *dst = args.get<T>(OCTET_ARG_DST) + dst_offset_;
         const nest::loop &rows = matrices_.rows, &columns = matrices_.columns;
-        const dim_t down = div_up(rows.size, tile_rows_), across = div_up(columns.size, tile_columns_);
         const dim_t elements = tile_rows_ * tile_columns_;
-        parallel_for(matrices_.others.rows() * down * across, div_up(elements_per_task, elements),
+        parallel_for(matrices_.others.rows() * down_ * across_, div_up(elements_per_task, elements),
                      [&](dim_t begin, dim_t end) {
                          for (dim_t t = begin; t < end; t++) {
-                             operand_offsets at;
-                             locate(matrices_.others, t / (down * across), at);
-                             const dim_t i = t % down * tile_rows_, j = t / down % across * tile_columns_;
-                             tile<Block>(src + at[1] + i * rows.strides[1] + j, rows.strides[1],
-                                         dst + at[0] + j * columns.strides[0] + i, columns.strides[0],
-                                         std::min(rows.size - i, tile_rows_),
-                                         std::min(columns.size - j, tile_columns_));
+                             if (leaves_caches_ && t + 1 < end)
+                                 prefetch(place_of(t + 1, src, dst));
+                             const place<T> p = place_of(t, src, dst);
+                             tile<Block>(p.src, rows.strides[1], p.dst, columns.strides[0], p.rows,
+                                         p.columns);
                          }
                      });
+    }
+
+    template <typename T> struct place {
+        const T *src;
+        T *dst;
+        dim_t rows, columns;
+    };
+    template <typename T> place<T> place_of(dim_t t, const T *src, T *dst) const {
+        const nest::loop &rows = matrices_.rows, &columns = matrices_.columns;
+        operand_offsets at;
+        locate(matrices_.others, t / (down_ * across_), at);
+        const dim_t i = t % down_ * tile_rows_, j = t / down_ % across_ * tile_columns_;
+        return {src + at[1] + i * rows.strides[1] + j, dst + at[0] + j * columns.strides[0] + i,
+                std::min(rows.size - i, tile_rows_), std::min(columns.size - j, tile_columns_)};
+    }
+
+    /// Rows of a tile are too many for the hardware to see that they go on.
+    template <typename T> void prefetch(const place<T> &p) const {
+        for (dim_t i = 0; i < p.rows; i++)
+            for (dim_t j = 0; j < p.columns; j += line_bytes / element_bytes_)
+                _mm_prefetch(reinterpret_cast<const char *>(p.src + i * matrices_.rows.strides[1] + j),
+                             _MM_HINT_T1);
     }
 
     const dim_t src_offset_, dst_offset_;
     const matrices matrices_;
     const dim_t element_bytes_;
+    const bool leaves_caches_;
     dim_t tile_rows_, tile_columns_; ///< of src
+    dim_t down_, across_;            ///< tiles of a matrix
 };
 
 } // namespace
