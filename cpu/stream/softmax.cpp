@@ -330,6 +330,63 @@ private:
     std::shared_ptr<const kernel> exponentials_; ///< form::f32
 };
 
+// ---- large tensors in blocks, so that what lies between the parts stays in caches
+
+constexpr dim_t elements_per_block = dim_t{1} << 20;
+
+/// The outermost dimension, or -1 where the attributes have numbers for its elements, or tensors.
+int dimension_of_blocks(const softmax_problem &p) {
+    const epilogue &out = p.out_stage;
+    for (const post_op_entry &entry : out.post_ops)
+        if (std::holds_alternative<post_op::binary>(entry) || std::holds_alternative<post_op::prelu>(entry))
+            return -1;
+    if (out.output_scales.mask != 0 || out.dst_scales.mask != 0 || out.dst_zero_points.mask != 0)
+        return -1;
+    int outermost = -1;
+    for (int d = 0; d < p.src.ndims; d++)
+        if (d != p.axis && p.src.dims[d] > 1 &&
+            (outermost < 0 || p.src.strides[d] > p.src.strides[outermost]))
+            outermost = d;
+    return outermost;
+}
+
+class blocked_softmax : public kernel {
+public:
+    blocked_softmax(cpu_isa level, const softmax_problem &p, int dimension, dim_t size)
+        : whole_blocks_(p.src.dims[dimension] / size), src_step_(step_of(p.src, dimension, size)),
+          dst_step_(step_of(p.dst, dimension, size)), whole_(block_of(level, p, dimension, size)),
+          rest_(block_of(level, p, dimension, p.src.dims[dimension] % size)) {}
+
+    void execute(const arguments &args) const override {
+        for (dim_t i = 0; i <= whole_blocks_; i++) {
+            const arguments from(args, OCTET_ARG_SRC, args.get<std::uint8_t>(OCTET_ARG_SRC) + i * src_step_);
+            const arguments to(from, OCTET_ARG_DST, args.get<std::uint8_t>(OCTET_ARG_DST) + i * dst_step_);
+            if (i < whole_blocks_)
+                whole_->execute(to);
+            else if (rest_)
+                rest_->execute(to);
+        }
+    }
+    std::size_t size_bytes() const override {
+        return sizeof *this + whole_->size_bytes() + (rest_ ? rest_->size_bytes() : 0);
+    }
+
+private:
+    static dim_t step_of(const memory_desc &md, int dimension, dim_t size) {
+        return size * md.strides[dimension] * static_cast<dim_t>(memory::data_type_size(md.data_type));
+    }
+    static std::shared_ptr<const kernel> block_of(cpu_isa level, softmax_problem p, int dimension,
+                                                  dim_t size) {
+        if (size == 0)
+            return nullptr;
+        p.src.dims[dimension] = p.dst.dims[dimension] = p.out_stage.dst.dims[dimension] = size;
+        return std::make_shared<softmax_kernel>(level, p);
+    }
+
+    const dim_t whole_blocks_, src_step_, dst_step_; ///< bytes
+    const std::shared_ptr<const kernel> whole_, rest_;
+};
+
 } // namespace
 
 std::string refuses_softmax(cpu_isa level, const softmax_problem &p) {
@@ -338,7 +395,12 @@ std::string refuses_softmax(cpu_isa level, const softmax_problem &p) {
 }
 
 std::shared_ptr<const kernel> create_softmax(cpu_isa level, const softmax_problem &p) {
-    return std::make_shared<softmax_kernel>(level, p);
+    const int d = dimension_of_blocks(p);
+    const dim_t size =
+        d < 0 ? 0 : std::max<dim_t>(1, elements_per_block * p.src.dims[d] / element_count(p.src));
+    if (d < 0 || size >= p.src.dims[d])
+        return std::make_shared<softmax_kernel>(level, p);
+    return std::make_shared<blocked_softmax>(level, p, d, size);
 }
 
 } // namespace octet::impl::stream
