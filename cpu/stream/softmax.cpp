@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "common/element.hpp"
 #include "common/eltwise_math.hpp"
@@ -165,12 +166,38 @@ void for_each_lane(const row_of<T> &row, std::array<Lane, softmax_lanes> &lanes,
         add(lanes[static_cast<std::size_t>(i % softmax_lanes)], row[i]);
 }
 
-template <typename To, typename T> To maximum_of(const row_of<T> &row) {
-    std::array<To, softmax_lanes> lanes;
-    lanes.fill(std::numeric_limits<To>::has_infinity ? -std::numeric_limits<To>::infinity()
-                                                     : std::numeric_limits<To>::lowest());
-    for_each_lane(row, lanes, [](To &highest, T x) { highest = std::max(highest, static_cast<To>(x)); });
+template <typename T> float maximum_of_reals(const row_of<T> &row) {
+    std::array<float, softmax_lanes> lanes;
+    lanes.fill(-std::numeric_limits<float>::infinity());
+    for_each_lane(row, lanes,
+                  [](float &highest, T x) { highest = std::max(highest, static_cast<float>(x)); });
     return *std::max_element(lanes.begin(), lanes.end());
+}
+
+/// Compared without sign, as even the oldest vector instructions do.
+template <typename T> std::int32_t maximum_of_codes(const row_of<T> &row) {
+    constexpr std::uint8_t sign = std::is_signed_v<T> ? 0x80 : 0;
+    std::array<std::uint8_t, softmax_lanes> lanes{};
+    for_each_lane(row, lanes, [](std::uint8_t &highest, T x) {
+        highest = std::max<std::uint8_t>(highest, static_cast<std::uint8_t>(x) ^ sign);
+    });
+    return static_cast<T>(*std::max_element(lanes.begin(), lanes.end()) ^ sign);
+}
+
+/// Σ of terms of codes, modulo 2^32.
+template <typename T>
+std::uint32_t sum_of_terms(const row_of<T> &row, std::int32_t highest,
+                           const softmax_table<std::int32_t> &terms) {
+    const auto term = [&](dim_t i) {
+        return static_cast<std::uint32_t>(terms[static_cast<std::size_t>(highest - row[i])]);
+    };
+    std::uint32_t sum = 0;
+    dim_t i = 0;
+    for (; i + 4 <= row.count; i += 4)
+        sum += term(i) + term(i + 1) + term(i + 2) + term(i + 3);
+    for (; i < row.count; i++)
+        sum += term(i);
+    return sum;
 }
 
 float sum_of(const row_of<float> &row) {
@@ -269,11 +296,9 @@ private:
         auto *maxima = args.get<std::int32_t>(arg_maximum), *reciprocals = args.get<std::int32_t>(arg_sum),
              *shifts = args.get<std::int32_t>(arg_shift);
         for_each_row(p_.src, args.get<const T>(OCTET_ARG_SRC), [&](const row_of<T> &row, dim_t to) {
-            const std::int32_t highest = maximum_of<T>(row);
-            std::uint32_t sum = 0;
-            for (dim_t i = 0; i < row.count; i++)
-                sum += static_cast<std::uint32_t>(terms_[static_cast<std::size_t>(highest - row[i])]);
-            const reciprocal r = reciprocal_of(static_cast<std::int32_t>(sum), softmax_sum_integer_bits);
+            const std::int32_t highest = maximum_of_codes(row);
+            const auto sum = static_cast<std::int32_t>(sum_of_terms(row, highest, terms_));
+            const reciprocal r = reciprocal_of(sum, softmax_sum_integer_bits);
             maxima[to] = highest;
             reciprocals[to] = r.value;
             shifts[to] = tflite_softmax_shift(p_, r.bits_over_unit);
@@ -285,7 +310,8 @@ private:
         auto *sums = args.get<float>(arg_sum);
         const T *src = args.get<const T>(OCTET_ARG_SRC);
         const dim_t n = p_.src.dims[p_.axis];
-        for_each_row(p_.src, src, [&](const row_of<T> &row, dim_t to) { maxima[to] = maximum_of<T>(row); });
+        for_each_row(p_.src, src,
+                     [&](const row_of<T> &row, dim_t to) { maxima[to] = maximum_of_codes(row); });
         parallel_for(
             div_up(rows_, rows_at_a_time), div_up(elements_per_task, n), [&](dim_t begin, dim_t end) {
                 for (dim_t batch = begin; batch < end; batch++) {
@@ -312,7 +338,7 @@ private:
         auto *maxima = args.get<float>(arg_maximum), *numbers = args.get<float>(arg_sum);
         auto *exponentials = args.get<float>(arg_exponentials);
         for_each_row(p_.src, args.get<const T>(OCTET_ARG_SRC),
-                     [&](const row_of<T> &row, dim_t to) { maxima[to] = maximum_of<float>(row); });
+                     [&](const row_of<T> &row, dim_t to) { maxima[to] = maximum_of_reals(row); });
         exponentials_->execute(arguments(args, OCTET_ARG_DST, exponentials));
         for_each_row(exponentials_of(p_), exponentials, [&](const row_of<float> &row, dim_t to) {
             const float sum = sum_of(row);
