@@ -1,5 +1,7 @@
 #include "cpu/stream/softmax.hpp"
 
+#include <emmintrin.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -166,9 +168,28 @@ void for_each_lane(const row_of<T> &row, std::array<Lane, softmax_lanes> &lanes,
         add(lanes[static_cast<std::size_t>(i % softmax_lanes)], row[i]);
 }
 
-template <typename T> float maximum_of_reals(const row_of<T> &row) {
+/// As std::max of each lane, NaN included, which a compiler doesn't see.
+dim_t raise_lanes(const row_of<float> &row, std::array<float, softmax_lanes> &lanes) {
+    constexpr std::size_t vectors = softmax_lanes / 4;
+    __m128 highest[vectors];
+    for (std::size_t v = 0; v < vectors; v++)
+        highest[v] = _mm_loadu_ps(&lanes[4 * v]);
+    dim_t i = 0;
+    for (; row.stride == 1 && i + softmax_lanes <= row.count; i += softmax_lanes)
+        for (std::size_t v = 0; v < vectors; v++)
+            highest[v] = _mm_max_ps(_mm_loadu_ps(row.first + i + 4 * v), highest[v]);
+    for (std::size_t v = 0; v < vectors; v++)
+        _mm_storeu_ps(&lanes[4 * v], highest[v]);
+    return i;
+}
+
+template <typename T> float maximum_of_reals(row_of<T> row) {
     std::array<float, softmax_lanes> lanes;
     lanes.fill(-std::numeric_limits<float>::infinity());
+    if constexpr (std::is_same_v<T, float>) {
+        const dim_t done = raise_lanes(row, lanes);
+        row = {row.first + done * row.stride, row.count - done, row.stride};
+    }
     for_each_lane(row, lanes,
                   [](float &highest, T x) { highest = std::max(highest, static_cast<float>(x)); });
     return *std::max_element(lanes.begin(), lanes.end());
