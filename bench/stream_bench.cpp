@@ -41,9 +41,10 @@ struct workload {
         for (const auto &[arg, md] : tensors) {
             const memory m(md, eng());
             auto *bytes = static_cast<unsigned char *>(m.get_data_handle());
-            for (std::size_t i = 0; i < md.get_size(); i++) // small values, f32 included
-                bytes[i] = static_cast<unsigned char>(
-                    md.data_type() == data_type::f32 ? i % 4 == 3 ? 63 : i * 7 : i * 7);
+            const std::size_t size = md.get_size();
+            const bool is_f32 = md.data_type() == data_type::f32;
+            for (std::size_t i = 0; i < size; i++) // small values, f32 included
+                bytes[i] = static_cast<unsigned char>(is_f32 ? i % 4 == 3 ? 63 : i * 7 : i * 7);
             args[arg] = m;
         }
     }

@@ -2,7 +2,7 @@
 
 // The base of every generator: owns the code memory, hands out vector registers, and spells each operation
 // once for all ISA levels. A generator never asks which ISA it is on; what differs between them is decided
-// here and in emitter.cpp.
+// here, in emitter.cpp and in emitter_memory.cpp.
 //
 //   level          vector        dot product of 4 bytes
 //   avx512_vnni    zmm, 32 regs  EVEX vpdpbusd

@@ -231,6 +231,14 @@ void stream_kernel::unary(const stream_step &step, int v) {
         return by_plane([&](const Operand &n) { vpsubw(x, x, n); });
     case stream_op::multiply_s32:
         return by_plane([&](const Operand &n) { vpmulld(x, x, n); });
+    case stream_op::scale_code: {
+        const temp rest(*this);
+        with_plane(step.operand + 1, v, [&](const Operand &n) { vpmulld(rest, x, n); });
+        vpaddd(rest, rest, constant(std::uint32_t{1} << (scale_code_bits - 1)));
+        vpsrad(rest, rest, scale_code_bits);
+        by_plane([&](const Operand &n) { vpmulld(x, x, n); });
+        return vpaddd(x, x, rest);
+    }
     case stream_op::shift_left:
         return vpslld(x, x, static_cast<std::uint8_t>(step.operand));
     case stream_op::divide_by_pot:

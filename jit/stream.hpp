@@ -25,6 +25,7 @@ enum class stream_op {
     subtract_s32,    ///< x - plane, wrapping
     subtract_s16,    ///< words of x - words of plane: s16 lanes with upper words of 0
     multiply_s32,    ///< x * plane, wrapping
+    scale_code,      ///< x * plane + ((x * next plane + 2^(n-1)) >> n), n = scale_code_bits
     shift_left,      ///< by `operand` bits
     divide_by_pot,   ///< by 2^operand, ties away from zero
     requantize,      ///< `rule`, whose planes start at `operand`
@@ -47,6 +48,8 @@ enum class stream_op {
     multiply_add_pair,  ///< f32: lower * plane + top, fused
     prelu,              ///< f32: lower > 0 ? lower : lower * top
 };
+
+constexpr int scale_code_bits = 22; ///< products with centred 8-bit codes have 32
 
 struct stream_step {
     stream_op op;

@@ -74,10 +74,10 @@ template <typename Problem> std::shared_ptr<const kernel> create_unary(cpu_isa l
     if (refuses_one_order(level, p).empty())
         return create_one_order(level, p);
     if (is_copy(p))
-        return create_transpose(p.src, p.dst);
+        return create_transpose(level, p.src, p.dst);
     const Problem first = in_order_of_source(p);
     return std::make_shared<two_step_kernel>(first.dst, create_one_order(level, first),
-                                             create_transpose(first.dst, p.dst));
+                                             create_transpose(level, first.dst, p.dst));
 }
 
 } // namespace

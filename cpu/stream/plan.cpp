@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 #include "common/element.hpp"
 #include "common/qlinear.hpp"
@@ -224,10 +225,42 @@ void multiply_centred(task_builder &b, const binary_problem &p) {
     b.step(op::multiply_pair_s16);
 }
 
+constexpr int add_left_shift = 20; // as in cpu/ref/binary.cpp
+
+/// What rescaling a centred code is, exactly: x * integer + round(x * fraction / 2^scale_code_bits).
+struct code_scale {
+    std::int32_t integer, fraction;
+};
+
+/// Codes are so few that all are tried.
+std::optional<code_scale> scale_of_codes(requantization_rule rule, const fixed_point_multiplier &m,
+                                         const zero_points &z, data_type type) {
+    const std::int32_t zero_point = z.values.values.empty() ? 0 : z.values.values[0];
+    const type_range codes = range_of(type);
+    if (z.values.runtime || !is_code(type) || zero_point < codes.low || zero_point > codes.high ||
+        m.shift > 0)
+        return {};
+    constexpr double one = 1 << jit::scale_code_bits;
+    const double real = std::ldexp(m.multiplier, add_left_shift + m.shift - 31), integer = std::floor(real);
+    const code_scale scale{static_cast<std::int32_t>(integer),
+                           static_cast<std::int32_t>(std::nearbyint((real - integer) * one))};
+    for (std::int32_t x = codes.low - zero_point; x <= codes.high - zero_point; x++) {
+        const auto rest = static_cast<std::int32_t>(
+            rounded_shift_right(std::int64_t{x} * scale.fraction, jit::scale_code_bits));
+        if (x * scale.integer + rest != requantize(rule, x * (1 << add_left_shift), m))
+            return {};
+    }
+    return scale;
+}
+
 task sum_of_rescaled(task_builder &b, const binary_problem &p) {
-    constexpr int add_left_shift = 20; // as in cpu/ref/binary.cpp
     const auto rescale = [&](const zero_points &z, const memory_desc &src, const fixed_point_multiplier &m) {
         b.subtract(z, src);
+        if (const auto scale = scale_of_codes(p.out_stage.rule, m, z, src.data_type)) {
+            b.step_by(op::scale_code, scale->integer);
+            b.constant_s32(scale->fraction);
+            return;
+        }
         b.step(op::shift_left, add_left_shift);
         b.requantize(p.out_stage.rule, m);
     };

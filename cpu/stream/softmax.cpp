@@ -1,9 +1,12 @@
 #include "cpu/stream/softmax.hpp"
 
+#include <emmintrin.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "common/element.hpp"
 #include "common/eltwise_math.hpp"
@@ -165,12 +168,57 @@ void for_each_lane(const row_of<T> &row, std::array<Lane, softmax_lanes> &lanes,
         add(lanes[static_cast<std::size_t>(i % softmax_lanes)], row[i]);
 }
 
-template <typename To, typename T> To maximum_of(const row_of<T> &row) {
-    std::array<To, softmax_lanes> lanes;
-    lanes.fill(std::numeric_limits<To>::has_infinity ? -std::numeric_limits<To>::infinity()
-                                                     : std::numeric_limits<To>::lowest());
-    for_each_lane(row, lanes, [](To &highest, T x) { highest = std::max(highest, static_cast<To>(x)); });
+/// As std::max of each lane, NaN included, which a compiler doesn't see.
+dim_t raise_lanes(const row_of<float> &row, std::array<float, softmax_lanes> &lanes) {
+    constexpr std::size_t vectors = softmax_lanes / 4;
+    __m128 highest[vectors];
+    for (std::size_t v = 0; v < vectors; v++)
+        highest[v] = _mm_loadu_ps(&lanes[4 * v]);
+    dim_t i = 0;
+    for (; row.stride == 1 && i + softmax_lanes <= row.count; i += softmax_lanes)
+        for (std::size_t v = 0; v < vectors; v++)
+            highest[v] = _mm_max_ps(_mm_loadu_ps(row.first + i + 4 * v), highest[v]);
+    for (std::size_t v = 0; v < vectors; v++)
+        _mm_storeu_ps(&lanes[4 * v], highest[v]);
+    return i;
+}
+
+template <typename T> float maximum_of_reals(row_of<T> row) {
+    std::array<float, softmax_lanes> lanes;
+    lanes.fill(-std::numeric_limits<float>::infinity());
+    if constexpr (std::is_same_v<T, float>) {
+        const dim_t done = raise_lanes(row, lanes);
+        row = {row.first + done * row.stride, row.count - done, row.stride};
+    }
+    for_each_lane(row, lanes,
+                  [](float &highest, T x) { highest = std::max(highest, static_cast<float>(x)); });
     return *std::max_element(lanes.begin(), lanes.end());
+}
+
+/// Compared without sign, as even the oldest vector instructions do.
+template <typename T> std::int32_t maximum_of_codes(const row_of<T> &row) {
+    constexpr std::uint8_t sign = std::is_signed_v<T> ? 0x80 : 0;
+    std::array<std::uint8_t, softmax_lanes> lanes{};
+    for_each_lane(row, lanes, [](std::uint8_t &highest, T x) {
+        highest = std::max<std::uint8_t>(highest, static_cast<std::uint8_t>(x) ^ sign);
+    });
+    return static_cast<T>(*std::max_element(lanes.begin(), lanes.end()) ^ sign);
+}
+
+/// Σ of terms of codes, modulo 2^32.
+template <typename T>
+std::uint32_t sum_of_terms(const row_of<T> &row, std::int32_t highest,
+                           const softmax_table<std::int32_t> &terms) {
+    const auto term = [&](dim_t i) {
+        return static_cast<std::uint32_t>(terms[static_cast<std::size_t>(highest - row[i])]);
+    };
+    std::uint32_t sum = 0;
+    dim_t i = 0;
+    for (; i + 4 <= row.count; i += 4)
+        sum += term(i) + term(i + 1) + term(i + 2) + term(i + 3);
+    for (; i < row.count; i++)
+        sum += term(i);
+    return sum;
 }
 
 float sum_of(const row_of<float> &row) {
@@ -269,11 +317,9 @@ private:
         auto *maxima = args.get<std::int32_t>(arg_maximum), *reciprocals = args.get<std::int32_t>(arg_sum),
              *shifts = args.get<std::int32_t>(arg_shift);
         for_each_row(p_.src, args.get<const T>(OCTET_ARG_SRC), [&](const row_of<T> &row, dim_t to) {
-            const std::int32_t highest = maximum_of<T>(row);
-            std::uint32_t sum = 0;
-            for (dim_t i = 0; i < row.count; i++)
-                sum += static_cast<std::uint32_t>(terms_[static_cast<std::size_t>(highest - row[i])]);
-            const reciprocal r = reciprocal_of(static_cast<std::int32_t>(sum), softmax_sum_integer_bits);
+            const std::int32_t highest = maximum_of_codes(row);
+            const auto sum = static_cast<std::int32_t>(sum_of_terms(row, highest, terms_));
+            const reciprocal r = reciprocal_of(sum, softmax_sum_integer_bits);
             maxima[to] = highest;
             reciprocals[to] = r.value;
             shifts[to] = tflite_softmax_shift(p_, r.bits_over_unit);
@@ -285,7 +331,8 @@ private:
         auto *sums = args.get<float>(arg_sum);
         const T *src = args.get<const T>(OCTET_ARG_SRC);
         const dim_t n = p_.src.dims[p_.axis];
-        for_each_row(p_.src, src, [&](const row_of<T> &row, dim_t to) { maxima[to] = maximum_of<T>(row); });
+        for_each_row(p_.src, src,
+                     [&](const row_of<T> &row, dim_t to) { maxima[to] = maximum_of_codes(row); });
         parallel_for(
             div_up(rows_, rows_at_a_time), div_up(elements_per_task, n), [&](dim_t begin, dim_t end) {
                 for (dim_t batch = begin; batch < end; batch++) {
@@ -312,7 +359,7 @@ private:
         auto *maxima = args.get<float>(arg_maximum), *numbers = args.get<float>(arg_sum);
         auto *exponentials = args.get<float>(arg_exponentials);
         for_each_row(p_.src, args.get<const T>(OCTET_ARG_SRC),
-                     [&](const row_of<T> &row, dim_t to) { maxima[to] = maximum_of<float>(row); });
+                     [&](const row_of<T> &row, dim_t to) { maxima[to] = maximum_of_reals(row); });
         exponentials_->execute(arguments(args, OCTET_ARG_DST, exponentials));
         for_each_row(exponentials_of(p_), exponentials, [&](const row_of<float> &row, dim_t to) {
             const float sum = sum_of(row);
@@ -330,6 +377,63 @@ private:
     std::shared_ptr<const kernel> exponentials_; ///< form::f32
 };
 
+// ---- large tensors in blocks, so that what lies between the parts stays in caches
+
+constexpr dim_t elements_per_block = dim_t{1} << 20;
+
+/// The outermost dimension, or -1 where the attributes have numbers for its elements, or tensors.
+int dimension_of_blocks(const softmax_problem &p) {
+    const epilogue &out = p.out_stage;
+    for (const post_op_entry &entry : out.post_ops)
+        if (std::holds_alternative<post_op::binary>(entry) || std::holds_alternative<post_op::prelu>(entry))
+            return -1;
+    if (out.output_scales.mask != 0 || out.dst_scales.mask != 0 || out.dst_zero_points.mask != 0)
+        return -1;
+    int outermost = -1;
+    for (int d = 0; d < p.src.ndims; d++)
+        if (d != p.axis && p.src.dims[d] > 1 &&
+            (outermost < 0 || p.src.strides[d] > p.src.strides[outermost]))
+            outermost = d;
+    return outermost;
+}
+
+class blocked_softmax : public kernel {
+public:
+    blocked_softmax(cpu_isa level, const softmax_problem &p, int dimension, dim_t size)
+        : whole_blocks_(p.src.dims[dimension] / size), src_step_(step_of(p.src, dimension, size)),
+          dst_step_(step_of(p.dst, dimension, size)), whole_(block_of(level, p, dimension, size)),
+          rest_(block_of(level, p, dimension, p.src.dims[dimension] % size)) {}
+
+    void execute(const arguments &args) const override {
+        for (dim_t i = 0; i <= whole_blocks_; i++) {
+            const arguments from(args, OCTET_ARG_SRC, args.get<std::uint8_t>(OCTET_ARG_SRC) + i * src_step_);
+            const arguments to(from, OCTET_ARG_DST, args.get<std::uint8_t>(OCTET_ARG_DST) + i * dst_step_);
+            if (i < whole_blocks_)
+                whole_->execute(to);
+            else if (rest_)
+                rest_->execute(to);
+        }
+    }
+    std::size_t size_bytes() const override {
+        return sizeof *this + whole_->size_bytes() + (rest_ ? rest_->size_bytes() : 0);
+    }
+
+private:
+    static dim_t step_of(const memory_desc &md, int dimension, dim_t size) {
+        return size * md.strides[dimension] * static_cast<dim_t>(memory::data_type_size(md.data_type));
+    }
+    static std::shared_ptr<const kernel> block_of(cpu_isa level, softmax_problem p, int dimension,
+                                                  dim_t size) {
+        if (size == 0)
+            return nullptr;
+        p.src.dims[dimension] = p.dst.dims[dimension] = p.out_stage.dst.dims[dimension] = size;
+        return std::make_shared<softmax_kernel>(level, p);
+    }
+
+    const dim_t whole_blocks_, src_step_, dst_step_; ///< bytes
+    const std::shared_ptr<const kernel> whole_, rest_;
+};
+
 } // namespace
 
 std::string refuses_softmax(cpu_isa level, const softmax_problem &p) {
@@ -338,7 +442,12 @@ std::string refuses_softmax(cpu_isa level, const softmax_problem &p) {
 }
 
 std::shared_ptr<const kernel> create_softmax(cpu_isa level, const softmax_problem &p) {
-    return std::make_shared<softmax_kernel>(level, p);
+    const int d = dimension_of_blocks(p);
+    const dim_t size =
+        d < 0 ? 0 : std::max<dim_t>(1, elements_per_block * p.src.dims[d] / element_count(p.src));
+    if (d < 0 || size >= p.src.dims[d])
+        return std::make_shared<softmax_kernel>(level, p);
+    return std::make_shared<blocked_softmax>(level, p, d, size);
 }
 
 } // namespace octet::impl::stream

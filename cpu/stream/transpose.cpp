@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "cpu/stream/nest.hpp"
+#include "jit/transpose.hpp"
 
 namespace octet::impl::stream {
 
@@ -14,6 +16,7 @@ namespace {
 constexpr dim_t line_bytes = 64;
 constexpr dim_t run_bytes =
     256; // contiguous bytes of dst that are written together: neighbouring lines arrive sooner
+constexpr std::size_t cached_bytes = std::size_t{1} << 22; // larger tensors are prefetched
 constexpr dim_t tile_bytes = 16384; // tiles of source and destination lie in a first-level cache
 
 // ---- blocks of 16 bytes in each of so many rows
@@ -66,6 +69,15 @@ void part_of_block(const T *src, dim_t src_stride, T *dst, dim_t dst_stride, dim
             dst[j * dst_stride + i] = src[i * src_stride + j];
 }
 
+/// Blocks of so many columns by generated code; what is left over below a block or beside one is not.
+void whole_strips(const jit::transpose_kernel *code, const std::uint8_t *src, dim_t src_stride,
+                  std::uint8_t *dst, dim_t dst_stride, dim_t blocks, dim_t columns) {
+    for (dim_t j = 0; j + jit::transpose_kernel::columns <= columns; j += jit::transpose_kernel::columns) {
+        const jit::transpose_args args{src + j, dst + j * dst_stride, src_stride, dst_stride, blocks};
+        code->function()(&args);
+    }
+}
+
 template <typename Block, typename T = typename Block::element>
 void tile(const T *src, dim_t src_stride, T *dst, dim_t dst_stride, dim_t rows, dim_t columns) {
     constexpr dim_t n = Block::size;
@@ -106,14 +118,17 @@ matrices matrices_of(const memory_desc &src, const memory_desc &dst) {
     return m;
 }
 
-class transpose_kernel : public kernel {
+class transpose_driver : public kernel {
 public:
-    transpose_kernel(const memory_desc &src, const memory_desc &dst)
+    transpose_driver(cpu_isa level, const memory_desc &src, const memory_desc &dst)
         : src_offset_(src.offset0), dst_offset_(dst.offset0), matrices_(matrices_of(src, dst)),
-          element_bytes_(static_cast<dim_t>(memory::data_type_size(dst.data_type))) {
+          element_bytes_(static_cast<dim_t>(memory::data_type_size(dst.data_type))),
+          leaves_caches_(size_in_bytes(src) > cached_bytes), code_(jit::shared_transpose_kernel(level)) {
         const dim_t line = line_bytes / element_bytes_, elements = tile_bytes / element_bytes_;
         tile_rows_ = std::min(matrices_.rows.size, run_bytes / element_bytes_);
         tile_columns_ = std::max(line, elements / tile_rows_ / line * line);
+        down_ = div_up(matrices_.rows.size, tile_rows_);
+        across_ = div_up(matrices_.columns.size, tile_columns_);
     }
 
     void execute(const arguments &args) const override {
@@ -129,27 +144,64 @@ private:
         using T = typename Block::element;
         const T *src = args.get<const T>(OCTET_ARG_SRC) + src_offset_;
         T *dst = args.get<T>(OCTET_ARG_DST) + dst_offset_;
-        const nest::loop &rows = matrices_.rows, &columns = matrices_.columns;
-        const dim_t down = div_up(rows.size, tile_rows_), across = div_up(columns.size, tile_columns_);
         const dim_t elements = tile_rows_ * tile_columns_;
-        parallel_for(matrices_.others.rows() * down * across, div_up(elements_per_task, elements),
+        parallel_for(matrices_.others.rows() * down_ * across_, div_up(elements_per_task, elements),
                      [&](dim_t begin, dim_t end) {
                          for (dim_t t = begin; t < end; t++) {
-                             operand_offsets at;
-                             locate(matrices_.others, t / (down * across), at);
-                             const dim_t i = t % down * tile_rows_, j = t / down % across * tile_columns_;
-                             tile<Block>(src + at[1] + i * rows.strides[1] + j, rows.strides[1],
-                                         dst + at[0] + j * columns.strides[0] + i, columns.strides[0],
-                                         std::min(rows.size - i, tile_rows_),
-                                         std::min(columns.size - j, tile_columns_));
+                             if (leaves_caches_ && t + 1 < end)
+                                 prefetch(place_of(t + 1, src, dst));
+                             run_tile<Block>(place_of(t, src, dst));
                          }
                      });
+    }
+
+    template <typename Block, typename Place> void run_tile(const Place &p) const {
+        const dim_t src_stride = matrices_.rows.strides[1], dst_stride = matrices_.columns.strides[0];
+        dim_t done_rows = 0, done_columns = 0;
+        if constexpr (std::is_same_v<Block, byte_block>)
+            if (code_) {
+                const dim_t blocks = p.rows / jit::transpose_kernel::rows;
+                done_rows = blocks * jit::transpose_kernel::rows;
+                done_columns = p.columns / jit::transpose_kernel::columns * jit::transpose_kernel::columns;
+                if (blocks > 0)
+                    whole_strips(code_.get(), p.src, src_stride, p.dst, dst_stride, blocks, p.columns);
+            }
+        // Below what is done, and beside it.
+        tile<Block>(p.src + done_rows * src_stride, src_stride, p.dst + done_rows, dst_stride,
+                    p.rows - done_rows, done_columns);
+        tile<Block>(p.src + done_columns, src_stride, p.dst + done_columns * dst_stride, dst_stride, p.rows,
+                    p.columns - done_columns);
+    }
+
+    template <typename T> struct place {
+        const T *src;
+        T *dst;
+        dim_t rows, columns;
+    };
+    template <typename T> place<T> place_of(dim_t t, const T *src, T *dst) const {
+        const nest::loop &rows = matrices_.rows, &columns = matrices_.columns;
+        operand_offsets at;
+        locate(matrices_.others, t / (down_ * across_), at);
+        const dim_t i = t % down_ * tile_rows_, j = t / down_ % across_ * tile_columns_;
+        return {src + at[1] + i * rows.strides[1] + j, dst + at[0] + j * columns.strides[0] + i,
+                std::min(rows.size - i, tile_rows_), std::min(columns.size - j, tile_columns_)};
+    }
+
+    /// Rows of a tile are too many for the hardware to see that they go on.
+    template <typename T> void prefetch(const place<T> &p) const {
+        for (dim_t i = 0; i < p.rows; i++)
+            for (dim_t j = 0; j < p.columns; j += line_bytes / element_bytes_)
+                _mm_prefetch(reinterpret_cast<const char *>(p.src + i * matrices_.rows.strides[1] + j),
+                             _MM_HINT_T1);
     }
 
     const dim_t src_offset_, dst_offset_;
     const matrices matrices_;
     const dim_t element_bytes_;
-    dim_t tile_rows_, tile_columns_; ///< of src
+    const bool leaves_caches_;
+    const std::shared_ptr<const jit::transpose_kernel> code_; ///< of bytes, or null
+    dim_t tile_rows_, tile_columns_;                          ///< of src
+    dim_t down_, across_;                                     ///< tiles of a matrix
 };
 
 } // namespace
@@ -167,8 +219,9 @@ std::string refuses_transpose(const memory_desc &src, const memory_desc &dst) {
     return {};
 }
 
-std::shared_ptr<const kernel> create_transpose(const memory_desc &src, const memory_desc &dst) {
-    return std::make_shared<transpose_kernel>(src, dst);
+std::shared_ptr<const kernel> create_transpose(cpu_isa level, const memory_desc &src,
+                                               const memory_desc &dst) {
+    return std::make_shared<transpose_driver>(level, src, dst);
 }
 
 } // namespace octet::impl::stream

@@ -80,6 +80,26 @@ comparison random_f32_softmax(random_source &r) {
     return p;
 }
 
+/// More elements than a block has.
+comparison random_large_softmax(random_source &r) {
+    const memory::dims dims{r.between(100, 130), r.between(8, 12), 1024};
+    const int axis = static_cast<int>(r.between(0, 2));
+    const data_type to = r.pick({data_type::f32, data_type::u8});
+    primitive_attr attr;
+    if (to == data_type::u8)
+        attr.set_output_scales(0, {255.f});
+    return with_softmax(memory::desc(dims, data_type::f32, memory::dims{}),
+                        memory::desc(dims, to, memory::dims{}), attr, axis, algorithm::softmax_accurate);
+}
+
+TEST(Softmax, BlocksEqualReference) {
+    std::map<std::string, int> counts;
+    for (std::uint32_t seed = 0; seed < 3; seed++) {
+        random_source r(5200000 + seed);
+        compare_implementations(random_large_softmax(r), r, counts);
+    }
+}
+
 TEST(Softmax, IntegerFormsEqualReference) { compare_many(random_integer_softmax, 5000000); }
 TEST(Softmax, F32EqualsReference) { compare_many(random_f32_softmax, 5100000); }
 

@@ -154,6 +154,22 @@ comparison random_copy(random_source &r) {
     return p;
 }
 
+/// Around the sizes of blocks and tiles.
+comparison random_transpose(random_source &r) {
+    const memory::dims dims{r.between(1, 2), r.pick<dim_t>({1, 15, 16, 17, 33, 64, 257, r.between(1, 300)}),
+                            r.pick<dim_t>({3, 63, 64, 65, 128, 200, r.between(1, 300)})};
+    const data_type type = r.pick({data_type::u8, data_type::u8, data_type::f32});
+    memory::desc rows(dims, type, format_tag::ncw), columns(dims, type, format_tag::nwc);
+    if (r.chance(50))
+        std::swap(rows, columns);
+    comparison p;
+    p.srcs = {{OCTET_ARG_SRC, rows}};
+    p.dst = columns;
+    p.make = [=]() -> primitive_desc_base { return reorder::primitive_desc(eng(), rows, eng(), columns); };
+    p.description = "transpose " + rows.to_string() + " " + text_of(dims) + " to " + columns.to_string();
+    return p;
+}
+
 // ---- binary, sum, PReLU
 
 /// A tensor that the destination's shape broadcasts from; mostly of its layout.
@@ -292,6 +308,7 @@ TEST(Streams, TablesEqualReference) { compare_many(random_table, 4000000); }
 TEST(Streams, FunctionsEqualReference) { compare_many(random_function, 4100000); }
 TEST(Streams, ReordersEqualReference) { compare_many(random_reorder, 4200000); }
 TEST(Streams, CopiesEqualReference) { compare_many(random_copy, 4300000); }
+TEST(Streams, TransposesEqualReference) { compare_many(random_transpose, 4800000); }
 TEST(Streams, BinaryEqualsReference) { compare_many(random_binary_problem, 4400000); }
 TEST(Streams, SumEqualsReference) { compare_many(random_sum, 4500000); }
 TEST(Streams, PreluEqualsReference) { compare_many(random_prelu, 4600000); }
