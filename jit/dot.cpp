@@ -154,7 +154,7 @@ void dot_kernel::multiply_tile(const std::vector<epilogue_result> &before) {
                 for (int v = 0; v < spec_.vectors; v++)
                     dot4(acc(r, v), source, weights[static_cast<std::size_t>(v)]);
             }
-            for (; finished < portions && finished * steps <= step * portions; finished++) {
+            for (; finished * steps < (step + 1) * portions; finished++) {
                 const auto first = before.begin() + static_cast<std::ptrdiff_t>(finished * portion);
                 const auto count = std::min<std::ptrdiff_t>(portion, before.end() - first);
                 epilogue_emitter(*this, plan_, operands()).emit({first, first + count});
