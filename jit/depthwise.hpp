@@ -1,6 +1,6 @@
 #pragma once
 
-// The depthwise kernel: a tile of rows x columns of outputs of one to four blocks of 16 channels, int32
+// The depthwise kernel: a tile of rows x columns of outputs of one, two or four blocks of 16 channels, int32
 // accumulators in registers, finished by the epilogue. For each position of a patch of taps
 // (common/tap_patches.hpp) the source pixels under it are gathered from up to four rows and brought side by
 // side, a quad per channel
@@ -16,7 +16,7 @@
 // block leaves registers for weights. Interleaving the bytes of four blocks leaves the channels in an order
 // that packing the results undoes: part p of vector v has channels 16 p + 4 v to + 3. A call brings weights,
 // initial accumulators and planes into this order, in scratch memory. Where the epilogue can't work so, and
-// for two or three blocks, source bytes are permuted first, which costs more. Quads are gathered anew for
+// for two blocks, source bytes are permuted first, which costs more. Quads are gathered anew for
 // each tile: keeping them in memory costs more, because the stores of quads and the loads of source pixels
 // get in each other's way.
 
@@ -48,7 +48,7 @@ struct depthwise_spec {
     tap_axis column_taps;
     int rows = 1;                  ///< of a tile: the phases of rows, or fewer
     int rest_rows = 0;             ///< of a last line's tiles, where an image has one with fewer rows
-    int blocks = 1;                ///< of 16 channels that a tile covers: 1 to max_tile_blocks
+    int blocks = 1;                ///< of 16 channels that a tile covers: 1, 2 or 4, see max_tile_blocks
     int valid = 16;                ///< channels of a block; fewer than 16 for a last block alone
     std::int64_t pixel_stride = 0; ///< bytes between neighbouring source columns
     std::int64_t dst_row_stride = 0, dst_column_stride = 0; ///< elements
@@ -84,7 +84,7 @@ using depthwise_function = void (*)(const depthwise_args *);
 /// depends on the channels of four blocks in interleaved order.
 std::int64_t scratch_bytes(cpu_isa level, const tap_patches &patches, const epilogue_plan &plan);
 
-/// Blocks that a tile can have.
+/// Most blocks that a tile can have, a power of two.
 int max_tile_blocks(cpu_isa level, bool sums_source);
 
 /// Columns that a tile of so many blocks can have; a multiple of their phases.

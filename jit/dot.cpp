@@ -21,8 +21,9 @@ constexpr int quads_per_iteration = 8; // hides the loop's overhead; more only g
 
 std::string dot_spec::key() const {
     std::string k;
-    for (const std::int64_t x : {static_cast<std::int64_t>(level), std::int64_t{rows}, std::int64_t{vectors},
-                                 std::int64_t{tail}, row_stride, dst_row_stride, taps, quads})
+    for (const std::int64_t x :
+         {static_cast<std::int64_t>(level), std::int64_t{rows}, std::int64_t{vectors}, std::int64_t{tail},
+          row_stride, dst_row_stride, taps, quads, std::int64_t{overlaps_tiles}})
         k += std::to_string(x) + ",";
     return k;
 }
@@ -36,6 +37,12 @@ int max_rows(cpu_isa level, int vectors, int epilogue_temps) {
     const int reduction = std::max(per_vector * vectors + (dot ? 1 : 2), dot ? 0 : 3);
     // During the epilogue one register per vector is occupied.
     return std::min((registers - reduction) / (per_vector * vectors), (registers - epilogue_temps) / vectors);
+}
+
+int max_overlapping_rows(cpu_isa level, int vectors, int epilogue_temps) {
+    constexpr int registers = 32;
+    // Weights and a broadcast source are alive when the epilogue is.
+    return level == cpu_isa::avx512_vnni ? (registers - vectors - 1 - epilogue_temps) / (2 * vectors) : 0;
 }
 
 dot_kernel::dot_kernel(const dot_spec &spec, const epilogue_plan &plan)
@@ -71,8 +78,12 @@ void dot_kernel::generate() {
     xor_(reg_row, reg_row);
     if (valid(spec_.vectors - 1) != lanes())
         set_tail(spec_.tail);
-    take_tile();
+    acc_ = take_tile();
+    spec_.overlaps_tiles ? overlapping_tiles() : tiles_one_by_one();
+    postamble();
+}
 
+void dot_kernel::tiles_one_by_one() {
     Xbyak::Label tile;
     L(tile);
     mov(reg_weights, ptr[reg_args + static_cast<int>(offsetof(dot_args, weights))]);
@@ -96,12 +107,73 @@ void dot_kernel::generate() {
     advance(reg_row_sums, offsetof(dot_args, row_sums_step));
     dec(reg_tiles);
     jnz(tile, T_NEAR);
-    postamble();
 }
 
-void dot_kernel::take_tile() {
+/// Two sets of accumulators take turns; the last tile is finished alone.
+void dot_kernel::overlapping_tiles() {
+    std::vector<vec> other = take_tile();
+    Xbyak::Label next, last_in_first, last_in_second, end;
+    mov(reg_weights, ptr[reg_args + static_cast<int>(offsetof(dot_args, weights))]);
+    multiply_tile({});
+    dec(reg_tiles);
+    jz(last_in_first, T_NEAR);
+    align(64);
+    L(next);
+    for (Xbyak::Label *last : {&last_in_second, &last_in_first}) {
+        const std::vector<epilogue_result> before = results();
+        std::swap(acc_, other);
+        multiply_tile(before);
+        add(reg_row, ptr[reg_args + static_cast<int>(offsetof(dot_args, dst_step))]);
+        dec(reg_tiles);
+        jz(*last, T_NEAR);
+    }
+    jmp(next, T_NEAR);
+    L(last_in_first);
+    finish_tile();
+    jmp(end, T_NEAR);
+    L(last_in_second);
+    std::swap(acc_, other);
+    finish_tile();
+    L(end);
+}
+
+/// A whole reduction, with the epilogue of the tile before in even portions among the products.
+void dot_kernel::multiply_tile(const std::vector<epilogue_result> &before) {
+    constexpr std::size_t portion = 4; // vectors that are packed together
+    const std::size_t portions = (before.size() + portion - 1) / portion;
+    const auto steps = static_cast<std::size_t>(spec_.quads * spec_.rows);
+    std::size_t step = 0, finished = 0;
+    initialise();
+    for (int q = 0; q < static_cast<int>(spec_.quads); q++) {
+        std::vector<vec> weights;
+        for (int v = 0; v < spec_.vectors; v++) {
+            weights.push_back(take_vec());
+            move(weights.back(), ptr[reg_weights + weights_offset(v, q)]);
+        }
+        for (int r = 0; r < spec_.rows; r++, step++) {
+            {
+                const temp source(*this);
+                vpbroadcastd(source, ptr[reg_src + r * spec_.row_stride + q * bytes_per_quad]);
+                for (int v = 0; v < spec_.vectors; v++)
+                    dot4(acc(r, v), source, weights[static_cast<std::size_t>(v)]);
+            }
+            for (; finished * steps < (step + 1) * portions; finished++) {
+                const auto first = before.begin() + static_cast<std::ptrdiff_t>(finished * portion);
+                const auto count = std::min<std::ptrdiff_t>(portion, before.end() - first);
+                epilogue_emitter(*this, plan_, operands()).emit({first, first + count});
+            }
+        }
+        for (const vec &w : weights)
+            give_vec(w);
+    }
+    add(reg_src, ptr[reg_args + static_cast<int>(offsetof(dot_args, src_step))]);
+}
+
+std::vector<vec> dot_kernel::take_tile() {
+    std::vector<vec> tile;
     for (int i = 0; i < spec_.rows * spec_.vectors * accumulators_per_vector(); i++)
-        acc_.push_back(take_vec());
+        tile.push_back(take_vec());
+    return tile;
 }
 
 /// Accumulators start at the folded bias; partial sums start at zero and get it when they are combined.
@@ -257,15 +329,20 @@ void dot_kernel::combine_pairs() {
             give_vec(acc(r, v, 1));
 }
 
-void dot_kernel::finish_tile() {
-    const epilogue_operands operands{reg_params, reg_dst, reg_row, reg_full, reg_row_sums, reg_address};
+epilogue_operands dot_kernel::operands() const {
+    return {reg_params, reg_dst, reg_row, reg_full, reg_row_sums, reg_address};
+}
+
+std::vector<epilogue_result> dot_kernel::results() const {
     std::vector<epilogue_result> results;
     for (int r = 0; r < spec_.rows; r++)
         for (int v = 0; v < spec_.vectors; v++)
             results.push_back(
                 {acc(r, v), r, v, r * spec_.dst_row_stride + std::int64_t{v} * lanes(), valid(v)});
-    epilogue_emitter(*this, plan_, operands).emit(results);
+    return results;
 }
+
+void dot_kernel::finish_tile() { epilogue_emitter(*this, plan_, operands()).emit(results()); }
 
 std::shared_ptr<const dot_kernel> shared_dot_kernel(const dot_spec &spec, const epilogue_plan &plan) {
     static shared_kernels<dot_kernel> kernels;

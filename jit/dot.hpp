@@ -29,6 +29,9 @@ struct dot_spec {
     std::int64_t dst_row_stride = 0; ///< elements between destination rows
     std::int64_t taps = 1;           ///< of a block of weights; a call may use a range of them
     std::int64_t quads = 1;          ///< per tap
+    /// The epilogue of a tile is emitted among the products of the next one, which has accumulators of its
+    /// own: for short reductions, of one tap. Calls have steps of source and destination alone.
+    bool overlaps_tiles = false;
 
     std::string key() const;
 };
@@ -55,6 +58,10 @@ using dot_function = void (*)(dot_args *);
 /// Registers of a level against a tile: the largest number of rows that fits `vectors`, given the epilogue's
 /// needs.
 int max_rows(cpu_isa level, int vectors, int epilogue_temps);
+/// The same for tiles that overlap; 0 without enough registers.
+int max_overlapping_rows(cpu_isa level, int vectors, int epilogue_temps);
+/// Longest reduction of tiles that overlap: longer ones gain little, and their code is not a loop.
+constexpr std::int64_t max_overlapping_quads = 16;
 
 class dot_kernel : public emitter {
 public:
@@ -63,7 +70,10 @@ public:
 
 private:
     void generate();
-    void take_tile();
+    void tiles_one_by_one();
+    void overlapping_tiles();
+    void multiply_tile(const std::vector<epilogue_result> &before);
+    std::vector<vec> take_tile();
     void initialise();
     void prefetch_dst();
     Xbyak::Address initial(int v);
@@ -73,6 +83,8 @@ private:
     void quad(const Xbyak::Reg64 &src, int q);
     void quad_by_pairs(const Xbyak::Reg64 &src, int q);
     void combine_pairs();
+    std::vector<epilogue_result> results() const;
+    epilogue_operands operands() const;
     void finish_tile();
 
     const vec &acc(int r, int v, int half = 0) const;

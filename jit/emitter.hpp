@@ -186,7 +186,7 @@ public:
     void transpose_codes(const vec &v, const vec &order, bool has_byte_permutes);
     /// 16 lanes: exchanges 128-bit part i of vector k and part k of vector i. Two temps.
     void transpose_parts(const vec (&v)[4]);
-    /// 16 lanes: up to four blocks of 16 bytes; dword d of each goes to 128-bit part d, in the order of
+    /// 16 lanes: two or four blocks of 16 bytes; dword d of each goes to 128-bit part d, in the order of
     /// blocks. `order` is that of a transposition without byte permutes.
     void load_transposed_blocks(const vec &dst, const vec &order, const Xbyak::RegExp &from, int blocks);
 

@@ -126,9 +126,7 @@ void emitter::load_transposed_blocks(const vec &dst, const vec &order, const Xby
         vpermd(z, by, ptr[from]);
         return;
     }
-    blocks == 1 ? vmovups(xmm_of(dst), ptr[from]) : vmovups(ymm_of(dst), ptr[from]);
-    if (blocks == 3)
-        vinserti32x4(z, z, ptr[from + 32], 2);
+    vmovups(ymm_of(dst), ptr[from]);
     vpermd(z, by, z);
 }
 

@@ -59,15 +59,17 @@ std::vector<jit::tile_run> plan_line(const patch_axis &axis, const tap_axis &tap
 
 namespace {
 
-/// As many blocks per tile as it can have, then a tile for those that remain, then one for a last block that
-/// is not whole.
+/// As many blocks per tile as it can have, then half as many for those that remain, and so on; at last one
+/// for a block that is not whole.
 std::vector<channel_part> plan_parts(dim_t channels, int largest) {
-    const dim_t whole = channels / packed_o_block, wide = whole / largest * largest;
+    const dim_t whole = channels / packed_o_block;
     std::vector<channel_part> parts;
-    if (wide > 0)
-        parts.push_back({0, wide, largest, packed_o_block, {}});
-    if (whole > wide)
-        parts.push_back({wide, whole, static_cast<int>(whole - wide), packed_o_block, {}});
+    dim_t first = 0, last = 0;
+    for (int blocks = largest; blocks >= 1; blocks /= 2, first = last) {
+        last = first + (whole - first) / blocks * blocks;
+        if (last > first)
+            parts.push_back({first, last, blocks, packed_o_block, {}});
+    }
     if (channels > whole * packed_o_block)
         parts.push_back({whole, whole + 1, 1, static_cast<int>(channels - whole * packed_o_block), {}});
     return parts;

@@ -92,6 +92,7 @@ private:
                                : (level_ == cpu_isa::avx512_vnni || level_ == cpu_isa::avx512_core ? 16 : 8);
         spec.row_stride = plan_.row_stride;
         spec.dst_row_stride = geometry_.dst_strides[2];
+        spec.overlaps_tiles = plan_.tiles.overlap && rows == plan_.tiles.rows;
         spec.taps = plan_.taps;
         spec.quads = plan_.quads;
         return jit::shared_dot_kernel(spec, epilogue_);

@@ -29,10 +29,20 @@ double tile_cycles(int rows, int vectors, dim_t quads) {
            rows * vectors * (epilogue_per_vector + per_store * stores_per_vector(vectors)) + per_tile;
 }
 
-double line_cycles(dim_t length, int rows, int vectors, dim_t quads) {
+/// The same where the epilogue comes among the products of the next tile.
+double overlapping_tile_cycles(int rows, int vectors, dim_t quads) {
+    constexpr double latency = 5, weights_per_vector = 0.05, epilogue_per_vector = 0.3, per_store = 0.8;
+    const double products = rows * vectors * 0.5, loads = (rows + vectors) * 0.5;
+    return static_cast<double>(quads) *
+               (std::max({products, loads, latency}) + vectors * weights_per_vector) +
+           rows * vectors * (epilogue_per_vector + per_store * stores_per_vector(vectors));
+}
+
+double line_cycles(dim_t length, int rows, int vectors, dim_t quads, bool overlap) {
     const int tail = static_cast<int>(length % rows);
-    return static_cast<double>(length / rows) * tile_cycles(rows, vectors, quads) +
-           (tail ? tile_cycles(tail, vectors, quads) : 0);
+    const double cycles =
+        overlap ? overlapping_tile_cycles(rows, vectors, quads) : tile_cycles(rows, vectors, quads);
+    return static_cast<double>(length / rows) * cycles + (tail ? tile_cycles(tail, vectors, quads) : 0);
 }
 
 /// True if no source byte belongs to two rows, so that rows can be copied one by one.
@@ -97,26 +107,35 @@ tile_plan plan_tiles(cpu_isa level, dim_t length, dim_t columns, dim_t quads, in
     const int vectors_per_block = static_cast<int>(packed_o_block) / lanes;
     tile_plan best;
     double best_cycles = std::numeric_limits<double>::max();
+    const auto consider = [&](int width, int limit, bool overlap) {
+        const dim_t tiles = div_up(length, std::min<dim_t>(limit, length));
+        const int rows = overlap ? limit : static_cast<int>(div_up(length, tiles));
+        const int last = static_cast<int>(vectors % width);
+        const double work =
+            static_cast<double>(vectors / width) * line_cycles(length, rows, width, quads, overlap) +
+            (last ? line_cycles(length, rows, last, quads, overlap) : 0);
+        const double cycles = work * imbalance(shares, tiles, div_up(vectors, width));
+        if (cycles >= best_cycles)
+            return;
+        best_cycles = cycles;
+        best.rows = rows;
+        best.tail_rows = static_cast<int>(length % rows);
+        best.vectors = width;
+        best.last_vectors = last;
+        best.panels = div_up(vectors, width);
+        best.blocks_per_panel = div_up(width, vectors_per_block);
+        best.overlap = overlap;
+    };
+    const bool may_overlap = shares.may_overlap && quads <= jit::max_overlapping_quads;
     for (int v = vectors_per_block; v <= 12; v += vectors_per_block) { // panels hold whole blocks
         const int width = static_cast<int>(std::min<dim_t>(v, vectors));
         const int limit = jit::max_rows(level, width, epilogue_temps);
         if (limit < 1)
             break;
-        const dim_t tiles = div_up(length, std::min<dim_t>(limit, length));
-        const int rows = static_cast<int>(div_up(length, tiles));
-        const int last = static_cast<int>(vectors % width);
-        const double work = static_cast<double>(vectors / width) * line_cycles(length, rows, width, quads) +
-                            (last ? line_cycles(length, rows, last, quads) : 0);
-        const double cycles = work * imbalance(shares, tiles, div_up(vectors, width));
-        if (cycles < best_cycles) {
-            best_cycles = cycles;
-            best.rows = rows;
-            best.tail_rows = static_cast<int>(length % rows);
-            best.vectors = width;
-            best.last_vectors = last;
-            best.panels = div_up(vectors, width);
-            best.blocks_per_panel = div_up(width, vectors_per_block);
-        }
+        consider(width, limit, false);
+        const int overlapping = jit::max_overlapping_rows(level, width, epilogue_temps);
+        if (may_overlap && overlapping > 0 && length >= 4 * overlapping)
+            consider(width, overlapping, true);
         if (width == vectors)
             break;
     }
@@ -279,6 +298,8 @@ dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps) {
     if (p.is_flat) {
         shares.lines = g.outer();
         shares.splits_lines = true;
+        shares.may_overlap = p.taps == 1 && g.groups == 1 && !g.weights_zero_points.values.is_set() &&
+                             g.weights.data_type != data_type::u8;
         p.tiles = plan_tiles(m.level, p.line_length, g.packed.o, quads_of_row, epilogue_temps, shares);
         p.band_lines = std::min(p.line_length, div_up(p.band_lines, p.tiles.rows) * p.tiles.rows);
     }

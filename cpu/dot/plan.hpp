@@ -23,6 +23,7 @@ struct tile_plan {
     int tail = 1;               ///< valid lanes of the last vector
     dim_t panels = 1;           ///< per stored group, the narrower one included
     dim_t blocks_per_panel = 1; ///< 16-column blocks
+    bool overlap = false;       ///< see dot_spec
 };
 
 struct machine {
@@ -67,6 +68,7 @@ struct sharing {
     int threads = 1;
     dim_t lines = 1, groups = 1;
     bool splits_lines = false;
+    bool may_overlap = false; ///< tiles, as far as taps, groups and zero points are concerned
 };
 tile_plan plan_tiles(cpu_isa level, dim_t length, dim_t columns, dim_t quads, int epilogue_temps,
                      const sharing &shares = {});

@@ -295,7 +295,7 @@ test_problem random_inner_product(random_source &r, bool large) {
 
 test_problem random_matmul(random_source &r, bool large) {
     const int batch_ndims = static_cast<int>(r.between(0, 2));
-    const dim_t m = r.between(1, large ? 60 : 12), k = r.between(1, large ? 200 : 40),
+    const dim_t m = r.between(1, large ? 160 : 12), k = r.between(1, large ? 200 : 40),
                 n = r.between(1, large ? 150 : 40);
     memory::dims src, weights, dst, bias;
     for (int d = 0; d < batch_ndims; d++) {

@@ -90,6 +90,13 @@ TEST(plan_dot, reads_1x1_layers_in_place_as_one_line) {
     EXPECT_EQ(p.scratch_bytes, 0);
 }
 
+TEST(plan_dot, overlaps_tiles_of_short_reductions) {
+    EXPECT_TRUE(plan_of({32, 56, 64, 56, 1, 1, 0}).tiles.overlap);
+    EXPECT_FALSE(plan_of({256, 56, 64, 56, 1, 1, 0}).tiles.overlap);
+    EXPECT_FALSE(plan_of({32, 56, 64, 56, 3, 1, 1}).tiles.overlap); // several taps
+    EXPECT_FALSE(plan_of({32, 2, 64, 2, 1, 1, 0}).tiles.overlap);   // a tile or two
+}
+
 TEST(plan_dot, reads_strided_1x1_layers_in_place_line_by_line) {
     const dot_plan p = plan_of({64, 56, 128, 28, 1, 2, 0});
     EXPECT_EQ(p.source, row_source::in_place);
