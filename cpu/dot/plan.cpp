@@ -45,6 +45,22 @@ double line_cycles(dim_t length, int rows, int vectors, dim_t quads, bool overla
     return static_cast<double>(length / rows) * cycles + (tail ? tile_cycles(tail, vectors, quads) : 0);
 }
 
+/// Rows at this distance that the first-level cache holds beside the weights: rows a multiple of 4 KiB apart
+/// compete for the ways of the same sets.
+dim_t rows_without_conflict(dim_t row_stride) {
+    constexpr dim_t bytes_of_way = 4096, ways = 8;
+    return row_stride == 0 ? std::numeric_limits<dim_t>::max()
+                           : ways * (bytes_of_way / std::gcd(row_stride, bytes_of_way));
+}
+
+/// Fetching cache lines of dst that were written in part and have left the second-level cache.
+double refetch_cycles(dim_t length, dim_t panel_bytes, dim_t columns) {
+    constexpr dim_t line = 64;
+    constexpr double per_line = 10;
+    const bool splits_lines = panel_bytes < columns && panel_bytes % line != 0;
+    return splits_lines ? static_cast<double>(length * (columns / panel_bytes)) * per_line : 0;
+}
+
 /// True if no source byte belongs to two rows, so that rows can be copied one by one.
 bool rows_are_disjoint(const dot_geometry &g) {
     return g.rows_are_images || (g.kernel == extent3{1, 1, 1} && !g.reads_outside());
@@ -101,7 +117,7 @@ double imbalance(const sharing &s, dim_t row_tiles, dim_t panels) {
 } // namespace
 
 tile_plan plan_tiles(cpu_isa level, dim_t length, dim_t columns, dim_t quads, int epilogue_temps,
-                     const sharing &shares) {
+                     const sharing &shares, const tile_memory &memory) {
     const int lanes = lanes_of(level);
     const dim_t vectors = div_up(columns, lanes);
     const int vectors_per_block = static_cast<int>(packed_o_block) / lanes;
@@ -113,7 +129,8 @@ tile_plan plan_tiles(cpu_isa level, dim_t length, dim_t columns, dim_t quads, in
         const int last = static_cast<int>(vectors % width);
         const double work =
             static_cast<double>(vectors / width) * line_cycles(length, rows, width, quads, overlap) +
-            (last ? line_cycles(length, rows, last, quads, overlap) : 0);
+            (last ? line_cycles(length, rows, last, quads, overlap) : 0) +
+            (memory.is_dst_beyond_l2 ? refetch_cycles(length, width * lanes, columns) : 0);
         const double cycles = work * imbalance(shares, tiles, div_up(vectors, width));
         if (cycles >= best_cycles)
             return;
@@ -129,11 +146,12 @@ tile_plan plan_tiles(cpu_isa level, dim_t length, dim_t columns, dim_t quads, in
     const bool may_overlap = shares.may_overlap && quads <= jit::max_overlapping_quads;
     for (int v = vectors_per_block; v <= 12; v += vectors_per_block) { // panels hold whole blocks
         const int width = static_cast<int>(std::min<dim_t>(v, vectors));
-        const int limit = jit::max_rows(level, width, epilogue_temps);
+        const int limit = static_cast<int>(std::min<dim_t>(jit::max_rows(level, width, epilogue_temps),
+                                                           rows_without_conflict(memory.row_stride)));
         if (limit < 1)
             break;
         consider(width, limit, false);
-        const int overlapping = jit::max_overlapping_rows(level, width, epilogue_temps);
+        const int overlapping = std::min(limit, jit::max_overlapping_rows(level, width, epilogue_temps));
         if (may_overlap && overlapping > 0 && length >= 4 * overlapping)
             consider(width, overlapping, true);
         if (width == vectors)
@@ -300,7 +318,9 @@ dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps) {
         shares.splits_lines = true;
         shares.may_overlap = p.taps == 1 && g.groups == 1 && !g.weights_zero_points.values.is_set() &&
                              g.weights.data_type != data_type::u8;
-        p.tiles = plan_tiles(m.level, p.line_length, g.packed.o, quads_of_row, epilogue_temps, shares);
+        const tile_memory memory{p.row_stride, p.line_length * g.packed.o > m.l2_bytes / 2};
+        p.tiles =
+            plan_tiles(m.level, p.line_length, g.packed.o, quads_of_row, epilogue_temps, shares, memory);
         p.band_lines = std::min(p.line_length, div_up(p.band_lines, p.tiles.rows) * p.tiles.rows);
     }
 

@@ -70,8 +70,13 @@ struct sharing {
     bool splits_lines = false;
     bool may_overlap = false; ///< tiles, as far as taps, groups and zero points are concerned
 };
+/// What tiles meet in the caches, where rows are at one distance.
+struct tile_memory {
+    dim_t row_stride = 0;          ///< bytes between source rows; 0: not known
+    bool is_dst_beyond_l2 = false; ///< so that a cache line which two panels write is fetched twice
+};
 tile_plan plan_tiles(cpu_isa level, dim_t length, dim_t columns, dim_t quads, int epilogue_temps,
-                     const sharing &shares = {});
+                     const sharing &shares = {}, const tile_memory &memory = {});
 dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps);
 
 /// Rows at both ends of a line that reach outside the image, in whole tiles of `tile_rows`.
