@@ -92,10 +92,10 @@ std::string epilogue_plan::refuses(const epilogue &e, const epilogue_shape &shap
 }
 
 bool epilogue_plan::can_be_interleaved() const {
-    if (!bytes_.is_used || !planes_are_in_quarters(rule_))
+    if (!bytes_.is_used || !planes_are_in_quarters(rule_) || reads_dst(e_))
         return false;
     for (int i = 0; i < static_cast<int>(e_.post_ops.size()); i++)
-        if (std::holds_alternative<post_op::sum>(e_.post_ops[i]) || reads_full_tensor(i))
+        if (reads_full_tensor(i))
             return false;
     return true;
 }

@@ -32,7 +32,6 @@ constexpr const char *unusual_buffers[] = {"Dropout", "EXPAND_DIMS", "Flatten", 
                                            "PAD",     "PADV2",       "Pad",     "RESHAPE",
                                            "Reshape", "SQUEEZE",     "Squeeze", "Unsqueeze"};
 
-bool is_code(data_type type) { return type == data_type::u8 || type == data_type::s8; }
 std::int32_t lowest_code(data_type type) { return type == data_type::s8 ? -128 : 0; }
 
 /// The value before a rule's post-ops is the code less its zero point, rounded or yet to be rounded.

@@ -1,7 +1,6 @@
 // Padding before convolutions; see fusion.hpp.
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 
 #include "model/fusion.hpp"
@@ -10,19 +9,10 @@
 namespace octet::model {
 namespace {
 
-bool is_code(data_type type) { return type == data_type::u8 || type == data_type::s8; }
-
 /// Elements before and after each dimension, in the order of the tensor's dimensions.
 struct padding {
     memory::dims before, after;
 };
-
-std::vector<std::int32_t> integers_of(const tensor &t) {
-    std::vector<std::int32_t> values(t.data.size() / sizeof(std::int32_t));
-    if (!values.empty())
-        std::memcpy(values.data(), t.data.data(), values.size() * sizeof(std::int32_t));
-    return values;
-}
 
 class padding_fusion {
 public:
@@ -56,7 +46,7 @@ private:
             return {};
         if (input(pad, 2) >= 0 && code(pad.inputs[2]) != x.quant.zero_points[0])
             return {};
-        const std::vector<std::int32_t> values = integers_of(at(pad.inputs[1]));
+        const std::vector<std::int32_t> values = values_of<std::int32_t>(at(pad.inputs[1]));
         padding p;
         for (std::size_t i = 0; i < values.size(); i++)
             (i % 2 == 0 ? p.before : p.after).push_back(values[i]);

@@ -5,6 +5,7 @@
 // framework's own.
 
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <string>
 #include <variant>
@@ -33,6 +34,17 @@ struct tensor {
     bool is_variable = false;       ///< state that survives a run
     std::vector<std::uint8_t> data; ///< constants: little-endian, row-major
 };
+
+/// Whether elements are 8-bit codes.
+inline bool is_code(data_type type) { return type == data_type::u8 || type == data_type::s8; }
+
+/// Elements of a constant.
+template <typename T> std::vector<T> values_of(const tensor &t) {
+    std::vector<T> values(t.data.size() / sizeof(T));
+    if (!values.empty())
+        std::memcpy(values.data(), t.data.data(), values.size() * sizeof(T));
+    return values;
+}
 
 using attribute = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>>;
 

@@ -2,7 +2,6 @@
 #include "model/onnx_layout.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 namespace octet::model {
 namespace {
@@ -38,12 +37,6 @@ const struct {
     {"Transpose", lower_onnx_transpose},
     {"Unsqueeze", lower_view},
 };
-
-template <typename T> std::vector<T> values_of(const tensor &t) {
-    std::vector<T> values(t.data.size() / sizeof(T));
-    std::memcpy(values.data(), t.data.data(), values.size() * sizeof(T));
-    return values;
-}
 
 const tensor &constant(const lowering &l, std::size_t i, std::initializer_list<data_type> types) {
     const tensor &t = l.input(i, types);

@@ -21,16 +21,6 @@
 namespace octet::model {
 namespace {
 
-bool is_code(data_type type) { return type == data_type::u8 || type == data_type::s8; }
-
-/// Elements of a constant.
-template <typename T> std::vector<T> values_of(const tensor &t) {
-    std::vector<T> values(t.data.size() / sizeof(T));
-    if (!values.empty())
-        std::memcpy(values.data(), t.data.data(), values.size() * sizeof(T));
-    return values;
-}
-
 /// Codes with their scale and zero point: what a DequantizeLinear reads, or a QuantizeLinear writes.
 struct quantized {
     int codes, scale, zero_point;

@@ -1,0 +1,69 @@
+// Profiles of runs: tables and the Chrome trace.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include <nlohmann/json.hpp>
+
+#include "run_profile.hpp"
+
+namespace octet::tests {
+namespace {
+
+namespace fs = std::filesystem;
+
+class RunProfileTest : public testing::Test {
+protected:
+    RunProfileTest() : profile(net) {
+        for (const double seconds : {0.003, 0.001, 0.002}) { // medians count
+            profile.begin_run();
+            for (std::size_t i = 0; i < nodes(); i++)
+                profile.add(i, i == 0 ? seconds : 0.002);
+        }
+    }
+    std::size_t nodes() const { return net.get_graph().nodes.size(); }
+
+    model::network net{model::read_tflite(OCTET_SOURCE_DIR "/examples/digits/digits_int8.tflite")};
+    tools::run_profile profile;
+};
+
+TEST_F(RunProfileTest, ListsNodesWithMediansAndShares) {
+    const std::string text = profile.nodes_text();
+    EXPECT_NE(text.find("CONV_2D"), std::string::npos) << text;
+    EXPECT_NE(text.find("  2.000  "), std::string::npos) << text;
+    char share[16];
+    std::snprintf(share, sizeof share, "%.1f %%", 100.0 / static_cast<double>(nodes()));
+    EXPECT_NE(text.find(share), std::string::npos) << text;
+}
+
+TEST_F(RunProfileTest, SumsOperatorsLongestFirst) {
+    const std::string text = profile.operators_text();
+    EXPECT_LT(text.find("CONV_2D"), text.find("SOFTMAX")) << text; // several nodes and one
+}
+
+TEST_F(RunProfileTest, WritesATraceWithOneEventPerRunAndNode) {
+    const fs::path path = fs::temp_directory_path() / "octet_run_profile_test.json";
+    profile.write_trace(path.string());
+    std::ifstream file(path);
+    const auto events = nlohmann::json::parse(file)["traceEvents"];
+    fs::remove(path);
+    double of_runs = 0, of_nodes = 0;
+    std::size_t count = 0;
+    for (const auto &e : events) {
+        EXPECT_EQ(e["ph"], "X");
+        (e["cat"] == "run" ? of_runs : of_nodes) += e["dur"].get<double>();
+        count += e["cat"] == "node";
+    }
+    EXPECT_EQ(count, 3 * nodes());
+    EXPECT_NEAR(of_runs, of_nodes, 1e-6);
+    EXPECT_NEAR(of_nodes, (3 * nodes() * 0.002 - 0.002 * 3 + 0.006) * 1e6, 1);
+}
+
+TEST_F(RunProfileTest, AFileThatCannotBeWrittenIsAnError) {
+    EXPECT_THROW(profile.write_trace("/nowhere/trace.json"), error);
+}
+
+} // namespace
+} // namespace octet::tests
