@@ -22,7 +22,8 @@ bool reads_tensors(const post_op_entry &entry) {
     return std::holds_alternative<post_op::sum>(entry) || std::holds_alternative<post_op::binary>(entry) ||
            std::holds_alternative<post_op::prelu>(entry) ||
            std::holds_alternative<post_op::rescaled_sum>(entry) ||
-           std::holds_alternative<post_op::qlinear_add>(entry);
+           std::holds_alternative<post_op::qlinear_add>(entry) ||
+           std::holds_alternative<post_op::scaled_add>(entry);
 }
 
 std::string refusal(const memory_desc &src, const memory_desc &dst, const zero_points &src_zero_points,

@@ -5,6 +5,7 @@
 
 #include "common/element.hpp"
 #include "common/requantize.hpp"
+#include "common/scaled_sum.hpp"
 #include "common/text.hpp"
 #include "jit/byte_table.hpp"
 #include "jit/eltwise.hpp"
@@ -278,6 +279,26 @@ void epilogue_emitter::apply(const post_op::qlinear_add &op, const place &at) {
     e_.vfmadd132ps(last, inner, e_.constant(last_scale));
     if (op.is_second)
         e_.move(at.x, last);
+}
+
+void epilogue_emitter::apply(const post_op::scaled_add &op, const place &at) {
+    const type_range range = range_of(plan_.source().dst.data_type);
+    const auto limit = [&](int code) {
+        return e_.constant(static_cast<std::uint32_t>(code - op.zero_point));
+    };
+    to_s32(at.x);
+    e_.vpmaxsd(at.x, at.x, limit(range.low));
+    e_.vpminsd(at.x, at.x, limit(range.high));
+    e_.vpslld(at.x, at.x, add_left_shift);
+    requantize_signed(at.x, op.rule, op.multipliers.a);
+    const emitter::temp d(e_);
+    load(d, plan_.source().dst.data_type, no_tensor, at);
+    if (op.dst_zero_point != 0)
+        e_.vpsubd(d, d, e_.constant(static_cast<std::uint32_t>(op.dst_zero_point)));
+    e_.vpslld(d, d, add_left_shift);
+    requantize_signed(d, op.rule, op.multipliers.b);
+    e_.vpaddd(at.x, at.x, d);
+    requantize_signed(at.x, op.rule, op.multipliers.dst);
 }
 
 /// The code that x would be stored as, as f32. Adding 1.5 * 2^23 leaves no bits below the units, so it rounds

@@ -157,6 +157,7 @@ private:
     void apply(const post_op::leaky_relu &op, const place &at);
     void apply(const post_op::table &op, const place &at);
     void apply(const post_op::qlinear_add &op, const place &at);
+    void apply(const post_op::scaled_add &op, const place &at);
     void finish(const place &at);
     void finish_f32_as_codes(const place &at);
     void store_vector(const epilogue_result &r);

@@ -320,6 +320,10 @@ int epilogue_plan::temps(cpu_isa level) const {
         };
         if (const auto *op = std::get_if<post_op::rescaled_sum>(&entry))
             add_rule(op->rule, op->multiplier, 1);
+        if (const auto *op = std::get_if<post_op::scaled_add>(&entry))
+            for (const fixed_point_multiplier &m :
+                 {op->multipliers.a, op->multipliers.b, op->multipliers.dst})
+                add_rule(op->rule, m, 1);
         if (const auto *op = std::get_if<post_op::leaky_relu>(&entry)) {
             add_rule(op->rule, op->identity, 2);
             add_rule(op->rule, op->alpha, 2);
@@ -375,6 +379,13 @@ std::string epilogue_plan::code_key() const {
             key += integer(static_cast<int>(op->rule)) + integer(op->zero_point) +
                    integer(static_cast<int>(op->type));
             factor(op->multiplier);
+        }
+        if (const auto *op = std::get_if<post_op::scaled_add>(&entry)) {
+            key +=
+                integer(static_cast<int>(op->rule)) + integer(op->zero_point) + integer(op->dst_zero_point);
+            factor(op->multipliers.a);
+            factor(op->multipliers.b);
+            factor(op->multipliers.dst);
         }
         if (const auto *op = std::get_if<post_op::leaky_relu>(&entry)) {
             key += integer(static_cast<int>(op->rule));

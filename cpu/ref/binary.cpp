@@ -3,15 +3,13 @@
 #include "common/element.hpp"
 #include "common/qlinear.hpp"
 #include "common/requantize.hpp"
+#include "common/scaled_sum.hpp"
 #include "cpu/parallel.hpp"
 #include "cpu/ref/ref.hpp"
 
 namespace octet::impl::ref {
 
 namespace {
-
-constexpr int add_left_shift =
-    20; // TFLite's constant for 8-bit operands: room for the rounding of M_i <= 1/2
 
 /// The operands of one execution.
 struct operands {

@@ -96,11 +96,20 @@ struct qlinear_add {
     bool is_second = false;
 };
 
+/// TFLite's ADD of c, the code that x would be stored as less `zero_point`, and d = dst_before -
+/// dst_zero_point, both of the destination's type (s8 or u8). Integer: rule(rule(c * 2^20, multipliers.a) +
+/// rule(d * 2^20, multipliers.b), multipliers.dst), see add_multipliers_of.
+struct scaled_add {
+    add_multipliers multipliers;
+    std::int32_t zero_point = 0, dst_zero_point = 0;
+    requantization_rule rule = requantization_rule::tflite_2step;
+};
+
 } // namespace post_op
 
-using post_op_entry =
-    std::variant<post_op::sum, post_op::eltwise, post_op::binary, post_op::prelu, post_op::clip, post_op::add,
-                 post_op::rescaled_sum, post_op::leaky_relu, post_op::table, post_op::qlinear_add>;
+using post_op_entry = std::variant<post_op::sum, post_op::eltwise, post_op::binary, post_op::prelu,
+                                   post_op::clip, post_op::add, post_op::rescaled_sum, post_op::leaky_relu,
+                                   post_op::table, post_op::qlinear_add, post_op::scaled_add>;
 
 /// An ordered chain of at most 32 operations on the destination. Each `append` throws `invalid_arguments` for
 /// a value outside its documentation.
@@ -119,6 +128,7 @@ public:
     void append_leaky_relu(const post_op::leaky_relu &stage);
     void append_table(const post_op::table &stage);
     void append_qlinear_add(const post_op::qlinear_add &stage);
+    void append_scaled_add(const post_op::scaled_add &stage);
 
     int len() const { return static_cast<int>(entries_.size()); }
     /// Operation and parameters of entry `index`, as in oneDNN 2.x; `invalid_arguments` for an entry of

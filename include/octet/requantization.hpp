@@ -105,6 +105,14 @@ struct dynamic_quantization {
 };
 OCTET_API dynamic_quantization dynamic_quantization_of(float lowest, float highest);
 
+/// TFLite's ADD under a tflite rule: rule(rule(a * 2^20, m_a) + rule(b * 2^20, m_b), m_dst) of the codes less
+/// their zero points. Scales are positive and finite (`invalid_arguments` otherwise).
+struct add_multipliers {
+    fixed_point_multiplier a, b, dst;
+};
+OCTET_API add_multipliers add_multipliers_of(requantization_rule rule, float scale_a, float scale_b,
+                                             float dst_scale);
+
 /// ONNX Runtime's QLinearAdd on the codes a and b, b entering first: fma(a, scale_a, fma(b, scale_b, shift)).
 struct qlinear_add_factors {
     float scale_a, scale_b, shift;

@@ -5,6 +5,7 @@
 
 #include "api/elementwise.hpp"
 #include "common/requantize.hpp"
+#include "common/scaled_sum.hpp"
 #include "common/text.hpp"
 
 namespace octet {
@@ -60,15 +61,10 @@ fixed_point_multiplier input_multiplier(const primitive_attr &attr, int arg, con
     return found->second;
 }
 
-/// TFLite Micro's multipliers: both operands are brought to twice the larger scale, 20 bits up. ADD computes
-/// in f64, SUB in f32.
-template <typename Real> void derive_scaled_sum(binary_problem &p) {
-    const Real s0 = p.scale0, s1 = p.scale1, dst = p.dst_scale;
-    const Real twice_larger = 2 * std::max(s0, s1);
-    const auto fixed = [&](Real real) { return from_double(p.out_stage.rule, static_cast<double>(real)); };
-    p.multiplier0 = fixed(s0 / twice_larger);
-    p.multiplier1 = fixed(s1 / twice_larger);
-    p.out_stage.multipliers = {0, {fixed(twice_larger / (Real{1 << 20} * dst))}, false};
+void set_multipliers(binary_problem &p, const add_multipliers &m) {
+    p.multiplier0 = m.a;
+    p.multiplier1 = m.b;
+    p.out_stage.multipliers = {0, {m.dst}, false};
 }
 
 void lower_tflite(binary_problem &p, const primitive_attr &attr) {
@@ -92,9 +88,9 @@ void lower_tflite(binary_problem &p, const primitive_attr &attr) {
             " needs multipliers, pass them to set_requantization, or scales of SRC_0, SRC_1 and DST");
     set_scales(p, attr);
     if (p.alg == algorithm::binary_add)
-        derive_scaled_sum<double>(p);
+        set_multipliers(p, add_multipliers_of(p.out_stage.rule, p.scale0, p.scale1, p.dst_scale));
     else if (p.alg == algorithm::binary_sub)
-        derive_scaled_sum<float>(p);
+        set_multipliers(p, scaled_sum_multipliers<float>(p.out_stage.rule, p.scale0, p.scale1, p.dst_scale));
     else
         p.out_stage.multipliers = {
             0,

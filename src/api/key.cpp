@@ -45,6 +45,10 @@ struct post_op_key {
         for (const std::uint8_t entry : op.entries)
             key.add(entry);
     }
+    void operator()(const post_op::scaled_add &op) {
+        key.add(op.multipliers.a).add(op.multipliers.b).add(op.multipliers.dst);
+        key.add(op.zero_point).add(op.dst_zero_point).add(op.rule);
+    }
     void operator()(const post_op::qlinear_add &op) {
         key.add(op.scale).add(op.dst_scale).add(op.shift).add(op.zero_point).add(op.is_second);
     }

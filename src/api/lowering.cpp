@@ -67,9 +67,10 @@ void check_post_op(const attribute_support &support, const memory_desc &dst, con
     };
     if (const auto *op = std::get_if<post_op::sum>(&entry))
         check_sum_type(op->type);
-    if (std::holds_alternative<post_op::qlinear_add>(entry) && dst.data_type != data_type::s8 &&
-        dst.data_type != data_type::u8)
-        fail("qlinear_add needs an 8-bit destination");
+    if ((std::holds_alternative<post_op::qlinear_add>(entry) ||
+         std::holds_alternative<post_op::scaled_add>(entry)) &&
+        dst.data_type != data_type::s8 && dst.data_type != data_type::u8)
+        fail("an addition of codes needs an 8-bit destination");
     if (const auto *op = std::get_if<post_op::rescaled_sum>(&entry)) {
         check_sum_type(op->type);
         if (dst.data_type == data_type::f32 && op->type == data_type::undef)
@@ -220,8 +221,9 @@ void add_attribute_arguments(const primitive_attr &attr, const std::map<int, con
 }
 
 std::string attribute_text(const primitive_attr &attr) {
-    static const char *const names[] = {"sum", "eltwise",      "binary",     "prelu", "clip",
-                                        "add", "rescaled_sum", "leaky_relu", "table", "qlinear_add"};
+    static const char *const names[] = {"sum",   "eltwise",     "binary",       "prelu",
+                                        "clip",  "add",         "rescaled_sum", "leaky_relu",
+                                        "table", "qlinear_add", "scaled_add"};
     std::string s;
     const auto add = [&s](const std::string &item) { s += (s.empty() ? "" : " ") + item; };
     const auto mask_text = [](int mask, bool runtime) {

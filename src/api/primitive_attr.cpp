@@ -203,6 +203,18 @@ void post_ops::append_qlinear_add(const post_op::qlinear_add &stage) {
     append(stage);
 }
 
+void post_ops::append_scaled_add(const post_op::scaled_add &stage) {
+    if (!impl::is_tflite(stage.rule))
+        throw_invalid("append_scaled_add: rule ", to_string(stage.rule), ", allowed: tflite_*");
+    check_multiplier("append_scaled_add: a", stage.rule, stage.multipliers.a);
+    check_multiplier("append_scaled_add: b", stage.rule, stage.multipliers.b);
+    check_multiplier("append_scaled_add: dst", stage.rule, stage.multipliers.dst);
+    for (const std::int32_t zero_point : {stage.zero_point, stage.dst_zero_point})
+        if (std::abs(std::int64_t{zero_point}) > 255)
+            throw_invalid("append_scaled_add: zero_point is ", zero_point, ", allowed: -255 to 255");
+    append(stage);
+}
+
 primitive_kind post_ops::kind(int index) const {
     // In the order of post_op_entry's alternatives; the integer stages are no operations of their own.
     constexpr primitive_kind kinds[] = {primitive_kind::sum, primitive_kind::eltwise, primitive_kind::binary,

@@ -8,6 +8,7 @@
 
 #include "common/qlinear.hpp"
 #include "common/requantize.hpp"
+#include "common/scaled_sum.hpp"
 #include "common/text.hpp"
 #include "octet/error.hpp"
 
@@ -176,6 +177,13 @@ dynamic_quantization dynamic_quantization_of(float lowest, float highest) {
     const float scale = high == low ? 1.f : (high - low) / 255.f;
     const float zero_point = impl::round_to_even(impl::clamp(0.f - low / scale, 0.f, 255.f));
     return {scale, static_cast<std::int32_t>(zero_point)};
+}
+
+add_multipliers add_multipliers_of(requantization_rule rule, float scale_a, float scale_b, float dst_scale) {
+    require_scale("add_multipliers_of", "scale_a", scale_a);
+    require_scale("add_multipliers_of", "scale_b", scale_b);
+    require_scale("add_multipliers_of", "dst_scale", dst_scale);
+    return impl::scaled_sum_multipliers<double>(rule, scale_a, scale_b, dst_scale);
 }
 
 qlinear_add_factors qlinear_add_factors_of(float scale_a, std::int32_t zero_point_a, float scale_b,

@@ -6,6 +6,7 @@
 #include "common/element.hpp"
 #include "common/eltwise_math.hpp"
 #include "common/requantize.hpp"
+#include "common/scaled_sum.hpp"
 
 namespace octet::impl {
 
@@ -13,7 +14,8 @@ bool reads_dst(const epilogue &e) {
     return std::any_of(e.post_ops.begin(), e.post_ops.end(), [](const post_op_entry &entry) {
         return std::holds_alternative<post_op::sum>(entry) ||
                std::holds_alternative<post_op::rescaled_sum>(entry) ||
-               std::holds_alternative<post_op::qlinear_add>(entry);
+               std::holds_alternative<post_op::qlinear_add>(entry) ||
+               std::holds_alternative<post_op::scaled_add>(entry);
     });
 }
 
@@ -197,10 +199,24 @@ number bound_epilogue::apply_post_op(const post_op_entry &entry, int index, numb
         const std::int32_t y = x.as_s32();
         return requantize_signed(op->rule, y, y >= 0 ? op->identity : op->alpha);
     }
-    if (const auto *op = std::get_if<post_op::qlinear_add>(&entry)) {
+    // What x would be stored as.
+    const auto code_of_x = [&](std::int32_t zero_point) {
         const type_range range = range_of(e_.dst.data_type);
-        const auto c = static_cast<float>(
-            clamp<std::int64_t>(std::int64_t{x.as_s32()} + op->zero_point, range.low, range.high));
+        return static_cast<std::int32_t>(
+            clamp<std::int64_t>(std::int64_t{x.as_s32()} + zero_point, range.low, range.high));
+    };
+    if (const auto *op = std::get_if<post_op::scaled_add>(&entry)) {
+        const auto rescaled = [&](std::int32_t centred, fixed_point_multiplier m) {
+            return impl::requantize(op->rule, wrap(centred * (std::int64_t{1} << add_left_shift)), m);
+        };
+        const std::int32_t d = load_s32(dst_, e_.dst.data_type, plain_offset(e_.dst, at));
+        const std::int64_t sum =
+            std::int64_t{rescaled(code_of_x(op->zero_point) - op->zero_point, op->multipliers.a)} +
+            rescaled(d - op->dst_zero_point, op->multipliers.b);
+        return impl::requantize(op->rule, wrap(sum), op->multipliers.dst);
+    }
+    if (const auto *op = std::get_if<post_op::qlinear_add>(&entry)) {
+        const auto c = static_cast<float>(code_of_x(op->zero_point));
         const float d = load_f32(dst_, e_.dst.data_type, plain_offset(e_.dst, at));
         return op->is_second ? std::fma(d, op->dst_scale, std::fma(c, op->scale, op->shift))
                              : std::fma(c, op->scale, std::fma(d, op->dst_scale, op->shift));

@@ -251,6 +251,13 @@ TEST(post_ops, refuse_parameters_outside_their_documentation) {
             ops.append_qlinear_add({1.f, 1.f, 0.f, 256, false});
         },
         {"append_qlinear_add: zero_point is 256", "-255 to 255"});
+    post_op::scaled_add add{add_multipliers_of(rule::tflite_2step, 1.f, 1.f, 2.f)};
+    add.rule = rule::caffe2_2step;
+    expect_invalid([&] { ops.append_scaled_add(add); }, {"append_scaled_add: rule caffe2_2step", "tflite_*"});
+    add.rule = rule::tflite_2step;
+    add.dst_zero_point = 300;
+    expect_invalid([&] { ops.append_scaled_add(add); },
+                   {"append_scaled_add: zero_point is 300", "-255 to 255"});
     EXPECT_EQ(ops.len(), 0) << "a refused call appends nothing";
 }
 

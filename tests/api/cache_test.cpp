@@ -243,6 +243,12 @@ TEST(cache_key, differs_in_everything_that_decides_the_result) {
             c.ops.append_table(t);
         },
         [](r c) {
+            c.ops.append_scaled_add({add_multipliers_of(rule::tflite_2step, 1.f, 1.f, 2.f), 0, 0});
+        },
+        [](r c) {
+            c.ops.append_scaled_add({add_multipliers_of(rule::tflite_2step, 1.f, 1.f, 2.f), 0, 1});
+        },
+        [](r c) {
             c.ops.append_qlinear_add({1.f, 1.f, 0.f, 0, false});
         },
         [](r c) {

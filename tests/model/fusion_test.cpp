@@ -220,6 +220,29 @@ TEST(Fusion, OtherPaddingStays) {
     expect_joined(other_value.g, "PADV2, CONV_2D");
 }
 
+TEST(Fusion, TfliteSumsJoinTheLaterConvolution) {
+    for (const data_type type : {data_type::s8, data_type::u8})
+        for (const bool swapped : {false, true})
+            for (const char *activation : {"NONE", "RELU", "RELU6"}) {
+                tflite_network n = with_input(type);
+                const int x = n.convolution(0), y = n.convolution(0);
+                const int z = n.tensor({2, 7, 6, 5}, 0.09f, type == data_type::u8 ? 140 : 12);
+                n.node("ADD", swapped ? std::vector<int>{y, x} : std::vector<int>{x, y}, z,
+                       {{"activation", std::string(activation)}});
+                n.g.outputs = {n.unary("TANH", z, 1.f / 128, type == data_type::u8 ? 128 : 0)};
+                expect_joined(n.g, "CONV_2D, CONV_2D + ADD + TANH");
+            }
+}
+
+TEST(Fusion, TfliteSumsJoinBehindTables) {
+    tflite_network n = with_input();
+    const int x = n.convolution(0), y = n.unary("LOGISTIC", n.convolution(0), 1.f / 256, -128);
+    const int z = n.tensor({2, 7, 6, 5}, 0.09f, 12);
+    n.node("ADD", {x, y}, z);
+    n.g.outputs = {z};
+    expect_joined(n.g, "CONV_2D, CONV_2D + LOGISTIC + ADD");
+}
+
 // ---- ONNX
 
 struct onnx_network : graph_builder {

@@ -207,7 +207,7 @@ inline fixed_point_multiplier random_factor(random_source &r) {
 
 inline void random_post_op(random_source &r, const attribute_target &t, const engine &e, post_ops &ops,
                            random_attributes &a) {
-    switch (r.between(0, 10)) {
+    switch (r.between(0, 11)) {
     case 0:
         ops.append_sum(r.chance(50) ? 1.f : r.real(-2.f, 2.f), r.chance(30) ? 7 : 0);
         a.description += " sum";
@@ -264,6 +264,16 @@ inline void random_post_op(random_source &r, const attribute_target &t, const en
         a.description += " leaky_relu";
         break;
     }
+    case 10:
+        if (memory::data_type_size(t.dst.data_type()) != 1)
+            break;
+        ops.append_scaled_add(
+            {add_multipliers_of(requantization_rule::tflite_2step, r.real(0.01f, 1.f), r.real(0.01f, 1.f),
+                                r.real(0.01f, 1.f)),
+             static_cast<std::int32_t>(r.between(-128, 255)), static_cast<std::int32_t>(r.between(-128, 255)),
+             r.pick({requantization_rule::tflite_2step, requantization_rule::tflite_1step})});
+        a.description += " scaled_add";
+        break;
     case 9:
         if (memory::data_type_size(t.dst.data_type()) != 1)
             break;

@@ -9,6 +9,7 @@
 #include "model/fusion.hpp"
 #include "model/graph_editor.hpp"
 #include "model/lower_onnx.hpp"
+#include "model/lower_tflite.hpp"
 
 namespace octet::model {
 namespace {
@@ -23,8 +24,17 @@ constexpr const char *accumulating[] = {"BATCH_MATMUL", "CONV_2D",     "DEPTHWIS
 /// Operators of which each output code depends on one input code alone, the same way everywhere.
 constexpr const char *functions[] = {
     "LEAKY_RELU", "LOGISTIC", "QLinearLeakyRelu", "QLinearSigmoid", "QUANTIZE", "RELU", "RELU6", "TANH"};
-constexpr const char *sum = "QLinearAdd";
-constexpr std::size_t sum_operands[] = {0, 3}; ///< inputs of QLinearAdd
+/// The two operands of an addition among the inputs of its node; none for other operators.
+struct sum_operands {
+    std::size_t a, b;
+};
+std::optional<sum_operands> operands_of_sum(const node &n) {
+    if (n.op == "ADD")
+        return sum_operands{0, 1};
+    if (n.op == "QLinearAdd")
+        return sum_operands{0, 3};
+    return {};
+}
 
 /// Operators whose output keeps its contents in places that they do not write, or shares their input's
 /// buffer.
@@ -49,8 +59,8 @@ public:
                 continue;
             if (is_one_of(functions, e_.at(i).op))
                 join_function(i);
-            else if (e_.at(i).op == sum)
-                join_sum(i);
+            else if (const auto operands = operands_of_sum(e_.at(i)))
+                join_sum(i, input(i, operands->a), input(i, operands->b));
         }
         e_.finish();
     }
@@ -88,17 +98,16 @@ private:
             join(host, i, host, {});
     }
 
-    void join_sum(int i) {
-        int value = input(i, sum_operands[0]), other = input(i, sum_operands[1]);
+    void join_sum(int i, int value, int other) {
         if (value < 0 || other < 0)
             return;
         if (e_.producer(other) > e_.producer(value)) // the later one need not move
             std::swap(value, other);
-        if (!join_sum(i, value, other))
-            join_sum(i, other, value);
+        if (!join_sum_behind(value, other, i))
+            join_sum_behind(other, value, i);
     }
 
-    bool join_sum(int i, int value, int other) {
+    bool join_sum_behind(int value, int other, int i) {
         const int host = accumulator_of(value, i), other_producer = e_.producer(other);
         if (host < 0 || other_producer < 0 || !are_alike(value, other) ||
             !are_alike(value, e_.at(i).outputs[0]) || at(other).is_variable)
@@ -181,19 +190,9 @@ public:
         }
     }
 
-    /// QLinearAdd of the codes so far and those in the output's buffer, whichever is a.
+    /// The addition of the codes so far and those in the output's buffer, whichever is a.
     void append_sum(const node &add, int value) {
-        const lowering as_node = l_.of(add);
-        const linear_parameters a = per_tensor_parameters(as_node, 1, 2),
-                                b = per_tensor_parameters(as_node, 4, 5),
-                                y = per_tensor_parameters(as_node, 6, 7);
-        const qlinear_add_factors f =
-            qlinear_add_factors_of(a.scale, a.zero_point, b.scale, b.zero_point, y.scale, y.zero_point);
-        if (add.inputs[sum_operands[0]] == value)
-            ops_.append_qlinear_add({f.scale_a, f.scale_b, f.shift, zero_point_, false});
-        else
-            ops_.append_qlinear_add({f.scale_b, f.scale_a, f.shift, zero_point_, true});
-        zero_point_ = 0; // part of the shift
+        add.op == "ADD" ? append_tflite_sum(add, value) : append_qlinear_sum(add, value);
     }
 
     void finish(primitive_attr &attr) const {
@@ -202,6 +201,40 @@ public:
     }
 
 private:
+    void append_tflite_sum(const node &add, int value) {
+        const auto &tensors = l_.get_graph().tensors;
+        const auto codes = [&](int t, const char *who) {
+            return per_tensor(tensors[static_cast<std::size_t>(t)], who);
+        };
+        const int other = add.inputs[add.inputs[0] == value ? 1 : 0];
+        const linear_codes x = codes(value, "an input of ADD"), d = codes(other, "an input of ADD"),
+                           y = codes(add.outputs[0], "the output of ADD");
+        constexpr requantization_rule rule = requantization_rule::tflite_2step;
+        if (zero_point_ != x.zero_point) // behind a table of codes
+            ops_.append_add(zero_point_ - x.zero_point);
+        ops_.append_scaled_add(
+            {add_multipliers_of(rule, x.scale, d.scale, y.scale), x.zero_point, d.zero_point, rule});
+        const code_interval range = activation_interval(attribute_or<std::string>(add, "activation", "NONE"),
+                                                        tensors[static_cast<std::size_t>(add.outputs[0])]);
+        zero_point_ = y.zero_point;
+        if (!range.is_whole)
+            ops_.append_clip(range.low - zero_point_, range.high - zero_point_);
+    }
+
+    void append_qlinear_sum(const node &add, int value) {
+        const lowering as_node = l_.of(add);
+        const linear_parameters a = per_tensor_parameters(as_node, 1, 2),
+                                b = per_tensor_parameters(as_node, 4, 5),
+                                y = per_tensor_parameters(as_node, 6, 7);
+        const qlinear_add_factors f =
+            qlinear_add_factors_of(a.scale, a.zero_point, b.scale, b.zero_point, y.scale, y.zero_point);
+        if (add.inputs[0] == value)
+            ops_.append_qlinear_add({f.scale_a, f.scale_b, f.shift, zero_point_, false});
+        else
+            ops_.append_qlinear_add({f.scale_b, f.scale_a, f.shift, zero_point_, true});
+        zero_point_ = 0; // part of the shift
+    }
+
     const lowering &l_;
     const data_type type_;
     const std::int32_t lowest_;
@@ -217,9 +250,10 @@ void fuse_followers(graph &g, requantization_rule rule) {
 }
 
 int fused_value(const node &host, const node &follower) {
-    if (follower.op != sum)
+    const auto operands = operands_of_sum(follower);
+    if (!operands)
         return follower.inputs.at(0);
-    const int a = follower.inputs.at(sum_operands[0]), b = follower.inputs.at(sum_operands[1]);
+    const int a = follower.inputs.at(operands->a), b = follower.inputs.at(operands->b);
     return std::find(host.inputs.begin(), host.inputs.end(), a) == host.inputs.end() ? a : b;
 }
 
@@ -229,13 +263,13 @@ void append_fused(primitive_attr &attr, const lowering &l) {
         return;
     chain stages(attr, l);
     for (const node &f : host.fused) {
-        if (f.op != sum) {
+        const auto operands = operands_of_sum(f);
+        if (!operands) {
             stages.append_function(f);
             continue;
         }
-        const int value = fused_value(host, f);
-        const int other = f.inputs[sum_operands[f.inputs[sum_operands[0]] == value ? 1 : 0]];
-        const auto place = std::find(host.inputs.begin(), host.inputs.end(), other);
+        const int value = fused_value(host, f), a = f.inputs[operands->a], b = f.inputs[operands->b];
+        const auto place = std::find(host.inputs.begin(), host.inputs.end(), value == a ? b : a);
         l.alias_output_to_input(static_cast<std::size_t>(place - host.inputs.begin()));
         stages.append_sum(f, value);
     }
