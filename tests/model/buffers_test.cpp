@@ -78,10 +78,16 @@ TEST(NetworkBuffers, NothingIsAllocatedOnceTheNetworkHasRun) {
 }
 
 TEST(NetworkBuffers, ShareTheirBytes) {
-    const model::network net = model::load_network(OCTET_SOURCE_DIR "/examples/digits/digits_int8.tflite");
-    const auto [shared, separate] = net.buffer_bytes();
-    EXPECT_EQ(shared, 3u * 1024); // the residual block: three tensors of 8x8x16 codes
-    EXPECT_GT(separate, shared);
+    const std::string path = OCTET_SOURCE_DIR "/examples/digits/digits_int8.tflite";
+    model::network_options options;
+    for (const bool fusion : {true, false}) {
+        options.fusion = fusion;
+        const model::network net = model::load_network(path, options);
+        const auto [shared, separate] = net.buffer_bytes();
+        // The residual block: two or three tensors of 8x8x16 codes, as its sum is in place or not.
+        EXPECT_EQ(shared, (fusion ? 2u : 3u) * 1024);
+        EXPECT_GT(separate, shared);
+    }
 }
 
 } // namespace
