@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
+#include "common/bits.hpp"
 #include "common/requantize.hpp"
 #include "jit/requantize_code.hpp"
 
@@ -15,13 +15,6 @@ namespace octet::impl::jit {
 namespace {
 
 using rules = requantization_rule;
-
-template <typename To, typename From> To bits(From x) {
-    static_assert(sizeof(To) == sizeof(From));
-    To to;
-    std::memcpy(&to, &x, sizeof to);
-    return to;
-}
 
 /// 2^exponent; padding columns may ask for anything.
 std::uint64_t pot(int exponent) { return std::uint64_t{1} << std::clamp(exponent, 0, 63); }
@@ -34,7 +27,7 @@ public:
     plane_column(std::uint32_t *planes, int column) : planes_(planes), column_(column) {}
 
     void put(int plane, std::int64_t x) { word(plane, column_) = static_cast<std::uint32_t>(x); }
-    void put_f32(int plane, float x) { put(plane, bits<std::int32_t>(x)); }
+    void put_f32(int plane, float x) { put(plane, bits(x)); }
     void put_multiplier(std::int32_t q) {
         put(0, q);
         if (column_ % 2 == 1)
@@ -42,7 +35,7 @@ public:
     }
     void put64(int plane, std::uint64_t x) { put64(plane + column_ % 2, column_ / 2, x); }
     void put_f64(int plane, double x) {
-        put64(plane + column_ / 4 % 2, column_ / 8 * 4 + column_ % 4, bits<std::uint64_t>(x));
+        put64(plane + column_ / 4 % 2, column_ / 8 * 4 + column_ % 4, bits(x));
     }
 
 private:
@@ -239,7 +232,7 @@ int requantize_temps(const rule_spec &spec, cpu_isa level) {
 }
 
 void emit_requantize(emitter &e, const rule_spec &spec, const vec &acc,
-                     const std::function<Xbyak::Address(int)> &plane) {
+                     const std::function<source(int)> &plane) {
     const form chosen = form_of(spec);
     if (!chosen.emit)
         return;

@@ -1,19 +1,13 @@
 #include "cpu/stream/task_builder.hpp"
 
-#include <cstring>
 #include <memory>
 
+#include "common/bits.hpp"
 #include "common/text.hpp"
 
 namespace octet::impl::stream {
 
 namespace {
-
-std::uint32_t bits(float x) {
-    std::uint32_t u;
-    std::memcpy(&u, &x, sizeof u);
-    return u;
-}
 
 plane same_everywhere(std::uint32_t word) {
     return {0, false, [word](const arguments &, const coordinates &, int) { return word; }};

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 
+#include "common/bits.hpp"
 #include "common/qlinear.hpp"
 #include "common/requantize.hpp"
 #include "common/scaled_sum.hpp"
@@ -50,10 +51,9 @@ struct float_bits {
     std::int32_t mantissa24, biased_exponent;
 };
 float_bits bits_of(float x) {
-    std::uint32_t bits;
-    std::memcpy(&bits, &x, sizeof bits);
-    return {static_cast<std::int32_t>((bits & 0x7fffffu) | 0x800000u),
-            static_cast<std::int32_t>(bits >> 23 & 0xff)};
+    const std::uint32_t u = impl::bits(x);
+    return {static_cast<std::int32_t>((u & 0x7fffffu) | 0x800000u),
+            static_cast<std::int32_t>(u >> 23 & 0xff)};
 }
 
 fixed_point_multiplier ev_rte15_from(double real) {

@@ -19,39 +19,15 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 
+#include "common/bits.hpp"
 #include "octet/types.hpp"
 
 namespace octet::impl {
 
 /// One lane of the vector instructions that differ from the C++ operators, or have none.
 namespace lane {
-
-inline std::uint32_t bits(float x) {
-    std::uint32_t u;
-    std::memcpy(&u, &x, sizeof u);
-    return u;
-}
-
-inline float from_bits(std::uint32_t u) {
-    float x;
-    std::memcpy(&x, &u, sizeof x);
-    return x;
-}
-
-inline std::uint64_t bits(double x) {
-    std::uint64_t u;
-    std::memcpy(&u, &x, sizeof u);
-    return u;
-}
-
-inline double from_bits(std::uint64_t u) {
-    double x;
-    std::memcpy(&x, &u, sizeof x);
-    return x;
-}
 
 // vminps and vmaxps give the second operand when one is NaN and when both are zeros.
 template <typename T> T min(T a, T b) { return a < b ? a : b; }
@@ -183,11 +159,11 @@ inline float eltwise_logistic(float x) {
 inline float eltwise_tanh(float x) {
     using namespace eltwise_constants;
     const float a = lane::abs(x);
-    const std::uint32_t interval = (lane::bits(a) - tanh_first_interval) >> 22 & 31;
-    const float r = a - lane::from_bits(lane::bits(a) & tanh_interval_mask);
-    float y = lane::from_bits(tanh_coefficients[6][interval]);
+    const std::uint32_t interval = (bits(a) - tanh_first_interval) >> 22 & 31;
+    const float r = a - from_bits(bits(a) & tanh_interval_mask);
+    float y = from_bits(tanh_coefficients[6][interval]);
     for (int d = 5; d >= 0; d--)
-        y = std::fma(y, r, lane::from_bits(tanh_coefficients[d][interval]));
+        y = std::fma(y, r, from_bits(tanh_coefficients[d][interval]));
     y = tanh_one_above <= a ? 1.f : y;
     y = tanh_linear_below <= a ? y : a;
     return lane::flip_sign(y, lane::sign(x));
@@ -203,8 +179,8 @@ inline float eltwise_soft_relu(float x) {
     const float y = (exp_r * 2.f + lane::pow2(1.f - n)) * 0.5f; // 2^-n itself is out of range at n = 128
 
     // y = 2^k m, m in [1/2, 1)
-    const float k = static_cast<float>(lane::bits(y) >> 23) - 126.f;
-    const float m = lane::from_bits((lane::bits(y) & 0x007fffff) | 0x3f000000);
+    const float k = static_cast<float>(bits(y) >> 23) - 126.f;
+    const float m = from_bits((bits(y) & 0x007fffff) | 0x3f000000);
     const float ln_y = k * ln2 + lane::polynomial(m - 1.f, ln1p_coefficients);
     return x <= exp_max ? ln_y + n_ln2 : x;
 }
@@ -213,12 +189,12 @@ inline float eltwise_soft_relu(float x) {
 // The early returns are selects.
 inline float eltwise_log(float x) {
     using namespace eltwise_constants;
-    const std::uint32_t interval = lane::bits(x) >> 18 & 31, upper_half = interval >> 4;
-    const float biased_k = static_cast<float>((lane::bits(x) >> 23) + upper_half);
-    const float m = lane::from_bits((lane::bits(x) & 0x007fffff) | (127 - upper_half) << 23);
+    const std::uint32_t interval = bits(x) >> 18 & 31, upper_half = interval >> 4;
+    const float biased_k = static_cast<float>((bits(x) >> 23) + upper_half);
+    const float m = from_bits((bits(x) & 0x007fffff) | (127 - upper_half) << 23);
     const float f = std::fma(log_reciprocal[interval], m, -1.f);
     const float ln1p_f = lane::polynomial(f, ln1p_small_coefficients) * f;
-    const float offset = std::fma(biased_k, ln2, lane::from_bits(log_offset[interval]));
+    const float offset = std::fma(biased_k, ln2, from_bits(log_offset[interval]));
     const float sum = ln1p_f + offset;
     const float y = sum + (sum - offset - ln1p_f);
     if (x == 0.f)
@@ -247,10 +223,10 @@ inline bool is_odd(float y) { return is_integer(y) && std::floor(y * 0.5f) != y 
 
 // log2|x| to about 2^-50: log2(m 2^k) = k + 2/ln2 atanh(s), s = (m - 1) / (m + 1), m in [sqrt(1/2), sqrt(2))
 inline double log2_abs(float x) {
-    const std::uint64_t u = lane::bits(static_cast<double>(lane::abs(x)));
+    const std::uint64_t u = bits(static_cast<double>(lane::abs(x)));
     const std::uint64_t biased_k = (u - sqrt_half_bits + one_bits) >> 52;
     const double k = static_cast<int>(biased_k) - 1023;
-    const double m = lane::from_bits(u - (biased_k << 52) + one_bits);
+    const double m = from_bits(u - (biased_k << 52) + one_bits);
     const double s = (m - 1.) / (m + 1.);
     const double log2_m = s * two_over_ln2 * lane::polynomial(s * s, atanh_coefficients);
     const float a = lane::abs(x);
@@ -262,7 +238,7 @@ inline double log2_abs(float x) {
 // 2^t for |t| <= exp2_limit, to about 2^-50: 2^n e^g, n = rint(t), g = (t - n) ln2
 inline double exp2(double t) {
     const double n = std::nearbyint(t);
-    const double scale = lane::from_bits(static_cast<std::uint64_t>(static_cast<int>(n) + 1023) << 52);
+    const double scale = from_bits(static_cast<std::uint64_t>(static_cast<int>(n) + 1023) << 52);
     return lane::polynomial((t - n) * ln2, inverse_factorials) * scale;
 }
 

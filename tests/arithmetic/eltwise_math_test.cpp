@@ -30,16 +30,16 @@ constexpr float exp_low = -86.9899673f, exp_high = 88.722831f; // between them e
 
 // Floats as integers in the order of their values, so that a range can be walked evenly over all exponents.
 std::int64_t rank(float x) {
-    const std::int64_t magnitude = lane::bits(lane::abs(x));
+    const std::int64_t magnitude = bits(lane::abs(x));
     return lane::sign(x) ? -magnitude : magnitude;
 }
 
 float at_rank(std::int64_t rank) {
     const auto magnitude = static_cast<std::uint32_t>(std::abs(rank));
-    return lane::from_bits(rank < 0 ? magnitude | lane::sign_bit : magnitude);
+    return from_bits(rank < 0 ? magnitude | lane::sign_bit : magnitude);
 }
 
-bool same_bits(float a, float b) { return (a != a && b != b) || lane::bits(a) == lane::bits(b); }
+bool same_bits(float a, float b) { return (a != a && b != b) || bits(a) == bits(b); }
 
 struct eltwise_case {
     octet::algorithm algorithm;
@@ -287,7 +287,7 @@ TEST(EltwiseTables, LogTableIsDerivedFromTheIntervalCentres) {
         const double reciprocal = std::nearbyint(unit / centre) / unit;
         const auto offset = static_cast<float>(-std::log(reciprocal) - 127 * std::log(2.));
         EXPECT_EQ(eltwise_constants::log_reciprocal[i], reciprocal) << i;
-        EXPECT_EQ(eltwise_constants::log_offset[i], lane::bits(offset)) << i;
+        EXPECT_EQ(eltwise_constants::log_offset[i], bits(offset)) << i;
     }
 }
 
@@ -352,7 +352,7 @@ std::vector<float> dnnl_eltwise(const dnnl_case &c, std::vector<float> &src) {
 std::vector<float> dense_inputs() {
     std::vector<float> x;
     for (std::uint64_t u = 0; u < 1ull << 32; u += 8191)
-        x.push_back(lane::from_bits(static_cast<std::uint32_t>(u)));
+        x.push_back(from_bits(static_cast<std::uint32_t>(u)));
     for (const float t : {0.f, FLT_TRUE_MIN, FLT_MIN, FLT_MAX, inf, 1.f, 2.f, 3.f, 6.f,
                           eltwise_constants::exp_max, eltwise_constants::exp_min, eltwise_constants::mish_max,
                           exp_zero, eltwise_constants::tanh_linear_below, eltwise_constants::tanh_one_above})

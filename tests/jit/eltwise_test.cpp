@@ -134,7 +134,7 @@ std::vector<float> dense_inputs() {
     using namespace eltwise_constants;
     std::vector<float> x;
     for (std::uint64_t u = 0; u < std::uint64_t{1} << 32; u += 4093)
-        x.push_back(lane::from_bits(static_cast<std::uint32_t>(u)));
+        x.push_back(from_bits(static_cast<std::uint32_t>(u)));
     for (const float t :
          {0.f, FLT_TRUE_MIN, FLT_MIN, FLT_MAX, infinity, nan_value, 0.5f, 1.f, 1.5f, 2.f, 2.5f, 3.f, 6.f,
           exp_max, exp_min, mish_max, 86.9899673f, tanh_linear_below, tanh_one_above})
@@ -144,7 +144,7 @@ std::vector<float> dense_inputs() {
     return x;
 }
 
-bool same_bits(float a, float b) { return (a != a && b != b) || lane::bits(a) == lane::bits(b); }
+bool same_bits(float a, float b) { return (a != a && b != b) || bits(a) == bits(b); }
 
 class EltwiseJit : public testing::TestWithParam<std::tuple<std::size_t, cpu_isa>> {
 protected:
