@@ -1,8 +1,10 @@
 #include "jit/emitter.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <stdexcept>
 
+#include "common/bits.hpp"
 #include "jit/record.hpp"
 
 namespace octet::impl::jit {
@@ -19,6 +21,7 @@ emitter::emitter(cpu_isa level)
       zmm_(level == cpu_isa::avx512_vnni || level == cpu_isa::avx512_core) {
     for (int i = vector_count() - 1; i >= 0; i--)
         free_vecs_.push_back(i);
+    fewest_free_ = free_vecs();
     for (int i = 4; i >= 1; i--)
         free_masks_.push_back(i);
 }
@@ -43,6 +46,7 @@ vec emitter::take_vec() {
         throw std::logic_error("octet jit: out of vector registers");
     const int index = free_vecs_.back();
     free_vecs_.pop_back();
+    fewest_free_ = std::min(fewest_free_, free_vecs());
     return vec(zmm_ ? Operand::ZMM : Operand::YMM, index);
 }
 void emitter::give_vec(const vec &v) { free_vecs_.push_back(v.getIdx()); }
@@ -64,27 +68,56 @@ emitter::mask::~mask() {
         e_.give_vec(v_);
 }
 
-Address emitter::place(const std::vector<std::uint32_t> &words) { return ptr[rip + constants_[words]]; }
+// ---- vectors that are read
 
-Address emitter::constant(std::uint32_t bits) { return place(std::vector<std::uint32_t>(lanes(), bits)); }
-Address emitter::constant(float value) {
-    std::uint32_t bits;
-    std::memcpy(&bits, &value, sizeof bits);
-    return constant(bits);
+source emitter::constant(std::uint32_t bits) {
+    return constant(std::vector<std::uint32_t>(static_cast<std::size_t>(lanes()), bits));
 }
-Address emitter::constant64(std::uint64_t bits) {
+source emitter::constant(float value) { return constant(bits(value)); }
+source emitter::constant64(std::uint64_t bits) {
     std::vector<std::uint32_t> words;
     for (int i = 0; i < lanes() / 2; i++) {
         words.push_back(static_cast<std::uint32_t>(bits));
         words.push_back(static_cast<std::uint32_t>(bits >> 32));
     }
-    return place(words);
+    return constant(words);
 }
+source emitter::constant(const std::vector<std::uint32_t> &words) { return source_of({words, 0, 0}); }
+source emitter::invariant(const Reg64 &base, int offset) { return source_of({{}, base.getIdx(), offset}); }
+
+source emitter::source_of(const read &r) {
+    reads_[r]++;
+    const auto held = held_.find(r);
+    return held == held_.end() ? source(address_of(r)) : source(held->second);
+}
+Address emitter::address_of(const read &r) {
+    return r.words.empty() ? ptr[Reg64(r.base) + r.offset] : ptr[rip + constants_[r.words]];
+}
+
 Address emitter::table(const std::vector<std::uint32_t> &values) {
     std::vector<std::uint32_t> words = values;
     while (words.size() % static_cast<std::size_t>(lanes()) != 0)
         words.push_back(0);
-    return place(words);
+    return ptr[rip + constants_[words]];
+}
+
+void emitter::start_again() {
+    to_hold_.clear();
+    for (const auto &[r, times] : reads_)
+        to_hold_.push_back(r);
+    std::stable_sort(to_hold_.begin(), to_hold_.end(),
+                     [this](const read &a, const read &b) { return reads_[a] > reads_[b]; });
+    to_hold_.resize(std::min(to_hold_.size(), static_cast<std::size_t>(fewest_free_)));
+    reset();
+    constants_.clear();
+}
+
+void emitter::hold_reads() {
+    for (const read &r : to_hold_) {
+        const vec v = take_vec();
+        move(v, address_of(r));
+        held_.emplace(r, v);
+    }
 }
 
 // ---- bitwise and moves
@@ -157,6 +190,12 @@ void emitter::shift_right_s64(const vec &dst, const vec &a, const Operand &count
 
 void emitter::merge_even_odd(const vec &dst, const vec &even, const vec &odd) {
     zmm_ ? vpblendmd(dst | k_even_dwords_, odd, even) : vpblendd(dst, even, odd, 0xaa);
+}
+
+void emitter::take_high_words(const vec &dst, const vec &high) {
+    constexpr int first_where_third = 0xe4;
+    zmm_ ? vpternlogd(dst, high, constant(std::uint32_t{0xffff}), first_where_third)
+         : vpblendw(dst, dst, high, 0xaa);
 }
 
 void emitter::merge_high_dwords(const vec &odd, const vec &even) {
@@ -242,7 +281,7 @@ void emitter::lookup32(const vec &dst, const vec &index, const void *dwords) {
     std::memcpy(words.data(), dwords, 128);
     const auto part = [&](int i) { // one vector of the table
         const auto first = words.begin() + i * lanes();
-        return place({first, first + lanes()});
+        return constant({first, first + lanes()});
     };
     if (zmm_) {
         move(dst, part(0));

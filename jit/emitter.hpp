@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <xbyak/xbyak.h>
@@ -25,6 +26,23 @@ namespace octet::impl::jit {
 
 /// A ymm or zmm register, as the level has it.
 using vec = Xbyak::Xmm;
+
+/// A vector that code reads: in memory, or in a register that holds it.
+class source {
+public:
+    source(const Xbyak::Address &memory) : memory_(memory) {}
+    source(const vec &held) : memory_(0), held_(held), is_held_(true) {}
+    operator const Xbyak::Operand &() const {
+        if (is_held_)
+            return held_;
+        return memory_;
+    }
+
+private:
+    Xbyak::Address memory_;
+    vec held_;
+    bool is_held_ = false;
+};
 
 class emitter : public Xbyak::CodeGenerator {
 public:
@@ -83,12 +101,23 @@ public:
         vec v_;
     };
 
-    /// Address of a vector that holds this value in every lane (kept behind the code).
-    Xbyak::Address constant(std::uint32_t bits);
-    Xbyak::Address constant(float value);
-    Xbyak::Address constant64(std::uint64_t bits);
+    // ---- vectors that are read
+
+    /// A vector that holds this value in every lane (kept behind the code).
+    source constant(std::uint32_t bits);
+    source constant(float value);
+    source constant64(std::uint64_t bits);
+    /// A vector of these dwords.
+    source constant(const std::vector<std::uint32_t> &words);
+    /// The vector at [base + offset], which no iteration of a loop changes.
+    source invariant(const Xbyak::Reg64 &base, int offset);
     /// Address of a table of dwords, zero-padded to whole vectors.
     Xbyak::Address table(const std::vector<std::uint32_t> &values);
+
+    /// Emission in two passes: the first one shows which constants and invariants are read, and how many
+    /// registers are left for them; the second one, after `start_again`, holds them from `hold_reads` on.
+    void start_again();
+    void hold_reads();
 
     // ---- operations whose encoding depends on the level; dst may equal a source
 
@@ -137,6 +166,8 @@ public:
     void shift_right_s64(const vec &dst, const vec &a, const Xbyak::Operand &count);
     /// Even dword lanes from `even`, odd ones from `odd`.
     void merge_even_odd(const vec &dst, const vec &even, const vec &odd);
+    /// dst keeps the lower words of its dwords and takes the upper ones of `high`.
+    void take_high_words(const vec &dst, const vec &high);
     /// The high dwords of 64-bit lanes: those of `even` go to the even dwords of `odd`. Clobbers `even`.
     void merge_high_dwords(const vec &odd, const vec &even);
     /// s32 lanes: dst = sign < 0 ? -magnitude : magnitude, for a magnitude that is 0 wherever sign is 0.
@@ -193,7 +224,7 @@ public:
     // ---- codes: four vectors of s32 packed to bytes lie in dword t of 128-bit part p as vector t's columns
     // 4p to 4p + 3; in order, each has a quarter of the vector
 
-    Xbyak::Address quarters_order(); ///< index vector of permute_dwords
+    source quarters_order(); ///< index vector of permute_dwords
     void permute_dwords(const vec &dst, const vec &index, const vec &src);
     /// Stores `count` quarters from `first` on; of the last one `valid` bytes, 1 to lanes().
     void store_quarters(const Xbyak::Reg64 &base, std::int64_t offset, const vec &src, int first, int count,
@@ -216,7 +247,16 @@ public:
     const Xbyak::Reg64 reg_scratch = r11;
 
 private:
-    Xbyak::Address place(const std::vector<std::uint32_t> &words);
+    /// What is read: words behind the code, or what lies at base + offset.
+    struct read {
+        std::vector<std::uint32_t> words;
+        int base, offset;
+        bool operator<(const read &other) const {
+            return std::tie(words, base, offset) < std::tie(other.words, other.base, other.offset);
+        }
+    };
+    source source_of(const read &r);
+    Xbyak::Address address_of(const read &r);
     void load_some_bytes(const Xbyak::Xmm &dst, const Xbyak::RegExp &from, int count);
     void store_some_bytes(const Xbyak::Reg64 &base, std::int64_t offset, const Xbyak::Xmm &src, int first,
                           int count);
@@ -235,6 +275,10 @@ private:
     std::vector<int> free_vecs_;
     std::vector<int> free_masks_;
     std::map<std::vector<std::uint32_t>, Xbyak::Label> constants_;
+    std::map<read, int> reads_; ///< how often
+    std::vector<read> to_hold_; ///< in the second pass
+    std::map<read, vec> held_;
+    int fewest_free_; ///< registers
 };
 
 } // namespace octet::impl::jit

@@ -35,7 +35,7 @@ void emitter::load_dwords(const vec &dst, const Reg64 &base, std::int64_t offset
         vmovups(dst | k_tail_ | T_z, at(base, offset));
     } else {
         const temp m(*this);
-        move(m, place(ymm_mask(valid)));
+        move(m, constant(ymm_mask(valid)));
         vmaskmovps(dst, m, at(base, offset));
     }
 }
@@ -47,7 +47,7 @@ void emitter::store_dwords(const Reg64 &base, std::int64_t offset, const vec &sr
         vmovups(at(base, offset) | k_tail_, src);
     } else {
         const temp m(*this);
-        move(m, place(ymm_mask(valid)));
+        move(m, constant(ymm_mask(valid)));
         vmaskmovps(at(base, offset), m, src);
     }
 }
@@ -231,12 +231,12 @@ void emitter::store_byte_vector(const Reg64 &base, std::int64_t offset, const ve
     }
 }
 
-Address emitter::quarters_order() {
+source emitter::quarters_order() {
     std::vector<std::uint32_t> order;
     for (int quarter = 0; quarter < 4; quarter++)
         for (int part = 0; part < lanes() / 4; part++)
             order.push_back(static_cast<std::uint32_t>(4 * part + quarter));
-    return place(order);
+    return constant(order);
 }
 
 void emitter::permute_dwords(const vec &dst, const vec &index, const vec &src) {

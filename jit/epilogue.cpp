@@ -13,7 +13,6 @@
 
 namespace octet::impl::jit {
 
-using Xbyak::Address;
 using Xbyak::Reg64;
 
 namespace {
@@ -24,7 +23,9 @@ data_type type_or(data_type type, data_type otherwise) { return type == data_typ
 
 // ---- emission
 
-Address epilogue_emitter::plane(int index, int v) const {
+source epilogue_emitter::plane(int index, int v) const {
+    if (at_.planes_are_invariant)
+        return e_.invariant(at_.params, index * plane_bytes);
     const int vectors_per_block = columns_per_block / e_.lanes();
     const int block = v / vectors_per_block, part = v % vectors_per_block;
     return e_
@@ -222,7 +223,7 @@ void epilogue_emitter::requantize_signed(const vec &x, requantization_rule rule,
     fill_rule_planes(spec, multipliers.data(), nullptr, planes.data());
     emit_requantize(e_, spec, x, [&](int i) {
         const auto first = planes.begin() + i * columns_per_block;
-        return e_.table({first, first + e_.lanes()});
+        return e_.constant(std::vector<std::uint32_t>(first, first + e_.lanes()));
     });
     if (negates) {
         const emitter::temp zero(e_);
@@ -289,10 +290,15 @@ void epilogue_emitter::apply(const post_op::scaled_add &op, const place &at) {
     to_s32(at.x);
     e_.vpmaxsd(at.x, at.x, limit(range.low));
     e_.vpminsd(at.x, at.x, limit(range.high));
-    e_.vpslld(at.x, at.x, add_left_shift);
-    requantize_signed(at.x, op.rule, op.multipliers.a);
     const emitter::temp d(e_);
     load(d, plan_.source().dst.data_type, no_tensor, at);
+    if (const auto &sum = plan_.sum_of_codes(at.index)) {
+        return emit_code_sum(e_, sum->ties_away, at.x, d, [&](int plane) {
+            return e_.constant(static_cast<std::uint32_t>(code_sum_word(*sum, plane)));
+        });
+    }
+    e_.vpslld(at.x, at.x, add_left_shift);
+    requantize_signed(at.x, op.rule, op.multipliers.a);
     if (op.dst_zero_point != 0)
         e_.vpsubd(d, d, e_.constant(static_cast<std::uint32_t>(op.dst_zero_point)));
     e_.vpslld(d, d, add_left_shift);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/epilogue.hpp"
+#include "jit/code_sum.hpp"
 #include "jit/emitter.hpp"
 #include "jit/requantize.hpp"
 
@@ -56,6 +57,8 @@ public:
     const byte_stage &bytes() const { return bytes_; }
     /// Post-ops that are emitted as such: all but those at the end that the byte stage does.
     int emitted_post_ops() const { return emitted_post_ops_; }
+    /// scaled_add: how it is done at once, if it can be.
+    const std::optional<code_sum> &sum_of_codes(int post_op) const { return code_sums_[post_op]; }
     /// True if no f32 result is NaN or reaches 2^31, so that its conversion needs no bounds.
     bool is_bounded() const { return is_bounded_; }
 
@@ -92,6 +95,7 @@ private:
     epilogue_shape shape_;
     byte_stage bytes_;
     int emitted_post_ops_;
+    std::vector<std::optional<code_sum>> code_sums_; ///< per post-op
     bool is_bounded_ = false;
     bool ends_in_f32_ = false;
     rule_spec rule_;
@@ -107,6 +111,7 @@ struct epilogue_operands {
     const Xbyak::Reg64 &row_sums; ///< s32 per row of the tile
     const Xbyak::Reg64 &scratch;  ///< free for address computations
     bool are_interleaved = false; ///< each four results, see epilogue_plan::can_be_interleaved
+    bool planes_are_invariant = false; ///< one block, of equal numbers, for the whole call
 };
 
 /// An accumulator to be finished, and where its results belong.
@@ -132,8 +137,8 @@ public:
     /// Finishes and stores accumulators; neighbours in dst should follow each other.
     void emit(const std::vector<epilogue_result> &results);
 
-    /// Address of column vector v in a plane.
-    Xbyak::Address plane(int index, int v) const;
+    /// Column vector v of a plane.
+    source plane(int index, int v) const;
 
 private:
     /// A vector of results on its way, and where it belongs.

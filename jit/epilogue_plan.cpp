@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
+#include "common/bits.hpp"
 #include "common/element.hpp"
 #include "common/requantize.hpp"
 #include "common/text.hpp"
@@ -43,12 +43,6 @@ coordinates channel_at(int channel_dim, dim_t channel) {
     if (channel_dim >= 0)
         at[channel_dim] = channel;
     return at;
-}
-
-std::uint32_t bits(float x) {
-    std::uint32_t u;
-    std::memcpy(&u, &x, sizeof u);
-    return u;
 }
 
 bool works_on_f32(const post_op_entry &entry) {
@@ -244,9 +238,27 @@ void epilogue_plan::drop_zero_point_of_zero() {
         zp = {};
 }
 
+namespace {
+
+/// The first operand comes without its zero point.
+std::optional<code_sum> code_sum_of(const post_op_entry &entry, data_type type) {
+    const auto *op = std::get_if<post_op::scaled_add>(&entry);
+    if (!op)
+        return {};
+    std::optional<code_sum> sum = make_code_sum(op->rule, op->multipliers, {range_of(type), op->zero_point},
+                                                {range_of(type), op->dst_zero_point});
+    if (sum)
+        sum->zero_point_a = 0;
+    return sum;
+}
+
+} // namespace
+
 epilogue_plan::epilogue_plan(const epilogue &e, const epilogue_shape &shape, bool subtracts_row_sums)
     : e_(e), shape_(shape), emitted_post_ops_(static_cast<int>(e.post_ops.size())) {
     drop_zero_point_of_zero();
+    for (const post_op_entry &entry : e.post_ops)
+        code_sums_.push_back(code_sum_of(entry, e.dst.data_type));
     const masked_values<std::int32_t> &zp = e_.dst_zero_points;
     const bool has_common_zero_point = zp.is_set() && zp.mask == 0;
     const type_range range = range_of(e.dst.data_type);
@@ -335,67 +347,6 @@ int epilogue_plan::temps(cpu_isa level) const {
     if (bytes_.table >= 0)
         count = std::max(count, 3);
     return count + (bytes_.is_used ? 1 : 0); // the order of packed codes
-}
-
-std::string epilogue_plan::code_key() const {
-    const auto integer = [](std::int64_t x) { return std::to_string(x) + ","; };
-    const auto real = [&](float x) { return integer(bits(x)); };
-    std::string key = integer(static_cast<int>(e_.rule)) + integer(rule_.shifts_left) +
-                      integer(rule_.short_form) + integer(rule_.real_is_f32) + integer(rule_.has_negative) +
-                      integer(rule_.clamps_negative) + integer(static_cast<int>(e_.dst.data_type)) +
-                      integer(planes_.count) + integer(bytes_.adds_zero_point) + integer(bytes_.low) +
-                      integer(bytes_.high) + integer(bytes_.added) + integer(is_bounded_);
-    if (bytes_.table >= 0) {
-        key += "|table" + integer(shape_.has_byte_permutes);
-        for (const std::uint8_t entry : std::get<post_op::table>(e_.post_ops[bytes_.table]).entries)
-            key += integer(entry);
-    }
-    for (const int plane :
-         {planes_.weights_zero_point, planes_.bias, planes_.scale, planes_.weights_scale,
-          planes_.inverse_dst_scale, planes_.zero_point, planes_.low, planes_.high, planes_.rule})
-        key += integer(plane);
-    for (int i = 0; i < emitted_post_ops_; i++) {
-        const post_op_entry &entry = e_.post_ops[i];
-        key += "|" + integer(static_cast<int>(entry.index())) + integer(planes_.post_op[i]);
-        if (const auto *op = std::get_if<post_op::sum>(&entry))
-            key += real(op->scale) + integer(op->zero_point) + integer(static_cast<int>(op->type));
-        if (const auto *op = std::get_if<post_op::qlinear_add>(&entry))
-            key += real(op->scale) + real(op->dst_scale) + real(op->shift) + integer(op->zero_point) +
-                   integer(op->is_second);
-        if (const auto *op = std::get_if<post_op::eltwise>(&entry))
-            key +=
-                integer(static_cast<int>(op->algorithm)) + real(op->alpha) + real(op->beta) + real(op->scale);
-        if (const auto *op = std::get_if<post_op::binary>(&entry))
-            key +=
-                integer(static_cast<int>(op->algorithm)) + integer(static_cast<int>(op->src1.data.data_type));
-        if (const auto *op = std::get_if<post_op::clip>(&entry))
-            key += integer(op->low) + integer(op->high);
-        if (const auto *op = std::get_if<post_op::add>(&entry))
-            key += integer(op->value);
-        const auto factor = [&](const fixed_point_multiplier &m) {
-            key += integer(m.multiplier) + integer(m.shift) + integer(m.offset);
-        };
-        if (const auto *op = std::get_if<post_op::rescaled_sum>(&entry)) {
-            key += integer(static_cast<int>(op->rule)) + integer(op->zero_point) +
-                   integer(static_cast<int>(op->type));
-            factor(op->multiplier);
-        }
-        if (const auto *op = std::get_if<post_op::scaled_add>(&entry)) {
-            key +=
-                integer(static_cast<int>(op->rule)) + integer(op->zero_point) + integer(op->dst_zero_point);
-            factor(op->multipliers.a);
-            factor(op->multipliers.b);
-            factor(op->multipliers.dst);
-        }
-        if (const auto *op = std::get_if<post_op::leaky_relu>(&entry)) {
-            key += integer(static_cast<int>(op->rule));
-            factor(op->identity);
-            factor(op->alpha);
-        }
-        if (const auto *op = std::get_if<post_op::table>(&entry))
-            key += integer(static_cast<int>(op->type)) + std::string(op->entries.begin(), op->entries.end());
-    }
-    return key;
 }
 
 // ---- contents

@@ -1,8 +1,8 @@
 #include "jit/requantize_code.hpp"
 
 #include <cmath>
-#include <cstring>
 
+#include "common/bits.hpp"
 #include "common/requantize.hpp"
 
 namespace octet::impl::jit {
@@ -15,11 +15,7 @@ using context = requantize_context;
 constexpr std::uint64_t pot(int exponent) { return std::uint64_t{1} << exponent; }
 constexpr std::uint32_t largest = int32_max;
 
-Xbyak::Address constant_f64(emitter &e, double x) {
-    std::uint64_t bits;
-    std::memcpy(&bits, &x, sizeof bits);
-    return e.constant64(bits);
-}
+source constant_f64(emitter &e, double x) { return e.constant64(bits(x)); }
 
 // ---- one shift
 
@@ -215,7 +211,7 @@ void emit_double_round(const context &c) {
 // ---- left shift
 
 /// Saturates to the extreme of acc's sign where shifting back doesn't restore acc.
-void emit_left_shift(const context &c, const Xbyak::Address &count) {
+void emit_left_shift(const context &c, const source &count) {
     emitter &e = c.e;
     if (c.spec.rule == requantization_rule::tflite_2step) {
         e.vpsllvd(c.acc, c.acc, count);

@@ -6,6 +6,7 @@
 
 #include "common/rounding.hpp"
 #include "common/text.hpp"
+#include "jit/code_sum.hpp"
 #include "jit/eltwise.hpp"
 #include "jit/rounding.hpp"
 #include "jit/shared_kernels.hpp"
@@ -72,6 +73,8 @@ int stream_vectors(cpu_isa level, const stream_program &program, const epilogue_
 stream_kernel::stream_kernel(const stream_spec &spec, const epilogue_plan &plan)
     : emitter(spec.level), spec_(spec), plan_(plan) {
     generate();
+    start_again(); // reads are what short programs have most of
+    generate();
     function_ = reinterpret_cast<stream_function>(reinterpret_cast<std::uintptr_t>(
         finish(text("stream_", spec.sources.size(), "_", spec.program.size(), "_", to_string(spec.level)))));
 }
@@ -86,7 +89,7 @@ void stream_kernel::generate() {
     mov(reg_full, field(offsetof(stream_args, full)));
     mov(reg_rows, field(offsetof(stream_args, rows)));
     xor_(reg_row, reg_row);
-    hold_planes();
+    hold_reads();
     if (spec_.rest % lanes() != 0)
         set_tail(spec_.rest % lanes());
 
@@ -103,18 +106,6 @@ void stream_kernel::generate() {
     dec(reg_rows);
     jnz(next, T_NEAR);
     postamble();
-}
-
-/// Loads are what short programs have most of.
-void stream_kernel::hold_planes() {
-    if (spec_.varies_in_row)
-        return;
-    const int free = vector_count() - spec_.vectors - other_registers(level(), spec_.program, plan_);
-    for (int i = 0; i < std::min(spec_.planes, free); i++) {
-        const vec held = take_vec();
-        move(held, plane(i, 0));
-        held_planes_.push_back(held);
-    }
 }
 
 void stream_kernel::row() {
@@ -138,7 +129,8 @@ void stream_kernel::row() {
 }
 
 void stream_kernel::group(int columns) {
-    const epilogue_operands operands{reg_params, reg_dst, reg_row, reg_full, reg_rows, reg_address};
+    const epilogue_operands operands{reg_params, reg_dst,     reg_row, reg_full,
+                                     reg_rows,   reg_address, false,   !spec_.varies_in_row};
     std::vector<epilogue_result> results;
     for (int v = 0; v * lanes() < columns; v++) {
         const int valid = std::min(columns - v * lanes(), lanes());
@@ -171,8 +163,10 @@ vec stream_kernel::pop() {
     return x;
 }
 
-Xbyak::Address stream_kernel::plane(int index, int v) {
-    const int column_vector = spec_.varies_in_row ? v : 0;
+source stream_kernel::plane(int index, int v) {
+    if (!spec_.varies_in_row)
+        return invariant(reg_planes, index * plane_bytes);
+    const int column_vector = v;
     const int vectors_per_block = columns_per_block / lanes();
     const int block = column_vector / vectors_per_block, part = column_vector % vectors_per_block;
     return ptr[reg_planes + (block * spec_.planes + index) * plane_bytes + part * vector_bytes()];
@@ -215,9 +209,8 @@ void stream_kernel::load(int source, int v, int valid) {
 }
 
 void stream_kernel::unary(const stream_step &step, int v) {
-    using Xbyak::Operand;
     const vec &x = stack_.back();
-    const auto by_plane = [&](const auto &emit) { with_plane(step.operand, v, emit); };
+    const auto number = [&](int i = 0) { return plane(step.operand + i, v); };
     switch (step.op) {
     case stream_op::to_f32:
         return vcvtdq2ps(x, x);
@@ -226,17 +219,17 @@ void stream_kernel::unary(const stream_step &step, int v) {
     case stream_op::convert_to_s32:
         return vcvtps2dq(x, x);
     case stream_op::subtract_s32:
-        return by_plane([&](const Operand &n) { vpsubd(x, x, n); });
+        return vpsubd(x, x, number());
     case stream_op::subtract_s16:
-        return by_plane([&](const Operand &n) { vpsubw(x, x, n); });
+        return vpsubw(x, x, number());
     case stream_op::multiply_s32:
-        return by_plane([&](const Operand &n) { vpmulld(x, x, n); });
+        return vpmulld(x, x, number());
     case stream_op::scale_code: {
         const temp rest(*this);
-        with_plane(step.operand + 1, v, [&](const Operand &n) { vpmulld(rest, x, n); });
+        vpmulld(rest, x, number(1));
         vpaddd(rest, rest, constant(std::uint32_t{1} << (scale_code_bits - 1)));
         vpsrad(rest, rest, scale_code_bits);
-        by_plane([&](const Operand &n) { vpmulld(x, x, n); });
+        vpmulld(x, x, number());
         return vpaddd(x, x, rest);
     }
     case stream_op::shift_left:
@@ -244,20 +237,20 @@ void stream_kernel::unary(const stream_step &step, int v) {
     case stream_op::divide_by_pot:
         return emit_divide_by_pot(*this, x, step.operand);
     case stream_op::requantize:
-        return emit_requantize(*this, step.rule, x, [&](int i) { return plane(step.operand + i, v); });
+        return emit_requantize(*this, step.rule, x, number);
     case stream_op::subtract:
-        return by_plane([&](const Operand &n) { vsubps(x, x, n); });
+        return vsubps(x, x, number());
     case stream_op::add:
-        return by_plane([&](const Operand &n) { vaddps(x, x, n); });
+        return vaddps(x, x, number());
     case stream_op::multiply:
-        return by_plane([&](const Operand &n) { vmulps(x, x, n); });
+        return vmulps(x, x, number());
     case stream_op::multiply_add: {
         const temp factor(*this);
-        by_plane([&](const Operand &n) { move(factor, n); });
-        return with_plane(step.operand + 1, v, [&](const Operand &n) { vfmadd213ps(x, factor, n); });
+        move(factor, number());
+        return vfmadd213ps(x, factor, number(1));
     }
     case stream_op::divide:
-        return by_plane([&](const Operand &n) { vdivps(x, x, n); });
+        return vdivps(x, x, number());
     case stream_op::divide_in_range:
         return divide_in_range(x, step.operand, v);
     case stream_op::round_half_away:
@@ -277,16 +270,15 @@ void stream_kernel::unary(const stream_step &step, int v) {
 /// ulp; each correction adds the remainder, which a fused multiply-add gives exactly, times the reciprocal:
 /// once for less than 1 ulp, and from there, by Markstein's theorem, correctly rounded if the reciprocal is.
 void stream_kernel::divide_in_range(const vec &x, int first, int v) {
-    using Xbyak::Operand;
     const temp quotient(*this), remainder(*this);
-    const auto with = [&](int plane, const auto &emit) { with_plane(first + plane, v, emit); };
-    with(2, [&](const Operand &low) { vmaxps(x, x, low); });
-    with(3, [&](const Operand &high) { vminps(x, x, high); });
-    with(0, [&](const Operand &reciprocal) { vmulps(quotient, x, reciprocal); });
+    const source reciprocal = plane(first, v), divisor = plane(first + 1, v);
+    vmaxps(x, x, plane(first + 2, v));
+    vminps(x, x, plane(first + 3, v));
+    vmulps(quotient, x, reciprocal);
     for (int correction = 0; correction < 2; correction++) {
         move(remainder, x);
-        with(1, [&](const Operand &divisor) { vfnmadd231ps(remainder, quotient, divisor); });
-        with(0, [&](const Operand &reciprocal) { vfmadd231ps(quotient, remainder, reciprocal); });
+        vfnmadd231ps(remainder, quotient, divisor);
+        vfmadd231ps(quotient, remainder, reciprocal);
     }
     move(x, quotient);
 }
@@ -309,6 +301,11 @@ void stream_kernel::pair(const stream_step &step, int v) {
     case stream_op::multiply_pair_s16:
         vpmaddwd(lower, lower, top);
         break;
+    case stream_op::code_sum_pair:
+    case stream_op::code_sum_away_pair:
+        emit_code_sum(*this, step.op == stream_op::code_sum_away_pair, lower, top,
+                      [&](int i) { return plane(step.operand + i, v); });
+        break;
     case stream_op::multiply_high_pair:
         emit_multiply_high(*this, lower, top);
         break;
@@ -316,7 +313,7 @@ void stream_kernel::pair(const stream_step &step, int v) {
         emit_divide_by_pot(*this, lower, top);
         break;
     case stream_op::multiply_add_pair:
-        with_plane(step.operand, v, [&](const Xbyak::Operand &n) { vfmadd132ps(lower, top, n); });
+        vfmadd132ps(lower, top, plane(step.operand, v));
         break;
     default: {
         const temp zeros(*this);

@@ -43,6 +43,8 @@ enum class stream_op {
     subtract_pair,
     multiply_pair,
     multiply_pair_s16,  ///< of s16 lanes, the top's with upper words of 0
+    code_sum_pair,      ///< of 8-bit codes (jit/code_sum.hpp), whose planes start at `operand`; and with
+    code_sum_away_pair, ///< ties away from zero
     multiply_high_pair, ///< SRDHM; one of both is not negative
     divide_by_pot_pair, ///< lower / 2^top, ties away from zero
     multiply_add_pair,  ///< f32: lower * plane + top, fused
@@ -116,22 +118,13 @@ private:
     void unary(const stream_step &step, int v);
     void divide_in_range(const vec &x, int plane, int v);
     void pair(const stream_step &step, int v);
-    Xbyak::Address plane(int index, int v);
+    source plane(int index, int v);
     Xbyak::Address field(std::size_t offset) { return qword[reg_args + static_cast<int>(offset)]; }
-    /// use(number) with a register or memory.
-    template <typename Use> void with_plane(int index, int v, const Use &use) {
-        if (index < static_cast<int>(held_planes_.size()))
-            use(held_planes_[static_cast<std::size_t>(index)]);
-        else
-            use(plane(index, v));
-    }
-    void hold_planes();
     vec pop();
 
     const stream_spec spec_;
     const epilogue_plan &plan_;
     std::vector<vec> stack_;
-    std::vector<vec> held_planes_; ///< the first ones, where nothing varies in a row and registers are left
     stream_function function_ = nullptr;
 
     // Owners of general registers; rdi holds the arguments, r11 is the emitter's scratch.

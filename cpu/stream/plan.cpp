@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <optional>
 
+#include "common/bits.hpp"
 #include "common/element.hpp"
 #include "common/qlinear.hpp"
 #include "common/requantize.hpp"
 #include "common/text.hpp"
 #include "cpu/stream/task_builder.hpp"
+#include "jit/code_sum.hpp"
 
 namespace octet::impl::stream {
 
@@ -17,12 +18,6 @@ namespace {
 
 using op = jit::stream_op;
 using stage = jit::epilogue_result::stage;
-
-std::uint32_t bits(float x) {
-    std::uint32_t u;
-    std::memcpy(&u, &x, sizeof u);
-    return u;
-}
 
 bool is_code(data_type type) { return type == data_type::u8 || type == data_type::s8; }
 
@@ -253,7 +248,30 @@ std::optional<code_scale> scale_of_codes(requantization_rule rule, const fixed_p
     return scale;
 }
 
+/// Both codes and the sum rescaled at once, where all numbers are known and that is exact.
+std::optional<jit::code_sum> code_sum_of(const binary_problem &p) {
+    const epilogue &out = p.out_stage;
+    const auto codes = [](const memory_desc &md, const zero_points &z) {
+        return jit::centred_codes{range_of(md.data_type), z.values.values.empty() ? 0 : z.values.values[0]};
+    };
+    if (!is_code(p.src0.data_type) || !is_code(p.src1.data_type) || p.zero_points0.values.runtime ||
+        p.zero_points1.values.runtime || out.multipliers.runtime || out.multipliers.values.size() != 1)
+        return {};
+    return jit::make_code_sum(out.rule, {p.multiplier0, p.multiplier1, out.multipliers.values[0]},
+                              codes(p.src0, p.zero_points0), codes(p.src1, p.zero_points1),
+                              p.alg == algorithm::binary_sub);
+}
+
 task sum_of_rescaled(task_builder &b, const binary_problem &p) {
+    if (const auto sum = code_sum_of(p)) {
+        load0(b, p);
+        load1(b, p);
+        b.step(sum->ties_away ? op::code_sum_away_pair : op::code_sum_pair,
+               b.constant_s32(jit::code_sum_word(*sum, 0)));
+        for (int i = 1; i < jit::code_sum_planes; i++)
+            b.constant_s32(jit::code_sum_word(*sum, i));
+        return b.finish(stage::s32_value);
+    }
     const auto rescale = [&](const zero_points &z, const memory_desc &src, const fixed_point_multiplier &m) {
         b.subtract(z, src);
         if (const auto scale = scale_of_codes(p.out_stage.rule, m, z, src.data_type)) {
