@@ -346,6 +346,60 @@ TYPED_TEST(Qdq, SharedFloatsServeEveryReader) {
     EXPECT_EQ(operators(m), "DequantizeLinear QLinearSigmoid QLinearAdd");
 }
 
+// ---- Activations in s8 that ONNX Runtime turns into u8.
+
+/// Floats in, an average and a sum on codes, floats out.
+template <typename Code> qdq_builder<Code> between_floats(bool sum_reads_twice) {
+    qdq_builder<Code> m;
+    const auto pair = [&](const std::string &from, const std::string &name, float scale, int distance) {
+        const b::names q = m.parameters(name, scale, lowest<Code> + distance);
+        m.node("QuantizeLinear", {from, q[0], q[1]}, {name});
+        return m.dequantize({name, q[0], q[1]}, name + "_real");
+    };
+    m.template input<float>("in", {2, 4, 6, 6});
+    onnx::NodeProto &pool = m.node("AveragePool", {pair("in", "x", 0.02f, 130)}, {"mean"});
+    b::set(pool, "kernel_shape", b::dims{2, 2});
+    const std::string mean = pair("mean", "m", 0.017f, 120);
+    const std::string other = sum_reads_twice ? mean : pair("in2", "x2", 0.03f, 117);
+    if (!sum_reads_twice)
+        m.template input<float>("in2", {2, 4, 5, 5});
+    m.node("Add", {mean, other}, {"sum"});
+    m.output(pair("sum", "y", 0.041f, 131));
+    return m;
+}
+
+std::vector<float> run_on_floats(const onnx_builder &m) {
+    model::network net(read(m));
+    for (const int t : net.get_graph().inputs) {
+        const memory x = net.get_memory(t);
+        for (std::size_t i = 0; i < x.get_desc().get_size() / sizeof(float); i++)
+            x.map_data<float>()[i] = static_cast<float>(i * 89 % 509) * 0.01f - 2.5f;
+    }
+    net.run();
+    const memory y = net.get_memory(net.get_graph().outputs.at(0));
+    return {y.map_data<float>(), y.map_data<float>() + y.get_desc().get_size() / sizeof(float)};
+}
+
+TEST(QdqSigned, ActivationsWithOneReaderBecomeUnsigned) {
+    EXPECT_EQ(run_on_floats(between_floats<std::int8_t>(false)),
+              run_on_floats(between_floats<std::uint8_t>(false)));
+    model::graph g = read(between_floats<std::int8_t>(false));
+    model::make_unsigned(g);
+    for (const model::tensor &t : g.tensors)
+        EXPECT_TRUE(t.type != data_type::s8 || t.is_constant) << t.name;
+}
+
+TEST(QdqSigned, AnotherReaderKeepsAllSigned) {
+    model::graph g = read(between_floats<std::int8_t>(true));
+    const std::size_t before = g.tensors.size();
+    model::make_unsigned(g);
+    EXPECT_EQ(g.tensors.size(), before);
+    for (const model::node &n : g.nodes)
+        if (n.op == "QuantizeLinear") {
+            EXPECT_EQ(g.tensors[static_cast<std::size_t>(n.outputs[0])].type, data_type::s8);
+        }
+}
+
 // ---- What ONNX Runtime leaves in floats.
 
 TYPED_TEST(Qdq, ALimitInsideTheRangeStays) {

@@ -449,6 +449,7 @@ void quantize_constants(graph &g) {
 
 void fuse_qdq(graph &g) {
     quantize_constants(g);
+    make_unsigned(g);
     qdq_fusion(g).run();
 }
 
