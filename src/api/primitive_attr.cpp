@@ -209,9 +209,12 @@ void post_ops::append_scaled_add(const post_op::scaled_add &stage) {
     check_multiplier("append_scaled_add: a", stage.rule, stage.multipliers.a);
     check_multiplier("append_scaled_add: b", stage.rule, stage.multipliers.b);
     check_multiplier("append_scaled_add: dst", stage.rule, stage.multipliers.dst);
-    for (const std::int32_t zero_point : {stage.zero_point, stage.dst_zero_point})
+    const auto check_zero_point = [](const char *name, std::int32_t zero_point) {
         if (std::abs(std::int64_t{zero_point}) > 255)
-            throw_invalid("append_scaled_add: zero_point is ", zero_point, ", allowed: -255 to 255");
+            throw_invalid("append_scaled_add: ", name, " is ", zero_point, ", allowed: -255 to 255");
+    };
+    check_zero_point("zero_point", stage.zero_point);
+    check_zero_point("dst_zero_point", stage.dst_zero_point);
     append(stage);
 }
 

@@ -257,7 +257,7 @@ TEST(post_ops, refuse_parameters_outside_their_documentation) {
     add.rule = rule::tflite_2step;
     add.dst_zero_point = 300;
     expect_invalid([&] { ops.append_scaled_add(add); },
-                   {"append_scaled_add: zero_point is 300", "-255 to 255"});
+                   {"append_scaled_add: dst_zero_point is 300", "-255 to 255"});
     EXPECT_EQ(ops.len(), 0) << "a refused call appends nothing";
 }
 
