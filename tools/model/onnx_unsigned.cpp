@@ -18,8 +18,10 @@ bool has_zero_point(const graph_editor &e, const node &n) {
 
 /// The DequantizeLinear that alone reads codes of a QuantizeLinear, and alone is read; -1.
 int partner_of(const graph_editor &e, const node &quantize) {
+    if (quantize.op != "QuantizeLinear" || quantize.outputs.size() != 1)
+        return -1;
     const int reader = e.only_consumer(quantize.outputs[0]);
-    if (quantize.op != "QuantizeLinear" || reader < 0 || e.at(reader).op != "DequantizeLinear")
+    if (reader < 0 || e.at(reader).op != "DequantizeLinear")
         return -1;
     const bool is_known = has_zero_point(e, quantize) && has_zero_point(e, e.at(reader));
     return is_known && e.consumers(e.at(reader).outputs[0]).size() <= 1 ? reader : -1;
