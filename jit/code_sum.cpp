@@ -96,7 +96,7 @@ std::int32_t code_sum_word(const code_sum &s, int plane) {
 
 /// Both codes of a lane as its two words.
 void emit_code_sum(emitter &e, bool ties_away, const vec &x, const vec &y,
-                   const std::function<source(int)> &plane) {
+                   const std::function<vec_operand(int)> &plane) {
     e.vpslld(y, y, 16);
     e.take_high_words(x, y);
     e.vpsubw(x, x, plane(0));

@@ -42,6 +42,6 @@ std::int32_t code_sum_word(const code_sum &s, int plane);
 
 /// s32 lanes with codes: x becomes the sum, y is clobbered. One temp.
 void emit_code_sum(emitter &e, bool ties_away, const vec &x, const vec &y,
-                   const std::function<source(int)> &plane);
+                   const std::function<vec_operand(int)> &plane);
 
 } // namespace octet::impl::jit

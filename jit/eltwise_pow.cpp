@@ -13,7 +13,7 @@ using namespace eltwise_pow_detail;
 using temp = emitter::temp;
 using mask = emitter::mask;
 
-source constant(emitter &e, double value) { return e.constant64(bits(value)); }
+vec_operand constant(emitter &e, double value) { return e.constant64(bits(value)); }
 
 template <std::size_t n> void polynomial(emitter &e, const vec &sum, const vec &x, const double (&c)[n]) {
     e.move(sum, constant(e, c[n - 1]));

@@ -70,11 +70,11 @@ emitter::mask::~mask() {
 
 // ---- vectors that are read
 
-source emitter::constant(std::uint32_t bits) {
+vec_operand emitter::constant(std::uint32_t bits) {
     return constant(std::vector<std::uint32_t>(static_cast<std::size_t>(lanes()), bits));
 }
-source emitter::constant(float value) { return constant(bits(value)); }
-source emitter::constant64(std::uint64_t bits) {
+vec_operand emitter::constant(float value) { return constant(bits(value)); }
+vec_operand emitter::constant64(std::uint64_t bits) {
     std::vector<std::uint32_t> words;
     for (int i = 0; i < lanes() / 2; i++) {
         words.push_back(static_cast<std::uint32_t>(bits));
@@ -82,13 +82,15 @@ source emitter::constant64(std::uint64_t bits) {
     }
     return constant(words);
 }
-source emitter::constant(const std::vector<std::uint32_t> &words) { return source_of({words, 0, 0}); }
-source emitter::invariant(const Reg64 &base, int offset) { return source_of({{}, base.getIdx(), offset}); }
+vec_operand emitter::constant(const std::vector<std::uint32_t> &words) { return operand_of({words, 0, 0}); }
+vec_operand emitter::invariant(const Reg64 &base, int offset) {
+    return operand_of({{}, base.getIdx(), offset});
+}
 
-source emitter::source_of(const read &r) {
+vec_operand emitter::operand_of(const read &r) {
     reads_[r]++;
     const auto held = held_.find(r);
-    return held == held_.end() ? source(address_of(r)) : source(held->second);
+    return held == held_.end() ? vec_operand(address_of(r)) : vec_operand(held->second);
 }
 Address emitter::address_of(const read &r) {
     return r.words.empty() ? ptr[Reg64(r.base) + r.offset] : ptr[rip + constants_[r.words]];

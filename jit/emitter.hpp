@@ -28,10 +28,10 @@ namespace octet::impl::jit {
 using vec = Xbyak::Xmm;
 
 /// A vector that code reads: in memory, or in a register that holds it.
-class source {
+class vec_operand {
 public:
-    source(const Xbyak::Address &memory) : memory_(memory) {}
-    source(const vec &held) : memory_(0), held_(held), is_held_(true) {}
+    vec_operand(const Xbyak::Address &memory) : memory_(memory) {}
+    vec_operand(const vec &held) : memory_(0), held_(held), is_held_(true) {}
     operator const Xbyak::Operand &() const {
         if (is_held_)
             return held_;
@@ -104,13 +104,13 @@ public:
     // ---- vectors that are read
 
     /// A vector that holds this value in every lane (kept behind the code).
-    source constant(std::uint32_t bits);
-    source constant(float value);
-    source constant64(std::uint64_t bits);
+    vec_operand constant(std::uint32_t bits);
+    vec_operand constant(float value);
+    vec_operand constant64(std::uint64_t bits);
     /// A vector of these dwords.
-    source constant(const std::vector<std::uint32_t> &words);
+    vec_operand constant(const std::vector<std::uint32_t> &words);
     /// The vector at [base + offset], which no iteration of a loop changes.
-    source invariant(const Xbyak::Reg64 &base, int offset);
+    vec_operand invariant(const Xbyak::Reg64 &base, int offset);
     /// Address of a table of dwords, zero-padded to whole vectors.
     Xbyak::Address table(const std::vector<std::uint32_t> &values);
 
@@ -224,7 +224,7 @@ public:
     // ---- codes: four vectors of s32 packed to bytes lie in dword t of 128-bit part p as vector t's columns
     // 4p to 4p + 3; in order, each has a quarter of the vector
 
-    source quarters_order(); ///< index vector of permute_dwords
+    vec_operand quarters_order(); ///< index vector of permute_dwords
     void permute_dwords(const vec &dst, const vec &index, const vec &src);
     /// Stores `count` quarters from `first` on; of the last one `valid` bytes, 1 to lanes().
     void store_quarters(const Xbyak::Reg64 &base, std::int64_t offset, const vec &src, int first, int count,
@@ -255,7 +255,7 @@ private:
             return std::tie(words, base, offset) < std::tie(other.words, other.base, other.offset);
         }
     };
-    source source_of(const read &r);
+    vec_operand operand_of(const read &r);
     Xbyak::Address address_of(const read &r);
     void load_some_bytes(const Xbyak::Xmm &dst, const Xbyak::RegExp &from, int count);
     void store_some_bytes(const Xbyak::Reg64 &base, std::int64_t offset, const Xbyak::Xmm &src, int first,

@@ -231,7 +231,7 @@ void emitter::store_byte_vector(const Reg64 &base, std::int64_t offset, const ve
     }
 }
 
-source emitter::quarters_order() {
+vec_operand emitter::quarters_order() {
     std::vector<std::uint32_t> order;
     for (int quarter = 0; quarter < 4; quarter++)
         for (int part = 0; part < lanes() / 4; part++)

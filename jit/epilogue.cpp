@@ -23,7 +23,7 @@ data_type type_or(data_type type, data_type otherwise) { return type == data_typ
 
 // ---- emission
 
-source epilogue_emitter::plane(int index, int v) const {
+vec_operand epilogue_emitter::plane(int index, int v) const {
     if (at_.planes_are_invariant)
         return e_.invariant(at_.params, index * plane_bytes);
     const int vectors_per_block = columns_per_block / e_.lanes();

@@ -138,7 +138,7 @@ public:
     void emit(const std::vector<epilogue_result> &results);
 
     /// Column vector v of a plane.
-    source plane(int index, int v) const;
+    vec_operand plane(int index, int v) const;
 
 private:
     /// A vector of results on its way, and where it belongs.

@@ -232,7 +232,7 @@ int requantize_temps(const rule_spec &spec, cpu_isa level) {
 }
 
 void emit_requantize(emitter &e, const rule_spec &spec, const vec &acc,
-                     const std::function<source(int)> &plane) {
+                     const std::function<vec_operand(int)> &plane) {
     const form chosen = form_of(spec);
     if (!chosen.emit)
         return;

@@ -62,6 +62,6 @@ int requantize_temps(const rule_spec &spec, cpu_isa level);
 /// acc (s32 lanes) = rule(acc). `plane(i)` is the address of this column vector's part of plane i: 64 bytes,
 /// or 32 at levels with 8 lanes (the second 8 columns of a block lie 32 bytes further in every plane).
 void emit_requantize(emitter &e, const rule_spec &spec, const vec &acc,
-                     const std::function<source(int)> &plane);
+                     const std::function<vec_operand(int)> &plane);
 
 } // namespace octet::impl::jit

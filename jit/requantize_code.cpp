@@ -15,7 +15,7 @@ using context = requantize_context;
 constexpr std::uint64_t pot(int exponent) { return std::uint64_t{1} << exponent; }
 constexpr std::uint32_t largest = int32_max;
 
-source constant_f64(emitter &e, double x) { return e.constant64(bits(x)); }
+vec_operand constant_f64(emitter &e, double x) { return e.constant64(bits(x)); }
 
 // ---- one shift
 
@@ -211,7 +211,7 @@ void emit_double_round(const context &c) {
 // ---- left shift
 
 /// Saturates to the extreme of acc's sign where shifting back doesn't restore acc.
-void emit_left_shift(const context &c, const source &count) {
+void emit_left_shift(const context &c, const vec_operand &count) {
     emitter &e = c.e;
     if (c.spec.rule == requantization_rule::tflite_2step) {
         e.vpsllvd(c.acc, c.acc, count);

@@ -21,7 +21,7 @@ struct requantize_context {
     emitter &e;
     const rule_spec &spec;
     const vec &acc;
-    const std::function<source(int)> &plane;
+    const std::function<vec_operand(int)> &plane;
 };
 
 /// (P + 2^(s-1)) >> s: tflite_1step, tflite_single_rounding, which wrap, and rounded_shift, which saturates;
@@ -47,6 +47,6 @@ void emit_f64_product(const requantize_context &c);
 void emit_double_round(const requantize_context &c);
 
 /// acc << count: tflite_2step wraps, other rules saturate.
-void emit_left_shift(const requantize_context &c, const source &count);
+void emit_left_shift(const requantize_context &c, const vec_operand &count);
 
 } // namespace octet::impl::jit

@@ -163,7 +163,7 @@ vec stream_kernel::pop() {
     return x;
 }
 
-source stream_kernel::plane(int index, int v) {
+vec_operand stream_kernel::plane(int index, int v) {
     if (!spec_.varies_in_row)
         return invariant(reg_planes, index * plane_bytes);
     const int column_vector = v;
@@ -271,7 +271,7 @@ void stream_kernel::unary(const stream_step &step, int v) {
 /// once for less than 1 ulp, and from there, by Markstein's theorem, correctly rounded if the reciprocal is.
 void stream_kernel::divide_in_range(const vec &x, int first, int v) {
     const temp quotient(*this), remainder(*this);
-    const source reciprocal = plane(first, v), divisor = plane(first + 1, v);
+    const vec_operand reciprocal = plane(first, v), divisor = plane(first + 1, v);
     vmaxps(x, x, plane(first + 2, v));
     vminps(x, x, plane(first + 3, v));
     vmulps(quotient, x, reciprocal);

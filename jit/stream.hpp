@@ -118,7 +118,7 @@ private:
     void unary(const stream_step &step, int v);
     void divide_in_range(const vec &x, int plane, int v);
     void pair(const stream_step &step, int v);
-    source plane(int index, int v);
+    vec_operand plane(int index, int v);
     Xbyak::Address field(std::size_t offset) { return qword[reg_args + static_cast<int>(offset)]; }
     vec pop();
 
