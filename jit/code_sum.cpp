@@ -23,6 +23,8 @@ std::int16_t low_part(std::int32_t weight) {
 }
 std::int16_t high_part(std::int32_t weight) { return static_cast<std::int16_t>(weight >> low_bits); }
 
+std::int32_t weight(std::int16_t high, std::int16_t low) { return high * (1 << low_bits) + low; }
+
 /// What the emitted code does. `x` and `y` are centred.
 std::int32_t apply(const code_sum &s, std::int32_t x, std::int32_t y) {
     const std::int32_t high = x * s.a_high + y * s.b_high, low = x * s.a_low + y * s.b_low;
@@ -40,16 +42,34 @@ std::array<std::int32_t, 256> rescaled(requantization_rule rule, const fixed_poi
     return result;
 }
 
+/// How far three roundings may be from the number that they round, in results.
+double largest_error(const code_sum &s, const add_multipliers &m) {
+    const double rescaled_codes = 2 * real(m.dst);          // each is off by less than 1
+    const double first_step = std::ldexp(0.5, m.dst.shift); // of rescaling the sum
+    const double weights = std::ldexp(256, -(s.shift + low_bits));
+    return std::min(rescaled_codes + first_step + weights, 1.);
+}
+
+/// All pairs are tried, but only those near to a tie can differ.
 bool is_exact(const code_sum &s, requantization_rule rule, const add_multipliers &m, const centred_codes &x,
               const centred_codes &y, int sign) {
     const auto us = rescaled(rule, m.a, x), vs = rescaled(rule, m.b, y);
-    for (std::size_t i = 0; i < 256; i++)
-        for (std::size_t k = 0; k < 256; k++) {
-            const std::int32_t sum = wrap(us[i] + std::int64_t{sign} * vs[k]);
-            if (apply(s, x.range.low + static_cast<int>(i) - x.zero_point,
-                      y.range.low + static_cast<int>(k) - y.zero_point) != requantize(rule, sum, m.dst))
+    const std::int64_t unit = std::int64_t{1} << (s.shift + low_bits);
+    const auto error = static_cast<std::int64_t>(largest_error(s, m) * static_cast<double>(unit));
+    for (int i = 0; i < 256; i++) {
+        const int cx = x.range.low + i - x.zero_point, first = y.range.low - y.zero_point;
+        std::int64_t sum = std::int64_t{cx} * weight(s.a_high, s.a_low) +
+                           std::int64_t{first} * weight(s.b_high, s.b_low) + unit / 2;
+        for (int k = 0; k < 256; k++, sum += weight(s.b_high, s.b_low)) {
+            const std::int64_t beyond_tie = sum & (unit - 1);
+            if (beyond_tie > error && beyond_tie < unit - error)
+                continue;
+            const std::int32_t scaled =
+                wrap(us[static_cast<std::size_t>(i)] + std::int64_t{sign} * vs[static_cast<std::size_t>(k)]);
+            if (apply(s, cx, first + k) != requantize(rule, scaled, m.dst))
                 return false;
         }
+    }
     return true;
 }
 
@@ -75,10 +95,10 @@ std::optional<code_sum> make_code_sum(requantization_rule rule, const add_multip
     if (!is_centred(x) || !is_centred(y) || m.a.shift > 0 || m.b.shift > 0 || shift < least_shift ||
         shift > largest_shift)
         return {};
-    const auto weight = [&](double w) { // 2^30 itself has no high part of 16 bits
+    const auto rounded = [&](double w) { // 2^30 itself has no high part of 16 bits
         return static_cast<std::int32_t>(std::min(std::nearbyint(std::ldexp(w, shift)), 0x1p30 - 1));
     };
-    const std::int32_t wa = weight(a), wb = weight(b);
+    const std::int32_t wa = rounded(a), wb = rounded(b);
     const code_sum s{
         low_part(wa),     high_part(wa), low_part(wb), high_part(wb),
         shift - low_bits, x.zero_point,  y.zero_point, rule != requantization_rule::tflite_single_rounding};
