@@ -21,6 +21,8 @@ public:
     virtual ~kernel() = default;
     virtual void execute(const arguments &args) const = 0;
     virtual std::size_t size_bytes() const = 0; ///< for the primitive cache
+    /// How it runs, for people: tiles, copies, packed weights. Empty where there is nothing to plan.
+    virtual std::string plan() const { return {}; }
 };
 
 template <typename Problem> struct implementation {

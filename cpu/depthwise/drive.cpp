@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "common/text.hpp"
 #include "cpu/depthwise/plan.hpp"
 #include "cpu/dot/columns.hpp"
 #include "cpu/isa.hpp"
@@ -95,6 +96,11 @@ public:
         for (const auto &kernel : kernels_)
             bytes += kernel->code_bytes();
         return bytes;
+    }
+
+    std::string plan() const override {
+        return text(text_of(plan_), ", ", size_in_bytes(geometry_.packed_weights),
+                    " bytes of packed weights");
     }
 
 private:

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "common/text.hpp"
+
 namespace octet::impl {
 
 namespace {
@@ -120,6 +122,14 @@ depthwise_plan plan_depthwise(const convolution_problem &p, cpu_isa level,
     plan.pixel_stride = plan.chunk_channels();
     plan.copied_rows = rows.covered(rows.phases);
     return plan;
+}
+
+std::string text_of(const depthwise_plan &p) {
+    const channel_part &first = p.parts.front();
+    return text("tiles of ", first.line.front().columns, " columns x ", first.blocks,
+                " blocks of channels, patches of ", p.patches.rows.size, " x ", p.patches.columns.size,
+                " taps, chunks of ", p.chunk_blocks, " blocks, ",
+                p.in_place ? "rows in place" : "copied rows");
 }
 
 } // namespace octet::impl

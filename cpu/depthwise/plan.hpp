@@ -45,6 +45,8 @@ std::string refuses_depthwise(const convolution_problem &p);
 depthwise_plan plan_depthwise(const convolution_problem &p, cpu_isa level,
                               const jit::epilogue_plan &epilogue);
 
+std::string text_of(const depthwise_plan &p);
+
 /// Tiles of at most `largest` columns, as equal as phases allow, for a row of `width` outputs. `columns`
 /// source columns, `pad` of them on the left, are inside the image unless `is_padded`.
 std::vector<jit::tile_run> plan_line(const patch_axis &axis, const tap_axis &taps, dim_t width, dim_t largest,

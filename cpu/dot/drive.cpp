@@ -70,6 +70,11 @@ public:
         return bytes;
     }
 
+    std::string plan() const override {
+        return text(text_of(plan_), ", ", size_in_bytes(geometry_.packed_weights),
+                    " bytes of packed weights, ", useful_threads(geometry_, get_num_threads()), " threads");
+    }
+
 private:
     bool copies_padding() const {
         return plan_.source == row_source::copied_image || plan_.source == row_source::copied_edges;

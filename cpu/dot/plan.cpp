@@ -4,6 +4,8 @@
 #include <limits>
 #include <numeric>
 
+#include "common/text.hpp"
+
 namespace octet::impl {
 
 namespace {
@@ -335,6 +337,15 @@ dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps) {
         p.scratch_bytes = 2 * image_bytes + slack;
     }
     return p;
+}
+
+std::string text_of(const dot_plan &p) {
+    constexpr const char *sources[] = {"rows in place", "copied rows", "copied image", "copied edges"};
+    const tile_plan &t = p.tiles;
+    return text("tiles of ", t.rows, " rows x ", t.vectors, " vectors", t.overlap ? " that overlap" : "",
+                ", ", t.panels, " panels, ", p.lines, " lines of ", p.line_length, " rows, ", p.taps,
+                " taps of ", p.quads, " quads, ", sources[static_cast<int>(p.source)], ", ", p.scratch_bytes,
+                " bytes of scratch");
 }
 
 void plan_lines(dot_plan &p, const dot_geometry &g) {

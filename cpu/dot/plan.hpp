@@ -2,6 +2,8 @@
 
 // How a dot geometry is executed, decided by pure functions from the geometry and the machine.
 
+#include <string>
+
 #include "cpu/dot/geometry.hpp"
 #include "jit/dot.hpp"
 
@@ -78,6 +80,7 @@ struct tile_memory {
 tile_plan plan_tiles(cpu_isa level, dim_t length, dim_t columns, dim_t quads, int epilogue_temps,
                      const sharing &shares = {}, const tile_memory &memory = {});
 dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps);
+std::string text_of(const dot_plan &p);
 
 /// Rows at both ends of a line that reach outside the image, in whole tiles of `tile_rows`.
 struct edge_rows {

@@ -86,6 +86,8 @@ public:
     /// primitive descriptor names. Throws `invalid_arguments` before anything is written.
     void execute(const stream &s, const std::unordered_map<int, memory> &args) const;
     kind get_kind() const;
+    /// How it runs, for people: tiles, copies, bytes of packed weights. Empty where nothing is planned.
+    std::string plan_str() const;
 
     explicit operator bool() const { return static_cast<bool>(data_); }
 

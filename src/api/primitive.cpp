@@ -278,6 +278,12 @@ void check_arguments(const impl::primitive_desc_data &desc, const std::unordered
 
 } // namespace
 
+std::string primitive::plan_str() const {
+    if (!data_)
+        throw_invalid("primitive::plan_str: empty primitive");
+    return data_->code->plan();
+}
+
 primitive_kind primitive::get_kind() const {
     if (!data_)
         throw_invalid("primitive::get_kind: empty primitive");

@@ -293,8 +293,11 @@ TEST(Network, TellsTheObserverAfterEachNode) {
         EXPECT_GE(seconds, 0);
     });
     EXPECT_EQ(nodes, std::vector<std::size_t>{0});
-    EXPECT_NE(net.get_step(0).explain().find("runs on " + net.get_step(0).implementation()),
-              std::string::npos);
+    const std::string explanation = net.get_step(0).explain(),
+                      implementation = net.get_step(0).implementation();
+    EXPECT_NE(explanation.find("runs on " + implementation), std::string::npos);
+    EXPECT_EQ(explanation.find("plan: tiles of ") != std::string::npos, implementation != "ref")
+        << explanation;
 }
 
 // ---- Other contracts for the same network.

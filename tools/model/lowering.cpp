@@ -50,6 +50,9 @@ std::string primitive_step::explain() const {
     std::string lines;
     for (const launch &l : launches_) {
         lines += (lines.empty() ? "" : "\n") + l.pd.problem_str() + "\n  runs on " + l.pd.impl_info_str();
+        const std::string plan = l.what.plan_str();
+        if (!plan.empty())
+            lines += "\n  plan: " + plan;
         for (const std::string &refusal : l.pd.refusals())
             lines += "\n  refused by " + refusal;
     }

@@ -31,7 +31,7 @@ public:
     virtual ~step() = default;
     virtual void run(const stream &s) = 0;
     virtual std::string implementation() const = 0; ///< e.g. "ref", "view", "copy"
-    virtual std::string explain() const = 0;        ///< problem line and refusals, one per line
+    virtual std::string explain() const = 0;        ///< problem, plan and refusals, one per line
 };
 
 class network {
