@@ -239,6 +239,7 @@ TEST(empty_handles, are_refused_by_name) {
     const convolution_forward nothing;
     EXPECT_FALSE(nothing);
     expect_invalid([&] { nothing.execute(stream(cpu), {}); }, {"execute: empty primitive"});
+    expect_invalid([&] { nothing.plan_str(); }, {"plan_str: empty primitive"});
 }
 
 } // namespace
