@@ -8,6 +8,7 @@
 #include "common/requantize.hpp"
 #include "common/resampling.hpp"
 #include "cpu/parallel.hpp"
+#include "cpu/resampling/codes.hpp"
 #include "cpu/scratch.hpp"
 #include "jit/resampling.hpp"
 
@@ -220,6 +221,8 @@ template <cpu_isa level> std::string refuses(const resampling_problem &p) {
 }
 
 template <cpu_isa level> std::shared_ptr<const kernel> create(const resampling_problem &p) {
+    if (auto of_codes = create_for_codes(p, level))
+        return of_codes;
     return std::make_shared<resampling_driver>(p, level);
 }
 
