@@ -47,6 +47,7 @@ void code_resampling_kernel::generate() {
     mov(reg_weights, field(offsetof(code_resampling_args, weights)));
     mov(reg_dst, field(offsetof(code_resampling_args, dst)));
     mov(reg_step, field(offsetof(code_resampling_args, dst_step)));
+    mov(reg_to_next_line, field(offsetof(code_resampling_args, to_next_line)));
     load_line_weights();
     if (spec_.tail != vector_bytes())
         set_byte_tail(spec_.tail);
@@ -98,6 +99,7 @@ void code_resampling_kernel::load_columns() {
     L(loaded);
     mov(reg_column, run(offsetof(code_run, high)));
     blend_lines(high_, reg_column);
+    prefetch_lines(reg_other + reg_to_next_line, spec_.vectors * vector_bytes());
 }
 
 void code_resampling_kernel::blend_lines(const std::vector<vec> &sums, const Xbyak::Reg64 &column) {
@@ -210,7 +212,7 @@ void code_resampling_kernel::divide(const vec &x) {
 
 void code_resampling_kernel::store(const vec &x, int v) {
     if (spec_.streams)
-        vmovntps(ptr[reg_dst + v * vector_bytes()], x);
+        stream_vector(reg_dst, v * vector_bytes(), x);
     else
         store_byte_vector(reg_dst, v * vector_bytes(), x, valid(v));
 }

@@ -23,7 +23,7 @@ enum class code_rounding { half_up, half_away, half_even, towards_zero };
 struct code_resampling_spec {
     cpu_isa level = cpu_isa::avx2;
     bool is_signed = false;
-    bool streams = false; ///< non-temporal stores, of whole aligned vectors
+    bool streams = false; ///< non-temporal stores, of whole vectors, aligned
     code_rounding rounding = code_rounding::half_up;
     /// Weights of the lines add up to 1 << line_bits, at least 2; those of columns to 1 << column_bits.
     int line_bits = 1, column_bits = 0;
@@ -58,7 +58,8 @@ struct code_resampling_args {
     std::int64_t count; ///< of runs
     const code_weights *weights;
     void *dst;
-    std::int64_t dst_step; ///< bytes between positions
+    std::int64_t dst_step;     ///< bytes between positions
+    std::int64_t to_next_line; ///< from high_line to what the next call is to find in the caches
 };
 
 using code_resampling_function = void (*)(const code_resampling_args *);
@@ -92,7 +93,7 @@ private:
     std::vector<vec> low_, high_; ///< sums of the two columns, by vector
     const Xbyak::Reg64 reg_low_line = rsi, reg_high_line = rdx, reg_runs = r9, reg_count = r10, reg_dst = r8;
     const Xbyak::Reg64 reg_weights = rcx, reg_column = rbx, reg_other = r12, reg_positions = r13,
-                       reg_step = rax;
+                       reg_step = rax, reg_to_next_line = r14;
 };
 
 std::shared_ptr<const code_resampling_kernel> shared_code_resampling_kernel(const code_resampling_spec &spec);

@@ -9,6 +9,7 @@
 #include "common/requantize.hpp"
 #include "common/resampling.hpp"
 #include "cpu/parallel.hpp"
+#include "cpu/resampling/streaming.hpp"
 #include "jit/code_resampling.hpp"
 
 namespace octet::impl::resampling {
@@ -94,14 +95,10 @@ public:
                 const integer_axis &columns)
         : p_(p), lines_(lines.at), chunk_(spec.most_vectors() * spec.vector_bytes()),
           chunks_(div_up(p.channels, chunk_)) {
-        const dim_t last = p.channels - (chunks_ - 1) * chunk_;
-        spec.tail = spec.vector_bytes();
-        spec.vectors = spec.most_vectors();
-        if (chunks_ > 1)
-            whole_ = jit::shared_code_resampling_kernel(spec);
-        spec.vectors = static_cast<int>(div_up(last, spec.vector_bytes()));
-        spec.tail = static_cast<int>(last - (spec.vectors - 1) * spec.vector_bytes());
-        last_ = jit::shared_code_resampling_kernel(spec);
+        kernels_ = kernels_of(spec);
+        spec.streams = true;
+        if (can_stream(p.dst))
+            streaming_ = kernels_of(spec);
         for (const neighbours &n : columns.at)
             add_position(n, spec.has_words());
     }
@@ -109,22 +106,43 @@ public:
     void execute(const arguments &args) const override {
         const auto *src = args.get<const std::uint8_t>(OCTET_ARG_SRC) + p_.src.offset0;
         auto *dst = args.get<std::uint8_t>(OCTET_ARG_DST) + p_.dst.offset0;
+        const bool streams = streaming_.last && is_line_aligned(dst);
         parallel_for(p_.mb * p_.out[1], 1, [&](dim_t begin, dim_t end) {
-            for (dim_t line = begin; line < end; line++) {
-                const dim_t n = line / p_.out[1], oh = line % p_.out[1];
-                run_line(src + n * p_.src.strides[0], oh,
-                         dst + n * p_.dst.strides[0] + oh * p_.dst.strides[2]);
-            }
+            for (dim_t line = begin; line < end; line++)
+                run_line(streams ? streaming_ : kernels_, src, line, std::min(line + 1, end - 1), dst);
+            if (streams)
+                finish_streaming();
         });
     }
 
     std::size_t size_bytes() const override {
         return sizeof *this + lines_.size() * sizeof lines_[0] + runs_.size() * sizeof runs_[0] +
-               weights_.size() * sizeof weights_[0] + last_->code_bytes() +
-               (whole_ ? whole_->code_bytes() : 0);
+               weights_.size() * sizeof weights_[0] + kernels_.size_bytes() + streaming_.size_bytes();
     }
 
 private:
+    /// Of the last chunk of channels and of the others; null where there are none.
+    struct chunk_kernels {
+        std::shared_ptr<const jit::code_resampling_kernel> whole, last;
+
+        std::size_t size_bytes() const {
+            return (whole ? whole->code_bytes() : 0) + (last ? last->code_bytes() : 0);
+        }
+    };
+
+    chunk_kernels kernels_of(jit::code_resampling_spec spec) const {
+        chunk_kernels kernels;
+        const dim_t last = p_.channels - (chunks_ - 1) * chunk_;
+        spec.vectors = static_cast<int>(div_up(last, spec.vector_bytes()));
+        spec.tail = static_cast<int>(last - (spec.vectors - 1) * spec.vector_bytes());
+        kernels.last = jit::shared_code_resampling_kernel(spec);
+        spec.vectors = spec.most_vectors();
+        spec.tail = spec.vector_bytes();
+        if (chunks_ > 1)
+            kernels.whole = jit::shared_code_resampling_kernel(spec);
+        return kernels;
+    }
+
     /// A position at a column lies at either end of a run.
     void add_position(neighbours n, bool has_words) {
         const std::int64_t step = p_.src.strides[3];
@@ -144,8 +162,17 @@ private:
         weights_.push_back({bits(n.low_weight), bits(n.high_weight)});
     }
 
-    void run_line(const std::uint8_t *src, dim_t oh, std::uint8_t *dst) const {
+    dim_t high_line(dim_t line) const {
+        return line / p_.out[1] * p_.src.strides[0] +
+               lines_[static_cast<std::size_t>(line % p_.out[1])].high * p_.src.strides[2];
+    }
+
+    void run_line(const chunk_kernels &kernels, const std::uint8_t *src, dim_t line, dim_t next,
+                  std::uint8_t *dst) const {
+        const dim_t n = line / p_.out[1], oh = line % p_.out[1];
         const neighbours &h = lines_[static_cast<std::size_t>(oh)];
+        src += n * p_.src.strides[0];
+        dst += n * p_.dst.strides[0] + oh * p_.dst.strides[2];
         jit::code_resampling_args a{};
         a.low_weight = static_cast<std::uint32_t>(h.low_weight);
         a.high_weight = static_cast<std::uint32_t>(h.high_weight);
@@ -153,18 +180,19 @@ private:
         a.count = static_cast<std::int64_t>(runs_.size());
         a.weights = weights_.data();
         a.dst_step = p_.dst.strides[3];
+        a.to_next_line = high_line(next) - high_line(line);
         for (dim_t c = 0; c < chunks_; c++) {
             a.low_line = src + h.low * p_.src.strides[2] + c * chunk_;
             a.high_line = src + h.high * p_.src.strides[2] + c * chunk_;
             a.dst = dst + c * chunk_;
-            (c == chunks_ - 1 ? last_ : whole_)->function()(&a);
+            (c == chunks_ - 1 ? kernels.last : kernels.whole)->function()(&a);
         }
     }
 
     const resampling_problem p_;
     const std::vector<neighbours> lines_;
     const dim_t chunk_, chunks_; ///< channels of a chunk, their number
-    std::shared_ptr<const jit::code_resampling_kernel> whole_, last_;
+    chunk_kernels kernels_, streaming_;
     std::vector<jit::code_run> runs_;
     std::vector<jit::code_weights> weights_; ///< by position
 };
