@@ -30,6 +30,8 @@ struct resampling_spec {
     resampling_form form = resampling_form::nearest;
     data_type type = data_type::u8; ///< of the source
     bool has_two_lines = false;     ///< interpolates between two source lines
+    bool streams =
+        false; ///< non-temporal stores, aligned: of a copy, or of f32 as they are, without epilogue
     int vectors = 1;
     int tail = 1; ///< valid lanes of the last vector; bytes for copy
 
@@ -58,6 +60,7 @@ struct resampling_args {
     std::int64_t dst_step;       ///< elements between positions; bytes for copy
     const std::uint32_t *params; ///< planes of the first column block
     const void *const *full;     ///< as dot_args
+    std::int64_t to_next_line;   ///< from high_line to what the next line is to find in the caches
 };
 
 using resampling_function = void (*)(const resampling_args *);
@@ -70,13 +73,17 @@ public:
 
 private:
     void generate();
+    int sources() const;
     void load_pointers();
     void copy();
     void resample();
     void sum_products();
+    void prefetch();
+    void stream();
     void interpolate();
     void between(const vec &x, const Xbyak::Reg64 &low, const Xbyak::Reg64 &high, int v,
                  const vec &low_weight, const vec &high_weight);
+    int element_bytes() const;
     void mix(const vec &near, const vec &far, const vec &low_weight, const vec &high_weight);
     void load(const vec &x, const Xbyak::Reg64 &from, int v);
     bool is_fixed() const;
