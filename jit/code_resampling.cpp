@@ -26,8 +26,8 @@ int code_resampling_spec::most_vectors() const {
 }
 
 std::string code_resampling_spec::key() const {
-    return text(static_cast<int>(level), ",", is_signed, ",", streams, ",", static_cast<int>(rounding), ",",
-                line_bits, ",", column_bits, ",", vectors, ",", tail);
+    return text(static_cast<int>(level), ",", is_signed, ",", prefetches, ",", streams, ",",
+                static_cast<int>(rounding), ",", line_bits, ",", column_bits, ",", vectors, ",", tail);
 }
 
 code_resampling_kernel::code_resampling_kernel(const code_resampling_spec &spec)
@@ -99,7 +99,8 @@ void code_resampling_kernel::load_columns() {
     L(loaded);
     mov(reg_column, run(offsetof(code_run, high)));
     blend_lines(high_, reg_column);
-    prefetch_lines(reg_other + reg_to_next_line, spec_.vectors * vector_bytes());
+    if (spec_.prefetches)
+        prefetch_lines(reg_other + reg_to_next_line, spec_.vectors * vector_bytes());
 }
 
 void code_resampling_kernel::blend_lines(const std::vector<vec> &sums, const Xbyak::Reg64 &column) {

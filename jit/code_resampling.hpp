@@ -23,7 +23,8 @@ enum class code_rounding { half_up, half_away, half_even, towards_zero };
 struct code_resampling_spec {
     cpu_isa level = cpu_isa::avx2;
     bool is_signed = false;
-    bool streams = false; ///< non-temporal stores, of whole vectors, aligned
+    bool prefetches = false; ///< what `to_next_line` points to
+    bool streams = false;    ///< non-temporal stores, of whole vectors, aligned
     code_rounding rounding = code_rounding::half_up;
     /// Weights of the lines add up to 1 << line_bits, at least 2; those of columns to 1 << column_bits.
     int line_bits = 1, column_bits = 0;

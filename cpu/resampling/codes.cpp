@@ -95,6 +95,7 @@ public:
                 const integer_axis &columns)
         : p_(p), lines_(lines.at), chunk_(spec.most_vectors() * spec.vector_bytes()),
           chunks_(div_up(p.channels, chunk_)) {
+        spec.prefetches = leaves_core(p.dst);
         kernels_ = kernels_of(spec);
         spec.streams = true;
         if (can_stream(p.dst))

@@ -86,11 +86,14 @@ public:
           dst_steps_(spatial_steps(p.dst, p.spatial_ndims)), epilogue_(out_of(p), {1, p.channels}, false),
           units_(form_ == form::copy ? p.channels * src_size_ : p.channels) {
         jit::resampling_spec spec{level, form_, p.src.data_type, p.spatial_ndims > 1};
-        spec.vectors = jit::resampling_vectors(level, form_, epilogue_);
+        spec.is_final = is_final();
+        spec.vectors =
+            spec.is_final ? jit::final_resampling_vectors : jit::resampling_vectors(level, form_, epilogue_);
         chunk_ = spec.vectors * jit::resampling_lanes(level, form_);
         chunks_ = div_up(units_, chunk_);
+        spec.prefetches = leaves_core(p.dst);
         kernels_ = kernels_of(spec);
-        spec.streams = can_stream(p.dst) && stores_as_is();
+        spec.streams = (form_ == form::copy || spec.is_final) && can_stream(p.dst);
         if (spec.streams)
             streaming_ = kernels_of(spec);
 
@@ -161,10 +164,8 @@ private:
         return kernels;
     }
 
-    /// True if what a form makes is the result.
-    bool stores_as_is() const {
-        return form_ == form::copy ||
-               (form_ == form::fused && p_.dst.data_type == data_type::f32 && p_.out_stage.post_ops.empty());
+    bool is_final() const {
+        return form_ == form::fused && p_.dst.data_type == data_type::f32 && p_.out_stage.post_ops.empty();
     }
 
     dim_t block_words() const { return epilogue_.planes().count * jit::columns_per_block; }

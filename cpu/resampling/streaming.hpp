@@ -7,7 +7,10 @@
 
 namespace octet::impl::resampling {
 
-/// True if dst is that large and every position begins and ends with a cache line, as dst itself then does.
+/// True if dst is larger than a core's own caches, so that what is read for it must be fetched ahead.
+bool leaves_core(const memory_desc &dst);
+/// True if dst is larger than all caches and every position begins and ends with a cache line, as dst itself
+/// then does.
 bool can_stream(const memory_desc &dst);
 /// Whether a pointer to dst's first element lets it.
 bool is_line_aligned(const void *dst);
