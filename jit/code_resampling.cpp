@@ -110,21 +110,25 @@ void code_resampling_kernel::blend_lines(const std::vector<vec> &sums, const Xby
         const temp low(*this), high(*this);
         load_byte_vector(low, column, v * vector_bytes(), valid(v));
         load_byte_vector(high, reg_other, v * vector_bytes(), valid(v));
-        if (spec_.is_signed) // as unsigned codes
+        if (spec_.is_signed && !spec_.has_words())
             for (const vec &x : {low.get(), high.get()})
                 vpxor_(x, x, constant(0x80808080u));
         const vec *of_vector = &sums[static_cast<std::size_t>(v * sums_per_vector())];
         spec_.has_words() ? make_words(of_vector, low, high) : make_dwords(of_vector, low, high);
     }
-    // Half of the sum of all weights, as columns will multiply it; 128 times their weights off signed codes.
-    const bool adds_half =
-        spec_.rounding == code_rounding::half_up || spec_.rounding == code_rounding::half_away;
-    const std::int32_t added =
-        (adds_half ? 1 << (spec_.line_bits - 1) : 0) - (spec_.is_signed ? 128 << spec_.line_bits : 0);
-    if (added != 0)
+    if (const std::int32_t added = added_to_columns(); added != 0)
         for (const vec &x : sums)
             spec_.has_words() ? vpaddw(x, x, constant(lane(true, added)))
                               : vpaddd(x, x, constant(lane(false, added)));
+}
+
+/// Half of the sum of all weights, as columns will multiply it; 128 times their weights off signed codes.
+std::int32_t code_resampling_kernel::added_to_columns() const {
+    if (spec_.has_signed_words())
+        return 0;
+    const bool adds_half =
+        spec_.rounding == code_rounding::half_up || spec_.rounding == code_rounding::half_away;
+    return (adds_half ? 1 << (spec_.line_bits - 1) : 0) - (spec_.is_signed ? 128 << spec_.line_bits : 0);
 }
 
 /// Sums of pairs of bytes.
@@ -132,7 +136,8 @@ void code_resampling_kernel::make_words(const vec *sums, const vec &low, const v
     vpunpcklbw(sums[0], low, high);
     vpunpckhbw(sums[1], low, high);
     for (int i = 0; i < 2; i++)
-        vpmaddubsw(sums[i], sums[i], line_weights_);
+        spec_.is_signed ? vpmaddubsw(sums[i], line_weights_, sums[i])
+                        : vpmaddubsw(sums[i], sums[i], line_weights_);
 }
 
 void code_resampling_kernel::make_dwords(const vec *sums, const vec &low, const vec &high) {
@@ -183,6 +188,9 @@ void code_resampling_kernel::multiply(const vec &to, const vec &x, const vec &y)
 /// Shifts down. Ties of half_away are too high where the sum, to which half was added, is 0 or less.
 void code_resampling_kernel::divide(const vec &x) {
     const bool has_words = spec_.has_words();
+    if (spec_.has_signed_words() &&
+        (spec_.rounding == code_rounding::half_up || spec_.rounding == code_rounding::half_away))
+        return divide_and_round(x);
     const int bits = spec_.bits(), sign = has_words ? 15 : 31;
     const temp t(*this);
     const auto shift_right = [&](const vec &to, const vec &from, int by) {
@@ -209,6 +217,16 @@ void code_resampling_kernel::divide(const vec &x) {
         add(x, x, t);
     }
     spec_.is_signed ? shift_right_signed(x, x, bits) : shift_right(x, x, bits);
+}
+
+/// Signed words, by a product that rounds half up; one less where negative makes it half away.
+void code_resampling_kernel::divide_and_round(const vec &x) {
+    if (spec_.rounding == code_rounding::half_away) {
+        const temp sign(*this);
+        vpsraw(sign, x, 15);
+        vpaddsw(x, x, sign);
+    }
+    vpmulhrsw(x, x, constant(lane(true, 1 << (15 - spec_.bits()))));
 }
 
 void code_resampling_kernel::store(const vec &x, int v) {

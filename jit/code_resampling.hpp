@@ -34,6 +34,8 @@ struct code_resampling_spec {
     int bits() const { return line_bits + column_bits; }
     /// Sums of 255 by all weights, with what rounding adds, and of 255 by the lines' in 15 bits.
     bool has_words() const { return bits() <= 8 && line_bits <= 6; }
+    /// Multiplies signed bytes; 32-bit sums have them as unsigned ones, 128 too high.
+    bool has_signed_words() const { return is_signed && has_words(); }
     int vector_bytes() const;
     /// Vectors of codes whose sums the registers hold.
     int most_vectors() const;
@@ -81,6 +83,8 @@ private:
     void blend_columns(const vec &x, int index);
     void multiply(const vec &to, const vec &x, const vec &y);
     void divide(const vec &x);
+    void divide_and_round(const vec &x);
+    std::int32_t added_to_columns() const;
     void store(const vec &x, int v);
 
     int sums_per_vector() const { return spec_.has_words() ? 2 : 4; }
