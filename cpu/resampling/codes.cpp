@@ -94,11 +94,12 @@ public:
     code_driver(const resampling_problem &p, jit::code_resampling_spec spec, const integer_axis &lines,
                 const integer_axis &columns)
         : p_(p), lines_(lines.at), chunk_(spec.most_vectors() * spec.vector_bytes()),
-          chunks_(div_up(p.channels, chunk_)) {
-        spec.prefetches = leaves_core(p.dst);
+          chunks_(div_up(p.channels, chunk_)), prefetches_(leaves_caches(p.dst)) {
+        spec.prefetches = prefetches_;
         kernels_ = kernels_of(spec);
-        spec.streams = true;
-        if (can_stream(p.dst))
+        // In parts, a line would be written more than once.
+        spec.streams = can_stream(p.dst) && chunk_ % line_bytes == 0;
+        if (spec.streams)
             streaming_ = kernels_of(spec);
         for (const neighbours &n : columns.at)
             add_position(n, spec.has_words());
@@ -181,7 +182,7 @@ private:
         a.count = static_cast<std::int64_t>(runs_.size());
         a.weights = weights_.data();
         a.dst_step = p_.dst.strides[3];
-        a.to_next_line = high_line(next) - high_line(line);
+        a.to_next_line = prefetches_ ? high_line(next) - high_line(line) : 0;
         for (dim_t c = 0; c < chunks_; c++) {
             a.low_line = src + h.low * p_.src.strides[2] + c * chunk_;
             a.high_line = src + h.high * p_.src.strides[2] + c * chunk_;
@@ -193,6 +194,7 @@ private:
     const resampling_problem p_;
     const std::vector<neighbours> lines_;
     const dim_t chunk_, chunks_; ///< channels of a chunk, their number
+    const bool prefetches_;
     chunk_kernels kernels_, streaming_;
     std::vector<jit::code_run> runs_;
     std::vector<jit::code_weights> weights_; ///< by position

@@ -84,14 +84,15 @@ public:
           dst_size_(static_cast<dim_t>(memory::data_type_size(p.dst.data_type))),
           src_steps_(spatial_steps(p.src, p.spatial_ndims)),
           dst_steps_(spatial_steps(p.dst, p.spatial_ndims)), epilogue_(out_of(p), {1, p.channels}, false),
-          units_(form_ == form::copy ? p.channels * src_size_ : p.channels) {
+          units_(form_ == form::copy ? p.channels * src_size_ : p.channels),
+          prefetches_(leaves_caches(p.dst)) {
         jit::resampling_spec spec{level, form_, p.src.data_type, p.spatial_ndims > 1};
         spec.is_final = is_final();
         spec.vectors =
             spec.is_final ? jit::final_resampling_vectors : jit::resampling_vectors(level, form_, epilogue_);
         chunk_ = spec.vectors * jit::resampling_lanes(level, form_);
         chunks_ = div_up(units_, chunk_);
-        spec.prefetches = leaves_core(p.dst);
+        spec.prefetches = prefetches_;
         kernels_ = kernels_of(spec);
         spec.streams = (form_ == form::copy || spec.is_final) && can_stream(p.dst);
         if (spec.streams)
@@ -206,7 +207,7 @@ private:
         a.count = p_.out[2];
         a.dst_step = dst_steps_[2] / (form_ == form::copy ? 1 : dst_size_);
         a.full = full;
-        a.to_next_line = high_line(next) - high_line(line);
+        a.to_next_line = prefetches_ ? high_line(next) - high_line(line) : 0;
         const chunk_kernels &kernels = run.streams ? streaming_ : kernels_;
         for (dim_t c = 0; c < chunks_; c++) {
             const dim_t first = c * chunk_;
@@ -231,7 +232,8 @@ private:
     const dim_t src_size_, dst_size_; ///< bytes per element
     const extent3 src_steps_, dst_steps_;
     const jit::epilogue_plan epilogue_;
-    const dim_t units_;    ///< of a position: channels, or bytes that are copied
+    const dim_t units_; ///< of a position: channels, or bytes that are copied
+    const bool prefetches_;
     dim_t chunk_, chunks_; ///< units of a chunk, their number
     chunk_kernels kernels_, streaming_;
     std::vector<jit::resampling_column> columns_;

@@ -5,30 +5,26 @@
 #include <cstdint>
 
 #include "common/element.hpp"
-#include "cpu/isa.hpp"
 
 namespace octet::impl::resampling {
 
 namespace {
 
-constexpr dim_t line_bytes = 64;
-/// Of a last-level cache, what a program may find for itself.
-constexpr dim_t cached_bytes = dim_t{32} << 20;
-
-dim_t size_of(const memory_desc &dst) {
-    return element_count(dst) * static_cast<dim_t>(memory::data_type_size(dst.data_type));
-}
+/// Of a last-level cache, what a program finds for itself.
+constexpr dim_t cached_bytes = dim_t{16} << 20;
 
 } // namespace
 
-bool leaves_core(const memory_desc &dst) { return size_of(dst) > l2_cache_bytes(); }
+bool leaves_caches(const memory_desc &dst) {
+    return element_count(dst) * static_cast<dim_t>(memory::data_type_size(dst.data_type)) >= cached_bytes;
+}
 
 bool can_stream(const memory_desc &dst) {
     const auto size = static_cast<dim_t>(memory::data_type_size(dst.data_type));
     bool has_lines = dst.dims[1] * size % line_bytes == 0;
     for (int d = 0; d < dst.ndims; d++)
         has_lines = has_lines && (d == 1 || dst.strides[d] * size % line_bytes == 0);
-    return has_lines && size_of(dst) > cached_bytes;
+    return has_lines && leaves_caches(dst);
 }
 
 bool is_line_aligned(const void *dst) { return reinterpret_cast<std::uintptr_t>(dst) % line_bytes == 0; }

@@ -1,16 +1,17 @@
 #pragma once
 
-// Destinations that no cache holds: non-temporal stores don't read what they overwrite. Smaller ones are left
-// in the caches for whoever reads them.
+// Destinations that caches don't hold: what is read for them is fetched ahead, and non-temporal stores don't
+// read what they overwrite. Smaller ones are left in the caches for whoever reads them; what is read for
+// these is close enough.
 
 #include "common/layout.hpp"
 
 namespace octet::impl::resampling {
 
-/// True if dst is larger than a core's own caches, so that what is read for it must be fetched ahead.
-bool leaves_core(const memory_desc &dst);
-/// True if dst is larger than all caches and every position begins and ends with a cache line, as dst itself
-/// then does.
+constexpr dim_t line_bytes = 64; ///< of a cache
+
+bool leaves_caches(const memory_desc &dst);
+/// True if moreover every position of dst is made of whole cache lines, where dst itself begins with one.
 bool can_stream(const memory_desc &dst);
 /// Whether a pointer to dst's first element lets it.
 bool is_line_aligned(const void *dst);

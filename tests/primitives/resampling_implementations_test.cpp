@@ -134,17 +134,16 @@ void expect_equal_images(algorithm alg, rules rule, data_type type, dim_t size, 
     set_max_cpu_isa(cpu_isa::avx512_vnni);
 }
 
-/// Beyond the second-level cache lines are prefetched, beyond all caches stores go past them.
+/// Beyond the caches lines are prefetched, and stores go past these where dst is aligned.
 TEST(Resampling, LargeDestinations) {
     const auto linear = algorithm::resampling_linear, nearest = algorithm::resampling_nearest;
-    for (const std::int64_t megabytes : {2, 34})
-        for (const std::size_t bytes_in : {0, 4}) {
-            const dim_t images = 4 * megabytes;
-            expect_equal_images(nearest, rules::tflite_2step, data_type::u8, 32, images, bytes_in);
-            expect_equal_images(linear, rules::tflite_2step, data_type::s8, 32, images, bytes_in);
-            expect_equal_images(linear, rules::tflite_2step, data_type::u8, 45, images, bytes_in);
-            expect_equal_images(linear, rules::f32, data_type::f32, 45, images / 4, bytes_in);
-        }
+    const dim_t images = 72; // of 256 KiB
+    for (const std::size_t bytes_in : {0, 4}) {
+        expect_equal_images(nearest, rules::tflite_2step, data_type::u8, 32, images, bytes_in);
+        expect_equal_images(linear, rules::tflite_2step, data_type::s8, 32, images, bytes_in);
+        expect_equal_images(linear, rules::tflite_2step, data_type::u8, 45, images, bytes_in);
+        expect_equal_images(linear, rules::f32, data_type::f32, 45, images / 4, bytes_in);
+    }
 }
 
 } // namespace
