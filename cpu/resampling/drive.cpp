@@ -42,6 +42,14 @@ epilogue out_of(const resampling_problem &p) {
     return out;
 }
 
+/// Codes of 8 bits and what lies between them have a bound, without which conversions are slower.
+jit::epilogue_shape shape_of(const resampling_problem &p) {
+    jit::epilogue_shape shape{1, p.channels};
+    if (p.src.data_type == data_type::u8 || p.src.data_type == data_type::s8)
+        shape.largest_input = 512;
+    return shape;
+}
+
 /// Neighbours along one axis, with the bits of their weights.
 struct neighbours {
     dim_t low, high;
@@ -83,7 +91,7 @@ public:
         : p_(p), form_(form_of(p)), src_size_(static_cast<dim_t>(memory::data_type_size(p.src.data_type))),
           dst_size_(static_cast<dim_t>(memory::data_type_size(p.dst.data_type))),
           src_steps_(spatial_steps(p.src, p.spatial_ndims)),
-          dst_steps_(spatial_steps(p.dst, p.spatial_ndims)), epilogue_(out_of(p), {1, p.channels}, false),
+          dst_steps_(spatial_steps(p.dst, p.spatial_ndims)), epilogue_(out_of(p), shape_of(p), false),
           units_(form_ == form::copy ? p.channels * src_size_ : p.channels),
           prefetches_(leaves_caches(p.dst)) {
         jit::resampling_spec spec{level, form_, p.src.data_type, p.spatial_ndims > 1};
@@ -255,10 +263,10 @@ template <cpu_isa level> std::string refuses(const resampling_problem &p) {
     if (p.alg == algorithm::resampling_linear && p.spatial_ndims > 2)
         return "linear interpolation along three dimensions";
     const epilogue out = out_of(p);
-    const std::string reason = jit::epilogue_plan::refuses(out, {1, p.channels});
+    const std::string reason = jit::epilogue_plan::refuses(out, shape_of(p));
     if (!reason.empty())
         return reason;
-    const jit::epilogue_plan plan(out, {1, p.channels}, false);
+    const jit::epilogue_plan plan(out, shape_of(p), false);
     return jit::resampling_vectors(level, f, plan) == 0 ? "functions that need more vector registers" : "";
 }
 
