@@ -153,9 +153,9 @@ workload make_softmax(data_type src, data_type dst, requantization_rule rule) {
             {{OCTET_ARG_SRC, from}, {OCTET_ARG_DST, to}}};
 }
 
-/// To twice the height and width, which is an image.
-workload make_resampling(algorithm alg, data_type type, requantization_rule rule) {
-    const memory::desc src({images, 256, 28, 28}, type, format_tag::nhwc), dst = image(type);
+/// To an image: of half its height and width, unless told otherwise.
+workload make_resampling(algorithm alg, data_type type, requantization_rule rule, memory::dim size = 28) {
+    const memory::desc src({images, 256, size, size}, type, format_tag::nhwc), dst = image(type);
     primitive_attr attr;
     attr.set_requantization(rule);
     return {resampling_forward::primitive_desc({prop_kind::forward_inference, alg, src, dst}, attr, eng()),
@@ -218,6 +218,13 @@ void add_all() {
     const auto nearest = algorithm::resampling_nearest, linear = algorithm::resampling_linear;
     add("resize_nearest_u8", [=] { return make_resampling(nearest, u8, rule::tflite_2step); });
     add("resize_bilinear_u8", [=] { return make_resampling(linear, u8, rule::tflite_2step); });
+    add("resize_bilinear_s8", [=] { return make_resampling(linear, data_type::s8, rule::tflite_2step); });
+    add("resize_bilinear_u8_from_40", [=] { return make_resampling(linear, u8, rule::tflite_2step, 40); });
+    add("Resize_linear_u8", [=] { return make_resampling(linear, u8, rule::ort_f32); });
+    add("Resize_linear_u8_from_40", [=] { return make_resampling(linear, u8, rule::ort_f32, 40); });
+    add("ResizeBilinear_u8", [=] { return make_resampling(linear, u8, rule::caffe_double_round); });
+    add("ResizeBilinear_u8_from_40",
+        [=] { return make_resampling(linear, u8, rule::caffe_double_round, 40); });
     add("resize_bilinear_f32", [=] { return make_resampling(linear, f32, rule::f32); });
 }
 

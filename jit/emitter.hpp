@@ -209,6 +209,12 @@ public:
     void set_byte_tail(int valid);
     void load_byte_vector(const vec &dst, const Xbyak::Reg64 &base, std::int64_t offset, int valid);
     void store_byte_vector(const Xbyak::Reg64 &base, std::int64_t offset, const vec &src, int valid);
+    /// A whole vector past the caches; the address is aligned to it.
+    void stream_vector(const Xbyak::Reg64 &base, std::int64_t offset, const vec &src) {
+        vmovntps(at(base, offset), src);
+    }
+    /// Brings the cache lines of `bytes` bytes, which need not exist, into the first-level cache.
+    void prefetch_lines(const Xbyak::RegExp &from, int bytes);
     /// `count` bytes, 1 to 16, into an xmm register, the others 0.
     void load_codes(const Xbyak::Xmm &dst, const Xbyak::RegExp &from, int count);
     /// 16 lanes: 128-bit part p holds 16 bytes of p; puts the bytes of each position side by side, a dword.

@@ -231,6 +231,11 @@ void emitter::store_byte_vector(const Reg64 &base, std::int64_t offset, const ve
     }
 }
 
+void emitter::prefetch_lines(const Xbyak::RegExp &from, int bytes) {
+    for (int line = 0; line < bytes; line += 64)
+        prefetcht0(ptr[from + line]);
+}
+
 vec_operand emitter::quarters_order() {
     std::vector<std::uint32_t> order;
     for (int quarter = 0; quarter < 4; quarter++)

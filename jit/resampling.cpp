@@ -19,7 +19,7 @@ constexpr int weight_bits = 20; ///< of a product of two 10-bit weights
 
 std::string resampling_spec::key() const {
     return text(static_cast<int>(level), ",", static_cast<int>(form), ",", static_cast<int>(type), ",",
-                has_two_lines, ",", vectors, ",", tail);
+                has_two_lines, ",", is_final, ",", streams, ",", prefetches, ",", vectors, ",", tail);
 }
 
 int resampling_lanes(cpu_isa level, resampling_form form) {
@@ -69,13 +69,15 @@ void resampling_kernel::generate() {
     xor_(reg_row, reg_row);
     if (spec_.tail != full_lanes())
         spec_.form == resampling_form::copy ? set_byte_tail(spec_.tail) : set_tail(spec_.tail);
-    for (int v = 0; v < spec_.vectors; v++)
+    for (int v = 0; v < (spec_.is_final ? 1 : spec_.vectors); v++)
         acc_.push_back(take_vec());
 
     Xbyak::Label next;
     align(32);
     L(next);
     load_pointers();
+    if (spec_.prefetches)
+        prefetch();
     spec_.form == resampling_form::copy ? copy() : resample();
     add(reg_columns, static_cast<int>(sizeof(resampling_column)));
     add(reg_row, field(offsetof(resampling_args, dst_step)));
@@ -84,9 +86,13 @@ void resampling_kernel::generate() {
     postamble();
 }
 
-void resampling_kernel::load_pointers() {
+int resampling_kernel::sources() const {
     const bool has_one = spec_.form == resampling_form::copy || spec_.form == resampling_form::nearest;
-    for (int i = 0; i < (has_one ? 1 : spec_.has_two_lines ? 4 : 2); i++) {
+    return has_one ? 1 : spec_.has_two_lines ? 4 : 2;
+}
+
+void resampling_kernel::load_pointers() {
+    for (int i = 0; i < sources(); i++) {
         mov(reg_source[i],
             column(i % 2 == 0 ? offsetof(resampling_column, low) : offsetof(resampling_column, high)));
         add(reg_source[i], i < 2 ? reg_low_line : reg_high_line);
@@ -97,8 +103,26 @@ void resampling_kernel::copy() {
     lea(reg_address, ptr[reg_dst + reg_row]);
     for (int v = 0; v < spec_.vectors; v++)
         load_byte_vector(acc_[static_cast<std::size_t>(v)], reg_source[0], v * full_lanes(), valid(v));
-    for (int v = 0; v < spec_.vectors; v++)
-        store_byte_vector(reg_address, v * full_lanes(), acc_[static_cast<std::size_t>(v)], valid(v));
+    for (int v = 0; v < spec_.vectors; v++) {
+        const vec &x = acc_[static_cast<std::size_t>(v)];
+        spec_.streams ? stream_vector(reg_address, v * full_lanes(), x)
+                      : store_byte_vector(reg_address, v * full_lanes(), x, valid(v));
+    }
+}
+
+int resampling_kernel::element_bytes() const {
+    return spec_.form == resampling_form::copy ? 1 : static_cast<int>(memory::data_type_size(spec_.type));
+}
+
+/// Where the last of the neighbours is in the next line.
+void resampling_kernel::prefetch() {
+    mov(reg_address, field(offsetof(resampling_args, to_next_line)));
+    prefetch_lines(reg_address + reg_source[sources() - 1], spec_.vectors * full_lanes() * element_bytes());
+}
+
+void resampling_kernel::store_final(const vec &x, int v) {
+    spec_.streams ? stream_vector(reg_address, v * vector_bytes(), x)
+                  : store_dwords(reg_address, v * vector_bytes(), x, valid(v));
 }
 
 void resampling_kernel::resample() {
@@ -114,6 +138,8 @@ void resampling_kernel::resample() {
     default:
         sum_products();
     }
+    if (spec_.is_final)
+        return;
     std::vector<epilogue_result> results;
     for (int v = 0; v < spec_.vectors; v++)
         results.push_back({acc_[static_cast<std::size_t>(v)], 0, v, v * full_lanes(), valid(v),
@@ -172,29 +198,31 @@ void resampling_kernel::sum_products() {
 
 /// Along the width, then between the two lines.
 void resampling_kernel::interpolate() {
-    const temp low(*this), high(*this), other(*this);
-    const auto broadcast = [&](const Xbyak::Address &low_weight, const Xbyak::Address &high_weight) {
-        vpbroadcastd(low, low_weight);
-        vpbroadcastd(high, high_weight);
-    };
-    const auto of_lines = [&] {
-        broadcast(field(offsetof(resampling_args, low_weight)),
-                  field(offsetof(resampling_args, high_weight)));
-    };
+    const temp low(*this), high(*this), low_of_lines(*this), high_of_lines(*this);
+    vpbroadcastd(low, column(offsetof(resampling_column, low_weight)));
+    vpbroadcastd(high, column(offsetof(resampling_column, high_weight)));
+    vpbroadcastd(low_of_lines, field(offsetof(resampling_args, low_weight)));
+    vpbroadcastd(high_of_lines, field(offsetof(resampling_args, high_weight)));
+    const vec weights[] = {low, high, low_of_lines, high_of_lines};
+    lea(reg_address, ptr[reg_dst + reg_row * 4]);
     for (int v = 0; v < spec_.vectors; v++) {
-        const vec &acc = acc_[static_cast<std::size_t>(v)];
-        broadcast(column(offsetof(resampling_column, low_weight)),
-                  column(offsetof(resampling_column, high_weight)));
-        between(acc, reg_source[0], reg_source[1], v, low, high);
-        if (!spec_.has_two_lines)
-            continue;
-        between(other, reg_source[2], reg_source[3], v, low, high);
-        of_lines();
-        mix(acc, other, low, high);
+        const vec &x = acc_[static_cast<std::size_t>(spec_.is_final ? 0 : v)];
+        interpolate(x, v, weights);
+        if (spec_.is_final)
+            store_final(x, v);
     }
     if (spec_.form == resampling_form::half_away)
         for (const vec &acc : acc_)
             emit_round_half_away(*this, acc);
+}
+
+void resampling_kernel::interpolate(const vec &x, int v, const vec (&weights)[4]) {
+    between(x, reg_source[0], reg_source[1], v, weights[0], weights[1]);
+    if (!spec_.has_two_lines)
+        return;
+    const temp other(*this);
+    between(other, reg_source[2], reg_source[3], v, weights[0], weights[1]);
+    mix(x, other, weights[2], weights[3]);
 }
 
 void resampling_kernel::between(const vec &x, const Xbyak::Reg64 &low, const Xbyak::Reg64 &high, int v,

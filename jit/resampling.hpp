@@ -30,6 +30,9 @@ struct resampling_spec {
     resampling_form form = resampling_form::nearest;
     data_type type = data_type::u8; ///< of the source
     bool has_two_lines = false;     ///< interpolates between two source lines
+    bool is_final = false;   ///< what comes out of the form is f32 and the result: there is no epilogue
+    bool streams = false;    ///< non-temporal stores, aligned: of a copy or of final results
+    bool prefetches = false; ///< what `to_next_line` points to
     int vectors = 1;
     int tail = 1; ///< valid lanes of the last vector; bytes for copy
 
@@ -40,6 +43,8 @@ struct resampling_spec {
 int resampling_lanes(cpu_isa level, resampling_form form);
 /// Vectors that a level's registers hold at a time; 0 if not even the smallest number fits.
 int resampling_vectors(cpu_isa level, resampling_form form, const epilogue_plan &plan);
+/// The same for final results, which take one register after the other.
+constexpr int final_resampling_vectors = 16;
 /// What comes out of a form before the epilogue.
 epilogue_result::stage resampled_stage(resampling_form form, data_type src);
 
@@ -58,6 +63,7 @@ struct resampling_args {
     std::int64_t dst_step;       ///< elements between positions; bytes for copy
     const std::uint32_t *params; ///< planes of the first column block
     const void *const *full;     ///< as dot_args
+    std::int64_t to_next_line;   ///< from high_line to what the next line is to find in the caches
 };
 
 using resampling_function = void (*)(const resampling_args *);
@@ -70,13 +76,18 @@ public:
 
 private:
     void generate();
+    int sources() const;
     void load_pointers();
     void copy();
     void resample();
     void sum_products();
+    void prefetch();
+    void store_final(const vec &x, int v);
     void interpolate();
+    void interpolate(const vec &x, int v, const vec (&weights)[4]);
     void between(const vec &x, const Xbyak::Reg64 &low, const Xbyak::Reg64 &high, int v,
                  const vec &low_weight, const vec &high_weight);
+    int element_bytes() const;
     void mix(const vec &near, const vec &far, const vec &low_weight, const vec &high_weight);
     void load(const vec &x, const Xbyak::Reg64 &from, int v);
     bool is_fixed() const;

@@ -8,6 +8,8 @@
 #include "common/requantize.hpp"
 #include "common/resampling.hpp"
 #include "cpu/parallel.hpp"
+#include "cpu/resampling/codes.hpp"
+#include "cpu/resampling/streaming.hpp"
 #include "cpu/scratch.hpp"
 #include "jit/resampling.hpp"
 
@@ -38,6 +40,14 @@ epilogue out_of(const resampling_problem &p) {
     if (out.rule != requantization_rule::ort_f32)
         out.rule = is_f32 ? requantization_rule::f32 : requantization_rule::none;
     return out;
+}
+
+/// Codes of 8 bits and what lies between them have a bound, without which conversions are slower.
+jit::epilogue_shape shape_of(const resampling_problem &p) {
+    jit::epilogue_shape shape{1, p.channels};
+    if (p.src.data_type == data_type::u8 || p.src.data_type == data_type::s8)
+        shape.largest_input = 512;
+    return shape;
 }
 
 /// Neighbours along one axis, with the bits of their weights.
@@ -81,20 +91,20 @@ public:
         : p_(p), form_(form_of(p)), src_size_(static_cast<dim_t>(memory::data_type_size(p.src.data_type))),
           dst_size_(static_cast<dim_t>(memory::data_type_size(p.dst.data_type))),
           src_steps_(spatial_steps(p.src, p.spatial_ndims)),
-          dst_steps_(spatial_steps(p.dst, p.spatial_ndims)), epilogue_(out_of(p), {1, p.channels}, false),
-          units_(form_ == form::copy ? p.channels * src_size_ : p.channels) {
-        const dim_t lanes = jit::resampling_lanes(level, form_);
+          dst_steps_(spatial_steps(p.dst, p.spatial_ndims)), epilogue_(out_of(p), shape_of(p), false),
+          units_(form_ == form::copy ? p.channels * src_size_ : p.channels),
+          prefetches_(leaves_caches(p.dst)) {
         jit::resampling_spec spec{level, form_, p.src.data_type, p.spatial_ndims > 1};
-        spec.vectors = jit::resampling_vectors(level, form_, epilogue_);
-        spec.tail = static_cast<int>(lanes);
-        chunk_ = spec.vectors * lanes;
+        spec.is_final = is_final();
+        spec.vectors =
+            spec.is_final ? jit::final_resampling_vectors : jit::resampling_vectors(level, form_, epilogue_);
+        chunk_ = spec.vectors * jit::resampling_lanes(level, form_);
         chunks_ = div_up(units_, chunk_);
-        const dim_t last = units_ - (chunks_ - 1) * chunk_;
-        if (chunks_ > 1)
-            whole_ = jit::shared_resampling_kernel(spec, epilogue_);
-        spec.vectors = static_cast<int>(div_up(last, lanes));
-        spec.tail = static_cast<int>(last - (spec.vectors - 1) * lanes);
-        last_ = jit::shared_resampling_kernel(spec, epilogue_);
+        spec.prefetches = prefetches_;
+        kernels_ = kernels_of(spec);
+        spec.streams = (form_ == form::copy || spec.is_final) && can_stream(p.dst);
+        if (spec.streams)
+            streaming_ = kernels_of(spec);
 
         for (dim_t ow = 0; ow < p.out[2]; ow++) {
             const neighbours w = neighbours_of(p, 2, ow);
@@ -118,16 +128,19 @@ public:
             if (epilogue_.reads_full_tensor(static_cast<int>(i)))
                 run.full[i] = args.get<const std::uint8_t>(
                     OCTET_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(i)) | OCTET_ARG_SRC_1);
+        run.streams = streaming_.last && is_line_aligned(run.dst + p_.dst.offset0 * dst_size_);
         parallel_for(p_.mb * p_.out[0] * p_.out[1], 1, [&](dim_t begin, dim_t end) {
             for (dim_t line = begin; line < end; line++)
-                run_line(run, line / p_.out[1] / p_.out[0], line / p_.out[1] % p_.out[0], line % p_.out[1]);
+                run_line(run, line, std::min(line + 1, end - 1));
+            if (run.streams)
+                finish_streaming();
         });
     }
 
     std::size_t size_bytes() const override {
         return sizeof *this + constants_.size() * sizeof constants_[0] +
-               columns_.size() * sizeof columns_[0] + lines_.size() * sizeof lines_[0] + last_->code_bytes() +
-               (whole_ ? whole_->code_bytes() : 0);
+               columns_.size() * sizeof columns_[0] + lines_.size() * sizeof lines_[0] +
+               kernels_.size_bytes() + streaming_.size_bytes();
     }
 
 private:
@@ -136,7 +149,33 @@ private:
         std::uint8_t *dst;
         const std::uint8_t *full[max_post_ops]; ///< tensors of dst's layout that post-ops read
         const std::uint32_t *params;
+        bool streams;
     };
+
+    /// Of the last chunk and of the others; null where there are none.
+    struct chunk_kernels {
+        std::shared_ptr<const jit::resampling_kernel> whole, last;
+
+        std::size_t size_bytes() const {
+            return (whole ? whole->code_bytes() : 0) + (last ? last->code_bytes() : 0);
+        }
+    };
+
+    chunk_kernels kernels_of(jit::resampling_spec spec) const {
+        chunk_kernels kernels;
+        const dim_t lanes = chunk_ / spec.vectors, last = units_ - (chunks_ - 1) * chunk_;
+        spec.tail = static_cast<int>(lanes);
+        if (chunks_ > 1)
+            kernels.whole = jit::shared_resampling_kernel(spec, epilogue_);
+        spec.vectors = static_cast<int>(div_up(last, lanes));
+        spec.tail = static_cast<int>(last - (spec.vectors - 1) * lanes);
+        kernels.last = jit::shared_resampling_kernel(spec, epilogue_);
+        return kernels;
+    }
+
+    bool is_final() const {
+        return form_ == form::fused && p_.dst.data_type == data_type::f32 && p_.out_stage.post_ops.empty();
+    }
 
     dim_t block_words() const { return epilogue_.planes().count * jit::columns_per_block; }
 
@@ -150,10 +189,19 @@ private:
         return filled;
     }
 
-    void run_line(const execution &run, dim_t n, dim_t od, dim_t oh) const {
+    /// The last source line that a line of dst reads, in bytes.
+    dim_t high_line(dim_t line) const {
+        const dim_t n = line / p_.out[1] / p_.out[0], od = line / p_.out[1] % p_.out[0];
+        return n * p_.src.strides[0] * src_size_ + planes_[static_cast<std::size_t>(od)] * src_steps_[0] +
+               lines_[static_cast<std::size_t>(line % p_.out[1])].high * src_steps_[1];
+    }
+
+    void run_line(const execution &run, dim_t line, dim_t next) const {
+        const dim_t n = line / p_.out[1] / p_.out[0], od = line / p_.out[1] % p_.out[0],
+                    oh = line % p_.out[1];
         const neighbours &h = lines_[static_cast<std::size_t>(oh)];
-        const std::uint8_t *src = run.src + n * p_.src.strides[0] * src_size_ +
-                                  planes_[static_cast<std::size_t>(od)] * src_steps_[0];
+        const std::uint8_t *high = run.src + high_line(line);
+        const std::uint8_t *low = high + (h.low - h.high) * src_steps_[1];
         const dim_t dst_element =
             p_.dst.offset0 + n * p_.dst.strides[0] + (od * dst_steps_[0] + oh * dst_steps_[1]) / dst_size_;
         const dim_t unit = form_ == form::copy ? 1 : src_size_;
@@ -167,16 +215,18 @@ private:
         a.count = p_.out[2];
         a.dst_step = dst_steps_[2] / (form_ == form::copy ? 1 : dst_size_);
         a.full = full;
+        a.to_next_line = prefetches_ ? high_line(next) - high_line(line) : 0;
+        const chunk_kernels &kernels = run.streams ? streaming_ : kernels_;
         for (dim_t c = 0; c < chunks_; c++) {
             const dim_t first = c * chunk_;
-            a.low_line = src + h.low * src_steps_[1] + first * unit;
-            a.high_line = src + h.high * src_steps_[1] + first * unit;
+            a.low_line = low + first * unit;
+            a.high_line = high + first * unit;
             a.dst = run.dst + dst_element * dst_size_ + first * dst_unit;
             a.params = run.params + first / jit::columns_per_block * block_words();
             for (std::size_t i = 0; i < p_.out_stage.post_ops.size(); i++)
                 if (run.full[i])
                     full[i] = run.full[i] + (dst_element + first) * size_of_operand(i);
-            (c == chunks_ - 1 ? last_ : whole_)->function()(&a);
+            (c == chunks_ - 1 ? kernels.last : kernels.whole)->function()(&a);
         }
     }
 
@@ -190,9 +240,10 @@ private:
     const dim_t src_size_, dst_size_; ///< bytes per element
     const extent3 src_steps_, dst_steps_;
     const jit::epilogue_plan epilogue_;
-    const dim_t units_;    ///< of a position: channels, or bytes that are copied
+    const dim_t units_; ///< of a position: channels, or bytes that are copied
+    const bool prefetches_;
     dim_t chunk_, chunks_; ///< units of a chunk, their number
-    std::shared_ptr<const jit::resampling_kernel> whole_, last_;
+    chunk_kernels kernels_, streaming_;
     std::vector<jit::resampling_column> columns_;
     std::vector<neighbours> lines_;
     std::vector<dim_t> planes_; ///< nearest plane of the source
@@ -212,14 +263,16 @@ template <cpu_isa level> std::string refuses(const resampling_problem &p) {
     if (p.alg == algorithm::resampling_linear && p.spatial_ndims > 2)
         return "linear interpolation along three dimensions";
     const epilogue out = out_of(p);
-    const std::string reason = jit::epilogue_plan::refuses(out, {1, p.channels});
+    const std::string reason = jit::epilogue_plan::refuses(out, shape_of(p));
     if (!reason.empty())
         return reason;
-    const jit::epilogue_plan plan(out, {1, p.channels}, false);
+    const jit::epilogue_plan plan(out, shape_of(p), false);
     return jit::resampling_vectors(level, f, plan) == 0 ? "functions that need more vector registers" : "";
 }
 
 template <cpu_isa level> std::shared_ptr<const kernel> create(const resampling_problem &p) {
+    if (auto of_codes = create_for_codes(p, level))
+        return of_codes;
     return std::make_shared<resampling_driver>(p, level);
 }
 

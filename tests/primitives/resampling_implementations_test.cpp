@@ -30,6 +30,8 @@ comparison random_resampling(random_source &r) {
          spatial--) {
         src_dims.push_back(r.between(1, 7));
         dst_dims.push_back(r.between(1, 12));
+        if (r.chance(30)) // weights with few bits
+            dst_dims.back() = src_dims.back() * r.pick({1, 2, 4, 8});
     }
     const data_type from = is_f32 ? random_type(r) : random_code(r);
     const data_type to = is_f32 && r.chance(60) ? random_type(r) : from;
@@ -82,6 +84,66 @@ TEST(Resampling, PositionsBeyondTheLastElementAreTheLastElement) {
             ASSERT_EQ(static_cast<const std::int8_t *>(y.get_data_handle())[i], 77) << i;
     }
     set_max_cpu_isa(cpu_isa::avx512_vnni);
+}
+
+/// Equal images, so that the reference makes one; from another byte in, dst is not aligned to cache lines.
+void expect_equal_images(algorithm alg, rules rule, data_type type, dim_t size, dim_t images,
+                         std::size_t bytes_in) {
+    const dim_t channels = 64, to = 64;
+    const auto dims = [&](dim_t mb, dim_t hw) { return memory::dims{mb, channels, hw, hw}; };
+    const auto tag = format_tag::nhwc;
+    const auto make = [&](dim_t mb) {
+        primitive_attr attr;
+        attr.set_requantization(rule);
+        return resampling_forward::primitive_desc({prop_kind::forward_inference, alg,
+                                                   memory::desc(dims(mb, size), type, tag),
+                                                   memory::desc(dims(mb, to), type, tag)},
+                                                  attr, eng());
+    };
+    const std::size_t element = memory::data_type_size(type);
+    bytes src(static_cast<std::size_t>(channels * size * size) * element), srcs;
+    random_source r(7);
+    for (std::size_t i = 0; i < src.size(); i++) // finite floats
+        src[i] = static_cast<std::uint8_t>(type == data_type::f32 && i % 4 == 3 ? 63 : r.between(0, 255));
+    for (dim_t i = 0; i < images; i++)
+        srcs.insert(srcs.end(), src.begin(), src.end());
+    const auto run = [&](dim_t mb, bytes &from, std::uint8_t *dst) {
+        const auto pd = make(mb);
+        resampling_forward(pd).execute(
+            stream(eng()),
+            {{OCTET_ARG_SRC, memory(memory::desc(dims(mb, size), type, tag), eng(), from.data())},
+             {OCTET_ARG_DST, memory(memory::desc(dims(mb, to), type, tag), eng(), dst)}});
+        return std::string(pd.impl_info_str());
+    };
+    const std::size_t image = static_cast<std::size_t>(channels * to * to) * element;
+    set_max_cpu_isa(cpu_isa::ref);
+    bytes expected(image);
+    run(1, src, expected.data());
+    for (const cpu_isa level : get_available_cpu_isas()) {
+        if (level == cpu_isa::ref)
+            continue;
+        set_max_cpu_isa(level);
+        bytes got(image * static_cast<std::size_t>(images) + 64 + bytes_in);
+        auto *dst = got.data() + (64 - reinterpret_cast<std::uintptr_t>(got.data()) % 64) + bytes_in;
+        const std::string implementation = run(images, srcs, dst);
+        for (dim_t i = 0; i < images; i++)
+            ASSERT_EQ(std::memcmp(dst + static_cast<std::size_t>(i) * image, expected.data(), image), 0)
+                << implementation << ", image " << i << " of " << images << ", type "
+                << static_cast<int>(type) << ", from " << size;
+    }
+    set_max_cpu_isa(cpu_isa::avx512_vnni);
+}
+
+/// Beyond the caches lines are prefetched, and stores go past these where dst is aligned.
+TEST(Resampling, LargeDestinations) {
+    const auto linear = algorithm::resampling_linear, nearest = algorithm::resampling_nearest;
+    const dim_t images = 72; // of 256 KiB
+    for (const std::size_t bytes_in : {0, 4}) {
+        expect_equal_images(nearest, rules::tflite_2step, data_type::u8, 32, images, bytes_in);
+        expect_equal_images(linear, rules::tflite_2step, data_type::s8, 32, images, bytes_in);
+        expect_equal_images(linear, rules::tflite_2step, data_type::u8, 45, images, bytes_in);
+        expect_equal_images(linear, rules::f32, data_type::f32, 45, images / 4, bytes_in);
+    }
 }
 
 } // namespace

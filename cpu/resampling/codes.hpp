@@ -1,0 +1,16 @@
+#pragma once
+
+// Linear interpolation of 8-bit codes where weights are fractions with a power of two below the line, as
+// TFLite's are by definition and the other rules' for factors that are powers of two: sums are integers and
+// exact in every rule. jit/code_resampling.hpp makes them.
+
+#include <memory>
+
+#include "cpu/implementation.hpp"
+
+namespace octet::impl::resampling {
+
+/// Null where the problem is another one. Channels are innermost.
+std::shared_ptr<const kernel> create_for_codes(const resampling_problem &p, cpu_isa level);
+
+} // namespace octet::impl::resampling
