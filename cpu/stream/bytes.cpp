@@ -1,5 +1,6 @@
 #include "cpu/stream/bytes.hpp"
 
+#include <array>
 #include <cstring>
 #include <limits>
 
@@ -112,18 +113,32 @@ std::shared_ptr<const kernel> create_copy(cpu_isa level, const memory_desc &src,
     return std::make_shared<copy_kernel>(level, src, dst);
 }
 
+namespace {
+
+/// Entries by byte; table entry 0 belongs to the lowest code.
+std::array<std::uint8_t, 256> of_bytes(const memory_desc &src, const std::vector<std::uint8_t> &entries) {
+    std::array<std::uint8_t, 256> bytes;
+    const std::size_t flip = src.data_type == data_type::s8 ? 128 : 0;
+    for (std::size_t byte = 0; byte < bytes.size(); byte++)
+        bytes[byte] = entries[byte ^ flip];
+    return bytes;
+}
+
+} // namespace
+
+bool is_identity(const memory_desc &src, const std::vector<std::uint8_t> &entries) {
+    const std::array<std::uint8_t, 256> bytes = of_bytes(src, entries);
+    for (std::size_t byte = 0; byte < bytes.size(); byte++)
+        if (bytes[byte] != byte)
+            return false;
+    return true;
+}
+
 std::shared_ptr<const kernel> create_table(cpu_isa level, const memory_desc &src, const memory_desc &dst,
                                            const std::vector<std::uint8_t> &entries) {
-    std::uint8_t of_bytes[256];
-    const int flip = src.data_type == data_type::s8 ? 128 : 0;
-    bool is_identity = true;
-    for (int byte = 0; byte < 256; byte++) {
-        of_bytes[byte] = entries[static_cast<std::size_t>(byte ^ flip)];
-        is_identity = is_identity && of_bytes[byte] == byte;
-    }
-    if (is_identity)
+    if (is_identity(src, entries))
         return create_copy(level, src, dst);
-    return std::make_shared<table_kernel>(level, src, dst, of_bytes);
+    return std::make_shared<table_kernel>(level, src, dst, of_bytes(src, entries).data());
 }
 
 } // namespace octet::impl::stream

@@ -73,7 +73,7 @@ template <typename Problem> std::shared_ptr<const kernel> create_one_order(cpu_i
 template <typename Problem> std::shared_ptr<const kernel> create_unary(cpu_isa level, const Problem &p) {
     if (refuses_one_order(level, p).empty())
         return create_one_order(level, p);
-    if (is_copy(p))
+    if (is_copy(p) || (is_table(p) && is_identity(p.src, table::entries_of(p))))
         return create_transpose(level, p.src, p.dst);
     const Problem first = in_order_of_source(p);
     return std::make_shared<two_step_kernel>(first.dst, create_one_order(level, first),
