@@ -63,15 +63,14 @@ struct strip_code {
 
 class transpose_driver : public kernel {
 public:
-    transpose_driver(cpu_isa level, const memory_desc &src, const memory_desc &dst)
+    transpose_driver(cpu_isa level, const memory_desc &src, const memory_desc &dst, std::size_t bytes)
         : element_bytes_(static_cast<dim_t>(memory::data_type_size(dst.data_type))),
           src_offset_(src.offset0 * element_bytes_), dst_offset_(dst.offset0 * element_bytes_),
           matrices_(matrices_of(src, dst)), src_stride_(matrices_.rows.strides[1] * element_bytes_),
           dst_stride_(matrices_.columns.strides[0] * element_bytes_),
           code_(level, static_cast<int>(element_bytes_)),
           part_(jit::elements_per_part(static_cast<int>(element_bytes_))),
-          strip_(part_ * jit::transpose_kernel::max_parts(level)),
-          leaves_caches_(octet::impl::leaves_caches(size_in_bytes(src) + size_in_bytes(dst))) {
+          strip_(part_ * jit::transpose_kernel::max_parts(level)), leaves_caches_(leaves_caches(bytes)) {
         tile_columns_ = tile_row_bytes / element_bytes_;
         down_ = std::max(matrices_.rows.size / strip_, dim_t{1});
         across_ = std::max(matrices_.columns.size / tile_columns_, dim_t{1});
@@ -81,6 +80,8 @@ public:
         const std::uint8_t *src = args.get<const std::uint8_t>(OCTET_ARG_SRC) + src_offset_;
         std::uint8_t *dst = args.get<std::uint8_t>(OCTET_ARG_DST) + dst_offset_;
         const bool is_nontemporal = leaves_caches_ && has_whole_lines(dst);
+        const auto *prefetched = args.get<const std::uint8_t>(prefetched_arg);
+        const dim_t ahead = prefetched ? prefetched - src : 0;
         parallel_for(matrices_.others.rows() * down_ * across_,
                      div_up(elements_per_task, std::min(strip_, matrices_.rows.size) *
                                                    std::min(tile_columns_, matrices_.columns.size)),
@@ -88,7 +89,7 @@ public:
                          tile at = tile_of(begin, src, dst);
                          for (dim_t t = begin; t < end; t++) {
                              const tile next = t + 1 < end ? tile_of(t + 1, src, dst) : at;
-                             run_tile(at, next.src, is_nontemporal);
+                             run_tile(at, {next.src, ahead}, is_nontemporal);
                              at = next;
                          }
                          if (is_nontemporal)
@@ -98,6 +99,12 @@ public:
     std::size_t size_bytes() const override { return sizeof *this; }
 
 private:
+    /// What is prefetched.
+    struct upcoming {
+        const std::uint8_t *tile; ///< where this one ends
+        dim_t ahead;              ///< if not 0, from each byte read
+    };
+
     /// True if strips of whole vectors fill cache lines of dst.
     bool has_whole_lines(const std::uint8_t *dst) const {
         const auto is_whole = [](dim_t bytes) { return bytes % line_bytes == 0; };
@@ -121,7 +128,7 @@ private:
     }
 
     /// Where rows or columns are no multiple of a part, the last part overlaps the one before.
-    void run_tile(const tile &t, const std::uint8_t *next_src, bool is_nontemporal) const {
+    void run_tile(const tile &t, const upcoming &next, bool is_nontemporal) const {
         if (t.rows < part_ || t.columns < part_)
             return run_elements(t);
         const dim_t whole = t.rows / part_ * part_;
@@ -129,27 +136,29 @@ private:
             const dim_t rows = std::min(whole - i, strip_);
             const auto parts = static_cast<std::size_t>(rows / part_);
             const bool is_whole = is_nontemporal && rows == strip_;
-            run_strip(is_whole ? *code_.nontemporal : *code_.regular[parts], rows_of(t, i), next_src);
+            run_strip(is_whole ? *code_.nontemporal : *code_.regular[parts], rows_of(t, i), next);
         }
         if (whole < t.rows)
-            run_strip(*code_.regular[1], rows_of(t, t.rows - part_), next_src);
+            run_strip(*code_.regular[1], rows_of(t, t.rows - part_), next);
     }
 
     tile rows_of(const tile &t, dim_t i) const {
         return {t.src + i * src_stride_, t.dst + i * element_bytes_, t.rows - i, t.columns};
     }
 
-    /// The last columns prefetch what is read next.
-    void run_strip(const jit::transpose_kernel &code, const tile &t, const std::uint8_t *next_src) const {
+    /// The last columns prefetch the next tile.
+    void run_strip(const jit::transpose_kernel &code, const tile &t, const upcoming &next) const {
         const dim_t steps = t.columns / part_,
                     lines_ahead = bytes_ahead / line_bytes * jit::transpose_line_steps;
+        if (steps * part_ < t.columns)
+            run_steps(code, t, t.columns - part_, 1, 0);
+        if (next.ahead != 0)
+            return run_steps(code, t, 0, steps, next.ahead);
         const dim_t main_steps =
             std::max(steps / jit::transpose_line_steps * jit::transpose_line_steps - lines_ahead, dim_t{0});
         run_steps(code, t, 0, main_steps, bytes_ahead);
         const dim_t done = main_steps * part_;
-        run_steps(code, t, done, steps - main_steps, next_src - (t.src + done * element_bytes_));
-        if (steps * part_ < t.columns)
-            run_steps(code, t, t.columns - part_, 1, 0);
+        run_steps(code, t, done, steps - main_steps, next.tile - (t.src + done * element_bytes_));
     }
 
     void run_steps(const jit::transpose_kernel &code, const tile &t, dim_t j, dim_t steps,
@@ -198,9 +207,9 @@ std::string refuses_transpose(const memory_desc &src, const memory_desc &dst) {
     return {};
 }
 
-std::shared_ptr<const kernel> create_transpose(cpu_isa level, const memory_desc &src,
-                                               const memory_desc &dst) {
-    return std::make_shared<transpose_driver>(level, src, dst);
+std::shared_ptr<const kernel> create_transpose(cpu_isa level, const memory_desc &src, const memory_desc &dst,
+                                               std::size_t bytes) {
+    return std::make_shared<transpose_driver>(level, src, dst, bytes);
 }
 
 } // namespace octet::impl::stream

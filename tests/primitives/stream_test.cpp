@@ -77,15 +77,14 @@ comparison random_function(random_source &r) {
 
 // ---- reorder
 
-comparison random_reorder(random_source &r) {
-    const memory::dims dims = random_dims(r);
-    const memory::dims strides = random_strides(r, dims);
+comparison random_reorder_of(random_source &r, const memory::dims &dims, const memory::dims &strides,
+                             const memory::dims &dst_strides) {
     const data_type from = r.chance(10) ? data_type::s16 : random_type(r),
                     to = r.chance(10) ? data_type::s16 : random_type(r);
     comparison p;
     const memory::desc src(dims, from, strides);
     p.srcs = {{OCTET_ARG_SRC, src}};
-    p.dst = memory::desc(dims, to, r.chance(70) ? strides : random_strides(r, dims));
+    p.dst = memory::desc(dims, to, dst_strides);
     using rule_t = requantization_rule;
     rule_t rule = r.pick({rule_t::f32, rule_t::f32_v3, rule_t::ort_f32, rule_t::ort_f32, rule_t::tflite_2step,
                           rule_t::tflite_single_rounding, rule_t::caffe_double_round, rule_t::rounded_shift});
@@ -137,6 +136,23 @@ comparison random_reorder(random_source &r) {
     p.description = std::string("reorder ") + to_string(rule) + ":" + std::to_string(mask) + " " +
                     src.to_string() + " " + text_of(strides) + " to " + p.dst.to_string() + a.description;
     return p;
+}
+
+comparison random_reorder(random_source &r) {
+    const memory::dims dims = random_dims(r), strides = random_strides(r, dims);
+    return random_reorder_of(r, dims, strides, r.chance(70) ? strides : random_strides(r, dims));
+}
+
+/// Between nchw and nhwc, too large for one block of the computation in two orders.
+comparison random_blocks(random_source &r) {
+    const memory::dims dims{r.between(1, 3), r.pick<dim_t>({3, 64, 128, r.between(60, 300)}),
+                            r.pick<dim_t>({1, 56, r.between(20, 90)}),
+                            r.pick<dim_t>({56, r.between(20, 90)})};
+    const dim_t c = dims[1], h = dims[2], w = dims[3];
+    memory::dims from{c * h * w, h * w, w, 1}, to{c * h * w, 1, w * c, c};
+    if (r.chance(50))
+        std::swap(from, to);
+    return random_reorder_of(r, dims, from, to);
 }
 
 comparison random_copy(random_source &r) {
@@ -307,6 +323,7 @@ TEST(Streams, QuantizationDividesExactly) {
 TEST(Streams, TablesEqualReference) { compare_many(random_table, 4000000); }
 TEST(Streams, FunctionsEqualReference) { compare_many(random_function, 4100000); }
 TEST(Streams, ReordersEqualReference) { compare_many(random_reorder, 4200000); }
+TEST(Streams, BlocksEqualReference) { compare_many(random_blocks, 4900000, 20); }
 TEST(Streams, CopiesEqualReference) { compare_many(random_copy, 4300000); }
 TEST(Streams, TransposesEqualReference) { compare_many(random_transpose, 4800000); }
 TEST(Streams, BinaryEqualsReference) { compare_many(random_binary_problem, 4400000); }
