@@ -15,7 +15,7 @@ namespace {
 
 constexpr dim_t line_bytes = cache_line_bytes;
 constexpr dim_t bytes_ahead = 2 * line_bytes; // of each row: what arrives in time
-constexpr dim_t tile_row_bytes = 1024;        // of src, where a matrix is cut
+constexpr dim_t tile_row_bytes = 256; // of src, where a matrix is cut: strips side by side follow soon
 
 /// The nest as matrices: rows are contiguous in dst, columns in src; the other loops go over matrices.
 struct matrices {
