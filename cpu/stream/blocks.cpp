@@ -15,6 +15,8 @@ namespace octet::impl::stream {
 
 namespace {
 
+constexpr dim_t long_run = dim_t{1} << 15; // bytes of src that prefetchers make the most of
+
 dim_t element_bytes(const memory_desc &md) {
     return static_cast<dim_t>(memory::data_type_size(md.data_type));
 }
@@ -26,14 +28,15 @@ bool is_contiguous(const memory_desc &md, int dimension) {
     return true;
 }
 
-/// The outermost of src first, so that it is read in long runs.
-std::vector<int> dimensions_to_cut(const memory_desc &src, const memory_desc &dst, int kept) {
-    std::vector<int> cuts;
-    for (int d = 0; d < dst.ndims; d++)
-        if (d != kept && dst.dims[d] != 1 && !is_contiguous(src, d))
-            cuts.push_back(d);
-    std::stable_sort(cuts.begin(), cuts.end(), [&](int a, int b) { return src.strides[a] > src.strides[b]; });
-    return cuts;
+/// All but the innermost, outermost first.
+std::vector<int> outer_dimensions(const memory_desc &src) {
+    std::vector<int> outer;
+    for (int d = 0; d < src.ndims; d++)
+        if (src.dims[d] != 1 && !is_contiguous(src, d))
+            outer.push_back(d);
+    std::stable_sort(outer.begin(), outer.end(),
+                     [&](int a, int b) { return src.strides[a] > src.strides[b]; });
+    return outer;
 }
 
 /// Indices of a dimension after which dst is at a cache line again.
@@ -126,13 +129,22 @@ partition partition_of(const memory_desc &src, const memory_desc &dst, int kept,
     std::copy(dst.dims, dst.dims + dst.ndims, p.dims);
     std::copy(dst.dims, dst.dims + dst.ndims, p.block);
     dim_t bytes = element_count(dst) * element_bytes(dst);
-    for (const int d : dimensions_to_cut(src, dst, kept)) {
-        if (bytes <= most_bytes || (!p.is_whole() && p.rest() != 0))
+    bool is_outermost = true; // of the dimensions that a block has
+    for (const int d : outer_dimensions(src)) {
+        if (bytes <= most_bytes)
             break;
         const dim_t of_one = bytes / p.dims[d];
-        p.block[d] = block_size(p.dims[d], most_bytes / of_one, indices_of_lines(dst, d));
+        const dim_t block = block_size(p.dims[d], most_bytes / of_one, indices_of_lines(dst, d));
+        const bool is_long_run = is_outermost || block * src.strides[d] * element_bytes(src) >= long_run;
+        if (d == kept || block == p.dims[d] || !is_long_run) {
+            is_outermost = false;
+            continue;
+        }
+        p.block[d] = block;
         p.last_cut = d;
-        bytes = of_one * p.block[d];
+        if (block != 1)
+            break;
+        bytes = of_one;
     }
     return p;
 }

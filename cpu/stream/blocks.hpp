@@ -23,7 +23,7 @@ struct partition {
 };
 
 /// Cuts the outermost dimensions of src, which is thus read in long runs, until blocks of dst have about so
-/// many bytes; but cuts neither `kept`, if not -1, nor lines of dst.
+/// many bytes; but neither `kept`, if not -1, nor lines of dst.
 partition partition_of(const memory_desc &src, const memory_desc &dst, int kept, dim_t most_bytes);
 
 /// Runs `whole` for each block and `rest` for those that are smaller.

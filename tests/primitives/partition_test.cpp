@@ -55,9 +55,12 @@ TEST(partition, rest_of_channels_is_no_small_part_of_a_line) {
 }
 
 TEST(partition, dimension_of_varying_numbers_is_kept) {
-    const partition p = images({1, 256, 56, 56}, format_tag::nchw, format_tag::nhwc, 1);
-    EXPECT_EQ(p.block[1], 256);
-    EXPECT_LT(p.block[2], 56);
+    const partition short_rows = images({2, 256, 56, 56}, format_tag::nchw, format_tag::nhwc, 1);
+    EXPECT_EQ(block_of(short_rows), (memory::dims{1, 256, 56, 56})) << "short runs of each channel";
+    const partition long_rows = images({1, 3, 1024, 1024}, format_tag::nchw, format_tag::nhwc, 1);
+    EXPECT_EQ(long_rows.block[1], 3);
+    EXPECT_LT(long_rows.block[2], 1024);
+    EXPECT_TRUE(images({2, 256, 56, 56}, format_tag::nchw, format_tag::nhwc, 0).block[0] == 2);
 }
 
 TEST(partition, contiguous_dimension_of_the_source_is_kept) {
