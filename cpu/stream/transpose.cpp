@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "cpu/caches.hpp"
 #include "cpu/stream/nest.hpp"
+#include "jit/byte_table.hpp"
 #include "jit/transpose.hpp"
 
 namespace octet::impl::stream {
@@ -15,6 +17,8 @@ namespace {
 
 constexpr dim_t line_bytes = cache_line_bytes;
 constexpr dim_t bytes_ahead = 2 * line_bytes; // of each row: what arrives in time
+constexpr dim_t most_strip_rows = 64;
+constexpr dim_t copied_row_bytes = 256 + line_bytes; // lines of neighbouring rows are in different sets
 constexpr dim_t tile_row_bytes = 256; // of src, where a matrix is cut: strips side by side follow soon
 
 /// The nest as matrices: rows are contiguous in dst, columns in src; the other loops go over matrices.
@@ -38,6 +42,12 @@ matrices matrices_of(const memory_desc &src, const memory_desc &dst) {
     n.loops[0] = {1, {}}; // in place of the rows: `locate` starts from the second loop
     m.others = n;
     return m;
+}
+
+/// True if lines of so many rows, read four times over, don't stay in a first-level cache.
+bool shares_sets(dim_t stride, dim_t rows) {
+    constexpr dim_t sets = 64, ways = 16; // some more than there are: copying costs, too
+    return stride % line_bytes == 0 && rows > ways * (sets / std::gcd(sets, stride / line_bytes));
 }
 
 /// So many rows of one matrix and columns of it, in bytes.
@@ -70,10 +80,16 @@ public:
           dst_stride_(matrices_.columns.strides[0] * element_bytes_),
           code_(level, static_cast<int>(element_bytes_)),
           part_(jit::elements_per_part(static_cast<int>(element_bytes_))),
-          strip_(part_ * jit::transpose_kernel::max_parts(level)), leaves_caches_(leaves_caches(bytes)) {
-        tile_columns_ = tile_row_bytes / element_bytes_;
-        down_ = std::max(matrices_.rows.size / strip_, dim_t{1});
-        across_ = std::max(matrices_.columns.size / tile_columns_, dim_t{1});
+          strip_(part_ * jit::transpose_kernel::max_parts(level)), leaves_caches_(leaves_caches(bytes)),
+          shares_sets_(shares_sets(src_stride_, strip_)),
+          copy_code_(shares_sets_ ? jit::shared_byte_table_kernel(level, jit::byte_lookup::none) : nullptr) {
+        const dim_t rows = matrices_.rows.size, columns = matrices_.columns.size;
+        const dim_t row_bytes = shares_sets(dst_stride_, most_strip_rows) ? line_bytes : tile_row_bytes;
+        const dim_t narrow = row_bytes / element_bytes_; // more where the other side is short
+        tile_columns_ = std::max(narrow, elements_per_task / rows / narrow * narrow);
+        tile_rows_ = std::max(strip_, elements_per_task / std::min(columns, tile_columns_) / strip_ * strip_);
+        down_ = std::max(rows / tile_rows_, dim_t{1});
+        across_ = std::max(columns / tile_columns_, dim_t{1});
     }
 
     void execute(const arguments &args) const override {
@@ -82,9 +98,9 @@ public:
         const bool is_nontemporal = leaves_caches_ && has_whole_lines(dst);
         const auto *prefetched = args.get<const std::uint8_t>(prefetched_arg);
         const dim_t ahead = prefetched ? prefetched - src : 0;
-        parallel_for(matrices_.others.rows() * down_ * across_,
-                     div_up(elements_per_task, std::min(strip_, matrices_.rows.size) *
-                                                   std::min(tile_columns_, matrices_.columns.size)),
+        const dim_t elements =
+            std::min(tile_rows_, matrices_.rows.size) * std::min(tile_columns_, matrices_.columns.size);
+        parallel_for(matrices_.others.rows() * down_ * across_, div_up(elements_per_task, elements),
                      [&](dim_t begin, dim_t end) {
                          tile at = tile_of(begin, src, dst);
                          for (dim_t t = begin; t < end; t++) {
@@ -114,16 +130,16 @@ private:
                            [&](const nest::loop &l) { return is_whole(l.strides[0] * element_bytes_); });
     }
 
-    /// Strips of one column of tiles follow each other; the last strip and the last column have the rest.
+    /// Tiles of one column follow each other; the last of a column and the last column have the rest.
     tile tile_of(dim_t t, const std::uint8_t *src, std::uint8_t *dst) const {
         const nest::loop &rows = matrices_.rows, &columns = matrices_.columns;
         operand_offsets at;
         locate(matrices_.others, t / (down_ * across_), at);
-        const dim_t strip = t % down_, column = t / down_ % across_;
-        const dim_t i = strip * strip_, j = column * tile_columns_;
+        const dim_t row = t % down_, column = t / down_ % across_;
+        const dim_t i = row * tile_rows_, j = column * tile_columns_;
         return {src + (at[1] + j) * element_bytes_ + i * src_stride_,
                 dst + (at[0] + i) * element_bytes_ + j * dst_stride_,
-                strip + 1 == down_ ? rows.size - i : strip_,
+                row + 1 == down_ ? rows.size - i : tile_rows_,
                 column + 1 == across_ ? columns.size - j : tile_columns_};
     }
 
@@ -136,35 +152,56 @@ private:
             const dim_t rows = std::min(whole - i, strip_);
             const auto parts = static_cast<std::size_t>(rows / part_);
             const bool is_whole = is_nontemporal && rows == strip_;
-            run_strip(is_whole ? *code_.nontemporal : *code_.regular[parts], rows_of(t, i), next);
+            run_strip(is_whole ? *code_.nontemporal : *code_.regular[parts], rows_of(t, i), rows, next);
         }
         if (whole < t.rows)
-            run_strip(*code_.regular[1], rows_of(t, t.rows - part_), next);
+            run_strip(*code_.regular[1], rows_of(t, t.rows - part_), part_, next);
     }
 
     tile rows_of(const tile &t, dim_t i) const {
         return {t.src + i * src_stride_, t.dst + i * element_bytes_, t.rows - i, t.columns};
     }
 
+    /// The strip as it lies in memory or, where its rows share cache sets, as a copy of it that doesn't.
+    void run_strip(const jit::transpose_kernel &code, const tile &t, dim_t rows, const upcoming &next) const {
+        if (!shares_sets_)
+            return run_steps_of(code, t, src_stride_, next);
+        alignas(line_bytes) std::uint8_t copy[most_strip_rows * copied_row_bytes];
+        const dim_t most = (copied_row_bytes - line_bytes) / element_bytes_;
+        for (dim_t j = 0; j < t.columns; j += most) {
+            const dim_t columns = std::min(t.columns - j, most);
+            // The last columns of all, if less than a part, take some of those before.
+            const dim_t first = std::min(j, t.columns - std::max(columns, part_));
+            tile part{t.src + first * element_bytes_, t.dst + first * dst_stride_, t.rows,
+                      j + columns - first};
+            const jit::byte_table_args args{
+                part.src, copy, nullptr, rows, part.columns * element_bytes_, src_stride_, copied_row_bytes};
+            copy_code_->function()(&args);
+            part.src = copy;
+            run_steps_of(code, part, copied_row_bytes, {copy, next.ahead});
+        }
+    }
+
     /// The last columns prefetch the next tile.
-    void run_strip(const jit::transpose_kernel &code, const tile &t, const upcoming &next) const {
+    void run_steps_of(const jit::transpose_kernel &code, const tile &t, dim_t src_stride,
+                      const upcoming &next) const {
         const dim_t steps = t.columns / part_,
                     lines_ahead = bytes_ahead / line_bytes * jit::transpose_line_steps;
         if (steps * part_ < t.columns)
-            run_steps(code, t, t.columns - part_, 1, 0);
+            run_steps(code, t, src_stride, t.columns - part_, 1, 0);
         if (next.ahead != 0)
-            return run_steps(code, t, 0, steps, next.ahead);
+            return run_steps(code, t, src_stride, 0, steps, next.ahead);
         const dim_t main_steps =
             std::max(steps / jit::transpose_line_steps * jit::transpose_line_steps - lines_ahead, dim_t{0});
-        run_steps(code, t, 0, main_steps, bytes_ahead);
+        run_steps(code, t, src_stride, 0, main_steps, bytes_ahead);
         const dim_t done = main_steps * part_;
-        run_steps(code, t, done, steps - main_steps, next.tile - (t.src + done * element_bytes_));
+        run_steps(code, t, src_stride, done, steps - main_steps, next.tile - (t.src + done * element_bytes_));
     }
 
-    void run_steps(const jit::transpose_kernel &code, const tile &t, dim_t j, dim_t steps,
+    void run_steps(const jit::transpose_kernel &code, const tile &t, dim_t src_stride, dim_t j, dim_t steps,
                    dim_t ahead) const {
         const jit::transpose_args args{
-            t.src + j * element_bytes_, t.dst + j * dst_stride_, src_stride_, dst_stride_, steps, ahead};
+            t.src + j * element_bytes_, t.dst + j * dst_stride_, src_stride, dst_stride_, steps, ahead};
         code.function()(&args);
     }
 
@@ -177,9 +214,15 @@ private:
         const dim_t src_stride = src_stride_ / element_bytes_, dst_stride = dst_stride_ / element_bytes_;
         const T *src = reinterpret_cast<const T *>(t.src);
         T *dst = reinterpret_cast<T *>(t.dst);
-        for (dim_t j = 0; j < t.columns; j++)
+        const auto copy = [&](dim_t i, dim_t j) { dst[j * dst_stride + i] = src[i * src_stride + j]; };
+        if (t.rows < t.columns) // the longer loop inside
             for (dim_t i = 0; i < t.rows; i++)
-                dst[j * dst_stride + i] = src[i * src_stride + j];
+                for (dim_t j = 0; j < t.columns; j++)
+                    copy(i, j);
+        else
+            for (dim_t j = 0; j < t.columns; j++)
+                for (dim_t i = 0; i < t.rows; i++)
+                    copy(i, j);
     }
 
     const dim_t element_bytes_, src_offset_, dst_offset_;
@@ -187,8 +230,9 @@ private:
     const dim_t src_stride_, dst_stride_; ///< bytes from row to row, from column to column
     const strip_code code_;
     const dim_t part_, strip_; ///< rows
-    const bool leaves_caches_;
-    dim_t tile_columns_;
+    const bool leaves_caches_, shares_sets_;
+    const std::shared_ptr<const jit::byte_table_kernel> copy_code_; ///< or null
+    dim_t tile_rows_, tile_columns_;
     dim_t down_, across_; ///< tiles of a matrix
 };
 

@@ -170,10 +170,12 @@ comparison random_copy(random_source &r) {
     return p;
 }
 
-/// Around the sizes of blocks and tiles.
+/// Around the sizes of parts, strips and tiles; sometimes rows that share cache sets.
 comparison random_transpose(random_source &r) {
-    const memory::dims dims{r.between(1, 2), r.pick<dim_t>({1, 15, 16, 17, 33, 64, 257, r.between(1, 300)}),
-                            r.pick<dim_t>({3, 63, 64, 65, 128, 200, r.between(1, 300)})};
+    memory::dims dims{r.between(1, 2), r.pick<dim_t>({1, 15, 16, 17, 33, 64, 257, r.between(1, 300)}),
+                      r.pick<dim_t>({3, 63, 64, 65, 128, 200, 513, r.between(1, 300)})};
+    if (r.chance(5))
+        dims = {1, r.pick<dim_t>({16, 65, 83, 130}), r.pick<dim_t>({2048, 4096})};
     const data_type type = r.pick({data_type::u8, data_type::u8, data_type::f32});
     memory::desc rows(dims, type, format_tag::ncw), columns(dims, type, format_tag::nwc);
     if (r.chance(50))
