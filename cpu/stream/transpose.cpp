@@ -71,6 +71,13 @@ struct strip_code {
     std::shared_ptr<const jit::transpose_kernel> nontemporal;            ///< or null
 };
 
+template <typename T>
+void copy_elements(const T *src, dim_t src_stride, T *dst, dim_t dst_stride, dim_t rows, dim_t columns) {
+    for (dim_t j = 0; j < columns; j++)
+        for (dim_t i = 0; i < rows; i++)
+            dst[j * dst_stride + i] = src[i * src_stride + j];
+}
+
 class transpose_driver : public kernel {
 public:
     transpose_driver(cpu_isa level, const memory_desc &src, const memory_desc &dst, std::size_t bytes)
@@ -214,15 +221,11 @@ private:
         const dim_t src_stride = src_stride_ / element_bytes_, dst_stride = dst_stride_ / element_bytes_;
         const T *src = reinterpret_cast<const T *>(t.src);
         T *dst = reinterpret_cast<T *>(t.dst);
-        const auto copy = [&](dim_t i, dim_t j) { dst[j * dst_stride + i] = src[i * src_stride + j]; };
-        if (t.rows < t.columns) // the longer loop inside
-            for (dim_t i = 0; i < t.rows; i++)
-                for (dim_t j = 0; j < t.columns; j++)
-                    copy(i, j);
-        else
-            for (dim_t j = 0; j < t.columns; j++)
-                for (dim_t i = 0; i < t.rows; i++)
-                    copy(i, j);
+        constexpr dim_t block = 16;
+        for (dim_t j = 0; j < t.columns; j += block)
+            for (dim_t i = 0; i < t.rows; i += block)
+                copy_elements(src + i * src_stride + j, src_stride, dst + j * dst_stride + i, dst_stride,
+                              std::min(t.rows - i, block), std::min(t.columns - j, block));
     }
 
     const dim_t element_bytes_, src_offset_, dst_offset_;
