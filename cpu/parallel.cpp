@@ -86,14 +86,19 @@ void parallel_for_in_arena(std::int64_t count, std::int64_t grain, range_body bo
     });
 }
 
+thread_local bool is_sequential = false;
+
 } // namespace
+
+sequential_scope::sequential_scope() : before_(is_sequential) { is_sequential = true; }
+sequential_scope::~sequential_scope() { is_sequential = before_; }
 
 void parallel_for(std::int64_t count, std::int64_t grain, range_body body) {
     if (count <= 0)
         return;
     const int requested = requested_threads();
     const int threads = requested > 0 ? requested : machine_threads();
-    if (threads == 1 || count <= grain) {
+    if (threads == 1 || count <= grain || is_sequential) {
         body(0, count);
     } else if (requested > 0 || tbb::this_task_arena::max_concurrency() > threads) {
         arena_of(threads)->execute([&] { parallel_for_in_arena(count, grain, body); });

@@ -28,4 +28,16 @@ private:
 /// one thread or one range.
 void parallel_for(std::int64_t count, std::int64_t grain, range_body body);
 
+/// While it exists, every parallel_for of this thread is sequential: for kernels within a range of another.
+class sequential_scope {
+public:
+    sequential_scope();
+    ~sequential_scope();
+    sequential_scope(const sequential_scope &) = delete;
+    sequential_scope &operator=(const sequential_scope &) = delete;
+
+private:
+    const bool before_;
+};
+
 } // namespace octet::impl

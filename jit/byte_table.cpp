@@ -25,7 +25,8 @@ byte_table::byte_table(const std::uint8_t *from) {
             i % 128 < part ? entries[i] : static_cast<std::uint8_t>(entries[i] ^ entries[i - part]);
 }
 
-byte_table_kernel::byte_table_kernel(cpu_isa level, byte_lookup lookup) : emitter(level), lookup_(lookup) {
+byte_table_kernel::byte_table_kernel(cpu_isa level, byte_lookup lookup, bool is_nontemporal)
+    : emitter(level), lookup_(lookup), is_nontemporal_(is_nontemporal) {
     generate();
     function_ = reinterpret_cast<byte_table_function>(
         reinterpret_cast<std::uintptr_t>(finish(text("byte_table_", to_string(level)))));
@@ -49,6 +50,8 @@ void byte_table_kernel::generate() {
     add(reg_dst, field(offsetof(byte_table_args, dst_step)));
     dec(reg_rows);
     jnz(next, T_NEAR);
+    if (is_nontemporal_)
+        sfence(); // other threads see these stores as they see others
     postamble();
 }
 
@@ -92,7 +95,8 @@ void byte_table_kernel::vectors(int count) {
         const temp x(*this);
         move(x, ptr[reg_row_src + v * vector_bytes()]);
         look_up(x);
-        vmovups(ptr[reg_row_dst + v * vector_bytes()], x.get());
+        const Xbyak::Address to = ptr[reg_row_dst + v * vector_bytes()];
+        is_nontemporal_ ? vmovntps(to, x.get()) : vmovups(to, x.get());
     }
 }
 
@@ -172,10 +176,12 @@ void emit_byte_shuffles(emitter &e, const vec &x,
     e.move(x, y);
 }
 
-std::shared_ptr<const byte_table_kernel> shared_byte_table_kernel(cpu_isa level, byte_lookup lookup) {
+std::shared_ptr<const byte_table_kernel> shared_byte_table_kernel(cpu_isa level, byte_lookup lookup,
+                                                                  bool is_nontemporal) {
     static shared_kernels<byte_table_kernel> kernels;
-    return kernels.get(text(static_cast<int>(level), ",", static_cast<int>(lookup)),
-                       [&] { return std::make_shared<const byte_table_kernel>(level, lookup); });
+    return kernels.get(
+        text(static_cast<int>(level), ",", static_cast<int>(lookup), ",", int{is_nontemporal}),
+        [&] { return std::make_shared<const byte_table_kernel>(level, lookup, is_nontemporal); });
 }
 
 } // namespace octet::impl::jit

@@ -35,6 +35,9 @@ enum class byte_lookup {
     permutes ///< the CPU has AVX512_VBMI, which no level implies
 };
 
+/// Stores past the caches want destination rows that start at multiples of it.
+constexpr std::int64_t nontemporal_alignment = 64;
+
 using byte_table_function = void (*)(const byte_table_args *);
 
 /// x = entries[x] for the bytes of x, with the table's four vectors `p0` to `p3`. Takes one more.
@@ -49,7 +52,7 @@ void load_byte_part(emitter &e, const vec &to, const Xbyak::Address &from);
 
 class byte_table_kernel : public emitter {
 public:
-    byte_table_kernel(cpu_isa level, byte_lookup lookup);
+    byte_table_kernel(cpu_isa level, byte_lookup lookup, bool is_nontemporal);
     byte_table_function function() const { return function_; }
 
 private:
@@ -61,6 +64,7 @@ private:
     void tail();
 
     const byte_lookup lookup_;
+    const bool is_nontemporal_;
     std::vector<vec> table_; ///< where registers suffice
     byte_table_function function_ = nullptr;
 
@@ -69,6 +73,7 @@ private:
     const Xbyak::Opmask k_valid = k7; // the emitter's tail mask, which is not set here
 };
 
-std::shared_ptr<const byte_table_kernel> shared_byte_table_kernel(cpu_isa level, byte_lookup lookup);
+std::shared_ptr<const byte_table_kernel> shared_byte_table_kernel(cpu_isa level, byte_lookup lookup,
+                                                                  bool is_nontemporal = false);
 
 } // namespace octet::impl::jit

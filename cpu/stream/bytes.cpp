@@ -1,8 +1,10 @@
 #include "cpu/stream/bytes.hpp"
 
+#include <array>
 #include <cstring>
 #include <limits>
 
+#include "cpu/caches.hpp"
 #include "cpu/isa.hpp"
 #include "cpu/stream/nest.hpp"
 #include "jit/byte_table.hpp"
@@ -47,17 +49,38 @@ private:
     const nest nest_;
 };
 
+/// Generated code, also for what leaves the caches.
+class byte_code {
+public:
+    byte_code(cpu_isa level, jit::byte_lookup lookup, bool leaves_caches)
+        : regular_(jit::shared_byte_table_kernel(level, lookup)),
+          nontemporal_(leaves_caches ? jit::shared_byte_table_kernel(level, lookup, true) : nullptr) {}
+
+    bool is_nontemporal(const jit::byte_table_args &a) const {
+        const auto is_aligned = [](std::int64_t x) { return x % jit::nontemporal_alignment == 0; };
+        return nontemporal_ && is_aligned(reinterpret_cast<std::int64_t>(a.dst)) &&
+               (a.rows == 1 || is_aligned(a.dst_step));
+    }
+    void operator()(const jit::byte_table_args &a) const {
+        (is_nontemporal(a) ? nontemporal_ : regular_)->function()(&a);
+    }
+    std::size_t code_bytes() const { return regular_->code_bytes(); }
+
+private:
+    const std::shared_ptr<const jit::byte_table_kernel> regular_, nontemporal_; ///< nontemporal may be null
+};
+
 class copy_kernel : public unary_kernel {
 public:
     copy_kernel(cpu_isa level, const memory_desc &src, const memory_desc &dst)
-        : unary_kernel(src, dst), code_(jit::shared_byte_table_kernel(level, jit::byte_lookup::none)) {}
+        : unary_kernel(src, dst),
+          code_(level, jit::byte_lookup::none, leaves_caches(size_in_bytes(src) + size_in_bytes(dst))) {}
 
     void execute(const arguments &args) const override {
         run(args, [this](buffers at, dim_t rows, dim_t bytes, dim_t src_step, dim_t dst_step) {
-            if (bytes < bytes_worth_a_call) {
-                const jit::byte_table_args a{at.src, at.dst, nullptr, rows, bytes, src_step, dst_step};
-                return code_->function()(&a);
-            }
+            const jit::byte_table_args a{at.src, at.dst, nullptr, rows, bytes, src_step, dst_step};
+            if (bytes < bytes_worth_a_call || (rows > 1 && code_.is_nontemporal(a)))
+                return code_(a);
             for (dim_t row = 0; row < rows; row++)
                 std::memmove(at.dst + row * dst_step, at.src + row * src_step,
                              static_cast<std::size_t>(bytes));
@@ -66,7 +89,7 @@ public:
     std::size_t size_bytes() const override { return sizeof *this; }
 
 private:
-    const std::shared_ptr<const jit::byte_table_kernel> code_; ///< for short rows
+    const byte_code code_; ///< for short rows, and for many that memmove wouldn't store past the caches
 };
 
 class table_kernel : public unary_kernel {
@@ -74,17 +97,18 @@ public:
     table_kernel(cpu_isa level, const memory_desc &src, const memory_desc &dst,
                  const std::uint8_t *entries_of_bytes)
         : unary_kernel(src, dst), table_(entries_of_bytes),
-          code_(jit::shared_byte_table_kernel(level, is_wide(level) && has_byte_permutes()
-                                                         ? jit::byte_lookup::permutes
-                                                         : jit::byte_lookup::shuffles)) {}
+          code_(level,
+                is_wide(level) && has_byte_permutes() ? jit::byte_lookup::permutes
+                                                      : jit::byte_lookup::shuffles,
+                leaves_caches(size_in_bytes(src) + size_in_bytes(dst))) {}
 
     void execute(const arguments &args) const override {
         run(args, [this](buffers at, dim_t rows, dim_t bytes, dim_t src_step, dim_t dst_step) {
             const jit::byte_table_args a{at.src, at.dst, &table_, rows, bytes, src_step, dst_step};
-            code_->function()(&a);
+            code_(a);
         });
     }
-    std::size_t size_bytes() const override { return sizeof *this + code_->code_bytes(); }
+    std::size_t size_bytes() const override { return sizeof *this + code_.code_bytes(); }
 
 private:
     static bool is_wide(cpu_isa level) {
@@ -92,7 +116,7 @@ private:
     }
 
     const jit::byte_table table_;
-    const std::shared_ptr<const jit::byte_table_kernel> code_;
+    const byte_code code_;
 };
 
 } // namespace
@@ -112,18 +136,32 @@ std::shared_ptr<const kernel> create_copy(cpu_isa level, const memory_desc &src,
     return std::make_shared<copy_kernel>(level, src, dst);
 }
 
+namespace {
+
+/// Entries by byte; table entry 0 belongs to the lowest code.
+std::array<std::uint8_t, 256> of_bytes(const memory_desc &src, const std::vector<std::uint8_t> &entries) {
+    std::array<std::uint8_t, 256> bytes;
+    const std::size_t flip = src.data_type == data_type::s8 ? 128 : 0;
+    for (std::size_t byte = 0; byte < bytes.size(); byte++)
+        bytes[byte] = entries[byte ^ flip];
+    return bytes;
+}
+
+} // namespace
+
+bool is_identity(const memory_desc &src, const std::vector<std::uint8_t> &entries) {
+    const std::array<std::uint8_t, 256> bytes = of_bytes(src, entries);
+    for (std::size_t byte = 0; byte < bytes.size(); byte++)
+        if (bytes[byte] != byte)
+            return false;
+    return true;
+}
+
 std::shared_ptr<const kernel> create_table(cpu_isa level, const memory_desc &src, const memory_desc &dst,
                                            const std::vector<std::uint8_t> &entries) {
-    std::uint8_t of_bytes[256];
-    const int flip = src.data_type == data_type::s8 ? 128 : 0;
-    bool is_identity = true;
-    for (int byte = 0; byte < 256; byte++) {
-        of_bytes[byte] = entries[static_cast<std::size_t>(byte ^ flip)];
-        is_identity = is_identity && of_bytes[byte] == byte;
-    }
-    if (is_identity)
+    if (is_identity(src, entries))
         return create_copy(level, src, dst);
-    return std::make_shared<table_kernel>(level, src, dst, of_bytes);
+    return std::make_shared<table_kernel>(level, src, dst, of_bytes(src, entries).data());
 }
 
 } // namespace octet::impl::stream

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "cpu/isa.hpp"
+#include "cpu/stream/blocks.hpp"
 #include "cpu/stream/bytes.hpp"
 #include "cpu/stream/nest.hpp"
 #include "cpu/stream/plan.hpp"
@@ -70,14 +72,56 @@ template <typename Problem> std::shared_ptr<const kernel> create_one_order(cpu_i
     return is_copy(p) ? create_copy(level, p.src, p.dst) : create_program(level, make_task(p));
 }
 
-template <typename Problem> std::shared_ptr<const kernel> create_unary(cpu_isa level, const Problem &p) {
-    if (refuses_one_order(level, p).empty())
-        return create_one_order(level, p);
-    if (is_copy(p))
-        return create_transpose(level, p.src, p.dst);
+template <typename Problem>
+std::shared_ptr<const kernel> create_two_orders(cpu_isa level, const Problem &p, std::size_t bytes) {
     const Problem first = in_order_of_source(p);
     return std::make_shared<two_step_kernel>(first.dst, create_one_order(level, first),
-                                             create_transpose(level, first.dst, p.dst));
+                                             create_transpose(level, first.dst, p.dst, bytes));
+}
+
+/// A dimension that numbers vary over, -1 if they don't.
+template <typename Problem> int channel_of_problem(const Problem &p) {
+    return is_table(p) ? -1 : channel_of(make_task(in_order_of_source(p)));
+}
+
+template <typename Problem> Problem part_of(Problem p, const partition &blocks, bool is_rest) {
+    p.src = blocks.part_of(p.src, is_rest);
+    p.dst = p.out_stage.dst = blocks.part_of(p.dst, is_rest);
+    return p;
+}
+
+/// The whole, unless it can be computed in blocks: post-ops with tensors of their own can't.
+template <typename Problem> partition blocks_of(cpu_isa level, const Problem &p) {
+    for (const post_op_entry &entry : p.out_stage.post_ops)
+        if (!std::holds_alternative<post_op::eltwise>(entry))
+            return {};
+    const partition blocks = partition_of(p.src, p.dst, channel_of_problem(p), l2_cache_bytes() / 4);
+    if (blocks.is_whole())
+        return {};
+    for (const bool is_rest : {false, true}) {
+        if (is_rest && blocks.rest() == 0)
+            continue;
+        const Problem part = part_of(p, blocks, is_rest);
+        if (!refuses_transpose(part.src, part.dst).empty() ||
+            !refuses_one_order(level, in_order_of_source(part)).empty())
+            return {};
+    }
+    return blocks;
+}
+
+template <typename Problem> std::shared_ptr<const kernel> create_unary(cpu_isa level, const Problem &p) {
+    const std::size_t bytes = size_in_bytes(p.src) + size_in_bytes(p.dst);
+    if (refuses_one_order(level, p).empty())
+        return create_one_order(level, p);
+    if (is_copy(p) || (is_table(p) && is_identity(p.src, table::entries_of(p))))
+        return create_transpose(level, p.src, p.dst, bytes);
+    const partition blocks = blocks_of(level, p);
+    if (blocks.is_whole())
+        return create_two_orders(level, p, bytes);
+    const auto part = [&](bool is_rest) {
+        return create_two_orders(level, part_of(p, blocks, is_rest), bytes);
+    };
+    return create_blocks(blocks, p.src, p.dst, part(false), blocks.rest() > 0 ? part(true) : nullptr);
 }
 
 } // namespace

@@ -37,13 +37,16 @@ std::string refuses_channel(const task &t, int dimension) {
 
 constexpr int no_channel = -1, too_many_channels = -2;
 
-/// The dimension that numbers vary over.
+} // namespace
+
 int channel_of(const task &t) {
     for (int d = no_channel; d < t.dst.ndims; d++)
         if (refuses_channel(t, d).empty())
             return d;
     return too_many_channels;
 }
+
+namespace {
 
 jit::epilogue_shape shape_of(const task &t, int channel) {
     return {channel, channel == no_channel ? 1 : t.dst.dims[channel], t.largest_value};

@@ -1,99 +1,25 @@
 #include "cpu/stream/transpose.hpp"
 
-#include <emmintrin.h>
+#include <immintrin.h>
 
 #include <algorithm>
-#include <cstring>
-#include <type_traits>
+#include <array>
+#include <numeric>
 
+#include "cpu/caches.hpp"
 #include "cpu/stream/nest.hpp"
+#include "jit/byte_table.hpp"
 #include "jit/transpose.hpp"
 
 namespace octet::impl::stream {
 
 namespace {
 
-constexpr dim_t line_bytes = 64;
-constexpr dim_t run_bytes =
-    256; // contiguous bytes of dst that are written together: neighbouring lines arrive sooner
-constexpr std::size_t cached_bytes = std::size_t{1} << 22; // larger tensors are prefetched
-constexpr dim_t tile_bytes = 16384; // tiles of source and destination lie in a first-level cache
-
-// ---- blocks of 16 bytes in each of so many rows
-
-/// Interleaving row i with row i + n/2 of all n rows, log2(n) times, transposes them.
-struct byte_block {
-    using element = std::uint8_t;
-    static constexpr int size = 16, stages = 4;
-    static __m128i low(__m128i a, __m128i b) { return _mm_unpacklo_epi8(a, b); }
-    static __m128i high(__m128i a, __m128i b) { return _mm_unpackhi_epi8(a, b); }
-};
-struct dword_block {
-    using element = std::uint32_t;
-    static constexpr int size = 4, stages = 2;
-    static __m128i low(__m128i a, __m128i b) { return _mm_unpacklo_epi32(a, b); }
-    static __m128i high(__m128i a, __m128i b) { return _mm_unpackhi_epi32(a, b); }
-};
-
-template <typename Block> void transpose_rows(__m128i *rows) {
-    __m128i from[Block::size];
-    for (int stage = 0; stage < Block::stages; stage++) {
-        std::copy(rows, rows + Block::size, from);
-        for (int i = 0; i < Block::size / 2; i++) {
-            rows[2 * i] = Block::low(from[i], from[i + Block::size / 2]);
-            rows[2 * i + 1] = Block::high(from[i], from[i + Block::size / 2]);
-        }
-    }
-}
-
-template <typename T> __m128i load(const T *from) {
-    return _mm_loadu_si128(reinterpret_cast<const __m128i *>(from));
-}
-template <typename T> void store(T *to, __m128i x) { _mm_storeu_si128(reinterpret_cast<__m128i *>(to), x); }
-
-template <typename Block, typename T = typename Block::element>
-void whole_block(const T *src, dim_t src_stride, T *dst, dim_t dst_stride) {
-    __m128i rows[Block::size];
-    for (int i = 0; i < Block::size; i++)
-        rows[i] = load(src + i * src_stride);
-    transpose_rows<Block>(rows);
-    for (int i = 0; i < Block::size; i++)
-        store(dst + i * dst_stride, rows[i]);
-}
-
-/// `rows` rows of src with `columns` elements, all or less than a block has.
-template <typename Block, typename T = typename Block::element>
-void part_of_block(const T *src, dim_t src_stride, T *dst, dim_t dst_stride, dim_t rows, dim_t columns) {
-    for (dim_t j = 0; j < columns; j++)
-        for (dim_t i = 0; i < rows; i++)
-            dst[j * dst_stride + i] = src[i * src_stride + j];
-}
-
-/// Blocks of so many columns by generated code; what is left over below a block or beside one is not.
-void whole_strips(const jit::transpose_kernel *code, const std::uint8_t *src, dim_t src_stride,
-                  std::uint8_t *dst, dim_t dst_stride, dim_t blocks, dim_t columns) {
-    for (dim_t j = 0; j + jit::transpose_kernel::columns <= columns; j += jit::transpose_kernel::columns) {
-        const jit::transpose_args args{src + j, dst + j * dst_stride, src_stride, dst_stride, blocks};
-        code->function()(&args);
-    }
-}
-
-template <typename Block, typename T = typename Block::element>
-void tile(const T *src, dim_t src_stride, T *dst, dim_t dst_stride, dim_t rows, dim_t columns) {
-    constexpr dim_t n = Block::size;
-    for (dim_t j = 0; j < columns; j += n) // fills lines of dst one after the other
-        for (dim_t i = 0; i < rows; i += n) {
-            const T *from = src + i * src_stride + j;
-            T *to = dst + j * dst_stride + i;
-            if (i + n <= rows && j + n <= columns)
-                whole_block<Block>(from, src_stride, to, dst_stride);
-            else
-                part_of_block<Block>(from, src_stride, to, dst_stride, std::min(rows - i, n),
-                                     std::min(columns - j, n));
-        }
-}
-
-// ---- loops
+constexpr dim_t line_bytes = cache_line_bytes;
+constexpr dim_t bytes_ahead = 2 * line_bytes; // of each row: what arrives in time
+constexpr dim_t most_strip_rows = 64;
+constexpr dim_t copied_row_bytes = 256 + line_bytes; // lines of neighbouring rows are in different sets
+constexpr dim_t tile_row_bytes = 256; // of src, where a matrix is cut: strips side by side follow soon
 
 /// The nest as matrices: rows are contiguous in dst, columns in src; the other loops go over matrices.
 struct matrices {
@@ -118,90 +44,199 @@ matrices matrices_of(const memory_desc &src, const memory_desc &dst) {
     return m;
 }
 
+/// True if lines of so many rows, read four times over, don't stay in a first-level cache.
+bool shares_sets(dim_t stride, dim_t rows) {
+    constexpr dim_t sets = 64, ways = 16; // some more than there are: copying costs, too
+    return stride % line_bytes == 0 && rows > ways * (sets / std::gcd(sets, stride / line_bytes));
+}
+
+/// So many rows of one matrix and columns of it, in bytes.
+struct tile {
+    const std::uint8_t *src;
+    std::uint8_t *dst;
+    dim_t rows, columns;
+};
+
+/// Generated code for strips of whole vectors and for each number of parts.
+struct strip_code {
+    strip_code(cpu_isa level, int element_bytes) {
+        const int most = jit::transpose_kernel::max_parts(level);
+        for (int parts = 1; parts <= most; parts++)
+            regular[static_cast<std::size_t>(parts)] =
+                jit::shared_transpose_kernel({level, element_bytes, parts, false});
+        if (most * jit::transpose_part_bytes == line_bytes) // less is no whole line
+            nontemporal = jit::shared_transpose_kernel({level, element_bytes, most, true});
+    }
+    std::array<std::shared_ptr<const jit::transpose_kernel>, 5> regular; ///< by parts
+    std::shared_ptr<const jit::transpose_kernel> nontemporal;            ///< or null
+};
+
+template <typename T>
+void copy_elements(const T *src, dim_t src_stride, T *dst, dim_t dst_stride, dim_t rows, dim_t columns) {
+    for (dim_t j = 0; j < columns; j++)
+        for (dim_t i = 0; i < rows; i++)
+            dst[j * dst_stride + i] = src[i * src_stride + j];
+}
+
 class transpose_driver : public kernel {
 public:
-    transpose_driver(cpu_isa level, const memory_desc &src, const memory_desc &dst)
-        : src_offset_(src.offset0), dst_offset_(dst.offset0), matrices_(matrices_of(src, dst)),
-          element_bytes_(static_cast<dim_t>(memory::data_type_size(dst.data_type))),
-          leaves_caches_(size_in_bytes(src) > cached_bytes), code_(jit::shared_transpose_kernel(level)) {
-        const dim_t line = line_bytes / element_bytes_, elements = tile_bytes / element_bytes_;
-        tile_rows_ = std::min(matrices_.rows.size, run_bytes / element_bytes_);
-        tile_columns_ = std::max(line, elements / tile_rows_ / line * line);
-        down_ = div_up(matrices_.rows.size, tile_rows_);
-        across_ = div_up(matrices_.columns.size, tile_columns_);
+    transpose_driver(cpu_isa level, const memory_desc &src, const memory_desc &dst, std::size_t bytes)
+        : element_bytes_(static_cast<dim_t>(memory::data_type_size(dst.data_type))),
+          src_offset_(src.offset0 * element_bytes_), dst_offset_(dst.offset0 * element_bytes_),
+          matrices_(matrices_of(src, dst)), src_stride_(matrices_.rows.strides[1] * element_bytes_),
+          dst_stride_(matrices_.columns.strides[0] * element_bytes_),
+          code_(level, static_cast<int>(element_bytes_)),
+          part_(jit::elements_per_part(static_cast<int>(element_bytes_))),
+          strip_(part_ * jit::transpose_kernel::max_parts(level)), leaves_caches_(leaves_caches(bytes)),
+          shares_sets_(shares_sets(src_stride_, strip_)),
+          copy_code_(shares_sets_ ? jit::shared_byte_table_kernel(level, jit::byte_lookup::none) : nullptr) {
+        const dim_t rows = matrices_.rows.size, columns = matrices_.columns.size;
+        const dim_t row_bytes = shares_sets(dst_stride_, most_strip_rows) ? line_bytes : tile_row_bytes;
+        const dim_t narrow = row_bytes / element_bytes_; // more where the other side is short
+        tile_columns_ = std::max(narrow, elements_per_task / rows / narrow * narrow);
+        tile_rows_ = std::max(strip_, elements_per_task / std::min(columns, tile_columns_) / strip_ * strip_);
+        down_ = std::max(rows / tile_rows_, dim_t{1});
+        across_ = std::max(columns / tile_columns_, dim_t{1});
     }
 
     void execute(const arguments &args) const override {
-        if (element_bytes_ == 1)
-            run<byte_block>(args);
-        else
-            run<dword_block>(args);
+        const std::uint8_t *src = args.get<const std::uint8_t>(OCTET_ARG_SRC) + src_offset_;
+        std::uint8_t *dst = args.get<std::uint8_t>(OCTET_ARG_DST) + dst_offset_;
+        const bool is_nontemporal = leaves_caches_ && has_whole_lines(dst);
+        const auto *prefetched = args.get<const std::uint8_t>(prefetched_arg);
+        const dim_t ahead = prefetched ? prefetched - src : 0;
+        const dim_t elements =
+            std::min(tile_rows_, matrices_.rows.size) * std::min(tile_columns_, matrices_.columns.size);
+        parallel_for(matrices_.others.rows() * down_ * across_, div_up(elements_per_task, elements),
+                     [&](dim_t begin, dim_t end) {
+                         tile at = tile_of(begin, src, dst);
+                         for (dim_t t = begin; t < end; t++) {
+                             const tile next = t + 1 < end ? tile_of(t + 1, src, dst) : at;
+                             run_tile(at, {next.src, ahead}, is_nontemporal);
+                             at = next;
+                         }
+                         if (is_nontemporal)
+                             _mm_sfence();
+                     });
     }
     std::size_t size_bytes() const override { return sizeof *this; }
 
 private:
-    template <typename Block> void run(const arguments &args) const {
-        using T = typename Block::element;
-        const T *src = args.get<const T>(OCTET_ARG_SRC) + src_offset_;
-        T *dst = args.get<T>(OCTET_ARG_DST) + dst_offset_;
-        const dim_t elements = tile_rows_ * tile_columns_;
-        parallel_for(matrices_.others.rows() * down_ * across_, div_up(elements_per_task, elements),
-                     [&](dim_t begin, dim_t end) {
-                         for (dim_t t = begin; t < end; t++) {
-                             if (leaves_caches_ && t + 1 < end)
-                                 prefetch(place_of(t + 1, src, dst));
-                             run_tile<Block>(place_of(t, src, dst));
-                         }
-                     });
-    }
-
-    template <typename Block, typename Place> void run_tile(const Place &p) const {
-        const dim_t src_stride = matrices_.rows.strides[1], dst_stride = matrices_.columns.strides[0];
-        dim_t done_rows = 0, done_columns = 0;
-        if constexpr (std::is_same_v<Block, byte_block>)
-            if (code_) {
-                const dim_t blocks = p.rows / jit::transpose_kernel::rows;
-                done_rows = blocks * jit::transpose_kernel::rows;
-                done_columns = p.columns / jit::transpose_kernel::columns * jit::transpose_kernel::columns;
-                if (blocks > 0)
-                    whole_strips(code_.get(), p.src, src_stride, p.dst, dst_stride, blocks, p.columns);
-            }
-        // Below what is done, and beside it.
-        tile<Block>(p.src + done_rows * src_stride, src_stride, p.dst + done_rows, dst_stride,
-                    p.rows - done_rows, done_columns);
-        tile<Block>(p.src + done_columns, src_stride, p.dst + done_columns * dst_stride, dst_stride, p.rows,
-                    p.columns - done_columns);
-    }
-
-    template <typename T> struct place {
-        const T *src;
-        T *dst;
-        dim_t rows, columns;
+    /// What is prefetched.
+    struct upcoming {
+        const std::uint8_t *tile; ///< where this one ends
+        dim_t ahead;              ///< if not 0, from each byte read
     };
-    template <typename T> place<T> place_of(dim_t t, const T *src, T *dst) const {
+
+    /// True if strips of whole vectors fill cache lines of dst.
+    bool has_whole_lines(const std::uint8_t *dst) const {
+        const auto is_whole = [](dim_t bytes) { return bytes % line_bytes == 0; };
+        if (!code_.nontemporal || !is_whole(reinterpret_cast<std::intptr_t>(dst)) || !is_whole(dst_stride_))
+            return false;
+        return std::all_of(matrices_.others.loops.begin() + 1, matrices_.others.loops.end(),
+                           [&](const nest::loop &l) { return is_whole(l.strides[0] * element_bytes_); });
+    }
+
+    /// Tiles of one column follow each other; the last of a column and the last column have the rest.
+    tile tile_of(dim_t t, const std::uint8_t *src, std::uint8_t *dst) const {
         const nest::loop &rows = matrices_.rows, &columns = matrices_.columns;
         operand_offsets at;
         locate(matrices_.others, t / (down_ * across_), at);
-        const dim_t i = t % down_ * tile_rows_, j = t / down_ % across_ * tile_columns_;
-        return {src + at[1] + i * rows.strides[1] + j, dst + at[0] + j * columns.strides[0] + i,
-                std::min(rows.size - i, tile_rows_), std::min(columns.size - j, tile_columns_)};
+        const dim_t row = t % down_, column = t / down_ % across_;
+        const dim_t i = row * tile_rows_, j = column * tile_columns_;
+        return {src + (at[1] + j) * element_bytes_ + i * src_stride_,
+                dst + (at[0] + i) * element_bytes_ + j * dst_stride_,
+                row + 1 == down_ ? rows.size - i : tile_rows_,
+                column + 1 == across_ ? columns.size - j : tile_columns_};
     }
 
-    /// Rows of a tile are too many for the hardware to see that they go on.
-    template <typename T> void prefetch(const place<T> &p) const {
-        for (dim_t i = 0; i < p.rows; i++)
-            for (dim_t j = 0; j < p.columns; j += line_bytes / element_bytes_)
-                _mm_prefetch(reinterpret_cast<const char *>(p.src + i * matrices_.rows.strides[1] + j),
-                             _MM_HINT_T1);
+    /// Where rows or columns are no multiple of a part, the last part overlaps the one before.
+    void run_tile(const tile &t, const upcoming &next, bool is_nontemporal) const {
+        if (t.rows < part_ || t.columns < part_)
+            return run_elements(t);
+        const dim_t whole = t.rows / part_ * part_;
+        for (dim_t i = 0; i < whole; i += strip_) {
+            const dim_t rows = std::min(whole - i, strip_);
+            const auto parts = static_cast<std::size_t>(rows / part_);
+            const bool is_whole = is_nontemporal && rows == strip_;
+            run_strip(is_whole ? *code_.nontemporal : *code_.regular[parts], rows_of(t, i), rows, next);
+        }
+        if (whole < t.rows)
+            run_strip(*code_.regular[1], rows_of(t, t.rows - part_), part_, next);
     }
 
-    const dim_t src_offset_, dst_offset_;
+    tile rows_of(const tile &t, dim_t i) const {
+        return {t.src + i * src_stride_, t.dst + i * element_bytes_, t.rows - i, t.columns};
+    }
+
+    /// The strip as it lies in memory or, where its rows share cache sets, as a copy of it that doesn't.
+    void run_strip(const jit::transpose_kernel &code, const tile &t, dim_t rows, const upcoming &next) const {
+        if (!shares_sets_)
+            return run_steps_of(code, t, src_stride_, next);
+        alignas(line_bytes) std::uint8_t copy[most_strip_rows * copied_row_bytes];
+        const dim_t most = (copied_row_bytes - line_bytes) / element_bytes_;
+        for (dim_t j = 0; j < t.columns; j += most) {
+            const dim_t columns = std::min(t.columns - j, most);
+            // The last columns of all, if less than a part, take some of those before.
+            const dim_t first = std::min(j, t.columns - std::max(columns, part_));
+            tile part{t.src + first * element_bytes_, t.dst + first * dst_stride_, t.rows,
+                      j + columns - first};
+            const jit::byte_table_args args{
+                part.src, copy, nullptr, rows, part.columns * element_bytes_, src_stride_, copied_row_bytes};
+            copy_code_->function()(&args);
+            part.src = copy;
+            run_steps_of(code, part, copied_row_bytes, {copy, next.ahead});
+        }
+    }
+
+    /// The last columns prefetch the next tile.
+    void run_steps_of(const jit::transpose_kernel &code, const tile &t, dim_t src_stride,
+                      const upcoming &next) const {
+        const dim_t steps = t.columns / part_,
+                    lines_ahead = bytes_ahead / line_bytes * jit::transpose_line_steps;
+        if (steps * part_ < t.columns)
+            run_steps(code, t, src_stride, t.columns - part_, 1, 0);
+        if (next.ahead != 0)
+            return run_steps(code, t, src_stride, 0, steps, next.ahead);
+        const dim_t main_steps =
+            std::max(steps / jit::transpose_line_steps * jit::transpose_line_steps - lines_ahead, dim_t{0});
+        run_steps(code, t, src_stride, 0, main_steps, bytes_ahead);
+        const dim_t done = main_steps * part_;
+        run_steps(code, t, src_stride, done, steps - main_steps, next.tile - (t.src + done * element_bytes_));
+    }
+
+    void run_steps(const jit::transpose_kernel &code, const tile &t, dim_t src_stride, dim_t j, dim_t steps,
+                   dim_t ahead) const {
+        const jit::transpose_args args{
+            t.src + j * element_bytes_, t.dst + j * dst_stride_, src_stride, dst_stride_, steps, ahead};
+        code.function()(&args);
+    }
+
+    void run_elements(const tile &t) const {
+        if (element_bytes_ == 1)
+            return run_elements_of<std::uint8_t>(t);
+        run_elements_of<std::uint32_t>(t);
+    }
+    template <typename T> void run_elements_of(const tile &t) const {
+        const dim_t src_stride = src_stride_ / element_bytes_, dst_stride = dst_stride_ / element_bytes_;
+        const T *src = reinterpret_cast<const T *>(t.src);
+        T *dst = reinterpret_cast<T *>(t.dst);
+        constexpr dim_t block = 16;
+        for (dim_t j = 0; j < t.columns; j += block)
+            for (dim_t i = 0; i < t.rows; i += block)
+                copy_elements(src + i * src_stride + j, src_stride, dst + j * dst_stride + i, dst_stride,
+                              std::min(t.rows - i, block), std::min(t.columns - j, block));
+    }
+
+    const dim_t element_bytes_, src_offset_, dst_offset_;
     const matrices matrices_;
-    const dim_t element_bytes_;
-    const bool leaves_caches_;
-    const std::shared_ptr<const jit::transpose_kernel> code_; ///< of bytes, or null
-    dim_t tile_rows_, tile_columns_;                          ///< of src
-    dim_t down_, across_;                                     ///< tiles of a matrix
+    const dim_t src_stride_, dst_stride_; ///< bytes from row to row, from column to column
+    const strip_code code_;
+    const dim_t part_, strip_; ///< rows
+    const bool leaves_caches_, shares_sets_;
+    const std::shared_ptr<const jit::byte_table_kernel> copy_code_; ///< or null
+    dim_t tile_rows_, tile_columns_;
+    dim_t down_, across_; ///< tiles of a matrix
 };
 
 } // namespace
@@ -219,9 +254,9 @@ std::string refuses_transpose(const memory_desc &src, const memory_desc &dst) {
     return {};
 }
 
-std::shared_ptr<const kernel> create_transpose(cpu_isa level, const memory_desc &src,
-                                               const memory_desc &dst) {
-    return std::make_shared<transpose_driver>(level, src, dst);
+std::shared_ptr<const kernel> create_transpose(cpu_isa level, const memory_desc &src, const memory_desc &dst,
+                                               std::size_t bytes) {
+    return std::make_shared<transpose_driver>(level, src, dst, bytes);
 }
 
 } // namespace octet::impl::stream

@@ -77,15 +77,14 @@ comparison random_function(random_source &r) {
 
 // ---- reorder
 
-comparison random_reorder(random_source &r) {
-    const memory::dims dims = random_dims(r);
-    const memory::dims strides = random_strides(r, dims);
+comparison random_reorder_of(random_source &r, const memory::dims &dims, const memory::dims &strides,
+                             const memory::dims &dst_strides) {
     const data_type from = r.chance(10) ? data_type::s16 : random_type(r),
                     to = r.chance(10) ? data_type::s16 : random_type(r);
     comparison p;
     const memory::desc src(dims, from, strides);
     p.srcs = {{OCTET_ARG_SRC, src}};
-    p.dst = memory::desc(dims, to, r.chance(70) ? strides : random_strides(r, dims));
+    p.dst = memory::desc(dims, to, dst_strides);
     using rule_t = requantization_rule;
     rule_t rule = r.pick({rule_t::f32, rule_t::f32_v3, rule_t::ort_f32, rule_t::ort_f32, rule_t::tflite_2step,
                           rule_t::tflite_single_rounding, rule_t::caffe_double_round, rule_t::rounded_shift});
@@ -139,6 +138,23 @@ comparison random_reorder(random_source &r) {
     return p;
 }
 
+comparison random_reorder(random_source &r) {
+    const memory::dims dims = random_dims(r), strides = random_strides(r, dims);
+    return random_reorder_of(r, dims, strides, r.chance(70) ? strides : random_strides(r, dims));
+}
+
+/// Between nchw and nhwc, too large for one block of the computation in two orders.
+comparison random_blocks(random_source &r) {
+    const memory::dims dims{r.between(1, 3), r.pick<dim_t>({3, 64, 128, r.between(60, 300)}),
+                            r.pick<dim_t>({1, 56, r.between(20, 90)}),
+                            r.pick<dim_t>({56, r.between(20, 90)})};
+    const dim_t c = dims[1], h = dims[2], w = dims[3];
+    memory::dims from{c * h * w, h * w, w, 1}, to{c * h * w, 1, w * c, c};
+    if (r.chance(50))
+        std::swap(from, to);
+    return random_reorder_of(r, dims, from, to);
+}
+
 comparison random_copy(random_source &r) {
     const memory::dims dims = random_dims(r);
     const data_type type =
@@ -154,10 +170,12 @@ comparison random_copy(random_source &r) {
     return p;
 }
 
-/// Around the sizes of blocks and tiles.
+/// Around the sizes of parts, strips and tiles; sometimes rows that share cache sets.
 comparison random_transpose(random_source &r) {
-    const memory::dims dims{r.between(1, 2), r.pick<dim_t>({1, 15, 16, 17, 33, 64, 257, r.between(1, 300)}),
-                            r.pick<dim_t>({3, 63, 64, 65, 128, 200, r.between(1, 300)})};
+    memory::dims dims{r.between(1, 2), r.pick<dim_t>({1, 15, 16, 17, 33, 64, 257, r.between(1, 300)}),
+                      r.pick<dim_t>({3, 63, 64, 65, 128, 200, 513, r.between(1, 300)})};
+    if (r.chance(5))
+        dims = {1, r.pick<dim_t>({16, 65, 83, 130}), r.pick<dim_t>({2048, 4096})};
     const data_type type = r.pick({data_type::u8, data_type::u8, data_type::f32});
     memory::desc rows(dims, type, format_tag::ncw), columns(dims, type, format_tag::nwc);
     if (r.chance(50))
@@ -304,9 +322,96 @@ TEST(Streams, QuantizationDividesExactly) {
     }
 }
 
+// ---- tensors that leave the caches
+
+/// Bytes of an execution at the level that is capped, on two threads; the destination starts at a page.
+bytes large_result(const primitive_desc_base &pd, std::unordered_map<int, memory> args,
+                   const memory::desc &dst) {
+    const guarded_memory to(dst, eng(), guarded_memory::edge::start);
+    std::memset(to.bytes(), 7, to.size());
+    args[OCTET_ARG_DST] = to.get();
+    set_num_threads(2);
+    primitive(pd).execute(stream(eng()), args);
+    set_num_threads(0);
+    return bytes(to.bytes(), to.bytes() + to.size());
+}
+
+memory large_source(const memory::desc &md) {
+    const memory m(md, eng());
+    auto *to = static_cast<std::uint8_t *>(m.get_data_handle());
+    for (std::size_t i = 0; i < md.get_size(); i++)
+        to[i] = static_cast<std::uint8_t>(i * 2654435761u >> 13);
+    return m;
+}
+
+std::uint8_t byte_of(const memory &m, dim_t i) {
+    return static_cast<const std::uint8_t *>(m.get_data_handle())[i];
+}
+
+/// Images of whole lines of channels or positions, and of neither.
+TEST(Streams, LargeTransposes) {
+    for (const memory::dims &dims :
+         {memory::dims{3, 192, 150, 200}, memory::dims{3, 180, 160, 200}, memory::dims{3, 181, 151, 207}}) {
+        const dim_t c = dims[1], area = dims[2] * dims[3];
+        const memory::desc nchw(dims, data_type::u8, format_tag::nchw),
+            nhwc(dims, data_type::u8, format_tag::nhwc);
+        for (const bool to_last : {true, false}) {
+            const memory::desc &from = to_last ? nchw : nhwc, &to = to_last ? nhwc : nchw;
+            const dim_t columns = to_last ? area : c, rows = to_last ? c : area;
+            const memory src = large_source(from);
+            bytes expected(to.get_size());
+            for (dim_t n = 0, i = 0; n < dims[0]; n++)
+                for (dim_t row = 0; row < rows; row++)
+                    for (dim_t column = 0; column < columns; column++)
+                        expected[static_cast<std::size_t>(n * c * area + column * rows + row)] =
+                            byte_of(src, i++);
+            for (const cpu_isa level : get_available_cpu_isas()) {
+                if (level == cpu_isa::ref)
+                    continue;
+                set_max_cpu_isa(level);
+                EXPECT_EQ(difference(expected, large_result(reorder::primitive_desc(eng(), from, eng(), to),
+                                                            {{OCTET_ARG_SRC, src}}, to)),
+                          "")
+                    << to_string(level) << " " << text_of(dims) << (to_last ? " to nhwc" : " to nchw");
+            }
+            set_max_cpu_isa(cpu_isa::avx512_vnni);
+        }
+    }
+}
+
+/// Rows of whole lines, of parts of lines, and of many lines.
+TEST(Streams, LargeConcatenations) {
+    for (const dim_t first : {128, 100, 1088}) {
+        const dim_t rows = (dim_t{33} << 20) / (first + 128), width = first + 128;
+        const memory::desc parts[] = {{{rows, first}, data_type::u8, format_tag::ab},
+                                      {{rows, 128}, data_type::u8, format_tag::ab}};
+        const memory::desc dst({rows, width}, data_type::u8, format_tag::ab);
+        const memory srcs[] = {large_source(parts[0]), large_source(parts[1])};
+        bytes expected(dst.get_size());
+        for (dim_t row = 0; row < rows; row++)
+            for (dim_t c = 0; c < width; c++)
+                expected[static_cast<std::size_t>(row * width + c)] =
+                    c < first ? byte_of(srcs[0], row * first + c) : byte_of(srcs[1], row * 128 + c - first);
+        for (const cpu_isa level : get_available_cpu_isas()) {
+            if (level == cpu_isa::ref)
+                continue;
+            set_max_cpu_isa(level);
+            const concat::primitive_desc pd(dst, 1, {parts[0], parts[1]}, eng());
+            EXPECT_EQ(difference(expected, large_result(pd,
+                                                        {{OCTET_ARG_MULTIPLE_SRC, srcs[0]},
+                                                         {OCTET_ARG_MULTIPLE_SRC + 1, srcs[1]}},
+                                                        dst)),
+                      "")
+                << to_string(level) << ", rows of " << first << " bytes";
+        }
+        set_max_cpu_isa(cpu_isa::avx512_vnni);
+    }
+}
+
 TEST(Streams, TablesEqualReference) { compare_many(random_table, 4000000); }
 TEST(Streams, FunctionsEqualReference) { compare_many(random_function, 4100000); }
 TEST(Streams, ReordersEqualReference) { compare_many(random_reorder, 4200000); }
+TEST(Streams, BlocksEqualReference) { compare_many(random_blocks, 4900000, 20); }
 TEST(Streams, CopiesEqualReference) { compare_many(random_copy, 4300000); }
 TEST(Streams, TransposesEqualReference) { compare_many(random_transpose, 4800000); }
 TEST(Streams, BinaryEqualsReference) { compare_many(random_binary_problem, 4400000); }
