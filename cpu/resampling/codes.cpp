@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "common/element.hpp"
@@ -148,13 +149,13 @@ private:
     /// A position at a column lies at either end of a run.
     void add_position(neighbours n, bool has_words) {
         const std::int64_t step = p_.src.strides[3];
-        if (n.low == n.high) {
-            if (!runs_.empty() && n.high * step == runs_.back().high)
-                n = {runs_.back().low / step, n.high, 0, n.low_weight};
-            else
-                n.high = std::min(n.low + 1, p_.in[2] - 1);
+        std::int64_t low = n.low * step, high = n.high * step;
+        if (n.low == n.high && !runs_.empty() && high == runs_.back().high) {
+            low = runs_.back().low;
+            std::swap(n.low_weight, n.high_weight);
+        } else if (n.low == n.high) {
+            high = std::min(n.low + 1, p_.in[2] - 1) * step;
         }
-        const std::int64_t low = n.low * step, high = n.high * step;
         if (runs_.empty() || low != runs_.back().low || high != runs_.back().high)
             runs_.push_back({low, high, !runs_.empty() && low == runs_.back().high, 0});
         runs_.back().positions++;
