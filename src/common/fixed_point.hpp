@@ -108,9 +108,7 @@ struct reciprocal {
     int bits_over_unit;
 };
 constexpr reciprocal reciprocal_of(std::int32_t x, int integer_bits) {
-    int leading_zeros = 0;
-    while (leading_zeros < 31 && !(static_cast<std::uint32_t>(x) << leading_zeros & 0x80000000u))
-        leading_zeros++;
+    const int leading_zeros = x == 0 ? 31 : __builtin_clz(static_cast<std::uint32_t>(x));
     const std::uint32_t normalised = static_cast<std::uint32_t>(x) << leading_zeros; // in [2^31, 2^32): 1 + a
     return {one_over_one_plus_x(static_cast<std::int32_t>(normalised - 0x80000000u)),
             integer_bits - leading_zeros};

@@ -1,0 +1,108 @@
+#pragma once
+
+// Maxima and sums of rows of softmax, in plain loops. A row's elements may be anywhere apart.
+
+#include <emmintrin.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <type_traits>
+
+#include "common/softmax.hpp"
+
+namespace octet::impl::stream {
+
+/// Elements along the axis.
+template <typename T> struct row_of {
+    const T *first;
+    dim_t count, stride;
+    T operator[](dim_t i) const { return first[i * stride]; }
+};
+
+/// add(lane i mod 16, element i), in order.
+template <typename T, typename Lane, typename Add>
+void for_each_lane(const row_of<T> &row, std::array<Lane, softmax_lanes> &lanes, const Add &add) {
+    const dim_t whole = row.count / softmax_lanes * softmax_lanes;
+    if (row.stride == 1) // the compiler's vectors
+        for (dim_t i = 0; i < whole; i += softmax_lanes)
+            for (dim_t lane = 0; lane < softmax_lanes; lane++)
+                add(lanes[static_cast<std::size_t>(lane)], row.first[i + lane]);
+    for (dim_t i = row.stride == 1 ? whole : 0; i < row.count; i++)
+        add(lanes[static_cast<std::size_t>(i % softmax_lanes)], row[i]);
+}
+
+/// As std::max of each lane, NaN included, which a compiler doesn't see.
+inline dim_t raise_lanes(const row_of<float> &row, std::array<float, softmax_lanes> &lanes) {
+    constexpr std::size_t vectors = softmax_lanes / 4;
+    __m128 highest[vectors];
+    for (std::size_t v = 0; v < vectors; v++)
+        highest[v] = _mm_loadu_ps(&lanes[4 * v]);
+    dim_t i = 0;
+    for (; row.stride == 1 && i + softmax_lanes <= row.count; i += softmax_lanes)
+        for (std::size_t v = 0; v < vectors; v++)
+            highest[v] = _mm_max_ps(_mm_loadu_ps(row.first + i + 4 * v), highest[v]);
+    for (std::size_t v = 0; v < vectors; v++)
+        _mm_storeu_ps(&lanes[4 * v], highest[v]);
+    return i;
+}
+
+template <typename T> float maximum_of_reals(row_of<T> row) {
+    std::array<float, softmax_lanes> lanes;
+    lanes.fill(-std::numeric_limits<float>::infinity());
+    if constexpr (std::is_same_v<T, float>) {
+        const dim_t done = raise_lanes(row, lanes);
+        row = {row.first + done * row.stride, row.count - done, row.stride};
+    }
+    for_each_lane(row, lanes,
+                  [](float &highest, T x) { highest = std::max(highest, static_cast<float>(x)); });
+    return *std::max_element(lanes.begin(), lanes.end());
+}
+
+/// Compared without sign, as even the oldest vector instructions do.
+template <typename T> std::int32_t maximum_of_codes(const row_of<T> &row) {
+    constexpr std::uint8_t sign = std::is_signed_v<T> ? 0x80 : 0;
+    std::array<std::uint8_t, softmax_lanes> lanes{};
+    for_each_lane(row, lanes, [](std::uint8_t &highest, T x) {
+        highest = std::max<std::uint8_t>(highest, static_cast<std::uint8_t>(x) ^ sign);
+    });
+    return static_cast<T>(*std::max_element(lanes.begin(), lanes.end()) ^ sign);
+}
+
+/// Σ of terms of codes, modulo 2^32.
+template <typename T>
+std::uint32_t sum_of_terms(const row_of<T> &row, std::int32_t highest,
+                           const softmax_table<std::int32_t> &terms) {
+    const auto term = [&](dim_t i) {
+        return static_cast<std::uint32_t>(terms[static_cast<std::size_t>(highest - row[i])]);
+    };
+    std::uint32_t sum = 0;
+    dim_t i = 0;
+    for (; i + 4 <= row.count; i += 4)
+        sum += term(i) + term(i + 1) + term(i + 2) + term(i + 3);
+    for (; i < row.count; i++)
+        sum += term(i);
+    return sum;
+}
+
+inline float sum_of(const row_of<float> &row) {
+    softmax_lane_sums sums{};
+    for_each_lane(row, sums, [](float &sum, float x) { sum += x; });
+    return sum_of_lanes(sums);
+}
+
+/// Sums in order; of several rows at a time, since each addition waits for the one before.
+constexpr std::size_t rows_at_a_time = 4;
+
+template <typename T>
+void sums_in_order(const std::array<row_of<T>, rows_at_a_time> &rows,
+                   const std::array<std::int32_t, rows_at_a_time> &maxima, const softmax_table<float> &table,
+                   std::array<float, rows_at_a_time> &sums) {
+    std::array<float, rows_at_a_time> sum{};
+    for (dim_t i = 0; i < rows[0].count; i++)
+        for (std::size_t r = 0; r < rows_at_a_time; r++)
+            sum[r] += table[static_cast<std::size_t>(maxima[r] - rows[r][i])];
+    sums = sum;
+}
+
+} // namespace octet::impl::stream
