@@ -33,7 +33,7 @@ void softmax_codes_kernel::generate() {
     preamble();
     mov(reg_src, field(offsetof(softmax_codes_args, src)));
     mov(reg_dst, field(offsetof(softmax_codes_args, dst)));
-    mov(reg_row, field(offsetof(softmax_codes_args, row)));
+    mov(reg_row, field(offsetof(softmax_codes_args, numbers)));
     mov(reg_exponentials, field(offsetof(softmax_codes_args, exponentials)));
     mov(reg_work, field(offsetof(softmax_codes_args, work)));
     mov(reg_rows, field(offsetof(softmax_codes_args, rows)));
@@ -49,7 +49,7 @@ void softmax_codes_kernel::generate() {
     columns();
     add(reg_src, field(offsetof(softmax_codes_args, src_step)));
     add(reg_dst, field(offsetof(softmax_codes_args, dst_step)));
-    add(reg_row, static_cast<int>(sizeof(softmax_code_row)));
+    add(reg_row, static_cast<int>(sizeof(std::uint32_t)));
     dec(reg_rows);
     jnz(next, T_NEAR);
     postamble();
@@ -59,12 +59,14 @@ void softmax_codes_kernel::generate() {
 
 void softmax_codes_kernel::results() {
     const auto number = [this](std::size_t offset) { return ptr[reg_row + static_cast<int>(offset)]; };
-    mov(reg_highest.cvt32(), number(offsetof(softmax_code_row, highest)));
-    vpbroadcastb(highest_, number(offsetof(softmax_code_row, highest)));
-    vpbroadcastd(number_, number(offsetof(softmax_code_row, number)));
+    mov(reg_highest.cvt32(), number(offsetof(softmax_code_rows, highest)));
+    vpbroadcastb(highest_, number(offsetof(softmax_code_rows, highest)));
+    vpbroadcastd(number_, number(offsetof(softmax_code_rows, number)));
     if (spec_.results == softmax_results::fixed) {
-        vpbroadcastq(rounding_, number(offsetof(softmax_code_row, rounding)));
-        vmovq(xmm_of(shift_), number(offsetof(softmax_code_row, shift)));
+        vmovd(xmm_of(shift_), number(offsetof(softmax_code_rows, shift)));
+        move(rounding_, constant64(std::uint64_t{1} << 31));
+        vpsllq(rounding_, rounding_, xmm_of(shift_));
+        vpaddq(rounding_, rounding_, constant64(std::uint64_t{1} << 30));
     }
     const bool keeps = spec_.has_byte_permutes;
     for (int first = 0; first < spec_.blocks * block; first += vector_bytes()) {

@@ -13,17 +13,17 @@
 
 namespace octet::impl::jit {
 
-/// A row's maximum and what its sum leads to.
-struct softmax_code_row {
-    std::uint32_t highest; ///< code, in the lowest byte
-    std::uint32_t number;  ///< fixed: reciprocal of the sum; real: the sum, f32
-    std::int64_t rounding; ///< fixed
-    std::int64_t shift;    ///< fixed
+/// Maxima of rows and what their sums lead to.
+struct softmax_code_rows {
+    static constexpr int most = 64;
+    alignas(64) std::uint32_t highest[most]; ///< code, in the lowest byte
+    alignas(64) std::uint32_t number[most];  ///< fixed: reciprocal of the sum; real: the sum, f32
+    alignas(64) std::uint32_t shift[most];   ///< fixed
 };
 
 /// Numbers that results are computed from.
 enum class softmax_results {
-    fixed, ///< ((exponential * number + rounding) >> 32) >> shift, of integers below 2^31
+    fixed, ///< (exponential * number + 2^30 + 2^(31 + shift)) >> (32 + shift), of integers below 2^31
     real   ///< rne(exponential / number), where what doesn't fit s32 gives 0
 };
 
@@ -51,10 +51,10 @@ struct softmax_codes_spec {
 struct softmax_codes_args {
     const void *src;
     void *dst;
-    const softmax_code_row *row;
+    const softmax_code_rows *numbers;
     const softmax_exponentials *exponentials;
     softmax_code_work *work;
-    std::int64_t rows, columns;
+    std::int64_t rows, columns;      ///< as many rows as there are numbers
     std::int64_t src_step, dst_step; ///< bytes from row to row
     std::uint32_t limit;             ///< real: largest result, in both words
     std::uint32_t offset;            ///< added to each result, in the lowest byte

@@ -3,64 +3,48 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "common/fixed_point.hpp"
 #include "common/text.hpp"
+#include "jit/rounding.hpp"
 #include "jit/shared_kernels.hpp"
 
 namespace octet::impl::jit {
 
 namespace {
 
-constexpr int block = 64; // terms that one byte permute looks up
+constexpr int block = 64; // numbers that one byte permute looks up
+constexpr int row_bytes = static_cast<int>(sizeof(std::uint32_t));
 
 } // namespace
 
 std::string softmax_sums_spec::key() const {
-    return text(static_cast<int>(level), ",", is_signed, ",", blocks[0], ",", blocks[1], ",", blocks[2]);
+    std::string s = text(static_cast<int>(level), ",", is_signed);
+    for (const int b : blocks)
+        s += text(",", b);
+    return s;
 }
 
-softmax_sums_kernel::softmax_sums_kernel(const softmax_sums_spec &spec) : emitter(spec.level), spec_(spec) {
-    generate();
-    function_ = reinterpret_cast<softmax_sums_function>(
-        reinterpret_cast<std::uintptr_t>(finish(text("softmax_sums_", to_string(spec.level)))));
-}
+// ---- what kernels share
 
-void softmax_sums_kernel::generate() {
-    preamble();
+void softmax_sums_emitter::load_arguments() {
     mov(reg_src, field(offsetof(softmax_sums_args, src)));
-    mov(reg_row, field(offsetof(softmax_sums_args, row)));
+    mov(reg_numbers, field(offsetof(softmax_sums_args, numbers)));
     mov(reg_terms, field(offsetof(softmax_sums_args, terms)));
     mov(reg_rows, field(offsetof(softmax_sums_args, rows)));
-    load_terms();
-    Xbyak::Label next;
-    L(next);
-    maximum();
-    sum();
-    add(reg_src, field(offsetof(softmax_sums_args, src_step)));
-    add(reg_row, static_cast<int>(sizeof(softmax_code_row)));
-    dec(reg_rows);
-    jnz(next, T_NEAR);
-    postamble();
+    mov(reg_step, field(offsetof(softmax_sums_args, src_step)));
 }
 
-void softmax_sums_kernel::load_terms() {
-    highest_ = take_vec();
-    none_ = take_vec();
-    zero(none_);
-    for (int b = 0; b < softmax_term_bytes; b++) {
-        const auto byte = static_cast<std::size_t>(b);
-        sums_[byte] = take_vec();
-        for (int i = 0; i < spec_.blocks[byte]; i++) {
-            tables_[byte].push_back(take_vec());
-            move(tables_[byte].back(), ptr[reg_terms + b * 256 + i * block]);
+void softmax_sums_emitter::load_tables() {
+    for (std::size_t b = 0; b < spec_.blocks.size(); b++)
+        for (int i = 0; i < spec_.blocks[b]; i++) {
+            tables_[b].push_back(take_vec());
+            move(tables_[b].back(), ptr[reg_terms + static_cast<int>(b) * 256 + i * block]);
         }
-    }
 }
 
-/// The vectors of a row; `tail` with the mask of those bytes that are left.
 template <typename Whole, typename Tail>
-void softmax_sums_kernel::for_each_vector(const Whole &whole, const Tail &tail) {
+void softmax_sums_emitter::for_each_vector(const Whole &whole, const Tail &tail) {
     Xbyak::Label loop, rest, done;
-    mov(reg_at, reg_src);
     mov(reg_columns, field(offsetof(softmax_sums_args, columns)));
     sub(reg_columns, vector_bytes());
     jl(rest, T_NEAR);
@@ -79,38 +63,44 @@ void softmax_sums_kernel::for_each_vector(const Whole &whole, const Tail &tail) 
     L(done);
 }
 
-void softmax_sums_kernel::raise(const vec &highest, const Xbyak::Operand &by) {
+void softmax_sums_emitter::raise(const vec &highest, const Xbyak::Operand &by) {
     spec_.is_signed ? vpmaxsb(highest, highest, by) : vpmaxub(highest, highest, by);
 }
 
-void softmax_sums_kernel::maximum() {
-    const temp x(*this);
-    move(highest_, constant(spec_.is_signed ? 0x80808080u : 0u));
-    for_each_vector([&] { raise(highest_, ptr[reg_at]); },
-                    [&] { raise(highest_ | k_valid, ptr[reg_at]); });
-    const Xbyak::Zmm highest(highest_.getIdx());
-    vextracti64x4(ymm_of(x), highest, 1);
-    raise(ymm_of(highest_), ymm_of(x));
-    vextracti32x4(xmm_of(x), ymm_of(highest_), 1);
-    raise(xmm_of(highest_), xmm_of(x));
-    for (const std::uint8_t distance : {8, 4, 2, 1}) {
-        vpsrldq(xmm_of(x), xmm_of(highest_), distance);
-        raise(xmm_of(highest_), xmm_of(x));
-    }
-    vpextrb(ptr[reg_row + static_cast<int>(offsetof(softmax_code_row, highest))], xmm_of(highest_), 0);
-    vpbroadcastb(highest_, xmm_of(highest_));
+/// In the lowest byte: inverted, so that the smallest of 8 words without sign is wanted.
+void softmax_sums_emitter::maximum_of_bytes(const vec &x) {
+    const temp other(*this);
+    vextracti64x4(ymm_of(other), Xbyak::Zmm(x.getIdx()), 1);
+    raise(ymm_of(x), ymm_of(other));
+    vextracti128(xmm_of(other), ymm_of(x), 1);
+    raise(xmm_of(x), xmm_of(other));
+    const Xbyak::Xmm lowest = xmm_of(x);
+    vpxor(lowest, lowest, constant(spec_.is_signed ? 0x7f7f7f7fu : 0xffffffffu));
+    vpsrlw(xmm_of(other), lowest, 8);
+    vpminub(lowest, lowest, xmm_of(other));
+    vphminposuw(lowest, lowest);
+    vpxor(lowest, lowest, constant(spec_.is_signed ? 0x7f7f7f7fu : 0xffffffffu));
 }
 
-void softmax_sums_kernel::sum() {
-    for (const vec &s : sums_)
-        zero(s);
-    for_each_vector([&] { add_terms(false); }, [&] { add_terms(true); });
-    add_lanes();
+void softmax_sums_emitter::maxima() {
+    const temp highest(*this);
+    Xbyak::Label next;
+    const Xbyak::Reg64 &to = reg_numbers;
+    L(next);
+    mov(reg_at, reg_src);
+    move(highest, constant(spec_.is_signed ? 0x80808080u : 0u));
+    for_each_vector([&] { raise(highest, ptr[reg_at]); },
+                    [&] { raise(highest.get() | k_valid, ptr[reg_at]); });
+    maximum_of_bytes(highest);
+    vmovd(ptr[to + static_cast<int>(offsetof(softmax_code_rows, highest))], xmm_of(highest));
+    add(reg_src, reg_step);
+    add(to, row_bytes);
+    dec(reg_rows);
+    jnz(next, T_NEAR);
+    load_arguments();
 }
 
-void softmax_sums_kernel::add_terms(bool is_tail) {
-    const temp x(*this), bytes(*this);
-    vpsubb(is_tail ? x.get() | k_valid | T_z : x.get(), highest_, ptr[reg_at]);
+void softmax_sums_emitter::compare(const vec &x) {
     const auto uses = [&](int blocks) {
         return std::find(spec_.blocks.begin(), spec_.blocks.end(), blocks) != spec_.blocks.end();
     };
@@ -118,36 +108,132 @@ void softmax_sums_kernel::add_terms(bool is_tail) {
         vptestnmb(k_below_64, x, constant(0xc0c0c0c0u));
     if (uses(2) || uses(4))
         vptestnmb(k_below_128, x, constant(0x80808080u));
-    for (std::size_t b = 0; b < softmax_term_bytes; b++) {
+}
+
+// ---- TFLite
+
+softmax_fixed_sums_kernel::softmax_fixed_sums_kernel(const softmax_sums_spec &spec)
+    : softmax_sums_emitter(spec) {
+    generate();
+    function_ = reinterpret_cast<softmax_sums_function>(
+        reinterpret_cast<std::uintptr_t>(finish(text("softmax_fixed_sums_", to_string(spec.level)))));
+}
+
+void softmax_fixed_sums_kernel::generate() {
+    preamble();
+    load_arguments();
+    maxima();
+    sums();
+    load_arguments();
+    reciprocals();
+    postamble();
+}
+
+void softmax_fixed_sums_kernel::sums() {
+    const temp highest(*this);
+    for (vec &s : sums_)
+        s = take_vec();
+    load_tables();
+    Xbyak::Label next;
+    L(next);
+    mov(reg_at, reg_src);
+    vpbroadcastb(highest, ptr[reg_numbers + static_cast<int>(offsetof(softmax_code_rows, highest))]);
+    for (const vec &s : sums_)
+        zero(s);
+    for_each_vector([&] { add_terms(highest, false); }, [&] { add_terms(highest, true); });
+    add_lanes();
+    vmovd(ptr[reg_numbers + static_cast<int>(offsetof(softmax_code_rows, number))], xmm_of(sums_[0]));
+    add(reg_src, reg_step);
+    add(reg_numbers, row_bytes);
+    dec(reg_rows);
+    jnz(next, T_NEAR);
+    for (const auto &tables : tables_)
+        for (const vec &t : tables)
+            give_vec(t);
+    for (const vec &s : sums_)
+        give_vec(s);
+}
+
+void softmax_fixed_sums_kernel::add_terms(const vec &highest, bool is_tail) {
+    const temp x(*this), bytes(*this);
+    vpsubb(is_tail ? x.get() | k_valid | T_z : x.get(), highest, ptr[reg_at]);
+    compare(x);
+    for (std::size_t b = 0; b < spec_.blocks.size(); b++) {
         if (spec_.blocks[b] == 0)
             continue;
         emit_distance_permutes(*this, bytes, x, tables_[b], k_below_64, k_below_128);
         if (is_tail)
             vmovdqu8(bytes.get() | k_valid | T_z, bytes);
-        vpsadbw(bytes, bytes, none_);
-        vpaddq(sums_[b], sums_[b], bytes);
+        vpdpbusd(sums_[b], bytes, constant(0x01010101u));
     }
 }
 
-void softmax_sums_kernel::add_lanes() {
+void softmax_fixed_sums_kernel::add_lanes() {
     const vec &sum = sums_[0];
-    const temp x(*this);
-    for (std::size_t b = 1; b < softmax_term_bytes; b++) {
-        vpsllq(sums_[b], sums_[b], static_cast<std::uint8_t>(8 * b));
-        vpaddq(sum, sum, sums_[b]);
+    const temp other(*this);
+    for (std::size_t b = 1; b < sums_.size(); b++) {
+        if (spec_.blocks[b] == 0)
+            continue;
+        vpslld(sums_[b], sums_[b], static_cast<std::uint8_t>(8 * b));
+        vpaddd(sum, sum, sums_[b]);
     }
-    vextracti64x4(ymm_of(x), Xbyak::Zmm(sum.getIdx()), 1);
-    vpaddq(ymm_of(sum), ymm_of(sum), ymm_of(x));
-    vextracti32x4(xmm_of(x), ymm_of(sum), 1);
-    vpaddq(xmm_of(sum), xmm_of(sum), xmm_of(x));
-    vpsrldq(xmm_of(x), xmm_of(sum), 8);
-    vpaddq(xmm_of(sum), xmm_of(sum), xmm_of(x));
-    vmovd(ptr[reg_row + static_cast<int>(offsetof(softmax_code_row, number))], xmm_of(sum));
+    vextracti64x4(ymm_of(other), Xbyak::Zmm(sum.getIdx()), 1);
+    vpaddd(ymm_of(sum), ymm_of(sum), ymm_of(other));
+    vextracti32x4(xmm_of(other), ymm_of(sum), 1);
+    vpaddd(xmm_of(sum), xmm_of(sum), xmm_of(other));
+    for (const std::uint8_t order : {0x4e, 0xb1}) { // exchanges halves, then neighbours
+        vpshufd(xmm_of(other), xmm_of(sum), order);
+        vpaddd(xmm_of(sum), xmm_of(sum), xmm_of(other));
+    }
 }
 
-std::shared_ptr<const softmax_sums_kernel> shared_softmax_sums_kernel(const softmax_sums_spec &spec) {
-    static shared_kernels<softmax_sums_kernel> kernels;
-    return kernels.get(spec.key(), [&] { return std::make_shared<const softmax_sums_kernel>(spec); });
+/// common/fixed_point.hpp's reciprocal_of and what follows from it, of 16 rows at a time. The sum is not 0;
+/// with half of its normalised value as h, 1 + a is 2h, and no shift of Newton's steps saturates.
+void softmax_fixed_sums_kernel::reciprocals() {
+    const auto at = [this](std::size_t offset) { return ptr[reg_numbers + static_cast<int>(offset)]; };
+    const temp zeros(*this), h(*this), x(*this), step(*this), y(*this);
+    const mask is_zero(*this);
+    Xbyak::Label next;
+    L(next);
+    move(h, at(offsetof(softmax_code_rows, number)));
+    vplzcntd(zeros, h);
+    vpsllvd(h, h, zeros);
+    vpsrld(h, h, 1);
+    move(x, h);
+    move(y, constant(static_cast<std::uint32_t>(newton_minus_thirtytwo_17ths)));
+    emit_multiply_high(*this, x, y);
+    vpaddd(x, x, constant(static_cast<std::uint32_t>(newton_fortyeight_17ths)));
+    for (int i = 0; i < newton_steps; i++) {
+        move(y, h);
+        move(step, x);
+        emit_multiply_high(*this, step, y);
+        move(y, constant(std::uint32_t{1} << 29));
+        vpsubd(y, y, step);
+        move(step, x);
+        emit_multiply_high(*this, step, y);
+        vpslld(step, step, 2);
+        vpaddd(x, x, step);
+    }
+    vpaddd(x, x, x);
+    vpminud(x, x, constant(0x7fffffffu));
+    move(y, constant(4u)); // fewer zeros: the result is below 1/2
+    compare_s32_gt(is_zero, y, zeros);
+    zero(y);
+    blend(x, is_zero, x, y);
+    move(y, constant(34u));
+    vpsubd(y, y, zeros);
+    vpminud(y, y, constant(30u));
+    vmovups(at(offsetof(softmax_code_rows, number)), x.get());
+    vmovups(at(offsetof(softmax_code_rows, shift)), y.get());
+    add(reg_numbers, vector_bytes());
+    sub(reg_rows, lanes());
+    jg(next, T_NEAR);
+}
+
+std::shared_ptr<const softmax_fixed_sums_kernel>
+shared_softmax_fixed_sums_kernel(const softmax_sums_spec &spec) {
+    static shared_kernels<softmax_fixed_sums_kernel> kernels;
+    return kernels.get(spec.key(), [&] { return std::make_shared<const softmax_fixed_sums_kernel>(spec); });
 }
 
 } // namespace octet::impl::jit

@@ -1,7 +1,11 @@
 #pragma once
 
-// Maxima and sums of rows of 8-bit codes for softmax in fixed point, with AVX512_VBMI: terms depend on the
-// distance d = max - x alone, and their bytes are looked up and added by themselves, 64 at a time.
+// Maxima and sums of rows of 8-bit codes for softmax, with AVX512_VBMI: what is added depends on the distance
+// d = max - x alone, and its bytes are looked up 64 at a time, by byte permutes.
+//
+// In fixed point (TFLite) the order of additions doesn't matter: the bytes of each place are added by
+// themselves. Sums of f32 (ONNX Runtime) have an order: 16 rows lie in the lanes of vectors, a column after
+// the other.
 
 #include <array>
 #include <cstdint>
@@ -13,25 +17,23 @@
 
 namespace octet::impl::jit {
 
-constexpr int softmax_term_bytes = 3; ///< TFLite's terms are 2^19 at most
-
-/// Byte b of the term of d.
+/// Byte b of the number of d.
 struct softmax_terms {
-    alignas(64) std::uint8_t bytes[softmax_term_bytes][256];
+    alignas(64) std::uint8_t bytes[4][256];
 };
 
+/// Numbers of 4 places; how many blocks of 64 d each of them has, 0, 1, 2 or 4, behind which it is 0.
 struct softmax_sums_spec {
     cpu_isa level = cpu_isa::avx512_vnni;
     bool is_signed = false;
-    /// 0, 1, 2 or 4 times 64 terms, behind which this byte is 0.
-    std::array<int, softmax_term_bytes> blocks{4, 4, 4};
+    std::array<int, 4> blocks{4, 4, 4, 4};
 
     std::string key() const;
 };
 
 struct softmax_sums_args {
     const void *src;
-    softmax_code_row *row; ///< gets maximum and, as its number, the sum modulo 2^32
+    softmax_code_rows *numbers; ///< gets all of them
     const softmax_terms *terms;
     std::int64_t rows, columns;
     std::int64_t src_step; ///< bytes from row to row
@@ -39,34 +41,50 @@ struct softmax_sums_args {
 
 using softmax_sums_function = void (*)(const softmax_sums_args *);
 
-class softmax_sums_kernel : public emitter {
-public:
-    explicit softmax_sums_kernel(const softmax_sums_spec &spec);
-    softmax_sums_function function() const { return function_; }
+/// What the kernels share.
+class softmax_sums_emitter : public emitter {
+protected:
+    explicit softmax_sums_emitter(const softmax_sums_spec &spec) : emitter(spec.level), spec_(spec) {}
 
-private:
-    void generate();
-    void load_terms();
-    void maximum();
+    void load_arguments();
+    /// The maxima of all rows.
+    void maxima();
+    void load_tables();
+    /// Masks of the distances x that emit_distance_permutes wants.
+    void compare(const vec &x);
     void raise(const vec &highest, const Xbyak::Operand &by);
-    void sum();
-    void add_terms(bool is_tail);
-    void add_lanes();
+    void maximum_of_bytes(const vec &x);
+    /// The vectors of a row at reg_at; `tail` with the mask of those bytes that are left.
     template <typename Whole, typename Tail> void for_each_vector(const Whole &whole, const Tail &tail);
     Xbyak::Address field(std::size_t offset) { return ptr[reg_args + static_cast<int>(offset)]; }
 
     const softmax_sums_spec spec_;
-    std::array<std::vector<vec>, softmax_term_bytes> tables_;
-    std::array<vec, softmax_term_bytes> sums_;
-    vec highest_, none_;
-    softmax_sums_function function_ = nullptr;
+    std::array<std::vector<vec>, 4> tables_;
 
-    const Xbyak::Reg64 reg_src = rsi, reg_row = rdx, reg_terms = rcx, reg_rows = r10, reg_columns = r9;
-    const Xbyak::Reg64 reg_at = r8, reg_valid = rax;
+    const Xbyak::Reg64 reg_src = rsi, reg_numbers = rdx, reg_terms = rcx, reg_rows = r10, reg_columns = r9;
+    const Xbyak::Reg64 reg_at = r8, reg_valid = rax, reg_step = rbx;
     // The emitter's masks are not taken here, its tail mask is not set.
     const Xbyak::Opmask k_below_64 = k1, k_below_128 = k2, k_valid = k7;
 };
 
-std::shared_ptr<const softmax_sums_kernel> shared_softmax_sums_kernel(const softmax_sums_spec &spec);
+/// Sums modulo 2^32, and their reciprocals as TFLite computes them: avx512_vnni, less than 2^13 columns.
+class softmax_fixed_sums_kernel : public softmax_sums_emitter {
+public:
+    explicit softmax_fixed_sums_kernel(const softmax_sums_spec &spec);
+    softmax_sums_function function() const { return function_; }
+
+private:
+    void generate();
+    void sums();
+    void add_terms(const vec &highest, bool is_tail);
+    void add_lanes();
+    void reciprocals();
+
+    std::array<vec, 4> sums_;
+    softmax_sums_function function_ = nullptr;
+};
+
+std::shared_ptr<const softmax_fixed_sums_kernel>
+shared_softmax_fixed_sums_kernel(const softmax_sums_spec &spec);
 
 } // namespace octet::impl::jit

@@ -10,7 +10,7 @@
 
 namespace octet::impl::stream {
 
-/// Rows of contiguous codes.
+/// Rows of contiguous codes, softmax_code_rows::most at most.
 struct code_rows {
     const void *src;
     dim_t count, columns;
@@ -20,7 +20,7 @@ struct code_rows {
 class code_sums {
 public:
     virtual ~code_sums() = default;
-    virtual void run(const code_rows &rows, jit::softmax_code_row *to) const = 0;
+    virtual void run(const code_rows &rows, jit::softmax_code_rows &to) const = 0;
 };
 
 std::unique_ptr<const code_sums> create_code_sums(cpu_isa level, const softmax_problem &p);

@@ -72,8 +72,6 @@ private:
 
 // ---- codes
 
-constexpr dim_t rows_per_batch = 64;
-
 /// How results follow from exponentials, in the terms of jit/softmax_codes.
 struct code_results {
     jit::softmax_results form;
@@ -119,11 +117,11 @@ public:
         : code_kernel(level, p, is_tflite(p.out_stage.rule) ? tflite_results(p) : ort_results(p)) {}
 
     void execute(const arguments &args) const override {
-        for_each_batch(args, rows_per_batch, [&](const row_batch &batch) {
-            std::array<jit::softmax_code_row, rows_per_batch> rows;
+        for_each_batch(args, jit::softmax_code_rows::most, [&](const row_batch &batch) {
+            jit::softmax_code_rows numbers;
             jit::softmax_code_work work{};
-            sums_->run({batch.src, batch.count, columns_, batch.src_step}, rows.data());
-            const jit::softmax_codes_args a{batch.src,   batch.dst, rows.data(),    &exponentials_,
+            sums_->run({batch.src, batch.count, columns_, batch.src_step}, numbers);
+            const jit::softmax_codes_args a{batch.src,   batch.dst, &numbers, &exponentials_,
                                             &work,       batch.count, columns_, batch.src_step,
                                             batch.dst_step, limit_,   offset_};
             results_->function()(&a);
