@@ -37,6 +37,8 @@ void softmax_codes_kernel::generate() {
     mov(reg_exponentials, field(offsetof(softmax_codes_args, exponentials)));
     mov(reg_work, field(offsetof(softmax_codes_args, work)));
     mov(reg_rows, field(offsetof(softmax_codes_args, rows)));
+    mov(reg_batch, field(offsetof(softmax_codes_args, src_step)));
+    imul(reg_batch, reg_rows);
     for (vec *v : {&highest_, &offset_, &number_, &rounding_, &shift_, &limit_})
         *v = take_vec();
     vpbroadcastb(offset_, byte[reg_args + static_cast<int>(offsetof(softmax_codes_args, offset))]);
@@ -164,6 +166,7 @@ void softmax_codes_kernel::columns() {
 void softmax_codes_kernel::vectors(int count) {
     for (int v = 0; v < count; v++) {
         const temp x(*this);
+        prefetcht1(ptr[reg_row_src + reg_batch + v * vector_bytes()]);
         vpsubb(x, highest_, ptr[reg_row_src + v * vector_bytes()]);
         look_up(x);
         vmovups(ptr[reg_row_dst + v * vector_bytes()], x.get());

@@ -94,6 +94,7 @@ private:
     const Xbyak::Reg64 reg_src = rsi, reg_dst = r8, reg_row = rdx, reg_exponentials = r9, reg_rows = r10;
     const Xbyak::Reg64 reg_columns = rcx, reg_row_src = rbx, reg_row_dst = rbp, reg_work = r12;
     const Xbyak::Reg64 reg_code = rax, reg_highest = r13, reg_offset = r14;
+    const Xbyak::Reg64 reg_batch = r15; ///< bytes to the next batch of rows, which is prefetched
     // The emitter's masks are not taken here, its tail mask is not set.
     const Xbyak::Opmask k_below_64 = k1, k_below_128 = k2, k_valid = k7;
 };

@@ -28,6 +28,7 @@ std::string softmax_sums_spec::key() const {
 
 void softmax_sums_emitter::load_arguments() {
     mov(reg_src, field(offsetof(softmax_sums_args, src)));
+    mov(reg_dst, field(offsetof(softmax_sums_args, dst)));
     mov(reg_numbers, field(offsetof(softmax_sums_args, numbers)));
     mov(reg_terms, field(offsetof(softmax_sums_args, terms)));
     mov(reg_rows, field(offsetof(softmax_sums_args, rows)));
@@ -137,6 +138,8 @@ void softmax_fixed_sums_kernel::sums() {
     Xbyak::Label next;
     L(next);
     mov(reg_at, reg_src);
+    mov(reg_to_dst, reg_dst);
+    sub(reg_to_dst, reg_src);
     vpbroadcastb(highest, ptr[reg_numbers + static_cast<int>(offsetof(softmax_code_rows, highest))]);
     for (const vec &s : sums_)
         zero(s);
@@ -144,6 +147,7 @@ void softmax_fixed_sums_kernel::sums() {
     add_lanes();
     vmovd(ptr[reg_numbers + static_cast<int>(offsetof(softmax_code_rows, number))], xmm_of(sums_[0]));
     add(reg_src, reg_step);
+    add(reg_dst, field(offsetof(softmax_sums_args, dst_step)));
     add(reg_numbers, row_bytes);
     dec(reg_rows);
     jnz(next, T_NEAR);
@@ -156,6 +160,7 @@ void softmax_fixed_sums_kernel::sums() {
 
 void softmax_fixed_sums_kernel::add_terms(const vec &highest, bool is_tail) {
     const temp x(*this), bytes(*this);
+    prefetchw(ptr[reg_at + reg_to_dst]);
     vpsubb(is_tail ? x.get() | k_valid | T_z : x.get(), highest, ptr[reg_at]);
     compare(x);
     for (std::size_t b = 0; b < spec_.blocks.size(); b++) {

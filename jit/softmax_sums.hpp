@@ -32,11 +32,11 @@ struct softmax_sums_spec {
 };
 
 struct softmax_sums_args {
-    const void *src;
+    const void *src, *dst;      ///< what softmax_codes will write is prefetched
     softmax_code_rows *numbers; ///< gets all of them
     const softmax_terms *terms;
     std::int64_t rows, columns;
-    std::int64_t src_step; ///< bytes from row to row
+    std::int64_t src_step, dst_step; ///< bytes from row to row
 };
 
 using softmax_sums_function = void (*)(const softmax_sums_args *);
@@ -63,6 +63,7 @@ protected:
 
     const Xbyak::Reg64 reg_src = rsi, reg_numbers = rdx, reg_terms = rcx, reg_rows = r10, reg_columns = r9;
     const Xbyak::Reg64 reg_at = r8, reg_valid = rax, reg_step = rbx;
+    const Xbyak::Reg64 reg_dst = rbp, reg_to_dst = r12; ///< of the row, from src to dst
     // The emitter's masks are not taken here, its tail mask is not set.
     const Xbyak::Opmask k_below_64 = k1, k_below_128 = k2, k_valid = k7;
 };

@@ -16,7 +16,7 @@ namespace {
 using jit::softmax_code_rows;
 
 template <typename T> row_of<T> row_at(const code_rows &rows, dim_t r) {
-    return {static_cast<const T *>(rows.src) + r * rows.step, rows.columns, 1};
+    return {static_cast<const T *>(rows.src) + r * rows.src_step, rows.columns, 1};
 }
 
 // ---- by byte permutes
@@ -89,7 +89,8 @@ public:
         : permuted_tflite_sums(level, p, bytes_of(terms_of(p))) {}
 
     void run(const code_rows &rows, softmax_code_rows &to) const override {
-        const jit::softmax_sums_args a{rows.src, &to, &terms_, rows.count, rows.columns, rows.step};
+        const jit::softmax_sums_args a{rows.src,   rows.dst,     &to,           &terms_,
+                                       rows.count, rows.columns, rows.src_step, rows.dst_step};
         code_->function()(&a);
     }
     static bool takes(cpu_isa level, const softmax_problem &p) {

@@ -12,9 +12,9 @@ namespace octet::impl::stream {
 
 /// Rows of contiguous codes, softmax_code_rows::most at most.
 struct code_rows {
-    const void *src;
+    const void *src, *dst; ///< dst will be written soon
     dim_t count, columns;
-    dim_t step; ///< from row to row
+    dim_t src_step, dst_step; ///< from row to row
 };
 
 class code_sums {

@@ -111,16 +111,18 @@ code_results ort_results(const softmax_problem &p) {
     return r;
 }
 
+constexpr dim_t codes_per_batch = 16384; // of src and dst in a first-level cache
+
 class code_kernel : public row_kernel {
 public:
     code_kernel(cpu_isa level, const softmax_problem &p)
         : code_kernel(level, p, is_tflite(p.out_stage.rule) ? tflite_results(p) : ort_results(p)) {}
 
     void execute(const arguments &args) const override {
-        for_each_batch(args, jit::softmax_code_rows::most, [&](const row_batch &batch) {
+        for_each_batch(args, rows_per_batch_, [&](const row_batch &batch) {
             jit::softmax_code_rows numbers;
             jit::softmax_code_work work{};
-            sums_->run({batch.src, batch.count, columns_, batch.src_step}, numbers);
+            sums_->run({batch.src, batch.dst, batch.count, columns_, batch.src_step, batch.dst_step}, numbers);
             const jit::softmax_codes_args a{batch.src,   batch.dst, &numbers, &exponentials_,
                                             &work,       batch.count, columns_, batch.src_step,
                                             batch.dst_step, limit_,   offset_};
@@ -131,7 +133,9 @@ public:
 
 private:
     code_kernel(cpu_isa level, const softmax_problem &p, const code_results &r)
-        : row_kernel(p), limit_(static_cast<std::uint32_t>(r.limit) * 0x10001u),
+        : row_kernel(p),
+          rows_per_batch_(std::clamp<dim_t>(codes_per_batch / columns_, 16, jit::softmax_code_rows::most)),
+          limit_(static_cast<std::uint32_t>(r.limit) * 0x10001u),
           offset_(static_cast<std::uint32_t>(r.offset)), sums_(create_code_sums(level, p)),
           results_(jit::shared_softmax_codes_kernel({level, r.form, permutes_bytes(level), r.blocks})) {
         exponentials_ = {};
@@ -141,6 +145,7 @@ private:
     }
 
     jit::softmax_exponentials exponentials_;
+    const dim_t rows_per_batch_;
     const std::uint32_t limit_, offset_;
     const std::unique_ptr<const code_sums> sums_;
     const std::shared_ptr<const jit::softmax_codes_kernel> results_;
