@@ -235,6 +235,177 @@ void softmax_fixed_sums_kernel::reciprocals() {
     jg(next, T_NEAR);
 }
 
+// ---- ONNX Runtime
+
+softmax_real_sums_kernel::softmax_real_sums_kernel(const softmax_sums_spec &spec)
+    : softmax_sums_emitter(spec) {
+    generate();
+    function_ = reinterpret_cast<softmax_sums_function>(
+        reinterpret_cast<std::uintptr_t>(finish(text("softmax_real_sums_", to_string(spec.level)))));
+}
+
+void softmax_real_sums_kernel::generate() {
+    preamble();
+    load_arguments();
+    maxima();
+    mov(reg_work, field(offsetof(softmax_sums_args, work)));
+    sum_ = take_vec();
+    highest_ = take_vec();
+    Xbyak::Label next;
+    L(next);
+    find_rows();
+    sums();
+    add(reg_numbers, rows * row_bytes);
+    sub(reg_rows, rows);
+    jg(next, T_NEAR);
+    postamble();
+}
+
+/// Where there are less rows, the last one is there several times. Goes on to the next 16.
+void softmax_real_sums_kernel::find_rows() {
+    for (int r = 0; r < rows; r++) {
+        const auto place = static_cast<std::size_t>(r) * sizeof(void *);
+        mov(work(offsetof(softmax_sums_work, src) + place), reg_src);
+        mov(work(offsetof(softmax_sums_work, dst) + place), reg_dst);
+        lea(reg_from, ptr[reg_src + reg_step]);
+        mov(reg_to, reg_dst);
+        add(reg_to, field(offsetof(softmax_sums_args, dst_step)));
+        cmp(reg_rows, r + 2);
+        cmovge(reg_src, reg_from);
+        cmovge(reg_dst, reg_to);
+    }
+}
+
+void softmax_real_sums_kernel::sums() {
+    std::vector<std::uint32_t> lowest_byte; // of each dword, in all of its bytes
+    for (std::uint32_t d = 0; d < 16; d++)
+        lowest_byte.push_back(d % 4 * 0x04040404u);
+    move(highest_, ptr[reg_numbers + static_cast<int>(offsetof(softmax_code_rows, highest))]);
+    vpshufb(highest_, highest_, table(lowest_byte));
+    zero(sum_);
+    mov(reg_columns, field(offsetof(softmax_sums_args, columns)));
+    xor_(reg_offset, reg_offset);
+    Xbyak::Label next;
+    L(next);
+    transpose();
+    columns();
+    add(reg_offset, columns_at_a_time);
+    sub(reg_columns, columns_at_a_time);
+    jg(next, T_NEAR);
+    vmovups(ptr[reg_numbers + static_cast<int>(offsetof(softmax_code_rows, number))], sum_);
+}
+
+/// Dword d of a vector gets 4 columns of row d.
+void softmax_real_sums_kernel::transpose() {
+    Xbyak::Label is_whole;
+    mov(reg_valid, -1);
+    cmp(reg_columns, columns_at_a_time);
+    jge(is_whole);
+    bzhi(reg_valid, reg_valid, reg_columns);
+    L(is_whole);
+    kmovq(k_valid, reg_valid);
+
+    std::vector<vec> v;
+    for (int r = 0; r < rows; r++) {
+        const auto place = static_cast<std::size_t>(r) * sizeof(void *);
+        mov(reg_from, work(offsetof(softmax_sums_work, src) + place));
+        mov(reg_to, work(offsetof(softmax_sums_work, dst) + place));
+        prefetchw(ptr[reg_to + reg_offset]);
+        v.push_back(take_vec());
+        vmovdqu8(v.back() | k_valid | T_z, ptr[reg_from + reg_offset]);
+    }
+    const temp low(*this), high(*this);
+    for (std::size_t g = 0; g < v.size(); g += 4) { // within 128 bits
+        vpunpckldq(low, v[g], v[g + 1]);
+        vpunpckhdq(v[g + 1], v[g], v[g + 1]);
+        vpunpckldq(high, v[g + 2], v[g + 3]);
+        vpunpckhdq(v[g + 3], v[g + 2], v[g + 3]);
+        vpunpcklqdq(v[g], low, high);
+        vpunpckhqdq(low, low, high);
+        vpunpcklqdq(v[g + 2], v[g + 1], v[g + 3]);
+        vpunpckhqdq(v[g + 3], v[g + 1], v[g + 3]);
+        move(v[g + 1], low);
+    }
+    for (std::size_t d = 0; d < 4; d++) {
+        const vec parts[] = {v[d], v[4 + d], v[8 + d], v[12 + d]};
+        transpose_parts(parts);
+        for (std::size_t part = 0; part < 4; part++)
+            vmovups(work(offsetof(softmax_sums_work, columns) + (4 * part + d) * 64), parts[part]);
+    }
+    for (const vec &x : v)
+        give_vec(x);
+}
+
+void softmax_real_sums_kernel::columns() {
+    load_tables();
+    Xbyak::Label loop, rest, done;
+    lea(reg_from, work(offsetof(softmax_sums_work, columns)));
+    mov(reg_to, columns_at_a_time);
+    cmp(reg_columns, reg_to);
+    cmovl(reg_to, reg_columns); // the columns that are left
+    sub(reg_to, 4);
+    jl(rest, T_NEAR);
+    L(loop);
+    four_columns(4);
+    add(reg_from, vector_bytes());
+    sub(reg_to, 4);
+    jge(loop, T_NEAR);
+    L(rest);
+    for (const int valid : {1, 2, 3}) {
+        Xbyak::Label other;
+        cmp(reg_to, valid - 4);
+        jne(other, T_NEAR);
+        four_columns(valid);
+        L(other);
+    }
+    for (auto &tables : tables_) {
+        for (const vec &t : tables)
+            give_vec(t);
+        tables.clear();
+    }
+}
+
+/// The bytes of each place, columns apart, become dwords of four columns.
+void softmax_real_sums_kernel::four_columns(int valid) {
+    std::vector<std::uint32_t> by_column;
+    for (std::uint32_t d = 0; d < 16; d++)
+        by_column.push_back(0x0c080400u + d % 4 * 0x01010101u);
+    const temp x(*this), p0(*this), p1(*this), p2(*this), p3(*this), low(*this);
+    vpsubb(x, highest_, ptr[reg_from]);
+    vpshufb(x, x, table(by_column));
+    compare(x);
+    const vec places[] = {p0, p1, p2, p3};
+    for (std::size_t b = 0; b < 4; b++)
+        if (spec_.blocks[b] == 0)
+            zero(places[b]);
+        else
+            emit_distance_permutes(*this, places[b], x, tables_[b], k_below_64, k_below_128);
+    vpunpcklbw(low, p0, p1);
+    vpunpckhbw(p1, p0, p1);
+    vpunpcklbw(p0, p2, p3);
+    vpunpckhbw(p3, p2, p3);
+    vpunpcklwd(x, low, p0);
+    vaddps(sum_, sum_, x);
+    if (valid > 1) {
+        vpunpckhwd(low, low, p0);
+        vaddps(sum_, sum_, low);
+    }
+    if (valid > 2) {
+        vpunpcklwd(x, p1, p3);
+        vaddps(sum_, sum_, x);
+    }
+    if (valid > 3) {
+        vpunpckhwd(p1, p1, p3);
+        vaddps(sum_, sum_, p1);
+    }
+}
+
+std::shared_ptr<const softmax_real_sums_kernel>
+shared_softmax_real_sums_kernel(const softmax_sums_spec &spec) {
+    static shared_kernels<softmax_real_sums_kernel> kernels;
+    return kernels.get(spec.key(), [&] { return std::make_shared<const softmax_real_sums_kernel>(spec); });
+}
+
 std::shared_ptr<const softmax_fixed_sums_kernel>
 shared_softmax_fixed_sums_kernel(const softmax_sums_spec &spec) {
     static shared_kernels<softmax_fixed_sums_kernel> kernels;

@@ -31,12 +31,19 @@ struct softmax_sums_spec {
     std::string key() const;
 };
 
+/// Of softmax_real_sums_kernel: 64 columns of 16 rows, and where these rows are.
+struct softmax_sums_work {
+    alignas(64) std::uint8_t columns[64][16];
+    const void *src[16], *dst[16];
+};
+
 struct softmax_sums_args {
     const void *src, *dst;      ///< what softmax_codes will write is prefetched
     softmax_code_rows *numbers; ///< gets all of them
     const softmax_terms *terms;
     std::int64_t rows, columns;
     std::int64_t src_step, dst_step; ///< bytes from row to row
+    softmax_sums_work *work;         ///< of sums with an order
 };
 
 using softmax_sums_function = void (*)(const softmax_sums_args *);
@@ -85,7 +92,32 @@ private:
     softmax_sums_function function_ = nullptr;
 };
 
+/// Sums of f32, each in the order of columns.
+class softmax_real_sums_kernel : public softmax_sums_emitter {
+public:
+    explicit softmax_real_sums_kernel(const softmax_sums_spec &spec);
+    softmax_sums_function function() const { return function_; }
+
+private:
+    static constexpr int rows = 16, columns_at_a_time = 64;
+    void generate();
+    void sums();
+    void find_rows();
+    void columns();
+    void transpose();
+    void four_columns(int valid);
+    Xbyak::Address work(std::size_t offset) { return ptr[reg_work + static_cast<int>(offset)]; }
+
+    vec sum_, highest_;
+    softmax_sums_function function_ = nullptr;
+
+    const Xbyak::Reg64 reg_work = r13, reg_offset = r14, reg_from = r8, reg_to = r15;
+};
+
 std::shared_ptr<const softmax_fixed_sums_kernel>
 shared_softmax_fixed_sums_kernel(const softmax_sums_spec &spec);
+
+std::shared_ptr<const softmax_real_sums_kernel>
+shared_softmax_real_sums_kernel(const softmax_sums_spec &spec);
 
 } // namespace octet::impl::jit

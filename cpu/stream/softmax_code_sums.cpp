@@ -19,30 +19,6 @@ template <typename T> row_of<T> row_at(const code_rows &rows, dim_t r) {
     return {static_cast<const T *>(rows.src) + r * rows.src_step, rows.columns, 1};
 }
 
-// ---- by byte permutes
-
-template <typename T> jit::softmax_terms bytes_of(const softmax_table<T> &table) {
-    jit::softmax_terms terms;
-    for (std::size_t d = 0; d < table.size(); d++) {
-        std::uint32_t bits;
-        std::memcpy(&bits, &table[d], sizeof bits);
-        for (int b = 0; b < 4; b++)
-            terms.bytes[b][d] = static_cast<std::uint8_t>(bits >> (8 * b));
-    }
-    return terms;
-}
-
-jit::softmax_sums_spec sums_spec(cpu_isa level, const softmax_problem &p, const jit::softmax_terms &terms) {
-    jit::softmax_sums_spec spec{level, p.src.data_type == data_type::s8, {}};
-    for (std::size_t b = 0; b < spec.blocks.size(); b++) {
-        int used = 256;
-        while (used > 0 && terms.bytes[b][used - 1] == 0)
-            used--;
-        spec.blocks[b] = blocks_of(used);
-    }
-    return spec;
-}
-
 // ---- TFLite
 
 /// Terms of sums by distance from the maximum.
@@ -82,29 +58,6 @@ private:
     const softmax_table<std::int32_t> terms_;
 };
 
-/// With byte permutes.
-class permuted_tflite_sums : public code_sums {
-public:
-    permuted_tflite_sums(cpu_isa level, const softmax_problem &p)
-        : permuted_tflite_sums(level, p, bytes_of(terms_of(p))) {}
-
-    void run(const code_rows &rows, softmax_code_rows &to) const override {
-        const jit::softmax_sums_args a{rows.src,   rows.dst,     &to,           &terms_,
-                                       rows.count, rows.columns, rows.src_step, rows.dst_step};
-        code_->function()(&a);
-    }
-    static bool takes(cpu_isa level, const softmax_problem &p) {
-        return level == cpu_isa::avx512_vnni && permutes_bytes(level) && p.src.dims[p.axis] < 1 << 13;
-    }
-
-private:
-    permuted_tflite_sums(cpu_isa level, const softmax_problem &p, const jit::softmax_terms &terms)
-        : terms_(terms), code_(jit::shared_softmax_fixed_sums_kernel(sums_spec(level, p, terms))) {}
-
-    const jit::softmax_terms terms_;
-    const std::shared_ptr<const jit::softmax_fixed_sums_kernel> code_;
-};
-
 // ---- ONNX Runtime
 
 template <typename T> class ort_sums : public code_sums {
@@ -133,11 +86,70 @@ private:
     const softmax_table<float> exponentials_;
 };
 
+// ---- with byte permutes
+
+template <typename Kernel> class permuted_sums : public code_sums {
+public:
+    permuted_sums(const jit::softmax_terms &terms, std::shared_ptr<const Kernel> code)
+        : terms_(terms), code_(std::move(code)) {}
+
+    void run(const code_rows &rows, softmax_code_rows &to) const override {
+        jit::softmax_sums_work work;
+        const jit::softmax_sums_args a{rows.src,   rows.dst,     &to,           &terms_,
+                                       rows.count, rows.columns, rows.src_step, rows.dst_step,
+                                       &work};
+        code_->function()(&a);
+    }
+
+private:
+    const jit::softmax_terms terms_;
+    const std::shared_ptr<const Kernel> code_;
+};
+
+/// By bytes.
+template <typename T> jit::softmax_terms terms_of_bytes(const softmax_table<T> &table) {
+    jit::softmax_terms terms;
+    for (std::size_t d = 0; d < table.size(); d++) {
+        std::uint32_t bits;
+        std::memcpy(&bits, &table[d], sizeof bits);
+        for (int b = 0; b < 4; b++)
+            terms.bytes[b][d] = static_cast<std::uint8_t>(bits >> (8 * b));
+    }
+    return terms;
+}
+
+jit::softmax_sums_spec sums_spec(cpu_isa level, const softmax_problem &p, const jit::softmax_terms &terms) {
+    jit::softmax_sums_spec spec{level, p.src.data_type == data_type::s8, {}};
+    for (std::size_t b = 0; b < spec.blocks.size(); b++) {
+        int used = 256;
+        while (used > 0 && terms.bytes[b][used - 1] == 0)
+            used--;
+        spec.blocks[b] = blocks_of(used);
+    }
+    return spec;
+}
+
+std::unique_ptr<const code_sums> create_permuted_tflite(cpu_isa level, const softmax_problem &p) {
+    const jit::softmax_terms terms = terms_of_bytes(terms_of(p));
+    return std::make_unique<permuted_sums<jit::softmax_fixed_sums_kernel>>(
+        terms, jit::shared_softmax_fixed_sums_kernel(sums_spec(level, p, terms)));
+}
+
+std::unique_ptr<const code_sums> create_permuted_ort(cpu_isa level, const softmax_problem &p) {
+    const jit::softmax_terms terms = terms_of_bytes(ort_exponentials(p));
+    return std::make_unique<permuted_sums<jit::softmax_real_sums_kernel>>(
+        terms, jit::shared_softmax_real_sums_kernel(sums_spec(level, p, terms)));
+}
+
 template <typename T> std::unique_ptr<const code_sums> create(cpu_isa level, const softmax_problem &p) {
-    if (p.out_stage.rule == requantization_rule::ort_f32)
+    if (p.out_stage.rule == requantization_rule::ort_f32) {
+        if (permutes_bytes(level))
+            return create_permuted_ort(level, p);
         return std::make_unique<ort_sums<T>>(p);
-    if (permuted_tflite_sums::takes(level, p))
-        return std::make_unique<permuted_tflite_sums>(level, p);
+    }
+    // Kernels in fixed point count on sums without overflow.
+    if (level == cpu_isa::avx512_vnni && permutes_bytes(level) && p.src.dims[p.axis] < dim_t{1} << 13)
+        return create_permuted_tflite(level, p);
     return std::make_unique<tflite_sums<T>>(p);
 }
 
