@@ -66,8 +66,8 @@ void softmax_f32_kernel::generate() {
 
 // ---- loops
 
-/// group(byte offset) for all whole groups of a row; afterwards reg_from and reg_to point behind them.
-template <typename Group> void softmax_f32_kernel::for_each_group(int at_a_time, const Group &group) {
+/// groups(count) for all whole groups of a row; afterwards reg_from and reg_to point behind them.
+template <typename Groups> void softmax_f32_kernel::for_each_group(int at_a_time, const Groups &groups) {
     constexpr int bytes = group_columns * element;
     mov(reg_from, reg_src);
     mov(reg_to, reg_dst);
@@ -77,8 +77,7 @@ template <typename Group> void softmax_f32_kernel::for_each_group(int at_a_time,
         cmp(reg_groups, count);
         jl(done, T_NEAR);
         L(loop);
-        for (int i = 0; i < count; i++)
-            group(i * bytes);
+        groups(count);
         add(reg_from, count * bytes);
         add(reg_to, count * bytes);
         sub(reg_groups, count);
@@ -90,7 +89,7 @@ template <typename Group> void softmax_f32_kernel::for_each_group(int at_a_time,
 
 template <typename Vector> void softmax_f32_kernel::for_each_vector(int columns, const Vector &vector) {
     for (int first = 0; first < columns; first += lanes())
-        vector(first * element, first / lanes(), std::min(columns - first, lanes()));
+        vector(first * element, std::min(columns - first, lanes()));
 }
 
 template <typename Add> void softmax_f32_kernel::add_lanes(const vec &v, const Add &add) {
@@ -98,8 +97,10 @@ template <typename Add> void softmax_f32_kernel::add_lanes(const vec &v, const A
     if (lanes() == 16) {
         vextractf64x4(ymm_of(other), Xbyak::Zmm(v.getIdx()), 1);
         add(ymm_of(v), ymm_of(other));
+        vextractf32x4(xmm_of(other), ymm_of(v), 1);
+    } else {
+        vextractf128(xmm_of(other), ymm_of(v), 1);
     }
-    vextractf128(xmm_of(other), ymm_of(v), 1);
     add(xmm_of(v), xmm_of(other));
     vmovhlps(xmm_of(other), xmm_of(other), xmm_of(v));
     add(xmm_of(v), xmm_of(other));
@@ -118,9 +119,9 @@ void softmax_f32_kernel::maximum() {
     for (const vec &v : partial)
         move(v, constant(-std::numeric_limits<float>::infinity()));
     int used = 0;
-    for_each_group(groups_at_a_time, [&](int offset) {
-        for_each_vector(group_columns, [&](int at, int, int) {
-            move(x, ptr[reg_from + offset + at]);
+    for_each_group(groups_at_a_time, [&](int count) {
+        for_each_vector(count * group_columns, [&](int at, int) {
+            move(x, ptr[reg_from + at]);
             raise(partial[used++ % 4], x);
         });
     });
@@ -139,27 +140,30 @@ void softmax_f32_kernel::maximum() {
 void softmax_f32_kernel::exponentials() {
     for (const vec &sum : sums_)
         zero(sum);
-    for_each_group(groups_at_a_time, [&](int offset) {
-        prefetcht0(ptr[reg_from + offset + prefetched_bytes]);
-        prefetchw(ptr[reg_to + offset + prefetched_bytes]);
-        for_each_vector(group_columns, [&](int at, int v, int valid) {
-            exponential(sums_[static_cast<std::size_t>(v)], offset + at, valid);
-        });
-    });
-    for_each_vector(spec_.rest, [&](int at, int v, int valid) {
-        exponential(sums_[static_cast<std::size_t>(v)], at, valid);
-    });
+    for_each_group(lanes() == 16 ? groups_at_a_time : 1, [&](int count) { exponentials(count * group_columns); });
+    if (spec_.rest > 0)
+        exponentials(spec_.rest);
 }
 
-void softmax_f32_kernel::exponential(const vec &sum, int offset, int valid) {
-    const temp x(*this);
-    load_dwords(x, reg_from, offset, valid);
-    vsubps(x, x, highest_);
-    emit_eltwise(*this, algorithm::eltwise_exp, 0.f, 0.f, x);
-    store_dwords(reg_to, offset, x, valid);
-    if (valid != lanes())
-        load_dwords(x, reg_to, offset, valid); // zeros in other lanes
-    vaddps(sum, sum, x);
+void softmax_f32_kernel::exponentials(int columns) {
+    std::vector<vec> x;
+    for_each_vector(columns, [&](int at, int valid) {
+        prefetcht0(ptr[reg_from + at + prefetched_bytes]);
+        prefetchw(ptr[reg_to + at + prefetched_bytes]);
+        x.push_back(take_vec());
+        load_dwords(x.back(), reg_from, at, valid);
+        vsubps(x.back(), x.back(), highest_);
+    });
+    emit_exp(*this, x);
+    std::size_t v = 0;
+    for_each_vector(columns, [&](int at, int valid) {
+        store_dwords(reg_to, at, x[v], valid);
+        if (valid != lanes())
+            load_dwords(x[v], reg_to, at, valid); // zeros in other lanes
+        const vec &sum = sums_[v % sums_.size()];
+        vaddps(sum, sum, x[v]);
+        give_vec(x[v++]);
+    });
 }
 
 void softmax_f32_kernel::reciprocal() {
@@ -173,19 +177,19 @@ void softmax_f32_kernel::reciprocal() {
 }
 
 void softmax_f32_kernel::products() {
-    for_each_group(groups_at_a_time, [&](int offset) {
-        for_each_vector(group_columns, [&](int at, int, int valid) { product(offset + at, valid); });
-    });
-    for_each_vector(spec_.rest, [&](int at, int, int valid) { product(at, valid); });
+    for_each_group(groups_at_a_time, [&](int count) { products(count * group_columns); });
+    products(spec_.rest);
 }
 
-void softmax_f32_kernel::product(int offset, int valid) {
+void softmax_f32_kernel::products(int columns) {
     const temp x(*this);
-    load_dwords(x, reg_to, offset, valid);
-    vmulps(x, x, reciprocal_);
-    for (const vec &factor : factors_)
-        vmulps(x, x, factor);
-    store_dwords(reg_to, offset, x, valid);
+    for_each_vector(columns, [&](int at, int valid) {
+        load_dwords(x, reg_to, at, valid);
+        vmulps(x, x, reciprocal_);
+        for (const vec &factor : factors_)
+            vmulps(x, x, factor);
+        store_dwords(reg_to, at, x, valid);
+    });
 }
 
 std::shared_ptr<const softmax_f32_kernel> shared_softmax_f32_kernel(const softmax_f32_spec &spec) {

@@ -40,14 +40,14 @@ private:
     void generate();
     void maximum();
     void exponentials();
-    void exponential(const vec &sum, int offset, int valid);
+    void exponentials(int columns);
     void reciprocal();
     void products();
-    void product(int offset, int valid);
+    void products(int columns);
     /// add(a, b): a += b for whatever width; leaves the result of all lanes in lane 0 of v.
     template <typename Add> void add_lanes(const vec &v, const Add &add);
-    template <typename Group> void for_each_group(int at_a_time, const Group &group);
-    /// vector(offset in bytes, its number in the group, valid lanes)
+    template <typename Groups> void for_each_group(int at_a_time, const Groups &groups);
+    /// vector(offset in bytes, valid lanes)
     template <typename Vector> void for_each_vector(int columns, const Vector &vector);
     Xbyak::Address field(std::size_t offset) { return ptr[reg_args + static_cast<int>(offset)]; }
 
