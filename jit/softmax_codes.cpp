@@ -117,7 +117,8 @@ void softmax_codes_kernel::result(const vec &to, int first) {
     }
     const temp even(*this);
     vpmuludq(even, number_, by_distance);
-    vpmuludq(to, number_, ptr[reg_exponentials + static_cast<int>(offsetof(softmax_exponentials, odd)) + place]);
+    vpmuludq(to, number_,
+             ptr[reg_exponentials + static_cast<int>(offsetof(softmax_exponentials, odd)) + place]);
     vpaddq(even, even, rounding_);
     vpaddq(to, to, rounding_);
     merge_high_dwords(to, even);
@@ -197,7 +198,8 @@ void softmax_codes_kernel::bytes() {
     mov(reg_code.cvt32(), reg_highest.cvt32());
     sub(reg_code.cvt8(), byte[reg_row_src]);
     movzx(reg_code.cvt32(), reg_code.cvt8());
-    movzx(reg_code.cvt32(), byte[reg_work + reg_code + static_cast<int>(offsetof(softmax_code_work, results))]);
+    movzx(reg_code.cvt32(),
+          byte[reg_work + reg_code + static_cast<int>(offsetof(softmax_code_work, results))]);
     add(reg_code.cvt8(), reg_offset.cvt8());
     mov(byte[reg_row_dst], reg_code.cvt8());
     inc(reg_row_src);

@@ -15,14 +15,12 @@ namespace {
 
 constexpr int group_columns = static_cast<int>(softmax_lanes);
 constexpr int element = static_cast<int>(sizeof(float));
-constexpr int groups_at_a_time = 4; // hides latencies
+constexpr int groups_at_a_time = 4;    // hides latencies
 constexpr int prefetched_bytes = 2048; // ahead of what is read and written
 
 } // namespace
 
-std::string softmax_f32_spec::key() const {
-    return text(static_cast<int>(level), ",", rest, ",", factors);
-}
+std::string softmax_f32_spec::key() const { return text(static_cast<int>(level), ",", rest, ",", factors); }
 
 softmax_f32_kernel::softmax_f32_kernel(const softmax_f32_spec &spec) : emitter(spec.level), spec_(spec) {
     generate();
@@ -140,7 +138,8 @@ void softmax_f32_kernel::maximum() {
 void softmax_f32_kernel::exponentials() {
     for (const vec &sum : sums_)
         zero(sum);
-    for_each_group(lanes() == 16 ? groups_at_a_time : 1, [&](int count) { exponentials(count * group_columns); });
+    for_each_group(lanes() == 16 ? groups_at_a_time : 1,
+                   [&](int count) { exponentials(count * group_columns); });
     if (spec_.rest > 0)
         exponentials(spec_.rest);
 }

@@ -15,8 +15,8 @@ namespace {
 
 using jit::softmax_code_rows;
 
-template <typename T> row_of<T> row_at(const code_rows &rows, dim_t r) {
-    return {static_cast<const T *>(rows.src) + r * rows.src_step, rows.columns, 1};
+template <typename T> contiguous_row<T> row_at(const code_rows &rows, dim_t r) {
+    return {static_cast<const T *>(rows.src) + r * rows.src_step, rows.columns};
 }
 
 // ---- TFLite
@@ -45,7 +45,7 @@ public:
 
     void run(const code_rows &rows, softmax_code_rows &to) const override {
         for (dim_t r = 0; r < rows.count; r++) {
-            const row_of<T> row = row_at<T>(rows, r);
+            const contiguous_row<T> row = row_at<T>(rows, r);
             const std::int32_t highest = maximum_of_codes(row);
             to.highest[r] = static_cast<std::uint32_t>(highest);
             to.number[r] = sum_of_terms(row, highest, terms_);
@@ -66,7 +66,7 @@ public:
 
     void run(const code_rows &rows, softmax_code_rows &to) const override {
         for (dim_t first = 0; first < rows.count; first += static_cast<dim_t>(rows_at_a_time)) {
-            std::array<row_of<T>, rows_at_a_time> some;
+            std::array<contiguous_row<T>, rows_at_a_time> some;
             std::array<std::int32_t, rows_at_a_time> highest;
             std::array<float, rows_at_a_time> sums;
             for (std::size_t k = 0; k < rows_at_a_time; k++) { // the last row may be there several times
@@ -95,9 +95,8 @@ public:
 
     void run(const code_rows &rows, softmax_code_rows &to) const override {
         jit::softmax_sums_work work;
-        const jit::softmax_sums_args a{rows.src,   rows.dst,     &to,           &terms_,
-                                       rows.count, rows.columns, rows.src_step, rows.dst_step,
-                                       &work};
+        const jit::softmax_sums_args a{rows.src,     rows.dst,      &to,           &terms_, rows.count,
+                                       rows.columns, rows.src_step, rows.dst_step, &work};
         code_->function()(&a);
     }
 

@@ -20,6 +20,13 @@ template <typename T> struct row_of {
     T operator[](dim_t i) const { return first[i * stride]; }
 };
 
+/// The same side by side, which the compiler may know.
+template <typename T> struct contiguous_row {
+    const T *first;
+    dim_t count;
+    T operator[](dim_t i) const { return first[i]; }
+};
+
 /// add(lane i mod 16, element i), in order.
 template <typename T, typename Lane, typename Add>
 void for_each_lane(const row_of<T> &row, std::array<Lane, softmax_lanes> &lanes, const Add &add) {
@@ -60,7 +67,25 @@ template <typename T> float maximum_of_reals(row_of<T> row) {
 }
 
 /// Compared without sign, as even the oldest vector instructions do.
+template <typename T> std::int32_t maximum_of_codes(const contiguous_row<T> &row) {
+    constexpr std::uint8_t sign = std::is_signed_v<T> ? 0x80 : 0;
+    const __m128i signs = _mm_set1_epi8(static_cast<char>(sign));
+    __m128i highest = _mm_setzero_si128();
+    dim_t i = 0;
+    for (; i + 16 <= row.count; i += 16) {
+        const __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i *>(row.first + i));
+        highest = _mm_max_epu8(highest, _mm_xor_si128(x, signs));
+    }
+    std::uint8_t lanes[16];
+    _mm_storeu_si128(reinterpret_cast<__m128i *>(lanes), highest);
+    for (; i < row.count; i++)
+        lanes[i % 16] = std::max<std::uint8_t>(lanes[i % 16], static_cast<std::uint8_t>(row[i]) ^ sign);
+    return static_cast<T>(*std::max_element(lanes, lanes + 16) ^ sign);
+}
+
 template <typename T> std::int32_t maximum_of_codes(const row_of<T> &row) {
+    if (row.stride == 1)
+        return maximum_of_codes(contiguous_row<T>{row.first, row.count});
     constexpr std::uint8_t sign = std::is_signed_v<T> ? 0x80 : 0;
     std::array<std::uint8_t, softmax_lanes> lanes{};
     for_each_lane(row, lanes, [](std::uint8_t &highest, T x) {
@@ -70,9 +95,8 @@ template <typename T> std::int32_t maximum_of_codes(const row_of<T> &row) {
 }
 
 /// Σ of terms of codes, modulo 2^32.
-template <typename T>
-std::uint32_t sum_of_terms(const row_of<T> &row, std::int32_t highest,
-                           const softmax_table<std::int32_t> &terms) {
+template <typename Row>
+std::uint32_t sum_of_terms(const Row &row, std::int32_t highest, const softmax_table<std::int32_t> &terms) {
     const auto term = [&](dim_t i) {
         return static_cast<std::uint32_t>(terms[static_cast<std::size_t>(highest - row[i])]);
     };
@@ -92,10 +116,10 @@ inline float sum_of(const row_of<float> &row) {
 }
 
 /// Sums in order; of several rows at a time, since each addition waits for the one before.
-constexpr std::size_t rows_at_a_time = 4;
+constexpr std::size_t rows_at_a_time = 8;
 
-template <typename T>
-void sums_in_order(const std::array<row_of<T>, rows_at_a_time> &rows,
+template <typename Row>
+void sums_in_order(const std::array<Row, rows_at_a_time> &rows,
                    const std::array<std::int32_t, rows_at_a_time> &maxima, const softmax_table<float> &table,
                    std::array<float, rows_at_a_time> &sums) {
     std::array<float, rows_at_a_time> sum{};

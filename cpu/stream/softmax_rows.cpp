@@ -122,10 +122,11 @@ public:
         for_each_batch(args, rows_per_batch_, [&](const row_batch &batch) {
             jit::softmax_code_rows numbers;
             jit::softmax_code_work work{};
-            sums_->run({batch.src, batch.dst, batch.count, columns_, batch.src_step, batch.dst_step}, numbers);
-            const jit::softmax_codes_args a{batch.src,   batch.dst, &numbers, &exponentials_,
-                                            &work,       batch.count, columns_, batch.src_step,
-                                            batch.dst_step, limit_,   offset_};
+            sums_->run({batch.src, batch.dst, batch.count, columns_, batch.src_step, batch.dst_step},
+                       numbers);
+            const jit::softmax_codes_args a{batch.src,      batch.dst,   &numbers, &exponentials_,
+                                            &work,          batch.count, columns_, batch.src_step,
+                                            batch.dst_step, limit_,      offset_};
             results_->function()(&a);
         });
     }

@@ -60,7 +60,8 @@ constexpr std::int32_t exp_on_negative_values(std::int32_t a, int integer_bits) 
     return result;
 }
 
-constexpr std::int32_t newton_fortyeight_17ths = 1515870810, newton_minus_thirtytwo_17ths = -1010580540; // Q2.29
+constexpr std::int32_t newton_fortyeight_17ths = 1515870810,
+                       newton_minus_thirtytwo_17ths = -1010580540; // Q2.29
 constexpr int newton_steps = 3;
 
 /// Three Newton-Raphson steps towards 2 / (1 + a) for a in [0, 1] as Q0.31; result Q2.29, so half of it is
@@ -69,7 +70,8 @@ constexpr std::int32_t newton_reciprocal(std::int32_t a) {
     constexpr auto mul = saturating_rounding_doubling_high_mul;
     constexpr std::int32_t one = 1 << 29;
     const std::int32_t half_denominator = rounding_half_sum(a, int32_max);
-    std::int32_t x = wrapping_add(newton_fortyeight_17ths, mul(half_denominator, newton_minus_thirtytwo_17ths));
+    std::int32_t x =
+        wrapping_add(newton_fortyeight_17ths, mul(half_denominator, newton_minus_thirtytwo_17ths));
     for (int step = 0; step < newton_steps; step++) {
         const std::int32_t error = wrap(std::int64_t{one} - mul(half_denominator, x));
         x = wrapping_add(x, saturating_shift_left(mul(x, error), 2));
