@@ -152,8 +152,9 @@ public:
             terms_ = tflite_exponentials(p);
             for (std::int32_t &e : terms_)
                 e = rounding_divide_by_pot(e, softmax_sum_integer_bits);
+            terms_ = by_code(terms_);
         } else if (form_ == form::ort) {
-            real_terms_ = ort_exponentials(p);
+            real_terms_ = by_code(ort_exponentials(p));
         } else {
             exponentials_ = create_program(level, exponentials_task(p));
         }

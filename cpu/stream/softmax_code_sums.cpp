@@ -41,7 +41,7 @@ void take_reciprocal(const softmax_problem &p, softmax_code_rows &rows, dim_t ro
 
 template <typename T> class tflite_sums : public code_sums {
 public:
-    explicit tflite_sums(const softmax_problem &p) : p_(p), terms_(terms_of(p)) {}
+    explicit tflite_sums(const softmax_problem &p) : p_(p), terms_(by_code(terms_of(p))) {}
 
     void run(const code_rows &rows, softmax_code_rows &to) const override {
         for (dim_t r = 0; r < rows.count; r++) {
@@ -62,7 +62,7 @@ private:
 
 template <typename T> class ort_sums : public code_sums {
 public:
-    explicit ort_sums(const softmax_problem &p) : exponentials_(ort_exponentials(p)) {}
+    explicit ort_sums(const softmax_problem &p) : exponentials_(by_code(ort_exponentials(p))) {}
 
     void run(const code_rows &rows, softmax_code_rows &to) const override {
         for (dim_t first = 0; first < rows.count; first += static_cast<dim_t>(rows_at_a_time)) {

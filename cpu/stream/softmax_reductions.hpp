@@ -94,19 +94,28 @@ template <typename T> std::int32_t maximum_of_codes(const row_of<T> &row) {
     return static_cast<T>(*std::max_element(lanes.begin(), lanes.end()) ^ sign);
 }
 
-/// Σ of terms of codes, modulo 2^32.
+/// A table whose entry for code x of a row is that of x + 255 - its maximum, which indexes faster than a
+/// distance.
+template <typename T> softmax_table<T> by_code(softmax_table<T> by_distance) {
+    std::reverse(by_distance.begin(), by_distance.end());
+    return by_distance;
+}
+
+/// Σ of terms of codes, modulo 2^32. `terms` by code.
 template <typename Row>
 std::uint32_t sum_of_terms(const Row &row, std::int32_t highest, const softmax_table<std::int32_t> &terms) {
+    const dim_t first = 255 - highest;
     const auto term = [&](dim_t i) {
-        return static_cast<std::uint32_t>(terms[static_cast<std::size_t>(highest - row[i])]);
+        return static_cast<std::uint32_t>(terms[static_cast<std::size_t>(first + row[i])]);
     };
-    std::uint32_t sum = 0;
+    std::uint32_t sums[4] = {};
     dim_t i = 0;
     for (; i + 4 <= row.count; i += 4)
-        sum += term(i) + term(i + 1) + term(i + 2) + term(i + 3);
+        for (dim_t k = 0; k < 4; k++)
+            sums[k] += term(i + k);
     for (; i < row.count; i++)
-        sum += term(i);
-    return sum;
+        sums[0] += term(i);
+    return sums[0] + sums[1] + sums[2] + sums[3];
 }
 
 inline float sum_of(const row_of<float> &row) {
@@ -115,7 +124,7 @@ inline float sum_of(const row_of<float> &row) {
     return sum_of_lanes(sums);
 }
 
-/// Sums in order; of several rows at a time, since each addition waits for the one before.
+/// Sums in order, `table` by code; of several rows at a time, since each addition waits for the one before.
 constexpr std::size_t rows_at_a_time = 8;
 
 template <typename Row>
@@ -123,9 +132,12 @@ void sums_in_order(const std::array<Row, rows_at_a_time> &rows,
                    const std::array<std::int32_t, rows_at_a_time> &maxima, const softmax_table<float> &table,
                    std::array<float, rows_at_a_time> &sums) {
     std::array<float, rows_at_a_time> sum{};
+    std::array<dim_t, rows_at_a_time> first;
+    for (std::size_t r = 0; r < rows_at_a_time; r++)
+        first[r] = 255 - maxima[r];
     for (dim_t i = 0; i < rows[0].count; i++)
         for (std::size_t r = 0; r < rows_at_a_time; r++)
-            sum[r] += table[static_cast<std::size_t>(maxima[r] - rows[r][i])];
+            sum[r] += table[static_cast<std::size_t>(first[r] + rows[r][i])];
     sums = sum;
 }
 
