@@ -13,6 +13,7 @@ namespace octet::impl::jit {
 namespace {
 
 constexpr int block = 64; // numbers that one byte permute looks up
+constexpr int vectors_at_a_time = 4;
 constexpr int row_bytes = static_cast<int>(sizeof(std::uint32_t));
 
 } // namespace
@@ -45,23 +46,29 @@ void softmax_sums_emitter::load_tables() {
 
 template <typename Whole, typename Tail>
 void softmax_sums_emitter::for_each_vector(const Whole &whole, const Tail &tail) {
-    Xbyak::Label loop, rest, done;
+    Xbyak::Label finish;
     mov(reg_columns, field(offsetof(softmax_sums_args, columns)));
-    sub(reg_columns, vector_bytes());
-    jl(rest, T_NEAR);
-    L(loop);
-    whole();
-    add(reg_at, vector_bytes());
-    sub(reg_columns, vector_bytes());
-    jge(loop, T_NEAR);
-    L(rest);
-    add(reg_columns, vector_bytes());
-    jz(done, T_NEAR);
+    for (const int count : {vectors_at_a_time, 1}) {
+        Xbyak::Label loop, done;
+        const int bytes = count * vector_bytes();
+        cmp(reg_columns, bytes);
+        jl(done, T_NEAR);
+        L(loop);
+        for (int v = 0; v < count; v++)
+            whole(v * vector_bytes());
+        add(reg_at, bytes);
+        sub(reg_columns, bytes);
+        cmp(reg_columns, bytes);
+        jge(loop, T_NEAR);
+        L(done);
+    }
+    test(reg_columns, reg_columns);
+    jz(finish, T_NEAR);
     mov(reg_valid, -1);
     bzhi(reg_valid, reg_valid, reg_columns);
     kmovq(k_valid, reg_valid);
     tail();
-    L(done);
+    L(finish);
 }
 
 void softmax_sums_emitter::raise(const vec &highest, const Xbyak::Operand &by) {
@@ -90,7 +97,7 @@ void softmax_sums_emitter::maxima() {
     L(next);
     mov(reg_at, reg_src);
     move(highest, constant(spec_.is_signed ? 0x80808080u : 0u));
-    for_each_vector([&] { raise(highest, ptr[reg_at]); },
+    for_each_vector([&](int at) { raise(highest, ptr[reg_at + at]); },
                     [&] { raise(highest.get() | k_valid, ptr[reg_at]); });
     maximum_of_bytes(highest);
     vmovd(ptr[to + static_cast<int>(offsetof(softmax_code_rows, highest))], xmm_of(highest));
@@ -143,7 +150,7 @@ void softmax_fixed_sums_kernel::sums() {
     vpbroadcastb(highest, ptr[reg_numbers + static_cast<int>(offsetof(softmax_code_rows, highest))]);
     for (const vec &s : sums_)
         zero(s);
-    for_each_vector([&] { add_terms(highest, false); }, [&] { add_terms(highest, true); });
+    for_each_vector([&](int at) { add_terms(highest, at, false); }, [&] { add_terms(highest, 0, true); });
     add_lanes();
     vmovd(ptr[reg_numbers + static_cast<int>(offsetof(softmax_code_rows, number))], xmm_of(sums_[0]));
     add(reg_src, reg_step);
@@ -158,10 +165,10 @@ void softmax_fixed_sums_kernel::sums() {
         give_vec(s);
 }
 
-void softmax_fixed_sums_kernel::add_terms(const vec &highest, bool is_tail) {
+void softmax_fixed_sums_kernel::add_terms(const vec &highest, int at, bool is_tail) {
     const temp x(*this), bytes(*this);
-    prefetchw(ptr[reg_at + reg_to_dst]);
-    vpsubb(is_tail ? x.get() | k_valid | T_z : x.get(), highest, ptr[reg_at]);
+    prefetchw(ptr[reg_at + reg_to_dst + at]);
+    vpsubb(is_tail ? x.get() | k_valid | T_z : x.get(), highest, ptr[reg_at + at]);
     compare(x);
     for (std::size_t b = 0; b < spec_.blocks.size(); b++) {
         if (spec_.blocks[b] == 0)

@@ -61,7 +61,8 @@ protected:
     void compare(const vec &x);
     void raise(const vec &highest, const Xbyak::Operand &by);
     void maximum_of_bytes(const vec &x);
-    /// The vectors of a row at reg_at; `tail` with the mask of those bytes that are left.
+    /// whole(byte offset from reg_at) for the vectors of a row, tail() with the mask of those bytes that are
+    /// left.
     template <typename Whole, typename Tail> void for_each_vector(const Whole &whole, const Tail &tail);
     Xbyak::Address field(std::size_t offset) { return ptr[reg_args + static_cast<int>(offset)]; }
 
@@ -84,7 +85,7 @@ public:
 private:
     void generate();
     void sums();
-    void add_terms(const vec &highest, bool is_tail);
+    void add_terms(const vec &highest, int at, bool is_tail);
     void add_lanes();
     void reciprocals();
 
