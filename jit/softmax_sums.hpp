@@ -72,7 +72,7 @@ protected:
     const Xbyak::Reg64 reg_src = rsi, reg_numbers = rdx, reg_terms = rcx, reg_rows = r10, reg_columns = r9;
     const Xbyak::Reg64 reg_at = r8, reg_valid = rax, reg_step = rbx;
     const Xbyak::Reg64 reg_dst = rbp, reg_to_dst = r12; ///< of the row, from src to dst
-    // The emitter's masks are not taken here, its tail mask is not set.
+    // While these are in use, no masks of the emitter are; its tail mask is not set.
     const Xbyak::Opmask k_below_64 = k1, k_below_128 = k2, k_valid = k7;
 };
 

@@ -240,7 +240,6 @@ private:
                     std::array<row_of<T>, rows_at_a_time> rows;
                     std::array<std::int32_t, rows_at_a_time> highest;
                     std::array<dim_t, rows_at_a_time> to;
-                    std::array<float, rows_at_a_time> sum;
                     for (std::size_t k = 0; k < rows_at_a_time;
                          k++) { // the last row may be there several times
                         const dim_t r = batch * static_cast<dim_t>(rows_at_a_time) + static_cast<dim_t>(k);
@@ -249,7 +248,7 @@ private:
                         highest[k] = maxima[to[k]];
                         rows[k] = {src + plain_offset(p_.src, at), n, p_.src.strides[p_.axis]};
                     }
-                    sums_in_order(rows, highest, real_terms_, sum);
+                    const std::array<float, rows_at_a_time> sum = sums_in_order(rows, highest, real_terms_);
                     for (std::size_t k = 0; k < rows_at_a_time; k++)
                         sums[to[k]] = sum[k];
                 }

@@ -65,24 +65,27 @@ public:
     explicit ort_sums(const softmax_problem &p) : exponentials_(by_code(ort_exponentials(p))) {}
 
     void run(const code_rows &rows, softmax_code_rows &to) const override {
-        for (dim_t first = 0; first < rows.count; first += static_cast<dim_t>(rows_at_a_time)) {
-            std::array<contiguous_row<T>, rows_at_a_time> some;
-            std::array<std::int32_t, rows_at_a_time> highest;
-            std::array<float, rows_at_a_time> sums;
-            for (std::size_t k = 0; k < rows_at_a_time; k++) { // the last row may be there several times
-                some[k] = row_at<T>(rows, std::min(first + static_cast<dim_t>(k), rows.count - 1));
-                highest[k] = maximum_of_codes(some[k]);
-            }
-            sums_in_order(some, highest, exponentials_, sums);
-            for (std::size_t k = 0; k < rows_at_a_time && first + static_cast<dim_t>(k) < rows.count; k++) {
-                const dim_t row = first + static_cast<dim_t>(k);
-                to.highest[row] = static_cast<std::uint32_t>(highest[k]);
-                std::memcpy(&to.number[row], &sums[k], sizeof sums[k]);
-            }
-        }
+        constexpr auto several = static_cast<dim_t>(rows_at_a_time);
+        dim_t row = 0;
+        for (; row + several <= rows.count; row += several)
+            add_up<rows_at_a_time>(rows, row, to);
+        for (; row < rows.count; row++)
+            add_up<1>(rows, row, to);
     }
 
 private:
+    template <std::size_t n> void add_up(const code_rows &rows, dim_t first, softmax_code_rows &to) const {
+        std::array<contiguous_row<T>, n> some;
+        std::array<std::int32_t, n> highest;
+        for (std::size_t k = 0; k < n; k++) {
+            some[k] = row_at<T>(rows, first + static_cast<dim_t>(k));
+            highest[k] = maximum_of_codes(some[k]);
+            to.highest[first + static_cast<dim_t>(k)] = static_cast<std::uint32_t>(highest[k]);
+        }
+        const std::array<float, n> sums = sums_in_order(some, highest, exponentials_);
+        std::memcpy(&to.number[first], sums.data(), sizeof sums);
+    }
+
     const softmax_table<float> exponentials_;
 };
 

@@ -125,20 +125,21 @@ inline float sum_of(const row_of<float> &row) {
 }
 
 /// Sums in order, `table` by code; of several rows at a time, since each addition waits for the one before.
-constexpr std::size_t rows_at_a_time = 8;
+constexpr std::size_t rows_at_a_time = 4;
 
-template <typename Row>
-void sums_in_order(const std::array<Row, rows_at_a_time> &rows,
-                   const std::array<std::int32_t, rows_at_a_time> &maxima, const softmax_table<float> &table,
-                   std::array<float, rows_at_a_time> &sums) {
-    std::array<float, rows_at_a_time> sum{};
-    std::array<dim_t, rows_at_a_time> first;
-    for (std::size_t r = 0; r < rows_at_a_time; r++)
+template <typename Row, std::size_t n>
+std::array<float, n> sums_in_order(const std::array<Row, n> &rows, const std::array<std::int32_t, n> &maxima,
+                                   const softmax_table<float> &table) {
+    float sum[n] = {}; // which codes, being bytes, can't alias
+    dim_t first[n];
+    for (std::size_t r = 0; r < n; r++)
         first[r] = 255 - maxima[r];
     for (dim_t i = 0; i < rows[0].count; i++)
-        for (std::size_t r = 0; r < rows_at_a_time; r++)
+        for (std::size_t r = 0; r < n; r++)
             sum[r] += table[static_cast<std::size_t>(first[r] + rows[r][i])];
-    sums = sum;
+    std::array<float, n> sums;
+    std::copy(sum, sum + n, sums.begin());
+    return sums;
 }
 
 } // namespace octet::impl::stream
