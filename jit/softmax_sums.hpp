@@ -76,7 +76,8 @@ protected:
     const Xbyak::Opmask k_below_64 = k1, k_below_128 = k2, k_valid = k7;
 };
 
-/// Sums modulo 2^32, and their reciprocals as TFLite computes them: avx512_vnni, less than 2^13 columns.
+/// Sums, and their reciprocals as TFLite computes them: avx512_vnni, less than 2^13 columns. Counts zeros by
+/// AVX512CD, which every CPU with AVX512_VBMI has.
 class softmax_fixed_sums_kernel : public softmax_sums_emitter {
 public:
     explicit softmax_fixed_sums_kernel(const softmax_sums_spec &spec);
