@@ -4,6 +4,8 @@
 
 #include "jit/eltwise.hpp"
 
+#include <iterator>
+
 #include "common/eltwise_math.hpp"
 #include "jit/eltwise_pow.hpp"
 
@@ -442,6 +444,49 @@ void emit_eltwise(emitter &e, algorithm alg, float alpha, float beta, const vec 
         return soft_relu_v2(e, x, alpha);
     default:
         return;
+    }
+}
+
+/// `exp` from above, with each constant loaded once.
+void emit_exp(emitter &e, const std::vector<vec> &x) {
+    std::vector<vec> n, sum;
+    for (std::size_t i = 0; i < x.size(); i++) {
+        n.push_back(e.take_vec());
+        sum.push_back(e.take_vec());
+    }
+    const temp c(e);
+    const auto each = [&](const auto &constant, const auto &step) {
+        e.move(c, e.constant(constant));
+        for (std::size_t i = 0; i < x.size(); i++)
+            step(i);
+    };
+    each(exp_max, [&](std::size_t i) { e.vminps(x[i], x[i], c); });
+    each(exp_min, [&](std::size_t i) { e.vmaxps(x[i], x[i], c); });
+    each(log2_e, [&](std::size_t i) { e.vmulps(n[i], x[i], c); });
+    each(0.5f, [&](std::size_t i) {
+        e.vaddps(n[i], n[i], c);
+        e.round_f32(n[i], n[i], emitter::to_minus_infinity);
+    });
+    each(ln2, [&](std::size_t i) { e.vfnmadd231ps(x[i], n[i], c); });
+    each(1.f, [&](std::size_t i) {
+        e.vsubps(n[i], n[i], c);
+        e.vcvtps2dq(n[i], n[i]);
+    });
+    each(127u, [&](std::size_t i) {
+        e.vpaddd(n[i], n[i], c);
+        e.vpslld(n[i], n[i], 23);
+    });
+    constexpr std::size_t terms = std::size(exp_coefficients);
+    each(exp_coefficients[terms - 1], [&](std::size_t i) { e.move(sum[i], c); });
+    for (std::size_t k = terms - 1; k-- > 0;)
+        each(exp_coefficients[k], [&](std::size_t i) { e.vfmadd213ps(sum[i], x[i], c); });
+    each(2.f, [&](std::size_t i) {
+        e.vmulps(x[i], sum[i], n[i]);
+        e.vmulps(x[i], x[i], c);
+    });
+    for (std::size_t i = 0; i < x.size(); i++) {
+        e.give_vec(n[i]);
+        e.give_vec(sum[i]);
     }
 }
 

@@ -1,12 +1,8 @@
 #include "cpu/stream/softmax.hpp"
 
-#include <emmintrin.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <limits>
-#include <type_traits>
 
 #include "common/element.hpp"
 #include "common/eltwise_math.hpp"
@@ -17,6 +13,8 @@
 #include "cpu/scratch.hpp"
 #include "cpu/stream/nest.hpp"
 #include "cpu/stream/programs.hpp"
+#include "cpu/stream/softmax_reductions.hpp"
+#include "cpu/stream/softmax_rows.hpp"
 #include "cpu/stream/task_builder.hpp"
 
 namespace octet::impl::stream {
@@ -30,13 +28,9 @@ using stage = jit::epilogue_result::stage;
 constexpr int arg_maximum = OCTET_ARG_MULTIPLE_SRC, arg_sum = arg_maximum + 1, arg_shift = arg_maximum + 2;
 constexpr int arg_exponentials = arg_maximum + 3;
 
-enum class form { tflite, ort, f32 };
+using form = softmax_form;
 
-form form_of(const softmax_problem &p) {
-    if (is_tflite(p.out_stage.rule))
-        return form::tflite;
-    return p.out_stage.rule == requantization_rule::ort_f32 ? form::ort : form::f32;
-}
+form form_of(const softmax_problem &p) { return softmax_form_of(p); }
 
 // ---- tensors
 
@@ -147,100 +141,6 @@ task main_task(const softmax_problem &p) {
     }
 }
 
-// ---- rows
-
-/// Elements along the axis.
-template <typename T> struct row_of {
-    const T *first;
-    dim_t count, stride;
-    T operator[](dim_t i) const { return first[i * stride]; }
-};
-
-/// add(lane i mod 16, element i), in order.
-template <typename T, typename Lane, typename Add>
-void for_each_lane(const row_of<T> &row, std::array<Lane, softmax_lanes> &lanes, const Add &add) {
-    const dim_t whole = row.count / softmax_lanes * softmax_lanes;
-    if (row.stride == 1) // the compiler's vectors
-        for (dim_t i = 0; i < whole; i += softmax_lanes)
-            for (dim_t lane = 0; lane < softmax_lanes; lane++)
-                add(lanes[static_cast<std::size_t>(lane)], row.first[i + lane]);
-    for (dim_t i = row.stride == 1 ? whole : 0; i < row.count; i++)
-        add(lanes[static_cast<std::size_t>(i % softmax_lanes)], row[i]);
-}
-
-/// As std::max of each lane, NaN included, which a compiler doesn't see.
-dim_t raise_lanes(const row_of<float> &row, std::array<float, softmax_lanes> &lanes) {
-    constexpr std::size_t vectors = softmax_lanes / 4;
-    __m128 highest[vectors];
-    for (std::size_t v = 0; v < vectors; v++)
-        highest[v] = _mm_loadu_ps(&lanes[4 * v]);
-    dim_t i = 0;
-    for (; row.stride == 1 && i + softmax_lanes <= row.count; i += softmax_lanes)
-        for (std::size_t v = 0; v < vectors; v++)
-            highest[v] = _mm_max_ps(_mm_loadu_ps(row.first + i + 4 * v), highest[v]);
-    for (std::size_t v = 0; v < vectors; v++)
-        _mm_storeu_ps(&lanes[4 * v], highest[v]);
-    return i;
-}
-
-template <typename T> float maximum_of_reals(row_of<T> row) {
-    std::array<float, softmax_lanes> lanes;
-    lanes.fill(-std::numeric_limits<float>::infinity());
-    if constexpr (std::is_same_v<T, float>) {
-        const dim_t done = raise_lanes(row, lanes);
-        row = {row.first + done * row.stride, row.count - done, row.stride};
-    }
-    for_each_lane(row, lanes,
-                  [](float &highest, T x) { highest = std::max(highest, static_cast<float>(x)); });
-    return *std::max_element(lanes.begin(), lanes.end());
-}
-
-/// Compared without sign, as even the oldest vector instructions do.
-template <typename T> std::int32_t maximum_of_codes(const row_of<T> &row) {
-    constexpr std::uint8_t sign = std::is_signed_v<T> ? 0x80 : 0;
-    std::array<std::uint8_t, softmax_lanes> lanes{};
-    for_each_lane(row, lanes, [](std::uint8_t &highest, T x) {
-        highest = std::max<std::uint8_t>(highest, static_cast<std::uint8_t>(x) ^ sign);
-    });
-    return static_cast<T>(*std::max_element(lanes.begin(), lanes.end()) ^ sign);
-}
-
-/// Σ of terms of codes, modulo 2^32.
-template <typename T>
-std::uint32_t sum_of_terms(const row_of<T> &row, std::int32_t highest,
-                           const softmax_table<std::int32_t> &terms) {
-    const auto term = [&](dim_t i) {
-        return static_cast<std::uint32_t>(terms[static_cast<std::size_t>(highest - row[i])]);
-    };
-    std::uint32_t sum = 0;
-    dim_t i = 0;
-    for (; i + 4 <= row.count; i += 4)
-        sum += term(i) + term(i + 1) + term(i + 2) + term(i + 3);
-    for (; i < row.count; i++)
-        sum += term(i);
-    return sum;
-}
-
-float sum_of(const row_of<float> &row) {
-    softmax_lane_sums sums{};
-    for_each_lane(row, sums, [](float &sum, float x) { sum += x; });
-    return sum_of_lanes(sums);
-}
-
-/// Sums in order; of several rows at a time, since each addition waits for the one before.
-constexpr std::size_t rows_at_a_time = 4;
-
-template <typename T>
-void sums_in_order(const std::array<row_of<T>, rows_at_a_time> &rows,
-                   const std::array<std::int32_t, rows_at_a_time> &maxima, const softmax_table<float> &table,
-                   std::array<float, rows_at_a_time> &sums) {
-    std::array<float, rows_at_a_time> sum{};
-    for (dim_t i = 0; i < rows[0].count; i++)
-        for (std::size_t r = 0; r < rows_at_a_time; r++)
-            sum[r] += table[static_cast<std::size_t>(maxima[r] - rows[r][i])];
-    sums = sum;
-}
-
 // ---- the kernel
 
 class softmax_kernel : public kernel {
@@ -252,8 +152,9 @@ public:
             terms_ = tflite_exponentials(p);
             for (std::int32_t &e : terms_)
                 e = rounding_divide_by_pot(e, softmax_sum_integer_bits);
+            terms_ = by_code(terms_);
         } else if (form_ == form::ort) {
-            real_terms_ = ort_exponentials(p);
+            real_terms_ = by_code(ort_exponentials(p));
         } else {
             exponentials_ = create_program(level, exponentials_task(p));
         }
@@ -339,7 +240,6 @@ private:
                     std::array<row_of<T>, rows_at_a_time> rows;
                     std::array<std::int32_t, rows_at_a_time> highest;
                     std::array<dim_t, rows_at_a_time> to;
-                    std::array<float, rows_at_a_time> sum;
                     for (std::size_t k = 0; k < rows_at_a_time;
                          k++) { // the last row may be there several times
                         const dim_t r = batch * static_cast<dim_t>(rows_at_a_time) + static_cast<dim_t>(k);
@@ -348,7 +248,7 @@ private:
                         highest[k] = maxima[to[k]];
                         rows[k] = {src + plain_offset(p_.src, at), n, p_.src.strides[p_.axis]};
                     }
-                    sums_in_order(rows, highest, real_terms_, sum);
+                    const std::array<float, rows_at_a_time> sum = sums_in_order(rows, highest, real_terms_);
                     for (std::size_t k = 0; k < rows_at_a_time; k++)
                         sums[to[k]] = sum[k];
                 }
@@ -442,6 +342,8 @@ std::string refuses_softmax(cpu_isa level, const softmax_problem &p) {
 }
 
 std::shared_ptr<const kernel> create_softmax(cpu_isa level, const softmax_problem &p) {
+    if (refuses_softmax_rows(p).empty())
+        return create_softmax_rows(level, p);
     const int d = dimension_of_blocks(p);
     const dim_t size =
         d < 0 ? 0 : std::max<dim_t>(1, elements_per_block * p.src.dims[d] / element_count(p.src));

@@ -60,14 +60,19 @@ constexpr std::int32_t exp_on_negative_values(std::int32_t a, int integer_bits) 
     return result;
 }
 
+constexpr std::int32_t newton_fortyeight_17ths = 1515870810,
+                       newton_minus_thirtytwo_17ths = -1010580540; // Q2.29
+constexpr int newton_steps = 3;
+
 /// Three Newton-Raphson steps towards 2 / (1 + a) for a in [0, 1] as Q0.31; result Q2.29, so half of it is
 /// 1/(1+a).
 constexpr std::int32_t newton_reciprocal(std::int32_t a) {
     constexpr auto mul = saturating_rounding_doubling_high_mul;
-    constexpr std::int32_t fortyeight_17ths = 1515870810, minus_thirtytwo_17ths = -1010580540, one = 1 << 29;
+    constexpr std::int32_t one = 1 << 29;
     const std::int32_t half_denominator = rounding_half_sum(a, int32_max);
-    std::int32_t x = wrapping_add(fortyeight_17ths, mul(half_denominator, minus_thirtytwo_17ths));
-    for (int step = 0; step < 3; step++) {
+    std::int32_t x =
+        wrapping_add(newton_fortyeight_17ths, mul(half_denominator, newton_minus_thirtytwo_17ths));
+    for (int step = 0; step < newton_steps; step++) {
         const std::int32_t error = wrap(std::int64_t{one} - mul(half_denominator, x));
         x = wrapping_add(x, saturating_shift_left(mul(x, error), 2));
     }
@@ -108,9 +113,7 @@ struct reciprocal {
     int bits_over_unit;
 };
 constexpr reciprocal reciprocal_of(std::int32_t x, int integer_bits) {
-    int leading_zeros = 0;
-    while (leading_zeros < 31 && !(static_cast<std::uint32_t>(x) << leading_zeros & 0x80000000u))
-        leading_zeros++;
+    const int leading_zeros = x == 0 ? 31 : __builtin_clz(static_cast<std::uint32_t>(x));
     const std::uint32_t normalised = static_cast<std::uint32_t>(x) << leading_zeros; // in [2^31, 2^32): 1 + a
     return {one_over_one_plus_x(static_cast<std::int32_t>(normalised - 0x80000000u)),
             integer_bits - leading_zeros};

@@ -92,6 +92,35 @@ comparison random_large_softmax(random_source &r) {
                         memory::desc(dims, to, memory::dims{}), attr, axis, algorithm::softmax_accurate);
 }
 
+/// Rows and columns around those that kernels take at a time; codes that use all or few of the results.
+comparison softmax_of_rows(random_source &r, dim_t rows, dim_t columns, requantization_rule rule) {
+    const data_type type = rule == rules::f32 ? data_type::f32 : random_code(r);
+    const float scale = r.pick({0.01f, 0.06f, 0.1f, 0.4f});
+    primitive_attr attr;
+    attr.set_requantization(rule);
+    if (rule == rules::ort_f32) {
+        attr.set_scales(OCTET_ARG_SRC, 0, {scale});
+        attr.set_scales(OCTET_ARG_DST, 0, {1.f / 256});
+        attr.set_zero_points(OCTET_ARG_DST, 0, {random_zero_point(r, type)});
+    } else if (rule == rules::tflite_2step) {
+        attr.set_input_multiplier(OCTET_ARG_SRC, from_double(rule, static_cast<double>(scale) * 0x1p26));
+    }
+    const dim_t gap = r.between(0, 3);
+    const memory::desc md({rows, columns}, type, memory::dims{columns + gap, 1});
+    comparison p = with_softmax(md, md, attr, 1, algorithm::softmax_accurate);
+    p.in_place = r.chance(30);
+    return p;
+}
+
+TEST(Softmax, RowsAndColumnsAroundBatchesEqualReference) {
+    std::map<std::string, int> counts;
+    random_source r(5300000);
+    for (const auto rule : {rules::f32, rules::tflite_2step, rules::ort_f32})
+        for (const dim_t rows : {1, 15, 16, 17, 63, 64, 65, 97})
+            for (const dim_t columns : {1, 3, 4, 5, 16, 33, 63, 64, 65, 128, 130, 259})
+                compare_implementations(softmax_of_rows(r, rows, columns, rule), r, counts);
+}
+
 TEST(Softmax, BlocksEqualReference) {
     std::map<std::string, int> counts;
     for (std::uint32_t seed = 0; seed < 3; seed++) {
