@@ -124,8 +124,8 @@ public:
 private:
     /// What is prefetched.
     struct upcoming {
-        const std::uint8_t *tile; ///< where this one ends
-        dim_t ahead;              ///< if not 0, from each byte read
+        const std::uint8_t *strip; ///< the next one, where this ends
+        dim_t ahead;               ///< if not 0, from each byte read
     };
 
     /// True if strips of whole vectors fill cache lines of dst.
@@ -159,7 +159,8 @@ private:
             const dim_t rows = std::min(whole - i, strip_);
             const auto parts = static_cast<std::size_t>(rows / part_);
             const bool is_whole = is_nontemporal && rows == strip_;
-            run_strip(is_whole ? *code_.nontemporal : *code_.regular[parts], rows_of(t, i), rows, next);
+            const upcoming strip{i + strip_ < whole ? rows_of(t, i + strip_).src : next.strip, next.ahead};
+            run_strip(is_whole ? *code_.nontemporal : *code_.regular[parts], rows_of(t, i), rows, strip);
         }
         if (whole < t.rows)
             run_strip(*code_.regular[1], rows_of(t, t.rows - part_), part_, next);
@@ -189,7 +190,7 @@ private:
         }
     }
 
-    /// The last columns prefetch the next tile.
+    /// The last columns prefetch the next strip.
     void run_steps_of(const jit::transpose_kernel &code, const tile &t, dim_t src_stride,
                       const upcoming &next) const {
         const dim_t steps = t.columns / part_,
@@ -202,7 +203,8 @@ private:
             std::max(steps / jit::transpose_line_steps * jit::transpose_line_steps - lines_ahead, dim_t{0});
         run_steps(code, t, src_stride, 0, main_steps, bytes_ahead);
         const dim_t done = main_steps * part_;
-        run_steps(code, t, src_stride, done, steps - main_steps, next.tile - (t.src + done * element_bytes_));
+        run_steps(code, t, src_stride, done, steps - main_steps,
+                  next.strip - (t.src + done * element_bytes_));
     }
 
     void run_steps(const jit::transpose_kernel &code, const tile &t, dim_t src_stride, dim_t j, dim_t steps,
