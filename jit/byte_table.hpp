@@ -35,9 +35,6 @@ enum class byte_lookup {
     permutes ///< the CPU has AVX512_VBMI, which no level implies
 };
 
-/// Stores past the caches want destination rows that start at multiples of it.
-constexpr std::int64_t nontemporal_alignment = 64;
-
 using byte_table_function = void (*)(const byte_table_args *);
 
 /// x = entries[x] for the bytes of x, with the table's four vectors `p0` to `p3`. Takes one more.
@@ -73,6 +70,7 @@ private:
     const Xbyak::Opmask k_valid = k7; // the emitter's tail mask, which is not set here
 };
 
+/// Non-temporal ones want rows of dst that begin at cache lines.
 std::shared_ptr<const byte_table_kernel> shared_byte_table_kernel(cpu_isa level, byte_lookup lookup,
                                                                   bool is_nontemporal = false);
 

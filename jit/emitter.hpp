@@ -199,6 +199,9 @@ public:
     void set_tail(int valid);
     void load_dwords(const vec &dst, const Xbyak::Reg64 &base, std::int64_t offset, int valid);
     void store_dwords(const Xbyak::Reg64 &base, std::int64_t offset, const vec &src, int valid);
+    /// From here on, whole vectors of dwords and of codes are stored past the caches. Their addresses are
+    /// multiples of their size; the code ends with sfence.
+    void store_past_caches() { stores_past_caches_ = true; }
     /// Bytes to s32 lanes, sign- or zero-extended.
     void load_bytes(const vec &dst, const Xbyak::Reg64 &base, std::int64_t offset, int valid, bool is_signed);
     /// 16-bit words to s32 lanes, sign-extended, and back, saturating. Storing clobbers src.
@@ -270,6 +273,9 @@ private:
                               int count);
     void store_part_of_quarter(const Xbyak::Reg64 &base, std::int64_t offset, const vec &src, int quarter,
                                int valid);
+    void store_vector(const Xbyak::Address &to, const vec &src) {
+        stores_past_caches_ ? vmovntps(to, src) : vmovups(to, src);
+    }
     Xbyak::Address at(const Xbyak::Reg64 &base, std::int64_t offset) {
         return ptr[base + static_cast<std::int32_t>(offset)];
     }
@@ -285,6 +291,7 @@ private:
     std::vector<read> to_hold_; ///< in the second pass
     std::map<read, vec> held_;
     int fewest_free_; ///< registers
+    bool stores_past_caches_ = false;
 };
 
 } // namespace octet::impl::jit

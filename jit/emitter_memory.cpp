@@ -42,7 +42,7 @@ void emitter::load_dwords(const vec &dst, const Reg64 &base, std::int64_t offset
 
 void emitter::store_dwords(const Reg64 &base, std::int64_t offset, const vec &src, int valid) {
     if (valid == lanes()) {
-        vmovups(at(base, offset), src);
+        store_vector(at(base, offset), src);
     } else if (zmm_) {
         vmovups(at(base, offset) | k_tail_, src);
     } else {
@@ -257,7 +257,7 @@ void emitter::store_whole_quarters(const Reg64 &base, std::int64_t offset, const
         const Address to = at(base, offset);
         int stored = first % 2 == 0 && count >= 2 ? 2 : 1;
         if (count == 4) {
-            vmovups(to, src);
+            store_vector(to, src);
             stored = 4;
         } else if (zmm_ && stored == 2) {
             first == 0 ? vmovups(to, ymm_of(src)) : vextractf64x4(to, z, 1);

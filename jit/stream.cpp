@@ -17,6 +17,10 @@ namespace {
 
 bool is_wide(cpu_isa level) { return level == cpu_isa::avx512_vnni || level == cpu_isa::avx512_core; }
 
+/// From a wide source to codes, reading is what takes time, and prefetchers of the hardware stop at the end
+/// of a page.
+constexpr int bytes_ahead = 4096;
+
 bool is_byte(data_type type) { return memory::data_type_size(type) == 1; }
 
 /// Vectors of the stack at its deepest, and the temporaries of the step that takes most.
@@ -37,7 +41,7 @@ int registers_of(cpu_isa level, const stream_program &program) {
 
 std::string stream_spec::key() const {
     std::string k = text(static_cast<int>(level), ",", static_cast<int>(value), ",", planes, ",",
-                         varies_in_row, ",", vectors, ",", rest);
+                         varies_in_row, ",", vectors, ",", rest, ",", stores_past_caches);
     for (const stream_source &s : sources)
         k += text("|", static_cast<int>(s.type), s.is_constant_in_row ? "c" : "");
     for (const stream_step &s : program) {
@@ -90,6 +94,8 @@ void stream_kernel::generate() {
     mov(reg_rows, field(offsetof(stream_args, rows)));
     xor_(reg_row, reg_row);
     hold_reads();
+    if (spec_.stores_past_caches)
+        store_past_caches();
     if (spec_.rest % lanes() != 0)
         set_tail(spec_.rest % lanes());
 
@@ -105,6 +111,8 @@ void stream_kernel::generate() {
     }
     dec(reg_rows);
     jnz(next, T_NEAR);
+    if (spec_.stores_past_caches)
+        sfence(); // other threads see these stores as they see others
     postamble();
 }
 
@@ -195,6 +203,8 @@ void stream_kernel::load(int source, int v, int valid) {
             load_words(x, from, offset, valid);
         else
             load_dwords(x, from, offset, valid);
+        if (memory::data_type_size(s.type) == 4 && plan_.bytes().is_used)
+            prefetcht0(ptr[from + static_cast<int>(offset) + bytes_ahead]);
     } else if (s.type == data_type::s16) {
         movsx(reg_address.cvt32(), word[from]);
         vmovd(xmm_of(x), reg_address.cvt32());

@@ -76,9 +76,10 @@ struct stream_spec {
     stream_program program;
     epilogue_result::stage value = epilogue_result::stage::f32_value; ///< what the program ends in
     int planes = 0;                                                   ///< of the program
-    bool varies_in_row = false; ///< planes of program and epilogue go on with the columns
-    int vectors = 4;            ///< in flight; see stream_vectors
-    int rest = 0;               ///< columns of a row beyond whole groups of `vectors`
+    bool varies_in_row = false;      ///< planes of program and epilogue go on with the columns
+    int vectors = 4;                 ///< in flight; see stream_vectors
+    int rest = 0;                    ///< columns of a row beyond whole groups of `vectors`
+    bool stores_past_caches = false; ///< rows of dst begin at multiples of 64 bytes
 
     std::string key() const;
 };

@@ -95,11 +95,11 @@ public:
     code_driver(const resampling_problem &p, jit::code_resampling_spec spec, const integer_axis &lines,
                 const integer_axis &columns)
         : p_(p), lines_(lines.at), chunk_(spec.most_vectors() * spec.vector_bytes()),
-          chunks_(div_up(p.channels, chunk_)), prefetches_(leaves_caches(p.dst)) {
+          chunks_(div_up(p.channels, chunk_)), prefetches_(is_large(p)) {
         spec.prefetches = prefetches_;
         kernels_ = kernels_of(spec);
         // In parts, a line would be written more than once.
-        spec.streams = can_stream(p.dst) && chunk_ % line_bytes == 0;
+        spec.streams = can_stream(p) && has_whole_lines(chunk_);
         if (spec.streams)
             streaming_ = kernels_of(spec);
         for (const neighbours &n : columns.at)
@@ -109,12 +109,12 @@ public:
     void execute(const arguments &args) const override {
         const auto *src = args.get<const std::uint8_t>(OCTET_ARG_SRC) + p_.src.offset0;
         auto *dst = args.get<std::uint8_t>(OCTET_ARG_DST) + p_.dst.offset0;
-        const bool streams = streaming_.last && is_line_aligned(dst);
+        const bool streams = streaming_.last && begins_line(dst);
         parallel_for(p_.mb * p_.out[1], 1, [&](dim_t begin, dim_t end) {
             for (dim_t line = begin; line < end; line++)
                 run_line(streams ? streaming_ : kernels_, src, line, std::min(line + 1, end - 1), dst);
             if (streams)
-                finish_streaming();
+                finish_stores();
         });
     }
 

@@ -92,8 +92,7 @@ public:
           dst_size_(static_cast<dim_t>(memory::data_type_size(p.dst.data_type))),
           src_steps_(spatial_steps(p.src, p.spatial_ndims)),
           dst_steps_(spatial_steps(p.dst, p.spatial_ndims)), epilogue_(out_of(p), shape_of(p), false),
-          units_(form_ == form::copy ? p.channels * src_size_ : p.channels),
-          prefetches_(leaves_caches(p.dst)) {
+          units_(form_ == form::copy ? p.channels * src_size_ : p.channels), prefetches_(is_large(p)) {
         jit::resampling_spec spec{level, form_, p.src.data_type, p.spatial_ndims > 1};
         spec.is_final = is_final();
         spec.vectors =
@@ -102,7 +101,7 @@ public:
         chunks_ = div_up(units_, chunk_);
         spec.prefetches = prefetches_;
         kernels_ = kernels_of(spec);
-        spec.streams = (form_ == form::copy || spec.is_final) && can_stream(p.dst);
+        spec.streams = (form_ == form::copy || spec.is_final) && can_stream(p);
         if (spec.streams)
             streaming_ = kernels_of(spec);
 
@@ -128,12 +127,12 @@ public:
             if (epilogue_.reads_full_tensor(static_cast<int>(i)))
                 run.full[i] = args.get<const std::uint8_t>(
                     OCTET_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(i)) | OCTET_ARG_SRC_1);
-        run.streams = streaming_.last && is_line_aligned(run.dst + p_.dst.offset0 * dst_size_);
+        run.streams = streaming_.last && begins_line(run.dst + p_.dst.offset0 * dst_size_);
         parallel_for(p_.mb * p_.out[0] * p_.out[1], 1, [&](dim_t begin, dim_t end) {
             for (dim_t line = begin; line < end; line++)
                 run_line(run, line, std::min(line + 1, end - 1));
             if (run.streams)
-                finish_streaming();
+                finish_stores();
         });
     }
 

@@ -1,21 +1,24 @@
 #pragma once
 
-// Destinations that caches don't hold: what is read for them is fetched ahead, and non-temporal stores don't
-// read what they overwrite. Smaller ones are left in the caches for whoever reads them; what is read for
-// these is close enough.
+// Which problems leave the caches: what is read for them is fetched ahead, and results are stored past the
+// caches. Smaller ones are left there for whoever reads them.
 
-#include "common/layout.hpp"
+#include "common/problem.hpp"
+#include "cpu/caches.hpp"
 
 namespace octet::impl::resampling {
 
-constexpr dim_t line_bytes = 64; ///< of a cache
+inline bool is_large(const resampling_problem &p) {
+    return leaves_caches(size_in_bytes(p.src) + size_in_bytes(p.dst));
+}
 
-bool leaves_caches(const memory_desc &dst);
 /// True if moreover every position of dst is made of whole cache lines, where dst itself begins with one.
-bool can_stream(const memory_desc &dst);
-/// Whether a pointer to dst's first element lets it.
-bool is_line_aligned(const void *dst);
-/// Makes streamed results visible to other threads; a task ends with it.
-void finish_streaming();
+inline bool can_stream(const resampling_problem &p) {
+    const auto size = static_cast<dim_t>(memory::data_type_size(p.dst.data_type));
+    bool are_lines = has_whole_lines(p.dst.dims[1] * size);
+    for (int d = 0; d < p.dst.ndims; d++)
+        are_lines = are_lines && (d == 1 || has_whole_lines(p.dst.strides[d] * size));
+    return are_lines && is_large(p);
+}
 
 } // namespace octet::impl::resampling

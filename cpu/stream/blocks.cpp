@@ -41,8 +41,7 @@ std::vector<int> outer_dimensions(const memory_desc &src) {
 
 /// Indices of a dimension after which dst is at a cache line again.
 dim_t indices_of_lines(const memory_desc &dst, int dimension) {
-    const auto line = static_cast<dim_t>(cache_line_bytes);
-    return line / std::gcd(line, dst.strides[dimension] * element_bytes(dst));
+    return cache_line_bytes / std::gcd(cache_line_bytes, dst.strides[dimension] * element_bytes(dst));
 }
 
 /// About `most` of `size` in blocks of about equal size, multiples of `step`; a rest isn't much less than

@@ -57,9 +57,7 @@ public:
           nontemporal_(leaves_caches ? jit::shared_byte_table_kernel(level, lookup, true) : nullptr) {}
 
     bool is_nontemporal(const jit::byte_table_args &a) const {
-        const auto is_aligned = [](std::int64_t x) { return x % jit::nontemporal_alignment == 0; };
-        return nontemporal_ && is_aligned(reinterpret_cast<std::int64_t>(a.dst)) &&
-               (a.rows == 1 || is_aligned(a.dst_step));
+        return nontemporal_ && begins_line(a.dst) && (a.rows == 1 || has_whole_lines(a.dst_step));
     }
     void operator()(const jit::byte_table_args &a) const {
         (is_nontemporal(a) ? nontemporal_ : regular_)->function()(&a);

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "common/text.hpp"
+#include "cpu/caches.hpp"
 #include "cpu/scratch.hpp"
 #include "cpu/stream/nest.hpp"
 
@@ -11,7 +12,8 @@ namespace octet::impl::stream {
 
 namespace {
 
-constexpr dim_t columns_per_piece = 4096; // where one long row is cut; whole groups at all levels
+constexpr dim_t columns_per_piece = 4096;  // where one long row is cut; whole groups at all levels
+constexpr dim_t least_past_caches = 16384; // bytes of a piece: each waits for its stores at its end
 constexpr dim_t all_rows = std::numeric_limits<dim_t>::max();
 
 int lanes_of(cpu_isa level) {
@@ -19,6 +21,14 @@ int lanes_of(cpu_isa level) {
 }
 
 dim_t element_bytes(data_type type) { return static_cast<dim_t>(memory::data_type_size(type)); }
+
+/// Of all tensors.
+std::size_t size_in_bytes(const task &t) {
+    std::size_t bytes = impl::size_in_bytes(t.dst);
+    for (const memory_desc &src : t.srcs)
+        bytes += impl::size_in_bytes(src);
+    return bytes;
+}
 
 bool selects(int mask, const memory_desc &dst, int dimension) {
     for (int d = 0; d < dst.ndims; d++)
@@ -67,7 +77,8 @@ class program_kernel : public kernel {
 public:
     program_kernel(cpu_isa level, const task &t)
         : task_(t), channel_(channel_of(t)), nest_(nest_of(t, channel_)),
-          epilogue_(task_.out, shape_of(t, channel_), false), code_(make_code(level)),
+          epilogue_(task_.out, shape_of(t, channel_), false), code_(make_code(level, false)),
+          past_caches_(leaves_caches(size_in_bytes(t)) ? make_code(level, true) : nullptr),
           planes_are_runtime_(
               std::any_of(t.planes.begin(), t.planes.end(), [](const plane &p) { return p.is_runtime; })) {
         const std::unordered_map<int, memory> none;
@@ -119,7 +130,7 @@ private:
     dim_t param_words() const { return dim_t{epilogue_.planes().count} * jit::columns_per_block; }
     dim_t group() const { return group_; }
 
-    std::shared_ptr<const jit::stream_kernel> make_code(cpu_isa level) {
+    std::shared_ptr<const jit::stream_kernel> make_code(cpu_isa level, bool stores_past_caches) {
         jit::stream_spec spec;
         spec.level = level;
         for (std::size_t i = 0; i < task_.srcs.size(); i++)
@@ -131,6 +142,7 @@ private:
         spec.vectors = jit::stream_vectors(level, task_.program, epilogue_);
         group_ = dim_t{spec.vectors} * lanes_of(level);
         spec.rest = static_cast<int>(nest_.columns().size % group_);
+        spec.stores_past_caches = stores_past_caches;
         return jit::shared_stream_kernel(spec, epilogue_);
     }
 
@@ -205,7 +217,15 @@ private:
         a.rows = p.rows;
         a.groups = p.columns / group();
         a.has_rest = p.columns % group() != 0;
-        code_->function()(&a);
+        (may_store_past_caches(a, p) ? past_caches_ : code_)->function()(&a);
+    }
+
+    /// Whole lines, not few of them, which nothing has read.
+    bool may_store_past_caches(const jit::stream_args &a, const piece &p) const {
+        const dim_t size = element_bytes(task_.dst.data_type);
+        return past_caches_ && p.rows * p.columns * size >= least_past_caches && begins_line(a.dst) &&
+               (p.rows == 1 || has_whole_lines((p.columns + a.dst_step) * size)) &&
+               std::none_of(a.src, a.src + task_.srcs.size(), [&](const void *src) { return src == a.dst; });
     }
 
     const task task_;
@@ -213,7 +233,7 @@ private:
     const nest nest_;
     const jit::epilogue_plan epilogue_;
     dim_t group_ = 0; ///< columns that the kernel finishes at a time
-    const std::shared_ptr<const jit::stream_kernel> code_;
+    const std::shared_ptr<const jit::stream_kernel> code_, past_caches_; ///< past_caches_ may be null
     const bool planes_are_runtime_;
     std::vector<std::uint32_t> planes_, params_; ///< numbers known at creation
 };

@@ -15,10 +15,9 @@ namespace octet::impl::stream {
 
 namespace {
 
-constexpr dim_t line_bytes = cache_line_bytes;
-constexpr dim_t bytes_ahead = 2 * line_bytes; // of each row: what arrives in time
+constexpr dim_t bytes_ahead = 2 * cache_line_bytes; // of each row: what arrives in time
 constexpr dim_t most_strip_rows = 64;
-constexpr dim_t copied_row_bytes = 256 + line_bytes; // lines of neighbouring rows are in different sets
+constexpr dim_t copied_row_bytes = 256 + cache_line_bytes; // lines of neighbouring rows are in different sets
 constexpr dim_t tile_row_bytes = 256; // of src, where a matrix is cut: strips side by side follow soon
 
 /// The nest as matrices: rows are contiguous in dst, columns in src; the other loops go over matrices.
@@ -47,7 +46,7 @@ matrices matrices_of(const memory_desc &src, const memory_desc &dst) {
 /// True if lines of so many rows, read four times over, don't stay in a first-level cache.
 bool shares_sets(dim_t stride, dim_t rows) {
     constexpr dim_t sets = 64, ways = 16; // some more than there are: copying costs, too
-    return stride % line_bytes == 0 && rows > ways * (sets / std::gcd(sets, stride / line_bytes));
+    return stride % cache_line_bytes == 0 && rows > ways * (sets / std::gcd(sets, stride / cache_line_bytes));
 }
 
 /// So many rows of one matrix and columns of it, in bytes.
@@ -64,7 +63,7 @@ struct strip_code {
         for (int parts = 1; parts <= most; parts++)
             regular[static_cast<std::size_t>(parts)] =
                 jit::shared_transpose_kernel({level, element_bytes, parts, false});
-        if (most * jit::transpose_part_bytes == line_bytes) // less is no whole line
+        if (most * jit::transpose_part_bytes == cache_line_bytes) // less is no whole line
             nontemporal = jit::shared_transpose_kernel({level, element_bytes, most, true});
     }
     std::array<std::shared_ptr<const jit::transpose_kernel>, 5> regular; ///< by parts
@@ -91,7 +90,7 @@ public:
           shares_sets_(shares_sets(src_stride_, strip_)),
           copy_code_(shares_sets_ ? jit::shared_byte_table_kernel(level, jit::byte_lookup::none) : nullptr) {
         const dim_t rows = matrices_.rows.size, columns = matrices_.columns.size;
-        const dim_t row_bytes = shares_sets(dst_stride_, most_strip_rows) ? line_bytes : tile_row_bytes;
+        const dim_t row_bytes = shares_sets(dst_stride_, most_strip_rows) ? cache_line_bytes : tile_row_bytes;
         const dim_t narrow = row_bytes / element_bytes_; // more where the other side is short
         tile_columns_ = std::max(narrow, elements_per_task / rows / narrow * narrow);
         tile_rows_ = std::max(strip_, elements_per_task / std::min(columns, tile_columns_) / strip_ * strip_);
@@ -102,7 +101,7 @@ public:
     void execute(const arguments &args) const override {
         const std::uint8_t *src = args.get<const std::uint8_t>(OCTET_ARG_SRC) + src_offset_;
         std::uint8_t *dst = args.get<std::uint8_t>(OCTET_ARG_DST) + dst_offset_;
-        const bool is_nontemporal = leaves_caches_ && has_whole_lines(dst);
+        const bool is_nontemporal = leaves_caches_ && fills_lines(dst);
         const auto *prefetched = args.get<const std::uint8_t>(prefetched_arg);
         const dim_t ahead = prefetched ? prefetched - src : 0;
         const dim_t elements =
@@ -116,7 +115,7 @@ public:
                              at = next;
                          }
                          if (is_nontemporal)
-                             _mm_sfence();
+                             finish_stores();
                      });
     }
     std::size_t size_bytes() const override { return sizeof *this; }
@@ -129,12 +128,12 @@ private:
     };
 
     /// True if strips of whole vectors fill cache lines of dst.
-    bool has_whole_lines(const std::uint8_t *dst) const {
-        const auto is_whole = [](dim_t bytes) { return bytes % line_bytes == 0; };
-        if (!code_.nontemporal || !is_whole(reinterpret_cast<std::intptr_t>(dst)) || !is_whole(dst_stride_))
+    bool fills_lines(const std::uint8_t *dst) const {
+        if (!code_.nontemporal || !begins_line(dst) || !has_whole_lines(dst_stride_))
             return false;
-        return std::all_of(matrices_.others.loops.begin() + 1, matrices_.others.loops.end(),
-                           [&](const nest::loop &l) { return is_whole(l.strides[0] * element_bytes_); });
+        return std::all_of(
+            matrices_.others.loops.begin() + 1, matrices_.others.loops.end(),
+            [&](const nest::loop &l) { return has_whole_lines(l.strides[0] * element_bytes_); });
     }
 
     /// Tiles of one column follow each other; the last of a column and the last column have the rest.
@@ -174,8 +173,8 @@ private:
     void run_strip(const jit::transpose_kernel &code, const tile &t, dim_t rows, const upcoming &next) const {
         if (!shares_sets_)
             return run_steps_of(code, t, src_stride_, next);
-        alignas(line_bytes) std::uint8_t copy[most_strip_rows * copied_row_bytes];
-        const dim_t most = (copied_row_bytes - line_bytes) / element_bytes_;
+        alignas(cache_line_bytes) std::uint8_t copy[most_strip_rows * copied_row_bytes];
+        const dim_t most = (copied_row_bytes - cache_line_bytes) / element_bytes_;
         for (dim_t j = 0; j < t.columns; j += most) {
             const dim_t columns = std::min(t.columns - j, most);
             // The last columns of all, if less than a part, take some of those before.
@@ -194,7 +193,7 @@ private:
     void run_steps_of(const jit::transpose_kernel &code, const tile &t, dim_t src_stride,
                       const upcoming &next) const {
         const dim_t steps = t.columns / part_,
-                    lines_ahead = bytes_ahead / line_bytes * jit::transpose_line_steps;
+                    lines_ahead = bytes_ahead / cache_line_bytes * jit::transpose_line_steps;
         if (steps * part_ < t.columns)
             run_steps(code, t, src_stride, t.columns - part_, 1, 0);
         if (next.ahead != 0)

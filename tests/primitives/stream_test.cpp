@@ -408,6 +408,33 @@ TEST(Streams, LargeConcatenations) {
     }
 }
 
+/// One long row, rows of whole lines, rows that begin anywhere; sums of codes and of f32.
+TEST(Streams, LargeSums) {
+    const dim_t rows = 6007;
+    for (const dim_t step : {2048, 2176, 2049})
+        for (const data_type type : {data_type::u8, data_type::f32}) {
+            const dim_t n = type == data_type::f32 ? rows / 3 : rows;
+            const memory::desc md({n, 2048}, type, memory::dims{step, 1});
+            const memory a = large_source(md), b = large_source(md);
+            primitive_attr attr;
+            if (type == data_type::u8) {
+                attr.set_requantization(requantization_rule::ort_f32);
+                for (const int arg : {OCTET_ARG_SRC_0, OCTET_ARG_SRC_1, OCTET_ARG_DST})
+                    attr.set_scales(arg, 0, {0.01f * static_cast<float>(arg)});
+            }
+            const auto result = [&](cpu_isa level) {
+                set_max_cpu_isa(level);
+                const binary::primitive_desc pd({algorithm::binary_add, md, md, md}, attr, eng());
+                return large_result(pd, {{OCTET_ARG_SRC_0, a}, {OCTET_ARG_SRC_1, b}}, md);
+            };
+            const bytes expected = result(cpu_isa::ref);
+            for (const cpu_isa level : get_available_cpu_isas())
+                EXPECT_EQ(difference(expected, result(level)), "")
+                    << to_string(level) << " " << md.to_string() << " rows of " << step;
+            set_max_cpu_isa(cpu_isa::avx512_vnni);
+        }
+}
+
 TEST(Streams, TablesEqualReference) { compare_many(random_table, 4000000); }
 TEST(Streams, FunctionsEqualReference) { compare_many(random_function, 4100000); }
 TEST(Streams, ReordersEqualReference) { compare_many(random_reorder, 4200000); }
