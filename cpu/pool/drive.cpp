@@ -6,6 +6,7 @@
 #include "common/element.hpp"
 #include "common/rounding.hpp"
 #include "common/text.hpp"
+#include "cpu/epilogue_params.hpp"
 #include "cpu/parallel.hpp"
 #include "cpu/scratch.hpp"
 #include "jit/pool.hpp"
@@ -43,6 +44,7 @@ public:
         : p_(p), src_strides_(spatial_strides(p.src, p.spatial_ndims)),
           dst_strides_(spatial_strides(p.dst, p.spatial_ndims)),
           epilogue_(p_.out_stage, {1, p.channels}, false),
+          params_(epilogue_, has_epilogue() ? p.channels : 0),
           chunk_(vectors_per_chunk * jit::pool_lanes(level, p.form)), chunks_(div_up(p.channels, chunk_)) {
         const auto lanes = static_cast<dim_t>(jit::pool_lanes(level, p.form));
         const dim_t last = p.channels - (chunks_ - 1) * chunk_; // channels of the last chunk
@@ -60,11 +62,6 @@ public:
         spec.vectors = static_cast<int>(div_up(last, lanes));
         spec.tail = static_cast<int>(last - (spec.vectors - 1) * lanes);
         last_ = jit::shared_pool_kernel(spec, epilogue_);
-        if (p.form != pooling_form::maximum) {
-            constants_.resize(
-                static_cast<std::size_t>(div_up(p.channels, jit::columns_per_block) * block_words()));
-            epilogue_.fill_constants(0, p.channels, constants_.data());
-        }
     }
 
     void execute(const arguments &args) const override {
@@ -73,7 +70,7 @@ public:
         run.dst = args.get<std::uint8_t>(OCTET_ARG_DST) + p_.dst.offset0;
         if (const std::int32_t *zp = p_.src_zero_points.bind(args))
             run.src_zero_point = *zp;
-        run.params = params(args);
+        run.params = has_epilogue() ? params_.bind(epilogue_, args) : nullptr;
         parallel_for(p_.mb * p_.out[0] * p_.out[1], 1, [&](dim_t begin, dim_t end) {
             for (dim_t line = begin; line < end; line++)
                 run_line(run, line / p_.out[1] / p_.out[0], line / p_.out[1] % p_.out[0], line % p_.out[1]);
@@ -81,29 +78,18 @@ public:
     }
 
     std::size_t size_bytes() const override {
-        return sizeof *this + constants_.size() * sizeof constants_[0] + whole_->code_bytes() +
-               last_->code_bytes();
+        return sizeof *this + params_.size_bytes() + whole_->code_bytes() + last_->code_bytes();
     }
 
 private:
+    bool has_epilogue() const { return p_.form != pooling_form::maximum; }
+
     struct execution {
         const std::uint8_t *src;
         std::uint8_t *dst;
         std::int32_t src_zero_point;
         const std::uint32_t *params;
     };
-
-    dim_t block_words() const { return epilogue_.planes().count * jit::columns_per_block; }
-
-    const std::uint32_t *params(const arguments &args) const {
-        if (p_.form == pooling_form::maximum || !epilogue_.has_argument_planes())
-            return constants_.data();
-        auto *filled = static_cast<std::uint32_t *>(
-            thread_scratch(scratch_slot::column_params, constants_.size() * sizeof constants_[0]));
-        std::copy(constants_.begin(), constants_.end(), filled);
-        epilogue_.fill_arguments(args, 0, p_.channels, filled);
-        return filled;
-    }
 
     /// An output line in runs of positions whose windows have the same taps.
     void run_line(const execution &run, dim_t n, dim_t od, dim_t oh) const {
@@ -158,7 +144,7 @@ private:
         for (dim_t c = 0; c < chunks_; c++) {
             args.src = src + c * chunk_;
             args.dst = dst + c * chunk_;
-            args.params = run.params + c * chunk_ / jit::columns_per_block * block_words();
+            args.params = has_epilogue() ? run.params + params_.offset_of(c * chunk_) : nullptr;
             (c == chunks_ - 1 ? last_ : whole_)->function()(&args);
         }
     }
@@ -166,9 +152,9 @@ private:
     const pooling_problem p_;
     const extent3 src_strides_, dst_strides_;
     const jit::epilogue_plan epilogue_;
+    const epilogue_params params_;
     const dim_t chunk_, chunks_; ///< channels of a chunk, their number
     std::shared_ptr<const jit::pool_kernel> whole_, last_;
-    std::vector<std::uint32_t> constants_;
 };
 
 /// A maximum stays a code; only a clip can change it.

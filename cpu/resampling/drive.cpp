@@ -7,10 +7,10 @@
 #include "common/element.hpp"
 #include "common/requantize.hpp"
 #include "common/resampling.hpp"
+#include "cpu/epilogue_params.hpp"
 #include "cpu/parallel.hpp"
 #include "cpu/resampling/codes.hpp"
 #include "cpu/resampling/streaming.hpp"
-#include "cpu/scratch.hpp"
 #include "jit/resampling.hpp"
 
 namespace octet::impl::resampling {
@@ -92,7 +92,8 @@ public:
           dst_size_(static_cast<dim_t>(memory::data_type_size(p.dst.data_type))),
           src_steps_(spatial_steps(p.src, p.spatial_ndims)),
           dst_steps_(spatial_steps(p.dst, p.spatial_ndims)), epilogue_(out_of(p), shape_of(p), false),
-          units_(form_ == form::copy ? p.channels * src_size_ : p.channels), prefetches_(is_large(p)) {
+          params_(epilogue_, p.channels), units_(form_ == form::copy ? p.channels * src_size_ : p.channels),
+          prefetches_(is_large(p)) {
         jit::resampling_spec spec{level, form_, p.src.data_type, p.spatial_ndims > 1};
         spec.is_final = is_final();
         spec.vectors =
@@ -113,16 +114,13 @@ public:
             lines_.push_back(p.spatial_ndims > 1 ? neighbours_of(p, 1, oh) : neighbours{0, 0, 0, 0});
         for (dim_t od = 0; od < p.out[0]; od++)
             planes_.push_back(p.spatial_ndims > 2 ? nearest_index(p, 0, od) : 0);
-        constants_.resize(
-            static_cast<std::size_t>(div_up(p.channels, jit::columns_per_block) * block_words()));
-        epilogue_.fill_constants(0, p.channels, constants_.data());
     }
 
     void execute(const arguments &args) const override {
         execution run{};
         run.src = args.get<const std::uint8_t>(OCTET_ARG_SRC) + p_.src.offset0 * src_size_;
         run.dst = args.get<std::uint8_t>(OCTET_ARG_DST);
-        run.params = params(args);
+        run.params = form_ == form::copy ? nullptr : params_.bind(epilogue_, args);
         for (std::size_t i = 0; i < p_.out_stage.post_ops.size(); i++)
             if (epilogue_.reads_full_tensor(static_cast<int>(i)))
                 run.full[i] = args.get<const std::uint8_t>(
@@ -137,9 +135,8 @@ public:
     }
 
     std::size_t size_bytes() const override {
-        return sizeof *this + constants_.size() * sizeof constants_[0] +
-               columns_.size() * sizeof columns_[0] + lines_.size() * sizeof lines_[0] +
-               kernels_.size_bytes() + streaming_.size_bytes();
+        return sizeof *this + params_.size_bytes() + columns_.size() * sizeof columns_[0] +
+               lines_.size() * sizeof lines_[0] + kernels_.size_bytes() + streaming_.size_bytes();
     }
 
 private:
@@ -176,18 +173,6 @@ private:
         return form_ == form::fused && p_.dst.data_type == data_type::f32 && p_.out_stage.post_ops.empty();
     }
 
-    dim_t block_words() const { return epilogue_.planes().count * jit::columns_per_block; }
-
-    const std::uint32_t *params(const arguments &args) const {
-        if (form_ == form::copy || !epilogue_.has_argument_planes())
-            return constants_.data();
-        auto *filled = static_cast<std::uint32_t *>(
-            thread_scratch(scratch_slot::column_params, constants_.size() * sizeof constants_[0]));
-        std::copy(constants_.begin(), constants_.end(), filled);
-        epilogue_.fill_arguments(args, 0, p_.channels, filled);
-        return filled;
-    }
-
     /// The last source line that a line of dst reads, in bytes.
     dim_t high_line(dim_t line) const {
         const dim_t n = line / p_.out[1] / p_.out[0], od = line / p_.out[1] % p_.out[0];
@@ -221,7 +206,7 @@ private:
             a.low_line = low + first * unit;
             a.high_line = high + first * unit;
             a.dst = run.dst + dst_element * dst_size_ + first * dst_unit;
-            a.params = run.params + first / jit::columns_per_block * block_words();
+            a.params = form_ == form::copy ? nullptr : run.params + params_.offset_of(first);
             for (std::size_t i = 0; i < p_.out_stage.post_ops.size(); i++)
                 if (run.full[i])
                     full[i] = run.full[i] + (dst_element + first) * size_of_operand(i);
@@ -239,6 +224,7 @@ private:
     const dim_t src_size_, dst_size_; ///< bytes per element
     const extent3 src_steps_, dst_steps_;
     const jit::epilogue_plan epilogue_;
+    const epilogue_params params_;
     const dim_t units_; ///< of a position: channels, or bytes that are copied
     const bool prefetches_;
     dim_t chunk_, chunks_; ///< units of a chunk, their number
@@ -246,7 +232,6 @@ private:
     std::vector<jit::resampling_column> columns_;
     std::vector<neighbours> lines_;
     std::vector<dim_t> planes_; ///< nearest plane of the source
-    std::vector<std::uint32_t> constants_;
 };
 
 } // namespace
