@@ -69,9 +69,13 @@ void settle(int threads) {
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
 }
 
-/// One warm-up, then the mean of the sample's runs.
-double sample(workload &w, int runs) {
-    w.run();
+/// Warms up, with workers until they are surely awake, then takes the mean of the sample's runs.
+double sample(workload &w, int runs, int threads) {
+    constexpr std::chrono::milliseconds waking(5);
+    const auto start = std::chrono::steady_clock::now();
+    do {
+        w.run();
+    } while (threads > 1 && std::chrono::steady_clock::now() - start < waking);
     return seconds_of(w, runs);
 }
 
@@ -101,10 +105,10 @@ result measure(const layer &l, const bench_contract &contract, const bench_optio
             measure_read(weights.data(), weights.size(), threads);
             reads.push_back(measure_read(weights.data(), weights.size(), threads));
         }
-        times.push_back(sample(*ours, runs));
+        times.push_back(sample(*ours, runs, threads));
         if (peer) {
             settle(threads);
-            peer_times.push_back(sample(*peer, peer_runs));
+            peer_times.push_back(sample(*peer, peer_runs, threads));
             if (threads > 1)
                 rest_onednn();
         }
