@@ -112,6 +112,9 @@ std::atomic<cpu_isa> &cap() {
 bool isa_is_usable(cpu_isa level) { return level <= cap().load() && machine_has(level); }
 
 bool has_byte_permutes() { return machine_features().avx512_vbmi; }
+bool permutes_bytes(cpu_isa level) {
+    return (level == cpu_isa::avx512_vnni || level == cpu_isa::avx512_core) && has_byte_permutes();
+}
 
 std::int64_t l2_cache_bytes() {
     static const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);

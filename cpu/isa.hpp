@@ -11,6 +11,8 @@ bool isa_is_usable(cpu_isa level);
 
 /// True if AVX512-VBMI permutes bytes over a whole vector, which no level implies.
 bool has_byte_permutes();
+/// True if moreover the level has such vectors.
+bool permutes_bytes(cpu_isa level);
 
 /// Size of a core's second-level cache; 1 MiB if the system doesn't tell.
 std::int64_t l2_cache_bytes();

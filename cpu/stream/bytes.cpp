@@ -95,9 +95,7 @@ public:
     table_kernel(cpu_isa level, const memory_desc &src, const memory_desc &dst,
                  const std::uint8_t *entries_of_bytes)
         : unary_kernel(src, dst), table_(entries_of_bytes),
-          code_(level,
-                is_wide(level) && has_byte_permutes() ? jit::byte_lookup::permutes
-                                                      : jit::byte_lookup::shuffles,
+          code_(level, permutes_bytes(level) ? jit::byte_lookup::permutes : jit::byte_lookup::shuffles,
                 leaves_caches(size_in_bytes(src) + size_in_bytes(dst))) {}
 
     void execute(const arguments &args) const override {
@@ -109,10 +107,6 @@ public:
     std::size_t size_bytes() const override { return sizeof *this + code_.code_bytes(); }
 
 private:
-    static bool is_wide(cpu_isa level) {
-        return level == cpu_isa::avx512_vnni || level == cpu_isa::avx512_core;
-    }
-
     const jit::byte_table table_;
     const byte_code code_;
 };

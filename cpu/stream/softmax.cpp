@@ -30,8 +30,6 @@ constexpr int arg_exponentials = arg_maximum + 3;
 
 using form = softmax_form;
 
-form form_of(const softmax_problem &p) { return softmax_form_of(p); }
-
 // ---- tensors
 
 /// One number per row.
@@ -131,7 +129,7 @@ task f32_task(const softmax_problem &p) {
 }
 
 task main_task(const softmax_problem &p) {
-    switch (form_of(p)) {
+    switch (softmax_form_of(p)) {
     case form::tflite:
         return tflite_task(p);
     case form::ort:
@@ -146,13 +144,10 @@ task main_task(const softmax_problem &p) {
 class softmax_kernel : public kernel {
 public:
     softmax_kernel(cpu_isa level, const softmax_problem &p)
-        : p_(p), form_(form_of(p)), numbers_(numbers_of_rows(p, data_type::s32)),
+        : p_(p), form_(softmax_form_of(p)), numbers_(numbers_of_rows(p, data_type::s32)),
           rows_(element_count(numbers_)), main_(create_program(level, main_task(p))) {
         if (form_ == form::tflite) {
-            terms_ = tflite_exponentials(p);
-            for (std::int32_t &e : terms_)
-                e = rounding_divide_by_pot(e, softmax_sum_integer_bits);
-            terms_ = by_code(terms_);
+            terms_ = by_code(tflite_terms(p));
         } else if (form_ == form::ort) {
             real_terms_ = by_code(ort_exponentials(p));
         } else {
@@ -338,7 +333,8 @@ private:
 
 std::string refuses_softmax(cpu_isa level, const softmax_problem &p) {
     const std::string reason = refuses_task(level, main_task(p));
-    return reason.empty() && form_of(p) == form::f32 ? refuses_task(level, exponentials_task(p)) : reason;
+    return reason.empty() && softmax_form_of(p) == form::f32 ? refuses_task(level, exponentials_task(p))
+                                                             : reason;
 }
 
 std::shared_ptr<const kernel> create_softmax(cpu_isa level, const softmax_problem &p) {

@@ -21,14 +21,6 @@ template <typename T> contiguous_row<T> row_at(const code_rows &rows, dim_t r) {
 
 // ---- TFLite
 
-/// Terms of sums by distance from the maximum.
-softmax_table<std::int32_t> terms_of(const softmax_problem &p) {
-    softmax_table<std::int32_t> terms = tflite_exponentials(p);
-    for (std::int32_t &e : terms)
-        e = rounding_divide_by_pot(e, softmax_sum_integer_bits);
-    return terms;
-}
-
 /// Replaces the sum by what results are computed from: RDP(SRDHM(E, r), s) is, for numbers that are not
 /// negative, (E r + 2^30 + 2^(30 + s)) >> (31 + s).
 void take_reciprocal(const softmax_problem &p, softmax_code_rows &rows, dim_t row) {
@@ -41,7 +33,7 @@ void take_reciprocal(const softmax_problem &p, softmax_code_rows &rows, dim_t ro
 
 template <typename T> class tflite_sums : public code_sums {
 public:
-    explicit tflite_sums(const softmax_problem &p) : p_(p), terms_(by_code(terms_of(p))) {}
+    explicit tflite_sums(const softmax_problem &p) : p_(p), terms_(by_code(tflite_terms(p))) {}
 
     void run(const code_rows &rows, softmax_code_rows &to) const override {
         for (dim_t r = 0; r < rows.count; r++) {
@@ -132,7 +124,7 @@ jit::softmax_sums_spec sums_spec(cpu_isa level, const softmax_problem &p, const 
 }
 
 std::unique_ptr<const code_sums> create_permuted_tflite(cpu_isa level, const softmax_problem &p) {
-    const jit::softmax_terms terms = terms_of_bytes(terms_of(p));
+    const jit::softmax_terms terms = terms_of_bytes(tflite_terms(p));
     return std::make_unique<permuted_sums<jit::softmax_fixed_sums_kernel>>(
         terms, jit::shared_softmax_fixed_sums_kernel(sums_spec(level, p, terms)));
 }
@@ -159,10 +151,6 @@ template <typename T> std::unique_ptr<const code_sums> create(cpu_isa level, con
 
 std::unique_ptr<const code_sums> create_code_sums(cpu_isa level, const softmax_problem &p) {
     return p.src.data_type == data_type::u8 ? create<std::uint8_t>(level, p) : create<std::int8_t>(level, p);
-}
-
-bool permutes_bytes(cpu_isa level) {
-    return (level == cpu_isa::avx512_vnni || level == cpu_isa::avx512_core) && has_byte_permutes();
 }
 
 int blocks_of(int count) { return count == 0 ? 0 : count <= 64 ? 1 : count <= 128 ? 2 : 4; }

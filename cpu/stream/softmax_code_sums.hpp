@@ -25,8 +25,6 @@ public:
 
 std::unique_ptr<const code_sums> create_code_sums(cpu_isa level, const softmax_problem &p);
 
-/// True if the level may use permutes of bytes on this machine.
-bool permutes_bytes(cpu_isa level);
 /// 1, 2 or 4 blocks of 64 that hold the first `count` of 256 numbers; 0 for none.
 int blocks_of(int count);
 

@@ -6,6 +6,7 @@
 
 #include "common/requantize.hpp"
 #include "common/softmax.hpp"
+#include "cpu/isa.hpp"
 #include "cpu/parallel.hpp"
 #include "cpu/stream/nest.hpp"
 #include "cpu/stream/softmax_code_sums.hpp"

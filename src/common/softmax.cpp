@@ -20,6 +20,13 @@ softmax_table<std::int32_t> tflite_exponentials(const softmax_problem &p) {
     return table;
 }
 
+softmax_table<std::int32_t> tflite_terms(const softmax_problem &p) {
+    softmax_table<std::int32_t> terms = tflite_exponentials(p);
+    for (std::int32_t &e : terms)
+        e = rounding_divide_by_pot(e, softmax_sum_integer_bits);
+    return terms;
+}
+
 int tflite_softmax_shift(const softmax_problem &p, int bits_over_unit) {
     return bits_over_unit + 31 - (p.dst.data_type == data_type::s16 ? 16 : 8);
 }
