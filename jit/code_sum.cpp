@@ -37,8 +37,7 @@ std::array<std::int32_t, 256> rescaled(requantization_rule rule, const fixed_poi
                                        const centred_codes &codes) {
     std::array<std::int32_t, 256> result;
     for (int i = 0; i < 256; i++)
-        result[static_cast<std::size_t>(i)] =
-            requantize(rule, (codes.range.low + i - codes.zero_point) * (1 << add_left_shift), m);
+        result[static_cast<std::size_t>(i)] = rescaled_code(rule, codes.range.low + i - codes.zero_point, m);
     return result;
 }
 

@@ -66,7 +66,7 @@ void run_f32(const binary_problem &p, const operands &in, const bound_epilogue &
 
 void run_scaled_sum(const binary_problem &p, const operands &in, const bound_epilogue &out) {
     const auto rescaled = [&](std::int32_t centred, fixed_point_multiplier m) -> std::int64_t {
-        return requantize(p.out_stage.rule, wrap(centred * (std::int64_t{1} << add_left_shift)), m);
+        return rescaled_code(p.out_stage.rule, centred, m);
     };
     const int sign = p.alg == algorithm::binary_sub ? -1 : 1;
     for_each_element(p, [&](const coordinates &at) {

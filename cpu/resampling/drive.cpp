@@ -1,9 +1,9 @@
 #include "cpu/resampling/drive.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
+#include "common/bits.hpp"
 #include "common/element.hpp"
 #include "common/requantize.hpp"
 #include "common/resampling.hpp"
@@ -55,12 +55,6 @@ struct neighbours {
     dim_t low, high;
     std::uint32_t low_weight, high_weight;
 };
-
-std::uint32_t bits(float x) {
-    std::uint32_t u;
-    std::memcpy(&u, &x, sizeof u);
-    return u;
-}
 
 neighbours neighbours_of(const resampling_problem &p, int axis, dim_t i) {
     if (p.alg == algorithm::resampling_nearest) {

@@ -8,6 +8,7 @@
 #include "common/element.hpp"
 #include "common/qlinear.hpp"
 #include "common/requantize.hpp"
+#include "common/scaled_sum.hpp"
 #include "common/text.hpp"
 #include "cpu/stream/task_builder.hpp"
 #include "jit/code_sum.hpp"
@@ -220,8 +221,6 @@ void multiply_centred(task_builder &b, const binary_problem &p) {
     b.step(op::multiply_pair_s16);
 }
 
-constexpr int add_left_shift = 20; // as in cpu/ref/binary.cpp
-
 /// What rescaling a centred code is, exactly: x * integer + round(x * fraction / 2^scale_code_bits).
 struct code_scale {
     std::int32_t integer, fraction;
@@ -242,7 +241,7 @@ std::optional<code_scale> scale_of_codes(requantization_rule rule, const fixed_p
     for (std::int32_t x = codes.low - zero_point; x <= codes.high - zero_point; x++) {
         const auto rest = static_cast<std::int32_t>(
             rounded_shift_right(std::int64_t{x} * scale.fraction, jit::scale_code_bits));
-        if (x * scale.integer + rest != requantize(rule, x * (1 << add_left_shift), m))
+        if (x * scale.integer + rest != rescaled_code(rule, x, m))
             return {};
     }
     return scale;

@@ -206,13 +206,11 @@ number bound_epilogue::apply_post_op(const post_op_entry &entry, int index, numb
             clamp<std::int64_t>(std::int64_t{x.as_s32()} + zero_point, range.low, range.high));
     };
     if (const auto *op = std::get_if<post_op::scaled_add>(&entry)) {
-        const auto rescaled = [&](std::int32_t centred, fixed_point_multiplier m) {
-            return impl::requantize(op->rule, wrap(centred * (std::int64_t{1} << add_left_shift)), m);
-        };
         const std::int32_t d = load_s32(dst_, e_.dst.data_type, plain_offset(e_.dst, at));
         const std::int64_t sum =
-            std::int64_t{rescaled(code_of_x(op->zero_point) - op->zero_point, op->multipliers.a)} +
-            rescaled(d - op->dst_zero_point, op->multipliers.b);
+            std::int64_t{
+                rescaled_code(op->rule, code_of_x(op->zero_point) - op->zero_point, op->multipliers.a)} +
+            rescaled_code(op->rule, d - op->dst_zero_point, op->multipliers.b);
         return impl::requantize(op->rule, wrap(sum), op->multipliers.dst);
     }
     if (const auto *op = std::get_if<post_op::qlinear_add>(&entry)) {
