@@ -73,20 +73,8 @@ void byte_table_kernel::load_table() {
 
 void byte_table_kernel::row() {
     const int most = lookup_ == byte_lookup::shuffles ? vectors_of_shuffles : vectors_in_flight;
-    for (const int count : {most, 1}) {
-        Xbyak::Label loop, done;
-        const int bytes = count * vector_bytes();
-        cmp(reg_columns, bytes);
-        jl(done, T_NEAR);
-        L(loop);
-        vectors(count);
-        add(reg_row_src, bytes);
-        add(reg_row_dst, bytes);
-        sub(reg_columns, bytes);
-        cmp(reg_columns, bytes);
-        jge(loop, T_NEAR);
-        L(done);
-    }
+    while_left(reg_columns, vector_bytes(), {reg_row_src, reg_row_dst}, vector_bytes(), most,
+               [this](int count) { vectors(count); });
     tail();
 }
 

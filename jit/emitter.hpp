@@ -13,6 +13,7 @@
 // Code memory is W^X: it is written as read-write and becomes read-execute in `finish`.
 
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <string>
 #include <tuple>
@@ -191,6 +192,26 @@ public:
     void lookup32(const vec &dst, const vec &index, const void *dwords);
     /// Looks dwords up: dst lane = table[index lane]; indices must be in range.
     void gather_dwords(const vec &dst, const Xbyak::Reg64 &base, const vec &index, int scale);
+
+    /// A loop over what is left, `at_a_time` and then one by one: body(count), after which `left` is lower by
+    /// `unit` for each, and pointers higher by `bytes`.
+    template <typename Body>
+    void while_left(const Xbyak::Reg64 &left, int unit, std::initializer_list<Xbyak::Reg64> pointers,
+                    int bytes, int at_a_time, const Body &body) {
+        for (const int count : {at_a_time, 1}) {
+            Xbyak::Label loop, done;
+            cmp(left, count * unit);
+            jl(done, T_NEAR);
+            L(loop);
+            body(count);
+            for (const Xbyak::Reg64 &pointer : pointers)
+                add(pointer, count * bytes);
+            sub(left, count * unit);
+            cmp(left, count * unit);
+            jge(loop, T_NEAR);
+            L(done);
+        }
+    }
 
     // ---- memory with a number of valid lanes, 1 to lanes(); never touches bytes beyond them
 

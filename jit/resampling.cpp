@@ -204,7 +204,8 @@ void resampling_kernel::interpolate() {
     vpbroadcastd(low_of_lines, field(offsetof(resampling_args, low_weight)));
     vpbroadcastd(high_of_lines, field(offsetof(resampling_args, high_weight)));
     const vec weights[] = {low, high, low_of_lines, high_of_lines};
-    lea(reg_address, ptr[reg_dst + reg_row * 4]);
+    if (spec_.is_final)
+        lea(reg_address, ptr[reg_dst + reg_row * 4]);
     for (int v = 0; v < spec_.vectors; v++) {
         const vec &x = acc_[static_cast<std::size_t>(spec_.is_final ? 0 : v)];
         interpolate(x, v, weights);

@@ -147,20 +147,8 @@ void softmax_codes_kernel::columns() {
     mov(reg_row_src, reg_src);
     mov(reg_row_dst, reg_dst);
     mov(reg_columns, field(offsetof(softmax_codes_args, columns)));
-    for (const int count : {vectors_in_flight, 1}) {
-        Xbyak::Label loop, done;
-        const int bytes = count * vector_bytes();
-        cmp(reg_columns, bytes);
-        jl(done, T_NEAR);
-        L(loop);
-        vectors(count);
-        add(reg_row_src, bytes);
-        add(reg_row_dst, bytes);
-        sub(reg_columns, bytes);
-        cmp(reg_columns, bytes);
-        jge(loop, T_NEAR);
-        L(done);
-    }
+    while_left(reg_columns, vector_bytes(), {reg_row_src, reg_row_dst}, vector_bytes(), vectors_in_flight,
+               [this](int count) { vectors(count); });
     tail();
 }
 

@@ -66,23 +66,10 @@ void softmax_f32_kernel::generate() {
 
 /// groups(count) for all whole groups of a row; afterwards reg_from and reg_to point behind them.
 template <typename Groups> void softmax_f32_kernel::for_each_group(int at_a_time, const Groups &groups) {
-    constexpr int bytes = group_columns * element;
     mov(reg_from, reg_src);
     mov(reg_to, reg_dst);
     mov(reg_groups, field(offsetof(softmax_f32_args, groups)));
-    for (const int count : {at_a_time, 1}) {
-        Xbyak::Label loop, done;
-        cmp(reg_groups, count);
-        jl(done, T_NEAR);
-        L(loop);
-        groups(count);
-        add(reg_from, count * bytes);
-        add(reg_to, count * bytes);
-        sub(reg_groups, count);
-        cmp(reg_groups, count);
-        jge(loop, T_NEAR);
-        L(done);
-    }
+    while_left(reg_groups, 1, {reg_from, reg_to}, group_columns * element, at_a_time, groups);
 }
 
 template <typename Vector> void softmax_f32_kernel::for_each_vector(int columns, const Vector &vector) {

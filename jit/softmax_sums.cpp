@@ -48,20 +48,10 @@ template <typename Whole, typename Tail>
 void softmax_sums_emitter::for_each_vector(const Whole &whole, const Tail &tail) {
     Xbyak::Label finish;
     mov(reg_columns, field(offsetof(softmax_sums_args, columns)));
-    for (const int count : {vectors_at_a_time, 1}) {
-        Xbyak::Label loop, done;
-        const int bytes = count * vector_bytes();
-        cmp(reg_columns, bytes);
-        jl(done, T_NEAR);
-        L(loop);
+    while_left(reg_columns, vector_bytes(), {reg_at}, vector_bytes(), vectors_at_a_time, [&](int count) {
         for (int v = 0; v < count; v++)
             whole(v * vector_bytes());
-        add(reg_at, bytes);
-        sub(reg_columns, bytes);
-        cmp(reg_columns, bytes);
-        jge(loop, T_NEAR);
-        L(done);
-    }
+    });
     test(reg_columns, reg_columns);
     jz(finish, T_NEAR);
     mov(reg_valid, -1);
