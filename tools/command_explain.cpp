@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "commands.hpp"
-#include "model/network.hpp"
+#include "network/run/network.hpp"
 #include "print.hpp"
 
 namespace octet::tools {

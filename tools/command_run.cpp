@@ -7,7 +7,7 @@
 
 #include "check/check.hpp"
 #include "commands.hpp"
-#include "model/network.hpp"
+#include "network/run/network.hpp"
 #include "print.hpp"
 #include "run_profile.hpp"
 #include "tensor_file.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "model/network.hpp"
+#include "network/run/network.hpp"
 
 namespace octet::tools {
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "model/graph.hpp"
+#include "network/graph/graph.hpp"
 
 namespace octet::tools {
 

@@ -4,14 +4,14 @@
 #include <cstring>
 
 #include "common/text.hpp"
+#include "cpu/accumulating/pack.hpp"
 #include "cpu/depthwise/plan.hpp"
 #include "cpu/dot/columns.hpp"
-#include "cpu/isa.hpp"
-#include "cpu/pack.hpp"
-#include "cpu/parallel.hpp"
+#include "cpu/machine/isa.hpp"
+#include "cpu/machine/parallel.hpp"
+#include "cpu/machine/scratch.hpp"
 #include "cpu/ref/ref.hpp"
-#include "cpu/scratch.hpp"
-#include "jit/depthwise.hpp"
+#include "jit/kernels/depthwise.hpp"
 
 namespace octet::impl::depthwise {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/problem.hpp"
-#include "jit/depthwise.hpp"
+#include "jit/kernels/depthwise.hpp"
 
 namespace octet::impl {
 

@@ -4,8 +4,8 @@
 
 #include "common/element.hpp"
 #include "common/rounding.hpp"
-#include "cpu/pack.hpp"
-#include "cpu/scratch.hpp"
+#include "cpu/accumulating/pack.hpp"
+#include "cpu/machine/scratch.hpp"
 
 namespace octet::impl {
 

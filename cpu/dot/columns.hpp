@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "cpu/aligned.hpp"
 #include "cpu/dot/plan.hpp"
+#include "cpu/machine/aligned.hpp"
 
 namespace octet::impl {
 

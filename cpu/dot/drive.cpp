@@ -4,13 +4,13 @@
 #include <array>
 
 #include "common/text.hpp"
+#include "cpu/accumulating/pack.hpp"
 #include "cpu/dot/columns.hpp"
 #include "cpu/dot/segments.hpp"
-#include "cpu/isa.hpp"
-#include "cpu/pack.hpp"
-#include "cpu/parallel.hpp"
+#include "cpu/machine/isa.hpp"
+#include "cpu/machine/parallel.hpp"
+#include "cpu/machine/scratch.hpp"
 #include "cpu/ref/ref.hpp"
-#include "cpu/scratch.hpp"
 
 namespace octet::impl::dot {
 

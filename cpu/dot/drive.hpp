@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "cpu/implementation.hpp"
+#include "cpu/registry.hpp"
 
 namespace octet::impl::dot {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "common/text.hpp"
-#include "cpu/isa.hpp"
+#include "cpu/machine/isa.hpp"
 
 namespace octet::impl {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "common/problem.hpp"
-#include "jit/epilogue.hpp"
+#include "jit/epilogue/epilogue.hpp"
 
 namespace octet::impl {
 

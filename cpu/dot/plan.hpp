@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cpu/dot/geometry.hpp"
-#include "jit/dot.hpp"
+#include "jit/kernels/dot.hpp"
 
 namespace octet::impl {
 

@@ -1,6 +1,6 @@
 #include "cpu/dot/segments.hpp"
 
-#include "cpu/scratch.hpp"
+#include "cpu/machine/scratch.hpp"
 
 namespace octet::impl {
 

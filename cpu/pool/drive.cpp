@@ -6,10 +6,10 @@
 #include "common/element.hpp"
 #include "common/rounding.hpp"
 #include "common/text.hpp"
-#include "cpu/epilogue_params.hpp"
-#include "cpu/parallel.hpp"
-#include "cpu/scratch.hpp"
-#include "jit/pool.hpp"
+#include "cpu/accumulating/epilogue_params.hpp"
+#include "cpu/machine/parallel.hpp"
+#include "cpu/machine/scratch.hpp"
+#include "jit/kernels/pool.hpp"
 
 namespace octet::impl::pool {
 

@@ -4,7 +4,7 @@
 // names at most one source element.
 
 #include "common/element.hpp"
-#include "cpu/parallel.hpp"
+#include "cpu/machine/parallel.hpp"
 #include "cpu/ref/convolution.hpp"
 #include "cpu/ref/ref.hpp"
 

@@ -2,7 +2,7 @@
 
 #include "common/element.hpp"
 #include "common/eltwise_code.hpp"
-#include "cpu/parallel.hpp"
+#include "cpu/machine/parallel.hpp"
 #include "cpu/ref/ref.hpp"
 
 namespace octet::impl::ref {

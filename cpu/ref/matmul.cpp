@@ -2,7 +2,7 @@
 // of size 1 broadcast.
 
 #include "common/element.hpp"
-#include "cpu/parallel.hpp"
+#include "cpu/machine/parallel.hpp"
 #include "cpu/ref/ref.hpp"
 
 namespace octet::impl::ref {

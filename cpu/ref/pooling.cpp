@@ -5,7 +5,7 @@
 
 #include "common/element.hpp"
 #include "common/requantize.hpp"
-#include "cpu/parallel.hpp"
+#include "cpu/machine/parallel.hpp"
 #include "cpu/ref/ref.hpp"
 
 namespace octet::impl::ref {

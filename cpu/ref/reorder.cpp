@@ -5,8 +5,8 @@
 
 #include "common/element.hpp"
 #include "common/requantize.hpp"
-#include "cpu/pack.hpp"
-#include "cpu/parallel.hpp"
+#include "cpu/accumulating/pack.hpp"
+#include "cpu/machine/parallel.hpp"
 #include "cpu/ref/ref.hpp"
 
 namespace octet::impl::ref {

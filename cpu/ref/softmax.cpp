@@ -18,7 +18,7 @@
 #include "common/qlinear.hpp"
 #include "common/requantize.hpp"
 #include "common/softmax.hpp"
-#include "cpu/parallel.hpp"
+#include "cpu/machine/parallel.hpp"
 #include "cpu/ref/ref.hpp"
 
 namespace octet::impl::ref {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "common/element.hpp"
-#include "cpu/parallel.hpp"
+#include "cpu/machine/parallel.hpp"
 #include "cpu/ref/ref.hpp"
 
 namespace octet::impl::ref {

@@ -9,9 +9,9 @@
 #include "common/element.hpp"
 #include "common/requantize.hpp"
 #include "common/resampling.hpp"
-#include "cpu/parallel.hpp"
+#include "cpu/machine/parallel.hpp"
 #include "cpu/resampling/streaming.hpp"
-#include "jit/code_resampling.hpp"
+#include "jit/kernels/resampling/codes.hpp"
 
 namespace octet::impl::resampling {
 

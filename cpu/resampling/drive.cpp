@@ -7,11 +7,11 @@
 #include "common/element.hpp"
 #include "common/requantize.hpp"
 #include "common/resampling.hpp"
-#include "cpu/epilogue_params.hpp"
-#include "cpu/parallel.hpp"
+#include "cpu/accumulating/epilogue_params.hpp"
+#include "cpu/machine/parallel.hpp"
 #include "cpu/resampling/codes.hpp"
 #include "cpu/resampling/streaming.hpp"
-#include "jit/resampling.hpp"
+#include "jit/kernels/resampling/positions.hpp"
 
 namespace octet::impl::resampling {
 

@@ -4,7 +4,7 @@
 // caches. Smaller ones are left there for whoever reads them.
 
 #include "common/problem.hpp"
-#include "cpu/caches.hpp"
+#include "cpu/machine/caches.hpp"
 
 namespace octet::impl::resampling {
 

@@ -4,10 +4,10 @@
 #include <cstring>
 #include <limits>
 
-#include "cpu/caches.hpp"
-#include "cpu/isa.hpp"
+#include "cpu/machine/caches.hpp"
+#include "cpu/machine/isa.hpp"
 #include "cpu/stream/nest.hpp"
-#include "jit/byte_table.hpp"
+#include "jit/kernels/byte_table.hpp"
 
 namespace octet::impl::stream {
 

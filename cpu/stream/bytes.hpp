@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cpu/implementation.hpp"
+#include "cpu/registry.hpp"
 
 namespace octet::impl::stream {
 

@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "cpu/isa.hpp"
-#include "cpu/stream/blocks.hpp"
+#include "cpu/compose/blocks.hpp"
+#include "cpu/compose/table.hpp"
+#include "cpu/compose/two_steps.hpp"
+#include "cpu/machine/isa.hpp"
+#include "cpu/softmax/softmax.hpp"
 #include "cpu/stream/bytes.hpp"
 #include "cpu/stream/nest.hpp"
 #include "cpu/stream/plan.hpp"
 #include "cpu/stream/programs.hpp"
-#include "cpu/stream/softmax.hpp"
 #include "cpu/stream/transpose.hpp"
-#include "cpu/table.hpp"
-#include "cpu/two_steps.hpp"
 
 namespace octet::impl::stream {
 

@@ -8,8 +8,8 @@
 #include <array>
 #include <vector>
 
-#include "common/layout.hpp"
-#include "cpu/parallel.hpp"
+#include "common/layout/layout.hpp"
+#include "cpu/machine/parallel.hpp"
 
 namespace octet::impl::stream {
 

@@ -11,7 +11,7 @@
 #include "common/scaled_sum.hpp"
 #include "common/text.hpp"
 #include "cpu/stream/task_builder.hpp"
-#include "jit/code_sum.hpp"
+#include "jit/epilogue/code_sum.hpp"
 
 namespace octet::impl::stream {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/problem.hpp"
-#include "jit/stream.hpp"
+#include "jit/kernels/stream.hpp"
 
 namespace octet::impl::stream {
 

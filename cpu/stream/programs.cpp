@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "common/text.hpp"
-#include "cpu/caches.hpp"
-#include "cpu/scratch.hpp"
+#include "cpu/machine/caches.hpp"
+#include "cpu/machine/scratch.hpp"
 #include "cpu/stream/nest.hpp"
 
 namespace octet::impl::stream {

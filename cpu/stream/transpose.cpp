@@ -6,10 +6,10 @@
 #include <array>
 #include <numeric>
 
-#include "cpu/caches.hpp"
+#include "cpu/machine/caches.hpp"
 #include "cpu/stream/nest.hpp"
-#include "jit/byte_table.hpp"
-#include "jit/transpose.hpp"
+#include "jit/kernels/byte_table.hpp"
+#include "jit/kernels/transpose.hpp"
 
 namespace octet::impl::stream {
 

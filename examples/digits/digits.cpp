@@ -25,7 +25,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "model/network.hpp"
+#include "network/run/network.hpp"
 
 namespace {
 

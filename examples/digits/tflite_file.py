@@ -1,6 +1,6 @@
 """Writing the quantized network as .tflite and reading such a file back.
 
-Both go through tools/model/tflite.fbs, the schema that the octet command reads models with. Writing hands
+Both go through src/network/tflite.fbs, the schema that the octet command reads models with. Writing hands
 flatc a JSON text; reading uses the Python accessors that flatc generates: its JSON output would round floats.
 """
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "common/layout.hpp"
+#include "common/layout/layout.hpp"
 #include "common/text.hpp"
 
 namespace octet::impl {

@@ -4,7 +4,7 @@
 #include <new>
 
 #include "api/format_tag.hpp"
-#include "common/layout.hpp"
+#include "common/layout/layout.hpp"
 #include "common/text.hpp"
 
 namespace octet {

@@ -9,7 +9,7 @@
 
 #include "api/key.hpp"
 #include "api/lowering.hpp"
-#include "cpu/implementation.hpp"
+#include "cpu/registry.hpp"
 #include "octet/primitive.hpp"
 
 namespace octet::impl {

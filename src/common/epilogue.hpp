@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/arguments.hpp"
-#include "common/layout.hpp"
+#include "common/layout/layout.hpp"
 #include "octet/primitive_attr.hpp"
 
 namespace octet::impl {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "model/network.hpp"
+#include "network/run/network.hpp"
 
 namespace octet::tests {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "model/graph.hpp"
+#include "network/graph/graph.hpp"
 
 namespace octet::tests {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <random>
 
-#include "cpu/isa.hpp"
-#include "jit/byte_table.hpp"
+#include "cpu/machine/isa.hpp"
+#include "jit/kernels/byte_table.hpp"
 
 namespace octet::impl::jit {
 namespace {

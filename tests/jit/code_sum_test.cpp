@@ -1,7 +1,7 @@
 // Sums of rescaled codes: the emitted code equals TFLite's three roundings for every pair of codes at every
 // ISA level of this machine, and there is such code for nearly all scales.
 
-#include "jit/code_sum.hpp"
+#include "jit/epilogue/code_sum.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Emitted element-wise functions equal their scalar definitions bit for bit, on every ISA level of this
 // machine.
 
-#include "jit/eltwise.hpp"
+#include "jit/epilogue/eltwise.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // The emitted rules equal common/requantize.hpp bit for bit at every ISA level of this machine, for every
 // accumulator and multiplier: extremes, neighbours of ties, every shift, other multipliers in every column.
 
-#include "jit/requantize.hpp"
+#include "jit/epilogue/rules.hpp"
 
 #include <gtest/gtest.h>
 

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <random>
 
-#include "cpu/isa.hpp"
-#include "jit/softmax_codes.hpp"
+#include "cpu/machine/isa.hpp"
+#include "jit/kernels/softmax/codes.hpp"
 
 namespace octet::impl::jit {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <random>
 
-#include "jit/transpose.hpp"
+#include "jit/kernels/transpose.hpp"
 
 namespace octet::impl::jit {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <random>
 
-#include "model/buffers.hpp"
-#include "model/network.hpp"
+#include "network/run/buffers.hpp"
+#include "network/run/network.hpp"
 #include "support/allocations.hpp"
 
 namespace octet::tests {

@@ -13,7 +13,7 @@
 
 #include "check/check.hpp"
 #include "commands.hpp"
-#include "cpu/isa.hpp"
+#include "cpu/machine/isa.hpp"
 
 namespace octet::check {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "model/network.hpp"
+#include "network/run/network.hpp"
 
 namespace octet::tests {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <cmath>
 
-#include "model/contract.hpp"
-#include "model/network.hpp"
 #include "model/tflite_builder.hpp"
+#include "network/lower/contract.hpp"
+#include "network/run/network.hpp"
 
 namespace octet::tests {
 namespace {

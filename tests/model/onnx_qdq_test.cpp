@@ -8,9 +8,9 @@
 #include <functional>
 #include <limits>
 
-#include "model/network.hpp"
 #include "model/onnx_builder.hpp"
-#include "model/onnx_qdq.hpp"
+#include "network/passes/onnx_qdq.hpp"
+#include "network/run/network.hpp"
 
 namespace octet::tests {
 namespace {

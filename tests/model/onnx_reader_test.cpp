@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "model/network.hpp"
 #include "model/onnx_builder.hpp"
+#include "network/run/network.hpp"
 
 namespace octet::tests {
 namespace {

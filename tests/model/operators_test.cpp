@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "model/network.hpp"
+#include "network/run/network.hpp"
 
 namespace octet::tests {
 namespace {

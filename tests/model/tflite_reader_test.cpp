@@ -8,9 +8,9 @@
 #include <fstream>
 #include <random>
 
-#include "model/graph.hpp"
-#include "model/network.hpp"
 #include "model/tflite_builder.hpp"
+#include "network/graph/graph.hpp"
+#include "network/run/network.hpp"
 
 namespace octet::tests {
 namespace {

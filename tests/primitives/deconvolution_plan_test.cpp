@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cpu/deconvolution/plan.hpp"
+#include "cpu/compose/deconvolution_plan.hpp"
 
 using namespace octet;
 using namespace octet::impl;

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cpu/stream/blocks.hpp"
+#include "cpu/compose/blocks.hpp"
 
 using namespace octet;
 using namespace octet::impl;

@@ -1,5 +1,5 @@
 #include "bench/layer.hpp"
-#include "model/contract.hpp"
+#include "network/lower/contract.hpp"
 
 namespace octet::tools {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "check/report.hpp"
 #include "check/vector_file.hpp"
-#include "model/network.hpp"
+#include "network/run/network.hpp"
 
 namespace octet::check {
 

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "check/check.hpp"
-#include "model/lowering.hpp"
+#include "network/lower/lowering.hpp"
 
 namespace octet::check {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "check/check.hpp"
-#include "model/lowering.hpp"
+#include "network/lower/lowering.hpp"
 
 namespace octet::check {
 namespace {

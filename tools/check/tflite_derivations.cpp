@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "model/lower_tflite.hpp"
+#include "network/lower/tflite.hpp"
 
 namespace octet::check {
 namespace {

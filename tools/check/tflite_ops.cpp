@@ -4,7 +4,7 @@
 
 #include "check/check.hpp"
 #include "check/tflite_derivations.hpp"
-#include "model/lowering.hpp"
+#include "network/lower/lowering.hpp"
 
 namespace octet::check {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "check/json_value.hpp"
-#include "model/graph.hpp"
+#include "network/graph/graph.hpp"
 
 namespace octet::check {
 

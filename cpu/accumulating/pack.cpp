@@ -1,0 +1,142 @@
+#include "cpu/accumulating/pack.hpp"
+
+#include <cstring>
+#include <vector>
+
+#include "cpu/machine/parallel.hpp"
+
+namespace octet::impl {
+
+namespace {
+
+/// Offsets of weights(group, o, i, tap) in both layouts as sums of a part per (group, o) and a part per (i,
+/// tap), so the inner loop only adds.
+class weights_map {
+public:
+    weights_map(const memory_desc &packed, const memory_desc &plain)
+        : geometry(packed_geometry_of(packed)), plain_(plain), kind_(packed.packed_kind) {
+        const int first = kind_ == packed_kind::grouped_convolution ? 1 : 0;
+        taps_ = geometry.taps * geometry.fused_width;
+        first_spatial_ = kind_ == packed_kind::matmul ? plain.ndims : first + 2;
+        groups = geometry.groups * geometry.merged;
+        for (dim_t i = 0; i < geometry.i_per_member; i++)
+            for (dim_t tap = 0; tap < taps_; tap++) {
+                inner_plain.push_back(plain_inner(i, tap));
+                inner_sums.push_back(tap / (taps_ / geometry.lines) * geometry.line_sums());
+            }
+    }
+
+    const packed_geometry geometry;
+    dim_t groups;
+    std::vector<dim_t> inner_plain; ///< [i][tap]
+    std::vector<dim_t> inner_sums;  ///< [i][tap], from the sum of the first line
+
+    dim_t outer_plain(dim_t group, dim_t o) const {
+        dim_t offset = plain_.offset0;
+        if (kind_ == packed_kind::convolution)
+            return offset + o * plain_.strides[0];
+        if (kind_ == packed_kind::grouped_convolution)
+            return offset + group * plain_.strides[0] + o * plain_.strides[1];
+        for (int d = plain_.ndims - 3; d >= 0; group /= plain_.dims[d--])
+            offset += group % plain_.dims[d] * plain_.strides[d];
+        return offset + o * plain_.strides[plain_.ndims - 1];
+    }
+
+    /// Packed offsets for one group: outer part of (group, o = 0) and inner parts; o adds whole rows and
+    /// blocks.
+    /// [copy][i][tap]
+    std::vector<dim_t> inner_packed(dim_t group) const {
+        std::vector<dim_t> offsets;
+        for (dim_t copy = 0; copy < geometry.copies(); copy++)
+            for (dim_t i = 0; i < geometry.i_per_member; i++)
+                for (dim_t tap = 0; tap < taps_; tap++)
+                    offsets.push_back(geometry.offset(group, 0, i, tap, copy) -
+                                      geometry.offset(group, 0, 0, 0));
+        return offsets;
+    }
+
+private:
+    dim_t plain_inner(dim_t i, dim_t tap) const {
+        if (kind_ == packed_kind::matmul)
+            return i * plain_.strides[plain_.ndims - 2];
+        dim_t offset = i * plain_.strides[first_spatial_ - 1];
+        for (int d = plain_.ndims - 1; d >= first_spatial_; tap /= plain_.dims[d--])
+            offset += tap % plain_.dims[d] * plain_.strides[d];
+        return offset;
+    }
+
+    const memory_desc plain_;
+    const packed_kind kind_;
+    dim_t taps_;
+    int first_spatial_;
+};
+
+/// Calls body(outer offset in plain, in packed, group, o, inner offsets in packed) for every output channel
+/// of every group.
+template <typename Body> void for_each_channel(const weights_map &map, const Body &body) {
+    const packed_geometry &p = map.geometry;
+    parallel_for(map.groups, 1, [&](dim_t begin, dim_t end) {
+        for (dim_t g = begin; g < end; g++) {
+            const std::vector<dim_t> inner_packed = map.inner_packed(g);
+            for (dim_t o = 0; o < p.o_per_member; o++)
+                body(map.outer_plain(g, o), p.offset(g, o, 0, 0), g, o, inner_packed);
+        }
+    });
+}
+
+} // namespace
+
+void pack_weights(const memory_desc &plain, const void *src, const memory_desc &packed, void *dst) {
+    if (element_count(packed) == 0)
+        return;
+    if (has_parts(packed.packed_kind)) {
+        const std::vector<kernel_part> parts = kernel_parts(packed);
+        for (std::size_t i = 0; i < parts.size(); i++)
+            pack_weights(plain_part(plain, packed, i), src, parts[i].weights,
+                         static_cast<std::int8_t *>(dst) + parts[i].offset);
+        return;
+    }
+    std::memset(dst, 0, size_in_bytes(packed));
+    const weights_map map(packed, plain);
+    const packed_geometry &p = map.geometry;
+    const auto *from = static_cast<const std::uint8_t *>(src);
+    auto *to = static_cast<std::uint8_t *>(dst);
+    auto *sums = reinterpret_cast<std::int32_t *>(to + p.sums_offset());
+    const std::uint8_t flip = packed.data_type == data_type::u8 ? 0x80 : 0;
+
+    for_each_channel(map, [&](dim_t outer_plain, dim_t outer_packed, dim_t g, dim_t o,
+                              const std::vector<dim_t> &inner_packed) {
+        std::int32_t *channel_sums =
+            sums + g / p.merged * p.lines * p.line_sums() + g % p.merged * p.o_per_member + o;
+        for (std::size_t k = 0; k < map.inner_plain.size(); k++) {
+            const auto w = static_cast<std::uint8_t>(from[outer_plain + map.inner_plain[k]] ^ flip);
+            for (std::size_t copy = k; copy < inner_packed.size(); copy += map.inner_plain.size())
+                to[outer_packed + inner_packed[copy]] = w;
+            channel_sums[map.inner_sums[k]] += static_cast<std::int8_t>(w);
+        }
+    });
+}
+
+void unpack_weights(const memory_desc &packed, const void *src, const memory_desc &plain, void *dst) {
+    if (element_count(packed) == 0)
+        return;
+    if (has_parts(packed.packed_kind)) {
+        const std::vector<kernel_part> parts = kernel_parts(packed);
+        for (std::size_t i = 0; i < parts.size(); i++)
+            unpack_weights(parts[i].weights, static_cast<const std::int8_t *>(src) + parts[i].offset,
+                           plain_part(plain, packed, i), dst);
+        return;
+    }
+    const weights_map map(packed, plain);
+    const auto *from = static_cast<const std::uint8_t *>(src);
+    auto *to = static_cast<std::uint8_t *>(dst);
+    const std::uint8_t flip = packed.data_type == data_type::u8 ? 0x80 : 0;
+    for_each_channel(map, [&](dim_t outer_plain, dim_t outer_packed, dim_t, dim_t,
+                              const std::vector<dim_t> &inner_packed) {
+        for (std::size_t k = 0; k < map.inner_plain.size(); k++)
+            to[outer_plain + map.inner_plain[k]] =
+                static_cast<std::uint8_t>(from[outer_packed + inner_packed[k]] ^ flip);
+    });
+}
+
+} // namespace octet::impl

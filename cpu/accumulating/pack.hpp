@@ -1,0 +1,20 @@
+#pragma once
+
+// Weights to and from the packed layout (common/layout.hpp), with the sums per output channel that zero
+// points need.
+
+#include "common/layout/layout.hpp"
+
+namespace octet::impl {
+
+/// `packed` gets all bytes, padding and sums included. The descriptors have equal dims; `plain` is any plain
+/// layout.
+void pack_weights(const memory_desc &plain, const void *src, const memory_desc &packed, void *dst);
+void unpack_weights(const memory_desc &packed, const void *src, const memory_desc &plain, void *dst);
+
+/// Sums of a packed tensor: [stored group][line][output channel of the stored group, padded to whole blocks].
+inline const std::int32_t *packed_sums(const packed_geometry &p, const void *packed) {
+    return reinterpret_cast<const std::int32_t *>(static_cast<const std::int8_t *>(packed) + p.sums_offset());
+}
+
+} // namespace octet::impl

@@ -1,0 +1,61 @@
+#include "cpu/compose/biased_matmul.hpp"
+
+#include "common/element.hpp"
+#include "cpu/compose/two_steps.hpp"
+#include "cpu/dot/drive.hpp"
+#include "cpu/stream/nest.hpp"
+#include "cpu/stream/programs.hpp"
+#include "cpu/stream/task_builder.hpp"
+
+namespace octet::impl::biased_matmul {
+
+namespace {
+
+matmul_problem products_of(const matmul_problem &p) {
+    matmul_problem products = p;
+    products.dst = stream::dense_in_order_of(p.dst, p.dst);
+    products.dst.data_type = data_type::s32;
+    products.out_stage = {};
+    products.out_stage.dst = products.dst;
+    return products;
+}
+
+stream::task rest_of(const matmul_problem &p) {
+    epilogue out = p.out_stage;
+    out.bias = {};
+    stream::task_builder b(out);
+    b.load(products_of(p).dst, OCTET_ARG_SRC);
+    b.load(p.out_stage.bias, OCTET_ARG_BIAS);
+    b.step(jit::stream_op::add_pair);
+    return b.finish(jit::epilogue_result::stage::accumulator);
+}
+
+} // namespace
+
+template <cpu_isa level> std::string refuses(const matmul_problem &p) {
+    const epilogue &out = p.out_stage;
+    if (out.bias.ndims == 0)
+        return "no bias";
+    if (!is_integer(out.bias.data_type) || out.rule == requantization_rule::f32 ||
+        out.rule == requantization_rule::f32_v3)
+        return "a bias that is added in f32";
+    const std::string reason = dot::refuses(products_of(p));
+    return reason.empty() ? stream::refuses_task(level, rest_of(p)) : reason;
+}
+
+template <cpu_isa level> std::shared_ptr<const kernel> create(const matmul_problem &p) {
+    const matmul_problem products = products_of(p);
+    return std::make_shared<two_step_kernel>(products.dst, dot::create<level>(products),
+                                             stream::create_program(level, rest_of(p)));
+}
+
+#define OCTET_INSTANTIATE(level)                                                                             \
+    template std::string refuses<cpu_isa::level>(const matmul_problem &);                                    \
+    template std::shared_ptr<const kernel> create<cpu_isa::level>(const matmul_problem &);
+OCTET_INSTANTIATE(avx512_vnni)
+OCTET_INSTANTIATE(avx512_core)
+OCTET_INSTANTIATE(avx_vnni)
+OCTET_INSTANTIATE(avx2)
+#undef OCTET_INSTANTIATE
+
+} // namespace octet::impl::biased_matmul

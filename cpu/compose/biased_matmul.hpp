@@ -1,0 +1,16 @@
+#pragma once
+
+// A matmul whose integer bias has a value per row or per element, as ONNX Runtime's QGemm may have: products
+// by the dot kernel, to s32; bias and all else by the stream kernel.
+
+#include <memory>
+#include <string>
+
+#include "cpu/registry.hpp"
+
+namespace octet::impl::biased_matmul {
+
+template <cpu_isa level> std::string refuses(const matmul_problem &p);
+template <cpu_isa level> std::shared_ptr<const kernel> create(const matmul_problem &p);
+
+} // namespace octet::impl::biased_matmul

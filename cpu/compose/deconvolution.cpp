@@ -1,0 +1,102 @@
+#include "cpu/compose/deconvolution.hpp"
+
+#include "cpu/accumulating/pack.hpp"
+#include "cpu/compose/deconvolution_plan.hpp"
+#include "cpu/depthwise/drive.hpp"
+#include "cpu/dot/drive.hpp"
+#include "cpu/dot/geometry.hpp"
+#include "cpu/machine/scratch.hpp"
+
+namespace octet::impl::deconvolution {
+
+namespace {
+
+using create_convolution = std::shared_ptr<const kernel> (*)(const convolution_problem &);
+/// Who runs the phases.
+struct creators {
+    create_convolution dot, depthwise;
+};
+
+bool is_depthwise(const deconvolution_phase &phase) {
+    return phase.problem.weights.packed_patches.height > 0;
+}
+
+class deconvolution_kernel : public kernel {
+public:
+    deconvolution_kernel(const deconvolution_problem &p, const creators &create)
+        : weights_(p.weights), packed_weights_(packed_in_parts(p)) {
+        for (const deconvolution_phase &phase : phases_of(p)) {
+            const create_convolution create_phase = is_depthwise(phase) ? create.depthwise : create.dot;
+            steps_.push_back({create_phase(phase.problem), phase.has_taps, phase.weights_offset});
+            if (!phase.has_taps)
+                zeros_.resize(size_in_bytes(phase.problem.weights));
+        }
+    }
+
+    void execute(const arguments &args) const override {
+        std::int8_t *weights = packed_weights(args);
+        auto *zeros = const_cast<std::int8_t *>(zeros_.data()); // kernels only read their inputs
+        for (const step &s : steps_) {
+            const arguments src(args, OCTET_ARG_SRC, s.has_taps ? args.get(OCTET_ARG_SRC) : zeros);
+            s.convolution->execute(
+                arguments(src, OCTET_ARG_WEIGHTS, s.has_taps ? weights + s.weights_offset : zeros));
+        }
+    }
+
+    std::size_t size_bytes() const override {
+        std::size_t bytes = sizeof *this + zeros_.size();
+        for (const step &s : steps_)
+            bytes += sizeof s + s.convolution->size_bytes();
+        return bytes;
+    }
+
+private:
+    struct step {
+        std::shared_ptr<const kernel> convolution;
+        bool has_taps;
+        dim_t weights_offset;
+    };
+
+    /// The user's packed weights, or a packed copy of plain ones.
+    std::int8_t *packed_weights(const arguments &args) const {
+        if (weights_.format_kind == format_kind::packed)
+            return args.get<std::int8_t>(OCTET_ARG_WEIGHTS);
+        void *packed = thread_scratch(scratch_slot::packed_weights, size_in_bytes(packed_weights_));
+        pack_weights(weights_, args.get(OCTET_ARG_WEIGHTS), packed_weights_, packed);
+        return static_cast<std::int8_t *>(packed);
+    }
+
+    const memory_desc weights_, packed_weights_;
+    std::vector<step> steps_;
+    std::vector<std::int8_t> zeros_; ///< source and weights of phases without taps
+};
+
+} // namespace
+
+std::string refuses(const deconvolution_problem &p) {
+    std::string reason = refuses_dot(p);
+    if (reason.empty())
+        reason = refuses_phases(p);
+    if (!reason.empty())
+        return reason;
+    for (const deconvolution_phase &phase : phases_of(p)) {
+        reason = is_depthwise(phase) ? depthwise::refuses(phase.problem) : dot::refuses(phase.problem);
+        if (!reason.empty())
+            return reason;
+    }
+    return {};
+}
+
+template <cpu_isa level> std::shared_ptr<const kernel> create(const deconvolution_problem &p) {
+    return std::make_shared<deconvolution_kernel>(p, creators{dot::create<level>, depthwise::create<level>});
+}
+
+#define OCTET_INSTANTIATE(level)                                                                             \
+    template std::shared_ptr<const kernel> create<cpu_isa::level>(const deconvolution_problem &);
+OCTET_INSTANTIATE(avx512_vnni)
+OCTET_INSTANTIATE(avx512_core)
+OCTET_INSTANTIATE(avx_vnni)
+OCTET_INSTANTIATE(avx2)
+#undef OCTET_INSTANTIATE
+
+} // namespace octet::impl::deconvolution

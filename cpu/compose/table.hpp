@@ -1,0 +1,23 @@
+#pragma once
+
+// Functions of 8-bit codes as tables: where a reorder or an eltwise depends on nothing but the code, its
+// reference kernel runs once over all 256 codes at creation, and execution looks results up.
+
+#include <memory>
+
+#include "cpu/registry.hpp"
+
+namespace octet::impl::table {
+
+/// Empty, or why the problem is no function of an 8-bit code alone.
+std::string refuses(const eltwise_problem &p);
+std::string refuses(const reorder_problem &p);
+
+std::shared_ptr<const kernel> create(const eltwise_problem &p);
+std::shared_ptr<const kernel> create(const reorder_problem &p);
+
+/// The result for each code from the lowest, in the destination's type.
+std::vector<std::uint8_t> entries_of(const eltwise_problem &p);
+std::vector<std::uint8_t> entries_of(const reorder_problem &p);
+
+} // namespace octet::impl::table

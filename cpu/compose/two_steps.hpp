@@ -1,0 +1,32 @@
+#pragma once
+
+// A computation in two steps: the second reads what the first left as its OCTET_ARG_SRC.
+
+#include <memory>
+
+#include "cpu/machine/scratch.hpp"
+#include "cpu/registry.hpp"
+
+namespace octet::impl {
+
+class two_step_kernel : public kernel {
+public:
+    two_step_kernel(const memory_desc &between, std::shared_ptr<const kernel> first,
+                    std::shared_ptr<const kernel> second)
+        : bytes_(size_in_bytes(between)), first_(std::move(first)), second_(std::move(second)) {}
+
+    void execute(const arguments &args) const override {
+        void *between = thread_scratch(scratch_slot::between_steps, bytes_);
+        first_->execute(arguments(args, OCTET_ARG_DST, between));
+        second_->execute(arguments(args, OCTET_ARG_SRC, between));
+    }
+    std::size_t size_bytes() const override {
+        return sizeof *this + first_->size_bytes() + second_->size_bytes();
+    }
+
+private:
+    const std::size_t bytes_;
+    const std::shared_ptr<const kernel> first_, second_;
+};
+
+} // namespace octet::impl

@@ -1,0 +1,27 @@
+#pragma once
+
+// Tensors that leave the caches before anyone reads them again: what reads and writes so much stores past the
+// caches, which saves reading what it overwrites, where it writes whole cache lines.
+
+#include <immintrin.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "common/layout/layout.hpp"
+
+namespace octet::impl {
+
+constexpr dim_t cache_line_bytes = 64;
+
+/// Of what an operator reads and writes. A constant: what systems report as the last level is that of all
+/// cores, or made up.
+constexpr bool leaves_caches(std::size_t bytes) { return bytes > std::size_t{32} << 20; }
+
+constexpr bool has_whole_lines(dim_t bytes) { return bytes % cache_line_bytes == 0; }
+inline bool begins_line(const void *p) { return has_whole_lines(reinterpret_cast<std::intptr_t>(p)); }
+
+/// Stores past the caches are seen by other threads as others are: what a task ends with.
+inline void finish_stores() { _mm_sfence(); }
+
+} // namespace octet::impl

@@ -1,0 +1,129 @@
+#include "cpu/machine/parallel.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+#include <tbb/partitioner.h>
+#include <tbb/task_arena.h>
+
+#include "common/environment.hpp"
+#include "common/text.hpp"
+#include "octet/settings.hpp"
+
+namespace octet {
+
+namespace impl {
+namespace {
+
+int affinity_cpus() {
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) != 0)
+        return static_cast<int>(std::thread::hardware_concurrency());
+    return CPU_COUNT(&set);
+}
+
+/// CPUs that the cgroup's quota pays for, or `otherwise` without a quota. cgroup v2: "quota period" or "max
+/// period".
+int cgroup_cpus(int otherwise) {
+    std::ifstream v2("/sys/fs/cgroup/cpu.max");
+    double quota = 0, period = 0;
+    std::string first;
+    if (v2 >> first >> period) {
+        if (first == "max")
+            return otherwise;
+        quota = std::atof(first.c_str());
+    } else {
+        std::ifstream v1_quota("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"),
+            v1_period("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
+        if (!(v1_quota >> quota) || !(v1_period >> period))
+            return otherwise;
+    }
+    if (quota <= 0 || period <= 0)
+        return otherwise;
+    return std::max(1, static_cast<int>(std::ceil(quota / period)));
+}
+
+int machine_threads() {
+    static const int threads = [] {
+        const int cpus = std::max(1, affinity_cpus());
+        return std::min(cpus, cgroup_cpus(cpus));
+    }();
+    return threads;
+}
+
+std::atomic<int> &requested_threads() {
+    static std::atomic<int> threads{static_cast<int>(environment_number("OCTET_NUM_THREADS", 0, 4096, 0))};
+    return threads;
+}
+
+/// The arena of an explicit thread count, kept until the count changes.
+std::shared_ptr<tbb::task_arena> arena_of(int threads) {
+    static std::shared_ptr<tbb::task_arena> arena;
+    auto current = std::atomic_load(&arena);
+    if (!current || current->max_concurrency() != threads) {
+        current = std::make_shared<tbb::task_arena>(threads);
+        std::atomic_store(&arena, current);
+    }
+    return current;
+}
+
+void parallel_for_in_arena(std::int64_t count, std::int64_t grain, range_body body) {
+    // Isolated: while this thread waits it must not start another primitive, whose scratch buffers are this
+    // thread's too.
+    tbb::this_task_arena::isolate([&] {
+        tbb::parallel_for(
+            tbb::blocked_range<std::int64_t>(0, count, static_cast<std::size_t>(grain)),
+            [&](const tbb::blocked_range<std::int64_t> &r) { body(r.begin(), r.end()); },
+            tbb::static_partitioner());
+    });
+}
+
+thread_local bool is_sequential = false;
+
+} // namespace
+
+sequential_scope::sequential_scope() : before_(is_sequential) { is_sequential = true; }
+sequential_scope::~sequential_scope() { is_sequential = before_; }
+
+void parallel_for(std::int64_t count, std::int64_t grain, range_body body) {
+    if (count <= 0)
+        return;
+    const int requested = requested_threads();
+    const int threads = requested > 0 ? requested : machine_threads();
+    if (threads == 1 || count <= grain || is_sequential) {
+        body(0, count);
+    } else if (requested > 0 || tbb::this_task_arena::max_concurrency() > threads) {
+        arena_of(threads)->execute([&] { parallel_for_in_arena(count, grain, body); });
+    } else {
+        parallel_for_in_arena(count, grain, body);
+    }
+}
+
+} // namespace impl
+
+inline namespace v0 {
+
+void set_num_threads(int threads) {
+    if (threads < 0 || threads > 4096)
+        impl::throw_invalid("set_num_threads: threads is ", threads,
+                            ", allowed: 0 (all of the arena) to 4096");
+    impl::requested_threads() = threads;
+}
+
+int get_num_threads() {
+    const int requested = impl::requested_threads();
+    if (requested > 0)
+        return requested;
+    return std::min(impl::machine_threads(), tbb::this_task_arena::max_concurrency());
+}
+
+} // namespace v0
+} // namespace octet

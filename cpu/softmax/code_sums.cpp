@@ -1,0 +1,158 @@
+#include "cpu/softmax/code_sums.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "common/fixed_point.hpp"
+#include "common/requantize.hpp"
+#include "cpu/machine/isa.hpp"
+#include "cpu/softmax/reductions.hpp"
+#include "jit/kernels/softmax/sums.hpp"
+
+namespace octet::impl::stream {
+
+namespace {
+
+using jit::softmax_code_rows;
+
+template <typename T> contiguous_row<T> row_at(const code_rows &rows, dim_t r) {
+    return {static_cast<const T *>(rows.src) + r * rows.src_step, rows.columns};
+}
+
+// ---- TFLite
+
+/// Replaces the sum by what results are computed from: RDP(SRDHM(E, r), s) is, for numbers that are not
+/// negative, (E r + 2^30 + 2^(30 + s)) >> (31 + s).
+void take_reciprocal(const softmax_problem &p, softmax_code_rows &rows, dim_t row) {
+    const reciprocal r = reciprocal_of(static_cast<std::int32_t>(rows.number[row]), softmax_sum_integer_bits);
+    const int shift = tflite_softmax_shift(p, r.bits_over_unit);
+    const bool is_zero = r.value < 0 || shift > 31; // the sum overflowed, or results are below 1/2
+    rows.number[row] = is_zero ? 0 : static_cast<std::uint32_t>(r.value);
+    rows.shift[row] = static_cast<std::uint32_t>(std::min(shift, 31) - 1);
+}
+
+template <typename T> class tflite_sums : public code_sums {
+public:
+    explicit tflite_sums(const softmax_problem &p) : p_(p), terms_(by_code(tflite_terms(p))) {}
+
+    void run(const code_rows &rows, softmax_code_rows &to) const override {
+        for (dim_t r = 0; r < rows.count; r++) {
+            const contiguous_row<T> row = row_at<T>(rows, r);
+            const std::int32_t highest = maximum_of_codes(row);
+            to.highest[r] = static_cast<std::uint32_t>(highest);
+            to.number[r] = sum_of_terms(row, highest, terms_);
+            take_reciprocal(p_, to, r);
+        }
+    }
+
+private:
+    const softmax_problem p_;
+    const softmax_table<std::int32_t> terms_;
+};
+
+// ---- ONNX Runtime
+
+template <typename T> class ort_sums : public code_sums {
+public:
+    explicit ort_sums(const softmax_problem &p) : exponentials_(by_code(ort_exponentials(p))) {}
+
+    void run(const code_rows &rows, softmax_code_rows &to) const override {
+        constexpr auto several = static_cast<dim_t>(rows_at_a_time);
+        dim_t row = 0;
+        for (; row + several <= rows.count; row += several)
+            add_up<rows_at_a_time>(rows, row, to);
+        for (; row < rows.count; row++)
+            add_up<1>(rows, row, to);
+    }
+
+private:
+    template <std::size_t n> void add_up(const code_rows &rows, dim_t first, softmax_code_rows &to) const {
+        std::array<contiguous_row<T>, n> some;
+        std::array<std::int32_t, n> highest;
+        for (std::size_t k = 0; k < n; k++) {
+            some[k] = row_at<T>(rows, first + static_cast<dim_t>(k));
+            highest[k] = maximum_of_codes(some[k]);
+            to.highest[first + static_cast<dim_t>(k)] = static_cast<std::uint32_t>(highest[k]);
+        }
+        const std::array<float, n> sums = sums_in_order(some, highest, exponentials_);
+        std::memcpy(&to.number[first], sums.data(), sizeof sums);
+    }
+
+    const softmax_table<float> exponentials_;
+};
+
+// ---- with byte permutes
+
+template <typename Kernel> class permuted_sums : public code_sums {
+public:
+    permuted_sums(const jit::softmax_terms &terms, std::shared_ptr<const Kernel> code)
+        : terms_(terms), code_(std::move(code)) {}
+
+    void run(const code_rows &rows, softmax_code_rows &to) const override {
+        jit::softmax_sums_work work;
+        const jit::softmax_sums_args a{rows.src,     rows.dst,      &to,           &terms_, rows.count,
+                                       rows.columns, rows.src_step, rows.dst_step, &work};
+        code_->function()(&a);
+    }
+
+private:
+    const jit::softmax_terms terms_;
+    const std::shared_ptr<const Kernel> code_;
+};
+
+/// By bytes.
+template <typename T> jit::softmax_terms terms_of_bytes(const softmax_table<T> &table) {
+    jit::softmax_terms terms;
+    for (std::size_t d = 0; d < table.size(); d++) {
+        std::uint32_t bits;
+        std::memcpy(&bits, &table[d], sizeof bits);
+        for (int b = 0; b < 4; b++)
+            terms.bytes[b][d] = static_cast<std::uint8_t>(bits >> (8 * b));
+    }
+    return terms;
+}
+
+jit::softmax_sums_spec sums_spec(cpu_isa level, const softmax_problem &p, const jit::softmax_terms &terms) {
+    jit::softmax_sums_spec spec{level, p.src.data_type == data_type::s8, {}};
+    for (std::size_t b = 0; b < spec.blocks.size(); b++) {
+        int used = 256;
+        while (used > 0 && terms.bytes[b][used - 1] == 0)
+            used--;
+        spec.blocks[b] = blocks_of(used);
+    }
+    return spec;
+}
+
+std::unique_ptr<const code_sums> create_permuted_tflite(cpu_isa level, const softmax_problem &p) {
+    const jit::softmax_terms terms = terms_of_bytes(tflite_terms(p));
+    return std::make_unique<permuted_sums<jit::softmax_fixed_sums_kernel>>(
+        terms, jit::shared_softmax_fixed_sums_kernel(sums_spec(level, p, terms)));
+}
+
+std::unique_ptr<const code_sums> create_permuted_ort(cpu_isa level, const softmax_problem &p) {
+    const jit::softmax_terms terms = terms_of_bytes(ort_exponentials(p));
+    return std::make_unique<permuted_sums<jit::softmax_real_sums_kernel>>(
+        terms, jit::shared_softmax_real_sums_kernel(sums_spec(level, p, terms)));
+}
+
+template <typename T> std::unique_ptr<const code_sums> create(cpu_isa level, const softmax_problem &p) {
+    if (p.out_stage.rule == requantization_rule::ort_f32) {
+        if (permutes_bytes(level))
+            return create_permuted_ort(level, p);
+        return std::make_unique<ort_sums<T>>(p);
+    }
+    // Kernels in fixed point count on sums without overflow.
+    if (level == cpu_isa::avx512_vnni && permutes_bytes(level) && p.src.dims[p.axis] < dim_t{1} << 13)
+        return create_permuted_tflite(level, p);
+    return std::make_unique<tflite_sums<T>>(p);
+}
+
+} // namespace
+
+std::unique_ptr<const code_sums> create_code_sums(cpu_isa level, const softmax_problem &p) {
+    return p.src.data_type == data_type::u8 ? create<std::uint8_t>(level, p) : create<std::int8_t>(level, p);
+}
+
+int blocks_of(int count) { return count == 0 ? 0 : count <= 64 ? 1 : count <= 128 ? 2 : 4; }
+
+} // namespace octet::impl::stream

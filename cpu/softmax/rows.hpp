@@ -1,0 +1,19 @@
+#pragma once
+
+// Softmax of rows that are contiguous in memory, the usual case: generated kernels take a batch of rows that
+// stays in the caches from its maxima to its results. Everything else is cpu/stream/softmax.cpp's.
+
+#include <memory>
+#include <string>
+
+#include "cpu/registry.hpp"
+
+namespace octet::impl::stream {
+
+enum class softmax_form { tflite, ort, f32 };
+softmax_form softmax_form_of(const softmax_problem &p);
+
+std::string refuses_softmax_rows(const softmax_problem &p);
+std::shared_ptr<const kernel> create_softmax_rows(cpu_isa level, const softmax_problem &p);
+
+} // namespace octet::impl::stream

@@ -1,0 +1,17 @@
+#pragma once
+
+// Softmax. Contiguous rows have kernels of their own (cpu/stream/softmax_rows.hpp). Everything else takes two
+// parts: the maximum and the sum of each row along the axis, then the stream kernel, to which
+// these are tensors broadcast along the axis. Integer forms look exponentials up, f32 stores them in between.
+
+#include <memory>
+#include <string>
+
+#include "cpu/registry.hpp"
+
+namespace octet::impl::stream {
+
+std::string refuses_softmax(cpu_isa level, const softmax_problem &p);
+std::shared_ptr<const kernel> create_softmax(cpu_isa level, const softmax_problem &p);
+
+} // namespace octet::impl::stream

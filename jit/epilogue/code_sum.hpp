@@ -1,0 +1,47 @@
+#pragma once
+
+// TFLite's sum of two rescaled 8-bit codes, in one multiplication each. The framework rounds three times:
+// each rescaled code, 20 bits up, and the rescaled sum. A `code_sum` is one weighted sum, rounded once:
+//
+//   (x * a + y * b + 2^(shift-1)) >> shift
+//
+// with weights of 30 bits, so near to the exact one that for most scales no pair of codes tells the
+// difference. Codes are so few that all pairs are tried; where a pair does, there is no code_sum.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "common/element.hpp"
+#include "jit/base/emitter.hpp"
+#include "octet/requantization.hpp"
+
+namespace octet::impl::jit {
+
+struct code_sum {
+    /// Of both weights: 15 bits from 0, and what lies above, in 16 bits.
+    std::int16_t a_low, a_high, b_low, b_high;
+    int shift; ///< from the high parts on, 15 less than that of the sum
+    std::int32_t zero_point_a, zero_point_b;
+    bool ties_away; ///< from zero: the rule's ties of negative sums are rounded down
+};
+
+/// Codes that are centred by a known zero point within their range.
+struct centred_codes {
+    type_range range;
+    std::int32_t zero_point = 0;
+};
+
+/// requantize(requantize(x << 20, m.a) + requantize(y << 20, m.b), m.dst), y negated to subtract.
+std::optional<code_sum> make_code_sum(requantization_rule rule, const add_multipliers &m,
+                                      const centred_codes &x, const centred_codes &y, bool subtracts = false);
+
+/// Words of its planes, the same for every column.
+constexpr int code_sum_planes = 5;
+std::int32_t code_sum_word(const code_sum &s, int plane);
+
+/// s32 lanes with codes: x becomes the sum, y is clobbered. One temp.
+void emit_code_sum(emitter &e, bool ties_away, const vec &x, const vec &y,
+                   const std::function<vec_operand(int)> &plane);
+
+} // namespace octet::impl::jit

@@ -1,0 +1,188 @@
+#pragma once
+
+// The epilogue for vectors: emits what common/epilogue.cpp defines for one element. An `epilogue_plan`
+// decides once which numbers are per-column data ("planes", see jit/requantize.hpp) and which post-ops read a
+// tensor of dst's layout; the driver fills the planes for each execution, the emitter reads them.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/epilogue.hpp"
+#include "jit/base/emitter.hpp"
+#include "jit/epilogue/code_sum.hpp"
+#include "jit/epilogue/rules.hpp"
+
+namespace octet::impl::jit {
+
+/// Columns of the problem: dst's dimension `dim`, of which a kernel call sees a contiguous range.
+struct epilogue_shape {
+    int channel_dim; ///< dimension of dst that the columns run over; -1 if nothing varies over any
+    dim_t channels;
+    /// Bound of what comes to a float rule, or to the post-ops: infinite also stands for NaN.
+    double largest_input = 0x1p31;
+    bool has_byte_permutes = false; ///< AVX512-VBMI, which no level implies; for tables at the end
+};
+
+class epilogue_plan {
+public:
+    epilogue_plan(const epilogue &e, const epilogue_shape &shape, bool subtracts_row_sums);
+
+    /// Why the vector form can't do this, or empty.
+    static std::string refuses(const epilogue &e, const epilogue_shape &shape);
+
+    /// Planes of one block of 16 columns, in order; -1 where the epilogue has no such plane.
+    struct plane_indices {
+        int weights_zero_point = -1, bias = -1, scale = -1, weights_scale = -1, inverse_dst_scale = -1;
+        int zero_point = -1, low = -1, high = -1, rule = -1;
+        std::vector<int> post_op; ///< per post-op: per-channel or common operand of binary, prelu weights
+        int count = 0;
+    };
+
+    /// How an 8-bit result is finished behind its last conversion to s32, four vectors at a time.
+    struct byte_stage {
+        bool is_used = false;         ///< dst has 8 bits
+        bool adds_zero_point = false; ///< a common zero point is added to 16-bit words, which saturate
+        int low = 0, high = 0;        ///< clamps codes, where narrower than the type: a folded post-op
+        int added = 0;                ///< to 16-bit words, which saturate: a post-op before a folded table
+        int table = -1; ///< index of a post-op that is looked up for all codes of a vector at once
+    };
+
+    const epilogue &source() const { return e_; }
+    const epilogue_shape &shape() const { return shape_; }
+    const plane_indices &planes() const { return planes_; }
+    const rule_spec &rule() const { return rule_; }
+    bool reads_full_tensor(int post_op) const;        ///< binary with a src1 of dst's shape
+    bool ends_in_f32() const { return ends_in_f32_; } ///< kind of the value after the last post-op
+    const byte_stage &bytes() const { return bytes_; }
+    /// Post-ops that are emitted as such: all but those at the end that the byte stage does.
+    int emitted_post_ops() const { return emitted_post_ops_; }
+    /// scaled_add: how it is done at once, if it can be.
+    const std::optional<code_sum> &sum_of_codes(int post_op) const { return code_sums_[post_op]; }
+    /// True if no f32 result is NaN or reaches 2^31, so that its conversion needs no bounds.
+    bool is_bounded() const { return is_bounded_; }
+
+    /// True if four vectors of results may be interleaved: vector v has in 128-bit part p columns 16 p + 4 v
+    /// to + 3, and so have the planes. Packing them to bytes brings them in order.
+    bool can_be_interleaved() const;
+
+    /// Vector registers that the emitter takes besides the accumulator.
+    int temps(cpu_isa level) const;
+
+    /// Everything that decides the emitted code.
+    std::string code_key() const;
+
+    /// Fills planes but weights_zero_point for channels [first, first + count), ceil(count / 16) blocks:
+    /// those that are known at creation, and those that come with each execution.
+    void fill_constants(dim_t first, dim_t count, std::uint32_t *blocks) const;
+    void fill_arguments(const arguments &args, dim_t first, dim_t count, std::uint32_t *blocks) const;
+    bool has_argument_planes() const;
+
+private:
+    bool is_f32_after(int post_ops) const;
+    double largest_after(const post_op_entry &entry, double bound) const;
+    double largest_result(int post_ops) const;
+    void drop_zero_point_of_zero();
+    void fold_last_post_op();
+    void fold_table();
+    void fill(const arguments *args, dim_t first, dim_t count, std::uint32_t *blocks) const;
+    void fill_block(const arguments *args, dim_t first_channel, dim_t last_channel,
+                    std::uint32_t *block) const;
+    std::uint32_t post_op_word(int index, const arguments &args, const coordinates &at) const;
+    void fill_bias(const arguments &args, dim_t first, dim_t count, std::uint32_t *blocks) const;
+
+    epilogue e_;
+    epilogue_shape shape_;
+    byte_stage bytes_;
+    int emitted_post_ops_;
+    std::vector<std::optional<code_sum>> code_sums_; ///< per post-op
+    bool is_bounded_ = false;
+    bool ends_in_f32_ = false;
+    rule_spec rule_;
+    plane_indices planes_;
+};
+
+/// Where the operands of one vector of results lie.
+struct epilogue_operands {
+    const Xbyak::Reg64 &params;   ///< planes of the first column block
+    const Xbyak::Reg64 &dst;      ///< first row and column of the call
+    const Xbyak::Reg64 &row;      ///< elements from there to the first row of the tile
+    const Xbyak::Reg64 &full;     ///< array of pointers, one per post-op, to the element that `dst` points to
+    const Xbyak::Reg64 &row_sums; ///< s32 per row of the tile
+    const Xbyak::Reg64 &scratch;  ///< free for address computations
+    bool are_interleaved = false; ///< each four results, see epilogue_plan::can_be_interleaved
+    bool planes_are_invariant = false; ///< one block, of equal numbers, for the whole call
+};
+
+/// An accumulator to be finished, and where its results belong.
+struct epilogue_result {
+    vec acc;
+    int row;           ///< of the tile
+    int column_vector; ///< from the call's first column
+    dim_t element;     ///< distance from the tile's first element, in elements of dst
+    int valid;         ///< lanes to store
+    /// Accumulators go through the rule, values come from behind it.
+    enum class stage { accumulator, s32_value, f32_value };
+    stage value = stage::accumulator;
+};
+
+/// x = x op y, f32 lanes, as binary_op of common/epilogue.hpp.
+void emit_binary(emitter &e, algorithm alg, const vec &x, const Xbyak::Operand &y);
+
+class epilogue_emitter {
+public:
+    epilogue_emitter(emitter &e, const epilogue_plan &plan, const epilogue_operands &operands)
+        : e_(e), plan_(plan), at_(operands) {}
+
+    /// Finishes and stores accumulators; neighbours in dst should follow each other.
+    void emit(const std::vector<epilogue_result> &results);
+
+    /// Column vector v of a plane.
+    vec_operand plane(int index, int v) const;
+
+private:
+    /// A vector of results on its way, and where it belongs.
+    struct place {
+        const vec &x;
+        int index; ///< of the post-op
+        int v;     ///< column vector
+        dim_t element;
+        int valid;
+    };
+    void compute(const epilogue_result &r);
+    void requantize(const vec &x, int v);
+    void requantize_signed(const vec &x, requantization_rule rule, fixed_point_multiplier m);
+    void apply(const post_op::sum &op, const place &at);
+    void apply(const post_op::eltwise &op, const place &at);
+    void apply(const post_op::binary &op, const place &at);
+    void apply(const post_op::prelu &op, const place &at);
+    void apply(const post_op::clip &op, const place &at);
+    void apply(const post_op::add &op, const place &at);
+    void apply(const post_op::rescaled_sum &op, const place &at);
+    void apply(const post_op::leaky_relu &op, const place &at);
+    void apply(const post_op::table &op, const place &at);
+    void apply(const post_op::qlinear_add &op, const place &at);
+    void apply(const post_op::scaled_add &op, const place &at);
+    void finish(const place &at);
+    void finish_f32_as_codes(const place &at);
+    void store_vector(const epilogue_result &r);
+    void store_bytes(const epilogue_result *results, int count, const vec &order);
+    void look_up(const vec &codes, const post_op::table &table);
+
+    static constexpr int no_tensor = -1;
+    void load(const vec &y, data_type type, int tensor, const place &at);
+    void load_as_f32(const vec &y, data_type type, int tensor, const place &at);
+    std::int64_t address_of(const Xbyak::Reg64 &base, data_type type, dim_t element);
+
+    void to_f32(const vec &x);
+    void to_code(const vec &x, data_type type, std::int32_t zero_point);
+    void to_s32(const vec &x); ///< nearest even, saturating, NaN gives INT32_MIN
+    void saturating_add(const vec &x, const vec &term);
+
+    emitter &e_;
+    const epilogue_plan &plan_;
+    const epilogue_operands at_;
+    bool is_f32_ = false; ///< kind of the value at this point of the emission
+};
+
+} // namespace octet::impl::jit

@@ -1,0 +1,560 @@
+#include "jit/kernels/depthwise.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <set>
+
+#include "jit/base/shared_kernels.hpp"
+
+namespace octet::impl::jit {
+
+using Xbyak::Address;
+using Xbyak::RegExp;
+using Xbyak::Xmm;
+using Xbyak::Zmm;
+
+namespace {
+
+constexpr int channels_per_block = 16;
+constexpr int block_vector_bytes = 64; // one vector of weights, accumulators or zero points of a block
+constexpr int interleaved_blocks = 4;
+constexpr int largest_tile = 20;      // accumulators; more gain little and leave no registers for weights
+constexpr int largest_wide_tile = 24; // of several blocks, whose weights are operands in memory
+
+bool has_16_lanes(cpu_isa level) { return level == cpu_isa::avx512_vnni || level == cpu_isa::avx512_core; }
+bool has_dot(cpu_isa level) { return level == cpu_isa::avx512_vnni || level == cpu_isa::avx_vnni; }
+
+/// Registers of the reduction besides accumulators and weights: a quad, the order of its permutation and a
+/// pixel, or four pixels that become one quad; without a dot-product instruction words and a product. Of
+/// several blocks: four pixels and one more, which become quads, and the order.
+int reduction_temps(cpu_isa level, int blocks) {
+    if (blocks > 1)
+        return 6;
+    return has_16_lanes(level) && has_dot(level) ? 3 : 4;
+}
+
+} // namespace
+
+std::string depthwise_spec::key() const {
+    std::string k;
+    const auto add = [&](const auto &x) { k += std::to_string(x) + ","; };
+    for (const patch_axis &a : {patches.rows, patches.columns})
+        for (const dim_t x : {a.kernel, a.size, a.phases, a.shift})
+            add(x);
+    for (const tile_run &run : line)
+        for (const dim_t x : {dim_t{run.columns}, run.begin, run.end, run.count})
+            add(x);
+    for (const std::int64_t x :
+         {static_cast<std::int64_t>(level), std::int64_t{has_byte_permutes}, std::int64_t{flips_source},
+          std::int64_t{sums_source}, column_taps.stride, column_taps.dilation, std::int64_t{rows},
+          std::int64_t{rest_rows}, std::int64_t{blocks}, std::int64_t{valid}, pixel_stride, dst_row_stride,
+          dst_column_stride})
+        add(x);
+    return k;
+}
+
+std::int64_t scratch_bytes(cpu_isa level, const tap_patches &patches, const epilogue_plan &plan) {
+    if (!has_dot(level))
+        return patches.vectors() * 2 * block_vector_bytes;
+    return interleaved_blocks * (patches.vectors() + 1 + plan.planes().count) * block_vector_bytes;
+}
+
+int max_tile_blocks(cpu_isa level, bool sums_source) {
+    return has_16_lanes(level) && has_dot(level) && !sums_source ? interleaved_blocks : 1;
+}
+
+int max_tile_columns(cpu_isa level, const tap_patches &patches, bool sums_source, int epilogue_temps,
+                     int blocks) {
+    const int registers = has_16_lanes(level) ? 32 : 16;
+    const auto phases = static_cast<int>(patches.columns.phases),
+               rows = static_cast<int>(patches.rows.phases);
+    const int order = has_16_lanes(level) ? 1 : 0;
+    const auto fits = [&](int columns) {
+        const int accs = rows * columns * blocks;
+        return accs <= (blocks > 1 ? largest_wide_tile : largest_tile) &&
+               accs * (sums_source ? 2 : 1) + reduction_temps(level, blocks) <= registers &&
+               accs + epilogue_temps + order <= registers;
+    };
+    int columns = phases;
+    while (fits(columns + phases))
+        columns += phases;
+    return columns;
+}
+
+depthwise_kernel::depthwise_kernel(const depthwise_spec &spec, const epilogue_plan &plan)
+    : emitter(spec.level), spec_(spec), plan_(plan) {
+    generate();
+    function_ = reinterpret_cast<depthwise_function>(reinterpret_cast<std::uintptr_t>(finish()));
+}
+
+int depthwise_kernel::valid(int v) const {
+    return std::clamp(spec_.valid - v * lanes() % channels_per_block, 0, lanes());
+}
+
+/// Rows and columns of a patch that the tile has taps in: the first ones.
+dim_t depthwise_kernel::used_rows(int patch_row) const {
+    const patch_axis &axis = spec_.patches.rows;
+    return std::min(axis.size, axis.covered(rows_) - patch_row * axis.size);
+}
+dim_t depthwise_kernel::used_columns() const {
+    const patch_axis &axis = spec_.patches.columns;
+    return std::min(axis.size, axis.covered(axis.phases));
+}
+
+/// The taps of a patch that an output has, as a byte of 1 each.
+std::uint32_t depthwise_kernel::used_taps(int row, int column, int patch_row, int patch_column) const {
+    const patch_axis &rows = spec_.patches.rows, &columns = spec_.patches.columns;
+    std::uint32_t taps = 0;
+    for (int t = 0; t < taps_per_patch; t++) {
+        const dim_t y = patch_row * rows.size + t / columns.size - row * rows.shift;
+        const dim_t x =
+            patch_column * columns.size + t % columns.size - column % columns.phases * columns.shift;
+        if (y >= 0 && y < rows.kernel && x >= 0 && x < columns.kernel)
+            taps |= 1u << (8 * t);
+    }
+    return taps;
+}
+
+// ---- blocks, lines, tiles
+
+void depthwise_kernel::generate() {
+    const int frame_bytes = 8 * static_cast<int>(slot::count);
+    preamble();
+    sub(rsp, frame_bytes);
+    mov(reg_weights, argument(offsetof(depthwise_args, weights)));
+    mov(reg_initial, argument(offsetof(depthwise_args, initial)));
+    mov(reg_params, argument(offsetof(depthwise_args, params)));
+    mov(reg_dst, argument(offsetof(depthwise_args, dst)));
+    mov(reg_full, argument(offsetof(depthwise_args, full)));
+    mov(reg_position, argument(offsetof(depthwise_args, channel)));
+    xor_(reg_element, reg_element);
+    copy(slot::groups, offsetof(depthwise_args, groups));
+    if (spec_.valid % lanes() != 0)
+        set_tail(spec_.valid % lanes());
+    if (lanes() == 16 && !is_interleaved()) {
+        order_ = take_vec();
+        load_transposition(order_, spec_.blocks == 1 && spec_.has_byte_permutes);
+    }
+    Xbyak::Label next;
+    L(next);
+    group();
+    next_group();
+    dec(at(slot::groups));
+    jnz(next, T_NEAR);
+    add(rsp, frame_bytes);
+    postamble();
+}
+
+void depthwise_kernel::copy(slot to, std::size_t field) {
+    mov(reg_address, argument(field));
+    mov(at(to), reg_address);
+}
+
+/// All lines of a group of blocks.
+void depthwise_kernel::group() {
+    mov(at(slot::weights), reg_weights);
+    mov(at(slot::initial), reg_initial);
+    mov(at(slot::params), reg_params);
+    mov(at(slot::element), reg_element);
+    mov(at(slot::position), reg_position);
+    if (is_interleaved())
+        interleave_group();
+    for (int v = 0; v * lanes() < spec_.blocks * channels_per_block && valid(v) > 0; v += vectors())
+        lines(v);
+}
+
+void depthwise_kernel::next_group() {
+    const auto advance = [this](const Xbyak::Reg64 &r, slot from, dim_t bytes) {
+        mov(r, at(from));
+        add(r, static_cast<std::uint32_t>(spec_.blocks * bytes));
+    };
+    advance(reg_weights, slot::weights, spec_.patches.vectors() * block_vector_bytes);
+    advance(reg_initial, slot::initial, initial_bytes());
+    advance(reg_params, slot::params, plan_.planes().count * plane_bytes);
+    advance(reg_element, slot::element, channels_per_block);
+    advance(reg_position, slot::position, channels_per_block);
+}
+
+/// Brings what depends on the channel into the order of interleaved blocks.
+void depthwise_kernel::interleave_group() {
+    const auto weights = static_cast<int>(spec_.patches.vectors());
+    mov(reg_address, argument(offsetof(depthwise_args, scratch)));
+    interleave(reg_weights, weights, 0);
+    interleave(reg_initial, 1, weights);
+    interleave(reg_params, plan_.planes().count, weights + 1);
+}
+
+/// Copies four blocks of so many vectors to scratch memory and lets `from` point there.
+void depthwise_kernel::interleave(const Xbyak::Reg64 &from, int vectors, int scratch_vectors) {
+    if (vectors == 0)
+        return;
+    const int block_bytes = vectors * block_vector_bytes;
+    const Xbyak::Reg64 &to = reg_rows[0], &offset = reg_rows[1];
+    const vec v[] = {take_vec(), take_vec(), take_vec(), take_vec()};
+    Xbyak::Label next;
+    lea(to, ptr[reg_address + interleaved_blocks * scratch_vectors * block_vector_bytes]);
+    xor_(offset, offset);
+    L(next);
+    for (int i = 0; i < interleaved_blocks; i++)
+        move(v[i], ptr[from + offset + i * block_bytes]);
+    transpose_parts(v);
+    for (int i = 0; i < interleaved_blocks; i++)
+        vmovups(ptr[to + offset + i * block_bytes], v[i]);
+    add(offset, block_vector_bytes);
+    cmp(offset, block_bytes);
+    jb(next);
+    mov(from, to);
+    for (const vec &x : v)
+        give_vec(x);
+}
+
+/// All lines from this vector of channels on.
+void depthwise_kernel::lines(int v) {
+    first_ = v;
+    rows_ = spec_.rows;
+    mov(reg_element, at(slot::element));
+    mov(at(slot::line_element), reg_element);
+    copy(slot::rows, offsetof(depthwise_args, rows));
+    copy(slot::lines, offsetof(depthwise_args, lines));
+    if (!has_dot4())
+        mov(reg_weights, at(slot::weights));
+    has_dot4() ? take_weights() : split_weights();
+
+    Xbyak::Label next, rest, end;
+    cmp(at(slot::lines), 0);
+    je(rest, T_NEAR);
+    L(next);
+    line();
+    next_line();
+    dec(at(slot::lines));
+    jnz(next, T_NEAR);
+    L(rest);
+    if (spec_.rest_rows > 0) {
+        cmp(argument(offsetof(depthwise_args, rest_line)), 0);
+        je(end, T_NEAR);
+        rows_ = spec_.rest_rows;
+        line();
+    }
+    L(end);
+    for (const vec &w : weights_)
+        give_vec(w);
+    weights_.clear();
+}
+
+void depthwise_kernel::next_line() {
+    const patch_axis &axis = spec_.patches.rows;
+    mov(reg_element, at(slot::line_element));
+    add(reg_element, static_cast<std::uint32_t>(spec_.rows * spec_.dst_row_stride));
+    mov(at(slot::line_element), reg_element);
+    add(at(slot::rows), static_cast<std::uint32_t>(8 * axis.covered(axis.phases)));
+}
+
+/// All tiles of a line.
+void depthwise_kernel::line() {
+    mov(reg_position, at(slot::position));
+    if (spec_.patches.rows.patches() == 1) // once is faster than in each tile
+        find_rows(0);
+    for (const tile_run &run : spec_.line) {
+        Xbyak::Label next;
+        if (run.count > 1) {
+            mov(reg_tiles, run.count);
+            align(64);
+            L(next);
+        }
+        tile(run);
+        add(reg_element, static_cast<std::uint32_t>(run.columns * spec_.dst_column_stride));
+        add(reg_position,
+            static_cast<std::uint32_t>(run.columns * spec_.column_taps.stride * spec_.pixel_stride));
+        if (run.count > 1) {
+            dec(reg_tiles);
+            jnz(next, T_NEAR);
+        }
+    }
+}
+
+/// Weights of a vector of channels of the tile.
+Address depthwise_kernel::weights_at(dim_t tap_vector, int vector) {
+    return ptr[reg_weights +
+               static_cast<int>((vector * spec_.patches.vectors() + tap_vector) * block_vector_bytes +
+                                first_ * vector_bytes())];
+}
+
+Address depthwise_kernel::initial_at(int vector, int offset) {
+    return ptr[reg_initial + vector * initial_bytes() + first_ * vector_bytes() + offset];
+}
+
+/// Keeps the weights of a block in registers if the largest tile leaves enough of them.
+void depthwise_kernel::take_weights() {
+    int columns = 0;
+    for (const tile_run &run : spec_.line)
+        columns = std::max(columns, run.columns);
+    const int accs = accumulators(columns);
+    const int order = lanes() == 16 ? 1 : 0; // is taken by now
+    const int others =
+        std::max(accs * (spec_.sums_source ? 2 : 1) + reduction_temps(level(), spec_.blocks) - order,
+                 accs + plan_.temps(level()));
+    if (spec_.blocks > 1 || free_vecs() < others + spec_.patches.vectors())
+        return;
+    for (int i = 0; i < static_cast<int>(spec_.patches.vectors()); i++) {
+        weights_.push_back(take_vec());
+        move(weights_.back(), weights_at(i, 0));
+    }
+}
+
+/// Weights as words: for each vector, those of even taps, then those of odd ones.
+void depthwise_kernel::split_weights() {
+    const temp even(*this), odd(*this);
+    mov(reg_address, argument(offsetof(depthwise_args, scratch)));
+    for (int i = 0; i < static_cast<int>(spec_.patches.vectors()); i++) {
+        move(even, weights_at(i, 0));
+        vpsraw(odd, even, 8);
+        vpsllw(even, even, 8);
+        vpsraw(even, even, 8);
+        vmovups(ptr[reg_address + 2 * i * block_vector_bytes], even);
+        vmovups(ptr[reg_address + (2 * i + 1) * block_vector_bytes], odd);
+    }
+    mov(reg_weights, reg_address);
+}
+
+void depthwise_kernel::tile(const tile_run &run) {
+    columns_ = run.columns;
+    initialise();
+    for (int a = 0; a < static_cast<int>(spec_.patches.rows.patches()) && used_rows(a) > 0; a++)
+        multiply_patch_row(run, a);
+    if (spec_.sums_source)
+        subtract_sums();
+    finish_tile();
+    for (const vec &x : acc_)
+        give_vec(x);
+    acc_.clear();
+}
+
+void depthwise_kernel::initialise() {
+    for (int i = 0; i < accumulators(columns_); i++) {
+        acc_.push_back(take_vec());
+        if (i < vectors())
+            move(acc_.back(), initial_at(i));
+        else
+            move(acc_.back(), acc_[static_cast<std::size_t>(i % vectors())]);
+    }
+    for (int i = 0; i < accumulators(columns_) && spec_.sums_source; i++) {
+        sums_.push_back(take_vec());
+        zero(sums_.back());
+    }
+}
+
+void depthwise_kernel::find_rows(int patch_row) {
+    mov(reg_address, at(slot::rows));
+    for (int e = 0; e < static_cast<int>(used_rows(patch_row)); e++)
+        mov(reg_rows[e], ptr[reg_address + (patch_row * static_cast<int>(spec_.patches.rows.size) + e) * 8]);
+}
+
+/// Gathers the quads of a row of patches position by position, each for all outputs that use it.
+void depthwise_kernel::multiply_patch_row(const tile_run &run, int patch_row) {
+    const patch_axis &axis = spec_.patches.columns;
+    if (spec_.patches.rows.patches() > 1)
+        find_rows(patch_row);
+    std::set<dim_t> positions;
+    for (int c = 0; c < columns_; c++)
+        for (int b = 0; b < static_cast<int>(axis.patches()); b++)
+            positions.insert(patch_position(axis, spec_.column_taps, c, b));
+    const int registers = spec_.blocks == 1 ? 1 : 5;
+    for (const dim_t position : positions) {
+        for (int i = 0; i < registers; i++)
+            quads_.push_back(take_vec());
+        gather(run, position, patch_row);
+        multiply(position, patch_row);
+        for (const vec &quad : quads_)
+            give_vec(quad);
+        quads_.clear();
+    }
+}
+
+void depthwise_kernel::multiply(dim_t position, int patch_row) {
+    const patch_axis &axis = spec_.patches.columns;
+    for (int b = 0; b < static_cast<int>(axis.patches()); b++)
+        for (int c = 0; c < columns_; c++) {
+            if (patch_position(axis, spec_.column_taps, c, b) != position)
+                continue;
+            for (int r = 0; r < rows_; r++) {
+                const std::uint32_t taps = used_taps(r, c, patch_row, b);
+                if (taps == 0)
+                    continue;
+                const dim_t tap_vector = spec_.patches.vector_of(r, c % axis.phases, patch_row, b);
+                for (int v = 0; v < vectors(); v++)
+                    multiply(index(r, c, v), tap_vector, v, taps);
+            }
+        }
+}
+
+/// An accumulator of vector v += quad * weights, and with zero points of weights the sum of the source.
+void depthwise_kernel::multiply(std::size_t acc, dim_t tap_vector, int v, std::uint32_t taps) {
+    const vec &quad = quads_[static_cast<std::size_t>(v)];
+    if (!has_dot4()) {
+        multiply_words(quad, acc, tap_vector, taps);
+        return;
+    }
+    if (weights_.empty())
+        dot4(acc_[acc], quad, weights_at(tap_vector, v));
+    else
+        dot4(acc_[acc], quad, weights_[static_cast<std::size_t>(tap_vector)]);
+    if (spec_.sums_source)
+        dot4(sums_[acc], quad, constant(taps));
+}
+
+/// Without a dot-product instruction: exact products of 16-bit words, summed in pairs.
+void depthwise_kernel::multiply_words(const vec &quad, std::size_t acc, dim_t tap_vector,
+                                      std::uint32_t taps) {
+    const temp words(*this), product(*this);
+    for (int half = 0; half < 2; half++) {
+        if (half == 0)
+            vpand_(words, quad, constant(0x00ff00ffu));
+        else
+            vpsrlw(words, quad, 8);
+        vpmaddwd(product, words, ptr[reg_weights + (2 * tap_vector + half) * block_vector_bytes]);
+        vpaddd(acc_[acc], acc_[acc], product);
+        if (!spec_.sums_source)
+            continue;
+        vpmaddwd(product, words, constant(taps >> (8 * half) & 0x00ff00ffu));
+        vpaddd(sums_[acc], sums_[acc], product);
+    }
+}
+
+/// Σ s (w - zw): less the sums of the source times the zero points of the weights.
+void depthwise_kernel::subtract_sums() {
+    for (std::size_t i = 0; i < sums_.size(); i++) {
+        vpmulld(sums_[i], sums_[i], initial_at(static_cast<int>(i) % vectors(), block_vector_bytes));
+        vpsubd(acc_[i], acc_[i], sums_[i]);
+        give_vec(sums_[i]);
+    }
+    sums_.clear();
+}
+
+void depthwise_kernel::finish_tile() {
+    const epilogue_operands operands{reg_params,  reg_dst,     reg_element,     reg_full,
+                                     reg_rows[0], reg_address, is_interleaved()};
+    std::vector<epilogue_result> results;
+    for (int r = 0; r < rows_; r++)
+        for (int c = 0; c < columns_; c++)
+            for (int v = 0; v < vectors(); v++)
+                results.push_back(
+                    {acc_[index(r, c, v)], r, first_ + v,
+                     r * spec_.dst_row_stride + c * spec_.dst_column_stride + (first_ + v) * lanes(),
+                     valid(first_ + v)});
+    epilogue_emitter(*this, plan_, operands).emit(results);
+}
+
+// ---- quads
+
+/// Pixels of a patch whose first one lies `position` columns from the tile's first.
+void depthwise_kernel::gather(const tile_run &run, dim_t position, int patch_row) {
+    const patch_axis &columns = spec_.patches.columns;
+    std::vector<RegExp>
+        pixels; // those of columns that no tap uses repeat the first, or are left out at the end
+    bool has_source = false, has_padding = false;
+    const auto rows = static_cast<int>(used_rows(patch_row));
+    for (int e = 0; e < rows; e++)
+        for (dim_t f = 0; f < (e == rows - 1 ? used_columns() : columns.size); f++) {
+            const dim_t x = position + (f < used_columns() ? f : 0) * spec_.column_taps.dilation;
+            const bool is_inside = x >= run.begin && x < run.end;
+            has_source = has_source || is_inside;
+            has_padding = has_padding || !is_inside;
+            pixels.push_back(is_inside
+                                 ? reg_rows[e] + reg_position +
+                                       static_cast<std::size_t>(x * spec_.pixel_stride + first_ * lanes())
+                                 : RegExp(reg_address));
+        }
+    if (has_padding)
+        mov(reg_address, argument(offsetof(depthwise_args, padding)));
+    if (!has_source) {
+        for (int v = 0; v < vectors(); v++)
+            vpbroadcastd(quads_[static_cast<std::size_t>(v)], dword[reg_address + padding_codes]);
+        return;
+    }
+    if (spec_.blocks > 1)
+        gather_blocks(pixels);
+    else
+        lanes() == 16 ? gather_parts(pixels) : gather_by_unpacking(pixels);
+    for (int v = 0; v < vectors() && spec_.flips_source; v++)
+        vpxor_(quads_[static_cast<std::size_t>(v)], quads_[static_cast<std::size_t>(v)],
+               constant(0x80808080u));
+}
+
+/// Pixels of several blocks: bytes of two rows are interleaved, then words. Pixels that do not exist have
+/// zero weights; any code will do.
+void depthwise_kernel::gather_blocks(const std::vector<RegExp> &pixels) {
+    std::vector<vec> &q = quads_;
+    for (std::size_t i = 0; i < pixels.size(); i++)
+        if (is_interleaved())
+            move(q[i], ptr[pixels[i]]);
+        else
+            load_transposed_blocks(q[i], order_, pixels[i], spec_.blocks);
+    const bool has_second_pair = pixels.size() > 2;
+    const vec last_of_first = q[std::min<std::size_t>(1, pixels.size() - 1)], last = q[pixels.size() - 1];
+    const vec low = q[0], high = q[4], second_low = has_second_pair ? q[2] : low,
+              second_high = has_second_pair ? q[1] : high;
+    const bool has_high = spec_.blocks > 2;
+    if (has_high)
+        vpunpckhbw(high, q[0], last_of_first);
+    vpunpcklbw(low, q[0], last_of_first);
+    if (has_second_pair && has_high)
+        vpunpckhbw(second_high, q[2], last);
+    if (has_second_pair)
+        vpunpcklbw(second_low, q[2], last);
+    if (has_high) {
+        vpunpckhwd(q[3], high, second_high);
+        vpunpcklwd(q[4], high, second_high);
+    }
+    vpunpckhwd(q[1], low, second_low);
+    vpunpcklwd(q[0], low, second_low);
+    std::swap(q[2], q[4]);
+}
+
+/// Pixels side by side in one vector, then one permutation.
+void depthwise_kernel::gather_parts(const std::vector<RegExp> &pixels) {
+    const vec &quad = quads_[0];
+    const Zmm z(quad.getIdx());
+    load_codes(xmm_of(quad), pixels[0], spec_.valid);
+    for (std::size_t i = 1; i < pixels.size(); i++) {
+        const auto part = static_cast<std::uint8_t>(i);
+        if (spec_.valid == channels_per_block) {
+            // The loads of 256-bit instructions have one port more.
+            i == 1 ? vinserti32x4(ymm_of(quad), ymm_of(quad), ptr[pixels[i]], part)
+                   : vinserti32x4(z, z, ptr[pixels[i]], part);
+        } else {
+            const temp pixel(*this);
+            load_codes(xmm_of(pixel), pixels[i], spec_.valid);
+            vinserti32x4(z, z, xmm_of(pixel), part);
+        }
+    }
+    transpose_codes(quad, order_, spec_.has_byte_permutes);
+}
+
+/// Unpacking bytes, then words: 4 channels with their 4 bytes in each half.
+void depthwise_kernel::gather_by_unpacking(const std::vector<RegExp> &pixels) {
+    const vec &quad = quads_[0];
+    const temp p1(*this), p2(*this), p3(*this);
+    const Xmm x[] = {xmm_of(quad), xmm_of(p1), xmm_of(p2), xmm_of(p3)};
+    for (std::size_t i = 0; i < 4; i++) {
+        if (i >= pixels.size())
+            vpxor(x[i], x[i], x[i]);
+        else if (valid(first_) == lanes())
+            vmovq(x[i], ptr[pixels[i]]);
+        else
+            load_codes(x[i], pixels[i], valid(first_));
+    }
+    vpunpcklbw(x[0], x[0], x[1]);
+    vpunpcklbw(x[2], x[2], x[3]);
+    vpunpckhwd(x[1], x[0], x[2]);
+    vpunpcklwd(x[0], x[0], x[2]);
+    vinserti128(ymm_of(quad), ymm_of(quad), x[1], 1);
+}
+
+std::shared_ptr<const depthwise_kernel> shared_depthwise_kernel(const depthwise_spec &spec,
+                                                                const epilogue_plan &plan) {
+    static shared_kernels<depthwise_kernel> kernels;
+    return kernels.get(spec.key() + ";" + plan.code_key(),
+                       [&] { return std::make_shared<const depthwise_kernel>(spec, plan); });
+}
+
+} // namespace octet::impl::jit

@@ -1,0 +1,167 @@
+#pragma once
+
+// The depthwise kernel: a tile of rows x columns of outputs of one, two or four blocks of 16 channels, int32
+// accumulators in registers, finished by the epilogue. For each position of a patch of taps
+// (common/tap_patches.hpp) the source pixels under it are gathered from up to four rows and brought side by
+// side, a quad per channel
+//
+//   c0p0 c0p1 c0p2 c0p3 | c1p0 c1p1 c1p2 c1p3 | … | c15p0 c15p1 c15p2 c15p3
+//
+// which every output of the tile that has taps there multiplies by its packed weights:
+//
+//   acc(r, c) = initial + Σ over patches dot4(quad(patch row, position of c's patch), weights(phase of r and
+//   c, patch))
+//
+// Several blocks make loads and stores of up to 64 bytes and share the instructions that gather quads; one
+// block leaves registers for weights. Interleaving the bytes of four blocks leaves the channels in an order
+// that packing the results undoes: part p of vector v has channels 16 p + 4 v to + 3. A call brings weights,
+// initial accumulators and planes into this order, in scratch memory. Where the epilogue can't work so, and
+// for two blocks, source bytes are permuted first, which costs more. Quads are gathered anew for
+// each tile: keeping them in memory costs more, because the stores of quads and the loads of source pixels
+// get in each other's way.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/layout/patches.hpp"
+#include "jit/epilogue/epilogue.hpp"
+
+namespace octet::impl::jit {
+
+/// Neighbouring tiles of a line with equal code. Of the source columns under a tile, those in [begin, end)
+/// lie inside the image; the others are padding.
+struct tile_run {
+    int columns = 1; ///< outputs; a multiple of the phases of columns in all tiles but the last of a line
+    dim_t begin = 0, end = 0;
+    dim_t count = 1; ///< tiles
+};
+
+/// Everything that decides the code, besides the epilogue.
+struct depthwise_spec {
+    cpu_isa level = cpu_isa::avx2;
+    bool has_byte_permutes = false; ///< AVX512-VBMI, which no level implies
+    bool flips_source = false;      ///< signed source: its sign bits are flipped
+    bool sums_source = false;       ///< weights have zero points
+    tap_patches patches;
+    tap_axis column_taps;
+    int rows = 1;                  ///< of a tile: the phases of rows, or fewer
+    int rest_rows = 0;             ///< of a last line's tiles, where an image has one with fewer rows
+    int blocks = 1;                ///< of 16 channels that a tile covers: 1, 2 or 4, see max_tile_blocks
+    int valid = 16;                ///< channels of a block; fewer than 16 for a last block alone
+    std::int64_t pixel_stride = 0; ///< bytes between neighbouring source columns
+    std::int64_t dst_row_stride = 0, dst_column_stride = 0; ///< elements
+    std::vector<tile_run> line;
+
+    std::string key() const;
+};
+
+/// Codes of the source's zero point that padding needs.
+constexpr int padding_codes = 64;
+
+/// Arguments of one call: lines of tiles for each group of `spec.blocks` blocks.
+struct depthwise_args {
+    const void *const *rows;     ///< per line, per tap row that all phases cover: source row under the line's
+                                 ///< first column
+    std::int64_t channel;        ///< bytes from there to the first channel of the first block
+    const void *padding;         ///< `padding_codes`, then as many with flipped sign bit
+    const void *weights;         ///< first block
+    const std::int32_t *initial; ///< per block: 16 accumulators to start with, then with sums_source 16
+                                 ///< zero points of weights
+    const std::uint32_t *params; ///< planes of the first block
+    void *dst;                   ///< first output and channel
+    const void *const *full;     ///< per post-op: the element that `dst` points to (null where unused)
+    void *scratch;               ///< of `scratch_bytes`, aligned to 64
+    std::int64_t groups;
+    std::int64_t lines;     ///< of `rows` rows
+    std::int64_t rest_line; ///< 1 if a line of `rest_rows` follows, else 0
+};
+
+using depthwise_function = void (*)(const depthwise_args *);
+
+/// Scratch of a call: for a block of weights as 16-bit words without a dot-product instruction, or for what
+/// depends on the channels of four blocks in interleaved order.
+std::int64_t scratch_bytes(cpu_isa level, const tap_patches &patches, const epilogue_plan &plan);
+
+/// Most blocks that a tile can have, a power of two.
+int max_tile_blocks(cpu_isa level, bool sums_source);
+
+/// Columns that a tile of so many blocks can have; a multiple of their phases.
+int max_tile_columns(cpu_isa level, const tap_patches &patches, bool sums_source, int epilogue_temps,
+                     int blocks);
+
+class depthwise_kernel : public emitter {
+public:
+    depthwise_kernel(const depthwise_spec &spec, const epilogue_plan &plan);
+    depthwise_function function() const { return function_; }
+
+private:
+    void generate();
+    void group();
+    void next_group();
+    void interleave_group();
+    void interleave(const Xbyak::Reg64 &from, int vectors, int scratch_vectors);
+    void lines(int v);
+    void line();
+    void next_line();
+    void take_weights();
+    void split_weights();
+    void tile(const tile_run &run);
+    void initialise();
+    void find_rows(int patch_row);
+    void multiply_patch_row(const tile_run &run, int patch_row);
+    void multiply(dim_t position, int patch_row);
+    void multiply(std::size_t acc, dim_t tap_vector, int v, std::uint32_t taps);
+    void multiply_words(const vec &quad, std::size_t acc, dim_t tap_vector, std::uint32_t taps);
+    void subtract_sums();
+    void finish_tile();
+
+    void gather(const tile_run &run, dim_t position, int patch_row);
+    void gather_parts(const std::vector<Xbyak::RegExp> &pixels);
+    void gather_blocks(const std::vector<Xbyak::RegExp> &pixels);
+    void gather_by_unpacking(const std::vector<Xbyak::RegExp> &pixels);
+
+    /// Values that outlive a line, in memory.
+    enum class slot { groups, lines, rows, weights, initial, params, element, line_element, position, count };
+    Xbyak::Address at(slot s) { return qword[rsp + 8 * static_cast<int>(s)]; }
+    void copy(slot to, std::size_t field);
+    Xbyak::Address argument(std::size_t field) { return qword[reg_args + static_cast<int>(field)]; }
+
+    bool is_interleaved() const { return spec_.blocks == 4 && plan_.can_be_interleaved(); }
+    /// Vectors of channels of a tile.
+    int vectors() const { return lanes() == 16 ? spec_.blocks : 1; }
+    std::size_t index(int row, int column, int vector) const {
+        return static_cast<std::size_t>((row * columns_ + column) * vectors() + vector);
+    }
+    int accumulators(int columns) const { return rows_ * columns * vectors(); }
+    int initial_bytes() const { return (spec_.sums_source ? 2 : 1) * 64; } ///< of a block
+    Xbyak::Address weights_at(dim_t tap_vector, int vector);
+    Xbyak::Address initial_at(int vector, int offset = 0);
+    std::uint32_t used_taps(int row, int column, int patch_row, int patch_column) const;
+    dim_t used_rows(int patch_row) const;
+    dim_t used_columns() const;
+    int valid(int v) const;
+
+    const depthwise_spec spec_;
+    const epilogue_plan &plan_;
+    depthwise_function function_ = nullptr;
+    int first_ = 0; ///< vector of the line that is emitted; not 0 for the second half of a block of 8 lanes
+    int rows_ = 0, columns_ = 0; ///< of the tile that is emitted
+    std::vector<vec> acc_, sums_;
+    std::vector<vec> quads_;   ///< of one position, a vector each; the registers behind them are scratch
+    std::vector<vec> weights_; ///< of a block, if there are registers for them
+    vec order_;                ///< of the permutation that makes quads, with 16 lanes
+
+    // Owners of general registers; rdi holds the arguments, r11 is the emitter's scratch.
+    const Xbyak::Reg64 reg_rows[4] = {rbx, r12, r13, r14};
+    const Xbyak::Reg64 reg_position = rsi, reg_weights = rdx, reg_params = rcx, reg_dst = r8;
+    const Xbyak::Reg64 reg_element = r9, reg_initial = rax, reg_full = rbp, reg_tiles = r10;
+    const Xbyak::Reg64 reg_address = r15; ///< row pointers, padding, and the epilogue's
+};
+
+/// Kernels by spec and epilogue, shared by all primitives that need the same code.
+std::shared_ptr<const depthwise_kernel> shared_depthwise_kernel(const depthwise_spec &spec,
+                                                                const epilogue_plan &plan);
+
+} // namespace octet::impl::jit

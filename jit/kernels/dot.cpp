@@ -1,0 +1,353 @@
+#include "jit/kernels/dot.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "common/rounding.hpp"
+#include "common/text.hpp"
+#include "jit/base/shared_kernels.hpp"
+
+namespace octet::impl::jit {
+
+using Xbyak::Reg64;
+
+namespace {
+
+constexpr int bytes_per_quad = 4;      // of the reduction, per column and row
+constexpr int block_quad_bytes = 64;   // one quad of a block of 16 columns
+constexpr int quads_per_iteration = 8; // hides the loop's overhead; more only grows the code
+
+} // namespace
+
+std::string dot_spec::key() const {
+    std::string k;
+    for (const std::int64_t x :
+         {static_cast<std::int64_t>(level), std::int64_t{rows}, std::int64_t{vectors}, std::int64_t{tail},
+          row_stride, dst_row_stride, taps, quads, std::int64_t{overlaps_tiles}})
+        k += std::to_string(x) + ",";
+    return k;
+}
+
+int max_rows(cpu_isa level, int vectors, int epilogue_temps) {
+    const bool zmm = level == cpu_isa::avx512_vnni || level == cpu_isa::avx512_core;
+    const bool dot = level == cpu_isa::avx512_vnni || level == cpu_isa::avx_vnni;
+    const int registers = zmm ? 32 : 16, per_vector = dot ? 1 : 2;
+    // The reduction needs the weights, a broadcast source and, by pairs, a product; combining pairs needs
+    // three.
+    const int reduction = std::max(per_vector * vectors + (dot ? 1 : 2), dot ? 0 : 3);
+    // During the epilogue one register per vector is occupied.
+    return std::min((registers - reduction) / (per_vector * vectors), (registers - epilogue_temps) / vectors);
+}
+
+int max_overlapping_rows(cpu_isa level, int vectors, int epilogue_temps) {
+    constexpr int registers = 32;
+    // Weights and a broadcast source are alive when the epilogue is.
+    return level == cpu_isa::avx512_vnni ? (registers - vectors - 1 - epilogue_temps) / (2 * vectors) : 0;
+}
+
+dot_kernel::dot_kernel(const dot_spec &spec, const epilogue_plan &plan)
+    : emitter(spec.level), spec_(spec), plan_(plan) {
+    generate();
+    function_ = reinterpret_cast<dot_function>(reinterpret_cast<std::uintptr_t>(
+        finish(text("dot_", spec.rows, "x", spec.vectors, "_", to_string(spec.level)))));
+}
+
+const vec &dot_kernel::acc(int r, int v, int half) const {
+    return acc_[static_cast<std::size_t>((r * spec_.vectors + v) * accumulators_per_vector() + half)];
+}
+
+/// Bytes from the cursor to the weights of vector v in the q-th quad after it.
+std::int64_t dot_kernel::weights_offset(int v, int q) const {
+    const int vectors_per_block = columns_per_block / lanes();
+    const std::int64_t block_bytes = spec_.taps * spec_.quads * block_quad_bytes;
+    return v / vectors_per_block * block_bytes + q * block_quad_bytes +
+           v % vectors_per_block * vector_bytes();
+}
+
+void dot_kernel::generate() {
+    preamble();
+    const auto load = [this](const Reg64 &r, std::size_t field) {
+        mov(r, ptr[reg_args + static_cast<int>(field)]);
+    };
+    load(reg_src, offsetof(dot_args, src));
+    load(reg_params, offsetof(dot_args, params));
+    load(reg_dst, offsetof(dot_args, dst));
+    load(reg_full, offsetof(dot_args, full));
+    load(reg_row_sums, offsetof(dot_args, row_sums));
+    load(reg_tiles, offsetof(dot_args, tiles));
+    xor_(reg_row, reg_row);
+    if (valid(spec_.vectors - 1) != lanes())
+        set_tail(spec_.tail);
+    acc_ = take_tile();
+    spec_.overlaps_tiles ? overlapping_tiles() : tiles_one_by_one();
+    postamble();
+}
+
+void dot_kernel::tiles_one_by_one() {
+    Xbyak::Label tile;
+    L(tile);
+    mov(reg_weights, ptr[reg_args + static_cast<int>(offsetof(dot_args, weights))]);
+    initialise();
+    if (reads_dst(plan_.source()))
+        prefetch_dst();
+    reduce();
+    if (!has_dot4())
+        combine_pairs();
+    finish_tile();
+    const auto advance = [this](const auto &what, std::size_t step) {
+        mov(reg_address, ptr[reg_args + static_cast<int>(step)]);
+        add(what, reg_address);
+    };
+    const auto field = [this](std::size_t offset) { return qword[reg_args + static_cast<int>(offset)]; };
+    advance(reg_src, offsetof(dot_args, src_step));
+    advance(field(offsetof(dot_args, weights)), offsetof(dot_args, weights_step));
+    advance(field(offsetof(dot_args, initial)), offsetof(dot_args, initial_step));
+    advance(reg_params, offsetof(dot_args, params_step));
+    advance(reg_row, offsetof(dot_args, dst_step));
+    advance(reg_row_sums, offsetof(dot_args, row_sums_step));
+    dec(reg_tiles);
+    jnz(tile, T_NEAR);
+}
+
+/// Two sets of accumulators take turns; the last tile is finished alone.
+void dot_kernel::overlapping_tiles() {
+    std::vector<vec> other = take_tile();
+    Xbyak::Label next, last_in_first, last_in_second, end;
+    mov(reg_weights, ptr[reg_args + static_cast<int>(offsetof(dot_args, weights))]);
+    multiply_tile({});
+    dec(reg_tiles);
+    jz(last_in_first, T_NEAR);
+    align(64);
+    L(next);
+    for (Xbyak::Label *last : {&last_in_second, &last_in_first}) {
+        const std::vector<epilogue_result> before = results();
+        std::swap(acc_, other);
+        multiply_tile(before);
+        add(reg_row, ptr[reg_args + static_cast<int>(offsetof(dot_args, dst_step))]);
+        dec(reg_tiles);
+        jz(*last, T_NEAR);
+    }
+    jmp(next, T_NEAR);
+    L(last_in_first);
+    finish_tile();
+    jmp(end, T_NEAR);
+    L(last_in_second);
+    std::swap(acc_, other);
+    finish_tile();
+    L(end);
+}
+
+/// A whole reduction, with the epilogue of the tile before in even portions among the products.
+void dot_kernel::multiply_tile(const std::vector<epilogue_result> &before) {
+    constexpr std::size_t portion = 4; // vectors that are packed together
+    const std::size_t portions = (before.size() + portion - 1) / portion;
+    const auto steps = static_cast<std::size_t>(spec_.quads * spec_.rows);
+    std::size_t step = 0, finished = 0;
+    initialise();
+    for (int q = 0; q < static_cast<int>(spec_.quads); q++) {
+        std::vector<vec> weights;
+        for (int v = 0; v < spec_.vectors; v++) {
+            weights.push_back(take_vec());
+            move(weights.back(), ptr[reg_weights + weights_offset(v, q)]);
+        }
+        for (int r = 0; r < spec_.rows; r++, step++) {
+            {
+                const temp source(*this);
+                vpbroadcastd(source, ptr[reg_src + r * spec_.row_stride + q * bytes_per_quad]);
+                for (int v = 0; v < spec_.vectors; v++)
+                    dot4(acc(r, v), source, weights[static_cast<std::size_t>(v)]);
+            }
+            for (; finished * steps < (step + 1) * portions; finished++) {
+                const auto first = before.begin() + static_cast<std::ptrdiff_t>(finished * portion);
+                const auto count = std::min<std::ptrdiff_t>(portion, before.end() - first);
+                epilogue_emitter(*this, plan_, operands()).emit({first, first + count});
+            }
+        }
+        for (const vec &w : weights)
+            give_vec(w);
+    }
+    add(reg_src, ptr[reg_args + static_cast<int>(offsetof(dot_args, src_step))]);
+}
+
+std::vector<vec> dot_kernel::take_tile() {
+    std::vector<vec> tile;
+    for (int i = 0; i < spec_.rows * spec_.vectors * accumulators_per_vector(); i++)
+        tile.push_back(take_vec());
+    return tile;
+}
+
+/// Accumulators start at the folded bias; partial sums start at zero and get it when they are combined.
+void dot_kernel::initialise() {
+    if (has_dot4())
+        mov(reg_address, ptr[reg_args + static_cast<int>(offsetof(dot_args, initial))]);
+    for (int v = 0; v < spec_.vectors; v++)
+        for (int r = 0; r < spec_.rows; r++) {
+            if (!has_dot4()) {
+                zero(acc(r, v, 0));
+                zero(acc(r, v, 1));
+            } else if (r == 0) {
+                move(acc(0, v), initial(v));
+            } else {
+                move(acc(r, v), acc(0, v));
+            }
+        }
+}
+
+/// What the epilogue reads is fetched during the reduction; rows lie too far apart for the machine to
+/// foresee.
+void dot_kernel::prefetch_dst() {
+    constexpr std::int64_t line = 64;
+    const auto size = static_cast<std::int64_t>(memory::data_type_size(plan_.source().dst.data_type));
+    const std::int64_t row_bytes = ((spec_.vectors - 1) * lanes() + spec_.tail) * size;
+    lea(reg_address, ptr[reg_row * static_cast<int>(size) + reg_dst]);
+    for (int r = 0; r < spec_.rows; r++)
+        for (std::int64_t at = 0; at < row_bytes; at += line) {
+            const std::int64_t offset = r * spec_.dst_row_stride * size + at;
+            if (offset <= int32_max)
+                prefetcht0(ptr[reg_address + static_cast<int>(offset)]);
+        }
+}
+
+/// Needs the argument in reg_address.
+Xbyak::Address dot_kernel::initial(int v) { return ptr[reg_address + v * vector_bytes()]; }
+
+void dot_kernel::reduce() {
+    if (spec_.taps == 1) {
+        reduce_tap(reg_src);
+        return;
+    }
+    Xbyak::Label tap;
+    mov(reg_tap_offsets, ptr[reg_args + static_cast<int>(offsetof(dot_args, tap_offsets))]);
+    mov(reg_taps, ptr[reg_args + static_cast<int>(offsetof(dot_args, taps))]);
+    L(tap);
+    mov(reg_tap_src, ptr[reg_tap_offsets]);
+    add(reg_tap_src, reg_src);
+    reduce_tap(reg_tap_src);
+    add(reg_tap_offsets, static_cast<std::uint32_t>(sizeof(std::int64_t)));
+    dec(reg_taps);
+    jnz(tap, T_NEAR);
+}
+
+/// All quads of one tap; leaves the weights cursor behind them.
+void dot_kernel::reduce_tap(const Reg64 &src) {
+    const std::int64_t iterations = spec_.quads / quads_per_iteration;
+    const int rest = static_cast<int>(spec_.quads % quads_per_iteration);
+    if (src.getIdx() != reg_tap_src.getIdx())
+        mov(reg_tap_src, src);
+    if (iterations == 1) {
+        reduce_quads(reg_tap_src, quads_per_iteration);
+    } else if (iterations > 1) {
+        Xbyak::Label quads;
+        mov(reg_quads, iterations);
+        align(64);
+        L(quads);
+        reduce_quads(reg_tap_src, quads_per_iteration);
+        dec(reg_quads);
+        jnz(quads, T_NEAR);
+    }
+    if (rest > 0)
+        reduce_quads(reg_tap_src, rest);
+}
+
+/// Multiplies `count` quads and advances the cursors.
+void dot_kernel::reduce_quads(const Reg64 &src, int count) {
+    for (int q = 0; q < count; q++)
+        has_dot4() ? quad(src, q) : quad_by_pairs(src, q);
+    add(src, count * bytes_per_quad);
+    add(reg_weights, count * block_quad_bytes);
+}
+
+void dot_kernel::quad(const Reg64 &src, int q) {
+    std::vector<vec> weights;
+    for (int v = 0; v < spec_.vectors; v++) {
+        weights.push_back(take_vec());
+        move(weights.back(), ptr[reg_weights + weights_offset(v, q)]);
+    }
+    {
+        const temp source(*this);
+        for (int r = 0; r < spec_.rows; r++) {
+            vpbroadcastd(source, ptr[src + r * spec_.row_stride + q * bytes_per_quad]);
+            for (int v = 0; v < spec_.vectors; v++)
+                dot4(acc(r, v), source, weights[static_cast<std::size_t>(v)]);
+        }
+    }
+    for (auto w = weights.rbegin(); w != weights.rend(); ++w)
+        give_vec(*w);
+}
+
+/// Without a dot-product instruction: bytes widened to 16 bits, exact products of pairs. Half 0 of an
+/// accumulator holds the first half of the columns, each as two neighbouring partial sums.
+void dot_kernel::quad_by_pairs(const Reg64 &src, int q) {
+    std::vector<vec> weights;
+    for (int v = 0; v < spec_.vectors; v++)
+        for (int half = 0; half < 2; half++) {
+            weights.push_back(take_vec());
+            vpmovsxbw(weights.back(), ptr[reg_weights + weights_offset(v, q) + half * vector_bytes() / 2]);
+        }
+    {
+        const temp source(*this), product(*this);
+        for (int r = 0; r < spec_.rows; r++) {
+            const Xbyak::Address from = ptr[src + r * spec_.row_stride + q * bytes_per_quad];
+            if (lanes() == 16) {
+                vpbroadcastd(ymm_of(source), from);
+                vpmovzxbw(source, ymm_of(source));
+            } else {
+                vpbroadcastd(xmm_of(source), from);
+                vpmovzxbw(source, xmm_of(source));
+            }
+            for (int v = 0; v < spec_.vectors; v++)
+                for (int half = 0; half < 2; half++) {
+                    vpmaddwd(product, source, weights[static_cast<std::size_t>(v * 2 + half)]);
+                    vpaddd(acc(r, v, half), acc(r, v, half), product);
+                }
+        }
+    }
+    for (auto w = weights.rbegin(); w != weights.rend(); ++w)
+        give_vec(*w);
+}
+
+/// acc(r, v) = sums of the pairs in both halves, columns in order, plus the folded bias.
+void dot_kernel::combine_pairs() {
+    mov(reg_address, ptr[reg_args + static_cast<int>(offsetof(dot_args, initial))]);
+    const temp even(*this), order(*this);
+    if (lanes() == 16)
+        move(order, table({0, 0, 2, 0, 4, 0, 6, 0, 1, 0, 3, 0, 5, 0, 7, 0})); // qwords: even ones first
+    for (int r = 0; r < spec_.rows; r++)
+        for (int v = 0; v < spec_.vectors; v++) {
+            const vec &low = acc(r, v, 0), &high = acc(r, v, 1);
+            vshufps(even, low, high, 0x88);
+            vshufps(low, low, high, 0xdd);
+            vpaddd(low, low, even); // per 128 bits: two columns of the first half, two of the second
+            if (lanes() == 16)
+                vpermq(Xbyak::Zmm(low.getIdx()), Xbyak::Zmm(order.get().getIdx()), low);
+            else
+                vpermq(ymm_of(low), ymm_of(low), 0xd8);
+            vpaddd(low, low, initial(v));
+        }
+    for (int r = spec_.rows - 1; r >= 0; r--) // the second halves are free for the epilogue
+        for (int v = spec_.vectors - 1; v >= 0; v--)
+            give_vec(acc(r, v, 1));
+}
+
+epilogue_operands dot_kernel::operands() const {
+    return {reg_params, reg_dst, reg_row, reg_full, reg_row_sums, reg_address};
+}
+
+std::vector<epilogue_result> dot_kernel::results() const {
+    std::vector<epilogue_result> results;
+    for (int r = 0; r < spec_.rows; r++)
+        for (int v = 0; v < spec_.vectors; v++)
+            results.push_back(
+                {acc(r, v), r, v, r * spec_.dst_row_stride + std::int64_t{v} * lanes(), valid(v)});
+    return results;
+}
+
+void dot_kernel::finish_tile() { epilogue_emitter(*this, plan_, operands()).emit(results()); }
+
+std::shared_ptr<const dot_kernel> shared_dot_kernel(const dot_spec &spec, const epilogue_plan &plan) {
+    static shared_kernels<dot_kernel> kernels;
+    return kernels.get(spec.key() + ";" + plan.code_key(),
+                       [&] { return std::make_shared<const dot_kernel>(spec, plan); });
+}
+
+} // namespace octet::impl::jit

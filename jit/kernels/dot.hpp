@@ -1,0 +1,108 @@
+#pragma once
+
+// The dot kernel: a tile of `rows` source rows times `vectors` column vectors of packed weights, int32
+// accumulators in registers over the whole reduction, finished by the epilogue in the same registers.
+// Convolution, inner product and matmul are plans for this one kernel.
+//
+//   acc(r, c) = Σ over taps t and quads q of dot4(src[r * row_stride + tap_offset(t) + 4q],
+//   weights[block(c)][t][q][c % 16])
+//
+// Weights are blocks of 16 columns; a block is [tap][quad][16 columns][4 bytes of the reduction], so one quad
+// is 64 bytes. Source bytes are unsigned: a signed source arrives with its sign bit flipped and its zero
+// point raised by 128.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "jit/epilogue/epilogue.hpp"
+
+namespace octet::impl::jit {
+
+/// Everything that decides the code.
+struct dot_spec {
+    cpu_isa level = cpu_isa::avx2;
+    int rows = 1;
+    int vectors = 1;                 ///< column vectors; all but the last are full
+    int tail = 1;                    ///< valid lanes of the last vector
+    std::int64_t row_stride = 0;     ///< bytes between source rows
+    std::int64_t dst_row_stride = 0; ///< elements between destination rows
+    std::int64_t taps = 1;           ///< of a block of weights; a call may use a range of them
+    std::int64_t quads = 1;          ///< per tap
+    /// The epilogue of a tile is emitted among the products of the next one, which has accumulators of its
+    /// own: for short reductions, of one tap. Calls have steps of source and destination alone.
+    bool overlaps_tiles = false;
+
+    std::string key() const;
+};
+
+/// Arguments of one call: `tiles` tiles of equal shape, one below the other or of one group after the other.
+/// The kernel changes them.
+struct dot_args {
+    const void *src;                 ///< row 0 of the first tile
+    const void *weights;             ///< first tap of the first column block
+    const std::int32_t *initial;     ///< accumulators to start with, one per column
+    const std::uint32_t *params;     ///< planes of the first column block
+    void *dst;                       ///< first row and column
+    const void *const *full;         ///< per post-op: the element that `dst` points to (null where unused)
+    const std::int32_t *row_sums;    ///< per row, if weights have zero points
+    const std::int64_t *tap_offsets; ///< bytes, one per tap
+    std::int64_t taps;
+    std::int64_t tiles;
+    /// From tile to tile; dst in elements, all others in bytes.
+    std::int64_t src_step, weights_step, initial_step, params_step, dst_step, row_sums_step;
+};
+
+using dot_function = void (*)(dot_args *);
+
+/// Registers of a level against a tile: the largest number of rows that fits `vectors`, given the epilogue's
+/// needs.
+int max_rows(cpu_isa level, int vectors, int epilogue_temps);
+/// The same for tiles that overlap; 0 without enough registers.
+int max_overlapping_rows(cpu_isa level, int vectors, int epilogue_temps);
+/// Longest reduction of tiles that overlap: longer ones gain little, and their code is not a loop.
+constexpr std::int64_t max_overlapping_quads = 16;
+
+class dot_kernel : public emitter {
+public:
+    dot_kernel(const dot_spec &spec, const epilogue_plan &plan);
+    dot_function function() const { return function_; }
+
+private:
+    void generate();
+    void tiles_one_by_one();
+    void overlapping_tiles();
+    void multiply_tile(const std::vector<epilogue_result> &before);
+    std::vector<vec> take_tile();
+    void initialise();
+    void prefetch_dst();
+    Xbyak::Address initial(int v);
+    void reduce();
+    void reduce_tap(const Xbyak::Reg64 &src);
+    void reduce_quads(const Xbyak::Reg64 &src, int count);
+    void quad(const Xbyak::Reg64 &src, int q);
+    void quad_by_pairs(const Xbyak::Reg64 &src, int q);
+    void combine_pairs();
+    std::vector<epilogue_result> results() const;
+    epilogue_operands operands() const;
+    void finish_tile();
+
+    const vec &acc(int r, int v, int half = 0) const;
+    std::int64_t weights_offset(int v, int q) const;
+    int valid(int v) const { return v == spec_.vectors - 1 ? spec_.tail : lanes(); }
+
+    const dot_spec spec_;
+    const epilogue_plan &plan_;
+    std::vector<vec> acc_;
+    dot_function function_ = nullptr;
+
+    // Owners of general registers; rdi holds the arguments, r11 is the emitter's scratch.
+    const Xbyak::Reg64 reg_src = rsi, reg_weights = rdx, reg_params = rcx, reg_dst = r8, reg_tiles = r9;
+    const Xbyak::Reg64 reg_tap_src = rbx, reg_quads = rax, reg_taps = r12, reg_tap_offsets = r13;
+    const Xbyak::Reg64 reg_row = r14, reg_full = rbp, reg_row_sums = r10, reg_address = r15;
+};
+
+/// Kernels by spec and epilogue, shared by all primitives that need the same code and dropped when none does.
+std::shared_ptr<const dot_kernel> shared_dot_kernel(const dot_spec &spec, const epilogue_plan &plan);
+
+} // namespace octet::impl::jit

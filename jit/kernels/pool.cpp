@@ -1,0 +1,176 @@
+#include "jit/kernels/pool.hpp"
+
+#include <cstddef>
+
+#include "common/element.hpp"
+#include "common/text.hpp"
+#include "jit/base/shared_kernels.hpp"
+
+namespace octet::impl::jit {
+
+namespace {
+
+bool is_wide(cpu_isa level) { return level == cpu_isa::avx512_vnni || level == cpu_isa::avx512_core; }
+
+} // namespace
+
+std::string pool_spec::key() const {
+    return text(static_cast<int>(level), ",", static_cast<int>(form), ",", is_signed, ",", vectors, ",", tail,
+                ",", low, ",", high);
+}
+
+int pool_lanes(cpu_isa level, pooling_form form) {
+    const int dwords = is_wide(level) ? 16 : 8;
+    return form == pooling_form::maximum ? 4 * dwords : dwords;
+}
+
+pool_kernel::pool_kernel(const pool_spec &spec, const epilogue_plan &plan)
+    : emitter(spec.level), spec_(spec), plan_(plan) {
+    generate();
+    function_ = reinterpret_cast<pool_function>(reinterpret_cast<std::uintptr_t>(
+        finish(text("pool_", static_cast<int>(spec.form), "_", spec.vectors, "_", to_string(spec.level)))));
+}
+
+void pool_kernel::broadcast(const vec &to, std::size_t field) {
+    vpbroadcastd(to, ptr[reg_args + static_cast<int>(field)]);
+}
+
+void pool_kernel::generate() {
+    preamble();
+    const auto load = [this](const Xbyak::Reg64 &r, std::size_t field) {
+        mov(r, ptr[reg_args + static_cast<int>(field)]);
+    };
+    load(reg_src, offsetof(pool_args, src));
+    load(reg_dst, offsetof(pool_args, dst));
+    load(reg_params, offsetof(pool_args, params));
+    load(reg_full, offsetof(pool_args, full));
+    load(reg_positions, offsetof(pool_args, positions));
+    xor_(reg_row, reg_row);
+    if (spec_.tail != full_lanes())
+        spec_.form == pooling_form::maximum ? set_byte_tail(spec_.tail) : set_tail(spec_.tail);
+    for (int v = 0; v < spec_.vectors; v++)
+        acc_.push_back(take_vec());
+
+    Xbyak::Label position, tap;
+    L(position);
+    load(reg_offsets, offsetof(pool_args, tap_offsets));
+    load(reg_taps, offsetof(pool_args, taps));
+    initialise();
+    align(32);
+    L(tap);
+    mov(reg_tap, ptr[reg_offsets]);
+    add(reg_tap, reg_src);
+    add_tap();
+    add(reg_offsets, sizeof(std::int64_t));
+    dec(reg_taps);
+    jnz(tap, T_NEAR);
+    finish_position();
+    add(reg_src, ptr[reg_args + static_cast<int>(offsetof(pool_args, src_step))]);
+    add(reg_row, ptr[reg_args + static_cast<int>(offsetof(pool_args, dst_step))]);
+    dec(reg_positions);
+    jnz(position, T_NEAR);
+    postamble();
+}
+
+void pool_kernel::initialise() {
+    for (const vec &acc : acc_) {
+        if (spec_.form == pooling_form::maximum && spec_.is_signed)
+            move(acc, constant(0x80808080u));
+        else if (spec_.form == pooling_form::requantized_sum)
+            broadcast(acc, offsetof(pool_args, initial));
+        else
+            zero(acc);
+    }
+}
+
+/// One tap of all vectors; its first channel is at reg_tap.
+void pool_kernel::add_tap() {
+    const temp x(*this), y(*this);
+    for (int v = 0; v < spec_.vectors; v++) {
+        const vec &acc = acc_[static_cast<std::size_t>(v)];
+        const int offset = v * full_lanes();
+        if (spec_.form == pooling_form::maximum) {
+            load_byte_vector(x, reg_tap, offset, valid(v));
+            spec_.is_signed ? vpmaxsb(acc, acc, x) : vpmaxub(acc, acc, x);
+            continue;
+        }
+        load_bytes(x, reg_tap, offset, valid(v), spec_.is_signed);
+        if (spec_.form != pooling_form::dequantized) {
+            vpaddd(acc, acc, x);
+            continue;
+        }
+        broadcast(y, offsetof(pool_args, src_zero_point));
+        vpsubd(x, x, y);
+        vcvtdq2ps(x, x);
+        broadcast(y, offsetof(pool_args, src_scale));
+        vmulps(x, x, y);
+        vaddps(acc, acc, x);
+    }
+}
+
+/// From sums to what the epilogue goes on with.
+void pool_kernel::take_mean() {
+    const temp y(*this), sign(*this);
+    for (const vec &acc : acc_) {
+        if (spec_.form == pooling_form::requantized_sum)
+            continue;
+        if (spec_.form ==
+            pooling_form::rounded_average) { // half of n with the sign of the sum: ties away from 0
+            broadcast(y, offsetof(pool_args, half_count));
+            vpsrad(sign, acc, 31);
+            vpxor_(y, y, sign);
+            vpsubd(y, y, sign);
+            vpaddd(acc, acc, y);
+        }
+        if (spec_.form != pooling_form::dequantized)
+            vcvtdq2ps(acc, acc);
+        broadcast(y, offsetof(pool_args, count));
+        vdivps(acc, acc, y);
+        if (spec_.form == pooling_form::rounded_average)
+            vcvttps2dq(acc, acc); // exact: sums below 2^23 divide to the integer below or to it
+        if (spec_.form == pooling_form::dequantized) {
+            broadcast(y, offsetof(pool_args, dst_scale));
+            vdivps(acc, acc, y);
+        }
+    }
+}
+
+void pool_kernel::finish_position() {
+    if (spec_.form != pooling_form::maximum) {
+        take_mean();
+        const epilogue_operands operands{reg_params, reg_dst, reg_row, reg_full, reg_row_sums, reg_address};
+        const epilogue_result::stage value =
+            spec_.form == pooling_form::requantized_sum   ? epilogue_result::stage::accumulator
+            : spec_.form == pooling_form::rounded_average ? epilogue_result::stage::s32_value
+                                                          : epilogue_result::stage::f32_value;
+        std::vector<epilogue_result> results;
+        for (int v = 0; v < spec_.vectors; v++)
+            results.push_back({acc_[static_cast<std::size_t>(v)], 0, v, v * lanes(), valid(v), value});
+        epilogue_emitter(*this, plan_, operands).emit(results);
+        return;
+    }
+    const auto clamp = [&](int code) {
+        return constant(static_cast<std::uint32_t>(code & 0xff) * 0x01010101u);
+    };
+    lea(reg_address, ptr[reg_dst + reg_row]);
+    for (int v = 0; v < spec_.vectors; v++) {
+        const vec &acc = acc_[static_cast<std::size_t>(v)];
+        if (spec_.is_signed) {
+            vpmaxsb(acc, acc, clamp(spec_.low));
+            vpminsb(acc, acc, clamp(spec_.high));
+        } else {
+            vpmaxub(acc, acc, clamp(spec_.low));
+            vpminub(acc, acc, clamp(spec_.high));
+        }
+        store_byte_vector(reg_address, v * full_lanes(), acc, valid(v));
+    }
+}
+
+std::shared_ptr<const pool_kernel> shared_pool_kernel(const pool_spec &spec, const epilogue_plan &plan) {
+    static shared_kernels<pool_kernel> kernels;
+    return kernels.get(spec.key() + ";" +
+                           (spec.form == pooling_form::maximum ? std::string() : plan.code_key()),
+                       [&] { return std::make_shared<const pool_kernel>(spec, plan); });
+}
+
+} // namespace octet::impl::jit

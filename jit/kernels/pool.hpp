@@ -1,0 +1,82 @@
+#pragma once
+
+// The pooling kernel: a chunk of channels of consecutive output positions whose windows have the same taps.
+// Channels-last: a vector holds neighbouring channels.
+//
+//   maximum   bytes are compared as they are; a clip post-op clamps the result
+//   others    s32 or f32 lanes: Σ over the taps in window order, then the form's mean and the shared epilogue
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/problem.hpp"
+#include "jit/epilogue/epilogue.hpp"
+
+namespace octet::impl::jit {
+
+/// Everything that decides the code.
+struct pool_spec {
+    cpu_isa level = cpu_isa::avx2;
+    pooling_form form = pooling_form::maximum;
+    bool is_signed = false;
+    int vectors = 1;         ///< of 8-bit lanes (maximum) or of 32-bit lanes
+    int tail = 1;            ///< valid lanes of the last vector
+    int low = 0, high = 255; ///< maximum: clamps the codes
+
+    std::string key() const;
+};
+
+/// Channels of a chunk: lanes of the last vector included.
+int pool_lanes(cpu_isa level, pooling_form form);
+
+struct pool_args {
+    const void *src;                 ///< first channel of the first position's window origin
+    const std::int64_t *tap_offsets; ///< bytes from there
+    std::int64_t taps;
+    void *dst;
+    const std::uint32_t *params; ///< planes of the first column block
+    const void *const *full;     ///< as dot_args
+    std::int64_t positions;
+    std::int64_t src_step, dst_step; ///< bytes between positions
+    std::int32_t initial;            ///< value to add to the sum
+    std::int32_t half_count;         ///< rounded_average: n / 2
+    float count;                     ///< n
+    std::int32_t src_zero_point;     ///< dequantized
+    float src_scale, dst_scale;      ///< dequantized
+};
+
+using pool_function = void (*)(const pool_args *);
+
+class pool_kernel : public emitter {
+public:
+    /// `plan` is not used for a maximum.
+    pool_kernel(const pool_spec &spec, const epilogue_plan &plan);
+    pool_function function() const { return function_; }
+
+private:
+    void generate();
+    void initialise();
+    void add_tap();
+    void take_mean();
+    void finish_position();
+    int valid(int v) const { return v == spec_.vectors - 1 ? spec_.tail : full_lanes(); }
+    int full_lanes() const { return pool_lanes(spec_.level, spec_.form); }
+    void broadcast(const vec &to, std::size_t field);
+
+    const pool_spec spec_;
+    const epilogue_plan &plan_;
+    std::vector<vec> acc_;
+    pool_function function_ = nullptr;
+
+    // Owners of general registers; rdi holds the arguments, r11 is the emitter's scratch.
+    const Xbyak::Reg64 reg_src = rsi, reg_dst = r8, reg_params = rcx, reg_full = rbp, reg_positions = r9;
+    const Xbyak::Reg64 reg_offsets = rbx, reg_taps = r12, reg_tap = rax, reg_row = r14, reg_row_sums = r10,
+                       reg_address = r15;
+};
+
+/// Kernels by spec and epilogue, shared as dot kernels are.
+std::shared_ptr<const pool_kernel> shared_pool_kernel(const pool_spec &spec, const epilogue_plan &plan);
+
+} // namespace octet::impl::jit

@@ -1,0 +1,106 @@
+#pragma once
+
+// Linear interpolation of 8-bit codes with integer weights, whose sums along each axis are powers of two:
+// a chunk of channels of a line of positions. Channels-last: a vector holds neighbouring channels.
+//
+// First between the two source lines, once for each source column; the sums of the two columns of a position
+// stay in registers, while neighbouring positions lie between the same ones. Then between these, rounded and
+// divided by the sum of all weights. Sums have 16 bits where weights are small, as for whole factors of
+// upsampling; else 32. Unpacking bytes to words and dwords leaves them in an order that packing undoes.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "jit/base/emitter.hpp"
+
+namespace octet::impl::jit {
+
+/// Of the quotient.
+enum class code_rounding { half_up, half_away, half_even, towards_zero };
+
+struct code_resampling_spec {
+    cpu_isa level = cpu_isa::avx2;
+    bool is_signed = false;
+    bool prefetches = false; ///< what `to_next_line` points to
+    bool streams = false;    ///< non-temporal stores, of whole vectors, aligned
+    code_rounding rounding = code_rounding::half_up;
+    /// Weights of the lines add up to 1 << line_bits, at least 2; those of columns to 1 << column_bits.
+    int line_bits = 1, column_bits = 0;
+    int vectors = 1;
+    int tail = 1; ///< valid bytes of the last vector
+
+    int bits() const { return line_bits + column_bits; }
+    /// Sums of 255 by all weights, with what rounding adds, and of 255 by the lines' in 15 bits.
+    bool has_words() const { return bits() <= 8 && line_bits <= 6; }
+    /// Multiplies signed bytes; 32-bit sums have them as unsigned ones, 128 too high.
+    bool has_signed_words() const { return is_signed && has_words(); }
+    int vector_bytes() const;
+    /// Vectors of codes whose sums the registers hold.
+    int most_vectors() const;
+    std::string key() const;
+};
+
+/// Neighbouring positions between the same source columns.
+struct code_run {
+    std::int64_t low, high; ///< bytes from the start of a source line
+    std::int32_t follows;   ///< low is the high column of the run before
+    std::int32_t positions;
+};
+
+/// A position's weights of its columns; twice, where sums are words.
+struct code_weights {
+    std::uint32_t low, high;
+};
+
+struct code_resampling_args {
+    const void *low_line, *high_line; ///< first channel of the first element
+    std::uint32_t low_weight, high_weight;
+    const code_run *runs;
+    std::int64_t count; ///< of runs
+    const code_weights *weights;
+    void *dst;
+    std::int64_t dst_step;     ///< bytes between positions
+    std::int64_t to_next_line; ///< from high_line to what the next call is to find in the caches
+};
+
+using code_resampling_function = void (*)(const code_resampling_args *);
+
+class code_resampling_kernel : public emitter {
+public:
+    explicit code_resampling_kernel(const code_resampling_spec &spec);
+    code_resampling_function function() const { return function_; }
+
+private:
+    void generate();
+    void load_line_weights();
+    void load_columns();
+    void blend_lines(const std::vector<vec> &sums, const Xbyak::Reg64 &column);
+    void make_words(const vec *sums, const vec &low, const vec &high);
+    void make_dwords(const vec *sums, const vec &low, const vec &high);
+    void blend_columns();
+    void blend_columns(const vec &x, int index);
+    void multiply(const vec &to, const vec &x, const vec &y);
+    void divide(const vec &x);
+    void divide_and_round(const vec &x);
+    std::int32_t added_to_columns() const;
+    void store(const vec &x, int v);
+
+    int sums_per_vector() const { return spec_.has_words() ? 2 : 4; }
+    int valid(int v) const { return v == spec_.vectors - 1 ? spec_.tail : vector_bytes(); }
+    Xbyak::Address field(std::size_t offset) { return ptr[reg_args + static_cast<int>(offset)]; }
+    Xbyak::Address run(std::size_t offset) { return ptr[reg_runs + static_cast<int>(offset)]; }
+
+    const code_resampling_spec spec_;
+    code_resampling_function function_ = nullptr;
+    const vec line_weights_, zero_, low_weight_, high_weight_;
+    std::vector<vec> low_, high_; ///< sums of the two columns, by vector
+    const Xbyak::Reg64 reg_low_line = rsi, reg_high_line = rdx, reg_runs = r9, reg_count = r10, reg_dst = r8;
+    const Xbyak::Reg64 reg_weights = rcx, reg_column = rbx, reg_other = r12, reg_positions = r13,
+                       reg_step = rax, reg_to_next_line = r14;
+};
+
+std::shared_ptr<const code_resampling_kernel> shared_code_resampling_kernel(const code_resampling_spec &spec);
+
+} // namespace octet::impl::jit

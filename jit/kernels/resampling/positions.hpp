@@ -1,0 +1,115 @@
+#pragma once
+
+// The resampling kernel: a chunk of channels of a line of output positions. Channels-last: a vector holds
+// neighbouring channels, so that the two or four source elements of a position are vectors, and its weights
+// are broadcast.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "jit/epilogue/epilogue.hpp"
+
+namespace octet::impl::jit {
+
+/// What is done with the neighbours of a position; src/common/resampling.hpp has their weights.
+enum class resampling_form {
+    copy,            ///< nearest: bytes as they are, without epilogue
+    nearest,         ///< one element
+    fused,           ///< oneDNN: along the width, then the height, far neighbours by a fused multiply-add
+    fixed_half_away, ///< TFLite: Σ of codes by products of 10-bit weights, ties away from zero
+    fixed_half_up,   ///< TFLite with single rounding
+    truncated,       ///< ONNX Runtime: Σ of f32 products, towards zero
+    half_away,       ///< SNPS-Caffe: a + (b - a) * weight along both, ties away from zero
+};
+
+/// Everything that decides the code.
+struct resampling_spec {
+    cpu_isa level = cpu_isa::avx2;
+    resampling_form form = resampling_form::nearest;
+    data_type type = data_type::u8; ///< of the source
+    bool has_two_lines = false;     ///< interpolates between two source lines
+    bool is_final = false;   ///< what comes out of the form is f32 and the result: there is no epilogue
+    bool streams = false;    ///< non-temporal stores, aligned: of a copy or of final results
+    bool prefetches = false; ///< what `to_next_line` points to
+    int vectors = 1;
+    int tail = 1; ///< valid lanes of the last vector; bytes for copy
+
+    std::string key() const;
+};
+
+/// Lanes of a vector: bytes for copy.
+int resampling_lanes(cpu_isa level, resampling_form form);
+/// Vectors that a level's registers hold at a time; 0 if not even the smallest number fits.
+int resampling_vectors(cpu_isa level, resampling_form form, const epilogue_plan &plan);
+/// The same for final results, which take one register after the other.
+constexpr int final_resampling_vectors = 16;
+/// What comes out of a form before the epilogue.
+epilogue_result::stage resampled_stage(resampling_form form, data_type src);
+
+/// A position of a line: its neighbours along the width.
+struct resampling_column {
+    std::int64_t low, high;                ///< bytes from the start of a source line
+    std::uint32_t low_weight, high_weight; ///< s32 or f32
+};
+
+struct resampling_args {
+    const void *low_line, *high_line; ///< first channel of the first element
+    std::uint32_t low_weight, high_weight;
+    const resampling_column *columns;
+    std::int64_t count;
+    void *dst;
+    std::int64_t dst_step;       ///< elements between positions; bytes for copy
+    const std::uint32_t *params; ///< planes of the first column block
+    const void *const *full;     ///< as dot_args
+    std::int64_t to_next_line;   ///< from high_line to what the next line is to find in the caches
+};
+
+using resampling_function = void (*)(const resampling_args *);
+
+class resampling_kernel : public emitter {
+public:
+    /// `plan` is not used for a copy.
+    resampling_kernel(const resampling_spec &spec, const epilogue_plan &plan);
+    resampling_function function() const { return function_; }
+
+private:
+    void generate();
+    int sources() const;
+    void load_pointers();
+    void copy();
+    void resample();
+    void sum_products();
+    void prefetch();
+    void store_final(const vec &x, int v);
+    void interpolate();
+    void interpolate(const vec &x, int v, const vec (&weights)[4]);
+    void between(const vec &x, const Xbyak::Reg64 &low, const Xbyak::Reg64 &high, int v,
+                 const vec &low_weight, const vec &high_weight);
+    int element_bytes() const;
+    void mix(const vec &near, const vec &far, const vec &low_weight, const vec &high_weight);
+    void load(const vec &x, const Xbyak::Reg64 &from, int v);
+    bool is_fixed() const;
+    int valid(int v) const { return v == spec_.vectors - 1 ? spec_.tail : full_lanes(); }
+    int full_lanes() const { return resampling_lanes(spec_.level, spec_.form); }
+    Xbyak::Address field(std::size_t offset) { return ptr[reg_args + static_cast<int>(offset)]; }
+    Xbyak::Address column(std::size_t offset) { return ptr[reg_columns + static_cast<int>(offset)]; }
+
+    const resampling_spec spec_;
+    const epilogue_plan &plan_;
+    std::vector<vec> acc_;
+    resampling_function function_ = nullptr;
+
+    // Owners of general registers; rdi holds the arguments, r11 is the emitter's scratch.
+    const Xbyak::Reg64 reg_low_line = rsi, reg_high_line = rdx, reg_dst = r8, reg_params = rcx;
+    const Xbyak::Reg64 reg_full = rbp, reg_columns = r9, reg_count = r10, reg_row = r14, reg_address = r15;
+    /// Of the current position: low line at low and high column, high line at both.
+    const Xbyak::Reg64 reg_source[4] = {rbx, r12, r13, rax};
+};
+
+/// Kernels by spec and epilogue, shared as dot kernels are.
+std::shared_ptr<const resampling_kernel> shared_resampling_kernel(const resampling_spec &spec,
+                                                                  const epilogue_plan &plan);
+
+} // namespace octet::impl::jit

@@ -1,0 +1,253 @@
+#include "jit/kernels/softmax/codes.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "common/text.hpp"
+#include "jit/base/shared_kernels.hpp"
+#include "jit/kernels/byte_table.hpp"
+
+namespace octet::impl::jit {
+
+namespace {
+
+constexpr int block = 64;            // results that one byte permute looks up
+constexpr int part = 16;             // and one shuffle
+constexpr int parts_of_half = 8;     // of the distances whose bit 7 is equal
+constexpr int vectors_in_flight = 4; // hides the latency of permutes
+
+} // namespace
+
+std::string softmax_codes_spec::key() const {
+    return text(static_cast<int>(level), ",", static_cast<int>(results), ",", has_byte_permutes, ",", blocks);
+}
+
+softmax_codes_kernel::softmax_codes_kernel(const softmax_codes_spec &spec)
+    : emitter(spec.level), spec_(spec) {
+    generate();
+    function_ = reinterpret_cast<softmax_codes_function>(
+        reinterpret_cast<std::uintptr_t>(finish(text("softmax_codes_", to_string(spec.level)))));
+}
+
+void softmax_codes_kernel::generate() {
+    preamble();
+    mov(reg_src, field(offsetof(softmax_codes_args, src)));
+    mov(reg_dst, field(offsetof(softmax_codes_args, dst)));
+    mov(reg_row, field(offsetof(softmax_codes_args, numbers)));
+    mov(reg_exponentials, field(offsetof(softmax_codes_args, exponentials)));
+    mov(reg_work, field(offsetof(softmax_codes_args, work)));
+    mov(reg_rows, field(offsetof(softmax_codes_args, rows)));
+    mov(reg_batch, field(offsetof(softmax_codes_args, src_step)));
+    imul(reg_batch, reg_rows);
+    for (vec *v : {&highest_, &offset_, &number_, &rounding_, &shift_, &limit_})
+        *v = take_vec();
+    vpbroadcastb(offset_, byte[reg_args + static_cast<int>(offsetof(softmax_codes_args, offset))]);
+    vpbroadcastd(limit_, dword[reg_args + static_cast<int>(offsetof(softmax_codes_args, limit))]);
+    mov(reg_offset.cvt32(), dword[reg_args + static_cast<int>(offsetof(softmax_codes_args, offset))]);
+
+    Xbyak::Label next;
+    L(next);
+    results();
+    columns();
+    add(reg_src, field(offsetof(softmax_codes_args, src_step)));
+    add(reg_dst, field(offsetof(softmax_codes_args, dst_step)));
+    add(reg_row, static_cast<int>(sizeof(std::uint32_t)));
+    dec(reg_rows);
+    jnz(next, T_NEAR);
+    postamble();
+}
+
+// ---- results of a row by distance
+
+void softmax_codes_kernel::results() {
+    const auto number = [this](std::size_t offset) { return ptr[reg_row + static_cast<int>(offset)]; };
+    mov(reg_highest.cvt32(), number(offsetof(softmax_code_rows, highest)));
+    vpbroadcastb(highest_, number(offsetof(softmax_code_rows, highest)));
+    vpbroadcastd(number_, number(offsetof(softmax_code_rows, number)));
+    if (spec_.results == softmax_results::fixed) {
+        vmovd(xmm_of(shift_), number(offsetof(softmax_code_rows, shift)));
+        move(rounding_, constant64(std::uint64_t{1} << 31));
+        vpsllq(rounding_, rounding_, xmm_of(shift_));
+        vpaddq(rounding_, rounding_, constant64(std::uint64_t{1} << 30));
+    }
+    const bool keeps = spec_.has_byte_permutes;
+    for (int first = 0; first < spec_.blocks * block; first += vector_bytes()) {
+        if (keeps && first / block == static_cast<int>(tables_.size()))
+            tables_.push_back(take_vec());
+        if (keeps) {
+            four_results(tables_[static_cast<std::size_t>(first / block)], first);
+        } else {
+            const temp to(*this);
+            four_results(to, first);
+            vmovups(ptr[reg_work + static_cast<int>(offsetof(softmax_code_work, results)) + first], to.get());
+        }
+    }
+    if (!keeps)
+        prepare_shuffles();
+}
+
+/// Four vectors as bytes.
+void softmax_codes_kernel::four_results(const vec &to, int first) {
+    const temp b(*this), c(*this), d(*this);
+    int at = first;
+    for (const vec &v : {to, b.get(), c.get(), d.get()}) {
+        result(v, at);
+        at += lanes();
+    }
+    vpackssdw(to, to, b);
+    vpackssdw(c, c, d);
+    if (spec_.results == softmax_results::real) {
+        vpminsw(to, to, limit_);
+        vpminsw(c, c, limit_);
+    }
+    vpackuswb(to, to, c); // what overflowed is negative and becomes 0
+    move(b, quarters_order());
+    permute_dwords(to, b, to);
+}
+
+void softmax_codes_kernel::result(const vec &to, int first) {
+    const int place = 4 * first;
+    const auto by_distance =
+        ptr[reg_exponentials + static_cast<int>(offsetof(softmax_exponentials, by_distance)) + place];
+    if (spec_.results == softmax_results::real) {
+        move(to, by_distance);
+        vdivps(to, to, number_);
+        vcvtps2dq(to, to);
+        return;
+    }
+    const temp even(*this);
+    vpmuludq(even, number_, by_distance);
+    vpmuludq(to, number_,
+             ptr[reg_exponentials + static_cast<int>(offsetof(softmax_exponentials, odd)) + place]);
+    vpaddq(even, even, rounding_);
+    vpaddq(to, to, rounding_);
+    merge_high_dwords(to, even);
+    vpsrld(to, to, xmm_of(shift_));
+}
+
+/// Shuffles add up differences from part to part; in each half of the distances the first part has none.
+void softmax_codes_kernel::prepare_shuffles() {
+    const int from = static_cast<int>(offsetof(softmax_code_work, results));
+    const int to = static_cast<int>(offsetof(softmax_code_work, differences));
+    const temp x(*this);
+    for (int i = 0; i < spec_.blocks * block + (spec_.blocks == 1 ? part : 0); i += vector_bytes()) {
+        move(x, ptr[reg_work + from + i]);
+        vpxor_(x, x, ptr[reg_work + from + i - part]);
+        vmovups(ptr[reg_work + to + i], x.get());
+    }
+    if (spec_.blocks == 4) {
+        vmovups(xmm_of(x), ptr[reg_work + from + parts_of_half * part]);
+        vmovups(ptr[reg_work + to + parts_of_half * part], xmm_of(x));
+    }
+}
+
+// ---- lookups
+
+void softmax_codes_kernel::columns() {
+    mov(reg_row_src, reg_src);
+    mov(reg_row_dst, reg_dst);
+    mov(reg_columns, field(offsetof(softmax_codes_args, columns)));
+    while_left(reg_columns, vector_bytes(), {reg_row_src, reg_row_dst}, vector_bytes(), vectors_in_flight,
+               [this](int count) { vectors(count); });
+    tail();
+}
+
+void softmax_codes_kernel::vectors(int count) {
+    for (int v = 0; v < count; v++) {
+        const temp x(*this);
+        prefetcht1(ptr[reg_row_src + reg_batch + v * vector_bytes()]);
+        vpsubb(x, highest_, ptr[reg_row_src + v * vector_bytes()]);
+        look_up(x);
+        vmovups(ptr[reg_row_dst + v * vector_bytes()], x.get());
+    }
+}
+
+void softmax_codes_kernel::tail() {
+    Xbyak::Label done;
+    test(reg_columns, reg_columns);
+    jz(done, T_NEAR);
+    if (lanes() == 16) {
+        const temp x(*this);
+        mov(reg_code, -1);
+        bzhi(reg_code, reg_code, reg_columns);
+        kmovq(k_valid, reg_code);
+        vpsubb(x.get() | k_valid | T_z, highest_, ptr[reg_row_src]);
+        look_up(x);
+        vmovdqu8(ptr[reg_row_dst] | k_valid, x);
+    } else {
+        bytes();
+    }
+    L(done);
+}
+
+void softmax_codes_kernel::bytes() {
+    Xbyak::Label next;
+    L(next);
+    mov(reg_code.cvt32(), reg_highest.cvt32());
+    sub(reg_code.cvt8(), byte[reg_row_src]);
+    movzx(reg_code.cvt32(), reg_code.cvt8());
+    movzx(reg_code.cvt32(),
+          byte[reg_work + reg_code + static_cast<int>(offsetof(softmax_code_work, results))]);
+    add(reg_code.cvt8(), reg_offset.cvt8());
+    mov(byte[reg_row_dst], reg_code.cvt8());
+    inc(reg_row_src);
+    inc(reg_row_dst);
+    dec(reg_columns);
+    jnz(next);
+}
+
+void softmax_codes_kernel::look_up(const vec &x) {
+    if (spec_.has_byte_permutes) {
+        const temp to(*this);
+        if (spec_.blocks == 1)
+            vptestnmb(k_below_64, x, constant(0xc0c0c0c0u));
+        else
+            vptestnmb(k_below_128, x, constant(0x80808080u));
+        emit_distance_permutes(*this, to, x, tables_, k_below_64, k_below_128);
+        vpaddb(x, to, offset_);
+    } else {
+        look_up_by_shuffles(x);
+        vpaddb(x, x, offset_);
+    }
+}
+
+/// As emit_byte_shuffles, with no more parts than there are results, and one of zeros behind them.
+void softmax_codes_kernel::look_up_by_shuffles(const vec &x) {
+    const int parts = spec_.blocks == 1 ? block / part + 1 : spec_.blocks * block / part;
+    const temp upper(*this), y(*this), found(*this), differences(*this);
+    if (parts > parts_of_half)
+        vpxor_(upper, x, constant(0x80808080u));
+    for (int i = 0; i < parts; i++) {
+        const vec &index = i < parts_of_half ? x : upper;
+        const vec &to = i == 0 ? y : found;
+        load_byte_part(*this, differences,
+                       ptr[reg_work + static_cast<int>(offsetof(softmax_code_work, differences)) + i * part]);
+        vpshufb(to, differences, index);
+        if (i > 0)
+            vpxor_(y, y, found);
+        if (i % parts_of_half != parts_of_half - 1)
+            vpsubsb(index, index, constant(0x10101010u));
+    }
+    move(x, y);
+}
+
+void emit_distance_permutes(emitter &e, const vec &to, const vec &x, const std::vector<vec> &tables,
+                            const Xbyak::Opmask &below_64, const Xbyak::Opmask &below_128) {
+    if (tables.size() == 1)
+        return e.vpermb(to | below_64 | e.T_z, x, tables[0]);
+    e.move(to, x);
+    if (tables.size() == 2)
+        return e.vpermi2b(to | below_128 | e.T_z, tables[0], tables[1]);
+    const emitter::temp lower(e);
+    e.move(lower, x);
+    e.vpermi2b(lower, tables[0], tables[1]);
+    e.vpermi2b(to, tables[2], tables[3]);
+    e.vmovdqu8(to | below_128, lower);
+}
+
+std::shared_ptr<const softmax_codes_kernel> shared_softmax_codes_kernel(const softmax_codes_spec &spec) {
+    static shared_kernels<softmax_codes_kernel> kernels;
+    return kernels.get(spec.key(), [&] { return std::make_shared<const softmax_codes_kernel>(spec); });
+}
+
+} // namespace octet::impl::jit

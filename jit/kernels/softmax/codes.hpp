@@ -1,0 +1,104 @@
+#pragma once
+
+// Softmax of rows of 8-bit codes. What an element becomes depends on its distance d = max - x from the
+// maximum and on the sum of its row: results are computed for d = 0, 1, ... from a table of exponentials, a
+// vector at a time, and then looked up for the row's codes.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "jit/base/emitter.hpp"
+
+namespace octet::impl::jit {
+
+/// Maxima of rows and what their sums lead to.
+struct softmax_code_rows {
+    static constexpr int most = 64;
+    alignas(64) std::uint32_t highest[most]; ///< code, in the lowest byte
+    alignas(64) std::uint32_t number[most];  ///< fixed: reciprocal of the sum; real: the sum, f32
+    alignas(64) std::uint32_t shift[most];   ///< fixed
+};
+
+/// Numbers that results are computed from.
+enum class softmax_results {
+    fixed, ///< (exponential * number + 2^30 + 2^(31 + shift)) >> (32 + shift), of integers below 2^31
+    real   ///< rne(exponential / number), where what doesn't fit s32 gives 0
+};
+
+/// Exponentials by d; and, for products of odd columns, those of odd d in even places.
+struct softmax_exponentials {
+    alignas(64) std::uint32_t by_distance[256];
+    alignas(64) std::uint32_t odd[256];
+};
+
+/// Results of a row while they are looked up without byte permutes. Entries before and behind them stay 0.
+struct softmax_code_work {
+    alignas(64) std::uint8_t zeros[64], results[256], more_zeros[64];
+    alignas(64) std::uint8_t differences[256 + 64]; ///< as byte_table's
+};
+
+struct softmax_codes_spec {
+    cpu_isa level = cpu_isa::avx2;
+    softmax_results results = softmax_results::fixed;
+    bool has_byte_permutes = false; ///< levels with AVX-512 only
+    int blocks = 4;                 ///< 1, 2 or 4 times 64 results; those of greater d are 0
+
+    std::string key() const;
+};
+
+struct softmax_codes_args {
+    const void *src;
+    void *dst;
+    const softmax_code_rows *numbers;
+    const softmax_exponentials *exponentials;
+    softmax_code_work *work;
+    std::int64_t rows, columns;      ///< as many rows as there are numbers
+    std::int64_t src_step, dst_step; ///< bytes from row to row
+    std::uint32_t limit;             ///< real: largest result, in both words
+    std::uint32_t offset;            ///< added to each result, in the lowest byte
+};
+
+using softmax_codes_function = void (*)(const softmax_codes_args *);
+
+/// to = tables[x] for the bytes of x by byte permutes, with one, two or four vectors; 0 behind them. The
+/// masks say where x is below 64 and below 128; `to` is not x.
+void emit_distance_permutes(emitter &e, const vec &to, const vec &x, const std::vector<vec> &tables,
+                            const Xbyak::Opmask &below_64, const Xbyak::Opmask &below_128);
+
+class softmax_codes_kernel : public emitter {
+public:
+    explicit softmax_codes_kernel(const softmax_codes_spec &spec);
+    softmax_codes_function function() const { return function_; }
+
+private:
+    void generate();
+    void results();
+    void four_results(const vec &to, int first);
+    void result(const vec &to, int first);
+    void prepare_shuffles();
+    void columns();
+    void vectors(int count);
+    void tail();
+    void look_up(const vec &x);
+    void look_up_by_shuffles(const vec &x);
+    void bytes();
+    Xbyak::Address field(std::size_t offset) { return ptr[reg_args + static_cast<int>(offset)]; }
+
+    const softmax_codes_spec spec_;
+    std::vector<vec> tables_; ///< of byte permutes
+    vec highest_, offset_, number_, rounding_, shift_, limit_;
+    softmax_codes_function function_ = nullptr;
+
+    const Xbyak::Reg64 reg_src = rsi, reg_dst = r8, reg_row = rdx, reg_exponentials = r9, reg_rows = r10;
+    const Xbyak::Reg64 reg_columns = rcx, reg_row_src = rbx, reg_row_dst = rbp, reg_work = r12;
+    const Xbyak::Reg64 reg_code = rax, reg_highest = r13, reg_offset = r14;
+    const Xbyak::Reg64 reg_batch = r15; ///< bytes to the next batch of rows, which is prefetched
+    // The emitter's masks are not taken here, its tail mask is not set.
+    const Xbyak::Opmask k_below_64 = k1, k_below_128 = k2, k_valid = k7;
+};
+
+std::shared_ptr<const softmax_codes_kernel> shared_softmax_codes_kernel(const softmax_codes_spec &spec);
+
+} // namespace octet::impl::jit

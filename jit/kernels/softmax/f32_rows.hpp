@@ -1,0 +1,66 @@
+#pragma once
+
+// Softmax of rows of f32: maximum, exponentials and their sum, products with the sum's reciprocal, one row
+// after the other, so that a row stays in the first-level cache. Sums run over 16 lanes as the contract says
+// (common/softmax.hpp), whatever the width of vectors.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "jit/base/emitter.hpp"
+
+namespace octet::impl::jit {
+
+struct softmax_f32_spec {
+    cpu_isa level = cpu_isa::avx2;
+    int rest = 0;    ///< columns beyond whole groups of 16
+    int factors = 0; ///< numbers that results are multiplied by
+
+    std::string key() const;
+};
+
+struct softmax_f32_args {
+    const void *src;
+    void *dst; ///< may be src
+    std::int64_t rows, groups;
+    std::int64_t src_step, dst_step; ///< bytes from row to row
+    float factors[2];
+};
+
+using softmax_f32_function = void (*)(const softmax_f32_args *);
+
+class softmax_f32_kernel : public emitter {
+public:
+    explicit softmax_f32_kernel(const softmax_f32_spec &spec);
+    softmax_f32_function function() const { return function_; }
+
+private:
+    void generate();
+    void maximum();
+    void exponentials();
+    void exponentials(int columns);
+    void reciprocal();
+    void products();
+    void products(int columns);
+    /// add(a, b): a += b for whatever width; leaves the result of all lanes in lane 0 of v.
+    template <typename Add> void add_lanes(const vec &v, const Add &add);
+    template <typename Groups> void for_each_group(int at_a_time, const Groups &groups);
+    /// vector(offset in bytes, valid lanes)
+    template <typename Vector> void for_each_vector(int columns, const Vector &vector);
+    Xbyak::Address field(std::size_t offset) { return ptr[reg_args + static_cast<int>(offset)]; }
+
+    const softmax_f32_spec spec_;
+    vec highest_, reciprocal_;
+    std::vector<vec> sums_; ///< of the 16 lanes
+    std::vector<vec> factors_;
+    softmax_f32_function function_ = nullptr;
+
+    const Xbyak::Reg64 reg_src = rsi, reg_dst = r8, reg_rows = r10, reg_groups = rcx;
+    const Xbyak::Reg64 reg_from = rbx, reg_to = rbp;
+};
+
+std::shared_ptr<const softmax_f32_kernel> shared_softmax_f32_kernel(const softmax_f32_spec &spec);
+
+} // namespace octet::impl::jit

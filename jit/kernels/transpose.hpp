@@ -1,0 +1,66 @@
+#pragma once
+
+// Transposes elements of 1, 2 or 4 bytes: a strip of rows whose 16-byte pieces fill a vector, and so many
+// columns. The 128-bit parts of a register hold pieces of rows far from each other, so that interleaving
+// within parts leaves a whole vector of consecutive rows for each column.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "jit/base/emitter.hpp"
+
+namespace octet::impl::jit {
+
+struct transpose_args {
+    const void *src;
+    void *dst;
+    std::int64_t src_stride, dst_stride; ///< bytes between rows of src, between rows of dst
+    std::int64_t steps;                  ///< of `elements_per_part` columns
+    std::int64_t ahead;                  ///< bytes from what is read to what is prefetched
+};
+
+using transpose_function = void (*)(const transpose_args *);
+
+constexpr int transpose_part_bytes = 16;
+/// Rows of a part, columns of a step.
+constexpr int elements_per_part(int element_bytes) { return transpose_part_bytes / element_bytes; }
+constexpr int transpose_line_steps = 4; ///< steps that read whole lines, and prefetch
+
+struct transpose_spec {
+    cpu_isa level;
+    int element_bytes;
+    int parts;           ///< of rows, up to those of a vector
+    bool is_nontemporal; ///< whole aligned vectors are stored past the caches
+};
+
+class transpose_kernel : public emitter {
+public:
+    explicit transpose_kernel(const transpose_spec &spec);
+    transpose_function function() const { return function_; }
+
+    static int max_parts(cpu_isa level);
+
+private:
+    void generate();
+    void loop(int steps, bool prefetches);
+    void step(int prefetched_part);
+    void load(std::vector<vec> &v, int prefetched_part);
+    void load_part(std::vector<vec> &v, int i, int part, const Xbyak::Address &from);
+    void interleave(std::vector<vec> &v);
+    void store(const std::vector<vec> &v);
+    void store_row(const Xbyak::RegExp &to, const vec &row);
+    void interleave_halves(bool high, const vec &dst, const vec &a, const Xbyak::Operand &b);
+
+    const transpose_spec spec_;
+    const int count_; ///< rows of a part
+    transpose_function function_ = nullptr;
+    const Xbyak::Reg64 reg_part[4] = {rsi, rbx, rbp, r12}; ///< rows of each part
+    const Xbyak::Reg64 reg_stride = rdx, reg_stride3 = r13, reg_next_step = r14, reg_prefetch = rax;
+    const Xbyak::Reg64 reg_dst = r8, reg_dst_stride = r9, reg_dst_stride3 = r15, reg_steps = rcx;
+    const Xbyak::Reg64 reg_ahead = rdi; ///< in place of the arguments
+};
+
+std::shared_ptr<const transpose_kernel> shared_transpose_kernel(const transpose_spec &spec);
+
+} // namespace octet::impl::jit

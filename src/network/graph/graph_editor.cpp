@@ -1,0 +1,105 @@
+#include "network/graph/graph_editor.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace octet::model {
+namespace {
+constexpr std::int64_t room_for_insertions = std::int64_t{1}
+                                             << 32; ///< between two nodes of the original order
+}
+
+graph_editor::graph_editor(graph &g)
+    : g_(g), producers_(g.tensors.size(), -1), consumers_(g.tensors.size()), is_removed_(g.nodes.size()) {
+    for (std::size_t i = 0; i < g.nodes.size(); i++) {
+        count(g.nodes[i], static_cast<int>(i), true);
+        order_.push_back(static_cast<std::int64_t>(i) * room_for_insertions);
+    }
+    for (const int t : g.outputs)
+        consumers_[static_cast<std::size_t>(t)].push_back(-1);
+}
+
+int graph_editor::producer(int tensor) const {
+    return tensor < 0 ? -1 : producers_[static_cast<std::size_t>(tensor)];
+}
+
+int graph_editor::only_consumer(int tensor) const {
+    const std::vector<int> &readers = consumers_[static_cast<std::size_t>(tensor)];
+    return readers.size() == 1 ? readers[0] : -1;
+}
+
+int graph_editor::add_tensor(tensor t) {
+    g_.tensors.push_back(std::move(t));
+    producers_.push_back(-1);
+    consumers_.emplace_back();
+    return static_cast<int>(g_.tensors.size() - 1);
+}
+
+int graph_editor::insert(std::int64_t place, node n) {
+    const int inserted = static_cast<int>(g_.nodes.size());
+    order_.push_back(place + inserted);
+    is_removed_.push_back(false);
+    g_.nodes.push_back(std::move(n));
+    count(g_.nodes.back(), inserted, true);
+    is_changed_ = true;
+    return inserted;
+}
+
+int graph_editor::insert_after(int index, node n) {
+    return insert(order_[static_cast<std::size_t>(index)], std::move(n));
+}
+int graph_editor::insert_before(int index, node n) {
+    return insert(order_[static_cast<std::size_t>(index)] - room_for_insertions / 2, std::move(n));
+}
+
+void graph_editor::replace(int index, node n) {
+    node &old = g_.nodes[static_cast<std::size_t>(index)];
+    count(old, index, false);
+    old = std::move(n);
+    count(old, index, true);
+    is_changed_ = true;
+}
+
+void graph_editor::remove(int index) {
+    count(at(index), index, false);
+    is_removed_[static_cast<std::size_t>(index)] = true;
+    is_changed_ = true;
+}
+
+void graph_editor::finish() {
+    if (!is_changed_)
+        return;
+    std::vector<std::size_t> in_order(g_.nodes.size());
+    std::iota(in_order.begin(), in_order.end(), std::size_t{0});
+    std::sort(in_order.begin(), in_order.end(),
+              [&](std::size_t a, std::size_t b) { return order_[a] < order_[b]; });
+    for (auto i = in_order.rbegin(); i != in_order.rend(); ++i) // readers come after their writers
+        if (!is_removed_[*i] && !is_read(g_.nodes[*i]))
+            remove(static_cast<int>(*i));
+    std::vector<node> kept;
+    for (const std::size_t i : in_order)
+        if (!is_removed_[i])
+            kept.push_back(std::move(g_.nodes[i]));
+    g_.nodes = std::move(kept);
+}
+
+void graph_editor::count(const node &n, int index, bool is_there) {
+    for (const int t : n.inputs) {
+        if (t < 0)
+            continue;
+        std::vector<int> &readers = consumers_[static_cast<std::size_t>(t)];
+        if (is_there)
+            readers.push_back(index);
+        else
+            readers.erase(std::find(readers.begin(), readers.end(), index));
+    }
+    for (const int t : n.outputs)
+        producers_[static_cast<std::size_t>(t)] = is_there ? index : -1;
+}
+
+bool graph_editor::is_read(const node &n) const {
+    return std::any_of(n.outputs.begin(), n.outputs.end(),
+                       [&](int t) { return !consumers_[static_cast<std::size_t>(t)].empty(); });
+}
+
+} // namespace octet::model

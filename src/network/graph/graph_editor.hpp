@@ -1,0 +1,56 @@
+#pragma once
+
+// What passes over a graph need: who writes and reads a tensor, and changes that keep this knowledge right.
+// Nodes are removed by `finish`, so indices stay valid while a pass runs.
+
+#include <vector>
+
+#include "network/graph/graph.hpp"
+
+namespace octet::model {
+
+class graph_editor {
+public:
+    explicit graph_editor(graph &g);
+
+    graph &get_graph() { return g_; }
+    std::size_t node_count() const { return g_.nodes.size(); }
+    const node &at(int index) const { return g_.nodes[static_cast<std::size_t>(index)]; }
+    const tensor &tensor_at(int index) const { return g_.tensors[static_cast<std::size_t>(index)]; }
+    bool is_removed(int index) const { return is_removed_[static_cast<std::size_t>(index)]; }
+
+    /// The node that writes a tensor; -1 for constants, inputs and absent tensors.
+    int producer(int tensor) const;
+    /// The only node that reads a tensor, which is not an output of the network; -1 if there is none such.
+    int only_consumer(int tensor) const;
+
+    /// Who reads a tensor: node indices, -1 for the network's outputs; a node that reads it twice is there
+    /// twice.
+    const std::vector<int> &consumers(int tensor) const {
+        return consumers_[static_cast<std::size_t>(tensor)];
+    }
+
+    int add_tensor(tensor t);
+    /// Return the new node's index. Nodes inserted at one place keep the order in which they came.
+    int insert_after(int index, node n);
+    int insert_before(int index, node n);
+    void replace(int index, node n);
+    void remove(int index);
+
+    /// The last call: drops removed nodes, and, if there were changes, nodes whose outputs nothing reads.
+    void finish();
+
+private:
+    void count(const node &n, int index, bool is_there);
+    bool is_read(const node &n) const;
+    int insert(std::int64_t place, node n);
+
+    graph &g_;
+    std::vector<int> producers_;
+    std::vector<std::vector<int>> consumers_;
+    std::vector<bool> is_removed_;
+    std::vector<std::int64_t> order_; ///< of execution; indices of inserted nodes are at the end
+    bool is_changed_ = false;
+};
+
+} // namespace octet::model

@@ -1,0 +1,107 @@
+#include "network/lower/contract.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace octet::model {
+namespace {
+
+using rule = requantization_rule;
+
+std::vector<double> real_multipliers(scale_derivation how, const accumulator &acc) {
+    std::vector<double> factors;
+    for (const float weights_scale : acc.weights_scales)
+        factors.push_back(real_multiplier(how, acc.src_scale, weights_scale, acc.dst_scale));
+    return factors;
+}
+
+/// One factor: the same for the whole tensor.
+int mask_of(const accumulator &acc, int channel_mask) {
+    return acc.weights_scales.size() > 1 ? channel_mask : 0;
+}
+
+std::vector<fixed_point_multiplier> multipliers(rule r, const accumulator &acc) {
+    // QNNPACK's rules take the bits of a float32 factor.
+    const bool takes_f32 = r == rule::caffe2_2step || r == rule::qnnpack_avgpool;
+    const auto factors = real_multipliers(takes_f32 ? scale_derivation::caffe2_f32 : acc.derivation, acc);
+    std::vector<fixed_point_multiplier> result;
+    for (std::size_t i = 0; i < factors.size(); i++)
+        result.push_back(r == rule::gemmlowp_legacy_scale
+                             ? legacy_scale_multiplier(factors[i], acc.magnitudes.at(i))
+                         : takes_f32 ? from_float(r, static_cast<float>(factors[i]))
+                                     : from_double(r, factors[i]));
+    return result;
+}
+
+void set_output_scales(primitive_attr &attr, rule r, const accumulator &acc) {
+    const auto factors = real_multipliers(scale_derivation::ort_f32, acc);
+    attr.set_requantization(r);
+    attr.set_output_scales(mask_of(acc, acc.dst_mask), std::vector<float>(factors.begin(), factors.end()));
+}
+
+void set_argument_scales(primitive_attr &attr, const accumulator &acc) {
+    attr.set_requantization(rule::f32_v3);
+    attr.set_scales(OCTET_ARG_SRC, 0, {acc.src_scale});
+    attr.set_scales(OCTET_ARG_WEIGHTS, mask_of(acc, acc.weights_mask), acc.weights_scales);
+    attr.set_scales(OCTET_ARG_DST, 0, {acc.dst_scale});
+}
+
+void append_clip_f32(octet::post_ops &ops, float low, float high) {
+    ops.append_eltwise(1.f, algorithm::eltwise_clip, low, high);
+}
+
+} // namespace
+
+void set_contract(primitive_attr &attr, requantization_rule r, const accumulator &acc) {
+    const int mask = mask_of(acc, acc.dst_mask);
+    switch (r) {
+    case rule::none:
+        throw error(status::invalid_arguments,
+                    "rule none gives 32-bit accumulators, a network needs 8-bit codes");
+    case rule::automatic:
+        return set_contract(attr, rule::tflite_2step, acc);
+    case rule::f32:
+    case rule::ort_f32:
+        return set_output_scales(attr, r, acc);
+    case rule::f32_v3:
+        return set_argument_scales(attr, acc);
+    case rule::caffe_double_round:
+    case rule::f64_scale:
+        return attr.set_requantization(r, mask, real_multipliers(acc.derivation, acc));
+    default:
+        return attr.set_requantization(r, mask, multipliers(r, acc));
+    }
+}
+
+void append_range(octet::post_ops &ops, requantization_rule r, const accumulator &acc, std::int32_t low,
+                  std::int32_t high) {
+    low -= acc.dst_zero_point; // post-ops come before the destination zero point
+    high -= acc.dst_zero_point;
+    if (r == rule::f32) // a clip in s32 would round before the zero point is added
+        append_clip_f32(ops, static_cast<float>(low), static_cast<float>(high));
+    else if (r == rule::f32_v3) // values are real here
+        append_clip_f32(ops, static_cast<float>(low) * acc.dst_scale,
+                        static_cast<float>(high) * acc.dst_scale);
+    else
+        ops.append_clip(low, high);
+}
+
+fixed_point_multiplier legacy_scale_multiplier(double real, std::int64_t magnitude) {
+    const double widest = std::min(65535., std::numeric_limits<std::int32_t>::max() /
+                                               std::max(1., static_cast<double>(magnitude)));
+    fixed_point_multiplier result;
+    for (std::int32_t shift = 0; shift <= 31; shift++) {
+        const double multiplier = std::round(std::ldexp(real, shift));
+        if (multiplier > widest)
+            break;
+        result = {static_cast<std::int32_t>(multiplier), shift, 0};
+    }
+    if (result.multiplier == 0)
+        throw error(status::invalid_arguments, "rule gemmlowp_legacy_scale cannot represent the factor " +
+                                                   std::to_string(real) + " for accumulators up to " +
+                                                   std::to_string(magnitude));
+    return result;
+}
+
+} // namespace octet::model

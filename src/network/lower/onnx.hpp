@@ -1,0 +1,63 @@
+#pragma once
+
+// ONNX's quantized operators, with the arithmetic of ONNX Runtime. Names, inputs and attributes are the
+// operators' own; scales and zero points are constant inputs, a scalar or one per channel.
+
+#include "network/lower/lowering.hpp"
+
+namespace octet::model {
+
+std::unique_ptr<step> lower_qlinear_conv(const lowering &l);
+std::unique_ptr<step> lower_conv_integer(const lowering &l);
+std::unique_ptr<step> lower_qlinear_matmul(const lowering &l);
+std::unique_ptr<step> lower_matmul_integer(const lowering &l);
+std::unique_ptr<step> lower_matmul_integer_to_float(const lowering &l);
+std::unique_ptr<step> lower_qgemm(const lowering &l);
+std::unique_ptr<step> lower_quantize_linear(const lowering &l);
+std::unique_ptr<step> lower_dequantize_linear(const lowering &l);
+std::unique_ptr<step> lower_dynamic_quantize_linear(const lowering &l);
+std::unique_ptr<step> lower_qlinear_add(const lowering &l);
+std::unique_ptr<step> lower_qlinear_mul(const lowering &l);
+std::unique_ptr<step> lower_qlinear_sigmoid(const lowering &l);
+std::unique_ptr<step> lower_qlinear_leaky_relu(const lowering &l);
+std::unique_ptr<step> lower_qlinear_softmax(const lowering &l);
+std::unique_ptr<step> lower_qlinear_concat(const lowering &l);
+std::unique_ptr<step> lower_qlinear_average_pool(const lowering &l);
+std::unique_ptr<step> lower_qlinear_global_average_pool(const lowering &l);
+std::unique_ptr<step> lower_max_pool(const lowering &l);
+std::unique_ptr<step> lower_layout(const lowering &l); ///< of `layout_operator`
+std::unique_ptr<step> lower_view(const lowering &l);
+std::unique_ptr<step> lower_onnx_transpose(const lowering &l);
+std::unique_ptr<step> lower_onnx_pad(const lowering &l);
+
+/// Values of a scale or zero point input; an absent zero point is 0.
+std::vector<float> constant_scales(const lowering &l, std::size_t i);
+std::vector<std::int32_t> constant_zero_points(const lowering &l, std::size_t i);
+
+/// A scale and a zero point input of one value each.
+struct linear_parameters {
+    float scale;
+    std::int32_t zero_point;
+};
+linear_parameters per_tensor_parameters(const lowering &l, std::size_t scale_input,
+                                        std::size_t zero_point_input);
+
+/// Sets scale and zero point of an argument.
+void set_parameters(primitive_attr &attr, int arg, const linear_parameters &q);
+
+/// Windows of a convolution or pooling, as attributes describe them; dilates 0 is a dense kernel.
+struct window_geometry {
+    memory::dims strides, dilates, padding_l, padding_r;
+};
+/// `auto_pad` other than NOTSET needs the input's size.
+window_geometry read_windows(const lowering &l, const memory::dims &input, const memory::dims &kernel);
+
+/// {N, C, spatial…} of an activation, which lies channels-last if the attribute channels_last says so.
+memory::desc activation_desc(const lowering &l, const tensor &t);
+
+/// Sets the zero points of an argument: one for the tensor, or one per index of the dimensions in
+/// `channel_mask`.
+void set_zero_points(primitive_attr &attr, int arg, int channel_mask,
+                     const std::vector<std::int32_t> &values);
+
+} // namespace octet::model

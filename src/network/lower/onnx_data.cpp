@@ -1,0 +1,98 @@
+// QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear: reorders with rule ort_f32.
+
+#include <algorithm>
+#include <cmath>
+
+#include "network/lower/onnx.hpp"
+
+namespace octet::model {
+namespace {
+
+/// Mask of the dimension that per-axis scales belong to.
+int axis_mask(const lowering &l, const tensor &x) {
+    const auto rank = static_cast<std::int64_t>(x.dims.size());
+    const std::int64_t axis = l.integer("axis", 1);
+    if (axis < -rank || axis >= rank)
+        refuse("attribute 'axis' is " + std::to_string(axis) + ", allowed: " + std::to_string(-rank) +
+               " to " + std::to_string(rank - 1));
+    return 1 << (axis < 0 ? axis + rank : axis);
+}
+
+/// A reorder whose 8-bit side (`arg`) has the scales and zero points of inputs 1 and 2.
+std::unique_ptr<step> linear_step(const lowering &l, int arg) {
+    const std::vector<float> scales = constant_scales(l, 1);
+    const std::vector<std::int32_t> zero_points = constant_zero_points(l, 2);
+    const int mask = scales.size() == 1 && zero_points.size() == 1 ? 0 : axis_mask(l, l.input(0));
+    primitive_attr attr;
+    attr.set_requantization(requantization_rule::ort_f32);
+    attr.set_scales(arg, scales.size() == 1 ? 0 : mask, scales);
+    set_zero_points(attr, arg, mask, zero_points);
+    const memory src = l.input_memory(0), dst = l.output_memory();
+    auto result = std::make_unique<primitive_step>();
+    result->add(reorder::primitive_desc(src, dst, attr), {{OCTET_ARG_SRC, src}, {OCTET_ARG_DST, dst}});
+    return result;
+}
+
+/// Finds scale and zero point of what it is given, then quantizes with them.
+class dynamic_quantize_step final : public step {
+public:
+    dynamic_quantize_step(const memory &src, const memory &dst, const memory &scale, const memory &zero_point)
+        : src_(src), scale_(scale), zero_point_u8_(zero_point),
+          zero_point_s32_(memory::desc({1}, data_type::s32, format_tag::x), src.get_engine()) {
+        primitive_attr attr;
+        attr.set_requantization(requantization_rule::ort_f32);
+        attr.set_scales_mask(OCTET_ARG_DST, 0);
+        attr.set_zero_points_mask(OCTET_ARG_DST, 0);
+        quantize_.add(reorder::primitive_desc(src, dst, attr),
+                      {{OCTET_ARG_SRC, src},
+                       {OCTET_ARG_DST, dst},
+                       {OCTET_ARG_ATTR_SCALES | OCTET_ARG_DST, scale_},
+                       {OCTET_ARG_ATTR_ZERO_POINTS | OCTET_ARG_DST, zero_point_s32_}});
+    }
+
+    void run(const stream &s) override {
+        const float *x = src_.map_data<float>();
+        const auto [lowest, highest] = std::minmax_element(x, x + element_count(src_.get_desc().dims()));
+        const dynamic_quantization q = dynamic_quantization_of(*lowest, *highest);
+        *scale_.map_data<float>() = q.scale;
+        *zero_point_u8_.map_data<std::uint8_t>() = static_cast<std::uint8_t>(q.zero_point);
+        *zero_point_s32_.map_data<std::int32_t>() = q.zero_point;
+        quantize_.run(s);
+    }
+
+    std::string implementation() const override { return quantize_.implementation(); }
+    std::string explain() const override { return quantize_.explain(); }
+
+private:
+    memory src_, scale_, zero_point_u8_, zero_point_s32_;
+    primitive_step quantize_;
+};
+
+} // namespace
+
+std::unique_ptr<step> lower_quantize_linear(const lowering &l) {
+    l.input(0, {data_type::f32});
+    l.output({data_type::u8, data_type::s8});
+    return linear_step(l, OCTET_ARG_DST);
+}
+
+std::unique_ptr<step> lower_dequantize_linear(const lowering &l) {
+    l.input(0, {data_type::u8, data_type::s8, data_type::s32});
+    l.output({data_type::f32});
+    return linear_step(l, OCTET_ARG_SRC);
+}
+
+std::unique_ptr<step> lower_dynamic_quantize_linear(const lowering &l) {
+    constexpr std::size_t y = 0, y_scale = 1, y_zero_point = 2;
+    l.input(0, {data_type::f32});
+    l.output(y, {data_type::u8});
+    const tensor &scale = l.output(y_scale, {data_type::f32}),
+                 &zero_point = l.output(y_zero_point, {data_type::u8});
+    if (element_count(scale.dims) != 1 || element_count(zero_point.dims) != 1)
+        refuse("scale " + to_text(scale.dims) + " and zero point " + to_text(zero_point.dims) +
+               " must be scalars");
+    return std::make_unique<dynamic_quantize_step>(l.input_memory(0), l.output_memory(y),
+                                                   l.output_memory(y_scale), l.output_memory(y_zero_point));
+}
+
+} // namespace octet::model

@@ -1,0 +1,231 @@
+// ONNX's accumulating operators. All of them multiply 8-bit codes minus their zero points and sum in int32;
+// the QLinear forms then requantize with rule ort_f32 and the factor (s_x * s_w) / s_y, the Integer forms
+// leave the sum as it is.
+
+#include <algorithm>
+
+#include "network/lower/onnx.hpp"
+#include "network/passes/fusion.hpp"
+
+namespace octet::model {
+namespace {
+
+/// Where an operator's definition puts its inputs; `absent` for one that it lacks.
+constexpr std::size_t absent = static_cast<std::size_t>(-1);
+struct dot_inputs {
+    std::size_t src, src_scale, src_zero_point;
+    std::size_t weights, weights_scale, weights_zero_point;
+    std::size_t dst_scale, dst_zero_point, bias;
+};
+constexpr dot_inputs qlinear_conv_inputs = {0, 1, 2, 3, 4, 5, 6, 7, 8};
+constexpr dot_inputs qlinear_matmul_inputs = {0, 1, 2, 3, 4, 5, 6, 7, absent};
+constexpr dot_inputs integer_inputs = {0, absent, 2, 1, absent, 3, absent, absent, absent};
+constexpr dot_inputs matmul_to_float_inputs = {0, 2, 4, 1, 3, 5, absent, absent, absent};
+constexpr dot_inputs qgemm_inputs = {0, 1, 2, 3, 4, 5, 7, 8, 6};
+
+/// Masks of "one value per output channel".
+struct channel_masks {
+    int dst, weights;
+};
+
+/// The single value of a scale that may not vary.
+float only(const std::vector<float> &values, const char *what) {
+    if (values.size() != 1)
+        refuse_as_unimplemented(std::string(what) + " has " + std::to_string(values.size()) +
+                                " values, allowed is 1");
+    return values.front();
+}
+
+void check_node(const lowering &l, const dot_inputs &in) {
+    if (l.options().rule != requantization_rule::automatic)
+        refuse_as_unimplemented(std::string("rule ") + to_string(l.options().rule) +
+                                " is not available for ONNX's operators, only their own");
+    l.input(in.src, {data_type::u8, data_type::s8});
+    l.input(in.weights, {data_type::u8, data_type::s8});
+}
+
+void set_source_zero_points(primitive_attr &attr, const lowering &l, const dot_inputs &in,
+                            channel_masks masks) {
+    const std::vector<std::int32_t> src = constant_zero_points(l, in.src_zero_point);
+    if (src.size() != 1)
+        refuse_as_unimplemented("the source has one zero point per row, allowed is one in all");
+    set_zero_points(attr, OCTET_ARG_SRC, 0, src);
+    set_zero_points(attr, OCTET_ARG_WEIGHTS, masks.weights, constant_zero_points(l, in.weights_zero_point));
+}
+
+/// The sum as it is.
+primitive_attr integer_attr(const lowering &l, channel_masks masks) {
+    primitive_attr attr;
+    attr.set_requantization(requantization_rule::none);
+    set_source_zero_points(attr, l, integer_inputs, masks);
+    return attr;
+}
+
+/// s = (s_x * s_w) / s_y per channel; without a destination scale s_x * s_w, and the destination is f32.
+primitive_attr qlinear_attr(const lowering &l, const dot_inputs &in, channel_masks masks, float alpha = 1.f) {
+    primitive_attr attr;
+    attr.set_requantization(requantization_rule::ort_f32);
+    set_source_zero_points(attr, l, in, masks);
+    const float src_scale = alpha * only(constant_scales(l, in.src_scale), "the source's scale");
+    const float dst_scale =
+        l.has_input(in.dst_scale) ? only(constant_scales(l, in.dst_scale), "the output's scale") : 1.f;
+    std::vector<float> scales;
+    for (const float weights_scale : constant_scales(l, in.weights_scale))
+        scales.push_back(static_cast<float>(
+            real_multiplier(scale_derivation::ort_f32, src_scale, weights_scale, dst_scale)));
+    attr.set_output_scales(scales.size() == 1 ? 0 : masks.dst, scales);
+    if (l.has_input(in.dst_zero_point))
+        set_zero_points(attr, OCTET_ARG_DST, 0, constant_zero_points(l, in.dst_zero_point));
+    append_fused(attr, l);
+    return attr;
+}
+
+std::unique_ptr<step> dot_step(const lowering &l, const dot_inputs &in, const primitive_desc_base &pd,
+                               const memory::desc &src, const memory::desc &weights, const memory::desc &bias,
+                               const memory::desc &dst) {
+    arguments args = {{OCTET_ARG_SRC, l.input_memory(in.src, src)},
+                      {OCTET_ARG_WEIGHTS, l.packed_input(in.weights, weights, pd.weights_desc())},
+                      {OCTET_ARG_DST, l.output_memory(dst)}};
+    if (!bias.is_zero())
+        args[OCTET_ARG_BIAS] = l.input_memory(in.bias, bias);
+    auto result = std::make_unique<primitive_step>();
+    result->add(pd, std::move(args));
+    return result;
+}
+
+// ---- Convolutions: X is N x C x spatial, W is M x C/group x kernel.
+
+memory::desc dense(const tensor &t) { return memory::desc(t.dims, t.type, memory::dims()); }
+
+/// M x C/group x kernel, with groups {group, M/group} x C/group x kernel.
+memory::desc convolution_weights(const tensor &w, std::int64_t groups) {
+    memory::dims dims = w.dims;
+    if (groups < 1 || dims.front() % groups != 0)
+        refuse("attribute 'group' is " + std::to_string(groups) + ", allowed is a divisor of the " +
+               std::to_string(dims.front()) + " output channels");
+    if (groups == 1)
+        return dense(w);
+    dims.front() /= groups;
+    dims.insert(dims.begin(), groups);
+    return memory::desc(dims, w.type, memory::dims());
+}
+
+std::unique_ptr<step> convolution(const lowering &l, const dot_inputs &in,
+                                  primitive_attr (*make_attr)(const lowering &, channel_masks)) {
+    check_node(l, in);
+    const tensor &x = l.input(in.src), &w = l.input(in.weights);
+    if (x.dims.size() < 3 || x.dims.size() > 5 || w.dims.size() != x.dims.size())
+        refuse("input " + to_text(x.dims) + " and weights " + to_text(w.dims) +
+               " are no convolution of 1 to 3 dimensions");
+    const std::int64_t groups = l.integer("group", 1);
+    const memory::desc weights = convolution_weights(w, groups);
+    const memory::desc src = activation_desc(l, x), dst = activation_desc(l, l.output());
+    const memory::dims input = src.dims(), kernel(w.dims.begin() + 2, w.dims.end());
+    const window_geometry g = read_windows(l, {input.begin() + 2, input.end()}, kernel);
+    memory::desc bias;
+    if (in.bias != absent && l.has_input(in.bias))
+        bias = dense(l.input(in.bias, {data_type::s32}));
+
+    const channel_masks masks = {1 << 1, groups == 1 ? 1 << 0 : (1 << 0) + (1 << 1)};
+    const convolution_forward::desc d(prop_kind::forward_inference, algorithm::convolution_direct, src,
+                                      planned_weights(weights, w), bias, dst, g.strides, g.dilates,
+                                      g.padding_l, g.padding_r);
+    const convolution_forward::primitive_desc pd(d, make_attr(l, masks), l.get_engine());
+    return dot_step(l, in, pd, src, weights, bias, dst);
+}
+
+// ---- Matrix products, batched and broadcast as in numpy.
+
+std::unique_ptr<step> matrix_product(const lowering &l, const dot_inputs &in,
+                                     primitive_attr (*make_attr)(const lowering &, channel_masks)) {
+    check_node(l, in);
+    const tensor &a = l.input(in.src), &b = l.input(in.weights);
+    if (a.dims.empty() || b.dims.empty())
+        refuse("a matrix product of scalars");
+    memory::dims a_dims = a.dims, b_dims = b.dims;
+    if (a_dims.size() == 1)
+        a_dims.insert(a_dims.begin(), 1);
+    if (b_dims.size() == 1)
+        b_dims.push_back(1);
+    const std::size_t rank = std::max(a_dims.size(), b_dims.size());
+    const memory::desc src = matrices_desc(a_dims, a.type, rank, false),
+                       weights = matrices_desc(b_dims, b.type, rank, false);
+
+    memory::dims dst_dims =
+        src.dims(); // 1-D operands lose their dimension in the output, which changes no byte
+    for (std::size_t d = 0; d + 2 < rank; d++)
+        dst_dims[d] = std::max(dst_dims[d], weights.dims()[d]);
+    dst_dims[rank - 1] = weights.dims()[rank - 1];
+    const memory::desc dst(dst_dims, l.output().type, memory::dims());
+    if (element_count(dst_dims) != element_count(l.output().dims))
+        refuse("matrices " + to_text(a.dims) + " and " + to_text(b.dims) + " do not give " +
+               to_text(l.output().dims));
+
+    const int columns = 1 << (rank - 1);
+    const matmul::primitive_desc pd({src, planned_weights(weights, b), dst}, make_attr(l, {columns, columns}),
+                                    l.get_engine());
+    return dot_step(l, in, pd, src, weights, {}, dst);
+}
+
+/// QGemm's C: [N], [1, N], [M, N], [M, 1] or [1].
+memory::desc gemm_bias(const tensor &c) {
+    if (c.dims.size() > 2)
+        refuse("C has dimensions " + to_text(c.dims) + ", allowed are at most 2");
+    memory::dims dims = c.dims;
+    dims.insert(dims.begin(), 2 - dims.size(), 1);
+    return memory::desc(dims, c.type, memory::dims());
+}
+
+} // namespace
+
+std::unique_ptr<step> lower_qlinear_conv(const lowering &l) {
+    return convolution(l, qlinear_conv_inputs, [](const lowering &node, channel_masks masks) {
+        return qlinear_attr(node, qlinear_conv_inputs, masks);
+    });
+}
+
+std::unique_ptr<step> lower_conv_integer(const lowering &l) {
+    return convolution(l, integer_inputs, integer_attr);
+}
+
+std::unique_ptr<step> lower_qlinear_matmul(const lowering &l) {
+    return matrix_product(l, qlinear_matmul_inputs, [](const lowering &node, channel_masks masks) {
+        return qlinear_attr(node, qlinear_matmul_inputs, masks);
+    });
+}
+
+std::unique_ptr<step> lower_matmul_integer(const lowering &l) {
+    return matrix_product(l, integer_inputs, integer_attr);
+}
+
+std::unique_ptr<step> lower_matmul_integer_to_float(const lowering &l) {
+    if (l.has_input(6))
+        refuse_as_unimplemented("input 6, a bias, is not supported");
+    l.output({data_type::f32});
+    return matrix_product(l, matmul_to_float_inputs, [](const lowering &node, channel_masks masks) {
+        return qlinear_attr(node, matmul_to_float_inputs, masks);
+    });
+}
+
+std::unique_ptr<step> lower_qgemm(const lowering &l) {
+    const dot_inputs &in = qgemm_inputs;
+    check_node(l, in);
+    const tensor &a = l.input(in.src), &b = l.input(in.weights);
+    if (a.dims.size() != 2 || b.dims.size() != 2)
+        refuse("A " + to_text(a.dims) + " and B " + to_text(b.dims) + " are no matrices");
+    const memory::desc src = matrices_desc(a.dims, a.type, 2, l.integer("transA", 0) != 0);
+    const memory::desc weights = matrices_desc(b.dims, b.type, 2, l.integer("transB", 0) != 0),
+                       dst = dense(l.output());
+    memory::desc bias;
+    if (l.has_input(in.bias))
+        bias = gemm_bias(l.input(in.bias, {data_type::s32}));
+    if (!l.has_input(in.dst_scale))
+        l.output({data_type::f32});
+
+    const float alpha = l.has_attribute("alpha") ? l.real("alpha") : 1.f;
+    const matmul::primitive_desc pd({src, planned_weights(weights, b), bias, dst},
+                                    qlinear_attr(l, in, {1 << 1, 1 << 1}, alpha), l.get_engine());
+    return dot_step(l, in, pd, src, weights, bias, dst);
+}
+
+} // namespace octet::model

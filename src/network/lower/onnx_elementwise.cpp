@@ -1,0 +1,120 @@
+// ONNX Runtime's quantized operators on single codes: each is one primitive with rule ort_f32 and the scales
+// and zero points of its tensors.
+
+#include <algorithm>
+
+#include "network/lower/onnx.hpp"
+
+namespace octet::model {
+namespace {
+
+// The definitions put scale and zero point behind their tensor.
+constexpr std::size_t a_input = 0, b_input = 3, y_scale_of_two = 6;
+
+std::unique_ptr<step> binary_operator(const lowering &l, algorithm alg) {
+    const tensor &a = l.input(a_input, {data_type::u8, data_type::s8}), &b = l.input(b_input, {a.type}),
+                 &y = l.output({a.type});
+    const std::size_t rank = std::max({a.dims.size(), b.dims.size(), std::size_t{1}});
+    const memory::desc a_md = padded_desc(a, rank), b_md = padded_desc(b, rank), y_md = padded_desc(y, rank);
+    if (y_md.dims() != broadcast_dims(a_md, b_md))
+        refuse("inputs " + to_text(a.dims) + " and " + to_text(b.dims) + " do not give " + to_text(y.dims));
+    primitive_attr attr;
+    attr.set_requantization(requantization_rule::ort_f32);
+    set_parameters(attr, OCTET_ARG_SRC_0, per_tensor_parameters(l, a_input + 1, a_input + 2));
+    set_parameters(attr, OCTET_ARG_SRC_1, per_tensor_parameters(l, b_input + 1, b_input + 2));
+    set_parameters(attr, OCTET_ARG_DST, per_tensor_parameters(l, y_scale_of_two, y_scale_of_two + 1));
+    return one_step(binary::primitive_desc({alg, a_md, b_md, y_md}, attr, l.get_engine()),
+                    {{OCTET_ARG_SRC_0, l.input_memory(a_input, a_md)},
+                     {OCTET_ARG_SRC_1, l.input_memory(b_input, b_md)},
+                     {OCTET_ARG_DST, l.output_memory(y_md)}});
+}
+
+/// One input, one output: x, its scale and zero point, those of y.
+std::unique_ptr<step> unary_operator(const lowering &l, algorithm alg, float alpha = 0.f) {
+    const tensor &x = l.input(0, {data_type::u8, data_type::s8}), &y = l.output({x.type});
+    if (x.dims != y.dims)
+        refuse("input " + to_text(x.dims) + " and output " + to_text(y.dims) + " differ in shape");
+    primitive_attr attr;
+    attr.set_requantization(requantization_rule::ort_f32);
+    set_parameters(attr, OCTET_ARG_SRC, per_tensor_parameters(l, 1, 2));
+    set_parameters(attr, OCTET_ARG_DST, per_tensor_parameters(l, 3, 4));
+    const memory src = l.input_memory(0), dst = l.output_memory();
+    const eltwise_forward::desc d(prop_kind::forward_inference, alg, src.get_desc(), dst.get_desc(), alpha);
+    return one_step(eltwise_forward::primitive_desc(d, attr, l.get_engine()),
+                    {{OCTET_ARG_SRC, src}, {OCTET_ARG_DST, dst}});
+}
+
+/// Softmax over one axis; before opset 13 over all dimensions from the axis on, as if they were one.
+memory::desc softmax_desc(const lowering &l, const tensor &t, int &axis) {
+    const auto rank = static_cast<std::int64_t>(t.dims.size());
+    const std::int64_t opset = l.integer("opset", 13);
+    const std::int64_t given = l.integer("axis", opset < 13 ? 1 : -1),
+                       from = given < 0 ? given + rank : given;
+    if (from < 0 || from >= rank)
+        refuse("attribute 'axis' is " + std::to_string(given) + ", allowed: " + std::to_string(-rank) +
+               " to " + std::to_string(rank - 1));
+    axis = static_cast<int>(from);
+    if (opset >= 13)
+        return dense_desc(t);
+    const memory::dims outer(t.dims.begin(), t.dims.begin() + axis),
+        inner(t.dims.begin() + axis, t.dims.end());
+    axis = 1;
+    return memory::desc({element_count(outer), element_count(inner)}, t.type, memory::dims());
+}
+
+} // namespace
+
+std::unique_ptr<step> lower_qlinear_softmax(const lowering &l) {
+    const tensor &x = l.input(0, {data_type::u8, data_type::s8}), &y = l.output({x.type});
+    if (x.dims != y.dims)
+        refuse("input " + to_text(x.dims) + " and output " + to_text(y.dims) + " differ in shape");
+    primitive_attr attr;
+    attr.set_requantization(requantization_rule::ort_f32);
+    attr.set_scales(OCTET_ARG_SRC, 0, {per_tensor_parameters(l, 1, 2).scale});
+    set_parameters(attr, OCTET_ARG_DST, per_tensor_parameters(l, 3, 4));
+    int axis = 0;
+    const memory::desc md = softmax_desc(l, x, axis);
+    const softmax_forward::desc d(prop_kind::forward_inference, md, md, axis);
+    return one_step(softmax_forward::primitive_desc(d, attr, l.get_engine()),
+                    {{OCTET_ARG_SRC, l.input_memory(0, md)}, {OCTET_ARG_DST, l.output_memory(md)}});
+}
+
+/// Inputs: scale and zero point of y, then each x with its scale and zero point.
+std::unique_ptr<step> lower_qlinear_concat(const lowering &l) {
+    const tensor &y = l.output({data_type::u8, data_type::s8});
+    if (l.input_count() < 5 || (l.input_count() - 2) % 3 != 0)
+        refuse("has " + std::to_string(l.input_count()) + " inputs, allowed are 2 and 3 per tensor");
+    const auto rank = static_cast<std::int64_t>(y.dims.size());
+    const std::int64_t given = l.integer("axis"), axis = given < 0 ? given + rank : given;
+    primitive_attr attr;
+    attr.set_requantization(requantization_rule::ort_f32);
+    set_parameters(attr, OCTET_ARG_DST, per_tensor_parameters(l, 0, 1));
+    arguments args{{OCTET_ARG_DST, l.output_memory()}};
+    std::vector<memory::desc> srcs;
+    for (std::size_t i = 2; i < l.input_count(); i += 3) {
+        const int arg = OCTET_ARG_MULTIPLE_SRC + static_cast<int>(srcs.size());
+        l.input(i, {y.type});
+        set_parameters(attr, arg, per_tensor_parameters(l, i + 1, i + 2));
+        args[arg] = l.input_memory(i);
+        srcs.push_back(args[arg].get_desc());
+    }
+    return one_step(concat::primitive_desc(l.output_memory().get_desc(), static_cast<int>(axis), srcs,
+                                           l.get_engine(), attr),
+                    std::move(args));
+}
+
+std::unique_ptr<step> lower_qlinear_sigmoid(const lowering &l) {
+    return unary_operator(l, algorithm::eltwise_logistic);
+}
+std::unique_ptr<step> lower_qlinear_leaky_relu(const lowering &l) {
+    return unary_operator(l, algorithm::eltwise_relu, l.has_attribute("alpha") ? l.real("alpha") : 0.01f);
+}
+
+std::unique_ptr<step> lower_qlinear_add(const lowering &l) {
+    return binary_operator(l, algorithm::binary_add);
+}
+std::unique_ptr<step> lower_qlinear_mul(const lowering &l) {
+    return binary_operator(l, algorithm::binary_mul);
+}
+
+} // namespace octet::model

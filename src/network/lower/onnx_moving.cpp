@@ -1,0 +1,50 @@
+// ONNX's operators that move elements: views, Transpose, Pad. `infer_onnx_shapes` has read their shapes,
+// permutations and paddings, whether they came as attributes or as inputs.
+
+#include <cstring>
+
+#include "network/lower/moving.hpp"
+#include "network/lower/onnx.hpp"
+
+namespace octet::model {
+namespace {
+
+/// The padded element: input 2, or zero.
+std::vector<std::uint8_t> pad_element(const lowering &l, const tensor &dst) {
+    if (l.has_input(2)) {
+        const tensor &value = l.input(2, {dst.type});
+        if (!value.is_constant || element_count(value.dims) != 1)
+            refuse_as_unimplemented("input 2 ('" + value.name + "') is not one constant value");
+        return value.data;
+    }
+    std::vector<std::uint8_t> element(memory::data_type_size(dst.type));
+    if (l.has_attribute("value") && dst.type == data_type::f32) { // operator sets before 11
+        const float value = l.real("value");
+        std::memcpy(element.data(), &value, sizeof value);
+    }
+    return element;
+}
+
+} // namespace
+
+std::unique_ptr<step> lower_view(const lowering &l) { return make_view(l); }
+
+std::unique_ptr<step> lower_layout(const lowering &l) {
+    auto result = std::make_unique<primitive_step>();
+    add_copy(*result, l.input_memory(0), l.output_memory());
+    return result;
+}
+
+std::unique_ptr<step> lower_onnx_transpose(const lowering &l) {
+    return make_transpose(l, l.integers("perm", {}));
+}
+
+std::unique_ptr<step> lower_onnx_pad(const lowering &l) {
+    if (l.text("mode", "constant") != "constant")
+        refuse_as_unimplemented("attribute 'mode' is " + l.text("mode") + ", allowed is constant");
+    const std::vector<std::int64_t> pads = l.integers("pads", {});
+    const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(pads.size() / 2);
+    return make_padding(l, {pads.begin(), middle}, {middle, pads.end()}, pad_element(l, l.output()));
+}
+
+} // namespace octet::model

@@ -1,0 +1,73 @@
+#pragma once
+
+// What TFLite's operators share: quantization parameters, fused activations, windows. Formulas: the comments
+// name TFLite's own derivation, because its precision decides the last bit of a result.
+
+#include "network/lower/moving.hpp"
+
+namespace octet::model {
+
+/// real = scale * (code - zero_point) of a tensor with one scale; throws for none or several.
+struct linear_codes {
+    float scale;
+    std::int32_t zero_point;
+};
+linear_codes per_tensor(const tensor &t, const std::string &who);
+
+/// Codes that a tensor's type and a fused activation allow: RELU is [code of 0, highest], RELU6 [code of 0,
+/// code of 6].
+struct code_interval {
+    std::int32_t low, high;
+    bool is_whole; ///< all codes of the type: nothing to clip
+};
+code_interval activation_interval(const std::string &activation, const tensor &dst);
+
+/// One spatial dimension of a sliding window. TFLite's SAME gives ceil(size / stride) positions and puts the
+/// odd element of padding at the end; VALID pads nothing. EXPLICIT is a PAD that was fused into the operator.
+struct window {
+    dim_t kernel, stride, dilation;
+    dim_t positions, padding_l, padding_r;
+};
+/// `axis` is 'h' or 'w': selects stride_h, dilation_h, …
+window make_window(const lowering &l, char axis, dim_t size, dim_t kernel);
+
+void need_rank(const tensor &t, const std::string &who, std::size_t rank);
+void need_equal_quantization(const tensor &a, const tensor &b, const std::string &who);
+
+/// NHWC tensor as Octet's {N, C, H, W}.
+memory::desc nhwc_desc(const tensor &t);
+
+/// Sets a zero point of SRC, WEIGHTS or DST that is not 0.
+void set_zero_point(primitive_attr &attr, int arg, std::int32_t zero_point);
+
+/// Clips to a fused activation's range; `zero_point` is the destination's (post-ops come before it).
+void append_clip(primitive_attr &attr, const code_interval &range, std::int32_t zero_point);
+
+std::unique_ptr<step> lower_conv_2d(const lowering &l);
+std::unique_ptr<step> lower_depthwise_conv_2d(const lowering &l);
+std::unique_ptr<step> lower_transpose_conv(const lowering &l);
+std::unique_ptr<step> lower_fully_connected(const lowering &l);
+std::unique_ptr<step> lower_batch_matmul(const lowering &l);
+std::unique_ptr<step> lower_average_pool_2d(const lowering &l);
+std::unique_ptr<step> lower_max_pool_2d(const lowering &l);
+std::unique_ptr<step> lower_mean(const lowering &l);
+std::unique_ptr<step> lower_add(const lowering &l);
+std::unique_ptr<step> lower_sub(const lowering &l);
+std::unique_ptr<step> lower_mul(const lowering &l);
+std::unique_ptr<step> lower_relu(const lowering &l);
+std::unique_ptr<step> lower_relu6(const lowering &l);
+std::unique_ptr<step> lower_leaky_relu(const lowering &l);
+std::unique_ptr<step> lower_logistic(const lowering &l);
+std::unique_ptr<step> lower_tanh(const lowering &l);
+std::unique_ptr<step> lower_prelu(const lowering &l);
+std::unique_ptr<step> lower_resize_bilinear(const lowering &l);
+std::unique_ptr<step> lower_resize_nearest_neighbor(const lowering &l);
+std::unique_ptr<step> lower_softmax(const lowering &l);
+std::unique_ptr<step> lower_quantize(const lowering &l);
+std::unique_ptr<step> lower_dequantize(const lowering &l);
+std::unique_ptr<step> lower_reshape(const lowering &l);
+std::unique_ptr<step> lower_transpose(const lowering &l);
+std::unique_ptr<step> lower_pad(const lowering &l);
+std::unique_ptr<step> lower_concatenation(const lowering &l);
+
+} // namespace octet::model

@@ -1,0 +1,42 @@
+// TFLite's RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR on NHWC codes; scale and zero point stay.
+
+#include "network/lower/tflite.hpp"
+
+namespace octet::model {
+namespace {
+
+resampling_coordinates coordinates_of(const lowering &l) {
+    const bool aligned = l.integer("align_corners", 0) != 0, half = l.integer("half_pixel_centers", 0) != 0;
+    if (aligned)
+        return half ? resampling_coordinates::align_corners_half_pixel
+                    : resampling_coordinates::align_corners;
+    return half ? resampling_coordinates::half_pixel : resampling_coordinates::asymmetric;
+}
+
+std::unique_ptr<step> resize(const lowering &l, algorithm alg) {
+    const tensor &src = l.input(0, {data_type::s8, data_type::u8}), &dst = l.output({src.type});
+    need_rank(src, "input 0", 4);
+    need_equal_quantization(src, dst, "input and output");
+    const std::vector<std::int64_t> size = l.constant_integers(1);
+    if (size.size() != 2)
+        refuse("input 1 has " + std::to_string(size.size()) + " values, allowed are height and width");
+    need_output_dims(l, {src.dims[0], size[0], size[1], src.dims[3]});
+    primitive_attr attr;
+    attr.set_requantization(requantization_rule::tflite_2step);
+    const resampling_forward::desc d(prop_kind::forward_inference, alg, nhwc_desc(src), nhwc_desc(dst),
+                                     coordinates_of(l));
+    return one_step(resampling_forward::primitive_desc(d, attr, l.get_engine()),
+                    {{OCTET_ARG_SRC, l.input_memory(0, nhwc_desc(src))},
+                     {OCTET_ARG_DST, l.output_memory(nhwc_desc(dst))}});
+}
+
+} // namespace
+
+std::unique_ptr<step> lower_resize_bilinear(const lowering &l) {
+    return resize(l, algorithm::resampling_linear);
+}
+std::unique_ptr<step> lower_resize_nearest_neighbor(const lowering &l) {
+    return resize(l, algorithm::resampling_nearest);
+}
+
+} // namespace octet::model

@@ -1,0 +1,78 @@
+// TFLite's functions of one tensor: RELU, RELU6, LEAKY_RELU, LOGISTIC, TANH. The primitive derives TFLite's
+// multipliers from the scales.
+
+#include <cmath>
+
+#include "network/lower/tflite.hpp"
+
+namespace octet::model {
+namespace {
+
+constexpr prop_kind inference = prop_kind::forward_inference;
+
+std::unique_ptr<step> unary_step(const lowering &l, const primitive_attr &attr, algorithm alg, float alpha) {
+    need_output_dims(l, l.input(0).dims);
+    const memory src = l.input_memory(0), dst = l.output_memory();
+    const eltwise_forward::desc d(inference, alg, src.get_desc(), dst.get_desc(), alpha);
+    return one_step(eltwise_forward::primitive_desc(d, attr, l.get_engine()),
+                    {{OCTET_ARG_SRC, src}, {OCTET_ARG_DST, dst}});
+}
+
+void set_parameters(primitive_attr &attr, int arg, const linear_codes &q) {
+    attr.set_scales(arg, 0, {q.scale});
+    set_zero_point(attr, arg, q.zero_point);
+}
+
+primitive_attr tflite_attr(const lowering &l) {
+    const tensor &src = l.input(0, {data_type::s8, data_type::u8}), &dst = l.output({src.type});
+    primitive_attr attr;
+    attr.set_requantization(requantization_rule::tflite_2step);
+    set_parameters(attr, OCTET_ARG_SRC, per_tensor(src, "input 0"));
+    set_parameters(attr, OCTET_ARG_DST, per_tensor(dst, "the output"));
+    return attr;
+}
+
+/// LOGISTIC and TANH have one output scale and zero point.
+std::unique_ptr<step> sigmoid_step(const lowering &l, algorithm alg, float scale, std::int32_t zero_point) {
+    const linear_codes y = per_tensor(l.output(), "the output");
+    const std::int32_t expected = l.output().type == data_type::u8 ? zero_point + 128 : zero_point;
+    if (y.scale != scale || y.zero_point != expected)
+        refuse("the output has scale " + std::to_string(y.scale) + " and zero point " +
+               std::to_string(y.zero_point) + ", allowed are " + std::to_string(scale) + " and " +
+               std::to_string(expected));
+    return unary_step(l, tflite_attr(l), alg, 0.f);
+}
+
+} // namespace
+
+std::unique_ptr<step> lower_relu(const lowering &l) {
+    return unary_step(l, tflite_attr(l), algorithm::eltwise_relu, 0.f);
+}
+
+std::unique_ptr<step> lower_leaky_relu(const lowering &l) {
+    const float alpha = l.real("alpha");
+    if (!std::isfinite(alpha))
+        refuse("alpha is not finite");
+    return unary_step(l, tflite_attr(l), algorithm::eltwise_relu, alpha);
+}
+
+/// TFLite Micro clamps the input's codes; scale and zero point of the output play no part.
+std::unique_ptr<step> lower_relu6(const lowering &l) {
+    const tensor &src = l.input(0, {data_type::s8, data_type::u8});
+    l.output({src.type});
+    const linear_codes x = per_tensor(src, "input 0");
+    primitive_attr attr;
+    attr.set_requantization(requantization_rule::tflite_2step);
+    set_parameters(attr, OCTET_ARG_SRC, x);
+    set_zero_point(attr, OCTET_ARG_DST, x.zero_point);
+    return unary_step(l, attr, algorithm::eltwise_bounded_relu, 6.f);
+}
+
+std::unique_ptr<step> lower_logistic(const lowering &l) {
+    return sigmoid_step(l, algorithm::eltwise_logistic, 1.f / 256, -128);
+}
+std::unique_ptr<step> lower_tanh(const lowering &l) {
+    return sigmoid_step(l, algorithm::eltwise_tanh, 1.f / 128, 0);
+}
+
+} // namespace octet::model

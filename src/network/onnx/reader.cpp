@@ -1,0 +1,400 @@
+// Reads an .onnx file in steps that each make the next one safe: the protobuf parser (lengths lie inside the
+// bytes), names, types and data sizes (here), shapes (`infer_onnx_shapes`), and what must hold in any graph
+// (`check_graph`). Start at `reader::read`.
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <unordered_map>
+
+#include <onnx/onnx_pb.h>
+
+#include "network/graph/graph.hpp"
+#include "network/run/file.hpp"
+
+namespace octet::model {
+namespace {
+
+namespace format = onnx;
+
+[[noreturn]] void fail(const std::string &defect) { throw error(status::invalid_arguments, defect); }
+
+std::string quoted(const std::string &name) { return "'" + printable(name) + "'"; }
+
+data_type octet_type(int type) {
+    switch (type) {
+    case format::TensorProto::FLOAT:
+        return data_type::f32;
+    case format::TensorProto::INT32:
+        return data_type::s32;
+    case format::TensorProto::INT16:
+        return data_type::s16;
+    case format::TensorProto::INT8:
+        return data_type::s8;
+    case format::TensorProto::UINT8:
+        return data_type::u8;
+    default:
+        return data_type::undef;
+    }
+}
+
+std::string type_name(int type) {
+    return format::TensorProto::DataType_IsValid(type)
+               ? format::TensorProto::DataType_Name(static_cast<format::TensorProto::DataType>(type))
+               : "TYPE(" + std::to_string(type) + ")";
+}
+
+void set_type(tensor &t, int type) {
+    t.type = octet_type(type);
+    if (t.type == data_type::undef)
+        t.foreign_type = type_name(type);
+}
+
+/// The elements of a constant, little-endian.
+class constant_reader {
+public:
+    constant_reader(const format::TensorProto &source, const std::filesystem::path &directory,
+                    std::string who)
+        : source_(source), directory_(directory), who_(std::move(who)) {}
+
+    tensor read() const {
+        tensor t;
+        t.name = printable(source_.name());
+        t.dims.assign(source_.dims().begin(), source_.dims().end());
+        t.is_constant = true;
+        const std::int64_t count = checked_count();
+        if (source_.data_type() == format::TensorProto::INT64) { // axes, shapes: 32 bits hold them
+            t.type = data_type::s32;
+            t.data = narrowed(elements<std::int64_t>(count, source_.int64_data()));
+            return t;
+        }
+        set_type(t, source_.data_type());
+        switch (t.type) {
+        case data_type::f32:
+            t.data = elements<float>(count, source_.float_data());
+            break;
+        case data_type::s32:
+            t.data = elements<std::int32_t>(count, source_.int32_data());
+            break;
+        case data_type::s16:
+            t.data = elements<std::int16_t>(count, source_.int32_data());
+            break;
+        case data_type::s8:
+            t.data = elements<std::int8_t>(count, source_.int32_data());
+            break;
+        case data_type::u8:
+            t.data = elements<std::uint8_t>(count, source_.int32_data());
+            break;
+        case data_type::undef: // may be there as long as no node reads it
+            break;
+        }
+        return t;
+    }
+
+private:
+    std::int64_t checked_count() const {
+        std::int64_t count = 1;
+        for (const std::int64_t d : source_.dims()) {
+            if (d < 0 || (d > 0 && count > std::numeric_limits<std::int32_t>::max() / d))
+                fail(who_ + " has dimensions " +
+                     to_text(memory::dims(source_.dims().begin(), source_.dims().end())) +
+                     ", allowed are at most 2^31 - 1 elements and no negative sizes");
+            count *= d;
+        }
+        return count;
+    }
+
+    void need_size(std::size_t size, std::size_t expected, const char *unit) const {
+        if (size != expected)
+            fail(who_ + " holds " + std::to_string(size) + " " + unit + ", but its dimensions give " +
+                 std::to_string(expected));
+    }
+
+    template <typename T, typename Field>
+    std::vector<std::uint8_t> elements(std::int64_t count, const Field &typed) const {
+        const auto expected = static_cast<std::size_t>(count);
+        if (source_.data_location() == format::TensorProto::EXTERNAL)
+            return external_bytes(expected * sizeof(T));
+        if (source_.has_raw_data()) {
+            const std::string &raw = source_.raw_data();
+            need_size(raw.size(), expected * sizeof(T), "bytes of data");
+            return {raw.begin(), raw.end()};
+        }
+        need_size(static_cast<std::size_t>(typed.size()), expected, "elements");
+        std::vector<T> values(expected);
+        std::transform(typed.begin(), typed.end(), values.begin(), [](auto v) { return static_cast<T>(v); });
+        std::vector<std::uint8_t> bytes(expected * sizeof(T));
+        if (!bytes.empty())
+            std::memcpy(bytes.data(), values.data(), bytes.size());
+        return bytes;
+    }
+
+    static std::vector<std::uint8_t> narrowed(const std::vector<std::uint8_t> &wide) {
+        std::vector<std::uint8_t> bytes(wide.size() / 2);
+        for (std::size_t i = 0; i < wide.size() / sizeof(std::int64_t); i++) {
+            std::int64_t value;
+            std::memcpy(&value, wide.data() + i * sizeof value, sizeof value);
+            const auto narrow = static_cast<std::int32_t>(std::clamp<std::int64_t>(
+                value, std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()));
+            std::memcpy(bytes.data() + i * sizeof narrow, &narrow, sizeof narrow);
+        }
+        return bytes;
+    }
+
+    /// A number among the entries of `external_data`.
+    std::uint64_t external_number(const std::string &key, const std::string &text) const {
+        const bool is_number =
+            !text.empty() && text.size() <= 18 && text.find_first_not_of("0123456789") == std::string::npos;
+        if (!is_number)
+            fail(who_ + " has external data with " + key + " " + quoted(text) + ", which is no number");
+        return std::stoull(text);
+    }
+
+    std::vector<std::uint8_t> external_bytes(std::size_t size) const {
+        std::filesystem::path location;
+        std::uint64_t offset = 0, length = size;
+        for (const auto &entry : source_.external_data()) {
+            if (entry.key() == "location")
+                location = entry.value();
+            else if (entry.key() == "offset")
+                offset = external_number("offset", entry.value());
+            else if (entry.key() == "length")
+                length = external_number("length", entry.value());
+        }
+        need_size(length, size, "bytes of external data");
+        const std::string where = who_ + " has its data in file " + quoted(location.string());
+        if (directory_.empty())
+            fail(where + ", but a network in memory has no directory");
+        // A model must not reach out of its directory.
+        if (location.empty() || location.is_absolute() ||
+            std::find(location.begin(), location.end(), "..") != location.end())
+            fail(where + ", allowed are files in the directory of the network");
+        const std::filesystem::path path = directory_ / location;
+        std::error_code failure;
+        const std::uintmax_t available =
+            std::filesystem::is_regular_file(path, failure) ? std::filesystem::file_size(path, failure) : 0;
+        if (failure || offset > available || size > available - offset)
+            fail(where + " at byte " + std::to_string(offset) + " with " + std::to_string(size) +
+                 " bytes, but that file has " + std::to_string(failure ? 0 : available));
+        std::vector<std::uint8_t> bytes(size);
+        std::ifstream file(path, std::ios::binary);
+        file.seekg(static_cast<std::streamoff>(offset));
+        if (!file.read(reinterpret_cast<char *>(bytes.data()), static_cast<std::streamsize>(size)))
+            fail(where + ", which cannot be read");
+        return bytes;
+    }
+
+    const format::TensorProto &source_;
+    const std::filesystem::path &directory_;
+    std::string who_;
+};
+
+class reader {
+public:
+    reader(const format::ModelProto &model, std::filesystem::path directory)
+        : model_(model), source_(model.graph()), directory_(std::move(directory)) {}
+
+    graph read() {
+        check_header();
+        g_.framework = "onnx";
+        for (const format::TensorProto &constant : source_.initializer())
+            add_constant(constant, constant.name(), "initialiser " + quoted(constant.name()));
+        for (const format::ValueInfoProto &input : source_.input())
+            if (tensors_.count(input.name()) == 0) // older files name initialisers as inputs, too
+                g_.inputs.push_back(add_input(input));
+        for (const format::NodeProto &n : source_.node())
+            add_node(n);
+        for (const format::ValueInfoProto &output : source_.output())
+            g_.outputs.push_back(find(output.name(), "the network's outputs name"));
+        infer_onnx_shapes(g_);
+        for (const format::ValueInfoProto &value : source_.value_info())
+            check_declaration(value);
+        for (const format::ValueInfoProto &output : source_.output())
+            check_declaration(output);
+        check_graph(g_);
+        return std::move(g_);
+    }
+
+private:
+    void check_header() {
+        if (!model_.has_graph() || source_.node_size() == 0)
+            fail("this is not an .onnx model: it holds no graph with nodes");
+        constexpr std::int64_t oldest = 7; // broadcasting as today; the quantized operators are younger
+        for (const format::OperatorSetIdProto &set : model_.opset_import())
+            if (is_default_domain(set.domain()))
+                opset_ = set.version();
+        if (opset_ < oldest)
+            fail("operator set " + std::to_string(opset_) + ", allowed is " + std::to_string(oldest) +
+                 " or later");
+        if (source_.sparse_initializer_size() != 0)
+            fail("sparse initialisers are not supported");
+    }
+
+    static bool is_default_domain(const std::string &domain) { return domain.empty() || domain == "ai.onnx"; }
+
+    int add(tensor t, const std::string &name) {
+        g_.tensors.push_back(std::move(t));
+        const int index = static_cast<int>(g_.tensors.size() - 1);
+        if (!tensors_.emplace(name, index).second)
+            fail("two tensors have the name " + quoted(name));
+        return index;
+    }
+
+    void add_constant(const format::TensorProto &source, const std::string &name, const std::string &who) {
+        tensor t = constant_reader(source, directory_, who).read();
+        t.name = printable(name);
+        add(std::move(t), name);
+    }
+
+    int add_input(const format::ValueInfoProto &source) {
+        const std::string who = "input " + quoted(source.name());
+        if (!source.type().has_tensor_type() || !source.type().tensor_type().has_shape())
+            fail(who + " is no tensor with dimensions");
+        const format::TypeProto::Tensor &type = source.type().tensor_type();
+        tensor t;
+        t.name = printable(source.name());
+        set_type(t, type.elem_type());
+        for (const auto &d : type.shape().dim()) {
+            if (!d.has_dim_value() && !t.dims.empty())
+                fail(who + ": dimension " + std::to_string(t.dims.size()) + " (" + quoted(d.dim_param()) +
+                     ") has no fixed size, allowed only for the first, the batch");
+            t.dims.push_back(d.has_dim_value() ? d.dim_value() : 1);
+        }
+        return add(std::move(t), source.name());
+    }
+
+    int find(const std::string &name, const std::string &who) const {
+        const auto found = tensors_.find(name);
+        if (found == tensors_.end())
+            fail(who + " " + quoted(name) +
+                 ", which is no input, initialiser or output of an earlier node (nodes must be in order)");
+        return found->second;
+    }
+
+    static std::string operator_name(const format::NodeProto &n) {
+        const bool is_known = is_default_domain(n.domain()) || n.domain() == "com.microsoft";
+        return printable(is_known ? n.op_type() : n.domain() + "::" + n.op_type());
+    }
+
+    void add_node(const format::NodeProto &source) {
+        node n;
+        n.op = operator_name(source);
+        const std::string who = "node " + std::to_string(g_.nodes.size()) + " (" + n.op + ")";
+        if (n.op == "Constant")
+            return add_constant_node(source, who);
+        for (const std::string &name : source.input())
+            n.inputs.push_back(name.empty() ? -1 : find(name, who + " reads"));
+        while (!n.inputs.empty() && n.inputs.back() < 0)
+            n.inputs.pop_back();
+        int last = source.output_size(); // optional outputs at the end
+        while (last > 0 && source.output(last - 1).empty())
+            last--;
+        if (last == 0)
+            fail(who + " has no output");
+        for (int i = 0; i < last; i++)
+            n.outputs.push_back(add_output(source.output(i), who));
+        for (const format::AttributeProto &a : source.attribute())
+            add_attribute(n, a);
+        if (n.op == "Softmax" || n.op == "LogSoftmax") // its meaning changed with operator set 13
+            n.attributes.emplace("opset", opset_);
+        g_.nodes.push_back(std::move(n));
+    }
+
+    int add_output(const std::string &name, const std::string &who) {
+        tensor t;
+        t.name = printable(name);
+        t.foreign_type = "unknown"; // until shapes are inferred
+        if (tensors_.count(name) != 0)
+            fail(who + " writes " + quoted(name) + ", which is an input, an initialiser or written before");
+        return add(std::move(t), name);
+    }
+
+    void add_constant_node(const format::NodeProto &source, const std::string &who) {
+        for (const format::AttributeProto &a : source.attribute())
+            if (a.name() == "value" && a.has_t() && source.output_size() == 1)
+                return add_constant(a.t(), source.output(0), who);
+        throw error(status::unimplemented, who + " has no attribute 'value' with a dense tensor");
+    }
+
+    /// Kinds of attributes that no supported operator has (tensors, graphs, lists of others) are left out.
+    static void add_attribute(node &n, const format::AttributeProto &a) {
+        switch (a.type()) {
+        case format::AttributeProto::INT:
+            n.attributes[a.name()] = static_cast<std::int64_t>(a.i());
+            break;
+        case format::AttributeProto::FLOAT:
+            n.attributes[a.name()] = a.f();
+            break;
+        case format::AttributeProto::STRING:
+            n.attributes[a.name()] = printable(a.s());
+            break;
+        case format::AttributeProto::INTS:
+            n.attributes[a.name()] = std::vector<std::int64_t>(a.ints().begin(), a.ints().end());
+            break;
+        default:
+            break;
+        }
+    }
+
+    /// What the file says about a tensor must be what its node gives.
+    void check_declaration(const format::ValueInfoProto &value) const {
+        const auto found = tensors_.find(value.name());
+        if (found == tensors_.end() || !value.type().has_tensor_type())
+            return; // says something about nothing
+        const format::TypeProto::Tensor &declared = value.type().tensor_type();
+        const tensor &t = g_.tensors[static_cast<std::size_t>(found->second)];
+        const data_type type = octet_type(declared.elem_type());
+        if (declared.elem_type() != format::TensorProto::UNDEFINED && t.type != data_type::undef &&
+            t.type != type && !t.is_constant)
+            fail("tensor " + quoted(value.name()) + " is declared " + type_name(declared.elem_type()) +
+                 ", but its node gives " + type_text(t));
+        if (!declared.has_shape() || t.type == data_type::undef)
+            return;
+        bool is_equal = declared.shape().dim_size() == static_cast<int>(t.dims.size());
+        for (int d = 0; is_equal && d < declared.shape().dim_size(); d++)
+            is_equal = !declared.shape().dim(d).has_dim_value() ||
+                       declared.shape().dim(d).dim_value() == t.dims[static_cast<std::size_t>(d)];
+        if (!is_equal)
+            fail("tensor " + quoted(value.name()) +
+                 " is declared with other dimensions than its node gives (" + to_text(t.dims) + ")");
+    }
+
+    const format::ModelProto &model_;
+    const format::GraphProto &source_;
+    const std::filesystem::path directory_;
+    std::int64_t opset_ = 0;
+    std::unordered_map<std::string, int> tensors_;
+    graph g_;
+};
+
+graph read_model(const std::uint8_t *bytes, std::size_t size, const std::filesystem::path &directory,
+                 const std::string &name) {
+    google::protobuf::SetLogHandler(nullptr); // errors are one line, this program's own
+    try {
+        format::ModelProto model;
+        if (size > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()) ||
+            !model.ParseFromArray(bytes, static_cast<int>(size)))
+            fail("this is not an .onnx model, or it is truncated or damaged");
+        return reader(model, directory).read();
+    } catch (const error &e) {
+        throw error(e.status, name + ": " + e.what());
+    } catch (const std::bad_alloc &) {
+        throw error(status::out_of_memory, name + ": not enough memory for its tensors");
+    }
+}
+
+} // namespace
+
+graph read_onnx(const std::string &path) {
+    const std::vector<std::uint8_t> bytes = read_file(path);
+    const std::filesystem::path directory = std::filesystem::path(path).parent_path();
+    return read_model(bytes.data(), bytes.size(), directory.empty() ? "." : directory, path);
+}
+
+graph read_onnx(const std::uint8_t *bytes, std::size_t size, const std::string &name) {
+    return read_model(bytes, size, {}, name);
+}
+
+} // namespace octet::model

@@ -1,0 +1,14 @@
+// In place of onnx_reader.cpp where the ONNX packages are missing.
+
+#include "network/graph/graph.hpp"
+
+namespace octet::model {
+
+graph read_onnx(const std::string &path) { return read_onnx(nullptr, 0, path); }
+
+graph read_onnx(const std::uint8_t *, std::size_t, const std::string &name) {
+    throw error(status::unimplemented,
+                name + ": this program was built without .onnx files (libonnx-dev, libprotobuf-dev)");
+}
+
+} // namespace octet::model

@@ -1,0 +1,57 @@
+#include <algorithm>
+
+#include "network/graph/graph.hpp"
+
+namespace octet::model {
+namespace {
+
+[[noreturn]] void fail(const std::string &reason) { throw error(status::invalid_arguments, reason); }
+
+class batch_change {
+public:
+    batch_change(graph &g, dim_t to) : g_(g), to_(to), depends_(g.tensors.size()) {
+        const memory::dims &first = tensor_at(g.inputs.at(0)).dims;
+        from_ = first.empty() ? 0 : first.front();
+    }
+
+    void run() {
+        for (const int t : g_.inputs)
+            change(t, "the network's input");
+        for (std::size_t i = 0; i < g_.nodes.size(); i++) {
+            const auto &inputs = g_.nodes[i].inputs;
+            if (std::any_of(inputs.begin(), inputs.end(),
+                            [&](int t) { return t >= 0 && depends_[static_cast<std::size_t>(t)]; }))
+                for (const int t : g_.nodes[i].outputs)
+                    change(t, node_text(g_, i) + ": output");
+        }
+    }
+
+private:
+    tensor &tensor_at(int t) { return g_.tensors[static_cast<std::size_t>(t)]; }
+
+    void change(int t, const std::string &who) {
+        memory::dims &dims = tensor_at(t).dims;
+        if (dims.empty() || dims.front() != from_)
+            fail("the batch cannot be changed: " + who + " '" + tensor_at(t).name + "' is " + to_text(dims) +
+                 ", which does not begin with the batch of " + std::to_string(from_));
+        dims.front() = to_;
+        depends_[static_cast<std::size_t>(t)] = true;
+    }
+
+    graph &g_;
+    dim_t from_, to_;
+    std::vector<bool> depends_;
+};
+
+} // namespace
+
+void set_batch(graph &g, dim_t batch) {
+    if (batch < 1)
+        fail("the batch is " + std::to_string(batch) + ", allowed is 1 or more");
+    if (g.inputs.empty())
+        fail("the batch cannot be changed: the network has no inputs");
+    batch_change(g, batch).run();
+    check_graph(g);
+}
+
+} // namespace octet::model

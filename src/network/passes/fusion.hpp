@@ -1,0 +1,30 @@
+#pragma once
+
+// Joining operators before a network is lowered, where every byte of its outputs stays the same. Tensors
+// between joined operators vanish.
+
+#include "network/lower/lowering.hpp"
+
+namespace octet::model {
+
+/// Padding with the zero point, before a convolution, becomes padding of the convolution. Comes before
+/// layouts are assigned, so that none is chosen for the padded tensor.
+void fuse_padding(graph &g);
+
+/// Behind an operator that accumulates, the accumulating primitive does as post-ops
+///
+///   - a function of single codes (activation, requantization), as a clip or as a table of 256 entries;
+///   - the addition of another tensor that nobody reads later, in that tensor's buffer.
+///
+/// Comes after all other passes, since it reads layouts and the order of nodes. Does nothing under a rule
+/// whose post-ops see values that are not yet codes.
+void fuse_followers(graph &g, requantization_rule rule);
+
+/// The tensor that a fused operator gets from the one before it: no buffer holds it.
+int fused_value(const node &host, const node &follower);
+
+/// Makes the post-ops of what is fused behind the node of `l`; `attr` has all else. With a sum the output
+/// gets the other tensor's buffer, so this comes before the output's memory is asked for.
+void append_fused(primitive_attr &attr, const lowering &l);
+
+} // namespace octet::model

@@ -1,0 +1,160 @@
+#include "network/passes/onnx_layout.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "network/graph/graph_editor.hpp"
+
+namespace octet::model {
+namespace {
+
+/// How an operator meets layouts.
+enum class habit {
+    channels_last, ///< fast that way only: convolution, pooling
+    follows,       ///< any layout, the same for all its images
+    converts,      ///< any layout on either side
+    row_major      ///< everything else
+};
+
+struct operator_habit {
+    const char *op;
+    habit h;
+};
+constexpr operator_habit habits[] = {
+    {"ConvInteger", habit::channels_last},
+    {"DequantizeLinear", habit::converts},
+    {"MaxPool", habit::channels_last},
+    {"Pad", habit::follows},
+    {"QLinearAdd", habit::follows},
+    {"QLinearAveragePool", habit::channels_last},
+    {"QLinearConcat", habit::follows},
+    {"QLinearConv", habit::channels_last},
+    {"QLinearGlobalAveragePool", habit::channels_last},
+    {"QLinearLeakyRelu", habit::follows},
+    {"QLinearMul", habit::follows},
+    {"QLinearSigmoid", habit::follows},
+    {"QuantizeLinear", habit::converts},
+    {"Transpose", habit::converts},
+};
+
+/// Few channels are copied as fast by the convolution itself, which pads and gathers its rows anyway.
+constexpr dim_t few_channels = 4;
+
+class layout_assignment {
+public:
+    explicit layout_assignment(graph &g) : e_(g) {}
+
+    void run() {
+        const int count = static_cast<int>(e_.node_count());
+        for (int i = 0; i < count; i++)
+            visit(i);
+        for (const int t : e_.get_graph().outputs)
+            if (at(t).is_channels_last)
+                deliver(t);
+        e_.finish();
+    }
+
+private:
+    tensor &at(int t) { return e_.get_graph().tensors[static_cast<std::size_t>(t)]; }
+    const tensor &at(int t) const { return e_.tensor_at(t); }
+
+    /// A tensor of which both layouts differ.
+    bool is_image(int t) const {
+        const memory::dims &d = at(t).dims;
+        return d.size() >= 3 && d.size() <= 5 && d[1] > 1 && element_count(d) > d[0] * d[1];
+    }
+
+    habit habit_of(const node &n) const {
+        if (attribute_or<std::int64_t>(n, "channels_last", 0) != 0) // dimensions of another order
+            return habit::row_major;
+        for (const operator_habit &known : habits)
+            if (n.op == known.op)
+                return known.h;
+        return habit::row_major;
+    }
+
+    /// Images that a node reads; not weights, which have a layout of their own.
+    std::vector<std::size_t> images_of(const node &n) const {
+        std::vector<std::size_t> images;
+        for (std::size_t k = 0; k < n.inputs.size(); k++)
+            if (n.inputs[k] >= 0 && !at(n.inputs[k]).is_constant && is_image(n.inputs[k]))
+                images.push_back(k);
+        return images;
+    }
+
+    bool feeds_images(int t) const {
+        const std::vector<int> &readers = e_.consumers(t);
+        return std::any_of(readers.begin(), readers.end(), [&](int r) {
+            return r >= 0 && habit_of(e_.at(r)) == habit::channels_last && e_.at(r).inputs[0] == t;
+        });
+    }
+
+    void visit(int i) {
+        node n = e_.at(i);
+        const habit h = habit_of(n);
+        const std::vector<std::size_t> images = images_of(n);
+        const bool some_are_last = std::any_of(
+            images.begin(), images.end(), [&](std::size_t k) { return at(n.inputs[k]).is_channels_last; });
+        if (h == habit::converts) {
+            if (is_image(n.outputs[0]) && n.op == "QuantizeLinear" &&
+                (some_are_last || feeds_images(n.outputs[0])))
+                at(n.outputs[0]).is_channels_last = true;
+            return;
+        }
+        const bool makes_last = h == habit::channels_last || (h == habit::follows && some_are_last);
+        for (const std::size_t k : images)
+            if (at(n.inputs[k]).is_channels_last != makes_last && !reads_any_layout(n, k))
+                n.inputs[k] = converted(n.inputs[k], i);
+        if (makes_last && is_image(n.outputs[0]))
+            at(n.outputs[0]).is_channels_last = true;
+        if (n.inputs != e_.at(i).inputs)
+            e_.replace(i, std::move(n));
+    }
+
+    bool reads_any_layout(const node &n, std::size_t k) const {
+        return k == 0 && (n.op == "QLinearConv" || n.op == "ConvInteger") &&
+               at(n.inputs[k]).dims[1] <= few_channels;
+    }
+
+    int other_layout(int t) {
+        tensor copy = at(t);
+        copy.is_channels_last = !copy.is_channels_last;
+        return e_.add_tensor(std::move(copy));
+    }
+
+    /// `t` in its other layout, copied once before its first reader.
+    int converted(int t, int reader) {
+        const auto [copy, is_new] = copies_.emplace(t, -1);
+        if (is_new) {
+            copy->second = other_layout(t);
+            e_.insert_before(reader, {layout_operator, {t}, {copy->second}, {}});
+        }
+        return copy->second;
+    }
+
+    /// An output of the network: its writer makes a copy in the other layout.
+    void deliver(int t) {
+        const int writer = e_.producer(t), inside = other_layout(t);
+        at(inside).is_channels_last = true;
+        at(t).is_channels_last = false;
+        for (const int reader : std::vector<int>(e_.consumers(t)))
+            if (reader >= 0) {
+                node n = e_.at(reader);
+                std::replace(n.inputs.begin(), n.inputs.end(), t, inside);
+                e_.replace(reader, std::move(n));
+            }
+        node n = e_.at(writer);
+        std::replace(n.outputs.begin(), n.outputs.end(), t, inside);
+        e_.replace(writer, std::move(n));
+        e_.insert_after(writer, {layout_operator, {inside}, {t}, {}});
+    }
+
+    graph_editor e_;
+    std::map<int, int> copies_;
+};
+
+} // namespace
+
+void assign_layouts(graph &g) { layout_assignment(g).run(); }
+
+} // namespace octet::model

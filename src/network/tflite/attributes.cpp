@@ -1,0 +1,117 @@
+#include "network/tflite/attributes.hpp"
+
+namespace octet::model {
+namespace {
+
+namespace format = octet::tflite;
+using attributes = std::map<std::string, attribute>;
+
+attribute integer(std::int64_t value) { return value; }
+
+attribute enumerator(const char *name, const char *kind, int value) {
+    return *name ? std::string(name) : kind + ("(" + std::to_string(value) + ")");
+}
+attribute padding(format::Padding p) { return enumerator(format::EnumNamePadding(p), "PADDING", p); }
+attribute activation(format::ActivationFunctionType a) {
+    return enumerator(format::EnumNameActivationFunctionType(a), "ACTIVATION", a);
+}
+attribute weights_format(format::FullyConnectedOptionsWeightsFormat f) {
+    return enumerator(format::EnumNameFullyConnectedOptionsWeightsFormat(f), "FORMAT", f);
+}
+attribute integers(const flatbuffers::Vector<std::int32_t> *v) {
+    // More entries than a tensor has dimensions can only be refused, so one more than that is enough to keep.
+    std::vector<std::int64_t> values;
+    for (flatbuffers::uoffset_t i = 0; v && i < v->size() && i <= max_ndims; i++)
+        values.push_back(v->Get(i));
+    return values;
+}
+
+/// Padding, strides and activation of everything that slides a window.
+template <typename Options> attributes window(const Options &o) {
+    return {{"padding", padding(o.padding())},
+            {"stride_h", integer(o.stride_h())},
+            {"stride_w", integer(o.stride_w())},
+            {"activation", activation(o.fused_activation_function())}};
+}
+
+template <typename Options> attributes dilated_window(const Options &o) {
+    attributes a = window(o);
+    a["dilation_h"] = integer(o.dilation_h_factor());
+    a["dilation_w"] = integer(o.dilation_w_factor());
+    return a;
+}
+
+attributes of(const format::Conv2DOptions &o) { return dilated_window(o); }
+
+attributes of(const format::DepthwiseConv2DOptions &o) {
+    attributes a = dilated_window(o);
+    a["depth_multiplier"] = integer(o.depth_multiplier());
+    return a;
+}
+
+attributes of(const format::Pool2DOptions &o) {
+    attributes a = window(o);
+    a["filter_h"] = integer(o.filter_height());
+    a["filter_w"] = integer(o.filter_width());
+    return a;
+}
+
+attributes of(const format::FullyConnectedOptions &o) {
+    return {{"activation", activation(o.fused_activation_function())},
+            {"keep_num_dims", integer(o.keep_num_dims())},
+            {"weights_format", weights_format(o.weights_format())}};
+}
+
+attributes of(const format::BatchMatMulOptions &o) {
+    return {{"adj_x", integer(o.adj_x())}, {"adj_y", integer(o.adj_y())}};
+}
+
+attributes of(const format::ConcatenationOptions &o) {
+    return {{"axis", integer(o.axis())}, {"activation", activation(o.fused_activation_function())}};
+}
+
+attributes of(const format::AddOptions &o) {
+    return {{"activation", activation(o.fused_activation_function())}};
+}
+attributes of(const format::SoftmaxOptions &o) { return {{"beta", o.beta()}}; }
+attributes of(const format::ReducerOptions &o) { return {{"keep_dims", integer(o.keep_dims())}}; }
+attributes of(const format::ReshapeOptions &o) { return {{"new_shape", integers(o.new_shape())}}; }
+attributes of(const format::SqueezeOptions &o) { return {{"squeeze_dims", integers(o.squeeze_dims())}}; }
+
+template <typename Options> attributes read_as(const format::Operator &source) {
+    const Options *options = source.builtin_options_as<Options>();
+    return options ? of(*options) : attributes();
+}
+
+} // namespace
+
+attributes read_attributes(const format::Operator &source) {
+    switch (source.builtin_options_type()) {
+    case format::BuiltinOptions_Conv2DOptions:
+        return read_as<format::Conv2DOptions>(source);
+    case format::BuiltinOptions_DepthwiseConv2DOptions:
+        return read_as<format::DepthwiseConv2DOptions>(source);
+    case format::BuiltinOptions_Pool2DOptions:
+        return read_as<format::Pool2DOptions>(source);
+    case format::BuiltinOptions_FullyConnectedOptions:
+        return read_as<format::FullyConnectedOptions>(source);
+    case format::BuiltinOptions_BatchMatMulOptions:
+        return read_as<format::BatchMatMulOptions>(source);
+    case format::BuiltinOptions_ConcatenationOptions:
+        return read_as<format::ConcatenationOptions>(source);
+    case format::BuiltinOptions_AddOptions:
+        return read_as<format::AddOptions>(source);
+    case format::BuiltinOptions_SoftmaxOptions:
+        return read_as<format::SoftmaxOptions>(source);
+    case format::BuiltinOptions_ReducerOptions:
+        return read_as<format::ReducerOptions>(source);
+    case format::BuiltinOptions_ReshapeOptions:
+        return read_as<format::ReshapeOptions>(source);
+    case format::BuiltinOptions_SqueezeOptions:
+        return read_as<format::SqueezeOptions>(source);
+    default:
+        return {};
+    }
+}
+
+} // namespace octet::model
