@@ -42,9 +42,7 @@ public:
         return offset + o * plain_.strides[plain_.ndims - 1];
     }
 
-    /// Packed offsets for one group: outer part of (group, o = 0) and inner parts; o adds whole rows and
-    /// blocks.
-    /// [copy][i][tap]
+    /// Packed offsets [copy][i][tap] within one group, from its o = 0; o adds whole rows and blocks.
     std::vector<dim_t> inner_packed(dim_t group) const {
         std::vector<dim_t> offsets;
         for (dim_t copy = 0; copy < geometry.copies(); copy++)

@@ -38,10 +38,10 @@ struct dot_geometry {
 
     bool flips_source() const { return src.data_type == data_type::s8; }
     dim_t outer() const { return static_cast<dim_t>(src_outer.size()); }
-    dim_t reduction() const {
-        return packed.i_per_member * packed.taps * packed.fused_width;
-    }                           ///< products per result
-    bool reads_outside() const; ///< some tap of some row lies outside the image
+    /// Products per result.
+    dim_t reduction() const { return packed.i_per_member * packed.taps * packed.fused_width; }
+    /// Some tap of some row lies outside the image.
+    bool reads_outside() const;
 };
 
 /// Why the dot kernel can't take the problem, or empty.

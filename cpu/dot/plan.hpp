@@ -59,8 +59,8 @@ struct dot_plan {
     std::vector<std::int64_t> edge_tap_offsets; ///< the same in the strips
     bool lines_first = false;       ///< order in a band: all columns of a line, or all lines of a panel
     std::vector<line_range> ranges; ///< what output lines read of the kernel: lines inside the image, or all
-    std::vector<std::size_t>
-        range_of_line;       ///< index into `ranges` for each output line; empty: all have the first
+    /// Index into `ranges` for each output line; empty: all have the first.
+    std::vector<std::size_t> range_of_line;
     dim_t scratch_bytes = 0; ///< per thread
 };
 

@@ -1,8 +1,8 @@
 // Softmax along one axis, in three arithmetics.
 //
 // TFLite's, in integers. With E = exp(multiplier * (x - max)) in Q0.31:
-//   sum = Σ RDP(E, 12) in Q12.19; (rec, nb) = 1 / sum; y = RDP(SRDHM(rec, E), nb + 31 - 8) + lowest code (16
-//   bits for s16)
+//   sum = Σ RDP(E, 12) in Q12.19; (rec, nb) = 1 / sum
+//   y = RDP(SRDHM(rec, E), nb + 31 - 8) + lowest code; 16 instead of 8 for s16
 //
 // ONNX Runtime's: exponentials e(x - max), shifted so that they use the range of f32; sum in order;
 // y = rne(e * floor(1 / s_dst) / sum) + zp.

@@ -8,21 +8,22 @@ inline namespace v0 {
 /// int8 convolution with exact int32 accumulation, 1D, 2D or 3D, grouped, depthwise, dilated.
 ///
 ///   acc(n, oc, oh, ow) = Σ (src(n, ic, ih, iw) - src_zp) * (weights(oc, ic, kh, kw) - weights_zp)
-///   ih = oh * stride_h - padding_l_h + kh * (dilation_h + 1), iw likewise; outside the image src equals
-///   src_zp dst = the attribute's requantization of acc and bias (`requantization_rule`), post-ops,
-///   destination zero point
+///   ih = oh * stride_h - padding_l_h + kh * (dilation_h + 1), iw likewise
+///   dst = the attribute's requantization of acc and bias (`requantization_rule`), post-ops, dst zero point
 ///
-/// Shapes   src {N, IC, [D, [H,]] W} u8 or s8; weights {OC, IC, [KD, [KH,]] KW} or {G, OC/G, IC/G, …} s8 or
-/// u8;
-///          bias {OC} f32, s32, s8 or u8 (fixed-point rules and ort_f32: s32); dst {N, OC, …} u8, s8, s32 or
-///          f32.
+/// Outside the image src equals src_zp, so taps there add nothing. The accumulator wraps modulo 2^32;
+/// `accumulator_range` tells whether it can.
+///
+/// Shapes   src {N, IC, [D, [H,]] W}, weights {OC, IC, [KD, [KH,]] KW} or {G, OC/G, IC/G, …}, bias {OC},
+///          dst {N, OC, …}.
+/// Types    src and weights u8 or s8; bias f32, s32, s8 or u8 (fixed-point rules and ort_f32: s32);
+///          dst u8, s8, s32 or f32.
 /// Layouts  any plain layout or strides; `any` gives channels-last activations and packed weights.
 /// Units    strides and paddings in elements; dilates count the zeros between taps (0: dense kernel).
 ///          padding_r may be negative (rows at the end that no window reads).
-/// Attributes  output scales and multipliers with masks over dst (usually 0 or 1 << 1), scales and zero
-/// points per
-///          argument (weights mask 1 << 0; grouped (1 << 0) + (1 << 1)), post-ops. The accumulator wraps
-///          modulo 2^32.
+/// Attributes
+///          output scales and multipliers with masks over dst (usually 0 or 1 << 1); scales and zero points
+///          per argument (weights mask 1 << 0, with groups (1 << 0) + (1 << 1)); post-ops.
 /// Errors   invalid_arguments: shapes disagree (both are named); unimplemented: no implementation takes it.
 struct OCTET_API convolution_forward : public primitive {
     struct OCTET_API desc {

@@ -5,18 +5,19 @@
 namespace octet {
 inline namespace v0 {
 
-/// Batched int8 matrix product: dst(…, m, n) = requantize(Σ_k (src(…, m, k) - src_zp) * (weights(…, k, n) -
-/// weights_zp)).
+/// Batched int8 matrix product.
 ///
-/// Shapes   src {[B…,] M, K}, weights {[B…,] K, N}, dst {[B…,] M, N}, 2 to 6 dimensions; a batch dimension of
-/// src or
-///          weights may be 1 and is broadcast. Bias has dst's rank, each dimension 1 or dst's.
-/// Types    src u8 or s8, weights s8 or u8, bias f32, s32, s8 or u8 (fixed-point rules and ort_f32: s32), dst
-/// u8, s8,
-///          s32 or f32. `any` gives row-major activations and packed weights.
-/// Attributes  zero points on both sides, per tensor or masked (weights usually 1 << (ndims - 1)), output
-/// scales with
-///          masks over dst. Errors as in convolution_forward.
+///   dst(…, m, n) = requantize( Σ_k (src(…, m, k) - src_zp) * (weights(…, k, n) - weights_zp) )
+///
+/// Shapes   src {[B…,] M, K}, weights {[B…,] K, N}, dst {[B…,] M, N}, 2 to 6 dimensions; a batch dimension
+///          of src or weights may be 1 and is broadcast. Bias has dst's rank, each dimension 1 or dst's.
+/// Types    src and weights u8 or s8; bias f32, s32, s8 or u8 (fixed-point rules and ort_f32: s32);
+///          dst u8, s8, s32 or f32.
+/// Layouts  any plain layout or strides; `any` gives row-major activations and packed weights.
+/// Attributes
+///          zero points on both sides, per tensor or masked (weights usually 1 << (ndims - 1)); output scales
+///          with masks over dst; post-ops.
+/// Errors   as in convolution_forward.
 struct OCTET_API matmul : public primitive {
     struct OCTET_API desc {
         desc(const memory::desc &src, const memory::desc &weights, const memory::desc &bias,

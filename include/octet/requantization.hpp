@@ -14,8 +14,7 @@ inline namespace v0 {
 /// rne / rha = nearest, ties to even / away from zero.
 enum class requantization_rule {
     /// `none` for an s32 destination without scales, post-ops and f32 bias; `f32_v3` if per-argument scales
-    /// are set;
-    /// else `f32`.
+    /// are set; else `f32`.
     automatic,
     /// dst = acc, true s32 without a float in between (needs an s32 destination, or saturates to 8 bits).
     none,

@@ -123,12 +123,13 @@ public:
     // ---- operations whose encoding depends on the level; dst may equal a source
 
     void zero(const vec &dst) { vpxor_(dst, dst, dst); }
-    void vpxor_(const vec &dst, const vec &a, const Xbyak::Operand &b); // bitwise
+    // Bitwise; vpandn_ is ~a & b.
+    void vpxor_(const vec &dst, const vec &a, const Xbyak::Operand &b);
     void vpand_(const vec &dst, const vec &a, const Xbyak::Operand &b);
-    void vpandn_(const vec &dst, const vec &a, const Xbyak::Operand &b); // ~a & b
+    void vpandn_(const vec &dst, const vec &a, const Xbyak::Operand &b);
     void vpor_(const vec &dst, const vec &a, const Xbyak::Operand &b);
-    void move(const vec &dst,
-              const Xbyak::Operand &src); // register or aligned/unaligned memory, whole vector
+    /// A whole vector from a register or from memory, aligned or not.
+    void move(const vec &dst, const Xbyak::Operand &src);
 
     /// Predicates of vcmpps.
     enum compare_predicate : std::uint8_t {
@@ -146,17 +147,17 @@ public:
     void compare_f32(const mask &m, const vec &a, const Xbyak::Operand &b, compare_predicate p);
     void compare_s32_gt(const mask &m, const vec &a, const vec &b);
     void compare_s32_eq(const mask &m, const vec &a, const vec &b);
-    void compare_f64(const mask &m, const vec &a, const Xbyak::Operand &b,
-                     compare_predicate p); ///< blend with blend64
+    /// A truth value per 64-bit lane, for `blend64` alone.
+    void compare_f64(const mask &m, const vec &a, const Xbyak::Operand &b, compare_predicate p);
     /// dst = m ? b : a
     void blend(const vec &dst, const mask &m, const vec &a, const Xbyak::Operand &b);
     void blend64(const vec &dst, const mask &m, const vec &a, const Xbyak::Operand &b);
-    /// dst = (sign bit of selector) ? b : a
     /// By bytes, AVX-512 only: m = bit 7 of each byte of x; dst = m ? b : a.
     void signs_of_bytes(const mask &m, const vec &x) { vpmovb2m(m.k_, x); }
     void blend_bytes(const vec &dst, const mask &m, const vec &a, const vec &b) {
         vpblendmb(dst | m.k_, a, b);
     }
+    /// dst = (sign bit of selector) ? b : a
     void blend_by_sign(const vec &dst, const vec &selector, const vec &a, const vec &b);
 
     enum rounding_mode : std::uint8_t { to_even = 0, to_minus_infinity = 1, to_zero = 3 };
@@ -252,9 +253,10 @@ public:
     void load_transposed_blocks(const vec &dst, const vec &order, const Xbyak::RegExp &from, int blocks);
 
     // ---- codes: four vectors of s32 packed to bytes lie in dword t of 128-bit part p as vector t's columns
-    // 4p to 4p + 3; in order, each has a quarter of the vector
+    //      4p to 4p + 3; in order, each has a quarter of the vector
 
-    vec_operand quarters_order(); ///< index vector of permute_dwords
+    /// Puts them in order: the index vector of permute_dwords.
+    vec_operand quarters_order();
     void permute_dwords(const vec &dst, const vec &index, const vec &src);
     /// Stores `count` quarters from `first` on; of the last one `valid` bytes, 1 to lanes().
     void store_quarters(const Xbyak::Reg64 &base, std::int64_t offset, const vec &src, int first, int count,

@@ -5,8 +5,9 @@
 // register, and in the end both are merged. What costs is the way back to 32 bits:
 //
 //   short form   every column shifts out more than the low dword: high dwords are merged and shifted on as
-//   dwords long form    the shift is done in 64 bits; in two-step rules the first one, by a constant, and the
-//   second in dwords
+//                dwords
+//   long form    the shift is done in 64 bits; in two-step rules the first one, by a constant, and the second
+//                in dwords
 //
 // Constants come in planes, a dword per column. Multipliers: plane 0 has all of them, plane 1 those of odd
 // columns in even lanes. 64-bit constants: two planes, of even and of odd columns. f64: two planes in the

@@ -2,23 +2,23 @@
 
 // The depthwise kernel: a tile of rows x columns of outputs of one, two or four blocks of 16 channels, int32
 // accumulators in registers, finished by the epilogue. For each position of a patch of taps
-// (common/tap_patches.hpp) the source pixels under it are gathered from up to four rows and brought side by
+// (common/layout/patches.hpp) the source pixels under it are gathered from up to four rows and brought side by
 // side, a quad per channel
 //
 //   c0p0 c0p1 c0p2 c0p3 | c1p0 c1p1 c1p2 c1p3 | … | c15p0 c15p1 c15p2 c15p3
 //
 // which every output of the tile that has taps there multiplies by its packed weights:
 //
-//   acc(r, c) = initial + Σ over patches dot4(quad(patch row, position of c's patch), weights(phase of r and
-//   c, patch))
+//   acc(r, c) = initial + Σ over patches of
+//               dot4(quad(patch row, position of c's patch), weights(phase of r and c, patch))
 //
 // Several blocks make loads and stores of up to 64 bytes and share the instructions that gather quads; one
 // block leaves registers for weights. Interleaving the bytes of four blocks leaves the channels in an order
 // that packing the results undoes: part p of vector v has channels 16 p + 4 v to + 3. A call brings weights,
 // initial accumulators and planes into this order, in scratch memory. Where the epilogue can't work so, and
-// for two blocks, source bytes are permuted first, which costs more. Quads are gathered anew for
-// each tile: keeping them in memory costs more, because the stores of quads and the loads of source pixels
-// get in each other's way.
+// for two blocks, source bytes are permuted first, which costs more. Quads are gathered anew for each tile:
+// keeping them in memory costs more, because the stores of quads and the loads of source pixels get in each
+// other's way.
 
 #include <cstdint>
 #include <memory>

@@ -4,8 +4,8 @@
 // accumulators in registers over the whole reduction, finished by the epilogue in the same registers.
 // Convolution, inner product and matmul are plans for this one kernel.
 //
-//   acc(r, c) = Σ over taps t and quads q of dot4(src[r * row_stride + tap_offset(t) + 4q],
-//   weights[block(c)][t][q][c % 16])
+//   acc(r, c) = Σ over taps t and quads q of
+//               dot4(src[r * row_stride + tap_offset(t) + 4q], weights[block(c)][t][q][c % 16])
 //
 // Weights are blocks of 16 columns; a block is [tap][quad][16 columns][4 bytes of the reduction], so one quad
 // is 64 bytes. Source bytes are unsigned: a signed source arrives with its sign bit flipped and its zero

@@ -21,14 +21,14 @@ struct epilogue {
     // Masks of all values below select dimensions of dst.
     masked_values<float> output_scales;
     masked_values<float> src_scales, weights_scales, dst_scales; ///< the per-argument form of the same
-    bool scale_src_first =
-        false; ///< f32_v3: (acc * s_src) * s_weights, as matmul does, instead of acc * (s_src * s_weights)
+    /// f32_v3: (acc * s_src) * s_weights, as oneDNN's matmul does, instead of acc * (s_src * s_weights).
+    bool scale_src_first = false;
     masked_values<fixed_point_multiplier> multipliers;
     masked_values<double> real_scales; ///< caffe_double_round, f64_scale
     bool real_scales_are_f32 = false;
     std::vector<post_op_entry> post_ops;
-    bool fused_sum =
-        true; ///< x + scale * y as one fused multiply-add; oneDNN's reorder rounds the product first
+    /// x + scale * y as one fused multiply-add; oneDNN's reorder rounds the product first.
+    bool fused_sum = true;
     masked_values<std::int32_t> dst_zero_points;
 };
 

@@ -127,8 +127,8 @@ struct binary_problem {
     /// scaled_sum: applied after a left shift by 20; qnnpack_sum: the shift is common to both.
     fixed_point_multiplier multiplier0, multiplier1;
     zero_points zero_points0{{}, OCTET_ARG_SRC_0}, zero_points1{{}, OCTET_ARG_SRC_1};
-    zero_points dst_zero_point{{},
-                               OCTET_ARG_DST}; ///< qlinear forms: part of the arithmetic, not of out_stage
+    /// qlinear forms: part of the arithmetic, not of out_stage.
+    zero_points dst_zero_point{{}, OCTET_ARG_DST};
     epilogue out_stage;
 };
 

@@ -66,8 +66,8 @@ namespace dnnl = ::octet;
 #define DNNL_ARG_ATTR_MULTIPLE_POST_OP_BASE OCTET_ARG_ATTR_MULTIPLE_POST_OP_BASE
 #define DNNL_ARG_ATTR_MULTIPLE_POST_OP(index) OCTET_ARG_ATTR_MULTIPLE_POST_OP(index)
 
-/// What C++ clients take from oneDNN's C headers: `catch (dnnl::error &e) { if (e.status ==
-/// dnnl_unimplemented) … }`.
+/// What C++ clients take from oneDNN's C headers:
+/// `catch (dnnl::error &e) { if (e.status == dnnl_unimplemented) … }`.
 using dnnl_dim_t = ::octet::dim_t;
 using dnnl_dims_t = ::octet::dim_t[::octet::max_ndims];
 using dnnl_memory_desc_t = ::octet::memory_desc;

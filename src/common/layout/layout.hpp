@@ -4,18 +4,20 @@
 // here and read and written only through these functions.
 //
 // Packed weights, innermost last; o counts output channels, i the reduction, t the kernel taps in row-major
-// order:
+// order, a line the taps of the kernel with equal depth and height:
+//
 //   [group or batch][o / 16][t][i / 4][o % 16][i % 4]  int8, then
-//   [group or batch][line][o]  int32 sums over i and the taps of one line of the kernel (all with equal depth
-//   and height)
+//   [group or batch][line][o]                          int32 sums over i and the taps of the line
+//
 // One row [o % 16][i % 4] is the 64-byte operand of one dot-product instruction. Both counts are padded with
 // zeros. Unsigned weights are stored with 128 subtracted. Two rearrangements keep vectors full:
 // - groups with few channels are merged into one group whose weights are zero between different members;
 // - with 3 input channels or another count that is no multiple of 4, the taps of one kernel row and their
-// channels form one
-//   reduction (they are neighbours in a channels-last source).
+//   channels form one reduction (they are neighbours in a channels-last source).
+//
 // Depthwise weights have an order of their own: all groups form one whose output channels are o, and a block
-// holds patches of taps, several times where outputs share them (common/tap_patches.hpp).
+// holds patches of taps, several times where outputs share them (common/layout/patches.hpp).
+//
 // Weights of a deconvolution are several kernels of convolutions one after the other ("parts"): outputs at a
 // distance of the strides meet the same taps, which are those with equal index modulo `packed_steps`. A
 // convolution runs through them backwards, so the last tap is stored first. Parts of depthwise weights may be

@@ -18,8 +18,8 @@ struct accumulator {
     std::int32_t dst_zero_point = 0;
     scale_derivation derivation = scale_derivation::tflite_f64; ///< of the rules that start from a double
     int dst_mask = 0, weights_mask = 0; ///< of the output channel, if there are several scales
-    std::vector<std::int64_t>
-        magnitudes; ///< bound of |acc|, as many as weights_scales (gemmlowp_legacy_scale)
+    /// Bounds of |acc|, as many as weights_scales (gemmlowp_legacy_scale).
+    std::vector<std::int64_t> magnitudes;
 };
 
 /// Sets rule, multipliers or scales. `automatic` stands for tflite_2step. Throws octet::error for `none` (it

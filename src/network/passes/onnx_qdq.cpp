@@ -1,12 +1,10 @@
 // Which float operators become operators on codes, in four passes over the graph; start at `fuse_qdq`.
 //
 //   1. Weights that are stored as floats and quantized by the network itself are quantized now.
-//   2. Moving elements and quantizing commute. A DequantizeLinear goes down through such operators, a
-//   QuantizeLinear
-//      up, until they meet the operators that compute.
+//   2. Moving elements and quantizing commute. A DequantizeLinear goes down through operators that move, a
+//      QuantizeLinear up, until they meet the operators that compute.
 //   3. DequantizeLinear and QuantizeLinear with equal parameters cancel: (n * s) / s rounds to n for all
-//   codes.
-//      A Relu or Clip that the quantized range implies is dropped.
+//      codes. A Relu or Clip that the quantized range implies is dropped.
 //   4. An operator between the two becomes its quantized form.
 
 #include <algorithm>
