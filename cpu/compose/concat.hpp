@@ -1,5 +1,8 @@
 #pragma once
 
+// Concat as one reorder per source, each into its part of the destination. A part is a strided view, so every
+// fast path of reorder serves here, and concat has no kernels of its own.
+
 #include "cpu/registry.hpp"
 
 namespace octet::impl {

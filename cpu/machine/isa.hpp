@@ -1,5 +1,11 @@
 #pragma once
 
+// What this machine has, as far as plans depend on it: instruction sets up to the cap that a user may set
+// (OCTET_MAX_CPU_ISA, set_max_cpu_isa), and the size of the cache that a core has for itself.
+//
+// A level (cpu_isa) stands for all that its kernels need; byte permutes (AVX512-VBMI) are asked for apart,
+// because machines of one level differ in them (Cascade Lake has none, Ice Lake does).
+
 #include <cstdint>
 
 #include "octet/settings.hpp"

@@ -1,5 +1,9 @@
 #pragma once
 
+// Writes the program of a stream: a stack machine whose steps are emitted as vector code (jit/kernels/stream)
+// and whose operands are tensors, constants and planes of per-channel numbers. programs.cpp has one function
+// for each operation, which reads like the operation's formula with this class's words.
+
 #include "cpu/stream/plan.hpp"
 
 namespace octet::impl::stream {

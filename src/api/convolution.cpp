@@ -1,3 +1,11 @@
+// The front of convolution: the algorithm and layouts here, shapes in convolution_shapes (a deconvolution has
+// the same), scales, bias and zero points in accumulating.cpp (every operation that sums products has them).
+//
+// Two decisions belong to convolution alone. `any` for depthwise weights is answered with a layout by patches
+// of taps, because a row of the dense layout would have one useful weight in four; patches depend on stride
+// and dilation, so the layout is chosen here, where they are known. And taps of a kernel row may join the
+// reduction ("fused width") only where they are neighbours in memory, that is at dilation 1.
+
 #include "octet/convolution.hpp"
 
 #include "api/accumulating.hpp"

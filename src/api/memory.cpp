@@ -1,3 +1,10 @@
+// Memory descriptors and buffers. A descriptor is a value that is checked where it is made: sizes that do not
+// fit 64 bits, unknown dimensions and negative strides never get further. Views (submemory, reshape, permuted
+// axes) only change the descriptor; where that cannot be done without moving data they say so.
+//
+// Buffers are aligned to 64 bytes, a cache line and the widest vector, so that no vector of an aligned tensor
+// touches two lines.
+
 #include "octet/memory.hpp"
 
 #include <algorithm>

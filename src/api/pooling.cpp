@@ -1,3 +1,10 @@
+// The front of pooling. Frameworks disagree about what an average of codes is, and oneDNN's interface has one
+// algorithm for it; so the form (common/problem.hpp: pooling_form) follows from the rule and from which
+// factors the attribute carries. `average_form` is that table; octet/pooling.hpp has the formulas.
+//
+// A window that lies wholly in the padding is refused: its average divides by zero taps, and its maximum has
+// no defined code.
+
 #include "octet/pooling.hpp"
 
 #include <algorithm>

@@ -1,3 +1,8 @@
+// The common life of all primitives: a checked problem gets an implementation and a key
+// (make_primitive_desc), the key gets a kernel from the cache (primitive), the kernel gets checked buffers
+// (execute). All that can fail with valid arguments fails in the first step, with a message; `execute` checks
+// that buffers are those the primitive was made for before a byte is written.
+
 #include "octet/primitive.hpp"
 
 #include <algorithm>

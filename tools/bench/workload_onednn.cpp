@@ -1,3 +1,5 @@
+// The timed layer as oneDNN runs it, the other side of workload_octet.cpp.
+
 #include "bench/layer.hpp"
 
 #ifdef OCTET_HAVE_DNNL
