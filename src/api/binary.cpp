@@ -2,8 +2,8 @@
 // meant follows from the requantization rule, and each `lower_` function below turns scales or multipliers
 // into one of the forms of common/problem.hpp (binary_form). octet/binary.hpp has the formulas.
 //
-// Where a framework's zero point is part of its rounding (ONNX Runtime), it leaves the epilogue and enters the
-// form; post-ops, which would come between the two, are refused there.
+// Where a framework's zero point is part of its rounding (ONNX Runtime), it leaves the epilogue and enters
+// the form; post-ops, which would come between the two, are refused there.
 
 #include "octet/binary.hpp"
 

@@ -1,5 +1,5 @@
-// The front of deconvolution. Its shapes are those of the convolution that leads back from dst to src, so they
-// are checked by the same code with the direction turned.
+// The front of deconvolution. Its shapes are those of the convolution that leads back from dst to src, so
+// they are checked by the same code with the direction turned.
 //
 // What `any` means for its weights is decided here: a deconvolution is computed as one convolution per
 // remainder of the output position modulo the strides ("parts", common/layout/layout.hpp), and parts of

@@ -1,7 +1,7 @@
 // The front of element-wise functions. With the float rules a function of reals is evaluated; with tflite
 // rules the functions that TFLite has as integer kernels are lowered to multipliers and ranges exactly as its
-// `Prepare` derives them: f32 quotients for relu, Q4.27 for logistic and tanh. Multipliers that were read from
-// a model are taken as they are.
+// `Prepare` derives them: f32 quotients for relu, Q4.27 for logistic and tanh. Multipliers that were read
+// from a model are taken as they are.
 
 #include "octet/eltwise.hpp"
 

@@ -1,5 +1,6 @@
-// Engines, streams and errors: handles that oneDNN's interface asks for. There is one engine and a stream does
-// nothing but say that execution is synchronous, so all that happens here is refusing what does not exist.
+// Engines, streams and errors: handles that oneDNN's interface asks for. There is one engine and a stream
+// does nothing but say that execution is synchronous, so all that happens here is refusing what does not
+// exist.
 
 #include "octet/engine.hpp"
 

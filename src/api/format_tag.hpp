@@ -1,8 +1,8 @@
 #pragma once
 
-// Plain layouts by name. A tag is nothing but the order of the dimensions from outermost to innermost, written
-// in letters, so strides follow from the letters and one table serves both directions; nchw and the other
-// names of roles are aliases of it (octet/types.hpp).
+// Plain layouts by name. A tag is nothing but the order of the dimensions from outermost to innermost,
+// written in letters, so strides follow from the letters and one table serves both directions; nchw and the
+// other names of roles are aliases of it (octet/types.hpp).
 
 #include <string>
 

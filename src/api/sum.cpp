@@ -1,5 +1,5 @@
-// The front of sum: any number of tensors, each with a scale. oneDNN's arithmetic is f32; SNPS-Caffe's adds two
-// tensors with integer multipliers, whose derivation (`lower_snps`) fixes the last bit of every result.
+// The front of sum: any number of tensors, each with a scale. oneDNN's arithmetic is f32; SNPS-Caffe's adds
+// two tensors with integer multipliers, whose derivation (`lower_snps`) fixes the last bit of every result.
 
 #include "octet/sum.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What is printed while primitives are made and run (OCTET_VERBOSE, set_verbose). A line is one write, so that
-// lines of several threads stay whole.
+// What is printed while primitives are made and run (OCTET_VERBOSE, set_verbose). A line is one write, so
+// that lines of several threads stay whole.
 
 #include <string>
 

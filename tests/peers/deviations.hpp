@@ -1,7 +1,7 @@
 #pragma once
 
-// Where the comparison with oneDNN knows better than oneDNN. Every entry was found by a random problem, traced
-// to one implementation and reproduced by hand; an unexplained difference is a failure.
+// Where the comparison with oneDNN knows better than oneDNN. Every entry was found by a random problem,
+// traced to one implementation and reproduced by hand; an unexplained difference is a failure.
 
 #include <string>
 

@@ -1,5 +1,5 @@
-// The timed layer as Octet runs it. Its twin is workload_onednn.cpp; what both have in common is written once,
-// in workload.inl, because the two libraries share an interface but not their types.
+// The timed layer as Octet runs it. Its twin is workload_onednn.cpp; what both have in common is written
+// once, in workload.inl, because the two libraries share an interface but not their types.
 
 #include "bench/layer.hpp"
 #include "network/lower/contract.hpp"
