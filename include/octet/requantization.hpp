@@ -24,7 +24,7 @@ enum class requantization_rule {
     f32_v3,
     /// ONNX Runtime: rne(clamp(f32(acc + bias) * scale, qmin - zp, qmax - zp)) + zp. Bias is s32.
     ort_f32,
-    /// TFLite, TFLite Micro (default build): RDP(SRDHM(acc << max(e,0), q), max(-e,0)) + zp.
+    /// TFLite's reference kernels and TFLite Micro (default build), not XNNPACK: RDP(SRDHM(acc << max(e,0), q), max(-e,0)) + zp.
     tflite_2step,
     /// TFLite built with TFLITE_SINGLE_ROUNDING: (acc*q + 2^(30-e)) >> (31-e).
     tflite_single_rounding,

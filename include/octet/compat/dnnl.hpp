@@ -1,10 +1,11 @@
 #pragma once
 
-/// oneDNN 2.x's names for Octet: int8 inference code recompiles after replacing
+/// oneDNN 2.x's names for Octet. Code that creates int8 inference primitives in C++ compiles with
 ///
-///     #include "oneapi/dnnl/dnnl.hpp"      by      #include "octet/compat/dnnl.hpp"
+///     #include "octet/compat/dnnl.hpp"      in the place of      #include "oneapi/dnnl/dnnl.hpp"
 ///
-/// and gives the bytes that oneDNN 2.6 gives on a machine with AVX512-VNNI. The exceptions: doc/onednn.md.
+/// and gives the bytes that oneDNN 2.6.3 gives on a machine with AVX512-VNNI. The exceptions: doc/onednn.md.
+/// Programs that use more of oneDNN than what follows need changes; its own examples do.
 ///
 /// What 2.x code finds: engine, stream, memory and its descriptors, primitive_attr, post_ops, and
 /// convolution_forward, deconvolution_forward, inner_product_forward, matmul, reorder, pooling_forward and
