@@ -1,3 +1,7 @@
+// How many threads there are, and the division of a loop among them: the only file that knows oneTBB. The
+// default respects what the process may use (affinity mask, cgroup quota, the caller's arena); a count that
+// was asked for is given, also beyond the CPUs.
+
 #include "cpu/machine/parallel.hpp"
 
 #include <sched.h>
@@ -6,16 +10,19 @@
 #include <atomic>
 #include <cmath>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <thread>
 
 #include <tbb/blocked_range.h>
+#include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/partitioner.h>
 #include <tbb/task_arena.h>
 
 #include "common/environment.hpp"
 #include "common/text.hpp"
+#include "octet/float_environment.hpp"
 #include "octet/settings.hpp"
 
 namespace octet {
@@ -64,12 +71,38 @@ std::atomic<int> &requested_threads() {
     return threads;
 }
 
-/// The arena of an explicit thread count, kept until the count changes.
-std::shared_ptr<tbb::task_arena> arena_of(int threads) {
-    static std::shared_ptr<tbb::task_arena> arena;
+/// The arena of an explicit thread count. oneTBB starts one thread per CPU unless it is told otherwise, and
+/// complains on stderr when an arena asks for more; a limit that the process has set itself stays in force.
+class explicit_arena {
+public:
+    explicit explicit_arena(int threads)
+        : threads_(threads), allowed_(parallelism, allowed(threads)),
+          arena_(std::min(threads, static_cast<int>(tbb::global_control::active_value(parallelism)))) {}
+
+    int threads() const { return threads_; }
+    template <typename Body> void execute(const Body &body) { arena_.execute(body); }
+
+private:
+    static constexpr auto parallelism = tbb::global_control::max_allowed_parallelism;
+    /// Far beyond the CPUs, threads are of no use but to tests, and a process may not have many.
+    static std::size_t allowed(int threads) {
+        constexpr int most = 256;
+        const int default_threads = tbb::this_task_arena::max_concurrency();
+        return static_cast<std::size_t>(
+            std::max({std::min(threads, most), default_threads, machine_threads()}));
+    }
+
+    const int threads_;
+    const tbb::global_control allowed_;
+    tbb::task_arena arena_;
+};
+
+/// Kept until the count changes.
+std::shared_ptr<explicit_arena> arena_of(int threads) {
+    static std::shared_ptr<explicit_arena> arena;
     auto current = std::atomic_load(&arena);
-    if (!current || current->max_concurrency() != threads) {
-        current = std::make_shared<tbb::task_arena>(threads);
+    if (!current || current->threads() != threads) {
+        current = std::make_shared<explicit_arena>(threads);
         std::atomic_store(&arena, current);
     }
     return current;
@@ -81,7 +114,10 @@ void parallel_for_in_arena(std::int64_t count, std::int64_t grain, range_body bo
     tbb::this_task_arena::isolate([&] {
         tbb::parallel_for(
             tbb::blocked_range<std::int64_t>(0, count, static_cast<std::size_t>(grain)),
-            [&](const tbb::blocked_range<std::int64_t> &r) { body(r.begin(), r.end()); },
+            [&](const tbb::blocked_range<std::int64_t> &r) {
+                const default_float_environment environment;
+                body(r.begin(), r.end());
+            },
             tbb::static_partitioner());
     });
 }

@@ -9,6 +9,7 @@
 #include "octet/eltwise.hpp"
 #include "octet/engine.hpp"
 #include "octet/error.hpp"
+#include "octet/float_environment.hpp"
 #include "octet/inner_product.hpp"
 #include "octet/matmul.hpp"
 #include "octet/memory.hpp"

@@ -12,6 +12,7 @@
 #include "api/primitive_desc.hpp"
 #include "api/verbose.hpp"
 #include "common/text.hpp"
+#include "octet/float_environment.hpp"
 #include "octet/settings.hpp"
 
 namespace octet {
@@ -95,6 +96,7 @@ template std::shared_ptr<const primitive_desc_data> make_primitive_desc(std::sha
 
 std::shared_ptr<const primitive_desc_data>
 guarded(bool allow_empty, const std::function<std::shared_ptr<const primitive_desc_data>()> &front) {
+    const default_float_environment environment;
     try {
         return front();
     } catch (const error &e) {
@@ -252,6 +254,7 @@ std::string primitive_desc_base::problem_str() const { return checked(data_).to_
 primitive::primitive(const primitive_desc_base &pd) {
     if (!pd)
         throw_invalid("primitive: primitive_desc is empty");
+    const default_float_environment environment;
     data_ = std::make_shared<const impl::primitive_data>(
         impl::primitive_data{pd.data_, impl::cached_kernel(pd.data_->key, pd.data_->create)});
 }
@@ -301,6 +304,7 @@ void primitive::execute(const stream &s, const std::unordered_map<int, memory> &
     if (!s)
         throw_invalid(data_->desc->operation, ": execute: stream is a null handle");
     check_arguments(*data_->desc, args);
+    const default_float_environment environment;
     if (get_verbose() == 0) {
         data_->code->execute(impl::arguments(args));
         return;

@@ -12,6 +12,7 @@
 #include "common/scaled_sum.hpp"
 #include "common/text.hpp"
 #include "octet/error.hpp"
+#include "octet/float_environment.hpp"
 
 namespace octet {
 inline namespace v0 {
@@ -75,6 +76,7 @@ fixed_point_multiplier ev_rte15_from(double real) {
 } // namespace
 
 double real_multiplier(scale_derivation how, float src_scale, float weights_scale, float dst_scale) {
+    const default_float_environment environment;
     require_scale("real_multiplier", "src_scale", src_scale);
     require_scale("real_multiplier", "weights_scale", weights_scale);
     require_scale("real_multiplier", "dst_scale", dst_scale);
@@ -95,6 +97,7 @@ double real_multiplier(scale_derivation how, float src_scale, float weights_scal
 }
 
 fixed_point_multiplier rounded_shift_from_double(double real, int bitwidth, bool is_signed) {
+    const default_float_environment environment;
     require(real > 0 && std::isfinite(real), requantization_rule::rounded_shift, real, "M > 0 and finite");
     if (bitwidth < 2 || bitwidth > 32)
         throw_invalid("rounded_shift_from_double: bitwidth is ", bitwidth, ", allowed: 2 to 32");
@@ -110,6 +113,7 @@ fixed_point_multiplier rounded_shift_from_double(double real, int bitwidth, bool
 }
 
 fixed_point_multiplier from_double(requantization_rule rule, double real) {
+    const default_float_environment environment;
     require(real >= 0 && std::isfinite(real), rule, real, "0 <= M, finite");
     switch (rule) {
     case requantization_rule::tflite_2step:
@@ -145,6 +149,7 @@ fixed_point_multiplier from_double(requantization_rule rule, double real) {
 }
 
 fixed_point_multiplier from_float(requantization_rule rule, float real) {
+    const default_float_environment environment;
     if (rule == requantization_rule::caffe2_2step) {
         require(real >= 0x1p-32f && real < 1.f, rule, static_cast<double>(real), "2^-32 <= M < 1");
         const float_bits b = bits_of(real);
@@ -170,6 +175,7 @@ fixed_point_multiplier divide_by_count(fixed_point_multiplier factor, std::int64
 }
 
 dynamic_quantization dynamic_quantization_of(float lowest, float highest) {
+    const default_float_environment environment;
     if (std::isnan(lowest) || std::isnan(highest) || lowest > highest)
         throw_invalid("dynamic_quantization_of: range [", lowest, ", ", highest,
                       "], allowed: lowest <= highest, no NaN");
@@ -180,6 +186,7 @@ dynamic_quantization dynamic_quantization_of(float lowest, float highest) {
 }
 
 add_multipliers add_multipliers_of(requantization_rule rule, float scale_a, float scale_b, float dst_scale) {
+    const default_float_environment environment;
     require_scale("add_multipliers_of", "scale_a", scale_a);
     require_scale("add_multipliers_of", "scale_b", scale_b);
     require_scale("add_multipliers_of", "dst_scale", dst_scale);
@@ -189,6 +196,7 @@ add_multipliers add_multipliers_of(requantization_rule rule, float scale_a, floa
 qlinear_add_factors qlinear_add_factors_of(float scale_a, std::int32_t zero_point_a, float scale_b,
                                            std::int32_t zero_point_b, float dst_scale,
                                            std::int32_t dst_zero_point) {
+    const default_float_environment environment;
     require_scale("qlinear_add_factors_of", "scale_a", scale_a);
     require_scale("qlinear_add_factors_of", "scale_b", scale_b);
     require_scale("qlinear_add_factors_of", "dst_scale", dst_scale);

@@ -1,0 +1,30 @@
+#pragma once
+
+// Float arithmetic here is a sequence of IEEE operations in the default environment: round to nearest even,
+// denormals kept, nothing trapped. A caller may live in another one (start-up code of -ffast-math flushes
+// denormals, fesetround, feenableexcept), and threads of a pool in any: without this, bytes would depend on
+// who computes them. So every call of this library that computes, and every task of its parallel loops, sets
+// its own. Users need it only for arithmetic of their own that has to match, such as scales.
+
+#include <xmmintrin.h>
+
+namespace octet {
+inline namespace v0 {
+
+/// While it exists, this thread computes in the default environment; then the caller's returns, with its
+/// sticky flags as they were. Two moves of a register each way, no kernel is short enough to notice.
+class default_float_environment {
+public:
+    default_float_environment() : before_(_mm_getcsr()) { _mm_setcsr(mxcsr_default); }
+    ~default_float_environment() { _mm_setcsr(before_); }
+    default_float_environment(const default_float_environment &) = delete;
+    default_float_environment &operator=(const default_float_environment &) = delete;
+
+private:
+    /// Of the psABI: all exceptions masked, rounding to nearest, neither FTZ nor DAZ.
+    static constexpr unsigned mxcsr_default = 0x1f80;
+    const unsigned before_;
+};
+
+} // namespace v0
+} // namespace octet
