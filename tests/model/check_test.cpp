@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "check/check.hpp"
-#include "commands.hpp"
+#include "commands/commands.hpp"
 #include "cpu/machine/isa.hpp"
 
 namespace octet::check {

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "run_profile.hpp"
+#include "commands/run_profile.hpp"
 
 namespace octet::tests {
 namespace {

@@ -6,12 +6,12 @@
 #include <unistd.h>
 
 #include "check/check.hpp"
-#include "commands.hpp"
+#include "commands/commands.hpp"
+#include "commands/print.hpp"
+#include "commands/run_profile.hpp"
+#include "commands/tensor_file.hpp"
+#include "commands/tensor_text.hpp"
 #include "network/run/network.hpp"
-#include "print.hpp"
-#include "run_profile.hpp"
-#include "tensor_file.hpp"
-#include "tensor_text.hpp"
 
 namespace octet::tools {
 namespace {

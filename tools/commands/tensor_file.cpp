@@ -1,4 +1,4 @@
-#include "tensor_file.hpp"
+#include "commands/tensor_file.hpp"
 
 #include <fstream>
 #include <random>

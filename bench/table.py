@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Sums up `octet bench --peer onednn --csv FILE` as the Markdown table of doc/performance.md.
 
-    tools/bench_table.py one_thread.csv
+    bench/table.py one_thread.csv
 
 Shares of the peak are weighted by time, so by how often a layer occurs and how long it takes.
 """

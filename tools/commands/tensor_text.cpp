@@ -1,10 +1,10 @@
-#include "tensor_text.hpp"
+#include "commands/tensor_text.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <numeric>
 
-#include "print.hpp"
+#include "commands/print.hpp"
 
 namespace octet::tools {
 namespace {

@@ -4,9 +4,9 @@
 #include <iostream>
 #include <sstream>
 
-#include "commands.hpp"
+#include "commands/commands.hpp"
+#include "commands/print.hpp"
 #include "network/run/network.hpp"
-#include "print.hpp"
 
 namespace octet::tools {
 namespace {

@@ -1,4 +1,4 @@
-#include "run_profile.hpp"
+#include "commands/run_profile.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "print.hpp"
+#include "commands/print.hpp"
 
 namespace octet::tools {
 namespace {

@@ -1,4 +1,4 @@
-#include "print.hpp"
+#include "commands/print.hpp"
 
 #include <algorithm>
 #include <cstdio>

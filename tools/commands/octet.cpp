@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
-#include "commands.hpp"
+#include "commands/commands.hpp"
 #include "octet/octet.hpp"
 
 namespace {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws the ratios of `octet bench --peer onednn --csv FILE` as an SVG: one bar per layer, tables side by side.
 
-    tools/plot_bench.py one_thread.csv [two_threads.csv …] > doc/performance.svg
+    bench/plot.py one_thread.csv [two_threads.csv …] > doc/performance.svg
 
 Each file becomes one panel. A bar above the line of 1 is a layer on which Octet is faster.
 """

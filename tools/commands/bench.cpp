@@ -13,9 +13,9 @@
 
 #include "bench/layer.hpp"
 #include "bench/limits.hpp"
-#include "commands.hpp"
+#include "commands/commands.hpp"
+#include "commands/print.hpp"
 #include "octet/octet.hpp"
-#include "print.hpp"
 
 namespace octet::tools {
 namespace {

@@ -4,9 +4,9 @@
 #include <iostream>
 #include <unistd.h>
 
-#include "commands.hpp"
+#include "commands/commands.hpp"
+#include "commands/print.hpp"
 #include "octet/octet.hpp"
-#include "print.hpp"
 
 namespace octet::tools {
 namespace {

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "check/check.hpp"
-#include "commands.hpp"
+#include "commands/commands.hpp"
 
 namespace octet::tools {
 
