@@ -46,5 +46,8 @@ private:
     engine engine_;
 };
 
+OCTET_API const char *to_string(engine::kind kind);
+OCTET_API const char *to_string(stream::flags flags);
+
 } // namespace v0
 } // namespace octet

@@ -17,6 +17,8 @@ enum class status {
     runtime_error = 5,
 };
 
+OCTET_API const char *to_string(status s);
+
 /// The one form in which Octet reports a failure. `what()` names the argument, what was given and what is
 /// allowed; for `unimplemented` it lists every implementation with its reason.
 ///

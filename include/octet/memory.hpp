@@ -25,6 +25,9 @@ enum class packed_kind {
     grouped_deconvolution,
 };
 
+OCTET_API const char *to_string(format_kind kind);
+OCTET_API const char *to_string(packed_kind kind);
+
 /// Depthwise weights stored in patches of 4 taps, shifted for neighbouring outputs that share source bytes.
 struct patch_order {
     dim_t height = 0; ///< rows of a patch: 1, 2 or 4; 0: not stored so
@@ -91,9 +94,9 @@ public:
 
         /// Bytes of a buffer that holds the tensor, 0 for the zero descriptor and for `any`.
         std::size_t get_size() const;
-        memory::dims dims() const { return {data.dims, data.dims + data.ndims}; }
+        memory::dims dims() const;
         memory::dims get_dims() const { return dims(); }
-        memory::dims get_strides() const { return {data.strides, data.strides + data.ndims}; }
+        memory::dims get_strides() const;
         int get_ndims() const { return data.ndims; }
         memory::data_type data_type() const { return data.data_type; }
         memory::data_type get_data_type() const { return data.data_type; }

@@ -31,6 +31,8 @@ enum class query {
     memory_consumption_s64
 };
 
+OCTET_API const char *to_string(query what);
+
 /// A checked problem with the implementation chosen for it. Immutable and cheap to copy; a
 /// default-constructed one, or one made with `allow_empty` for a problem nobody takes, is empty (`false`).
 class OCTET_API primitive_desc_base {

@@ -80,6 +80,8 @@ enum class scale_derivation {
     snps_onnx_per_channel, ///< f32(f64(s_src*s_w) / s_dst), one final rounding
 };
 
+OCTET_API const char *to_string(scale_derivation how);
+
 /// M in the stated precision. Scales must be positive and finite (`invalid_arguments` otherwise).
 OCTET_API double real_multiplier(scale_derivation how, float src_scale, float weights_scale, float dst_scale);
 

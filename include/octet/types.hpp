@@ -3,7 +3,10 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <string>
 #include <vector>
+
+#include "octet/export.hpp"
 
 namespace octet {
 inline namespace v0 {
@@ -192,6 +195,21 @@ enum class resampling_coordinates {
 
 /// Who owns the scratchpad. Octet's implementations report the size they need in `scratchpad_desc()`.
 enum class scratchpad_mode { library, user };
+
+/// The name of an enumerator as it is spelled here, "unknown" for a number that is none. Of several names of one
+/// value it is the first: "acdb" for `nhwc`, "forward_training" for `forward`.
+OCTET_API const char *to_string(data_type type);
+OCTET_API const char *to_string(format_tag tag);
+OCTET_API const char *to_string(prop_kind prop);
+OCTET_API const char *to_string(padding_kind padding);
+OCTET_API const char *to_string(primitive_kind kind);
+OCTET_API const char *to_string(algorithm alg);
+OCTET_API const char *to_string(resampling_coordinates coordinates);
+OCTET_API const char *to_string(scratchpad_mode mode);
+
+/// "OCTET_ARG_SRC", "OCTET_ARG_ATTR_ZERO_POINTS | OCTET_ARG_DST", …: the constants below that make an execution
+/// argument.
+OCTET_API std::string argument_to_string(int arg);
 
 /// A NaN with a payload of its own: "this scale is given at execution".
 inline float runtime_f32_value() {

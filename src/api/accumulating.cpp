@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/element.hpp"
+#include "common/layout/check.hpp"
 #include "common/text.hpp"
 
 namespace octet::impl {
@@ -83,6 +84,7 @@ std::shared_ptr<const primitive_desc_data>
 finish_accumulating(const attribute_support &support, const primitive_attr &attr, Problem &problem,
                     const memory_desc &user_bias, const std::string &shape, bool allow_empty) {
     memory_desc bias = user_bias;
+    check_descriptor(support.operation, "bias", bias);
     if (bias.ndims != 0) {
         require_type(support.operation, "bias", bias,
                      {data_type::f32, data_type::s32, data_type::s8, data_type::u8});

@@ -6,6 +6,7 @@
 
 #include "api/elementwise.hpp"
 #include "common/element.hpp"
+#include "common/layout/check.hpp"
 #include "common/requantize.hpp"
 #include "common/text.hpp"
 
@@ -40,6 +41,8 @@ parameters parameters_of(const primitive_attr &attr, int arg) {
 memory_desc joined_desc(int dimension, const std::vector<memory::desc> &srcs) {
     if (srcs.empty())
         throw_invalid(operation, ": no sources, allowed: 1 to ", max_sources);
+    for (const memory::desc &src : srcs)
+        check_descriptor(operation, "src", src.data);
     memory_desc dst = srcs.front().data;
     if (dimension < 0 || dimension >= dst.ndims)
         throw_invalid(operation, ": dimension is ", dimension, ", allowed: 0 to ", dst.ndims - 1);

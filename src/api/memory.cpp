@@ -11,6 +11,7 @@
 #include <new>
 
 #include "api/format_tag.hpp"
+#include "common/layout/check.hpp"
 #include "common/layout/layout.hpp"
 #include "common/text.hpp"
 
@@ -104,6 +105,7 @@ memory::desc::desc(const memory::dims &dimensions, memory::data_type type, const
 memory::desc memory::desc::submemory_desc(const memory::dims &dimensions, const memory::dims &offsets,
                                           bool allow_empty) const {
     return or_empty(allow_empty, [&] {
+        impl::check_descriptor("submemory_desc", "descriptor", data);
         if (data.format_kind != format_kind::plain)
             throw_invalid("submemory_desc: layout ", impl::layout_name(data), ", allowed: plain layouts");
         if (static_cast<int>(dimensions.size()) != data.ndims ||
@@ -125,6 +127,7 @@ memory::desc memory::desc::submemory_desc(const memory::dims &dimensions, const 
 
 memory::desc memory::desc::reshape(const memory::dims &dimensions, bool allow_empty) const {
     return or_empty(allow_empty, [&] {
+        impl::check_descriptor("reshape", "descriptor", data);
         desc result(checked_shape(dimensions, data.data_type));
         if (data.format_kind == format_kind::any) {
             result.data.format_kind = format_kind::any;
@@ -165,6 +168,7 @@ memory::desc memory::desc::reshape(const memory::dims &dimensions, bool allow_em
 
 memory::desc memory::desc::permute_axes(const std::vector<int> &permutation, bool allow_empty) const {
     return or_empty(allow_empty, [&] {
+        impl::check_descriptor("permute_axes", "descriptor", data);
         std::vector<int> sorted = permutation;
         std::sort(sorted.begin(), sorted.end());
         for (int d = 0; d < data.ndims; d++)
@@ -181,13 +185,34 @@ memory::desc memory::desc::permute_axes(const std::vector<int> &permutation, boo
     });
 }
 
-std::size_t memory::desc::get_size() const { return impl::size_in_bytes(data); }
+std::size_t memory::desc::get_size() const {
+    impl::check_descriptor("memory::desc", "get_size", data);
+    return impl::size_in_bytes(data);
+}
+
+namespace {
+
+void check_ndims(const memory_desc &md) {
+    if (md.ndims < 0 || md.ndims > max_ndims)
+        throw_invalid("memory::desc: ndims is ", md.ndims, ", allowed: 0 to ", max_ndims);
+}
+
+} // namespace
+
+memory::dims memory::desc::dims() const {
+    check_ndims(data);
+    return {data.dims, data.dims + data.ndims};
+}
+memory::dims memory::desc::get_strides() const {
+    check_ndims(data);
+    return {data.strides, data.strides + data.ndims};
+}
 
 std::string memory::desc::to_string() const {
     if (is_zero())
         return "none";
-    static const char *const names[] = {"undef", "f32", "s32", "s8", "u8", "s16"};
-    std::string s = names[static_cast<int>(data.data_type)];
+    check_ndims(data);
+    std::string s = octet::to_string(data.data_type);
     for (int d = 0; d < data.ndims; d++)
         s += (d ? "x" : " ") + std::to_string(data.dims[d]);
     return s + " " + impl::layout_name(data);
@@ -195,6 +220,7 @@ std::string memory::desc::to_string() const {
 
 bool operator==(const memory::desc &a, const memory::desc &b) {
     const memory_desc &x = a.data, &y = b.data;
+    check_ndims(x);
     if (x.ndims != y.ndims || x.data_type != y.data_type || x.format_kind != y.format_kind ||
         x.packed_kind != y.packed_kind || x.packed_groups != y.packed_groups ||
         x.packed_width != y.packed_width || !(x.packed_patches == y.packed_patches) ||
@@ -224,6 +250,7 @@ struct memory::storage {
 memory::memory(const desc &d, const octet::engine &e, void *handle) {
     if (!e)
         throw_invalid("memory: engine is a null handle");
+    impl::check_descriptor("memory", "descriptor", d.data);
     if (d.data.format_kind == format_kind::any)
         throw_invalid("memory: descriptor has layout any, allowed: a concrete layout");
     storage_ = std::make_shared<storage>();
@@ -237,7 +264,7 @@ memory::memory(const desc &d, const octet::engine &e, void *handle) {
         storage_->handle = ::operator new (d.get_size(), std::align_val_t{64});
     } catch (const std::bad_alloc &) {
         throw error(status::out_of_memory,
-                    impl::text("memory: ", d.get_size(), " bytes for ", d.to_string()));
+                    impl::text("memory: cannot allocate ", d.get_size(), " bytes for ", d.to_string()));
     }
     storage_->owned = true;
 }

@@ -24,14 +24,16 @@ struct axis {
     dim_t in, out, kernel, stride, dilation, pad_l, pad_r; ///< dilation 1: adjacent taps
 };
 
-/// Whether each window has a tap inside the image. Without dilation the first and the last window decide.
+/// Whether each window has a tap inside the image. A window that starts before it reaches it with one of its
+/// taps (pad_l is less than the kernel covers), unless taps are so far apart that they step over the image.
 bool every_window_has_taps(const axis &a) {
-    if (a.dilation == 1)
-        return a.pad_l < a.kernel && (a.out - 1) * a.stride < a.in + a.pad_l;
-    for (dim_t o = 0; o < a.out; o++) {
+    if ((a.out - 1) * a.stride - a.pad_l >= a.in)
+        return false; // the last window starts behind the image
+    if (a.dilation <= a.in)
+        return true;
+    for (dim_t o = 0; o < a.out && o * a.stride < a.pad_l; o++) {
         const dim_t start = o * a.stride - a.pad_l;
-        const dim_t first_tap = start >= 0 ? 0 : div_up(-start, a.dilation);
-        if (first_tap >= a.kernel || start + first_tap * a.dilation >= a.in)
+        if (start + div_up(-start, a.dilation) * a.dilation >= a.in)
             return false;
     }
     return true;

@@ -11,6 +11,7 @@
 #include "api/primitive_cache.hpp"
 #include "api/primitive_desc.hpp"
 #include "api/verbose.hpp"
+#include "common/layout/check.hpp"
 #include "common/text.hpp"
 #include "octet/float_environment.hpp"
 #include "octet/settings.hpp"
@@ -125,6 +126,7 @@ void require_type(const char *operation, const char *name, const memory_desc &md
 
 void require_tensor(const char *operation, const char *name, const memory_desc &md, int min_ndims,
                     int max_ndims) {
+    check_descriptor(operation, name, md);
     if (md.ndims < min_ndims || md.ndims > max_ndims)
         throw_invalid(operation, ": ", name, " has ", md.ndims, " dimensions, allowed: ", min_ndims, " to ",
                       max_ndims);
@@ -133,6 +135,8 @@ void require_tensor(const char *operation, const char *name, const memory_desc &
 }
 
 void require_no_overlap(const char *operation, const memory_desc &dst) {
+    if (dst.format_kind != format_kind::plain)
+        return;
     // Sorted by stride, each dimension must step over everything the faster ones cover.
     std::vector<std::pair<dim_t, dim_t>> dims; // stride, size
     for (int d = 0; d < dst.ndims; d++)
@@ -141,7 +145,7 @@ void require_no_overlap(const char *operation, const memory_desc &dst) {
     std::sort(dims.begin(), dims.end());
     dim_t covered = 1;
     for (const auto &[stride, size] : dims) {
-        if (dst.format_kind == format_kind::plain && stride < covered)
+        if (stride < covered)
             throw_invalid(operation, ": dst ", memory::desc(dst).to_string(),
                           " has overlapping elements (stride ", stride,
                           "), allowed: strides that keep elements apart");

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "api/elementwise.hpp"
+#include "common/layout/check.hpp"
 #include "common/requantize.hpp"
 #include "common/text.hpp"
 
@@ -19,6 +20,7 @@ constexpr const char *operation = "resampling";
 
 /// oneDNN's sizes: the integer part of factor * size.
 memory::desc scaled_desc(const memory::desc &src, const std::vector<float> &factors) {
+    check_descriptor(operation, "src", src.data);
     memory::dims dims = src.dims();
     if (dims.size() < 3 || factors.size() != dims.size() - 2)
         throw_invalid(operation, ": ", factors.size(), " factors for src with ", dims.size(),
@@ -27,7 +29,11 @@ memory::desc scaled_desc(const memory::desc &src, const std::vector<float> &fact
         if (!(factors[i] > 0.f && factors[i] < 0x1p31f))
             throw_invalid(operation, ": factor ", i, " is ", factors[i],
                           ", allowed: positive and below 2^31");
-        dims[i + 2] = static_cast<dim_t>(static_cast<float>(dims[i + 2]) * factors[i]);
+        const float size = static_cast<float>(dims[i + 2]) * factors[i];
+        if (size >= 0x1p31f)
+            throw_invalid(operation, ": factor ", i, " is ", factors[i], " for size ", dims[i + 2],
+                          ", which gives 2^31 or more");
+        dims[i + 2] = static_cast<dim_t>(size);
     }
     return memory::desc(dims, src.data_type(), format_tag::any);
 }

@@ -236,11 +236,13 @@ const char *to_string(requantization_rule rule) {
     for (const rule_name &entry : rule_names)
         if (entry.rule == rule)
             return entry.name;
-    return "unknown rule";
+    return "unknown";
 }
 
 requantization_rule requantization_rule_from_string(const char *name) {
     std::string allowed;
+    if (!name)
+        throw_invalid("requantization_rule_from_string: name is null, allowed: the name of a rule");
     for (const rule_name &entry : rule_names) {
         if (std::strcmp(entry.name, name) == 0)
             return entry.rule;

@@ -83,7 +83,7 @@ void set_packed(memory_desc &md, packed_kind kind, bool may_fuse_width) {
 
     // Dot products per logical group, for each number of merged groups; among equals the widest.
     const auto cost = [&](dim_t m) { return div_up(m * i, packed_i_block) * div_up(m * o, packed_o_block); };
-    for (dim_t m = 2; m <= groups && m * o <= 4 * packed_o_block; m++)
+    for (dim_t m = 2; m <= groups && m * std::max<dim_t>(o, 1) <= 4 * packed_o_block; m++)
         if (groups % m == 0 && cost(m) * md.packed_groups <= cost(md.packed_groups) * m)
             md.packed_groups = m;
 

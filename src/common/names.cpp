@@ -1,0 +1,217 @@
+// Names of all public enumerators. Each table is in the order of its enumeration; tests/api/names_test.cpp reads
+// the headers and compares, so that a new enumerator without a name does not get in.
+
+#include <cstddef>
+
+#include "common/text.hpp"
+#include "octet/engine.hpp"
+#include "octet/error.hpp"
+#include "octet/memory.hpp"
+#include "octet/primitive.hpp"
+#include "octet/requantization.hpp"
+#include "octet/types.hpp"
+
+namespace octet {
+
+namespace {
+
+template <typename Enum, std::size_t n> const char *name_in(const char *const (&names)[n], Enum value) {
+    const auto index = static_cast<std::size_t>(value);
+    return index < n ? names[index] : "unknown";
+}
+
+} // namespace
+
+inline namespace v0 {
+
+const char *to_string(data_type type) {
+    static constexpr const char *names[] = {"undef", "f32", "s32", "s8", "u8", "s16"};
+    return name_in(names, type);
+}
+
+const char *to_string(format_tag tag) {
+    static constexpr const char *names[] = {
+        "undef", "any",   "a",     "ab",     "ba",     "abc",    "acb",    "bac",    "bca",
+        "cab",   "cba",   "abcd",  "abdc",   "acbd",   "acdb",   "adcb",   "bacd",   "bcda",
+        "cdab",  "cdba",  "dcab",  "abcde",  "abdec",  "acbde",  "acdeb",  "bacde",  "bcdea",
+        "cdeab", "cdeba", "decab", "abcdef", "abdefc", "acbdef", "acdefb", "bacdef", "defcab"};
+    return name_in(names, tag);
+}
+
+const char *to_string(prop_kind prop) {
+    static constexpr const char *names[] = {"undef", "forward_training", "forward_inference"};
+    return name_in(names, prop);
+}
+
+const char *to_string(padding_kind padding) {
+    static constexpr const char *names[] = {"zero"};
+    return name_in(names, padding);
+}
+
+const char *to_string(primitive_kind kind) {
+    static constexpr const char *names[] = {
+        "undef",  "reorder", "convolution", "inner_product", "matmul",        "pooling", "softmax",
+        "binary", "eltwise", "sum",         "prelu",         "deconvolution", "concat",  "resampling"};
+    return name_in(names, kind);
+}
+
+const char *to_string(algorithm alg) {
+    static constexpr const char *names[] = {"undef",
+                                            "convolution_direct",
+                                            "convolution_auto",
+                                            "deconvolution_direct",
+                                            "eltwise_relu",
+                                            "eltwise_tanh",
+                                            "eltwise_elu",
+                                            "eltwise_square",
+                                            "eltwise_abs",
+                                            "eltwise_sqrt",
+                                            "eltwise_linear",
+                                            "eltwise_bounded_relu",
+                                            "eltwise_soft_relu",
+                                            "eltwise_logistic",
+                                            "eltwise_exp",
+                                            "eltwise_gelu_tanh",
+                                            "eltwise_swish",
+                                            "eltwise_log",
+                                            "eltwise_clip",
+                                            "eltwise_clip_v2",
+                                            "eltwise_pow",
+                                            "eltwise_gelu_erf",
+                                            "eltwise_round",
+                                            "eltwise_logsigmoid",
+                                            "eltwise_mish",
+                                            "eltwise_hardswish",
+                                            "eltwise_soft_relu_v2",
+                                            "pooling_max",
+                                            "pooling_avg_include_padding",
+                                            "pooling_avg_exclude_padding",
+                                            "binary_add",
+                                            "binary_mul",
+                                            "binary_max",
+                                            "binary_min",
+                                            "binary_div",
+                                            "binary_sub",
+                                            "binary_ge",
+                                            "binary_gt",
+                                            "binary_le",
+                                            "binary_lt",
+                                            "binary_eq",
+                                            "binary_ne",
+                                            "resampling_nearest",
+                                            "resampling_linear",
+                                            "softmax_accurate",
+                                            "softmax_log"};
+    return name_in(names, alg);
+}
+
+const char *to_string(resampling_coordinates coordinates) {
+    static constexpr const char *names[] = {"half_pixel", "asymmetric", "align_corners",
+                                            "align_corners_half_pixel"};
+    return name_in(names, coordinates);
+}
+
+const char *to_string(scratchpad_mode mode) {
+    static constexpr const char *names[] = {"library", "user"};
+    return name_in(names, mode);
+}
+
+const char *to_string(format_kind kind) {
+    static constexpr const char *names[] = {"undef", "any", "plain", "packed"};
+    return name_in(names, kind);
+}
+
+const char *to_string(packed_kind kind) {
+    static constexpr const char *names[] = {"none",   "convolution",   "grouped_convolution",
+                                            "matmul", "deconvolution", "grouped_deconvolution"};
+    return name_in(names, kind);
+}
+
+const char *to_string(query what) {
+    static constexpr const char *names[] = {
+        "undef",        "src_md",        "weights_md",  "dst_md",
+        "workspace_md", "scratchpad_md", "exec_arg_md", "memory_consumption_s64"};
+    return name_in(names, what);
+}
+
+const char *to_string(scale_derivation how) {
+    static constexpr const char *names[] = {"tflite_f64", "tflite_f32prod", "caffe2_f32", "ort_f32",
+                                            "snps_onnx_per_channel"};
+    return name_in(names, how);
+}
+
+const char *to_string(engine::kind kind) {
+    static constexpr const char *names[] = {"any", "cpu", "gpu"};
+    return name_in(names, kind);
+}
+
+// oneDNN's values, which do not count from 0 or have gaps.
+
+const char *to_string(stream::flags flags) {
+    switch (flags) {
+    case stream::flags::in_order:
+        return "in_order";
+    case stream::flags::out_of_order:
+        return "out_of_order";
+    }
+    return "unknown";
+}
+
+const char *to_string(status s) {
+    switch (s) {
+    case status::success:
+        return "success";
+    case status::out_of_memory:
+        return "out_of_memory";
+    case status::invalid_arguments:
+        return "invalid_arguments";
+    case status::unimplemented:
+        return "unimplemented";
+    case status::runtime_error:
+        return "runtime_error";
+    }
+    return "unknown";
+}
+
+namespace {
+
+struct argument_name {
+    int arg;
+    const char *name;
+};
+constexpr argument_name argument_names[] = {
+    {OCTET_ARG_SRC, "OCTET_ARG_SRC"},
+    {OCTET_ARG_SRC_1, "OCTET_ARG_SRC_1"},
+    {OCTET_ARG_DST, "OCTET_ARG_DST"},
+    {OCTET_ARG_WEIGHTS, "OCTET_ARG_WEIGHTS"},
+    {OCTET_ARG_BIAS, "OCTET_ARG_BIAS"},
+    {OCTET_ARG_SCRATCHPAD, "OCTET_ARG_SCRATCHPAD"},
+    {OCTET_ARG_ATTR_OUTPUT_SCALES, "OCTET_ARG_ATTR_OUTPUT_SCALES"},
+};
+
+/// Arguments below the flags that attributes add to them.
+std::string tensor_argument(int arg) {
+    for (const argument_name &entry : argument_names)
+        if (entry.arg == arg)
+            return entry.name;
+    if (arg >= OCTET_ARG_MULTIPLE_SRC && arg < 2 * OCTET_ARG_MULTIPLE_SRC)
+        return impl::text("OCTET_ARG_MULTIPLE_SRC + ", arg - OCTET_ARG_MULTIPLE_SRC);
+    return std::to_string(arg);
+}
+
+} // namespace
+
+std::string argument_to_string(int arg) {
+    constexpr int base = OCTET_ARG_ATTR_MULTIPLE_POST_OP_BASE;
+    if (arg >= OCTET_ARG_ATTR_SCALES && arg < 2 * OCTET_ARG_ATTR_SCALES)
+        return "OCTET_ARG_ATTR_SCALES | " + tensor_argument(arg - OCTET_ARG_ATTR_SCALES);
+    if (arg >= base && arg < OCTET_ARG_ATTR_MULTIPLE_POST_OP(max_post_ops))
+        return impl::text("OCTET_ARG_ATTR_MULTIPLE_POST_OP(", arg / base - 1, ") | ",
+                          tensor_argument(arg % base));
+    if (arg >= OCTET_ARG_ATTR_ZERO_POINTS && arg < base)
+        return "OCTET_ARG_ATTR_ZERO_POINTS | " + tensor_argument(arg - OCTET_ARG_ATTR_ZERO_POINTS);
+    return tensor_argument(arg);
+}
+
+} // namespace v0
+} // namespace octet

@@ -1,0 +1,32 @@
+#pragma once
+
+// Values by their names: the inverse of the public `to_string` functions, and texts of values that may be wrong.
+
+#include <string>
+
+#include "common/text.hpp"
+#include "octet/types.hpp"
+
+namespace octet::impl {
+
+/// Sets `value` to the enumerator of this name and returns true; false if there is none. For enumerations that
+/// count from 0 without gaps.
+template <typename Enum> bool from_name(const std::string &name, Enum &value) {
+    for (int i = 0;; i++) {
+        const std::string candidate = to_string(static_cast<Enum>(i));
+        if (candidate == "unknown")
+            return false;
+        if (candidate == name) {
+            value = static_cast<Enum>(i);
+            return true;
+        }
+    }
+}
+
+/// The name, or the number that a caller's cast made: "eltwise_relu", "999 (not an enumerator)".
+template <typename Enum> std::string name_or_number(Enum value) {
+    const std::string name = to_string(value);
+    return name == "unknown" ? text(static_cast<int>(value), " (not an enumerator)") : name;
+}
+
+} // namespace octet::impl
