@@ -285,7 +285,7 @@ TEST(rule_names, are_each_others_inverse) {
         const auto id = static_cast<rule>(i);
         EXPECT_EQ(requantization_rule_from_string(to_string(id)), id);
     }
-    EXPECT_STREQ(to_string(static_cast<rule>(99)), "unknown rule");
+    EXPECT_STREQ(to_string(static_cast<rule>(99)), "unknown");
     expect_invalid([] { requantization_rule_from_string("tflite"); },
                    {"'tflite', allowed: automatic, none, f32, f32_v3"});
 }
