@@ -140,7 +140,7 @@ private:
         spec.dst_row_stride = stride(p_.dst, 1);
         spec.dst_column_stride = stride(p_.dst, 2);
         spec.line = part.line;
-        return jit::shared_depthwise_kernel(spec, epilogue_);
+        return jit::shared_kernel<jit::depthwise_kernel>(spec, epilogue_);
     }
 
     /// The user's weights, or a copy in this order.

@@ -27,9 +27,9 @@ struct execution {
     const void *full[max_post_ops]; ///< tensors of dst's layout that post-ops read
 };
 
-template <typename Problem> class dot_kernel : public kernel {
+template <typename Problem> class dot_driver : public kernel {
 public:
-    dot_kernel(const Problem &problem, cpu_isa level)
+    dot_driver(const Problem &problem, cpu_isa level)
         : problem_(problem), geometry_(dot_geometry_of(problem_)),
           has_row_sums_(geometry_.weights_zero_points.values.is_set() ||
                         geometry_.weights.data_type == data_type::u8),
@@ -100,7 +100,7 @@ private:
         spec.overlaps_tiles = plan_.tiles.overlap && rows == plan_.tiles.rows;
         spec.taps = plan_.taps;
         spec.quads = plan_.quads;
-        return jit::shared_dot_kernel(spec, epilogue_);
+        return jit::shared_kernel<jit::dot_kernel>(spec, epilogue_);
     }
 
     /// The user's packed weights, or a packed copy of plain ones.
@@ -334,10 +334,10 @@ std::string refuses(const convolution_problem &p) {
 std::string refuses(const matmul_problem &p) { return refuses_problem(p); }
 
 template <cpu_isa level> std::shared_ptr<const kernel> create(const convolution_problem &p) {
-    return std::make_shared<dot_kernel<convolution_problem>>(p, level);
+    return std::make_shared<dot_driver<convolution_problem>>(p, level);
 }
 template <cpu_isa level> std::shared_ptr<const kernel> create(const matmul_problem &p) {
-    return std::make_shared<dot_kernel<matmul_problem>>(p, level);
+    return std::make_shared<dot_driver<matmul_problem>>(p, level);
 }
 
 #define OCTET_INSTANTIATE(level)                                                                             \

@@ -58,10 +58,10 @@ public:
                 spec.low = std::clamp(clip->low, range.low, range.high);
                 spec.high = std::clamp(clip->high, range.low, range.high);
             }
-        whole_ = jit::shared_pool_kernel(spec, epilogue_);
+        whole_ = jit::shared_kernel<jit::pool_kernel>(spec, has_epilogue() ? &epilogue_ : nullptr);
         spec.vectors = static_cast<int>(div_up(last, lanes));
         spec.tail = static_cast<int>(last - (spec.vectors - 1) * lanes);
-        last_ = jit::shared_pool_kernel(spec, epilogue_);
+        last_ = jit::shared_kernel<jit::pool_kernel>(spec, has_epilogue() ? &epilogue_ : nullptr);
     }
 
     void execute(const arguments &args) const override {

@@ -138,11 +138,11 @@ private:
         const dim_t last = p_.channels - (chunks_ - 1) * chunk_;
         spec.vectors = static_cast<int>(div_up(last, spec.vector_bytes()));
         spec.tail = static_cast<int>(last - (spec.vectors - 1) * spec.vector_bytes());
-        kernels.last = jit::shared_code_resampling_kernel(spec);
+        kernels.last = jit::shared_kernel<jit::code_resampling_kernel>(spec);
         spec.vectors = spec.most_vectors();
         spec.tail = spec.vector_bytes();
         if (chunks_ > 1)
-            kernels.whole = jit::shared_code_resampling_kernel(spec);
+            kernels.whole = jit::shared_kernel<jit::code_resampling_kernel>(spec);
         return kernels;
     }
 

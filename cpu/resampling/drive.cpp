@@ -152,14 +152,17 @@ private:
     };
 
     chunk_kernels kernels_of(jit::resampling_spec spec) const {
+        const auto kernel_of = [this](const jit::resampling_spec &s) {
+            return jit::shared_kernel<jit::resampling_kernel>(s, form_ == form::copy ? nullptr : &epilogue_);
+        };
         chunk_kernels kernels;
         const dim_t lanes = chunk_ / spec.vectors, last = units_ - (chunks_ - 1) * chunk_;
         spec.tail = static_cast<int>(lanes);
         if (chunks_ > 1)
-            kernels.whole = jit::shared_resampling_kernel(spec, epilogue_);
+            kernels.whole = kernel_of(spec);
         spec.vectors = static_cast<int>(div_up(last, lanes));
         spec.tail = static_cast<int>(last - (spec.vectors - 1) * lanes);
-        kernels.last = jit::shared_resampling_kernel(spec, epilogue_);
+        kernels.last = kernel_of(spec);
         return kernels;
     }
 

@@ -126,13 +126,13 @@ jit::softmax_sums_spec sums_spec(cpu_isa level, const softmax_problem &p, const 
 std::unique_ptr<const code_sums> create_permuted_tflite(cpu_isa level, const softmax_problem &p) {
     const jit::softmax_terms terms = terms_of_bytes(tflite_terms(p));
     return std::make_unique<permuted_sums<jit::softmax_fixed_sums_kernel>>(
-        terms, jit::shared_softmax_fixed_sums_kernel(sums_spec(level, p, terms)));
+        terms, jit::shared_kernel<jit::softmax_fixed_sums_kernel>(sums_spec(level, p, terms)));
 }
 
 std::unique_ptr<const code_sums> create_permuted_ort(cpu_isa level, const softmax_problem &p) {
     const jit::softmax_terms terms = terms_of_bytes(ort_exponentials(p));
     return std::make_unique<permuted_sums<jit::softmax_real_sums_kernel>>(
-        terms, jit::shared_softmax_real_sums_kernel(sums_spec(level, p, terms)));
+        terms, jit::shared_kernel<jit::softmax_real_sums_kernel>(sums_spec(level, p, terms)));
 }
 
 template <typename T> std::unique_ptr<const code_sums> create(cpu_isa level, const softmax_problem &p) {

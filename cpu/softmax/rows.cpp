@@ -139,7 +139,8 @@ private:
           rows_per_batch_(std::clamp<dim_t>(codes_per_batch / columns_, 16, jit::softmax_code_rows::most)),
           limit_(static_cast<std::uint32_t>(r.limit) * 0x10001u),
           offset_(static_cast<std::uint32_t>(r.offset)), sums_(create_code_sums(level, p)),
-          results_(jit::shared_softmax_codes_kernel({level, r.form, permutes_bytes(level), r.blocks})) {
+          results_(jit::shared_kernel<jit::softmax_codes_kernel>(
+              jit::softmax_codes_spec{level, r.form, permutes_bytes(level), r.blocks})) {
         exponentials_ = {};
         std::copy(r.exponentials.begin(), r.exponentials.end(), exponentials_.by_distance);
         for (std::size_t d = 1; d < r.exponentials.size(); d += 2)
@@ -179,8 +180,8 @@ std::string refuses_f32(const softmax_problem &p) {
 class f32_kernel : public row_kernel {
 public:
     f32_kernel(cpu_isa level, const softmax_problem &p) : row_kernel(p), factors_(factors_of(p)) {
-        code_ = jit::shared_softmax_f32_kernel(
-            {level, static_cast<int>(columns_ % softmax_lanes), static_cast<int>(factors_.size())});
+        code_ = jit::shared_kernel<jit::softmax_f32_kernel>(jit::softmax_f32_spec{
+            level, static_cast<int>(columns_ % softmax_lanes), static_cast<int>(factors_.size())});
     }
 
     void execute(const arguments &args) const override {

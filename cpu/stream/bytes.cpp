@@ -53,8 +53,10 @@ private:
 class byte_code {
 public:
     byte_code(cpu_isa level, jit::byte_lookup lookup, bool leaves_caches)
-        : regular_(jit::shared_byte_table_kernel(level, lookup)),
-          nontemporal_(leaves_caches ? jit::shared_byte_table_kernel(level, lookup, true) : nullptr) {}
+        : regular_(jit::shared_kernel<jit::byte_table_kernel>(jit::byte_table_spec{level, lookup, false})),
+          nontemporal_(leaves_caches ? jit::shared_kernel<jit::byte_table_kernel>(
+                                           jit::byte_table_spec{level, lookup, true})
+                                     : nullptr) {}
 
     bool is_nontemporal(const jit::byte_table_args &a) const {
         return nontemporal_ && begins_line(a.dst) && (a.rows == 1 || has_whole_lines(a.dst_step));

@@ -143,7 +143,7 @@ private:
         group_ = dim_t{spec.vectors} * lanes_of(level);
         spec.rest = static_cast<int>(nest_.columns().size % group_);
         spec.stores_past_caches = stores_past_caches;
-        return jit::shared_stream_kernel(spec, epilogue_);
+        return jit::shared_kernel<jit::stream_kernel>(spec, epilogue_);
     }
 
     /// fill(first channel, count, blocks), for all channels at once or one by one.

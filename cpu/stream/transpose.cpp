@@ -61,10 +61,11 @@ struct strip_code {
     strip_code(cpu_isa level, int element_bytes) {
         const int most = jit::transpose_kernel::max_parts(level);
         for (int parts = 1; parts <= most; parts++)
-            regular[static_cast<std::size_t>(parts)] =
-                jit::shared_transpose_kernel({level, element_bytes, parts, false});
+            regular[static_cast<std::size_t>(parts)] = jit::shared_kernel<jit::transpose_kernel>(
+                jit::transpose_spec{level, element_bytes, parts, false});
         if (most * jit::transpose_part_bytes == cache_line_bytes) // less is no whole line
-            nontemporal = jit::shared_transpose_kernel({level, element_bytes, most, true});
+            nontemporal = jit::shared_kernel<jit::transpose_kernel>(
+                jit::transpose_spec{level, element_bytes, most, true});
     }
     std::array<std::shared_ptr<const jit::transpose_kernel>, 5> regular; ///< by parts
     std::shared_ptr<const jit::transpose_kernel> nontemporal;            ///< or null
@@ -88,7 +89,9 @@ public:
           part_(jit::elements_per_part(static_cast<int>(element_bytes_))),
           strip_(part_ * jit::transpose_kernel::max_parts(level)), leaves_caches_(leaves_caches(bytes)),
           shares_sets_(shares_sets(src_stride_, strip_)),
-          copy_code_(shares_sets_ ? jit::shared_byte_table_kernel(level, jit::byte_lookup::none) : nullptr) {
+          copy_code_(shares_sets_ ? jit::shared_kernel<jit::byte_table_kernel>(
+                                        jit::byte_table_spec{level, jit::byte_lookup::none, false})
+                                  : nullptr) {
         const dim_t rows = matrices_.rows.size, columns = matrices_.columns.size;
         const dim_t row_bytes = shares_sets(dst_stride_, most_strip_rows) ? cache_line_bytes : tile_row_bytes;
         const dim_t narrow = row_bytes / element_bytes_; // more where the other side is short

@@ -71,6 +71,8 @@ public:
 
     /// Everything that decides the emitted code.
     std::string code_key() const;
+    /// "tflite_2step+sum-u8": rule, post-ops that are emitted as such, destination.
+    std::string name() const;
 
     /// Fills planes but weights_zero_point for channels [first, first + count), ceil(count / 16) blocks:
     /// those that are known at creation, and those that come with each execution.
@@ -125,6 +127,8 @@ struct epilogue_result {
     enum class stage { accumulator, s32_value, f32_value };
     stage value = stage::accumulator;
 };
+
+const char *name_of(data_type type);
 
 /// x = x op y, f32 lanes, as binary_op of common/epilogue.hpp.
 void emit_binary(emitter &e, algorithm alg, const vec &x, const Xbyak::Operand &y);

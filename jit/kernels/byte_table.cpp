@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "common/text.hpp"
-#include "jit/base/shared_kernels.hpp"
 
 namespace octet::impl::jit {
 
@@ -25,32 +24,30 @@ byte_table::byte_table(const std::uint8_t *from) {
             i % 128 < part ? entries[i] : static_cast<std::uint8_t>(entries[i] ^ entries[i - part]);
 }
 
-byte_table_kernel::byte_table_kernel(cpu_isa level, byte_lookup lookup, bool is_nontemporal)
-    : emitter(level), lookup_(lookup), is_nontemporal_(is_nontemporal) {
+byte_table_kernel::byte_table_kernel(const byte_table_spec &spec) : generated(spec.level), spec_(spec) {
+    constexpr const char *names[] = {"copy", "shuffles", "permutes"};
     generate();
-    function_ = reinterpret_cast<byte_table_function>(
-        reinterpret_cast<std::uintptr_t>(finish(text("byte_table_", to_string(level)))));
+    finish("byte_table", names[static_cast<int>(spec.lookup)], spec.is_nontemporal ? "nt" : "");
 }
 
 void byte_table_kernel::generate() {
     preamble();
-    const auto field = [this](std::size_t offset) { return qword[reg_args + static_cast<int>(offset)]; };
-    mov(reg_src, field(offsetof(byte_table_args, src)));
-    mov(reg_dst, field(offsetof(byte_table_args, dst)));
-    mov(reg_table, field(offsetof(byte_table_args, table)));
-    mov(reg_rows, field(offsetof(byte_table_args, rows)));
+    mov(reg_src, arg(&byte_table_args::src));
+    mov(reg_dst, arg(&byte_table_args::dst));
+    mov(reg_table, arg(&byte_table_args::table));
+    mov(reg_rows, arg(&byte_table_args::rows));
     load_table();
     Xbyak::Label next;
     L(next);
     mov(reg_row_src, reg_src);
     mov(reg_row_dst, reg_dst);
-    mov(reg_columns, field(offsetof(byte_table_args, columns)));
+    mov(reg_columns, arg(&byte_table_args::columns));
     row();
-    add(reg_src, field(offsetof(byte_table_args, src_step)));
-    add(reg_dst, field(offsetof(byte_table_args, dst_step)));
+    add(reg_src, arg(&byte_table_args::src_step));
+    add(reg_dst, arg(&byte_table_args::dst_step));
     dec(reg_rows);
     jnz(next, T_NEAR);
-    if (is_nontemporal_)
+    if (spec_.is_nontemporal)
         sfence(); // other threads see these stores as they see others
     postamble();
 }
@@ -58,21 +55,20 @@ void byte_table_kernel::generate() {
 /// Two vectors per half with VBMI, else all parts, each in every 128 bits; 16 registers are too few for them.
 void byte_table_kernel::load_table() {
     const int of_shuffles = vector_count() == 32 ? parts : 0;
-    const int registers = lookup_ == byte_lookup::permutes   ? 4
-                          : lookup_ == byte_lookup::shuffles ? of_shuffles
-                                                             : 0;
+    const int registers = spec_.lookup == byte_lookup::permutes   ? 4
+                          : spec_.lookup == byte_lookup::shuffles ? of_shuffles
+                                                                  : 0;
     for (int i = 0; i < registers; i++) {
         table_.push_back(take_vec());
-        if (lookup_ == byte_lookup::permutes)
-            move(table_.back(), ptr[reg_table + i * 64 + static_cast<int>(offsetof(byte_table, entries))]);
+        if (spec_.lookup == byte_lookup::permutes)
+            move(table_.back(), field(reg_table, &byte_table::entries, i * 64));
         else
-            load_byte_part(*this, table_.back(),
-                           ptr[reg_table + i * part + static_cast<int>(offsetof(byte_table, differences))]);
+            load_byte_part(*this, table_.back(), field(reg_table, &byte_table::differences, i * part));
     }
 }
 
 void byte_table_kernel::row() {
-    const int most = lookup_ == byte_lookup::shuffles ? vectors_of_shuffles : vectors_in_flight;
+    const int most = spec_.lookup == byte_lookup::shuffles ? vectors_of_shuffles : vectors_in_flight;
     while_left(reg_columns, vector_bytes(), {reg_row_src, reg_row_dst}, vector_bytes(), most,
                [this](int count) { vectors(count); });
     tail();
@@ -84,7 +80,7 @@ void byte_table_kernel::vectors(int count) {
         move(x, ptr[reg_row_src + v * vector_bytes()]);
         look_up(x);
         const Xbyak::Address to = ptr[reg_row_dst + v * vector_bytes()];
-        is_nontemporal_ ? vmovntps(to, x.get()) : vmovups(to, x.get());
+        spec_.is_nontemporal ? vmovntps(to, x.get()) : vmovups(to, x.get());
     }
 }
 
@@ -103,9 +99,8 @@ void byte_table_kernel::tail() {
     } else { // byte by byte: an overlapping vector would be wrong in place
         L(next);
         movzx(reg_entry.cvt32(), byte[reg_row_src]);
-        if (lookup_ != byte_lookup::none)
-            mov(reg_entry.cvt8(),
-                byte[reg_table + reg_entry + static_cast<int>(offsetof(byte_table, entries))]);
+        if (spec_.lookup != byte_lookup::none)
+            mov(reg_entry.cvt8(), byte[reg_table + reg_entry + offset_of(&byte_table::entries)]);
         mov(byte[reg_row_dst], reg_entry.cvt8());
         inc(reg_row_src);
         inc(reg_row_dst);
@@ -116,14 +111,13 @@ void byte_table_kernel::tail() {
 }
 
 void byte_table_kernel::look_up(const vec &x) {
-    if (lookup_ == byte_lookup::permutes)
+    if (spec_.lookup == byte_lookup::permutes)
         emit_byte_permutes(*this, x, table_[0], table_[1], table_[2], table_[3]);
-    else if (lookup_ == byte_lookup::shuffles)
+    else if (spec_.lookup == byte_lookup::shuffles)
         emit_byte_shuffles(*this, x, [this](int i, const vec &to) -> const vec & {
             if (!table_.empty())
                 return table_[static_cast<std::size_t>(i)];
-            load_byte_part(*this, to,
-                           ptr[reg_table + i * part + static_cast<int>(offsetof(byte_table, differences))]);
+            load_byte_part(*this, to, field(reg_table, &byte_table::differences, i * part));
             return to;
         });
 }
@@ -162,14 +156,6 @@ void emit_byte_shuffles(emitter &e, const vec &x,
             e.vpsubsb(index, index, e.constant(0x10101010u));
     }
     e.move(x, y);
-}
-
-std::shared_ptr<const byte_table_kernel> shared_byte_table_kernel(cpu_isa level, byte_lookup lookup,
-                                                                  bool is_nontemporal) {
-    static shared_kernels<byte_table_kernel> kernels;
-    return kernels.get(
-        text(static_cast<int>(level), ",", static_cast<int>(lookup), ",", int{is_nontemporal}),
-        [&] { return std::make_shared<const byte_table_kernel>(level, lookup, is_nontemporal); });
 }
 
 } // namespace octet::impl::jit

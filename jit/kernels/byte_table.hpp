@@ -5,14 +5,15 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
+#include <vector>
 
-#include "jit/base/emitter.hpp"
+#include "jit/base/generated.hpp"
 
 namespace octet::impl::jit {
 
 /// The table as kernels read it.
 struct byte_table {
+    byte_table() = default;
     explicit byte_table(const std::uint8_t *entries);
     alignas(64) std::uint8_t entries[256];
     /// Entries of every half table XORed with those 16 places before them: XORing what all permutes up to
@@ -35,7 +36,11 @@ enum class byte_lookup {
     permutes ///< the CPU has AVX512_VBMI, which no level implies
 };
 
-using byte_table_function = void (*)(const byte_table_args *);
+struct byte_table_spec {
+    cpu_isa level = cpu_isa::avx2;
+    byte_lookup lookup = byte_lookup::none;
+    bool is_nontemporal = false; ///< wants rows of dst that begin at cache lines
+};
 
 /// x = entries[x] for the bytes of x, with the table's four vectors `p0` to `p3`. Takes one more.
 void emit_byte_permutes(emitter &e, const vec &x, const vec &p0, const Xbyak::Operand &p1, const vec &p2,
@@ -47,10 +52,9 @@ void emit_byte_shuffles(emitter &e, const vec &x,
 /// Loads 16 bytes into every 128 bits.
 void load_byte_part(emitter &e, const vec &to, const Xbyak::Address &from);
 
-class byte_table_kernel : public emitter {
+class byte_table_kernel : public generated<const byte_table_args> {
 public:
-    byte_table_kernel(cpu_isa level, byte_lookup lookup, bool is_nontemporal);
-    byte_table_function function() const { return function_; }
+    explicit byte_table_kernel(const byte_table_spec &spec);
 
 private:
     void generate();
@@ -60,18 +64,12 @@ private:
     void vectors(int count);
     void tail();
 
-    const byte_lookup lookup_;
-    const bool is_nontemporal_;
+    const byte_table_spec spec_;
     std::vector<vec> table_; ///< where registers suffice
-    byte_table_function function_ = nullptr;
 
     const Xbyak::Reg64 reg_src = rsi, reg_dst = r8, reg_table = rdx, reg_columns = rcx, reg_rows = r9;
     const Xbyak::Reg64 reg_row_src = rbx, reg_row_dst = rbp, reg_entry = rax;
     const Xbyak::Opmask k_valid = k7; // the emitter's tail mask, which is not set here
 };
-
-/// Non-temporal ones want rows of dst that begin at cache lines.
-std::shared_ptr<const byte_table_kernel> shared_byte_table_kernel(cpu_isa level, byte_lookup lookup,
-                                                                  bool is_nontemporal = false);
 
 } // namespace octet::impl::jit

@@ -4,8 +4,6 @@
 #include <cstddef>
 #include <set>
 
-#include "jit/base/shared_kernels.hpp"
-
 namespace octet::impl::jit {
 
 using Xbyak::Address;
@@ -34,24 +32,6 @@ int reduction_temps(cpu_isa level, int blocks) {
 }
 
 } // namespace
-
-std::string depthwise_spec::key() const {
-    std::string k;
-    const auto add = [&](const auto &x) { k += std::to_string(x) + ","; };
-    for (const patch_axis &a : {patches.rows, patches.columns})
-        for (const dim_t x : {a.kernel, a.size, a.phases, a.shift})
-            add(x);
-    for (const tile_run &run : line)
-        for (const dim_t x : {dim_t{run.columns}, run.begin, run.end, run.count})
-            add(x);
-    for (const std::int64_t x :
-         {static_cast<std::int64_t>(level), std::int64_t{has_byte_permutes}, std::int64_t{flips_source},
-          std::int64_t{sums_source}, column_taps.stride, column_taps.dilation, std::int64_t{rows},
-          std::int64_t{rest_rows}, std::int64_t{blocks}, std::int64_t{valid}, pixel_stride, dst_row_stride,
-          dst_column_stride})
-        add(x);
-    return k;
-}
 
 std::int64_t scratch_bytes(cpu_isa level, const tap_patches &patches, const epilogue_plan &plan) {
     if (!has_dot(level))
@@ -82,9 +62,20 @@ int max_tile_columns(cpu_isa level, const tap_patches &patches, bool sums_source
 }
 
 depthwise_kernel::depthwise_kernel(const depthwise_spec &spec, const epilogue_plan &plan)
-    : emitter(spec.level), spec_(spec), plan_(plan) {
+    : generated(spec.level), spec_(spec), plan_(plan) {
     generate();
-    function_ = reinterpret_cast<depthwise_function>(reinterpret_cast<std::uintptr_t>(finish()));
+    const patch_axis &rows = spec.patches.rows, &columns = spec.patches.columns;
+    finish("depthwise", text(spec.rows, "x", widest_tile(), "x", spec.blocks),
+           text("k", rows.kernel, "x", columns.kernel), text("p", rows.size, "x", columns.size),
+           spec.valid != channels_per_block ? text("valid", spec.valid) : "", spec.sums_source ? "sums" : "",
+           plan.name());
+}
+
+int depthwise_kernel::widest_tile() const {
+    int columns = 0;
+    for (const tile_run &run : spec_.line)
+        columns = std::max(columns, run.columns);
+    return columns;
 }
 
 int depthwise_kernel::valid(int v) const {
@@ -121,14 +112,14 @@ void depthwise_kernel::generate() {
     const int frame_bytes = 8 * static_cast<int>(slot::count);
     preamble();
     sub(rsp, frame_bytes);
-    mov(reg_weights, argument(offsetof(depthwise_args, weights)));
-    mov(reg_initial, argument(offsetof(depthwise_args, initial)));
-    mov(reg_params, argument(offsetof(depthwise_args, params)));
-    mov(reg_dst, argument(offsetof(depthwise_args, dst)));
-    mov(reg_full, argument(offsetof(depthwise_args, full)));
-    mov(reg_position, argument(offsetof(depthwise_args, channel)));
+    mov(reg_weights, arg(&depthwise_args::weights));
+    mov(reg_initial, arg(&depthwise_args::initial));
+    mov(reg_params, arg(&depthwise_args::params));
+    mov(reg_dst, arg(&depthwise_args::dst));
+    mov(reg_full, arg(&depthwise_args::full));
+    mov(reg_position, arg(&depthwise_args::channel));
     xor_(reg_element, reg_element);
-    copy(slot::groups, offsetof(depthwise_args, groups));
+    copy(slot::groups, arg(&depthwise_args::groups));
     if (spec_.valid % lanes() != 0)
         set_tail(spec_.valid % lanes());
     if (lanes() == 16 && !is_interleaved()) {
@@ -145,8 +136,8 @@ void depthwise_kernel::generate() {
     postamble();
 }
 
-void depthwise_kernel::copy(slot to, std::size_t field) {
-    mov(reg_address, argument(field));
+void depthwise_kernel::copy(slot to, const Address &from) {
+    mov(reg_address, from);
     mov(at(to), reg_address);
 }
 
@@ -178,7 +169,7 @@ void depthwise_kernel::next_group() {
 /// Brings what depends on the channel into the order of interleaved blocks.
 void depthwise_kernel::interleave_group() {
     const auto weights = static_cast<int>(spec_.patches.vectors());
-    mov(reg_address, argument(offsetof(depthwise_args, scratch)));
+    mov(reg_address, arg(&depthwise_args::scratch));
     interleave(reg_weights, weights, 0);
     interleave(reg_initial, 1, weights);
     interleave(reg_params, plan_.planes().count, weights + 1);
@@ -214,8 +205,8 @@ void depthwise_kernel::lines(int v) {
     rows_ = spec_.rows;
     mov(reg_element, at(slot::element));
     mov(at(slot::line_element), reg_element);
-    copy(slot::rows, offsetof(depthwise_args, rows));
-    copy(slot::lines, offsetof(depthwise_args, lines));
+    copy(slot::rows, arg(&depthwise_args::rows));
+    copy(slot::lines, arg(&depthwise_args::lines));
     if (!has_dot4())
         mov(reg_weights, at(slot::weights));
     has_dot4() ? take_weights() : split_weights();
@@ -230,7 +221,7 @@ void depthwise_kernel::lines(int v) {
     jnz(next, T_NEAR);
     L(rest);
     if (spec_.rest_rows > 0) {
-        cmp(argument(offsetof(depthwise_args, rest_line)), 0);
+        cmp(arg(&depthwise_args::rest_line), 0);
         je(end, T_NEAR);
         rows_ = spec_.rest_rows;
         line();
@@ -285,10 +276,7 @@ Address depthwise_kernel::initial_at(int vector, int offset) {
 
 /// Keeps the weights of a block in registers if the largest tile leaves enough of them.
 void depthwise_kernel::take_weights() {
-    int columns = 0;
-    for (const tile_run &run : spec_.line)
-        columns = std::max(columns, run.columns);
-    const int accs = accumulators(columns);
+    const int accs = accumulators(widest_tile());
     const int order = lanes() == 16 ? 1 : 0; // is taken by now
     const int others =
         std::max(accs * (spec_.sums_source ? 2 : 1) + reduction_temps(level(), spec_.blocks) - order,
@@ -304,7 +292,7 @@ void depthwise_kernel::take_weights() {
 /// Weights as words: for each vector, those of even taps, then those of odd ones.
 void depthwise_kernel::split_weights() {
     const temp even(*this), odd(*this);
-    mov(reg_address, argument(offsetof(depthwise_args, scratch)));
+    mov(reg_address, arg(&depthwise_args::scratch));
     for (int i = 0; i < static_cast<int>(spec_.patches.vectors()); i++) {
         move(even, weights_at(i, 0));
         vpsraw(odd, even, 8);
@@ -465,7 +453,7 @@ void depthwise_kernel::gather(const tile_run &run, dim_t position, int patch_row
                                  : RegExp(reg_address));
         }
     if (has_padding)
-        mov(reg_address, argument(offsetof(depthwise_args, padding)));
+        mov(reg_address, arg(&depthwise_args::padding));
     if (!has_source) {
         for (int v = 0; v < vectors(); v++)
             vpbroadcastd(quads_[static_cast<std::size_t>(v)], dword[reg_address + padding_codes]);
@@ -548,13 +536,6 @@ void depthwise_kernel::gather_by_unpacking(const std::vector<RegExp> &pixels) {
     vpunpckhwd(x[1], x[0], x[2]);
     vpunpcklwd(x[0], x[0], x[2]);
     vinserti128(ymm_of(quad), ymm_of(quad), x[1], 1);
-}
-
-std::shared_ptr<const depthwise_kernel> shared_depthwise_kernel(const depthwise_spec &spec,
-                                                                const epilogue_plan &plan) {
-    static shared_kernels<depthwise_kernel> kernels;
-    return kernels.get(spec.key() + ";" + plan.code_key(),
-                       [&] { return std::make_shared<const depthwise_kernel>(spec, plan); });
 }
 
 } // namespace octet::impl::jit

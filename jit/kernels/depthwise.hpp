@@ -21,11 +21,10 @@
 // other's way.
 
 #include <cstdint>
-#include <memory>
-#include <string>
 #include <vector>
 
 #include "common/layout/patches.hpp"
+#include "jit/base/generated.hpp"
 #include "jit/epilogue/epilogue.hpp"
 
 namespace octet::impl::jit {
@@ -53,8 +52,6 @@ struct depthwise_spec {
     std::int64_t pixel_stride = 0; ///< bytes between neighbouring source columns
     std::int64_t dst_row_stride = 0, dst_column_stride = 0; ///< elements
     std::vector<tile_run> line;
-
-    std::string key() const;
 };
 
 /// Codes of the source's zero point that padding needs.
@@ -78,8 +75,6 @@ struct depthwise_args {
     std::int64_t rest_line; ///< 1 if a line of `rest_rows` follows, else 0
 };
 
-using depthwise_function = void (*)(const depthwise_args *);
-
 /// Scratch of a call: for a block of weights as 16-bit words without a dot-product instruction, or for what
 /// depends on the channels of four blocks in interleaved order.
 std::int64_t scratch_bytes(cpu_isa level, const tap_patches &patches, const epilogue_plan &plan);
@@ -91,10 +86,9 @@ int max_tile_blocks(cpu_isa level, bool sums_source);
 int max_tile_columns(cpu_isa level, const tap_patches &patches, bool sums_source, int epilogue_temps,
                      int blocks);
 
-class depthwise_kernel : public emitter {
+class depthwise_kernel : public generated<const depthwise_args> {
 public:
     depthwise_kernel(const depthwise_spec &spec, const epilogue_plan &plan);
-    depthwise_function function() const { return function_; }
 
 private:
     void generate();
@@ -125,8 +119,7 @@ private:
     /// Values that outlive a line, in memory.
     enum class slot { groups, lines, rows, weights, initial, params, element, line_element, position, count };
     Xbyak::Address at(slot s) { return qword[rsp + 8 * static_cast<int>(s)]; }
-    void copy(slot to, std::size_t field);
-    Xbyak::Address argument(std::size_t field) { return qword[reg_args + static_cast<int>(field)]; }
+    void copy(slot to, const Xbyak::Address &from);
 
     bool is_interleaved() const { return spec_.blocks == 4 && plan_.can_be_interleaved(); }
     /// Vectors of channels of a tile.
@@ -134,6 +127,7 @@ private:
     std::size_t index(int row, int column, int vector) const {
         return static_cast<std::size_t>((row * columns_ + column) * vectors() + vector);
     }
+    int widest_tile() const; ///< columns
     int accumulators(int columns) const { return rows_ * columns * vectors(); }
     int initial_bytes() const { return (spec_.sums_source ? 2 : 1) * 64; } ///< of a block
     Xbyak::Address weights_at(dim_t tap_vector, int vector);
@@ -145,7 +139,6 @@ private:
 
     const depthwise_spec spec_;
     const epilogue_plan &plan_;
-    depthwise_function function_ = nullptr;
     int first_ = 0; ///< vector of the line that is emitted; not 0 for the second half of a block of 8 lanes
     int rows_ = 0, columns_ = 0; ///< of the tile that is emitted
     std::vector<vec> acc_, sums_;
@@ -159,9 +152,5 @@ private:
     const Xbyak::Reg64 reg_element = r9, reg_initial = rax, reg_full = rbp, reg_tiles = r10;
     const Xbyak::Reg64 reg_address = r15; ///< row pointers, padding, and the epilogue's
 };
-
-/// Kernels by spec and epilogue, shared by all primitives that need the same code.
-std::shared_ptr<const depthwise_kernel> shared_depthwise_kernel(const depthwise_spec &spec,
-                                                                const epilogue_plan &plan);
 
 } // namespace octet::impl::jit

@@ -5,7 +5,6 @@
 
 #include "common/rounding.hpp"
 #include "common/text.hpp"
-#include "jit/base/shared_kernels.hpp"
 
 namespace octet::impl::jit {
 
@@ -18,15 +17,6 @@ constexpr int block_quad_bytes = 64;   // one quad of a block of 16 columns
 constexpr int quads_per_iteration = 8; // hides the loop's overhead; more only grows the code
 
 } // namespace
-
-std::string dot_spec::key() const {
-    std::string k;
-    for (const std::int64_t x :
-         {static_cast<std::int64_t>(level), std::int64_t{rows}, std::int64_t{vectors}, std::int64_t{tail},
-          row_stride, dst_row_stride, taps, quads, std::int64_t{overlaps_tiles}})
-        k += std::to_string(x) + ",";
-    return k;
-}
 
 int max_rows(cpu_isa level, int vectors, int epilogue_temps) {
     const bool zmm = level == cpu_isa::avx512_vnni || level == cpu_isa::avx512_core;
@@ -46,10 +36,11 @@ int max_overlapping_rows(cpu_isa level, int vectors, int epilogue_temps) {
 }
 
 dot_kernel::dot_kernel(const dot_spec &spec, const epilogue_plan &plan)
-    : emitter(spec.level), spec_(spec), plan_(plan) {
+    : generated(spec.level), spec_(spec), plan_(plan) {
     generate();
-    function_ = reinterpret_cast<dot_function>(reinterpret_cast<std::uintptr_t>(
-        finish(text("dot_", spec.rows, "x", spec.vectors, "_", to_string(spec.level)))));
+    finish("dot", text(spec.rows, "x", spec.vectors), text("t", spec.taps), text("q", spec.quads),
+           spec.tail != lanes() ? text("tail", spec.tail) : "", spec.overlaps_tiles ? "overlap" : "",
+           plan.name());
 }
 
 const vec &dot_kernel::acc(int r, int v, int half) const {
@@ -66,15 +57,12 @@ std::int64_t dot_kernel::weights_offset(int v, int q) const {
 
 void dot_kernel::generate() {
     preamble();
-    const auto load = [this](const Reg64 &r, std::size_t field) {
-        mov(r, ptr[reg_args + static_cast<int>(field)]);
-    };
-    load(reg_src, offsetof(dot_args, src));
-    load(reg_params, offsetof(dot_args, params));
-    load(reg_dst, offsetof(dot_args, dst));
-    load(reg_full, offsetof(dot_args, full));
-    load(reg_row_sums, offsetof(dot_args, row_sums));
-    load(reg_tiles, offsetof(dot_args, tiles));
+    mov(reg_src, arg(&dot_args::src));
+    mov(reg_params, arg(&dot_args::params));
+    mov(reg_dst, arg(&dot_args::dst));
+    mov(reg_full, arg(&dot_args::full));
+    mov(reg_row_sums, arg(&dot_args::row_sums));
+    mov(reg_tiles, arg(&dot_args::tiles));
     xor_(reg_row, reg_row);
     if (valid(spec_.vectors - 1) != lanes())
         set_tail(spec_.tail);
@@ -86,7 +74,7 @@ void dot_kernel::generate() {
 void dot_kernel::tiles_one_by_one() {
     Xbyak::Label tile;
     L(tile);
-    mov(reg_weights, ptr[reg_args + static_cast<int>(offsetof(dot_args, weights))]);
+    mov(reg_weights, arg(&dot_args::weights));
     initialise();
     if (reads_dst(plan_.source()))
         prefetch_dst();
@@ -94,17 +82,16 @@ void dot_kernel::tiles_one_by_one() {
     if (!has_dot4())
         combine_pairs();
     finish_tile();
-    const auto advance = [this](const auto &what, std::size_t step) {
-        mov(reg_address, ptr[reg_args + static_cast<int>(step)]);
+    const auto advance = [this](const auto &what, std::int64_t dot_args::*step) {
+        mov(reg_address, arg(step));
         add(what, reg_address);
     };
-    const auto field = [this](std::size_t offset) { return qword[reg_args + static_cast<int>(offset)]; };
-    advance(reg_src, offsetof(dot_args, src_step));
-    advance(field(offsetof(dot_args, weights)), offsetof(dot_args, weights_step));
-    advance(field(offsetof(dot_args, initial)), offsetof(dot_args, initial_step));
-    advance(reg_params, offsetof(dot_args, params_step));
-    advance(reg_row, offsetof(dot_args, dst_step));
-    advance(reg_row_sums, offsetof(dot_args, row_sums_step));
+    advance(reg_src, &dot_args::src_step);
+    advance(arg(&dot_args::weights), &dot_args::weights_step);
+    advance(arg(&dot_args::initial), &dot_args::initial_step);
+    advance(reg_params, &dot_args::params_step);
+    advance(reg_row, &dot_args::dst_step);
+    advance(reg_row_sums, &dot_args::row_sums_step);
     dec(reg_tiles);
     jnz(tile, T_NEAR);
 }
@@ -113,7 +100,7 @@ void dot_kernel::tiles_one_by_one() {
 void dot_kernel::overlapping_tiles() {
     std::vector<vec> other = take_tile();
     Xbyak::Label next, last_in_first, last_in_second, end;
-    mov(reg_weights, ptr[reg_args + static_cast<int>(offsetof(dot_args, weights))]);
+    mov(reg_weights, arg(&dot_args::weights));
     multiply_tile({});
     dec(reg_tiles);
     jz(last_in_first, T_NEAR);
@@ -123,7 +110,7 @@ void dot_kernel::overlapping_tiles() {
         const std::vector<epilogue_result> before = results();
         std::swap(acc_, other);
         multiply_tile(before);
-        add(reg_row, ptr[reg_args + static_cast<int>(offsetof(dot_args, dst_step))]);
+        add(reg_row, arg(&dot_args::dst_step));
         dec(reg_tiles);
         jz(*last, T_NEAR);
     }
@@ -166,7 +153,7 @@ void dot_kernel::multiply_tile(const std::vector<epilogue_result> &before) {
         for (const vec &w : weights)
             give_vec(w);
     }
-    add(reg_src, ptr[reg_args + static_cast<int>(offsetof(dot_args, src_step))]);
+    add(reg_src, arg(&dot_args::src_step));
 }
 
 std::vector<vec> dot_kernel::take_tile() {
@@ -179,7 +166,7 @@ std::vector<vec> dot_kernel::take_tile() {
 /// Accumulators start at the folded bias; partial sums start at zero and get it when they are combined.
 void dot_kernel::initialise() {
     if (has_dot4())
-        mov(reg_address, ptr[reg_args + static_cast<int>(offsetof(dot_args, initial))]);
+        mov(reg_address, arg(&dot_args::initial));
     for (int v = 0; v < spec_.vectors; v++)
         for (int r = 0; r < spec_.rows; r++) {
             if (!has_dot4()) {
@@ -217,8 +204,8 @@ void dot_kernel::reduce() {
         return;
     }
     Xbyak::Label tap;
-    mov(reg_tap_offsets, ptr[reg_args + static_cast<int>(offsetof(dot_args, tap_offsets))]);
-    mov(reg_taps, ptr[reg_args + static_cast<int>(offsetof(dot_args, taps))]);
+    mov(reg_tap_offsets, arg(&dot_args::tap_offsets));
+    mov(reg_taps, arg(&dot_args::taps));
     L(tap);
     mov(reg_tap_src, ptr[reg_tap_offsets]);
     add(reg_tap_src, reg_src);
@@ -308,7 +295,7 @@ void dot_kernel::quad_by_pairs(const Reg64 &src, int q) {
 
 /// acc(r, v) = sums of the pairs in both halves, columns in order, plus the folded bias.
 void dot_kernel::combine_pairs() {
-    mov(reg_address, ptr[reg_args + static_cast<int>(offsetof(dot_args, initial))]);
+    mov(reg_address, arg(&dot_args::initial));
     const temp even(*this), order(*this);
     if (lanes() == 16)
         move(order, table({0, 0, 2, 0, 4, 0, 6, 0, 1, 0, 3, 0, 5, 0, 7, 0})); // qwords: even ones first
@@ -343,11 +330,5 @@ std::vector<epilogue_result> dot_kernel::results() const {
 }
 
 void dot_kernel::finish_tile() { epilogue_emitter(*this, plan_, operands()).emit(results()); }
-
-std::shared_ptr<const dot_kernel> shared_dot_kernel(const dot_spec &spec, const epilogue_plan &plan) {
-    static shared_kernels<dot_kernel> kernels;
-    return kernels.get(spec.key() + ";" + plan.code_key(),
-                       [&] { return std::make_shared<const dot_kernel>(spec, plan); });
-}
 
 } // namespace octet::impl::jit

@@ -12,9 +12,9 @@
 // point raised by 128.
 
 #include <cstdint>
-#include <memory>
-#include <string>
+#include <vector>
 
+#include "jit/base/generated.hpp"
 #include "jit/epilogue/epilogue.hpp"
 
 namespace octet::impl::jit {
@@ -32,8 +32,6 @@ struct dot_spec {
     /// The epilogue of a tile is emitted among the products of the next one, which has accumulators of its
     /// own: for short reductions, of one tap. Calls have steps of source and destination alone.
     bool overlaps_tiles = false;
-
-    std::string key() const;
 };
 
 /// Arguments of one call: `tiles` tiles of equal shape, one below the other or of one group after the other.
@@ -53,8 +51,6 @@ struct dot_args {
     std::int64_t src_step, weights_step, initial_step, params_step, dst_step, row_sums_step;
 };
 
-using dot_function = void (*)(dot_args *);
-
 /// Registers of a level against a tile: the largest number of rows that fits `vectors`, given the epilogue's
 /// needs.
 int max_rows(cpu_isa level, int vectors, int epilogue_temps);
@@ -63,10 +59,9 @@ int max_overlapping_rows(cpu_isa level, int vectors, int epilogue_temps);
 /// Longest reduction of tiles that overlap: longer ones gain little, and their code is not a loop.
 constexpr std::int64_t max_overlapping_quads = 16;
 
-class dot_kernel : public emitter {
+class dot_kernel : public generated<dot_args> {
 public:
     dot_kernel(const dot_spec &spec, const epilogue_plan &plan);
-    dot_function function() const { return function_; }
 
 private:
     void generate();
@@ -94,15 +89,11 @@ private:
     const dot_spec spec_;
     const epilogue_plan &plan_;
     std::vector<vec> acc_;
-    dot_function function_ = nullptr;
 
     // Owners of general registers; rdi holds the arguments, r11 is the emitter's scratch.
     const Xbyak::Reg64 reg_src = rsi, reg_weights = rdx, reg_params = rcx, reg_dst = r8, reg_tiles = r9;
     const Xbyak::Reg64 reg_tap_src = rbx, reg_quads = rax, reg_taps = r12, reg_tap_offsets = r13;
     const Xbyak::Reg64 reg_row = r14, reg_full = rbp, reg_row_sums = r10, reg_address = r15;
 };
-
-/// Kernels by spec and epilogue, shared by all primitives that need the same code and dropped when none does.
-std::shared_ptr<const dot_kernel> shared_dot_kernel(const dot_spec &spec, const epilogue_plan &plan);
 
 } // namespace octet::impl::jit

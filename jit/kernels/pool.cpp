@@ -4,7 +4,6 @@
 
 #include "common/element.hpp"
 #include "common/text.hpp"
-#include "jit/base/shared_kernels.hpp"
 
 namespace octet::impl::jit {
 
@@ -12,39 +11,34 @@ namespace {
 
 bool is_wide(cpu_isa level) { return level == cpu_isa::avx512_vnni || level == cpu_isa::avx512_core; }
 
-} // namespace
-
-std::string pool_spec::key() const {
-    return text(static_cast<int>(level), ",", static_cast<int>(form), ",", is_signed, ",", vectors, ",", tail,
-                ",", low, ",", high);
+const char *name_of(pooling_form form) {
+    constexpr const char *names[] = {"maximum",         "average_of_codes", "rounded_average",
+                                     "requantized_sum", "rescaled_average", "dequantized",
+                                     "scaled_sum"};
+    return names[static_cast<int>(form)];
 }
+
+} // namespace
 
 int pool_lanes(cpu_isa level, pooling_form form) {
     const int dwords = is_wide(level) ? 16 : 8;
     return form == pooling_form::maximum ? 4 * dwords : dwords;
 }
 
-pool_kernel::pool_kernel(const pool_spec &spec, const epilogue_plan &plan)
-    : emitter(spec.level), spec_(spec), plan_(plan) {
+pool_kernel::pool_kernel(const pool_spec &spec, const epilogue_plan *plan)
+    : generated(spec.level), spec_(spec), plan_(plan) {
     generate();
-    function_ = reinterpret_cast<pool_function>(reinterpret_cast<std::uintptr_t>(
-        finish(text("pool_", static_cast<int>(spec.form), "_", spec.vectors, "_", to_string(spec.level)))));
-}
-
-void pool_kernel::broadcast(const vec &to, std::size_t field) {
-    vpbroadcastd(to, ptr[reg_args + static_cast<int>(field)]);
+    finish("pool", name_of(spec.form), spec.is_signed ? "s8" : "u8", text(spec.vectors, "v"),
+           spec.tail != full_lanes() ? text("tail", spec.tail) : "", plan ? plan->name() : "");
 }
 
 void pool_kernel::generate() {
     preamble();
-    const auto load = [this](const Xbyak::Reg64 &r, std::size_t field) {
-        mov(r, ptr[reg_args + static_cast<int>(field)]);
-    };
-    load(reg_src, offsetof(pool_args, src));
-    load(reg_dst, offsetof(pool_args, dst));
-    load(reg_params, offsetof(pool_args, params));
-    load(reg_full, offsetof(pool_args, full));
-    load(reg_positions, offsetof(pool_args, positions));
+    mov(reg_src, arg(&pool_args::src));
+    mov(reg_dst, arg(&pool_args::dst));
+    mov(reg_params, arg(&pool_args::params));
+    mov(reg_full, arg(&pool_args::full));
+    mov(reg_positions, arg(&pool_args::positions));
     xor_(reg_row, reg_row);
     if (spec_.tail != full_lanes())
         spec_.form == pooling_form::maximum ? set_byte_tail(spec_.tail) : set_tail(spec_.tail);
@@ -53,8 +47,8 @@ void pool_kernel::generate() {
 
     Xbyak::Label position, tap;
     L(position);
-    load(reg_offsets, offsetof(pool_args, tap_offsets));
-    load(reg_taps, offsetof(pool_args, taps));
+    mov(reg_offsets, arg(&pool_args::tap_offsets));
+    mov(reg_taps, arg(&pool_args::taps));
     initialise();
     align(32);
     L(tap);
@@ -65,8 +59,8 @@ void pool_kernel::generate() {
     dec(reg_taps);
     jnz(tap, T_NEAR);
     finish_position();
-    add(reg_src, ptr[reg_args + static_cast<int>(offsetof(pool_args, src_step))]);
-    add(reg_row, ptr[reg_args + static_cast<int>(offsetof(pool_args, dst_step))]);
+    add(reg_src, arg(&pool_args::src_step));
+    add(reg_row, arg(&pool_args::dst_step));
     dec(reg_positions);
     jnz(position, T_NEAR);
     postamble();
@@ -77,7 +71,7 @@ void pool_kernel::initialise() {
         if (spec_.form == pooling_form::maximum && spec_.is_signed)
             move(acc, constant(0x80808080u));
         else if (spec_.form == pooling_form::requantized_sum)
-            broadcast(acc, offsetof(pool_args, initial));
+            vpbroadcastd(acc, arg(&pool_args::initial));
         else
             zero(acc);
     }
@@ -99,10 +93,10 @@ void pool_kernel::add_tap() {
             vpaddd(acc, acc, x);
             continue;
         }
-        broadcast(y, offsetof(pool_args, src_zero_point));
+        vpbroadcastd(y, arg(&pool_args::src_zero_point));
         vpsubd(x, x, y);
         vcvtdq2ps(x, x);
-        broadcast(y, offsetof(pool_args, src_scale));
+        vpbroadcastd(y, arg(&pool_args::src_scale));
         vmulps(x, x, y);
         vaddps(acc, acc, x);
     }
@@ -116,7 +110,7 @@ void pool_kernel::take_mean() {
             continue;
         if (spec_.form ==
             pooling_form::rounded_average) { // half of n with the sign of the sum: ties away from 0
-            broadcast(y, offsetof(pool_args, half_count));
+            vpbroadcastd(y, arg(&pool_args::half_count));
             vpsrad(sign, acc, 31);
             vpxor_(y, y, sign);
             vpsubd(y, y, sign);
@@ -124,12 +118,12 @@ void pool_kernel::take_mean() {
         }
         if (spec_.form != pooling_form::dequantized)
             vcvtdq2ps(acc, acc);
-        broadcast(y, offsetof(pool_args, count));
+        vpbroadcastd(y, arg(&pool_args::count));
         vdivps(acc, acc, y);
         if (spec_.form == pooling_form::rounded_average)
             vcvttps2dq(acc, acc); // exact: sums below 2^23 divide to the integer below or to it
         if (spec_.form == pooling_form::dequantized) {
-            broadcast(y, offsetof(pool_args, dst_scale));
+            vpbroadcastd(y, arg(&pool_args::dst_scale));
             vdivps(acc, acc, y);
         }
     }
@@ -146,7 +140,7 @@ void pool_kernel::finish_position() {
         std::vector<epilogue_result> results;
         for (int v = 0; v < spec_.vectors; v++)
             results.push_back({acc_[static_cast<std::size_t>(v)], 0, v, v * lanes(), valid(v), value});
-        epilogue_emitter(*this, plan_, operands).emit(results);
+        epilogue_emitter(*this, *plan_, operands).emit(results);
         return;
     }
     const auto clamp = [&](int code) {
@@ -164,13 +158,6 @@ void pool_kernel::finish_position() {
         }
         store_byte_vector(reg_address, v * full_lanes(), acc, valid(v));
     }
-}
-
-std::shared_ptr<const pool_kernel> shared_pool_kernel(const pool_spec &spec, const epilogue_plan &plan) {
-    static shared_kernels<pool_kernel> kernels;
-    return kernels.get(spec.key() + ";" +
-                           (spec.form == pooling_form::maximum ? std::string() : plan.code_key()),
-                       [&] { return std::make_shared<const pool_kernel>(spec, plan); });
 }
 
 } // namespace octet::impl::jit

@@ -7,11 +7,10 @@
 //   others    s32 or f32 lanes: Σ over the taps in window order, then the form's mean and the shared epilogue
 
 #include <cstdint>
-#include <memory>
-#include <string>
 #include <vector>
 
 #include "common/problem.hpp"
+#include "jit/base/generated.hpp"
 #include "jit/epilogue/epilogue.hpp"
 
 namespace octet::impl::jit {
@@ -24,8 +23,6 @@ struct pool_spec {
     int vectors = 1;         ///< of 8-bit lanes (maximum) or of 32-bit lanes
     int tail = 1;            ///< valid lanes of the last vector
     int low = 0, high = 255; ///< maximum: clamps the codes
-
-    std::string key() const;
 };
 
 /// Channels of a chunk: lanes of the last vector included.
@@ -47,13 +44,10 @@ struct pool_args {
     float src_scale, dst_scale;      ///< dequantized
 };
 
-using pool_function = void (*)(const pool_args *);
-
-class pool_kernel : public emitter {
+class pool_kernel : public generated<const pool_args> {
 public:
-    /// `plan` is not used for a maximum.
-    pool_kernel(const pool_spec &spec, const epilogue_plan &plan);
-    pool_function function() const { return function_; }
+    /// A maximum has no epilogue.
+    pool_kernel(const pool_spec &spec, const epilogue_plan *plan);
 
 private:
     void generate();
@@ -63,20 +57,15 @@ private:
     void finish_position();
     int valid(int v) const { return v == spec_.vectors - 1 ? spec_.tail : full_lanes(); }
     int full_lanes() const { return pool_lanes(spec_.level, spec_.form); }
-    void broadcast(const vec &to, std::size_t field);
 
     const pool_spec spec_;
-    const epilogue_plan &plan_;
+    const epilogue_plan *plan_;
     std::vector<vec> acc_;
-    pool_function function_ = nullptr;
 
     // Owners of general registers; rdi holds the arguments, r11 is the emitter's scratch.
     const Xbyak::Reg64 reg_src = rsi, reg_dst = r8, reg_params = rcx, reg_full = rbp, reg_positions = r9;
     const Xbyak::Reg64 reg_offsets = rbx, reg_taps = r12, reg_tap = rax, reg_row = r14, reg_row_sums = r10,
                        reg_address = r15;
 };
-
-/// Kernels by spec and epilogue, shared as dot kernels are.
-std::shared_ptr<const pool_kernel> shared_pool_kernel(const pool_spec &spec, const epilogue_plan &plan);
 
 } // namespace octet::impl::jit

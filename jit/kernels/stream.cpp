@@ -6,7 +6,6 @@
 
 #include "common/rounding.hpp"
 #include "common/text.hpp"
-#include "jit/base/shared_kernels.hpp"
 #include "jit/epilogue/code_sum.hpp"
 #include "jit/epilogue/eltwise.hpp"
 #include "jit/epilogue/rounding.hpp"
@@ -23,6 +22,54 @@ constexpr int bytes_ahead = 4096;
 
 bool is_byte(data_type type) { return memory::data_type_size(type) == 1; }
 
+/// "u8+s32c": types of the sources; c where one element serves a row.
+std::string name_of(const std::vector<stream_source> &sources) {
+    std::string name;
+    for (const stream_source &s : sources)
+        name += text(name.empty() ? "" : "+", jit::name_of(s.type), s.is_constant_in_row ? "c" : "");
+    return name;
+}
+
+/// "load.subtract_s32.to_f32": its steps.
+std::string name_of(const stream_program &program) {
+    constexpr const char *names[] = {"load",
+                                     "to_f32",
+                                     "to_s32",
+                                     "convert_to_s32",
+                                     "subtract_s32",
+                                     "subtract_s16",
+                                     "multiply_s32",
+                                     "scale_code",
+                                     "shift_left",
+                                     "divide_by_pot",
+                                     "requantize",
+                                     "subtract",
+                                     "add",
+                                     "multiply",
+                                     "multiply_add",
+                                     "divide",
+                                     "divide_in_range",
+                                     "round_half_away",
+                                     "eltwise",
+                                     "look_up",
+                                     "binary",
+                                     "add_pair",
+                                     "subtract_pair",
+                                     "multiply_pair",
+                                     "multiply_pair_s16",
+                                     "code_sum_pair",
+                                     "code_sum_away_pair",
+                                     "multiply_high_pair",
+                                     "divide_by_pot_pair",
+                                     "multiply_add_pair",
+                                     "prelu"};
+    static_assert(std::size(names) == static_cast<std::size_t>(stream_op::prelu) + 1);
+    std::string name;
+    for (const stream_step &s : program)
+        name += text(name.empty() ? "" : ".", names[static_cast<int>(s.op)]);
+    return name;
+}
+
 /// Vectors of the stack at its deepest, and the temporaries of the step that takes most.
 int registers_of(cpu_isa level, const stream_program &program) {
     int depth = 0, deepest = 0, temps = 2; // small steps: a bound or a constant, and a mask
@@ -36,26 +83,6 @@ int registers_of(cpu_isa level, const stream_program &program) {
     }
     return deepest + temps;
 }
-
-} // namespace
-
-std::string stream_spec::key() const {
-    std::string k = text(static_cast<int>(level), ",", static_cast<int>(value), ",", planes, ",",
-                         varies_in_row, ",", vectors, ",", rest, ",", stores_past_caches);
-    for (const stream_source &s : sources)
-        k += text("|", static_cast<int>(s.type), s.is_constant_in_row ? "c" : "");
-    for (const stream_step &s : program) {
-        k += text(";", static_cast<int>(s.op), ",", s.operand);
-        if (s.op == stream_op::eltwise || s.op == stream_op::binary)
-            k += text(",", static_cast<int>(s.alg), ",", s.alpha, ",", s.beta);
-        if (s.op == stream_op::requantize)
-            k += text(",", static_cast<int>(s.rule.rule), s.rule.shifts_left, s.rule.short_form,
-                      s.rule.has_negative);
-    }
-    return k;
-}
-
-namespace {
 
 /// Registers that a group takes besides its results.
 int other_registers(cpu_isa level, const stream_program &program, const epilogue_plan &plan) {
@@ -75,23 +102,23 @@ int stream_vectors(cpu_isa level, const stream_program &program, const epilogue_
 }
 
 stream_kernel::stream_kernel(const stream_spec &spec, const epilogue_plan &plan)
-    : emitter(spec.level), spec_(spec), plan_(plan) {
+    : generated(spec.level), spec_(spec), plan_(plan) {
     generate();
     start_again(); // reads are what short programs have most of
     generate();
-    function_ = reinterpret_cast<stream_function>(reinterpret_cast<std::uintptr_t>(
-        finish(text("stream_", spec.sources.size(), "_", spec.program.size(), "_", to_string(spec.level)))));
+    finish("stream", name_of(spec.sources), name_of(spec.program), text(spec.vectors, "v"),
+           spec.rest != 0 ? text("rest", spec.rest) : "", spec.stores_past_caches ? "nt" : "", plan.name());
 }
 
 void stream_kernel::generate() {
     preamble();
     for (std::size_t i = 0; i < spec_.sources.size(); i++)
-        mov(reg_src[i], field(offsetof(stream_args, src) + i * sizeof(void *)));
-    mov(reg_dst, field(offsetof(stream_args, dst)));
-    mov(reg_planes, field(offsetof(stream_args, planes)));
-    mov(reg_params, field(offsetof(stream_args, params)));
-    mov(reg_full, field(offsetof(stream_args, full)));
-    mov(reg_rows, field(offsetof(stream_args, rows)));
+        mov(reg_src[i], arg(&stream_args::src, static_cast<int>(i)));
+    mov(reg_dst, arg(&stream_args::dst));
+    mov(reg_planes, arg(&stream_args::planes));
+    mov(reg_params, arg(&stream_args::params));
+    mov(reg_full, arg(&stream_args::full));
+    mov(reg_rows, arg(&stream_args::rows));
     xor_(reg_row, reg_row);
     hold_reads();
     if (spec_.stores_past_caches)
@@ -103,11 +130,11 @@ void stream_kernel::generate() {
     L(next);
     row();
     for (std::size_t i = 0; i < spec_.sources.size(); i++)
-        add(reg_src[i], field(offsetof(stream_args, src_step) + i * sizeof(std::int64_t)));
-    add(reg_row, field(offsetof(stream_args, dst_step)));
+        add(reg_src[i], arg(&stream_args::src_step, static_cast<int>(i)));
+    add(reg_row, arg(&stream_args::dst_step));
     if (spec_.varies_in_row) {
-        mov(reg_planes, field(offsetof(stream_args, planes)));
-        mov(reg_params, field(offsetof(stream_args, params)));
+        mov(reg_planes, arg(&stream_args::planes));
+        mov(reg_params, arg(&stream_args::params));
     }
     dec(reg_rows);
     jnz(next, T_NEAR);
@@ -119,7 +146,7 @@ void stream_kernel::generate() {
 void stream_kernel::row() {
     Xbyak::Label whole, rest, done;
     const int columns = spec_.vectors * lanes();
-    mov(reg_groups, field(offsetof(stream_args, groups)));
+    mov(reg_groups, arg(&stream_args::groups));
     test(reg_groups, reg_groups);
     jz(rest, T_NEAR);
     align(32);
@@ -130,7 +157,7 @@ void stream_kernel::row() {
     L(rest);
     if (spec_.rest == 0)
         return;
-    cmp(field(offsetof(stream_args, has_rest)), 0);
+    cmp(arg(&stream_args::has_rest), 0);
     je(done, T_NEAR);
     group(spec_.rest);
     L(done);
@@ -267,7 +294,7 @@ void stream_kernel::unary(const stream_step &step, int v) {
         return emit_round_half_away(*this, x);
     case stream_op::look_up: {
         const temp entry(*this);
-        mov(reg_address, field(offsetof(stream_args, table)));
+        mov(reg_address, arg(&stream_args::table));
         gather_dwords(entry, reg_address, x, 4);
         return move(x, entry);
     }
@@ -335,13 +362,6 @@ void stream_kernel::pair(const stream_step &step, int v) {
     }
     }
     give_vec(top);
-}
-
-std::shared_ptr<const stream_kernel> shared_stream_kernel(const stream_spec &spec,
-                                                          const epilogue_plan &plan) {
-    static shared_kernels<stream_kernel> kernels;
-    return kernels.get(spec.key() + ";" + plan.code_key(),
-                       [&] { return std::make_shared<const stream_kernel>(spec, plan); });
 }
 
 } // namespace octet::impl::jit

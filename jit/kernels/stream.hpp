@@ -9,10 +9,9 @@
 // bytes each. If nothing varies along a row there is one block, of equal numbers.
 
 #include <cstdint>
-#include <memory>
-#include <string>
 #include <vector>
 
+#include "jit/base/generated.hpp"
 #include "jit/epilogue/epilogue.hpp"
 
 namespace octet::impl::jit {
@@ -80,8 +79,6 @@ struct stream_spec {
     int vectors = 4;                 ///< in flight; see stream_vectors
     int rest = 0;                    ///< columns of a row beyond whole groups of `vectors`
     bool stores_past_caches = false; ///< rows of dst begin at multiples of 64 bytes
-
-    std::string key() const;
 };
 
 /// Vectors that a level's registers hold at a time, a power of 2; 0 if not even the smallest number fits.
@@ -101,12 +98,9 @@ struct stream_args {
     std::int64_t dst_step;                     ///< the same in elements
 };
 
-using stream_function = void (*)(const stream_args *);
-
-class stream_kernel : public emitter {
+class stream_kernel : public generated<const stream_args> {
 public:
     stream_kernel(const stream_spec &spec, const epilogue_plan &plan);
-    stream_function function() const { return function_; }
 
 private:
     void generate();
@@ -120,20 +114,16 @@ private:
     void divide_in_range(const vec &x, int plane, int v);
     void pair(const stream_step &step, int v);
     vec_operand plane(int index, int v);
-    Xbyak::Address field(std::size_t offset) { return qword[reg_args + static_cast<int>(offset)]; }
     vec pop();
 
     const stream_spec spec_;
     const epilogue_plan &plan_;
     std::vector<vec> stack_;
-    stream_function function_ = nullptr;
 
     // Owners of general registers; rdi holds the arguments, r11 is the emitter's scratch.
     const Xbyak::Reg64 reg_src[max_stream_sources] = {rsi, rdx, rbx, r12};
     const Xbyak::Reg64 reg_dst = r8, reg_params = rcx, reg_planes = r13, reg_full = rbp, reg_groups = r9;
     const Xbyak::Reg64 reg_rows = r10, reg_row = r14, reg_address = r15;
 };
-
-std::shared_ptr<const stream_kernel> shared_stream_kernel(const stream_spec &spec, const epilogue_plan &plan);
 
 } // namespace octet::impl::jit

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "common/text.hpp"
-#include "jit/base/shared_kernels.hpp"
 
 namespace octet::impl::jit {
 
@@ -24,21 +23,20 @@ int transpose_kernel::max_parts(cpu_isa level) {
 }
 
 transpose_kernel::transpose_kernel(const transpose_spec &spec)
-    : emitter(spec.level), spec_(spec), count_(elements_per_part(spec.element_bytes)) {
+    : generated(spec.level), spec_(spec), count_(elements_per_part(spec.element_bytes)) {
     generate();
-    function_ = reinterpret_cast<transpose_function>(
-        reinterpret_cast<std::uintptr_t>(finish(text("transpose_", to_string(spec.level)))));
+    finish("transpose", text(8 * spec.element_bytes, "bit"), text(spec.parts, "x", count_, "rows"),
+           spec.is_nontemporal ? "nt" : "");
 }
 
 void transpose_kernel::generate() {
-    const auto field = [this](std::size_t offset) { return ptr[reg_args + static_cast<int>(offset)]; };
     preamble();
-    mov(reg_part[0], field(offsetof(transpose_args, src)));
-    mov(reg_dst, field(offsetof(transpose_args, dst)));
-    mov(reg_stride, field(offsetof(transpose_args, src_stride)));
-    mov(reg_dst_stride, field(offsetof(transpose_args, dst_stride)));
-    mov(reg_steps, field(offsetof(transpose_args, steps)));
-    mov(reg_ahead, field(offsetof(transpose_args, ahead)));
+    mov(reg_part[0], arg(&transpose_args::src));
+    mov(reg_dst, arg(&transpose_args::dst));
+    mov(reg_stride, arg(&transpose_args::src_stride));
+    mov(reg_dst_stride, arg(&transpose_args::dst_stride));
+    mov(reg_steps, arg(&transpose_args::steps));
+    mov(reg_ahead, arg(&transpose_args::ahead));
     lea(reg_stride3, ptr[reg_stride + reg_stride * 2]);
     lea(reg_dst_stride3, ptr[reg_dst_stride + reg_dst_stride * 2]);
     imul(reg_prefetch, reg_stride, count_);
@@ -168,13 +166,6 @@ void transpose_kernel::store_row(const RegExp &to, const vec &row) {
         vmovups(ptr[to], ymm_of(row));
     if (!is_whole && spec_.parts == 3)
         vextracti32x4(ptr[to + 2 * transpose_part_bytes], Zmm(row.getIdx()), 2);
-}
-
-std::shared_ptr<const transpose_kernel> shared_transpose_kernel(const transpose_spec &spec) {
-    static shared_kernels<transpose_kernel> kernels;
-    return kernels.get(
-        text(to_string(spec.level), ",", spec.element_bytes, ",", spec.parts, ",", int{spec.is_nontemporal}),
-        [&] { return std::make_shared<const transpose_kernel>(spec); });
 }
 
 } // namespace octet::impl::jit

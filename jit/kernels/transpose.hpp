@@ -5,10 +5,9 @@
 // within parts leaves a whole vector of consecutive rows for each column.
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
-#include "jit/base/emitter.hpp"
+#include "jit/base/generated.hpp"
 
 namespace octet::impl::jit {
 
@@ -19,8 +18,6 @@ struct transpose_args {
     std::int64_t steps;                  ///< of `elements_per_part` columns
     std::int64_t ahead;                  ///< bytes from what is read to what is prefetched
 };
-
-using transpose_function = void (*)(const transpose_args *);
 
 constexpr int transpose_part_bytes = 16;
 /// Rows of a part, columns of a step.
@@ -34,10 +31,9 @@ struct transpose_spec {
     bool is_nontemporal; ///< whole aligned vectors are stored past the caches
 };
 
-class transpose_kernel : public emitter {
+class transpose_kernel : public generated<const transpose_args> {
 public:
     explicit transpose_kernel(const transpose_spec &spec);
-    transpose_function function() const { return function_; }
 
     static int max_parts(cpu_isa level);
 
@@ -53,14 +49,11 @@ private:
     void interleave_halves(bool high, const vec &dst, const vec &a, const Xbyak::Operand &b);
 
     const transpose_spec spec_;
-    const int count_; ///< rows of a part
-    transpose_function function_ = nullptr;
+    const int count_;                                      ///< rows of a part
     const Xbyak::Reg64 reg_part[4] = {rsi, rbx, rbp, r12}; ///< rows of each part
     const Xbyak::Reg64 reg_stride = rdx, reg_stride3 = r13, reg_next_step = r14, reg_prefetch = rax;
     const Xbyak::Reg64 reg_dst = r8, reg_dst_stride = r9, reg_dst_stride3 = r15, reg_steps = rcx;
     const Xbyak::Reg64 reg_ahead = rdi; ///< in place of the arguments
 };
-
-std::shared_ptr<const transpose_kernel> shared_transpose_kernel(const transpose_spec &spec);
 
 } // namespace octet::impl::jit

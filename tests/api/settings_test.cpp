@@ -74,7 +74,7 @@ TEST(environment, dumps_and_names_generated_code) {
     run_probe("OCTET_JIT_DUMP=" + directory, "--generate-code");
     int files = 0;
     for (const auto &file : std::filesystem::directory_iterator(directory)) {
-        EXPECT_EQ(file.path().filename().string().rfind("octet_dot_", 0), 0u) << file.path();
+        EXPECT_EQ(file.path().filename().string().rfind("octet_dot-", 0), 0u) << file.path();
         EXPECT_GT(file.file_size(), 0u);
         files++;
     }

@@ -19,7 +19,7 @@ void expect_lookups(cpu_isa level, byte_lookup lookup, bool is_nontemporal) {
     for (std::uint8_t &entry : entries)
         entry = static_cast<std::uint8_t>(random());
     const byte_table table(entries);
-    const auto kernel = shared_byte_table_kernel(level, lookup, is_nontemporal);
+    const auto kernel = shared_kernel<byte_table_kernel>(byte_table_spec{level, lookup, is_nontemporal});
     for (std::size_t columns = 1; columns < 400; columns += columns < 140 ? 1 : 37) {
         constexpr std::size_t rows = 3, gap = 5;
         const std::size_t step = is_nontemporal ? (columns + 63) / 64 * 64 : columns;

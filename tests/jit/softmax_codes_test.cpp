@@ -61,7 +61,7 @@ void expect_results(const softmax_codes_spec &spec) {
         if (!is_fixed)
             std::memcpy(&numbers.number[row], &real, sizeof real);
     }
-    const auto kernel = shared_softmax_codes_kernel(spec);
+    const auto kernel = shared_kernel<softmax_codes_kernel>(spec);
     softmax_code_work work{};
     for (std::size_t columns = 1; columns < 400; columns += columns < 140 ? 1 : 37) {
         std::vector<std::uint8_t> src(rows * (columns + gap)), dst(rows * columns + 64, 7), wanted = dst;
@@ -75,7 +75,8 @@ void expect_results(const softmax_codes_spec &spec) {
                                       &work,      rows,           n,        n + static_cast<int>(gap),
                                       n,          200 * 0x10001u, offset};
         kernel->function()(&args);
-        ASSERT_EQ(wanted, dst) << spec.key() << ", " << columns << " columns";
+        ASSERT_EQ(wanted, dst) << testing::PrintToString(spec.results) << ", " << spec.blocks << " blocks, "
+                               << columns << " columns";
     }
 }
 

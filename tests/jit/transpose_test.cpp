@@ -30,7 +30,7 @@ void expect_transposed(const transpose_spec &spec, std::size_t steps) {
     const transpose_args args{
         src.data(), dst, static_cast<std::int64_t>(src_stride), dst_stride, static_cast<std::int64_t>(steps),
         128};
-    shared_transpose_kernel(spec)->function()(&args);
+    shared_kernel<transpose_kernel>(spec)->function()(&args);
     ASSERT_TRUE(std::equal(expected.begin(), expected.end(), dst))
         << to_string(spec.level) << ", elements of " << bytes << ", " << spec.parts << " parts, " << steps
         << " steps";

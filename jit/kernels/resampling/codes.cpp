@@ -3,7 +3,6 @@
 #include <cstddef>
 
 #include "common/text.hpp"
-#include "jit/base/shared_kernels.hpp"
 
 namespace octet::impl::jit {
 
@@ -25,29 +24,27 @@ int code_resampling_spec::most_vectors() const {
     return (vector_bytes() == 64 ? 2 : 1) * (has_words() ? 2 : 1);
 }
 
-std::string code_resampling_spec::key() const {
-    return text(static_cast<int>(level), ",", is_signed, ",", prefetches, ",", streams, ",",
-                static_cast<int>(rounding), ",", line_bits, ",", column_bits, ",", vectors, ",", tail);
-}
-
 code_resampling_kernel::code_resampling_kernel(const code_resampling_spec &spec)
-    : emitter(spec.level), spec_(spec), line_weights_(take_vec()), zero_(take_vec()), low_weight_(take_vec()),
-      high_weight_(take_vec()) {
+    : generated(spec.level), spec_(spec), line_weights_(take_vec()), zero_(take_vec()),
+      low_weight_(take_vec()), high_weight_(take_vec()) {
+    constexpr const char *roundings[] = {"half_up", "half_away", "half_even", "towards_zero"};
     generate();
-    function_ = reinterpret_cast<code_resampling_function>(
-        reinterpret_cast<std::uintptr_t>(finish(text("code_resampling_", to_string(spec.level)))));
+    finish("code_resampling", spec.is_signed ? "s8" : "u8", roundings[static_cast<int>(spec.rounding)],
+           text("bits", spec.line_bits, "+", spec.column_bits), spec.streams ? "nt" : "",
+           spec.prefetches ? "prefetch" : "", text(spec.vectors, "v"),
+           spec.tail != vector_bytes() ? text("tail", spec.tail) : "");
 }
 
 void code_resampling_kernel::generate() {
     preamble();
-    mov(reg_low_line, field(offsetof(code_resampling_args, low_line)));
-    mov(reg_high_line, field(offsetof(code_resampling_args, high_line)));
-    mov(reg_runs, field(offsetof(code_resampling_args, runs)));
-    mov(reg_count, field(offsetof(code_resampling_args, count)));
-    mov(reg_weights, field(offsetof(code_resampling_args, weights)));
-    mov(reg_dst, field(offsetof(code_resampling_args, dst)));
-    mov(reg_step, field(offsetof(code_resampling_args, dst_step)));
-    mov(reg_to_next_line, field(offsetof(code_resampling_args, to_next_line)));
+    mov(reg_low_line, arg(&code_resampling_args::low_line));
+    mov(reg_high_line, arg(&code_resampling_args::high_line));
+    mov(reg_runs, arg(&code_resampling_args::runs));
+    mov(reg_count, arg(&code_resampling_args::count));
+    mov(reg_weights, arg(&code_resampling_args::weights));
+    mov(reg_dst, arg(&code_resampling_args::dst));
+    mov(reg_step, arg(&code_resampling_args::dst_step));
+    mov(reg_to_next_line, arg(&code_resampling_args::to_next_line));
     load_line_weights();
     if (spec_.tail != vector_bytes())
         set_byte_tail(spec_.tail);
@@ -60,7 +57,7 @@ void code_resampling_kernel::generate() {
     align(32);
     L(next);
     load_columns();
-    movsxd(reg_positions, dword[reg_runs + static_cast<int>(offsetof(code_run, positions))]);
+    movsxd(reg_positions, field(reg_runs, &code_run::positions));
     align(32);
     L(position);
     blend_columns();
@@ -77,9 +74,9 @@ void code_resampling_kernel::generate() {
 /// Both side by side, bytes or words.
 void code_resampling_kernel::load_line_weights() {
     const Xbyak::Reg32 both = reg_column.cvt32();
-    mov(both, field(offsetof(code_resampling_args, high_weight)));
+    mov(both, arg(&code_resampling_args::high_weight));
     shl(both, spec_.has_words() ? 8 : 16);
-    or_(both, field(offsetof(code_resampling_args, low_weight)));
+    or_(both, arg(&code_resampling_args::low_weight));
     const Xbyak::Xmm x = xmm_of(line_weights_);
     vmovd(x, both);
     spec_.has_words() ? vpbroadcastw(line_weights_, x) : vpbroadcastd(line_weights_, x);
@@ -88,16 +85,16 @@ void code_resampling_kernel::load_line_weights() {
 
 void code_resampling_kernel::load_columns() {
     Xbyak::Label is_other, loaded;
-    cmp(dword[reg_runs + static_cast<int>(offsetof(code_run, follows))], 0);
+    cmp(field(reg_runs, &code_run::follows), 0);
     je(is_other, T_NEAR);
     for (std::size_t i = 0; i < low_.size(); i++)
         move(low_[i], high_[i]);
     jmp(loaded, T_NEAR);
     L(is_other);
-    mov(reg_column, run(offsetof(code_run, low)));
+    mov(reg_column, field(reg_runs, &code_run::low));
     blend_lines(low_, reg_column);
     L(loaded);
-    mov(reg_column, run(offsetof(code_run, high)));
+    mov(reg_column, field(reg_runs, &code_run::high));
     blend_lines(high_, reg_column);
     if (spec_.prefetches)
         prefetch_lines(reg_other + reg_to_next_line, spec_.vectors * vector_bytes());
@@ -152,8 +149,8 @@ void code_resampling_kernel::make_dwords(const vec *sums, const vec &low, const 
 }
 
 void code_resampling_kernel::blend_columns() {
-    vpbroadcastd(low_weight_, ptr[reg_weights + static_cast<int>(offsetof(code_weights, low))]);
-    vpbroadcastd(high_weight_, ptr[reg_weights + static_cast<int>(offsetof(code_weights, high))]);
+    vpbroadcastd(low_weight_, field(reg_weights, &code_weights::low));
+    vpbroadcastd(high_weight_, field(reg_weights, &code_weights::high));
     for (int v = 0; v < spec_.vectors; v++) {
         const int first = v * sums_per_vector();
         const temp x(*this), y(*this);
@@ -234,12 +231,6 @@ void code_resampling_kernel::store(const vec &x, int v) {
         stream_vector(reg_dst, v * vector_bytes(), x);
     else
         store_byte_vector(reg_dst, v * vector_bytes(), x, valid(v));
-}
-
-std::shared_ptr<const code_resampling_kernel>
-shared_code_resampling_kernel(const code_resampling_spec &spec) {
-    static shared_kernels<code_resampling_kernel> kernels;
-    return kernels.get(spec.key(), [&] { return std::make_shared<const code_resampling_kernel>(spec); });
 }
 
 } // namespace octet::impl::jit

@@ -9,11 +9,9 @@
 // upsampling; else 32. Unpacking bytes to words and dwords leaves them in an order that packing undoes.
 
 #include <cstdint>
-#include <memory>
-#include <string>
 #include <vector>
 
-#include "jit/base/emitter.hpp"
+#include "jit/base/generated.hpp"
 
 namespace octet::impl::jit {
 
@@ -39,7 +37,6 @@ struct code_resampling_spec {
     int vector_bytes() const;
     /// Vectors of codes whose sums the registers hold.
     int most_vectors() const;
-    std::string key() const;
 };
 
 /// Neighbouring positions between the same source columns.
@@ -65,12 +62,9 @@ struct code_resampling_args {
     std::int64_t to_next_line; ///< from high_line to what the next call is to find in the caches
 };
 
-using code_resampling_function = void (*)(const code_resampling_args *);
-
-class code_resampling_kernel : public emitter {
+class code_resampling_kernel : public generated<const code_resampling_args> {
 public:
     explicit code_resampling_kernel(const code_resampling_spec &spec);
-    code_resampling_function function() const { return function_; }
 
 private:
     void generate();
@@ -89,18 +83,13 @@ private:
 
     int sums_per_vector() const { return spec_.has_words() ? 2 : 4; }
     int valid(int v) const { return v == spec_.vectors - 1 ? spec_.tail : vector_bytes(); }
-    Xbyak::Address field(std::size_t offset) { return ptr[reg_args + static_cast<int>(offset)]; }
-    Xbyak::Address run(std::size_t offset) { return ptr[reg_runs + static_cast<int>(offset)]; }
 
     const code_resampling_spec spec_;
-    code_resampling_function function_ = nullptr;
     const vec line_weights_, zero_, low_weight_, high_weight_;
     std::vector<vec> low_, high_; ///< sums of the two columns, by vector
     const Xbyak::Reg64 reg_low_line = rsi, reg_high_line = rdx, reg_runs = r9, reg_count = r10, reg_dst = r8;
     const Xbyak::Reg64 reg_weights = rcx, reg_column = rbx, reg_other = r12, reg_positions = r13,
                        reg_step = rax, reg_to_next_line = r14;
 };
-
-std::shared_ptr<const code_resampling_kernel> shared_code_resampling_kernel(const code_resampling_spec &spec);
 
 } // namespace octet::impl::jit

@@ -4,7 +4,6 @@
 
 #include "common/element.hpp"
 #include "common/text.hpp"
-#include "jit/base/shared_kernels.hpp"
 #include "jit/epilogue/rounding.hpp"
 
 namespace octet::impl::jit {
@@ -15,12 +14,13 @@ bool is_wide(cpu_isa level) { return level == cpu_isa::avx512_vnni || level == c
 
 constexpr int weight_bits = 20; ///< of a product of two 10-bit weights
 
-} // namespace
-
-std::string resampling_spec::key() const {
-    return text(static_cast<int>(level), ",", static_cast<int>(form), ",", static_cast<int>(type), ",",
-                has_two_lines, ",", is_final, ",", streams, ",", prefetches, ",", vectors, ",", tail);
+const char *name_of(resampling_form form) {
+    constexpr const char *names[] = {"copy",          "nearest",   "fused",    "fixed_half_away",
+                                     "fixed_half_up", "truncated", "half_away"};
+    return names[static_cast<int>(form)];
 }
+
+} // namespace
 
 int resampling_lanes(cpu_isa level, resampling_form form) {
     const int dwords = is_wide(level) ? 16 : 8;
@@ -46,11 +46,13 @@ epilogue_result::stage resampled_stage(resampling_form form, data_type src) {
                                                                                 : stage::s32_value;
 }
 
-resampling_kernel::resampling_kernel(const resampling_spec &spec, const epilogue_plan &plan)
-    : emitter(spec.level), spec_(spec), plan_(plan) {
+resampling_kernel::resampling_kernel(const resampling_spec &spec, const epilogue_plan *plan)
+    : generated(spec.level), spec_(spec), plan_(plan) {
     generate();
-    function_ = reinterpret_cast<resampling_function>(reinterpret_cast<std::uintptr_t>(finish(
-        text("resampling_", static_cast<int>(spec.form), "_", spec.vectors, "_", to_string(spec.level)))));
+    finish("resampling", name_of(spec.form), name_of(spec.type), spec.has_two_lines ? "2lines" : "",
+           spec.is_final ? "final" : "", spec.streams ? "nt" : "", spec.prefetches ? "prefetch" : "",
+           text(spec.vectors, "v"), spec.tail != full_lanes() ? text("tail", spec.tail) : "",
+           plan ? plan->name() : "");
 }
 
 bool resampling_kernel::is_fixed() const {
@@ -59,13 +61,13 @@ bool resampling_kernel::is_fixed() const {
 
 void resampling_kernel::generate() {
     preamble();
-    mov(reg_low_line, field(offsetof(resampling_args, low_line)));
-    mov(reg_high_line, field(offsetof(resampling_args, high_line)));
-    mov(reg_dst, field(offsetof(resampling_args, dst)));
-    mov(reg_params, field(offsetof(resampling_args, params)));
-    mov(reg_full, field(offsetof(resampling_args, full)));
-    mov(reg_columns, field(offsetof(resampling_args, columns)));
-    mov(reg_count, field(offsetof(resampling_args, count)));
+    mov(reg_low_line, arg(&resampling_args::low_line));
+    mov(reg_high_line, arg(&resampling_args::high_line));
+    mov(reg_dst, arg(&resampling_args::dst));
+    mov(reg_params, arg(&resampling_args::params));
+    mov(reg_full, arg(&resampling_args::full));
+    mov(reg_columns, arg(&resampling_args::columns));
+    mov(reg_count, arg(&resampling_args::count));
     xor_(reg_row, reg_row);
     if (spec_.tail != full_lanes())
         spec_.form == resampling_form::copy ? set_byte_tail(spec_.tail) : set_tail(spec_.tail);
@@ -80,7 +82,7 @@ void resampling_kernel::generate() {
         prefetch();
     spec_.form == resampling_form::copy ? copy() : resample();
     add(reg_columns, static_cast<int>(sizeof(resampling_column)));
-    add(reg_row, field(offsetof(resampling_args, dst_step)));
+    add(reg_row, arg(&resampling_args::dst_step));
     dec(reg_count);
     jnz(next, T_NEAR);
     postamble();
@@ -94,7 +96,7 @@ int resampling_kernel::sources() const {
 void resampling_kernel::load_pointers() {
     for (int i = 0; i < sources(); i++) {
         mov(reg_source[i],
-            column(i % 2 == 0 ? offsetof(resampling_column, low) : offsetof(resampling_column, high)));
+            field(reg_columns, i % 2 == 0 ? &resampling_column::low : &resampling_column::high));
         add(reg_source[i], i < 2 ? reg_low_line : reg_high_line);
     }
 }
@@ -116,7 +118,7 @@ int resampling_kernel::element_bytes() const {
 
 /// Where the last of the neighbours is in the next line.
 void resampling_kernel::prefetch() {
-    mov(reg_address, field(offsetof(resampling_args, to_next_line)));
+    mov(reg_address, arg(&resampling_args::to_next_line));
     prefetch_lines(reg_address + reg_source[sources() - 1], spec_.vectors * full_lanes() * element_bytes());
 }
 
@@ -144,7 +146,7 @@ void resampling_kernel::resample() {
     for (int v = 0; v < spec_.vectors; v++)
         results.push_back({acc_[static_cast<std::size_t>(v)], 0, v, v * full_lanes(), valid(v),
                            resampled_stage(spec_.form, spec_.type)});
-    epilogue_emitter(*this, plan_, {reg_params, reg_dst, reg_row, reg_full, reg_count, reg_address})
+    epilogue_emitter(*this, *plan_, {reg_params, reg_dst, reg_row, reg_full, reg_count, reg_address})
         .emit(results);
 }
 
@@ -168,10 +170,9 @@ void resampling_kernel::sum_products() {
         is_fixed() ? vpmulld(x, x, y) : vmulps(x, x, y);
     };
     for (int i = 0; i < 4; i++) {
-        vpbroadcastd(weights[i], column(i % 2 == 0 ? offsetof(resampling_column, low_weight)
-                                                   : offsetof(resampling_column, high_weight)));
-        vpbroadcastd(term, field(i < 2 ? offsetof(resampling_args, low_weight)
-                                       : offsetof(resampling_args, high_weight)));
+        vpbroadcastd(weights[i], field(reg_columns, i % 2 == 0 ? &resampling_column::low_weight
+                                                               : &resampling_column::high_weight));
+        vpbroadcastd(term, arg(i < 2 ? &resampling_args::low_weight : &resampling_args::high_weight));
         multiply(weights[i], term);
     }
     for (int v = 0; v < spec_.vectors; v++) {
@@ -199,10 +200,10 @@ void resampling_kernel::sum_products() {
 /// Along the width, then between the two lines.
 void resampling_kernel::interpolate() {
     const temp low(*this), high(*this), low_of_lines(*this), high_of_lines(*this);
-    vpbroadcastd(low, column(offsetof(resampling_column, low_weight)));
-    vpbroadcastd(high, column(offsetof(resampling_column, high_weight)));
-    vpbroadcastd(low_of_lines, field(offsetof(resampling_args, low_weight)));
-    vpbroadcastd(high_of_lines, field(offsetof(resampling_args, high_weight)));
+    vpbroadcastd(low, field(reg_columns, &resampling_column::low_weight));
+    vpbroadcastd(high, field(reg_columns, &resampling_column::high_weight));
+    vpbroadcastd(low_of_lines, arg(&resampling_args::low_weight));
+    vpbroadcastd(high_of_lines, arg(&resampling_args::high_weight));
     const vec weights[] = {low, high, low_of_lines, high_of_lines};
     if (spec_.is_final)
         lea(reg_address, ptr[reg_dst + reg_row * 4]);
@@ -244,14 +245,6 @@ void resampling_kernel::mix(const vec &near, const vec &far, const vec &low_weig
         vmulps(far, far, high_weight);
         vaddps(near, near, far);
     }
-}
-
-std::shared_ptr<const resampling_kernel> shared_resampling_kernel(const resampling_spec &spec,
-                                                                  const epilogue_plan &plan) {
-    static shared_kernels<resampling_kernel> kernels;
-    return kernels.get(spec.key() + ";" +
-                           (spec.form == resampling_form::copy ? std::string() : plan.code_key()),
-                       [&] { return std::make_shared<const resampling_kernel>(spec, plan); });
 }
 
 } // namespace octet::impl::jit

@@ -5,10 +5,9 @@
 // are broadcast.
 
 #include <cstdint>
-#include <memory>
-#include <string>
 #include <vector>
 
+#include "jit/base/generated.hpp"
 #include "jit/epilogue/epilogue.hpp"
 
 namespace octet::impl::jit {
@@ -35,8 +34,6 @@ struct resampling_spec {
     bool prefetches = false; ///< what `to_next_line` points to
     int vectors = 1;
     int tail = 1; ///< valid lanes of the last vector; bytes for copy
-
-    std::string key() const;
 };
 
 /// Lanes of a vector: bytes for copy.
@@ -66,13 +63,10 @@ struct resampling_args {
     std::int64_t to_next_line;   ///< from high_line to what the next line is to find in the caches
 };
 
-using resampling_function = void (*)(const resampling_args *);
-
-class resampling_kernel : public emitter {
+class resampling_kernel : public generated<const resampling_args> {
 public:
-    /// `plan` is not used for a copy.
-    resampling_kernel(const resampling_spec &spec, const epilogue_plan &plan);
-    resampling_function function() const { return function_; }
+    /// A copy has no epilogue.
+    resampling_kernel(const resampling_spec &spec, const epilogue_plan *plan);
 
 private:
     void generate();
@@ -93,13 +87,10 @@ private:
     bool is_fixed() const;
     int valid(int v) const { return v == spec_.vectors - 1 ? spec_.tail : full_lanes(); }
     int full_lanes() const { return resampling_lanes(spec_.level, spec_.form); }
-    Xbyak::Address field(std::size_t offset) { return ptr[reg_args + static_cast<int>(offset)]; }
-    Xbyak::Address column(std::size_t offset) { return ptr[reg_columns + static_cast<int>(offset)]; }
 
     const resampling_spec spec_;
-    const epilogue_plan &plan_;
+    const epilogue_plan *plan_;
     std::vector<vec> acc_;
-    resampling_function function_ = nullptr;
 
     // Owners of general registers; rdi holds the arguments, r11 is the emitter's scratch.
     const Xbyak::Reg64 reg_low_line = rsi, reg_high_line = rdx, reg_dst = r8, reg_params = rcx;
@@ -107,9 +98,5 @@ private:
     /// Of the current position: low line at low and high column, high line at both.
     const Xbyak::Reg64 reg_source[4] = {rbx, r12, r13, rax};
 };
-
-/// Kernels by spec and epilogue, shared as dot kernels are.
-std::shared_ptr<const resampling_kernel> shared_resampling_kernel(const resampling_spec &spec,
-                                                                  const epilogue_plan &plan);
 
 } // namespace octet::impl::jit

@@ -4,7 +4,6 @@
 #include <cstddef>
 
 #include "common/text.hpp"
-#include "jit/base/shared_kernels.hpp"
 #include "jit/kernels/byte_table.hpp"
 
 namespace octet::impl::jit {
@@ -18,39 +17,35 @@ constexpr int vectors_in_flight = 4; // hides the latency of permutes
 
 } // namespace
 
-std::string softmax_codes_spec::key() const {
-    return text(static_cast<int>(level), ",", static_cast<int>(results), ",", has_byte_permutes, ",", blocks);
-}
-
 softmax_codes_kernel::softmax_codes_kernel(const softmax_codes_spec &spec)
-    : emitter(spec.level), spec_(spec) {
+    : generated(spec.level), spec_(spec) {
     generate();
-    function_ = reinterpret_cast<softmax_codes_function>(
-        reinterpret_cast<std::uintptr_t>(finish(text("softmax_codes_", to_string(spec.level)))));
+    finish("softmax_codes", spec.results == softmax_results::fixed ? "fixed" : "real",
+           spec.has_byte_permutes ? "permutes" : "shuffles", text(spec.blocks * block, "results"));
 }
 
 void softmax_codes_kernel::generate() {
     preamble();
-    mov(reg_src, field(offsetof(softmax_codes_args, src)));
-    mov(reg_dst, field(offsetof(softmax_codes_args, dst)));
-    mov(reg_row, field(offsetof(softmax_codes_args, numbers)));
-    mov(reg_exponentials, field(offsetof(softmax_codes_args, exponentials)));
-    mov(reg_work, field(offsetof(softmax_codes_args, work)));
-    mov(reg_rows, field(offsetof(softmax_codes_args, rows)));
-    mov(reg_batch, field(offsetof(softmax_codes_args, src_step)));
+    mov(reg_src, arg(&softmax_codes_args::src));
+    mov(reg_dst, arg(&softmax_codes_args::dst));
+    mov(reg_row, arg(&softmax_codes_args::numbers));
+    mov(reg_exponentials, arg(&softmax_codes_args::exponentials));
+    mov(reg_work, arg(&softmax_codes_args::work));
+    mov(reg_rows, arg(&softmax_codes_args::rows));
+    mov(reg_batch, arg(&softmax_codes_args::src_step));
     imul(reg_batch, reg_rows);
     for (vec *v : {&highest_, &offset_, &number_, &rounding_, &shift_, &limit_})
         *v = take_vec();
-    vpbroadcastb(offset_, byte[reg_args + static_cast<int>(offsetof(softmax_codes_args, offset))]);
-    vpbroadcastd(limit_, dword[reg_args + static_cast<int>(offsetof(softmax_codes_args, limit))]);
-    mov(reg_offset.cvt32(), dword[reg_args + static_cast<int>(offsetof(softmax_codes_args, offset))]);
+    vpbroadcastb(offset_, arg(&softmax_codes_args::offset));
+    vpbroadcastd(limit_, arg(&softmax_codes_args::limit));
+    mov(reg_offset.cvt32(), arg(&softmax_codes_args::offset));
 
     Xbyak::Label next;
     L(next);
     results();
     columns();
-    add(reg_src, field(offsetof(softmax_codes_args, src_step)));
-    add(reg_dst, field(offsetof(softmax_codes_args, dst_step)));
+    add(reg_src, arg(&softmax_codes_args::src_step));
+    add(reg_dst, arg(&softmax_codes_args::dst_step));
     add(reg_row, static_cast<int>(sizeof(std::uint32_t)));
     dec(reg_rows);
     jnz(next, T_NEAR);
@@ -60,12 +55,12 @@ void softmax_codes_kernel::generate() {
 // ---- results of a row by distance
 
 void softmax_codes_kernel::results() {
-    const auto number = [this](std::size_t offset) { return ptr[reg_row + static_cast<int>(offset)]; };
-    mov(reg_highest.cvt32(), number(offsetof(softmax_code_rows, highest)));
-    vpbroadcastb(highest_, number(offsetof(softmax_code_rows, highest)));
-    vpbroadcastd(number_, number(offsetof(softmax_code_rows, number)));
+    using row = softmax_code_rows;
+    mov(reg_highest.cvt32(), field(reg_row, &row::highest));
+    vpbroadcastb(highest_, field(reg_row, &row::highest));
+    vpbroadcastd(number_, field(reg_row, &row::number));
     if (spec_.results == softmax_results::fixed) {
-        vmovd(xmm_of(shift_), number(offsetof(softmax_code_rows, shift)));
+        vmovd(xmm_of(shift_), field(reg_row, &row::shift));
         move(rounding_, constant64(std::uint64_t{1} << 31));
         vpsllq(rounding_, rounding_, xmm_of(shift_));
         vpaddq(rounding_, rounding_, constant64(std::uint64_t{1} << 30));
@@ -79,7 +74,7 @@ void softmax_codes_kernel::results() {
         } else {
             const temp to(*this);
             four_results(to, first);
-            vmovups(ptr[reg_work + static_cast<int>(offsetof(softmax_code_work, results)) + first], to.get());
+            vmovups(field(reg_work, &softmax_code_work::results, first), to.get());
         }
     }
     if (!keeps)
@@ -106,9 +101,7 @@ void softmax_codes_kernel::four_results(const vec &to, int first) {
 }
 
 void softmax_codes_kernel::result(const vec &to, int first) {
-    const int place = 4 * first;
-    const auto by_distance =
-        ptr[reg_exponentials + static_cast<int>(offsetof(softmax_exponentials, by_distance)) + place];
+    const Xbyak::Address by_distance = field(reg_exponentials, &softmax_exponentials::by_distance, first);
     if (spec_.results == softmax_results::real) {
         move(to, by_distance);
         vdivps(to, to, number_);
@@ -117,8 +110,7 @@ void softmax_codes_kernel::result(const vec &to, int first) {
     }
     const temp even(*this);
     vpmuludq(even, number_, by_distance);
-    vpmuludq(to, number_,
-             ptr[reg_exponentials + static_cast<int>(offsetof(softmax_exponentials, odd)) + place]);
+    vpmuludq(to, number_, field(reg_exponentials, &softmax_exponentials::odd, first));
     vpaddq(even, even, rounding_);
     vpaddq(to, to, rounding_);
     merge_high_dwords(to, even);
@@ -127,17 +119,17 @@ void softmax_codes_kernel::result(const vec &to, int first) {
 
 /// Shuffles add up differences from part to part; in each half of the distances the first part has none.
 void softmax_codes_kernel::prepare_shuffles() {
-    const int from = static_cast<int>(offsetof(softmax_code_work, results));
-    const int to = static_cast<int>(offsetof(softmax_code_work, differences));
+    const auto results = [this](int i) { return field(reg_work, &softmax_code_work::results, i); };
+    const auto differences = [this](int i) { return field(reg_work, &softmax_code_work::differences, i); };
     const temp x(*this);
     for (int i = 0; i < spec_.blocks * block + (spec_.blocks == 1 ? part : 0); i += vector_bytes()) {
-        move(x, ptr[reg_work + from + i]);
-        vpxor_(x, x, ptr[reg_work + from + i - part]);
-        vmovups(ptr[reg_work + to + i], x.get());
+        move(x, results(i));
+        vpxor_(x, x, results(i - part));
+        vmovups(differences(i), x.get());
     }
     if (spec_.blocks == 4) {
-        vmovups(xmm_of(x), ptr[reg_work + from + parts_of_half * part]);
-        vmovups(ptr[reg_work + to + parts_of_half * part], xmm_of(x));
+        vmovups(xmm_of(x), results(parts_of_half * part));
+        vmovups(differences(parts_of_half * part), xmm_of(x));
     }
 }
 
@@ -146,7 +138,7 @@ void softmax_codes_kernel::prepare_shuffles() {
 void softmax_codes_kernel::columns() {
     mov(reg_row_src, reg_src);
     mov(reg_row_dst, reg_dst);
-    mov(reg_columns, field(offsetof(softmax_codes_args, columns)));
+    mov(reg_columns, arg(&softmax_codes_args::columns));
     while_left(reg_columns, vector_bytes(), {reg_row_src, reg_row_dst}, vector_bytes(), vectors_in_flight,
                [this](int count) { vectors(count); });
     tail();
@@ -186,8 +178,7 @@ void softmax_codes_kernel::bytes() {
     mov(reg_code.cvt32(), reg_highest.cvt32());
     sub(reg_code.cvt8(), byte[reg_row_src]);
     movzx(reg_code.cvt32(), reg_code.cvt8());
-    movzx(reg_code.cvt32(),
-          byte[reg_work + reg_code + static_cast<int>(offsetof(softmax_code_work, results))]);
+    movzx(reg_code.cvt32(), byte[reg_work + reg_code + offset_of(&softmax_code_work::results)]);
     add(reg_code.cvt8(), reg_offset.cvt8());
     mov(byte[reg_row_dst], reg_code.cvt8());
     inc(reg_row_src);
@@ -220,8 +211,7 @@ void softmax_codes_kernel::look_up_by_shuffles(const vec &x) {
     for (int i = 0; i < parts; i++) {
         const vec &index = i < parts_of_half ? x : upper;
         const vec &to = i == 0 ? y : found;
-        load_byte_part(*this, differences,
-                       ptr[reg_work + static_cast<int>(offsetof(softmax_code_work, differences)) + i * part]);
+        load_byte_part(*this, differences, field(reg_work, &softmax_code_work::differences, i * part));
         vpshufb(to, differences, index);
         if (i > 0)
             vpxor_(y, y, found);
@@ -243,11 +233,6 @@ void emit_distance_permutes(emitter &e, const vec &to, const vec &x, const std::
     e.vpermi2b(lower, tables[0], tables[1]);
     e.vpermi2b(to, tables[2], tables[3]);
     e.vmovdqu8(to | below_128, lower);
-}
-
-std::shared_ptr<const softmax_codes_kernel> shared_softmax_codes_kernel(const softmax_codes_spec &spec) {
-    static shared_kernels<softmax_codes_kernel> kernels;
-    return kernels.get(spec.key(), [&] { return std::make_shared<const softmax_codes_kernel>(spec); });
 }
 
 } // namespace octet::impl::jit

@@ -5,11 +5,9 @@
 // vector at a time, and then looked up for the row's codes.
 
 #include <cstdint>
-#include <memory>
-#include <string>
 #include <vector>
 
-#include "jit/base/emitter.hpp"
+#include "jit/base/generated.hpp"
 
 namespace octet::impl::jit {
 
@@ -44,8 +42,6 @@ struct softmax_codes_spec {
     softmax_results results = softmax_results::fixed;
     bool has_byte_permutes = false; ///< levels with AVX-512 only
     int blocks = 4;                 ///< 1, 2 or 4 times 64 results; those of greater d are 0
-
-    std::string key() const;
 };
 
 struct softmax_codes_args {
@@ -60,17 +56,14 @@ struct softmax_codes_args {
     std::uint32_t offset;            ///< added to each result, in the lowest byte
 };
 
-using softmax_codes_function = void (*)(const softmax_codes_args *);
-
 /// to = tables[x] for the bytes of x by byte permutes, with one, two or four vectors; 0 behind them. The
 /// masks say where x is below 64 and below 128; `to` is not x.
 void emit_distance_permutes(emitter &e, const vec &to, const vec &x, const std::vector<vec> &tables,
                             const Xbyak::Opmask &below_64, const Xbyak::Opmask &below_128);
 
-class softmax_codes_kernel : public emitter {
+class softmax_codes_kernel : public generated<const softmax_codes_args> {
 public:
     explicit softmax_codes_kernel(const softmax_codes_spec &spec);
-    softmax_codes_function function() const { return function_; }
 
 private:
     void generate();
@@ -84,12 +77,10 @@ private:
     void look_up(const vec &x);
     void look_up_by_shuffles(const vec &x);
     void bytes();
-    Xbyak::Address field(std::size_t offset) { return ptr[reg_args + static_cast<int>(offset)]; }
 
     const softmax_codes_spec spec_;
     std::vector<vec> tables_; ///< of byte permutes
     vec highest_, offset_, number_, rounding_, shift_, limit_;
-    softmax_codes_function function_ = nullptr;
 
     const Xbyak::Reg64 reg_src = rsi, reg_dst = r8, reg_row = rdx, reg_exponentials = r9, reg_rows = r10;
     const Xbyak::Reg64 reg_columns = rcx, reg_row_src = rbx, reg_row_dst = rbp, reg_work = r12;
@@ -98,7 +89,5 @@ private:
     // The emitter's masks are not taken here, its tail mask is not set.
     const Xbyak::Opmask k_below_64 = k1, k_below_128 = k2, k_valid = k7;
 };
-
-std::shared_ptr<const softmax_codes_kernel> shared_softmax_codes_kernel(const softmax_codes_spec &spec);
 
 } // namespace octet::impl::jit

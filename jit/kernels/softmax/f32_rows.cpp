@@ -6,7 +6,6 @@
 
 #include "common/softmax.hpp"
 #include "common/text.hpp"
-#include "jit/base/shared_kernels.hpp"
 #include "jit/epilogue/eltwise.hpp"
 
 namespace octet::impl::jit {
@@ -20,43 +19,40 @@ constexpr int prefetched_bytes = 2048; // ahead of what is read and written
 
 } // namespace
 
-std::string softmax_f32_spec::key() const { return text(static_cast<int>(level), ",", rest, ",", factors); }
-
-softmax_f32_kernel::softmax_f32_kernel(const softmax_f32_spec &spec) : emitter(spec.level), spec_(spec) {
+softmax_f32_kernel::softmax_f32_kernel(const softmax_f32_spec &spec) : generated(spec.level), spec_(spec) {
     generate();
-    function_ = reinterpret_cast<softmax_f32_function>(
-        reinterpret_cast<std::uintptr_t>(finish(text("softmax_f32_", to_string(spec.level)))));
+    finish("softmax_f32", spec.rest != 0 ? text("rest", spec.rest) : "",
+           spec.factors != 0 ? text("factors", spec.factors) : "");
 }
 
 void softmax_f32_kernel::generate() {
     preamble();
     if (spec_.rest % lanes() != 0)
         set_tail(spec_.rest % lanes());
-    mov(reg_src, field(offsetof(softmax_f32_args, src)));
-    mov(reg_dst, field(offsetof(softmax_f32_args, dst)));
-    mov(reg_rows, field(offsetof(softmax_f32_args, rows)));
+    mov(reg_src, arg(&softmax_f32_args::src));
+    mov(reg_dst, arg(&softmax_f32_args::dst));
+    mov(reg_rows, arg(&softmax_f32_args::rows));
     highest_ = take_vec();
     reciprocal_ = take_vec();
     for (int i = 0; i < group_columns / lanes(); i++)
         sums_.push_back(take_vec());
     for (int i = 0; i < spec_.factors; i++) {
         factors_.push_back(take_vec());
-        vbroadcastss(factors_.back(), field(offsetof(softmax_f32_args, factors) +
-                                            static_cast<std::size_t>(i) * sizeof(float)));
+        vbroadcastss(factors_.back(), arg(&softmax_f32_args::factors, i));
     }
     // The next row's maximum is taken while this one's sum is on its way.
     Xbyak::Label next, last;
     maximum();
     L(next);
     exponentials();
-    add(reg_src, field(offsetof(softmax_f32_args, src_step)));
+    add(reg_src, arg(&softmax_f32_args::src_step));
     cmp(reg_rows, 1);
     je(last, T_NEAR);
     maximum();
     L(last);
     reciprocal();
     products();
-    add(reg_dst, field(offsetof(softmax_f32_args, dst_step)));
+    add(reg_dst, arg(&softmax_f32_args::dst_step));
     dec(reg_rows);
     jnz(next, T_NEAR);
     postamble();
@@ -68,7 +64,7 @@ void softmax_f32_kernel::generate() {
 template <typename Groups> void softmax_f32_kernel::for_each_group(int at_a_time, const Groups &groups) {
     mov(reg_from, reg_src);
     mov(reg_to, reg_dst);
-    mov(reg_groups, field(offsetof(softmax_f32_args, groups)));
+    mov(reg_groups, arg(&softmax_f32_args::groups));
     while_left(reg_groups, 1, {reg_from, reg_to}, group_columns * element, at_a_time, groups);
 }
 
@@ -176,11 +172,6 @@ void softmax_f32_kernel::products(int columns) {
             vmulps(x, x, factor);
         store_dwords(reg_to, at, x, valid);
     });
-}
-
-std::shared_ptr<const softmax_f32_kernel> shared_softmax_f32_kernel(const softmax_f32_spec &spec) {
-    static shared_kernels<softmax_f32_kernel> kernels;
-    return kernels.get(spec.key(), [&] { return std::make_shared<const softmax_f32_kernel>(spec); });
 }
 
 } // namespace octet::impl::jit

@@ -5,11 +5,9 @@
 // (common/softmax.hpp), whatever the width of vectors.
 
 #include <cstdint>
-#include <memory>
-#include <string>
 #include <vector>
 
-#include "jit/base/emitter.hpp"
+#include "jit/base/generated.hpp"
 
 namespace octet::impl::jit {
 
@@ -17,8 +15,6 @@ struct softmax_f32_spec {
     cpu_isa level = cpu_isa::avx2;
     int rest = 0;    ///< columns beyond whole groups of 16
     int factors = 0; ///< numbers that results are multiplied by
-
-    std::string key() const;
 };
 
 struct softmax_f32_args {
@@ -29,12 +25,9 @@ struct softmax_f32_args {
     float factors[2];
 };
 
-using softmax_f32_function = void (*)(const softmax_f32_args *);
-
-class softmax_f32_kernel : public emitter {
+class softmax_f32_kernel : public generated<const softmax_f32_args> {
 public:
     explicit softmax_f32_kernel(const softmax_f32_spec &spec);
-    softmax_f32_function function() const { return function_; }
 
 private:
     void generate();
@@ -49,18 +42,14 @@ private:
     template <typename Groups> void for_each_group(int at_a_time, const Groups &groups);
     /// vector(offset in bytes, valid lanes)
     template <typename Vector> void for_each_vector(int columns, const Vector &vector);
-    Xbyak::Address field(std::size_t offset) { return ptr[reg_args + static_cast<int>(offset)]; }
 
     const softmax_f32_spec spec_;
     vec highest_, reciprocal_;
     std::vector<vec> sums_; ///< of the 16 lanes
     std::vector<vec> factors_;
-    softmax_f32_function function_ = nullptr;
 
     const Xbyak::Reg64 reg_src = rsi, reg_dst = r8, reg_rows = r10, reg_groups = rcx;
     const Xbyak::Reg64 reg_from = rbx, reg_to = rbp;
 };
-
-std::shared_ptr<const softmax_f32_kernel> shared_softmax_f32_kernel(const softmax_f32_spec &spec);
 
 } // namespace octet::impl::jit

@@ -5,7 +5,6 @@
 
 #include "common/fixed_point.hpp"
 #include "common/text.hpp"
-#include "jit/base/shared_kernels.hpp"
 #include "jit/epilogue/rounding.hpp"
 
 namespace octet::impl::jit {
@@ -16,24 +15,22 @@ constexpr int block = 64; // numbers that one byte permute looks up
 constexpr int vectors_at_a_time = 4;
 constexpr int row_bytes = static_cast<int>(sizeof(std::uint32_t));
 
-} // namespace
-
-std::string softmax_sums_spec::key() const {
-    std::string s = text(static_cast<int>(level), ",", is_signed);
-    for (const int b : blocks)
-        s += text(",", b);
-    return s;
+/// "b4.4.2.1": blocks of the places.
+std::string name_of(const std::array<int, 4> &blocks) {
+    return text("b", blocks[0], ".", blocks[1], ".", blocks[2], ".", blocks[3]);
 }
+
+} // namespace
 
 // ---- what kernels share
 
 void softmax_sums_emitter::load_arguments() {
-    mov(reg_src, field(offsetof(softmax_sums_args, src)));
-    mov(reg_dst, field(offsetof(softmax_sums_args, dst)));
-    mov(reg_numbers, field(offsetof(softmax_sums_args, numbers)));
-    mov(reg_terms, field(offsetof(softmax_sums_args, terms)));
-    mov(reg_rows, field(offsetof(softmax_sums_args, rows)));
-    mov(reg_step, field(offsetof(softmax_sums_args, src_step)));
+    mov(reg_src, arg(&softmax_sums_args::src));
+    mov(reg_dst, arg(&softmax_sums_args::dst));
+    mov(reg_numbers, arg(&softmax_sums_args::numbers));
+    mov(reg_terms, arg(&softmax_sums_args::terms));
+    mov(reg_rows, arg(&softmax_sums_args::rows));
+    mov(reg_step, arg(&softmax_sums_args::src_step));
 }
 
 void softmax_sums_emitter::load_tables() {
@@ -47,7 +44,7 @@ void softmax_sums_emitter::load_tables() {
 template <typename Whole, typename Tail>
 void softmax_sums_emitter::for_each_vector(const Whole &whole, const Tail &tail) {
     Xbyak::Label finish;
-    mov(reg_columns, field(offsetof(softmax_sums_args, columns)));
+    mov(reg_columns, arg(&softmax_sums_args::columns));
     while_left(reg_columns, vector_bytes(), {reg_at}, vector_bytes(), vectors_at_a_time, [&](int count) {
         for (int v = 0; v < count; v++)
             whole(v * vector_bytes());
@@ -90,7 +87,7 @@ void softmax_sums_emitter::maxima() {
     for_each_vector([&](int at) { raise(highest, ptr[reg_at + at]); },
                     [&] { raise(highest.get() | k_valid, ptr[reg_at]); });
     maximum_of_bytes(highest);
-    vmovd(ptr[to + static_cast<int>(offsetof(softmax_code_rows, highest))], xmm_of(highest));
+    vmovd(field(to, &softmax_code_rows::highest), xmm_of(highest));
     add(reg_src, reg_step);
     add(to, row_bytes);
     dec(reg_rows);
@@ -113,8 +110,7 @@ void softmax_sums_emitter::compare(const vec &x) {
 softmax_fixed_sums_kernel::softmax_fixed_sums_kernel(const softmax_sums_spec &spec)
     : softmax_sums_emitter(spec) {
     generate();
-    function_ = reinterpret_cast<softmax_sums_function>(
-        reinterpret_cast<std::uintptr_t>(finish(text("softmax_fixed_sums_", to_string(spec.level)))));
+    finish("softmax_fixed_sums", spec.is_signed ? "s8" : "u8", name_of(spec.blocks));
 }
 
 void softmax_fixed_sums_kernel::generate() {
@@ -137,14 +133,14 @@ void softmax_fixed_sums_kernel::sums() {
     mov(reg_at, reg_src);
     mov(reg_to_dst, reg_dst);
     sub(reg_to_dst, reg_src);
-    vpbroadcastb(highest, ptr[reg_numbers + static_cast<int>(offsetof(softmax_code_rows, highest))]);
+    vpbroadcastb(highest, field(reg_numbers, &softmax_code_rows::highest));
     for (const vec &s : sums_)
         zero(s);
     for_each_vector([&](int at) { add_terms(highest, at, false); }, [&] { add_terms(highest, 0, true); });
     add_lanes();
-    vmovd(ptr[reg_numbers + static_cast<int>(offsetof(softmax_code_rows, number))], xmm_of(sums_[0]));
+    vmovd(field(reg_numbers, &softmax_code_rows::number), xmm_of(sums_[0]));
     add(reg_src, reg_step);
-    add(reg_dst, field(offsetof(softmax_sums_args, dst_step)));
+    add(reg_dst, arg(&softmax_sums_args::dst_step));
     add(reg_numbers, row_bytes);
     dec(reg_rows);
     jnz(next, T_NEAR);
@@ -192,12 +188,11 @@ void softmax_fixed_sums_kernel::add_lanes() {
 /// common/fixed_point.hpp's reciprocal_of and what follows from it, of 16 rows at a time. The sum is not 0;
 /// with half of its normalised value as h, 1 + a is 2h, and no shift of Newton's steps saturates.
 void softmax_fixed_sums_kernel::reciprocals() {
-    const auto at = [this](std::size_t offset) { return ptr[reg_numbers + static_cast<int>(offset)]; };
     const temp zeros(*this), h(*this), x(*this), step(*this), y(*this);
     const mask is_zero(*this);
     Xbyak::Label next;
     L(next);
-    move(h, at(offsetof(softmax_code_rows, number)));
+    move(h, field(reg_numbers, &softmax_code_rows::number));
     vplzcntd(zeros, h);
     vpsllvd(h, h, zeros);
     vpsrld(h, h, 1);
@@ -225,8 +220,8 @@ void softmax_fixed_sums_kernel::reciprocals() {
     move(y, constant(34u));
     vpsubd(y, y, zeros);
     vpminud(y, y, constant(30u));
-    vmovups(at(offsetof(softmax_code_rows, number)), x.get());
-    vmovups(at(offsetof(softmax_code_rows, shift)), y.get());
+    vmovups(field(reg_numbers, &softmax_code_rows::number), x.get());
+    vmovups(field(reg_numbers, &softmax_code_rows::shift), y.get());
     add(reg_numbers, vector_bytes());
     sub(reg_rows, lanes());
     jg(next, T_NEAR);
@@ -237,15 +232,14 @@ void softmax_fixed_sums_kernel::reciprocals() {
 softmax_real_sums_kernel::softmax_real_sums_kernel(const softmax_sums_spec &spec)
     : softmax_sums_emitter(spec) {
     generate();
-    function_ = reinterpret_cast<softmax_sums_function>(
-        reinterpret_cast<std::uintptr_t>(finish(text("softmax_real_sums_", to_string(spec.level)))));
+    finish("softmax_real_sums", spec.is_signed ? "s8" : "u8", name_of(spec.blocks));
 }
 
 void softmax_real_sums_kernel::generate() {
     preamble();
     load_arguments();
     maxima();
-    mov(reg_work, field(offsetof(softmax_sums_args, work)));
+    mov(reg_work, arg(&softmax_sums_args::work));
     sum_ = take_vec();
     highest_ = take_vec();
     Xbyak::Label next;
@@ -261,12 +255,11 @@ void softmax_real_sums_kernel::generate() {
 /// Where there are less rows, the last one is there several times. Goes on to the next 16.
 void softmax_real_sums_kernel::find_rows() {
     for (int r = 0; r < rows; r++) {
-        const auto place = static_cast<std::size_t>(r) * sizeof(void *);
-        mov(work(offsetof(softmax_sums_work, src) + place), reg_src);
-        mov(work(offsetof(softmax_sums_work, dst) + place), reg_dst);
+        mov(field(reg_work, &softmax_sums_work::src, r), reg_src);
+        mov(field(reg_work, &softmax_sums_work::dst, r), reg_dst);
         lea(reg_from, ptr[reg_src + reg_step]);
         mov(reg_to, reg_dst);
-        add(reg_to, field(offsetof(softmax_sums_args, dst_step)));
+        add(reg_to, arg(&softmax_sums_args::dst_step));
         cmp(reg_rows, r + 2);
         cmovge(reg_src, reg_from);
         cmovge(reg_dst, reg_to);
@@ -277,10 +270,10 @@ void softmax_real_sums_kernel::sums() {
     std::vector<std::uint32_t> lowest_byte; // of each dword, in all of its bytes
     for (std::uint32_t d = 0; d < 16; d++)
         lowest_byte.push_back(d % 4 * 0x04040404u);
-    move(highest_, ptr[reg_numbers + static_cast<int>(offsetof(softmax_code_rows, highest))]);
+    move(highest_, field(reg_numbers, &softmax_code_rows::highest));
     vpshufb(highest_, highest_, table(lowest_byte));
     zero(sum_);
-    mov(reg_columns, field(offsetof(softmax_sums_args, columns)));
+    mov(reg_columns, arg(&softmax_sums_args::columns));
     xor_(reg_offset, reg_offset);
     Xbyak::Label next;
     L(next);
@@ -289,7 +282,7 @@ void softmax_real_sums_kernel::sums() {
     add(reg_offset, columns_at_a_time);
     sub(reg_columns, columns_at_a_time);
     jg(next, T_NEAR);
-    vmovups(ptr[reg_numbers + static_cast<int>(offsetof(softmax_code_rows, number))], sum_);
+    vmovups(field(reg_numbers, &softmax_code_rows::number), sum_);
 }
 
 /// Dword d of a vector gets 4 columns of row d.
@@ -304,9 +297,8 @@ void softmax_real_sums_kernel::transpose() {
 
     std::vector<vec> v;
     for (int r = 0; r < rows; r++) {
-        const auto place = static_cast<std::size_t>(r) * sizeof(void *);
-        mov(reg_from, work(offsetof(softmax_sums_work, src) + place));
-        mov(reg_to, work(offsetof(softmax_sums_work, dst) + place));
+        mov(reg_from, field(reg_work, &softmax_sums_work::src, r));
+        mov(reg_to, field(reg_work, &softmax_sums_work::dst, r));
         prefetchw(ptr[reg_to + reg_offset]);
         v.push_back(take_vec());
         vmovdqu8(v.back() | k_valid | T_z, ptr[reg_from + reg_offset]);
@@ -323,11 +315,12 @@ void softmax_real_sums_kernel::transpose() {
         vpunpckhqdq(v[g + 3], v[g + 1], v[g + 3]);
         move(v[g + 1], low);
     }
-    for (std::size_t d = 0; d < 4; d++) {
-        const vec parts[] = {v[d], v[4 + d], v[8 + d], v[12 + d]};
+    const auto at = [&v](int i) -> const vec & { return v[static_cast<std::size_t>(i)]; };
+    for (int d = 0; d < 4; d++) {
+        const vec parts[] = {at(d), at(4 + d), at(8 + d), at(12 + d)};
         transpose_parts(parts);
-        for (std::size_t part = 0; part < 4; part++)
-            vmovups(work(offsetof(softmax_sums_work, columns) + (4 * part + d) * 64), parts[part]);
+        for (int part = 0; part < 4; part++)
+            vmovups(field(reg_work, &softmax_sums_work::columns, 4 * (4 * part + d)), parts[part]);
     }
     for (const vec &x : v)
         give_vec(x);
@@ -336,7 +329,7 @@ void softmax_real_sums_kernel::transpose() {
 void softmax_real_sums_kernel::columns() {
     load_tables();
     Xbyak::Label loop, rest, done;
-    lea(reg_from, work(offsetof(softmax_sums_work, columns)));
+    lea(reg_from, field(reg_work, &softmax_sums_work::columns));
     mov(reg_to, columns_at_a_time);
     cmp(reg_columns, reg_to);
     cmovl(reg_to, reg_columns); // the columns that are left
@@ -395,18 +388,6 @@ void softmax_real_sums_kernel::four_columns(int valid) {
         vpunpckhwd(p1, p1, p3);
         vaddps(sum_, sum_, p1);
     }
-}
-
-std::shared_ptr<const softmax_real_sums_kernel>
-shared_softmax_real_sums_kernel(const softmax_sums_spec &spec) {
-    static shared_kernels<softmax_real_sums_kernel> kernels;
-    return kernels.get(spec.key(), [&] { return std::make_shared<const softmax_real_sums_kernel>(spec); });
-}
-
-std::shared_ptr<const softmax_fixed_sums_kernel>
-shared_softmax_fixed_sums_kernel(const softmax_sums_spec &spec) {
-    static shared_kernels<softmax_fixed_sums_kernel> kernels;
-    return kernels.get(spec.key(), [&] { return std::make_shared<const softmax_fixed_sums_kernel>(spec); });
 }
 
 } // namespace octet::impl::jit

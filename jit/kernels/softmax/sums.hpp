@@ -9,8 +9,6 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
-#include <string>
 #include <vector>
 
 #include "jit/kernels/softmax/codes.hpp"
@@ -27,8 +25,6 @@ struct softmax_sums_spec {
     cpu_isa level = cpu_isa::avx512_vnni;
     bool is_signed = false;
     std::array<int, 4> blocks{4, 4, 4, 4};
-
-    std::string key() const;
 };
 
 /// Of softmax_real_sums_kernel: 64 columns of 16 rows, and where these rows are.
@@ -46,12 +42,10 @@ struct softmax_sums_args {
     softmax_sums_work *work;         ///< of sums with an order
 };
 
-using softmax_sums_function = void (*)(const softmax_sums_args *);
-
 /// What the kernels share.
-class softmax_sums_emitter : public emitter {
+class softmax_sums_emitter : public generated<const softmax_sums_args> {
 protected:
-    explicit softmax_sums_emitter(const softmax_sums_spec &spec) : emitter(spec.level), spec_(spec) {}
+    explicit softmax_sums_emitter(const softmax_sums_spec &spec) : generated(spec.level), spec_(spec) {}
 
     void load_arguments();
     /// The maxima of all rows.
@@ -64,7 +58,6 @@ protected:
     /// whole(byte offset from reg_at) for the vectors of a row, tail() with the mask of those bytes that are
     /// left.
     template <typename Whole, typename Tail> void for_each_vector(const Whole &whole, const Tail &tail);
-    Xbyak::Address field(std::size_t offset) { return ptr[reg_args + static_cast<int>(offset)]; }
 
     const softmax_sums_spec spec_;
     std::array<std::vector<vec>, 4> tables_;
@@ -81,7 +74,6 @@ protected:
 class softmax_fixed_sums_kernel : public softmax_sums_emitter {
 public:
     explicit softmax_fixed_sums_kernel(const softmax_sums_spec &spec);
-    softmax_sums_function function() const { return function_; }
 
 private:
     void generate();
@@ -91,14 +83,12 @@ private:
     void reciprocals();
 
     std::array<vec, 4> sums_;
-    softmax_sums_function function_ = nullptr;
 };
 
 /// Sums of f32, each in the order of columns.
 class softmax_real_sums_kernel : public softmax_sums_emitter {
 public:
     explicit softmax_real_sums_kernel(const softmax_sums_spec &spec);
-    softmax_sums_function function() const { return function_; }
 
 private:
     static constexpr int rows = 16, columns_at_a_time = 64;
@@ -108,18 +98,10 @@ private:
     void columns();
     void transpose();
     void four_columns(int valid);
-    Xbyak::Address work(std::size_t offset) { return ptr[reg_work + static_cast<int>(offset)]; }
 
     vec sum_, highest_;
-    softmax_sums_function function_ = nullptr;
 
     const Xbyak::Reg64 reg_work = r13, reg_offset = r14, reg_from = r8, reg_to = r15;
 };
-
-std::shared_ptr<const softmax_fixed_sums_kernel>
-shared_softmax_fixed_sums_kernel(const softmax_sums_spec &spec);
-
-std::shared_ptr<const softmax_real_sums_kernel>
-shared_softmax_real_sums_kernel(const softmax_sums_spec &spec);
 
 } // namespace octet::impl::jit

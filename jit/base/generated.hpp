@@ -1,0 +1,101 @@
+#pragma once
+
+// What every kernel has besides its code: arguments, a function to call, a name, and a cache.
+//
+//   struct twice_spec { cpu_isa level; int vectors; };            // everything that decides the code
+//   struct twice_args { const float *src; float *dst; };          // what a call is given
+//
+//   class twice_kernel : public generated<const twice_args> {
+//   public:
+//       explicit twice_kernel(const twice_spec &spec) : generated(spec.level), … {
+//           preamble();
+//           mov(reg_src, arg(&twice_args::src));
+//           …
+//           finish("twice", text(spec.vectors, "v"));
+//       }
+//   };
+//
+//   shared_kernel<twice_kernel>(twice_spec{level, 4})->function()(&args);
+//
+// A spec is an aggregate, so that its key has all of its members (key.hpp). Names are for perf and for dumps;
+// doc/kernel-names.md has their grammar.
+
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <type_traits>
+#include <unordered_map>
+
+#include "common/text.hpp"
+#include "jit/base/emitter.hpp"
+#include "jit/base/key.hpp"
+
+namespace octet::impl::jit {
+
+/// Bytes from the start of an object to its member.
+template <typename Object, typename Member> int offset_of(Member Object::*member) {
+    static const Object object{};
+    return static_cast<int>(reinterpret_cast<const char *>(&(object.*member)) -
+                            reinterpret_cast<const char *>(&object));
+}
+
+/// Args: what a call points to; const unless the code changes it.
+template <typename Args> class generated : public emitter {
+public:
+    using function_type = void (*)(Args *);
+    function_type function() const { return function_; }
+
+protected:
+    using args_type = std::remove_const_t<Args>;
+
+    explicit generated(cpu_isa level) : emitter(level) {}
+
+    /// The member of an object that lies at `base`; of an array, one of its elements.
+    template <typename Object, typename Member>
+    Xbyak::Address field(const Xbyak::RegExp &base, Member Object::*which, int element = 0) {
+        constexpr std::size_t size = sizeof(std::remove_extent_t<Member>);
+        const int offset = offset_of(which) + element * static_cast<int>(size);
+        const bool is_vector = std::is_array_v<Member> && std::is_arithmetic_v<std::remove_extent_t<Member>>;
+        return (is_vector ? ptr : size == 8 ? qword : size == 4 ? dword : ptr)[base + offset];
+    }
+    template <typename Member> Xbyak::Address arg(Member args_type::*which, int element = 0) {
+        return field(reg_args, which, element);
+    }
+
+    /// Makes the code executable. The name has the kernel, the level and these parts, without empty ones.
+    template <typename... Parts> void finish(const char *kernel, const Parts &...parts) {
+        std::string name = text(kernel, "-", to_string(level()));
+        const auto append = [&name](const std::string &part) { name += part.empty() ? part : "-" + part; };
+        (append(parts), ...);
+        function_ = reinterpret_cast<function_type>(reinterpret_cast<std::uintptr_t>(emitter::finish(name)));
+    }
+
+private:
+    function_type function_ = nullptr;
+};
+
+/// The kernel that these parts decide: a spec, and often the plan of an epilogue. All primitives that need the
+/// same code share it; it goes with the last of them.
+template <typename Kernel, typename... Parts>
+std::shared_ptr<const Kernel> shared_kernel(const Parts &...parts) {
+    static std::mutex mutex;
+    static std::unordered_map<std::string, std::weak_ptr<const Kernel>> kernels;
+    const std::string key = (key_of(parts) + ...);
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (std::shared_ptr<const Kernel> found = kernels[key].lock())
+        return found;
+    for (auto it = kernels.begin(); it != kernels.end();)
+        it = it->second.expired() ? kernels.erase(it) : std::next(it);
+    std::shared_ptr<const Kernel> made;
+    try {
+        made = std::make_shared<const Kernel>(parts...);
+    } catch (const Xbyak::Error &e) {
+        throw error(status::runtime_error, text("code generation: ", e.what(),
+                                                "; OCTET_MAX_CPU_ISA=ref needs no executable memory"));
+    }
+    kernels[key] = made;
+    return made;
+}
+
+} // namespace octet::impl::jit
