@@ -1,0 +1,75 @@
+#include "common/layout/packed.hpp"
+
+#include <algorithm>
+
+namespace octet::impl {
+
+packed_geometry packed_geometry_of(const memory_desc &md) {
+    packed_geometry p{1, 1, 1, 1, md.packed_groups, 1, 1, md.packed_width, 1, false, {}};
+    if (md.packed_kind == packed_kind::matmul) {
+        for (int d = 0; d < md.ndims - 2; d++)
+            p.groups *= md.dims[d];
+        p.i = p.i_per_member = md.dims[md.ndims - 2];
+        p.o = p.o_per_member = md.dims[md.ndims - 1];
+        return p;
+    }
+    const int first = md.packed_kind == packed_kind::grouped_convolution ? 1 : 0;
+    if (first)
+        p.groups = md.dims[0] / p.merged;
+    p.o_per_member = md.dims[first];
+    p.i_per_member = md.dims[first + 1];
+    for (int d = first + 2; d < md.ndims; d++)
+        p.taps *= md.dims[d];
+    p.taps /= p.fused_width;
+    for (int d = first + 2; d < md.ndims - 1; d++)
+        p.lines *= md.dims[d];
+    p.o = p.merged * p.o_per_member;
+    p.i = p.fused_width * p.merged * p.i_per_member;
+    p.has_patches = md.packed_patches.height > 0;
+    if (p.has_patches) {
+        p.i = p.i_per_member;
+        p.patches = patches_from(md.packed_patches, p.lines, md.dims[md.ndims - 1]);
+    }
+    return p;
+}
+
+void set_packed_by_patches(memory_desc &md, const tap_patches &patches) {
+    md.format_kind = format_kind::packed;
+    md.packed_kind = packed_kind::grouped_convolution;
+    md.packed_groups = md.dims[0];
+    md.packed_width = 1;
+    md.packed_patches = order_of(patches);
+}
+
+void set_packed(memory_desc &md, packed_kind kind, bool may_fuse_width) {
+    md.format_kind = format_kind::packed;
+    md.packed_kind = kind;
+    md.packed_groups = 1;
+    md.packed_width = 1;
+    if (kind == packed_kind::matmul)
+        return;
+    const int first = kind == packed_kind::grouped_convolution ? 1 : 0;
+    const dim_t groups = first ? md.dims[0] : 1, o = md.dims[first], i = md.dims[first + 1];
+
+    // Dot products per logical group, for each number of merged groups; among equals the widest.
+    const auto cost = [&](dim_t m) { return div_up(m * i, packed_i_block) * div_up(m * o, packed_o_block); };
+    for (dim_t m = 2; m <= groups && m * std::max<dim_t>(o, 1) <= 4 * packed_o_block; m++)
+        if (groups % m == 0 && cost(m) * md.packed_groups <= cost(md.packed_groups) * m)
+            md.packed_groups = m;
+
+    const bool one_group = groups == md.packed_groups, has_width = md.ndims > first + 2;
+    if (may_fuse_width && one_group && has_width && groups * i % packed_i_block != 0)
+        md.packed_width = md.dims[md.ndims - 1];
+}
+
+std::size_t packed_bytes(const memory_desc &md) {
+    if (element_count(md) == 0)
+        return 0;
+    const packed_geometry p = packed_geometry_of(md);
+    const dim_t columns = checked_product(p.groups, p.o_blocks() * packed_o_block, md);
+    const dim_t row_bytes = checked_product(p.block_vectors(), packed_i_block, md);
+    return static_cast<std::size_t>(
+        checked_product(columns, row_bytes + p.lines * static_cast<dim_t>(sizeof(std::int32_t)), md));
+}
+
+} // namespace octet::impl
