@@ -20,8 +20,17 @@ forbid cpu 'api/' 'cpu may not include the front'
 forbid include '(common|cpu|jit|api|xbyak|tbb|oneapi|nlohmann|CLI|flatbuffers)/' 'public headers include only std and octet/'
 forbid src 'xbyak/' 'Xbyak belongs to jit/'
 forbid cpu 'xbyak/' 'Xbyak belongs to jit/'
-forbid tools '(cpu|jit|api)/' 'the command uses the public API'
-forbid examples '(common|cpu|jit|api)/' 'examples use the public API'
+forbid tools '(cpu|jit|api|network)/' 'the command uses the public API'
+forbid examples '(common|cpu|jit|api|network)/' 'examples use the public API'
+forbid src/network '(common|cpu|jit|api)/' 'networks use the public API'
+for room in graph tflite onnx passes lower; do
+    forbid src/network/$room 'network/run/' 'only src/network/run knows what runs'
+done
+forbid src/network/graph 'network/(tflite|onnx|passes|lower)/' 'src/network/graph knows graphs as values only'
+forbid src/network/lower 'network/(tflite|onnx|passes)/' 'lowering sees one node, not files or passes'
+forbid src/network/tflite 'network/(onnx|passes|lower)/' 'a reader makes a graph and knows nothing of what becomes of it'
+forbid src/network/onnx 'network/(tflite|passes|lower)/' 'a reader makes a graph and knows nothing of what becomes of it'
+forbid src/network/passes 'network/(tflite|onnx)/' 'passes know graphs, not files'
 
 tbb=$(grep -rlE '^ *# *include *<(tbb|oneapi/tbb)/' src cpu jit include tools examples | grep -v '^cpu/parallel.cpp$')
 [ -z "$tbb" ] || { echo "only cpu/parallel.cpp includes oneTBB: $tbb"; status=1; }

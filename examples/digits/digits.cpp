@@ -30,7 +30,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "network/run/network.hpp"
+#include "octet/network.hpp"
 
 namespace {
 
@@ -81,8 +81,8 @@ test_set read_test_set(const std::string &path) {
 
 // ---- the network under one contract
 
-octet::model::network_options options_of(requantization_rule rule, bool fusion) {
-    octet::model::network_options options;
+octet::network_options options_of(requantization_rule rule, bool fusion) {
+    octet::network_options options;
     options.rule = rule;
     options.fusion = fusion;
     return options;
@@ -92,7 +92,7 @@ octet::model::network_options options_of(requantization_rule rule, bool fusion) 
 class classifier {
 public:
     classifier(const std::string &model, requantization_rule rule, bool fusion)
-        : network_(octet::model::load_network(model, options_of(rule, fusion))),
+        : network_(model, options_of(rule, fusion)),
           input_(network_.get_memory(graph().inputs.at(0))),
           output_(network_.get_memory(graph().outputs.at(0))) {
         if (input_.get_desc().get_size() != pixels || output_.get_desc().get_size() != classes)
@@ -103,7 +103,7 @@ public:
     octet::memory tensor(int index) const { return network_.get_memory(index); }
 
     /// Scores of the classes: codes, probability = (code + 128) / 256.
-    const std::int8_t *run(const std::uint8_t *image, const octet::model::network::observer &after_node) {
+    const std::int8_t *run(const std::uint8_t *image, const octet::network::observer &after_node) {
         auto *codes = input_.map_data<std::int8_t>(); // real = pixel / 16 = (code + 128) / 128
         for (std::size_t p = 0; p < pixels; p++)
             codes[p] = static_cast<std::int8_t>(8 * image[p] - 128);
@@ -114,7 +114,7 @@ public:
     std::string implementations() const {
         std::set<std::string> names;
         for (std::size_t node = 0; node < graph().nodes.size(); node++)
-            names.insert(network_.get_step(node).implementation());
+            names.insert(network_.implementation(node));
         names.erase("view"); // a reshaped tensor: nothing runs
         std::string list;
         for (const std::string &name : names)
@@ -123,7 +123,7 @@ public:
     }
 
 private:
-    octet::model::network network_;
+    octet::network network_;
     octet::memory input_, output_;
 };
 

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "network/run/network.hpp"
+#include "octet/network.hpp"
+#include "octet/octet.hpp"
 
 namespace octet::tests {
 namespace {
@@ -42,7 +43,7 @@ fuzz_outcome fuzz_network(graph_reader read, const std::uint8_t *bytes, std::siz
         model::graph g = read(bytes, size, "fuzzed");
         if (work_of(g) > most_work)
             return fuzz_outcome::too_large;
-        model::network net(std::move(g));
+        network net(std::move(g));
         for (const int t : net.get_graph().inputs)
             fill(net.get_memory(t));
         net.run();

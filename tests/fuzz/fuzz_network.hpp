@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "network/graph/graph.hpp"
+#include "octet/graph.hpp"
 
 namespace octet::tests {
 

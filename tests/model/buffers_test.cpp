@@ -5,8 +5,9 @@
 
 #include <random>
 
-#include "network/run/buffers.hpp"
-#include "network/run/network.hpp"
+#include "network/lower/buffers.hpp"
+#include "octet/network.hpp"
+#include "octet/octet.hpp"
 #include "support/allocations.hpp"
 
 namespace octet::tests {
@@ -69,7 +70,7 @@ TEST(NetworkBuffers, NothingIsAllocatedOnceTheNetworkHasRun) {
     if (!test::counts_allocations())
         GTEST_SKIP() << "a sanitizer's operator new";
     set_num_threads(1); // what oneTBB's workers allocate is their own
-    model::network net = model::load_network(OCTET_SOURCE_DIR "/examples/digits/digits_int8.tflite");
+    network net = network(OCTET_SOURCE_DIR "/examples/digits/digits_int8.tflite");
     net.run();
     const long before = test::allocation_count();
     net.run();
@@ -79,10 +80,10 @@ TEST(NetworkBuffers, NothingIsAllocatedOnceTheNetworkHasRun) {
 
 TEST(NetworkBuffers, ShareTheirBytes) {
     const std::string path = OCTET_SOURCE_DIR "/examples/digits/digits_int8.tflite";
-    model::network_options options;
+    network_options options;
     for (const bool fusion : {true, false}) {
         options.fusion = fusion;
-        const model::network net = model::load_network(path, options);
+        const network net = network(path, options);
         const auto [shared, separate] = net.buffer_bytes();
         // The residual block: two or three tensors of 8x8x16 codes, as its sum is in place or not.
         EXPECT_EQ(shared, (fusion ? 2u : 3u) * 1024);

@@ -4,7 +4,8 @@
 
 #include <random>
 
-#include "network/run/network.hpp"
+#include "octet/network.hpp"
+#include "octet/octet.hpp"
 
 namespace octet::tests {
 namespace {
@@ -78,7 +79,7 @@ bytes contents(const memory &m) {
 
 /// All outputs of two runs on different inputs: a second run must not see traces of the first.
 std::vector<bytes> run(const model::graph &g, bool fusion, rule r = rule::automatic) {
-    model::network net(g, {r, fusion});
+    network net(g, {r, fusion});
     std::vector<bytes> results;
     for (const std::uint8_t seed : {3, 101}) {
         for (const int t : g.inputs) {
@@ -94,7 +95,7 @@ std::vector<bytes> run(const model::graph &g, bool fusion, rule r = rule::automa
 }
 
 std::string operators(const model::graph &g, rule r = rule::automatic) {
-    const model::network net(g, {r, true});
+    const network net(g, {r, true});
     std::string text;
     for (const model::node &n : net.get_graph().nodes)
         text += (text.empty() ? "" : ", ") + model::operator_text(n);

@@ -6,8 +6,9 @@
 #include <cmath>
 
 #include "model/tflite_builder.hpp"
-#include "network/lower/contract.hpp"
-#include "network/run/network.hpp"
+#include "octet/contract.hpp"
+#include "octet/network.hpp"
+#include "octet/octet.hpp"
 
 namespace octet::tests {
 namespace {
@@ -29,8 +30,8 @@ template <typename T> std::vector<T> contents(const memory &m) {
 /// Runs on `inputs` and returns the first output. Twice: a second run must not see traces of the first.
 template <typename Out, typename In>
 std::vector<Out> run(const bytes &file, const std::vector<std::vector<In>> &inputs,
-                     const model::network_options &options = {}) {
-    model::network net(read(file), options);
+                     const network_options &options = {}) {
+    network net(read(file), options);
     std::vector<Out> results[2];
     for (auto &result : results) {
         for (std::size_t i = 0; i < inputs.size(); i++) {
@@ -44,14 +45,13 @@ std::vector<Out> run(const bytes &file, const std::vector<std::vector<In>> &inpu
     EXPECT_EQ(results[0], results[1]);
     return results[0];
 }
-codes run_s8(const bytes &file, const std::vector<codes> &inputs,
-             const model::network_options &options = {}) {
+codes run_s8(const bytes &file, const std::vector<codes> &inputs, const network_options &options = {}) {
     return run<std::int8_t>(file, inputs, options);
 }
 
-std::string refusal(const bytes &file, const model::network_options &options = {}) {
+std::string refusal(const bytes &file, const network_options &options = {}) {
     try {
-        const model::network net(read(file), options);
+        const network net(read(file), options);
     } catch (const error &e) {
         return e.what();
     }
@@ -273,9 +273,9 @@ TEST(Network, ReshapesAreViews) {
     b.node(format::BuiltinOperator_SQUEEZE, {deep}, {out});
     const bytes file = b.finish({in}, {out});
     EXPECT_EQ(run_s8(file, {{1, 2, 3, 4}}), (codes{1, 2, 3, 4}));
-    const model::network net(read(file));
+    const network net(read(file));
     for (std::size_t i = 0; i < 3; i++)
-        EXPECT_EQ(net.get_step(i).implementation(), "view");
+        EXPECT_EQ(net.implementation(i), "view");
     EXPECT_EQ(net.get_memory(in).get_data_handle(), net.get_memory(out).get_data_handle());
 }
 
@@ -286,15 +286,14 @@ TEST(Network, OutputsMayBeInputs) {
 }
 
 TEST(Network, TellsTheObserverAfterEachNode) {
-    model::network net(read(conv_2x2({})));
+    network net(read(conv_2x2({})));
     std::vector<std::size_t> nodes;
     net.run([&](std::size_t node, double seconds) {
         nodes.push_back(node);
         EXPECT_GE(seconds, 0);
     });
     EXPECT_EQ(nodes, std::vector<std::size_t>{0});
-    const std::string explanation = net.get_step(0).explain(),
-                      implementation = net.get_step(0).implementation();
+    const std::string explanation = net.explain(0), implementation = net.implementation(0);
     EXPECT_NE(explanation.find("runs on " + implementation), std::string::npos);
     EXPECT_EQ(explanation.find("plan: tiles of ") != std::string::npos, implementation != "ref")
         << explanation;

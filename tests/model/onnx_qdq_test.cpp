@@ -10,7 +10,9 @@
 
 #include "model/onnx_builder.hpp"
 #include "network/passes/onnx_qdq.hpp"
-#include "network/run/network.hpp"
+#include "network/run/evaluate.hpp"
+#include "octet/network.hpp"
+#include "octet/octet.hpp"
 
 namespace octet::tests {
 namespace {
@@ -26,7 +28,7 @@ model::graph read(const onnx_builder &m) {
 /// Operators of the network after fusion, "QuantizeLinear QLinearConv".
 std::string operators(const onnx_builder &m) {
     model::graph g = read(m);
-    model::fuse_qdq(g);
+    model::fuse_qdq(g, model::evaluate);
     std::string names;
     for (const model::node &n : g.nodes)
         if (n.op != "Identity") // of a pair that cancelled
@@ -35,7 +37,7 @@ std::string operators(const onnx_builder &m) {
 }
 
 bytes run(const onnx_builder &m) {
-    model::network net(read(m));
+    network net(read(m));
     const memory x = net.get_memory(net.get_graph().inputs.at(0)),
                  y = net.get_memory(net.get_graph().outputs.at(0));
     for (std::size_t i = 0; i < x.get_desc().get_size(); i++)
@@ -369,7 +371,7 @@ template <typename Code> qdq_builder<Code> between_floats(bool sum_reads_twice) 
 }
 
 std::vector<float> run_on_floats(const onnx_builder &m) {
-    model::network net(read(m));
+    network net(read(m));
     for (const int t : net.get_graph().inputs) {
         const memory x = net.get_memory(t);
         for (std::size_t i = 0; i < x.get_desc().get_size() / sizeof(float); i++)
@@ -439,7 +441,7 @@ TEST(QdqRefuses, NamesWhatNeitherFusesNorRuns) {
         return n;
     }();
     try {
-        const model::network net(read(m));
+        const network net(read(m));
         FAIL();
     } catch (const error &e) {
         EXPECT_EQ(e.status, status::unimplemented);

@@ -7,7 +7,8 @@
 #include <fstream>
 
 #include "model/onnx_builder.hpp"
-#include "network/run/network.hpp"
+#include "octet/network.hpp"
+#include "octet/octet.hpp"
 
 namespace octet::tests {
 namespace {
@@ -218,7 +219,7 @@ TEST(OnnxReaderRefuses, ConstantsOfAnotherSize) {
                   "8 dimensions; allowed are up to");
     const bytes doubles = with([](onnx::TensorProto &w) { w.set_data_type(onnx::TensorProto::DOUBLE); });
     try { // readable, but no weights of a convolution
-        const model::network net(read(doubles));
+        const network net(read(doubles));
         FAIL();
     } catch (const error &e) {
         EXPECT_STREQ(e.what(), "node 1 (QLinearConv): input 3 ('w') is DOUBLE, allowed: u8, s8");

@@ -5,7 +5,8 @@
 
 #include <cstring>
 
-#include "network/run/network.hpp"
+#include "octet/network.hpp"
+#include "octet/octet.hpp"
 
 namespace octet::tests {
 namespace {
@@ -69,7 +70,7 @@ struct node_test {
         const int index = static_cast<int>(graph.tensors.size());
         graph.tensors.push_back(t);
         graph.nodes[0].outputs = graph.outputs = {index};
-        model::network net(graph);
+        network net(graph);
         for (std::size_t i = 0; i < contents.size(); i++)
             std::memcpy(net.get_memory(graph.inputs[i]).get_data_handle(), contents[i].data(),
                         contents[i].size());

@@ -25,7 +25,7 @@ protected:
     }
     std::size_t nodes() const { return net.get_graph().nodes.size(); }
 
-    model::network net{model::read_tflite(OCTET_SOURCE_DIR "/examples/digits/digits_int8.tflite")};
+    network net{model::read_tflite(OCTET_SOURCE_DIR "/examples/digits/digits_int8.tflite")};
     tools::run_profile profile;
 };
 

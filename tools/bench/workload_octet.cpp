@@ -2,7 +2,7 @@
 // once, in workload.inl, because the two libraries share an interface but not their types.
 
 #include "bench/layer.hpp"
-#include "network/lower/contract.hpp"
+#include "octet/contract.hpp"
 
 namespace octet::tools {
 namespace {

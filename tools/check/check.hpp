@@ -12,7 +12,8 @@
 
 #include "check/report.hpp"
 #include "check/vector_file.hpp"
-#include "network/run/network.hpp"
+#include "octet/network.hpp"
+#include "octet/octet.hpp"
 
 namespace octet::check {
 
@@ -58,9 +59,12 @@ std::string to_text(const fixed_point_multiplier &m);
 std::string implementation_complaint(implementation wanted, const std::string &name,
                                      const std::string &refusals);
 /// The same for every step of a network.
-std::string implementation_complaint(implementation wanted, const model::network &net);
+std::string implementation_complaint(implementation wanted, const network &net);
 /// Names of the implementations that a network's steps run on, each once.
-std::string implementation_names(const model::network &net);
+std::string implementation_names(const network &net);
+
+/// Whether networks may have an operator.
+bool is_supported(const std::string &framework, const std::string &op);
 
 /// One node, its inputs, and its outputs as the framework computed them.
 struct operator_case {

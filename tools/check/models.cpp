@@ -8,7 +8,6 @@
 #include <set>
 
 #include "check/check.hpp"
-#include "network/lower/lowering.hpp"
 
 namespace octet::check {
 namespace {
@@ -41,7 +40,7 @@ std::string hex_text(std::uint32_t value) {
 void require_operators(const model::graph &g) {
     std::set<std::string> missing;
     for (const model::node &n : g.nodes)
-        if (!model::find_tflite_lowering(n.op))
+        if (!is_supported("tflite", n.op))
             missing.insert(n.op);
     std::string names;
     for (const std::string &name : missing)
@@ -103,7 +102,7 @@ private:
 
     /// One with all operators' outputs, and one as it is run where only the last outputs matter.
     void make_networks() {
-        model::network_options options;
+        network_options options;
         options.fusion = false;
         network_.emplace(graph_, options);
         fused_.emplace(graph_);
@@ -195,7 +194,7 @@ private:
         return complaint.empty() ? "" : "with fused operators: " + complaint;
     }
 
-    static std::string output_complaint(const run_golden &run, const model::network &net) {
+    static std::string output_complaint(const run_golden &run, const network &net) {
         for (const auto &[tensor, record] : run.outputs) {
             const std::string complaint =
                 first_difference("output tensor " + std::to_string(tensor), record.type, record.dims,
@@ -227,7 +226,7 @@ private:
     const options &opt_;
     report &results_;
     model::graph graph_;
-    std::optional<model::network> network_, fused_;
+    std::optional<network> network_, fused_;
 };
 
 } // namespace

@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "check/check.hpp"
-#include "network/lower/lowering.hpp"
 
 namespace octet::check {
 namespace {
@@ -227,7 +226,7 @@ void replay_ort_operators(const vector_file &file, const options &opt, report &r
             continue;
         results.begin(name);
         const node_form *form = find_form(op);
-        if (form && model::find_onnx_lowering(op))
+        if (form && is_supported("onnx", op))
             replay(case_builder(*form, c, blob, name).build(), opt, results);
         else
             results.skip(op, name, "Octet does not execute this operator");

@@ -1,5 +1,6 @@
 // Runs one case on Octet and compares bytes.
 
+#include <algorithm>
 #include <cstring>
 #include <set>
 #include <sstream>
@@ -110,30 +111,34 @@ std::string implementation_complaint(implementation wanted, const std::string &n
            (refusals.empty() ? "no other implementation" : refusals);
 }
 
-std::string implementation_complaint(implementation wanted, const model::network &net) {
+std::string implementation_complaint(implementation wanted, const network &net) {
     for (std::size_t i = 0; i < net.get_graph().nodes.size(); i++) {
-        const model::step &step = net.get_step(i);
         const std::string complaint =
-            implementation_complaint(wanted, step.implementation(), refusals_in(step.explain()));
+            implementation_complaint(wanted, net.implementation(i), refusals_in(net.explain(i)));
         if (!complaint.empty())
             return model::node_text(net.get_graph(), i) + " " + complaint;
     }
     return {};
 }
 
-std::string implementation_names(const model::network &net) {
+std::string implementation_names(const network &net) {
     std::set<std::string> names;
     for (std::size_t i = 0; i < net.get_graph().nodes.size(); i++)
-        names.insert(net.get_step(i).implementation());
+        names.insert(net.implementation(i));
     std::string text;
     for (const std::string &name : names)
         text += (text.empty() ? "" : ", ") + name;
     return text;
 }
 
+bool is_supported(const std::string &framework, const std::string &op) {
+    const std::vector<std::string> known = supported_operators(framework);
+    return std::find(known.begin(), known.end(), op) != known.end();
+}
+
 void replay(const operator_case &c, const options &opt, report &results) {
     try {
-        model::network net(c.graph);
+        network net(c.graph);
         const std::string complaint = implementation_complaint(opt.impl, net);
         if (!complaint.empty())
             return results.fail(c.op, c.name, complaint);

@@ -1,8 +1,9 @@
 #include "check/tflite_derivations.hpp"
 
 #include <algorithm>
+#include <cmath>
 
-#include "network/lower/tflite.hpp"
+#include "octet/octet.hpp"
 
 namespace octet::check {
 namespace {
@@ -156,19 +157,37 @@ std::string complaint_about(const derived &d, const json_value &params) {
     return {};
 }
 
+/// A bound of a fused activation as a code: zero point + round(real / scale) in f32, half away from zero.
+std::int32_t code_of(float real, const tensor_record &t) {
+    constexpr float outside_all_codes = 1e6f;
+    return t.quant.zero_points.at(0) +
+           static_cast<std::int32_t>(
+               std::clamp(std::round(real / scale_of(t)), -outside_all_codes, outside_all_codes));
+}
+
+/// Lowest and highest code that an activation leaves.
+std::pair<std::int32_t, std::int32_t> activation_range(const std::string &activation,
+                                                       const tensor_record &t) {
+    std::int32_t low = t.type == data_type::u8 ? 0 : -128, high = low + 255;
+    if (activation == "NONE")
+        return {low, high};
+    low = std::max(low, code_of(activation == "RELU_N1_TO_1" ? -1.f : 0.f, t));
+    if (activation != "RELU")
+        high = std::min(high, code_of(activation == "RELU6" ? 6.f : 1.f, t));
+    return {low, high};
+}
+
 /// The codes that the fused activation leaves, where the case has one.
 std::string activation_complaint(const operator_record &r) {
     if (!r.params.has("activation") || !r.params.has("clamp_min"))
         return {};
-    const model::tensor out = as_model_tensor(at(r.outputs, 0), false);
-    const model::code_interval range = model::activation_interval(r.params["activation"].text(), out);
+    const auto [lowest, highest] = activation_range(r.params["activation"].text(), at(r.outputs, 0));
     const auto low = r.params["clamp_min"].as<std::int32_t>(),
                high = r.params["clamp_max"].as<std::int32_t>();
-    if (range.low == low && range.high == high)
+    if (lowest == low && highest == high)
         return {};
     return "clamp: recorded [" + std::to_string(low) + ", " + std::to_string(high) +
-           "], derived from the scales [" + std::to_string(range.low) + ", " + std::to_string(range.high) +
-           "]";
+           "], derived from the scales [" + std::to_string(lowest) + ", " + std::to_string(highest) + "]";
 }
 
 } // namespace

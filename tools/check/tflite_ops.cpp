@@ -4,7 +4,6 @@
 
 #include "check/check.hpp"
 #include "check/tflite_derivations.hpp"
-#include "network/lower/lowering.hpp"
 
 namespace octet::check {
 namespace {
@@ -90,7 +89,7 @@ void replay_case(const operator_record &r, const std::string &name, const option
     }
     if (!complaint.empty())
         return results.fail(r.op, name, complaint);
-    if (!model::find_tflite_lowering(r.op))
+    if (!is_supported("tflite", r.op))
         return results.skip(r.op, name, "Octet does not execute this operator");
     replay(make_case(r, name), opt, results);
 }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "check/json_value.hpp"
-#include "network/graph/graph.hpp"
+#include "octet/graph.hpp"
 
 namespace octet::check {
 

@@ -6,7 +6,8 @@
 
 #include "commands/commands.hpp"
 #include "commands/print.hpp"
-#include "network/run/network.hpp"
+#include "octet/network.hpp"
+#include "octet/octet.hpp"
 
 namespace octet::tools {
 namespace {
@@ -17,7 +18,7 @@ struct explain_options {
     bool no_fusion = false;
 };
 
-void explain_node(const model::network &net, std::size_t index) {
+void explain_node(const network &net, std::size_t index) {
     const model::graph &g = net.get_graph();
     std::cout << model::node_text(g, index);
     for (const int t : g.nodes[index].outputs) {
@@ -25,22 +26,24 @@ void explain_node(const model::network &net, std::size_t index) {
         std::cout << " -> " << model::type_text(output) << ' ' << model::to_text(output.dims);
     }
     std::cout << '\n';
-    std::istringstream lines(net.get_step(index).explain());
+    std::istringstream lines(net.explain(index));
     for (std::string line; std::getline(lines, line);)
         std::cout << "  " << line << '\n';
 }
 
 void explain(const explain_options &options) {
-    const model::network net = model::load_network(
-        options.model, {requantization_rule_from_string(options.rule.c_str()), !options.no_fusion});
-    const std::size_t count = net.get_graph().nodes.size();
-    if (options.node >= 0 && static_cast<std::size_t>(options.node) >= count)
-        throw error(status::invalid_arguments, "--node is " + std::to_string(options.node) + ", but " +
-                                                   options.model + " has " + std::to_string(count) +
-                                                   " nodes");
-    for (std::size_t i = 0; i < count; i++)
-        if (options.node < 0 || static_cast<std::size_t>(options.node) == i)
+    const network net(options.model,
+                      {requantization_rule_from_string(options.rule.c_str()), !options.no_fusion});
+    bool is_found = options.node < 0;
+    for (std::size_t i = 0; i < net.get_graph().nodes.size(); i++)
+        if (options.node < 0 || model::node_number(net.get_graph(), i) == options.node) {
             explain_node(net, i);
+            is_found = true;
+        }
+    if (!is_found)
+        throw error(status::invalid_arguments,
+                    "--node is " + std::to_string(options.node) + ", but " + options.model +
+                        " has no such node, or it became part of another (octet explain without --node)");
 }
 
 } // namespace
@@ -49,7 +52,7 @@ void add_explain_command(CLI::App &app) {
     const auto options = std::make_shared<explain_options>();
     CLI::App *command = app.add_subcommand("explain", "Why a network's nodes run as they do");
     command->add_option("model", options->model, "A .tflite or .onnx file")->required();
-    command->add_option("--node", options->node, "Only this node")->check(CLI::Range(0, 1000000));
+    command->add_option("--node", options->node, "Only this node of the file")->check(CLI::Range(0, 1000000));
     command->add_option("--rule", options->rule, "Requantization rule: " + rule_names());
     command->add_flag("--no-fusion", options->no_fusion, "Every operator by itself");
     command->callback([options] { explain(*options); });

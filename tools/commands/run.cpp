@@ -11,7 +11,8 @@
 #include "commands/run_profile.hpp"
 #include "commands/tensor_file.hpp"
 #include "commands/tensor_text.hpp"
-#include "network/run/network.hpp"
+#include "octet/network.hpp"
+#include "octet/octet.hpp"
 
 namespace octet::tools {
 namespace {
@@ -26,7 +27,7 @@ struct run_options {
 constexpr int max_count = 1'000'000; ///< of runs, threads, images: rules out slips of the finger
 
 /// From the files, or pseudo-random; says which.
-std::string fill_inputs(const model::network &net, const run_options &options) {
+std::string fill_inputs(const network &net, const run_options &options) {
     const std::vector<int> &inputs = net.get_graph().inputs;
     if (options.inputs.empty()) {
         for (const int t : inputs)
@@ -43,7 +44,7 @@ std::string fill_inputs(const model::network &net, const run_options &options) {
     return "from " + std::to_string(inputs.size()) + (inputs.size() == 1 ? " file" : " files");
 }
 
-run_profile run_repeatedly(model::network &net, int repeat) {
+run_profile run_repeatedly(network &net, int repeat) {
     run_profile profile(net);
     const bool shows_progress = repeat > 1 && isatty(STDERR_FILENO) != 0;
     for (int r = 0; r < repeat; r++) {
@@ -55,13 +56,13 @@ run_profile run_repeatedly(model::network &net, int repeat) {
     return profile;
 }
 
-void print_outputs(const model::network &net) {
+void print_outputs(const network &net) {
     for (const int t : net.get_graph().outputs)
         std::cout << "\noutput " << tensor_text(net.get_graph(), t) << '\n'
                   << summary(net.get_graph().tensors[static_cast<std::size_t>(t)], net.get_memory(t));
 }
 
-void write_outputs(const model::network &net, const std::string &directory) {
+void write_outputs(const network &net, const std::string &directory) {
     const std::vector<int> &outputs = net.get_graph().outputs;
     for (std::size_t i = 0; i < outputs.size(); i++) {
         const std::string path =
@@ -91,7 +92,7 @@ void run(const run_options &options) {
     if (options.threads > 0)
         set_num_threads(options.threads);
     const requantization_rule rule = requantization_rule_from_string(options.rule.c_str());
-    model::network net = model::load_network(options.model, {rule, !options.no_fusion, options.batch});
+    network net(options.model, {rule, !options.no_fusion, options.batch});
     const std::string source = fill_inputs(net, options);
     std::cout << options.model << ": " << net.get_graph().nodes.size() << " nodes, rule " << options.rule
               << ", " << get_num_threads() << " threads, " << to_string(get_effective_cpu_isa())

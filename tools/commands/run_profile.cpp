@@ -58,8 +58,9 @@ std::string run_profile::nodes_text() const {
                   {"share", align::right}});
     for (std::size_t i = 0; i < times.size(); i++) {
         const model::tensor &output = g.tensors[static_cast<std::size_t>(g.nodes[i].outputs[0])];
-        report.add({std::to_string(i), model::operator_text(g.nodes[i]), model::to_text(output.dims),
-                    net_.get_step(i).implementation(), milliseconds(times[i]), share(times[i], total)});
+        report.add({std::to_string(model::node_number(g, i)), model::operator_text(g.nodes[i]),
+                    model::to_text(output.dims), net_.implementation(i), milliseconds(times[i]),
+                    share(times[i], total)});
     }
     report.add({"", "total", "", "", milliseconds(total), ""});
     return report.text();
@@ -100,7 +101,7 @@ void run_profile::write_trace(const std::string &path) const {
         for (std::size_t i = 0; i < runs_[r].size(); i++) {
             nlohmann::json node = event(model::node_text(g, i), "node", now, runs_[r][i] * 1e6);
             const model::tensor &output = g.tensors[static_cast<std::size_t>(g.nodes[i].outputs[0])];
-            node["args"] = {{"implementation", net_.get_step(i).implementation()},
+            node["args"] = {{"implementation", net_.implementation(i)},
                             {"output", model::type_text(output) + " " + model::to_text(output.dims)}};
             events.push_back(std::move(node));
             now += runs_[r][i] * 1e6;

@@ -5,13 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "network/run/network.hpp"
+#include "octet/network.hpp"
+#include "octet/octet.hpp"
 
 namespace octet::tools {
 
 class run_profile {
 public:
-    explicit run_profile(const model::network &net) : net_(net) {}
+    explicit run_profile(const network &net) : net_(net) {}
 
     void begin_run() { runs_.emplace_back(); }
     void add(std::size_t node, double seconds);
@@ -27,7 +28,7 @@ public:
 private:
     std::vector<double> medians() const; ///< seconds, per node
 
-    const model::network &net_;
+    const network &net_;
     std::vector<std::vector<double>> runs_; ///< seconds of each node, per run
 };
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "network/graph/graph.hpp"
+#include "octet/graph.hpp"
 
 namespace octet::tools {
 

@@ -1,3 +1,7 @@
+// What every graph must satisfy, whoever made it: sizes that cannot overflow, quantization that fits its
+// tensor, and an order of nodes in which each reads what is there. Readers and hand-made graphs end here, so
+// that passes and lowering need not check again. Start at `check_graph`.
+
 #include "network/graph/graph.hpp"
 
 #include <cmath>
@@ -5,8 +9,6 @@
 
 namespace octet::model {
 namespace {
-
-[[noreturn]] void fail(const std::string &defect) { throw error(status::invalid_arguments, defect); }
 
 std::string tensor_text(const graph &g, int index) {
     return "tensor " + std::to_string(index) + " ('" + g.tensors[static_cast<std::size_t>(index)].name + "')";
@@ -20,20 +22,20 @@ constexpr std::size_t max_nodes = 65536;
 
 void check_dims(const tensor &t, const std::string &who) {
     if (t.dims.size() > max_ndims)
-        fail(who + " has " + std::to_string(t.dims.size()) + " dimensions; allowed are up to " +
-             std::to_string(max_ndims));
+        refuse(who + " has " + std::to_string(t.dims.size()) + " dimensions; allowed are up to " +
+               std::to_string(max_ndims));
     std::int64_t bytes = static_cast<std::int64_t>(memory::data_type_size(t.type));
     if (bytes == 0)
         bytes = 1; // foreign types: at least this much
     bool is_empty = false;
     for (const dim_t d : t.dims) {
         if (d < 0)
-            fail(who + " has dimensions " + to_text(t.dims) +
-                 "; a size that is known only at run time is not supported");
+            refuse(who + " has dimensions " + to_text(t.dims) +
+                   "; a size that is known only at run time is not supported");
         if (d == 0)
             is_empty = true;
         else if (bytes > max_tensor_bytes / d)
-            fail(who + " has dimensions " + to_text(t.dims) + ", more than 2^31 - 1 bytes");
+            refuse(who + " has dimensions " + to_text(t.dims) + ", more than 2^31 - 1 bytes");
         else
             bytes *= d;
     }
@@ -41,8 +43,8 @@ void check_dims(const tensor &t, const std::string &who) {
         return;
     const std::int64_t expected = is_empty ? 0 : bytes;
     if (static_cast<std::int64_t>(t.data.size()) != expected)
-        fail(who + " holds " + std::to_string(t.data.size()) + " bytes of constant data, but " +
-             type_text(t) + " " + to_text(t.dims) + " takes " + std::to_string(expected));
+        refuse(who + " holds " + std::to_string(t.data.size()) + " bytes of constant data, but " +
+               type_text(t) + " " + to_text(t.dims) + " takes " + std::to_string(expected));
 }
 
 std::pair<std::int32_t, std::int32_t> code_range(data_type type) {
@@ -64,8 +66,8 @@ std::int64_t channel_count(const tensor &t, const std::string &who) {
     if (t.type == data_type::s32)
         return element_count(t.dims);
     if (t.quant.axis < 0 || t.quant.axis >= static_cast<int>(t.dims.size()))
-        fail(who + " has scales along dimension " + std::to_string(t.quant.axis) +
-             ", but its dimensions are " + to_text(t.dims));
+        refuse(who + " has scales along dimension " + std::to_string(t.quant.axis) +
+               ", but its dimensions are " + to_text(t.dims));
     return t.dims[static_cast<std::size_t>(t.quant.axis)];
 }
 
@@ -73,19 +75,19 @@ void check_quantization(const tensor &t, const std::string &who) {
     const quantization &q = t.quant;
     for (const float scale : q.scales)
         if (!(std::isfinite(scale) && scale > 0))
-            fail(who + " has a scale of " + std::to_string(scale) + "; scales are positive and finite");
+            refuse(who + " has a scale of " + std::to_string(scale) + "; scales are positive and finite");
     if (q.zero_points.size() != q.scales.size())
-        fail(who + " has " + std::to_string(q.scales.size()) + " scales, but " +
-             std::to_string(q.zero_points.size()) + " zero points");
+        refuse(who + " has " + std::to_string(q.scales.size()) + " scales, but " +
+               std::to_string(q.zero_points.size()) + " zero points");
     if (q.scales.size() > 1 && static_cast<std::int64_t>(q.scales.size()) != channel_count(t, who))
-        fail(who + " has " + std::to_string(q.scales.size()) + " scales along dimension " +
-             std::to_string(q.axis) + " of " + to_text(t.dims) + "; allowed are 1 or " +
-             std::to_string(channel_count(t, who)));
+        refuse(who + " has " + std::to_string(q.scales.size()) + " scales along dimension " +
+               std::to_string(q.axis) + " of " + to_text(t.dims) + "; allowed are 1 or " +
+               std::to_string(channel_count(t, who)));
     const auto [lowest, highest] = code_range(t.type);
     for (const std::int32_t zero_point : q.zero_points)
         if (zero_point < lowest || zero_point > highest)
-            fail(who + " has a zero point of " + std::to_string(zero_point) + ", outside the codes of " +
-                 type_text(t));
+            refuse(who + " has a zero point of " + std::to_string(zero_point) + ", outside the codes of " +
+                   type_text(t));
 }
 
 /// Follows the nodes in order and knows which tensors hold values.
@@ -100,7 +102,7 @@ public:
         for (const int t : g_.inputs) {
             check_index(t, "the network's inputs");
             if (g_.tensors[at(t)].is_constant)
-                fail("the network's input " + tensor_text(g_, t) + " is a constant");
+                refuse("the network's input " + tensor_text(g_, t) + " is a constant");
             is_written_[at(t)] = true;
         }
         for (std::size_t i = 0; i < g_.nodes.size(); i++)
@@ -108,7 +110,7 @@ public:
         for (const int t : g_.outputs) {
             check_index(t, "the network's outputs");
             if (!is_written_[at(t)])
-                fail("the network's output " + tensor_text(g_, t) + " is written by no node");
+                refuse("the network's output " + tensor_text(g_, t) + " is written by no node");
         }
     }
 
@@ -117,8 +119,8 @@ private:
 
     void check_index(int index, const std::string &who) const {
         if (index < 0 || at(index) >= g_.tensors.size())
-            fail(who + " name tensor " + std::to_string(index) + ", but there are " +
-                 std::to_string(g_.tensors.size()) + " tensors");
+            refuse(who + " name tensor " + std::to_string(index) + ", but there are " +
+                   std::to_string(g_.tensors.size()) + " tensors");
     }
 
     void check_node(const node &n, const std::string &who) {
@@ -128,13 +130,13 @@ private:
             check_index(t, "the inputs of " + who);
             const bool is_empty = element_count(g_.tensors[at(t)].dims) == 0; // e.g. the shape of a scalar
             if (!is_written_[at(t)] && !is_empty)
-                fail(who + " reads " + tensor_text(g_, t) + " before any node has written it");
+                refuse(who + " reads " + tensor_text(g_, t) + " before any node has written it");
         }
         for (const int t : n.outputs) {
             check_index(t, "the outputs of " + who);
             if (is_written_[at(t)])
-                fail(who + " writes " + tensor_text(g_, t) +
-                     ", which is an input, a constant or written before");
+                refuse(who + " writes " + tensor_text(g_, t) +
+                       ", which is an input, a constant or written before");
             is_written_[at(t)] = true;
         }
     }
@@ -145,6 +147,9 @@ private:
 
 } // namespace
 
+void refuse(const std::string &reason) { throw error(status::invalid_arguments, reason); }
+void refuse_as_unimplemented(const std::string &reason) { throw error(status::unimplemented, reason); }
+
 void check_tensor(const graph &g, int index) {
     const std::string who = tensor_text(g, index);
     const tensor &t = g.tensors.at(static_cast<std::size_t>(index));
@@ -154,8 +159,8 @@ void check_tensor(const graph &g, int index) {
 
 void check_graph(const graph &g) {
     if (g.nodes.size() > max_nodes)
-        fail("the network has " + std::to_string(g.nodes.size()) + " nodes, allowed are up to " +
-             std::to_string(max_nodes));
+        refuse("the network has " + std::to_string(g.nodes.size()) + " nodes, allowed are up to " +
+               std::to_string(max_nodes));
     for (std::size_t i = 0; i < g.tensors.size(); i++)
         check_tensor(g, static_cast<int>(i));
     dataflow_check(g).run();
@@ -202,8 +207,13 @@ std::string operator_text(const node &n) {
     return text;
 }
 
+int node_number(const graph &g, std::size_t index) {
+    const int number = g.nodes.at(index).number;
+    return number >= 0 ? number : static_cast<int>(index);
+}
+
 std::string node_text(const graph &g, std::size_t index) {
-    return "node " + std::to_string(index) + " (" + operator_text(g.nodes.at(index)) + ")";
+    return "node " + std::to_string(node_number(g, index)) + " (" + operator_text(g.nodes.at(index)) + ")";
 }
 
 } // namespace octet::model

@@ -1,3 +1,6 @@
+// Indices of nodes stay while a pass runs: removed ones are only marked, inserted ones go to the end, and an order
+// of execution with room between the original nodes says where they belong.
+
 #include "network/graph/graph_editor.hpp"
 
 #include <algorithm>
@@ -46,14 +49,20 @@ int graph_editor::insert(std::int64_t place, node n) {
 }
 
 int graph_editor::insert_after(int index, node n) {
+    if (n.number < 0)
+        n.number = at(index).number;
     return insert(order_[static_cast<std::size_t>(index)], std::move(n));
 }
 int graph_editor::insert_before(int index, node n) {
+    if (n.number < 0)
+        n.number = at(index).number;
     return insert(order_[static_cast<std::size_t>(index)] - room_for_insertions / 2, std::move(n));
 }
 
 void graph_editor::replace(int index, node n) {
     node &old = g_.nodes[static_cast<std::size_t>(index)];
+    if (n.number < 0)
+        n.number = old.number;
     count(old, index, false);
     old = std::move(n);
     count(old, index, true);

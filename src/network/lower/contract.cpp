@@ -1,8 +1,13 @@
-#include "network/lower/contract.hpp"
+// The rules differ in what they take: fixed-point multipliers of a double or of a float, reals, or the scales of
+// the arguments themselves.
+
+#include "octet/contract.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+
+#include "octet/error.hpp"
 
 namespace octet::model {
 namespace {

@@ -1,9 +1,9 @@
+// What lowering functions ask of a node, each question with its refusal; and the buffers behind its tensors.
+
 #include "network/lower/lowering.hpp"
 
 #include <algorithm>
 #include <cstring>
-
-#include "network/passes/fusion.hpp"
 
 namespace octet::model {
 namespace {
@@ -17,53 +17,7 @@ const tensor &checked(const tensor &t, const std::string &who, std::initializer_
     refuse(who + " ('" + t.name + "') is " + type_text(t) + ", allowed: " + allowed);
 }
 
-/// "a" or "a + b" when launches differ.
-void append_distinct(std::string &list, const std::string &name) {
-    if (list.empty())
-        list = name;
-    else if (list.find(name) == std::string::npos)
-        list += " + " + name;
-}
-
 } // namespace
-
-void refuse(const std::string &reason) { throw error(status::invalid_arguments, reason); }
-void refuse_as_unimplemented(const std::string &reason) { throw error(status::unimplemented, reason); }
-
-void primitive_step::add(const primitive_desc_base &pd, arguments args) {
-    launches_.push_back({pd, primitive(pd), std::move(args)});
-}
-
-void primitive_step::run(const stream &s) {
-    for (const launch &l : launches_)
-        l.what.execute(s, l.args);
-}
-
-std::string primitive_step::implementation() const {
-    std::string names;
-    for (const launch &l : launches_)
-        append_distinct(names, l.pd.impl_info_str());
-    return names;
-}
-
-std::string primitive_step::explain() const {
-    std::string lines;
-    for (const launch &l : launches_) {
-        lines += (lines.empty() ? "" : "\n") + l.pd.problem_str() + "\n  runs on " + l.pd.impl_info_str();
-        const std::string plan = l.what.plan_str();
-        if (!plan.empty())
-            lines += "\n  plan: " + plan;
-        for (const std::string &refusal : l.pd.refusals())
-            lines += "\n  refused by " + refusal;
-    }
-    return lines;
-}
-
-std::unique_ptr<step> one_step(const primitive_desc_base &pd, arguments args) {
-    auto result = std::make_unique<primitive_step>();
-    result->add(pd, std::move(args));
-    return result;
-}
 
 int lowering::input_index(std::size_t i) const {
     if (!has_input(i))
@@ -94,9 +48,11 @@ const tensor &lowering::input(std::size_t i, std::initializer_list<data_type> ty
 const tensor &lowering::output() const { return graph_.tensors.at(static_cast<std::size_t>(output_index())); }
 
 const tensor &lowering::result() const {
-    return node_.fused.empty()
-               ? output()
-               : graph_.tensors.at(static_cast<std::size_t>(fused_value(node_, node_.fused.front())));
+    if (node_.fused.empty())
+        return output();
+    const node &first = node_.fused.front();
+    return graph_.tensors.at(
+        static_cast<std::size_t>(first.inputs.at(static_cast<std::size_t>(first.result_input))));
 }
 
 const tensor &lowering::output(std::initializer_list<data_type> types) const {
@@ -171,58 +127,5 @@ memory lowering::packed_input(std::size_t i, const memory::desc &plain, const me
 }
 
 void lowering::alias_output_to_input(std::size_t i) const { buffers_.alias(output_index(), input_index(i)); }
-
-memory::desc dense_desc(const tensor &t) {
-    constexpr format_tag channels_last[] = {format_tag::nwc, format_tag::nhwc, format_tag::ndhwc};
-    if (t.is_channels_last)
-        return memory::desc(t.dims, t.type, channels_last[t.dims.size() - 3]);
-    return memory::desc(t.dims.empty() ? memory::dims{1} : t.dims, t.type, memory::dims());
-}
-
-memory::desc padded_desc(const tensor &t, std::size_t rank) {
-    if (t.dims.size() == rank)
-        return dense_desc(t);
-    memory::dims dims(rank - std::min(rank, t.dims.size()), 1);
-    dims.insert(dims.end(), t.dims.begin(), t.dims.end());
-    return memory::desc(dims, t.type, memory::dims());
-}
-
-memory::dims broadcast_dims(const memory::desc &a, const memory::desc &b) {
-    memory::dims dims = a.dims();
-    for (std::size_t i = 0; i < dims.size(); i++) {
-        if (dims[i] != b.dims()[i] && dims[i] != 1 && b.dims()[i] != 1)
-            refuse("inputs " + to_text(a.dims()) + " and " + to_text(b.dims()) + " do not broadcast");
-        if (dims[i] == 1)
-            dims[i] = b.dims()[i];
-    }
-    return dims;
-}
-
-memory::desc matrices_desc(const memory::dims &matrix_dims, data_type type, std::size_t rank,
-                           bool is_transposed) {
-    memory::dims dims(rank - matrix_dims.size(), 1);
-    dims.insert(dims.end(), matrix_dims.begin(), matrix_dims.end());
-    memory::dims strides(rank, 1);
-    for (std::size_t i = rank - 1; i-- > 0;)
-        strides[i] = strides[i + 1] * dims[i + 1];
-    if (is_transposed) {
-        std::swap(dims[rank - 2], dims[rank - 1]);
-        std::swap(strides[rank - 2], strides[rank - 1]);
-    }
-    return memory::desc(dims, type, strides);
-}
-
-memory::desc planned_weights(const memory::desc &plain, const tensor &weights) {
-    return weights.is_constant ? memory::desc(plain.dims(), plain.data_type(), format_tag::any) : plain;
-}
-
-memory::desc checked_desc(const tensor &t) {
-    if (t.type == data_type::undef)
-        refuse_as_unimplemented("tensor '" + t.name + "' is " + type_text(t) +
-                                "; Octet has f32, s32, s16, s8 and u8");
-    if (element_count(t.dims) == 0)
-        refuse_as_unimplemented("tensor '" + t.name + "' has no elements (" + to_text(t.dims) + ")");
-    return dense_desc(t);
-}
 
 } // namespace octet::model

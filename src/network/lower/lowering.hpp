@@ -5,51 +5,24 @@
 // octet::error sentences about the node; `network` puts "node N (OP): " in front.
 
 #include <initializer_list>
-#include <unordered_map>
 
-#include "network/run/buffers.hpp"
-#include "network/run/network.hpp"
+#include "network/graph/descs.hpp"
+#include "network/graph/evaluator.hpp"
+#include "network/lower/buffers.hpp"
+#include "network/lower/step.hpp"
 
 namespace octet::model {
 
-using arguments = std::unordered_map<int, memory>;
-
-/// Primitives that run one after the other.
-class primitive_step final : public step {
-public:
-    void add(const primitive_desc_base &pd, arguments args);
-    void run(const stream &s) override;
-    std::string implementation() const override;
-    std::string explain() const override;
-
-private:
-    struct launch {
-        primitive_desc_base pd;
-        primitive what;
-        arguments args;
-    };
-    std::vector<launch> launches_;
-};
-
-/// A step of one primitive.
-std::unique_ptr<step> one_step(const primitive_desc_base &pd, arguments args);
-
-/// The output is the input's buffer under other dimensions.
-class view_step final : public step {
-public:
-    void run(const stream &) override {}
-    std::string implementation() const override { return "view"; }
-    std::string explain() const override { return "the input's buffer under other dimensions; nothing runs"; }
-};
-
 class lowering {
 public:
+    /// `rule` is that of the accumulating operators; `evaluate` runs single nodes while others are lowered.
     lowering(const node &n, const graph &g, tensor_buffers &buffers, const engine &e,
-             const network_options &options)
-        : node_(n), graph_(g), buffers_(buffers), engine_(e), options_(options) {}
+             requantization_rule rule, const evaluator &evaluate)
+        : node_(n), graph_(g), buffers_(buffers), engine_(e), rule_(rule), evaluate_(evaluate) {}
 
     const node &get_node() const { return node_; }
-    const network_options &options() const { return options_; }
+    requantization_rule rule() const { return rule_; }
+    const evaluator &get_evaluator() const { return evaluate_; }
     const engine &get_engine() const { return engine_; }
     const graph &get_graph() const { return graph_; }
 
@@ -58,7 +31,7 @@ public:
     const tensor &result() const;
 
     /// The same for another node, one that is fused behind this one.
-    lowering of(const node &n) const { return {n, graph_, buffers_, engine_, options_}; }
+    lowering of(const node &n) const { return {n, graph_, buffers_, engine_, rule_, evaluate_}; }
 
     /// Tensors of the node. Throw if absent, or of a type that is not in `types`.
     bool has_input(std::size_t i) const { return i < node_.inputs.size() && node_.inputs[i] >= 0; }
@@ -108,36 +81,15 @@ private:
     const graph &graph_;
     tensor_buffers &buffers_;
     const engine &engine_;
-    const network_options &options_;
+    const requantization_rule rule_;
+    const evaluator &evaluate_;
 };
-
-/// Dense descriptor of a tensor in its layout; a scalar gets one dimension.
-memory::desc dense_desc(const tensor &t);
-/// The same for a tensor that needs a buffer: throws for a type that Octet lacks and for one without
-/// elements.
-memory::desc checked_desc(const tensor &t);
-
-/// The same with leading dimensions of size 1 up to `rank`, as broadcasting needs it.
-memory::desc padded_desc(const tensor &t, std::size_t rank);
-
-/// What two such tensors of equal rank broadcast to; throws if they do not.
-memory::dims broadcast_dims(const memory::desc &a, const memory::desc &b);
-
-/// Row-major matrices, transposed by strides. Missing leading dimensions are 1.
-memory::desc matrices_desc(const memory::dims &matrix_dims, data_type type, std::size_t rank,
-                           bool is_transposed);
-
-/// Weights to plan with: a constant may take any layout, others stay as they are.
-memory::desc planned_weights(const memory::desc &plain, const tensor &weights);
-
-[[noreturn]] void refuse(const std::string &reason);
-[[noreturn]] void refuse_as_unimplemented(const std::string &reason);
 
 using lowering_function = std::unique_ptr<step> (*)(const lowering &);
 /// Operators of a framework; null for one without a lowering. `…_operators` lists the others, for messages.
 lowering_function find_tflite_lowering(const std::string &op);
-std::string tflite_operators();
+std::vector<std::string> tflite_operators();
 lowering_function find_onnx_lowering(const std::string &op);
-std::string onnx_operators();
+std::vector<std::string> onnx_operators();
 
 } // namespace octet::model

@@ -1,5 +1,6 @@
+// ONNX's operators by name, and what their lowering shares: scales and zero points that are inputs.
+
 #include "network/lower/onnx.hpp"
-#include "network/passes/onnx_layout.hpp"
 
 #include <algorithm>
 
@@ -65,10 +66,10 @@ lowering_function find_onnx_lowering(const std::string &op) {
     return nullptr;
 }
 
-std::string onnx_operators() {
-    std::string names;
+std::vector<std::string> onnx_operators() {
+    std::vector<std::string> names;
     for (const auto &e : entries)
-        names += (names.empty() ? "" : ", ") + std::string(e.op);
+        names.push_back(e.op);
     return names;
 }
 

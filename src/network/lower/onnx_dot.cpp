@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "network/lower/fused.hpp"
 #include "network/lower/onnx.hpp"
-#include "network/passes/fusion.hpp"
 
 namespace octet::model {
 namespace {
@@ -37,8 +37,8 @@ float only(const std::vector<float> &values, const char *what) {
 }
 
 void check_node(const lowering &l, const dot_inputs &in) {
-    if (l.options().rule != requantization_rule::automatic)
-        refuse_as_unimplemented(std::string("rule ") + to_string(l.options().rule) +
+    if (l.rule() != requantization_rule::automatic)
+        refuse_as_unimplemented(std::string("rule ") + to_string(l.rule()) +
                                 " is not available for ONNX's operators, only their own");
     l.input(in.src, {data_type::u8, data_type::s8});
     l.input(in.weights, {data_type::u8, data_type::s8});

@@ -1,3 +1,5 @@
+// TFLite's operators by name, and what their lowering shares; the formulas are explained in tflite.hpp.
+
 #include "network/lower/tflite.hpp"
 
 #include <algorithm>
@@ -66,10 +68,10 @@ lowering_function find_tflite_lowering(const std::string &op) {
     return nullptr;
 }
 
-std::string tflite_operators() {
-    std::string names;
+std::vector<std::string> tflite_operators() {
+    std::vector<std::string> names;
     for (const entry &e : entries)
-        names += (names.empty() ? "" : ", ") + std::string(e.op);
+        names.push_back(e.op);
     return names;
 }
 

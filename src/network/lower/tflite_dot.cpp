@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "network/lower/contract.hpp"
+#include "network/lower/fused.hpp"
 #include "network/lower/tflite.hpp"
-#include "network/passes/fusion.hpp"
+#include "octet/contract.hpp"
 
 namespace octet::model {
 namespace {
@@ -92,7 +92,7 @@ accumulator make_accumulator(const lowering &l, const dot_roles &roles) {
     acc.derivation = roles.derivation;
     acc.dst_mask = roles.dst_mask;
     acc.weights_mask = roles.weights_mask;
-    if (l.options().rule == requantization_rule::gemmlowp_legacy_scale)
+    if (l.rule() == requantization_rule::gemmlowp_legacy_scale)
         acc.magnitudes = magnitudes(l, roles);
     return acc;
 }
@@ -100,14 +100,14 @@ accumulator make_accumulator(const lowering &l, const dot_roles &roles) {
 primitive_attr make_attr(const lowering &l, const dot_roles &roles) {
     const accumulator acc = make_accumulator(l, roles);
     primitive_attr attr;
-    set_contract(attr, l.options().rule, acc);
+    set_contract(attr, l.rule(), acc);
     set_zero_point(attr, OCTET_ARG_SRC, l.input(roles.src_input).quant.zero_points[0]);
     set_zero_point(attr, OCTET_ARG_WEIGHTS, l.input(weights_input).quant.zero_points[0]);
     set_zero_point(attr, OCTET_ARG_DST, acc.dst_zero_point);
     const code_interval range = activation_interval(roles.activation, l.result());
     if (!range.is_whole) {
         post_ops ops;
-        append_range(ops, l.options().rule, acc, range.low, range.high);
+        append_range(ops, l.rule(), acc, range.low, range.high);
         attr.set_post_ops(ops);
     }
     append_fused(attr, l);
@@ -139,7 +139,7 @@ bias_argument make_bias(const lowering &l, const dot_roles &roles, dim_t channel
     if (element_count(t.dims) != channels)
         refuse("the bias ('" + t.name + "') has dimensions " + to_text(t.dims) + ", allowed is " +
                std::to_string(channels));
-    const bool is_real = has_real_bias(l.options().rule);
+    const bool is_real = has_real_bias(l.rule());
     const memory::desc d({channels}, is_real ? data_type::f32 : data_type::s32, format_tag::x);
     return {d, is_real ? real_bias(l, roles, d) : l.input_memory(roles.bias_input, d)};
 }

@@ -11,8 +11,8 @@
 
 #include <onnx/onnx_pb.h>
 
-#include "network/graph/graph.hpp"
-#include "network/run/file.hpp"
+#include "network/graph/file.hpp"
+#include "network/onnx/shapes.hpp"
 
 namespace octet::model {
 namespace {
@@ -204,8 +204,8 @@ public:
         for (const format::ValueInfoProto &input : source_.input())
             if (tensors_.count(input.name()) == 0) // older files name initialisers as inputs, too
                 g_.inputs.push_back(add_input(input));
-        for (const format::NodeProto &n : source_.node())
-            add_node(n);
+        for (int i = 0; i < source_.node_size(); i++)
+            add_node(source_.node(i), i);
         for (const format::ValueInfoProto &output : source_.output())
             g_.outputs.push_back(find(output.name(), "the network's outputs name"));
         infer_onnx_shapes(g_);
@@ -278,10 +278,12 @@ private:
         return printable(is_known ? n.op_type() : n.domain() + "::" + n.op_type());
     }
 
-    void add_node(const format::NodeProto &source) {
+    /// `number` counts the nodes of the file, of which constants become none of the graph.
+    void add_node(const format::NodeProto &source, int number) {
         node n;
         n.op = operator_name(source);
-        const std::string who = "node " + std::to_string(g_.nodes.size()) + " (" + n.op + ")";
+        n.number = number;
+        const std::string who = "node " + std::to_string(number) + " (" + n.op + ")";
         if (n.op == "Constant")
             return add_constant_node(source, who);
         for (const std::string &name : source.input())
@@ -382,6 +384,10 @@ graph read_model(const std::uint8_t *bytes, std::size_t size, const std::filesys
         throw error(e.status, name + ": " + e.what());
     } catch (const std::bad_alloc &) {
         throw error(status::out_of_memory, name + ": not enough memory for its tensors");
+    } catch (
+        const std::exception &) { // protobuf's or the file system's own; their words say nothing to a user
+        throw error(status::invalid_arguments,
+                    name + ": this is not an .onnx model, or it is truncated or damaged");
     }
 }
 

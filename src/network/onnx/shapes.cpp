@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-#include "network/lower/lowering.hpp"
+#include "network/onnx/shapes.hpp"
 
 namespace octet::model {
 namespace {

@@ -3,7 +3,7 @@
 // Joining operators before a network is lowered, where every byte of its outputs stays the same. Tensors
 // between joined operators vanish.
 
-#include "network/lower/lowering.hpp"
+#include "network/graph/graph.hpp"
 
 namespace octet::model {
 
@@ -19,12 +19,5 @@ void fuse_padding(graph &g);
 /// Comes after all other passes, since it reads layouts and the order of nodes. Does nothing under a rule
 /// whose post-ops see values that are not yet codes.
 void fuse_followers(graph &g, requantization_rule rule);
-
-/// The tensor that a fused operator gets from the one before it: no buffer holds it.
-int fused_value(const node &host, const node &follower);
-
-/// Makes the post-ops of what is fused behind the node of `l`; `attr` has all else. With a sum the output
-/// gets the other tensor's buffer, so this comes before the output's memory is asked for.
-void append_fused(primitive_attr &attr, const lowering &l);
 
 } // namespace octet::model

@@ -3,14 +3,9 @@
 // Layouts of images inside an ONNX network. ONNX describes them channels first; Octet's kernels, like ONNX
 // Runtime's, read and write them channels last.
 
-#include <string>
-
 #include "network/graph/graph.hpp"
 
 namespace octet::model {
-
-/// The operator that copies a tensor into its other layout; not one of ONNX.
-inline const std::string layout_operator = "Reorder";
 
 /// Makes images between operators on images channels-last, and copies where an operator needs the other
 /// layout. Inputs and outputs of the network stay as they are; dimensions never change.

@@ -14,7 +14,6 @@
 
 #include "network/graph/graph_editor.hpp"
 #include "network/passes/onnx_qdq.hpp"
-#include "network/run/evaluate.hpp"
 
 namespace octet::model {
 namespace {
@@ -278,6 +277,7 @@ private:
     /// The node takes the place of QuantizeLinear: there all its inputs have been written.
     void replace_by(int i, int quantizer, node n) {
         n.outputs = at(quantizer).outputs;
+        n.number = at(i).number;
         e_.remove(i);
         e_.replace(quantizer, std::move(n));
     }
@@ -427,7 +427,7 @@ private:
 };
 
 /// Weights stored as floats with a QuantizeLinear of their own: quantized once, by the operator itself.
-void quantize_constants(graph &g) {
+void quantize_constants(graph &g, const evaluator &evaluate) {
     for (std::size_t i = 0; i < g.nodes.size(); i++) {
         const node &n = g.nodes[i];
         const bool all_constant =
@@ -437,7 +437,7 @@ void quantize_constants(graph &g) {
         if (!all_constant)
             continue;
         tensor &y = g.tensors[static_cast<std::size_t>(n.outputs[0])];
-        y.data = evaluate(g, n, 0, g.tensors[static_cast<std::size_t>(n.inputs[0])].data);
+        y.data = evaluate(g, n, 0, g.tensors[static_cast<std::size_t>(n.inputs[0])].data, {});
         y.is_constant = true;
         g.nodes.erase(g.nodes.begin() + static_cast<std::ptrdiff_t>(i--));
     }
@@ -445,8 +445,8 @@ void quantize_constants(graph &g) {
 
 } // namespace
 
-void fuse_qdq(graph &g) {
-    quantize_constants(g);
+void fuse_qdq(graph &g, const evaluator &evaluate) {
+    quantize_constants(g, evaluate);
     make_unsigned(g);
     qdq_fusion(g).run();
 }

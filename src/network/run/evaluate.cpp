@@ -1,8 +1,8 @@
+// Copies the node and its tensors into a graph of their own, where the varying input is the network's.
+
 #include "network/run/evaluate.hpp"
 
-#include <cstring>
-
-#include "network/run/network.hpp"
+#include "octet/network.hpp"
 
 namespace octet::model {
 
@@ -36,15 +36,11 @@ std::vector<std::uint8_t> evaluate(const graph &g, const node &n, std::size_t va
     one.nodes = {std::move(copy)};
 
     network net(std::move(one));
-    const memory input = net.get_memory(src), output = net.get_memory(dst);
-    if (input.get_desc().get_size() != values.size())
-        throw error(status::invalid_arguments, "evaluate: " + std::to_string(values.size()) +
-                                                   " bytes for an input of " +
-                                                   std::to_string(input.get_desc().get_size()));
-    std::memcpy(input.get_data_handle(), values.data(), values.size());
+    net.tensor(src).copy_bytes_from(values.data(), values.size());
     net.run();
-    const auto *bytes = output.map_data<std::uint8_t>();
-    return {bytes, bytes + output.get_desc().get_size()};
+    const tensor_view result = net.tensor(dst);
+    const auto *bytes = static_cast<const std::uint8_t *>(result.data());
+    return {bytes, bytes + result.size_in_bytes()};
 }
 
 } // namespace octet::model

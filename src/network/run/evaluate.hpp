@@ -1,18 +1,14 @@
 #pragma once
 
-// Running one node by itself, while a network is being prepared.
+// The evaluator that there is: a network of one node.
 
-#include <optional>
-
-#include "network/graph/graph.hpp"
+#include "network/graph/evaluator.hpp"
 
 namespace octet::model {
 
-/// What a node writes to its first output if its input `varying` holds `values`. Other inputs are constants
-/// of `g`. Throws octet::error if the node cannot be executed.
-/// `dims`: those of that input and of the output, where they are not the tensors' own.
+/// See `evaluator`. Throws octet::error if the node cannot be executed.
 std::vector<std::uint8_t> evaluate(const graph &g, const node &n, std::size_t varying,
                                    const std::vector<std::uint8_t> &values,
-                                   const std::optional<memory::dims> &dims = {});
+                                   const std::optional<memory::dims> &dims);
 
 } // namespace octet::model

@@ -1,4 +1,7 @@
-#include "network/run/network.hpp"
+// From a graph to something that runs, in the order of `state`'s constructor: check, make operators on codes,
+// join, assign layouts, lower node by node, place the buffers.
+
+#include "octet/network.hpp"
 
 #include <chrono>
 #include <new>
@@ -7,39 +10,52 @@
 #include "network/passes/fusion.hpp"
 #include "network/passes/onnx_layout.hpp"
 #include "network/passes/onnx_qdq.hpp"
+#include "network/run/evaluate.hpp"
 
-namespace octet::model {
+namespace octet {
+inline namespace v0 {
 namespace {
 
+using namespace model;
+
 void nothing(graph &) {}
+void make_onnx_codes(graph &g) { fuse_qdq(g, evaluate); }
 
 /// Whose operators a graph consists of.
 const struct framework {
     const char *name;
     lowering_function (*find_lowering)(const std::string &op);
-    std::string (*operators)();
+    std::vector<std::string> (*operators)();
     void (*make_codes)(graph &); ///< operators on codes instead of floats
     void (*assign_layouts)(graph &);
 } frameworks[] = {
     {"tflite", find_tflite_lowering, tflite_operators, nothing, nothing},
-    {"onnx", find_onnx_lowering, onnx_operators, fuse_qdq, assign_layouts},
+    {"onnx", find_onnx_lowering, onnx_operators, make_onnx_codes, assign_layouts},
 };
 
-const framework &framework_of(const graph &g) {
+const framework &framework_of(const std::string &name) {
     for (const framework &f : frameworks)
-        if (g.framework == f.name)
+        if (name == f.name)
             return f;
-    refuse("networks of '" + g.framework + "' cannot be run, allowed are tflite and onnx");
+    refuse("networks of '" + name + "' cannot be run, allowed are tflite and onnx");
+}
+
+std::string list(const std::vector<std::string> &names) {
+    std::string text;
+    for (const std::string &name : names)
+        text += (text.empty() ? "" : ", ") + name;
+    return text;
 }
 
 /// Every node without a lowering in one sentence: the user sees at once what a network lacks.
 void check_operators(const graph &g, const framework &f) {
-    std::string unsupported;
+    std::vector<std::string> unsupported;
     for (std::size_t i = 0; i < g.nodes.size(); i++)
         if (!f.find_lowering(g.nodes[i].op))
-            unsupported += (unsupported.empty() ? "" : ", ") + node_text(g, i);
+            unsupported.push_back(node_text(g, i));
     if (!unsupported.empty())
-        refuse_as_unimplemented("unsupported operators: " + unsupported + "; supported are " + f.operators());
+        refuse_as_unimplemented("unsupported operators: " + list(unsupported) + "; supported are " +
+                                list(f.operators()));
 }
 
 std::unique_ptr<step> lower(const lowering &l, const framework &f, const std::string &who) {
@@ -58,55 +74,96 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 } // namespace
 
-network::network(graph g, const network_options &options)
-    : graph_(std::move(g)), engine_(engine::kind::cpu, 0), stream_(engine_) {
-    const framework &f = framework_of(graph_);
-    check_graph(graph_);
-    f.make_codes(graph_);
-    check_operators(graph_, f);
+/// Buffers and steps refer to the graph, so it stays where it is while the network is moved.
+struct network::state {
+    state(model::graph source, const network_options &options);
+
+    model::graph graph;
+    engine cpu{engine::kind::cpu, 0};
+    octet::stream stream{cpu};
+    std::unique_ptr<tensor_buffers> buffers;
+    std::vector<std::unique_ptr<step>> steps;
+};
+
+network::state::state(model::graph source, const network_options &options) : graph(std::move(source)) {
+    const framework &f = framework_of(graph.framework);
+    check_graph(graph);
+    if (options.batch != 0)
+        set_batch(graph, options.batch);
+    for (std::size_t i = 0; i < graph.nodes.size(); i++) // before passes move them
+        graph.nodes[i].number = node_number(graph, i);
+    f.make_codes(graph);
+    check_operators(graph, f);
     if (options.fusion)
-        fuse_padding(graph_);
-    f.assign_layouts(graph_);
+        fuse_padding(graph);
+    f.assign_layouts(graph);
     if (options.fusion)
-        fuse_followers(graph_, options.rule);
-    buffers_ = std::make_unique<tensor_buffers>(graph_, engine_);
-    for (std::size_t i = 0; i < graph_.nodes.size(); i++)
-        steps_.push_back(
-            lower(lowering(graph_.nodes[i], graph_, *buffers_, engine_, options), f, node_text(graph_, i)));
+        fuse_followers(graph, options.rule);
+    buffers = std::make_unique<tensor_buffers>(graph, cpu);
+    const evaluator evaluating = evaluate;
+    for (std::size_t i = 0; i < graph.nodes.size(); i++)
+        steps.push_back(lower(lowering(graph.nodes[i], graph, *buffers, cpu, options.rule, evaluating), f,
+                              node_text(graph, i)));
     try {
-        buffers_->place();
+        buffers->place();
     } catch (const std::bad_alloc &) {
         throw error(status::out_of_memory, "not enough memory for the network's tensors");
     }
 }
 
-network::~network() = default;
+network::network(model::graph g, const network_options &options)
+    : state_(std::make_unique<state>(std::move(g), options)) {}
 
-memory network::get_memory(int tensor) const { return buffers_->get(tensor); }
-
-std::pair<std::size_t, std::size_t> network::buffer_bytes() const {
-    return {buffers_->arena_bytes(), buffers_->unplanned_bytes()};
-}
-
-void network::run(const observer &after_node) {
-    for (std::size_t i = 0; i < steps_.size(); i++) {
-        const auto start = std::chrono::steady_clock::now();
-        steps_[i]->run(stream_);
-        stream_.wait();
-        if (after_node)
-            after_node(i, seconds_since(start));
-    }
-}
-
-network load_network(const std::string &path, const network_options &options) {
-    graph g = read_network(path);
+network::network(const std::string &path, const network_options &options) {
+    model::graph g = read_network(path);
     try {
-        if (options.batch != 0)
-            set_batch(g, options.batch);
-        return network(std::move(g), options);
+        state_ = std::make_unique<state>(std::move(g), options);
     } catch (const error &e) {
         throw error(e.status, path + ": " + e.what());
     }
 }
 
-} // namespace octet::model
+network::network(const void *bytes, std::size_t size, const std::string &name,
+                 const network_options &options) {
+    model::graph g = read_network(static_cast<const std::uint8_t *>(bytes), size, name);
+    try {
+        state_ = std::make_unique<state>(std::move(g), options);
+    } catch (const error &e) {
+        throw error(e.status, name + ": " + e.what());
+    }
+}
+
+network::~network() = default;
+network::network(network &&) noexcept = default;
+network &network::operator=(network &&) noexcept = default;
+
+const model::graph &network::get_graph() const { return state_->graph; }
+
+memory network::get_memory(int tensor) const { return state_->buffers->get(tensor); }
+
+std::string network::implementation(std::size_t node) const {
+    return state_->steps.at(node)->implementation();
+}
+
+std::string network::explain(std::size_t node) const { return state_->steps.at(node)->explain(); }
+
+std::pair<std::size_t, std::size_t> network::buffer_bytes() const {
+    return {state_->buffers->arena_bytes(), state_->buffers->unplanned_bytes()};
+}
+
+void network::run(const observer &after_node) {
+    for (std::size_t i = 0; i < state_->steps.size(); i++) {
+        const auto start = std::chrono::steady_clock::now();
+        state_->steps[i]->run(state_->stream);
+        state_->stream.wait();
+        if (after_node)
+            after_node(i, seconds_since(start));
+    }
+}
+
+std::vector<std::string> supported_operators(const std::string &framework) {
+    return framework_of(framework).operators();
+}
+
+} // namespace v0
+} // namespace octet

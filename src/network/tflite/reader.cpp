@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "network/graph/graph.hpp"
-#include "network/run/file.hpp"
+#include "network/graph/file.hpp"
 #include "network/tflite/attributes.hpp"
 
 namespace octet::model {

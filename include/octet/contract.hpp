@@ -1,21 +1,26 @@
 #pragma once
 
-// From the scales of a node to the attributes of its accumulator, under any requantization rule: the
-// framework's own multipliers, or those that another framework would derive from the same scales.
+// From the scales of an accumulating operator to the attributes of its primitive, under any requantization
+// rule: the framework's own multipliers, or those that another framework would derive from the same scales.
+// Networks do this for their nodes; who calls primitives by hand can do it for theirs. Part of octet::network.
 
 #include <cstdint>
 #include <vector>
 
-#include "octet/octet.hpp"
+#include "octet/export.hpp"
+#include "octet/primitive_attr.hpp"
+#include "octet/requantization.hpp"
 
-namespace octet::model {
+namespace octet {
+inline namespace v0 {
+namespace model {
 
 /// A scaled accumulator: real = src_scale * weights_scale * acc, and real = dst_scale * (code -
 /// dst_zero_point).
 struct accumulator {
-    float src_scale = 0, dst_scale = 0;
-    std::vector<float> weights_scales; ///< one, or one per output channel
-    std::int32_t dst_zero_point = 0;
+    float src_scale = 0, dst_scale = 0; ///< of the tensors, both needed
+    std::vector<float> weights_scales;  ///< one, or one per output channel
+    std::int32_t dst_zero_point = 0;    ///< for ranges alone; set it on the attributes, too
     scale_derivation derivation = scale_derivation::tflite_f64; ///< of the rules that start from a double
     int dst_mask = 0, weights_mask = 0; ///< of the output channel, if there are several scales
     /// Bounds of |acc|, as many as weights_scales (gemmlowp_legacy_scale).
@@ -24,17 +29,19 @@ struct accumulator {
 
 /// Sets rule, multipliers or scales. `automatic` stands for tflite_2step. Throws octet::error for `none` (it
 /// gives no 8-bit codes) and for a factor that the rule cannot represent.
-void set_contract(primitive_attr &attr, requantization_rule rule, const accumulator &acc);
+OCTET_API void set_contract(primitive_attr &attr, requantization_rule rule, const accumulator &acc);
 
 /// Appends the range of a fused activation, given in codes, in the units of the rule's post-ops.
-void append_range(octet::post_ops &ops, requantization_rule rule, const accumulator &acc, std::int32_t low,
-                  std::int32_t high);
+OCTET_API void append_range(octet::post_ops &ops, requantization_rule rule, const accumulator &acc,
+                            std::int32_t low, std::int32_t high);
 
 /// Whether the rule adds the bias after the scale, in real units, instead of to the accumulator.
 inline bool has_real_bias(requantization_rule rule) { return rule == requantization_rule::f32_v3; }
 
 /// (acc * multiplier) * 2^-shift for gemmlowp's legacy stage. Its product wraps at 32 bits, so the multiplier
 /// is the widest of at most 16 bits with which an accumulator of this magnitude stays inside.
-fixed_point_multiplier legacy_scale_multiplier(double real, std::int64_t magnitude);
+OCTET_API fixed_point_multiplier legacy_scale_multiplier(double real, std::int64_t magnitude);
 
-} // namespace octet::model
+} // namespace model
+} // namespace v0
+} // namespace octet

@@ -2,9 +2,7 @@
 
 // Files of networks, as bytes.
 
-#include <cstdint>
-#include <string>
-#include <vector>
+#include "network/graph/graph.hpp"
 
 namespace octet::model {
 

@@ -1,9 +1,11 @@
-#include "network/run/buffers.hpp"
+// The plan is greedy, because optimal packing is hard: largest first, lowest gap.
+
+#include "network/lower/buffers.hpp"
 
 #include <algorithm>
 #include <numeric>
 
-#include "network/lower/lowering.hpp"
+#include "network/graph/descs.hpp"
 
 namespace octet::model {
 namespace {

@@ -1,0 +1,119 @@
+#pragma once
+
+// A quantized network as a value: tensors, nodes in execution order, nothing that runs. `octet::network` makes
+// something that runs out of it. Files are read into graphs; whoever has a network in a form of their own fills
+// one by hand. Operator and attribute names are the framework's own, so that its documentation is the
+// documentation of a node.
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "octet/export.hpp"
+#include "octet/memory.hpp"
+#include "octet/types.hpp"
+
+namespace octet {
+inline namespace v0 {
+namespace model {
+
+/// real = scale * (code - zero point); one value per tensor, or one per index of dimension `axis`.
+struct quantization {
+    std::vector<float> scales;             ///< none: the numbers have no scale
+    std::vector<std::int32_t> zero_points; ///< as many as scales
+    int axis = 0;                          ///< counts where there are several scales
+    bool is_set() const { return !scales.empty(); }
+};
+
+struct tensor {
+    std::string name;
+    data_type type = data_type::undef;
+    std::string foreign_type;      ///< the framework's name of a type that Octet lacks (then `type` is undef)
+    memory::dims dims;             ///< the framework's order (TFLite: NHWC); empty for a scalar
+    bool is_channels_last = false; ///< in memory batch, pixels, channels, although `dims` is {N, C, …}
+    quantization quant;            ///< .onnx files have it among the inputs of the nodes instead
+    bool is_constant = false;
+    bool is_variable = false;       ///< state that survives a run
+    std::vector<std::uint8_t> data; ///< constants: little-endian, row-major
+};
+
+/// An operator's option: a number, a word or a list.
+using attribute = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>>;
+
+/// One operator with its tensors.
+struct node {
+    std::string op;           ///< e.g. "CONV_2D"
+    std::vector<int> inputs;  ///< tensor indices, -1 for an absent optional input
+    std::vector<int> outputs; ///< tensor indices
+    std::map<std::string, attribute> attributes;
+
+    /// Number of the node in its file, by which messages name it; -1: its place in `graph::nodes`. What is
+    /// inserted while a network is made has the number of the node that it serves.
+    int number = -1;
+
+    /// Operators applied in turn to every result before it is stored; `network` puts them here. The last one's
+    /// output is the node's, and what they read from elsewhere is among `inputs`.
+    std::vector<node> fused = {};
+    /// Of a fused operator: which of its inputs is the result so far, which no buffer holds, and which lies in
+    /// the buffer of the output (-1: none, it is a function of single codes).
+    int result_input = 0, stored_input = -1;
+};
+
+/// Tensors, and nodes in the order in which they run.
+struct graph {
+    std::string framework; ///< "tflite" or "onnx": decides the arithmetic of the nodes
+    std::vector<tensor> tensors;
+    std::vector<node> nodes;          ///< each reads what is constant, an input or written before
+    std::vector<int> inputs, outputs; ///< tensor indices
+};
+
+// ---- Reading. All throw octet::error with a sentence that names the file and the defect, and read nothing
+// outside the bytes, whatever they are.
+
+/// Reads and checks a .tflite file: FlatBuffers' verifier, every index, every size, `check_graph`.
+OCTET_API graph read_tflite(const std::string &path);
+/// The same for bytes in memory; messages call them `name`.
+OCTET_API graph read_tflite(const std::uint8_t *bytes, std::size_t size, const std::string &name);
+
+/// Reads and checks an .onnx file: protobuf's parser, every name, type and size, the shapes of all tensors,
+/// `check_graph`. A first dimension without a fixed size is 1. Data in files of their own ("external") is read
+/// from the directory of `path`. Throws `unimplemented` where the library was built without ONNX.
+OCTET_API graph read_onnx(const std::string &path);
+/// The same for bytes in memory, which cannot have external data.
+OCTET_API graph read_onnx(const std::uint8_t *bytes, std::size_t size, const std::string &name);
+
+/// Reads a .tflite or an .onnx file, told apart by the end of the name and, failing that, by the content.
+OCTET_API graph read_network(const std::string &path);
+/// The same for bytes in memory, told apart by the content.
+OCTET_API graph read_network(const std::uint8_t *bytes, std::size_t size, const std::string &name);
+
+// ---- What holds for every graph.
+
+/// Throws octet::error with a sentence that names the tensor or node and the defect: sizes that overflow,
+/// constants of another size than their dimensions say, scales that are not positive and finite or not as
+/// many as channels, indices outside the tensors, tensors read before they are written or written twice.
+OCTET_API void check_graph(const graph &g);
+
+/// Changes the batch, the first dimension of the inputs and of all that is computed from them. Throws
+/// octet::error where a tensor on the way does not begin with the batch.
+OCTET_API void set_batch(graph &g, dim_t batch);
+
+/// Product of checked dimensions; 1 for a scalar.
+OCTET_API std::int64_t element_count(const memory::dims &dims);
+
+// ---- Texts of messages.
+
+OCTET_API std::string to_text(const memory::dims &dims); ///< "1x96x96x3", "scalar"
+OCTET_API std::string to_text(data_type type);           ///< "s8"
+OCTET_API std::string type_text(const tensor &t);        ///< "s8", or the foreign type's name
+OCTET_API std::string operator_text(const node &n);      ///< "CONV_2D", with fused ones "CONV_2D + LOGISTIC"
+/// The number by which messages name a node: that of its file.
+OCTET_API int node_number(const graph &g, std::size_t index);
+OCTET_API std::string node_text(const graph &g, std::size_t index); ///< "node 3 (CONV_2D)"
+
+} // namespace model
+} // namespace v0
+} // namespace octet

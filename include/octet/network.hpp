@@ -1,0 +1,167 @@
+#pragma once
+
+// Networks: a .tflite or .onnx file, or a graph of one's own, as something that runs.
+//
+//     octet::network net("model.onnx");
+//     net.input(0).copy_from(pixels);
+//     net.run();
+//     const std::vector<float> scores = net.output(0).as<float>();
+//
+// Everything that can fail fails when the network is made: an operator that Octet lacks, shapes that do not fit,
+// memory. All primitives and buffers are made then, too; `run` only executes. Installed as the CMake target
+// octet::network, a library of its own next to the primitives.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "octet/error.hpp"
+#include "octet/export.hpp"
+#include "octet/graph.hpp"
+#include "octet/memory.hpp"
+#include "octet/requantization.hpp"
+#include "octet/settings.hpp"
+#include "octet/types.hpp"
+
+namespace octet {
+inline namespace v0 {
+
+/// How a network is made.
+struct network_options {
+    /// Contract of the accumulating operators (convolution, depthwise, fully connected, batch matmul).
+    /// `automatic`: the framework's own; any other rule derives its multipliers or scales from the model's
+    /// scales.
+    requantization_rule rule = requantization_rule::automatic;
+    /// Joins operators where that keeps every byte of the network's outputs; tensors between them vanish.
+    bool fusion = true;
+    /// Batch instead of the file's; 0: as in the file.
+    dim_t batch = 0;
+};
+
+/// A tensor of a network with its buffer. A light value; valid as long as the network.
+class OCTET_API tensor_view {
+public:
+    const std::string &name() const { return tensor_->name; }
+    /// In the framework's order (TFLite: NHWC); empty for a scalar.
+    const memory::dims &dims() const { return tensor_->dims; }
+    octet::data_type data_type() const { return tensor_->type; }
+    /// Scales and zero points of codes; not set for floats, and in .onnx files, where nodes have them.
+    const model::quantization &quantization() const { return tensor_->quant; }
+    std::size_t element_count() const;
+    std::size_t size_in_bytes() const;
+    /// "0 ('input') s8 1x96x96x3"
+    std::string text() const;
+
+    /// The buffer with its layout. Inputs and outputs of the network are dense and row-major, in the order of
+    /// `dims`; images inside an ONNX network may be channels-last.
+    const memory &get_memory() const { return memory_; }
+    /// The first byte.
+    void *data() const { return memory_.get_data_handle(); }
+    /// The first element. Throws octet::error if T is not the type of the elements.
+    template <typename T> T *data_as() const {
+        check_type(type_of<T>());
+        return static_cast<T *>(data());
+    }
+
+    /// Writes all elements. Throws octet::error, and writes nothing, for another type or count.
+    template <typename T> void copy_from(const T *values, std::size_t count) const {
+        check_type(type_of<T>());
+        copy_bytes_from(values, count * sizeof(T));
+    }
+    /// The same from a vector, an array or whatever else has data() and size().
+    template <typename Container> void copy_from(const Container &values) const {
+        copy_from(values.data(), values.size());
+    }
+    /// Writes all bytes. Throws octet::error, and writes nothing, for another size.
+    void copy_bytes_from(const void *bytes, std::size_t size) const;
+
+    /// A copy of the elements, in the order of memory. Codes with one scale can also be had as the real numbers
+    /// that they stand for, with T = float. Throws octet::error for any other T than the elements' type.
+    template <typename T> std::vector<T> as() const {
+        std::vector<T> values(element_count());
+        copy_to(values.data(), type_of<T>());
+        return values;
+    }
+
+private:
+    friend class network;
+    tensor_view(int index, const model::tensor &t, memory m)
+        : index_(index), tensor_(&t), memory_(std::move(m)) {}
+    template <typename T> static octet::data_type type_of();
+    void check_type(octet::data_type type) const;
+    void copy_to(void *values, octet::data_type type) const;
+
+    int index_;
+    const model::tensor *tensor_;
+    memory memory_;
+};
+
+/// A network that runs. Can be moved, not copied; one thread at a time may use it.
+class OCTET_API network {
+public:
+    /// Reads a .tflite or .onnx file. Every error names it.
+    explicit network(const std::string &path, const network_options &options = {});
+    /// The same for a file in memory, which errors call `name`. The bytes are not needed afterwards.
+    network(const void *bytes, std::size_t size, const std::string &name,
+            const network_options &options = {});
+    /// Checks the graph. Throws octet::error with a sentence that names the node; `unimplemented` with all
+    /// operators that Octet lacks at once.
+    explicit network(model::graph g, const network_options &options = {});
+    ~network();
+    network(network &&) noexcept;
+    network &operator=(network &&) noexcept;
+
+    // ---- Use
+
+    std::size_t input_count() const { return get_graph().inputs.size(); }
+    std::size_t output_count() const { return get_graph().outputs.size(); }
+    /// Inputs keep their contents from run to run; outputs stay until the next run. Throw octet::error, with
+    /// what there is, for an index or name that there is not.
+    tensor_view input(std::size_t index = 0) const;
+    tensor_view input(const std::string &name) const;
+    tensor_view output(std::size_t index = 0) const;
+    tensor_view output(const std::string &name) const;
+
+    /// Called after each node with its place in `get_graph().nodes` and the seconds that it took; its outputs
+    /// are then in memory.
+    using observer = std::function<void(std::size_t node, double seconds)>;
+    /// Runs all nodes in order.
+    void run(const observer &after_node = {});
+
+    // ---- What it consists of
+
+    /// The graph as it runs: operators on codes instead of floats, joined nodes, layouts assigned. Tensors and
+    /// nodes that were there before keep their indices and numbers (`model::node_number`).
+    const model::graph &get_graph() const;
+    /// Any tensor that a node or the network reads or writes. What a node writes may be overwritten after its
+    /// last reader.
+    tensor_view tensor(int index) const;
+    memory get_memory(int tensor) const;
+    /// Name of what a node runs on: "jit:dot/avx512_vnni", "ref", "view" (the input's buffer), …
+    std::string implementation(std::size_t node) const;
+    /// Problem, plan and refusals of a node's primitives, one per line.
+    std::string explain(std::size_t node) const;
+    /// Bytes of the buffers between the nodes: shared, and as they would be if each had its own.
+    std::pair<std::size_t, std::size_t> buffer_bytes() const;
+
+private:
+    struct state;
+    std::unique_ptr<state> state_;
+};
+
+/// Operators of a framework ("tflite", "onnx") that networks may have, sorted. Float operators of an ONNX
+/// network in QDQ form are not among them: they become operators on codes.
+OCTET_API std::vector<std::string> supported_operators(const std::string &framework);
+
+template <> inline octet::data_type tensor_view::type_of<float>() { return octet::data_type::f32; }
+template <> inline octet::data_type tensor_view::type_of<std::int32_t>() { return octet::data_type::s32; }
+template <> inline octet::data_type tensor_view::type_of<std::int16_t>() { return octet::data_type::s16; }
+template <> inline octet::data_type tensor_view::type_of<std::int8_t>() { return octet::data_type::s8; }
+template <> inline octet::data_type tensor_view::type_of<std::uint8_t>() { return octet::data_type::u8; }
+
+} // namespace v0
+} // namespace octet

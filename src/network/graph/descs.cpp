@@ -1,0 +1,63 @@
+// A scalar has one dimension, broadcasting aligns at the end, matrices are transposed by strides: what
+// descriptors say, no kernel needs to do.
+
+#include "network/graph/descs.hpp"
+
+#include <algorithm>
+
+namespace octet::model {
+
+memory::desc dense_desc(const tensor &t) {
+    constexpr format_tag channels_last[] = {format_tag::nwc, format_tag::nhwc, format_tag::ndhwc};
+    if (t.is_channels_last)
+        return memory::desc(t.dims, t.type, channels_last[t.dims.size() - 3]);
+    return memory::desc(t.dims.empty() ? memory::dims{1} : t.dims, t.type, memory::dims());
+}
+
+memory::desc padded_desc(const tensor &t, std::size_t rank) {
+    if (t.dims.size() == rank)
+        return dense_desc(t);
+    memory::dims dims(rank - std::min(rank, t.dims.size()), 1);
+    dims.insert(dims.end(), t.dims.begin(), t.dims.end());
+    return memory::desc(dims, t.type, memory::dims());
+}
+
+memory::dims broadcast_dims(const memory::desc &a, const memory::desc &b) {
+    memory::dims dims = a.dims();
+    for (std::size_t i = 0; i < dims.size(); i++) {
+        if (dims[i] != b.dims()[i] && dims[i] != 1 && b.dims()[i] != 1)
+            refuse("inputs " + to_text(a.dims()) + " and " + to_text(b.dims()) + " do not broadcast");
+        if (dims[i] == 1)
+            dims[i] = b.dims()[i];
+    }
+    return dims;
+}
+
+memory::desc matrices_desc(const memory::dims &matrix_dims, data_type type, std::size_t rank,
+                           bool is_transposed) {
+    memory::dims dims(rank - matrix_dims.size(), 1);
+    dims.insert(dims.end(), matrix_dims.begin(), matrix_dims.end());
+    memory::dims strides(rank, 1);
+    for (std::size_t i = rank - 1; i-- > 0;)
+        strides[i] = strides[i + 1] * dims[i + 1];
+    if (is_transposed) {
+        std::swap(dims[rank - 2], dims[rank - 1]);
+        std::swap(strides[rank - 2], strides[rank - 1]);
+    }
+    return memory::desc(dims, type, strides);
+}
+
+memory::desc planned_weights(const memory::desc &plain, const tensor &weights) {
+    return weights.is_constant ? memory::desc(plain.dims(), plain.data_type(), format_tag::any) : plain;
+}
+
+memory::desc checked_desc(const tensor &t) {
+    if (t.type == data_type::undef)
+        refuse_as_unimplemented("tensor '" + t.name + "' is " + type_text(t) +
+                                "; Octet has f32, s32, s16, s8 and u8");
+    if (element_count(t.dims) == 0)
+        refuse_as_unimplemented("tensor '" + t.name + "' has no elements (" + to_text(t.dims) + ")");
+    return dense_desc(t);
+}
+
+} // namespace octet::model

@@ -1,0 +1,29 @@
+#pragma once
+
+// From a graph's tensors to Octet's memory descriptors: dimensions as frameworks write them, layouts as the
+// primitives want them told.
+
+#include "network/graph/graph.hpp"
+
+namespace octet::model {
+
+/// Dense descriptor of a tensor in its layout; a scalar gets one dimension.
+memory::desc dense_desc(const tensor &t);
+/// The same for a tensor that needs a buffer: throws for a type that Octet lacks and for one without
+/// elements.
+memory::desc checked_desc(const tensor &t);
+
+/// The same with leading dimensions of size 1 up to `rank`, as broadcasting needs it.
+memory::desc padded_desc(const tensor &t, std::size_t rank);
+
+/// What two such tensors of equal rank broadcast to; throws if they do not.
+memory::dims broadcast_dims(const memory::desc &a, const memory::desc &b);
+
+/// Row-major matrices, transposed by strides. Missing leading dimensions are 1.
+memory::desc matrices_desc(const memory::dims &matrix_dims, data_type type, std::size_t rank,
+                           bool is_transposed);
+
+/// Weights to plan with: a constant may take any layout, others stay as they are.
+memory::desc planned_weights(const memory::desc &plain, const tensor &weights);
+
+} // namespace octet::model

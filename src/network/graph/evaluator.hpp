@@ -1,0 +1,21 @@
+#pragma once
+
+// Running one node by itself while a network is being prepared: constants are folded, functions of one code
+// become tables. Passes and lowering call it without knowing what runs; `network` hands in the one that there
+// is (run/evaluate.cpp).
+
+#include <functional>
+#include <optional>
+
+#include "network/graph/graph.hpp"
+
+namespace octet::model {
+
+/// What a node writes to its first output if its input `varying` holds `values`. Other inputs are constants
+/// of `g`. Throws octet::error if the node cannot be executed.
+/// `dims`: those of that input and of the output, where they are not the tensors' own.
+using evaluator = std::function<std::vector<std::uint8_t>(const graph &g, const node &n, std::size_t varying,
+                                                          const std::vector<std::uint8_t> &values,
+                                                          const std::optional<memory::dims> &dims)>;
+
+} // namespace octet::model

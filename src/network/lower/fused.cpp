@@ -1,0 +1,133 @@
+// A chain of fused operators as post-ops of the primitive that accumulates. A function of single codes is a clip
+// or a table of its 256 results, which the operator itself computes when the network is made, so no function is
+// written twice; a sum is the framework's own, on the codes that lie in the output's buffer.
+
+#include "network/lower/fused.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "network/lower/onnx.hpp"
+#include "network/lower/tflite.hpp"
+
+namespace octet::model {
+namespace {
+
+std::size_t index(int i) { return static_cast<std::size_t>(i); }
+
+std::int32_t lowest_code(data_type type) { return type == data_type::s8 ? -128 : 0; }
+
+/// Output codes of a function for all input codes, lowest first.
+std::vector<std::int32_t> table_of(const lowering &l, const node &f, data_type type) {
+    std::vector<std::uint8_t> codes(256);
+    std::iota(codes.begin(), codes.end(), static_cast<std::uint8_t>(lowest_code(type)));
+    const std::vector<std::uint8_t> results =
+        l.get_evaluator()(l.get_graph(), f, 0, codes, memory::dims{256});
+    std::vector<std::int32_t> table;
+    for (const std::uint8_t byte : results)
+        table.push_back(type == data_type::s8 ? static_cast<std::int8_t>(byte) : byte);
+    return table;
+}
+
+/// The interval that a table clips to, if that is all it does.
+std::optional<post_op::clip> as_clip(const std::vector<std::int32_t> &table, std::int32_t lowest) {
+    const auto [low, high] = std::minmax_element(table.begin(), table.end());
+    for (std::size_t i = 0; i < table.size(); i++)
+        if (table[i] != std::clamp(lowest + static_cast<std::int32_t>(i), *low, *high))
+            return {};
+    return post_op::clip{*low, *high};
+}
+
+/// Grows a chain of post-ops. Values are codes less `zero_point`.
+class chain {
+public:
+    chain(primitive_attr &attr, const lowering &l)
+        : l_(l), type_(l.result().type), lowest_(lowest_code(type_)), ops_(attr.get_post_ops()) {
+        const auto found = attr.zero_points().find(OCTET_ARG_DST);
+        zero_point_ = found == attr.zero_points().end() ? 0 : found->second.values.at(0);
+    }
+
+    void append_function(const node &f) {
+        const std::vector<std::int32_t> table = table_of(l_, f, type_);
+        if (const auto clip = as_clip(table, lowest_)) {
+            ops_.append_clip(clip->low - zero_point_, clip->high - zero_point_);
+        } else {
+            ops_.append_add(zero_point_);
+            zero_point_ = 0;
+            post_op::table stage;
+            stage.type = type_;
+            std::transform(table.begin(), table.end(), stage.entries.begin(),
+                           [](std::int32_t code) { return static_cast<std::uint8_t>(code); });
+            ops_.append_table(stage);
+        }
+    }
+
+    /// The addition of the codes so far and those in the output's buffer, whichever is a.
+    void append_sum(const node &add) {
+        l_.get_graph().framework == "tflite" ? append_tflite_sum(add) : append_qlinear_sum(add);
+    }
+
+    void finish(primitive_attr &attr) const {
+        attr.set_post_ops(ops_);
+        attr.set_zero_points(OCTET_ARG_DST, 0, {zero_point_});
+    }
+
+private:
+    void append_tflite_sum(const node &add) {
+        const lowering as_node = l_.of(add);
+        const linear_codes x = per_tensor(as_node.input(index(add.result_input)), "an input of ADD"),
+                           d = per_tensor(as_node.input(index(add.stored_input)), "an input of ADD"),
+                           y = per_tensor(as_node.output(), "the output of ADD");
+        constexpr requantization_rule rule = requantization_rule::tflite_2step;
+        if (zero_point_ != x.zero_point) // behind a table of codes
+            ops_.append_add(zero_point_ - x.zero_point);
+        ops_.append_scaled_add(
+            {add_multipliers_of(rule, x.scale, d.scale, y.scale), x.zero_point, d.zero_point, rule});
+        const code_interval range = activation_interval(as_node.text("activation", "NONE"), as_node.output());
+        zero_point_ = y.zero_point;
+        if (!range.is_whole)
+            ops_.append_clip(range.low - zero_point_, range.high - zero_point_);
+    }
+
+    void append_qlinear_sum(const node &add) {
+        const lowering as_node = l_.of(add);
+        const linear_parameters a = per_tensor_parameters(as_node, 1, 2),
+                                b = per_tensor_parameters(as_node, 4, 5),
+                                y = per_tensor_parameters(as_node, 6, 7);
+        const qlinear_add_factors f =
+            qlinear_add_factors_of(a.scale, a.zero_point, b.scale, b.zero_point, y.scale, y.zero_point);
+        if (add.result_input == 0)
+            ops_.append_qlinear_add({f.scale_a, f.scale_b, f.shift, zero_point_, false});
+        else
+            ops_.append_qlinear_add({f.scale_b, f.scale_a, f.shift, zero_point_, true});
+        zero_point_ = 0; // part of the shift
+    }
+
+    const lowering &l_;
+    const data_type type_;
+    const std::int32_t lowest_;
+    post_ops ops_;
+    std::int32_t zero_point_;
+};
+
+} // namespace
+
+void append_fused(primitive_attr &attr, const lowering &l) {
+    const node &host = l.get_node();
+    if (host.fused.empty())
+        return;
+    chain stages(attr, l);
+    for (const node &f : host.fused) {
+        if (f.stored_input < 0) {
+            stages.append_function(f);
+            continue;
+        }
+        const auto place = std::find(host.inputs.begin(), host.inputs.end(), f.inputs[index(f.stored_input)]);
+        l.alias_output_to_input(static_cast<std::size_t>(place - host.inputs.begin()));
+        stages.append_sum(f);
+    }
+    stages.finish(attr);
+}
+
+} // namespace octet::model

@@ -1,0 +1,13 @@
+#pragma once
+
+// What the pass `fuse_followers` joined to a node, as post-ops of its primitive.
+
+#include "network/lower/lowering.hpp"
+
+namespace octet::model {
+
+/// Makes the post-ops of what is fused behind the node of `l`; `attr` has all else. With a sum the output
+/// gets the other tensor's buffer, so this comes before the output's memory is asked for.
+void append_fused(primitive_attr &attr, const lowering &l);
+
+} // namespace octet::model

@@ -1,0 +1,110 @@
+// The tensors of a network as its user sees them: found by place or name, filled and read with the size and type
+// checked.
+
+#include <algorithm>
+#include <cstring>
+
+#include "network/graph/graph.hpp"
+#include "octet/network.hpp"
+
+namespace octet {
+inline namespace v0 {
+namespace {
+
+using model::refuse;
+
+std::string names_of(const model::graph &g, const std::vector<int> &tensors) {
+    std::string names;
+    for (const int t : tensors)
+        names += (names.empty() ? "'" : ", '") + g.tensors[static_cast<std::size_t>(t)].name + "'";
+    return names.empty() ? "none" : names;
+}
+
+/// One of the network's inputs or outputs; `kind` is "input" or "output".
+int at(const model::graph &g, const std::vector<int> &tensors, std::size_t index, const char *kind) {
+    if (index >= tensors.size())
+        refuse(std::string(kind) + " " + std::to_string(index) + ": the network has " +
+               std::to_string(tensors.size()) + " (" + names_of(g, tensors) + ")");
+    return tensors[index];
+}
+
+int named(const model::graph &g, const std::vector<int> &tensors, const std::string &name, const char *kind) {
+    const auto found = std::find_if(tensors.begin(), tensors.end(), [&](int t) {
+        return g.tensors[static_cast<std::size_t>(t)].name == name;
+    });
+    if (found == tensors.end())
+        refuse(std::string(kind) + " '" + name + "': the network has " + names_of(g, tensors));
+    return *found;
+}
+
+template <typename Code>
+void to_reals(const void *codes, std::size_t count, float scale, std::int32_t zero_point, float *reals) {
+    const Code *c = static_cast<const Code *>(codes);
+    for (std::size_t i = 0; i < count; i++)
+        reals[i] = scale * static_cast<float>(static_cast<std::int32_t>(c[i]) - zero_point);
+}
+
+} // namespace
+
+tensor_view network::tensor(int index) const {
+    const auto &tensors = get_graph().tensors;
+    if (index < 0 || static_cast<std::size_t>(index) >= tensors.size())
+        refuse("tensor " + std::to_string(index) + ": the network has " + std::to_string(tensors.size()));
+    return {index, tensors[static_cast<std::size_t>(index)], get_memory(index)};
+}
+
+tensor_view network::input(std::size_t index) const {
+    return tensor(at(get_graph(), get_graph().inputs, index, "input"));
+}
+tensor_view network::input(const std::string &name) const {
+    return tensor(named(get_graph(), get_graph().inputs, name, "input"));
+}
+tensor_view network::output(std::size_t index) const {
+    return tensor(at(get_graph(), get_graph().outputs, index, "output"));
+}
+tensor_view network::output(const std::string &name) const {
+    return tensor(named(get_graph(), get_graph().outputs, name, "output"));
+}
+
+std::size_t tensor_view::element_count() const {
+    return static_cast<std::size_t>(model::element_count(dims()));
+}
+
+std::size_t tensor_view::size_in_bytes() const { return memory_.get_desc().get_size(); }
+
+std::string tensor_view::text() const {
+    return std::to_string(index_) + " ('" + name() + "') " + model::type_text(*tensor_) + " " +
+           model::to_text(dims());
+}
+
+void tensor_view::check_type(octet::data_type type) const {
+    if (type != data_type())
+        refuse("tensor " + text() + ": its elements are used as " + model::to_text(type));
+}
+
+void tensor_view::copy_bytes_from(const void *bytes, std::size_t size) const {
+    if (size != size_in_bytes())
+        refuse("tensor " + text() + " takes " + std::to_string(size_in_bytes()) + " bytes, given are " +
+               std::to_string(size));
+    std::memcpy(data(), bytes, size);
+}
+
+void tensor_view::copy_to(void *values, octet::data_type type) const {
+    const bool is_code = model::is_code(data_type()) || data_type() == octet::data_type::s16;
+    if (type == data_type() || type != octet::data_type::f32 || !is_code) {
+        check_type(type);
+        std::memcpy(values, data(), size_in_bytes());
+        return;
+    }
+    if (quantization().scales.size() != 1)
+        refuse("tensor " + text() + ": real numbers need one scale, the tensor has " +
+               std::to_string(quantization().scales.size()));
+    const auto convert = data_type() == octet::data_type::u8   ? to_reals<std::uint8_t>
+                         : data_type() == octet::data_type::s8 ? to_reals<std::int8_t>
+                                                               : to_reals<std::int16_t>;
+    convert(data(), element_count(), quantization().scales[0], quantization().zero_points[0],
+            static_cast<float *>(values));
+}
+
+} // namespace v0
+} // namespace octet
