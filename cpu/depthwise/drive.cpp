@@ -49,7 +49,7 @@ dot_geometry columns_geometry(const convolution_problem &p, const memory_desc &p
     g.packed_weights = packed_weights;
     g.packed = packed_geometry_of(packed_weights);
     g.weights_zero_points = p.weights_zero_points;
-    g.columns = {1, p.groups * p.oc};
+    g.columns = {1, p.groups * p.oc, jit::any_s32};
     return g;
 }
 

@@ -64,7 +64,7 @@ std::string refuses_dot(const convolution_problem &p) {
     if (reason.empty())
         reason = refuses_dst(p.dst, 1);
     if (reason.empty())
-        reason = jit::epilogue_plan::refuses(p.out_stage, {1, p.groups * p.oc});
+        reason = jit::epilogue_plan::refuses(p.out_stage, {1, p.groups * p.oc, jit::any_s32});
     return reason;
 }
 
@@ -76,7 +76,7 @@ std::string refuses_dot(const matmul_problem &p) {
     if (reason.empty())
         reason = refuses_dst(p.dst, n);
     if (reason.empty())
-        reason = jit::epilogue_plan::refuses(p.out_stage, {n, p.dst.dims[n]});
+        reason = jit::epilogue_plan::refuses(p.out_stage, {n, p.dst.dims[n], jit::any_s32});
     return reason;
 }
 
@@ -101,7 +101,7 @@ dot_geometry dot_geometry_of(const convolution_problem &p) {
     g.packed = packed_geometry_of(g.packed_weights);
     g.src_zero_points = p.src_zero_points;
     g.weights_zero_points = p.weights_zero_points;
-    g.columns = {1, p.groups * p.oc};
+    g.columns = {1, p.groups * p.oc, jit::any_s32};
     g.columns.has_byte_permutes = has_byte_permutes();
 
     if (p.is_inner_product) {
@@ -143,7 +143,7 @@ dot_geometry dot_geometry_of(const matmul_problem &p) {
     g.packed = packed_geometry_of(g.packed_weights);
     g.src_zero_points = p.src_zero_points;
     g.weights_zero_points = p.weights_zero_points;
-    g.columns = {n, p.dst.dims[n]};
+    g.columns = {n, p.dst.dims[n], jit::any_s32};
 
     memory_desc batches = p.dst;
     batches.ndims = m;

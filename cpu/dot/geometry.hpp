@@ -34,7 +34,7 @@ struct dot_geometry {
 
     zero_points src_zero_points{{}, OCTET_ARG_SRC}, weights_zero_points{{}, OCTET_ARG_WEIGHTS};
     const epilogue *out_stage = nullptr;
-    jit::epilogue_shape columns{1, 1};
+    jit::epilogue_shape columns{1, 1, jit::any_s32};
 
     bool flips_source() const { return src.data_type == data_type::s8; }
     dim_t outer() const { return static_cast<dim_t>(src_outer.size()); }

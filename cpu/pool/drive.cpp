@@ -1,6 +1,7 @@
 #include "cpu/pool/drive.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "common/element.hpp"
@@ -38,12 +39,27 @@ extent3 spatial_strides(const memory_desc &md, int spatial_ndims) {
     return strides;
 }
 
+/// An average of reals is as large as its scale makes it; all other forms have codes or sums of codes.
+double largest_input(const pooling_problem &p) {
+    if (p.form != pooling_form::dequantized)
+        return jit::any_s32;
+    const masked_values<std::int32_t> &zero_points = p.src_zero_points.values;
+    if (zero_points.runtime)
+        return jit::any_f32;
+    double largest_code = 255;
+    for (const std::int32_t zp : zero_points.values)
+        largest_code = std::max(largest_code, 255 + std::fabs(static_cast<double>(zp)));
+    const double twice = 2; // sums are rounded
+    return twice * largest_code * std::fabs(p.src_scale) / std::fabs(p.dst_scale);
+}
+
+jit::epilogue_shape shape_of(const pooling_problem &p) { return {1, p.channels, largest_input(p)}; }
+
 class pool_driver : public kernel {
 public:
     pool_driver(const pooling_problem &p, cpu_isa level)
         : p_(p), src_strides_(spatial_strides(p.src, p.spatial_ndims)),
-          dst_strides_(spatial_strides(p.dst, p.spatial_ndims)),
-          epilogue_(p_.out_stage, {1, p.channels}, false),
+          dst_strides_(spatial_strides(p.dst, p.spatial_ndims)), epilogue_(p_.out_stage, shape_of(p), false),
           params_(epilogue_, has_epilogue() ? p.channels : 0),
           chunk_(vectors_per_chunk * jit::pool_lanes(level, p.form)), chunks_(div_up(p.channels, chunk_)) {
         const auto lanes = static_cast<dim_t>(jit::pool_lanes(level, p.form));
@@ -191,7 +207,7 @@ std::string refuses(const pooling_problem &p) {
         return text("src zero points with mask ", p.src_zero_points.values.mask);
     std::string reason = refuses_form(p);
     if (reason.empty() && p.form != pooling_form::maximum)
-        reason = jit::epilogue_plan::refuses(p.out_stage, {1, p.channels});
+        reason = jit::epilogue_plan::refuses(p.out_stage, shape_of(p));
     if (reason.empty())
         for (const post_op_entry &entry : p.out_stage.post_ops)
             if (std::holds_alternative<post_op::binary>(entry))

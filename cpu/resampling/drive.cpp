@@ -44,10 +44,9 @@ epilogue out_of(const resampling_problem &p) {
 
 /// Codes of 8 bits and what lies between them have a bound, without which conversions are slower.
 jit::epilogue_shape shape_of(const resampling_problem &p) {
-    jit::epilogue_shape shape{1, p.channels};
-    if (p.src.data_type == data_type::u8 || p.src.data_type == data_type::s8)
-        shape.largest_input = 512;
-    return shape;
+    const bool has_codes = p.src.data_type == data_type::u8 || p.src.data_type == data_type::s8;
+    const double any = is_integer(p.src.data_type) ? jit::any_s32 : jit::any_f32;
+    return {1, p.channels, has_codes ? 512 : any};
 }
 
 /// Neighbours along one axis, with the bits of their weights.

@@ -42,7 +42,7 @@ std::string refuses_channel(const task &t, int dimension) {
     for (const plane &p : t.planes)
         if (selects(p.mask, t.dst, dimension))
             return text("values with mask ", p.mask, " vary over several dimensions");
-    return jit::epilogue_plan::refuses(t.out, {dimension, 1});
+    return jit::epilogue_plan::refuses(t.out, {dimension, 1, t.largest_value});
 }
 
 constexpr int no_channel = -1, too_many_channels = -2;

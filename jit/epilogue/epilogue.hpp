@@ -4,6 +4,7 @@
 // decides once which numbers are per-column data ("planes", see jit/requantize.hpp) and which post-ops read a
 // tensor of dst's layout; the driver fills the planes for each execution, the emitter reads them.
 
+#include <cmath>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,12 +16,18 @@
 
 namespace octet::impl::jit {
 
+/// Bounds of what comes to an epilogue. Below 2^31 conversions to s32 need no check of their own.
+constexpr double any_s32 = 0x1p31, any_f32 = HUGE_VAL; ///< any_f32 also stands for NaN
+
 /// Columns of the problem: dst's dimension `dim`, of which a kernel call sees a contiguous range.
 struct epilogue_shape {
+    /// Whoever makes one says what comes in: a bound too small gives wrong codes, so there is no default.
+    epilogue_shape(int channel_dim, dim_t channels, double largest_input)
+        : channel_dim(channel_dim), channels(channels), largest_input(largest_input) {}
+
     int channel_dim; ///< dimension of dst that the columns run over; -1 if nothing varies over any
     dim_t channels;
-    /// Bound of what comes to a float rule, or to the post-ops: infinite also stands for NaN.
-    double largest_input = 0x1p31;
+    double largest_input;           ///< of |x| for x that come to a float rule, or to the post-ops
     bool has_byte_permutes = false; ///< AVX512-VBMI, which no level implies; for tables at the end
 };
 

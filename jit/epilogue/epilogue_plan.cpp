@@ -1,6 +1,7 @@
 // Which numbers of an epilogue are planes, and their contents.
 
 #include <algorithm>
+#include <cfloat>
 #include <cmath>
 
 #include "common/bits.hpp"
@@ -111,7 +112,7 @@ double epilogue_plan::largest_after(const post_op_entry &entry, double bound) co
     const double alpha = std::fabs(op->alpha), beta = std::fabs(op->beta), scale = std::fabs(op->scale);
     switch (op->algorithm) {
     case algorithm::eltwise_relu:
-        return bound * std::max(1.0, alpha) * scale;
+        return bound * (alpha >= 0 ? std::max(1.0, alpha) : HUGE_VAL) * scale; // NaN is no alpha >= 0
     case algorithm::eltwise_linear:
         return (bound * alpha + beta) * scale;
     default:
@@ -119,8 +120,8 @@ double epilogue_plan::largest_after(const post_op_entry &entry, double bound) co
     }
 }
 
-/// Bound of |x| after the first `post_ops` post-ops of a float rule, infinite if the arguments of an
-/// execution decide it. Finite means that no value is NaN.
+/// Bound of |x| after the first `post_ops` post-ops of a float rule and a division by the destination's scale,
+/// infinite if the arguments of an execution decide it. Finite means that no value on the way is NaN.
 double epilogue_plan::largest_result(int post_ops) const {
     const auto largest = [](const masked_values<float> &scales, bool is_divisor) {
         double bound = scales.is_set() ? 0 : 1;
@@ -134,11 +135,17 @@ double epilogue_plan::largest_result(int post_ops) const {
     };
     if (!is_float(e_.rule) || (e_.bias.ndims != 0 && e_.rule != requantization_rule::ort_f32))
         return HUGE_VAL;
+    // f32_v3 divides behind the post-ops, ort_f32 before them; no quotient is assumed smaller than its dividend.
+    const double quotient = std::max(1.0, largest(e_.dst_scales, true));
+    const bool divides_last = e_.rule == requantization_rule::f32_v3;
     double bound = shape_.largest_input * largest(e_.output_scales, false) * largest(e_.src_scales, false) *
-                   largest(e_.weights_scales, false) * std::max(1.0, largest(e_.dst_scales, true));
-    for (int i = 0; i < post_ops; i++)
+                   largest(e_.weights_scales, false) * (divides_last ? 1.0 : quotient);
+    bool overflows = !(bound <= FLT_MAX);
+    for (int i = 0; i < post_ops; i++) {
         bound = largest_after(e_.post_ops[i], bound);
-    return bound < HUGE_VAL ? bound : HUGE_VAL;
+        overflows = overflows || !(bound <= FLT_MAX);
+    }
+    return overflows ? HUGE_VAL : bound * (divides_last ? quotient : 1.0);
 }
 
 namespace {

@@ -131,10 +131,16 @@ void fill_double_round(plane_column &to, bool real_is_f32, double real) {
     to.put_f32(real_is_f32 ? 1 : 2, std::ldexp(1.f, exponent));
 }
 
+enum class plane_order {
+    of_columns,
+    of_f64
+}; ///< of_f64: of emitter::split_lanes, across quarters of a vector
+
 /// What a rule's code takes: planes, registers of 8 and of 16 lanes.
 struct form {
     int planes, temps_of_8, temps_of_16;
     void (*emit)(const requantize_context &c);
+    plane_order order = plane_order::of_columns;
 };
 
 form form_of(const rule_spec &spec) {
@@ -156,10 +162,10 @@ form form_of(const rule_spec &spec) {
         return {4, 1, 1, emit_legacy_scale};
     case rules::ev_rte15:
     case rules::f64_scale:
-        return {2, 1, 1, emit_f64_product};
+        return {2, 1, 1, emit_f64_product, plane_order::of_f64};
     case rules::caffe_double_round:
-        return {spec.real_is_f32 ? 2 : 3, spec.real_is_f32 ? 1 : 2, spec.real_is_f32 ? 1 : 2,
-                emit_double_round};
+        return spec.real_is_f32 ? form{2, 1, 1, emit_double_round}
+                                : form{3, 2, 2, emit_double_round, plane_order::of_f64};
     default:
         return {0, 0, 0, nullptr}; // none, and the float rules
     }
@@ -196,10 +202,7 @@ rule_spec spec_of_factor(requantization_rule rule, fixed_point_multiplier m) {
 /// Left shifts lie in a plane behind those of the form.
 int rule_planes(const rule_spec &spec) { return form_of(spec).planes + (spec.shifts_left ? 1 : 0); }
 
-/// Planes in f64 have the order of f32_to_f64.
-bool planes_are_in_quarters(const rule_spec &spec) {
-    return spec.rule != rules::ev_rte15 && (spec.rule != rules::caffe_double_round || spec.real_is_f32);
-}
+bool planes_are_in_quarters(const rule_spec &spec) { return form_of(spec).order == plane_order::of_columns; }
 
 void fill_rule_planes(const rule_spec &spec, const fixed_point_multiplier *multipliers,
                       const double *real_scales, std::uint32_t *planes) {

@@ -68,8 +68,9 @@ std::string difference(const bytes &expected, const bytes &got) {
     return "";
 }
 
-void compare_implementations(const test_problem &p, random_source &r, std::map<std::string, int> &counts) {
-    const random_attributes a = random_attributes_for(r, p.target, eng());
+void compare_implementations(const test_problem &p, random_source &r, std::map<std::string, int> &counts,
+                             const rule_choice &choice = {}) {
+    const random_attributes a = random_attributes_for(r, p.target, eng(), choice);
     inputs in{memory(p.src, eng()), memory(p.weights, eng()),
               p.bias.is_zero() ? memory() : memory(p.bias, eng()), memory(p.dst, eng())};
     for (const memory *m : {&in.src, &in.weights, &in.dst})
@@ -216,8 +217,10 @@ std::vector<spatial_sizes> valid_sizes(random_source &r, int dimensions, dim_t m
 
 test_problem random_convolution(random_source &r, bool large) {
     const int spatial = static_cast<int>(r.between(1, 3));
-    const channel_counts channels{r.pick<dim_t>({1, 1, 1, 2, 4, 6}), r.between(1, large ? 70 : 20),
-                                  r.between(1, large ? 80 : 24)};
+    channel_counts channels{r.pick<dim_t>({1, 1, 1, 2, 4, 6}), r.between(1, large ? 70 : 20),
+                            r.between(1, large ? 80 : 24)};
+    if (r.chance(20)) // several blocks of columns
+        channels = {1, r.between(1, 9), r.between(60, 200)};
     return make_convolution(r, channels, valid_sizes(r, spatial, 4, 2, spatial == 3 ? 4 : 12));
 }
 
@@ -225,7 +228,7 @@ test_problem random_convolution(random_source &r, bool large) {
 test_problem random_depthwise(random_source &r, bool large) {
     const int spatial = static_cast<int>(r.chance(70) ? 2 : r.pick({1, 1, 3}));
     const dim_t groups =
-        large ? r.between(2, 120) : r.pick<dim_t>({2, 3, 8, 15, 16, 17, 32, 40, 64, 72, 96, 112, 133});
+        large ? r.between(2, 200) : r.pick<dim_t>({2, 8, 15, 16, 17, 40, 64, 72, 96, 112, 128, 133, 200});
     std::vector<spatial_sizes> sizes = valid_sizes(r, spatial, spatial == 3 ? 3 : 9, 3, large ? 30 : 14);
     if (r.chance(50)) // the usual ones
         for (spatial_sizes &s : sizes) {
@@ -242,7 +245,7 @@ test_problem random_deconvolution(random_source &r, bool large) {
     channel_counts channels{r.pick<dim_t>({1, 1, 1, 2, 4, 6}), r.between(1, large ? 70 : 20),
                             r.between(1, large ? 80 : 24)};
     if (r.chance(25)) // depthwise
-        channels = {r.pick<dim_t>({2, 8, 15, 16, 17, 33, 72}), 1, r.pick<dim_t>({1, 1, 1, 2})};
+        channels = {r.pick<dim_t>({2, 8, 15, 16, 17, 33, 72, 133}), 1, r.pick<dim_t>({1, 1, 1, 2})};
     std::vector<spatial_sizes> sizes =
         valid_sizes(r, spatial, spatial == 3 ? 4 : 7, 4, spatial == 3 ? 6 : 20);
     for (spatial_sizes &s : sizes) {
@@ -358,6 +361,84 @@ void compare_many(const std::function<test_problem(random_source &, bool)> &make
     }
     for (const auto &[name, count] : counts)
         std::printf("  %-24s %d problems\n", name.c_str(), count);
+}
+
+/// What kernels of their own take: codes in channels-last layouts. Depthwise, or a sum over few channels: what
+/// comes before the rule is short.
+test_problem convolution_of(random_source &r, dim_t channels, bool is_depthwise) {
+    const channel_counts counts =
+        is_depthwise ? channel_counts{channels, 1, 1} : channel_counts{1, r.between(1, 9), channels};
+    const spatial_sizes size{3, r.between(1, 2), 0, 1, 1, r.between(5, 9)};
+    for (;;) {
+        test_problem p = make_convolution(r, counts, {size, size});
+        const bool has_codes = memory::data_type_size(p.dst.data_type()) == 1;
+        const bool is_channels_last = p.src.get_strides()[1] == 1 && p.dst.get_strides()[1] == 1;
+        const bool any_rule_takes_bias = p.bias.is_zero() || p.bias.data_type() == data_type::s32;
+        if (has_codes && is_channels_last && any_rule_takes_bias)
+            return p;
+    }
+}
+
+/// No generator draws every rule with numbers per channel, codes as results and enough channels for each form
+/// of code: part of a vector, whole ones, the four at once of depthwise convolution, and a rest.
+TEST(Implementations, EveryRuleWithManyChannels) {
+    std::map<std::string, int> counts;
+    std::uint32_t seed = 7000000;
+    for (const requantization_rule rule : every_rule)
+        for (const dim_t channels : {7, 64, 133, 200})
+            for (const bool is_depthwise : {true, false})
+                for (int i = 0; i < 2; i++) {
+                    random_source r(seed++);
+                    SCOPED_TRACE("seed " + std::to_string(seed - 1));
+                    compare_implementations(convolution_of(r, channels, is_depthwise), r, counts,
+                                            {rule, i > 0});
+                    if (HasFailure())
+                        return;
+                }
+}
+
+/// The f64 factors of a block of columns lie in an order of their own, which four blocks at once don't have.
+TEST(Implementations, RealScalesPerChannelOfDepthwiseConvolutions) {
+    using rules = requantization_rule;
+    for (const rules rule : {rules::f64_scale, rules::caffe_double_round})
+        for (const dim_t channels : {64, 200})
+            for (const data_type type : eight_bit) {
+                random_source r(static_cast<std::uint32_t>(channels));
+                const memory::desc src({1, channels, 5, 5}, data_type::u8, format_tag::nhwc),
+                    weights({channels, 1, 1, 3, 3}, data_type::s8, memory::dims{}),
+                    dst({1, channels, 3, 3}, type, format_tag::nhwc);
+                std::vector<double> scales(static_cast<std::size_t>(channels));
+                for (double &s : scales)
+                    s = static_cast<double>(r.real(1e-4f, 0.02f));
+                primitive_attr attr;
+                attr.set_requantization(rule, 2, scales);
+                const memory x(src, eng()), w(weights, eng());
+                r.fill(x);
+                r.fill(w);
+                const auto run_at = [&](cpu_isa level) {
+                    set_max_cpu_isa(level);
+                    const memory y(dst, eng());
+                    const convolution_forward::primitive_desc pd({prop_kind::forward_inference,
+                                                                  algorithm::convolution_direct,
+                                                                  src,
+                                                                  weights,
+                                                                  dst,
+                                                                  {1, 1},
+                                                                  {0, 0},
+                                                                  {0, 0},
+                                                                  {0, 0}},
+                                                                 attr, eng());
+                    convolution_forward(pd).execute(
+                        stream(eng()), {{OCTET_ARG_SRC, x}, {OCTET_ARG_WEIGHTS, w}, {OCTET_ARG_DST, y}});
+                    const auto *codes = static_cast<const std::uint8_t *>(y.get_data_handle());
+                    return bytes(codes, codes + dst.get_size());
+                };
+                const bytes expected = run_at(cpu_isa::ref);
+                for (const cpu_isa level : get_available_cpu_isas())
+                    EXPECT_EQ(difference(expected, run_at(level)), "")
+                        << to_string(rule) << ", " << channels << " channels, " << to_string(level);
+            }
+    set_max_cpu_isa(cpu_isa::avx512_vnni);
 }
 
 TEST(Implementations, ConvolutionEqualsReference) { compare_many(random_convolution, 1000000); }

@@ -2,8 +2,10 @@
 
 // Random attributes and tensors for tests that compare implementations. Everything follows from a seed.
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <random>
 #include <string>
 #include <unordered_map>
@@ -64,11 +66,14 @@ struct random_attributes {
     std::string description;
 };
 
+/// Brings typical accumulators into the range of 8 bits or a little beyond it: what saturates shows nothing. The
+/// product of two codes is about 10^4, and a sum of n of either sign sqrt(n) times that.
+inline float typical_factor(random_source &r, dim_t reduction) {
+    return 0.01f * std::exp2(r.real(-3.f, 2.f)) / std::sqrt(static_cast<float>(reduction));
+}
+
 inline fixed_point_multiplier random_multiplier(random_source &r, requantization_rule rule, dim_t reduction) {
-    // Factors that bring typical accumulators into or a little beyond the range of 8 bits.
-    const double real =
-        std::ldexp(static_cast<double>(r.real(0.5f, 1.f)), static_cast<int>(r.between(-14, -4))) /
-        static_cast<double>(reduction) * 16;
+    const auto real = static_cast<double>(typical_factor(r, reduction));
     if (rule == requantization_rule::gemmlowp_legacy_scale)
         return {static_cast<std::int32_t>(r.between(1, 4000)), static_cast<std::int32_t>(r.between(12, 24)),
                 static_cast<std::int32_t>(r.between(-500, 500))};
@@ -89,28 +94,54 @@ inline memory vector_memory(const engine &e, const std::vector<std::int32_t> &va
     return m;
 }
 
+inline constexpr requantization_rule every_rule[] = {requantization_rule::none,
+                                                     requantization_rule::f32,
+                                                     requantization_rule::f32_v3,
+                                                     requantization_rule::ort_f32,
+                                                     requantization_rule::tflite_2step,
+                                                     requantization_rule::tflite_single_rounding,
+                                                     requantization_rule::tflite_1step,
+                                                     requantization_rule::caffe2_2step,
+                                                     requantization_rule::gemmlowp_fixedpoint,
+                                                     requantization_rule::gemmlowp_fixedpoint_exponent,
+                                                     requantization_rule::gemmlowp_legacy_scale,
+                                                     requantization_rule::rounded_shift,
+                                                     requantization_rule::caffe_double_round,
+                                                     requantization_rule::qnnpack_avgpool,
+                                                     requantization_rule::ev_rte15,
+                                                     requantization_rule::f64_scale};
+
+/// A rule and where its numbers vary; what is left open is drawn.
+struct rule_choice {
+    requantization_rule rule = requantization_rule::automatic;
+    bool per_channel = false;
+};
+
 namespace detail {
 
-inline void random_rule(random_source &r, const attribute_target &t, const engine &e, random_attributes &a) {
+inline rule_choice random_rule_choice(random_source &r, const attribute_target &t) {
     using rule_t = requantization_rule;
-    const bool per_channel = r.chance(60);
+    rule_choice c;
+    c.per_channel = r.chance(60);
+    c.rule = every_rule[r.between(0, std::size(every_rule) - 1)];
+    if (t.has_bias && !t.bias_is_s32)
+        c.rule = r.pick({rule_t::f32, rule_t::f32_v3});
+    if (c.rule == rule_t::ort_f32 && t.dst.data_type() == data_type::s32)
+        c.rule = rule_t::f32;
+    return c;
+}
+
+inline void set_rule(random_source &r, const attribute_target &t, const engine &e, const rule_choice &choice,
+                     random_attributes &a) {
+    using rule_t = requantization_rule;
+    const auto [rule, per_channel] = choice;
     const int mask = per_channel ? t.dst_channel_mask : 0;
     const auto count = static_cast<std::size_t>(per_channel ? t.channels : 1);
-    rule_t rule =
-        r.pick({rule_t::f32, rule_t::f32, rule_t::f32_v3, rule_t::ort_f32, rule_t::none, rule_t::tflite_2step,
-                rule_t::tflite_2step, rule_t::tflite_single_rounding, rule_t::tflite_1step,
-                rule_t::caffe2_2step, rule_t::gemmlowp_fixedpoint, rule_t::gemmlowp_fixedpoint_exponent,
-                rule_t::gemmlowp_legacy_scale, rule_t::rounded_shift, rule_t::caffe_double_round,
-                rule_t::qnnpack_avgpool, rule_t::ev_rte15, rule_t::f64_scale});
-    if (t.has_bias && !t.bias_is_s32)
-        rule = r.pick({rule_t::f32, rule_t::f32_v3});
-    if (rule == rule_t::ort_f32 && t.dst.data_type() == data_type::s32)
-        rule = rule_t::f32;
     a.description += std::string(" ") + to_string(rule) + (per_channel ? ":oc" : "");
     if (rule == rule_t::f32 || rule == rule_t::ort_f32) {
         std::vector<float> scales(count);
         for (float &s : scales)
-            s = r.real(0.001f, 0.05f) / static_cast<float>(t.reduction) * 16;
+            s = typical_factor(r, t.reduction);
         a.attr.set_requantization(rule);
         if (r.chance(25)) {
             a.attr.set_output_scales(mask, {OCTET_RUNTIME_F32_VAL});
@@ -123,7 +154,7 @@ inline void random_rule(random_source &r, const attribute_target &t, const engin
         a.attr.set_requantization(rule);
         std::vector<float> weights_scales(count);
         for (float &s : weights_scales)
-            s = r.real(0.001f, 0.05f);
+            s = typical_factor(r, t.reduction);
         a.attr.set_scales(OCTET_ARG_SRC, 0, {r.real(0.1f, 1.f)});
         a.attr.set_scales(OCTET_ARG_WEIGHTS, per_channel ? t.weights_channel_mask : 0, weights_scales);
         if (r.chance(50))
@@ -131,7 +162,7 @@ inline void random_rule(random_source &r, const attribute_target &t, const engin
     } else if (rule == rule_t::caffe_double_round || rule == rule_t::f64_scale) {
         std::vector<double> scales(count);
         for (double &s : scales)
-            s = static_cast<double>(r.real(0.001f, 0.05f)) / static_cast<double>(t.reduction) * 16;
+            s = static_cast<double>(typical_factor(r, t.reduction));
         if (r.chance(50) || rule == rule_t::f64_scale)
             a.attr.set_requantization(rule, mask, scales);
         else
@@ -295,9 +326,12 @@ inline void random_post_op(random_source &r, const attribute_target &t, const en
 
 } // namespace detail
 
-inline random_attributes random_attributes_for(random_source &r, const attribute_target &t, const engine &e) {
+inline random_attributes random_attributes_for(random_source &r, const attribute_target &t, const engine &e,
+                                               rule_choice choice = {}) {
     random_attributes a;
-    detail::random_rule(r, t, e, a);
+    if (choice.rule == requantization_rule::automatic)
+        choice = detail::random_rule_choice(r, t);
+    detail::set_rule(r, t, e, choice, a);
     detail::random_zero_points(r, t, e, a);
     post_ops ops;
     for (dim_t n = r.chance(50) ? 0 : r.between(1, 3); n > 0; n--)
