@@ -1,0 +1,583 @@
+// Random problems: operations, shapes, layouts, rules, zero points and post-ops that doc/operators.md allows. Start at draw(), at
+// the end. Sizes are small but for the channels, whose counts lie around the widths of registers and of blocks; a problem has
+// at most some 200,000 products, so that thousands run in a second of every level.
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "oracle/draw.hpp"
+
+namespace octet::oracle {
+
+namespace {
+
+using type = data_type;
+
+dim_t volume(const dims &d) { return std::accumulate(d.begin(), d.end(), dim_t{1}, std::multiplies<>()); }
+
+dim_t draw_channels(random_source &r) {
+    return r.pick<dim_t>(
+        {1, 2, 3, 4, 7, 8, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64, 65, 80, 96, 100, 128, 130, 160, 192, 200});
+}
+
+void draw_dot_types(random_source &r, type &src, type &weights, type &dst) {
+    src = r.pick({type::u8, type::u8, type::s8});
+    weights = r.pick({type::s8, type::s8, type::s8, type::u8});
+    dst = r.pick({type::u8, type::s8, type::u8, type::s8, type::s32, type::f32});
+}
+
+/// Shapes of a convolution or deconvolution whose products fit the budget.
+void draw_convolution(random_source &r, problem &p) {
+    const bool transposed = p.kind == primitive_kind::deconvolution;
+    const std::size_t rank = r.pick<std::size_t>({1, 2, 2, 2, 2, 3});
+    dims src, weights, dst;
+    dim_t groups, ocs, ics;
+    do {
+        p.strides.clear(), p.dilates.clear(), p.padding_l.clear(), p.padding_r.clear();
+        const int kind = static_cast<int>(r.between(0, 9));
+        groups = kind < 4 ? 1 : kind < 8 ? draw_channels(r) : r.between(2, 6);
+        ocs = kind < 4 ? draw_channels(r) : kind < 8 ? r.pick<dim_t>({1, 1, 1, 2}) : r.between(1, 40);
+        ics = kind < 4 ? draw_channels(r) : kind < 8 ? 1 : r.between(1, 40);
+        p.grouped = groups > 1 || r.chance(10);
+        const dim_t batch = r.pick<dim_t>({1, 1, 1, 2, 3});
+        src = {batch, groups * ics};
+        dst = {batch, groups * ocs};
+        weights = p.grouped ? dims{groups, ocs, ics} : dims{ocs, ics};
+        for (std::size_t d = 0; d < rank; d++) {
+            const dim_t kernel = r.pick<dim_t>({1, 1, 2, 3, 3, 3, 4, 5, 7}),
+                        stride = r.pick<dim_t>({1, 1, 1, 2, 3}), dilate = r.pick<dim_t>({0, 0, 0, 0, 1, 2}),
+                        reach = (kernel - 1) * (dilate + 1) + 1;
+            const dim_t low = r.chance(50) ? 0 : r.between(0, reach - 1), out = r.between(1, 9);
+            dim_t high = r.chance(50) ? low : r.between(-1, reach);
+            const dim_t in = std::max<dim_t>((out - 1) * stride + reach - low - high, 1);
+            high = (out - 1) * stride + reach - low - in;
+            // A convolution goes from `in` to `out`; a deconvolution the other way, with rows that no tap reaches.
+            const dim_t rest = transposed && r.chance(20) ? r.between(0, stride - 1) : 0;
+            p.strides.push_back(stride);
+            p.dilates.push_back(dilate);
+            p.padding_l.push_back(low);
+            p.padding_r.push_back(high);
+            src.push_back(transposed ? out : in);
+            dst.push_back(transposed ? in + rest : out);
+            weights.push_back(kernel);
+        }
+    } while (volume(transposed ? src : dst) * (transposed ? ocs : ics) *
+                     volume(dims(weights.end() - static_cast<std::ptrdiff_t>(rank), weights.end())) >
+                 200000 ||
+             volume(src) > 30000 || volume(dst) > 10000 || volume(weights) > 60000);
+    type s, w, d;
+    draw_dot_types(r, s, w, d);
+    p.src = draw_tensor(r, src, s, true);
+    p.weights = draw_tensor(r, weights, w, true);
+    p.dst = draw_tensor(r, dst, d, true);
+    draw_dot_attributes(r, p,
+                        {volume(weights) / (groups * ocs), 1, p.grouped ? 3 : 1, groups * ocs,
+                         r.chance(60) ? dims{groups * ocs} : dims{}});
+}
+
+void draw_inner_product(random_source &r, problem &p) {
+    dims src, weights;
+    dim_t channels;
+    do {
+        channels = draw_channels(r);
+        src = {r.between(1, 9), draw_channels(r)};
+        for (dim_t d = r.pick<dim_t>({0, 0, 1, 2, 2, 3}); d > 0; d--)
+            src.push_back(r.between(1, 4));
+        weights = src;
+        weights[0] = channels;
+    } while (volume(weights) * src[0] > 200000);
+    type s, w, d;
+    draw_dot_types(r, s, w, d);
+    p.src = draw_tensor(r, src, s, true);
+    p.weights = draw_tensor(r, weights, w, true);
+    p.dst = draw_tensor(r, {src[0], channels}, d, true);
+    draw_dot_attributes(r, p, {volume(src) / src[0], 1, 1, channels, r.chance(60) ? dims{channels} : dims{}});
+}
+
+void draw_matmul(random_source &r, problem &p) {
+    dims src, weights, dst, bias;
+    dim_t k;
+    do {
+        src.clear(), weights.clear(), dst.clear(), bias.clear();
+        for (dim_t d = r.pick<dim_t>({0, 0, 0, 1, 1, 2}); d > 0; d--) {
+            const dim_t batch = r.between(1, 3);
+            dst.push_back(batch);
+            src.push_back(r.chance(25) ? 1 : batch);
+            weights.push_back(r.chance(25) && src.back() == batch ? 1 : batch);
+        }
+        const dim_t m = r.chance(20) ? 1 : r.between(1, 20), n = draw_channels(r);
+        k = draw_channels(r);
+        src.insert(src.end(), {m, k});
+        weights.insert(weights.end(), {k, n});
+        dst.insert(dst.end(), {m, n});
+    } while (volume(dst) * k > 200000);
+    if (r.chance(50))
+        for (const dim_t d : dst)
+            bias.push_back(r.chance(60) ? 1 : d);
+    if (!bias.empty() && r.chance(60))
+        bias.back() = dst.back();
+    const int channel = static_cast<int>(dst.size()) - 1;
+    type s, w, d;
+    draw_dot_types(r, s, w, d);
+    p.src = draw_tensor(r, src, s, true);
+    p.weights = draw_tensor(r, weights, w, true);
+    p.dst = draw_tensor(r, dst, d, true);
+    draw_dot_attributes(r, p, {k, channel, 1 << channel, dst.back(), bias});
+}
+
+dims draw_shape(random_source &r, std::size_t least, std::size_t most, dim_t budget) {
+    dims shape;
+    do {
+        shape.assign(static_cast<std::size_t>(
+                         r.between(static_cast<std::int64_t>(least), static_cast<std::int64_t>(most))),
+                     1);
+        for (dim_t &d : shape)
+            d = r.chance(40)   ? r.between(1, 9)
+                : r.chance(30) ? 1
+                : r.chance(30) ? draw_channels(r)
+                               : r.between(1, 20);
+    } while (volume(shape) > budget);
+    return shape;
+}
+
+type draw_code(random_source &r) { return r.pick({type::u8, type::s8}); }
+type draw_number(random_source &r) { return r.pick({type::u8, type::s8, type::s32, type::f32, type::f32}); }
+rule draw_tflite(random_source &r, bool one_step = true) {
+    return one_step ? r.pick({rule::tflite_2step, rule::tflite_2step, rule::tflite_1step,
+                              rule::tflite_single_rounding})
+                    : r.pick({rule::tflite_2step, rule::tflite_single_rounding});
+}
+float draw_scale(random_source &r) { return r.real_f32(0.002, 0.1); }
+
+void set_scale(problem &p, int arg, float scale) { p.attr.scales[arg] = {0, {scale}, false}; }
+void set_scales(random_source &r, problem &p, std::initializer_list<int> args) {
+    for (const int arg : args)
+        set_scale(p, arg, draw_scale(r));
+}
+void set_zero_point(random_source &r, problem &p, int arg, type of) {
+    p.attr.zero_points[arg] = {0, {draw_zero_point(r, of)}, false};
+}
+void draw_dst_zero_point(random_source &r, problem &p) {
+    if (r.chance(40))
+        set_zero_point(r, p, OCTET_ARG_DST, p.dst.type());
+}
+
+void draw_reorder(random_source &r, problem &p) {
+    const dims shape = draw_shape(r, 1, 5, 6000);
+    const auto any_type = [&] {
+        return r.pick({type::f32, type::f32, type::s32, type::s8, type::u8, type::s16});
+    };
+    const type from = any_type(), to = any_type();
+    p.src = draw_tensor(r, shape, from, false);
+    p.dst = draw_tensor(r, shape, to, false);
+    attributes &a = p.attr;
+    const int rank = static_cast<int>(shape.size());
+    const auto mask = [&] {
+        return r.chance(40)   ? 0
+               : r.chance(70) ? 1 << r.between(0, rank - 1)
+                              : static_cast<int>(r.between(0, (1 << rank) - 1));
+    };
+    const auto scales = [&](int arg, double low, double high) {
+        a.scales[arg] = draw_scales(r, shape, mask(), low, high);
+    };
+    const auto zero_points = [&](int arg, type t) {
+        a.zero_points[arg] = draw_zero_points(r, shape, mask(), t);
+    };
+    const bool from_integer = from != type::f32, to_integer = to != type::f32;
+    const int choice = static_cast<int>(r.between(0, 9));
+    if (choice == 0)
+        return; // codes are copied or converted
+    if (choice <= 4 || !to_integer) {
+        a.rule = r.pick({rule::f32, rule::f32, rule::f32_v3, rule::ort_f32});
+        if (a.rule != rule::f32_v3 && r.chance(60))
+            a.output_scales = draw_scales(r, shape, mask(), 0.01, 3);
+        else if (a.rule != rule::f32) {
+            if (r.chance(60))
+                scales(OCTET_ARG_SRC, 0.01, 3);
+            if (r.chance(60))
+                scales(OCTET_ARG_DST, 0.01, 3);
+        }
+    } else if (!from_integer) {
+        a.rule = r.pick(
+            {rule::tflite_2step, rule::tflite_1step, rule::tflite_single_rounding, rule::caffe_double_round});
+        if (a.rule == rule::caffe_double_round)
+            scales(OCTET_ARG_SRC, 0.01, 3);
+        a.scales[OCTET_ARG_DST] =
+            draw_scales(r, shape, a.rule == rule::caffe_double_round ? mask() : 0, 0.01, 3);
+    } else if (choice == 5) {
+        a.rule = draw_tflite(r);
+        set_scales(r, p, {OCTET_ARG_SRC, OCTET_ARG_DST});
+    } else if (choice == 6) {
+        a.rule = rule::none;
+    } else {
+        draw_integer_rule(r, p, mask(), 1. / r.real(0.5, 60));
+    }
+    if (r.chance(40) && (from_integer || !is_tflite_rule(a.rule)))
+        zero_points(OCTET_ARG_SRC, from);
+    if (r.chance(40))
+        zero_points(OCTET_ARG_DST, to);
+    draw_post_ops(r, p, 1);
+}
+
+void draw_pooling(random_source &r, problem &p) {
+    const std::size_t rank = r.pick<std::size_t>({1, 2, 2, 2, 2, 3});
+    dims src, dst;
+    do {
+        p.strides.clear(), p.dilates.clear(), p.padding_l.clear(), p.padding_r.clear(), p.kernel.clear();
+        src = dst = {r.between(1, 3), draw_channels(r)};
+        for (std::size_t d = 0; d < rank; d++) {
+            const dim_t kernel = r.pick<dim_t>({1, 2, 2, 3, 3, 4, 5, 7}),
+                        stride = r.pick<dim_t>({1, 1, 2, 2, 3}), dilate = r.pick<dim_t>({0, 0, 0, 0, 1, 2}),
+                        reach = (kernel - 1) * (dilate + 1) + 1;
+            const dim_t low = r.chance(50) ? 0 : r.between(0, kernel - 1), out = r.between(1, 6);
+            const dim_t in = std::max<dim_t>(
+                (out - 1) * stride + reach - low - (r.chance(50) ? 0 : r.between(0, kernel - 1)), 1);
+            p.kernel.push_back(kernel);
+            p.strides.push_back(stride);
+            p.dilates.push_back(dilate);
+            p.padding_l.push_back(low);
+            p.padding_r.push_back((out - 1) * stride + reach - low - in);
+            src.push_back(in);
+            dst.push_back(out);
+        }
+    } while (volume(dst) * volume(p.kernel) > 100000 || volume(src) > 30000 ||
+             !windows_touch_the_image(p, src, dst));
+    const type t = draw_code(r);
+    p.src = draw_tensor(r, src, t, true);
+    p.dst = draw_tensor(r, dst, t, true);
+    p.alg = r.pick({algorithm::pooling_max, algorithm::pooling_avg_include_padding,
+                    algorithm::pooling_avg_exclude_padding, algorithm::pooling_avg_exclude_padding});
+    attributes &a = p.attr;
+    const int choice = static_cast<int>(r.between(0, 6));
+    if (p.alg == algorithm::pooling_max) {
+        if (r.chance(50))
+            a.rule = r.pick({rule::f32, rule::tflite_2step});
+    } else if (choice == 0) {
+        a.rule = r.pick({rule::automatic, rule::f32});
+    } else if (choice == 1) {
+        a.rule = draw_tflite(r);
+    } else if (choice == 2) {
+        draw_integer_rule(r, p, r.chance(50) ? 2 : 0,
+                          r.real(0.2, 1.5) / static_cast<double>(volume(p.kernel)));
+    } else if (choice == 3) {
+        a.rule = rule::ort_f32;
+        a.output_scales = {0, {r.real_f32(0.2, 1.5) / static_cast<float>(volume(p.kernel))}, false};
+    } else if (choice == 4) {
+        a.rule = draw_tflite(r);
+        a.input_multipliers[OCTET_ARG_SRC] = draw_multiplier(r, a.rule, r.real(0.3, 1.8));
+    } else {
+        a.rule = choice == 5 ? rule::ort_f32 : rule::caffe_double_round;
+        set_scales(r, p, {OCTET_ARG_SRC, OCTET_ARG_DST});
+    }
+    if (choice >= 2 && p.alg != algorithm::pooling_max) {
+        if (r.chance(60))
+            set_zero_point(r, p, OCTET_ARG_SRC, t);
+        draw_dst_zero_point(r, p);
+    }
+    if (choice != 5)
+        draw_post_ops(r, p, 1);
+}
+
+algorithm draw_binary_algorithm(random_source &r) {
+    using a = algorithm;
+    return r.pick({a::binary_add, a::binary_sub, a::binary_mul, a::binary_div, a::binary_max, a::binary_min,
+                   a::binary_ge, a::binary_gt, a::binary_le, a::binary_lt, a::binary_eq, a::binary_ne});
+}
+
+void draw_binary(random_source &r, problem &p) {
+    const dims shape = draw_shape(r, 1, 5, 5000);
+    dims shape0 = shape, shape1 = shape;
+    const int broadcast = static_cast<int>(r.between(0, 3)); // of src_1 twice as often as of src_0
+    for (std::size_t d = 0; d < shape.size(); d++)
+        if (broadcast > 0 && r.chance(60))
+            (broadcast == 1 ? shape0 : shape1)[d] = 1;
+    p.alg = draw_binary_algorithm(r);
+    attributes &a = p.attr;
+    a.rule = r.pick({rule::automatic, rule::f32, rule::f32_v3, rule::tflite_2step,
+                     rule::tflite_single_rounding, rule::tflite_1step, rule::ort_f32, rule::ort_f32,
+                     rule::caffe2_2step, rule::caffe_double_round});
+    const bool floats = a.rule == rule::automatic || a.rule == rule::f32 || a.rule == rule::f32_v3;
+    if (is_tflite_rule(a.rule))
+        p.alg = r.pick({algorithm::binary_add, algorithm::binary_sub, algorithm::binary_mul});
+    if (a.rule == rule::ort_f32 && r.chance(60))
+        p.alg = r.pick({algorithm::binary_add, algorithm::binary_mul});
+    if (a.rule == rule::caffe2_2step)
+        p.alg = algorithm::binary_add;
+    const type t = floats ? draw_number(r) : draw_code(r);
+    p.src = draw_tensor(r, shape0, t, false);
+    p.weights = draw_tensor(r, shape1, floats && r.chance(50) ? draw_number(r) : t, false);
+    p.dst = draw_tensor(r, shape, floats && r.chance(50) ? draw_number(r) : t, false);
+    if (floats) {
+        if (r.chance(40))
+            set_scales(r, p, {OCTET_ARG_SRC_0});
+        if (r.chance(40))
+            set_scales(r, p, {OCTET_ARG_SRC_1});
+    } else if (is_tflite_rule(a.rule) && r.chance(40)) {
+        const bool mul = p.alg == algorithm::binary_mul;
+        a.multipliers = {
+            0, {draw_multiplier(r, a.rule, mul ? r.real(0.002, 0.02) : r.real(0.5, 4) / 1048576)}, false};
+        if (!mul)
+            for (const int arg : {OCTET_ARG_SRC_0, OCTET_ARG_SRC_1})
+                a.input_multipliers[arg] = draw_multiplier(r, a.rule, r.real(0.05, 0.5));
+    } else {
+        set_scales(r, p, {OCTET_ARG_SRC_0, OCTET_ARG_SRC_1, OCTET_ARG_DST});
+    }
+    if (!floats && r.chance(70)) {
+        set_zero_point(r, p, OCTET_ARG_SRC_0, t);
+        set_zero_point(r, p, OCTET_ARG_SRC_1, p.weights.type());
+    }
+    draw_dst_zero_point(r, p);
+    if (a.rule != rule::ort_f32 || (p.alg != algorithm::binary_add && p.alg != algorithm::binary_mul))
+        draw_post_ops(r, p, 1);
+}
+
+void draw_eltwise(random_source &r, problem &p) {
+    const dims shape = draw_shape(r, 1, 5, 5000);
+    attributes &a = p.attr;
+    a.rule =
+        r.pick({rule::automatic, rule::f32, rule::f32, rule::f32_v3, rule::tflite_2step,
+                rule::tflite_single_rounding, rule::tflite_1step, rule::ort_f32, rule::caffe_double_round});
+    const post_op::eltwise f = draw_function(r);
+    p.alg = f.algorithm;
+    p.alpha = f.alpha;
+    p.beta = f.beta;
+    const bool codes = is_tflite_rule(a.rule);
+    if (codes) {
+        p.alg = r.pick({algorithm::eltwise_relu, algorithm::eltwise_relu, algorithm::eltwise_bounded_relu,
+                        algorithm::eltwise_clip, algorithm::eltwise_logistic, algorithm::eltwise_tanh});
+        p.alpha = p.alg == algorithm::eltwise_relu   ? r.pick({0.f, 0.1f, 0.7f, -0.3f})
+                  : p.alg == algorithm::eltwise_clip ? -1.f
+                                                     : 6.f;
+        p.beta = 1.f;
+    }
+    const type t = codes ? draw_code(r) : draw_number(r);
+    const bool is_quantized = codes || a.rule == rule::ort_f32 || a.rule == rule::caffe_double_round;
+    p.src = draw_tensor(r, shape, t, false);
+    p.dst = draw_tensor(r, shape, codes ? t : r.chance(50) ? t : draw_number(r), false);
+    if (is_quantized)
+        set_zero_point(r, p, OCTET_ARG_SRC, t);
+    if (a.rule == rule::f32_v3 && r.chance(70))
+        set_scales(r, p, {OCTET_ARG_SRC});
+    if (a.rule == rule::f32_v3 && r.chance(50))
+        set_scales(r, p, {OCTET_ARG_DST});
+    if (a.rule == rule::ort_f32 || a.rule == rule::caffe_double_round)
+        set_scales(r, p, {OCTET_ARG_SRC, OCTET_ARG_DST});
+    if (codes && (p.alg == algorithm::eltwise_bounded_relu || p.alg == algorithm::eltwise_clip)) {
+        set_scales(r, p, {OCTET_ARG_SRC});
+        if (r.chance(50))
+            set_scales(r, p, {OCTET_ARG_DST});
+    } else if (codes && p.alg == algorithm::eltwise_relu) {
+        if (r.chance(50)) {
+            set_scales(r, p, {OCTET_ARG_SRC, OCTET_ARG_DST});
+        } else {
+            a.multipliers = {0, {draw_multiplier(r, a.rule, r.real(0.2, 2))}, false};
+            if (p.alpha != 0)
+                a.input_multipliers[OCTET_ARG_SRC] = draw_multiplier(r, a.rule, r.real(0.02, 1));
+        }
+    } else if (codes) {
+        set_scales(r, p, {OCTET_ARG_SRC});
+    }
+    if (codes && (p.alg == algorithm::eltwise_logistic || p.alg == algorithm::eltwise_tanh))
+        a.zero_points[OCTET_ARG_DST] = {
+            0,
+            {p.alg == algorithm::eltwise_logistic ? (t == type::s8 ? -128 : 0) : (t == type::s8 ? 0 : 128)},
+            false};
+    else
+        draw_dst_zero_point(r, p);
+    draw_post_ops(r, p, 1);
+}
+
+void draw_prelu(random_source &r, problem &p) {
+    const dims shape = draw_shape(r, 1, 5, 5000);
+    dims weights = shape;
+    for (dim_t &d : weights)
+        if (r.chance(40))
+            d = 1;
+    attributes &a = p.attr;
+    const bool codes = r.chance(40);
+    a.rule = codes ? draw_tflite(r) : r.pick({rule::automatic, rule::f32});
+    const type t = codes ? draw_code(r) : draw_number(r);
+    p.src = draw_tensor(r, shape, t, false);
+    p.weights = draw_tensor(r, weights, codes ? t : draw_number(r), false);
+    p.dst = draw_tensor(r, shape, codes || r.chance(50) ? t : draw_number(r), false);
+    if (!codes)
+        return;
+    if (r.chance(50)) {
+        set_scales(r, p, {OCTET_ARG_SRC, OCTET_ARG_WEIGHTS, OCTET_ARG_DST});
+    } else {
+        a.multipliers = {0, {draw_multiplier(r, a.rule, r.real(0.2, 2))}, false};
+        a.input_multipliers[OCTET_ARG_WEIGHTS] = draw_multiplier(r, a.rule, r.real(0.001, 0.02));
+    }
+    set_zero_point(r, p, OCTET_ARG_SRC, t);
+    set_zero_point(r, p, OCTET_ARG_WEIGHTS, t);
+    draw_dst_zero_point(r, p);
+}
+
+void draw_softmax(random_source &r, problem &p) {
+    const dims shape = draw_shape(r, 1, 4, 4000);
+    p.axis = static_cast<int>(r.between(0, static_cast<std::int64_t>(shape.size()) - 1));
+    p.alg = algorithm::softmax_accurate;
+    attributes &a = p.attr;
+    const int choice = static_cast<int>(r.between(0, 3));
+    if (choice <= 1) {
+        p.alg = r.pick({algorithm::softmax_accurate, algorithm::softmax_accurate, algorithm::softmax_log});
+        p.src = draw_tensor(r, shape, draw_number(r), false);
+        p.dst = draw_tensor(r, shape, draw_number(r), false);
+        if (r.chance(60))
+            a.output_scales = {0, {r.real_f32(1, 256)}, false};
+        draw_dst_zero_point(r, p);
+        draw_post_ops(r, p, 1);
+        return;
+    }
+    const type t = draw_code(r);
+    p.src = draw_tensor(r, shape, t, false);
+    if (choice == 2) {
+        a.rule = draw_tflite(r, false);
+        p.dst = draw_tensor(r, shape, r.pick({type::s8, type::u8, type::s16}), false);
+        a.input_multipliers[OCTET_ARG_SRC] = draw_multiplier(r, a.rule, r.real(0.005, 0.3) * 67108864.);
+    } else {
+        a.rule = rule::ort_f32;
+        p.dst = draw_tensor(r, shape, t, false);
+        set_scales(r, p, {OCTET_ARG_SRC});
+        set_scale(p, OCTET_ARG_DST, r.pick({1.f / 256, 1.f / 255, 1.f / 128}));
+        if (r.chance(60))
+            set_zero_point(r, p, OCTET_ARG_DST, t);
+    }
+}
+
+void draw_sum(random_source &r, problem &p) {
+    const dims shape = draw_shape(r, 1, 5, 4000);
+    const bool codes = r.chance(25);
+    const std::size_t count =
+        codes ? 2 : static_cast<std::size_t>(r.chance(10) ? r.between(6, 20) : r.between(1, 5));
+    const type t = draw_code(r);
+    for (std::size_t i = 0; i < count; i++) {
+        p.srcs.push_back(draw_tensor(r, shape, codes ? t : draw_number(r), false));
+        p.sum_scales.push_back(codes ? draw_scale(r) : r.real_f32(-2, 2));
+    }
+    p.dst = draw_tensor(r, shape, codes ? t : draw_number(r), false);
+    if (codes) {
+        p.attr.rule = rule::caffe_double_round;
+        set_scales(r, p, {OCTET_ARG_DST});
+        for (int i = 0; i < 2; i++)
+            set_zero_point(r, p, OCTET_ARG_MULTIPLE_SRC + i, t);
+        draw_dst_zero_point(r, p);
+    }
+}
+
+void draw_concat(random_source &r, problem &p) {
+    const dims shape = draw_shape(r, 1, 5, 1500);
+    p.axis = static_cast<int>(r.between(0, static_cast<std::int64_t>(shape.size()) - 1));
+    attributes &a = p.attr;
+    a.rule = r.pick({rule::automatic, rule::automatic, rule::f32, rule::tflite_2step, rule::ort_f32,
+                     rule::caffe_double_round});
+    const bool codes = a.rule != rule::automatic && a.rule != rule::f32;
+    const bool equal = r.chance(40);
+    const type t = codes ? draw_code(r) : r.pick({type::u8, type::s8, type::s32, type::f32, type::s16});
+    dims dst = shape;
+    dst[static_cast<std::size_t>(p.axis)] = 0;
+    const int count = static_cast<int>(r.between(1, 5));
+    for (int i = 0; i < count; i++) {
+        dims part = shape;
+        part[static_cast<std::size_t>(p.axis)] = r.between(1, 9);
+        dst[static_cast<std::size_t>(p.axis)] += part[static_cast<std::size_t>(p.axis)];
+        p.srcs.push_back(draw_tensor(r, part, codes || equal ? t : draw_number(r), false));
+        if (codes || (a.rule == rule::f32 && !equal))
+            set_scales(r, p, {OCTET_ARG_MULTIPLE_SRC + i});
+        if (codes)
+            set_zero_point(r, p, OCTET_ARG_MULTIPLE_SRC + i, t);
+    }
+    p.dst = draw_tensor(r, dst, t, false);
+    if (codes) {
+        set_scales(r, p, {OCTET_ARG_DST});
+        set_zero_point(r, p, OCTET_ARG_DST, t);
+        if (r.chance(30)) { // a source whose codes are copied
+            a.scales[OCTET_ARG_MULTIPLE_SRC] = a.scales[OCTET_ARG_DST];
+            a.zero_points[OCTET_ARG_MULTIPLE_SRC] = a.zero_points[OCTET_ARG_DST];
+        }
+    }
+}
+
+void draw_resampling(random_source &r, problem &p) {
+    attributes &a = p.attr;
+    p.alg = r.pick({algorithm::resampling_nearest, algorithm::resampling_linear});
+    a.rule = r.pick({rule::automatic, rule::f32, rule::f32, rule::tflite_2step, rule::tflite_single_rounding,
+                     rule::ort_f32, rule::caffe_double_round});
+    const bool codes = a.rule != rule::automatic && a.rule != rule::f32;
+    const std::size_t rank = codes ? 2 : r.pick<std::size_t>({1, 2, 2, 3});
+    dims src, dst;
+    do {
+        src = dst = {r.between(1, 3), draw_channels(r)};
+        for (std::size_t d = 0; d < rank; d++) {
+            src.push_back(r.between(1, 8));
+            dst.push_back(r.between(1, 12));
+        }
+    } while (volume(src) > 8000 || volume(dst) > 8000);
+    if (codes && is_tflite_rule(a.rule)) {
+        using c = resampling_coordinates;
+        p.coordinates =
+            p.alg == algorithm::resampling_nearest
+                ? r.pick({c::half_pixel, c::asymmetric, c::align_corners, c::align_corners_half_pixel})
+                : r.pick({c::half_pixel, c::asymmetric, c::align_corners});
+    }
+    const type t = codes ? draw_code(r) : draw_number(r);
+    p.src = draw_tensor(r, src, t, true);
+    p.dst = draw_tensor(r, dst, codes || r.chance(20) ? t : draw_number(r), true);
+    draw_post_ops(r, p, 1);
+}
+
+} // namespace
+
+problem draw(std::uint64_t seed, std::uint64_t number) {
+    random_source r(seed, number);
+    problem p;
+    using k = primitive_kind;
+    p.kind = r.pick({k::convolution,   k::convolution,   k::convolution,   k::convolution,   k::convolution,
+                     k::deconvolution, k::deconvolution, k::inner_product, k::inner_product, k::matmul,
+                     k::matmul,        k::matmul,        k::reorder,       k::reorder,       k::reorder,
+                     k::pooling,       k::pooling,       k::binary,        k::binary,        k::eltwise,
+                     k::eltwise,       k::prelu,         k::softmax,       k::sum,           k::concat,
+                     k::resampling,    k::resampling});
+    p.threads = r.chance(80) ? 1 : 2;
+    switch (p.kind) {
+    case k::inner_product:
+        draw_inner_product(r, p);
+        break;
+    case k::matmul:
+        draw_matmul(r, p);
+        break;
+    case k::reorder:
+        draw_reorder(r, p);
+        break;
+    case k::pooling:
+        draw_pooling(r, p);
+        break;
+    case k::binary:
+        draw_binary(r, p);
+        break;
+    case k::eltwise:
+        draw_eltwise(r, p);
+        break;
+    case k::prelu:
+        draw_prelu(r, p);
+        break;
+    case k::softmax:
+        draw_softmax(r, p);
+        break;
+    case k::sum:
+        draw_sum(r, p);
+        break;
+    case k::concat:
+        draw_concat(r, p);
+        break;
+    case k::resampling:
+        draw_resampling(r, p);
+        break;
+    default:
+        draw_convolution(r, p);
+    }
+    return p;
+}
+
+} // namespace octet::oracle
