@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks of the sources that need no build: format, and that every header of the public API is documented.
+# Checks of the sources that need no build: format, and that every public item of include/octet is documented.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/packages.sh

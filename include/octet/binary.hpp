@@ -23,23 +23,37 @@ inline namespace v0 {
 ///              Other rules: scales of SRC_0, SRC_1 and DST. Scales and zero points are per tensor.
 /// Types        s8, u8 (also s32, f32 with the f32 rules).
 struct OCTET_API binary : public primitive {
+    /// The operation as the caller describes it. Checked when a primitive_desc is made of it.
     struct OCTET_API desc {
+        /// `alg`: binary_*.
+        ///@{
         desc(algorithm alg, const memory::desc &src0, const memory::desc &src1, const memory::desc &dst);
+        ///@}
 
+        /// What the constructor was given.
+        ///@{
         algorithm alg;
         memory::desc src0, src1, dst;
+        ///@}
     };
 
+    /// The checked operation and its implementation. With `allow_empty` it is empty where it would throw.
     struct OCTET_API primitive_desc : public primitive_desc_base {
         primitive_desc() = default;
+        /// From a descriptor, as in oneDNN 2.x; without `attr` all attributes have their defaults.
+        ///@{
         primitive_desc(const desc &d, const engine &e, bool allow_empty = false);
         primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty = false);
+        ///@}
         /// oneDNN 3.x: descriptor and primitive descriptor in one call.
+        ///@{
         primitive_desc(const engine &e, algorithm alg, const memory::desc &src0, const memory::desc &src1,
                        const memory::desc &dst, const primitive_attr &attr = {}, bool allow_empty = false);
+        ///@}
     };
 
     binary() = default;
+    /// Ready to run. Its kernel comes from the primitive cache, or is made and kept there.
     binary(const primitive_desc &pd) : primitive(pd) {}
 };
 

@@ -18,22 +18,28 @@ inline namespace v0 {
 ///
 /// Shapes   equal but for the joined dimension. Types f32, s32, s8, u8, s16; the last three rules: s8, u8.
 struct OCTET_API concat : public primitive {
+    /// The checked operation and its implementation. With `allow_empty` it is empty where it would throw.
     struct OCTET_API primitive_desc : public primitive_desc_base {
         primitive_desc() = default;
         /// Without a destination, it has the first source's type and layout.
+        ///@{
         primitive_desc(const memory::desc &dst, int dimension, const std::vector<memory::desc> &srcs,
                        const engine &e, const primitive_attr &attr = {}, bool allow_empty = false);
         primitive_desc(int dimension, const std::vector<memory::desc> &srcs, const engine &e,
                        const primitive_attr &attr = {}, bool allow_empty = false);
+        ///@}
         /// oneDNN 3.x.
+        ///@{
         primitive_desc(const engine &e, const memory::desc &dst, int dimension,
                        const std::vector<memory::desc> &srcs, const primitive_attr &attr = {},
                        bool allow_empty = false);
         primitive_desc(const engine &e, int dimension, const std::vector<memory::desc> &srcs,
                        const primitive_attr &attr = {}, bool allow_empty = false);
+        ///@}
     };
 
     concat() = default;
+    /// Ready to run. Its kernel comes from the primitive cache, or is made and kept there.
     concat(const primitive_desc &pd) : primitive(pd) {}
 };
 

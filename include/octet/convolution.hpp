@@ -26,7 +26,11 @@ inline namespace v0 {
 ///          per argument (weights mask 1 << 0, with groups (1 << 0) + (1 << 1)); post-ops.
 /// Errors   invalid_arguments: shapes disagree (both are named); unimplemented: no implementation takes it.
 struct OCTET_API convolution_forward : public primitive {
+    /// The operation as the caller describes it. Checked when a primitive_desc is made of it.
     struct OCTET_API desc {
+        /// Sizes have one value per spatial dimension, outermost first. Without `bias` there is none, without
+        /// `dilates` they are 0. `padding` has one value; oneDNN 2.x passes it.
+        ///@{
         desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &weights,
              const memory::desc &bias, const memory::desc &dst, const memory::dims &strides,
              const memory::dims &padding_l, const memory::dims &padding_r,
@@ -42,18 +46,27 @@ struct OCTET_API convolution_forward : public primitive {
              const memory::desc &dst, const memory::dims &strides, const memory::dims &dilates,
              const memory::dims &padding_l, const memory::dims &padding_r,
              padding_kind padding = padding_kind::zero);
+        ///@}
 
+        /// What the constructor was given; absent tensors are zero descriptors.
+        ///@{
         prop_kind prop;
         algorithm alg;
         memory::desc src, weights, bias, dst;
         memory::dims strides, dilates, padding_l, padding_r;
+        ///@}
     };
 
+    /// The checked operation and its implementation. With `allow_empty` it is empty where it would throw.
     struct OCTET_API primitive_desc : public primitive_desc_base {
         primitive_desc() = default;
+        /// From a descriptor, as in oneDNN 2.x; without `attr` all attributes have their defaults.
+        ///@{
         primitive_desc(const desc &d, const engine &e, bool allow_empty = false);
         primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty = false);
+        ///@}
         /// oneDNN 3.x: descriptor and primitive descriptor in one call.
+        ///@{
         primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
                        const memory::desc &weights, const memory::desc &bias, const memory::desc &dst,
                        const memory::dims &strides, const memory::dims &padding_l,
@@ -73,16 +86,20 @@ struct OCTET_API convolution_forward : public primitive {
                        const memory::dims &dilates, const memory::dims &padding_l,
                        const memory::dims &padding_r, const primitive_attr &attr = {},
                        bool allow_empty = false);
+        ///@}
 
-        /// Smallest and largest accumulator that these weights can reach with any source of the given type,
-        /// partial sums included. "Fits s32" if inside int32, "exact in f32" if |value| <= 2^24.
+        /// Accumulators, in units of products of codes.
         struct range {
-            std::int64_t lowest, highest;
+            std::int64_t lowest;  ///< of all partial and complete sums
+            std::int64_t highest; ///< the same
         };
+        /// The worst case of these weights over all sources of src's type, in any order of summation. Inside
+        /// int32 nothing wraps; up to 2^24 in magnitude f32 holds every accumulator exactly.
         range accumulator_range(const memory &weights) const;
     };
 
     convolution_forward() = default;
+    /// Ready to run. Its kernel comes from the primitive cache, or is made and kept there.
     convolution_forward(const primitive_desc &pd) : primitive(pd) {}
 };
 

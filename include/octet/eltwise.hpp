@@ -25,29 +25,43 @@ inline namespace v0 {
 ///
 /// Types    f32, s32, s8, u8; scales and zero points are per tensor, scales given at creation.
 struct OCTET_API eltwise_forward : public primitive {
+    /// The operation as the caller describes it. Checked when a primitive_desc is made of it.
     struct OCTET_API desc {
+        /// `alg`: eltwise_*; `alpha` and `beta` are its parameters (doc/eltwise.md), 0 where it has none.
+        ///@{
         desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &dst, float alpha,
              float beta = 0.f);
         desc(prop_kind prop, algorithm alg, const memory::desc &data, float alpha = 0.f, float beta = 0.f)
             : desc(prop, alg, data, data, alpha, beta) {} ///< oneDNN 2.x
+        ///@}
 
+        /// What the constructor was given.
+        ///@{
         prop_kind prop;
         algorithm alg;
         memory::desc src, dst;
         float alpha, beta;
+        ///@}
     };
 
+    /// The checked operation and its implementation. With `allow_empty` it is empty where it would throw.
     struct OCTET_API primitive_desc : public primitive_desc_base {
         primitive_desc() = default;
+        /// From a descriptor, as in oneDNN 2.x; without `attr` all attributes have their defaults.
+        ///@{
         primitive_desc(const desc &d, const engine &e, bool allow_empty = false);
         primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty = false);
+        ///@}
         /// oneDNN 3.x: descriptor and primitive descriptor in one call.
+        ///@{
         primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
                        const memory::desc &dst, float alpha = 0.f, float beta = 0.f,
                        const primitive_attr &attr = {}, bool allow_empty = false);
+        ///@}
     };
 
     eltwise_forward() = default;
+    /// Ready to run. Its kernel comes from the primitive cache, or is made and kept there.
     eltwise_forward(const primitive_desc &pd) : primitive(pd) {}
 };
 

@@ -17,6 +17,7 @@ enum class status {
     runtime_error = 5,
 };
 
+/// The name of an enumerator, as for those of octet/types.hpp.
 OCTET_API const char *to_string(status s);
 
 /// The one form in which Octet reports a failure. `what()` names the argument, what was given and what is
@@ -26,11 +27,11 @@ OCTET_API const char *to_string(status s);
 /// arguments do not fit the primitive, and then before anything is written.
 class OCTET_API error : public std::runtime_error {
 public:
-    error(octet::status s, const std::string &text);
+    error(octet::status s, const std::string &text); ///< `text` becomes `what()`
     ~error() override;
 
-    octet::status status;
-    const char *message; ///< same text as `what()`, spelled as in oneDNN 2.x
+    octet::status status; ///< why, for programs; `what()` is for people
+    const char *message;  ///< same text as `what()`, spelled as in oneDNN 2.x
 };
 
 } // namespace v0

@@ -15,7 +15,9 @@ inline namespace v0 {
 /// sticky flags as they were. Two moves of a register each way, no kernel is short enough to notice.
 class default_float_environment {
 public:
+    /// Saves the caller's environment and sets the default one.
     default_float_environment() : before_(_mm_getcsr()) { _mm_setcsr(mxcsr_default); }
+    /// Restores the caller's.
     ~default_float_environment() { _mm_setcsr(before_); }
     default_float_environment(const default_float_environment &) = delete;
     default_float_environment &operator=(const default_float_environment &) = delete;

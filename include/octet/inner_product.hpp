@@ -11,17 +11,27 @@ inline namespace v0 {
 /// Shapes   src {N, IC, [D, [H,]] [W]}; weights {OC, IC, same spatial}; bias {OC}; dst {N, OC}.
 /// Types, attributes and errors as in convolution_forward; weights mask 1 << 0, destination mask 1 << 1.
 struct OCTET_API inner_product_forward : public primitive {
+    /// The operation as the caller describes it. Checked when a primitive_desc is made of it.
     struct OCTET_API desc {
+        /// Without `bias` there is none.
+        ///@{
         desc(prop_kind prop, const memory::desc &src, const memory::desc &weights, const memory::desc &bias,
              const memory::desc &dst);
         desc(prop_kind prop, const memory::desc &src, const memory::desc &weights, const memory::desc &dst);
+        ///@}
 
+        /// What the constructor was given; absent tensors are zero descriptors.
+        ///@{
         prop_kind prop;
         memory::desc src, weights, bias, dst;
+        ///@}
     };
 
+    /// The checked operation and its implementation. With `allow_empty` it is empty where it would throw.
     struct OCTET_API primitive_desc : public primitive_desc_base {
         primitive_desc() = default;
+        /// From a descriptor, as in oneDNN 2.x; without `attr` all attributes have their defaults.
+        ///@{
         primitive_desc(const desc &d, const engine &e, bool allow_empty = false);
         primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty = false);
         primitive_desc(const engine &e, prop_kind prop, const memory::desc &src, const memory::desc &weights,
@@ -29,9 +39,11 @@ struct OCTET_API inner_product_forward : public primitive {
                        bool allow_empty = false);
         primitive_desc(const engine &e, prop_kind prop, const memory::desc &src, const memory::desc &weights,
                        const memory::desc &dst, const primitive_attr &attr = {}, bool allow_empty = false);
+        ///@}
     };
 
     inner_product_forward() = default;
+    /// Ready to run. Its kernel comes from the primitive cache, or is made and kept there.
     inner_product_forward(const primitive_desc &pd) : primitive(pd) {}
 };
 

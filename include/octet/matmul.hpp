@@ -19,16 +19,26 @@ inline namespace v0 {
 ///          with masks over dst; post-ops.
 /// Errors   as in convolution_forward.
 struct OCTET_API matmul : public primitive {
+    /// The operation as the caller describes it. Checked when a primitive_desc is made of it.
     struct OCTET_API desc {
+        /// Without `bias` there is none.
+        ///@{
         desc(const memory::desc &src, const memory::desc &weights, const memory::desc &bias,
              const memory::desc &dst);
         desc(const memory::desc &src, const memory::desc &weights, const memory::desc &dst);
+        ///@}
 
+        /// What the constructor was given; absent tensors are zero descriptors.
+        ///@{
         memory::desc src, weights, bias, dst;
+        ///@}
     };
 
+    /// The checked operation and its implementation. With `allow_empty` it is empty where it would throw.
     struct OCTET_API primitive_desc : public primitive_desc_base {
         primitive_desc() = default;
+        /// From a descriptor, as in oneDNN 2.x; without `attr` all attributes have their defaults.
+        ///@{
         primitive_desc(const desc &d, const engine &e, bool allow_empty = false);
         primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty = false);
         primitive_desc(const engine &e, const memory::desc &src, const memory::desc &weights,
@@ -36,9 +46,11 @@ struct OCTET_API matmul : public primitive {
                        bool allow_empty = false);
         primitive_desc(const engine &e, const memory::desc &src, const memory::desc &weights,
                        const memory::desc &dst, const primitive_attr &attr = {}, bool allow_empty = false);
+        ///@}
     };
 
     matmul() = default;
+    /// Ready to run. Its kernel comes from the primitive cache, or is made and kept there.
     matmul(const primitive_desc &pd) : primitive(pd) {}
 };
 

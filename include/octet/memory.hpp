@@ -12,6 +12,7 @@
 namespace octet {
 inline namespace v0 {
 
+/// How a layout is described: not yet chosen (`any`), by strides (`plain`), or by Octet alone (`packed`).
 enum class format_kind { undef, any, plain, packed };
 
 /// Roles of the dimensions of packed weights; they decide which dimension is the group, the output channel
@@ -25,14 +26,21 @@ enum class packed_kind {
     grouped_deconvolution,
 };
 
+/// The name of an enumerator, as for those of octet/types.hpp.
+///@{
 OCTET_API const char *to_string(format_kind kind);
 OCTET_API const char *to_string(packed_kind kind);
+///@}
 
 /// Depthwise weights stored in patches of 4 taps, shifted for neighbouring outputs that share source bytes.
 struct patch_order {
     dim_t height = 0; ///< rows of a patch: 1, 2 or 4; 0: not stored so
+    /// How often a patch is stored along rows and columns, and how many taps each copy is shifted by.
+    ///@{
     dim_t row_phases = 1, row_shift = 1, column_phases = 1, column_shift = 1;
+    ///@}
 
+    /// True for the same order.
     friend bool operator==(const patch_order &a, const patch_order &b) {
         return a.height == b.height && a.row_phases == b.row_phases && a.row_shift == b.row_shift &&
                a.column_phases == b.column_phases && a.column_shift == b.column_shift;
@@ -45,14 +53,14 @@ struct patch_order {
 /// `packed`: an opaque layout that only `reorder` reads and writes; its size comes from
 /// `memory::desc::get_size`.
 struct memory_desc {
-    int ndims = 0;
-    dim_t dims[max_ndims] = {};
-    octet::data_type data_type = octet::data_type::undef;
-    octet::format_kind format_kind = octet::format_kind::undef;
-    dim_t offset0 = 0;
-    dim_t strides[max_ndims] = {};
-    octet::packed_kind packed_kind = octet::packed_kind::none;
-    dim_t packed_groups = 1;           ///< groups stored as one
+    int ndims = 0;                                              ///< 1 to max_ndims; 0: no tensor
+    dim_t dims[max_ndims] = {};                                 ///< in elements, logical order
+    octet::data_type data_type = octet::data_type::undef;       ///< of every element
+    octet::format_kind format_kind = octet::format_kind::undef; ///< which of the fields below count
+    dim_t offset0 = 0;                                          ///< plain: elements before the first one
+    dim_t strides[max_ndims] = {};                              ///< plain: elements from index to index
+    octet::packed_kind packed_kind = octet::packed_kind::none;  ///< packed; so are all below
+    dim_t packed_groups = 1;                                    ///< groups stored as one
     dim_t packed_width = 1;            ///< kernel columns stored as part of the reduction
     patch_order packed_patches;        ///< depthwise weights
     dim_t packed_steps[3] = {1, 1, 1}; ///< deconvolution: taps with equal index % step are stored together
@@ -61,18 +69,22 @@ struct memory_desc {
 /// A buffer with a description, as in oneDNN. Copies share the buffer.
 class OCTET_API memory {
 public:
+    /// oneDNN's names for types of Octet.
+    ///@{
     using dim = dim_t;
     using dims = std::vector<dim>;
     using data_type = octet::data_type;
     using format_tag = octet::format_tag;
     using format_kind = octet::format_kind;
+    ///@}
 
+    /// Bytes of an element, 0 for undef. Throws `invalid_arguments` for a value that names no type.
     static std::size_t data_type_size(data_type type);
 
     /// Description of a tensor. A default-constructed one is the zero descriptor ("no such tensor").
     struct OCTET_API desc {
         desc() = default;
-        desc(const memory_desc &d) : data(d) {}
+        desc(const memory_desc &d) : data(d) {} ///< a copy
 
         /// Dense tensor in a plain layout, or `format_tag::any`.
         /// Throws `invalid_arguments`: more than 6 or no dimensions, a negative dimension, a tag of another
@@ -94,6 +106,8 @@ public:
 
         /// Bytes of a buffer that holds the tensor, 0 for the zero descriptor and for `any`.
         std::size_t get_size() const;
+        /// Fields of `data`, in oneDNN 2.x's spelling and in 3.x's; strides mean something in plain layouts.
+        ///@{
         memory::dims dims() const;
         memory::dims get_dims() const { return dims(); }
         memory::dims get_strides() const;
@@ -101,15 +115,19 @@ public:
         memory::data_type data_type() const { return data.data_type; }
         memory::data_type get_data_type() const { return data.data_type; }
         memory::format_kind get_format_kind() const { return data.format_kind; }
-        bool is_zero() const { return data.ndims == 0; }
-        explicit operator bool() const { return !is_zero(); }
+        ///@}
+        bool is_zero() const { return data.ndims == 0; }      ///< no tensor
+        explicit operator bool() const { return !is_zero(); } ///< a tensor
         /// "u8 1x64x56x56 nhwc"-like text, as used in messages and in verbose mode.
         std::string to_string() const;
 
+        /// Equal tensors in equal layouts; the stride of a dimension of size 1 does not count.
+        ///@{
         OCTET_API friend bool operator==(const desc &a, const desc &b);
         friend bool operator!=(const desc &a, const desc &b) { return !(a == b); }
+        ///@}
 
-        memory_desc data;
+        memory_desc data; ///< the description itself
     };
 
     memory() = default;
@@ -118,14 +136,24 @@ public:
     /// Uses the caller's buffer of at least `d.get_size()` bytes (not owned; null may be set later).
     memory(const desc &d, const engine &e, void *handle);
 
+    /// What the memory was made with. All calls but the last throw `invalid_arguments` for a null handle.
+    ///@{
     desc get_desc() const;
     engine get_engine() const;
-    void *get_data_handle() const;
+    ///@}
+    void *get_data_handle() const; ///< the buffer; null if it has none yet
+    /// Uses another buffer of the caller's, for all copies of this handle; a buffer that was allocated here
+    /// is freed.
+    ///@{
     void set_data_handle(void *handle) const;
     void set_data_handle(void *handle, const stream &) const { set_data_handle(handle); }
+    ///@}
+    /// oneDNN's way to the elements: the buffer itself, which needs no unmapping.
+    ///@{
     template <typename T = void> T *map_data() const { return static_cast<T *>(get_data_handle()); }
     void unmap_data(void *) const {}
-    explicit operator bool() const { return static_cast<bool>(storage_); }
+    ///@}
+    explicit operator bool() const { return static_cast<bool>(storage_); } ///< false for a null handle
 
 private:
     struct storage;

@@ -26,7 +26,11 @@ inline namespace v0 {
 /// Units    strides and paddings in elements; dilation counts the skipped elements between taps.
 /// Errors   invalid_arguments: shapes disagree, or a window lies wholly in the padding.
 struct OCTET_API pooling_forward : public primitive {
+    /// The operation as the caller describes it. Checked when a primitive_desc is made of it.
     struct OCTET_API desc {
+        /// Sizes have one value per spatial dimension, outermost first; without `dilation`, 0 elements are
+        /// skipped.
+        ///@{
         desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &dst,
              const memory::dims &strides, const memory::dims &kernel, const memory::dims &padding_l,
              const memory::dims &padding_r);
@@ -34,26 +38,37 @@ struct OCTET_API pooling_forward : public primitive {
         desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &dst,
              const memory::dims &strides, const memory::dims &kernel, const memory::dims &dilation,
              const memory::dims &padding_l, const memory::dims &padding_r);
+        ///@}
 
+        /// What the constructor was given.
+        ///@{
         prop_kind prop;
         algorithm alg;
         memory::desc src, dst;
         memory::dims strides, kernel, dilation, padding_l, padding_r;
+        ///@}
     };
 
+    /// The checked operation and its implementation. With `allow_empty` it is empty where it would throw.
     struct OCTET_API primitive_desc : public primitive_desc_base {
         primitive_desc() = default;
+        /// From a descriptor, as in oneDNN 2.x; without `attr` all attributes have their defaults.
+        ///@{
         primitive_desc(const desc &d, const engine &e, bool allow_empty = false);
         primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty = false);
+        ///@}
         /// oneDNN 3.x: descriptor and primitive descriptor in one call.
+        ///@{
         primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
                        const memory::desc &dst, const memory::dims &strides, const memory::dims &kernel,
                        const memory::dims &dilation, const memory::dims &padding_l,
                        const memory::dims &padding_r, const primitive_attr &attr = {},
                        bool allow_empty = false);
+        ///@}
     };
 
     pooling_forward() = default;
+    /// Ready to run. Its kernel comes from the primitive cache, or is made and kept there.
     pooling_forward(const primitive_desc &pd) : primitive(pd) {}
 };
 /// oneDNN 2.x's name where there is a dilation.

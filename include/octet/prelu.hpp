@@ -14,25 +14,39 @@ inline namespace v0 {
 ///
 /// Types   f32, s32, s8, u8 of each tensor; tflite rules: s8, u8. Scales and zero points are per tensor.
 struct OCTET_API prelu_forward : public primitive {
+    /// The operation as the caller describes it. Checked when a primitive_desc is made of it.
     struct OCTET_API desc {
+        /// Weights have the rank of src, each dimension 1 or that of src.
+        ///@{
         desc(prop_kind prop, const memory::desc &src, const memory::desc &weights, const memory::desc &dst);
         desc(prop_kind prop, const memory::desc &data, const memory::desc &weights)
             : desc(prop, data, weights, data) {} ///< oneDNN 2.x
+        ///@}
 
+        /// What the constructor was given.
+        ///@{
         prop_kind prop;
         memory::desc src, weights, dst;
+        ///@}
     };
 
+    /// The checked operation and its implementation. With `allow_empty` it is empty where it would throw.
     struct OCTET_API primitive_desc : public primitive_desc_base {
         primitive_desc() = default;
+        /// From a descriptor, as in oneDNN 2.x; without `attr` all attributes have their defaults.
+        ///@{
         primitive_desc(const desc &d, const engine &e, bool allow_empty = false);
         primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty = false);
+        ///@}
         /// oneDNN 3.x: descriptor and primitive descriptor in one call.
+        ///@{
         primitive_desc(const engine &e, prop_kind prop, const memory::desc &src, const memory::desc &weights,
                        const memory::desc &dst, const primitive_attr &attr = {}, bool allow_empty = false);
+        ///@}
     };
 
     prelu_forward() = default;
+    /// Ready to run. Its kernel comes from the primitive cache, or is made and kept there.
     prelu_forward(const primitive_desc &pd) : primitive(pd) {}
 };
 

@@ -31,6 +31,7 @@ enum class query {
     memory_consumption_s64
 };
 
+/// The name of an enumerator, as for those of octet/types.hpp.
 OCTET_API const char *to_string(query what);
 
 /// A checked problem with the implementation chosen for it. Immutable and cheap to copy; a
@@ -39,13 +40,18 @@ class OCTET_API primitive_desc_base {
 public:
     primitive_desc_base() = default;
 
+    /// Tensors with the layouts that `any` became; the zero descriptor where the primitive has none. Weights
+    /// of index 1 are the bias. An empty primitive descriptor answers no question: `invalid_arguments`.
+    ///@{
     memory::desc src_desc(int index = 0) const;
-    memory::desc weights_desc(int index = 0) const; ///< index 1: bias
+    memory::desc weights_desc(int index = 0) const;
     memory::desc bias_desc() const { return weights_desc(1); }
     memory::desc dst_desc(int index = 0) const;
     memory::desc src0_desc() const { return src_desc(0); }
     memory::desc src1_desc() const { return src_desc(1); }
-    memory::desc scratchpad_desc() const;
+    ///@}
+    memory::desc
+    scratchpad_desc() const; ///< of the argument OCTET_ARG_SCRATCHPAD, with scratchpad_mode::user
     memory::desc workspace_desc() const { return {}; } ///< Octet keeps nothing for a backward pass
     /// Descriptor of any execution argument; the zero descriptor if the primitive doesn't take it.
     memory::desc arg_desc(int arg) const;
@@ -54,9 +60,12 @@ public:
     /// `query::memory_consumption_s64`: bytes of scratchpad; 0 for anything else.
     memory::dim query_s64(query what) const;
 
+    /// What it was made with.
+    ///@{
     engine get_engine() const;
     primitive_kind get_kind() const;
     primitive_attr get_primitive_attr() const;
+    ///@}
     /// Name of the implementation, e.g. "ref".
     std::string impl_info_str() const;
     /// The choice is already the best implementation: there is no next one to try.
@@ -66,32 +75,35 @@ public:
     /// One line: operation, types, layouts, shape and attributes, as printed in verbose mode.
     std::string problem_str() const;
 
-    explicit operator bool() const { return static_cast<bool>(data_); }
+    explicit operator bool() const { return static_cast<bool>(data_); } ///< false for an empty one
 
 protected:
+    /// For the operations' own primitive descriptors.
     explicit primitive_desc_base(std::shared_ptr<const impl::primitive_desc_data> data);
-    std::shared_ptr<const impl::primitive_desc_data> data_;
+    std::shared_ptr<const impl::primitive_desc_data> data_; ///< shared by copies and by primitives made of it
     friend class primitive;
 };
+/// oneDNN 2.x's name.
 using primitive_desc = primitive_desc_base;
 
 /// Something that runs. Creation goes through the primitive cache; execution on valid arguments does not
 /// fail, is re-entrant and may happen from many threads on one primitive.
 class OCTET_API primitive {
 public:
-    using kind = primitive_kind;
+    using kind = primitive_kind; ///< oneDNN's name
 
     primitive() = default;
+    /// From a primitive descriptor of any operation; an empty one is refused (`invalid_arguments`).
     primitive(const primitive_desc_base &pd);
 
     /// Runs to completion. Arguments are keyed by OCTET_ARG_*; each must have the descriptor that the
     /// primitive descriptor names. Throws `invalid_arguments` before anything is written.
     void execute(const stream &s, const std::unordered_map<int, memory> &args) const;
-    kind get_kind() const;
+    kind get_kind() const; ///< the operation
     /// How it runs, for people: tiles, copies, bytes of packed weights. Empty where nothing is planned.
     std::string plan_str() const;
 
-    explicit operator bool() const { return static_cast<bool>(data_); }
+    explicit operator bool() const { return static_cast<bool>(data_); } ///< false for an empty one
 
 private:
     std::shared_ptr<const impl::primitive_data> data_;

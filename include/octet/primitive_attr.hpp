@@ -17,10 +17,10 @@ inline namespace v0 {
 /// One value per index of the dimensions whose bit is set in `mask`, row-major over those dimensions; mask 0:
 /// one value for the whole tensor. `runtime`: the values come with the execution arguments.
 template <typename T> struct masked_values {
-    int mask = 0;
-    std::vector<T> values;
-    bool runtime = false;
-    bool is_set() const { return runtime || !values.empty(); }
+    int mask = 0;                                              ///< bit i: dimension i
+    std::vector<T> values;                                     ///< given at creation
+    bool runtime = false;                                      ///< given at execution, `values` is empty
+    bool is_set() const { return runtime || !values.empty(); } ///< false: the attribute has its default
 };
 
 /// The stages of a post-op chain. x is the value of one destination element after requantization and before
@@ -30,60 +30,63 @@ namespace post_op {
 
 /// x + scale * (dst_before - zero_point); dst_before is read as `type` (undef: the destination's type).
 struct sum {
-    float scale = 1.f;
-    std::int32_t zero_point = 0;
-    octet::data_type type = octet::data_type::undef;
+    float scale = 1.f;                               ///< finite
+    std::int32_t zero_point = 0;                     ///< of what dst holds
+    octet::data_type type = octet::data_type::undef; ///< of dst's size
 };
 
 /// scale * f(x) for an eltwise algorithm; formulas and errors in ulp: doc/eltwise.md.
 struct eltwise {
-    octet::algorithm algorithm = octet::algorithm::undef;
-    float alpha = 0.f, beta = 0.f, scale = 1.f;
+    octet::algorithm algorithm = octet::algorithm::undef; ///< eltwise_*
+    float alpha = 0.f;                                    ///< the function's first parameter
+    float beta = 0.f;                                     ///< the second
+    float scale = 1.f;                                    ///< finite
 };
 
 /// x op src1, src1 converted to f32 and broadcast over its dimensions of size 1. Comparisons give 1 or 0.
 /// The tensor is passed as `OCTET_ARG_ATTR_MULTIPLE_POST_OP(index) | OCTET_ARG_SRC_1`.
 struct binary {
-    octet::algorithm algorithm = octet::algorithm::undef;
-    memory::desc src1;
+    octet::algorithm algorithm = octet::algorithm::undef; ///< binary_*
+    memory::desc src1;                                    ///< of dst's rank, each dimension 1 or dst's
 };
 
 /// x >= 0 ? x : x * weights; f32 weights, one per index of the masked destination dimensions, dimension 1
 /// innermost. Passed as `OCTET_ARG_ATTR_MULTIPLE_POST_OP(index) | OCTET_ARG_WEIGHTS`.
 struct prelu {
-    int mask = 0;
+    int mask = 0; ///< over dst
 };
 
-/// Integer: min(max(x, low), high). Values are relative to the destination zero point: relu is {0,
-/// INT32_MAX}.
+/// Integer: min(max(x, low), high), relative to the destination zero point: relu is {0, INT32_MAX}.
 struct clip {
-    std::int32_t low, high;
+    std::int32_t low;  ///< at most `high`
+    std::int32_t high; ///< included
 };
 
 /// Integer: x + value, saturating.
 struct add {
-    std::int32_t value;
+    std::int32_t value; ///< in units of x
 };
 
 /// Integer: x + rule(dst_before - zero_point, multiplier), saturating.
 struct rescaled_sum {
-    fixed_point_multiplier multiplier;
-    std::int32_t zero_point = 0;
-    octet::data_type type = octet::data_type::undef;
-    requantization_rule rule = requantization_rule::tflite_2step;
+    fixed_point_multiplier multiplier;                            ///< s_dst_before / s_dst; may be negative
+    std::int32_t zero_point = 0;                                  ///< of what dst holds
+    octet::data_type type = octet::data_type::undef;              ///< of what dst holds, an integer
+    requantization_rule rule = requantization_rule::tflite_2step; ///< a fixed-point rule
 };
 
 /// Integer: x >= 0 ? rule(x, identity) : rule(x, alpha). A negative alpha multiplier applies its magnitude
 /// and negates the result (TFLite).
 struct leaky_relu {
-    fixed_point_multiplier identity, alpha;
-    requantization_rule rule = requantization_rule::tflite_2step;
+    fixed_point_multiplier identity;                              ///< for x >= 0
+    fixed_point_multiplier alpha;                                 ///< for x < 0
+    requantization_rule rule = requantization_rule::tflite_2step; ///< a fixed-point rule
 };
 
 /// Integer: table[saturate(x) - lowest code of `type`], where `type` is s8 or u8. Entries are read as `type`.
 struct table {
-    octet::data_type type = octet::data_type::s8;
-    std::array<std::uint8_t, 256> entries{};
+    octet::data_type type = octet::data_type::s8; ///< of index and result
+    std::array<std::uint8_t, 256> entries{};      ///< from the lowest code up
 };
 
 /// ONNX Runtime's QLinearAdd of c, the code that x would be stored as, and d = dst_before, both read as codes
@@ -91,22 +94,26 @@ struct table {
 /// f32 result is fma(c, scale, fma(d, dst_scale, shift)), or, where c is QLinearAdd's second operand, fma(d,
 /// dst_scale, fma(c, scale, shift)). Factors: qlinear_add_factors_of.
 struct qlinear_add {
-    float scale = 1.f, dst_scale = 1.f, shift = 0.f;
-    std::int32_t zero_point = 0;
-    bool is_second = false;
+    float scale = 1.f;           ///< of c, relative to the result's
+    float dst_scale = 1.f;       ///< of d, relative to the result's
+    float shift = 0.f;           ///< the zero points' part
+    std::int32_t zero_point = 0; ///< of c
+    bool is_second = false;      ///< c is the second operand; order changes the last bit
 };
 
 /// TFLite's ADD of c, the code that x would be stored as less `zero_point`, and d = dst_before -
 /// dst_zero_point, both of the destination's type (s8 or u8). Integer: rule(rule(c * 2^20, multipliers.a) +
 /// rule(d * 2^20, multipliers.b), multipliers.dst), see add_multipliers_of.
 struct scaled_add {
-    add_multipliers multipliers;
-    std::int32_t zero_point = 0, dst_zero_point = 0;
-    requantization_rule rule = requantization_rule::tflite_2step;
+    add_multipliers multipliers;                                  ///< of c, of d and of their sum
+    std::int32_t zero_point = 0;                                  ///< of c
+    std::int32_t dst_zero_point = 0;                              ///< of d
+    requantization_rule rule = requantization_rule::tflite_2step; ///< a tflite rule
 };
 
 } // namespace post_op
 
+/// One operation of a chain.
 using post_op_entry = std::variant<post_op::sum, post_op::eltwise, post_op::binary, post_op::prelu,
                                    post_op::clip, post_op::add, post_op::rescaled_sum, post_op::leaky_relu,
                                    post_op::table, post_op::qlinear_add, post_op::scaled_add>;
@@ -115,11 +122,13 @@ using post_op_entry = std::variant<post_op::sum, post_op::eltwise, post_op::bina
 /// a value outside its documentation.
 class OCTET_API post_ops {
 public:
+    /// The operation of that name in `post_op`, behind those that are there. eltwise: parameters in oneDNN
+    /// 2.x's order, or 3.x's without a scale.
+    ///@{
     void append_sum(float scale = 1.f, octet::data_type type = octet::data_type::undef);
     void append_sum(float scale, std::int32_t zero_point, octet::data_type type = octet::data_type::undef);
-    void append_eltwise(float scale, octet::algorithm algorithm, float alpha,
-                        float beta);                                          ///< oneDNN 2.x order
-    void append_eltwise(octet::algorithm algorithm, float alpha, float beta); ///< oneDNN 3.x
+    void append_eltwise(float scale, octet::algorithm algorithm, float alpha, float beta);
+    void append_eltwise(octet::algorithm algorithm, float alpha, float beta);
     void append_binary(octet::algorithm algorithm, const memory::desc &src1);
     void append_prelu(int mask);
     void append_clip(std::int32_t low, std::int32_t high);
@@ -129,10 +138,12 @@ public:
     void append_table(const post_op::table &stage);
     void append_qlinear_add(const post_op::qlinear_add &stage);
     void append_scaled_add(const post_op::scaled_add &stage);
+    ///@}
 
-    int len() const { return static_cast<int>(entries_.size()); }
+    int len() const { return static_cast<int>(entries_.size()); } ///< of the chain
     /// Operation and parameters of entry `index`, as in oneDNN 2.x; `invalid_arguments` for an entry of
     /// another kind.
+    ///@{
     primitive_kind kind(int index) const;
     void get_params_sum(int index, float &scale) const;
     void get_params_sum(int index, float &scale, octet::data_type &type) const;
@@ -141,8 +152,9 @@ public:
                             float &beta) const;
     void get_params_binary(int index, octet::algorithm &algorithm, memory::desc &src1) const;
     void get_params_prelu(int index, int &mask) const;
+    ///@}
 
-    const std::vector<post_op_entry> &entries() const { return entries_; }
+    const std::vector<post_op_entry> &entries() const { return entries_; } ///< in order
 
 private:
     void append(post_op_entry entry);
@@ -157,25 +169,34 @@ private:
 /// descriptor is made.
 class OCTET_API primitive_attr {
 public:
+    /// Who owns the scratchpad; the library by default.
+    ///@{
     octet::scratchpad_mode get_scratchpad_mode() const { return scratchpad_mode_; }
     void set_scratchpad_mode(octet::scratchpad_mode mode) { scratchpad_mode_ = mode; }
+    ///@}
 
     /// oneDNN 2.x output scales: finite and not zero, or the single value OCTET_RUNTIME_F32_VAL, which defers
     /// them to the argument OCTET_ARG_ATTR_OUTPUT_SCALES (f32, one dimension). For rules `f32` and `ort_f32`.
+    ///@{
     void set_output_scales(int mask, const std::vector<float> &scales);
     void get_output_scales(int &mask, std::vector<float> &scales) const;
+    ///@}
 
     /// Scales of one argument (SRC or SRC_0, SRC_1, WEIGHTS, DST), as in oneDNN 3.x: real = scale * (code -
-    /// zero point). Run-time ones come as `OCTET_ARG_ATTR_SCALES | arg`.
+    /// zero point). `set_scales_mask`: run-time ones, which come as `OCTET_ARG_ATTR_SCALES | arg`.
+    ///@{
     void set_scales(int arg, int mask, const std::vector<float> &scales);
-    void set_scales_mask(int arg, int mask); ///< run-time values
+    void set_scales_mask(int arg, int mask);
     void get_scales(int arg, int &mask, std::vector<float> &scales) const;
+    ///@}
 
     /// Zero points of SRC, WEIGHTS or DST; the single value OCTET_RUNTIME_S32_VAL defers them to the argument
-    /// `OCTET_ARG_ATTR_ZERO_POINTS | arg` (s32, one dimension).
+    /// `OCTET_ARG_ATTR_ZERO_POINTS | arg` (s32, one dimension), as `set_zero_points_mask` does.
+    ///@{
     void set_zero_points(int arg, int mask, const std::vector<std::int32_t> &zero_points);
-    void set_zero_points_mask(int arg, int mask); ///< run-time values
+    void set_zero_points_mask(int arg, int mask);
     void get_zero_points(int arg, int &mask, std::vector<std::int32_t> &zero_points) const;
+    ///@}
 
     /// Chooses the numeric contract. Float rules take their scales from the calls above.
     void set_requantization(requantization_rule rule);
@@ -184,17 +205,24 @@ public:
                             const std::vector<fixed_point_multiplier> &multipliers);
     /// caffe_double_round: positive real scales below 1; f64 for InnerProduct's arithmetic, f32 for
     /// Deconvolution's. f64_scale: positive real scales.
+    ///@{
     void set_requantization(requantization_rule rule, int mask, const std::vector<double> &scales);
     void set_requantization(requantization_rule rule, int mask, const std::vector<float> &scales);
+    ///@}
 
     /// Fixed-point factor of one input (SRC, SRC_0 or SRC_1) where an integer operator rescales its inputs:
     /// TFLite's ADD and SUB (after a left shift by 20; a negative one, as TFLite's optimised SUB passes it,
     /// is applied as it is) and SOFTMAX.
     void set_input_multiplier(int arg, const fixed_point_multiplier &multiplier);
 
+    /// The chain behind the requantization, copied.
+    ///@{
     void set_post_ops(const octet::post_ops &ops) { post_ops_ = ops; }
     const octet::post_ops &get_post_ops() const { return post_ops_; }
+    ///@}
 
+    /// What was set, as it is stored; maps are by argument and hold nothing for those that were not set.
+    ///@{
     const masked_values<float> &output_scales() const { return output_scales_; }
     const std::map<int, masked_values<float>> &scales() const { return scales_; }
     const std::map<int, masked_values<std::int32_t>> &zero_points() const { return zero_points_; }
@@ -203,6 +231,7 @@ public:
     const masked_values<double> &real_scales() const { return real_scales_; }
     bool real_scales_are_f32() const { return real_scales_are_f32_; }
     const std::map<int, fixed_point_multiplier> &input_multipliers() const { return input_multipliers_; }
+    ///@}
 
 private:
     void set_rule(requantization_rule rule);

@@ -22,23 +22,32 @@ inline namespace v0 {
 /// Types    f32, s32, s8, u8, s16 on both sides. Shapes must be equal. Packed layouts on either side.
 /// Errors   invalid_arguments as documented for each attribute.
 struct OCTET_API reorder : public primitive {
+    /// The checked operation and its implementation. With `allow_empty` it is empty where it would throw.
     struct OCTET_API primitive_desc : public primitive_desc_base {
         primitive_desc() = default;
+        /// From the two tensors, or from memory that has their descriptors.
+        ///@{
         primitive_desc(const engine &src_engine, const memory::desc &src, const engine &dst_engine,
                        const memory::desc &dst, const primitive_attr &attr = {}, bool allow_empty = false);
         primitive_desc(const memory &src, const memory &dst, const primitive_attr &attr = {},
                        bool allow_empty = false);
+        ///@}
         /// The same with the arguments in the order that oneDNN's page on quantization prints.
+        ///@{
         primitive_desc(const memory::desc &src, const engine &src_engine, const memory::desc &dst,
                        const engine &dst_engine, const primitive_attr &attr = {}, bool allow_empty = false);
+        ///@}
     };
 
     reorder() = default;
+    /// Ready to run. Its kernel comes from the primitive cache, or is made and kept there.
     reorder(const primitive_desc &pd) : primitive(pd) {}
+    /// The same in one call.
     reorder(const memory &src, const memory &dst, const primitive_attr &attr = {})
         : primitive(primitive_desc(src, dst, attr)) {}
 
     using primitive::execute;
+    /// Without run-time attributes: the two tensors are all the arguments.
     void execute(const stream &s, const memory &src, const memory &dst) const;
 };
 

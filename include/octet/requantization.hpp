@@ -61,10 +61,11 @@ enum class requantization_rule {
 /// - qnnpack_avgpool: multiplier * 2^-shift; multiplier 2^23 … 2^24 - 1, shift 16 … 55.
 /// - ev_rte15: multiplier * 2^-shift; multiplier 0 … 32767, shift 1 … 62.
 struct fixed_point_multiplier {
-    std::int32_t multiplier = 0;
-    std::int32_t shift = 0;
-    std::int32_t offset = 0; ///< gemmlowp_legacy_scale only: added to the accumulator before the product
+    std::int32_t multiplier = 0; ///< mantissa, in the range of the rule
+    std::int32_t shift = 0;      ///< exponent, in the rule's own sense
+    std::int32_t offset = 0;     ///< gemmlowp_legacy_scale only: added to the accumulator before the product
 
+    /// Equal numbers, not equal factors: (2, 1) and (1, 0) differ.
     friend bool operator==(const fixed_point_multiplier &a, const fixed_point_multiplier &b) {
         return a.multiplier == b.multiplier && a.shift == b.shift && a.offset == b.offset;
     }
@@ -80,6 +81,7 @@ enum class scale_derivation {
     snps_onnx_per_channel, ///< f32(f64(s_src*s_w) / s_dst), one final rounding
 };
 
+/// The name of an enumerator, as for those of octet/types.hpp.
 OCTET_API const char *to_string(scale_derivation how);
 
 /// M in the stated precision. Scales must be positive and finite (`invalid_arguments` otherwise).
@@ -90,8 +92,10 @@ OCTET_API double real_multiplier(scale_derivation how, float src_scale, float we
 /// (2^-32 <= M < 1, mantissa bits of f32), gemmlowp_fixedpoint (M < 1), gemmlowp_fixedpoint_exponent,
 /// rounded_shift (32-bit signed), qnnpack_avgpool (2^-32 <= M < 256), ev_rte15 (M < 0.4999961).
 /// Throws `invalid_arguments` for M outside the rule's domain and for rules without a multiplier.
+///@{
 OCTET_API fixed_point_multiplier from_double(requantization_rule rule, double real);
 OCTET_API fixed_point_multiplier from_float(requantization_rule rule, float real);
+///@}
 
 /// rounded_shift with a mantissa of `bitwidth` bits (2 … 32), signed or unsigned.
 OCTET_API fixed_point_multiplier rounded_shift_from_double(double real, int bitwidth, bool is_signed = true);
@@ -99,32 +103,42 @@ OCTET_API fixed_point_multiplier rounded_shift_from_double(double real, int bitw
 /// Multiplier of TFLite's integer MEAN and of any average over `count` elements: the factor divided by count.
 OCTET_API fixed_point_multiplier divide_by_count(fixed_point_multiplier factor, std::int64_t count);
 
-/// ONNX DynamicQuantizeLinear: scale and zero point of u8 codes for values between `lowest` and `highest`.
+/// Scale and zero point of u8 codes: real = scale * (code - zero_point).
 struct dynamic_quantization {
-    float scale;
-    std::int32_t zero_point;
+    float scale;             ///< positive
+    std::int32_t zero_point; ///< 0 to 255
 };
+/// ONNX DynamicQuantizeLinear for values between `lowest` and `highest`; the range is widened to hold 0.
 OCTET_API dynamic_quantization dynamic_quantization_of(float lowest, float highest);
 
 /// TFLite's ADD under a tflite rule: rule(rule(a * 2^20, m_a) + rule(b * 2^20, m_b), m_dst) of the codes less
-/// their zero points. Scales are positive and finite (`invalid_arguments` otherwise).
+/// their zero points.
 struct add_multipliers {
-    fixed_point_multiplier a, b, dst;
+    fixed_point_multiplier a;   ///< m_a
+    fixed_point_multiplier b;   ///< m_b
+    fixed_point_multiplier dst; ///< m_dst
 };
+/// As TFLite's Prepare derives them, in f64: with t = 2 max(scale_a, scale_b), scale_a / t, scale_b / t and
+/// t / (2^20 dst_scale). Scales are positive and finite (`invalid_arguments` otherwise).
 OCTET_API add_multipliers add_multipliers_of(requantization_rule rule, float scale_a, float scale_b,
                                              float dst_scale);
 
 /// ONNX Runtime's QLinearAdd on the codes a and b, b entering first: fma(a, scale_a, fma(b, scale_b, shift)).
 struct qlinear_add_factors {
-    float scale_a, scale_b, shift;
+    float scale_a; ///< f32(scale of a / scale of dst)
+    float scale_b; ///< f32(scale of b / scale of dst)
+    float shift;   ///< the zero points' part
 };
+/// As ONNX Runtime's x86 kernels derive them. Scales are positive and finite (`invalid_arguments` otherwise).
 OCTET_API qlinear_add_factors qlinear_add_factors_of(float scale_a, std::int32_t zero_point_a, float scale_b,
                                                      std::int32_t zero_point_b, float dst_scale,
                                                      std::int32_t dst_zero_point);
 
 /// "tflite_2step", …; the inverse throws `invalid_arguments` and lists the names.
+///@{
 OCTET_API const char *to_string(requantization_rule rule);
 OCTET_API requantization_rule requantization_rule_from_string(const char *name);
+///@}
 
 } // namespace v0
 } // namespace octet

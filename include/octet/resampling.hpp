@@ -18,7 +18,10 @@ inline namespace v0 {
 ///
 /// Shapes   src {N, C, [D, [H,]] W}, dst {N, C, …}. Types f32, s32, s8, u8; other rules than f32: s8, u8.
 struct OCTET_API resampling_forward : public primitive {
+    /// The operation as the caller describes it. Checked when a primitive_desc is made of it.
     struct OCTET_API desc {
+        /// Without `factors` the sizes of src and dst give the ratio.
+        ///@{
         desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &dst,
              resampling_coordinates coordinates = resampling_coordinates::half_pixel);
         /// oneDNN: `factors`, one per spatial dimension, say that dst's size is the integer part of factor *
@@ -26,24 +29,35 @@ struct OCTET_API resampling_forward : public primitive {
         desc(prop_kind prop, algorithm alg, const std::vector<float> &factors, const memory::desc &src,
              const memory::desc &dst);
         desc(prop_kind prop, algorithm alg, const std::vector<float> &factors, const memory::desc &src);
+        ///@}
 
+        /// What the constructor was given.
+        ///@{
         prop_kind prop;
         algorithm alg;
         memory::desc src, dst;
         std::vector<float> factors;
         resampling_coordinates coordinates = resampling_coordinates::half_pixel;
+        ///@}
     };
 
+    /// The checked operation and its implementation. With `allow_empty` it is empty where it would throw.
     struct OCTET_API primitive_desc : public primitive_desc_base {
         primitive_desc() = default;
+        /// From a descriptor, as in oneDNN 2.x; without `attr` all attributes have their defaults.
+        ///@{
         primitive_desc(const desc &d, const engine &e, bool allow_empty = false);
         primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty = false);
+        ///@}
         /// oneDNN 3.x: descriptor and primitive descriptor in one call.
+        ///@{
         primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
                        const memory::desc &dst, const primitive_attr &attr = {}, bool allow_empty = false);
+        ///@}
     };
 
     resampling_forward() = default;
+    /// Ready to run. Its kernel comes from the primitive cache, or is made and kept there.
     resampling_forward(const primitive_desc &pd) : primitive(pd) {}
 };
 

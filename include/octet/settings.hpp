@@ -23,11 +23,16 @@ enum class cpu_isa {
 
 /// Highest level of this machine, and the level in use (capped by OCTET_MAX_CPU_ISA or `set_max_cpu_isa`).
 /// Where the system doesn't let generated code run, the only level is `ref`.
+///@{
 OCTET_API cpu_isa get_machine_cpu_isa();
 OCTET_API cpu_isa get_effective_cpu_isa();
+///@}
 /// Every level that this machine can run, in ascending order (avx512_core does not imply avx_vnni).
 OCTET_API std::vector<cpu_isa> get_available_cpu_isas();
+/// Caps the level of primitives created from now on; levels that the machine lacks are not used whatever the
+/// cap. Environment: OCTET_MAX_CPU_ISA.
 OCTET_API void set_max_cpu_isa(cpu_isa level);
+/// "avx512_vnni", …
 OCTET_API const char *to_string(cpu_isa level);
 /// Throws `invalid_arguments` and lists the names for an unknown one.
 OCTET_API cpu_isa cpu_isa_from_string(const std::string &name);
@@ -35,16 +40,22 @@ OCTET_API cpu_isa cpu_isa_from_string(const std::string &name);
 /// Threads used by `execute`: 0 (default) takes the caller's arena, but no more than the affinity mask and
 /// the cgroup's CPU quota allow; 1 runs in the calling thread. A count above the CPUs divides the work as asked,
 /// on up to 256 threads (a tbb::global_control of the process stays in force). Environment: OCTET_NUM_THREADS.
+///@{
 OCTET_API void set_num_threads(int threads);
 OCTET_API int get_num_threads();
+///@}
 
 /// 0 silent; 1 one line per execution on stdout; 2 creation and refusals too. Environment: OCTET_VERBOSE.
+///@{
 OCTET_API void set_verbose(int level);
 OCTET_API int get_verbose();
+///@}
 
 /// Bound of the primitive cache in bytes; 0 disables it. Environment: OCTET_PRIMITIVE_CACHE_CAPACITY.
+///@{
 OCTET_API void set_primitive_cache_capacity(std::size_t bytes);
 OCTET_API std::size_t get_primitive_cache_capacity();
+///@}
 
 /// Directory that gets a file with the machine code of each kernel generated from now on (for
 /// `objdump -D -b binary -m i386:x86-64`); empty for none. Environment: OCTET_JIT_DUMP.

@@ -17,30 +17,44 @@ inline namespace v0 {
 /// - ort_f32: QLinearSoftmax, a table of exponentials, of s8 to s8 or u8 to u8; scales of SRC and DST, zero
 ///   point of DST. No other attributes.
 struct OCTET_API softmax_forward : public primitive {
+    /// The operation as the caller describes it. Checked when a primitive_desc is made of it.
     struct OCTET_API desc {
+        /// `axis`: the dimension that is normalized, from 0. Without `alg`, softmax_accurate.
+        ///@{
         desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &dst, int axis);
         desc(prop_kind prop, const memory::desc &src, const memory::desc &dst, int axis)
             : desc(prop, algorithm::softmax_accurate, src, dst, axis) {}
         desc(prop_kind prop, const memory::desc &data, int axis)
             : desc(prop, data, data, axis) {} ///< oneDNN 2.x
+        ///@}
 
+        /// What the constructor was given.
+        ///@{
         prop_kind prop;
         algorithm alg;
         memory::desc src, dst;
         int axis;
+        ///@}
     };
 
+    /// The checked operation and its implementation. With `allow_empty` it is empty where it would throw.
     struct OCTET_API primitive_desc : public primitive_desc_base {
         primitive_desc() = default;
+        /// From a descriptor, as in oneDNN 2.x; without `attr` all attributes have their defaults.
+        ///@{
         primitive_desc(const desc &d, const engine &e, bool allow_empty = false);
         primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty = false);
+        ///@}
         /// oneDNN 3.x: descriptor and primitive descriptor in one call.
+        ///@{
         primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
                        const memory::desc &dst, int axis, const primitive_attr &attr = {},
                        bool allow_empty = false);
+        ///@}
     };
 
     softmax_forward() = default;
+    /// Ready to run. Its kernel comes from the primitive cache, or is made and kept there.
     softmax_forward(const primitive_desc &pd) : primitive(pd) {}
 };
 /// oneDNN 2.6's name.

@@ -15,24 +15,30 @@ inline namespace v0 {
 /// Sources are the execution arguments OCTET_ARG_MULTIPLE_SRC + i; zero points of source i are attributes of
 /// the same index. Types f32, s32, s8, u8; caffe_double_round: s8, u8.
 struct OCTET_API sum : public primitive {
+    /// The checked operation and its implementation. With `allow_empty` it is empty where it would throw.
     struct OCTET_API primitive_desc : public primitive_desc_base {
         primitive_desc() = default;
         /// Without a destination, it has the first source's type and layout.
+        ///@{
         primitive_desc(const memory::desc &dst, const std::vector<float> &scales,
                        const std::vector<memory::desc> &srcs, const engine &e,
                        const primitive_attr &attr = {}, bool allow_empty = false);
         primitive_desc(const std::vector<float> &scales, const std::vector<memory::desc> &srcs,
                        const engine &e, const primitive_attr &attr = {}, bool allow_empty = false);
+        ///@}
         /// oneDNN 3.x.
+        ///@{
         primitive_desc(const engine &e, const memory::desc &dst, const std::vector<float> &scales,
                        const std::vector<memory::desc> &srcs, const primitive_attr &attr = {},
                        bool allow_empty = false);
         primitive_desc(const engine &e, const std::vector<float> &scales,
                        const std::vector<memory::desc> &srcs, const primitive_attr &attr = {},
                        bool allow_empty = false);
+        ///@}
     };
 
     sum() = default;
+    /// Ready to run. Its kernel comes from the primitive cache, or is made and kept there.
     sum(const primitive_desc &pd) : primitive(pd) {}
 };
 

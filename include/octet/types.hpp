@@ -8,10 +8,12 @@
 
 #include "octet/export.hpp"
 
+/// Octet: bit-exact int8 inference primitives for x86.
 namespace octet {
+/// The API of versions 0.x. The names of its symbols change with it, so two versions can share a process.
 inline namespace v0 {
 
-using dim_t = std::int64_t;
+using dim_t = std::int64_t;      ///< a size or an index, in elements
 constexpr int max_ndims = 6;     ///< highest rank of a tensor
 constexpr int max_post_ops = 32; ///< longest post-op chain
 
@@ -198,6 +200,7 @@ enum class scratchpad_mode { library, user };
 
 /// The name of an enumerator as it is spelled here, "unknown" for a number that is none. Of several names of one
 /// value it is the first: "acdb" for `nhwc`, "forward_training" for `forward`.
+///@{
 OCTET_API const char *to_string(data_type type);
 OCTET_API const char *to_string(format_tag tag);
 OCTET_API const char *to_string(prop_kind prop);
@@ -206,6 +209,7 @@ OCTET_API const char *to_string(primitive_kind kind);
 OCTET_API const char *to_string(algorithm alg);
 OCTET_API const char *to_string(resampling_coordinates coordinates);
 OCTET_API const char *to_string(scratchpad_mode mode);
+///@}
 
 /// "OCTET_ARG_SRC", "OCTET_ARG_ATTR_ZERO_POINTS | OCTET_ARG_DST", …: the constants below that make an execution
 /// argument.
@@ -218,6 +222,7 @@ inline float runtime_f32_value() {
     std::memcpy(&value, &bits, sizeof value);
     return value;
 }
+/// True for that NaN alone, compared by bits.
 inline bool is_runtime_value(float value) {
     const float runtime = runtime_f32_value();
     return std::memcmp(&value, &runtime, sizeof value) == 0;
