@@ -1,8 +1,10 @@
-# The library: objects once, linked as a shared and as a static library, and its installation.
+# The library: objects once, linked as a shared and as a static library.
+#
+# octet::octet is the shared library unless BUILD_SHARED_LIBS says otherwise. Undefined, both are built and installed; ON
+# installs the shared one alone (the static one is still there for tests and tools, which see inside the library), OFF builds
+# the static one alone.
 
 include(GNUInstallDirs)
-include(CMakePackageConfigHelpers)
-find_package(TBB REQUIRED)
 
 configure_file(include/octet/version.hpp.in ${CMAKE_CURRENT_BINARY_DIR}/include/octet/version.hpp @ONLY)
 
@@ -11,13 +13,37 @@ add_library(octet_objects OBJECT ${octet_sources})
 set_target_properties(octet_objects PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
                                                VISIBILITY_INLINES_HIDDEN ON)
 target_include_directories(octet_objects PUBLIC include ${CMAKE_CURRENT_BINARY_DIR}/include PRIVATE src .)
+target_include_directories(octet_objects SYSTEM PRIVATE ${XBYAK_INCLUDE_DIR})
 target_link_libraries(octet_objects PRIVATE octet_flags TBB::tbb)
 
-foreach(kind shared static)
+if(DEFINED BUILD_SHARED_LIBS AND NOT BUILD_SHARED_LIBS)
+    set(octet_kinds static)
+    set(octet_installed_kinds static)
+elseif(DEFINED BUILD_SHARED_LIBS)
+    set(octet_kinds shared static)
+    set(octet_installed_kinds shared)
+else()
+    set(octet_kinds shared static)
+    set(octet_installed_kinds shared static)
+endif()
+
+# While the major version is 0, every minor version may change the ABI.
+set(octet_soversion ${PROJECT_VERSION_MAJOR})
+if(PROJECT_VERSION_MAJOR EQUAL 0)
+    set(octet_soversion 0.${PROJECT_VERSION_MINOR})
+endif()
+
+# octet_shared_library(TARGET MAP): the properties that every shared library of this project has.
+function(octet_shared_library target map)
+    set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${octet_soversion}
+                                               LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/${map})
+    target_link_options(${target} PRIVATE LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/${map})
+endfunction()
+
+foreach(kind ${octet_kinds})
     string(TOUPPER ${kind} upper)
     add_library(octet_${kind} ${upper} $<TARGET_OBJECTS:octet_objects>)
-    set_target_properties(octet_${kind} PROPERTIES OUTPUT_NAME octet EXPORT_NAME ${kind} VERSION ${PROJECT_VERSION}
-                                                   SOVERSION ${PROJECT_VERSION_MAJOR})
+    set_target_properties(octet_${kind} PROPERTIES OUTPUT_NAME octet EXPORT_NAME ${kind})
     target_include_directories(
         octet_${kind} PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>
                              $<BUILD_INTERFACE:${CMAKE_CURRENT_BINARY_DIR}/include>
@@ -27,16 +53,13 @@ foreach(kind shared static)
     if(OCTET_SANITIZE)
         target_link_options(octet_${kind} PUBLIC -fsanitize=${OCTET_SANITIZE})
     endif()
+    if(NOT kind IN_LIST octet_installed_kinds)
+        set_target_properties(octet_${kind} PROPERTIES EXCLUDE_FROM_ALL TRUE)
+    endif()
     add_library(octet::${kind} ALIAS octet_${kind})
 endforeach()
-add_library(octet::octet ALIAS octet_shared)
-
-install(TARGETS octet_shared octet_static EXPORT octet_targets)
-install(DIRECTORY include/octet TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp")
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/include/octet/version.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/octet)
-install(EXPORT octet_targets NAMESPACE octet:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/octet)
-configure_package_config_file(cmake/octet-config.cmake.in ${CMAKE_CURRENT_BINARY_DIR}/octet-config.cmake
-                              INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/octet)
-write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/octet-config-version.cmake COMPATIBILITY SameMajorVersion)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/octet-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/octet-config-version.cmake
-        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/octet)
+if(TARGET octet_shared)
+    octet_shared_library(octet_shared octet.map)
+endif()
+list(GET octet_installed_kinds 0 octet_default_kind)
+add_library(octet::octet ALIAS octet_${octet_default_kind})

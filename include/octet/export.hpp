@@ -1,5 +1,11 @@
 #pragma once
 
+/// What every public header needs of the compiler.
+
+#if (defined(_MSVC_LANG) ? _MSVC_LANG : __cplusplus) < 201703L
+#error "Octet needs C++17: compile with -std=c++17 or later"
+#endif
+
 /// Marks what the shared library exports; everything else is hidden.
 #if defined(__GNUC__)
 #define OCTET_API __attribute__((visibility("default")))

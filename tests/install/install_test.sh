@@ -1,17 +1,98 @@
 #!/usr/bin/env bash
-# Installs the built library into a scratch prefix and builds a user's project against it with find_package; then builds
-# the same project with add_subdirectory.
+# What a user gets: installs the build into a scratch prefix, looks at what was installed, builds users' projects against it
+# (find_package, pkg-config, add_subdirectory), and does the same with the Debian packages, unpacked into a directory.
 set -euo pipefail
 build=$(realpath "${1:?build directory}") source=$(realpath "${2:?source directory}")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
+fail() { echo "install test: $*" >&2; exit 1; }
 
+# configure NAME PROJECT ARGUMENTS…: quietly, but with all the output if it fails.
+configure() {
+    local name=$1 project=$2
+    shift 2
+    cmake -S "$source/tests/install/$project" -B "$scratch/$name" -G Ninja "$@" >"$scratch/$name.log" 2>&1 ||
+        { cat "$scratch/$name.log" >&2; fail "$name cannot be configured"; }
+}
+
+# refused NAME TEXT ARGUMENTS…: find_package must fail and say TEXT.
+refused() {
+    local name=$1 expected=$2
+    shift 2
+    if cmake -S "$source/tests/install/refused" -B "$scratch/$name" -G Ninja "$@" >"$scratch/$name.log" 2>&1; then
+        fail "find_package accepts $*"
+    fi
+    tr -s ' \n' ' ' <"$scratch/$name.log" | grep -q "$expected" || { cat "$scratch/$name.log" >&2; fail "$name: no '$expected'"; }
+}
+
+# use PREFIX: everything under PREFIX works for users.
+use() {
+    local prefix=$1 name
+    name=user_$(basename "$prefix")
+    configure "$name" find_package -DCMAKE_PREFIX_PATH="$prefix"
+    cmake --build "$scratch/$name" >/dev/null
+    "$scratch/$name/shared_user"
+    "$scratch/$name/static_user"
+
+    local pc
+    pc=$(find "$prefix" -name octet.pc -printf '%h')
+    [ -n "$pc" ] || fail "no octet.pc under $prefix"
+    export PKG_CONFIG_PATH=$pc
+    # shellcheck disable=SC2046 # the flags are separate words
+    c++ -std=c++17 "$source/tests/install/main.cpp" -o "$scratch/$name/pkgconfig_user" $(pkg-config --cflags --libs octet)
+    LD_LIBRARY_PATH=$(pkg-config --variable=libdir octet) "$scratch/$name/pkgconfig_user"
+
+    if [ -x "$prefix/bin/octet" ]; then
+        "$prefix/bin/octet" --version
+        "$prefix/bin/octet" run "$source/examples/digits/digits_int8.tflite" >/dev/null
+    fi
+}
+
+echo "== cmake --install"
 cmake --install "$build" --prefix "$scratch/prefix" >/dev/null
-cmake -S "$source/tests/install/find_package" -B "$scratch/user" -G Ninja -DCMAKE_PREFIX_PATH="$scratch/prefix" >/dev/null
-cmake --build "$scratch/user"
-"$scratch/user/shared_user"
-"$scratch/user/static_user"
+library=$(find "$scratch/prefix" -name 'liboctet.so.*.*.*')
+version=${library##*.so.}
+readelf -d "$library" | grep -q "SONAME.*\[liboctet.so.${version%.*}\]" || fail "SONAME of $library"
+foreign=$(nm -DC --defined-only "$library" | grep -v ' octet::v0::\| typeinfo \(name \)\?for octet::v0::\| vtable for octet::v0::\| OCTET_' || true)
+[ -z "$foreign" ] || fail "more than octet::v0 leaves the library: $foreign"
+[ -f "$scratch/prefix/share/doc/octet/LICENSE" ] || fail "no licence"
+if [ -x "$scratch/prefix/bin/octet" ]; then
+    if ! grep -q 'OCTET_WITH_ONEDNN:[A-Z]*=ON' "$build/CMakeCache.txt" && readelf -d "$scratch/prefix/bin/octet" | grep -q 'dnnl\|OpenCL'; then
+        fail "the command links oneDNN unasked"
+    fi
+    if command -v help2man >/dev/null; then
+        for page in octet octet-info octet-run octet-bench octet-check octet-explain; do
+            grep -q '^\.SH NAME' "$scratch/prefix/share/man/man1/$page.1" || fail "no manual page $page(1)"
+        done
+    fi
+fi
+use "$scratch/prefix"
+refused newer 'version: 0.1.0' -DCMAKE_PREFIX_PATH="$scratch/prefix" -DWANTED="0.2"
+refused component "no component 'gpu', installed are" -DCMAKE_PREFIX_PATH="$scratch/prefix" -DWANTED="0.1;COMPONENTS;gpu"
 
-cmake -S "$source/tests/install/subdirectory" -B "$scratch/embedded" -G Ninja -DOCTET_SOURCE_DIR="$source" >/dev/null
-cmake --build "$scratch/embedded"
+echo "== C++14 is refused in a sentence"
+if c++ -std=c++14 -fsyntax-only -I"$scratch/prefix/include" "$source/tests/install/main.cpp" 2>"$scratch/cxx14.log"; then
+    fail "compiles as C++14"
+fi
+grep -q 'error: #error.*C++17' "$scratch/cxx14.log" || fail "no sentence about C++17"
+
+echo "== add_subdirectory"
+configure embedded subdirectory -DOCTET_SOURCE_DIR="$source"
+cmake --build "$scratch/embedded" >/dev/null
 "$scratch/embedded/user"
+if cmake --install "$scratch/embedded" --prefix "$scratch/embedded/prefix" 2>/dev/null | grep -q octet; then
+    fail "a project that embeds Octet installs it unasked"
+fi
+
+if command -v dpkg-deb >/dev/null && command -v dpkg-shlibdeps >/dev/null; then
+    echo "== Debian packages"
+    (cd "$build" && cpack -G DEB -B "$scratch/packages" >"$scratch/cpack.log" 2>&1) || { cat "$scratch/cpack.log" >&2; fail "cpack"; }
+    for package in "liboctet${version%.*}" liboctet-dev octet-tools; do
+        deb=$(find "$scratch/packages" -maxdepth 1 -name "${package}_*.deb")
+        [ -n "$deb" ] || fail "no package $package"
+        dpkg-deb -I "$deb" | grep -q 'Depends:.*\(libtbb\|liboctet\)' || fail "$package does not say what it needs"
+        dpkg-deb -x "$deb" "$scratch/root"
+        [ -f "$scratch/root/usr/share/doc/$package/copyright" ] || fail "no copyright in $package"
+    done
+    use "$scratch/root/usr"
+fi

@@ -1,0 +1,48 @@
+# What `cmake --install` puts where, in three components that are also the Debian packages (cmake/package.cmake): library (the
+# shared libraries), development (headers, static library, CMake and pkg-config files, documents), tools (the command).
+
+include(CMakePackageConfigHelpers)
+
+set(octet_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/octet)
+
+# octet_install_library(TARGET COMPONENT): a library as `find_package(octet COMPONENTS …)` finds it.
+function(octet_install_library target component)
+    install(TARGETS ${target} EXPORT octet_${component}_targets
+            LIBRARY COMPONENT library NAMELINK_COMPONENT development
+            ARCHIVE COMPONENT development)
+    install(EXPORT octet_${component}_targets NAMESPACE octet:: DESTINATION ${octet_cmake_dir} COMPONENT development)
+endfunction()
+
+# octet_install_pkgconfig(NAME LIBRARY DESCRIPTION REQUIRES REQUIRES_PRIVATE): the paths are relative to the file, because
+# `cmake --install --prefix` and packages move it.
+function(octet_install_pkgconfig name library description requires requires_private)
+    file(RELATIVE_PATH OCTET_PC_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+    string(REGEX REPLACE "/$" "" OCTET_PC_PREFIX "${OCTET_PC_PREFIX}")
+    set(OCTET_PC_NAME ${name})
+    set(OCTET_PC_LIBRARY ${library})
+    set(OCTET_PC_DESCRIPTION "${description}")
+    set(OCTET_PC_REQUIRES "${requires}")
+    set(OCTET_PC_REQUIRES_PRIVATE "${requires_private}")
+    configure_file(${PROJECT_SOURCE_DIR}/cmake/octet.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+endfunction()
+
+foreach(kind ${octet_installed_kinds})
+    octet_install_library(octet_${kind} ${kind})
+endforeach()
+octet_install_pkgconfig(octet octet "${PROJECT_DESCRIPTION}" "" tbb)
+
+install(DIRECTORY include/octet TYPE INCLUDE COMPONENT development FILES_MATCHING PATTERN "*.hpp"
+        PATTERN network.hpp EXCLUDE)
+install(FILES ${PROJECT_BINARY_DIR}/include/octet/version.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/octet
+        COMPONENT development)
+configure_package_config_file(cmake/octet-config.cmake.in ${PROJECT_BINARY_DIR}/octet-config.cmake
+                              INSTALL_DESTINATION ${octet_cmake_dir})
+# Until 1.0 a minor version may break what the one before promised.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/octet-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/octet-config.cmake ${PROJECT_BINARY_DIR}/octet-config-version.cmake
+        DESTINATION ${octet_cmake_dir} COMPONENT development)
+
+install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)
+install(DIRECTORY doc/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/doc COMPONENT development
+        FILES_MATCHING PATTERN "*.md" PATTERN "*.svg")

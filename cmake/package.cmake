@@ -1,0 +1,59 @@
+# `cpack -G DEB` makes three packages: liboctet0.1 (shared libraries), liboctet-dev, octet-tools. The name of the first changes
+# with the ABI, so that programs of two versions can be installed side by side.
+
+set(octet_debian_library liboctet${octet_soversion})
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME octet)
+set(CPACK_PACKAGE_CONTACT "The Octet developers <octet@octet.invalid>")
+set(CPACK_PACKAGE_VENDOR Octet)
+set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_VERBATIM_VARIABLES ON)
+
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_COMPONENTS_GROUPING IGNORE)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+set(CPACK_COMPONENTS_ALL development)
+if(TARGET octet_shared)
+    list(APPEND CPACK_COMPONENTS_ALL library)
+endif()
+if(TARGET octet_command)
+    list(APPEND CPACK_COMPONENTS_ALL tools)
+endif()
+
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME ${octet_debian_library})
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "Bit-exact int8 inference primitives for x86 (shared library)
+ Quantized neural-network operators with the numeric contract as an argument:
+ the bytes of TFLite, ONNX Runtime, oneDNN, gemmlowp and others, equal on every
+ instruction set, thread count and memory layout.")
+
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME liboctet-dev)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libtbb-dev")
+if(TARGET octet_shared)
+    string(PREPEND CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "${octet_debian_library} (= ${PROJECT_VERSION}), ")
+endif()
+set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "Bit-exact int8 inference primitives for x86 (development files)
+ Headers, static library, files for CMake and pkg-config, documentation.")
+
+set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME octet-tools)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION utils)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON)
+set(CPACK_COMPONENT_TOOLS_DESCRIPTION "Bit-exact int8 inference primitives for x86 (command)
+ Runs int8 .tflite and .onnx networks under any numeric contract, explains,
+ measures and checks them.")
+
+# Each package carries its licence where Debian looks for it. An installation without packages has it among the documents.
+foreach(component ${CPACK_COMPONENTS_ALL})
+    string(TOUPPER ${component} upper)
+    install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/${CPACK_DEBIAN_${upper}_PACKAGE_NAME}
+            RENAME copyright COMPONENT ${component} EXCLUDE_FROM_ALL)
+endforeach()
+
+include(CPack)
