@@ -3,13 +3,15 @@
 set -euo pipefail
 
 packages=(
-    g++ cmake ninja-build            # toolchain (CMake >= 3.25)
+    g++ cmake ninja-build            # toolchain (CMake >= 3.22)
     libtbb-dev libxbyak-dev          # the library: threads, code generation
     libcli11-dev nlohmann-json3-dev libflatbuffers-dev flatbuffers-compiler # the octet command
     libonnx-dev libprotobuf-dev      # .onnx files in the octet command
     libgtest-dev                     # tests
     libbenchmark-dev                 # benchmarks
     libdnnl-dev libgemmlowp-dev      # oracles of the tests
+    help2man                         # manual pages of the octet command
+    pkg-config dpkg-dev file         # test of the installation and of the Debian packages
     clang-format doxygen             # checks of the sources
 )
 

@@ -69,7 +69,8 @@ void set_onednn_threads(int threads) { omp_set_num_threads(threads); }
 namespace octet::tools {
 
 std::unique_ptr<workload> make_onednn_workload(const layer &, const bench_contract &) {
-    throw error(status::unimplemented, "--peer onednn: this build has no oneDNN; configure it with -DOCTET_WITH_ONEDNN=ON");
+    throw error(status::unimplemented,
+                "--peer onednn: this build has no oneDNN; configure it with -DOCTET_WITH_ONEDNN=ON");
 }
 void rest_onednn() {}
 void set_onednn_threads(int) {}
