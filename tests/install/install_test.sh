@@ -77,7 +77,10 @@ fi
 grep -q 'error: #error.*C++17' "$scratch/cxx14.log" || fail "no sentence about C++17"
 
 echo "== add_subdirectory"
-configure embedded subdirectory -DOCTET_SOURCE_DIR="$source"
+# With the flags of the build, so that a compiler cache knows the objects.
+cached() { sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"; }
+configure embedded subdirectory -DOCTET_SOURCE_DIR="$source" -DCMAKE_BUILD_TYPE="$(cached CMAKE_BUILD_TYPE)" \
+    -DCMAKE_CXX_FLAGS_RELEASE="$(cached CMAKE_CXX_FLAGS_RELEASE)"
 cmake --build "$scratch/embedded" >/dev/null
 "$scratch/embedded/user"
 if cmake --install "$scratch/embedded" --prefix "$scratch/embedded/prefix" 2>/dev/null | grep -q octet; then
