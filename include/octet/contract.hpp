@@ -18,11 +18,15 @@ namespace model {
 /// A scaled accumulator: real = src_scale * weights_scale * acc, and real = dst_scale * (code -
 /// dst_zero_point).
 struct accumulator {
-    float src_scale = 0, dst_scale = 0; ///< of the tensors, both needed
-    std::vector<float> weights_scales;  ///< one, or one per output channel
-    std::int32_t dst_zero_point = 0;    ///< for ranges alone; set it on the attributes, too
+    float src_scale = 0;               ///< positive
+    float dst_scale = 0;               ///< positive
+    std::vector<float> weights_scales; ///< one, or one per output channel
+    std::int32_t dst_zero_point = 0;   ///< for ranges alone; set it on the attributes, too
     scale_derivation derivation = scale_derivation::tflite_f64; ///< of the rules that start from a double
-    int dst_mask = 0, weights_mask = 0; ///< of the output channel, if there are several scales
+    /// Masks of the output channel over dst and weights, if there are several scales.
+    ///@{
+    int dst_mask = 0, weights_mask = 0;
+    ///@}
     /// Bounds of |acc|, as many as weights_scales (gemmlowp_legacy_scale).
     std::vector<std::int64_t> magnitudes;
 };

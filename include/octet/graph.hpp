@@ -22,21 +22,22 @@ namespace model {
 
 /// real = scale * (code - zero point); one value per tensor, or one per index of dimension `axis`.
 struct quantization {
-    std::vector<float> scales;             ///< none: the numbers have no scale
-    std::vector<std::int32_t> zero_points; ///< as many as scales
-    int axis = 0;                          ///< counts where there are several scales
-    bool is_set() const { return !scales.empty(); }
+    std::vector<float> scales;                      ///< none: the numbers have no scale
+    std::vector<std::int32_t> zero_points;          ///< as many as scales
+    int axis = 0;                                   ///< counts where there are several scales
+    bool is_set() const { return !scales.empty(); } ///< false: see `scales`
 };
 
+/// A tensor's description, and its elements if it is a constant.
 struct tensor {
-    std::string name;
-    data_type type = data_type::undef;
+    std::string name;                  ///< the file's, for messages; need not be unique
+    data_type type = data_type::undef; ///< of the elements
     std::string foreign_type;      ///< the framework's name of a type that Octet lacks (then `type` is undef)
     memory::dims dims;             ///< the framework's order (TFLite: NHWC); empty for a scalar
     bool is_channels_last = false; ///< in memory batch, pixels, channels, although `dims` is {N, C, …}
     quantization quant;            ///< .onnx files have it among the inputs of the nodes instead
-    bool is_constant = false;
-    bool is_variable = false;       ///< state that survives a run
+    bool is_constant = false;      ///< `data` holds the elements
+    bool is_variable = false;      ///< state that survives a run
     std::vector<std::uint8_t> data; ///< constants: little-endian, row-major
 };
 
@@ -45,10 +46,10 @@ using attribute = std::variant<std::int64_t, float, std::string, std::vector<std
 
 /// One operator with its tensors.
 struct node {
-    std::string op;           ///< e.g. "CONV_2D"
-    std::vector<int> inputs;  ///< tensor indices, -1 for an absent optional input
-    std::vector<int> outputs; ///< tensor indices
-    std::map<std::string, attribute> attributes;
+    std::string op;                              ///< e.g. "CONV_2D"
+    std::vector<int> inputs;                     ///< tensor indices, -1 for an absent optional input
+    std::vector<int> outputs;                    ///< tensor indices
+    std::map<std::string, attribute> attributes; ///< by the framework's names; absent: its default
 
     /// Number of the node in its file, by which messages name it; -1: its place in `graph::nodes`. What is
     /// inserted while a network is made has the number of the node that it serves.
@@ -59,15 +60,20 @@ struct node {
     std::vector<node> fused = {};
     /// Of a fused operator: which of its inputs is the result so far, which no buffer holds, and which lies in
     /// the buffer of the output (-1: none, it is a function of single codes).
+    ///@{
     int result_input = 0, stored_input = -1;
+    ///@}
 };
 
 /// Tensors, and nodes in the order in which they run.
 struct graph {
-    std::string framework; ///< "tflite" or "onnx": decides the arithmetic of the nodes
-    std::vector<tensor> tensors;
-    std::vector<node> nodes;          ///< each reads what is constant, an input or written before
-    std::vector<int> inputs, outputs; ///< tensor indices
+    std::string framework;       ///< "tflite" or "onnx": decides the arithmetic of the nodes
+    std::vector<tensor> tensors; ///< by index
+    std::vector<node> nodes;     ///< each reads what is constant, an input or written before
+    /// Tensor indices, in the order in which a caller counts them.
+    ///@{
+    std::vector<int> inputs, outputs;
+    ///@}
 };
 
 // ---- Reading. All throw octet::error with a sentence that names the file and the defect, and read nothing

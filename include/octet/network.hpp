@@ -45,14 +45,14 @@ struct network_options {
 /// A tensor of a network with its buffer. A light value; valid as long as the network.
 class OCTET_API tensor_view {
 public:
-    const std::string &name() const { return tensor_->name; }
+    const std::string &name() const { return tensor_->name; } ///< as in the graph
     /// In the framework's order (TFLite: NHWC); empty for a scalar.
     const memory::dims &dims() const { return tensor_->dims; }
-    octet::data_type data_type() const { return tensor_->type; }
+    octet::data_type data_type() const { return tensor_->type; } ///< of the elements
     /// Scales and zero points of codes; not set for floats, and in .onnx files, where nodes have them.
     const model::quantization &quantization() const { return tensor_->quant; }
-    std::size_t element_count() const;
-    std::size_t size_in_bytes() const;
+    std::size_t element_count() const; ///< product of `dims`
+    std::size_t size_in_bytes() const; ///< of all elements
     /// "0 ('input') s8 1x96x96x3"
     std::string text() const;
 
@@ -112,19 +112,24 @@ public:
     /// operators that Octet lacks at once.
     explicit network(model::graph g, const network_options &options = {});
     ~network();
+    /// The other one can only be destroyed or assigned to.
+    ///@{
     network(network &&) noexcept;
     network &operator=(network &&) noexcept;
+    ///@}
 
     // ---- Use
 
-    std::size_t input_count() const { return get_graph().inputs.size(); }
-    std::size_t output_count() const { return get_graph().outputs.size(); }
+    std::size_t input_count() const { return get_graph().inputs.size(); }   ///< 0 and more
+    std::size_t output_count() const { return get_graph().outputs.size(); } ///< 0 and more
     /// Inputs keep their contents from run to run; outputs stay until the next run. Throw octet::error, with
     /// what there is, for an index or name that there is not.
+    ///@{
     tensor_view input(std::size_t index = 0) const;
     tensor_view input(const std::string &name) const;
     tensor_view output(std::size_t index = 0) const;
     tensor_view output(const std::string &name) const;
+    ///@}
 
     /// Called after each node with its place in `get_graph().nodes` and the seconds that it took; its outputs
     /// are then in memory.
@@ -139,8 +144,10 @@ public:
     const model::graph &get_graph() const;
     /// Any tensor that a node or the network reads or writes. What a node writes may be overwritten after its
     /// last reader.
+    ///@{
     tensor_view tensor(int index) const;
     memory get_memory(int tensor) const;
+    ///@}
     /// Name of what a node runs on: "jit:dot/avx512_vnni", "ref", "view" (the input's buffer), …
     std::string implementation(std::size_t node) const;
     /// Problem, plan and refusals of a node's primitives, one per line.
@@ -157,11 +164,13 @@ private:
 /// network in QDQ form are not among them: they become operators on codes.
 OCTET_API std::vector<std::string> supported_operators(const std::string &framework);
 
+/// \cond Element types that a program can name.
 template <> inline octet::data_type tensor_view::type_of<float>() { return octet::data_type::f32; }
 template <> inline octet::data_type tensor_view::type_of<std::int32_t>() { return octet::data_type::s32; }
 template <> inline octet::data_type tensor_view::type_of<std::int16_t>() { return octet::data_type::s16; }
 template <> inline octet::data_type tensor_view::type_of<std::int8_t>() { return octet::data_type::s8; }
 template <> inline octet::data_type tensor_view::type_of<std::uint8_t>() { return octet::data_type::u8; }
+/// \endcond
 
 } // namespace v0
 } // namespace octet
