@@ -49,6 +49,7 @@ void dot_columns::fill_weights_zero_points(const arguments &args, std::uint32_t 
     const packed_geometry &p = geometry_.packed;
     const std::int32_t *zero_points = geometry_.weights_zero_points.bind(args);
     std::uint32_t *plane = params + epilogue_.planes().weights_zero_point * jit::columns_per_block;
+    // Columns of padding are computed and never stored; they repeat the last channel.
     for (dim_t group = 0; group < p.groups; group++)
         for (dim_t o = 0; o < p.line_sums(); o++)
             plane[(group * p.o_blocks() + o / packed_o_block) * block_words() + o % packed_o_block] =
@@ -74,6 +75,9 @@ void dot_columns::add_bias(const arguments &args, std::int32_t *initial) const {
     }
 }
 
+/// Σ (s - zs)(w - zw) = Σ s·w - zs·Σw - zw·Σs + K·zs·zw. The terms without s are constants of a column and
+/// enter the initial accumulator here; zw·Σs differs from row to row and is the kernel's. Where lines of the
+/// kernel are skipped, Σw is of the others: a line outside the image would hold zs, and its terms cancel.
 void dot_columns::subtract_zero_points(const arguments &args, const std::int8_t *weights, std::int32_t src_zp,
                                        const line_range &range, std::int32_t *initial) const {
     const packed_geometry &p = geometry_.packed;

@@ -22,6 +22,10 @@ double stores_per_vector(int vectors) {
 
 /// Cycles of one tile: two dot products and two loads per cycle; a dot product depends on the one of the quad
 /// before. Weights come from beyond the first-level cache if there are many.
+///
+/// The maximum is the machine's: a quad of the reduction takes rows * vectors products, a broadcast per row
+/// and a load per vector of weights; with fewer than 8 to 10 accumulators the two pipes wait for results. The
+/// small terms, stores and weights that come from farther away, decide between tiles that are equal so far.
 double tile_cycles(int rows, int vectors, dim_t quads) {
     constexpr double latency = 5, weights_per_vector = 0.05, epilogue_per_vector = 1, per_store = 1.4,
                      per_tile = 4;
@@ -146,6 +150,7 @@ tile_plan plan_tiles(cpu_isa level, dim_t length, dim_t columns, dim_t quads, in
         best.overlap = overlap;
     };
     const bool may_overlap = shares.may_overlap && quads <= jit::max_overlapping_quads;
+    // 12 vectors leave registers for one row; wider panels would only have fewer tasks to share.
     for (int v = vectors_per_block; v <= 12; v += vectors_per_block) { // panels hold whole blocks
         const int width = static_cast<int>(std::min<dim_t>(v, vectors));
         const int limit = static_cast<int>(std::min<dim_t>(jit::max_rows(level, width, epilogue_temps),
@@ -154,6 +159,7 @@ tile_plan plan_tiles(cpu_isa level, dim_t length, dim_t columns, dim_t quads, in
             break;
         consider(width, limit, false);
         const int overlapping = std::min(limit, jit::max_overlapping_rows(level, width, epilogue_temps));
+        // The first tile's products and the last one's epilogue overlap with nothing: few tiles gain nothing.
         if (may_overlap && overlapping > 0 && length >= 4 * overlapping)
             consider(width, overlapping, true);
         if (width == vectors)
@@ -388,6 +394,7 @@ dim_t rows_of(const dot_geometry &g) { return g.outer() * g.depth * g.height * g
 
 int useful_threads(const dot_geometry &g, int threads) {
     constexpr dim_t least_cycles = 8192; // some 3 us: a few times what waking a thread takes
+    // Two dot products of 64 bytes; what the second-level cache delivers; 2 cycles for the epilogue of 16.
     constexpr dim_t products_per_cycle = 128, bytes_per_cycle = 48, results_per_cycle = 8; // of AVX512-VNNI
     const dim_t results = rows_of(g) * g.groups * g.packed.line_sums();
     const dim_t weights = g.packed.groups * g.packed.group_bytes();

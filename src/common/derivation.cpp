@@ -32,6 +32,8 @@ void require(bool ok, requantization_rule rule, double real, const char *allowed
 }
 
 /// Q31: real = multiplier * 2^(shift - 31), multiplier in [2^30, 2^31) or 0; below 2^-32 it is flushed to 0.
+/// TFLite's and gemmlowp's QuantizeMultiplier: a mantissa that rounds up to 2^31 has no int32 and becomes
+/// 2^30 of the next exponent; a shift below -31 would be undefined in their right shift, so they return 0.
 fixed_point_multiplier q31(double real) {
     if (real == 0)
         return {};
@@ -51,6 +53,7 @@ fixed_point_multiplier q31(double real) {
 struct float_bits {
     std::int32_t mantissa24, biased_exponent;
 };
+/// QNNPACK and Caffe2 take the 24 bits of an f32 factor as they are, where TFLite rounds a double to 31 bits.
 float_bits bits_of(float x) {
     const std::uint32_t u = impl::bits(x);
     return {static_cast<std::int32_t>((u & 0x7fffffu) | 0x800000u),
@@ -163,6 +166,8 @@ fixed_point_multiplier from_float(requantization_rule rule, float real) {
     return from_double(rule, static_cast<double>(real));
 }
 
+/// TFLite's MEAN: before it is divided, the multiplier gains as many bits as the count takes away, at most 32
+/// and no more than leave the rule's shift at -31; the quotient is truncated, not rounded.
 fixed_point_multiplier divide_by_count(fixed_point_multiplier factor, std::int64_t count) {
     if (count < 1)
         throw_invalid("divide_by_count: count is ", count, ", allowed: at least 1");
