@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Dependencies point one way: src/api -> cpu -> jit -> src/common -> include. Xbyak only in jit/, oneTBB only in
-# cpu/parallel.cpp, and the public headers include nothing but the standard library and each other.
+# cpu/machine/parallel.cpp, and the public headers include nothing but the standard library and each other.
 set -uo pipefail
 cd "${1:?source directory}"
 status=0
@@ -32,6 +32,6 @@ forbid src/network/tflite 'network/(onnx|passes|lower)/' 'a reader makes a graph
 forbid src/network/onnx 'network/(tflite|passes|lower)/' 'a reader makes a graph and knows nothing of what becomes of it'
 forbid src/network/passes 'network/(tflite|onnx)/' 'passes know graphs, not files'
 
-tbb=$(grep -rlE '^ *# *include *<(tbb|oneapi/tbb)/' src cpu jit include tools examples | grep -v '^cpu/parallel.cpp$')
-[ -z "$tbb" ] || { echo "only cpu/parallel.cpp includes oneTBB: $tbb"; status=1; }
+tbb=$(grep -rlE '^ *# *include *<(tbb|oneapi/tbb)/' src cpu jit include tools examples | grep -v '^cpu/machine/parallel.cpp$')
+[ -z "$tbb" ] || { echo "only cpu/machine/parallel.cpp includes oneTBB: $tbb"; status=1; }
 exit $status
