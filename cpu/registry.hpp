@@ -34,7 +34,7 @@ template <typename Problem> struct implementation {
 
 template <typename Problem> using implementation_list = std::vector<implementation<Problem>>;
 
-/// The tables: cpu/implementations.cpp.
+/// The tables: cpu/registry.cpp.
 template <typename Problem> const implementation_list<Problem> &implementations();
 template <> const implementation_list<convolution_problem> &implementations();
 template <> const implementation_list<matmul_problem> &implementations();

@@ -1,6 +1,6 @@
 #pragma once
 
-// Weights to and from the packed layout (common/layout.hpp), with the sums per output channel that zero
+// Weights to and from the packed layout (common/layout/packed.hpp), with the sums per output channel that zero
 // points need.
 
 #include "common/layout/layout.hpp"

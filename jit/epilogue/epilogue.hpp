@@ -1,7 +1,7 @@
 #pragma once
 
 // The epilogue for vectors: emits what common/epilogue.cpp defines for one element. An `epilogue_plan`
-// decides once which numbers are per-column data ("planes", see jit/requantize.hpp) and which post-ops read a
+// decides once which numbers are per-column data ("planes", see jit/epilogue/rules.hpp) and which post-ops read a
 // tensor of dst's layout; the driver fills the planes for each execution, the emitter reads them.
 
 #include <cmath>
