@@ -11,6 +11,7 @@ public:
     copying_kernel(std::shared_ptr<const kernel> copy_src, std::shared_ptr<const kernel> compute,
                    std::shared_ptr<const kernel> copy_dst, const memory_desc &src, const memory_desc &dst)
         : copy_src_(std::move(copy_src)), compute_(std::move(compute)), copy_dst_(std::move(copy_dst)),
+          // so that the destination behind it starts on a line of its own
           src_bytes_(copy_src_ ? (size_in_bytes(src) + line - 1) / line * line : 0),
           dst_bytes_(copy_dst_ ? size_in_bytes(dst) : 0) {}
 

@@ -17,7 +17,7 @@ namespace octet::impl::pool {
 namespace {
 
 constexpr int vectors_per_chunk = 4;
-constexpr dim_t max_rounded_taps = 32767; // sums stay below 2^23, where f32 division is exact
+constexpr dim_t max_rounded_taps = 32767; // sums stay below 2^23 (32767 * 255), where f32 division is exact
 
 /// Taps of one axis that lie inside the image.
 struct tap_range {

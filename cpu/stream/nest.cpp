@@ -6,6 +6,7 @@ namespace octet::impl::stream {
 
 namespace {
 
+/// A broadcast operand has stride 0 in both, and 0 continues 0 whatever the size.
 /// True if `outer` continues where `inner` ends, in all operands.
 bool continues(const nest::loop &inner, const nest::loop &outer) {
     for (int i = 0; i < max_operands; i++)

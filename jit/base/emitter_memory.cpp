@@ -28,6 +28,9 @@ std::vector<std::uint32_t> ymm_mask(int valid) {
 
 } // namespace
 
+// Lanes that are masked out do not fault, so vectors at the end of a buffer may reach into unmapped pages;
+// the tests put such a page behind every tensor. Without AVX-512 there are masks for dwords, but none for
+// bytes.
 void emitter::load_dwords(const vec &dst, const Reg64 &base, std::int64_t offset, int valid) {
     if (valid == lanes()) {
         vmovups(dst, at(base, offset));
@@ -52,6 +55,7 @@ void emitter::store_dwords(const Reg64 &base, std::int64_t offset, const vec &sr
     }
 }
 
+// 8, 4, 2 and 1 bytes, each at most once: reading 16 and shifting would be shorter and could fault.
 void emitter::load_some_bytes(const Xmm &dst, const Xbyak::RegExp &from, int count) {
     if (count == 16)
         return vmovups(dst, ptr[from]);
@@ -193,6 +197,7 @@ void emitter::store_words(const Reg64 &base, std::int64_t offset, const vec &src
                 static_cast<std::uint8_t>(i));
 }
 
+// The same mask register as for dwords: a kernel works on one of both.
 void emitter::set_byte_tail(int valid) {
     if (!zmm_)
         return;

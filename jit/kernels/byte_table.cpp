@@ -140,6 +140,9 @@ void emit_byte_permutes(emitter &e, const vec &x, const vec &p0, const Xbyak::Op
     e.blend_bytes(x, is_upper, x, upper);
 }
 
+/// Shuffles of all parts up to the one that holds the entry give something; entries are stored as differences
+/// to those 16 places before them (byte_table), so that XORing what was found leaves the entry: no compare,
+/// no blend.
 /// A shuffle gives 0 where bit 7 of the index is set. In each half indices go down by 16 from part to part,
 /// and saturate, so that they stay negative once they are.
 void emit_byte_shuffles(emitter &e, const vec &x,

@@ -118,6 +118,8 @@ void transpose_kernel::interleave_halves(bool high, const vec &dst, const vec &a
 /// Interleaving row i with row i + n/2 of all n rows, log2(n) times, transposes the block of each part.
 void transpose_kernel::interleave(std::vector<vec> &v) {
     const std::size_t half = v.size() / 2;
+    // n rows are in n registers, and interleaving needs one more: where n is all there are, a row waits in
+    // memory.
     const Address spilled = ptr[rsp - 64]; // in the red zone: nothing is called
     for (std::size_t done = 1; done < v.size(); done *= 2) {
         const bool spills = free_vecs() == 0;

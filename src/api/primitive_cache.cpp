@@ -12,6 +12,8 @@ namespace octet {
 namespace impl {
 namespace {
 
+/// A list in order of use and an index into it, behind one lock that is held for a lookup or an insertion and
+/// never while a kernel is made, which takes some hundred microseconds.
 class primitive_cache {
 public:
     static primitive_cache &instance() {
@@ -29,11 +31,13 @@ public:
     }
 
     std::shared_ptr<const kernel> insert(const std::string &key, std::shared_ptr<const kernel> code) {
+        // The key is kept twice, for the index and for what is dropped at the end of the list.
         const std::size_t bytes = code->size_bytes() + 2 * key.size() + sizeof(entry);
         const std::lock_guard<std::mutex> lock(mutex_);
         const auto found = index_.find(key);
         if (found != index_.end())
             return found->second->code;
+        // Larger than all of the cache: it would push out every other kernel and then itself.
         if (bytes > capacity_)
             return code;
         entries_.push_front({key, code, bytes});
