@@ -32,8 +32,15 @@ foreach(kind ${octet_installed_kinds})
 endforeach()
 octet_install_pkgconfig(octet octet "${PROJECT_DESCRIPTION}" "" tbb)
 
-install(DIRECTORY include/octet TYPE INCLUDE COMPONENT development FILES_MATCHING PATTERN "*.hpp"
-        PATTERN network.hpp EXCLUDE)
+set(octet_absent_headers) # of what was not built
+if(TARGET octet::network)
+    get_target_property(octet_network_target octet::network ALIASED_TARGET)
+    octet_install_library(${octet_network_target} network)
+    octet_install_pkgconfig(octet-network octet_network "Networks of int8 operators in .tflite and .onnx files" octet "")
+else()
+    set(octet_absent_headers PATTERN network.hpp EXCLUDE PATTERN graph.hpp EXCLUDE PATTERN contract.hpp EXCLUDE)
+endif()
+install(DIRECTORY include/octet TYPE INCLUDE COMPONENT development FILES_MATCHING PATTERN "*.hpp" ${octet_absent_headers})
 install(FILES ${PROJECT_BINARY_DIR}/include/octet/version.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/octet
         COMPONENT development)
 configure_package_config_file(cmake/octet-config.cmake.in ${PROJECT_BINARY_DIR}/octet-config.cmake

@@ -33,11 +33,14 @@ if(PROJECT_VERSION_MAJOR EQUAL 0)
     set(octet_soversion 0.${PROJECT_VERSION_MINOR})
 endif()
 
-# octet_shared_library(TARGET MAP): the properties that every shared library of this project has.
-function(octet_shared_library target map)
-    set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${octet_soversion}
-                                               LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/${map})
-    target_link_options(${target} PRIVATE LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/${map})
+# octet_shared_library(TARGET NAME): what every shared library of this project has, lib<NAME>.so.
+function(octet_shared_library target OCTET_MAP_LIBRARY)
+    string(TOUPPER ${OCTET_MAP_LIBRARY}_${octet_soversion} OCTET_MAP_VERSION)
+    set(map ${PROJECT_BINARY_DIR}/${OCTET_MAP_LIBRARY}.map)
+    configure_file(${PROJECT_SOURCE_DIR}/cmake/octet.map.in ${map} @ONLY)
+    set_target_properties(${target} PROPERTIES OUTPUT_NAME ${OCTET_MAP_LIBRARY} VERSION ${PROJECT_VERSION}
+                                               SOVERSION ${octet_soversion} LINK_DEPENDS ${map})
+    target_link_options(${target} PRIVATE LINKER:--version-script=${map})
 endfunction()
 
 foreach(kind ${octet_kinds})
@@ -59,7 +62,7 @@ foreach(kind ${octet_kinds})
     add_library(octet::${kind} ALIAS octet_${kind})
 endforeach()
 if(TARGET octet_shared)
-    octet_shared_library(octet_shared octet.map)
+    octet_shared_library(octet_shared octet)
 endif()
 list(GET octet_installed_kinds 0 octet_default_kind)
 add_library(octet::octet ALIAS octet_${octet_default_kind})

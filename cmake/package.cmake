@@ -27,6 +27,7 @@ endif()
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME ${octet_debian_library})
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}) # liboctet_network links liboctet
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "Bit-exact int8 inference primitives for x86 (shared library)
  Quantized neural-network operators with the numeric contract as an argument:

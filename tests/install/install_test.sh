@@ -42,6 +42,15 @@ use() {
     c++ -std=c++17 "$source/tests/install/main.cpp" -o "$scratch/$name/pkgconfig_user" $(pkg-config --cflags --libs octet)
     LD_LIBRARY_PATH=$(pkg-config --variable=libdir octet) "$scratch/$name/pkgconfig_user"
 
+    if pkg-config --exists octet-network; then
+        "$scratch/$name/network_user" "$source/examples/digits/digits_int8.tflite"
+        # shellcheck disable=SC2046
+        c++ -std=c++17 "$source/tests/install/network.cpp" -o "$scratch/$name/pkgconfig_network_user" \
+            $(pkg-config --cflags --libs octet-network)
+        LD_LIBRARY_PATH=$(pkg-config --variable=libdir octet) \
+            "$scratch/$name/pkgconfig_network_user" "$source/examples/digits/digits_int8.tflite"
+    fi
+
     if [ -x "$prefix/bin/octet" ]; then
         "$prefix/bin/octet" --version
         "$prefix/bin/octet" run "$source/examples/digits/digits_int8.tflite" >/dev/null
@@ -52,9 +61,13 @@ echo "== cmake --install"
 cmake --install "$build" --prefix "$scratch/prefix" >/dev/null
 library=$(find "$scratch/prefix" -name 'liboctet.so.*.*.*')
 version=${library##*.so.}
-readelf -d "$library" | grep -q "SONAME.*\[liboctet.so.${version%.*}\]" || fail "SONAME of $library"
-foreign=$(nm -DC --defined-only "$library" | grep -v ' octet::v0::\| typeinfo \(name \)\?for octet::v0::\| vtable for octet::v0::\| OCTET_' || true)
-[ -z "$foreign" ] || fail "more than octet::v0 leaves the library: $foreign"
+for library in "${library%/*}"/liboctet*.so."$version"; do
+    soname=$(basename "${library%.*}")
+    readelf -d "$library" | grep -q "SONAME.*\[$soname\]" || fail "SONAME of $library"
+    foreign=$(nm -DC --defined-only "$library" |
+        grep -v ' octet::v0::\| typeinfo \(name \)\?for octet::v0::\| vtable for octet::v0::\| OCTET_' || true)
+    [ -z "$foreign" ] || fail "more than octet::v0 leaves $library: $foreign"
+done
 [ -f "$scratch/prefix/share/doc/octet/LICENSE" ] || fail "no licence"
 if [ -x "$scratch/prefix/bin/octet" ]; then
     if ! grep -q 'OCTET_WITH_ONEDNN:[A-Z]*=ON' "$build/CMakeCache.txt" && readelf -d "$scratch/prefix/bin/octet" | grep -q 'dnnl\|OpenCL'; then
@@ -80,12 +93,27 @@ echo "== add_subdirectory"
 # With the flags of the build, so that a compiler cache knows the objects.
 cached() { sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"; }
 configure embedded subdirectory -DOCTET_SOURCE_DIR="$source" -DCMAKE_BUILD_TYPE="$(cached CMAKE_BUILD_TYPE)" \
-    -DCMAKE_CXX_FLAGS_RELEASE="$(cached CMAKE_CXX_FLAGS_RELEASE)"
+    -DCMAKE_CXX_FLAGS_RELEASE="$(cached CMAKE_CXX_FLAGS_RELEASE)" \
+    -DOCTET_WARNINGS_AS_ERRORS="$(cached OCTET_WARNINGS_AS_ERRORS)"
 cmake --build "$scratch/embedded" >/dev/null
 "$scratch/embedded/user"
+readelf -d "$scratch/embedded/user" | grep -q 'NEEDED.*liboctet' || fail "octet::octet is not the shared library"
+configure embedded subdirectory -DBUILD_SHARED_LIBS=OFF
+cmake --build "$scratch/embedded" >/dev/null
+"$scratch/embedded/user"
+if readelf -d "$scratch/embedded/user" | grep -q 'NEEDED.*liboctet'; then
+    fail "BUILD_SHARED_LIBS=OFF links the shared library"
+fi
 if cmake --install "$scratch/embedded" --prefix "$scratch/embedded/prefix" 2>/dev/null | grep -q octet; then
     fail "a project that embeds Octet installs it unasked"
 fi
+
+echo "== what is missing is said in a sentence"
+if cmake -S "$source" -B "$scratch/without_xbyak" -G Ninja -DCMAKE_IGNORE_PATH=/usr/include >"$scratch/without_xbyak.log" 2>&1; then
+    fail "is configured without Xbyak"
+fi
+tr -s ' \n' ' ' <"$scratch/without_xbyak.log" | grep -q 'needs the header library Xbyak .* Install it' ||
+    fail "no sentence about Xbyak: $(cat "$scratch/without_xbyak.log")"
 
 if command -v dpkg-deb >/dev/null && command -v dpkg-shlibdeps >/dev/null; then
     echo "== Debian packages"
