@@ -3,8 +3,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <ios>
 #include <mutex>
+#include <utility>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -51,23 +54,43 @@ recorder &the_recorder() {
     return r;
 }
 
-void write_bytes(const std::string &path, const char *mode, const void *bytes, std::size_t size) {
-    std::FILE *file = std::fopen(path.c_str(), mode);
-    if (!file)
-        return; // a tool for developers must not make a primitive fail
-    std::fwrite(bytes, 1, size, file);
-    std::fclose(file);
+/// Writes to a file that is this user's alone. Names are predictable, and perf's directory is everybody's: a
+/// link or a file that lies in wait there is refused. (Xbyak's own profiler support follows it.)
+bool write_to_own_file(const std::string &path, int flags, const std::string &bytes) {
+    constexpr int always = O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+    const int file = open(path.c_str(), always | flags, S_IRUSR | S_IWUSR);
+    if (file < 0)
+        return false;
+    struct stat s;
+    bool is_written = fstat(file, &s) == 0 && S_ISREG(s.st_mode) && s.st_uid == geteuid() && s.st_nlink == 1;
+    is_written = is_written && ((flags & O_APPEND) != 0 || ftruncate(file, 0) == 0);
+    is_written = is_written && write(file, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
+    return close(file) == 0 && is_written;
 }
 
-/// perf reads lines of "start size name" in hexadecimal.
+/// A tool for developers must not make a primitive fail.
+void report_failure(const std::string &path) {
+    static bool is_reported = false;
+    if (!std::exchange(is_reported, true))
+        std::fprintf(stderr,
+                     "octet: generated code is not recorded: %s can't be written or is not this user's\n",
+                     path.c_str());
+}
+
+/// perf reads lines of "start size name" in hexadecimal. Other generators of code in the process append to
+/// the file too. The process may be a child by now.
 void append_to_perf_map(const std::string &name, const void *code, std::size_t bytes) {
-    char line[256];
-    const int length = std::snprintf(line, sizeof line, "%llx %zx %s\n",
-                                     static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(code)),
-                                     bytes, name.c_str());
-    if (length > 0 && length < static_cast<int>(sizeof line))
-        write_bytes("/tmp/perf-" + std::to_string(getpid()) + ".map", "a", line,
-                    static_cast<std::size_t>(length));
+    const std::string path = text("/tmp/perf-", getpid(), ".map");
+    if (!write_to_own_file(
+            path, O_APPEND,
+            text(std::hex, reinterpret_cast<std::uintptr_t>(code), " ", bytes, " ", name, "\n")))
+        report_failure(path);
+}
+
+void dump(const std::string &directory, const std::string &name, const void *code, std::size_t bytes) {
+    const std::string path = directory + "/" + name + ".bin";
+    if (!write_to_own_file(path, 0, std::string(static_cast<const char *>(code), bytes)))
+        report_failure(path);
 }
 
 } // namespace
@@ -77,9 +100,10 @@ void record_code(const std::string &name, const void *code, std::size_t bytes) {
     const std::lock_guard<std::mutex> lock(r.mutex);
     if (r.dump.empty() && r.profile.empty())
         return;
-    const std::string unique = "octet_" + name + "_" + std::to_string(r.count++);
+    constexpr std::size_t longest_name = 230; // leaves room for the rest of a file's name
+    const std::string unique = text("octet_", name.substr(0, longest_name), "_", r.count++);
     if (!r.dump.empty())
-        write_bytes(r.dump + "/" + unique + ".bin", "wb", code, bytes);
+        dump(r.dump, unique, code, bytes);
     if (!r.profile.empty())
         append_to_perf_map(unique, code, bytes);
 }
