@@ -27,7 +27,7 @@ stream::task rest_of(const matmul_problem &p) {
     b.load(products_of(p).dst, OCTET_ARG_SRC);
     b.load(p.out_stage.bias, OCTET_ARG_BIAS);
     b.step(jit::stream_op::add_pair);
-    return b.finish(jit::epilogue_result::stage::accumulator);
+    return b.finish(jit::epilogue_stage::accumulator);
 }
 
 } // namespace

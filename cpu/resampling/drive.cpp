@@ -35,8 +35,7 @@ form form_of(const resampling_problem &p) {
 /// What follows the form: the rule is done but for what a float rule does behind the post-ops.
 epilogue out_of(const resampling_problem &p) {
     epilogue out = p.out_stage;
-    const bool is_f32 =
-        jit::resampled_stage(form_of(p), p.src.data_type) == jit::epilogue_result::stage::f32_value;
+    const bool is_f32 = jit::resampled_stage(form_of(p), p.src.data_type) == jit::epilogue_stage::f32_value;
     if (out.rule != requantization_rule::ort_f32)
         out.rule = is_f32 ? requantization_rule::f32 : requantization_rule::none;
     return out;
@@ -90,7 +89,7 @@ public:
         jit::resampling_spec spec{level, form_, p.src.data_type, p.spatial_ndims > 1};
         spec.is_final = is_final();
         spec.vectors =
-            spec.is_final ? jit::final_resampling_vectors : jit::resampling_vectors(level, form_, epilogue_);
+            spec.is_final ? jit::final_resampling_vectors : jit::resampling_vectors(spec, epilogue_);
         chunk_ = spec.vectors * jit::resampling_lanes(level, form_);
         chunks_ = div_up(units_, chunk_);
         spec.prefetches = prefetches_;
@@ -247,7 +246,9 @@ template <cpu_isa level> std::string refuses(const resampling_problem &p) {
     if (!reason.empty())
         return reason;
     const jit::epilogue_plan plan(out, shape_of(p), false);
-    return jit::resampling_vectors(level, f, plan) == 0 ? "functions that need more vector registers" : "";
+    return jit::resampling_vectors({level, f, p.src.data_type}, plan) == 0
+               ? "functions that need more vector registers"
+               : "";
 }
 
 template <cpu_isa level> std::shared_ptr<const kernel> create(const resampling_problem &p) {

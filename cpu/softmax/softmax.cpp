@@ -22,7 +22,7 @@ namespace octet::impl::stream {
 namespace {
 
 using op = jit::stream_op;
-using stage = jit::epilogue_result::stage;
+using stage = jit::epilogue_stage;
 
 // Tensors between the parts, as arguments of the programs.
 constexpr int arg_maximum = OCTET_ARG_MULTIPLE_SRC, arg_sum = arg_maximum + 1, arg_shift = arg_maximum + 2;

@@ -18,7 +18,7 @@ namespace octet::impl::stream {
 namespace {
 
 using op = jit::stream_op;
-using stage = jit::epilogue_result::stage;
+using stage = jit::epilogue_stage;
 
 bool is_code(data_type type) { return type == data_type::u8 || type == data_type::s8; }
 

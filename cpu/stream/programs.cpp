@@ -73,6 +73,17 @@ nest nest_of(const task &t, int channel) {
     return make_nest(t.dst, operands);
 }
 
+/// Sources and program of a task's kernel.
+jit::stream_spec spec_of(cpu_isa level, const task &t, const nest &n) {
+    jit::stream_spec spec;
+    spec.level = level;
+    for (std::size_t i = 0; i < t.srcs.size(); i++)
+        spec.sources.push_back({t.srcs[i].data_type, n.columns().strides[i + 1] == 0});
+    spec.program = t.program;
+    spec.value = t.value;
+    return spec;
+}
+
 class program_kernel : public kernel {
 public:
     program_kernel(cpu_isa level, const task &t)
@@ -131,15 +142,10 @@ private:
     dim_t group() const { return group_; }
 
     std::shared_ptr<const jit::stream_kernel> make_code(cpu_isa level, bool stores_past_caches) {
-        jit::stream_spec spec;
-        spec.level = level;
-        for (std::size_t i = 0; i < task_.srcs.size(); i++)
-            spec.sources.push_back({task_.srcs[i].data_type, nest_.columns().strides[i + 1] == 0});
-        spec.program = task_.program;
-        spec.value = task_.value;
+        jit::stream_spec spec = spec_of(level, task_, nest_);
         spec.planes = static_cast<int>(task_.planes.size());
         spec.varies_in_row = varies_in_row();
-        spec.vectors = jit::stream_vectors(level, task_.program, epilogue_);
+        spec.vectors = jit::stream_vectors(spec, epilogue_);
         group_ = dim_t{spec.vectors} * lanes_of(level);
         spec.rest = static_cast<int>(nest_.columns().size % group_);
         spec.stores_past_caches = stores_past_caches;
@@ -256,7 +262,7 @@ std::string refuses_task(cpu_isa level, const task &t) {
         if (strides[i] != 1 && (i == 0 || strides[i] != 0))
             return "layouts whose innermost dimensions differ";
     const jit::epilogue_plan plan(t.out, shape_of(t, channel), false);
-    if (jit::stream_vectors(level, t.program, plan) == 0)
+    if (jit::stream_vectors(spec_of(level, t, n), plan) == 0)
         return "functions that need more vector registers";
     return {};
 }

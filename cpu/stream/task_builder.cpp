@@ -84,8 +84,8 @@ int task_builder::values(const masked_values<float> &values, int arg, const memo
          }});
 }
 
-task task_builder::finish(jit::epilogue_result::stage value) {
-    using stage = jit::epilogue_result::stage;
+task task_builder::finish(jit::epilogue_stage value) {
+    using stage = jit::epilogue_stage;
     task_.value = value;
     epilogue &out = task_.out;
     if (value == stage::accumulator)

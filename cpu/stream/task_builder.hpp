@@ -40,7 +40,7 @@ public:
     void set_bound(double largest) { task_.largest_value = largest; }
 
     /// The task, with what is left of the epilogue behind a value of this kind.
-    task finish(jit::epilogue_result::stage value);
+    task finish(jit::epilogue_stage value);
 
 private:
     task task_;

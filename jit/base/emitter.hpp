@@ -47,7 +47,8 @@ private:
 
 class emitter : public Xbyak::CodeGenerator {
 public:
-    explicit emitter(cpu_isa level);
+    /// A dry run (dry_run.hpp) has more registers than the level.
+    explicit emitter(cpu_isa level, int vecs_beyond = 0);
     ~emitter() override = default;
 
     cpu_isa level() const { return level_; }
@@ -69,6 +70,7 @@ public:
     vec take_vec();
     void give_vec(const vec &v);
     int free_vecs() const { return static_cast<int>(free_vecs_.size()); }
+    int most_taken_vecs() const { return all_vecs_ - fewest_free_; } ///< at a time, so far
     Xbyak::Xmm xmm_of(const vec &v) const { return Xbyak::Xmm(v.getIdx()); }
     Xbyak::Ymm ymm_of(const vec &v) const { return Xbyak::Ymm(v.getIdx()); }
 
@@ -313,7 +315,7 @@ private:
     std::map<read, int> reads_; ///< how often
     std::vector<read> to_hold_; ///< in the second pass
     std::map<read, vec> held_;
-    int fewest_free_; ///< registers
+    int all_vecs_, fewest_free_; ///< registers
     bool stores_past_caches_ = false;
 };
 

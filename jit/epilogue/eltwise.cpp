@@ -362,39 +362,6 @@ void hardswish(emitter &e, const vec &x) {
 
 } // namespace
 
-int eltwise_temps(algorithm alg, float alpha, float beta, cpu_isa level) {
-    const bool is_avx512 = level == cpu_isa::avx512_core || level == cpu_isa::avx512_vnni;
-    const int for_mask = is_avx512 ? 0 : 1, for_lookup = is_avx512 ? 0 : 3;
-    switch (alg) {
-    case algorithm::eltwise_relu:
-        return alpha == 0.f ? 0 : 1 + for_mask;
-    case algorithm::eltwise_linear:
-    case algorithm::eltwise_hardswish:
-        return 1;
-    case algorithm::eltwise_exp:
-        return 2;
-    case algorithm::eltwise_elu:
-    case algorithm::eltwise_logistic:
-    case algorithm::eltwise_mish:
-        return 3;
-    case algorithm::eltwise_swish:
-    case algorithm::eltwise_gelu_erf:
-    case algorithm::eltwise_soft_relu:
-    case algorithm::eltwise_soft_relu_v2:
-    case algorithm::eltwise_logsigmoid:
-        return 4;
-    case algorithm::eltwise_tanh:
-    case algorithm::eltwise_log:
-        return 4 + for_lookup;
-    case algorithm::eltwise_gelu_tanh:
-        return 5 + for_lookup;
-    case algorithm::eltwise_pow:
-        return beta == 0.f || beta == 1.f || beta == 2.f || beta == 0.5f ? 0 : beta == -1.f ? 1 : 5;
-    default:
-        return 0;
-    }
-}
-
 void emit_eltwise(emitter &e, algorithm alg, float alpha, float beta, const vec &x) {
     switch (alg) {
     case algorithm::eltwise_relu:

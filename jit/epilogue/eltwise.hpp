@@ -10,9 +10,6 @@
 
 namespace octet::impl::jit {
 
-/// Vector registers that emit_eltwise takes besides x (masks of the level included).
-int eltwise_temps(algorithm alg, float alpha, float beta, cpu_isa level);
-
 /// x (f32 lanes) = f(x).
 void emit_eltwise(emitter &e, algorithm alg, float alpha, float beta, const vec &x);
 

@@ -391,10 +391,10 @@ void epilogue_emitter::compute(const epilogue_result &r) {
         e_.vpmulld(row_sum, row_sum, plane(p.weights_zero_point, r.column_vector));
         e_.vpsubd(r.acc, r.acc, row_sum);
     }
-    if (r.value == epilogue_result::stage::accumulator)
+    if (r.value == epilogue_stage::accumulator)
         requantize(r.acc, r.column_vector);
     else
-        is_f32_ = r.value == epilogue_result::stage::f32_value;
+        is_f32_ = r.value == epilogue_stage::f32_value;
     for (int i = 0; i < plan_.emitted_post_ops(); i++)
         std::visit(
             [&](const auto &op) {

@@ -31,6 +31,9 @@ struct epilogue_shape {
     bool has_byte_permutes = false; ///< AVX512-VBMI, which no level implies; for tables at the end
 };
 
+/// Where vectors of results come from: accumulators go through the rule, values come from behind it.
+enum class epilogue_stage { accumulator, s32_value, f32_value };
+
 class epilogue_plan {
 public:
     epilogue_plan(const epilogue &e, const epilogue_shape &shape, bool subtracts_row_sums);
@@ -73,8 +76,8 @@ public:
     /// to + 3, and so have the planes. Packing them to bytes brings them in order.
     bool can_be_interleaved() const;
 
-    /// Vector registers that the emitter takes besides the accumulator.
-    int temps(cpu_isa level) const;
+    /// Vector registers that the emitter takes besides the accumulators.
+    int temps(cpu_isa level, epilogue_stage value = epilogue_stage::accumulator) const;
 
     /// Everything that decides the emitted code.
     std::string code_key() const;
@@ -130,12 +133,8 @@ struct epilogue_result {
     int column_vector; ///< from the call's first column
     dim_t element;     ///< distance from the tile's first element, in elements of dst
     int valid;         ///< lanes to store
-    /// Accumulators go through the rule, values come from behind it.
-    enum class stage { accumulator, s32_value, f32_value };
-    stage value = stage::accumulator;
+    epilogue_stage value = epilogue_stage::accumulator;
 };
-
-const char *name_of(data_type type);
 
 /// x = x op y, f32 lanes, as binary_op of common/epilogue.hpp.
 void emit_binary(emitter &e, algorithm alg, const vec &x, const Xbyak::Operand &y);

@@ -19,6 +19,10 @@ struct post_op_key {
 };
 
 const char *name_of(const post_op_entry &entry) {
+    if (const auto *op = std::get_if<post_op::eltwise>(&entry))
+        return to_string(op->algorithm);
+    if (const auto *op = std::get_if<post_op::binary>(&entry))
+        return to_string(op->algorithm);
     constexpr const char *names[] = {"sum",   "eltwise",     "binary",       "prelu",
                                      "clip",  "add",         "rescaled_sum", "leaky_relu",
                                      "table", "qlinear_add", "scaled_add"};
@@ -40,18 +44,13 @@ std::string epilogue_plan::code_key() const {
     return to.key();
 }
 
-const char *name_of(data_type type) {
-    constexpr const char *names[] = {"undef", "f32", "s32", "s8", "u8", "s16"};
-    return names[static_cast<int>(type)];
-}
-
 std::string epilogue_plan::name() const {
     std::string name = to_string(e_.rule);
     for (int i = 0; i < emitted_post_ops_; i++)
         name += text("+", name_of(e_.post_ops[i]));
     if (bytes_.table >= 0)
         name += "+lookup";
-    return text(name, "-", name_of(e_.dst.data_type));
+    return text(name, "-", to_string(e_.dst.data_type));
 }
 
 } // namespace octet::impl::jit

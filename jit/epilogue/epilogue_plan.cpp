@@ -325,37 +325,6 @@ bool epilogue_plan::reads_full_tensor(int post_op) const {
     return op && shape_of(op->src1.data, e_.dst, shape_.channel_dim) == operand_shape::full;
 }
 
-int epilogue_plan::temps(cpu_isa level) const {
-    const bool ymm = level == cpu_isa::avx2 || level == cpu_isa::avx_vnni;
-    int count = std::max(1, requantize_temps(rule_, level));
-    for (int i = 0; i < emitted_post_ops_; i++) {
-        const post_op_entry &entry = e_.post_ops[i];
-        int needed = ymm ? 5 : 3; // the largest of the small ones: saturating add, prelu with its mask
-        if (const auto *op = std::get_if<post_op::eltwise>(&entry))
-            needed = std::max(needed, eltwise_temps(op->algorithm, op->alpha, op->beta, level));
-        const auto add_rule = [&](requantization_rule rule, const fixed_point_multiplier &m, int operands) {
-            needed =
-                std::max(needed, operands + std::max(1, requantize_temps(spec_of_factor(rule, m), level)));
-        };
-        if (const auto *op = std::get_if<post_op::rescaled_sum>(&entry))
-            add_rule(op->rule, op->multiplier, 1);
-        if (const auto *op = std::get_if<post_op::scaled_add>(&entry))
-            for (const fixed_point_multiplier &m :
-                 {op->multipliers.a, op->multipliers.b, op->multipliers.dst})
-                add_rule(op->rule, m, 1);
-        if (const auto *op = std::get_if<post_op::leaky_relu>(&entry)) {
-            add_rule(op->rule, op->identity, 2);
-            add_rule(op->rule, op->alpha, 2);
-        }
-        count = std::max(count, needed);
-    }
-    if (ends_in_f32_)
-        count = std::max(count, 2); // saturating conversions
-    if (bytes_.table >= 0)
-        count = std::max(count, 3);
-    return count + (bytes_.is_used ? 1 : 0); // the order of packed codes
-}
-
 // ---- contents
 
 bool epilogue_plan::has_argument_planes() const {

@@ -136,9 +136,9 @@ enum class plane_order {
     of_f64
 }; ///< of_f64: of emitter::split_lanes, across quarters of a vector
 
-/// What a rule's code takes: planes, registers of 8 and of 16 lanes.
+/// What a rule's code takes.
 struct form {
-    int planes, temps_of_8, temps_of_16;
+    int planes;
     void (*emit)(const requantize_context &c);
     plane_order order = plane_order::of_columns;
 };
@@ -148,26 +148,26 @@ form form_of(const rule_spec &spec) {
     switch (spec.rule) {
     case rules::tflite_single_rounding:
     case rules::tflite_1step:
-        return {is_short ? 4 : 7, 2, 2, emit_one_shift};
+        return {is_short ? 4 : 7, emit_one_shift};
     case rules::rounded_shift:
-        return {is_short ? 4 : 6, is_short ? 2 : 4, 2, emit_one_shift};
+        return {is_short ? 4 : 6, emit_one_shift};
     case rules::qnnpack_avgpool:
-        return {is_short ? 4 : 6, 2, 2, emit_one_shift};
+        return {is_short ? 4 : 6, emit_one_shift};
     case rules::tflite_2step:
     case rules::caffe2_2step:
     case rules::gemmlowp_fixedpoint:
     case rules::gemmlowp_fixedpoint_exponent:
-        return {is_short ? 5 : 4, 2, 2, is_short ? emit_two_step_short : emit_two_step};
+        return {is_short ? 5 : 4, is_short ? emit_two_step_short : emit_two_step};
     case rules::gemmlowp_legacy_scale:
-        return {4, 1, 1, emit_legacy_scale};
+        return {4, emit_legacy_scale};
     case rules::ev_rte15:
     case rules::f64_scale:
-        return {2, 1, 1, emit_f64_product, plane_order::of_f64};
+        return {2, emit_f64_product, plane_order::of_f64};
     case rules::caffe_double_round:
-        return spec.real_is_f32 ? form{2, 1, 1, emit_double_round}
-                                : form{3, 2, 2, emit_double_round, plane_order::of_f64};
+        return spec.real_is_f32 ? form{2, emit_double_round}
+                                : form{3, emit_double_round, plane_order::of_f64};
     default:
-        return {0, 0, 0, nullptr}; // none, and the float rules
+        return {0, nullptr}; // none, and the float rules
     }
 }
 
@@ -224,14 +224,6 @@ void fill_rule_planes(const rule_spec &spec, const fixed_point_multiplier *multi
                 to.put(form_of(spec).planes, f.left);
         }
     }
-}
-
-int requantize_temps(const rule_spec &spec, cpu_isa level) {
-    const bool has_8_lanes = level == cpu_isa::avx2 || level == cpu_isa::avx_vnni;
-    const form chosen = form_of(spec);
-    const bool saturates = spec.shifts_left && spec.rule != rules::tflite_2step;
-    return has_8_lanes ? std::max(chosen.temps_of_8, saturates ? 3 : 0)
-                       : std::max(chosen.temps_of_16, saturates ? 2 : 0);
 }
 
 void emit_requantize(emitter &e, const rule_spec &spec, const vec &acc,

@@ -56,9 +56,6 @@ bool planes_are_in_quarters(const rule_spec &spec);
 void fill_rule_planes(const rule_spec &spec, const fixed_point_multiplier *multipliers,
                       const double *real_scales, std::uint32_t *planes);
 
-/// Vector registers that emit_requantize takes besides the accumulator (masks of the level included).
-int requantize_temps(const rule_spec &spec, cpu_isa level);
-
 /// acc (s32 lanes) = rule(acc). `plane(i)` is the address of this column vector's part of plane i: 64 bytes,
 /// or 32 at levels with 8 lanes (the second 8 columns of a block lie 32 bytes further in every plane).
 void emit_requantize(emitter &e, const rule_spec &spec, const vec &acc,

@@ -133,10 +133,10 @@ void pool_kernel::finish_position() {
     if (spec_.form != pooling_form::maximum) {
         take_mean();
         const epilogue_operands operands{reg_params, reg_dst, reg_row, reg_full, reg_row_sums, reg_address};
-        const epilogue_result::stage value =
-            spec_.form == pooling_form::requantized_sum   ? epilogue_result::stage::accumulator
-            : spec_.form == pooling_form::rounded_average ? epilogue_result::stage::s32_value
-                                                          : epilogue_result::stage::f32_value;
+        const epilogue_stage value = spec_.form == pooling_form::requantized_sum ? epilogue_stage::accumulator
+                                     : spec_.form == pooling_form::rounded_average
+                                         ? epilogue_stage::s32_value
+                                         : epilogue_stage::f32_value;
         std::vector<epilogue_result> results;
         for (int v = 0; v < spec_.vectors; v++)
             results.push_back({acc_[static_cast<std::size_t>(v)], 0, v, v * lanes(), valid(v), value});

@@ -2,87 +2,18 @@
 
 // The stream kernel: rows of elements, each the result of a short program on one element of every source,
 // finished by the shared epilogue. Binary, sum, reorder, element-wise functions and PReLU are programs for
-// this one kernel.
-//
-// A program works on a stack of vectors: `load` pushes, unary steps change the top, binary ones replace the
-// two topmost by one. Numbers come as planes, laid out as those of the epilogue: per block of 16 columns 64
-// bytes each. If nothing varies along a row there is one block, of equal numbers.
+// this one kernel (stream_program.hpp).
 
 #include <cstdint>
-#include <vector>
 
 #include "jit/base/generated.hpp"
-#include "jit/epilogue/epilogue.hpp"
+#include "jit/kernels/stream_program.hpp"
 
 namespace octet::impl::jit {
 
-enum class stream_op {
-    load,            ///< source `operand`; integers become s32 lanes
-    to_f32,          ///< from s32
-    to_s32,          ///< nearest even, saturating, NaN gives INT32_MIN
-    convert_to_s32,  ///< nearest even; what doesn't fit gives INT32_MIN
-    subtract_s32,    ///< x - plane, wrapping
-    subtract_s16,    ///< words of x - words of plane: s16 lanes with upper words of 0
-    multiply_s32,    ///< x * plane, wrapping
-    scale_code,      ///< x * plane + ((x * next plane + 2^(n-1)) >> n), n = scale_code_bits
-    shift_left,      ///< by `operand` bits
-    divide_by_pot,   ///< by 2^operand, ties away from zero
-    requantize,      ///< `rule`, whose planes start at `operand`
-    subtract,        ///< f32, as all below: x - plane
-    add,             ///< x + plane
-    multiply,        ///< x * plane
-    multiply_add,    ///< x * plane + next plane, fused
-    divide,          ///< x / plane
-    divide_in_range, ///< the same for planes 1 / divisor, divisor and limits of x; NaN becomes the lower one
-    round_half_away, ///< to an integer
-    eltwise,         ///< `alg` with `alpha` and `beta`
-    look_up,         ///< s32: dword x of the table, x from 0
-    binary,          ///< lower `alg` top
-    add_pair,        ///< s32: lower + top, wrapping; and so on
-    subtract_pair,
-    multiply_pair,
-    multiply_pair_s16,  ///< of s16 lanes, the top's with upper words of 0
-    code_sum_pair,      ///< of 8-bit codes (jit/code_sum.hpp), whose planes start at `operand`; and with
-    code_sum_away_pair, ///< ties away from zero
-    multiply_high_pair, ///< SRDHM; one of both is not negative
-    divide_by_pot_pair, ///< lower / 2^top, ties away from zero
-    multiply_add_pair,  ///< f32: lower * plane + top, fused
-    prelu,              ///< f32: lower > 0 ? lower : lower * top
-};
-
-constexpr int scale_code_bits = 22; ///< products with centred 8-bit codes have 32
-
-struct stream_step {
-    stream_op op;
-    int operand = 0; ///< source, first plane or a count
-    algorithm alg = algorithm::undef;
-    float alpha = 0.f, beta = 0.f;
-    rule_spec rule = {};
-};
-using stream_program = std::vector<stream_step>;
-
-constexpr int max_stream_sources = 4;
-
-struct stream_source {
-    data_type type;
-    bool is_constant_in_row; ///< one element per row
-};
-
-/// Everything that decides the code.
-struct stream_spec {
-    cpu_isa level = cpu_isa::avx2;
-    std::vector<stream_source> sources;
-    stream_program program;
-    epilogue_result::stage value = epilogue_result::stage::f32_value; ///< what the program ends in
-    int planes = 0;                                                   ///< of the program
-    bool varies_in_row = false;      ///< planes of program and epilogue go on with the columns
-    int vectors = 4;                 ///< in flight; see stream_vectors
-    int rest = 0;                    ///< columns of a row beyond whole groups of `vectors`
-    bool stores_past_caches = false; ///< rows of dst begin at multiples of 64 bytes
-};
-
-/// Vectors that a level's registers hold at a time, a power of 2; 0 if not even the smallest number fits.
-int stream_vectors(cpu_isa level, const stream_program &program, const epilogue_plan &plan);
+/// Vectors that the registers of spec.level hold at a time, a power of 2; 0 if not even the smallest number
+/// fits.
+int stream_vectors(const stream_spec &spec, const epilogue_plan &plan);
 
 struct stream_args {
     const void *src[max_stream_sources]; ///< first element of the first row
@@ -107,18 +38,9 @@ private:
     void row();
     void group(int columns);
     void advance(int columns);
-    void run_program(int v, int valid);
-    void run(const stream_step &step, int v, int valid);
-    void load(int source, int v, int valid);
-    void unary(const stream_step &step, int v);
-    void divide_in_range(const vec &x, int plane, int v);
-    void pair(const stream_step &step, int v);
-    vec_operand plane(int index, int v);
-    vec pop();
 
     const stream_spec spec_;
     const epilogue_plan &plan_;
-    std::vector<vec> stack_;
 
     // Owners of general registers; rdi holds the arguments, r11 is the emitter's scratch.
     const Xbyak::Reg64 reg_src[max_stream_sources] = {rsi, rdx, rbx, r12};

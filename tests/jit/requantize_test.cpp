@@ -17,6 +17,8 @@
 #include <tuple>
 
 #include "common/requantize.hpp"
+#include "jit/base/dry_run.hpp"
+#include "jit/base/key.hpp"
 #include "support/expect_same.hpp"
 #include "support/inputs.hpp"
 
@@ -364,11 +366,18 @@ void emit_with_registers(cpu_isa level, const rule_spec &spec, int registers) {
     EXPECT_EQ(e.free_vecs(), registers);
 }
 
-TEST(requantize_registers, takes_the_registers_it_says) {
+TEST(requantize_registers, takes_the_registers_that_are_counted) {
     for (const cpu_isa level : levels)
         for (const rule_spec &spec : all_specs()) {
             SCOPED_TRACE(std::string(to_string(spec.rule)) + " " + to_string(level));
-            const int temps = requantize_temps(spec, level);
+            const int temps = count_registers(level, key_of(spec),
+                                              [&](emitter &e) {
+                                                  const emitter::temp acc(e);
+                                                  emit_requantize(e, spec, acc, [&](int i) {
+                                                      return e.ptr[e.rsi + i * plane_bytes];
+                                                  });
+                                              }) -
+                              1;
             EXPECT_LE(temps, 4);
             EXPECT_NO_THROW(emit_with_registers(level, spec, temps));
             if (temps > 0) {

@@ -27,19 +27,21 @@ int resampling_lanes(cpu_isa level, resampling_form form) {
     return form == resampling_form::copy ? 4 * dwords : dwords;
 }
 
-int resampling_vectors(cpu_isa level, resampling_form form, const epilogue_plan &plan) {
-    if (form == resampling_form::copy)
-        return 4;
-    const int registers = is_wide(level) ? 32 : 16;
-    const int least = is_wide(level) ? 1 : 2; // chunks have whole blocks of columns
-    for (int vectors = 4; vectors >= least; vectors /= 2)
-        if (vectors + plan.temps(level) + 1 <= registers)
+int resampling_vectors(const resampling_spec &spec, const epilogue_plan &plan) {
+    constexpr int most = 4; // with them, interpolation takes 12 registers at most
+    if (spec.form == resampling_form::copy)
+        return most;
+    const int registers = is_wide(spec.level) ? 32 : 16;
+    const int least = is_wide(spec.level) ? 1 : 2; // chunks have whole blocks of columns
+    const int of_epilogue = plan.temps(spec.level, resampled_stage(spec.form, spec.type));
+    for (int vectors = most; vectors >= least; vectors /= 2)
+        if (vectors + of_epilogue <= registers)
             return vectors;
     return 0;
 }
 
-epilogue_result::stage resampled_stage(resampling_form form, data_type src) {
-    using stage = epilogue_result::stage;
+epilogue_stage resampled_stage(resampling_form form, data_type src) {
+    using stage = epilogue_stage;
     if (form == resampling_form::nearest)
         return is_integer(src) ? stage::s32_value : stage::f32_value;
     return form == resampling_form::fused || form == resampling_form::half_away ? stage::f32_value
@@ -49,7 +51,7 @@ epilogue_result::stage resampled_stage(resampling_form form, data_type src) {
 resampling_kernel::resampling_kernel(const resampling_spec &spec, const epilogue_plan *plan)
     : generated(spec.level), spec_(spec), plan_(plan) {
     generate();
-    finish("resampling", name_of(spec.form), name_of(spec.type), spec.has_two_lines ? "2lines" : "",
+    finish("resampling", name_of(spec.form), to_string(spec.type), spec.has_two_lines ? "2lines" : "",
            spec.is_final ? "final" : "", spec.streams ? "nt" : "", spec.prefetches ? "prefetch" : "",
            text(spec.vectors, "v"), spec.tail != full_lanes() ? text("tail", spec.tail) : "",
            plan ? plan->name() : "");

@@ -38,12 +38,12 @@ struct resampling_spec {
 
 /// Lanes of a vector: bytes for copy.
 int resampling_lanes(cpu_isa level, resampling_form form);
-/// Vectors that a level's registers hold at a time; 0 if not even the smallest number fits.
-int resampling_vectors(cpu_isa level, resampling_form form, const epilogue_plan &plan);
+/// Vectors that the registers of spec.level hold at a time; 0 if not even the smallest number fits.
+int resampling_vectors(const resampling_spec &spec, const epilogue_plan &plan);
 /// The same for final results, which take one register after the other.
 constexpr int final_resampling_vectors = 16;
 /// What comes out of a form before the epilogue.
-epilogue_result::stage resampled_stage(resampling_form form, data_type src);
+epilogue_stage resampled_stage(resampling_form form, data_type src);
 
 /// A position of a line: its neighbours along the width.
 struct resampling_column {

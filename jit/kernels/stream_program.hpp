@@ -1,0 +1,121 @@
+#pragma once
+
+// The programs of the stream kernel: what happens to one element of every source before the epilogue. A
+// program works on a stack of vectors: `load` pushes, unary steps change the top, binary ones replace the two
+// topmost by one. Numbers come as planes, laid out as those of the epilogue: per block of 16 columns 64 bytes
+// each. If nothing varies along a row there is one block, of equal numbers.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "jit/base/emitter.hpp"
+#include "jit/epilogue/epilogue.hpp"
+
+namespace octet::impl::jit {
+
+enum class stream_op {
+    load,            ///< source `operand`; integers become s32 lanes
+    to_f32,          ///< from s32
+    to_s32,          ///< nearest even, saturating, NaN gives INT32_MIN
+    convert_to_s32,  ///< nearest even; what doesn't fit gives INT32_MIN
+    subtract_s32,    ///< x - plane, wrapping
+    subtract_s16,    ///< words of x - words of plane: s16 lanes with upper words of 0
+    multiply_s32,    ///< x * plane, wrapping
+    scale_code,      ///< x * plane + ((x * next plane + 2^(n-1)) >> n), n = scale_code_bits
+    shift_left,      ///< by `operand` bits
+    divide_by_pot,   ///< by 2^operand, ties away from zero
+    requantize,      ///< `rule`, whose planes start at `operand`
+    subtract,        ///< f32, as all below: x - plane
+    add,             ///< x + plane
+    multiply,        ///< x * plane
+    multiply_add,    ///< x * plane + next plane, fused
+    divide,          ///< x / plane
+    divide_in_range, ///< the same for planes 1 / divisor, divisor and limits of x; NaN becomes the lower one
+    round_half_away, ///< to an integer
+    eltwise,         ///< `alg` with `alpha` and `beta`
+    look_up,         ///< s32: dword x of the table, x from 0
+    binary,          ///< lower `alg` top
+    add_pair,        ///< s32: lower + top, wrapping; and so on
+    subtract_pair,
+    multiply_pair,
+    multiply_pair_s16,  ///< of s16 lanes, the top's with upper words of 0
+    code_sum_pair,      ///< of 8-bit codes (jit/code_sum.hpp), whose planes start at `operand`; and with
+    code_sum_away_pair, ///< ties away from zero
+    multiply_high_pair, ///< SRDHM; one of both is not negative
+    divide_by_pot_pair, ///< lower / 2^top, ties away from zero
+    multiply_add_pair,  ///< f32: lower * plane + top, fused
+    prelu,              ///< f32: lower > 0 ? lower : lower * top
+};
+
+constexpr int scale_code_bits = 22; ///< products with centred 8-bit codes have 32
+
+struct stream_step {
+    stream_op op;
+    int operand = 0; ///< source, first plane or a count
+    algorithm alg = algorithm::undef;
+    float alpha = 0.f, beta = 0.f;
+    rule_spec rule = {};
+};
+using stream_program = std::vector<stream_step>;
+
+constexpr int max_stream_sources = 4;
+
+struct stream_source {
+    data_type type;
+    bool is_constant_in_row; ///< one element per row
+};
+
+/// Everything that decides the code.
+struct stream_spec {
+    cpu_isa level = cpu_isa::avx2;
+    std::vector<stream_source> sources;
+    stream_program program;
+    epilogue_stage value = epilogue_stage::f32_value; ///< what the program ends in
+    int planes = 0;                                   ///< of the program
+    bool varies_in_row = false;      ///< planes of program and epilogue go on with the columns
+    int vectors = 4;                 ///< in flight; see stream_vectors
+    int rest = 0;                    ///< columns of a row beyond whole groups of `vectors`
+    bool stores_past_caches = false; ///< rows of dst begin at multiples of 64 bytes
+};
+
+/// Names of what a spec reads and does, for that of its kernel.
+std::string name_of(const std::vector<stream_source> &sources);
+std::string name_of(const stream_program &program);
+
+/// Where the operands of a program lie.
+struct stream_operands {
+    const Xbyak::Reg64 *src; ///< per source: its first element of the group
+    const Xbyak::Reg64 &planes, &scratch;
+    const Xbyak::Address table; ///< where the table's address is
+    bool prefetches_wide;       ///< reading takes longer than writing
+};
+
+/// Emits the steps of spec.program.
+class stream_program_emitter {
+public:
+    stream_program_emitter(emitter &e, const stream_spec &spec, const stream_operands &operands)
+        : e_(e), spec_(spec), at_(operands) {}
+
+    /// Vector v of a group, in a register that the caller gives back.
+    vec run(int v, int valid);
+
+private:
+    void load(int source, int v, int valid);
+    void broadcast(const vec &x, data_type type, const Xbyak::Reg64 &from);
+    void unary(const stream_step &step, int v);
+    void divide_in_range(const vec &x, int plane, int v);
+    void pair(const stream_step &step, int v);
+    vec_operand plane(int index, int v);
+    vec pop();
+
+    emitter &e_;
+    const stream_spec &spec_;
+    const stream_operands at_;
+    std::vector<vec> stack_;
+};
+
+/// Vector registers that a program takes, that of its result included.
+int stream_program_registers(const stream_spec &spec);
+
+} // namespace octet::impl::jit
