@@ -11,6 +11,7 @@
 #include "network/passes/onnx_layout.hpp"
 #include "network/passes/onnx_qdq.hpp"
 #include "network/run/evaluate.hpp"
+#include "octet/float_environment.hpp"
 
 namespace octet {
 inline namespace v0 {
@@ -86,6 +87,7 @@ struct network::state {
 };
 
 network::state::state(model::graph source, const network_options &options) : graph(std::move(source)) {
+    const default_float_environment environment; // scales of rules and joined nodes are computed
     const framework &f = framework_of(graph.framework);
     check_graph(graph);
     if (options.batch != 0)

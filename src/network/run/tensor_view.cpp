@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "network/graph/graph.hpp"
+#include "octet/float_environment.hpp"
 #include "octet/network.hpp"
 
 namespace octet {
@@ -90,6 +91,7 @@ void tensor_view::copy_bytes_from(const void *bytes, std::size_t size) const {
 }
 
 void tensor_view::copy_to(void *values, octet::data_type type) const {
+    const default_float_environment environment;
     const bool is_code = model::is_code(data_type()) || data_type() == octet::data_type::s16;
     if (type == data_type() || type != octet::data_type::f32 || !is_code) {
         check_type(type);
