@@ -267,6 +267,7 @@ bounds around(long double exact, long double ulps, long double absolute = 0) {
 }
 
 bounds point(float x) { return {x, x}; }
+bounds at_least_0(const bounds &b) { return {b.low < 0 ? 0.f : b.low, b.high}; }
 
 bounds soft_relu(long double x) {
     const long double exact = x > 80 ? x : std::log1p(std::exp(x)); // beyond 80 they are equal in f32
@@ -311,11 +312,11 @@ bounds bounded(algorithm alg, float alpha, float beta, float f) {
         return {-y.high, -y.low};
     }
     case a::eltwise_logistic:
-        return around(1 / (1 + std::exp(-x)), 5.72L, x < -86.98 ? 1.7e-38L : 0);
+        return at_least_0(around(1 / (1 + std::exp(-x)), 5.72L, x < -86.98 ? 1.7e-38L : 0));
     case a::eltwise_exp:
         if (std::isnan(f) || f >= 88.7228394f)
             return point(infinity);
-        return around(std::exp(x), 5.72L, x < -86.98 ? 1.7e-38L : 0);
+        return at_least_0(around(std::exp(x), 5.72L, x < -86.98 ? 1.7e-38L : 0));
     case a::eltwise_gelu_tanh: {
         const long double root = 0.797884560802865355879892119868763737L; // √(2/π)
         return around(x / 2 * (1 + std::tanh(root * (x + 0.044715L * x * x * x))), x >= -1 ? 3.85L : 0.51L,
@@ -538,7 +539,8 @@ double store(const problem &p, value x, const index &at) {
 }
 
 bool same(const value &a, const value &b) {
-    return a.is_integer == b.is_integer && a.i == b.i && (a.f == b.f || (std::isnan(a.f) && std::isnan(b.f)));
+    return a.is_integer == b.is_integer && a.i == b.i &&
+           ((a.f == b.f && std::signbit(a.f) == std::signbit(b.f)) || (std::isnan(a.f) && std::isnan(b.f)));
 }
 
 } // namespace

@@ -61,14 +61,14 @@ struct stage_printer {
     }
 };
 
+} // namespace
+
 const char *name_of(primitive_kind kind) {
     constexpr const char *names[] = {"undef",   "reorder",       "convolution", "inner_product", "matmul",
                                      "pooling", "softmax",       "binary",      "eltwise",       "sum",
                                      "prelu",   "deconvolution", "concat",      "resampling"};
     return names[static_cast<int>(kind)];
 }
-
-} // namespace
 
 std::string describe(const problem &p) {
     std::ostringstream out;

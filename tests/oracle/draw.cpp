@@ -523,7 +523,11 @@ void draw_resampling(random_source &r, problem &p) {
     }
     const type t = codes ? draw_code(r) : draw_number(r);
     p.src = draw_tensor(r, src, t, true);
-    p.dst = draw_tensor(r, dst, codes || r.chance(20) ? t : draw_number(r), true);
+    p.dst = draw_tensor(r, dst,
+                        codes || r.chance(20) ? t
+                        : r.chance(40)        ? draw_code(r)
+                                              : draw_number(r),
+                        true);
     draw_post_ops(r, p, 1);
 }
 

@@ -59,12 +59,12 @@ bool is_tflite_rule(rule r) {
 }
 
 tensor draw_tensor(random_source &r, const dims &shape, data_type type, bool may_be_any) {
-    tensor t{draw_desc(r, shape, type, may_be_any), {}};
+    tensor t(draw_desc(r, shape, type, may_be_any));
     t.values.resize(
         static_cast<std::size_t>(std::accumulate(shape.begin(), shape.end(), dim_t{1}, std::multiplies<>())));
     const int mode =
         r.pick({0, 0, 0, 0, 0, 0, 1, 1, 2, 3}); // 2: the ends of the range; 3: few distinct numbers
-    const bool is_special = r.chance(30);
+    const bool is_special = r.chance(50);
     const auto code = [&](double low, double high) {
         return mode == 2 ? r.pick({low, high, high, 0.})
                          : static_cast<double>(mode == 3 ? r.between(0, 3)

@@ -3,8 +3,8 @@
 // level with `ref`, byte by byte. Bytes between the elements of dst must stay as they were, and packed weights must give back what
 // was packed.
 //
-// A failure prints one line that reproduces it. By hand: OCTET_ORACLE_COUNT problems of OCTET_ORACLE_SEED, or the one problem
-// OCTET_ORACLE_PROBLEM=seed:number.
+// A failure prints one line that reproduces it. By hand: OCTET_ORACLE_COUNT problems of OCTET_ORACLE_SEED (those of
+// OCTET_ORACLE_KIND=resampling, say), or the one problem OCTET_ORACLE_PROBLEM=seed:number.
 
 #include <gtest/gtest.h>
 
@@ -65,10 +65,11 @@ double read(const std::uint8_t *from, data_type type) {
 template <typename F> void for_each_element(const memory &m, F &&f) {
     const memory::desc md = m.get_desc();
     const std::size_t size = memory::data_type_size(md.data_type());
+    const dims shape = md.dims();
     auto *first = static_cast<std::uint8_t *>(m.get_data_handle());
-    for_each(md.dims(), [&](const index &at, std::size_t i) {
+    for_each(shape, [&](const index &at, std::size_t i) {
         dim_t offset = md.data.offset0;
-        for (std::size_t d = 0; d < md.dims().size(); d++)
+        for (std::size_t d = 0; d < shape.size(); d++)
             offset += at[d] * md.data.strides[d];
         f(first + static_cast<std::size_t>(offset) * size, i);
     });
@@ -88,7 +89,7 @@ memory filled(const tensor &t, const memory::desc &md) {
         const memory m(md, cpu);
         std::memset(m.get_data_handle(), 0xa5, md.get_size());
         for_each_element(
-            m, [&](std::uint8_t *element, std::size_t i) { write(element, md.data_type(), t.values[i]); });
+            m, [&](std::uint8_t *element, std::size_t i) { write(element, t.type(), t.values[i]); });
         return m;
     }
     const memory plain = filled(t, memory::desc(t.shape(), t.type(), dims{})), packed(md, cpu),
@@ -348,8 +349,11 @@ protected:
     int failures = 0;
     std::map<std::string, int> implementations;
 
-    void check_one(std::uint64_t seed, std::uint64_t number) {
-        const std::string wrong = check(draw(seed, number), implementations);
+    void check_one(std::uint64_t seed, std::uint64_t number, const char *only = nullptr) {
+        const problem p = draw(seed, number);
+        if (only && std::string(only) != name_of(p.kind))
+            return;
+        const std::string wrong = check(p, implementations);
         if (!wrong.empty() && ++failures <= 50)
             ADD_FAILURE() << "OCTET_ORACLE_PROBLEM=" << seed << ':' << number << " oracle_tests: " << wrong;
     }
@@ -365,7 +369,7 @@ TEST_F(oracle_test, random_problems_have_the_documented_bytes_at_every_level) {
     const std::uint64_t count = environment("OCTET_ORACLE_COUNT", OCTET_ORACLE_PROBLEMS),
                         seed = environment("OCTET_ORACLE_SEED", 1);
     for (std::uint64_t i = 0; i < count; i++)
-        check_one(seed, i);
+        check_one(seed, i, std::getenv("OCTET_ORACLE_KIND"));
     if (failures > 50)
         ADD_FAILURE() << failures << " problems of " << count << " are wrong";
     if (std::getenv("OCTET_ORACLE_SUMMARY"))

@@ -18,11 +18,17 @@ using index = std::array<dim_t, max_ndims>;
 using rule = requantization_rule;
 
 struct tensor {
+    tensor() = default;
+    explicit tensor(const memory::desc &d) : desc(d), shape_(d.dims()) {}
+
     memory::desc desc;          ///< shape, type and the layout asked for; `any` leaves it to the primitive
     std::vector<double> values; ///< row-major
-    dims shape() const { return desc.dims(); }
+    const dims &shape() const { return shape_; }
     data_type type() const { return desc.data_type(); }
     bool is_set() const { return !desc.is_zero(); }
+
+private:
+    dims shape_;
 };
 
 /// The attributes with all values, those given at execution too (`runtime`).
@@ -65,6 +71,7 @@ expectation expect(const problem &p); ///< the oracle
 
 problem draw(std::uint64_t seed, std::uint64_t number);
 std::string describe(const problem &p);
+const char *name_of(primitive_kind kind);
 
 // ---- indices
 
