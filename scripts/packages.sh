@@ -5,7 +5,7 @@ set -euo pipefail
 packages=(
     g++ cmake ninja-build            # toolchain (CMake >= 3.22)
     libtbb-dev libxbyak-dev          # the library: threads, code generation
-    libcli11-dev nlohmann-json3-dev libflatbuffers-dev flatbuffers-compiler # the octet command
+    libcli11-dev nlohmann-json3-dev libflatbuffers-dev flatbuffers-compiler zlib1g-dev # the octet command
     libonnx-dev libprotobuf-dev      # .onnx files in the octet command
     libgtest-dev                     # tests
     libbenchmark-dev                 # benchmarks

@@ -32,6 +32,11 @@ forbid src/network/tflite 'network/(onnx|passes|lower)/' 'a reader makes a graph
 forbid src/network/onnx 'network/(tflite|passes|lower)/' 'a reader makes a graph and knows nothing of what becomes of it'
 forbid src/network/passes 'network/(tflite|onnx)/' 'passes know graphs, not files'
 
+# A unit is a header with the file that implements it. tsort names the units of a ring.
+rings=$(cd src && grep -rnoE '^ *# *include *"network/[^"]*' network --include='*.hpp' --include='*.cpp' |
+    sed -E 's#\.[ch]pp:[0-9]+: *\# *include *"# #; s#\.hpp$##' | tsort 2>&1 >/dev/null)
+[ -z "$rings" ] || { echo "units of src/network include each other in a ring: $rings"; status=1; }
+
 tbb=$(grep -rlE '^ *# *include *<(tbb|oneapi/tbb)/' src cpu jit include tools examples | grep -v '^cpu/machine/parallel.cpp$')
 [ -z "$tbb" ] || { echo "only cpu/machine/parallel.cpp includes oneTBB: $tbb"; status=1; }
 exit $status

@@ -445,9 +445,61 @@ TEST(QdqRefuses, NamesWhatNeitherFusesNorRuns) {
         FAIL();
     } catch (const error &e) {
         EXPECT_EQ(e.status, status::unimplemented);
-        EXPECT_NE(std::string(e.what()).find("unsupported operators: node 1 (Conv)"), std::string::npos)
+        EXPECT_NE(std::string(e.what()).find("unsupported operators: node 1 (Conv) (on floats, because its "
+                                             "weights 'w' do not come from a DequantizeLinear"),
+                  std::string::npos)
             << e.what();
     }
+}
+
+std::string refusal(const onnx_builder &m) {
+    try {
+        const network net(read(m));
+    } catch (const error &e) {
+        return e.what();
+    }
+    return "";
+}
+
+TEST(QdqRefuses, SaysWhatKeepsAnOperatorOnFloats) {
+    qdq_builder<std::uint8_t> alone;
+    alone.dequantize(alone.code_input({2, 3}), "x_real");
+    alone.node("Sigmoid", {"x_real"}, {"s"});
+    alone.output("s");
+    EXPECT_NE(refusal(alone).find("node 1 (Sigmoid) (on floats, because its output 's' is not read by one "
+                                  "QuantizeLinear alone"),
+              std::string::npos)
+        << refusal(alone);
+
+    qdq_builder<std::uint8_t> without_form;
+    without_form.dequantize(without_form.code_input({2, 3}), "x_real");
+    without_form.node("Tanh", {"x_real"}, {"t"});
+    without_form.quantize("t", without_form.parameters("t", 0.01f, 128), "y");
+    EXPECT_NE(refusal(without_form).find("node 1 (Tanh) (on floats, because it has no form on codes)"),
+              std::string::npos)
+        << refusal(without_form);
+
+    onnx_builder floats;
+    floats.input<float>("a", {2, 3}), floats.input<float>("b", {2, 3});
+    floats.node("Add", {"a", "b"}, {"sum"});
+    floats.output("sum");
+    EXPECT_NE(refusal(floats).find("its input 'a' does not come from a DequantizeLinear"), std::string::npos)
+        << refusal(floats);
+}
+
+/// A pass moves, joins and inserts nodes, and the reader drops constants; the file's numbers stay.
+TEST(QdqNodes, KeepTheNumbersOfTheFile) {
+    qdq_builder<std::uint8_t> m;
+    auto &constant = m.node("Constant", {}, {"unused"});
+    onnx::TensorProto &value = *b::attribute(constant, "value", onnx::AttributeProto::TENSOR).mutable_t();
+    value.set_data_type(onnx::TensorProto::FLOAT);
+    value.add_float_data(1);
+    m.dequantize(m.code_input({2, 3}), "x_real"); // 1
+    m.node("Sigmoid", {"x_real"}, {"s"});         // 2
+    m.quantize("s", m.parameters("s", 0.01f, 3), "y");
+    const network net(read(m));
+    ASSERT_EQ(net.get_graph().nodes.size(), 1u);
+    EXPECT_EQ(model::node_text(net.get_graph(), 0), "node 2 (QLinearSigmoid)");
 }
 
 } // namespace

@@ -20,7 +20,7 @@ void check_tensor(const graph &g, int index);
 [[noreturn]] void refuse_as_unimplemented(const std::string &reason); ///< status::unimplemented
 
 /// The operator that copies a tensor into its other layout; passes insert it, no framework has it.
-inline const std::string layout_operator = "Reorder";
+inline constexpr const char *layout_operator = "Reorder";
 
 /// Whether elements are 8-bit codes.
 inline bool is_code(data_type type) { return type == data_type::u8 || type == data_type::s8; }

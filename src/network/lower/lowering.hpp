@@ -85,11 +85,4 @@ private:
     const evaluator &evaluate_;
 };
 
-using lowering_function = std::unique_ptr<step> (*)(const lowering &);
-/// Operators of a framework; null for one without a lowering. `…_operators` lists the others, for messages.
-lowering_function find_tflite_lowering(const std::string &op);
-std::vector<std::string> tflite_operators();
-lowering_function find_onnx_lowering(const std::string &op);
-std::vector<std::string> onnx_operators();
-
 } // namespace octet::model

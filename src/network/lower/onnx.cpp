@@ -1,4 +1,4 @@
-// ONNX's operators by name, and what their lowering shares: scales and zero points that are inputs.
+// Scales and zero points that are inputs of the nodes, constant ones.
 
 #include "network/lower/onnx.hpp"
 
@@ -6,38 +6,6 @@
 
 namespace octet::model {
 namespace {
-
-const struct {
-    const char *op;
-    lowering_function lower;
-} entries[] = {
-    {"ConvInteger", lower_conv_integer},
-    {"DequantizeLinear", lower_dequantize_linear},
-    {"Dropout", lower_view},
-    {"DynamicQuantizeLinear", lower_dynamic_quantize_linear},
-    {"Flatten", lower_view},
-    {"Identity", lower_view},
-    {"MatMulInteger", lower_matmul_integer},
-    {"MatMulIntegerToFloat", lower_matmul_integer_to_float},
-    {"MaxPool", lower_max_pool},
-    {"Pad", lower_onnx_pad},
-    {"QGemm", lower_qgemm},
-    {"QLinearAdd", lower_qlinear_add},
-    {"QLinearAveragePool", lower_qlinear_average_pool},
-    {"QLinearConcat", lower_qlinear_concat},
-    {"QLinearConv", lower_qlinear_conv},
-    {"QLinearGlobalAveragePool", lower_qlinear_global_average_pool},
-    {"QLinearLeakyRelu", lower_qlinear_leaky_relu},
-    {"QLinearMatMul", lower_qlinear_matmul},
-    {"QLinearMul", lower_qlinear_mul},
-    {"QLinearSigmoid", lower_qlinear_sigmoid},
-    {"QLinearSoftmax", lower_qlinear_softmax},
-    {"QuantizeLinear", lower_quantize_linear},
-    {"Reshape", lower_view},
-    {"Squeeze", lower_view},
-    {"Transpose", lower_onnx_transpose},
-    {"Unsqueeze", lower_view},
-};
 
 const tensor &constant(const lowering &l, std::size_t i, std::initializer_list<data_type> types) {
     const tensor &t = l.input(i, types);
@@ -56,22 +24,6 @@ template <typename T> std::vector<std::int32_t> widened(const tensor &t) {
 }
 
 } // namespace
-
-lowering_function find_onnx_lowering(const std::string &op) {
-    if (op == layout_operator)
-        return lower_layout;
-    for (const auto &e : entries)
-        if (op == e.op)
-            return e.lower;
-    return nullptr;
-}
-
-std::vector<std::string> onnx_operators() {
-    std::vector<std::string> names;
-    for (const auto &e : entries)
-        names.push_back(e.op);
-    return names;
-}
 
 std::vector<float> constant_scales(const lowering &l, std::size_t i) {
     return values_of<float>(constant(l, i, {data_type::f32}));

@@ -1,4 +1,4 @@
-// TFLite's operators by name, and what their lowering shares; the formulas are explained in tflite.hpp.
+// What TFLite's operators share; see tflite.hpp.
 
 #include "network/lower/tflite.hpp"
 
@@ -7,43 +7,6 @@
 
 namespace octet::model {
 namespace {
-
-struct entry {
-    const char *op;
-    lowering_function lower;
-};
-
-const entry entries[] = {
-    {"ADD", lower_add},
-    {"AVERAGE_POOL_2D", lower_average_pool_2d},
-    {"BATCH_MATMUL", lower_batch_matmul},
-    {"CONCATENATION", lower_concatenation},
-    {"CONV_2D", lower_conv_2d},
-    {"DEPTHWISE_CONV_2D", lower_depthwise_conv_2d},
-    {"DEQUANTIZE", lower_dequantize},
-    {"EXPAND_DIMS", lower_reshape},
-    {"FULLY_CONNECTED", lower_fully_connected},
-    {"LEAKY_RELU", lower_leaky_relu},
-    {"LOGISTIC", lower_logistic},
-    {"MAX_POOL_2D", lower_max_pool_2d},
-    {"MEAN", lower_mean},
-    {"MUL", lower_mul},
-    {"PAD", lower_pad},
-    {"PADV2", lower_pad},
-    {"PRELU", lower_prelu},
-    {"QUANTIZE", lower_quantize},
-    {"RELU", lower_relu},
-    {"RELU6", lower_relu6},
-    {"RESIZE_BILINEAR", lower_resize_bilinear},
-    {"RESIZE_NEAREST_NEIGHBOR", lower_resize_nearest_neighbor},
-    {"RESHAPE", lower_reshape},
-    {"SOFTMAX", lower_softmax},
-    {"SQUEEZE", lower_reshape},
-    {"SUB", lower_sub},
-    {"TANH", lower_tanh},
-    {"TRANSPOSE", lower_transpose},
-    {"TRANSPOSE_CONV", lower_transpose_conv},
-};
 
 /// Code of a real number: zero point + round(real / scale), a float32 division rounded half away from zero.
 std::int32_t code_of(float real, const linear_codes &q) {
@@ -60,20 +23,6 @@ std::int64_t positive(const lowering &l, const std::string &name, std::int64_t f
 }
 
 } // namespace
-
-lowering_function find_tflite_lowering(const std::string &op) {
-    for (const entry &e : entries)
-        if (op == e.op)
-            return e.lower;
-    return nullptr;
-}
-
-std::vector<std::string> tflite_operators() {
-    std::vector<std::string> names;
-    for (const entry &e : entries)
-        names.push_back(e.op);
-    return names;
-}
 
 linear_codes per_tensor(const tensor &t, const std::string &who) {
     if (t.quant.scales.size() != 1)

@@ -1,3 +1,6 @@
+// Another batch, before shapes mean anything else: whatever is computed from an input begins with the batch, and
+// where a tensor does not, the network cannot be asked for several images at once.
+
 #include <algorithm>
 
 #include "network/graph/graph.hpp"

@@ -3,41 +3,13 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 
 #include "network/graph/graph_editor.hpp"
+#include "network/operators.hpp"
 #include "network/passes/fusion.hpp"
 
 namespace octet::model {
 namespace {
-
-template <std::size_t N> bool is_one_of(const char *const (&names)[N], const std::string &op) {
-    return std::any_of(std::begin(names), std::end(names), [&](const char *name) { return op == name; });
-}
-
-/// Operators that sum products and requantize them to codes.
-constexpr const char *accumulating[] = {"BATCH_MATMUL", "CONV_2D",     "DEPTHWISE_CONV_2D", "FULLY_CONNECTED",
-                                        "QGemm",        "QLinearConv", "QLinearMatMul",     "TRANSPOSE_CONV"};
-/// Operators of which each output code depends on one input code alone, the same way everywhere.
-constexpr const char *functions[] = {
-    "LEAKY_RELU", "LOGISTIC", "QLinearLeakyRelu", "QLinearSigmoid", "QUANTIZE", "RELU", "RELU6", "TANH"};
-/// The two operands of an addition among the inputs of its node; none for other operators.
-struct sum_operands {
-    std::size_t a, b;
-};
-std::optional<sum_operands> operands_of_sum(const node &n) {
-    if (n.op == "ADD")
-        return sum_operands{0, 1};
-    if (n.op == "QLinearAdd")
-        return sum_operands{0, 3};
-    return {};
-}
-
-/// Operators whose output keeps its contents in places that they do not write, or shares their input's
-/// buffer.
-constexpr const char *unusual_buffers[] = {"Dropout", "EXPAND_DIMS", "Flatten", "Identity",
-                                           "PAD",     "PADV2",       "Pad",     "RESHAPE",
-                                           "Reshape", "SQUEEZE",     "Squeeze", "Unsqueeze"};
 
 /// The value before a rule's post-ops is the code less its zero point, rounded or yet to be rounded.
 bool post_ops_see_codes(requantization_rule rule) {
@@ -46,16 +18,17 @@ bool post_ops_see_codes(requantization_rule rule) {
 
 class follower_fusion {
 public:
-    explicit follower_fusion(graph &g) : e_(g) {}
+    explicit follower_fusion(graph &g) : framework_(g.framework), e_(g) {}
 
     void run() {
         for (int i = 0; i < static_cast<int>(e_.node_count()); i++) {
             if (e_.is_removed(i) || e_.at(i).outputs.size() != 1)
                 continue;
-            if (is_one_of(functions, e_.at(i).op))
+            const operator_facts &facts = facts_of_node(i);
+            if (facts.fusion == fusion_part::function)
                 join_function(i);
-            else if (const auto operands = operands_of_sum(e_.at(i)))
-                join_sum(i, input(i, operands->a), input(i, operands->b));
+            else if (facts.fusion == fusion_part::sum)
+                join_sum(i, input(i, facts.operand_a), input(i, facts.operand_b));
         }
         e_.finish();
     }
@@ -64,11 +37,15 @@ private:
     const tensor &at(int t) const { return e_.tensor_at(t); }
     int input(int i, std::size_t k) const { return k < e_.at(i).inputs.size() ? e_.at(i).inputs[k] : -1; }
 
+    const operator_facts &facts_of_node(int i) const { return facts_of(framework_, e_.at(i).op); }
+    bool is_unusual(int i) const { return facts_of_node(i).buffers == buffer_use::unusual; }
+
     /// The accumulating node that writes a tensor of codes which node `reader` alone reads; -1.
     int accumulator_of(int t, int reader) const {
         const int host = e_.producer(t);
         const bool fits = host >= 0 && e_.only_consumer(t) == reader && is_code(at(t).type) &&
-                          e_.at(host).outputs.size() == 1 && is_one_of(accumulating, e_.at(host).op);
+                          e_.at(host).outputs.size() == 1 &&
+                          facts_of_node(host).fusion == fusion_part::accumulates;
         return fits ? host : -1;
     }
 
@@ -127,12 +104,11 @@ private:
 
     /// Whether nobody but the sum, node `reader`, needs a tensor from node `place` on.
     bool can_be_overwritten(int t, int place, int reader) const {
-        if (is_one_of(unusual_buffers, e_.at(e_.producer(t)).op))
+        if (is_unusual(e_.producer(t)))
             return false;
         const std::vector<int> &readers = e_.consumers(t);
-        return std::all_of(readers.begin(), readers.end(), [&](int r) {
-            return r == reader || (r >= 0 && r < place && !is_one_of(unusual_buffers, e_.at(r).op));
-        });
+        return std::all_of(readers.begin(), readers.end(),
+                           [&](int r) { return r == reader || (r >= 0 && r < place && !is_unusual(r)); });
     }
 
     /// Whether a node's inputs are still there if it runs later.
@@ -143,6 +119,7 @@ private:
         });
     }
 
+    const std::string framework_;
     graph_editor e_;
     std::map<int, int> overwritten_at_; ///< tensors whose buffer a sum took, and the sum's place
 };

@@ -1,9 +1,11 @@
-// Padding before convolutions; see fusion.hpp.
+// Padding before convolutions; see fusion.hpp. A convolution pads for nothing, because it gathers its rows anyway,
+// while a padded copy of the image costs as much as reading it again.
 
 #include <algorithm>
 #include <optional>
 
 #include "network/graph/graph_editor.hpp"
+#include "network/operators.hpp"
 #include "network/passes/fusion.hpp"
 
 namespace octet::model {
@@ -77,14 +79,15 @@ private:
 
     void absorb_padding(int i) {
         const node &conv = e_.at(i);
-        const bool is_tflite = conv.op == "CONV_2D" || conv.op == "DEPTHWISE_CONV_2D";
-        if (!is_tflite && conv.op != "QLinearConv")
+        const std::string &framework = e_.get_graph().framework;
+        const bool is_tflite = framework == "tflite";
+        if (!facts_of(framework, conv.op).takes_padding)
             return;
         const int before = e_.producer(input(conv, 0));
         if (before < 0 || e_.only_consumer(conv.inputs[0]) != i)
             return;
         const node &pad = e_.at(before);
-        if (input(pad, 0) < 0 || (is_tflite ? pad.op != "PAD" && pad.op != "PADV2" : pad.op != "Pad"))
+        if (input(pad, 0) < 0 || !facts_of(framework, pad.op).pads)
             return;
         const auto p = is_tflite ? tflite_padding(pad) : onnx_padding(pad, conv);
         if (!p || !is_code(at(conv.inputs[0]).type) ||

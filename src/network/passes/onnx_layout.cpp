@@ -1,41 +1,16 @@
+// One walk over the nodes in order: each takes the layout that its habit (operators.hpp) and its inputs suggest,
+// and a copy is inserted where a neighbour has the other.
+
 #include "network/passes/onnx_layout.hpp"
 
 #include <algorithm>
 #include <map>
 
 #include "network/graph/graph_editor.hpp"
+#include "network/operators.hpp"
 
 namespace octet::model {
 namespace {
-
-/// How an operator meets layouts.
-enum class habit {
-    channels_last, ///< fast that way only: convolution, pooling
-    follows,       ///< any layout, the same for all its images
-    converts,      ///< any layout on either side
-    row_major      ///< everything else
-};
-
-struct operator_habit {
-    const char *op;
-    habit h;
-};
-constexpr operator_habit habits[] = {
-    {"ConvInteger", habit::channels_last},
-    {"DequantizeLinear", habit::converts},
-    {"MaxPool", habit::channels_last},
-    {"Pad", habit::follows},
-    {"QLinearAdd", habit::follows},
-    {"QLinearAveragePool", habit::channels_last},
-    {"QLinearConcat", habit::follows},
-    {"QLinearConv", habit::channels_last},
-    {"QLinearGlobalAveragePool", habit::channels_last},
-    {"QLinearLeakyRelu", habit::follows},
-    {"QLinearMul", habit::follows},
-    {"QLinearSigmoid", habit::follows},
-    {"QuantizeLinear", habit::converts},
-    {"Transpose", habit::converts},
-};
 
 /// Few channels are copied as fast by the convolution itself, which pads and gathers its rows anyway.
 constexpr dim_t few_channels = 4;
@@ -64,13 +39,13 @@ private:
         return d.size() >= 3 && d.size() <= 5 && d[1] > 1 && element_count(d) > d[0] * d[1];
     }
 
-    habit habit_of(const node &n) const {
+    static layout_habit habit_of(const node &n) {
         if (attribute_or<std::int64_t>(n, "channels_last", 0) != 0) // dimensions of another order
-            return habit::row_major;
-        for (const operator_habit &known : habits)
-            if (n.op == known.op)
-                return known.h;
-        return habit::row_major;
+            return layout_habit::row_major;
+        return facts_of("onnx", n.op).layout;
+    }
+    static bool works_channels_last(const node &n) {
+        return habit_of(n) == layout_habit::channels_last || habit_of(n) == layout_habit::gathers;
     }
 
     /// Images that a node reads; not weights, which have a layout of their own.
@@ -85,23 +60,22 @@ private:
     bool feeds_images(int t) const {
         const std::vector<int> &readers = e_.consumers(t);
         return std::any_of(readers.begin(), readers.end(), [&](int r) {
-            return r >= 0 && habit_of(e_.at(r)) == habit::channels_last && e_.at(r).inputs[0] == t;
+            return r >= 0 && works_channels_last(e_.at(r)) && e_.at(r).inputs[0] == t;
         });
     }
 
     void visit(int i) {
         node n = e_.at(i);
-        const habit h = habit_of(n);
+        const layout_habit h = habit_of(n);
         const std::vector<std::size_t> images = images_of(n);
         const bool some_are_last = std::any_of(
             images.begin(), images.end(), [&](std::size_t k) { return at(n.inputs[k]).is_channels_last; });
-        if (h == habit::converts) {
-            if (is_image(n.outputs[0]) && n.op == "QuantizeLinear" &&
-                (some_are_last || feeds_images(n.outputs[0])))
-                at(n.outputs[0]).is_channels_last = true;
+        if (h == layout_habit::chooses && is_image(n.outputs[0]) &&
+            (some_are_last || feeds_images(n.outputs[0])))
+            at(n.outputs[0]).is_channels_last = true;
+        if (h == layout_habit::chooses || h == layout_habit::converts)
             return;
-        }
-        const bool makes_last = h == habit::channels_last || (h == habit::follows && some_are_last);
+        const bool makes_last = works_channels_last(n) || (h == layout_habit::follows && some_are_last);
         for (const std::size_t k : images)
             if (at(n.inputs[k]).is_channels_last != makes_last && !reads_any_layout(n, k))
                 n.inputs[k] = converted(n.inputs[k], i);
@@ -112,8 +86,7 @@ private:
     }
 
     bool reads_any_layout(const node &n, std::size_t k) const {
-        return k == 0 && (n.op == "QLinearConv" || n.op == "ConvInteger") &&
-               at(n.inputs[k]).dims[1] <= few_channels;
+        return k == 0 && habit_of(n) == layout_habit::gathers && at(n.inputs[k]).dims[1] <= few_channels;
     }
 
     int other_layout(int t) {

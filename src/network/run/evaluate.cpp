@@ -1,46 +1,77 @@
-// Copies the node and its tensors into a graph of their own, where the varying input is the network's.
+// Copies the node and its tensors into a graph of their own, where the varying input is the network's, and lowers
+// that one node. It is not a network, so nothing here leads back to one.
 
 #include "network/run/evaluate.hpp"
 
-#include "octet/network.hpp"
+#include <cstring>
+
+#include "network/lower/lowering.hpp"
+#include "network/operators.hpp"
 
 namespace octet::model {
+namespace {
+
+std::size_t at(int t) { return static_cast<std::size_t>(t); }
+
+/// The node as the only one of a graph whose input is the input `varying`.
+graph alone(const graph &g, const node &n, std::size_t varying, const std::optional<memory::dims> &dims) {
+    graph one;
+    one.framework = g.framework;
+    one.nodes = {n};
+    node &copy = one.nodes.front();
+    for (std::vector<int> *tensors : {&copy.inputs, &copy.outputs})
+        for (int &t : *tensors)
+            if (t >= 0) {
+                one.tensors.push_back(g.tensors.at(at(t)));
+                t = static_cast<int>(one.tensors.size() - 1);
+            }
+    one.inputs = {copy.inputs.at(varying)};
+    one.outputs = {copy.outputs.at(0)};
+    tensor &x = one.tensors.at(at(one.inputs[0]));
+    x.is_constant = false;
+    x.data.clear();
+    if (dims)
+        for (const int t : {one.inputs[0], one.outputs[0]}) {
+            one.tensors[at(t)].dims = *dims;
+            one.tensors[at(t)].is_channels_last = false;
+        }
+    return one;
+}
+
+std::vector<std::uint8_t> run(graph &one, const std::vector<std::uint8_t> &values) {
+    const engine cpu(engine::kind::cpu, 0);
+    stream s(cpu);
+    const evaluator none;
+    tensor_buffers buffers(one, cpu);
+    const node &n = one.nodes.front();
+    const operator_facts &facts = facts_of(one.framework, n.op);
+    if (!facts.lower)
+        refuse_as_unimplemented("the operator cannot run");
+    const std::unique_ptr<step> lowered =
+        facts.lower(lowering(n, one, buffers, cpu, requantization_rule::automatic, none));
+    buffers.place();
+    const memory input = buffers.get(one.inputs[0]), output = buffers.get(one.outputs[0]);
+    if (input.get_desc().get_size() != values.size())
+        refuse("input of " + std::to_string(input.get_desc().get_size()) + " bytes, given are " +
+               std::to_string(values.size()));
+    std::memcpy(input.get_data_handle(), values.data(), values.size());
+    lowered->run(s);
+    s.wait();
+    const auto *bytes = output.map_data<std::uint8_t>();
+    return {bytes, bytes + output.get_desc().get_size()};
+}
+
+} // namespace
 
 std::vector<std::uint8_t> evaluate(const graph &g, const node &n, std::size_t varying,
                                    const std::vector<std::uint8_t> &values,
                                    const std::optional<memory::dims> &dims) {
-    graph one;
-    one.framework = g.framework;
-    const auto add = [&](int &t) {
-        if (t < 0)
-            return;
-        one.tensors.push_back(g.tensors.at(static_cast<std::size_t>(t)));
-        t = static_cast<int>(one.tensors.size() - 1);
-    };
-    node copy = n;
-    for (int &t : copy.inputs)
-        add(t);
-    for (int &t : copy.outputs)
-        add(t);
-    const int src = copy.inputs.at(varying), dst = copy.outputs.at(0);
-    tensor &x = one.tensors.at(static_cast<std::size_t>(src));
-    x.is_constant = false;
-    x.data.clear();
-    if (dims)
-        for (const int t : {src, dst}) {
-            one.tensors[static_cast<std::size_t>(t)].dims = *dims;
-            one.tensors[static_cast<std::size_t>(t)].is_channels_last = false;
-        }
-    one.inputs = {src};
-    one.outputs = {dst};
-    one.nodes = {std::move(copy)};
-
-    network net(std::move(one));
-    net.tensor(src).copy_bytes_from(values.data(), values.size());
-    net.run();
-    const tensor_view result = net.tensor(dst);
-    const auto *bytes = static_cast<const std::uint8_t *>(result.data());
-    return {bytes, bytes + result.size_in_bytes()};
+    graph one = alone(g, n, varying, dims);
+    try {
+        return run(one, values);
+    } catch (const error &e) {
+        throw error(e.status, node_text(one, 0) + ": " + e.what());
+    }
 }
 
 } // namespace octet::model

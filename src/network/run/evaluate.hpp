@@ -1,6 +1,6 @@
 #pragma once
 
-// The evaluator that there is: a network of one node.
+// The evaluator that there is: it lowers the node by itself.
 
 #include "network/graph/evaluator.hpp"
 

@@ -4,9 +4,11 @@
 #include "octet/network.hpp"
 
 #include <chrono>
+#include <map>
 #include <new>
 
 #include "network/lower/lowering.hpp"
+#include "network/operators.hpp"
 #include "network/passes/fusion.hpp"
 #include "network/passes/onnx_layout.hpp"
 #include "network/passes/onnx_qdq.hpp"
@@ -19,28 +21,6 @@ namespace {
 
 using namespace model;
 
-void nothing(graph &) {}
-void make_onnx_codes(graph &g) { fuse_qdq(g, evaluate); }
-
-/// Whose operators a graph consists of.
-const struct framework {
-    const char *name;
-    lowering_function (*find_lowering)(const std::string &op);
-    std::vector<std::string> (*operators)();
-    void (*make_codes)(graph &); ///< operators on codes instead of floats
-    void (*assign_layouts)(graph &);
-} frameworks[] = {
-    {"tflite", find_tflite_lowering, tflite_operators, nothing, nothing},
-    {"onnx", find_onnx_lowering, onnx_operators, make_onnx_codes, assign_layouts},
-};
-
-const framework &framework_of(const std::string &name) {
-    for (const framework &f : frameworks)
-        if (name == f.name)
-            return f;
-    refuse("networks of '" + name + "' cannot be run, allowed are tflite and onnx");
-}
-
 std::string list(const std::vector<std::string> &names) {
     std::string text;
     for (const std::string &name : names)
@@ -48,20 +28,31 @@ std::string list(const std::vector<std::string> &names) {
     return text;
 }
 
-/// Every node without a lowering in one sentence: the user sees at once what a network lacks.
-void check_operators(const graph &g, const framework &f) {
+/// Every node that cannot run in one sentence: the user sees at once what a network lacks. `reasons` are those of
+/// operators on floats, by output tensor.
+void check_operators(const graph &g, const std::map<int, std::string> &reasons) {
     std::vector<std::string> unsupported;
-    for (std::size_t i = 0; i < g.nodes.size(); i++)
-        if (!f.find_lowering(g.nodes[i].op))
-            unsupported.push_back(node_text(g, i));
+    for (std::size_t i = 0; i < g.nodes.size(); i++) {
+        const node &n = g.nodes[i];
+        const operator_facts &facts = facts_of(g.framework, n.op);
+        if (facts.lower && n.inputs.size() > facts.most_inputs)
+            refuse(node_text(g, i) + ": has " + std::to_string(n.inputs.size()) +
+                   " inputs, allowed are up to " + std::to_string(facts.most_inputs));
+        if (facts.lower)
+            continue;
+        const auto reason = n.outputs.empty() ? reasons.end() : reasons.find(n.outputs[0]);
+        unsupported.push_back(node_text(g, i) + (reason == reasons.end()
+                                                     ? ""
+                                                     : " (on floats, because " + reason->second + ")"));
+    }
     if (!unsupported.empty())
         refuse_as_unimplemented("unsupported operators: " + list(unsupported) + "; supported are " +
-                                list(f.operators()));
+                                list(executable_operators(g.framework)));
 }
 
-std::unique_ptr<step> lower(const lowering &l, const framework &f, const std::string &who) {
+std::unique_ptr<step> lower(const lowering &l, const std::string &who) {
     try {
-        return f.find_lowering(l.get_node().op)(l);
+        return facts_of(l.get_graph().framework, l.get_node().op).lower(l);
     } catch (const error &e) {
         throw error(e.status, who + ": " + e.what());
     } catch (const std::bad_alloc &) {
@@ -88,23 +79,24 @@ struct network::state {
 
 network::state::state(model::graph source, const network_options &options) : graph(std::move(source)) {
     const default_float_environment environment; // scales of rules and joined nodes are computed
-    const framework &f = framework_of(graph.framework);
+    executable_operators(graph.framework);       // refuses an unknown framework
     check_graph(graph);
     if (options.batch != 0)
         set_batch(graph, options.batch);
     for (std::size_t i = 0; i < graph.nodes.size(); i++) // before passes move them
         graph.nodes[i].number = node_number(graph, i);
-    f.make_codes(graph);
-    check_operators(graph, f);
+    const bool is_onnx = graph.framework == "onnx"; // floats stand for codes, images have two layouts
+    check_operators(graph, is_onnx ? fuse_qdq(graph, evaluate) : std::map<int, std::string>());
     if (options.fusion)
         fuse_padding(graph);
-    f.assign_layouts(graph);
+    if (is_onnx)
+        assign_layouts(graph);
     if (options.fusion)
         fuse_followers(graph, options.rule);
     buffers = std::make_unique<tensor_buffers>(graph, cpu);
     const evaluator evaluating = evaluate;
     for (std::size_t i = 0; i < graph.nodes.size(); i++)
-        steps.push_back(lower(lowering(graph.nodes[i], graph, *buffers, cpu, options.rule, evaluating), f,
+        steps.push_back(lower(lowering(graph.nodes[i], graph, *buffers, cpu, options.rule, evaluating),
                               node_text(graph, i)));
     try {
         buffers->place();
@@ -164,7 +156,7 @@ void network::run(const observer &after_node) {
 }
 
 std::vector<std::string> supported_operators(const std::string &framework) {
-    return framework_of(framework).operators();
+    return executable_operators(framework);
 }
 
 } // namespace v0

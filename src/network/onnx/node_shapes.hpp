@@ -1,0 +1,118 @@
+#pragma once
+
+// What a shape function sees of its node: inputs, attributes, and a place for what it finds out. Attributes and
+// constants come from a file: every number is limited before it enters arithmetic.
+
+#include <algorithm>
+#include <limits>
+
+#include "network/graph/graph.hpp"
+
+namespace octet::model {
+
+/// Limit of attributes and of constants that stand for sizes, so that products of two stay inside 64 bits.
+inline constexpr std::int64_t max_size = std::numeric_limits<std::int32_t>::max();
+
+/// One node with its tensors; what an inference function sees.
+class node_shapes {
+public:
+    node_shapes(graph &g, node &n) : g_(g), n_(n) {}
+
+    const std::string &op() const { return n_.op; }
+    std::size_t input_count() const { return n_.inputs.size(); }
+    bool has_input(std::size_t i) const { return i < n_.inputs.size() && n_.inputs[i] >= 0; }
+    const tensor &input(std::size_t i) const {
+        if (!has_input(i))
+            refuse("input " + std::to_string(i) + " is missing");
+        return g_.tensors[static_cast<std::size_t>(n_.inputs[i])];
+    }
+    const memory::dims &dims(std::size_t i) const { return input(i).dims; }
+
+    /// dims(i), which must have at least `rank` entries.
+    const memory::dims &dims_of_rank(std::size_t i, std::size_t rank) const {
+        if (dims(i).size() < rank)
+            refuse("input " + std::to_string(i) + " (" + to_text(dims(i)) + ") has fewer than " +
+                   std::to_string(rank) + " dimensions");
+        return dims(i);
+    }
+
+    std::int64_t integer(const std::string &name, std::int64_t fallback) const {
+        const auto *value = find<std::int64_t>(name, "an integer");
+        return limited(value ? *value : fallback, "attribute '" + name + "'");
+    }
+    std::vector<std::int64_t> integers(const std::string &name,
+                                       const std::vector<std::int64_t> &fallback) const {
+        const auto *values = find<std::vector<std::int64_t>>(name, "a list of integers");
+        if (values && !fallback.empty() && values->size() != fallback.size())
+            refuse("attribute '" + name + "' has " + std::to_string(values->size()) +
+                   " entries, allowed is " + std::to_string(fallback.size()));
+        std::vector<std::int64_t> result = values ? *values : fallback;
+        for (const std::int64_t v : result)
+            limited(v, "attribute '" + name + "'");
+        return result;
+    }
+    std::string text(const std::string &name, const std::string &fallback) const {
+        const auto *value = find<std::string>(name, "a name");
+        return value ? *value : fallback;
+    }
+    bool has_attribute(const std::string &name) const { return n_.attributes.count(name) != 0; }
+    void set_attribute(const std::string &name, attribute value) { n_.attributes[name] = std::move(value); }
+
+    /// Values of a constant: a shape, axes, pads.
+    std::vector<std::int64_t> constant(std::size_t i) const {
+        const tensor &t = input(i);
+        if (!t.is_constant || t.type != data_type::s32)
+            refuse_as_unimplemented("input " + std::to_string(i) + " ('" + t.name +
+                                    "') is computed, allowed are constant integers");
+        std::vector<std::int32_t> values(t.data.size() / sizeof(std::int32_t));
+        if (!values.empty())
+            std::memcpy(values.data(), t.data.data(), t.data.size());
+        return {values.begin(), values.end()};
+    }
+
+    /// An index into `rank` dimensions; negative ones count from the end.
+    std::size_t axis(std::int64_t given, std::size_t rank, std::size_t allowed_beyond = 0) const {
+        const auto size = static_cast<std::int64_t>(rank);
+        const std::int64_t a = given < 0 ? given + size : given;
+        if (a < 0 || a >= size + static_cast<std::int64_t>(allowed_beyond))
+            refuse("axis " + std::to_string(given) + " is outside the " + std::to_string(rank) +
+                   " dimensions");
+        return static_cast<std::size_t>(a);
+    }
+
+    void set_output(data_type type, const memory::dims &dims, std::size_t i = 0) {
+        if (i >= n_.outputs.size())
+            return;
+        tensor &t = g_.tensors[static_cast<std::size_t>(n_.outputs[i])];
+        t.type = type;
+        t.foreign_type.clear();
+        t.dims = dims;
+    }
+    void set_output_like(std::size_t i) {
+        const tensor like = input(i);
+        set_output(like.type, like.dims);
+        if (like.type == data_type::undef)
+            g_.tensors[static_cast<std::size_t>(n_.outputs[0])].foreign_type = like.foreign_type;
+    }
+
+private:
+    template <typename T> const T *find(const std::string &name, const char *kind) const {
+        const auto found = n_.attributes.find(name);
+        if (found == n_.attributes.end())
+            return nullptr;
+        const T *value = std::get_if<T>(&found->second);
+        if (!value)
+            refuse("attribute '" + name + "' is not " + kind);
+        return value;
+    }
+    static std::int64_t limited(std::int64_t value, const std::string &who) {
+        if (value < -max_size || value > max_size)
+            refuse(who + " is " + std::to_string(value) + ", allowed is up to 2^31 - 1");
+        return value;
+    }
+
+    graph &g_;
+    node &n_;
+};
+
+} // namespace octet::model

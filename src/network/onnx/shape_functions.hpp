@@ -1,0 +1,44 @@
+#pragma once
+
+// What each ONNX operator gives: type and dimensions of its outputs, from those of its inputs. One small function
+// per family; which operator has which is in the operators' table.
+
+#include "network/onnx/node_shapes.hpp"
+
+namespace octet::model::shape {
+
+// ---- Windows (shape_windows.cpp)
+
+void qlinear_conv(node_shapes &n);
+void conv_integer(node_shapes &n);
+void conv(node_shapes &n);
+void pooling(node_shapes &n);
+void global_pooling(node_shapes &n);
+
+// ---- Matrix products, element by element (shape_products.cpp)
+
+void qlinear_matmul(node_shapes &n);
+void matmul_integer(node_shapes &n);
+void matmul_integer_to_float(node_shapes &n);
+void matmul(node_shapes &n);
+void qgemm(node_shapes &n);
+void gemm(node_shapes &n);
+void same(node_shapes &n);
+void binary(node_shapes &n);
+void qlinear_binary(node_shapes &n);
+void quantize(node_shapes &n);
+void dequantize(node_shapes &n);
+void dynamic_quantize(node_shapes &n);
+
+// ---- Moving elements (shape_moves.cpp)
+
+void concat(node_shapes &n);
+void qlinear_concat(node_shapes &n);
+void flatten(node_shapes &n);
+void reshape(node_shapes &n);
+void squeeze(node_shapes &n);
+void unsqueeze(node_shapes &n);
+void transpose(node_shapes &n);
+void pad(node_shapes &n);
+
+} // namespace octet::model::shape

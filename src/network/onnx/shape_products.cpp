@@ -1,0 +1,87 @@
+// Shapes of what broadcasts: matrix products, whose leading dimensions are a batch, and operators that work
+// element by element.
+
+#include "network/onnx/shape_functions.hpp"
+
+namespace octet::model::shape {
+namespace {
+
+using dims = memory::dims;
+
+dims broadcast(const dims &a, const dims &b) {
+    dims result = a.size() < b.size() ? b : a;
+    const dims &shorter = a.size() < b.size() ? a : b;
+    const std::size_t offset = result.size() - shorter.size();
+    for (std::size_t i = 0; i < shorter.size(); i++) {
+        dim_t &d = result[offset + i];
+        if (d != shorter[i] && d != 1 && shorter[i] != 1)
+            refuse("inputs " + to_text(a) + " and " + to_text(b) + " do not broadcast");
+        d = d == 1 ? shorter[i] : d;
+    }
+    return result;
+}
+
+void matrix_product(node_shapes &n, std::size_t second, data_type type) {
+    dims a = n.dims_of_rank(0, 1), b = n.dims_of_rank(second, 1);
+    const bool a_is_vector = a.size() == 1, b_is_vector = b.size() == 1;
+    if (a_is_vector)
+        a.insert(a.begin(), 1);
+    if (b_is_vector)
+        b.push_back(1);
+    if (a.back() != b[b.size() - 2])
+        refuse("matrices " + to_text(a) + " and " + to_text(b) + " do not fit together");
+    dims result = broadcast(dims(a.begin(), a.end() - 2), dims(b.begin(), b.end() - 2));
+    if (!a_is_vector)
+        result.push_back(a[a.size() - 2]);
+    if (!b_is_vector)
+        result.push_back(b.back());
+    n.set_output(type, result);
+}
+
+void gemm_product(node_shapes &n, std::size_t second, data_type type) {
+    dims a = n.dims_of_rank(0, 2), b = n.dims_of_rank(second, 2);
+    if (a.size() != 2 || b.size() != 2)
+        refuse("A " + to_text(a) + " and B " + to_text(b) + " are no matrices");
+    if (n.integer("transA", 0) != 0)
+        std::swap(a[0], a[1]);
+    if (n.integer("transB", 0) != 0)
+        std::swap(b[0], b[1]);
+    if (a[1] != b[0])
+        refuse("matrices " + to_text(a) + " and " + to_text(b) + " do not fit together");
+    n.set_output(type, {a[0], b[1]});
+}
+
+} // namespace
+
+void qlinear_matmul(node_shapes &n) { matrix_product(n, 3, n.input(7).type); }
+
+void matmul_integer(node_shapes &n) { matrix_product(n, 1, data_type::s32); }
+
+void matmul_integer_to_float(node_shapes &n) { matrix_product(n, 1, data_type::f32); }
+
+void matmul(node_shapes &n) { matrix_product(n, 1, n.input(0).type); }
+
+void qgemm(node_shapes &n) {
+    const bool is_real = !n.has_input(7);
+    gemm_product(n, 3, is_real ? data_type::f32 : n.has_input(8) ? n.input(8).type : data_type::u8);
+}
+
+void gemm(node_shapes &n) { gemm_product(n, 1, n.input(0).type); }
+
+void same(node_shapes &n) { n.set_output_like(0); }
+
+void binary(node_shapes &n) { n.set_output(n.input(0).type, broadcast(n.dims(0), n.dims(1))); }
+
+void qlinear_binary(node_shapes &n) { n.set_output(n.input(0).type, broadcast(n.dims(0), n.dims(3))); }
+
+void quantize(node_shapes &n) { n.set_output(n.has_input(2) ? n.input(2).type : data_type::u8, n.dims(0)); }
+
+void dequantize(node_shapes &n) { n.set_output(data_type::f32, n.dims(0)); }
+
+void dynamic_quantize(node_shapes &n) {
+    n.set_output(data_type::u8, n.dims(0));
+    n.set_output(data_type::f32, {}, 1);
+    n.set_output(data_type::u8, {}, 2);
+}
+
+} // namespace octet::model::shape

@@ -1,0 +1,153 @@
+// The table. Rows are sorted by name, so that messages and documentation list them in that order.
+
+#include "network/operators.hpp"
+
+#include "network/lower/onnx.hpp"
+#include "network/lower/tflite.hpp"
+#include "network/onnx/shape_functions.hpp"
+
+namespace octet::model {
+namespace {
+
+using row = operator_facts;
+constexpr std::size_t any = row::any_number;
+constexpr auto accumulates = fusion_part::accumulates, function = fusion_part::function;
+constexpr auto unusual = buffer_use::unusual;
+
+constexpr row tflite[] = {
+    row("ADD", 2, lower_add).sum_of(0, 1),
+    row("AVERAGE_POOL_2D", 1, lower_average_pool_2d),
+    row("BATCH_MATMUL", 2, lower_batch_matmul).part(accumulates),
+    row("CONCATENATION", any, lower_concatenation),
+    row("CONV_2D", 3, lower_conv_2d).part(accumulates).padded(),
+    row("DEPTHWISE_CONV_2D", 3, lower_depthwise_conv_2d).part(accumulates).padded(),
+    row("DEQUANTIZE", 1, lower_dequantize),
+    row("EXPAND_DIMS", 2, lower_reshape).use(unusual),
+    row("FULLY_CONNECTED", 3, lower_fully_connected).part(accumulates),
+    row("LEAKY_RELU", 1, lower_leaky_relu).part(function),
+    row("LOGISTIC", 1, lower_logistic).part(function),
+    row("MAX_POOL_2D", 1, lower_max_pool_2d),
+    row("MEAN", 2, lower_mean),
+    row("MUL", 2, lower_mul),
+    row("PAD", 2, lower_pad).use(unusual).padding(),
+    row("PADV2", 3, lower_pad).use(unusual).padding(),
+    row("PRELU", 2, lower_prelu),
+    row("QUANTIZE", 1, lower_quantize).part(function),
+    row("RELU", 1, lower_relu).part(function),
+    row("RELU6", 1, lower_relu6).part(function),
+    row("RESHAPE", 2, lower_reshape).use(unusual),
+    row("RESIZE_BILINEAR", 2, lower_resize_bilinear),
+    row("RESIZE_NEAREST_NEIGHBOR", 2, lower_resize_nearest_neighbor),
+    row("SOFTMAX", 1, lower_softmax),
+    row("SQUEEZE", 1, lower_reshape).use(unusual),
+    row("SUB", 2, lower_sub),
+    row("TANH", 1, lower_tanh).part(function),
+    row("TRANSPOSE", 2, lower_transpose),
+    row("TRANSPOSE_CONV", 4, lower_transpose_conv).part(accumulates),
+};
+
+using form = quantized_form;
+constexpr auto follows = layout_habit::follows, converts = layout_habit::converts;
+constexpr auto channels_last = layout_habit::channels_last;
+
+/// Operators on codes and those that move any element, then those on floats.
+constexpr row onnx[] = {
+    row("ConvInteger", 4, lower_conv_integer).gives(shape::conv_integer).habit(layout_habit::gathers),
+    row("DequantizeLinear", 3, lower_dequantize_linear).gives(shape::dequantize).habit(converts),
+    row("Dropout", 3, lower_view).gives(shape::same).use(unusual).moved(code_move::both),
+    row("DynamicQuantizeLinear", 1, lower_dynamic_quantize_linear).gives(shape::dynamic_quantize),
+    row("Flatten", 1, lower_view).gives(shape::flatten).use(unusual).moved(code_move::down),
+    row("Identity", 1, lower_view).gives(shape::same).use(unusual).moved(code_move::both),
+    row("MatMulInteger", 4, lower_matmul_integer).gives(shape::matmul_integer),
+    row("MatMulIntegerToFloat", 7, lower_matmul_integer_to_float).gives(shape::matmul_integer_to_float),
+    row("MaxPool", 1, lower_max_pool).gives(shape::pooling).habit(channels_last).moved(code_move::both),
+    row("Pad", 4, lower_onnx_pad)
+        .gives(shape::pad)
+        .use(unusual)
+        .padding()
+        .habit(follows)
+        .moved(code_move::down), // where it pads with zeros
+    row("QGemm", 9, lower_qgemm).gives(shape::qgemm).part(accumulates),
+    row("QLinearAdd", 8, lower_qlinear_add).gives(shape::qlinear_binary).habit(follows).sum_of(0, 3),
+    row("QLinearAveragePool", 5, lower_qlinear_average_pool).gives(shape::pooling).habit(channels_last),
+    row("QLinearConcat", any, lower_qlinear_concat).gives(shape::qlinear_concat).habit(follows),
+    row("QLinearConv", 9, lower_qlinear_conv)
+        .gives(shape::qlinear_conv)
+        .part(accumulates)
+        .padded()
+        .habit(layout_habit::gathers),
+    row("QLinearGlobalAveragePool", 5, lower_qlinear_global_average_pool)
+        .gives(shape::global_pooling)
+        .habit(channels_last),
+    row("QLinearLeakyRelu", 5, lower_qlinear_leaky_relu).gives(shape::same).habit(follows).part(function),
+    row("QLinearMatMul", 8, lower_qlinear_matmul).gives(shape::qlinear_matmul).part(accumulates),
+    row("QLinearMul", 8, lower_qlinear_mul).gives(shape::qlinear_binary).habit(follows),
+    row("QLinearSigmoid", 5, lower_qlinear_sigmoid).gives(shape::same).habit(follows).part(function),
+    row("QLinearSoftmax", 5, lower_qlinear_softmax).gives(shape::same),
+    row("QuantizeLinear", 3, lower_quantize_linear).gives(shape::quantize).habit(layout_habit::chooses),
+    row("Reshape", 2, lower_view).gives(shape::reshape).use(unusual).moved(code_move::both),
+    row("Squeeze", 2, lower_view).gives(shape::squeeze).use(unusual).moved(code_move::both),
+    row("Transpose", 1, lower_onnx_transpose).gives(shape::transpose).habit(converts).moved(code_move::both),
+    row("Unsqueeze", 2, lower_view).gives(shape::unsqueeze).use(unusual).moved(code_move::both),
+    row(layout_operator, 1, lower_layout).internal(),
+
+    row("Add", 2).gives(shape::binary).becomes(form::binary, "QLinearAdd"),
+    row("AveragePool", 1).gives(shape::pooling).becomes(form::unary, "QLinearAveragePool"),
+    row("Clip", 3).gives(shape::same),
+    row("Concat", any).gives(shape::concat).becomes(form::concatenation, "QLinearConcat"),
+    row("Conv", 3).gives(shape::conv).becomes(form::convolution, "QLinearConv"),
+    row("Div", 2).gives(shape::binary),
+    row("Elu", 1).gives(shape::same),
+    row("Gemm", 3).gives(shape::gemm).becomes(form::gemm, "QGemm"),
+    row("GlobalAveragePool", 1).gives(shape::global_pooling).becomes(form::unary, "QLinearGlobalAveragePool"),
+    row("HardSigmoid", 1).gives(shape::same),
+    row("HardSwish", 1).gives(shape::same),
+    row("LeakyRelu", 1).gives(shape::same).becomes(form::unary, "QLinearLeakyRelu"),
+    row("MatMul", 2).gives(shape::matmul).becomes(form::matrix_product, "QLinearMatMul"),
+    row("Mul", 2).gives(shape::binary).becomes(form::binary, "QLinearMul"),
+    row("Relu", 1).gives(shape::same),
+    row("Sigmoid", 1).gives(shape::same).becomes(form::unary, "QLinearSigmoid"),
+    row("Softmax", 1).gives(shape::same).becomes(form::unary, "QLinearSoftmax"),
+    row("Sub", 2).gives(shape::binary),
+    row("Tanh", 1).gives(shape::same),
+};
+
+struct framework_operators {
+    const char *framework;
+    const row *begin, *end;
+};
+constexpr framework_operators tables[] = {
+    {"tflite", std::begin(tflite), std::end(tflite)},
+    {"onnx", std::begin(onnx), std::end(onnx)},
+};
+
+} // namespace
+
+const operator_facts *find_operator(const std::string &framework, const std::string &op) {
+    for (const framework_operators &t : tables)
+        if (framework == t.framework)
+            for (const row *r = t.begin; r != t.end; r++)
+                if (op == r->name)
+                    return r;
+    return nullptr;
+}
+
+const operator_facts &facts_of(const std::string &framework, const std::string &op) {
+    static constexpr operator_facts nothing_known("", any);
+    const operator_facts *known = find_operator(framework, op);
+    return known ? *known : nothing_known;
+}
+
+std::vector<std::string> executable_operators(const std::string &framework) {
+    std::vector<std::string> names;
+    for (const framework_operators &t : tables)
+        if (framework == t.framework)
+            for (const row *r = t.begin; r != t.end; r++)
+                if (r->lower && !r->is_internal)
+                    names.push_back(r->name);
+    if (names.empty())
+        refuse("networks of '" + framework + "' cannot be run, allowed are tflite and onnx");
+    return names;
+}
+
+} // namespace octet::model

@@ -1,0 +1,107 @@
+#pragma once
+
+// All that passes and readers know of an operator, in one row: how many inputs it has, how it is lowered, what
+// it gives (ONNX), and how it may be treated on the way. To add an operator, write its lowering function
+// (lower/onnx.hpp, lower/tflite.hpp) and a row in operators.cpp; nothing else names it.
+
+#include <memory>
+
+#include "network/graph/graph.hpp"
+
+namespace octet::model {
+
+class lowering;
+class node_shapes;
+class step;
+
+/// Its part where accumulating operators take in what follows them (passes/fuse_followers.cpp).
+enum class fusion_part {
+    none,
+    accumulates, ///< sums products and requantizes them to codes
+    function,    ///< each output code depends on one input code alone, the same way everywhere
+    sum          ///< adds two tensors of codes
+};
+
+/// What a node does to the buffer of its output.
+enum class buffer_use {
+    written, ///< every element, in each run
+    unusual  ///< it is the input's own, or keeps contents that were written once
+};
+
+/// How an ONNX operator meets the two layouts of images (passes/onnx_layout.cpp).
+enum class layout_habit {
+    row_major,     ///< knows no other
+    follows,       ///< any layout, the same for all its images
+    converts,      ///< any layout on either side
+    chooses,       ///< the same, and its output takes the one that the readers want
+    channels_last, ///< fast that way only
+    gathers        ///< the same, but images of few channels are read in any layout
+};
+
+/// Past which an ONNX operator on floats may be quantized, because it only moves elements: DequantizeLinear goes
+/// down, QuantizeLinear up (passes/qdq_moves.cpp).
+enum class code_move { none, down, both };
+
+/// How an ONNX operator on floats becomes one on codes, between DequantizeLinear and QuantizeLinear
+/// (passes/qdq_operators.cpp).
+enum class quantized_form { none, convolution, matrix_product, gemm, binary, concatenation, unary };
+
+/// A row of the table. Facts that are not said have the values here.
+struct operator_facts {
+    using lowering_function = std::unique_ptr<step> (*)(const lowering &);
+    using shape_function = void (*)(node_shapes &);
+    static constexpr std::size_t any_number = static_cast<std::size_t>(-1);
+
+    const char *name;
+    std::size_t most_inputs;        ///< with those that may be absent
+    lowering_function lower;        ///< null: an operator on floats, which must become one on codes
+    shape_function infer = nullptr; ///< ONNX: type and dimensions of the outputs
+    bool is_internal = false;       ///< made by a pass, not the framework's
+
+    fusion_part fusion = fusion_part::none;
+    std::size_t operand_a = 0, operand_b = 0; ///< of a sum, among its inputs
+    buffer_use buffers = buffer_use::written;
+    bool pads = false;          ///< appends constants around a tensor
+    bool takes_padding = false; ///< a convolution that can do so itself
+    layout_habit layout = layout_habit::row_major;
+    code_move moves = code_move::none;
+    quantized_form form = quantized_form::none;
+    const char *on_codes = nullptr; ///< the operator that it becomes
+
+    constexpr operator_facts(const char *op, std::size_t inputs, lowering_function f = nullptr)
+        : name(op), most_inputs(inputs), lower(f) {}
+
+    // What a row says beyond that, one fact each.
+    constexpr operator_facts gives(shape_function f) const { return with(&operator_facts::infer, f); }
+    constexpr operator_facts internal() const { return with(&operator_facts::is_internal, true); }
+    constexpr operator_facts part(fusion_part p) const { return with(&operator_facts::fusion, p); }
+    constexpr operator_facts sum_of(std::size_t a, std::size_t b) const {
+        return part(fusion_part::sum).with(&operator_facts::operand_a, a).with(&operator_facts::operand_b, b);
+    }
+    constexpr operator_facts use(buffer_use u) const { return with(&operator_facts::buffers, u); }
+    constexpr operator_facts padding() const { return with(&operator_facts::pads, true); }
+    constexpr operator_facts padded() const { return with(&operator_facts::takes_padding, true); }
+    constexpr operator_facts habit(layout_habit h) const { return with(&operator_facts::layout, h); }
+    constexpr operator_facts moved(code_move m) const { return with(&operator_facts::moves, m); }
+    constexpr operator_facts becomes(quantized_form f, const char *op) const {
+        return with(&operator_facts::form, f).with(&operator_facts::on_codes, op);
+    }
+
+private:
+    template <typename T> constexpr operator_facts with(T operator_facts::*fact, T value) const {
+        operator_facts changed = *this;
+        changed.*fact = value;
+        return changed;
+    }
+};
+
+/// An operator of a framework; null for one that is not known.
+const operator_facts *find_operator(const std::string &framework, const std::string &op);
+
+/// The same with its facts where it is known, and none where it is not.
+const operator_facts &facts_of(const std::string &framework, const std::string &op);
+
+/// Operators that networks may have, in the order of the table. Throws octet::error for an unknown framework.
+std::vector<std::string> executable_operators(const std::string &framework);
+
+} // namespace octet::model

@@ -1,0 +1,26 @@
+#pragma once
+
+// The steps of `fuse_qdq`, in their order.
+
+#include <map>
+#include <string>
+
+#include "network/passes/qdq_graph.hpp"
+
+namespace octet::model {
+
+/// Moving elements and quantizing commute: DequantizeLinear goes down through operators that move, QuantizeLinear
+/// up, until they meet operators that compute.
+void move_codes(qdq_graph &g);
+
+/// Drops every Relu and Clip whose limits the quantized range behind it implies.
+void drop_implied_limits(qdq_graph &g);
+
+/// DequantizeLinear and QuantizeLinear with equal parameters cancel: (n * s) / s rounds to n for all codes.
+void cancel_pairs(qdq_graph &g);
+
+/// Operators between DequantizeLinear and QuantizeLinear become operators on codes. Returns, by output tensor, why
+/// others stay on floats.
+std::map<int, std::string> compute_on_codes(qdq_graph &g);
+
+} // namespace octet::model

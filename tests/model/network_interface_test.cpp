@@ -1,0 +1,109 @@
+// octet/network.hpp as a user meets it: networks from bytes and graphs, tensors by place and name, and what is said
+// about wrong ones.
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <fstream>
+#include <iterator>
+
+#include "octet/network.hpp"
+
+namespace octet::tests {
+namespace {
+
+constexpr const char *digits = OCTET_SOURCE_DIR "/examples/digits/digits_int8.tflite";
+
+std::string refusal(const std::function<void()> &call) {
+    try {
+        call();
+    } catch (const error &e) {
+        return e.what();
+    }
+    return "";
+}
+
+/// s8 codes "x" of scale 0.5 and zero point 1, through LEAKY_RELU with alpha 0.5, to "y" in the same form.
+model::graph small_graph() {
+    const auto codes = [](const char *name) {
+        model::tensor t;
+        t.name = name;
+        t.type = data_type::s8;
+        t.dims = {1, 3};
+        t.quant = {{0.5f}, {1}, 0};
+        return t;
+    };
+    model::graph g;
+    g.framework = "tflite";
+    g.tensors = {codes("x"), codes("y")};
+    g.nodes = {{"LEAKY_RELU", {0}, {1}, {{"alpha", 0.5f}}}};
+    g.inputs = {0};
+    g.outputs = {1};
+    return g;
+}
+
+TEST(NetworkInterface, RunsAGraphOfOnesOwn) {
+    network net(small_graph());
+    net.input("x").copy_from(std::array<std::int8_t, 3>{-7, 1, 11}); // -4, 0, 5
+    net.run();
+    EXPECT_EQ(net.output(0).as<std::int8_t>(), (std::vector<std::int8_t>{-3, 1, 11}));
+    EXPECT_EQ(net.output("y").as<float>(), (std::vector<float>{-2, 0, 5}));
+    EXPECT_EQ(net.output().text(), "1 ('y') s8 1x3");
+    EXPECT_EQ(net.output().quantization().zero_points, std::vector<std::int32_t>{1});
+}
+
+TEST(NetworkInterface, ReadsBytesAsItReadsFiles) {
+    std::ifstream file(digits, std::ios::binary);
+    const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
+    network from_bytes(bytes.data(), bytes.size(), "digits"), from_file(digits);
+    const std::vector<std::int8_t> image(from_file.input().element_count(), 17);
+    for (network *net : {&from_bytes, &from_file}) {
+        net->input().copy_from(image);
+        net->run();
+    }
+    EXPECT_EQ(from_bytes.output().as<std::int8_t>(), from_file.output().as<std::int8_t>());
+    EXPECT_EQ(refusal([&] { network(bytes.data(), 4, "half a file"); }).rfind("half a file: ", 0), 0u);
+}
+
+TEST(NetworkInterface, MovesWithItsBuffers) {
+    network first(small_graph());
+    first.input().copy_from(std::vector<std::int8_t>{3, 3, 3});
+    network second = std::move(first);
+    second.run();
+    EXPECT_EQ(second.output().as<std::int8_t>(), (std::vector<std::int8_t>{3, 3, 3}));
+}
+
+TEST(NetworkInterface, TakesABatch) {
+    network_options options;
+    options.batch = 4;
+    EXPECT_EQ(network(small_graph(), options).input().dims(), (memory::dims{4, 3}));
+}
+
+TEST(NetworkInterface, ListsOperators) {
+    const std::vector<std::string> known = supported_operators("onnx");
+    EXPECT_NE(std::find(known.begin(), known.end(), "QLinearConv"), known.end());
+    EXPECT_EQ(std::find(known.begin(), known.end(), "Conv"), known.end());    // floats
+    EXPECT_EQ(std::find(known.begin(), known.end(), "Reorder"), known.end()); // a pass's own
+    EXPECT_NE(refusal([] { supported_operators("caffe"); }).find("allowed are tflite and onnx"),
+              std::string::npos);
+}
+
+TEST(NetworkInterface, SaysWhatIsWrong) {
+    const network net(small_graph());
+    const std::vector<std::int8_t> codes(3);
+    EXPECT_EQ(refusal([&] { net.input(1); }), "input 1: the network has 1 ('x')");
+    EXPECT_EQ(refusal([&] { net.output("x"); }), "output 'x': the network has 'y'");
+    EXPECT_EQ(refusal([&] { net.input().copy_from(codes.data(), 2); }),
+              "tensor 0 ('x') s8 1x3 takes 3 bytes, given are 2");
+    EXPECT_EQ(refusal([&] { net.input().copy_from(std::vector<float>(3)); }),
+              "tensor 0 ('x') s8 1x3: its elements are used as f32");
+    EXPECT_EQ(refusal([&] { net.output().as<std::uint8_t>(); }),
+              "tensor 1 ('y') s8 1x3: its elements are used as u8");
+    EXPECT_EQ(refusal([&] { network("/no/such/net.onnx"); }), "/no/such/net.onnx: does not exist");
+    model::graph g = small_graph();
+    g.nodes[0].inputs.push_back(0);
+    EXPECT_EQ(refusal([&] { network{g}; }), "node 0 (LEAKY_RELU): has 2 inputs, allowed are up to 1");
+}
+
+} // namespace
+} // namespace octet::tests
