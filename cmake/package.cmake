@@ -1,5 +1,6 @@
-# `cpack -G DEB` makes three packages: liboctet0.1 (shared libraries), liboctet-dev, octet-tools. The name of the first changes
-# with the ABI, so that programs of two versions can be installed side by side.
+# `cpack` makes three Debian packages: liboctet0.1 (shared libraries), liboctet-dev, octet-tools. The name of the first changes
+# with the ABI, so that programs of two versions can be installed side by side. The preset "package" is configured for /usr, where
+# libraries lie in the directory of their architecture.
 
 set(octet_debian_library liboctet${octet_soversion})
 
@@ -29,10 +30,10 @@ set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}) # liboctet_network links liboctet
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_GENERATE_SHLIBS ON)
-set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "Bit-exact int8 inference primitives for x86 (shared library)
- Quantized neural-network operators with the numeric contract as an argument:
- the bytes of TFLite, ONNX Runtime, oneDNN, gemmlowp and others, equal on every
- instruction set, thread count and memory layout.")
+set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "Shared libraries: quantized neural-network operators with the numeric contract
+as an argument, and networks made of them. The bytes of TFLite, ONNX Runtime,
+oneDNN, gemmlowp and others, equal on every instruction set, thread count and
+memory layout.")
 
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME liboctet-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
@@ -40,15 +41,14 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libtbb-dev")
 if(TARGET octet_shared)
     string(PREPEND CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "${octet_debian_library} (= ${PROJECT_VERSION}), ")
 endif()
-set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "Bit-exact int8 inference primitives for x86 (development files)
- Headers, static library, files for CMake and pkg-config, documentation.")
+set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "Development files: headers, static library, files for CMake and pkg-config,
+documentation.")
 
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME octet-tools)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON)
-set(CPACK_COMPONENT_TOOLS_DESCRIPTION "Bit-exact int8 inference primitives for x86 (command)
- Runs int8 .tflite and .onnx networks under any numeric contract, explains,
- measures and checks them.")
+set(CPACK_COMPONENT_TOOLS_DESCRIPTION "The octet command: runs int8 .tflite and .onnx networks under any numeric
+contract, explains, measures and checks them.")
 
 # Each package carries its licence where Debian looks for it. An installation without packages has it among the documents.
 foreach(component ${CPACK_COMPONENTS_ALL})

@@ -1,5 +1,8 @@
 #pragma once
 
+// Handles that oneDNN's interface asks for. There is one engine, and a stream only says that it is
+// synchronous.
+
 #include <cstddef>
 
 #include "octet/export.hpp"

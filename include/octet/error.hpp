@@ -1,5 +1,8 @@
 #pragma once
 
+// Failures, in one form for the whole library: an exception with a status for programs and a sentence for
+// people.
+
 #include <stdexcept>
 #include <string>
 

@@ -1,5 +1,8 @@
 #pragma once
 
+// Tensors: what they look like (memory::desc) and where they are (memory). Descriptors are checked where they
+// are made, so that whatever holds one holds a valid one; layouts that only Octet understands are opaque.
+
 #include <cstddef>
 #include <memory>
 #include <string>

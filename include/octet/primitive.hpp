@@ -1,5 +1,9 @@
 #pragma once
 
+// What all operations have in common: a primitive descriptor, which is the checked problem with the
+// implementation chosen for it, and a primitive, which runs. The operations themselves are in headers of
+// their own; start at convolution.hpp.
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>

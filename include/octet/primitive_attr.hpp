@@ -1,5 +1,9 @@
 #pragma once
 
+// How an operation treats numbers: scales, zero points, the numeric contract and what is applied to results
+// before they are stored. One vocabulary for all operations, because frameworks differ here and not in the
+// sums.
+
 #include <array>
 #include <cstdint>
 #include <map>

@@ -1,5 +1,8 @@
 #pragma once
 
+// The numeric contracts and how each framework gets their parameters from real scales. Two frameworks that
+// agree on a formula may differ in the last bit of a multiplier, so derivations are named, too.
+
 #include <cstdint>
 
 #include "octet/export.hpp"

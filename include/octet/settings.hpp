@@ -1,5 +1,8 @@
 #pragma once
 
+// What holds for the whole process: instruction sets, threads, the primitive cache, diagnostics. None of it
+// changes a byte of any result. Environment variables set the same before the first call.
+
 #include <cstddef>
 #include <string>
 #include <vector>

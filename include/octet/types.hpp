@@ -1,5 +1,8 @@
 #pragma once
 
+// The words of the interface: element types, layouts, algorithms, execution arguments. Spelling and, where it
+// shows, values are oneDNN 2.x's, so that programs can be moved by hand or with octet/compat/dnnl.hpp.
+
 #include <cstdint>
 #include <cstring>
 #include <limits>
