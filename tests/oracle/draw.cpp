@@ -244,8 +244,8 @@ void draw_pooling(random_source &r, problem &p) {
     } while (volume(dst) * volume(p.kernel) > 100000 || volume(src) > 30000 ||
              !windows_touch_the_image(p, src, dst));
     const type t = draw_code(r);
-    p.src = draw_tensor(r, src, t, true);
-    p.dst = draw_tensor(r, dst, t, true);
+    p.src = draw_channels_last(r, src, t);
+    p.dst = draw_channels_last(r, dst, t);
     p.alg = r.pick({algorithm::pooling_max, algorithm::pooling_avg_include_padding,
                     algorithm::pooling_avg_exclude_padding, algorithm::pooling_avg_exclude_padding});
     attributes &a = p.attr;
@@ -306,8 +306,8 @@ void draw_binary(random_source &r, problem &p) {
         p.alg = algorithm::binary_add;
     const type t = floats ? draw_number(r) : draw_code(r);
     p.src = draw_tensor(r, shape0, t, false);
-    p.weights = draw_tensor(r, shape1, floats && r.chance(50) ? draw_number(r) : t, false);
-    p.dst = draw_tensor(r, shape, floats && r.chance(50) ? draw_number(r) : t, false);
+    p.weights = draw_tensor_like(r, p.src, shape1, floats && r.chance(50) ? draw_number(r) : t);
+    p.dst = draw_tensor_like(r, p.src, shape, floats && r.chance(50) ? draw_number(r) : t);
     if (floats) {
         if (r.chance(40))
             set_scales(r, p, {OCTET_ARG_SRC_0});
@@ -354,7 +354,7 @@ void draw_eltwise(random_source &r, problem &p) {
     const type t = codes ? draw_code(r) : draw_number(r);
     const bool is_quantized = codes || a.rule == rule::ort_f32 || a.rule == rule::caffe_double_round;
     p.src = draw_tensor(r, shape, t, false);
-    p.dst = draw_tensor(r, shape, codes ? t : r.chance(50) ? t : draw_number(r), false);
+    p.dst = draw_tensor_like(r, p.src, shape, codes || r.chance(50) ? t : draw_number(r));
     if (is_quantized)
         set_zero_point(r, p, OCTET_ARG_SRC, t);
     if (a.rule == rule::f32_v3 && r.chance(70))
@@ -399,8 +399,8 @@ void draw_prelu(random_source &r, problem &p) {
     a.rule = codes ? draw_tflite(r) : r.pick({rule::automatic, rule::f32});
     const type t = codes ? draw_code(r) : draw_number(r);
     p.src = draw_tensor(r, shape, t, false);
-    p.weights = draw_tensor(r, weights, codes ? t : draw_number(r), false);
-    p.dst = draw_tensor(r, shape, codes || r.chance(50) ? t : draw_number(r), false);
+    p.weights = draw_tensor_like(r, p.src, weights, codes ? t : draw_number(r));
+    p.dst = draw_tensor_like(r, p.src, shape, codes || r.chance(50) ? t : draw_number(r));
     if (!codes)
         return;
     if (r.chance(50)) {
@@ -423,7 +423,7 @@ void draw_softmax(random_source &r, problem &p) {
     if (choice <= 1) {
         p.alg = r.pick({algorithm::softmax_accurate, algorithm::softmax_accurate, algorithm::softmax_log});
         p.src = draw_tensor(r, shape, draw_number(r), false);
-        p.dst = draw_tensor(r, shape, draw_number(r), false);
+        p.dst = draw_tensor_like(r, p.src, shape, draw_number(r));
         if (r.chance(60))
             a.output_scales = {0, {r.real_f32(1, 256)}, false};
         draw_dst_zero_point(r, p);
@@ -434,11 +434,11 @@ void draw_softmax(random_source &r, problem &p) {
     p.src = draw_tensor(r, shape, t, false);
     if (choice == 2) {
         a.rule = draw_tflite(r, false);
-        p.dst = draw_tensor(r, shape, r.pick({type::s8, type::u8, type::s16}), false);
+        p.dst = draw_tensor_like(r, p.src, shape, r.pick({type::s8, type::u8, type::s16}));
         a.input_multipliers[OCTET_ARG_SRC] = draw_multiplier(r, a.rule, r.real(0.005, 0.3) * 67108864.);
     } else {
         a.rule = rule::ort_f32;
-        p.dst = draw_tensor(r, shape, t, false);
+        p.dst = draw_tensor_like(r, p.src, shape, t);
         set_scales(r, p, {OCTET_ARG_SRC});
         set_scale(p, OCTET_ARG_DST, r.pick({1.f / 256, 1.f / 255, 1.f / 128}));
         if (r.chance(60))
@@ -453,10 +453,12 @@ void draw_sum(random_source &r, problem &p) {
         codes ? 2 : static_cast<std::size_t>(r.chance(10) ? r.between(6, 20) : r.between(1, 5));
     const type t = draw_code(r);
     for (std::size_t i = 0; i < count; i++) {
-        p.srcs.push_back(draw_tensor(r, shape, codes ? t : draw_number(r), false));
+        const type from = codes ? t : draw_number(r);
+        p.srcs.push_back(i ? draw_tensor_like(r, p.srcs[0], shape, from)
+                           : draw_tensor(r, shape, from, false));
         p.sum_scales.push_back(codes ? draw_scale(r) : r.real_f32(-2, 2));
     }
-    p.dst = draw_tensor(r, shape, codes ? t : draw_number(r), false);
+    p.dst = draw_tensor_like(r, p.srcs[0], shape, codes ? t : draw_number(r));
     if (codes) {
         p.attr.rule = rule::caffe_double_round;
         set_scales(r, p, {OCTET_ARG_DST});

@@ -40,6 +40,10 @@ private:
 bool is_tflite_rule(rule r);
 
 tensor draw_tensor(random_source &r, const dims &shape, data_type type, bool may_be_any);
+/// Mostly dense in the order of another tensor's dimensions, as one that is met element by element.
+tensor draw_tensor_like(random_source &r, const tensor &other, const dims &shape, data_type type);
+/// Mostly with the second dimension innermost, as generated kernels want it.
+tensor draw_channels_last(random_source &r, const dims &shape, data_type type);
 std::int32_t draw_zero_point(random_source &r, data_type type);
 masked_values<std::int32_t> draw_zero_points(random_source &r, const dims &shape, int mask, data_type type);
 masked_values<float> draw_scales(random_source &r, const dims &shape, int mask, double low, double high);

@@ -58,8 +58,11 @@ bool is_tflite_rule(rule r) {
     return r == rule::tflite_2step || r == rule::tflite_1step || r == rule::tflite_single_rounding;
 }
 
-tensor draw_tensor(random_source &r, const dims &shape, data_type type, bool may_be_any) {
-    tensor t(draw_desc(r, shape, type, may_be_any));
+namespace {
+tensor filled(random_source &r, const memory::desc &desc) {
+    tensor t(desc);
+    const dims &shape = t.shape();
+    const data_type type = t.type();
     t.values.resize(
         static_cast<std::size_t>(std::accumulate(shape.begin(), shape.end(), dim_t{1}, std::multiplies<>())));
     const int mode =
@@ -91,6 +94,42 @@ tensor draw_tensor(random_source &r, const dims &shape, data_type type, bool may
             v = draw_f32(r, mode == 1 || mode == 2 ? 1 : mode == 3 || (is_special && r.chance(30)) ? 2 : 0);
         }
     return t;
+}
+
+/// Dense, with the dimensions in this order from outermost to innermost.
+memory::desc dense(const dims &shape, data_type type, const std::vector<std::size_t> &order) {
+    dims strides(shape.size());
+    dim_t stride = 1;
+    for (std::size_t i = order.size(); i-- > 0;) {
+        strides[order[i]] = stride;
+        stride *= shape[order[i]];
+    }
+    return {shape, type, strides};
+}
+} // namespace
+
+tensor draw_tensor(random_source &r, const dims &shape, data_type type, bool may_be_any) {
+    return filled(r, draw_desc(r, shape, type, may_be_any));
+}
+
+tensor draw_tensor_like(random_source &r, const tensor &other, const dims &shape, data_type type) {
+    if (r.chance(20))
+        return draw_tensor(r, shape, type, false);
+    std::vector<std::size_t> order(shape.size());
+    std::iota(order.begin(), order.end(), 0);
+    const dim_t *strides = other.desc.data.strides;
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return strides[a] > strides[b]; });
+    return filled(r, dense(shape, type, order));
+}
+
+tensor draw_channels_last(random_source &r, const dims &shape, data_type type) {
+    if (r.chance(50))
+        return draw_tensor(r, shape, type, true);
+    std::vector<std::size_t> order(shape.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::rotate(order.begin() + 1, order.begin() + 2, order.end());
+    return filled(r, dense(shape, type, order));
 }
 
 std::int32_t draw_zero_point(random_source &r, data_type type) {

@@ -245,8 +245,11 @@ struct answer {
     bytes dst; ///< row-major
 };
 
-answer run(const problem &p) {
+/// `ref` is one at every level: it runs once.
+answer run(const problem &p, const answer &at_ref) {
     const created c = create(p);
+    if (!at_ref.dst.empty() && c.pd.impl_info_str() == "ref")
+        return at_ref;
     const auto args = arguments(p, c.pd);
     const memory dst = args.at(OCTET_ARG_DST);
     const auto *first = static_cast<const std::uint8_t *>(dst.get_data_handle());
@@ -319,7 +322,7 @@ std::string check(const problem &p, std::map<std::string, int> &implementations)
         set_max_cpu_isa(level);
         std::string wrong;
         try {
-            const answer a = run(p);
+            const answer a = run(p, ref);
             if (level == cpu_isa::ref)
                 ref = a;
             implementations[to_string(level) + std::string(" ") + a.implementation]++;
