@@ -4,8 +4,11 @@
 set -euo pipefail
 build=$(realpath "${1:?build directory}") source=$(realpath "${2:?source directory}")
 scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+embedded=$(mktemp -d "$build.embedded.XXXXXX") # as deep as the build, so that a compiler cache knows the objects
+trap 'rm -rf "$scratch" "$embedded"' EXIT
 fail() { echo "install test: $*" >&2; exit 1; }
+needs() { readelf -d "$1" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p'; }
+has() { grep -q "$1" <<<"$2"; } # not a pipe: grep leaves at its first match, and who writes into it then fails
 
 # configure NAME PROJECT ARGUMENTS…: quietly, but with all the output if it fails.
 configure() {
@@ -22,7 +25,7 @@ refused() {
     if cmake -S "$source/tests/install/refused" -B "$scratch/$name" -G Ninja "$@" >"$scratch/$name.log" 2>&1; then
         fail "find_package accepts $*"
     fi
-    tr -s ' \n' ' ' <"$scratch/$name.log" | grep -q "$expected" || { cat "$scratch/$name.log" >&2; fail "$name: no '$expected'"; }
+    has "$expected" "$(tr -s ' \n' ' ' <"$scratch/$name.log")" || { cat "$scratch/$name.log" >&2; fail "$name: no '$expected'"; }
 }
 
 # use PREFIX: everything under PREFIX works for users.
@@ -63,14 +66,14 @@ library=$(find "$scratch/prefix" -name 'liboctet.so.*.*.*')
 version=${library##*.so.}
 for library in "${library%/*}"/liboctet*.so."$version"; do
     soname=$(basename "${library%.*}")
-    readelf -d "$library" | grep -q "SONAME.*\[$soname\]" || fail "SONAME of $library"
+    has "SONAME.*\[$soname\]" "$(readelf -d "$library")" || fail "SONAME of $library"
     foreign=$(nm -DC --defined-only "$library" |
         grep -v ' octet::v0::\| typeinfo \(name \)\?for octet::v0::\| vtable for octet::v0::\| OCTET_' || true)
     [ -z "$foreign" ] || fail "more than octet::v0 leaves $library: $foreign"
 done
 [ -f "$scratch/prefix/share/doc/octet/LICENSE" ] || fail "no licence"
 if [ -x "$scratch/prefix/bin/octet" ]; then
-    if ! grep -q 'OCTET_WITH_ONEDNN:[A-Z]*=ON' "$build/CMakeCache.txt" && readelf -d "$scratch/prefix/bin/octet" | grep -q 'dnnl\|OpenCL'; then
+    if ! grep -q 'OCTET_WITH_ONEDNN:[A-Z]*=ON' "$build/CMakeCache.txt" && has 'dnnl\|OpenCL' "$(needs "$scratch/prefix/bin/octet")"; then
         fail "the command links oneDNN unasked"
     fi
     if command -v help2man >/dev/null; then
@@ -90,21 +93,22 @@ fi
 grep -q 'error: #error.*C++17' "$scratch/cxx14.log" || fail "no sentence about C++17"
 
 echo "== add_subdirectory"
-# With the flags of the build, so that a compiler cache knows the objects.
 cached() { sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"; }
-configure embedded subdirectory -DOCTET_SOURCE_DIR="$source" -DCMAKE_BUILD_TYPE="$(cached CMAKE_BUILD_TYPE)" \
-    -DCMAKE_CXX_FLAGS_RELEASE="$(cached CMAKE_CXX_FLAGS_RELEASE)" \
-    -DOCTET_WARNINGS_AS_ERRORS="$(cached OCTET_WARNINGS_AS_ERRORS)"
-cmake --build "$scratch/embedded" >/dev/null
-"$scratch/embedded/user"
-readelf -d "$scratch/embedded/user" | grep -q 'NEEDED.*liboctet' || fail "octet::octet is not the shared library"
-configure embedded subdirectory -DBUILD_SHARED_LIBS=OFF
-cmake --build "$scratch/embedded" >/dev/null
-"$scratch/embedded/user"
-if readelf -d "$scratch/embedded/user" | grep -q 'NEEDED.*liboctet'; then
+embed() {
+    cmake -S "$source/tests/install/subdirectory" -B "$embedded" -G Ninja -DOCTET_SOURCE_DIR="$source" \
+        -DCMAKE_BUILD_TYPE="$(cached CMAKE_BUILD_TYPE)" -DCMAKE_CXX_FLAGS_RELEASE="$(cached CMAKE_CXX_FLAGS_RELEASE)" \
+        -DOCTET_WARNINGS_AS_ERRORS="$(cached OCTET_WARNINGS_AS_ERRORS)" "$@" >"$scratch/embedded.log" 2>&1 ||
+        { cat "$scratch/embedded.log" >&2; fail "add_subdirectory"; }
+    cmake --build "$embedded" >/dev/null
+    "$embedded/user"
+}
+embed
+has liboctet "$(needs "$embedded/user")" || fail "octet::octet is not the shared library"
+embed -DBUILD_SHARED_LIBS=OFF
+if has liboctet "$(needs "$embedded/user")"; then
     fail "BUILD_SHARED_LIBS=OFF links the shared library"
 fi
-if cmake --install "$scratch/embedded" --prefix "$scratch/embedded/prefix" 2>/dev/null | grep -q octet; then
+if has octet "$(cmake --install "$embedded" --prefix "$scratch/embedded" 2>/dev/null)"; then
     fail "a project that embeds Octet installs it unasked"
 fi
 
@@ -112,7 +116,7 @@ echo "== what is missing is said in a sentence"
 if cmake -S "$source" -B "$scratch/without_xbyak" -G Ninja -DCMAKE_IGNORE_PATH=/usr/include >"$scratch/without_xbyak.log" 2>&1; then
     fail "is configured without Xbyak"
 fi
-tr -s ' \n' ' ' <"$scratch/without_xbyak.log" | grep -q 'needs the header library Xbyak .* Install it' ||
+has 'needs the header library Xbyak .* Install it' "$(tr -s ' \n' ' ' <"$scratch/without_xbyak.log")" ||
     fail "no sentence about Xbyak: $(cat "$scratch/without_xbyak.log")"
 
 if command -v dpkg-deb >/dev/null && command -v dpkg-shlibdeps >/dev/null; then
@@ -121,7 +125,7 @@ if command -v dpkg-deb >/dev/null && command -v dpkg-shlibdeps >/dev/null; then
     for package in "liboctet${version%.*}" liboctet-dev octet-tools; do
         deb=$(find "$scratch/packages" -maxdepth 1 -name "${package}_*.deb")
         [ -n "$deb" ] || fail "no package $package"
-        dpkg-deb -I "$deb" | grep -q 'Depends:.*\(libtbb\|liboctet\)' || fail "$package does not say what it needs"
+        has 'libtbb' "$(dpkg-deb -f "$deb" Depends)" || fail "$package does not say what it needs"
         dpkg-deb -x "$deb" "$scratch/root"
         [ -f "$scratch/root/usr/share/doc/$package/copyright" ] || fail "no copyright in $package"
     done
