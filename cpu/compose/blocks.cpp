@@ -122,6 +122,10 @@ memory_desc partition::part_of(memory_desc md, bool is_rest) const {
     return md;
 }
 
+// From the outermost dimension of src inwards, until a block is small enough. A cut must leave long runs of
+// src: in short pieces of many rows prefetchers start anew, and no blocks at all are faster. One dimension at
+// most is cut in parts, so that a rest is its alone and one more kernel serves it; those before it are cut
+// into single indices.
 partition partition_of(const memory_desc &src, const memory_desc &dst, int kept, dim_t most_bytes) {
     partition p;
     p.ndims = dst.ndims;

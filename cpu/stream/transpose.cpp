@@ -43,6 +43,8 @@ matrices matrices_of(const memory_desc &src, const memory_desc &dst) {
     return m;
 }
 
+/// Rows at a distance of n lines fall into 64 / gcd(64, n) of the 64 sets, each of which holds a line per
+/// way: at a stride of 4 KiB all rows compete for one set.
 /// True if lines of so many rows, read four times over, don't stay in a first-level cache.
 bool shares_sets(dim_t stride, dim_t rows) {
     constexpr dim_t sets = 64, ways = 16; // some more than there are: copying costs, too

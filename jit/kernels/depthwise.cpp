@@ -43,6 +43,9 @@ int max_tile_blocks(cpu_isa level, bool sums_source) {
     return has_16_lanes(level) && has_dot(level) && !sums_source ? interleaved_blocks : 1;
 }
 
+/// While products are added, accumulators share the registers with quads and weights; in the epilogue, with
+/// its temporaries; where the source is summed for zero points of weights, every accumulator has a twin.
+/// Columns come in whole phases, whose outputs use the same quads.
 int max_tile_columns(cpu_isa level, const tap_patches &patches, bool sums_source, int epilogue_temps,
                      int blocks) {
     const int registers = has_16_lanes(level) ? 32 : 16;
@@ -289,6 +292,7 @@ void depthwise_kernel::take_weights() {
     }
 }
 
+/// Without a dot-product instruction; once for all lines of a group instead of in every tile.
 /// Weights as words: for each vector, those of even taps, then those of odd ones.
 void depthwise_kernel::split_weights() {
     const temp even(*this), odd(*this);

@@ -151,6 +151,9 @@ void softmax_fixed_sums_kernel::sums() {
         give_vec(s);
 }
 
+/// The number of d is split into its four bytes, which are looked up and added apart: vpdpbusd with ones adds
+/// four neighbours at once. A lane grows by at most 4 * 255 with each vector of 64 columns, so it holds 2^27
+/// columns. Multiplying the sums of the places by their weights comes once, at the end.
 void softmax_fixed_sums_kernel::add_terms(const vec &highest, int at, bool is_tail) {
     const temp x(*this), bytes(*this);
     prefetchw(ptr[reg_at + reg_to_dst + at]);
