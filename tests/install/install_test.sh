@@ -83,6 +83,16 @@ if [ -x "$scratch/prefix/bin/octet" ]; then
     fi
 fi
 use "$scratch/prefix"
+if pkg-config --exists octet-network; then # `use` has set the path
+    echo "== the programs of README.md"
+    for number in 1 2; do
+        awk -v number=$number '/^```cpp/ { n++; inside = 1; next } /^```/ { inside = 0 } inside && n == number' "$source/README.md" \
+            >"$scratch/readme.cpp"
+        # shellcheck disable=SC2046
+        c++ -std=c++17 -Wall -Werror "$scratch/readme.cpp" -o "$scratch/readme" $(pkg-config --cflags --libs octet-network)
+        (cd "$source" && LD_LIBRARY_PATH=$(pkg-config --variable=libdir octet) "$scratch/readme")
+    done
+fi
 refused newer 'version: 0.1.0' -DCMAKE_PREFIX_PATH="$scratch/prefix" -DWANTED="0.2"
 refused component "no component 'gpu', installed are" -DCMAKE_PREFIX_PATH="$scratch/prefix" -DWANTED="0.1;COMPONENTS;gpu"
 
