@@ -490,8 +490,8 @@ struct chain {
         const std::int64_t c = code(x, s.zero_point) - s.zero_point;
         const auto y = static_cast<std::int64_t>(before(data_type::undef)) - s.dst_zero_point;
         const std::int64_t sum =
-            static_cast<std::int64_t>(fixed_point(s.rule, wrap(c << 20), s.multipliers.a)) +
-            fixed_point(s.rule, wrap(y << 20), s.multipliers.b);
+            static_cast<std::int64_t>(fixed_point(s.rule, wrap(c * 1048576), s.multipliers.a)) +
+            fixed_point(s.rule, wrap(y * 1048576), s.multipliers.b);
         return integer(fixed_point(s.rule, wrap(sum), s.multipliers.dst));
     }
     value apply(const post_op::table &t, const value &x) const {

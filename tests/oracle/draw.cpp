@@ -1,6 +1,6 @@
 // Random problems: operations, shapes, layouts, rules, zero points and post-ops that doc/operators.md allows. Start at draw(), at
-// the end. Sizes are small but for the channels, whose counts lie around the widths of registers and of blocks; a problem has
-// at most some 200,000 products, so that thousands run in a second of every level.
+// the end. Sizes are small but for the channels, whose counts lie around the widths of registers and of blocks; few problems
+// have more than 200,000 products, so that hundreds run in a second at every level.
 
 #include <algorithm>
 #include <limits>
@@ -33,6 +33,7 @@ void draw_convolution(random_source &r, problem &p) {
     const std::size_t rank = r.pick<std::size_t>({1, 2, 2, 2, 2, 3});
     dims src, weights, dst;
     dim_t groups, ocs, ics;
+    const bool is_large = r.chance(2);
     do {
         p.strides.clear(), p.dilates.clear(), p.padding_l.clear(), p.padding_r.clear();
         const int kind = static_cast<int>(r.between(0, 9));
@@ -48,7 +49,8 @@ void draw_convolution(random_source &r, problem &p) {
             const dim_t kernel = r.pick<dim_t>({1, 1, 2, 3, 3, 3, 4, 5, 7}),
                         stride = r.pick<dim_t>({1, 1, 1, 2, 3}), dilate = r.pick<dim_t>({0, 0, 0, 0, 1, 2}),
                         reach = (kernel - 1) * (dilate + 1) + 1;
-            const dim_t low = r.chance(50) ? 0 : r.between(0, reach - 1), out = r.between(1, 9);
+            const dim_t low = r.chance(50) ? 0 : r.between(0, reach - 1),
+                        out = r.between(1, is_large ? 40 : 9);
             dim_t high = r.chance(50) ? low : r.between(-1, reach);
             const dim_t in = std::max<dim_t>((out - 1) * stride + reach - low - high, 1);
             high = (out - 1) * stride + reach - low - in;
@@ -64,8 +66,8 @@ void draw_convolution(random_source &r, problem &p) {
         }
     } while (volume(transposed ? src : dst) * (transposed ? ocs : ics) *
                      volume(dims(weights.end() - static_cast<std::ptrdiff_t>(rank), weights.end())) >
-                 200000 ||
-             volume(src) > 30000 || volume(dst) > 10000 || volume(weights) > 60000);
+                 (is_large ? 3000000 : 200000) ||
+             volume(src) > 30000 || volume(dst) > (is_large ? 30000 : 10000) || volume(weights) > 60000);
     type s, w, d;
     draw_dot_types(r, s, w, d);
     p.src = draw_tensor(r, src, s, true);
@@ -81,7 +83,7 @@ void draw_inner_product(random_source &r, problem &p) {
     dim_t channels;
     do {
         channels = draw_channels(r);
-        src = {r.between(1, 9), draw_channels(r)};
+        src = {r.chance(5) ? r.between(10, 40) : r.between(1, 9), draw_channels(r)};
         for (dim_t d = r.pick<dim_t>({0, 0, 1, 2, 2, 3}); d > 0; d--)
             src.push_back(r.between(1, 4));
         weights = src;
@@ -98,6 +100,7 @@ void draw_inner_product(random_source &r, problem &p) {
 void draw_matmul(random_source &r, problem &p) {
     dims src, weights, dst, bias;
     dim_t k;
+    const bool is_large = r.chance(3);
     do {
         src.clear(), weights.clear(), dst.clear(), bias.clear();
         for (dim_t d = r.pick<dim_t>({0, 0, 0, 1, 1, 2}); d > 0; d--) {
@@ -106,12 +109,12 @@ void draw_matmul(random_source &r, problem &p) {
             src.push_back(r.chance(25) ? 1 : batch);
             weights.push_back(r.chance(25) && src.back() == batch ? 1 : batch);
         }
-        const dim_t m = r.chance(20) ? 1 : r.between(1, 20), n = draw_channels(r);
+        const dim_t m = r.chance(20) ? 1 : r.between(1, is_large ? 200 : 20), n = draw_channels(r);
         k = draw_channels(r);
         src.insert(src.end(), {m, k});
         weights.insert(weights.end(), {k, n});
         dst.insert(dst.end(), {m, n});
-    } while (volume(dst) * k > 200000);
+    } while (volume(dst) * k > (is_large ? 3000000 : 200000));
     if (r.chance(50))
         for (const dim_t d : dst)
             bias.push_back(r.chance(60) ? 1 : d);

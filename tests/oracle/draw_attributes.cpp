@@ -37,7 +37,10 @@ memory::desc draw_desc(random_source &r, const dims &shape, data_type type, bool
         if (has_gaps && r.chance(40))
             stride += r.between(1, 5);
     }
-    return {shape, type, strides};
+    memory::desc result(shape, type, strides);
+    if (r.chance(5))
+        result.data.offset0 = r.between(1, 9);
+    return result;
 }
 
 double draw_f32(random_source &r, int mode) {

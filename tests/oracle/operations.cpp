@@ -269,8 +269,8 @@ std::int32_t tflite_binary(const problem &p, rule r, std::int32_t d0, std::int32
         m1 = q31(r, static_cast<double>(s1 / t));
         m = q31(r, static_cast<double>(t / (1048576.f * s_dst)));
     }
-    const std::int64_t u0 = fixed_point(r, wrap(static_cast<std::int64_t>(d0) << 20), m0),
-                       u1 = fixed_point(r, wrap(static_cast<std::int64_t>(d1) << 20), m1);
+    const std::int64_t u0 = fixed_point(r, wrap(std::int64_t{1048576} * d0), m0),
+                       u1 = fixed_point(r, wrap(std::int64_t{1048576} * d1), m1);
     return fixed_point(r, wrap(p.alg == algorithm::binary_add ? u0 + u1 : u0 - u1), m);
 }
 
