@@ -92,8 +92,7 @@ octet::network_options options_of(requantization_rule rule, bool fusion) {
 class classifier {
 public:
     classifier(const std::string &model, requantization_rule rule, bool fusion)
-        : network_(model, options_of(rule, fusion)),
-          input_(network_.get_memory(graph().inputs.at(0))),
+        : network_(model, options_of(rule, fusion)), input_(network_.get_memory(graph().inputs.at(0))),
           output_(network_.get_memory(graph().outputs.at(0))) {
         if (input_.get_desc().get_size() != pixels || output_.get_desc().get_size() != classes)
             throw std::runtime_error(model + ": not a network from 64 pixels to 10 classes");
