@@ -2,7 +2,7 @@
 
 // Linear interpolation of 8-bit codes where weights are fractions with a power of two below the line, as
 // TFLite's are by definition and the other rules' for factors that are powers of two: sums are integers and
-// exact in every rule. jit/code_resampling.hpp makes them.
+// exact in every rule. jit/kernels/resampling/codes.hpp makes them.
 
 #include <memory>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 // Resampling of channels-last tensors in generated code: neighbours and weights of every line and column are
-// tabled at creation, the kernel (jit/resampling.hpp) makes a line of output positions.
+// tabled at creation, the kernel (jit/kernels/resampling/positions.hpp) makes a line of output positions.
 
 #include <memory>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
 
-// Maxima and sums of rows of 8-bit codes, as TFLite and ONNX Runtime define them: what jit/softmax_codes
-// computes results from.
+// Maxima and sums of rows of 8-bit codes, as TFLite and ONNX Runtime define them: what
+// jit/kernels/softmax/codes.hpp computes results from.
 
 #include <memory>
 

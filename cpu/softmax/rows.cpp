@@ -73,7 +73,7 @@ private:
 
 // ---- codes
 
-/// How results follow from exponentials, in the terms of jit/softmax_codes.
+/// How results follow from exponentials, in the terms of jit/kernels/softmax/codes.
 struct code_results {
     jit::softmax_results form;
     softmax_table<std::uint32_t> exponentials;

@@ -1,7 +1,7 @@
 #pragma once
 
 // Softmax of rows that are contiguous in memory, the usual case: generated kernels take a batch of rows that
-// stays in the caches from its maxima to its results. Everything else is cpu/stream/softmax.cpp's.
+// stays in the caches from its maxima to its results. Everything else is cpu/softmax/softmax.cpp's.
 
 #include <memory>
 #include <string>

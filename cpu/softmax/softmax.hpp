@@ -1,6 +1,6 @@
 #pragma once
 
-// Softmax. Contiguous rows have kernels of their own (cpu/stream/softmax_rows.hpp). Everything else takes two
+// Softmax. Contiguous rows have kernels of their own (cpu/softmax/rows.hpp). Everything else takes two
 // parts: the maximum and the sum of each row along the axis, then the stream kernel, to which
 // these are tensors broadcast along the axis. Integer forms look exponentials up, f32 stores them in between.
 

@@ -1,6 +1,6 @@
 """Writing the quantized network as .tflite and reading such a file back.
 
-Both go through src/network/tflite.fbs, the schema that the octet command reads models with. Writing hands
+Both go through src/network/tflite/tflite.fbs, the schema that Octet reads models with. Writing hands
 flatc a JSON text; reading uses the Python accessors that flatc generates: its JSON output would round floats.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 
 import network
 
-SCHEMA = Path(__file__).parents[2] / "tools" / "model" / "tflite.fbs"
+SCHEMA = Path(__file__).parents[2] / "src" / "network" / "tflite" / "tflite.fbs"
 OPTIONS = {
     "CONV_2D": "Conv2DOptions",
     "DEPTHWISE_CONV_2D": "DepthwiseConv2DOptions",

@@ -40,7 +40,7 @@ enum class stream_op {
     subtract_pair,
     multiply_pair,
     multiply_pair_s16,  ///< of s16 lanes, the top's with upper words of 0
-    code_sum_pair,      ///< of 8-bit codes (jit/code_sum.hpp), whose planes start at `operand`; and with
+    code_sum_pair,      ///< of 8-bit codes (epilogue/code_sum.hpp), whose planes start at `operand`; and with
     code_sum_away_pair, ///< ties away from zero
     multiply_high_pair, ///< SRDHM; one of both is not negative
     divide_by_pot_pair, ///< lower / 2^top, ties away from zero
