@@ -1,11 +1,21 @@
 #!/usr/bin/env bash
-# Checks of the sources that need no build: format, and that every public item of include/octet is documented.
+# Checks of the sources that need no build: format, that files named in comments and pages exist, and that every public item of
+# include/octet is documented.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/packages.sh
 
 echo "== clang-format"
 git ls-files '*.cpp' '*.hpp' '*.inl' | xargs clang-format --dry-run -Werror
+
+echo "== names of files"
+files=$(git ls-files | sed 's/\.in$//')
+missing=0
+while read -r name; do
+    grep -qE "(^|/)$name\$" <<<"$files" || { git grep -nIF "$name" -- ':!CHANGELOG.md'; missing=1; }
+done < <(git grep -hIoE '(^|[ (`"])[a-z_]+(/[A-Za-z0-9_-]+)+\.(hpp|cpp|inl|md|sh|py|cmake|fbs)\b' -- ':!CHANGELOG.md' |
+    tr -d ' (`"' | sort -u | grep -v 'NAME\|^oneapi/')
+[ "$missing" -eq 0 ] || { echo "no such files"; exit 1; }
 
 echo "== doxygen"
 mkdir -p build/doc
