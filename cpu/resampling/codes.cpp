@@ -17,9 +17,11 @@ namespace octet::impl::resampling {
 
 namespace {
 
-constexpr int weight_bits = 10;
-/// Sums with more bits, 8 of them the code's, are not exact in f32.
+constexpr int weight_bits = 10; // TFLite's positions are multiples of 1/1024
+/// With the 8 bits of a code, the 24 of an f32: sums with more bits are not exact in the float rules.
 constexpr int f32_weight_bits = 16;
+
+/// What one output position reads along an axis.
 struct neighbours {
     dim_t low, high;
     std::int32_t low_weight, high_weight;
@@ -56,7 +58,8 @@ std::optional<neighbours> neighbours_of(const resampling_problem &p, int axis, d
     return neighbours{f.low, f.high, *low, *high};
 }
 
-/// With the smallest weights, but `least` bits.
+/// With the smallest weights, but `least` bits: fewer bits leave room for 16-bit products, of which a vector has
+/// twice as many.
 std::optional<integer_axis> integer_axis_of(const resampling_problem &p, int axis, int least) {
     integer_axis result;
     std::int32_t all = 0;
@@ -146,7 +149,9 @@ private:
         return kernels;
     }
 
-    /// A position at a column lies at either end of a run.
+    /// A run is the positions between two columns, whose loads they share. A position at a column needs that
+    /// column alone and may end the run before or begin the next: it goes with the run that is there, with
+    /// weights 0 and 1, so that runs are few.
     void add_position(neighbours n, bool has_words) {
         const std::int64_t step = p_.src.strides[3];
         std::int64_t low = n.low * step, high = n.high * step;
