@@ -107,8 +107,9 @@ vector_file::vector_file(const std::string &path) : path_(path) {
     const std::vector<std::uint8_t> bytes = read_bytes(path_);
     try {
         json_ = nlohmann::json::parse(bytes.begin(), bytes.end());
-    } catch (const nlohmann::json::exception &e) {
-        throw malformed_file(one_line("'" + path + "' is not JSON: " + e.what()));
+    } catch (const nlohmann::json::parse_error &e) { // its words are about the parser, not about the file
+        throw malformed_file(
+            one_line("'" + path + "' is not JSON: an error at byte " + std::to_string(e.byte)));
     }
     if (!json_.is_object())
         throw malformed_file(one_line("'" + path + "' is not a JSON object"));
