@@ -263,6 +263,8 @@ bounds around(long double exact, long double ulps, long double absolute = 0) {
         high = std::nextafter(high, -infinity);
     if (low > high)
         std::swap(low, high);
+    if (low == 0 && high == 0) // underflow keeps the sign
+        low = high = std::copysign(0.f, static_cast<float>(exact));
     return {low, high};
 }
 
@@ -526,7 +528,9 @@ double store(const problem &p, value x, const index &at) {
     const double qmin = lowest(type), qmax = highest(type);
     if (x.is_integer)
         return std::min(std::max(static_cast<double>(x.i) + zp, qmin), qmax);
-    if (effective_rule(p) == rule::ort_f32) {
+    // QLinearAveragePool adds the zero point before it rounds, as f32 does.
+    const bool is_average_of_reals = p.kind == primitive_kind::pooling && has_scale(p, OCTET_ARG_SRC);
+    if (effective_rule(p) == rule::ort_f32 && !is_average_of_reals) {
         const auto low = static_cast<float>(qmin - zp), high = static_cast<float>(qmax - zp);
         const float limited = std::isnan(x.f) ? low : std::min(std::max(x.f, low), high);
         return std::min(std::max(std::nearbyint(static_cast<double>(limited)) + zp, qmin), qmax);

@@ -199,7 +199,8 @@ void draw_reorder(random_source &r, problem &p) {
             if (r.chance(60))
                 scales(OCTET_ARG_SRC, 0.01, 3);
             if (r.chance(60))
-                scales(OCTET_ARG_DST, 0.01, 3);
+                r.chance(20) ? scales(OCTET_ARG_DST, 1e-9, 2e-9)
+                             : scales(OCTET_ARG_DST, 0.01, 3); // also beyond s32
         }
     } else if (!from_integer) {
         a.rule = r.pick(
@@ -272,14 +273,15 @@ void draw_pooling(random_source &r, problem &p) {
     } else {
         a.rule = choice == 5 ? rule::ort_f32 : rule::caffe_double_round;
         set_scales(r, p, {OCTET_ARG_SRC, OCTET_ARG_DST});
+        if (r.chance(5)) // averages beyond s32
+            set_scale(p, OCTET_ARG_DST, 1e-9f);
     }
     if (choice >= 2 && p.alg != algorithm::pooling_max) {
         if (r.chance(60))
             set_zero_point(r, p, OCTET_ARG_SRC, t);
         draw_dst_zero_point(r, p);
     }
-    if (choice != 5)
-        draw_post_ops(r, p, 1);
+    draw_post_ops(r, p, 1);
 }
 
 algorithm draw_binary_algorithm(random_source &r) {
@@ -363,7 +365,7 @@ void draw_eltwise(random_source &r, problem &p) {
     if (a.rule == rule::f32_v3 && r.chance(70))
         set_scales(r, p, {OCTET_ARG_SRC});
     if (a.rule == rule::f32_v3 && r.chance(50))
-        set_scales(r, p, {OCTET_ARG_DST});
+        set_scale(p, OCTET_ARG_DST, r.chance(20) ? 1e-8f : draw_scale(r)); // also beyond s32
     if (a.rule == rule::ort_f32 || a.rule == rule::caffe_double_round)
         set_scales(r, p, {OCTET_ARG_SRC, OCTET_ARG_DST});
     if (codes && (p.alg == algorithm::eltwise_bounded_relu || p.alg == algorithm::eltwise_clip)) {

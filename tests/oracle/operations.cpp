@@ -225,18 +225,13 @@ void pooling(const problem &p, expectation &e) {
             y = integer(divided(sum, n));
         else if (r == rule::ort_f32) {
             const float mean = real_sum / count;
-            y = real(mean / s_dst + static_cast<float>(zero_point_of(p, OCTET_ARG_DST)));
+            y = real(mean / s_dst);
         } else if (r == rule::caffe_double_round) {
             const float factor = s_src / (s_dst * count);
             y = integer(rha_sat(static_cast<double>(static_cast<float>(sum - n * zp) * factor)));
         } else
             y = real(static_cast<float>(sum) / count);
-        if (r == rule::ort_f32 && !has_multipliers && p.alg != algorithm::pooling_max)
-            // The zero point is in already: round, saturate, done.
-            e.low[i] = e.high[i] = std::nearbyint(
-                std::min(std::max(static_cast<double>(y.f), lowest(p.dst.type())), highest(p.dst.type())));
-        else
-            finish(p, y, at, i, e);
+        finish(p, y, at, i, e);
     });
 }
 
