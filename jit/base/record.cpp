@@ -1,9 +1,9 @@
 #include "jit/base/record.hpp"
 
+#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <ios>
 #include <mutex>
 #include <utility>
 
@@ -77,13 +77,18 @@ void report_failure(const std::string &path) {
                      path.c_str());
 }
 
+std::string hexadecimal(std::uintptr_t number) {
+    char digits[2 * sizeof number];
+    return {digits, std::to_chars(digits, digits + sizeof digits, number, 16).ptr};
+}
+
 /// perf reads lines of "start size name" in hexadecimal. Other generators of code in the process append to
 /// the file too. The process may be a child by now.
 void append_to_perf_map(const std::string &name, const void *code, std::size_t bytes) {
     const std::string path = text("/tmp/perf-", getpid(), ".map");
-    if (!write_to_own_file(
-            path, O_APPEND,
-            text(std::hex, reinterpret_cast<std::uintptr_t>(code), " ", bytes, " ", name, "\n")))
+    if (!write_to_own_file(path, O_APPEND,
+                           text(hexadecimal(reinterpret_cast<std::uintptr_t>(code)), " ", hexadecimal(bytes),
+                                " ", name, "\n")))
         report_failure(path);
 }
 
