@@ -17,6 +17,7 @@
 #include "octet/prelu.hpp"
 #include "octet/primitive.hpp"
 #include "octet/primitive_attr.hpp"
+#include "octet/problem.hpp"
 #include "octet/reorder.hpp"
 #include "octet/requantization.hpp"
 #include "octet/resampling.hpp"

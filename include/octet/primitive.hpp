@@ -59,6 +59,8 @@ public:
     memory::desc workspace_desc() const { return {}; } ///< Octet keeps nothing for a backward pass
     /// Descriptor of any execution argument; the zero descriptor if the primitive doesn't take it.
     memory::desc arg_desc(int arg) const;
+    /// Every execution argument that the primitive takes, in ascending order.
+    std::vector<int> args() const;
     /// oneDNN's one call for all of the above; `index` is the argument for `query::exec_arg_md`.
     memory::desc query_md(query what, int index = 0) const;
     /// `query::memory_consumption_s64`: bytes of scratchpad; 0 for anything else.
@@ -76,7 +78,8 @@ public:
     bool next_impl() const { return false; }
     /// Each implementation that was asked before and refused: "name: reason".
     std::vector<std::string> refusals() const;
-    /// One line: operation, types, layouts, shape and attributes, as printed in verbose mode.
+    /// The problem in one line, as verbose mode prints it and `primitive_desc_from_string` reads it
+    /// (octet/problem.hpp).
     std::string problem_str() const;
 
     explicit operator bool() const { return static_cast<bool>(data_); } ///< false for an empty one
@@ -102,6 +105,11 @@ public:
 
     /// Runs to completion. Arguments are keyed by OCTET_ARG_*; each must have the descriptor that the
     /// primitive descriptor names. Throws `invalid_arguments` before anything is written.
+    ///
+    /// In place: eltwise, binary, prelu (its src), softmax, sum and reorder may have dst in the memory of an input
+    /// that has the same elements: equal dims, strides and size of an element. Any other input that shares bytes
+    /// with dst, and every such input of the other operations, is refused. Tensors that are interleaved in one
+    /// buffer (channels 0 … 31 and 32 … 63 of the same pixels) share no bytes.
     void execute(const stream &s, const std::unordered_map<int, memory> &args) const;
     kind get_kind() const; ///< the operation
     /// How it runs, for people: tiles, copies, bytes of packed weights. Empty where nothing is planned.

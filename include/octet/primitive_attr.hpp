@@ -196,6 +196,10 @@ public:
 
     /// Zero points of SRC, WEIGHTS or DST; the single value OCTET_RUNTIME_S32_VAL defers them to the argument
     /// `OCTET_ARG_ATTR_ZERO_POINTS | arg` (s32, one dimension), as `set_zero_points_mask` does.
+    ///
+    /// A zero point is a number, not a code: any s32 is computed with exactly, as oneDNN does, although TFLite and
+    /// ONNX Runtime have only those of the tensor's type. Outside of it no code stands for the real 0, so padding
+    /// can not be a row of codes and convolutions may take a slower way.
     ///@{
     void set_zero_points(int arg, int mask, const std::vector<std::int32_t> &zero_points);
     void set_zero_points_mask(int arg, int mask);

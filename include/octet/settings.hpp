@@ -4,6 +4,7 @@
 // changes a byte of any result. Environment variables set the same before the first call.
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,13 @@ OCTET_API int get_num_threads();
 OCTET_API void set_verbose(int level);
 OCTET_API int get_verbose();
 ///@}
+
+/// Takes one row of verbose mode, without the end of line. Rows come one at a time, from whichever thread runs the
+/// primitive; the function may not throw, nor call the library.
+using log_function = std::function<void(const std::string &row)>;
+/// Sends verbose rows to `target` instead of standard output, for those who embed the library; an empty function
+/// sends them to standard output again. Each new target gets the table's head first (doc/verbose.md).
+OCTET_API void set_log(log_function target);
 
 /// Bound of the primitive cache in bytes; 0 disables it. Environment: OCTET_PRIMITIVE_CACHE_CAPACITY.
 ///@{

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/format_tag.hpp"
 #include "common/element.hpp"
 #include "common/layout/check.hpp"
 #include "common/text.hpp"
@@ -14,10 +15,8 @@ void resolve_layouts(const weights_packing &packing, memory_desc &src, memory_de
     require_type(packing.operation, "weights", weights, {data_type::s8, data_type::u8});
     require_type(packing.operation, "dst", dst,
                  {data_type::u8, data_type::s8, data_type::s32, data_type::f32});
-    for (const memory_desc *md : {&src, &dst})
-        if (md->format_kind == format_kind::packed)
-            throw_invalid(packing.operation, ": ", md == &src ? "src" : "dst",
-                          " has layout packed, allowed: plain layouts or any");
+    require_plain(packing.operation, "src", src);
+    require_plain(packing.operation, "dst", dst);
     resolve_activation_layout(src);
     resolve_activation_layout(dst);
     if (weights.format_kind == format_kind::any) {
@@ -27,7 +26,8 @@ void resolve_layouts(const weights_packing &packing, memory_desc &src, memory_de
             set_packed(weights, packing.kind, packing.may_fuse_width);
         size_in_bytes(weights); // throws on overflow
     } else if (weights.format_kind == format_kind::packed && weights.packed_kind != packing.kind) {
-        throw_invalid(packing.operation, ": weights are packed for another operation");
+        throw_invalid(packing.operation, ": weights have layout ", layout_name(weights), ", allowed: packed_",
+                      to_string(packing.kind), ", plain layouts or any");
     }
     require_no_overlap(packing.operation, dst);
 }
@@ -80,9 +80,9 @@ void check_zero_point_masks(const char *, const matmul_problem &) {}
 } // namespace
 
 template <typename Problem>
-std::shared_ptr<const primitive_desc_data>
-finish_accumulating(const attribute_support &support, const primitive_attr &attr, Problem &problem,
-                    const memory_desc &user_bias, const std::string &shape, bool allow_empty) {
+primitive_desc_ptr finish_accumulating(const request &r, const attribute_support &support, Problem &problem,
+                                       const memory_desc &user_bias, const std::string &parameters) {
+    const primitive_attr &attr = r.attr;
     memory_desc bias = user_bias;
     check_descriptor(support.operation, "bias", bias);
     if (bias.ndims != 0) {
@@ -91,7 +91,7 @@ finish_accumulating(const attribute_support &support, const primitive_attr &attr
         if (bias.format_kind == format_kind::any)
             set_row_major(bias);
     }
-    const std::map<int, const memory_desc *> tensors{
+    tensor_map tensors{
         {OCTET_ARG_SRC, &problem.src}, {OCTET_ARG_WEIGHTS, &problem.weights}, {OCTET_ARG_DST, &problem.dst}};
     reject_unknown_arguments(support, attr, tensors);
     problem.src_zero_points = lower_zero_points(support, attr, OCTET_ARG_SRC, problem.src);
@@ -101,28 +101,19 @@ finish_accumulating(const attribute_support &support, const primitive_attr &attr
         lower_epilogue(support, attr, problem.dst, lower_bias(support.operation, bias, problem));
     problem.out_stage.scale_src_first = std::is_same_v<Problem, matmul_problem>;
 
-    auto data = std::make_shared<primitive_desc_data>();
-    data->operation = support.operation;
-    data->attr = attr;
-    for (const auto &[arg, md] : tensors)
-        data->args[arg] = memory::desc(*md);
     if (bias.ndims != 0)
-        data->args[OCTET_ARG_BIAS] = memory::desc(bias);
-    add_attribute_arguments(attr, tensors, data->args);
-    data->shape = shape;
-    return make_primitive_desc(std::move(data), problem, allow_empty);
+        tensors[OCTET_ARG_BIAS] = &bias;
+    return make_primitive_desc(r, tensors, parameters, problem);
 }
 
-template std::shared_ptr<const primitive_desc_data>
-finish_accumulating(const attribute_support &, const primitive_attr &, convolution_problem &,
-                    const memory_desc &, const std::string &, bool);
-template std::shared_ptr<const primitive_desc_data>
-finish_accumulating(const attribute_support &, const primitive_attr &, deconvolution_problem &,
-                    const memory_desc &, const std::string &, bool);
-template std::shared_ptr<const primitive_desc_data> finish_accumulating(const attribute_support &,
-                                                                        const primitive_attr &,
-                                                                        matmul_problem &, const memory_desc &,
-                                                                        const std::string &, bool);
+template primitive_desc_ptr finish_accumulating(const request &, const attribute_support &,
+                                                convolution_problem &, const memory_desc &,
+                                                const std::string &);
+template primitive_desc_ptr finish_accumulating(const request &, const attribute_support &,
+                                                deconvolution_problem &, const memory_desc &,
+                                                const std::string &);
+template primitive_desc_ptr finish_accumulating(const request &, const attribute_support &, matmul_problem &,
+                                                const memory_desc &, const std::string &);
 
 convolution_forward::primitive_desc::range accumulator_range(const memory_desc &src, const memory &weights,
                                                              const primitive_attr &attr,

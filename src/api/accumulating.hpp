@@ -2,7 +2,7 @@
 
 // What convolution, inner product and matmul share: types, layouts, zero points, bias and the final assembly.
 
-#include "api/primitive_desc.hpp"
+#include "api/front.hpp"
 #include "octet/convolution.hpp"
 
 namespace octet::impl {
@@ -24,9 +24,8 @@ memory_desc channel_bias(const char *operation, const memory_desc &bias, const m
 /// Fills zero points and epilogue of the problem and makes the primitive descriptor. `bias` as the user gave
 /// it.
 template <typename Problem>
-std::shared_ptr<const primitive_desc_data>
-finish_accumulating(const attribute_support &support, const primitive_attr &attr, Problem &problem,
-                    const memory_desc &bias, const std::string &shape, bool allow_empty);
+primitive_desc_ptr finish_accumulating(const request &r, const attribute_support &support, Problem &problem,
+                                       const memory_desc &bias, const std::string &parameters);
 
 /// Worst case of Σ (s - zs) * (w - zw) over all sources of src's type, per output channel, partial sums
 /// included.

@@ -32,16 +32,15 @@ binary_problem shapes_of(const binary::desc &d) {
     require_tensor(operation, "src1", p.src1, p.src0.ndims, p.src0.ndims);
     require_tensor(operation, "dst", p.dst, p.src0.ndims, p.src0.ndims);
     for (memory_desc *md : {&p.src0, &p.src1, &p.dst}) {
-        require_type(operation, md == &p.dst ? "dst" : "src", *md,
-                     {data_type::s8, data_type::u8, data_type::s32, data_type::f32});
+        const char *name = md == &p.src0 ? "src0" : md == &p.src1 ? "src1" : "dst";
+        require_type(operation, name, *md, {data_type::s8, data_type::u8, data_type::s32, data_type::f32});
         if (md->format_kind == format_kind::any) {
             const memory_desc shape = *md; // without a hint of its own a tensor takes src0's layout
             *md = p.src0.format_kind == format_kind::plain && same_dims(shape, p.src0) ? p.src0 : shape;
             md->data_type = shape.data_type;
             resolve_activation_layout(*md);
         }
-        if (md->format_kind != format_kind::plain)
-            throw_invalid(operation, ": layout packed, allowed: plain layouts or any");
+        require_plain(operation, name, *md);
     }
     for (int i = 0; i < p.dst.ndims; i++) {
         const dim_t a = p.src0.dims[i], b = p.src1.dims[i], out = p.dst.dims[i];
@@ -172,16 +171,14 @@ void lower_rule(binary_problem &p, const primitive_attr &attr) {
                         ", implemented: f32, f32_v3, tflite_*, ort_f32, caffe2_2step, caffe_double_round");
 }
 
-std::shared_ptr<const primitive_desc_data> make(const binary::desc &d, const primitive_attr &attr,
-                                                const engine &e, bool allow_empty) {
-    return guarded(allow_empty, [&] {
-        require_engine(operation, e);
-        if (d.alg < algorithm::binary_add || d.alg > algorithm::binary_ne)
-            throw_invalid(operation, ": algorithm ", static_cast<int>(d.alg), ", allowed: binary_*");
+primitive_desc_ptr make(const binary::desc &d, const request &r) {
+    const primitive_attr &attr = r.attr;
+    return run_front(r, [&] {
+        require_algorithm(operation, d.alg, algorithm::binary_add, algorithm::binary_ne, "binary_*");
         binary_problem p = shapes_of(d);
         attribute_support support{operation};
         support.accumulates = false;
-        const std::map<int, const memory_desc *> tensors{
+        const tensor_map tensors{
             {OCTET_ARG_SRC_0, &p.src0}, {OCTET_ARG_SRC_1, &p.src1}, {OCTET_ARG_DST, &p.dst}};
         reject_unknown_arguments(support, attr, tensors);
         p.zero_points0 = tensor_zero_point(support, attr, OCTET_ARG_SRC_0, p.src0);
@@ -193,14 +190,7 @@ std::shared_ptr<const primitive_desc_data> make(const binary::desc &d, const pri
             throw_invalid(operation, ": dst zero points mask is ", p.dst_zero_point.values.mask,
                           ", allowed with rule ort_f32: 0");
 
-        auto data = std::make_shared<primitive_desc_data>();
-        data->operation = operation;
-        data->attr = attr;
-        for (const auto &[arg, md] : tensors)
-            data->args[arg] = memory::desc(*md);
-        add_attribute_arguments(attr, tensors, data->args);
-        data->shape = text("alg", static_cast<int>(p.alg), "_", dims_text(p.src0), ":", dims_text(p.src1));
-        return make_primitive_desc(std::move(data), p, allow_empty);
+        return make_primitive_desc(r, tensors, text("algorithm:", to_string(p.alg)), p);
     });
 }
 
@@ -214,7 +204,7 @@ binary::desc::desc(algorithm alg, const memory::desc &src0, const memory::desc &
 
 binary::primitive_desc::primitive_desc(const desc &d, const primitive_attr &attr, const engine &e,
                                        bool allow_empty)
-    : primitive_desc_base(impl::make(d, attr, e, allow_empty)) {}
+    : primitive_desc_base(impl::make(d, {impl::operation, attr, e, allow_empty})) {}
 binary::primitive_desc::primitive_desc(const desc &d, const engine &e, bool allow_empty)
     : primitive_desc(d, primitive_attr(), e, allow_empty) {}
 binary::primitive_desc::primitive_desc(const engine &e, algorithm alg, const memory::desc &src0,

@@ -148,12 +148,10 @@ requantization_rule rule_of(const primitive_attr &attr) {
     return attr.scales().empty() ? requantization_rule::none : requantization_rule::f32;
 }
 
-std::shared_ptr<const primitive_desc_data> make(const memory_desc &wanted_dst, int dimension,
-                                                const std::vector<memory::desc> &wanted_srcs,
-                                                const primitive_attr &attr, const engine &e,
-                                                bool allow_empty) {
-    return guarded(allow_empty, [&] {
-        require_engine(operation, e);
+primitive_desc_ptr make(const memory_desc &wanted_dst, int dimension,
+                        const std::vector<memory::desc> &wanted_srcs, const request &r) {
+    const primitive_attr &attr = r.attr;
+    return run_front(r, [&] {
         if (wanted_srcs.empty() || wanted_srcs.size() > max_sources)
             throw_invalid(operation, ": ", wanted_srcs.size(), " sources, allowed: 1 to ", max_sources);
         memory_desc dst = wanted_dst;
@@ -164,26 +162,20 @@ std::shared_ptr<const primitive_desc_data> make(const memory_desc &wanted_dst, i
         std::vector<memory_desc> srcs;
         for (const memory::desc &src : wanted_srcs) {
             srcs.push_back(src.data);
+            require_tensor(operation, "src", srcs.back(), dst.ndims, dst.ndims);
             resolve_activation_layout(srcs.back());
         }
         check_shapes(dst, dimension, srcs);
+        require_plain(operation, "dst", dst);
         for (const memory_desc &src : srcs)
-            if (src.format_kind != format_kind::plain || dst.format_kind != format_kind::plain)
-                throw_invalid(operation, ": layout packed, allowed: plain layouts or any");
+            require_plain(operation, "src", src);
         require_no_overlap(operation, dst);
-        std::map<int, const memory_desc *> tensors{{OCTET_ARG_DST, &dst}};
+        tensor_map tensors{{OCTET_ARG_DST, &dst}};
         for (std::size_t i = 0; i < srcs.size(); i++)
             tensors[OCTET_ARG_MULTIPLE_SRC + static_cast<int>(i)] = &srcs[i];
         reject_unknown_arguments(attribute_support{operation}, attr, tensors);
         const requantization_rule rule = rule_of(attr);
         check_rule(rule, attr, dst, srcs);
-
-        auto data = std::make_shared<primitive_desc_data>();
-        data->operation = operation;
-        data->attr = attr;
-        for (const auto &[arg, md] : tensors)
-            data->args[arg] = memory::desc(*md);
-        data->shape = text("n", srcs.size(), "_dim", dimension, "_", dims_text(dst));
 
         concat_problem p;
         memory::dims offsets(dst.ndims, 0);
@@ -194,7 +186,7 @@ std::shared_ptr<const primitive_desc_data> make(const memory_desc &wanted_dst, i
                                       parameters_of(attr, OCTET_ARG_DST)));
             offsets[dimension] += srcs[i].dims[dimension];
         }
-        return make_primitive_desc(std::move(data), p, allow_empty);
+        return make_primitive_desc(r, tensors, text("axis:", dimension), p);
     });
 }
 
@@ -207,7 +199,7 @@ using concat_pd = concat::primitive_desc;
 
 concat_pd::primitive_desc(const memory::desc &dst, int dimension, const std::vector<memory::desc> &srcs,
                           const engine &e, const primitive_attr &attr, bool allow_empty)
-    : primitive_desc_base(impl::make(dst.data, dimension, srcs, attr, e, allow_empty)) {}
+    : primitive_desc_base(impl::make(dst.data, dimension, srcs, {impl::operation, attr, e, allow_empty})) {}
 concat_pd::primitive_desc(int dimension, const std::vector<memory::desc> &srcs, const engine &e,
                           const primitive_attr &attr, bool allow_empty)
     : primitive_desc(impl::joined_desc(dimension, srcs), dimension, srcs, e, attr, allow_empty) {}

@@ -10,7 +10,6 @@
 
 #include "api/accumulating.hpp"
 #include "api/convolution_shapes.hpp"
-#include "api/primitive_desc.hpp"
 #include "common/text.hpp"
 
 namespace octet {
@@ -20,14 +19,11 @@ namespace {
 
 constexpr const char *operation = "convolution";
 
-std::shared_ptr<const primitive_desc_data>
-make(const convolution_forward::desc &d, const primitive_attr &attr, const engine &e, bool allow_empty) {
-    return guarded(allow_empty, [&] {
-        require_engine(operation, e);
+primitive_desc_ptr make(const convolution_forward::desc &d, const request &r) {
+    return run_front(r, [&] {
         require_forward(operation, d.prop);
-        if (d.alg != algorithm::convolution_direct && d.alg != algorithm::convolution_auto)
-            throw_invalid(operation, ": algorithm ", static_cast<int>(d.alg),
-                          ", allowed: convolution_direct, convolution_auto");
+        require_algorithm(operation, d.alg, algorithm::convolution_direct, algorithm::convolution_auto,
+                          "convolution_direct, convolution_auto");
         convolution_problem p = convolution_shapes(operation, direction::forward, d);
         const packed_kind packing =
             p.weights_have_groups ? packed_kind::grouped_convolution : packed_kind::convolution;
@@ -37,7 +33,7 @@ make(const convolution_forward::desc &d, const primitive_attr &attr, const engin
 
         attribute_support support{operation};
         support.weights_channel_mask = p.weights_have_groups ? 3 : 1;
-        return finish_accumulating(support, attr, p, d.bias.data, shape_text(p), allow_empty);
+        return finish_accumulating(r, support, p, d.bias.data, convolution_parameters(p));
     });
 }
 
@@ -74,7 +70,7 @@ using conv_pd = convolution_forward::primitive_desc;
 using conv_desc = convolution_forward::desc;
 
 conv_pd::primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty)
-    : primitive_desc_base(impl::make(d, attr, e, allow_empty)) {}
+    : primitive_desc_base(impl::make(d, {impl::operation, attr, e, allow_empty})) {}
 conv_pd::primitive_desc(const desc &d, const engine &e, bool allow_empty)
     : primitive_desc(d, primitive_attr(), e, allow_empty) {}
 conv_pd::primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,

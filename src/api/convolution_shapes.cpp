@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "api/primitive_desc.hpp"
+#include "api/front.hpp"
 #include "common/text.hpp"
 
 namespace octet::impl {
@@ -106,14 +106,17 @@ convolution_problem convolution_shapes(const char *operation, direction way, con
     return p;
 }
 
-std::string shape_text(const convolution_problem &p) {
-    std::string s = text("mb", p.mb, p.groups > 1 ? text("_g", p.groups) : "", "ic", p.groups * p.ic, "oc",
-                         p.groups * p.oc);
-    static const char names[] = {'d', 'h', 'w'};
-    for (int a = 3 - p.spatial_ndims; a < 3; a++)
-        s += text("_i", names[a], p.in[a], "o", names[a], p.out[a], "k", names[a], p.kernel[a], "s", names[a],
-                  p.stride[a], "d", names[a], p.dilation[a] - 1, "p", names[a], p.pad[a]);
+std::string spatial_text(const extent3 &values, int spatial_ndims, dim_t added) {
+    std::string s;
+    for (int a = 3 - spatial_ndims; a < 3; a++)
+        s += text(s.empty() ? "" : "x", values[a] + added);
     return s;
+}
+
+std::string convolution_parameters(const convolution_problem &p) {
+    return text("strides:", spatial_text(p.stride, p.spatial_ndims),
+                " dilates:", spatial_text(p.dilation, p.spatial_ndims, -1),
+                " padding_l:", spatial_text(p.pad, p.spatial_ndims));
 }
 
 } // namespace octet::impl

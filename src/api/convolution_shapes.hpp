@@ -25,7 +25,10 @@ convolution_problem convolution_shapes(const char *operation, direction way, con
                                                   d.dilates, d.padding_l, d.padding_r});
 }
 
-/// "mb1_ic64oc64_ih56oh56kh3sh1dh0ph1_…"
-std::string shape_text(const convolution_problem &p);
+/// "3x3": the spatial dimensions that there are. With dilations, `added` -1 counts the zeros between taps.
+std::string spatial_text(const extent3 &values, int spatial_ndims, dim_t added = 0);
+
+/// "strides:1x1 dilates:0x0 padding_l:1x1"; padding_r follows from the sizes.
+std::string convolution_parameters(const convolution_problem &p);
 
 } // namespace octet::impl

@@ -9,7 +9,6 @@
 
 #include "api/accumulating.hpp"
 #include "api/convolution_shapes.hpp"
-#include "api/primitive_desc.hpp"
 #include "common/text.hpp"
 
 namespace octet {
@@ -19,14 +18,11 @@ namespace {
 
 constexpr const char *operation = "deconvolution";
 
-std::shared_ptr<const primitive_desc_data>
-make(const deconvolution_forward::desc &d, const primitive_attr &attr, const engine &e, bool allow_empty) {
-    return guarded(allow_empty, [&] {
-        require_engine(operation, e);
+primitive_desc_ptr make(const deconvolution_forward::desc &d, const request &r) {
+    return run_front(r, [&] {
         require_forward(operation, d.prop);
-        if (d.alg != algorithm::deconvolution_direct)
-            throw_invalid(operation, ": algorithm ", static_cast<int>(d.alg),
-                          ", allowed: deconvolution_direct");
+        require_algorithm(operation, d.alg, algorithm::deconvolution_direct, algorithm::deconvolution_direct,
+                          "deconvolution_direct");
         deconvolution_problem p{convolution_shapes(operation, direction::transposed, d)};
         const packed_kind packing =
             p.weights_have_groups ? packed_kind::grouped_deconvolution : packed_kind::deconvolution;
@@ -38,7 +34,7 @@ make(const deconvolution_forward::desc &d, const primitive_attr &attr, const eng
 
         attribute_support support{operation};
         support.weights_channel_mask = p.weights_have_groups ? 3 : 1;
-        return finish_accumulating(support, attr, p, d.bias.data, shape_text(p), allow_empty);
+        return finish_accumulating(r, support, p, d.bias.data, convolution_parameters(p));
     });
 }
 
@@ -75,7 +71,7 @@ using deconv_pd = deconvolution_forward::primitive_desc;
 using deconv_desc = deconvolution_forward::desc;
 
 deconv_pd::primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty)
-    : primitive_desc_base(impl::make(d, attr, e, allow_empty)) {}
+    : primitive_desc_base(impl::make(d, {impl::operation, attr, e, allow_empty})) {}
 deconv_pd::primitive_desc(const desc &d, const engine &e, bool allow_empty)
     : primitive_desc(d, primitive_attr(), e, allow_empty) {}
 deconv_pd::primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,

@@ -22,10 +22,8 @@ void resolve_elementwise(const char *operation, memory_desc &src, memory_desc &d
     resolve_activation_layout(src);
     if (dst.format_kind == format_kind::any)
         dst = with_layout_of(src, dst.data_type);
-    for (const memory_desc *md : {&src, &dst})
-        if (md->format_kind != format_kind::plain)
-            throw_invalid(operation, ": ", md == &src ? "src" : "dst",
-                          " has layout packed, allowed: plain layouts or any");
+    require_plain(operation, "src", src);
+    require_plain(operation, "dst", dst);
     require_no_overlap(operation, dst);
 }
 

@@ -2,7 +2,7 @@
 
 // What the fronts of element-wise operations share: layouts, and scales and zero points per tensor.
 
-#include "api/primitive_desc.hpp"
+#include "api/front.hpp"
 
 namespace octet::impl {
 

@@ -122,13 +122,12 @@ void lower_rule(eltwise_problem &p, const primitive_attr &attr) {
     p.dst_scale = tensor_scale(operation, attr, OCTET_ARG_DST, is_v3 ? 1.f : 0.f);
 }
 
-std::shared_ptr<const primitive_desc_data> make(const eltwise_forward::desc &d, const primitive_attr &attr,
-                                                const engine &e, bool allow_empty) {
-    return guarded(allow_empty, [&] {
-        require_engine(operation, e);
+primitive_desc_ptr make(const eltwise_forward::desc &d, const request &r) {
+    const primitive_attr &attr = r.attr;
+    return run_front(r, [&] {
         require_forward(operation, d.prop);
-        if (d.alg < algorithm::eltwise_relu || d.alg > algorithm::eltwise_soft_relu_v2)
-            throw_invalid(operation, ": algorithm ", static_cast<int>(d.alg), ", allowed: eltwise_*");
+        require_algorithm(operation, d.alg, algorithm::eltwise_relu, algorithm::eltwise_soft_relu_v2,
+                          "eltwise_*");
         eltwise_problem p;
         p.alg = d.alg;
         p.alpha = d.alpha;
@@ -138,22 +137,16 @@ std::shared_ptr<const primitive_desc_data> make(const eltwise_forward::desc &d, 
         resolve_elementwise(operation, p.src, p.dst);
         attribute_support support{operation};
         support.accumulates = false;
-        const std::map<int, const memory_desc *> tensors{{OCTET_ARG_SRC, &p.src}, {OCTET_ARG_DST, &p.dst}};
+        const tensor_map tensors{{OCTET_ARG_SRC, &p.src}, {OCTET_ARG_DST, &p.dst}};
         reject_unknown_arguments(support, attr, tensors);
         p.src_zero_points = tensor_zero_point(support, attr, OCTET_ARG_SRC, p.src);
         p.out_stage = lower_epilogue(support, attr, p.dst, {});
         p.out_stage.rule = elementwise_rule(attr, p.out_stage.rule);
         lower_rule(p, attr);
 
-        auto data = std::make_shared<primitive_desc_data>();
-        data->operation = operation;
-        data->attr = attr;
-        for (const auto &[arg, md] : tensors)
-            data->args[arg] = memory::desc(*md);
-        add_attribute_arguments(attr, tensors, data->args);
-        data->shape =
-            text("alg", static_cast<int>(p.alg), "_alpha", p.alpha, "_beta", p.beta, "_", dims_text(p.src));
-        return make_primitive_desc(std::move(data), p, allow_empty);
+        const std::string parameters =
+            text("algorithm:", to_string(p.alg), " alpha:", p.alpha, " beta:", p.beta);
+        return make_primitive_desc(r, tensors, parameters, p);
     });
 }
 
@@ -168,7 +161,7 @@ eltwise_forward::desc::desc(prop_kind prop, algorithm alg, const memory::desc &s
 
 eltwise_forward::primitive_desc::primitive_desc(const desc &d, const primitive_attr &attr, const engine &e,
                                                 bool allow_empty)
-    : primitive_desc_base(impl::make(d, attr, e, allow_empty)) {}
+    : primitive_desc_base(impl::make(d, {impl::operation, attr, e, allow_empty})) {}
 eltwise_forward::primitive_desc::primitive_desc(const desc &d, const engine &e, bool allow_empty)
     : primitive_desc(d, primitive_attr(), e, allow_empty) {}
 eltwise_forward::primitive_desc::primitive_desc(const engine &e, prop_kind prop, algorithm alg,

@@ -1,8 +1,7 @@
 #pragma once
 
-// Plain layouts by name. A tag is nothing but the order of the dimensions from outermost to innermost,
-// written in letters, so strides follow from the letters and one table serves both directions; nchw and the
-// other names of roles are aliases of it (octet/types.hpp).
+// Layouts by their names: tags as the user spells them, packed layouts, strides. Every layout of every tensor has
+// a text of its own, and the text can be read back.
 
 #include <string>
 
@@ -10,13 +9,30 @@
 
 namespace octet::impl {
 
-/// Dimension letters from outermost to innermost, e.g. "acdb"; empty for undef and any.
+/// Letters from outermost to innermost, e.g. "acdb"; empty for undef and any.
 std::string letters_of(format_tag tag);
 
 /// Strides of a dense tensor in this layout. Throws `invalid_arguments` for a tag of another rank.
 void set_layout(memory_desc &md, format_tag tag);
 
-/// "acdb"-like letters of a dense plain layout, "strided" for others, "any", "packed", "undef".
+/// Whose spelling a tag gets: acdb is `nhwc` for activations, `ohwi` for weights.
+enum class spelling { letters, activations, weights, grouped_weights };
+
+/// The name of a tag, "strides_5x1" and "strides_5x1@12" (an offset) for other plain layouts, "any", "undef", and
+/// "packed_convolution-g4-w3-p2.1.1.2.1-s1.2.2": the kind and what is not the default of packed_groups, _width,
+/// _patches and _steps. Without a role channels-last layouts are spelled as activations.
+std::string layout_name(const memory_desc &md, spelling names);
 std::string layout_name(const memory_desc &md);
+
+/// The inverse: gives `md`, whose dims and type are set, the layout of this name in any spelling. Throws
+/// `invalid_arguments` for a text that is none; a wrong packed layout is left to `check_descriptor`.
+void set_layout(memory_desc &md, const std::string &name);
+
+/// "16x1x3x3"; nothing for no dimensions.
+std::string joined(const dim_t *values, std::size_t n, char separator = 'x');
+
+/// "u8:1x64x56x56:nhwc", and back.
+std::string tensor_text(const memory_desc &md, spelling names);
+memory_desc tensor_from_text(const std::string &text);
 
 } // namespace octet::impl

@@ -4,7 +4,6 @@
 #include "octet/inner_product.hpp"
 
 #include "api/accumulating.hpp"
-#include "api/primitive_desc.hpp"
 #include "common/text.hpp"
 
 namespace octet {
@@ -41,18 +40,14 @@ convolution_problem shapes_of(const inner_product_forward::desc &d) {
     return p;
 }
 
-std::shared_ptr<const primitive_desc_data>
-make(const inner_product_forward::desc &d, const primitive_attr &attr, const engine &e, bool allow_empty) {
-    return guarded(allow_empty, [&] {
-        require_engine(operation, e);
+primitive_desc_ptr make(const inner_product_forward::desc &d, const request &r) {
+    return run_front(r, [&] {
         require_forward(operation, d.prop);
         convolution_problem p = shapes_of(d);
         resolve_layouts({operation, packed_kind::convolution}, p.src, p.weights, p.dst);
         attribute_support support{operation};
         support.weights_channel_mask = 1;
-        const std::string shape =
-            text("mb", p.mb, "ic", p.ic, "oc", p.oc, "_id", p.in[0], "ih", p.in[1], "iw", p.in[2]);
-        return finish_accumulating(support, attr, p, d.bias.data, shape, allow_empty);
+        return finish_accumulating(r, support, p, d.bias.data, "");
     });
 }
 
@@ -71,7 +66,7 @@ inner_product_forward::desc::desc(prop_kind prop, const memory::desc &src, const
 using ip_pd = inner_product_forward::primitive_desc;
 
 ip_pd::primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty)
-    : primitive_desc_base(impl::make(d, attr, e, allow_empty)) {}
+    : primitive_desc_base(impl::make(d, {impl::operation, attr, e, allow_empty})) {}
 ip_pd::primitive_desc(const desc &d, const engine &e, bool allow_empty)
     : primitive_desc(d, primitive_attr(), e, allow_empty) {}
 ip_pd::primitive_desc(const engine &e, prop_kind prop, const memory::desc &src, const memory::desc &weights,

@@ -5,7 +5,6 @@
 #include "octet/matmul.hpp"
 
 #include "api/accumulating.hpp"
-#include "api/primitive_desc.hpp"
 #include "common/text.hpp"
 
 namespace octet {
@@ -39,10 +38,8 @@ matmul_problem shapes_of(const matmul::desc &d) {
     return p;
 }
 
-std::shared_ptr<const primitive_desc_data> make(const matmul::desc &d, const primitive_attr &attr,
-                                                const engine &e, bool allow_empty) {
-    return guarded(allow_empty, [&] {
-        require_engine(operation, e);
+primitive_desc_ptr make(const matmul::desc &d, const request &r) {
+    return run_front(r, [&] {
         matmul_problem p = shapes_of(d);
         // Activations are row-major here: a batch is not a channel.
         for (memory_desc *md : {&p.src, &p.dst})
@@ -51,8 +48,7 @@ std::shared_ptr<const primitive_desc_data> make(const matmul::desc &d, const pri
         resolve_layouts({operation, packed_kind::matmul}, p.src, p.weights, p.dst);
         attribute_support support{operation};
         support.weights_channel_mask = support.dst_channel_mask = 1 << (p.dst.ndims - 1);
-        const std::string shape = dims_text(p.src) + ":" + dims_text(p.weights) + ":" + dims_text(p.dst);
-        return finish_accumulating(support, attr, p, d.bias.data, shape, allow_empty);
+        return finish_accumulating(r, support, p, d.bias.data, "");
     });
 }
 
@@ -69,7 +65,7 @@ matmul::desc::desc(const memory::desc &src, const memory::desc &weights, const m
 
 matmul::primitive_desc::primitive_desc(const desc &d, const primitive_attr &attr, const engine &e,
                                        bool allow_empty)
-    : primitive_desc_base(impl::make(d, attr, e, allow_empty)) {}
+    : primitive_desc_base(impl::make(d, {impl::operation, attr, e, allow_empty})) {}
 matmul::primitive_desc::primitive_desc(const desc &d, const engine &e, bool allow_empty)
     : primitive_desc(d, primitive_attr(), e, allow_empty) {}
 matmul::primitive_desc::primitive_desc(const engine &e, const memory::desc &src, const memory::desc &weights,

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "api/convolution_shapes.hpp"
 #include "api/elementwise.hpp"
 #include "common/requantize.hpp"
 #include "common/text.hpp"
@@ -76,8 +77,7 @@ pooling_problem shapes_of(const pooling_forward::desc &d) {
     require_type(operation, "dst", p.dst, {p.src.data_type});
     for (memory_desc *md : {&p.src, &p.dst}) {
         resolve_activation_layout(*md);
-        if (md->format_kind != format_kind::plain)
-            throw_invalid(operation, ": layout packed, allowed: plain layouts or any");
+        require_plain(operation, md == &p.src ? "src" : "dst", *md);
     }
     require_no_overlap(operation, p.dst);
     p.spatial_ndims = p.src.ndims - 2;
@@ -171,18 +171,16 @@ void lower_rule(pooling_problem &p, const primitive_attr &attr) {
         p.multiplier = attr.input_multipliers().at(OCTET_ARG_SRC);
 }
 
-std::shared_ptr<const primitive_desc_data> make(const pooling_forward::desc &d, const primitive_attr &attr,
-                                                const engine &e, bool allow_empty) {
-    return guarded(allow_empty, [&] {
-        require_engine(operation, e);
+primitive_desc_ptr make(const pooling_forward::desc &d, const request &r) {
+    const primitive_attr &attr = r.attr;
+    return run_front(r, [&] {
         require_forward(operation, d.prop);
-        if (d.alg < algorithm::pooling_max || d.alg > algorithm::pooling_avg_exclude_padding)
-            throw_invalid(operation, ": algorithm ", static_cast<int>(d.alg),
-                          ", allowed: pooling_max, pooling_avg_include_padding, pooling_avg_exclude_padding");
+        require_algorithm(operation, d.alg, algorithm::pooling_max, algorithm::pooling_avg_exclude_padding,
+                          "pooling_max, pooling_avg_include_padding, pooling_avg_exclude_padding");
         pooling_problem p = shapes_of(d);
         attribute_support support{operation};
         support.accumulates = false;
-        const std::map<int, const memory_desc *> tensors{{OCTET_ARG_SRC, &p.src}, {OCTET_ARG_DST, &p.dst}};
+        const tensor_map tensors{{OCTET_ARG_SRC, &p.src}, {OCTET_ARG_DST, &p.dst}};
         reject_unknown_arguments(support, attr, tensors);
         p.src_zero_points = lower_zero_points(support, attr, OCTET_ARG_SRC, p.src);
         if (p.src_zero_points.values.mask > 3)
@@ -191,19 +189,12 @@ std::shared_ptr<const primitive_desc_data> make(const pooling_forward::desc &d, 
         p.out_stage = lower_epilogue(support, attr, p.dst, {});
         lower_rule(p, attr);
 
-        auto data = std::make_shared<primitive_desc_data>();
-        data->operation = operation;
-        data->attr = attr;
-        for (const auto &[arg, md] : tensors)
-            data->args[arg] = memory::desc(*md);
-        add_attribute_arguments(attr, tensors, data->args);
-        data->shape = text("alg", static_cast<int>(p.alg), "_mb", p.mb, "c", p.channels);
-        static const char names[] = {'d', 'h', 'w'};
-        for (int a = 3 - p.spatial_ndims; a < 3; a++)
-            data->shape += text("_i", names[a], p.in[a], "o", names[a], p.out[a], "k", names[a], p.kernel[a],
-                                "s", names[a], p.stride[a], "p", names[a], p.pad[a],
-                                p.dilation[a] > 1 ? text("d", names[a], p.dilation[a] - 1) : "");
-        return make_primitive_desc(std::move(data), p, allow_empty);
+        const std::string parameters =
+            text("algorithm:", to_string(p.alg), " kernel:", spatial_text(p.kernel, p.spatial_ndims),
+                 " strides:", spatial_text(p.stride, p.spatial_ndims),
+                 " dilation:", spatial_text(p.dilation, p.spatial_ndims, -1),
+                 " padding_l:", spatial_text(p.pad, p.spatial_ndims));
+        return make_primitive_desc(r, tensors, parameters, p);
     });
 }
 
@@ -225,7 +216,7 @@ pooling_forward::desc::desc(prop_kind prop, algorithm alg, const memory::desc &s
 
 pooling_forward::primitive_desc::primitive_desc(const desc &d, const primitive_attr &attr, const engine &e,
                                                 bool allow_empty)
-    : primitive_desc_base(impl::make(d, attr, e, allow_empty)) {}
+    : primitive_desc_base(impl::make(d, {impl::operation, attr, e, allow_empty})) {}
 pooling_forward::primitive_desc::primitive_desc(const desc &d, const engine &e, bool allow_empty)
     : primitive_desc(d, primitive_attr(), e, allow_empty) {}
 pooling_forward::primitive_desc::primitive_desc(const engine &e, prop_kind prop, algorithm alg,

@@ -25,8 +25,7 @@ prelu_problem shapes_of(const prelu_forward::desc &d) {
     require_type(operation, "weights", p.weights,
                  {data_type::f32, data_type::s32, data_type::s8, data_type::u8});
     resolve_activation_layout(p.weights);
-    if (p.weights.format_kind != format_kind::plain)
-        throw_invalid(operation, ": weights have layout packed, allowed: plain layouts or any");
+    require_plain(operation, "weights", p.weights);
     for (int i = 0; i < p.src.ndims; i++)
         if (p.weights.dims[i] != p.src.dims[i] && p.weights.dims[i] != 1)
             throw_invalid(operation, ": weights have dims ", dims_text(p.weights),
@@ -72,15 +71,14 @@ void lower_rule(prelu_problem &p, const primitive_attr &attr) {
         throw_invalid(operation, ": scales or zero points of sources with rule f32, allowed with tflite_*");
 }
 
-std::shared_ptr<const primitive_desc_data> make(const prelu_forward::desc &d, const primitive_attr &attr,
-                                                const engine &e, bool allow_empty) {
-    return guarded(allow_empty, [&] {
-        require_engine(operation, e);
+primitive_desc_ptr make(const prelu_forward::desc &d, const request &r) {
+    const primitive_attr &attr = r.attr;
+    return run_front(r, [&] {
         require_forward(operation, d.prop);
         prelu_problem p = shapes_of(d);
         attribute_support support{operation};
         support.accumulates = false;
-        const std::map<int, const memory_desc *> tensors{
+        const tensor_map tensors{
             {OCTET_ARG_SRC, &p.src}, {OCTET_ARG_WEIGHTS, &p.weights}, {OCTET_ARG_DST, &p.dst}};
         reject_unknown_arguments(support, attr, tensors);
         p.src_zero_points = tensor_zero_point(support, attr, OCTET_ARG_SRC, p.src);
@@ -89,14 +87,7 @@ std::shared_ptr<const primitive_desc_data> make(const prelu_forward::desc &d, co
         p.out_stage.rule = elementwise_rule(attr, p.out_stage.rule);
         lower_rule(p, attr);
 
-        auto data = std::make_shared<primitive_desc_data>();
-        data->operation = operation;
-        data->attr = attr;
-        for (const auto &[arg, md] : tensors)
-            data->args[arg] = memory::desc(*md);
-        add_attribute_arguments(attr, tensors, data->args);
-        data->shape = text(dims_text(p.src), ":", dims_text(p.weights));
-        return make_primitive_desc(std::move(data), p, allow_empty);
+        return make_primitive_desc(r, tensors, "", p);
     });
 }
 
@@ -111,7 +102,7 @@ prelu_forward::desc::desc(prop_kind prop, const memory::desc &src, const memory:
 
 prelu_forward::primitive_desc::primitive_desc(const desc &d, const primitive_attr &attr, const engine &e,
                                               bool allow_empty)
-    : primitive_desc_base(impl::make(d, attr, e, allow_empty)) {}
+    : primitive_desc_base(impl::make(d, {impl::operation, attr, e, allow_empty})) {}
 prelu_forward::primitive_desc::primitive_desc(const desc &d, const engine &e, bool allow_empty)
     : primitive_desc(d, primitive_attr(), e, allow_empty) {}
 prelu_forward::primitive_desc::primitive_desc(const engine &e, prop_kind prop, const memory::desc &src,

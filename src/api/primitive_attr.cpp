@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "common/layout/check.hpp"
+#include "common/names.hpp"
 #include "common/requantize.hpp"
 #include "common/text.hpp"
 
@@ -42,21 +43,6 @@ masked_values<float> checked_scales(const char *call, int mask, const std::vecto
     return {mask, scales, false};
 }
 
-std::string argument_name(int arg) {
-    switch (arg) {
-    case OCTET_ARG_SRC_0:
-        return "SRC";
-    case OCTET_ARG_SRC_1:
-        return "SRC_1";
-    case OCTET_ARG_WEIGHTS:
-        return "WEIGHTS";
-    case OCTET_ARG_DST:
-        return "DST";
-    default:
-        return impl::text("argument ", arg);
-    }
-}
-
 constexpr int max_sources =
     1024; // of sum and concat; keeps OCTET_ARG_MULTIPLE_SRC + i apart from other arguments
 
@@ -64,7 +50,7 @@ void check_argument(const char *call, int arg) {
     const bool is_source = arg >= OCTET_ARG_MULTIPLE_SRC && arg < OCTET_ARG_MULTIPLE_SRC + max_sources;
     if (!is_source && arg != OCTET_ARG_SRC_0 && arg != OCTET_ARG_SRC_1 && arg != OCTET_ARG_WEIGHTS &&
         arg != OCTET_ARG_DST)
-        throw_invalid(call, ": ", argument_name(arg),
+        throw_invalid(call, ": ", argument_to_string(arg),
                       ", allowed: OCTET_ARG_SRC (SRC_0), SRC_1, WEIGHTS, DST, MULTIPLE_SRC + index");
 }
 
@@ -148,7 +134,7 @@ void post_ops::append_sum(float scale, std::int32_t zero_point, octet::data_type
 
 void post_ops::append_eltwise(float scale, octet::algorithm alg, float alpha, float beta) {
     if (alg < algorithm::eltwise_relu || alg > algorithm::eltwise_soft_relu_v2)
-        throw_invalid("append_eltwise: algorithm ", static_cast<int>(alg), ", allowed: eltwise_*");
+        throw_invalid("append_eltwise: algorithm is ", impl::name_or_number(alg), ", allowed: eltwise_*");
     if (!std::isfinite(scale))
         throw_invalid("append_eltwise: scale is ", scale, ", allowed: finite");
     append(post_op::eltwise{alg, alpha, beta, scale});
@@ -159,7 +145,7 @@ void post_ops::append_eltwise(octet::algorithm alg, float alpha, float beta) {
 
 void post_ops::append_binary(octet::algorithm alg, const memory::desc &src1) {
     if (alg < algorithm::binary_add || alg > algorithm::binary_ne)
-        throw_invalid("append_binary: algorithm ", static_cast<int>(alg), ", allowed: binary_*");
+        throw_invalid("append_binary: algorithm is ", impl::name_or_number(alg), ", allowed: binary_*");
     impl::check_descriptor("append_binary", "src1", src1.data);
     if (src1.is_zero() || src1.get_format_kind() != format_kind::plain)
         throw_invalid("append_binary: src1 is ", src1.to_string(), ", allowed: a tensor in a plain layout");
@@ -195,7 +181,7 @@ void post_ops::append_leaky_relu(const post_op::leaky_relu &stage) {
 
 void post_ops::append_table(const post_op::table &stage) {
     if (stage.type != data_type::s8 && stage.type != data_type::u8)
-        throw_invalid("append_table: type must be s8 or u8");
+        throw_invalid("append_table: type is ", impl::name_or_number(stage.type), ", allowed: s8, u8");
     append(stage);
 }
 
@@ -286,7 +272,7 @@ void primitive_attr::set_scales(int arg, int mask, const std::vector<float> &sca
     masked_values<float> values = checked_scales("set_scales", mask, scales);
     for (const float s : values.values)
         if (s < 0)
-            throw_invalid("set_scales: ", argument_name(arg), " scale is ", s, ", allowed: positive");
+            throw_invalid("set_scales: ", argument_to_string(arg), " scale is ", s, ", allowed: positive");
     scales_[arg] = std::move(values);
 }
 void primitive_attr::set_scales_mask(int arg, int mask) { set_scales(arg, mask, {runtime_f32_value()}); }
@@ -315,7 +301,7 @@ void primitive_attr::get_zero_points(int arg, int &mask, std::vector<std::int32_
 
 void primitive_attr::set_rule(requantization_rule rule) {
     if (rule < requantization_rule::automatic || rule > requantization_rule::f64_scale)
-        throw_invalid("set_requantization: rule ", static_cast<int>(rule),
+        throw_invalid("set_requantization: rule is ", impl::name_or_number(rule),
                       ", allowed: the values of requantization_rule");
     rule_ = rule;
     multipliers_ = {};
@@ -361,7 +347,7 @@ void primitive_attr::set_requantization(requantization_rule rule, int mask,
 
 void primitive_attr::set_input_multiplier(int arg, const fixed_point_multiplier &multiplier) {
     check_argument("set_input_multiplier", arg);
-    check_multiplier("set_input_multiplier: " + argument_name(arg), requantization_rule::tflite_2step,
+    check_multiplier("set_input_multiplier: " + argument_to_string(arg), requantization_rule::tflite_2step,
                      multiplier, true);
     input_multipliers_[arg] = multiplier;
 }

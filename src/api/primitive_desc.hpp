@@ -1,14 +1,17 @@
 #pragma once
 
-// What stands behind primitive_desc and primitive, and how an operation's front builds it.
+// What stands behind primitive_desc and primitive.
 
 #include <functional>
 #include <map>
+#include <memory>
+#include <new>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "api/key.hpp"
-#include "api/lowering.hpp"
+#include "api/aliasing.hpp"
+#include "common/text.hpp"
 #include "cpu/registry.hpp"
 #include "octet/primitive.hpp"
 
@@ -18,13 +21,12 @@ struct primitive_desc_data {
     std::string operation; ///< "convolution"
     primitive_attr attr;
     std::map<int, memory::desc> args; ///< every execution argument with its descriptor
-    std::string shape;                ///< "mb1_ic64oc64_ih56oh56kh3sh1dh0ph1"
+    std::map<int, extent> extents;    ///< where their elements lie, for the check that inputs are not dst
+    std::string parameters;           ///< "strides:1x1 dilates:0x0 padding_l:1x1"
     std::string implementation;
     std::vector<std::string> refusals;
     std::string key; ///< equal keys execute equally
     std::function<std::shared_ptr<const kernel>()> create;
-
-    std::string to_string() const;
 };
 
 struct primitive_data {
@@ -32,30 +34,24 @@ struct primitive_data {
     std::shared_ptr<const kernel> code;
 };
 
-/// The common end of every front: picks an implementation for the checked problem. Null if nobody takes it
-/// and `allow_empty` is set; else throws `unimplemented` with all reasons.
-template <typename Problem>
-std::shared_ptr<const primitive_desc_data> make_primitive_desc(std::shared_ptr<primitive_desc_data> data,
-                                                               const Problem &problem, bool allow_empty);
+/// The problem in one line without commas: octet/problem.hpp.
+std::string problem_text(const primitive_desc_data &data);
 
-/// Runs a front. With `allow_empty`, a request that can't be served gives null instead of an error.
-std::shared_ptr<const primitive_desc_data>
-guarded(bool allow_empty, const std::function<std::shared_ptr<const primitive_desc_data>()> &front);
-
-/// Throws `invalid_arguments` for a null engine.
-void require_engine(const char *operation, const engine &e);
-/// Throws `unimplemented` unless the tensor's type is one of `allowed`.
-void require_type(const char *operation, const char *name, const memory_desc &md,
-                  std::initializer_list<data_type> allowed);
-/// Throws `invalid_arguments` for a missing tensor, a wrong rank, or a packed layout where only plain ones
-/// are allowed.
-void require_tensor(const char *operation, const char *name, const memory_desc &md, int min_ndims,
-                    int max_ndims);
-/// Throws `invalid_arguments` for a destination in which two elements share an address.
-void require_no_overlap(const char *operation, const memory_desc &dst);
-/// Throws `invalid_arguments` for anything but a forward pass.
-void require_forward(const char *operation, prop_kind prop);
-/// Resolves `any` to channels-last (or row-major up to two dimensions).
-void resolve_activation_layout(memory_desc &md);
+/// Runs `call`; an allocation that fails is reported as this library's error.
+template <typename Call> auto out_of_memory_is_an_error(const std::string &operation, const Call &call) {
+    const auto fail = [&] {
+        throw error(status::out_of_memory,
+                    text(operation, ": cannot allocate memory for a problem of this size"));
+    };
+    try {
+        return call();
+    } catch (const std::bad_alloc &) {
+        fail();
+        throw;
+    } catch (const std::length_error &) { // what a container says before it asks for the memory
+        fail();
+        throw;
+    }
+}
 
 } // namespace octet::impl

@@ -51,12 +51,12 @@ void check_rule(reorder_problem &p, const primitive_attr &attr) {
         throw_invalid(operation, ": rule ", to_string(rule), " from f32 needs set_scales(OCTET_ARG_DST, …)");
 }
 
-std::shared_ptr<const primitive_desc_data> make(const memory_desc &src, const memory_desc &dst,
-                                                const primitive_attr &attr, const engine &src_engine,
-                                                const engine &dst_engine, bool allow_empty) {
-    return guarded(allow_empty, [&] {
-        require_engine(operation, src_engine);
-        require_engine(operation, dst_engine);
+primitive_desc_ptr make(const memory_desc &src, const memory_desc &dst, const engine &dst_engine,
+                        const request &r) {
+    const primitive_attr &attr = r.attr;
+    return run_front(r, [&] {
+        if (!dst_engine)
+            throw_invalid(operation, ": engine of dst is a null handle");
         reorder_problem p;
         p.src = src;
         p.dst = dst;
@@ -71,7 +71,7 @@ std::shared_ptr<const primitive_desc_data> make(const memory_desc &src, const me
         attribute_support support{operation};
         support.accumulates = false;
         support.weights = false;
-        const std::map<int, const memory_desc *> tensors{{OCTET_ARG_SRC, &p.src}, {OCTET_ARG_DST, &p.dst}};
+        const tensor_map tensors{{OCTET_ARG_SRC, &p.src}, {OCTET_ARG_DST, &p.dst}};
         reject_unknown_arguments(support, attr, tensors);
         p.src_zero_points = lower_zero_points(support, attr, OCTET_ARG_SRC, p.src);
         p.src_scales = lower_scales(support, attr, OCTET_ARG_SRC, p.src);
@@ -85,14 +85,7 @@ std::shared_ptr<const primitive_desc_data> make(const memory_desc &src, const me
             p.out_stage.rule = requantization_rule::f32;
         check_rule(p, attr);
 
-        auto data = std::make_shared<primitive_desc_data>();
-        data->operation = operation;
-        data->attr = attr;
-        for (const auto &[arg, md] : tensors)
-            data->args[arg] = memory::desc(*md);
-        add_attribute_arguments(attr, tensors, data->args);
-        data->shape = dims_text(p.src);
-        return make_primitive_desc(std::move(data), p, allow_empty);
+        return make_primitive_desc(r, tensors, "", p);
     });
 }
 
@@ -104,7 +97,8 @@ inline namespace v0 {
 reorder::primitive_desc::primitive_desc(const engine &src_engine, const memory::desc &src,
                                         const engine &dst_engine, const memory::desc &dst,
                                         const primitive_attr &attr, bool allow_empty)
-    : primitive_desc_base(impl::make(src.data, dst.data, attr, src_engine, dst_engine, allow_empty)) {}
+    : primitive_desc_base(
+          impl::make(src.data, dst.data, dst_engine, {impl::operation, attr, src_engine, allow_empty})) {}
 
 reorder::primitive_desc::primitive_desc(const memory::desc &src, const engine &src_engine,
                                         const memory::desc &dst, const engine &dst_engine,

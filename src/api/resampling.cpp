@@ -50,8 +50,7 @@ resampling_problem shapes_of(const resampling_forward::desc &d) {
         require_type(operation, md == &p.src ? "src" : "dst", *md,
                      {data_type::f32, data_type::s32, data_type::s8, data_type::u8});
         resolve_activation_layout(*md);
-        if (md->format_kind != format_kind::plain)
-            throw_invalid(operation, ": layout packed, allowed: plain layouts or any");
+        require_plain(operation, md == &p.src ? "src" : "dst", *md);
     }
     require_no_overlap(operation, p.dst);
     p.spatial_ndims = p.src.ndims - 2;
@@ -100,14 +99,12 @@ void check_rule(const resampling_problem &p) {
                             "and resampling_nearest");
 }
 
-std::shared_ptr<const primitive_desc_data> make(const resampling_forward::desc &d, const primitive_attr &attr,
-                                                const engine &e, bool allow_empty) {
-    return guarded(allow_empty, [&] {
-        require_engine(operation, e);
+primitive_desc_ptr make(const resampling_forward::desc &d, const request &r) {
+    const primitive_attr &attr = r.attr;
+    return run_front(r, [&] {
         require_forward(operation, d.prop);
-        if (d.alg != algorithm::resampling_nearest && d.alg != algorithm::resampling_linear)
-            throw_invalid(operation, ": algorithm ", static_cast<int>(d.alg),
-                          ", allowed: resampling_nearest, resampling_linear");
+        require_algorithm(operation, d.alg, algorithm::resampling_nearest, algorithm::resampling_linear,
+                          "resampling_nearest, resampling_linear");
         resampling_problem p = shapes_of(d);
         if (!attr.scales().empty() || !attr.zero_points().empty() || attr.output_scales().is_set() ||
             attr.multipliers().is_set() || attr.real_scales().is_set())
@@ -120,16 +117,10 @@ std::shared_ptr<const primitive_desc_data> make(const resampling_forward::desc &
             attr.rule() == requantization_rule::automatic ? requantization_rule::f32 : attr.rule();
         check_rule(p);
 
-        auto data = std::make_shared<primitive_desc_data>();
-        data->operation = operation;
-        data->attr = attr;
-        const std::map<int, const memory_desc *> tensors{{OCTET_ARG_SRC, &p.src}, {OCTET_ARG_DST, &p.dst}};
-        for (const auto &[arg, md] : tensors)
-            data->args[arg] = memory::desc(*md);
-        add_attribute_arguments(attr, tensors, data->args);
-        data->shape = text("alg", static_cast<int>(p.alg), "_coordinates", static_cast<int>(p.coordinates),
-                           "_", dims_text(p.src), ":", dims_text(p.dst));
-        return make_primitive_desc(std::move(data), p, allow_empty);
+        const tensor_map tensors{{OCTET_ARG_SRC, &p.src}, {OCTET_ARG_DST, &p.dst}};
+        const std::string parameters =
+            text("algorithm:", to_string(p.alg), " coordinates:", to_string(p.coordinates));
+        return make_primitive_desc(r, tensors, parameters, p);
     });
 }
 
@@ -151,7 +142,7 @@ resampling_forward::desc::desc(prop_kind prop, algorithm alg, const std::vector<
 using resampling_pd = resampling_forward::primitive_desc;
 
 resampling_pd::primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty)
-    : primitive_desc_base(impl::make(d, attr, e, allow_empty)) {}
+    : primitive_desc_base(impl::make(d, {impl::operation, attr, e, allow_empty})) {}
 resampling_pd::primitive_desc(const desc &d, const engine &e, bool allow_empty)
     : primitive_desc(d, primitive_attr(), e, allow_empty) {}
 resampling_pd::primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,

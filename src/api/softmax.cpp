@@ -29,8 +29,7 @@ softmax_problem shapes_of(const softmax_forward::desc &d) {
     for (memory_desc *md : {&p.src, &p.dst}) {
         if (md->format_kind == format_kind::any)
             set_row_major(*md);
-        if (md->format_kind != format_kind::plain)
-            throw_invalid(operation, ": layout packed, allowed: plain layouts or any");
+        require_plain(operation, md == &p.src ? "src" : "dst", *md);
     }
     require_no_overlap(operation, p.dst);
     return p;
@@ -92,18 +91,16 @@ void lower_f32(softmax_problem &p, const primitive_attr &attr, const attribute_s
     p.src_scale = tensor_scale(operation, attr, OCTET_ARG_SRC, 1.f);
 }
 
-std::shared_ptr<const primitive_desc_data> make(const softmax_forward::desc &d, const primitive_attr &attr,
-                                                const engine &e, bool allow_empty) {
-    return guarded(allow_empty, [&] {
-        require_engine(operation, e);
+primitive_desc_ptr make(const softmax_forward::desc &d, const request &r) {
+    const primitive_attr &attr = r.attr;
+    return run_front(r, [&] {
         require_forward(operation, d.prop);
-        if (d.alg != algorithm::softmax_accurate && d.alg != algorithm::softmax_log)
-            throw_invalid(operation, ": algorithm ", static_cast<int>(d.alg),
-                          ", allowed: softmax_accurate, softmax_log");
+        require_algorithm(operation, d.alg, algorithm::softmax_accurate, algorithm::softmax_log,
+                          "softmax_accurate, softmax_log");
         softmax_problem p = shapes_of(d);
         attribute_support support{operation};
         support.accumulates = false;
-        const std::map<int, const memory_desc *> tensors{{OCTET_ARG_SRC, &p.src}, {OCTET_ARG_DST, &p.dst}};
+        const tensor_map tensors{{OCTET_ARG_SRC, &p.src}, {OCTET_ARG_DST, &p.dst}};
         reject_unknown_arguments(support, attr, tensors);
         switch (attr.rule()) {
         case requantization_rule::tflite_2step:
@@ -121,14 +118,7 @@ std::shared_ptr<const primitive_desc_data> make(const softmax_forward::desc &d, 
                                 ", implemented: f32, f32_v3, ort_f32, tflite_2step, tflite_single_rounding");
         }
 
-        auto data = std::make_shared<primitive_desc_data>();
-        data->operation = operation;
-        data->attr = attr;
-        for (const auto &[arg, md] : tensors)
-            data->args[arg] = memory::desc(*md);
-        add_attribute_arguments(attr, tensors, data->args);
-        data->shape = text(dims_text(p.src), "_axis", p.axis, p.is_log ? "_log" : "");
-        return make_primitive_desc(std::move(data), p, allow_empty);
+        return make_primitive_desc(r, tensors, text("algorithm:", to_string(d.alg), " axis:", p.axis), p);
     });
 }
 
@@ -143,7 +133,7 @@ softmax_forward::desc::desc(prop_kind prop, algorithm alg, const memory::desc &s
 
 softmax_forward::primitive_desc::primitive_desc(const desc &d, const primitive_attr &attr, const engine &e,
                                                 bool allow_empty)
-    : primitive_desc_base(impl::make(d, attr, e, allow_empty)) {}
+    : primitive_desc_base(impl::make(d, {impl::operation, attr, e, allow_empty})) {}
 softmax_forward::primitive_desc::primitive_desc(const desc &d, const engine &e, bool allow_empty)
     : primitive_desc(d, primitive_attr(), e, allow_empty) {}
 softmax_forward::primitive_desc::primitive_desc(const engine &e, prop_kind prop, algorithm alg,

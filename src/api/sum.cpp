@@ -70,16 +70,14 @@ void lower_snps(sum_problem &p, const primitive_attr &attr) {
     p.out_stage.dst_scales = {};
 }
 
-std::shared_ptr<const primitive_desc_data> make(const memory_desc &dst, const std::vector<float> &scales,
-                                                const std::vector<memory::desc> &srcs,
-                                                const primitive_attr &attr, const engine &e,
-                                                bool allow_empty) {
-    return guarded(allow_empty, [&] {
-        require_engine(operation, e);
+primitive_desc_ptr make(const memory_desc &dst, const std::vector<float> &scales,
+                        const std::vector<memory::desc> &srcs, const request &r) {
+    const primitive_attr &attr = r.attr;
+    return run_front(r, [&] {
         sum_problem p = shapes_of(dst, scales, srcs);
         attribute_support support{operation};
         support.accumulates = false;
-        std::map<int, const memory_desc *> tensors{{OCTET_ARG_DST, &p.dst}};
+        tensor_map tensors{{OCTET_ARG_DST, &p.dst}};
         for (std::size_t i = 0; i < p.srcs.size(); i++)
             tensors[source_arg(i)] = &p.srcs[i];
         reject_unknown_arguments(support, attr, tensors);
@@ -101,16 +99,10 @@ std::shared_ptr<const primitive_desc_data> make(const memory_desc &dst, const st
                 throw_invalid(operation,
                               ": zero points of sources with rule f32, allowed with caffe_double_round");
 
-        auto data = std::make_shared<primitive_desc_data>();
-        data->operation = operation;
-        data->attr = attr;
-        for (const auto &[arg, md] : tensors)
-            data->args[arg] = memory::desc(*md);
-        add_attribute_arguments(attr, tensors, data->args);
-        data->shape = dims_text(p.dst);
-        for (const float scale : scales)
-            data->shape += text(":", scale);
-        return make_primitive_desc(std::move(data), p, allow_empty);
+        std::string parameters = "factors:";
+        for (const float &scale : p.scales)
+            parameters += text(&scale == p.scales.data() ? "" : "/", scale);
+        return make_primitive_desc(r, tensors, parameters, p);
     });
 }
 
@@ -128,7 +120,7 @@ using sum_pd = sum::primitive_desc;
 sum_pd::primitive_desc(const memory::desc &dst, const std::vector<float> &scales,
                        const std::vector<memory::desc> &srcs, const engine &e, const primitive_attr &attr,
                        bool allow_empty)
-    : primitive_desc_base(impl::make(dst.data, scales, srcs, attr, e, allow_empty)) {}
+    : primitive_desc_base(impl::make(dst.data, scales, srcs, {impl::operation, attr, e, allow_empty})) {}
 sum_pd::primitive_desc(const std::vector<float> &scales, const std::vector<memory::desc> &srcs,
                        const engine &e, const primitive_attr &attr, bool allow_empty)
     : primitive_desc(impl::first_of(srcs), scales, srcs, e, attr, allow_empty) {}

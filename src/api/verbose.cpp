@@ -3,6 +3,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <mutex>
+#include <utility>
 
 #include "common/environment.hpp"
 #include "common/text.hpp"
@@ -19,12 +21,49 @@ std::atomic<int> &verbose_level() {
     return level;
 }
 
+/// Where rows go, and whether the head is there already.
+class log_target {
+public:
+    void set(log_function target) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        target_ = std::move(target);
+        has_head_ = false;
+    }
+    void write(const std::string &row) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        if (!has_head_) {
+            has_head_ = true;
+            put("octet_verbose,event,engine,implementation,problem,milliseconds");
+            put(text("octet_verbose,info,cpu,,octet ", version(), " isa:", to_string(get_effective_cpu_isa()),
+                     " threads:", get_num_threads()));
+        }
+        put(row);
+    }
+
+private:
+    void put(const std::string &row) {
+        if (target_)
+            return target_(row);
+        const std::string line = row + "\n"; // one write, so that other output does not get into the row
+        std::fwrite(line.data(), 1, line.size(), stdout);
+        std::fflush(stdout);
+    }
+
+    std::mutex mutex_;
+    log_function target_; ///< empty: standard output
+    bool has_head_ = false;
+};
+
+log_target &the_log() {
+    static log_target &log =
+        *new log_target; // never destroyed: primitives may still run while the process ends
+    return log;
+}
+
 } // namespace
 
-void print_verbose(const std::string &event, const std::string &line) {
-    const std::string full = "octet_verbose," + event + ",cpu," + line + "\n";
-    std::fwrite(full.data(), 1, full.size(), stdout);
-    std::fflush(stdout);
+void log_event(const char *event, const std::string &implementation, const std::string &rest) {
+    the_log().write(text("octet_verbose,", event, ",cpu,", implementation, ",", rest));
 }
 
 double now_ms() {
@@ -42,6 +81,8 @@ void set_verbose(int level) {
     impl::verbose_level() = level;
 }
 int get_verbose() { return impl::verbose_level(); }
+
+void set_log(log_function target) { impl::the_log().set(std::move(target)); }
 
 const char *version() { return OCTET_VERSION_STRING; }
 

@@ -1,14 +1,15 @@
 #pragma once
 
-// What is printed while primitives are made and run (OCTET_VERBOSE, set_verbose). A line is one write, so
-// that lines of several threads stay whole.
+// What is printed while primitives are made and run (OCTET_VERBOSE, set_verbose, set_log): rows of a table whose
+// columns doc/verbose.md describes.
 
 #include <string>
 
 namespace octet::impl {
 
-/// Prints "octet_verbose,event,cpu,…" on stdout as one write.
-void print_verbose(const std::string &event, const std::string &line);
+/// One row: "octet_verbose,event,cpu,implementation,rest". The first row is preceded by the table's head and by
+/// what runs here. Rows of several threads stay whole.
+void log_event(const char *event, const std::string &implementation, const std::string &rest);
 
 /// Milliseconds since an arbitrary start.
 double now_ms();

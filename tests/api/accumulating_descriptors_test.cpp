@@ -298,14 +298,14 @@ TEST(accumulating_attributes, refuse_parameters_that_contradict_the_rule) {
             r.bias = plain({6}, dt::f32);
             r.attr.set_requantization(rule::tflite_2step, 0, multipliers{half});
         },
-        {"bias is f32", "tflite_2step", "s32"});
+        {"bias has type f32", "tflite_2step", "s32"});
     with(
         [](request r) {
             r.bias = plain({6}, dt::s8);
             r.attr.set_requantization(rule::ort_f32);
             r.attr.set_output_scales(0, {1.f});
         },
-        {"bias is s8", "ort_f32", "s32"});
+        {"bias has type s8", "ort_f32", "s32"});
 }
 
 TEST(accumulating_attributes, refuse_post_ops_that_do_not_fit_the_destination) {

@@ -170,7 +170,7 @@ TEST(binary_desc, refuses_wrong_requests) {
         {"scales mask is 2", "allowed: 0"});
     binary_request r;
     r.src1 = plain({1, 3, 1}, dt::s16);
-    expect_unimplemented(r, {"binary: src has type s16"});
+    expect_unimplemented(r, {"binary: src1 has type s16"});
     r = {};
     r.alg = algorithm::binary_max;
     r.attr.set_requantization(rule::tflite_2step, 0, multipliers{half});

@@ -80,10 +80,10 @@ template <typename Change> void expect_refused(Change change, std::initializer_l
 TEST(execute, refuses_a_missing_argument_and_writes_nothing) {
     for (const auto &[arg, unused] : product().args)
         expect_refused([arg = arg](arguments &args) { args.erase(arg); },
-                       {"matmul: execute: argument", std::to_string(arg), "is missing"});
+                       {"matmul: execute: OCTET_ARG_", argument_to_string(arg), "is missing"});
     for (const auto &[arg, unused] : product().args)
         expect_refused([arg = arg](arguments &args) { args[arg] = memory(); },
-                       {std::to_string(arg), "is missing"});
+                       {argument_to_string(arg), "is missing"});
 }
 
 TEST(execute, refuses_memory_of_another_descriptor_and_writes_nothing) {
@@ -91,19 +91,20 @@ TEST(execute, refuses_memory_of_another_descriptor_and_writes_nothing) {
         return [=](arguments &args) { args[arg] = filled(md, 1); };
     };
     expect_refused(give(OCTET_ARG_SRC, memory::desc({4, 5}, dt::s8, tag::ab)),
-                   {"argument 1 is s8 4x5 ab, allowed: u8 4x5 ab"});
-    expect_refused(give(OCTET_ARG_SRC, memory::desc({4, 5}, dt::u8, tag::ba)), {"argument 1 is u8 4x5 ba"});
+                   {"OCTET_ARG_SRC is s8 4x5 ab, allowed: u8 4x5 ab"});
+    expect_refused(give(OCTET_ARG_SRC, memory::desc({4, 5}, dt::u8, tag::ba)),
+                   {"OCTET_ARG_SRC is u8 4x5 ba"});
     expect_refused(give(OCTET_ARG_WEIGHTS, memory::desc({6, 5}, dt::s8, tag::ab)),
-                   {"argument 33 is s8 6x5 ab"});
-    expect_refused(give(OCTET_ARG_BIAS, memory::desc({1, 6}, dt::f32, tag::ab)), {"argument 41 is f32"});
+                   {"OCTET_ARG_WEIGHTS is s8 6x5 ab"});
+    expect_refused(give(OCTET_ARG_BIAS, memory::desc({1, 6}, dt::f32, tag::ab)), {"OCTET_ARG_BIAS is f32"});
     expect_refused(give(OCTET_ARG_ATTR_OUTPUT_SCALES, memory::desc({5}, dt::f32, tag::a)),
-                   {"argument 513 is f32 5 a, allowed: f32 6 a"});
+                   {"OCTET_ARG_ATTR_OUTPUT_SCALES is f32 5 a, allowed: f32 6 a"});
     expect_refused(give(OCTET_ARG_ATTR_ZERO_POINTS | OCTET_ARG_SRC, memory::desc({1}, dt::s8, tag::a)),
-                   {"argument 4097"});
+                   {"OCTET_ARG_ATTR_ZERO_POINTS | OCTET_ARG_SRC"});
     product p;
     p.args[OCTET_ARG_DST] = filled(memory::desc({4, 6}, dt::s8, tag::ab), 0x77);
     expect_invalid([&] { matmul(p.pd).execute(stream(cpu), p.args); },
-                   {"argument 17 is s8 4x6 ab, allowed: s32 4x6 ab"});
+                   {"OCTET_ARG_DST is s8 4x6 ab, allowed: s32 4x6 ab"});
     EXPECT_TRUE(holds_only(p.args[OCTET_ARG_DST], 0x77));
 }
 
@@ -112,7 +113,7 @@ TEST(execute, refuses_null_buffers_and_null_streams) {
         [](arguments &args) {
             args[OCTET_ARG_SRC] = memory(args[OCTET_ARG_SRC].get_desc(), cpu, OCTET_MEMORY_NONE);
         },
-        {"argument 1", "null data handle"});
+        {"OCTET_ARG_SRC", "null data handle"});
     const product p;
     expect_invalid([&] { matmul(p.pd).execute(stream(), p.args); },
                    {"matmul: execute: stream is a null handle"});

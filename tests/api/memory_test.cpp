@@ -266,8 +266,8 @@ TEST(memory_desc, permute_axes_moves_dimensions_not_elements) {
 }
 
 TEST(memory_desc, text_names_type_shape_and_layout) {
-    EXPECT_EQ(memory::desc({1, 64, 56, 56}, data_type::u8, tag::nhwc).to_string(), "u8 1x64x56x56 acdb");
-    EXPECT_EQ(memory::desc({2, 3}, data_type::s8, dims{5, 1}).to_string(), "s8 2x3 strided");
+    EXPECT_EQ(memory::desc({1, 64, 56, 56}, data_type::u8, tag::nhwc).to_string(), "u8 1x64x56x56 nhwc");
+    EXPECT_EQ(memory::desc({2, 3}, data_type::s8, dims{5, 1}).to_string(), "s8 2x3 strides_5x1");
     EXPECT_EQ(memory::desc({2, 3}, data_type::f32, tag::any).to_string(), "f32 2x3 any");
     EXPECT_EQ(memory::desc().to_string(), "none");
 }

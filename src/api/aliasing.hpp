@@ -1,0 +1,35 @@
+#pragma once
+
+// Which inputs may share bytes with the destination. An operation that reads each element once, where it then
+// writes, can run in place; one that reads windows, rows of a product or other elements can not, and would give
+// bytes that depend on blocking and threads. octet/primitive.hpp states the rule.
+
+#include <array>
+#include <string>
+
+#include "octet/memory.hpp"
+
+namespace octet::impl {
+
+/// Where the elements of a tensor lie, in bytes from its data handle. Without allocations at execution.
+struct extent {
+    bool is_plain = false;
+    int ndims = 0;                          ///< dimensions with more than one element
+    std::array<dim_t, max_ndims> counts{};  ///< their sizes,
+    std::array<dim_t, max_ndims> strides{}; ///< and their steps in bytes
+    dim_t element = 0;                      ///< bytes of the innermost piece, 0 for an empty tensor
+    dim_t first = 0;                        ///< the first element
+    dim_t size = 0; ///< from the first byte of the first to the last byte of the last one
+};
+extent extent_of(const memory_desc &md);
+
+enum class sharing { nothing, every_element, some_bytes };
+
+/// `every_element`: both are the same elements. Interleaved tensors, such as channels 0 … 31 and 32 … 63 of one
+/// buffer, share nothing; where that is not easily proved, the answer is `some_bytes`.
+sharing share_bytes(const extent &a, const void *a_handle, const extent &b, const void *b_handle);
+
+/// True if this input of the operation may be the destination's memory.
+bool runs_in_place(const std::string &operation, int arg);
+
+} // namespace octet::impl

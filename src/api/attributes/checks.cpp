@@ -1,0 +1,106 @@
+// Where attributes meet tensors and rule. A primitive_attr is made before anybody knows what it is for, so all that
+// depends on dims, types or the rule is found here, at the creation of a primitive descriptor.
+
+#include "api/attributes/checks.hpp"
+
+#include "api/attributes/text.hpp"
+#include "common/element.hpp"
+#include "common/layout/layout.hpp"
+#include "common/requantize.hpp"
+#include "common/text.hpp"
+
+namespace octet::impl {
+
+void check_rule_parameters(const attribute_support &support, const primitive_attr &attr,
+                           requantization_rule rule) {
+    const bool by_argument = !attr.scales().empty();
+    if (attr.output_scales().is_set() && by_argument)
+        throw_invalid(support.operation,
+                      ": both set_output_scales and set_scales are used, allowed: one of them");
+    if (attr.output_scales().is_set() && (rule == requantization_rule::f32_v3 || !is_float(rule)))
+        throw_invalid(support.operation, ": rule ", to_string(rule),
+                      " takes no output scales (allowed with f32, ort_f32)",
+                      is_fixed_point(rule) ? "; pass multipliers to set_requantization, see from_double"
+                                           : "");
+    if (by_argument && rule != requantization_rule::f32_v3 && rule != requantization_rule::ort_f32 &&
+        support.accumulates)
+        throw_invalid(support.operation, ": rule ", to_string(rule),
+                      " takes no per-argument scales (allowed with f32_v3, ort_f32)");
+    if (support.accumulates && is_fixed_point(rule) && !attr.multipliers().is_set())
+        throw_invalid(support.operation, ": rule ", to_string(rule),
+                      " needs multipliers, pass them to set_requantization");
+    // Element by element the same rule takes the scales of its tensors.
+    if (takes_real_scales(rule) && !attr.real_scales().is_set() &&
+        (support.accumulates || !by_argument || rule == requantization_rule::f64_scale))
+        throw_invalid(support.operation, ": rule ", to_string(rule),
+                      " needs real scales, pass them to set_requantization");
+}
+
+void check_post_op(const attribute_support &support, const memory_desc &dst, const post_op_entry &entry,
+                   int index) {
+    const auto fail = [&](const auto &...parts) {
+        throw_invalid(support.operation, ": post-op ", index, ": ", parts...);
+    };
+    const auto check_sum_type = [&](data_type type) {
+        if (type != data_type::undef && memory::data_type_size(type) != memory::data_type_size(dst.data_type))
+            fail("sum reads the destination as a type of another size");
+    };
+    if (const auto *op = std::get_if<post_op::sum>(&entry))
+        check_sum_type(op->type);
+    if ((std::holds_alternative<post_op::qlinear_add>(entry) ||
+         std::holds_alternative<post_op::scaled_add>(entry)) &&
+        dst.data_type != data_type::s8 && dst.data_type != data_type::u8)
+        fail("an addition of codes needs an 8-bit destination");
+    if (const auto *op = std::get_if<post_op::rescaled_sum>(&entry)) {
+        check_sum_type(op->type);
+        if (dst.data_type == data_type::f32 && op->type == data_type::undef)
+            fail("rescaled_sum needs an integer destination");
+    }
+    if (const auto *op = std::get_if<post_op::prelu>(&entry))
+        if (op->mask >= 1 << dst.ndims)
+            fail("prelu mask ", op->mask, " for ", dst.ndims, " dimensions");
+    if (const auto *op = std::get_if<post_op::binary>(&entry)) {
+        const memory_desc &src1 = op->src1.data;
+        bool fits = src1.ndims == dst.ndims;
+        for (int d = 0; fits && d < dst.ndims; d++)
+            fits = src1.dims[d] == 1 || src1.dims[d] == dst.dims[d];
+        if (!fits)
+            fail("binary src1 has dims ", dims_text(src1), ", allowed: ", dims_text(dst),
+                 " or 1 in any dimension");
+    }
+}
+
+template <typename T>
+void check_masked(const attribute_support &support, const std::string &what, const masked_values<T> &values,
+                  const memory_desc &md) {
+    if (!values.is_set())
+        return;
+    if (values.mask >= 1 << md.ndims)
+        throw_invalid(support.operation, ": ", what, " mask is ", values.mask, " for dims ", dims_text(md),
+                      ", allowed: 0 to ", (1 << md.ndims) - 1);
+    const dim_t expected = masked_count(values.mask, md);
+    if (!values.runtime && static_cast<dim_t>(values.values.size()) != expected)
+        throw_invalid(support.operation, ": ", values.values.size(), " ", what, " with mask ", values.mask,
+                      " for dims ", dims_text(md), ", allowed: ", expected);
+}
+template void check_masked(const attribute_support &, const std::string &, const masked_values<float> &,
+                           const memory_desc &);
+template void check_masked(const attribute_support &, const std::string &, const masked_values<double> &,
+                           const memory_desc &);
+template void check_masked(const attribute_support &, const std::string &,
+                           const masked_values<std::int32_t> &, const memory_desc &);
+template void check_masked(const attribute_support &, const std::string &,
+                           const masked_values<fixed_point_multiplier> &, const memory_desc &);
+
+void reject_unknown_arguments(const attribute_support &support, const primitive_attr &attr,
+                              const std::map<int, const memory_desc *> &known) {
+    for (const auto &[arg, values] : attr.scales())
+        if (!known.count(arg))
+            throw_invalid(support.operation, ": scales of ", argument_name(arg), ", which it does not have");
+    for (const auto &[arg, values] : attr.zero_points())
+        if (!known.count(arg))
+            throw_invalid(support.operation, ": zero points of ", argument_name(arg),
+                          ", which it does not have");
+}
+
+} // namespace octet::impl

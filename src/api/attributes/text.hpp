@@ -1,0 +1,29 @@
+#pragma once
+
+// Attributes as text and back, for verbose lines and octet/problem.hpp. doc/verbose.md describes the tokens.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "octet/primitive_attr.hpp"
+
+namespace octet::impl {
+
+/// "output_scales:2:0.5/0.25 zero_points:dst:0:* post_op:eltwise_relu:0:0:1": tokens separated by spaces, empty
+/// without attributes. Up to 8 values are written out; of more, "lowest..highest" is kept.
+std::string attribute_text(const primitive_attr &attr);
+
+/// The descriptor of a tensor by its name in a text ("weights"): the number of a mask's values comes from it.
+using tensor_by_name = std::function<memory_desc(const std::string &)>;
+
+/// Reads such tokens. Throws `invalid_arguments` naming the token that is no attribute or a wrong one.
+primitive_attr attributes_from_text(const std::vector<std::string> &tokens, bool has_numbered_sources,
+                                    const tensor_by_name &tensor);
+
+/// "src", "weights", "src3" (of sum and concat), …: the tensor of an execution argument; and back, given whether
+/// the operation has numbered sources. Unknown names throw `invalid_arguments`.
+std::string argument_name(int arg);
+int argument_of(const std::string &name, bool has_numbered_sources);
+
+} // namespace octet::impl
