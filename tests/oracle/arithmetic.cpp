@@ -1,9 +1,10 @@
-// The oracle's arithmetic: doc/arithmetic.md, sections 1 and 3 to 6, in that order and with its names, and the functions of
-// doc/eltwise.md. It is written from these pages and from the definitions they cite, one element at a time, and shares no
-// line with the library (only the public headers' descriptors and enumerations): a mistake in the one is no mistake in the
-// other. Where the pages give every operation the oracle gives the bits; where they give a formula and an error
-// (exp, tanh, …: a fixed sequence whose coefficients are not on the page) it gives an interval around the value in long
-// double. Float operations are plain C++ ones: without -mfma the compiler has nothing to fuse them with.
+// The oracle's arithmetic: doc/arithmetic.md, sections 1 and 3 to 6, in that order and with its names, and
+// the functions of doc/eltwise.md. It is written from these pages and from the definitions they cite, one
+// element at a time, and shares no line with the library (only the public headers' descriptors and
+// enumerations): a mistake in the one is no mistake in the other. Where the pages give every operation the
+// oracle gives the bits; where they give a formula and an error (exp, tanh, …: a fixed sequence whose
+// coefficients are not on the page) it gives an interval around the value in long double. Float operations
+// are plain C++ ones: without -mfma the compiler has nothing to fuse them with.
 
 #include "oracle/arithmetic.hpp"
 

@@ -38,7 +38,7 @@ float to_f32(const value &x);
 std::int32_t to_s32(const value &x);
 
 rule effective_rule(const problem &p);
-/// Rules on an accumulator, at one element of dst: `bias` where there is one, `weights_scale` the one of its channel.
+/// Rules on an accumulator, at one element of dst: `bias` where there is one, `channel` its output channel.
 value requantize(const problem &p, std::int32_t acc, const double *bias, std::size_t channel,
                  const index &at);
 

@@ -1,6 +1,7 @@
-// Random problems: operations, shapes, layouts, rules, zero points and post-ops that doc/operators.md allows. Start at draw(), at
-// the end. Sizes are small but for the channels, whose counts lie around the widths of registers and of blocks; few problems
-// have more than 200,000 products, so that hundreds run in a second at every level.
+// Random problems: operations, shapes, layouts, rules, zero points and post-ops that doc/operators.md
+// allows. Start at draw(), at the end. Sizes are small but for the channels, whose counts lie around the
+// widths of registers and of blocks; few problems have more than 200,000 products, so that hundreds run in
+// a second at every level.
 
 #include <algorithm>
 #include <limits>
@@ -54,7 +55,8 @@ void draw_convolution(random_source &r, problem &p) {
             dim_t high = r.chance(50) ? low : r.between(-1, reach);
             const dim_t in = std::max<dim_t>((out - 1) * stride + reach - low - high, 1);
             high = (out - 1) * stride + reach - low - in;
-            // A convolution goes from `in` to `out`; a deconvolution the other way, with rows that no tap reaches.
+            // A convolution goes from `in` to `out`; a deconvolution the other way, with rows that no tap
+            // reaches.
             const dim_t rest = transposed && r.chance(20) ? r.between(0, stride - 1) : 0;
             p.strides.push_back(stride);
             p.dilates.push_back(dilate);

@@ -1,7 +1,7 @@
 #pragma once
 
-// What drawing a problem is made of: a generator whose numbers follow from a seed on every machine and library (the
-// distributions of <random> don't), tensors, and attributes (draw_attributes.cpp).
+// What drawing a problem is made of: a generator whose numbers follow from a seed on every machine and
+// library (the distributions of <random> don't), tensors, and attributes (draw_attributes.cpp).
 
 #include <initializer_list>
 

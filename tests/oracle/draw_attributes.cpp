@@ -1,5 +1,5 @@
-// Random tensors and attributes: layouts, numbers, scales, multipliers, zero points and chains of post-ops. Factors are drawn so
-// that most codes lie inside the range of 8 bits; some are not.
+// Random tensors and attributes: layouts, numbers, scales, multipliers, zero points and chains of post-ops.
+// Factors are drawn so that most codes lie inside the range of 8 bits; some are not.
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
-// The oracle's operations, second half: the functions of one element, softmax, sum, concat and resampling (section 7 of
-// doc/arithmetic.md). Resampling under ort_f32 and caffe_double_round has no bits on that page: the oracle allows one code
-// around the exact interpolation there.
+// The oracle's operations, second half: the functions of one element, softmax, sum, concat and resampling
+// (section 7 of doc/arithmetic.md). Resampling under ort_f32 and caffe_double_round has no bits on that
+// page: the oracle allows one code around the exact interpolation there.
 
 #include <algorithm>
 #include <limits>
@@ -12,7 +12,7 @@ namespace octet::oracle {
 
 namespace {
 
-// ---- 7. eltwise and PReLU; gemmlowp's functions of fixed-point numbers, as the specification of operators gives them
+// ---- 7. eltwise and PReLU, with gemmlowp's functions of fixed-point numbers
 
 std::int32_t shl_sat(std::int32_t x, int k) { return sat(std::ldexp(static_cast<double>(x), k)); }
 
@@ -186,8 +186,8 @@ struct softmax_row {
 
 void float_softmax(const problem &p, const softmax_row &row, std::vector<value> &low,
                    std::vector<value> &high) {
-    // The functions are known by their errors: 5.72 ulp of exp, 7.71 ulp or 3.71e-6 of ln; the sum of n terms in 16 lanes
-    // adds n / 16 + 4 roundings.
+    // The functions are known by their errors: 5.72 ulp of exp, 7.71 ulp or 3.71e-6 of ln; the sum of n
+    // terms in 16 lanes adds n / 16 + 4 roundings.
     const auto largest = static_cast<float>(row.largest);
     long double sum = 0;
     bool is_finite = true;

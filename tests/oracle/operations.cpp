@@ -1,5 +1,5 @@
-// The oracle's operations: sections 2 and 7 of doc/arithmetic.md and doc/operators.md, plain loops over the definition of
-// each. Accumulators are sums modulo 2^32 of exact products. Start at expect(), at the end.
+// The oracle's operations: sections 2 and 7 of doc/arithmetic.md and doc/operators.md, plain loops over the
+// definition of each. Accumulators are sums modulo 2^32 of exact products. Start at expect(), at the end.
 
 #include <algorithm>
 #include <limits>
@@ -62,7 +62,8 @@ void for_each_tap(const triple &image, const triple &window, const triple &strid
 
 dim_t volume(const triple &t) { return t[0] * t[1] * t[2]; }
 
-/// Accumulators of a convolution, or of a deconvolution, which scatters what the convolution from dst to src gathers.
+/// Accumulators of a convolution, or of a deconvolution, which scatters what the convolution from dst to
+/// src gathers.
 codes convolve(const problem &p) {
     const bool transposed = p.kind == primitive_kind::deconvolution;
     const dims src = p.src.shape(), weights = p.weights.shape(), dst = p.dst.shape();
@@ -277,7 +278,8 @@ double qlinear_store(const problem &p, float t) {
                     highest(p.dst.type()));
 }
 
-/// Whether the two sources of QLinearAdd change places: src_0 does not vary along the innermost axis that is not 1 everywhere.
+/// Whether the two sources of QLinearAdd change places: src_0 does not vary along the innermost axis that
+/// is not 1 everywhere.
 bool sources_change_places(const dims &a, const dims &b) {
     for (std::size_t d = a.size(); d-- > 0;)
         if (a[d] != 1 || b[d] != 1)

@@ -1,10 +1,10 @@
-// The library against an oracle: random problems over all operations, rules, post-ops, layouts and types, each run at every
-// level of this machine and compared with numbers computed from the documentation alone (arithmetic.cpp says how), and level by
-// level with `ref`, byte by byte. Bytes between the elements of dst must stay as they were, and packed weights must give back what
-// was packed.
+// The library against an oracle: random problems over all operations, rules, post-ops, layouts and types,
+// each run at every level of this machine and compared with numbers computed from the documentation alone
+// (arithmetic.cpp says how), and level by level with `ref`, byte by byte. Bytes between the elements of dst
+// must stay as they were, and packed weights must give back what was packed.
 //
-// A failure prints one line that reproduces it. By hand: OCTET_ORACLE_COUNT problems of OCTET_ORACLE_SEED (those of
-// OCTET_ORACLE_KIND=resampling, say), or the one problem OCTET_ORACLE_PROBLEM=seed:number.
+// A failure prints one line that reproduces it. By hand: OCTET_ORACLE_COUNT problems of OCTET_ORACLE_SEED
+// (those of OCTET_ORACLE_KIND=resampling, say), or the one problem OCTET_ORACLE_PROBLEM=seed:number.
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,9 @@
 #pragma once
 
-// A problem of the oracle: one call of a primitive as a plain value. Numbers are kept in double, which holds every
-// element type exactly, in row-major order; the layout is only a wish for the library. The oracle
-// (arithmetic.cpp, operations.cpp) reads a problem, draw.cpp makes one from a number, oracle_test.cpp hands it to the library.
+// A problem of the oracle: one call of a primitive as a plain value. Numbers are kept in double, which
+// holds every element type exactly, in row-major order; the layout is only a wish for the library. The
+// oracle (arithmetic.cpp, operations.cpp) reads a problem, draw.cpp makes one from a number,
+// oracle_test.cpp hands it to the library.
 
 #include <array>
 #include <map>
@@ -60,8 +61,8 @@ struct problem {
     int threads = 1;
 };
 
-/// What the destination must hold, in row-major order: any number in [low, high]. The two are equal but behind
-/// functions that the documentation bounds by an error.
+/// What the destination must hold, in row-major order: any number in [low, high]. The two are equal but
+/// behind functions that the documentation bounds by an error.
 struct expectation {
     std::vector<double> low, high;
     bool is_known = true; ///< false: only that all levels agree
