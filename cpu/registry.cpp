@@ -1,5 +1,6 @@
 #include "cpu/registry.hpp"
 
+#include "common/text.hpp"
 #include "cpu/compose/biased_matmul.hpp"
 #include "cpu/compose/channels_last.hpp"
 #include "cpu/compose/concat.hpp"
@@ -17,119 +18,125 @@ namespace octet::impl {
 
 namespace {
 
-template <typename Problem> std::string takes_all(const Problem &) { return {}; }
+enum class code {
+    generated, ///< for each instruction set
+    plain,     ///< C++, but not asked where the cap says that only definitions may run
+    reference  ///< the definition
+};
 
-template <typename Problem> implementation<Problem> reference() {
-    return {"ref", cpu_isa::ref, takes_all<Problem>, ref::create};
+/// A row of a table.
+template <typename Problem> struct family {
+    const char *name;
+    code kind;
+    refuses_function<Problem> refuses;
+    create_function<Problem> create;
+};
+template <typename Problem> using families = std::vector<family<Problem>>;
+
+template <typename Problem> std::string takes_all(const Problem &, const machine &) { return {}; }
+
+template <typename Problem> family<Problem> reference() {
+    return {"ref", code::reference, takes_all<Problem>,
+            [](const Problem &p, const machine &) { return ref::create(p); }};
 }
 
-/// Plain C++, but not asked where the cap says that only definitions may run.
-template <typename Problem> implementation<Problem> look_up() {
-    return {"table", cpu_isa::avx2, table::refuses, table::create};
+template <typename Problem> family<Problem> look_up() {
+    return {"table", code::plain, [](const Problem &p, const machine &) { return table::refuses(p); },
+            [](const Problem &p, const machine &) { return table::create(p); }};
 }
 
-template <typename Problem, cpu_isa level> implementation<Problem> jit_dot(const char *name) {
-    return {name, level, dot::refuses, dot::create<level>};
+template <typename Problem> family<Problem> jit_stream() {
+    return {"jit:stream", code::generated, stream::refuses<Problem>, stream::create<Problem>};
 }
 
-template <typename Problem, cpu_isa level> implementation<Problem> jit_stream(const char *name) {
-    return {name, level, stream::refuses<level, Problem>, stream::create<level, Problem>};
+// ---- the tables, best first
+
+families<convolution_problem> families_of(const convolution_problem &) {
+    return {{"jit:depthwise", code::generated, depthwise::refuses, depthwise::create},
+            {"jit:dot", code::generated, dot::refuses, dot::create},
+            reference<convolution_problem>()};
+}
+families<matmul_problem> families_of(const matmul_problem &) {
+    return {{"jit:dot", code::generated, dot::refuses, dot::create},
+            {"jit:dot+stream", code::generated, biased_matmul::refuses, biased_matmul::create},
+            reference<matmul_problem>()};
+}
+families<deconvolution_problem> families_of(const deconvolution_problem &) {
+    return {{"jit:deconvolution", code::generated, deconvolution::refuses, deconvolution::create},
+            reference<deconvolution_problem>()};
+}
+families<pooling_problem> families_of(const pooling_problem &) {
+    return {{"jit:pool", code::generated, channels_last::refuses<pooling_problem, pool::refuses>,
+             channels_last::create<pooling_problem, pool::refuses, pool::create>},
+            reference<pooling_problem>()};
+}
+families<resampling_problem> families_of(const resampling_problem &) {
+    return {{"jit:resampling", code::generated,
+             channels_last::refuses<resampling_problem, resampling::refuses>,
+             channels_last::create<resampling_problem, resampling::refuses, resampling::create>},
+            reference<resampling_problem>()};
+}
+families<reorder_problem> families_of(const reorder_problem &) {
+    return {jit_stream<reorder_problem>(), look_up<reorder_problem>(), reference<reorder_problem>()};
+}
+families<eltwise_problem> families_of(const eltwise_problem &) {
+    return {jit_stream<eltwise_problem>(), look_up<eltwise_problem>(), reference<eltwise_problem>()};
+}
+families<binary_problem> families_of(const binary_problem &) {
+    return {jit_stream<binary_problem>(), reference<binary_problem>()};
+}
+families<softmax_problem> families_of(const softmax_problem &) {
+    return {jit_stream<softmax_problem>(), reference<softmax_problem>()};
+}
+families<prelu_problem> families_of(const prelu_problem &) {
+    return {jit_stream<prelu_problem>(), reference<prelu_problem>()};
+}
+families<sum_problem> families_of(const sum_problem &) {
+    return {jit_stream<sum_problem>(), reference<sum_problem>()};
+}
+// Each part has an implementation of its own: a reorder's.
+families<concat_problem> families_of(const concat_problem &) {
+    return {{"reorder", code::plain, refuses_concat, create_concat},
+            {"ref", code::reference, takes_all<concat_problem>, create_concat}};
 }
 
-template <cpu_isa level> implementation<matmul_problem> jit_biased_matmul(const char *name) {
-    return {name, level, biased_matmul::refuses<level>, biased_matmul::create<level>};
-}
+// ---- what users see
 
-template <cpu_isa level> implementation<pooling_problem> jit_pool(const char *name) {
-    return {name, level, channels_last::refuses<level, pooling_problem, pool::refuses>,
-            channels_last::create<level, pooling_problem, pool::refuses, pool::create<level>>};
-}
-
-template <cpu_isa level> implementation<resampling_problem> jit_resampling(const char *name) {
-    return {name, level, channels_last::refuses<level, resampling_problem, resampling::refuses<level>>,
-            channels_last::create<level, resampling_problem, resampling::refuses<level>,
-                                  resampling::create<level>>};
-}
-
-template <cpu_isa level> implementation<convolution_problem> jit_depthwise(const char *name) {
-    return {name, level, depthwise::refuses, depthwise::create<level>};
-}
-
-template <cpu_isa level> implementation<deconvolution_problem> jit_deconvolution(const char *name) {
-    return {name, level, deconvolution::refuses, deconvolution::create<level>};
+template <typename Problem>
+std::vector<implementation<Problem>> implementations_of(const families<Problem> &table) {
+    std::vector<implementation<Problem>> list;
+    for (const family<Problem> &f : table) {
+        if (f.kind == code::reference)
+            list.push_back({f.name, cpu_isa::ref, f.refuses, f.create});
+        else if (f.kind == code::plain)
+            list.push_back({f.name, isa_table[1].level, f.refuses, f.create});
+        else
+            for (std::size_t i = isa_count - 1; i >= 1; i--)
+                list.push_back(
+                    {text(f.name, "/", isa_table[i].name), isa_table[i].level, f.refuses, f.create});
+    }
+    return list;
 }
 
 } // namespace
 
-// Reached through `select`; a table grows by one line per implementation, best first.
-#define OCTET_IMPLEMENTATIONS(problem, ...)                                                                  \
-    template <> const implementation_list<problem> &implementations() {                                      \
-        static const implementation_list<problem> list{__VA_ARGS__};                                         \
-        return list;                                                                                         \
-    }
-#define OCTET_STREAM(problem)                                                                                \
-    jit_stream<problem, cpu_isa::avx512_vnni>("jit:stream/avx512_vnni"),                                     \
-        jit_stream<problem, cpu_isa::avx512_core>("jit:stream/avx512_core"),                                 \
-        jit_stream<problem, cpu_isa::avx_vnni>("jit:stream/avx_vnni"),                                       \
-        jit_stream<problem, cpu_isa::avx2>("jit:stream/avx2")
-
-OCTET_IMPLEMENTATIONS(convolution_problem, jit_depthwise<cpu_isa::avx512_vnni>("jit:depthwise/avx512_vnni"),
-                      jit_depthwise<cpu_isa::avx512_core>("jit:depthwise/avx512_core"),
-                      jit_depthwise<cpu_isa::avx_vnni>("jit:depthwise/avx_vnni"),
-                      jit_depthwise<cpu_isa::avx2>("jit:depthwise/avx2"),
-                      jit_dot<convolution_problem, cpu_isa::avx512_vnni>("jit:dot/avx512_vnni"),
-                      jit_dot<convolution_problem, cpu_isa::avx512_core>("jit:dot/avx512_core"),
-                      jit_dot<convolution_problem, cpu_isa::avx_vnni>("jit:dot/avx_vnni"),
-                      jit_dot<convolution_problem, cpu_isa::avx2>("jit:dot/avx2"),
-                      reference<convolution_problem>())
-OCTET_IMPLEMENTATIONS(matmul_problem, jit_dot<matmul_problem, cpu_isa::avx512_vnni>("jit:dot/avx512_vnni"),
-                      jit_dot<matmul_problem, cpu_isa::avx512_core>("jit:dot/avx512_core"),
-                      jit_dot<matmul_problem, cpu_isa::avx_vnni>("jit:dot/avx_vnni"),
-                      jit_dot<matmul_problem, cpu_isa::avx2>("jit:dot/avx2"),
-                      jit_biased_matmul<cpu_isa::avx512_vnni>("jit:dot+stream/avx512_vnni"),
-                      jit_biased_matmul<cpu_isa::avx512_core>("jit:dot+stream/avx512_core"),
-                      jit_biased_matmul<cpu_isa::avx_vnni>("jit:dot+stream/avx_vnni"),
-                      jit_biased_matmul<cpu_isa::avx2>("jit:dot+stream/avx2"), reference<matmul_problem>())
-OCTET_IMPLEMENTATIONS(reorder_problem, OCTET_STREAM(reorder_problem), look_up<reorder_problem>(),
-                      reference<reorder_problem>())
-OCTET_IMPLEMENTATIONS(pooling_problem, jit_pool<cpu_isa::avx512_vnni>("jit:pool/avx512_vnni"),
-                      jit_pool<cpu_isa::avx512_core>("jit:pool/avx512_core"),
-                      jit_pool<cpu_isa::avx_vnni>("jit:pool/avx_vnni"),
-                      jit_pool<cpu_isa::avx2>("jit:pool/avx2"), reference<pooling_problem>())
-OCTET_IMPLEMENTATIONS(binary_problem, OCTET_STREAM(binary_problem), reference<binary_problem>())
-OCTET_IMPLEMENTATIONS(softmax_problem, OCTET_STREAM(softmax_problem), reference<softmax_problem>())
-OCTET_IMPLEMENTATIONS(prelu_problem, OCTET_STREAM(prelu_problem), reference<prelu_problem>())
-OCTET_IMPLEMENTATIONS(sum_problem, OCTET_STREAM(sum_problem), reference<sum_problem>())
-// Each part has an implementation of its own: a reorder's.
-OCTET_IMPLEMENTATIONS(concat_problem, {"reorder", cpu_isa::avx2, refuses_concat, create_concat},
-                      {"ref", cpu_isa::ref, takes_all<concat_problem>, create_concat})
-OCTET_IMPLEMENTATIONS(resampling_problem, jit_resampling<cpu_isa::avx512_vnni>("jit:resampling/avx512_vnni"),
-                      jit_resampling<cpu_isa::avx512_core>("jit:resampling/avx512_core"),
-                      jit_resampling<cpu_isa::avx_vnni>("jit:resampling/avx_vnni"),
-                      jit_resampling<cpu_isa::avx2>("jit:resampling/avx2"), reference<resampling_problem>())
-OCTET_IMPLEMENTATIONS(deconvolution_problem,
-                      jit_deconvolution<cpu_isa::avx512_vnni>("jit:deconvolution/avx512_vnni"),
-                      jit_deconvolution<cpu_isa::avx512_core>("jit:deconvolution/avx512_core"),
-                      jit_deconvolution<cpu_isa::avx_vnni>("jit:deconvolution/avx_vnni"),
-                      jit_deconvolution<cpu_isa::avx2>("jit:deconvolution/avx2"),
-                      reference<deconvolution_problem>())
-OCTET_IMPLEMENTATIONS(eltwise_problem, OCTET_STREAM(eltwise_problem), look_up<eltwise_problem>(),
-                      reference<eltwise_problem>())
-
 template <typename Problem> selection<Problem> select(const Problem &problem) {
+    static const std::vector<implementation<Problem>> list = implementations_of(families_of(problem));
     selection<Problem> result;
-    for (const implementation<Problem> &entry : implementations<Problem>()) {
+    for (const implementation<Problem> &entry : list) {
         std::string reason;
-        if (!isa_is_usable(entry.needs))
-            reason = std::string("needs ") + to_string(entry.needs) + ", in use is " +
-                     to_string(get_effective_cpu_isa());
-        else
-            reason = entry.refuses(problem);
+        if (isa_is_usable(entry.needs)) {
+            result.here = machine_at(entry.needs);
+            reason = entry.refuses(problem, result.here);
+        } else {
+            reason =
+                text("needs ", to_string(entry.needs), ", in use is ", to_string(get_effective_cpu_isa()));
+        }
         if (reason.empty()) {
             result.chosen = &entry;
             return result;
         }
-        result.refusals.push_back(std::string(entry.name) + ": " + reason);
+        result.refusals.push_back(entry.name + ": " + reason);
     }
     return result;
 }

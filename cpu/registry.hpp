@@ -1,8 +1,9 @@
 #pragma once
 
-// One table of implementations per operation, best first. The first entry that the CPU can run and that does
-// not refuse is used; the last one ("ref") takes everything the front accepts. A refusal is text for the
-// user.
+// Who computes a problem. cpu/registry.cpp has one table of families per operation, best first; a family of
+// generated code has an entry for each instruction set ("jit:dot/avx512_vnni"), best first too. The first
+// entry that the CPU can run and that does not refuse is used; the last one ("ref") takes everything the
+// front accepts. A refusal is text for the user.
 
 #include <cstddef>
 #include <memory>
@@ -10,8 +11,8 @@
 #include <vector>
 
 #include "common/arguments.hpp"
+#include "common/machine.hpp"
 #include "common/problem.hpp"
-#include "octet/settings.hpp"
 
 namespace octet::impl {
 
@@ -25,33 +26,27 @@ public:
     virtual std::string plan() const { return {}; }
 };
 
+/// Empty: takes it.
+template <typename Problem> using refuses_function = std::string (*)(const Problem &, const machine &);
+template <typename Problem>
+using create_function = std::shared_ptr<const kernel> (*)(const Problem &, const machine &);
+
+/// A family, or what it is on one instruction set.
 template <typename Problem> struct implementation {
-    const char *name;
+    std::string name;
     cpu_isa needs;
-    std::string (*refuses)(const Problem &); ///< empty: takes it
-    std::shared_ptr<const kernel> (*create)(const Problem &);
+    refuses_function<Problem> refuses;
+    create_function<Problem> create;
 };
-
-template <typename Problem> using implementation_list = std::vector<implementation<Problem>>;
-
-/// The tables: cpu/registry.cpp.
-template <typename Problem> const implementation_list<Problem> &implementations();
-template <> const implementation_list<convolution_problem> &implementations();
-template <> const implementation_list<matmul_problem> &implementations();
-template <> const implementation_list<reorder_problem> &implementations();
-template <> const implementation_list<pooling_problem> &implementations();
-template <> const implementation_list<binary_problem> &implementations();
-template <> const implementation_list<softmax_problem> &implementations();
-template <> const implementation_list<prelu_problem> &implementations();
-template <> const implementation_list<sum_problem> &implementations();
-template <> const implementation_list<concat_problem> &implementations();
-template <> const implementation_list<resampling_problem> &implementations();
-template <> const implementation_list<deconvolution_problem> &implementations();
-template <> const implementation_list<eltwise_problem> &implementations();
 
 template <typename Problem> struct selection {
     const implementation<Problem> *chosen = nullptr;
+    machine here;                      ///< what `chosen` plans for
     std::vector<std::string> refusals; ///< "name: reason", in table order
+
+    std::shared_ptr<const kernel> create(const Problem &problem) const {
+        return chosen->create(problem, here);
+    }
 };
 
 template <typename Problem> selection<Problem> select(const Problem &problem);

@@ -32,30 +32,21 @@ stream::task rest_of(const matmul_problem &p) {
 
 } // namespace
 
-template <cpu_isa level> std::string refuses(const matmul_problem &p) {
+std::string refuses(const matmul_problem &p, const machine &m) {
     const epilogue &out = p.out_stage;
     if (out.bias.ndims == 0)
         return "no bias";
     if (!is_integer(out.bias.data_type) || out.rule == requantization_rule::f32 ||
         out.rule == requantization_rule::f32_v3)
         return "a bias that is added in f32";
-    const std::string reason = dot::refuses(products_of(p));
-    return reason.empty() ? stream::refuses_task(level, rest_of(p)) : reason;
+    const std::string reason = dot::refuses(products_of(p), m);
+    return reason.empty() ? stream::refuses_task(m.isa, rest_of(p)) : reason;
 }
 
-template <cpu_isa level> std::shared_ptr<const kernel> create(const matmul_problem &p) {
+std::shared_ptr<const kernel> create(const matmul_problem &p, const machine &m) {
     const matmul_problem products = products_of(p);
-    return std::make_shared<two_step_kernel>(products.dst, dot::create<level>(products),
-                                             stream::create_program(level, rest_of(p)));
+    return std::make_shared<two_step_kernel>(products.dst, dot::create(products, m),
+                                             stream::create_program(m.isa, rest_of(p)));
 }
-
-#define OCTET_INSTANTIATE(level)                                                                             \
-    template std::string refuses<cpu_isa::level>(const matmul_problem &);                                    \
-    template std::shared_ptr<const kernel> create<cpu_isa::level>(const matmul_problem &);
-OCTET_INSTANTIATE(avx512_vnni)
-OCTET_INSTANTIATE(avx512_core)
-OCTET_INSTANTIATE(avx_vnni)
-OCTET_INSTANTIATE(avx2)
-#undef OCTET_INSTANTIATE
 
 } // namespace octet::impl::biased_matmul

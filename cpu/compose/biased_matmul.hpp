@@ -10,7 +10,7 @@
 
 namespace octet::impl::biased_matmul {
 
-template <cpu_isa level> std::string refuses(const matmul_problem &p);
-template <cpu_isa level> std::shared_ptr<const kernel> create(const matmul_problem &p);
+std::string refuses(const matmul_problem &p, const machine &m);
+std::shared_ptr<const kernel> create(const matmul_problem &p, const machine &m);
 
 } // namespace octet::impl::biased_matmul

@@ -29,32 +29,31 @@ template <typename Problem> Problem with_channels_last(Problem p) {
     return p;
 }
 
-template <cpu_isa level, typename Problem, std::string (*refuses_inner)(const Problem &)>
-std::string refuses(const Problem &p) {
-    std::string reason = refuses_inner(p);
+template <typename Problem, refuses_function<Problem> refuses_inner>
+std::string refuses(const Problem &p, const machine &m) {
+    std::string reason = refuses_inner(p, m);
     if (reason.empty() || (is_channels_last(p.src) && is_channels_last(p.dst)) || reads_dst(p.out_stage))
         return reason;
     const Problem inner = with_channels_last(p);
-    reason = refuses_inner(inner);
+    reason = refuses_inner(inner, m);
     if (reason.empty() && !is_channels_last(p.src))
-        reason = stream::refuses<level>(copy_of(p.src, inner.src));
+        reason = stream::refuses(copy_of(p.src, inner.src), m);
     if (reason.empty() && !is_channels_last(p.dst))
-        reason = stream::refuses<level>(copy_of(inner.dst, p.dst));
+        reason = stream::refuses(copy_of(inner.dst, p.dst), m);
     return reason;
 }
 
-template <cpu_isa level, typename Problem, std::string (*refuses_inner)(const Problem &),
-          std::shared_ptr<const kernel> (*create_inner)(const Problem &)>
-std::shared_ptr<const kernel> create(const Problem &p) {
-    if (refuses_inner(p).empty())
-        return create_inner(p);
+template <typename Problem, refuses_function<Problem> refuses_inner, create_function<Problem> create_inner>
+std::shared_ptr<const kernel> create(const Problem &p, const machine &m) {
+    if (refuses_inner(p, m).empty())
+        return create_inner(p, m);
     const Problem inner = with_channels_last(p);
     std::shared_ptr<const kernel> copy_src, copy_dst;
     if (!is_channels_last(p.src))
-        copy_src = stream::create<level>(copy_of(p.src, inner.src));
+        copy_src = stream::create(copy_of(p.src, inner.src), m);
     if (!is_channels_last(p.dst))
-        copy_dst = stream::create<level>(copy_of(inner.dst, p.dst));
-    return create_with_copies(copy_src, create_inner(inner), copy_dst, inner.src, inner.dst);
+        copy_dst = stream::create(copy_of(inner.dst, p.dst), m);
+    return create_with_copies(copy_src, create_inner(inner, m), copy_dst, inner.src, inner.dst);
 }
 
 } // namespace octet::impl::channels_last

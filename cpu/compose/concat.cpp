@@ -8,7 +8,7 @@ class concat_kernel : public kernel {
 public:
     explicit concat_kernel(const concat_problem &p) {
         for (const reorder_problem &part : p.parts)
-            parts_.push_back(select(part).chosen->create(part));
+            parts_.push_back(select(part).create(part));
     }
 
     void execute(const arguments &args) const override {
@@ -31,14 +31,14 @@ private:
 
 } // namespace
 
-std::string refuses_concat(const concat_problem &p) {
+std::string refuses_concat(const concat_problem &p, const machine &) {
     for (const reorder_problem &part : p.parts)
         if (select(part).chosen->needs == cpu_isa::ref)
             return "a part that runs on ref";
     return {};
 }
 
-std::shared_ptr<const kernel> create_concat(const concat_problem &p) {
+std::shared_ptr<const kernel> create_concat(const concat_problem &p, const machine &) {
     return std::make_shared<concat_kernel>(p);
 }
 

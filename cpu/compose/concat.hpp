@@ -9,7 +9,7 @@ namespace octet::impl {
 
 /// Each part of the destination is written by the best reorder for it.
 /// Refused where that is the reference, so that the name of the implementation says so.
-std::string refuses_concat(const concat_problem &p);
-std::shared_ptr<const kernel> create_concat(const concat_problem &p);
+std::string refuses_concat(const concat_problem &p, const machine &);
+std::shared_ptr<const kernel> create_concat(const concat_problem &p, const machine &);
 
 } // namespace octet::impl

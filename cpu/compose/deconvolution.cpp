@@ -11,23 +11,18 @@ namespace octet::impl::deconvolution {
 
 namespace {
 
-using create_convolution = std::shared_ptr<const kernel> (*)(const convolution_problem &);
-/// Who runs the phases.
-struct creators {
-    create_convolution dot, depthwise;
-};
-
 bool is_depthwise(const deconvolution_phase &phase) {
     return phase.problem.weights.packed_patches.height > 0;
 }
 
 class deconvolution_kernel : public kernel {
 public:
-    deconvolution_kernel(const deconvolution_problem &p, const creators &create)
+    deconvolution_kernel(const deconvolution_problem &p, const machine &m)
         : weights_(p.weights), packed_weights_(packed_in_parts(p)) {
         for (const deconvolution_phase &phase : phases_of(p)) {
-            const create_convolution create_phase = is_depthwise(phase) ? create.depthwise : create.dot;
-            steps_.push_back({create_phase(phase.problem), phase.has_taps, phase.weights_offset});
+            steps_.push_back(
+                {is_depthwise(phase) ? depthwise::create(phase.problem, m) : dot::create(phase.problem, m),
+                 phase.has_taps, phase.weights_offset});
             if (!phase.has_taps)
                 zeros_.resize(size_in_bytes(phase.problem.weights));
         }
@@ -73,30 +68,22 @@ private:
 
 } // namespace
 
-std::string refuses(const deconvolution_problem &p) {
+std::string refuses(const deconvolution_problem &p, const machine &m) {
     std::string reason = refuses_dot(p);
     if (reason.empty())
         reason = refuses_phases(p);
     if (!reason.empty())
         return reason;
     for (const deconvolution_phase &phase : phases_of(p)) {
-        reason = is_depthwise(phase) ? depthwise::refuses(phase.problem) : dot::refuses(phase.problem);
+        reason = is_depthwise(phase) ? depthwise::refuses(phase.problem, m) : dot::refuses(phase.problem, m);
         if (!reason.empty())
             return reason;
     }
     return {};
 }
 
-template <cpu_isa level> std::shared_ptr<const kernel> create(const deconvolution_problem &p) {
-    return std::make_shared<deconvolution_kernel>(p, creators{dot::create<level>, depthwise::create<level>});
+std::shared_ptr<const kernel> create(const deconvolution_problem &p, const machine &m) {
+    return std::make_shared<deconvolution_kernel>(p, m);
 }
-
-#define OCTET_INSTANTIATE(level)                                                                             \
-    template std::shared_ptr<const kernel> create<cpu_isa::level>(const deconvolution_problem &);
-OCTET_INSTANTIATE(avx512_vnni)
-OCTET_INSTANTIATE(avx512_core)
-OCTET_INSTANTIATE(avx_vnni)
-OCTET_INSTANTIATE(avx2)
-#undef OCTET_INSTANTIATE
 
 } // namespace octet::impl::deconvolution

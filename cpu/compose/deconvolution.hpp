@@ -10,7 +10,7 @@
 
 namespace octet::impl::deconvolution {
 
-std::string refuses(const deconvolution_problem &p);
-template <cpu_isa level> std::shared_ptr<const kernel> create(const deconvolution_problem &p);
+std::string refuses(const deconvolution_problem &p, const machine &m);
+std::shared_ptr<const kernel> create(const deconvolution_problem &p, const machine &m);
 
 } // namespace octet::impl::deconvolution

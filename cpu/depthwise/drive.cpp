@@ -7,7 +7,6 @@
 #include "cpu/accumulating/pack.hpp"
 #include "cpu/depthwise/plan.hpp"
 #include "cpu/dot/columns.hpp"
-#include "cpu/machine/isa.hpp"
 #include "cpu/machine/parallel.hpp"
 #include "cpu/machine/scratch.hpp"
 #include "cpu/ref/ref.hpp"
@@ -61,12 +60,12 @@ memory_desc packed_by_patches(const convolution_problem &p) {
 
 class depthwise_kernel : public kernel {
 public:
-    depthwise_kernel(const convolution_problem &problem, cpu_isa level)
+    depthwise_kernel(const convolution_problem &problem, const machine &m)
         : p_(problem), geometry_(columns_geometry(p_, packed_by_patches(p_))),
-          epilogue_(p_.out_stage, geometry_.columns, false), plan_(plan_depthwise(p_, level, epilogue_)),
+          epilogue_(p_.out_stage, geometry_.columns, false), plan_(plan_depthwise(p_, m.isa, epilogue_)),
           columns_(geometry_, epilogue_, ranges_),
           sums_source_(p_.weights_zero_points.values.is_set() || p_.weights.data_type == data_type::u8),
-          has_rows_outside_(reads_rows_outside()), level_(level) {
+          has_rows_outside_(reads_rows_outside()), isa_(m.isa) {
         for (const channel_part &part : plan_.parts)
             kernels_.push_back(make_kernel(part));
     }
@@ -126,8 +125,7 @@ private:
     }
     std::shared_ptr<const jit::depthwise_kernel> make_kernel(const channel_part &part) const {
         jit::depthwise_spec spec;
-        spec.level = level_;
-        spec.has_byte_permutes = has_byte_permutes();
+        spec.isa = isa_;
         spec.flips_source = is_signed();
         spec.sums_source = sums_source_;
         spec.patches = plan_.patches;
@@ -212,7 +210,7 @@ private:
     }
 
     buffers take_buffers(const execution &run) const {
-        const dim_t kernel = jit::scratch_bytes(level_, plan_.patches, epilogue_);
+        const dim_t kernel = jit::scratch_bytes(isa_, plan_.patches, epilogue_);
         const dim_t rows =
             plan_.in_place ? plan_.padding_row_bytes : plan_.copied_rows * plan_.copied_row_bytes();
         const dim_t pointers = plan_.band_lines * line_rows() * static_cast<dim_t>(sizeof(void *));
@@ -316,24 +314,19 @@ private:
     const std::vector<line_range> ranges_{{0, p_.kernel[0] * p_.kernel[1]}};
     const dot_columns columns_;
     const bool sums_source_, has_rows_outside_;
-    const cpu_isa level_;
+    const instruction_set isa_;
     std::vector<std::shared_ptr<const jit::depthwise_kernel>> kernels_; ///< of each part of the plan
 };
 
 } // namespace
 
-std::string refuses(const convolution_problem &p) {
+std::string refuses(const convolution_problem &p, const machine &) {
     const std::string reason = refuses_depthwise(p);
     return reason.empty() ? refuses_dot(p) : reason;
 }
 
-template <cpu_isa level> std::shared_ptr<const kernel> create(const convolution_problem &p) {
-    return std::make_shared<depthwise_kernel>(p, level);
+std::shared_ptr<const kernel> create(const convolution_problem &p, const machine &m) {
+    return std::make_shared<depthwise_kernel>(p, m);
 }
-
-template std::shared_ptr<const kernel> create<cpu_isa::avx512_vnni>(const convolution_problem &);
-template std::shared_ptr<const kernel> create<cpu_isa::avx512_core>(const convolution_problem &);
-template std::shared_ptr<const kernel> create<cpu_isa::avx_vnni>(const convolution_problem &);
-template std::shared_ptr<const kernel> create<cpu_isa::avx2>(const convolution_problem &);
 
 } // namespace octet::impl::depthwise

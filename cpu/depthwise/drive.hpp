@@ -9,8 +9,8 @@
 
 namespace octet::impl::depthwise {
 
-std::string refuses(const convolution_problem &p);
+std::string refuses(const convolution_problem &p, const machine &m);
 
-template <cpu_isa level> std::shared_ptr<const kernel> create(const convolution_problem &p);
+std::shared_ptr<const kernel> create(const convolution_problem &p, const machine &m);
 
 } // namespace octet::impl::depthwise

@@ -79,7 +79,7 @@ std::vector<channel_part> plan_parts(dim_t channels, int largest) {
 
 } // namespace
 
-depthwise_plan plan_depthwise(const convolution_problem &p, cpu_isa level,
+depthwise_plan plan_depthwise(const convolution_problem &p, instruction_set isa,
                               const jit::epilogue_plan &epilogue) {
     depthwise_plan plan;
     plan.patches = patches_of(p);
@@ -87,13 +87,13 @@ depthwise_plan plan_depthwise(const convolution_problem &p, cpu_isa level,
     const tap_axis taps{p.kernel[2], p.stride[2], p.dilation[2]};
     const bool sums_source = p.weights_zero_points.values.is_set() || p.weights.data_type == data_type::u8;
     const dim_t channels = p.groups * p.oc, blocks = div_up(channels, packed_o_block);
-    const int tile_blocks = jit::max_tile_blocks(level, sums_source), epilogue_temps = epilogue.temps(level);
+    const int tile_blocks = jit::max_tile_blocks(isa, sums_source), epilogue_temps = epilogue.temps(isa);
     plan.parts = plan_parts(channels, tile_blocks);
     const auto plan_lines = [&](dim_t pad, dim_t width) {
         std::size_t kinds = 0;
         for (channel_part &part : plan.parts) {
             const int largest =
-                jit::max_tile_columns(level, plan.patches, sums_source, epilogue_temps, part.blocks);
+                jit::max_tile_columns(isa, plan.patches, sums_source, epilogue_temps, part.blocks);
             part.line = plan_line(columns, taps, p.out[2], largest, pad, width);
             kinds = std::max(kinds, part.line.size());
         }

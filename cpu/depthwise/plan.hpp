@@ -42,7 +42,7 @@ struct depthwise_plan {
 /// Why there is no plan, or empty.
 std::string refuses_depthwise(const convolution_problem &p);
 
-depthwise_plan plan_depthwise(const convolution_problem &p, cpu_isa level,
+depthwise_plan plan_depthwise(const convolution_problem &p, instruction_set isa,
                               const jit::epilogue_plan &epilogue);
 
 std::string text_of(const depthwise_plan &p);

@@ -7,7 +7,6 @@
 #include "cpu/accumulating/pack.hpp"
 #include "cpu/dot/columns.hpp"
 #include "cpu/dot/segments.hpp"
-#include "cpu/machine/isa.hpp"
 #include "cpu/machine/parallel.hpp"
 #include "cpu/machine/scratch.hpp"
 #include "cpu/ref/ref.hpp"
@@ -29,13 +28,13 @@ struct execution {
 
 template <typename Problem> class dot_driver : public kernel {
 public:
-    dot_driver(const Problem &problem, cpu_isa level)
+    dot_driver(const Problem &problem, const machine &m)
         : problem_(problem), geometry_(dot_geometry_of(problem_)),
           has_row_sums_(geometry_.weights_zero_points.values.is_set() ||
                         geometry_.weights.data_type == data_type::u8),
           epilogue_(problem_.out_stage, geometry_.columns, has_row_sums_),
-          plan_(plan_dot(geometry_, {level, get_num_threads(), l2_cache_bytes()}, epilogue_.temps(level))),
-          columns_(geometry_, epilogue_, plan_.ranges), level_(level) {
+          plan_(plan_dot(geometry_, m, epilogue_.temps(m.isa))), columns_(geometry_, epilogue_, plan_.ranges),
+          isa_(m.isa) {
         for (const bool is_tail : {false, true})
             for (const bool last : {false, true})
                 if (const int rows = is_tail ? plan_.tiles.tail_rows : plan_.tiles.rows)
@@ -89,12 +88,11 @@ private:
 
     std::shared_ptr<const jit::dot_kernel> make_kernel(int rows, bool last_panel) const {
         jit::dot_spec spec;
-        spec.level = level_;
+        spec.isa = isa_;
         spec.rows = rows;
         spec.vectors =
             last_panel && plan_.tiles.last_vectors ? plan_.tiles.last_vectors : plan_.tiles.vectors;
-        spec.tail = last_panel ? plan_.tiles.tail
-                               : (level_ == cpu_isa::avx512_vnni || level_ == cpu_isa::avx512_core ? 16 : 8);
+        spec.tail = last_panel ? plan_.tiles.tail : isa_.lanes();
         spec.row_stride = plan_.row_stride;
         spec.dst_row_stride = geometry_.dst_strides[2];
         spec.overlaps_tiles = plan_.tiles.overlap && rows == plan_.tiles.rows;
@@ -305,7 +303,7 @@ private:
     const jit::epilogue_plan epilogue_;
     const dot_plan plan_;
     const dot_columns columns_;
-    const cpu_isa level_;
+    const instruction_set isa_;
     std::array<std::shared_ptr<const jit::dot_kernel>, 4> kernels_; ///< by "tail rows" and "last panel"
 };
 
@@ -326,27 +324,18 @@ template <typename Problem> std::string refuses_problem(const Problem &p) {
 
 } // namespace
 
-std::string refuses(const convolution_problem &p) {
+std::string refuses(const convolution_problem &p, const machine &) {
     if (p.weights.format_kind == format_kind::packed && p.weights.packed_patches.height > 0)
         return "weights packed for the depthwise kernel";
     return refuses_problem(p);
 }
-std::string refuses(const matmul_problem &p) { return refuses_problem(p); }
+std::string refuses(const matmul_problem &p, const machine &) { return refuses_problem(p); }
 
-template <cpu_isa level> std::shared_ptr<const kernel> create(const convolution_problem &p) {
-    return std::make_shared<dot_driver<convolution_problem>>(p, level);
+std::shared_ptr<const kernel> create(const convolution_problem &p, const machine &m) {
+    return std::make_shared<dot_driver<convolution_problem>>(p, m);
 }
-template <cpu_isa level> std::shared_ptr<const kernel> create(const matmul_problem &p) {
-    return std::make_shared<dot_driver<matmul_problem>>(p, level);
+std::shared_ptr<const kernel> create(const matmul_problem &p, const machine &m) {
+    return std::make_shared<dot_driver<matmul_problem>>(p, m);
 }
-
-#define OCTET_INSTANTIATE(level)                                                                             \
-    template std::shared_ptr<const kernel> create<cpu_isa::level>(const convolution_problem &);              \
-    template std::shared_ptr<const kernel> create<cpu_isa::level>(const matmul_problem &);
-OCTET_INSTANTIATE(avx512_vnni)
-OCTET_INSTANTIATE(avx512_core)
-OCTET_INSTANTIATE(avx_vnni)
-OCTET_INSTANTIATE(avx2)
-#undef OCTET_INSTANTIATE
 
 } // namespace octet::impl::dot

@@ -10,10 +10,10 @@
 
 namespace octet::impl::dot {
 
-std::string refuses(const convolution_problem &p);
-std::string refuses(const matmul_problem &p);
+std::string refuses(const convolution_problem &p, const machine &m);
+std::string refuses(const matmul_problem &p, const machine &m);
 
-template <cpu_isa level> std::shared_ptr<const kernel> create(const convolution_problem &p);
-template <cpu_isa level> std::shared_ptr<const kernel> create(const matmul_problem &p);
+std::shared_ptr<const kernel> create(const convolution_problem &p, const machine &m);
+std::shared_ptr<const kernel> create(const matmul_problem &p, const machine &m);
 
 } // namespace octet::impl::dot

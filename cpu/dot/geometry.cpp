@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "common/text.hpp"
-#include "cpu/machine/isa.hpp"
 
 namespace octet::impl {
 
@@ -102,7 +101,6 @@ dot_geometry dot_geometry_of(const convolution_problem &p) {
     g.src_zero_points = p.src_zero_points;
     g.weights_zero_points = p.weights_zero_points;
     g.columns = {1, p.groups * p.oc, jit::any_s32};
-    g.columns.has_byte_permutes = has_byte_permutes();
 
     if (p.is_inner_product) {
         g.rows_are_images = true;

@@ -10,10 +10,6 @@ namespace octet::impl {
 
 namespace {
 
-int lanes_of(cpu_isa level) {
-    return level == cpu_isa::avx512_vnni || level == cpu_isa::avx512_core ? 16 : 8;
-}
-
 /// Stores of byte results per vector: four vectors are packed at a time, a store ends with its row.
 double stores_per_vector(int vectors) {
     const double ends_at_fourth = std::gcd(vectors, 4) / 4.0; // of the rows
@@ -122,9 +118,9 @@ double imbalance(const sharing &s, dim_t row_tiles, dim_t panels) {
 
 } // namespace
 
-tile_plan plan_tiles(cpu_isa level, dim_t length, dim_t columns, dim_t quads, int epilogue_temps,
+tile_plan plan_tiles(instruction_set isa, dim_t length, dim_t columns, dim_t quads, int epilogue_temps,
                      const sharing &shares, const tile_memory &memory) {
-    const int lanes = lanes_of(level);
+    const int lanes = isa.lanes();
     const dim_t vectors = div_up(columns, lanes);
     const int vectors_per_block = static_cast<int>(packed_o_block) / lanes;
     tile_plan best;
@@ -153,12 +149,12 @@ tile_plan plan_tiles(cpu_isa level, dim_t length, dim_t columns, dim_t quads, in
     // 12 vectors leave registers for one row; wider panels would only have fewer tasks to share.
     for (int v = vectors_per_block; v <= 12; v += vectors_per_block) { // panels hold whole blocks
         const int width = static_cast<int>(std::min<dim_t>(v, vectors));
-        const int limit = static_cast<int>(std::min<dim_t>(jit::max_rows(level, width, epilogue_temps),
+        const int limit = static_cast<int>(std::min<dim_t>(jit::max_rows(isa, width, epilogue_temps),
                                                            rows_without_conflict(memory.row_stride)));
         if (limit < 1)
             break;
         consider(width, limit, false);
-        const int overlapping = std::min(limit, jit::max_overlapping_rows(level, width, epilogue_temps));
+        const int overlapping = std::min(limit, jit::max_overlapping_rows(isa, width, epilogue_temps));
         // The first tile's products and the last one's epilogue overlap with nothing: few tiles gain nothing.
         if (may_overlap && overlapping > 0 && length >= 4 * overlapping)
             consider(width, overlapping, true);
@@ -302,8 +298,7 @@ dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps) {
     const dim_t quads_of_row =
         g.kernel[0] * g.kernel[1] * g.kernel[2] / g.packed.fused_width * div_up(segment, packed_i_block);
     sharing shares{useful_threads(g, m.threads), g.outer() * g.depth * g.height, g.groups, false};
-    const tile_plan line_tiles =
-        plan_tiles(m.level, g.width, g.packed.o, quads_of_row, epilogue_temps, shares);
+    const tile_plan line_tiles = plan_tiles(m.isa, g.width, g.packed.o, quads_of_row, epilogue_temps, shares);
     p.source = choose_source(g, line_tiles);
     if (p.source == row_source::copied_edges) {
         const edge_rows edges = plan_edges(g, line_tiles.rows);
@@ -327,8 +322,7 @@ dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps) {
         shares.may_overlap = p.taps == 1 && g.groups == 1 && !g.weights_zero_points.values.is_set() &&
                              g.weights.data_type != data_type::u8;
         const tile_memory memory{p.row_stride, p.line_length * g.packed.o > m.l2_bytes / 2};
-        p.tiles =
-            plan_tiles(m.level, p.line_length, g.packed.o, quads_of_row, epilogue_temps, shares, memory);
+        p.tiles = plan_tiles(m.isa, p.line_length, g.packed.o, quads_of_row, epilogue_temps, shares, memory);
         p.band_lines = std::min(p.line_length, div_up(p.band_lines, p.tiles.rows) * p.tiles.rows);
     }
 

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "common/machine.hpp"
 #include "cpu/dot/geometry.hpp"
 #include "jit/kernels/dot.hpp"
 
@@ -26,12 +27,6 @@ struct tile_plan {
     dim_t panels = 1;           ///< per stored group, the narrower one included
     dim_t blocks_per_panel = 1; ///< 16-column blocks
     bool overlap = false;       ///< see dot_spec
-};
-
-struct machine {
-    cpu_isa level;
-    int threads;
-    dim_t l2_bytes;
 };
 
 /// Lines of the kernel (taps of equal depth and height).
@@ -77,7 +72,7 @@ struct tile_memory {
     dim_t row_stride = 0;          ///< bytes between source rows; 0: not known
     bool is_dst_beyond_l2 = false; ///< so that a cache line which two panels write is fetched twice
 };
-tile_plan plan_tiles(cpu_isa level, dim_t length, dim_t columns, dim_t quads, int epilogue_temps,
+tile_plan plan_tiles(instruction_set isa, dim_t length, dim_t columns, dim_t quads, int epilogue_temps,
                      const sharing &shares = {}, const tile_memory &memory = {});
 dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps);
 std::string text_of(const dot_plan &p);

@@ -57,14 +57,14 @@ jit::epilogue_shape shape_of(const pooling_problem &p) { return {1, p.channels, 
 
 class pool_driver : public kernel {
 public:
-    pool_driver(const pooling_problem &p, cpu_isa level)
+    pool_driver(const pooling_problem &p, instruction_set isa)
         : p_(p), src_strides_(spatial_strides(p.src, p.spatial_ndims)),
           dst_strides_(spatial_strides(p.dst, p.spatial_ndims)), epilogue_(p_.out_stage, shape_of(p), false),
           params_(epilogue_, has_epilogue() ? p.channels : 0),
-          chunk_(vectors_per_chunk * jit::pool_lanes(level, p.form)), chunks_(div_up(p.channels, chunk_)) {
-        const auto lanes = static_cast<dim_t>(jit::pool_lanes(level, p.form));
+          chunk_(vectors_per_chunk * jit::pool_lanes(isa, p.form)), chunks_(div_up(p.channels, chunk_)) {
+        const auto lanes = static_cast<dim_t>(jit::pool_lanes(isa, p.form));
         const dim_t last = p.channels - (chunks_ - 1) * chunk_; // channels of the last chunk
-        jit::pool_spec spec{level, p.form, p.src.data_type == data_type::s8, vectors_per_chunk,
+        jit::pool_spec spec{isa, p.form, p.src.data_type == data_type::s8, vectors_per_chunk,
                             static_cast<int>(lanes)};
         const type_range range = range_of(p.dst.data_type);
         spec.low = range.low;
@@ -198,7 +198,7 @@ std::string refuses_form(const pooling_problem &p) {
 
 } // namespace
 
-std::string refuses(const pooling_problem &p) {
+std::string refuses(const pooling_problem &p, const machine &) {
     if (element_count(p.dst) == 0 || element_count(p.src) == 0)
         return "an empty tensor";
     if ((p.src.strides[1] != 1 || p.dst.strides[1] != 1) && p.channels > 1)
@@ -215,16 +215,8 @@ std::string refuses(const pooling_problem &p) {
     return reason;
 }
 
-template <cpu_isa level> std::shared_ptr<const kernel> create(const pooling_problem &p) {
-    return std::make_shared<pool_driver>(p, level);
+std::shared_ptr<const kernel> create(const pooling_problem &p, const machine &m) {
+    return std::make_shared<pool_driver>(p, m.isa);
 }
-
-#define OCTET_INSTANTIATE(level)                                                                             \
-    template std::shared_ptr<const kernel> create<cpu_isa::level>(const pooling_problem &);
-OCTET_INSTANTIATE(avx512_vnni)
-OCTET_INSTANTIATE(avx512_core)
-OCTET_INSTANTIATE(avx_vnni)
-OCTET_INSTANTIATE(avx2)
-#undef OCTET_INSTANTIATE
 
 } // namespace octet::impl::pool

@@ -9,7 +9,7 @@
 
 namespace octet::impl::pool {
 
-std::string refuses(const pooling_problem &p);
-template <cpu_isa level> std::shared_ptr<const kernel> create(const pooling_problem &p);
+std::string refuses(const pooling_problem &p, const machine &m);
+std::shared_ptr<const kernel> create(const pooling_problem &p, const machine &m);
 
 } // namespace octet::impl::pool

@@ -208,7 +208,7 @@ private:
 
 } // namespace
 
-std::shared_ptr<const kernel> create_for_codes(const resampling_problem &p, cpu_isa level) {
+std::shared_ptr<const kernel> create_for_codes(const resampling_problem &p, instruction_set isa) {
     const data_type type = p.src.data_type;
     if (p.alg != algorithm::resampling_linear || p.spatial_ndims != 2 || p.dst.data_type != type ||
         (type != data_type::u8 && type != data_type::s8) || !p.out_stage.post_ops.empty())
@@ -217,7 +217,7 @@ std::shared_ptr<const kernel> create_for_codes(const resampling_problem &p, cpu_
     if (!lines || !columns)
         return nullptr;
     jit::code_resampling_spec spec;
-    spec.level = level;
+    spec.isa = isa;
     spec.is_signed = type == data_type::s8;
     spec.rounding = rounding_of(p.out_stage.rule);
     spec.line_bits = lines->bits;

@@ -11,6 +11,6 @@
 namespace octet::impl::resampling {
 
 /// Null where the problem is another one. Channels are innermost.
-std::shared_ptr<const kernel> create_for_codes(const resampling_problem &p, cpu_isa level);
+std::shared_ptr<const kernel> create_for_codes(const resampling_problem &p, instruction_set isa);
 
 } // namespace octet::impl::resampling

@@ -79,18 +79,18 @@ extent3 spatial_steps(const memory_desc &md, int spatial_ndims) {
 
 class resampling_driver : public kernel {
 public:
-    resampling_driver(const resampling_problem &p, cpu_isa level)
+    resampling_driver(const resampling_problem &p, instruction_set isa)
         : p_(p), form_(form_of(p)), src_size_(static_cast<dim_t>(memory::data_type_size(p.src.data_type))),
           dst_size_(static_cast<dim_t>(memory::data_type_size(p.dst.data_type))),
           src_steps_(spatial_steps(p.src, p.spatial_ndims)),
           dst_steps_(spatial_steps(p.dst, p.spatial_ndims)), epilogue_(out_of(p), shape_of(p), false),
           params_(epilogue_, p.channels), units_(form_ == form::copy ? p.channels * src_size_ : p.channels),
           prefetches_(is_large(p)) {
-        jit::resampling_spec spec{level, form_, p.src.data_type, p.spatial_ndims > 1};
+        jit::resampling_spec spec{isa, form_, p.src.data_type, p.spatial_ndims > 1};
         spec.is_final = is_final();
         spec.vectors =
             spec.is_final ? jit::final_resampling_vectors : jit::resampling_vectors(spec, epilogue_);
-        chunk_ = spec.vectors * jit::resampling_lanes(level, form_);
+        chunk_ = spec.vectors * jit::resampling_lanes(isa, form_);
         chunks_ = div_up(units_, chunk_);
         spec.prefetches = prefetches_;
         kernels_ = kernels_of(spec);
@@ -231,7 +231,7 @@ private:
 
 } // namespace
 
-template <cpu_isa level> std::string refuses(const resampling_problem &p) {
+std::string refuses(const resampling_problem &p, const machine &m) {
     if (element_count(p.dst) == 0 || element_count(p.src) == 0)
         return "an empty tensor";
     if ((p.src.strides[1] != 1 || p.dst.strides[1] != 1) && p.channels > 1)
@@ -246,24 +246,15 @@ template <cpu_isa level> std::string refuses(const resampling_problem &p) {
     if (!reason.empty())
         return reason;
     const jit::epilogue_plan plan(out, shape_of(p), false);
-    return jit::resampling_vectors({level, f, p.src.data_type}, plan) == 0
+    return jit::resampling_vectors({m.isa, f, p.src.data_type}, plan) == 0
                ? "functions that need more vector registers"
                : "";
 }
 
-template <cpu_isa level> std::shared_ptr<const kernel> create(const resampling_problem &p) {
-    if (auto of_codes = create_for_codes(p, level))
+std::shared_ptr<const kernel> create(const resampling_problem &p, const machine &m) {
+    if (auto of_codes = create_for_codes(p, m.isa))
         return of_codes;
-    return std::make_shared<resampling_driver>(p, level);
+    return std::make_shared<resampling_driver>(p, m.isa);
 }
-
-#define OCTET_INSTANTIATE(level)                                                                             \
-    template std::string refuses<cpu_isa::level>(const resampling_problem &);                                \
-    template std::shared_ptr<const kernel> create<cpu_isa::level>(const resampling_problem &);
-OCTET_INSTANTIATE(avx512_vnni)
-OCTET_INSTANTIATE(avx512_core)
-OCTET_INSTANTIATE(avx_vnni)
-OCTET_INSTANTIATE(avx2)
-#undef OCTET_INSTANTIATE
 
 } // namespace octet::impl::resampling

@@ -10,7 +10,7 @@
 
 namespace octet::impl::resampling {
 
-template <cpu_isa level> std::string refuses(const resampling_problem &p);
-template <cpu_isa level> std::shared_ptr<const kernel> create(const resampling_problem &p);
+std::string refuses(const resampling_problem &p, const machine &m);
+std::shared_ptr<const kernel> create(const resampling_problem &p, const machine &m);
 
 } // namespace octet::impl::resampling

@@ -5,7 +5,6 @@
 
 #include "common/fixed_point.hpp"
 #include "common/requantize.hpp"
-#include "cpu/machine/isa.hpp"
 #include "cpu/softmax/reductions.hpp"
 #include "jit/kernels/softmax/sums.hpp"
 
@@ -112,8 +111,9 @@ template <typename T> jit::softmax_terms terms_of_bytes(const softmax_table<T> &
     return terms;
 }
 
-jit::softmax_sums_spec sums_spec(cpu_isa level, const softmax_problem &p, const jit::softmax_terms &terms) {
-    jit::softmax_sums_spec spec{level, p.src.data_type == data_type::s8, {}};
+jit::softmax_sums_spec sums_spec(instruction_set isa, const softmax_problem &p,
+                                 const jit::softmax_terms &terms) {
+    jit::softmax_sums_spec spec{isa, p.src.data_type == data_type::s8, {}};
     for (std::size_t b = 0; b < spec.blocks.size(); b++) {
         int used = 256;
         while (used > 0 && terms.bytes[b][used - 1] == 0)
@@ -123,34 +123,34 @@ jit::softmax_sums_spec sums_spec(cpu_isa level, const softmax_problem &p, const 
     return spec;
 }
 
-std::unique_ptr<const code_sums> create_permuted_tflite(cpu_isa level, const softmax_problem &p) {
+std::unique_ptr<const code_sums> create_permuted_tflite(instruction_set isa, const softmax_problem &p) {
     const jit::softmax_terms terms = terms_of_bytes(tflite_terms(p));
     return std::make_unique<permuted_sums<jit::softmax_fixed_sums_kernel>>(
-        terms, jit::shared_kernel<jit::softmax_fixed_sums_kernel>(sums_spec(level, p, terms)));
+        terms, jit::shared_kernel<jit::softmax_fixed_sums_kernel>(sums_spec(isa, p, terms)));
 }
 
-std::unique_ptr<const code_sums> create_permuted_ort(cpu_isa level, const softmax_problem &p) {
+std::unique_ptr<const code_sums> create_permuted_ort(instruction_set isa, const softmax_problem &p) {
     const jit::softmax_terms terms = terms_of_bytes(ort_exponentials(p));
     return std::make_unique<permuted_sums<jit::softmax_real_sums_kernel>>(
-        terms, jit::shared_kernel<jit::softmax_real_sums_kernel>(sums_spec(level, p, terms)));
+        terms, jit::shared_kernel<jit::softmax_real_sums_kernel>(sums_spec(isa, p, terms)));
 }
 
-template <typename T> std::unique_ptr<const code_sums> create(cpu_isa level, const softmax_problem &p) {
+template <typename T> std::unique_ptr<const code_sums> create(instruction_set isa, const softmax_problem &p) {
     if (p.out_stage.rule == requantization_rule::ort_f32) {
-        if (permutes_bytes(level))
-            return create_permuted_ort(level, p);
+        if (isa.byte_permutes)
+            return create_permuted_ort(isa, p);
         return std::make_unique<ort_sums<T>>(p);
     }
     // Kernels in fixed point count on sums without overflow.
-    if (level == cpu_isa::avx512_vnni && permutes_bytes(level) && p.src.dims[p.axis] < dim_t{1} << 13)
-        return create_permuted_tflite(level, p);
+    if (isa.has_dot4() && isa.byte_permutes && p.src.dims[p.axis] < dim_t{1} << 13)
+        return create_permuted_tflite(isa, p);
     return std::make_unique<tflite_sums<T>>(p);
 }
 
 } // namespace
 
-std::unique_ptr<const code_sums> create_code_sums(cpu_isa level, const softmax_problem &p) {
-    return p.src.data_type == data_type::u8 ? create<std::uint8_t>(level, p) : create<std::int8_t>(level, p);
+std::unique_ptr<const code_sums> create_code_sums(instruction_set isa, const softmax_problem &p) {
+    return p.src.data_type == data_type::u8 ? create<std::uint8_t>(isa, p) : create<std::int8_t>(isa, p);
 }
 
 int blocks_of(int count) { return count == 0 ? 0 : count <= 64 ? 1 : count <= 128 ? 2 : 4; }

@@ -23,7 +23,7 @@ public:
     virtual void run(const code_rows &rows, jit::softmax_code_rows &to) const = 0;
 };
 
-std::unique_ptr<const code_sums> create_code_sums(cpu_isa level, const softmax_problem &p);
+std::unique_ptr<const code_sums> create_code_sums(instruction_set isa, const softmax_problem &p);
 
 /// 1, 2 or 4 blocks of 64 that hold the first `count` of 256 numbers; 0 for none.
 int blocks_of(int count);

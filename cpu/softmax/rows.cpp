@@ -6,7 +6,6 @@
 
 #include "common/requantize.hpp"
 #include "common/softmax.hpp"
-#include "cpu/machine/isa.hpp"
 #include "cpu/machine/parallel.hpp"
 #include "cpu/softmax/code_sums.hpp"
 #include "cpu/stream/nest.hpp"
@@ -116,8 +115,8 @@ constexpr dim_t codes_per_batch = 16384; // of src and dst in a first-level cach
 
 class code_kernel : public row_kernel {
 public:
-    code_kernel(cpu_isa level, const softmax_problem &p)
-        : code_kernel(level, p, is_tflite(p.out_stage.rule) ? tflite_results(p) : ort_results(p)) {}
+    code_kernel(instruction_set isa, const softmax_problem &p)
+        : code_kernel(isa, p, is_tflite(p.out_stage.rule) ? tflite_results(p) : ort_results(p)) {}
 
     void execute(const arguments &args) const override {
         for_each_batch(args, rows_per_batch_, [&](const row_batch &batch) {
@@ -134,13 +133,13 @@ public:
     std::size_t size_bytes() const override { return sizeof *this + results_->code_bytes(); }
 
 private:
-    code_kernel(cpu_isa level, const softmax_problem &p, const code_results &r)
+    code_kernel(instruction_set isa, const softmax_problem &p, const code_results &r)
         : row_kernel(p),
           rows_per_batch_(std::clamp<dim_t>(codes_per_batch / columns_, 16, jit::softmax_code_rows::most)),
           limit_(static_cast<std::uint32_t>(r.limit) * 0x10001u),
-          offset_(static_cast<std::uint32_t>(r.offset)), sums_(create_code_sums(level, p)),
-          results_(jit::shared_kernel<jit::softmax_codes_kernel>(
-              jit::softmax_codes_spec{level, r.form, permutes_bytes(level), r.blocks})) {
+          offset_(static_cast<std::uint32_t>(r.offset)), sums_(create_code_sums(isa, p)),
+          results_(
+              jit::shared_kernel<jit::softmax_codes_kernel>(jit::softmax_codes_spec{isa, r.form, r.blocks})) {
         exponentials_ = {};
         std::copy(r.exponentials.begin(), r.exponentials.end(), exponentials_.by_distance);
         for (std::size_t d = 1; d < r.exponentials.size(); d += 2)
@@ -179,9 +178,9 @@ std::string refuses_f32(const softmax_problem &p) {
 
 class f32_kernel : public row_kernel {
 public:
-    f32_kernel(cpu_isa level, const softmax_problem &p) : row_kernel(p), factors_(factors_of(p)) {
+    f32_kernel(instruction_set isa, const softmax_problem &p) : row_kernel(p), factors_(factors_of(p)) {
         code_ = jit::shared_kernel<jit::softmax_f32_kernel>(jit::softmax_f32_spec{
-            level, static_cast<int>(columns_ % softmax_lanes), static_cast<int>(factors_.size())});
+            isa, static_cast<int>(columns_ % softmax_lanes), static_cast<int>(factors_.size())});
     }
 
     void execute(const arguments &args) const override {
@@ -222,10 +221,10 @@ std::string refuses_softmax_rows(const softmax_problem &p) {
     return refuses_f32(p);
 }
 
-std::shared_ptr<const kernel> create_softmax_rows(cpu_isa level, const softmax_problem &p) {
+std::shared_ptr<const kernel> create_softmax_rows(instruction_set isa, const softmax_problem &p) {
     if (softmax_form_of(p) == softmax_form::f32)
-        return std::make_shared<f32_kernel>(level, p);
-    return std::make_shared<code_kernel>(level, p);
+        return std::make_shared<f32_kernel>(isa, p);
+    return std::make_shared<code_kernel>(isa, p);
 }
 
 } // namespace octet::impl::stream

@@ -14,6 +14,6 @@ enum class softmax_form { tflite, ort, f32 };
 softmax_form softmax_form_of(const softmax_problem &p);
 
 std::string refuses_softmax_rows(const softmax_problem &p);
-std::shared_ptr<const kernel> create_softmax_rows(cpu_isa level, const softmax_problem &p);
+std::shared_ptr<const kernel> create_softmax_rows(instruction_set isa, const softmax_problem &p);
 
 } // namespace octet::impl::stream

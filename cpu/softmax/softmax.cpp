@@ -143,15 +143,15 @@ task main_task(const softmax_problem &p) {
 
 class softmax_kernel : public kernel {
 public:
-    softmax_kernel(cpu_isa level, const softmax_problem &p)
+    softmax_kernel(instruction_set isa, const softmax_problem &p)
         : p_(p), form_(softmax_form_of(p)), numbers_(numbers_of_rows(p, data_type::s32)),
-          rows_(element_count(numbers_)), main_(create_program(level, main_task(p))) {
+          rows_(element_count(numbers_)), main_(create_program(isa, main_task(p))) {
         if (form_ == form::tflite) {
             terms_ = by_code(tflite_terms(p));
         } else if (form_ == form::ort) {
             real_terms_ = by_code(ort_exponentials(p));
         } else {
-            exponentials_ = create_program(level, exponentials_task(p));
+            exponentials_ = create_program(isa, exponentials_task(p));
         }
     }
 
@@ -294,10 +294,10 @@ int dimension_of_blocks(const softmax_problem &p) {
 
 class blocked_softmax : public kernel {
 public:
-    blocked_softmax(cpu_isa level, const softmax_problem &p, int dimension, dim_t size)
+    blocked_softmax(instruction_set isa, const softmax_problem &p, int dimension, dim_t size)
         : whole_blocks_(p.src.dims[dimension] / size), src_step_(step_of(p.src, dimension, size)),
-          dst_step_(step_of(p.dst, dimension, size)), whole_(block_of(level, p, dimension, size)),
-          rest_(block_of(level, p, dimension, p.src.dims[dimension] % size)) {}
+          dst_step_(step_of(p.dst, dimension, size)), whole_(block_of(isa, p, dimension, size)),
+          rest_(block_of(isa, p, dimension, p.src.dims[dimension] % size)) {}
 
     void execute(const arguments &args) const override {
         for (dim_t i = 0; i <= whole_blocks_; i++) {
@@ -317,12 +317,12 @@ private:
     static dim_t step_of(const memory_desc &md, int dimension, dim_t size) {
         return size * md.strides[dimension] * static_cast<dim_t>(memory::data_type_size(md.data_type));
     }
-    static std::shared_ptr<const kernel> block_of(cpu_isa level, softmax_problem p, int dimension,
+    static std::shared_ptr<const kernel> block_of(instruction_set isa, softmax_problem p, int dimension,
                                                   dim_t size) {
         if (size == 0)
             return nullptr;
         p.src.dims[dimension] = p.dst.dims[dimension] = p.out_stage.dst.dims[dimension] = size;
-        return std::make_shared<softmax_kernel>(level, p);
+        return std::make_shared<softmax_kernel>(isa, p);
     }
 
     const dim_t whole_blocks_, src_step_, dst_step_; ///< bytes
@@ -331,21 +331,21 @@ private:
 
 } // namespace
 
-std::string refuses_softmax(cpu_isa level, const softmax_problem &p) {
-    const std::string reason = refuses_task(level, main_task(p));
-    return reason.empty() && softmax_form_of(p) == form::f32 ? refuses_task(level, exponentials_task(p))
+std::string refuses_softmax(instruction_set isa, const softmax_problem &p) {
+    const std::string reason = refuses_task(isa, main_task(p));
+    return reason.empty() && softmax_form_of(p) == form::f32 ? refuses_task(isa, exponentials_task(p))
                                                              : reason;
 }
 
-std::shared_ptr<const kernel> create_softmax(cpu_isa level, const softmax_problem &p) {
+std::shared_ptr<const kernel> create_softmax(instruction_set isa, const softmax_problem &p) {
     if (refuses_softmax_rows(p).empty())
-        return create_softmax_rows(level, p);
+        return create_softmax_rows(isa, p);
     const int d = dimension_of_blocks(p);
     const dim_t size =
         d < 0 ? 0 : std::max<dim_t>(1, elements_per_block * p.src.dims[d] / element_count(p.src));
     if (d < 0 || size >= p.src.dims[d])
-        return std::make_shared<softmax_kernel>(level, p);
-    return std::make_shared<blocked_softmax>(level, p, d, size);
+        return std::make_shared<softmax_kernel>(isa, p);
+    return std::make_shared<blocked_softmax>(isa, p, d, size);
 }
 
 } // namespace octet::impl::stream

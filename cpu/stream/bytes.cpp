@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "cpu/machine/caches.hpp"
-#include "cpu/machine/isa.hpp"
 #include "cpu/stream/nest.hpp"
 #include "jit/kernels/byte_table.hpp"
 
@@ -52,10 +51,10 @@ private:
 /// Generated code, also for what leaves the caches.
 class byte_code {
 public:
-    byte_code(cpu_isa level, jit::byte_lookup lookup, bool leaves_caches)
-        : regular_(jit::shared_kernel<jit::byte_table_kernel>(jit::byte_table_spec{level, lookup, false})),
+    byte_code(instruction_set isa, bool looks_up, bool leaves_caches)
+        : regular_(jit::shared_kernel<jit::byte_table_kernel>(jit::byte_table_spec{isa, looks_up, false})),
           nontemporal_(leaves_caches ? jit::shared_kernel<jit::byte_table_kernel>(
-                                           jit::byte_table_spec{level, lookup, true})
+                                           jit::byte_table_spec{isa, looks_up, true})
                                      : nullptr) {}
 
     bool is_nontemporal(const jit::byte_table_args &a) const {
@@ -72,9 +71,8 @@ private:
 
 class copy_kernel : public unary_kernel {
 public:
-    copy_kernel(cpu_isa level, const memory_desc &src, const memory_desc &dst)
-        : unary_kernel(src, dst),
-          code_(level, jit::byte_lookup::none, leaves_caches(size_in_bytes(src) + size_in_bytes(dst))) {}
+    copy_kernel(instruction_set isa, const memory_desc &src, const memory_desc &dst)
+        : unary_kernel(src, dst), code_(isa, false, leaves_caches(size_in_bytes(src) + size_in_bytes(dst))) {}
 
     void execute(const arguments &args) const override {
         run(args, [this](buffers at, dim_t rows, dim_t bytes, dim_t src_step, dim_t dst_step) {
@@ -94,11 +92,10 @@ private:
 
 class table_kernel : public unary_kernel {
 public:
-    table_kernel(cpu_isa level, const memory_desc &src, const memory_desc &dst,
+    table_kernel(instruction_set isa, const memory_desc &src, const memory_desc &dst,
                  const std::uint8_t *entries_of_bytes)
         : unary_kernel(src, dst), table_(entries_of_bytes),
-          code_(level, permutes_bytes(level) ? jit::byte_lookup::permutes : jit::byte_lookup::shuffles,
-                leaves_caches(size_in_bytes(src) + size_in_bytes(dst))) {}
+          code_(isa, true, leaves_caches(size_in_bytes(src) + size_in_bytes(dst))) {}
 
     void execute(const arguments &args) const override {
         run(args, [this](buffers at, dim_t rows, dim_t bytes, dim_t src_step, dim_t dst_step) {
@@ -126,8 +123,9 @@ std::string refuses_layouts(const memory_desc &src, const memory_desc &dst) {
     return {};
 }
 
-std::shared_ptr<const kernel> create_copy(cpu_isa level, const memory_desc &src, const memory_desc &dst) {
-    return std::make_shared<copy_kernel>(level, src, dst);
+std::shared_ptr<const kernel> create_copy(instruction_set isa, const memory_desc &src,
+                                          const memory_desc &dst) {
+    return std::make_shared<copy_kernel>(isa, src, dst);
 }
 
 namespace {
@@ -151,11 +149,11 @@ bool is_identity(const memory_desc &src, const std::vector<std::uint8_t> &entrie
     return true;
 }
 
-std::shared_ptr<const kernel> create_table(cpu_isa level, const memory_desc &src, const memory_desc &dst,
-                                           const std::vector<std::uint8_t> &entries) {
+std::shared_ptr<const kernel> create_table(instruction_set isa, const memory_desc &src,
+                                           const memory_desc &dst, const std::vector<std::uint8_t> &entries) {
     if (is_identity(src, entries))
-        return create_copy(level, src, dst);
-    return std::make_shared<table_kernel>(level, src, dst, of_bytes(src, entries).data());
+        return create_copy(isa, src, dst);
+    return std::make_shared<table_kernel>(isa, src, dst, of_bytes(src, entries).data());
 }
 
 } // namespace octet::impl::stream

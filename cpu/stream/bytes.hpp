@@ -16,13 +16,14 @@ namespace octet::impl::stream {
 std::string refuses_layouts(const memory_desc &src, const memory_desc &dst);
 
 /// dst = src, elements of one type.
-std::shared_ptr<const kernel> create_copy(cpu_isa level, const memory_desc &src, const memory_desc &dst);
+std::shared_ptr<const kernel> create_copy(instruction_set isa, const memory_desc &src,
+                                          const memory_desc &dst);
 
 /// True if every byte is its own entry.
 bool is_identity(const memory_desc &src, const std::vector<std::uint8_t> &entries);
 
 /// dst = entries[src]; entry 0 belongs to the lowest code of src's type.
-std::shared_ptr<const kernel> create_table(cpu_isa level, const memory_desc &src, const memory_desc &dst,
-                                           const std::vector<std::uint8_t> &entries);
+std::shared_ptr<const kernel> create_table(instruction_set isa, const memory_desc &src,
+                                           const memory_desc &dst, const std::vector<std::uint8_t> &entries);
 
 } // namespace octet::impl::stream

@@ -6,7 +6,6 @@
 #include "cpu/compose/blocks.hpp"
 #include "cpu/compose/table.hpp"
 #include "cpu/compose/two_steps.hpp"
-#include "cpu/machine/isa.hpp"
 #include "cpu/softmax/softmax.hpp"
 #include "cpu/stream/bytes.hpp"
 #include "cpu/stream/nest.hpp"
@@ -50,12 +49,12 @@ template <typename Problem> Problem in_order_of_source(Problem p) {
 
 // ---- unary problems
 
-template <typename Problem> std::string refuses_one_order(cpu_isa level, const Problem &p) {
-    return is_table(p) || is_copy(p) ? refuses_layouts(p.src, p.dst) : refuses_task(level, make_task(p));
+template <typename Problem> std::string refuses_one_order(const machine &m, const Problem &p) {
+    return is_table(p) || is_copy(p) ? refuses_layouts(p.src, p.dst) : refuses_task(m.isa, make_task(p));
 }
 
-template <typename Problem> std::string refuses_unary(cpu_isa level, const Problem &p) {
-    const std::string reason = refuses_one_order(level, p);
+template <typename Problem> std::string refuses_unary(const machine &m, const Problem &p) {
+    const std::string reason = refuses_one_order(m, p);
     if (reason.empty())
         return reason;
     const std::string no_transpose = refuses_transpose(p.src, p.dst);
@@ -63,20 +62,21 @@ template <typename Problem> std::string refuses_unary(cpu_isa level, const Probl
         return no_transpose;
     if (!no_transpose.empty() || reads_dst(p.out_stage))
         return reason;
-    return refuses_one_order(level, in_order_of_source(p));
-}
-
-template <typename Problem> std::shared_ptr<const kernel> create_one_order(cpu_isa level, const Problem &p) {
-    if (is_table(p))
-        return create_table(level, p.src, p.dst, table::entries_of(p));
-    return is_copy(p) ? create_copy(level, p.src, p.dst) : create_program(level, make_task(p));
+    return refuses_one_order(m, in_order_of_source(p));
 }
 
 template <typename Problem>
-std::shared_ptr<const kernel> create_two_orders(cpu_isa level, const Problem &p, std::size_t bytes) {
+std::shared_ptr<const kernel> create_one_order(const machine &m, const Problem &p) {
+    if (is_table(p))
+        return create_table(m.isa, p.src, p.dst, table::entries_of(p));
+    return is_copy(p) ? create_copy(m.isa, p.src, p.dst) : create_program(m.isa, make_task(p));
+}
+
+template <typename Problem>
+std::shared_ptr<const kernel> create_two_orders(const machine &m, const Problem &p, std::size_t bytes) {
     const Problem first = in_order_of_source(p);
-    return std::make_shared<two_step_kernel>(first.dst, create_one_order(level, first),
-                                             create_transpose(level, first.dst, p.dst, bytes));
+    return std::make_shared<two_step_kernel>(first.dst, create_one_order(m, first),
+                                             create_transpose(m.isa, first.dst, p.dst, bytes));
 }
 
 /// A dimension that numbers vary over, -1 if they don't.
@@ -91,11 +91,11 @@ template <typename Problem> Problem part_of(Problem p, const partition &blocks, 
 }
 
 /// The whole, unless it can be computed in blocks: post-ops with tensors of their own can't.
-template <typename Problem> partition blocks_of(cpu_isa level, const Problem &p) {
+template <typename Problem> partition blocks_of(const machine &m, const Problem &p) {
     for (const post_op_entry &entry : p.out_stage.post_ops)
         if (!std::holds_alternative<post_op::eltwise>(entry))
             return {};
-    const partition blocks = partition_of(p.src, p.dst, channel_of_problem(p), l2_cache_bytes() / 4);
+    const partition blocks = partition_of(p.src, p.dst, channel_of_problem(p), m.l2_bytes / 4);
     if (blocks.is_whole())
         return {};
     for (const bool is_rest : {false, true}) {
@@ -103,62 +103,54 @@ template <typename Problem> partition blocks_of(cpu_isa level, const Problem &p)
             continue;
         const Problem part = part_of(p, blocks, is_rest);
         if (!refuses_transpose(part.src, part.dst).empty() ||
-            !refuses_one_order(level, in_order_of_source(part)).empty())
+            !refuses_one_order(m, in_order_of_source(part)).empty())
             return {};
     }
     return blocks;
 }
 
-template <typename Problem> std::shared_ptr<const kernel> create_unary(cpu_isa level, const Problem &p) {
+template <typename Problem> std::shared_ptr<const kernel> create_unary(const machine &m, const Problem &p) {
     const std::size_t bytes = size_in_bytes(p.src) + size_in_bytes(p.dst);
-    if (refuses_one_order(level, p).empty())
-        return create_one_order(level, p);
+    if (refuses_one_order(m, p).empty())
+        return create_one_order(m, p);
     if (is_copy(p) || (is_table(p) && is_identity(p.src, table::entries_of(p))))
-        return create_transpose(level, p.src, p.dst, bytes);
-    const partition blocks = blocks_of(level, p);
+        return create_transpose(m.isa, p.src, p.dst, bytes);
+    const partition blocks = blocks_of(m, p);
     if (blocks.is_whole())
-        return create_two_orders(level, p, bytes);
-    const auto part = [&](bool is_rest) {
-        return create_two_orders(level, part_of(p, blocks, is_rest), bytes);
-    };
+        return create_two_orders(m, p, bytes);
+    const auto part = [&](bool is_rest) { return create_two_orders(m, part_of(p, blocks, is_rest), bytes); };
     return create_blocks(blocks, p.src, p.dst, part(false), blocks.rest() > 0 ? part(true) : nullptr);
 }
 
 } // namespace
 
-template <cpu_isa level, typename Problem> std::string refuses(const Problem &p) {
+template <typename Problem> std::string refuses(const Problem &p, const machine &m) {
     if constexpr (is_unary<Problem>)
-        return refuses_unary(level, p);
+        return refuses_unary(m, p);
     else if constexpr (std::is_same_v<Problem, softmax_problem>)
-        return refuses_softmax(level, p);
+        return refuses_softmax(m.isa, p);
     else
-        return refuses_task(level, make_task(p));
+        return refuses_task(m.isa, make_task(p));
 }
 
-template <cpu_isa level, typename Problem> std::shared_ptr<const kernel> create(const Problem &p) {
+template <typename Problem> std::shared_ptr<const kernel> create(const Problem &p, const machine &m) {
     if constexpr (is_unary<Problem>)
-        return create_unary(level, p);
+        return create_unary(m, p);
     else if constexpr (std::is_same_v<Problem, softmax_problem>)
-        return create_softmax(level, p);
+        return create_softmax(m.isa, p);
     else
-        return create_program(level, make_task(p));
+        return create_program(m.isa, make_task(p));
 }
 
-#define OCTET_INSTANTIATE_PROBLEM(level, problem)                                                            \
-    template std::string refuses<cpu_isa::level>(const problem &);                                           \
-    template std::shared_ptr<const kernel> create<cpu_isa::level>(const problem &);
-#define OCTET_INSTANTIATE(level)                                                                             \
-    OCTET_INSTANTIATE_PROBLEM(level, eltwise_problem)                                                        \
-    OCTET_INSTANTIATE_PROBLEM(level, reorder_problem)                                                        \
-    OCTET_INSTANTIATE_PROBLEM(level, binary_problem)                                                         \
-    OCTET_INSTANTIATE_PROBLEM(level, sum_problem)                                                            \
-    OCTET_INSTANTIATE_PROBLEM(level, prelu_problem)                                                          \
-    OCTET_INSTANTIATE_PROBLEM(level, softmax_problem)
-OCTET_INSTANTIATE(avx512_vnni)
-OCTET_INSTANTIATE(avx512_core)
-OCTET_INSTANTIATE(avx_vnni)
-OCTET_INSTANTIATE(avx2)
+#define OCTET_INSTANTIATE(problem)                                                                           \
+    template std::string refuses(const problem &, const machine &);                                          \
+    template std::shared_ptr<const kernel> create(const problem &, const machine &);
+OCTET_INSTANTIATE(eltwise_problem)
+OCTET_INSTANTIATE(reorder_problem)
+OCTET_INSTANTIATE(binary_problem)
+OCTET_INSTANTIATE(sum_problem)
+OCTET_INSTANTIATE(prelu_problem)
+OCTET_INSTANTIATE(softmax_problem)
 #undef OCTET_INSTANTIATE
-#undef OCTET_INSTANTIATE_PROBLEM
 
 } // namespace octet::impl::stream

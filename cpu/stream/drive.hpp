@@ -12,7 +12,7 @@
 namespace octet::impl::stream {
 
 /// For eltwise, reorder, binary, sum, prelu and softmax.
-template <cpu_isa level, typename Problem> std::string refuses(const Problem &p);
-template <cpu_isa level, typename Problem> std::shared_ptr<const kernel> create(const Problem &p);
+template <typename Problem> std::string refuses(const Problem &p, const machine &m);
+template <typename Problem> std::shared_ptr<const kernel> create(const Problem &p, const machine &m);
 
 } // namespace octet::impl::stream

@@ -16,10 +16,6 @@ constexpr dim_t columns_per_piece = 4096;  // where one long row is cut; whole g
 constexpr dim_t least_past_caches = 16384; // bytes of a piece: each waits for its stores at its end
 constexpr dim_t all_rows = std::numeric_limits<dim_t>::max();
 
-int lanes_of(cpu_isa level) {
-    return level == cpu_isa::avx512_vnni || level == cpu_isa::avx512_core ? 16 : 8;
-}
-
 dim_t element_bytes(data_type type) { return static_cast<dim_t>(memory::data_type_size(type)); }
 
 /// Of all tensors.
@@ -74,9 +70,9 @@ nest nest_of(const task &t, int channel) {
 }
 
 /// Sources and program of a task's kernel.
-jit::stream_spec spec_of(cpu_isa level, const task &t, const nest &n) {
+jit::stream_spec spec_of(instruction_set isa, const task &t, const nest &n) {
     jit::stream_spec spec;
-    spec.level = level;
+    spec.isa = isa;
     for (std::size_t i = 0; i < t.srcs.size(); i++)
         spec.sources.push_back({t.srcs[i].data_type, n.columns().strides[i + 1] == 0});
     spec.program = t.program;
@@ -86,10 +82,10 @@ jit::stream_spec spec_of(cpu_isa level, const task &t, const nest &n) {
 
 class program_kernel : public kernel {
 public:
-    program_kernel(cpu_isa level, const task &t)
+    program_kernel(instruction_set isa, const task &t)
         : task_(t), channel_(channel_of(t)), nest_(nest_of(t, channel_)),
-          epilogue_(task_.out, shape_of(t, channel_), false), code_(make_code(level, false)),
-          past_caches_(leaves_caches(size_in_bytes(t)) ? make_code(level, true) : nullptr),
+          epilogue_(task_.out, shape_of(t, channel_), false), code_(make_code(isa, false)),
+          past_caches_(leaves_caches(size_in_bytes(t)) ? make_code(isa, true) : nullptr),
           planes_are_runtime_(
               std::any_of(t.planes.begin(), t.planes.end(), [](const plane &p) { return p.is_runtime; })) {
         const std::unordered_map<int, memory> none;
@@ -141,12 +137,12 @@ private:
     dim_t param_words() const { return dim_t{epilogue_.planes().count} * jit::columns_per_block; }
     dim_t group() const { return group_; }
 
-    std::shared_ptr<const jit::stream_kernel> make_code(cpu_isa level, bool stores_past_caches) {
-        jit::stream_spec spec = spec_of(level, task_, nest_);
+    std::shared_ptr<const jit::stream_kernel> make_code(instruction_set isa, bool stores_past_caches) {
+        jit::stream_spec spec = spec_of(isa, task_, nest_);
         spec.planes = static_cast<int>(task_.planes.size());
         spec.varies_in_row = varies_in_row();
         spec.vectors = jit::stream_vectors(spec, epilogue_);
-        group_ = dim_t{spec.vectors} * lanes_of(level);
+        group_ = dim_t{spec.vectors} * isa.lanes();
         spec.rest = static_cast<int>(nest_.columns().size % group_);
         spec.stores_past_caches = stores_past_caches;
         return jit::shared_kernel<jit::stream_kernel>(spec, epilogue_);
@@ -246,7 +242,7 @@ private:
 
 } // namespace
 
-std::string refuses_task(cpu_isa level, const task &t) {
+std::string refuses_task(instruction_set isa, const task &t) {
     if (!t.refusal.empty())
         return t.refusal;
     if (t.dst.format_kind != format_kind::plain)
@@ -262,13 +258,13 @@ std::string refuses_task(cpu_isa level, const task &t) {
         if (strides[i] != 1 && (i == 0 || strides[i] != 0))
             return "layouts whose innermost dimensions differ";
     const jit::epilogue_plan plan(t.out, shape_of(t, channel), false);
-    if (jit::stream_vectors(spec_of(level, t, n), plan) == 0)
+    if (jit::stream_vectors(spec_of(isa, t, n), plan) == 0)
         return "functions that need more vector registers";
     return {};
 }
 
-std::shared_ptr<const kernel> create_program(cpu_isa level, const task &t) {
-    return std::make_shared<program_kernel>(level, t);
+std::shared_ptr<const kernel> create_program(instruction_set isa, const task &t) {
+    return std::make_shared<program_kernel>(isa, t);
 }
 
 } // namespace octet::impl::stream

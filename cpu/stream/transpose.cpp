@@ -60,14 +60,14 @@ struct tile {
 
 /// Generated code for strips of whole vectors and for each number of parts.
 struct strip_code {
-    strip_code(cpu_isa level, int element_bytes) {
-        const int most = jit::transpose_kernel::max_parts(level);
+    strip_code(instruction_set isa, int element_bytes) {
+        const int most = jit::transpose_kernel::max_parts(isa);
         for (int parts = 1; parts <= most; parts++)
             regular[static_cast<std::size_t>(parts)] = jit::shared_kernel<jit::transpose_kernel>(
-                jit::transpose_spec{level, element_bytes, parts, false});
+                jit::transpose_spec{isa, element_bytes, parts, false});
         if (most * jit::transpose_part_bytes == cache_line_bytes) // less is no whole line
             nontemporal = jit::shared_kernel<jit::transpose_kernel>(
-                jit::transpose_spec{level, element_bytes, most, true});
+                jit::transpose_spec{isa, element_bytes, most, true});
     }
     std::array<std::shared_ptr<const jit::transpose_kernel>, 5> regular; ///< by parts
     std::shared_ptr<const jit::transpose_kernel> nontemporal;            ///< or null
@@ -82,18 +82,18 @@ void copy_elements(const T *src, dim_t src_stride, T *dst, dim_t dst_stride, dim
 
 class transpose_driver : public kernel {
 public:
-    transpose_driver(cpu_isa level, const memory_desc &src, const memory_desc &dst, std::size_t bytes)
+    transpose_driver(instruction_set isa, const memory_desc &src, const memory_desc &dst, std::size_t bytes)
         : element_bytes_(static_cast<dim_t>(memory::data_type_size(dst.data_type))),
           src_offset_(src.offset0 * element_bytes_), dst_offset_(dst.offset0 * element_bytes_),
           matrices_(matrices_of(src, dst)), src_stride_(matrices_.rows.strides[1] * element_bytes_),
           dst_stride_(matrices_.columns.strides[0] * element_bytes_),
-          code_(level, static_cast<int>(element_bytes_)),
+          code_(isa, static_cast<int>(element_bytes_)),
           part_(jit::elements_per_part(static_cast<int>(element_bytes_))),
-          strip_(part_ * jit::transpose_kernel::max_parts(level)), leaves_caches_(leaves_caches(bytes)),
+          strip_(part_ * jit::transpose_kernel::max_parts(isa)), leaves_caches_(leaves_caches(bytes)),
           shares_sets_(shares_sets(src_stride_, strip_)),
-          copy_code_(shares_sets_ ? jit::shared_kernel<jit::byte_table_kernel>(
-                                        jit::byte_table_spec{level, jit::byte_lookup::none, false})
-                                  : nullptr) {
+          copy_code_(shares_sets_
+                         ? jit::shared_kernel<jit::byte_table_kernel>(jit::byte_table_spec{isa, false, false})
+                         : nullptr) {
         const dim_t rows = matrices_.rows.size, columns = matrices_.columns.size;
         const dim_t row_bytes = shares_sets(dst_stride_, most_strip_rows) ? cache_line_bytes : tile_row_bytes;
         const dim_t narrow = row_bytes / element_bytes_; // more where the other side is short
@@ -260,9 +260,9 @@ std::string refuses_transpose(const memory_desc &src, const memory_desc &dst) {
     return {};
 }
 
-std::shared_ptr<const kernel> create_transpose(cpu_isa level, const memory_desc &src, const memory_desc &dst,
-                                               std::size_t bytes) {
-    return std::make_shared<transpose_driver>(level, src, dst, bytes);
+std::shared_ptr<const kernel> create_transpose(instruction_set isa, const memory_desc &src,
+                                               const memory_desc &dst, std::size_t bytes) {
+    return std::make_shared<transpose_driver>(isa, src, dst, bytes);
 }
 
 } // namespace octet::impl::stream

@@ -16,7 +16,7 @@ std::string refuses_transpose(const memory_desc &src, const memory_desc &dst);
 constexpr int prefetched_arg = -1;
 
 /// `bytes` are read and written by the whole of which this may be a part.
-std::shared_ptr<const kernel> create_transpose(cpu_isa level, const memory_desc &src, const memory_desc &dst,
-                                               std::size_t bytes);
+std::shared_ptr<const kernel> create_transpose(instruction_set isa, const memory_desc &src,
+                                               const memory_desc &dst, std::size_t bytes);
 
 } // namespace octet::impl::stream

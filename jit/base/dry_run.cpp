@@ -34,12 +34,12 @@ private:
 
 } // namespace
 
-int count_registers(cpu_isa level, const std::string &key, const std::function<void(emitter &)> &emit) {
+int count_registers(instruction_set isa, const std::string &key, const std::function<void(emitter &)> &emit) {
     static remembered_counts counts;
-    const std::string whole_key = key_writer().add(level).key() + key;
+    const std::string whole_key = key_writer().add(isa).key() + key;
     if (const std::optional<int> known = counts.find(whole_key))
         return *known;
-    emitter dry(level, registers_beyond);
+    emitter dry(isa, registers_beyond);
     emit(dry);
     counts.insert(whole_key, dry.most_taken_vecs());
     return dry.most_taken_vecs();

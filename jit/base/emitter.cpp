@@ -16,9 +16,8 @@ using Xbyak::Xmm;
 using Xbyak::Ymm;
 using Xbyak::Zmm;
 
-emitter::emitter(cpu_isa level, int vecs_beyond)
-    : CodeGenerator(max_code_bytes, Xbyak::DontSetProtectRWE), level_(level),
-      zmm_(level == cpu_isa::avx512_vnni || level == cpu_isa::avx512_core) {
+emitter::emitter(instruction_set isa, int vecs_beyond)
+    : CodeGenerator(max_code_bytes, Xbyak::DontSetProtectRWE), isa_(isa), zmm_(isa.lanes() == 16) {
     for (int i = vector_count() + vecs_beyond - 1; i >= 0; i--)
         free_vecs_.push_back(i % vector_count());
     all_vecs_ = fewest_free_ = free_vecs();

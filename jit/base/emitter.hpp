@@ -2,13 +2,12 @@
 
 // The base of every generator: owns the code memory, hands out vector registers, and spells each operation
 // once for all ISA levels. A generator never asks which ISA it is on; what differs between them is decided
-// here, in emitter.cpp and in emitter_memory.cpp.
+// here, in emitter.cpp and in emitter_memory.cpp, from what the level has (common/machine.hpp):
 //
-//   level          vector        dot product of 4 bytes
-//   avx512_vnni    zmm, 32 regs  EVEX vpdpbusd
-//   avx512_core    zmm, 32 regs  16-bit widening vpmaddwd (exact)
-//   avx_vnni       ymm, 16 regs  VEX vpdpbusd
-//   avx2           ymm, 16 regs  16-bit widening vpmaddwd (exact)
+//   16 lanes       zmm, 32 registers, EVEX encodings, mask registers
+//   8 lanes        ymm, 16 registers, VEX encodings
+//   has_dot4       vpdpbusd, in the encoding of the vectors; else 16-bit widening and vpmaddwd (exact)
+//   byte_permutes  vpermb and vpermi2b (zmm only)
 //
 // Code memory is W^X: it is written as read-write and becomes read-execute in `finish`.
 
@@ -21,11 +20,11 @@
 
 #include <xbyak/xbyak.h>
 
-#include "octet/settings.hpp"
+#include "common/machine.hpp"
 
 namespace octet::impl::jit {
 
-/// A ymm or zmm register, as the level has it.
+/// A ymm or zmm register, as the instruction set has it.
 using vec = Xbyak::Xmm;
 
 /// A vector that code reads: in memory, or in a register that holds it.
@@ -47,16 +46,16 @@ private:
 
 class emitter : public Xbyak::CodeGenerator {
 public:
-    /// A dry run (dry_run.hpp) has more registers than the level.
-    explicit emitter(cpu_isa level, int vecs_beyond = 0);
+    /// A dry run (dry_run.hpp) has more registers than there are.
+    explicit emitter(instruction_set isa, int vecs_beyond = 0);
     ~emitter() override = default;
 
-    cpu_isa level() const { return level_; }
+    instruction_set isa() const { return isa_; }
     /// 32-bit lanes of a vector: 16 or 8.
-    int lanes() const { return zmm_ ? 16 : 8; }
-    int vector_bytes() const { return zmm_ ? 64 : 32; }
-    int vector_count() const { return zmm_ ? 32 : 16; }
-    bool has_dot4() const { return level_ == cpu_isa::avx512_vnni || level_ == cpu_isa::avx_vnni; }
+    int lanes() const { return isa_.lanes(); }
+    int vector_bytes() const { return isa_.vector_bytes(); }
+    int vector_count() const { return isa_.registers(); }
+    bool has_dot4() const { return isa_.has_dot4(); }
 
     /// Largest code of one generator, constants included.
     static constexpr std::size_t max_code_bytes = 256 * 1024;
@@ -122,7 +121,7 @@ public:
     void start_again();
     void hold_reads();
 
-    // ---- operations whose encoding depends on the level; dst may equal a source
+    // ---- operations whose encoding depends on the vectors; dst may equal a source
 
     void zero(const vec &dst) { vpxor_(dst, dst, dst); }
     // Bitwise; vpandn_ is ~a & b.
@@ -305,8 +304,8 @@ private:
         return ptr[base + static_cast<std::int32_t>(offset)];
     }
 
-    cpu_isa level_;
-    bool zmm_;
+    const instruction_set isa_;
+    const bool zmm_;
     int tail_ = 0;
     const Xbyak::Opmask k_tail_ = k7, k_even_dwords_ = k6, k_gather_ = k5; // k1 to k4 are handed out
     std::vector<int> free_vecs_;

@@ -2,12 +2,12 @@
 
 // What every kernel has besides its code: arguments, a function to call, a name, and a cache.
 //
-//   struct twice_spec { cpu_isa level; int vectors; };            // everything that decides the code
+//   struct twice_spec { instruction_set isa; int vectors; };      // everything that decides the code
 //   struct twice_args { const float *src; float *dst; };          // what a call is given
 //
 //   class twice_kernel : public generated<const twice_args> {
 //   public:
-//       explicit twice_kernel(const twice_spec &spec) : generated(spec.level), … {
+//       explicit twice_kernel(const twice_spec &spec) : generated(spec.isa), … {
 //           preamble();
 //           mov(reg_src, arg(&twice_args::src));
 //           …
@@ -15,7 +15,7 @@
 //       }
 //   };
 //
-//   shared_kernel<twice_kernel>(twice_spec{level, 4})->function()(&args);
+//   shared_kernel<twice_kernel>(twice_spec{isa, 4})->function()(&args);
 //
 // A spec is an aggregate, so that its key has all of its members (key.hpp). Names are for perf and for dumps;
 // doc/kernel-names.md has their grammar.
@@ -49,7 +49,7 @@ public:
 protected:
     using args_type = std::remove_const_t<Args>;
 
-    explicit generated(cpu_isa level) : emitter(level) {}
+    explicit generated(instruction_set isa) : emitter(isa) {}
 
     /// The member of an object that lies at `base`; of an array, one of its elements.
     template <typename Object, typename Member>
@@ -65,7 +65,7 @@ protected:
 
     /// Makes the code executable. The name has the kernel, the level and these parts, without empty ones.
     template <typename... Parts> void finish(const char *kernel, const Parts &...parts) {
-        std::string name = text(kernel, "-", to_string(level()));
+        std::string name = text(kernel, "-", isa().name());
         const auto append = [&name](const std::string &part) { name += part.empty() ? part : "-" + part; };
         (append(parts), ...);
         function_ = reinterpret_cast<function_type>(reinterpret_cast<std::uintptr_t>(emitter::finish(name)));

@@ -420,7 +420,7 @@ void epilogue_emitter::look_up(const vec &codes, const post_op::table &table) {
     for (std::size_t i = 0; i < 256; i++)
         by_byte[table.type == data_type::s8 ? i ^ 0x80 : i] = table.entries[i];
     const byte_table prepared(by_byte);
-    const bool permutes = plan_.shape().has_byte_permutes && e_.lanes() == 16;
+    const bool permutes = e_.isa().byte_permutes;
     std::vector<std::uint32_t> words(256 / 4);
     std::memcpy(words.data(), permutes ? prepared.entries : prepared.differences, 256);
     e_.lea(at_.scratch, e_.table(words));

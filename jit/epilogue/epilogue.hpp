@@ -27,8 +27,7 @@ struct epilogue_shape {
 
     int channel_dim; ///< dimension of dst that the columns run over; -1 if nothing varies over any
     dim_t channels;
-    double largest_input;           ///< of |x| for x that come to a float rule, or to the post-ops
-    bool has_byte_permutes = false; ///< AVX512-VBMI, which no level implies; for tables at the end
+    double largest_input; ///< of |x| for x that come to a float rule, or to the post-ops
 };
 
 /// Where vectors of results come from: accumulators go through the rule, values come from behind it.
@@ -77,7 +76,7 @@ public:
     bool can_be_interleaved() const;
 
     /// Vector registers that the emitter takes besides the accumulators.
-    int temps(cpu_isa level, epilogue_stage value = epilogue_stage::accumulator) const;
+    int temps(instruction_set isa, epilogue_stage value = epilogue_stage::accumulator) const;
 
     /// Everything that decides the emitted code.
     std::string code_key() const;

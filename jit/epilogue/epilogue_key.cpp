@@ -36,7 +36,7 @@ std::string epilogue_plan::code_key() const {
     key_writer to;
     to.add(rule_, e_.dst.data_type, planes_, bytes_, is_bounded_);
     if (bytes_.table >= 0)
-        to.add(shape_.has_byte_permutes, std::get<post_op::table>(e_.post_ops[bytes_.table]));
+        to.add(std::get<post_op::table>(e_.post_ops[bytes_.table]));
     for (int i = 0; i < emitted_post_ops_; i++) {
         to.add(e_.post_ops[i].index());
         std::visit(post_op_key{to}, e_.post_ops[i]);

@@ -21,9 +21,9 @@ std::vector<epilogue_result> results_of_all_kinds(const emitter &e, const vec &a
 
 } // namespace
 
-int epilogue_plan::temps(cpu_isa level, epilogue_stage value) const {
+int epilogue_plan::temps(instruction_set isa, epilogue_stage value) const {
     const std::string key = key_writer().add(value).key() + code_key();
-    const int with_acc = count_registers(level, key, [&](emitter &e) {
+    const int with_acc = count_registers(isa, key, [&](emitter &e) {
         const emitter::temp acc(e); // one for all: they are not counted
         epilogue_emitter(e, *this, {e.rcx, e.r8, e.r14, e.rbp, e.r10, e.r15})
             .emit(results_of_all_kinds(e, acc, value));

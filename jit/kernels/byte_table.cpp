@@ -24,10 +24,13 @@ byte_table::byte_table(const std::uint8_t *from) {
             i % 128 < part ? entries[i] : static_cast<std::uint8_t>(entries[i] ^ entries[i - part]);
 }
 
-byte_table_kernel::byte_table_kernel(const byte_table_spec &spec) : generated(spec.level), spec_(spec) {
-    constexpr const char *names[] = {"copy", "shuffles", "permutes"};
+byte_table_kernel::byte_table_kernel(const byte_table_spec &spec) : generated(spec.isa), spec_(spec) {
     generate();
-    finish("byte_table", names[static_cast<int>(spec.lookup)], spec.is_nontemporal ? "nt" : "");
+    finish("byte_table",
+           !spec.looks_up           ? "copy"
+           : spec.isa.byte_permutes ? "permutes"
+                                    : "shuffles",
+           spec.is_nontemporal ? "nt" : "");
 }
 
 void byte_table_kernel::generate() {
@@ -55,12 +58,10 @@ void byte_table_kernel::generate() {
 /// Two vectors per half with VBMI, else all parts, each in every 128 bits; 16 registers are too few for them.
 void byte_table_kernel::load_table() {
     const int of_shuffles = vector_count() == 32 ? parts : 0;
-    const int registers = spec_.lookup == byte_lookup::permutes   ? 4
-                          : spec_.lookup == byte_lookup::shuffles ? of_shuffles
-                                                                  : 0;
+    const int registers = !spec_.looks_up ? 0 : isa().byte_permutes ? 4 : of_shuffles;
     for (int i = 0; i < registers; i++) {
         table_.push_back(take_vec());
-        if (spec_.lookup == byte_lookup::permutes)
+        if (isa().byte_permutes)
             move(table_.back(), field(reg_table, &byte_table::entries, i * 64));
         else
             load_byte_part(*this, table_.back(), field(reg_table, &byte_table::differences, i * part));
@@ -68,7 +69,7 @@ void byte_table_kernel::load_table() {
 }
 
 void byte_table_kernel::row() {
-    const int most = spec_.lookup == byte_lookup::shuffles ? vectors_of_shuffles : vectors_in_flight;
+    const int most = spec_.looks_up && !isa().byte_permutes ? vectors_of_shuffles : vectors_in_flight;
     while_left(reg_columns, vector_bytes(), {reg_row_src, reg_row_dst}, vector_bytes(), most,
                [this](int count) { vectors(count); });
     tail();
@@ -99,7 +100,7 @@ void byte_table_kernel::tail() {
     } else { // byte by byte: an overlapping vector would be wrong in place
         L(next);
         movzx(reg_entry.cvt32(), byte[reg_row_src]);
-        if (spec_.lookup != byte_lookup::none)
+        if (spec_.looks_up)
             mov(reg_entry.cvt8(), byte[reg_table + reg_entry + offset_of(&byte_table::entries)]);
         mov(byte[reg_row_dst], reg_entry.cvt8());
         inc(reg_row_src);
@@ -111,9 +112,11 @@ void byte_table_kernel::tail() {
 }
 
 void byte_table_kernel::look_up(const vec &x) {
-    if (spec_.lookup == byte_lookup::permutes)
+    if (!spec_.looks_up)
+        return;
+    if (isa().byte_permutes)
         emit_byte_permutes(*this, x, table_[0], table_[1], table_[2], table_[3]);
-    else if (spec_.lookup == byte_lookup::shuffles)
+    else
         emit_byte_shuffles(*this, x, [this](int i, const vec &to) -> const vec & {
             if (!table_.empty())
                 return table_[static_cast<std::size_t>(i)];

@@ -30,15 +30,9 @@ struct byte_table_args {
     std::int64_t src_step, dst_step; ///< bytes from row to row
 };
 
-enum class byte_lookup {
-    none, ///< copies
-    shuffles,
-    permutes ///< the CPU has AVX512_VBMI, which no level implies
-};
-
 struct byte_table_spec {
-    cpu_isa level = cpu_isa::avx2;
-    byte_lookup lookup = byte_lookup::none;
+    instruction_set isa;
+    bool looks_up = false;       ///< else a copy
     bool is_nontemporal = false; ///< wants rows of dst that begin at cache lines
 };
 

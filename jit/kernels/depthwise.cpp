@@ -19,43 +19,40 @@ constexpr int interleaved_blocks = 4;
 constexpr int largest_tile = 20;      // accumulators; more gain little and leave no registers for weights
 constexpr int largest_wide_tile = 24; // of several blocks, whose weights are operands in memory
 
-bool has_16_lanes(cpu_isa level) { return level == cpu_isa::avx512_vnni || level == cpu_isa::avx512_core; }
-bool has_dot(cpu_isa level) { return level == cpu_isa::avx512_vnni || level == cpu_isa::avx_vnni; }
-
 /// Registers of the reduction besides accumulators and weights: a quad, the order of its permutation and a
 /// pixel, or four pixels that become one quad; without a dot-product instruction words and a product. Of
 /// several blocks: four pixels and one more, which become quads, and the order.
-int reduction_temps(cpu_isa level, int blocks) {
+int reduction_temps(instruction_set isa, int blocks) {
     if (blocks > 1)
         return 6;
-    return has_16_lanes(level) && has_dot(level) ? 3 : 4;
+    return isa.lanes() == 16 && isa.has_dot4() ? 3 : 4;
 }
 
 } // namespace
 
-std::int64_t scratch_bytes(cpu_isa level, const tap_patches &patches, const epilogue_plan &plan) {
-    if (!has_dot(level))
+std::int64_t scratch_bytes(instruction_set isa, const tap_patches &patches, const epilogue_plan &plan) {
+    if (!isa.has_dot4())
         return patches.vectors() * 2 * block_vector_bytes;
     return interleaved_blocks * (patches.vectors() + 1 + plan.planes().count) * block_vector_bytes;
 }
 
-int max_tile_blocks(cpu_isa level, bool sums_source) {
-    return has_16_lanes(level) && has_dot(level) && !sums_source ? interleaved_blocks : 1;
+int max_tile_blocks(instruction_set isa, bool sums_source) {
+    return isa.lanes() == 16 && isa.has_dot4() && !sums_source ? interleaved_blocks : 1;
 }
 
 /// While products are added, accumulators share the registers with quads and weights; in the epilogue, with
 /// its temporaries; where the source is summed for zero points of weights, every accumulator has a twin.
 /// Columns come in whole phases, whose outputs use the same quads.
-int max_tile_columns(cpu_isa level, const tap_patches &patches, bool sums_source, int epilogue_temps,
+int max_tile_columns(instruction_set isa, const tap_patches &patches, bool sums_source, int epilogue_temps,
                      int blocks) {
-    const int registers = has_16_lanes(level) ? 32 : 16;
+    const int registers = isa.registers();
     const auto phases = static_cast<int>(patches.columns.phases),
                rows = static_cast<int>(patches.rows.phases);
-    const int order = has_16_lanes(level) ? 1 : 0;
+    const int order = isa.lanes() == 16 ? 1 : 0;
     const auto fits = [&](int columns) {
         const int accs = rows * columns * blocks;
         return accs <= (blocks > 1 ? largest_wide_tile : largest_tile) &&
-               accs * (sums_source ? 2 : 1) + reduction_temps(level, blocks) <= registers &&
+               accs * (sums_source ? 2 : 1) + reduction_temps(isa, blocks) <= registers &&
                accs + epilogue_temps + order <= registers;
     };
     int columns = phases;
@@ -65,7 +62,7 @@ int max_tile_columns(cpu_isa level, const tap_patches &patches, bool sums_source
 }
 
 depthwise_kernel::depthwise_kernel(const depthwise_spec &spec, const epilogue_plan &plan)
-    : generated(spec.level), spec_(spec), plan_(plan) {
+    : generated(spec.isa), spec_(spec), plan_(plan) {
     generate();
     const patch_axis &rows = spec.patches.rows, &columns = spec.patches.columns;
     finish("depthwise", text(spec.rows, "x", widest_tile(), "x", spec.blocks),
@@ -127,7 +124,7 @@ void depthwise_kernel::generate() {
         set_tail(spec_.valid % lanes());
     if (lanes() == 16 && !is_interleaved()) {
         order_ = take_vec();
-        load_transposition(order_, spec_.blocks == 1 && spec_.has_byte_permutes);
+        load_transposition(order_, spec_.blocks == 1 && isa().byte_permutes);
     }
     Xbyak::Label next;
     L(next);
@@ -282,8 +279,8 @@ void depthwise_kernel::take_weights() {
     const int accs = accumulators(widest_tile());
     const int order = lanes() == 16 ? 1 : 0; // is taken by now
     const int others =
-        std::max(accs * (spec_.sums_source ? 2 : 1) + reduction_temps(level(), spec_.blocks) - order,
-                 accs + plan_.temps(level()));
+        std::max(accs * (spec_.sums_source ? 2 : 1) + reduction_temps(isa(), spec_.blocks) - order,
+                 accs + plan_.temps(isa()));
     if (spec_.blocks > 1 || free_vecs() < others + spec_.patches.vectors())
         return;
     for (int i = 0; i < static_cast<int>(spec_.patches.vectors()); i++) {
@@ -519,7 +516,7 @@ void depthwise_kernel::gather_parts(const std::vector<RegExp> &pixels) {
             vinserti32x4(z, z, xmm_of(pixel), part);
         }
     }
-    transpose_codes(quad, order_, spec_.has_byte_permutes);
+    transpose_codes(quad, order_, isa().byte_permutes);
 }
 
 /// Unpacking bytes, then words: 4 channels with their 4 bytes in each half.

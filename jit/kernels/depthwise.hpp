@@ -39,10 +39,9 @@ struct tile_run {
 
 /// Everything that decides the code, besides the epilogue.
 struct depthwise_spec {
-    cpu_isa level = cpu_isa::avx2;
-    bool has_byte_permutes = false; ///< AVX512-VBMI, which no level implies
-    bool flips_source = false;      ///< signed source: its sign bits are flipped
-    bool sums_source = false;       ///< weights have zero points
+    instruction_set isa;
+    bool flips_source = false; ///< signed source: its sign bits are flipped
+    bool sums_source = false;  ///< weights have zero points
     tap_patches patches;
     tap_axis column_taps;
     int rows = 1;                  ///< of a tile: the phases of rows, or fewer
@@ -77,13 +76,13 @@ struct depthwise_args {
 
 /// Scratch of a call: for a block of weights as 16-bit words without a dot-product instruction, or for what
 /// depends on the channels of four blocks in interleaved order.
-std::int64_t scratch_bytes(cpu_isa level, const tap_patches &patches, const epilogue_plan &plan);
+std::int64_t scratch_bytes(instruction_set isa, const tap_patches &patches, const epilogue_plan &plan);
 
 /// Most blocks that a tile can have, a power of two.
-int max_tile_blocks(cpu_isa level, bool sums_source);
+int max_tile_blocks(instruction_set isa, bool sums_source);
 
 /// Columns that a tile of so many blocks can have; a multiple of their phases.
-int max_tile_columns(cpu_isa level, const tap_patches &patches, bool sums_source, int epilogue_temps,
+int max_tile_columns(instruction_set isa, const tap_patches &patches, bool sums_source, int epilogue_temps,
                      int blocks);
 
 class depthwise_kernel : public generated<const depthwise_args> {

@@ -20,25 +20,26 @@ constexpr int quads_per_iteration = 8;
 
 } // namespace
 
-int max_rows(cpu_isa level, int vectors, int epilogue_temps) {
-    const bool zmm = level == cpu_isa::avx512_vnni || level == cpu_isa::avx512_core;
-    const bool dot = level == cpu_isa::avx512_vnni || level == cpu_isa::avx_vnni;
-    const int registers = zmm ? 32 : 16, per_vector = dot ? 1 : 2;
+int max_rows(instruction_set isa, int vectors, int epilogue_temps) {
+    const bool dot = isa.has_dot4();
+    const int per_vector = dot ? 1 : 2;
     // The reduction needs the weights, a broadcast source and, by pairs, a product; combining pairs needs
     // three.
     const int reduction = std::max(per_vector * vectors + (dot ? 1 : 2), dot ? 0 : 3);
     // During the epilogue one register per vector is occupied.
-    return std::min((registers - reduction) / (per_vector * vectors), (registers - epilogue_temps) / vectors);
+    return std::min((isa.registers() - reduction) / (per_vector * vectors),
+                    (isa.registers() - epilogue_temps) / vectors);
 }
 
-int max_overlapping_rows(cpu_isa level, int vectors, int epilogue_temps) {
-    constexpr int registers = 32;
+int max_overlapping_rows(instruction_set isa, int vectors, int epilogue_temps) {
+    if (isa.lanes() < 16 || !isa.has_dot4())
+        return 0;
     // Weights and a broadcast source are alive when the epilogue is.
-    return level == cpu_isa::avx512_vnni ? (registers - vectors - 1 - epilogue_temps) / (2 * vectors) : 0;
+    return (isa.registers() - vectors - 1 - epilogue_temps) / (2 * vectors);
 }
 
 dot_kernel::dot_kernel(const dot_spec &spec, const epilogue_plan &plan)
-    : generated(spec.level), spec_(spec), plan_(plan) {
+    : generated(spec.isa), spec_(spec), plan_(plan) {
     generate();
     finish("dot", text(spec.rows, "x", spec.vectors), text("t", spec.taps), text("q", spec.quads),
            spec.tail != lanes() ? text("tail", spec.tail) : "", spec.overlaps_tiles ? "overlap" : "",

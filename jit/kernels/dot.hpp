@@ -21,7 +21,7 @@ namespace octet::impl::jit {
 
 /// Everything that decides the code.
 struct dot_spec {
-    cpu_isa level = cpu_isa::avx2;
+    instruction_set isa;
     int rows = 1;
     int vectors = 1;                 ///< column vectors; all but the last are full
     int tail = 1;                    ///< valid lanes of the last vector
@@ -53,9 +53,9 @@ struct dot_args {
 
 /// Registers of a level against a tile: the largest number of rows that fits `vectors`, given the epilogue's
 /// needs.
-int max_rows(cpu_isa level, int vectors, int epilogue_temps);
+int max_rows(instruction_set isa, int vectors, int epilogue_temps);
 /// The same for tiles that overlap; 0 without enough registers.
-int max_overlapping_rows(cpu_isa level, int vectors, int epilogue_temps);
+int max_overlapping_rows(instruction_set isa, int vectors, int epilogue_temps);
 /// Longest reduction of tiles that overlap: longer ones gain little, and their code is not a loop.
 constexpr std::int64_t max_overlapping_quads = 16;
 

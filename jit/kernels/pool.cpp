@@ -9,8 +9,6 @@ namespace octet::impl::jit {
 
 namespace {
 
-bool is_wide(cpu_isa level) { return level == cpu_isa::avx512_vnni || level == cpu_isa::avx512_core; }
-
 const char *name_of(pooling_form form) {
     constexpr const char *names[] = {"maximum",         "average_of_codes", "rounded_average",
                                      "requantized_sum", "rescaled_average", "dequantized",
@@ -20,13 +18,13 @@ const char *name_of(pooling_form form) {
 
 } // namespace
 
-int pool_lanes(cpu_isa level, pooling_form form) {
-    const int dwords = is_wide(level) ? 16 : 8;
+int pool_lanes(instruction_set isa, pooling_form form) {
+    const int dwords = isa.lanes();
     return form == pooling_form::maximum ? 4 * dwords : dwords;
 }
 
 pool_kernel::pool_kernel(const pool_spec &spec, const epilogue_plan *plan)
-    : generated(spec.level), spec_(spec), plan_(plan) {
+    : generated(spec.isa), spec_(spec), plan_(plan) {
     generate();
     finish("pool", name_of(spec.form), spec.is_signed ? "s8" : "u8", text(spec.vectors, "v"),
            spec.tail != full_lanes() ? text("tail", spec.tail) : "", plan ? plan->name() : "");

@@ -17,7 +17,7 @@ namespace octet::impl::jit {
 
 /// Everything that decides the code.
 struct pool_spec {
-    cpu_isa level = cpu_isa::avx2;
+    instruction_set isa;
     pooling_form form = pooling_form::maximum;
     bool is_signed = false;
     int vectors = 1;         ///< of 8-bit lanes (maximum) or of 32-bit lanes
@@ -26,7 +26,7 @@ struct pool_spec {
 };
 
 /// Channels of a chunk: lanes of the last vector included.
-int pool_lanes(cpu_isa level, pooling_form form);
+int pool_lanes(instruction_set isa, pooling_form form);
 
 struct pool_args {
     const void *src;                 ///< first channel of the first position's window origin
@@ -56,7 +56,7 @@ private:
     void take_mean();
     void finish_position();
     int valid(int v) const { return v == spec_.vectors - 1 ? spec_.tail : full_lanes(); }
-    int full_lanes() const { return pool_lanes(spec_.level, spec_.form); }
+    int full_lanes() const { return pool_lanes(spec_.isa, spec_.form); }
 
     const pool_spec spec_;
     const epilogue_plan *plan_;

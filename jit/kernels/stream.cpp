@@ -7,10 +7,9 @@
 namespace octet::impl::jit {
 
 int stream_vectors(const stream_spec &spec, const epilogue_plan &plan) {
-    const bool is_wide = spec.level == cpu_isa::avx512_vnni || spec.level == cpu_isa::avx512_core;
-    const int registers = is_wide ? 32 : 16;
-    const int least = is_wide ? 1 : 2; // a group has whole blocks of columns
-    const int of_program = stream_program_registers(spec), of_epilogue = plan.temps(spec.level, spec.value);
+    const int registers = spec.isa.registers();
+    const int least = spec.isa.lanes() == 16 ? 1 : 2; // a group has whole blocks of columns
+    const int of_program = stream_program_registers(spec), of_epilogue = plan.temps(spec.isa, spec.value);
     for (int vectors = 4; vectors >= least; vectors /= 2)
         if (vectors - 1 + of_program <= registers && vectors + of_epilogue <= registers)
             return vectors;
@@ -18,7 +17,7 @@ int stream_vectors(const stream_spec &spec, const epilogue_plan &plan) {
 }
 
 stream_kernel::stream_kernel(const stream_spec &spec, const epilogue_plan &plan)
-    : generated(spec.level), spec_(spec), plan_(plan) {
+    : generated(spec.isa), spec_(spec), plan_(plan) {
     generate();
     start_again(); // reads are what short programs have most of
     generate();

@@ -11,7 +11,7 @@
 
 namespace octet::impl::jit {
 
-/// Vectors that the registers of spec.level hold at a time, a power of 2; 0 if not even the smallest number
+/// Vectors that the registers of spec.isa hold at a time, a power of 2; 0 if not even the smallest number
 /// fits.
 int stream_vectors(const stream_spec &spec, const epilogue_plan &plan);
 

@@ -69,7 +69,7 @@ std::string name_of(const stream_program &program) {
 
 int stream_program_registers(const stream_spec &spec) {
     const std::string key = key_writer().add(spec.sources, spec.program).key();
-    return count_registers(spec.level, key, [&](emitter &e) {
+    return count_registers(spec.isa, key, [&](emitter &e) {
         const Xbyak::Reg64 any[max_stream_sources] = {e.rsi, e.rdx, e.rbx, e.r12};
         stream_program_emitter program(e, spec, {any, e.r13, e.r15, e.qword[e.rdi], false});
         for (const int valid : {e.lanes(), e.lanes() - 1})

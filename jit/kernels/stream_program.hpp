@@ -68,7 +68,7 @@ struct stream_source {
 
 /// Everything that decides the code.
 struct stream_spec {
-    cpu_isa level = cpu_isa::avx2;
+    instruction_set isa;
     std::vector<stream_source> sources;
     stream_program program;
     epilogue_stage value = epilogue_stage::f32_value; ///< what the program ends in

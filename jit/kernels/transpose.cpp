@@ -18,12 +18,10 @@ constexpr int group = 4; // rows that one address register reaches
 
 } // namespace
 
-int transpose_kernel::max_parts(cpu_isa level) {
-    return level == cpu_isa::avx512_core || level == cpu_isa::avx512_vnni ? 4 : 2;
-}
+int transpose_kernel::max_parts(instruction_set isa) { return isa.lanes() == 16 ? 4 : 2; }
 
 transpose_kernel::transpose_kernel(const transpose_spec &spec)
-    : generated(spec.level), spec_(spec), count_(elements_per_part(spec.element_bytes)) {
+    : generated(spec.isa), spec_(spec), count_(elements_per_part(spec.element_bytes)) {
     generate();
     finish("transpose", text(8 * spec.element_bytes, "bit"), text(spec.parts, "x", count_, "rows"),
            spec.is_nontemporal ? "nt" : "");
@@ -157,7 +155,7 @@ void transpose_kernel::store(const std::vector<vec> &v) {
 }
 
 void transpose_kernel::store_row(const RegExp &to, const vec &row) {
-    const bool is_whole = spec_.parts == max_parts(spec_.level);
+    const bool is_whole = spec_.parts == max_parts(spec_.isa);
     if (is_whole && spec_.is_nontemporal)
         vmovntps(ptr[to], row);
     else if (is_whole)

@@ -25,7 +25,7 @@ constexpr int elements_per_part(int element_bytes) { return transpose_part_bytes
 constexpr int transpose_line_steps = 4; ///< steps that read whole lines, and prefetch
 
 struct transpose_spec {
-    cpu_isa level;
+    instruction_set isa;
     int element_bytes;
     int parts;           ///< of rows, up to those of a vector
     bool is_nontemporal; ///< whole aligned vectors are stored past the caches
@@ -35,7 +35,7 @@ class transpose_kernel : public generated<const transpose_args> {
 public:
     explicit transpose_kernel(const transpose_spec &spec);
 
-    static int max_parts(cpu_isa level);
+    static int max_parts(instruction_set isa);
 
 private:
     void generate();

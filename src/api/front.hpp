@@ -76,8 +76,10 @@ primitive_desc_ptr make_primitive_desc(const request &r, const tensor_map &tenso
     selection<Problem> choice = select(problem);
     chosen_implementation chosen{nullptr, {}, std::move(choice.refusals)};
     if (choice.chosen) {
-        chosen.name = choice.chosen->name;
-        chosen.create = [create = choice.chosen->create, problem] { return create(problem); };
+        chosen.name = choice.chosen->name.c_str(); // of a table that stays
+        chosen.create = [entry = choice.chosen, here = choice.here, problem] {
+            return entry->create(problem, here);
+        };
     }
     return make_primitive_desc(r, tensors, std::move(parameters), std::move(chosen));
 }

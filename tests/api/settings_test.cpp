@@ -142,6 +142,11 @@ TEST(settings, the_isa_cap_caps) {
     EXPECT_EQ(get_effective_cpu_isa(), get_machine_cpu_isa())
         << "a cap above the machine gives no more than the machine";
     set_max_cpu_isa(before);
+    for (const int no_level : {-1, static_cast<int>(cpu_isa::all) + 1, 99})
+        expect_invalid([no_level] { set_max_cpu_isa(static_cast<cpu_isa>(no_level)); },
+                       {"set_max_cpu_isa: level is " + std::to_string(no_level),
+                        "allowed: ref, avx2, avx_vnni, avx512_core, avx512_vnni"});
+    EXPECT_EQ(get_effective_cpu_isa(), before);
 }
 
 TEST(settings, wrong_values_are_refused) {

@@ -9,6 +9,7 @@
 
 #include "support/exact_rules.hpp"
 #include "support/inputs.hpp"
+#include "support/levels.hpp"
 
 using namespace octet;
 using namespace octet::impl;
@@ -31,7 +32,7 @@ public:
         std::int64_t blocks;
     };
 
-    kernel(cpu_isa isa, bool ties_away) : emitter(isa) {
+    kernel(cpu_isa isa, bool ties_away) : emitter({isa}) {
         const Xbyak::Reg64 x = rsi, dst = rdx, planes = rcx, count = r8, y = r9;
         preamble();
         mov(x, ptr[reg_args + offsetof(arguments, x)]);
@@ -123,8 +124,7 @@ TEST_P(code_sums, equal_the_three_roundings) {
 }
 
 INSTANTIATE_TEST_SUITE_P(all, code_sums,
-                         testing::Combine(testing::Values(cpu_isa::avx2, cpu_isa::avx_vnni,
-                                                          cpu_isa::avx512_core, cpu_isa::avx512_vnni),
+                         testing::Combine(testing::ValuesIn(generated_levels()),
                                           testing::Values(rule::tflite_2step, rule::tflite_single_rounding)),
                          [](const auto &pair) {
                              return std::string(to_string(std::get<0>(pair.param))) + "_" +

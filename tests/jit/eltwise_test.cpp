@@ -20,6 +20,7 @@
 #include "common/eltwise_math.hpp"
 #include "jit/base/dry_run.hpp"
 #include "jit/base/key.hpp"
+#include "support/levels.hpp"
 
 using namespace octet;
 using namespace octet::impl;
@@ -101,7 +102,7 @@ TEST(EltwiseJitCases, CoverEveryAlgorithm) {
 
 /// Vector registers that f takes besides x.
 int temps_of(cpu_isa level, const eltwise_case &c) {
-    return count_registers(level, key_writer().add(c.alg, c.alpha, c.beta).key(),
+    return count_registers({level}, key_writer().add(c.alg, c.alpha, c.beta).key(),
                            [&](emitter &e) {
                                const emitter::temp x(e);
                                emit_eltwise(e, c.alg, c.alpha, c.beta, x);
@@ -112,7 +113,7 @@ int temps_of(cpu_isa level, const eltwise_case &c) {
 /// dst[i] = f(src[i]) for whole vectors, with as many free vector registers as f takes, plus `spare_vecs`.
 class array_kernel : public emitter {
 public:
-    array_kernel(cpu_isa level, const eltwise_case &c, int spare_vecs = 0) : emitter(level) {
+    array_kernel(cpu_isa level, const eltwise_case &c, int spare_vecs = 0) : emitter({level}) {
         const vec x = take_vec();
         std::list<temp> taken;
         while (free_vecs() > temps_of(level, c) + spare_vecs)
@@ -208,8 +209,7 @@ std::string test_name(const testing::TestParamInfo<EltwiseJit::ParamType> &info)
 
 INSTANTIATE_TEST_SUITE_P(AllLevels, EltwiseJit,
                          testing::Combine(testing::Range(std::size_t{0}, std::size(cases)),
-                                          testing::Values(cpu_isa::avx2, cpu_isa::avx_vnni,
-                                                          cpu_isa::avx512_core, cpu_isa::avx512_vnni)),
+                                          testing::ValuesIn(generated_levels())),
                          test_name);
 
 } // namespace

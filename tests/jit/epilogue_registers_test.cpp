@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "jit/epilogue/epilogue.hpp"
+#include "support/levels.hpp"
 
 namespace octet::impl::jit {
 namespace {
 
-constexpr cpu_isa levels[] = {cpu_isa::avx2, cpu_isa::avx_vnni, cpu_isa::avx512_core, cpu_isa::avx512_vnni};
 constexpr dim_t channels = 32;
 
 epilogue make_epilogue(requantization_rule rule, data_type dst, std::vector<post_op_entry> post_ops) {
@@ -53,11 +53,11 @@ std::vector<epilogue> all_epilogues() {
 
 /// Tiles of one to five vectors, in one line of dst or apart, whole or with a tail, with so many registers
 /// besides the accumulators.
-void emit_tiles(cpu_isa level, const epilogue_plan &plan, int registers) {
+void emit_tiles(instruction_set isa, const epilogue_plan &plan, int registers) {
     for (int count = 1; count <= 5; count++)
         for (const bool is_apart : {false, true})
             for (const int tail : {1, 7, 0}) {
-                emitter e(level);
+                emitter e(isa);
                 std::deque<emitter::temp> accs, others;
                 std::vector<epilogue_result> results;
                 for (int i = 0; i < count; i++)
@@ -74,12 +74,12 @@ TEST(EpilogueRegisters, AreEnoughAndNoneIsSpare) {
     for (const bool subtracts_row_sums : {false, true})
         for (const epilogue &e : all_epilogues()) {
             const epilogue_plan plan(e, {1, channels, 0x1p31}, subtracts_row_sums);
-            for (const cpu_isa level : levels) {
-                SCOPED_TRACE(plan.name() + " " + to_string(level));
-                const int registers = plan.temps(level);
-                EXPECT_NO_THROW(emit_tiles(level, plan, registers));
+            for (const instruction_set isa : all_instruction_sets()) {
+                SCOPED_TRACE(plan.name() + " " + isa.name());
+                const int registers = plan.temps(isa);
+                EXPECT_NO_THROW(emit_tiles(isa, plan, registers));
                 if (registers > 0) {
-                    EXPECT_THROW(emit_tiles(level, plan, registers - 1), std::logic_error);
+                    EXPECT_THROW(emit_tiles(isa, plan, registers - 1), std::logic_error);
                 }
             }
         }
@@ -90,8 +90,8 @@ TEST(EpilogueRegisters, AreCountedWhereTheyExceedTheLevel) {
         make_epilogue(requantization_rule::f32, data_type::u8,
                       {post_op::eltwise{algorithm::eltwise_gelu_tanh, 0.f, 0.f, 1.f}, post_op::prelu{}}),
         {1, channels, 0x1p31}, false);
-    EXPECT_EQ(plan.temps(cpu_isa::avx2), 9); // tanh's 7, its input, the order of packed codes
-    EXPECT_EQ(plan.temps(cpu_isa::avx512_core), 6);
+    EXPECT_EQ(plan.temps({cpu_isa::avx2}), 9); // tanh's 7, its input, the order of packed codes
+    EXPECT_EQ(plan.temps({cpu_isa::avx512_core}), 6);
 }
 
 } // namespace

@@ -21,6 +21,7 @@
 #include "jit/base/key.hpp"
 #include "support/expect_same.hpp"
 #include "support/inputs.hpp"
+#include "support/levels.hpp"
 
 using namespace octet;
 using namespace octet::impl;
@@ -47,7 +48,7 @@ public:
         std::int64_t blocks;
     };
 
-    kernel(cpu_isa isa, const rule_spec &spec) : emitter(isa) {
+    kernel(cpu_isa isa, const rule_spec &spec) : emitter({isa}) {
         const Xbyak::Reg64 src = rsi, dst = rdx, planes = rcx, count = r8;
         preamble();
         mov(src, ptr[reg_args + offsetof(arguments, src)]);
@@ -123,7 +124,7 @@ constexpr rule_case cases[] = {
     {"ev_rte15_any", rule::ev_rte15, 1, 62, 0, 32767, false},
 };
 
-constexpr cpu_isa levels[] = {cpu_isa::avx2, cpu_isa::avx_vnni, cpu_isa::avx512_core, cpu_isa::avx512_vnni};
+const std::vector<cpu_isa> levels = generated_levels();
 
 bool is_available(cpu_isa level) {
     for (const cpu_isa available : get_available_cpu_isas())
@@ -357,7 +358,7 @@ std::vector<rule_spec> all_specs() {
 
 /// Emits with so many vector registers free.
 void emit_with_registers(cpu_isa level, const rule_spec &spec, int registers) {
-    emitter e(level);
+    emitter e({level});
     const emitter::temp acc(e);
     std::deque<emitter::temp> others;
     while (e.free_vecs() > registers)
@@ -370,7 +371,7 @@ TEST(requantize_registers, takes_the_registers_that_are_counted) {
     for (const cpu_isa level : levels)
         for (const rule_spec &spec : all_specs()) {
             SCOPED_TRACE(std::string(to_string(spec.rule)) + " " + to_string(level));
-            const int temps = count_registers(level, key_of(spec),
+            const int temps = count_registers({level}, key_of(spec),
                                               [&](emitter &e) {
                                                   const emitter::temp acc(e);
                                                   emit_requantize(e, spec, acc, [&](int i) {
@@ -401,7 +402,7 @@ std::string permissions_of(const void *address) {
 }
 
 TEST(emitter, code_is_never_writable_and_executable) {
-    emitter e(cpu_isa::avx2);
+    emitter e({cpu_isa::avx2});
     e.ret();
     EXPECT_EQ(permissions_of(e.getCode()), "rw-p");
     const void *code = e.finish();

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "jit/kernels/transpose.hpp"
+#include "support/levels.hpp"
 
 namespace octet::impl::jit {
 namespace {
@@ -32,17 +33,17 @@ void expect_transposed(const transpose_spec &spec, std::size_t steps) {
         128};
     shared_kernel<transpose_kernel>(spec)->function()(&args);
     ASSERT_TRUE(std::equal(expected.begin(), expected.end(), dst))
-        << to_string(spec.level) << ", elements of " << bytes << ", " << spec.parts << " parts, " << steps
+        << spec.isa.name() << ", elements of " << bytes << ", " << spec.parts << " parts, " << steps
         << " steps";
 }
 
 TEST(Transpose, EveryStripOfEveryLevel) {
-    for (const cpu_isa level : get_available_cpu_isas())
+    for (const instruction_set isa : usable_instruction_sets())
         for (const int element_bytes : {1, 2, 4})
-            for (int parts = 1; level != cpu_isa::ref && parts <= transpose_kernel::max_parts(level); parts++)
+            for (int parts = 1; parts <= transpose_kernel::max_parts(isa); parts++)
                 for (const std::size_t steps : {1, 3, 4, 5, 8, 11})
                     for (const bool is_nontemporal : {false, true})
-                        expect_transposed({level, element_bytes, parts, is_nontemporal}, steps);
+                        expect_transposed({isa, element_bytes, parts, is_nontemporal}, steps);
 }
 
 } // namespace

@@ -13,7 +13,7 @@
 
 #include "check/check.hpp"
 #include "commands/commands.hpp"
-#include "cpu/machine/isa.hpp"
+#include "support/levels.hpp"
 
 namespace octet::check {
 namespace {
@@ -468,8 +468,7 @@ TEST_F(CheckSharedTest, EveryImplementationAtEveryLevel) {
     expect_all_pass(opt, {"models/models.json"});
 #endif
     opt.impl = implementation::jit;
-    for (const cpu_isa level :
-         {cpu_isa::avx2, cpu_isa::avx_vnni, cpu_isa::avx512_core, cpu_isa::avx512_vnni}) {
+    for (const cpu_isa level : octet::impl::generated_levels()) {
         opt.isa = to_string(level);
         if (octet::impl::isa_is_usable(level))
             expect_all_pass(opt, {"vectors/tflite_ops.json", "vectors/ort_ops.json", "models/models.json"});

@@ -5,15 +5,15 @@
 #include <numeric>
 
 #include "cpu/dot/plan.hpp"
+#include "support/levels.hpp"
 
 using namespace octet;
 using namespace octet::impl;
 
 namespace {
 
-constexpr cpu_isa levels[] = {cpu_isa::avx2, cpu_isa::avx_vnni, cpu_isa::avx512_core, cpu_isa::avx512_vnni};
 constexpr int few_temps = 3;
-constexpr machine one_thread{cpu_isa::avx512_vnni, 1, 1 << 20};
+constexpr machine one_thread{{cpu_isa::avx512_vnni}, 1 << 20, 1};
 
 struct image_layer {
     dim_t ic, in, oc, out, kernel, stride, pad;
@@ -51,16 +51,15 @@ dot_plan plan_of(const image_layer &l) {
 }
 
 TEST(plan_tiles, fit_the_registers_and_cover_the_line) {
-    for (const cpu_isa level : levels)
+    for (const instruction_set isa : all_instruction_sets())
         for (const dim_t length : {1, 2, 7, 13, 14, 28, 49, 56, 196, 1000})
             for (const dim_t columns : {1, 8, 15, 16, 17, 32, 48, 64, 100, 512, 1000})
                 for (const dim_t quads : {1, 16, 600}) {
-                    const tile_plan t = plan_tiles(level, length, columns, quads, few_temps);
-                    const int lanes = level == cpu_isa::avx512_core || level == cpu_isa::avx512_vnni ? 16 : 8;
-                    const auto text = ::testing::Message()
-                                      << to_string(level) << " " << length << " x " << columns;
+                    const tile_plan t = plan_tiles(isa, length, columns, quads, few_temps);
+                    const int lanes = isa.lanes();
+                    const auto text = ::testing::Message() << isa.name() << " " << length << " x " << columns;
                     EXPECT_GE(t.rows, 1) << text;
-                    EXPECT_LE(t.rows, jit::max_rows(level, t.vectors, few_temps)) << text;
+                    EXPECT_LE(t.rows, jit::max_rows(isa, t.vectors, few_temps)) << text;
                     EXPECT_EQ(t.tail_rows, length % t.rows) << text;
                     const dim_t vectors =
                         t.last_vectors ? (t.panels - 1) * t.vectors + t.last_vectors : t.panels * t.vectors;
@@ -74,7 +73,7 @@ TEST(plan_tiles, fit_the_registers_and_cover_the_line) {
 TEST(plan_tiles, leave_no_tails_of_a_few_rows_in_usual_images) {
     for (const dim_t length : {7, 14, 28, 56, 112, 49, 196})
         for (const dim_t columns : {64, 128, 256, 512}) {
-            const tile_plan t = plan_tiles(cpu_isa::avx512_vnni, length, columns, 144, few_temps);
+            const tile_plan t = plan_tiles({cpu_isa::avx512_vnni}, length, columns, 144, few_temps);
             EXPECT_TRUE(t.tail_rows == 0 || t.tail_rows * 2 >= t.rows)
                 << length << " rows in tiles of " << t.rows << ", " << columns << " columns";
         }

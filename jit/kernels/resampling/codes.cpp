@@ -16,17 +16,13 @@ std::uint32_t lane(bool has_words, std::int32_t value) {
 
 } // namespace
 
-int code_resampling_spec::vector_bytes() const {
-    return level == cpu_isa::avx512_vnni || level == cpu_isa::avx512_core ? 64 : 32;
-}
-
 int code_resampling_spec::most_vectors() const {
     return (vector_bytes() == 64 ? 2 : 1) * (has_words() ? 2 : 1);
 }
 
 code_resampling_kernel::code_resampling_kernel(const code_resampling_spec &spec)
-    : generated(spec.level), spec_(spec), line_weights_(take_vec()), zero_(take_vec()),
-      low_weight_(take_vec()), high_weight_(take_vec()) {
+    : generated(spec.isa), spec_(spec), line_weights_(take_vec()), zero_(take_vec()), low_weight_(take_vec()),
+      high_weight_(take_vec()) {
     constexpr const char *roundings[] = {"half_up", "half_away", "half_even", "towards_zero"};
     generate();
     finish("code_resampling", spec.is_signed ? "s8" : "u8", roundings[static_cast<int>(spec.rounding)],

@@ -19,7 +19,7 @@ namespace octet::impl::jit {
 enum class code_rounding { half_up, half_away, half_even, towards_zero };
 
 struct code_resampling_spec {
-    cpu_isa level = cpu_isa::avx2;
+    instruction_set isa;
     bool is_signed = false;
     bool prefetches = false; ///< what `to_next_line` points to
     bool streams = false;    ///< non-temporal stores, of whole vectors, aligned
@@ -34,7 +34,7 @@ struct code_resampling_spec {
     bool has_words() const { return bits() <= 8 && line_bits <= 6; }
     /// Multiplies signed bytes; 32-bit sums have them as unsigned ones, 128 too high.
     bool has_signed_words() const { return is_signed && has_words(); }
-    int vector_bytes() const;
+    int vector_bytes() const { return isa.vector_bytes(); }
     /// Vectors of codes whose sums the registers hold.
     int most_vectors() const;
 };

@@ -10,8 +10,6 @@ namespace octet::impl::jit {
 
 namespace {
 
-bool is_wide(cpu_isa level) { return level == cpu_isa::avx512_vnni || level == cpu_isa::avx512_core; }
-
 constexpr int weight_bits = 20; ///< of a product of two 10-bit weights
 
 const char *name_of(resampling_form form) {
@@ -22,8 +20,8 @@ const char *name_of(resampling_form form) {
 
 } // namespace
 
-int resampling_lanes(cpu_isa level, resampling_form form) {
-    const int dwords = is_wide(level) ? 16 : 8;
+int resampling_lanes(instruction_set isa, resampling_form form) {
+    const int dwords = isa.lanes();
     return form == resampling_form::copy ? 4 * dwords : dwords;
 }
 
@@ -31,9 +29,9 @@ int resampling_vectors(const resampling_spec &spec, const epilogue_plan &plan) {
     constexpr int most = 4; // with them, interpolation takes 12 registers at most
     if (spec.form == resampling_form::copy)
         return most;
-    const int registers = is_wide(spec.level) ? 32 : 16;
-    const int least = is_wide(spec.level) ? 1 : 2; // chunks have whole blocks of columns
-    const int of_epilogue = plan.temps(spec.level, resampled_stage(spec.form, spec.type));
+    const int registers = spec.isa.registers();
+    const int least = spec.isa.lanes() == 16 ? 1 : 2; // chunks have whole blocks of columns
+    const int of_epilogue = plan.temps(spec.isa, resampled_stage(spec.form, spec.type));
     for (int vectors = most; vectors >= least; vectors /= 2)
         if (vectors + of_epilogue <= registers)
             return vectors;
@@ -49,7 +47,7 @@ epilogue_stage resampled_stage(resampling_form form, data_type src) {
 }
 
 resampling_kernel::resampling_kernel(const resampling_spec &spec, const epilogue_plan *plan)
-    : generated(spec.level), spec_(spec), plan_(plan) {
+    : generated(spec.isa), spec_(spec), plan_(plan) {
     generate();
     finish("resampling", name_of(spec.form), to_string(spec.type), spec.has_two_lines ? "2lines" : "",
            spec.is_final ? "final" : "", spec.streams ? "nt" : "", spec.prefetches ? "prefetch" : "",

@@ -25,7 +25,7 @@ enum class resampling_form {
 
 /// Everything that decides the code.
 struct resampling_spec {
-    cpu_isa level = cpu_isa::avx2;
+    instruction_set isa;
     resampling_form form = resampling_form::nearest;
     data_type type = data_type::u8; ///< of the source
     bool has_two_lines = false;     ///< interpolates between two source lines
@@ -37,8 +37,8 @@ struct resampling_spec {
 };
 
 /// Lanes of a vector: bytes for copy.
-int resampling_lanes(cpu_isa level, resampling_form form);
-/// Vectors that the registers of spec.level hold at a time; 0 if not even the smallest number fits.
+int resampling_lanes(instruction_set isa, resampling_form form);
+/// Vectors that the registers of spec.isa hold at a time; 0 if not even the smallest number fits.
 int resampling_vectors(const resampling_spec &spec, const epilogue_plan &plan);
 /// The same for final results, which take one register after the other.
 constexpr int final_resampling_vectors = 16;
@@ -86,7 +86,7 @@ private:
     void load(const vec &x, const Xbyak::Reg64 &from, int v);
     bool is_fixed() const;
     int valid(int v) const { return v == spec_.vectors - 1 ? spec_.tail : full_lanes(); }
-    int full_lanes() const { return resampling_lanes(spec_.level, spec_.form); }
+    int full_lanes() const { return resampling_lanes(spec_.isa, spec_.form); }
 
     const resampling_spec spec_;
     const epilogue_plan *plan_;

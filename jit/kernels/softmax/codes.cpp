@@ -18,10 +18,10 @@ constexpr int vectors_in_flight = 4; // hides the latency of permutes
 } // namespace
 
 softmax_codes_kernel::softmax_codes_kernel(const softmax_codes_spec &spec)
-    : generated(spec.level), spec_(spec) {
+    : generated(spec.isa), spec_(spec) {
     generate();
     finish("softmax_codes", spec.results == softmax_results::fixed ? "fixed" : "real",
-           spec.has_byte_permutes ? "permutes" : "shuffles", text(spec.blocks * block, "results"));
+           spec.isa.byte_permutes ? "permutes" : "shuffles", text(spec.blocks * block, "results"));
 }
 
 void softmax_codes_kernel::generate() {
@@ -65,7 +65,7 @@ void softmax_codes_kernel::results() {
         vpsllq(rounding_, rounding_, xmm_of(shift_));
         vpaddq(rounding_, rounding_, constant64(std::uint64_t{1} << 30));
     }
-    const bool keeps = spec_.has_byte_permutes;
+    const bool keeps = isa().byte_permutes;
     for (int first = 0; first < spec_.blocks * block; first += vector_bytes()) {
         if (keeps && first / block == static_cast<int>(tables_.size()))
             tables_.push_back(take_vec());
@@ -188,7 +188,7 @@ void softmax_codes_kernel::bytes() {
 }
 
 void softmax_codes_kernel::look_up(const vec &x) {
-    if (spec_.has_byte_permutes) {
+    if (isa().byte_permutes) {
         const temp to(*this);
         if (spec_.blocks == 1)
             vptestnmb(k_below_64, x, constant(0xc0c0c0c0u));

@@ -38,10 +38,9 @@ struct softmax_code_work {
 };
 
 struct softmax_codes_spec {
-    cpu_isa level = cpu_isa::avx2;
+    instruction_set isa;
     softmax_results results = softmax_results::fixed;
-    bool has_byte_permutes = false; ///< levels with AVX-512 only
-    int blocks = 4;                 ///< 1, 2 or 4 times 64 results; those of greater d are 0
+    int blocks = 4; ///< 1, 2 or 4 times 64 results; those of greater d are 0
 };
 
 struct softmax_codes_args {

@@ -12,7 +12,7 @@
 namespace octet::impl::jit {
 
 struct softmax_f32_spec {
-    cpu_isa level = cpu_isa::avx2;
+    instruction_set isa;
     int rest = 0;    ///< columns beyond whole groups of 16
     int factors = 0; ///< numbers that results are multiplied by
 };

@@ -22,7 +22,7 @@ struct softmax_terms {
 
 /// Numbers of 4 places; how many blocks of 64 d each of them has, 0, 1, 2 or 4, behind which it is 0.
 struct softmax_sums_spec {
-    cpu_isa level = cpu_isa::avx512_vnni;
+    instruction_set isa;
     bool is_signed = false;
     std::array<int, 4> blocks{4, 4, 4, 4};
 };
@@ -45,7 +45,7 @@ struct softmax_sums_args {
 /// What the kernels share.
 class softmax_sums_emitter : public generated<const softmax_sums_args> {
 protected:
-    explicit softmax_sums_emitter(const softmax_sums_spec &spec) : generated(spec.level), spec_(spec) {}
+    explicit softmax_sums_emitter(const softmax_sums_spec &spec) : generated(spec.isa), spec_(spec) {}
 
     void load_arguments();
     /// The maxima of all rows.
