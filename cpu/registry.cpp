@@ -28,52 +28,42 @@ enum class code {
 template <typename Problem> struct family {
     const char *name;
     code kind;
-    refuses_function<Problem> refuses;
-    create_function<Problem> create;
+    plan_function<Problem> plan;
 };
 template <typename Problem> using families = std::vector<family<Problem>>;
 
-template <typename Problem> std::string takes_all(const Problem &, const machine &) { return {}; }
-
 template <typename Problem> family<Problem> reference() {
-    return {"ref", code::reference, takes_all<Problem>,
-            [](const Problem &p, const machine &) { return ref::create(p); }};
+    return {"ref", code::reference,
+            [](const Problem &p, const machine &) { return offer([p] { return ref::create(p); }); }};
 }
 
-template <typename Problem> family<Problem> look_up() {
-    return {"table", code::plain, [](const Problem &p, const machine &) { return table::refuses(p); },
-            [](const Problem &p, const machine &) { return table::create(p); }};
-}
+template <typename Problem> family<Problem> look_up() { return {"table", code::plain, table::plan}; }
 
 template <typename Problem> family<Problem> jit_stream() {
-    return {"jit:stream", code::generated, stream::refuses<Problem>, stream::create<Problem>};
+    return {"jit:stream", code::generated, stream::plan};
 }
 
 // ---- the tables, best first
 
 families<convolution_problem> families_of(const convolution_problem &) {
-    return {{"jit:depthwise", code::generated, depthwise::refuses, depthwise::create},
-            {"jit:dot", code::generated, dot::refuses, dot::create},
+    return {{"jit:depthwise", code::generated, depthwise::plan},
+            {"jit:dot", code::generated, dot::plan},
             reference<convolution_problem>()};
 }
 families<matmul_problem> families_of(const matmul_problem &) {
-    return {{"jit:dot", code::generated, dot::refuses, dot::create},
-            {"jit:dot+stream", code::generated, biased_matmul::refuses, biased_matmul::create},
+    return {{"jit:dot", code::generated, dot::plan},
+            {"jit:dot+stream", code::generated, biased_matmul::plan},
             reference<matmul_problem>()};
 }
 families<deconvolution_problem> families_of(const deconvolution_problem &) {
-    return {{"jit:deconvolution", code::generated, deconvolution::refuses, deconvolution::create},
-            reference<deconvolution_problem>()};
+    return {{"jit:deconvolution", code::generated, deconvolution::plan}, reference<deconvolution_problem>()};
 }
 families<pooling_problem> families_of(const pooling_problem &) {
-    return {{"jit:pool", code::generated, channels_last::refuses<pooling_problem, pool::refuses>,
-             channels_last::create<pooling_problem, pool::refuses, pool::create>},
+    return {{"jit:pool", code::generated, channels_last::plan<pooling_problem, pool::plan>},
             reference<pooling_problem>()};
 }
 families<resampling_problem> families_of(const resampling_problem &) {
-    return {{"jit:resampling", code::generated,
-             channels_last::refuses<resampling_problem, resampling::refuses>,
-             channels_last::create<resampling_problem, resampling::refuses, resampling::create>},
+    return {{"jit:resampling", code::generated, channels_last::plan<resampling_problem, resampling::plan>},
             reference<resampling_problem>()};
 }
 families<reorder_problem> families_of(const reorder_problem &) {
@@ -96,8 +86,7 @@ families<sum_problem> families_of(const sum_problem &) {
 }
 // Each part has an implementation of its own: a reorder's.
 families<concat_problem> families_of(const concat_problem &) {
-    return {{"reorder", code::plain, refuses_concat, create_concat},
-            {"ref", code::reference, takes_all<concat_problem>, create_concat}};
+    return {{"reorder", code::plain, plan_concat}, {"ref", code::reference, plan_concat_on_reference}};
 }
 
 // ---- what users see
@@ -107,13 +96,12 @@ std::vector<implementation<Problem>> implementations_of(const families<Problem> 
     std::vector<implementation<Problem>> list;
     for (const family<Problem> &f : table) {
         if (f.kind == code::reference)
-            list.push_back({f.name, cpu_isa::ref, f.refuses, f.create});
+            list.push_back({f.name, cpu_isa::ref, f.plan});
         else if (f.kind == code::plain)
-            list.push_back({f.name, isa_table[1].level, f.refuses, f.create});
+            list.push_back({f.name, isa_table[1].level, f.plan});
         else
             for (std::size_t i = isa_count - 1; i >= 1; i--)
-                list.push_back(
-                    {text(f.name, "/", isa_table[i].name), isa_table[i].level, f.refuses, f.create});
+                list.push_back({text(f.name, "/", isa_table[i].name), isa_table[i].level, f.plan});
     }
     return list;
 }
@@ -124,19 +112,18 @@ template <typename Problem> selection<Problem> select(const Problem &problem) {
     static const std::vector<implementation<Problem>> list = implementations_of(families_of(problem));
     selection<Problem> result;
     for (const implementation<Problem> &entry : list) {
-        std::string reason;
         if (isa_is_usable(entry.needs)) {
             result.here = machine_at(entry.needs);
-            reason = entry.refuses(problem, result.here);
+            result.taken = entry.plan(problem, result.here);
         } else {
-            reason =
-                text("needs ", to_string(entry.needs), ", in use is ", to_string(get_effective_cpu_isa()));
+            result.taken = offer::refused(
+                text("needs ", to_string(entry.needs), ", in use is ", to_string(get_effective_cpu_isa())));
         }
-        if (reason.empty()) {
+        if (!result.taken.is_refused()) {
             result.chosen = &entry;
             return result;
         }
-        result.refusals.push_back(entry.name + ": " + reason);
+        result.refusals.push_back(entry.name + ": " + result.taken.reason());
     }
     return result;
 }

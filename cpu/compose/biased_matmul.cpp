@@ -32,21 +32,15 @@ stream::task rest_of(const matmul_problem &p) {
 
 } // namespace
 
-std::string refuses(const matmul_problem &p, const machine &m) {
+offer plan(const matmul_problem &p, const machine &m) {
     const epilogue &out = p.out_stage;
     if (out.bias.ndims == 0)
-        return "no bias";
+        return offer::refused("no bias");
     if (!is_integer(out.bias.data_type) || out.rule == requantization_rule::f32 ||
         out.rule == requantization_rule::f32_v3)
-        return "a bias that is added in f32";
-    const std::string reason = dot::refuses(products_of(p), m);
-    return reason.empty() ? stream::refuses_task(m.isa, rest_of(p)) : reason;
-}
-
-std::shared_ptr<const kernel> create(const matmul_problem &p, const machine &m) {
+        return offer::refused("a bias that is added in f32");
     const matmul_problem products = products_of(p);
-    return std::make_shared<two_step_kernel>(products.dst, dot::create(products, m),
-                                             stream::create_program(m.isa, rest_of(p)));
+    return in_two_steps(products.dst, dot::plan(products, m), stream::plan_task(m.isa, rest_of(p)));
 }
 
 } // namespace octet::impl::biased_matmul

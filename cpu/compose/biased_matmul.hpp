@@ -10,7 +10,5 @@
 
 namespace octet::impl::biased_matmul {
 
-std::string refuses(const matmul_problem &p, const machine &m);
-std::shared_ptr<const kernel> create(const matmul_problem &p, const machine &m);
-
+offer plan(const matmul_problem &p, const machine &m);
 } // namespace octet::impl::biased_matmul

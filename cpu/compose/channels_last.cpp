@@ -1,6 +1,9 @@
 #include "cpu/compose/channels_last.hpp"
 
+#include <optional>
+
 #include "cpu/machine/scratch.hpp"
+#include "cpu/stream/drive.hpp"
 
 namespace octet::impl::channels_last {
 
@@ -57,19 +60,30 @@ memory_desc channels_last_of(const memory_desc &md) {
     return last;
 }
 
-reorder_problem copy_of(const memory_desc &src, const memory_desc &dst) {
+namespace {
+
+/// Null: nothing to copy.
+std::optional<offer> copy(const memory_desc &src, const memory_desc &dst, const machine &m) {
+    if (is_channels_last(src) && is_channels_last(dst))
+        return {};
     reorder_problem p;
     p.src = src;
     p.dst = p.out_stage.dst = dst;
-    return p;
+    return stream::plan(p, m);
 }
 
-std::shared_ptr<const kernel> create_with_copies(std::shared_ptr<const kernel> copy_src,
-                                                 std::shared_ptr<const kernel> compute,
-                                                 std::shared_ptr<const kernel> copy_dst,
-                                                 const memory_desc &src, const memory_desc &dst) {
-    return std::make_shared<copying_kernel>(std::move(copy_src), std::move(compute), std::move(copy_dst), src,
-                                            dst);
+} // namespace
+
+offer with_copies(const offer &compute, const memory_desc &src, const memory_desc &inner_src,
+                  const memory_desc &inner_dst, const memory_desc &dst, const machine &m) {
+    const std::optional<offer> copy_src = copy(src, inner_src, m), copy_dst = copy(inner_dst, dst, m);
+    for (const offer &step : {compute, copy_src.value_or(compute), copy_dst.value_or(compute)})
+        if (step.is_refused())
+            return step;
+    return offer([=]() -> std::shared_ptr<const kernel> {
+        return std::make_shared<copying_kernel>(copy_src ? copy_src->make() : nullptr, compute.make(),
+                                                copy_dst ? copy_dst->make() : nullptr, inner_src, inner_dst);
+    });
 }
 
 } // namespace octet::impl::channels_last

@@ -6,9 +6,9 @@ namespace {
 
 class concat_kernel : public kernel {
 public:
-    explicit concat_kernel(const concat_problem &p) {
-        for (const reorder_problem &part : p.parts)
-            parts_.push_back(select(part).create(part));
+    explicit concat_kernel(const std::vector<selection<reorder_problem>> &parts) {
+        for (const selection<reorder_problem> &part : parts)
+            parts_.push_back(part.taken.make());
     }
 
     void execute(const arguments &args) const override {
@@ -29,17 +29,25 @@ private:
     std::vector<std::shared_ptr<const kernel>> parts_;
 };
 
-} // namespace
-
-std::string refuses_concat(const concat_problem &p, const machine &) {
+std::vector<selection<reorder_problem>> parts_of(const concat_problem &p) {
+    std::vector<selection<reorder_problem>> parts;
     for (const reorder_problem &part : p.parts)
-        if (select(part).chosen->needs == cpu_isa::ref)
-            return "a part that runs on ref";
-    return {};
+        parts.push_back(select(part));
+    return parts;
 }
 
-std::shared_ptr<const kernel> create_concat(const concat_problem &p, const machine &) {
-    return std::make_shared<concat_kernel>(p);
+} // namespace
+
+offer plan_concat(const concat_problem &p, const machine &) {
+    const auto parts = parts_of(p);
+    for (const selection<reorder_problem> &part : parts)
+        if (part.chosen->needs == cpu_isa::ref)
+            return offer::refused("a part that runs on ref");
+    return offer([parts] { return std::make_shared<concat_kernel>(parts); });
+}
+
+offer plan_concat_on_reference(const concat_problem &p, const machine &) {
+    return offer([parts = parts_of(p)] { return std::make_shared<concat_kernel>(parts); });
 }
 
 } // namespace octet::impl

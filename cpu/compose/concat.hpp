@@ -9,7 +9,8 @@ namespace octet::impl {
 
 /// Each part of the destination is written by the best reorder for it.
 /// Refused where that is the reference, so that the name of the implementation says so.
-std::string refuses_concat(const concat_problem &p, const machine &);
-std::shared_ptr<const kernel> create_concat(const concat_problem &p, const machine &);
+offer plan_concat(const concat_problem &p, const machine &m);
+/// Also there.
+offer plan_concat_on_reference(const concat_problem &p, const machine &m);
 
 } // namespace octet::impl

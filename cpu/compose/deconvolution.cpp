@@ -11,18 +11,18 @@ namespace octet::impl::deconvolution {
 
 namespace {
 
-bool is_depthwise(const deconvolution_phase &phase) {
-    return phase.problem.weights.packed_patches.height > 0;
+offer plan_phase(const convolution_problem &p, const machine &m) {
+    return p.weights.packed_patches.height > 0 ? depthwise::plan(p, m) : dot::plan(p, m);
 }
 
 class deconvolution_kernel : public kernel {
 public:
-    deconvolution_kernel(const deconvolution_problem &p, const machine &m)
+    deconvolution_kernel(const deconvolution_problem &p, const std::vector<deconvolution_phase> &phases,
+                         const std::vector<offer> &convolutions)
         : weights_(p.weights), packed_weights_(packed_in_parts(p)) {
-        for (const deconvolution_phase &phase : phases_of(p)) {
-            steps_.push_back(
-                {is_depthwise(phase) ? depthwise::create(phase.problem, m) : dot::create(phase.problem, m),
-                 phase.has_taps, phase.weights_offset});
+        for (std::size_t i = 0; i < phases.size(); i++) {
+            const deconvolution_phase &phase = phases[i];
+            steps_.push_back({convolutions[i].make(), phase.has_taps, phase.weights_offset});
             if (!phase.has_taps)
                 zeros_.resize(size_in_bytes(phase.problem.weights));
         }
@@ -68,22 +68,20 @@ private:
 
 } // namespace
 
-std::string refuses(const deconvolution_problem &p, const machine &m) {
+offer plan(const deconvolution_problem &p, const machine &m) {
     std::string reason = refuses_dot(p);
     if (reason.empty())
         reason = refuses_phases(p);
     if (!reason.empty())
-        return reason;
-    for (const deconvolution_phase &phase : phases_of(p)) {
-        reason = is_depthwise(phase) ? depthwise::refuses(phase.problem, m) : dot::refuses(phase.problem, m);
-        if (!reason.empty())
-            return reason;
+        return offer::refused(reason);
+    const std::vector<deconvolution_phase> phases = phases_of(p);
+    std::vector<offer> convolutions;
+    for (const deconvolution_phase &phase : phases) {
+        convolutions.push_back(plan_phase(phase.problem, m));
+        if (convolutions.back().is_refused())
+            return convolutions.back();
     }
-    return {};
-}
-
-std::shared_ptr<const kernel> create(const deconvolution_problem &p, const machine &m) {
-    return std::make_shared<deconvolution_kernel>(p, m);
+    return offer([=] { return std::make_shared<deconvolution_kernel>(p, phases, convolutions); });
 }
 
 } // namespace octet::impl::deconvolution

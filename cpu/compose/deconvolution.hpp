@@ -10,7 +10,5 @@
 
 namespace octet::impl::deconvolution {
 
-std::string refuses(const deconvolution_problem &p, const machine &m);
-std::shared_ptr<const kernel> create(const deconvolution_problem &p, const machine &m);
-
+offer plan(const deconvolution_problem &p, const machine &m);
 } // namespace octet::impl::deconvolution

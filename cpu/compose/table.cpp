@@ -132,11 +132,18 @@ std::string refuses(const reorder_problem &p) {
 std::vector<std::uint8_t> entries_of(const eltwise_problem &p) { return tabulate(p); }
 std::vector<std::uint8_t> entries_of(const reorder_problem &p) { return tabulate(p); }
 
-std::shared_ptr<const kernel> create(const eltwise_problem &p) {
-    return std::make_shared<table_kernel>(p.src, p.dst, entries_of(p));
+namespace {
+
+template <typename Problem> offer plan_problem(const Problem &p) {
+    const std::string reason = refuses(p);
+    if (!reason.empty())
+        return offer::refused(reason);
+    return offer([p] { return std::make_shared<table_kernel>(p.src, p.dst, entries_of(p)); });
 }
-std::shared_ptr<const kernel> create(const reorder_problem &p) {
-    return std::make_shared<table_kernel>(p.src, p.dst, entries_of(p));
-}
+
+} // namespace
+
+offer plan(const eltwise_problem &p, const machine &) { return plan_problem(p); }
+offer plan(const reorder_problem &p, const machine &) { return plan_problem(p); }
 
 } // namespace octet::impl::table

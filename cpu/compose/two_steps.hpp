@@ -29,4 +29,10 @@ private:
     const std::shared_ptr<const kernel> first_, second_;
 };
 
+inline offer in_two_steps(const memory_desc &between, const offer &first, const offer &second) {
+    if (first.is_refused() || second.is_refused())
+        return first.is_refused() ? first : second;
+    return offer([=] { return std::make_shared<two_step_kernel>(between, first.make(), second.make()); });
+}
+
 } // namespace octet::impl

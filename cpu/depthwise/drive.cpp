@@ -4,12 +4,13 @@
 #include <cstring>
 
 #include "common/text.hpp"
-#include "cpu/accumulating/pack.hpp"
+#include "cpu/accumulating/columns.hpp"
+#include "cpu/accumulating/full_tensors.hpp"
+#include "cpu/accumulating/padding.hpp"
 #include "cpu/depthwise/plan.hpp"
-#include "cpu/dot/columns.hpp"
+#include "cpu/dot/geometry.hpp"
 #include "cpu/machine/parallel.hpp"
 #include "cpu/machine/scratch.hpp"
-#include "cpu/ref/ref.hpp"
 #include "jit/kernels/depthwise.hpp"
 
 namespace octet::impl::depthwise {
@@ -23,8 +24,8 @@ struct execution {
     const std::int8_t *weights;
     const std::uint32_t *params;
     const std::int32_t *initial;
-    std::uint8_t padding;           ///< code of the zero point
-    const void *full[max_post_ops]; ///< tensors of dst's layout that post-ops read
+    std::uint8_t padding; ///< code of the zero point
+    full_tensors full;
 };
 
 /// Part of the output that one task computes: lines of tiles of all images × blocks of channels.
@@ -41,31 +42,19 @@ struct buffers {
 /// Codes of the zero point, then the same with flipped sign bit.
 constexpr dim_t padding_bytes = 2 * jit::padding_codes;
 
-/// What column parameters want to know: one stored group of all channels.
-dot_geometry columns_geometry(const convolution_problem &p, const memory_desc &packed_weights) {
-    dot_geometry g;
-    g.weights = p.weights;
-    g.packed_weights = packed_weights;
-    g.packed = packed_geometry_of(packed_weights);
-    g.weights_zero_points = p.weights_zero_points;
-    g.columns = {1, p.groups * p.oc, jit::any_s32};
-    return g;
-}
-
 memory_desc packed_by_patches(const convolution_problem &p) {
     memory_desc md = p.weights;
     set_packed_by_patches(md, patches_of(p));
     return md;
 }
 
-class depthwise_kernel : public kernel {
+class depthwise_driver : public kernel {
 public:
-    depthwise_kernel(const convolution_problem &problem, const machine &m)
-        : p_(problem), geometry_(columns_geometry(p_, packed_by_patches(p_))),
-          epilogue_(p_.out_stage, geometry_.columns, false), plan_(plan_depthwise(p_, m.isa, epilogue_)),
-          columns_(geometry_, epilogue_, ranges_),
-          sums_source_(p_.weights_zero_points.values.is_set() || p_.weights.data_type == data_type::u8),
-          has_rows_outside_(reads_rows_outside()), isa_(m.isa) {
+    depthwise_driver(const convolution_problem &problem, const machine &m)
+        : p_(problem), weights_(p_.weights, packed_by_patches(p_), p_.weights_zero_points),
+          epilogue_(p_.out_stage, {1, p_.groups * p_.oc, jit::any_s32}, false),
+          plan_(plan_depthwise(p_, m, epilogue_)), columns_(weights_, epilogue_, ranges_, false),
+          isa_(m.isa) {
         for (const channel_part &part : plan_.parts)
             kernels_.push_back(make_kernel(part));
     }
@@ -73,21 +62,11 @@ public:
     void execute(const arguments &args) const override {
         const std::int32_t *zp = p_.src_zero_points.bind(args);
         const std::int32_t code = zp ? *zp : 0, unsigned_code = code + (is_signed() ? 128 : 0);
-        if (unsigned_code < 0 || unsigned_code > 255) {
-            ref::create(p_)->execute(args); // padding can't be expressed in bytes
-            return;
-        }
-        execution run{};
-        run.src = args.get<const std::uint8_t>(OCTET_ARG_SRC) + p_.src.offset0;
-        run.dst = args.get<std::uint8_t>(OCTET_ARG_DST) + p_.dst.offset0 * dst_size();
-        run.padding = static_cast<std::uint8_t>(code);
-        run.weights = packed_weights(args);
-        run.params = columns_.params(args);
-        run.initial = initial(args, run.weights, unsigned_code);
-        for (int i = 0; i < static_cast<int>(epilogue_.source().post_ops.size()); i++)
-            if (epilogue_.reads_full_tensor(i))
-                run.full[i] = args.get<const void>(OCTET_ARG_ATTR_MULTIPLE_POST_OP(i) | OCTET_ARG_SRC_1);
-        run_tasks(run);
+        const std::int8_t *weights = weights_.bind(args);
+        run_tasks({args.get<const std::uint8_t>(OCTET_ARG_SRC) + p_.src.offset0,
+                   args.get<std::uint8_t>(OCTET_ARG_DST) + p_.dst.offset0 * dst_size(), weights,
+                   columns_.params(args), initial(args, weights, unsigned_code),
+                   static_cast<std::uint8_t>(code), full_tensors(epilogue_, args)});
     }
 
     std::size_t size_bytes() const override {
@@ -98,16 +77,11 @@ public:
     }
 
     std::string plan() const override {
-        return text(text_of(plan_), ", ", size_in_bytes(geometry_.packed_weights),
-                    " bytes of packed weights");
+        return text(text_of(plan_), ", ", weights_.size_bytes(), " bytes of packed weights");
     }
 
 private:
     bool is_signed() const { return p_.src.data_type == data_type::s8; }
-    bool reads_rows_outside() const {
-        const dim_t last = (p_.out[1] - 1) * p_.stride[1] + (p_.kernel[1] - 1) * p_.dilation[1] - p_.pad[1];
-        return p_.pad[1] > 0 || last >= p_.in[1];
-    }
     dim_t dst_size() const { return static_cast<dim_t>(memory::data_type_size(p_.dst.data_type)); }
     dim_t channels() const { return p_.groups * p_.oc; }
     dim_t blocks() const { return div_up(channels(), packed_o_block); }
@@ -127,7 +101,7 @@ private:
         jit::depthwise_spec spec;
         spec.isa = isa_;
         spec.flips_source = is_signed();
-        spec.sums_source = sums_source_;
+        spec.sums_source = weights_.sums_source();
         spec.patches = plan_.patches;
         spec.column_taps = {p_.kernel[2], p_.stride[2], p_.dilation[2]};
         spec.rows = static_cast<int>(whole_rows());
@@ -141,42 +115,22 @@ private:
         return jit::shared_kernel<jit::depthwise_kernel>(spec, epilogue_);
     }
 
-    /// The user's weights, or a copy in this order.
-    const std::int8_t *packed_weights(const arguments &args) const {
-        const void *weights = args.get<const void>(OCTET_ARG_WEIGHTS);
-        if (memory::desc(p_.weights) == memory::desc(geometry_.packed_weights))
-            return static_cast<const std::int8_t *>(weights);
-        memory_desc plain = p_.weights;
-        if (plain.format_kind == format_kind::packed) { // for another stride, say
-            set_row_major(plain);
-            void *unpacked = thread_scratch(scratch_slot::source_rows, size_in_bytes(plain));
-            unpack_weights(p_.weights, weights, plain, unpacked);
-            weights = unpacked;
-        }
-        void *packed = thread_scratch(scratch_slot::packed_weights, size_in_bytes(geometry_.packed_weights));
-        pack_weights(plain, weights, geometry_.packed_weights, packed);
-        return static_cast<const std::int8_t *>(packed);
-    }
-
-    dim_t initial_stride() const { return packed_o_block * (sums_source_ ? 2 : 1); }
+    dim_t initial_stride() const { return packed_o_block * (weights_.sums_source() ? 2 : 1); }
 
     /// Accumulators to start with. With weights zero points zw: [block][initial, zw], where the kernel sums
     /// the source: Σ (s - zs)(w - zw) = Σ s w - zs Σ w + K zs zw - zw Σ s.
     const std::int32_t *initial(const arguments &args, const std::int8_t *weights,
                                 std::int32_t src_zp) const {
         const std::int32_t *plain = columns_.initial(args, weights, src_zp);
-        if (!sums_source_)
+        if (!weights_.sums_source())
             return plain;
-        const std::int32_t *zps = p_.weights_zero_points.bind(args);
-        const bool is_common = p_.weights_zero_points.values.mask == 0;
-        const std::int32_t stored_offset = p_.weights.data_type == data_type::u8 ? 128 : 0;
+        const stored_weights::bound_zero_points zero_points(weights_, args);
         auto *values = static_cast<std::int32_t *>(
             thread_scratch(scratch_slot::row_sums,
                            static_cast<std::size_t>(blocks() * initial_stride()) * sizeof(std::int32_t)));
         for (dim_t c = 0; c < blocks() * packed_o_block; c++) {
-            const dim_t channel = std::min(c, channels() - 1);
-            const std::int32_t zp = (zps ? zps[is_common ? 0 : channel] : 0) - stored_offset;
-            const auto product = static_cast<std::uint32_t>(geometry_.reduction()) *
+            const std::int32_t zp = zero_points[std::min(c, channels() - 1)];
+            const auto product = static_cast<std::uint32_t>(weights_.reduction()) *
                                  static_cast<std::uint32_t>(src_zp) * static_cast<std::uint32_t>(zp);
             std::int32_t *to = values + c / packed_o_block * initial_stride() + c % packed_o_block;
             to[0] = static_cast<std::int32_t>(static_cast<std::uint32_t>(plain[c]) + product);
@@ -187,7 +141,7 @@ private:
 
     void run_tasks(const execution &run) const {
         const dim_t all_lines = p_.mb * lines(), panels = div_up(blocks(), task_blocks);
-        const task_grid grid = plan_tasks(all_lines, panels, get_num_threads(), true);
+        const task_grid &grid = plan_.grid;
         parallel_for(grid.bands * grid.panels, 1, [&](dim_t begin, dim_t end) {
             for (dim_t task = begin; task < end; task++) {
                 const dim_t tl = task / grid.panels, tb = task % grid.panels;
@@ -221,7 +175,7 @@ private:
         std::memset(b.padding, run.padding, jit::padding_codes);
         std::memset(b.padding + jit::padding_codes, run.padding ^ (is_signed() ? 0x80 : 0),
                     jit::padding_codes);
-        if (plan_.in_place && has_rows_outside_)
+        if (plan_.in_place && plan_.has_rows_outside)
             std::memset(b.rows, run.padding, static_cast<std::size_t>(plan_.padding_row_bytes));
         return b;
     }
@@ -287,9 +241,8 @@ private:
                      dim_t block, dim_t first_element) const {
         const dim_t element = first_element + block * packed_o_block;
         const void *full[max_post_ops];
-        for (int i = 0; i < static_cast<int>(epilogue_.source().post_ops.size()); i++)
-            full[i] = full_tensor(run, i, element);
-        args.weights = run.weights + block * geometry_.packed.block_bytes();
+        run.full.find(element, full);
+        args.weights = run.weights + block * weights_.geometry().block_bytes();
         args.initial = run.initial + block * initial_stride();
         args.params = run.params + block * columns_.block_words();
         args.dst = run.dst + element * dst_size();
@@ -297,36 +250,25 @@ private:
         kernel.function()(&args);
     }
 
-    const void *full_tensor(const execution &run, int post_op, dim_t element) const {
-        if (!run.full[post_op])
-            return nullptr;
-        const memory_desc &md =
-            std::get<post_op::binary>(epilogue_.source().post_ops[static_cast<std::size_t>(post_op)])
-                .src1.data;
-        return static_cast<const std::uint8_t *>(run.full[post_op]) +
-               (md.offset0 + element) * static_cast<dim_t>(memory::data_type_size(md.data_type));
-    }
-
     const convolution_problem p_;
-    const dot_geometry geometry_;
+    const stored_weights weights_;
     const jit::epilogue_plan epilogue_;
     const depthwise_plan plan_;
     const std::vector<line_range> ranges_{{0, p_.kernel[0] * p_.kernel[1]}};
-    const dot_columns columns_;
-    const bool sums_source_, has_rows_outside_;
+    const columns columns_;
     const instruction_set isa_;
     std::vector<std::shared_ptr<const jit::depthwise_kernel>> kernels_; ///< of each part of the plan
 };
 
 } // namespace
 
-std::string refuses(const convolution_problem &p, const machine &) {
-    const std::string reason = refuses_depthwise(p);
-    return reason.empty() ? refuses_dot(p) : reason;
-}
-
-std::shared_ptr<const kernel> create(const convolution_problem &p, const machine &m) {
-    return std::make_shared<depthwise_kernel>(p, m);
+offer plan(const convolution_problem &p, const machine &m) {
+    std::string reason = refuses_depthwise(p);
+    if (reason.empty())
+        reason = refuses_dot(p);
+    if (!reason.empty())
+        return offer::refused(reason);
+    return with_padding(p, offer([p, m] { return std::make_shared<depthwise_driver>(p, m); }));
 }
 
 } // namespace octet::impl::depthwise

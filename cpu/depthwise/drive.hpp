@@ -9,8 +9,5 @@
 
 namespace octet::impl::depthwise {
 
-std::string refuses(const convolution_problem &p, const machine &m);
-
-std::shared_ptr<const kernel> create(const convolution_problem &p, const machine &m);
-
+offer plan(const convolution_problem &p, const machine &m);
 } // namespace octet::impl::depthwise

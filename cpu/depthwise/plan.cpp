@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/text.hpp"
+#include "cpu/accumulating/weights.hpp"
 
 namespace octet::impl {
 
@@ -79,21 +80,24 @@ std::vector<channel_part> plan_parts(dim_t channels, int largest) {
 
 } // namespace
 
-depthwise_plan plan_depthwise(const convolution_problem &p, instruction_set isa,
+depthwise_plan plan_depthwise(const convolution_problem &p, const machine &m,
                               const jit::epilogue_plan &epilogue) {
     depthwise_plan plan;
     plan.patches = patches_of(p);
     const patch_axis &rows = plan.patches.rows, &columns = plan.patches.columns;
     const tap_axis taps{p.kernel[2], p.stride[2], p.dilation[2]};
-    const bool sums_source = p.weights_zero_points.values.is_set() || p.weights.data_type == data_type::u8;
+    const bool sums = sums_source(p.weights, p.weights_zero_points);
     const dim_t channels = p.groups * p.oc, blocks = div_up(channels, packed_o_block);
-    const int tile_blocks = jit::max_tile_blocks(isa, sums_source), epilogue_temps = epilogue.temps(isa);
+    const int tile_blocks = jit::max_tile_blocks(m.isa, sums), epilogue_temps = epilogue.temps(m.isa);
+    const dim_t last_row = (p.out[1] - 1) * p.stride[1] + (p.kernel[1] - 1) * p.dilation[1] - p.pad[1];
+    plan.has_rows_outside = p.pad[1] > 0 || last_row >= p.in[1];
+    plan.grid =
+        plan_tasks(p.mb * div_up(p.out[1], rows.phases), div_up(blocks, task_blocks), m.threads, true);
     plan.parts = plan_parts(channels, tile_blocks);
     const auto plan_lines = [&](dim_t pad, dim_t width) {
         std::size_t kinds = 0;
         for (channel_part &part : plan.parts) {
-            const int largest =
-                jit::max_tile_columns(isa, plan.patches, sums_source, epilogue_temps, part.blocks);
+            const int largest = jit::max_tile_columns(m.isa, plan.patches, sums, epilogue_temps, part.blocks);
             part.line = plan_line(columns, taps, p.out[2], largest, pad, width);
             kinds = std::max(kinds, part.line.size());
         }
@@ -129,7 +133,8 @@ std::string text_of(const depthwise_plan &p) {
     return text("tiles of ", first.line.front().columns, " columns x ", first.blocks,
                 " blocks of channels, patches of ", p.patches.rows.size, " x ", p.patches.columns.size,
                 " taps, chunks of ", p.chunk_blocks, " blocks, ",
-                p.in_place ? "rows in place" : "copied rows");
+                p.in_place ? "rows in place" : "copied rows", ", ", p.grid.bands, " x ", p.grid.panels,
+                " tasks");
 }
 
 } // namespace octet::impl

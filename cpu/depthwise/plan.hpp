@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/problem.hpp"
+#include "cpu/accumulating/work.hpp"
 #include "jit/kernels/depthwise.hpp"
 
 namespace octet::impl {
@@ -34,6 +35,8 @@ struct depthwise_plan {
     dim_t line_columns = 0;      ///< source columns under a line, padding included
     dim_t padding_row_bytes = 0; ///< in place: a row of zero points for what lies above or below the image
     dim_t copied_rows = 0;
+    bool has_rows_outside = false; ///< some tap lies above or below the image
+    task_grid grid;                ///< lines of tiles of all images × groups of `task_blocks` blocks
 
     dim_t chunk_channels() const { return chunk_blocks * packed_o_block; }
     dim_t copied_row_bytes() const { return line_columns * pixel_stride; }
@@ -42,7 +45,7 @@ struct depthwise_plan {
 /// Why there is no plan, or empty.
 std::string refuses_depthwise(const convolution_problem &p);
 
-depthwise_plan plan_depthwise(const convolution_problem &p, instruction_set isa,
+depthwise_plan plan_depthwise(const convolution_problem &p, const machine &m,
                               const jit::epilogue_plan &epilogue);
 
 std::string text_of(const depthwise_plan &p);

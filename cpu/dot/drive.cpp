@@ -4,12 +4,12 @@
 #include <array>
 
 #include "common/text.hpp"
-#include "cpu/accumulating/pack.hpp"
-#include "cpu/dot/columns.hpp"
+#include "cpu/accumulating/columns.hpp"
+#include "cpu/accumulating/full_tensors.hpp"
+#include "cpu/accumulating/padding.hpp"
 #include "cpu/dot/segments.hpp"
 #include "cpu/machine/parallel.hpp"
 #include "cpu/machine/scratch.hpp"
-#include "cpu/ref/ref.hpp"
 
 namespace octet::impl::dot {
 
@@ -23,18 +23,15 @@ struct execution {
     const std::uint32_t *params;
     const std::int32_t *initial;
     std::uint8_t flip, padding;
-    const void *full[max_post_ops]; ///< tensors of dst's layout that post-ops read
+    full_tensors full;
 };
 
-template <typename Problem> class dot_driver : public kernel {
+class dot_driver : public kernel {
 public:
-    dot_driver(const Problem &problem, const machine &m)
-        : problem_(problem), geometry_(dot_geometry_of(problem_)),
-          has_row_sums_(geometry_.weights_zero_points.values.is_set() ||
-                        geometry_.weights.data_type == data_type::u8),
-          epilogue_(problem_.out_stage, geometry_.columns, has_row_sums_),
-          plan_(plan_dot(geometry_, m, epilogue_.temps(m.isa))), columns_(geometry_, epilogue_, plan_.ranges),
-          isa_(m.isa) {
+    dot_driver(const dot_geometry &geometry, const epilogue &out, const machine &m)
+        : geometry_(geometry), epilogue_(out, geometry_.columns, sums_rows()),
+          plan_(plan_dot(geometry_, m, epilogue_.temps(m.isa))),
+          columns_(geometry_.weights, epilogue_, plan_.ranges, geometry_.groups > 1), isa_(m.isa) {
         for (const bool is_tail : {false, true})
             for (const bool last : {false, true})
                 if (const int rows = is_tail ? plan_.tiles.tail_rows : plan_.tiles.rows)
@@ -44,22 +41,12 @@ public:
     void execute(const arguments &args) const override {
         const std::int32_t *zp = geometry_.src_zero_points.bind(args);
         const std::int32_t src_zp = (zp ? *zp : 0) + (geometry_.flips_source() ? 128 : 0);
-        if (copies_padding() && (src_zp < 0 || src_zp > 255)) {
-            ref::create(problem_)->execute(args); // padding can't be expressed in bytes
-            return;
-        }
-        execution run{};
-        run.src = args.get<const std::uint8_t>(OCTET_ARG_SRC) + geometry_.src.offset0;
-        run.dst = args.get<std::uint8_t>(OCTET_ARG_DST) + geometry_.dst.offset0 * dst_size();
-        run.flip = geometry_.flips_source() ? 0x80 : 0;
-        run.padding = static_cast<std::uint8_t>(src_zp);
-        run.weights = packed_weights(args);
-        run.params = columns_.params(args);
-        run.initial = columns_.initial(args, run.weights, src_zp);
-        for (int i = 0; i < static_cast<int>(epilogue_.source().post_ops.size()); i++)
-            if (epilogue_.reads_full_tensor(i))
-                run.full[i] = args.get<const void>(OCTET_ARG_ATTR_MULTIPLE_POST_OP(i) | OCTET_ARG_SRC_1);
-        run_tasks(run);
+        const std::int8_t *weights = geometry_.weights.bind(args);
+        run_tasks({args.get<const std::uint8_t>(OCTET_ARG_SRC) + geometry_.src.offset0,
+                   args.get<std::uint8_t>(OCTET_ARG_DST) + geometry_.dst.offset0 * dst_size(), weights,
+                   columns_.params(args), columns_.initial(args, weights, src_zp),
+                   static_cast<std::uint8_t>(geometry_.flips_source() ? 0x80 : 0),
+                   static_cast<std::uint8_t>(src_zp), full_tensors(epilogue_, args)});
     }
 
     std::size_t size_bytes() const override {
@@ -70,14 +57,11 @@ public:
     }
 
     std::string plan() const override {
-        return text(text_of(plan_), ", ", size_in_bytes(geometry_.packed_weights),
-                    " bytes of packed weights, ", useful_threads(geometry_, get_num_threads()), " threads");
+        return text(text_of(plan_), ", ", geometry_.weights.size_bytes(), " bytes of packed weights");
     }
 
 private:
-    bool copies_padding() const {
-        return plan_.source == row_source::copied_image || plan_.source == row_source::copied_edges;
-    }
+    bool sums_rows() const { return geometry_.weights.sums_source(); }
     dim_t dst_size() const { return static_cast<dim_t>(memory::data_type_size(geometry_.dst.data_type)); }
     std::shared_ptr<const jit::dot_kernel> &kernel_of(bool is_tail, bool is_last_panel) {
         return kernels_[(is_tail ? 2 : 0) + (is_last_panel ? 1 : 0)];
@@ -101,42 +85,18 @@ private:
         return jit::shared_kernel<jit::dot_kernel>(spec, epilogue_);
     }
 
-    /// The user's packed weights, or a packed copy of plain ones.
-    const std::int8_t *packed_weights(const arguments &args) const {
-        const void *weights = args.get<const void>(OCTET_ARG_WEIGHTS);
-        if (geometry_.weights.format_kind == format_kind::packed)
-            return static_cast<const std::int8_t *>(weights);
-        void *packed = thread_scratch(scratch_slot::packed_weights, size_in_bytes(geometry_.packed_weights));
-        pack_weights(geometry_.weights, weights, geometry_.packed_weights, packed);
-        return static_cast<const std::int8_t *>(packed);
-    }
-
-    /// Bands of all outer indices × panels, in a grid of one task per thread.
     void run_tasks(const execution &run) const {
+        const dot_work &w = plan_.work;
         const dim_t units = plan_.is_flat ? plan_.line_length : geometry_.height;
         const dim_t planes = plan_.is_flat ? 1 : geometry_.depth;
-        const dim_t all_panels = geometry_.groups * plan_.tiles.panels;
-        const int threads = useful_threads(geometry_, get_num_threads());
-        // Smaller bands if there are not enough of them to share.
-        dim_t band = plan_.band_lines;
-        const dim_t step = plan_.is_flat ? plan_.tiles.rows : 1;
-        const dim_t wanted = div_up(threads, geometry_.outer() * planes);
-        if (div_up(units, band) % wanted != 0)
-            band = std::min(band, div_up(div_up(units, wanted), step) * step);
-        const dim_t bands_per_plane = div_up(units, band);
-        const dim_t bands = geometry_.outer() * planes * bands_per_plane;
-        const task_grid grid = plan_tasks(bands, all_panels, threads, prefers_panels(geometry_));
-
-        parallel_for(grid.bands * grid.panels, 1, [&](dim_t begin, dim_t end) {
+        parallel_for(w.grid.bands * w.grid.panels, 1, [&](dim_t begin, dim_t end) {
             for (dim_t task = begin; task < end; task++) {
-                const dim_t tb = task / grid.panels, tp = task % grid.panels;
-                const dim_t first_panel = tp * all_panels / grid.panels,
-                            last_panel = (tp + 1) * all_panels / grid.panels;
-                for (dim_t b = tb * bands / grid.bands; b < (tb + 1) * bands / grid.bands; b++) {
-                    const dim_t unit = b % bands_per_plane * band;
-                    run_band(run,
-                             {b / bands_per_plane / planes, b / bands_per_plane % planes, unit,
-                              std::min(band, units - unit)},
+                const dim_t tb = task / w.grid.panels, tp = task % w.grid.panels;
+                const dim_t first_panel = tp * w.panels / w.grid.panels,
+                            last_panel = (tp + 1) * w.panels / w.grid.panels;
+                for (dim_t b = tb * w.bands / w.grid.bands; b < (tb + 1) * w.bands / w.grid.bands; b++) {
+                    const dim_t plane = b / w.bands_per_plane, unit = b % w.bands_per_plane * w.band;
+                    run_band(run, {plane / planes, plane % planes, unit, std::min(w.band, units - unit)},
                              first_panel, last_panel);
                 }
             }
@@ -165,12 +125,12 @@ private:
         dim_t summed_group = -1;
         const std::int32_t *row_sums = nullptr;
         // The kernel goes from group to group by itself where a group is one panel.
-        const bool all_groups = plan_.lines_first && plan_.tiles.panels == 1 && !has_row_sums_;
+        const bool all_groups = plan_.lines_first && plan_.tiles.panels == 1 && !sums_rows();
         for (dim_t panel = first_panel; panel < last_panel;
              panel += all_groups ? last_panel - first_panel : 1) {
             const dim_t group = panel / plan_.tiles.panels;
-            const dim_t group_offset = group * geometry_.packed.merged * geometry_.packed.i_per_member;
-            if (has_row_sums_ && group != summed_group) { // such plans have one segment
+            const dim_t group_offset = group * geometry_.packed().merged * geometry_.packed().i_per_member;
+            if (sums_rows() && group != summed_group) { // such plans have one segment
                 row_sums = sum_rows(segments[0], group_offset, first_line, last_line);
                 summed_group = group;
             }
@@ -197,9 +157,9 @@ private:
             scratch_slot::row_sums,
             static_cast<std::size_t>((last_line - first_line) * rows.rows) * sizeof(std::int32_t)));
         // A merged tap's bytes beyond its channels would meet zero weights, but must not be summed.
-        const dim_t segment = geometry_.packed.i / packed_i_block * packed_i_block == geometry_.packed.i
+        const dim_t segment = geometry_.packed().i / packed_i_block * packed_i_block == geometry_.packed().i
                                   ? plan_.quads * packed_i_block
-                                  : geometry_.packed.i;
+                                  : geometry_.packed().i;
         for (dim_t line = first_line; line < last_line; line++)
             for (dim_t r = 0; r < rows.rows; r++) {
                 std::uint32_t sum = 0;
@@ -221,7 +181,7 @@ private:
     /// One segment of a line; `src` is its first row, `dst_line` the element of the line's first row.
     void run_segment(const execution &run, const line_part &part, const row_segment &segment,
                      const std::uint8_t *src, dim_t dst_line, const std::int32_t *row_sums) const {
-        const packed_geometry &p = geometry_.packed;
+        const packed_geometry &p = geometry_.packed();
         const bool last = part.panel == plan_.tiles.panels - 1;
         const dim_t panel_block = part.panel * plan_.tiles.blocks_per_panel;
         const dim_t stored_group = geometry_.first_group[static_cast<std::size_t>(part.outer)] + part.group;
@@ -244,8 +204,7 @@ private:
 
         const auto call = [&](bool is_tail, dim_t first_row, dim_t tiles) {
             const dim_t first = element + first_row * geometry_.dst_strides[2];
-            for (int i = 0; i < static_cast<int>(epilogue_.source().post_ops.size()); i++)
-                full[i] = full_tensor(run, i, first);
+            run.full.find(first, full);
             args.src = src + first_row * plan_.row_stride;
             args.weights = weights;
             args.initial = initial;
@@ -278,7 +237,7 @@ private:
         args.weights_step = args.initial_step = args.params_step = 0;
     }
     void set_group_steps(jit::dot_args &args) const {
-        const packed_geometry &p = geometry_.packed;
+        const packed_geometry &p = geometry_.packed();
         args.src_step = p.merged * p.i_per_member;
         args.dst_step = p.o;
         args.weights_step = p.group_bytes();
@@ -287,55 +246,36 @@ private:
         args.row_sums_step = 0;
     }
 
-    const void *full_tensor(const execution &run, int post_op, dim_t element) const {
-        if (!run.full[post_op])
-            return nullptr;
-        const memory_desc &md =
-            std::get<post_op::binary>(epilogue_.source().post_ops[static_cast<std::size_t>(post_op)])
-                .src1.data;
-        return static_cast<const std::uint8_t *>(run.full[post_op]) +
-               (md.offset0 + element) * static_cast<dim_t>(memory::data_type_size(md.data_type));
-    }
-
-    const Problem problem_;
     const dot_geometry geometry_;
-    const bool has_row_sums_;
     const jit::epilogue_plan epilogue_;
     const dot_plan plan_;
-    const dot_columns columns_;
+    const columns columns_;
     const instruction_set isa_;
     std::array<std::shared_ptr<const jit::dot_kernel>, 4> kernels_; ///< by "tail rows" and "last panel"
 };
 
-template <typename Problem> std::string refuses_problem(const Problem &p) {
+template <typename Problem> offer plan_problem(const Problem &p, const machine &m) {
     const std::string reason = refuses_dot(p);
     if (!reason.empty())
-        return reason;
+        return offer::refused(reason);
     const dot_geometry g = dot_geometry_of(p);
-    const bool sums = g.weights_zero_points.values.is_set() || g.weights.data_type == data_type::u8;
-    if (sums && g.packed.merged > 1)
-        return "weights zero points (or u8 weights) with small groups";
+    if (g.weights.sums_source() && g.packed().merged > 1)
+        return offer::refused("weights zero points (or u8 weights) with small groups");
     const dim_t largest_stride = dim_t{1} << 26; // 28 rows stay within a 32-bit displacement
-    for (const dim_t stride : {g.src_row_strides[2], g.channels * g.stride[2], g.reduction()})
+    for (const dim_t stride : {g.src_row_strides[2], g.channels * g.stride[2], g.weights.reduction()})
         if (stride > largest_stride)
-            return text("rows ", stride, " bytes apart");
-    return {};
+            return offer::refused(text("rows ", stride, " bytes apart"));
+    const offer generated([g, out = p.out_stage, m] { return std::make_shared<dot_driver>(g, out, m); });
+    return g.reads_outside() ? with_padding(p, generated) : generated;
 }
 
 } // namespace
 
-std::string refuses(const convolution_problem &p, const machine &) {
+offer plan(const convolution_problem &p, const machine &m) {
     if (p.weights.format_kind == format_kind::packed && p.weights.packed_patches.height > 0)
-        return "weights packed for the depthwise kernel";
-    return refuses_problem(p);
+        return offer::refused("weights packed for the depthwise kernel");
+    return plan_problem(p, m);
 }
-std::string refuses(const matmul_problem &p, const machine &) { return refuses_problem(p); }
-
-std::shared_ptr<const kernel> create(const convolution_problem &p, const machine &m) {
-    return std::make_shared<dot_driver<convolution_problem>>(p, m);
-}
-std::shared_ptr<const kernel> create(const matmul_problem &p, const machine &m) {
-    return std::make_shared<dot_driver<matmul_problem>>(p, m);
-}
+offer plan(const matmul_problem &p, const machine &m) { return plan_problem(p, m); }
 
 } // namespace octet::impl::dot

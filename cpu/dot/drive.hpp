@@ -10,10 +10,6 @@
 
 namespace octet::impl::dot {
 
-std::string refuses(const convolution_problem &p, const machine &m);
-std::string refuses(const matmul_problem &p, const machine &m);
-
-std::shared_ptr<const kernel> create(const convolution_problem &p, const machine &m);
-std::shared_ptr<const kernel> create(const matmul_problem &p, const machine &m);
-
+offer plan(const convolution_problem &p, const machine &m);
+offer plan(const matmul_problem &p, const machine &m);
 } // namespace octet::impl::dot

@@ -82,7 +82,6 @@ std::string refuses_dot(const matmul_problem &p) {
 dot_geometry dot_geometry_of(const convolution_problem &p) {
     dot_geometry g;
     g.src = p.src;
-    g.weights = p.weights;
     g.dst = p.dst;
     g.in = p.in;
     g.kernel = p.kernel;
@@ -94,12 +93,11 @@ dot_geometry dot_geometry_of(const convolution_problem &p) {
     g.src_strides = spatial_strides(p.src, p.spatial_ndims);
     for (int a = 0; a < 3; a++)
         g.src_tap_strides[a] = g.src_strides[a] * p.dilation[a];
-    g.packed_weights = packed_form(
+    const memory_desc packed = packed_form(
         p.weights, p.weights_have_groups ? packed_kind::grouped_convolution : packed_kind::convolution,
         p.dilation[2] == 1 && !p.is_inner_product);
-    g.packed = packed_geometry_of(g.packed_weights);
+    g.weights = stored_weights(p.weights, packed, p.weights_zero_points);
     g.src_zero_points = p.src_zero_points;
-    g.weights_zero_points = p.weights_zero_points;
     g.columns = {1, p.groups * p.oc, jit::any_s32};
 
     if (p.is_inner_product) {
@@ -109,7 +107,7 @@ dot_geometry dot_geometry_of(const convolution_problem &p) {
         g.dst_strides[2] = p.dst.strides[0];
         return g;
     }
-    g.groups = g.packed.groups;
+    g.groups = g.packed().groups;
     for (int a = 0; a < 3; a++)
         g.src_row_strides[a] = g.src_strides[a] * p.stride[a];
     g.depth = p.out[0];
@@ -130,17 +128,15 @@ dot_geometry dot_geometry_of(const matmul_problem &p) {
     const int n = p.dst.ndims - 1, m = n - 1;
     dot_geometry g;
     g.src = p.src;
-    g.weights = p.weights;
     g.dst = p.dst;
     g.width = g.in[2] = p.dst.dims[m];
     g.channels = p.src.dims[n];
     g.src_channel_stride = p.src.strides[n];
     g.src_row_strides[2] = p.src.strides[m];
     g.dst_strides[2] = p.dst.strides[m];
-    g.packed_weights = packed_form(p.weights, packed_kind::matmul, false);
-    g.packed = packed_geometry_of(g.packed_weights);
+    g.weights =
+        stored_weights(p.weights, packed_form(p.weights, packed_kind::matmul, false), p.weights_zero_points);
     g.src_zero_points = p.src_zero_points;
-    g.weights_zero_points = p.weights_zero_points;
     g.columns = {n, p.dst.dims[n], jit::any_s32};
 
     memory_desc batches = p.dst;

@@ -11,12 +11,13 @@
 #include <vector>
 
 #include "common/problem.hpp"
+#include "cpu/accumulating/weights.hpp"
 #include "jit/epilogue/epilogue.hpp"
 
 namespace octet::impl {
 
 struct dot_geometry {
-    memory_desc src, weights, dst;
+    memory_desc src, dst;
     std::vector<dim_t> src_outer{0}, dst_outer{0}; ///< offsets in elements, one per outer index
     std::vector<dim_t> first_group{0};             ///< stored group of weights, one per outer index
     dim_t depth = 1, height = 1, width = 1;        ///< output positions of one outer index
@@ -27,19 +28,16 @@ struct dot_geometry {
     extent3 src_tap_strides{0, 0, 0}; ///< elements of src between neighbouring taps
     extent3 dst_strides{0, 0, 0};     ///< elements of dst between neighbouring output positions
     dim_t src_channel_stride = 1;
-    dim_t channels = 1;         ///< of one source position, all groups
-    packed_geometry packed{};   ///< of the weights once packed
-    memory_desc packed_weights; ///< the same as a descriptor
+    dim_t channels = 1; ///< of one source position, all groups
+    stored_weights weights;
     dim_t groups = 1; ///< stored groups that each outer index multiplies (a matmul has one per batch)
 
-    zero_points src_zero_points{{}, OCTET_ARG_SRC}, weights_zero_points{{}, OCTET_ARG_WEIGHTS};
-    const epilogue *out_stage = nullptr;
+    zero_points src_zero_points{{}, OCTET_ARG_SRC};
     jit::epilogue_shape columns{1, 1, jit::any_s32};
 
     bool flips_source() const { return src.data_type == data_type::s8; }
+    const packed_geometry &packed() const { return weights.geometry(); }
     dim_t outer() const { return static_cast<dim_t>(src_outer.size()); }
-    /// Products per result.
-    dim_t reduction() const { return packed.i_per_member * packed.taps * packed.fused_width; }
     /// Some tap of some row lies outside the image.
     bool reads_outside() const;
 };

@@ -85,12 +85,12 @@ bool lines_are_joined(const dot_geometry &g, const extent3 &strides) {
 /// Joins the innermost taps into the reduction while their bytes are neighbours and whole quads.
 void merge_taps(dot_plan &p, const dot_geometry &g, dim_t segment) {
     p.quads = div_up(segment, packed_i_block);
-    p.tap_counts = {g.kernel[0], g.kernel[1], g.kernel[2] / g.packed.fused_width};
+    p.tap_counts = {g.kernel[0], g.kernel[1], g.kernel[2] / g.packed().fused_width};
     for (int a = 2; a >= 0; a--) {
         if (p.tap_counts[a] == 1)
             continue;
         const bool differs_at_edges = p.source == row_source::copied_edges && a < 2;
-        if (segment % packed_i_block != 0 || p.tap_strides[a] != segment || g.packed.groups != 1 ||
+        if (segment % packed_i_block != 0 || p.tap_strides[a] != segment || g.packed().groups != 1 ||
             differs_at_edges)
             break;
         segment *= p.tap_counts[a];
@@ -103,12 +103,6 @@ void merge_taps(dot_plan &p, const dot_geometry &g, dim_t segment) {
 } // namespace
 
 namespace {
-
-/// Of all bands × panels, what the busiest task of this grid has.
-double busiest_share(dim_t bands, dim_t panels, const task_grid &grid) {
-    return static_cast<double>(div_up(bands, grid.bands)) / static_cast<double>(bands) *
-           static_cast<double>(div_up(panels, grid.panels)) / static_cast<double>(panels);
-}
 
 /// Time that threads lose because shares are uneven, as a factor.
 double imbalance(const sharing &s, dim_t row_tiles, dim_t panels) {
@@ -166,7 +160,7 @@ tile_plan plan_tiles(instruction_set isa, dim_t length, dim_t columns, dim_t qua
 }
 
 edge_rows plan_edges(const dot_geometry &g, dim_t tile_rows) {
-    const dim_t segment = g.packed.fused_width * g.packed.merged * g.packed.i_per_member;
+    const dim_t segment = g.packed().fused_width * g.packed().merged * g.packed().i_per_member;
     const dim_t overread = div_up(segment, packed_i_block) * packed_i_block - segment; // of a row's last quad
     const dim_t reach =
         (g.kernel[2] - 1) * g.dilation[2] + 1 + div_up(overread, g.channels); // positions of a row
@@ -184,12 +178,12 @@ namespace {
 
 /// Bytes of one tap of one stored group.
 dim_t segment_of(const dot_geometry &g) {
-    return g.packed.fused_width * g.packed.merged * g.packed.i_per_member;
+    return g.packed().fused_width * g.packed().merged * g.packed().i_per_member;
 }
 
 /// Lines of the kernel that lie inside the image for this output line.
 line_range lines_inside(const dot_geometry &g, dim_t oh) {
-    const dim_t lines = g.packed.lines, top = oh * g.stride[1] - g.pad[1];
+    const dim_t lines = g.packed().lines, top = oh * g.stride[1] - g.pad[1];
     const dim_t first = std::clamp<dim_t>(div_up(std::max<dim_t>(-top, 0), g.dilation[1]), 0, lines);
     const dim_t end = std::clamp<dim_t>(div_up(std::max<dim_t>(g.in[1] - top, 0), g.dilation[1]), 0, lines);
     return {first, std::max<dim_t>(end - first, 0)};
@@ -200,8 +194,7 @@ line_range lines_inside(const dot_geometry &g, dim_t oh) {
 bool can_copy_edges(const dot_geometry &g) {
     const bool is_dense = (g.src_channel_stride == 1 || g.channels == 1) && g.src_strides[2] == g.channels;
     const bool is_plane = g.kernel[0] == 1 && g.depth == 1 && g.in[0] == 1 && g.pad[0] == 0;
-    const bool has_row_sums = g.weights_zero_points.values.is_set() || g.weights.data_type == data_type::u8;
-    if (g.flips_source() || !is_dense || !is_plane || has_row_sums || g.rows_are_images)
+    if (g.flips_source() || !is_dense || !is_plane || g.weights.sums_source() || g.rows_are_images)
         return false;
     for (dim_t oh = 0; oh < g.height; oh++)
         if (lines_inside(g, oh).count == 0)
@@ -212,7 +205,7 @@ bool can_copy_edges(const dot_geometry &g) {
 row_source choose_source(const dot_geometry &g, const tile_plan &line_tiles) {
     const bool channels_last = g.src_channel_stride == 1 || g.channels == 1;
     const bool whole_quads = segment_of(g) % packed_i_block == 0;
-    const bool fused_is_contiguous = g.packed.fused_width == 1 || g.src_tap_strides[2] == g.channels;
+    const bool fused_is_contiguous = g.packed().fused_width == 1 || g.src_tap_strides[2] == g.channels;
     if (!g.flips_source() && channels_last && whole_quads && fused_is_contiguous && !g.reads_outside())
         return row_source::in_place;
     if (rows_are_disjoint(g))
@@ -260,8 +253,8 @@ void plan_rows(dot_plan &p, const dot_geometry &g) {
 /// A band is what stays in L2 while all columns pass over it; copied rows stay in L1 if the columns are few.
 dim_t band_budget(const dot_plan &p, const dot_geometry &g, dim_t l2_bytes) {
     constexpr dim_t small_band = 16 * 1024, few_weights = 128 * 1024;
-    const bool is_cheap_to_repeat =
-        p.source == row_source::copied_rows && g.packed.groups == 1 && g.packed.group_bytes() <= few_weights;
+    const bool is_cheap_to_repeat = p.source == row_source::copied_rows && g.packed().groups == 1 &&
+                                    g.packed().group_bytes() <= few_weights;
     return is_cheap_to_repeat ? small_band : std::max<dim_t>(l2_bytes / 4, 64 * 1024);
 }
 
@@ -292,13 +285,30 @@ std::vector<std::int64_t> offsets_of_taps(const extent3 &counts, const extent3 &
 
 } // namespace
 
+dot_work plan_work(const dot_plan &p, const dot_geometry &g, int all_threads) {
+    dot_work work;
+    work.threads = useful_threads(g, all_threads);
+    const dim_t units = p.is_flat ? p.line_length : g.height, planes = g.outer() * (p.is_flat ? 1 : g.depth);
+    // Smaller bands if there are not enough of them to share.
+    work.band = p.band_lines;
+    const dim_t step = p.is_flat ? p.tiles.rows : 1, wanted = div_up(work.threads, planes);
+    if (div_up(units, work.band) % wanted != 0)
+        work.band = std::min(work.band, div_up(div_up(units, wanted), step) * step);
+    work.bands_per_plane = div_up(units, work.band);
+    work.bands = planes * work.bands_per_plane;
+    work.panels = g.groups * p.tiles.panels;
+    work.grid = plan_tasks(work.bands, work.panels, work.threads, prefers_panels(g));
+    return work;
+}
+
 dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps) {
     dot_plan p;
     const dim_t segment = segment_of(g);
     const dim_t quads_of_row =
-        g.kernel[0] * g.kernel[1] * g.kernel[2] / g.packed.fused_width * div_up(segment, packed_i_block);
+        g.kernel[0] * g.kernel[1] * g.kernel[2] / g.packed().fused_width * div_up(segment, packed_i_block);
     sharing shares{useful_threads(g, m.threads), g.outer() * g.depth * g.height, g.groups, false};
-    const tile_plan line_tiles = plan_tiles(m.isa, g.width, g.packed.o, quads_of_row, epilogue_temps, shares);
+    const tile_plan line_tiles =
+        plan_tiles(m.isa, g.width, g.packed().o, quads_of_row, epilogue_temps, shares);
     p.source = choose_source(g, line_tiles);
     if (p.source == row_source::copied_edges) {
         const edge_rows edges = plan_edges(g, line_tiles.rows);
@@ -319,10 +329,10 @@ dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps) {
     if (p.is_flat) {
         shares.lines = g.outer();
         shares.splits_lines = true;
-        shares.may_overlap = p.taps == 1 && g.groups == 1 && !g.weights_zero_points.values.is_set() &&
-                             g.weights.data_type != data_type::u8;
-        const tile_memory memory{p.row_stride, p.line_length * g.packed.o > m.l2_bytes / 2};
-        p.tiles = plan_tiles(m.isa, p.line_length, g.packed.o, quads_of_row, epilogue_temps, shares, memory);
+        shares.may_overlap = p.taps == 1 && g.groups == 1 && !g.weights.sums_source();
+        const tile_memory memory{p.row_stride, p.line_length * g.packed().o > m.l2_bytes / 2};
+        p.tiles =
+            plan_tiles(m.isa, p.line_length, g.packed().o, quads_of_row, epilogue_temps, shares, memory);
         p.band_lines = std::min(p.line_length, div_up(p.band_lines, p.tiles.rows) * p.tiles.rows);
     }
 
@@ -336,6 +346,7 @@ dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps) {
     } else if (p.source == row_source::copied_edges) {
         p.scratch_bytes = 2 * image_bytes + slack;
     }
+    p.work = plan_work(p, g, m.threads);
     return p;
 }
 
@@ -345,16 +356,16 @@ std::string text_of(const dot_plan &p) {
     return text("tiles of ", t.rows, " rows x ", t.vectors, " vectors", t.overlap ? " that overlap" : "",
                 ", ", t.panels, " panels, ", p.lines, " lines of ", p.line_length, " rows, ", p.taps,
                 " taps of ", p.quads, " quads, ", sources[static_cast<int>(p.source)], ", ", p.scratch_bytes,
-                " bytes of scratch");
+                " bytes of scratch, ", p.work.bands, " bands of ", p.work.band, ", ", p.work.grid.bands,
+                " x ", p.work.grid.panels, " tasks for ", p.work.threads, " threads");
 }
 
 void plan_lines(dot_plan &p, const dot_geometry &g) {
-    const dim_t lines = g.packed.lines;
+    const dim_t lines = g.packed().lines;
     p.ranges = {{0, lines}};
     p.range_of_line.clear();
-    const bool has_row_sums = g.weights_zero_points.values.is_set() || g.weights.data_type == data_type::u8;
     const bool is_image = p.source == row_source::copied_image || p.source == row_source::copied_edges;
-    if (!is_image || has_row_sums || g.kernel[0] != 1 || p.tap_counts[1] != lines)
+    if (!is_image || g.weights.sums_source() || g.kernel[0] != 1 || p.tap_counts[1] != lines)
         return;
     for (dim_t oh = 0; oh < g.height; oh++) {
         const line_range range = lines_inside(g, oh);
@@ -363,21 +374,6 @@ void plan_lines(dot_plan &p, const dot_geometry &g) {
         if (found == p.ranges.end())
             p.ranges.push_back(range);
     }
-}
-
-task_grid plan_tasks(dim_t bands, dim_t panels, int threads, bool prefers_panels) {
-    task_grid best{1, 1};
-    double best_share = 1; // of the work, that the busiest task has
-    for (dim_t i = 1; i <= std::min<dim_t>(threads, bands); i++) {
-        const dim_t b = prefers_panels ? i : std::min<dim_t>(threads, bands) + 1 - i;
-        const dim_t n = std::min<dim_t>(threads / b, panels);
-        const double share = busiest_share(bands, panels, {b, n});
-        if (share < best_share - 0.01) {
-            best_share = share;
-            best = {b, n};
-        }
-    }
-    return best;
 }
 
 namespace {
@@ -390,17 +386,17 @@ int useful_threads(const dot_geometry &g, int threads) {
     constexpr dim_t least_cycles = 8192; // some 3 us: a few times what waking a thread takes
     // Two dot products of 64 bytes; what the second-level cache delivers; 2 cycles for the epilogue of 16.
     constexpr dim_t products_per_cycle = 128, bytes_per_cycle = 48, results_per_cycle = 8; // of AVX512-VNNI
-    const dim_t results = rows_of(g) * g.groups * g.packed.line_sums();
-    const dim_t weights = g.packed.groups * g.packed.group_bytes();
+    const dim_t results = rows_of(g) * g.groups * g.packed().line_sums();
+    const dim_t weights = g.packed().groups * g.packed().group_bytes();
     const dim_t cycles =
-        std::max(results * g.packed.i * g.packed.taps / products_per_cycle, weights / bytes_per_cycle) +
+        std::max(results * g.packed().i * g.packed().taps / products_per_cycle, weights / bytes_per_cycle) +
         results / results_per_cycle;
     return static_cast<int>(std::clamp<dim_t>(cycles / least_cycles, 1, threads));
 }
 
 bool prefers_panels(const dot_geometry &g) {
-    const dim_t results = rows_of(g) * g.groups * g.packed.o;
-    return g.packed.groups * g.packed.group_bytes() > results;
+    const dim_t results = rows_of(g) * g.groups * g.packed().o;
+    return g.packed().groups * g.packed().group_bytes() > results;
 }
 
 } // namespace octet::impl

@@ -5,6 +5,8 @@
 #include <string>
 
 #include "common/machine.hpp"
+#include "cpu/accumulating/columns.hpp"
+#include "cpu/accumulating/work.hpp"
 #include "cpu/dot/geometry.hpp"
 #include "jit/kernels/dot.hpp"
 
@@ -29,12 +31,14 @@ struct tile_plan {
     bool overlap = false;       ///< see dot_spec
 };
 
-/// Lines of the kernel (taps of equal depth and height).
-struct line_range {
-    dim_t first = 0, count = 1;
-    friend bool operator==(const line_range &a, const line_range &b) {
-        return a.first == b.first && a.count == b.count;
-    }
+/// The division of a plan's work.
+struct dot_work {
+    dim_t band = 1;            ///< lines (flat: rows) that are worked on for all columns before going on
+    dim_t bands_per_plane = 1; ///< of the output; the last one may be smaller
+    dim_t bands = 1;           ///< of all outer indices
+    dim_t panels = 1;          ///< of all stored groups
+    task_grid grid;
+    int threads = 1; ///< that are worth waking
 };
 
 struct dot_plan {
@@ -47,8 +51,8 @@ struct dot_plan {
     dim_t line_stride = 0;        ///< bytes between lines
     extent3 tap_strides{0, 0, 0}; ///< bytes between neighbouring taps
     extent3 tap_counts{1, 1, 1};
-    dim_t band_lines = 1;  ///< lines (flat: rows) that are worked on for all columns before going on
-    extent3 copy{1, 1, 1}; ///< positions of the scratch image, or of each of its two strips
+    dim_t band_lines = 1;                  ///< most lines (flat: rows) of a band
+    extent3 copy{1, 1, 1};                 ///< positions of the scratch image, or of each of its two strips
     dim_t left_rows = 0, right_rows = 0;   ///< copied_edges: rows of a line that are read from the strips
     std::vector<std::int64_t> tap_offsets; ///< bytes from a row's first tap
     std::vector<std::int64_t> edge_tap_offsets; ///< the same in the strips
@@ -57,6 +61,7 @@ struct dot_plan {
     /// Index into `ranges` for each output line; empty: all have the first.
     std::vector<std::size_t> range_of_line;
     dim_t scratch_bytes = 0; ///< per thread
+    dot_work work;
 };
 
 /// What threads can share besides the panels of one stored group: lines that are whole shares, or whose tiles
@@ -87,12 +92,8 @@ edge_rows plan_edges(const dot_geometry &g, dim_t tile_rows);
 /// the image. Not where taps are merged, in 3D, or where row sums would have to skip them too.
 void plan_lines(dot_plan &p, const dot_geometry &g);
 
-/// Shares of the work: bands × panels in a grid of about `threads` tasks, the most even of all shapes, and
-/// among equals the one with fewer shares of the bands or of the panels.
-struct task_grid {
-    dim_t bands = 1, panels = 1;
-};
-task_grid plan_tasks(dim_t bands, dim_t panels, int threads, bool prefers_panels = false);
+/// For so many threads. Made with the plan, so that it is told with it.
+dot_work plan_work(const dot_plan &p, const dot_geometry &g, int all_threads);
 
 /// Threads that are worth waking: a share of the work must outweigh what starting it costs.
 int useful_threads(const dot_geometry &g, int threads);

@@ -196,9 +196,7 @@ std::string refuses_form(const pooling_problem &p) {
     }
 }
 
-} // namespace
-
-std::string refuses(const pooling_problem &p, const machine &) {
+std::string refuses(const pooling_problem &p) {
     if (element_count(p.dst) == 0 || element_count(p.src) == 0)
         return "an empty tensor";
     if ((p.src.strides[1] != 1 || p.dst.strides[1] != 1) && p.channels > 1)
@@ -215,8 +213,13 @@ std::string refuses(const pooling_problem &p, const machine &) {
     return reason;
 }
 
-std::shared_ptr<const kernel> create(const pooling_problem &p, const machine &m) {
-    return std::make_shared<pool_driver>(p, m.isa);
+} // namespace
+
+offer plan(const pooling_problem &p, const machine &m) {
+    const std::string reason = refuses(p);
+    if (!reason.empty())
+        return offer::refused(reason);
+    return offer([p, isa = m.isa] { return std::make_shared<pool_driver>(p, isa); });
 }
 
 } // namespace octet::impl::pool

@@ -9,7 +9,5 @@
 
 namespace octet::impl::pool {
 
-std::string refuses(const pooling_problem &p, const machine &m);
-std::shared_ptr<const kernel> create(const pooling_problem &p, const machine &m);
-
+offer plan(const pooling_problem &p, const machine &m);
 } // namespace octet::impl::pool

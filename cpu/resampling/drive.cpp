@@ -229,8 +229,6 @@ private:
     std::vector<dim_t> planes_; ///< nearest plane of the source
 };
 
-} // namespace
-
 std::string refuses(const resampling_problem &p, const machine &m) {
     if (element_count(p.dst) == 0 || element_count(p.src) == 0)
         return "an empty tensor";
@@ -251,10 +249,17 @@ std::string refuses(const resampling_problem &p, const machine &m) {
                : "";
 }
 
-std::shared_ptr<const kernel> create(const resampling_problem &p, const machine &m) {
-    if (auto of_codes = create_for_codes(p, m.isa))
-        return of_codes;
-    return std::make_shared<resampling_driver>(p, m.isa);
+} // namespace
+
+offer plan(const resampling_problem &p, const machine &m) {
+    const std::string reason = refuses(p, m);
+    if (!reason.empty())
+        return offer::refused(reason);
+    return offer([p, isa = m.isa]() -> std::shared_ptr<const kernel> {
+        if (auto of_codes = create_for_codes(p, isa))
+            return of_codes;
+        return std::make_shared<resampling_driver>(p, isa);
+    });
 }
 
 } // namespace octet::impl::resampling

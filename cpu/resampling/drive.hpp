@@ -10,7 +10,5 @@
 
 namespace octet::impl::resampling {
 
-std::string refuses(const resampling_problem &p, const machine &m);
-std::shared_ptr<const kernel> create(const resampling_problem &p, const machine &m);
-
+offer plan(const resampling_problem &p, const machine &m);
 } // namespace octet::impl::resampling

@@ -145,13 +145,13 @@ class softmax_kernel : public kernel {
 public:
     softmax_kernel(instruction_set isa, const softmax_problem &p)
         : p_(p), form_(softmax_form_of(p)), numbers_(numbers_of_rows(p, data_type::s32)),
-          rows_(element_count(numbers_)), main_(create_program(isa, main_task(p))) {
+          rows_(element_count(numbers_)), main_(plan_task(isa, main_task(p)).make()) {
         if (form_ == form::tflite) {
             terms_ = by_code(tflite_terms(p));
         } else if (form_ == form::ort) {
             real_terms_ = by_code(ort_exponentials(p));
         } else {
-            exponentials_ = create_program(isa, exponentials_task(p));
+            exponentials_ = plan_task(isa, exponentials_task(p)).make();
         }
     }
 
@@ -329,15 +329,7 @@ private:
     const std::shared_ptr<const kernel> whole_, rest_;
 };
 
-} // namespace
-
-std::string refuses_softmax(instruction_set isa, const softmax_problem &p) {
-    const std::string reason = refuses_task(isa, main_task(p));
-    return reason.empty() && softmax_form_of(p) == form::f32 ? refuses_task(isa, exponentials_task(p))
-                                                             : reason;
-}
-
-std::shared_ptr<const kernel> create_softmax(instruction_set isa, const softmax_problem &p) {
+std::shared_ptr<const kernel> make_softmax(instruction_set isa, const softmax_problem &p) {
     if (refuses_softmax_rows(p).empty())
         return create_softmax_rows(isa, p);
     const int d = dimension_of_blocks(p);
@@ -346,6 +338,20 @@ std::shared_ptr<const kernel> create_softmax(instruction_set isa, const softmax_
     if (d < 0 || size >= p.src.dims[d])
         return std::make_shared<softmax_kernel>(isa, p);
     return std::make_shared<blocked_softmax>(isa, p, d, size);
+}
+
+} // namespace
+
+offer plan_softmax(instruction_set isa, const softmax_problem &p) {
+    const offer main = plan_task(isa, main_task(p));
+    if (main.is_refused())
+        return main;
+    if (softmax_form_of(p) == form::f32) {
+        const offer exponentials = plan_task(isa, exponentials_task(p));
+        if (exponentials.is_refused())
+            return exponentials;
+    }
+    return offer([=] { return make_softmax(isa, p); });
 }
 
 } // namespace octet::impl::stream

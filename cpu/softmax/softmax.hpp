@@ -11,7 +11,6 @@
 
 namespace octet::impl::stream {
 
-std::string refuses_softmax(instruction_set isa, const softmax_problem &p);
-std::shared_ptr<const kernel> create_softmax(instruction_set isa, const softmax_problem &p);
+offer plan_softmax(instruction_set isa, const softmax_problem &p);
 
 } // namespace octet::impl::stream

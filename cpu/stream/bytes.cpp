@@ -112,6 +112,9 @@ private:
 
 } // namespace
 
+namespace {
+
+/// Empty, or why bytes of the two can't be streamed.
 std::string refuses_layouts(const memory_desc &src, const memory_desc &dst) {
     if (src.format_kind != format_kind::plain || dst.format_kind != format_kind::plain)
         return "a packed layout";
@@ -122,13 +125,6 @@ std::string refuses_layouts(const memory_desc &src, const memory_desc &dst) {
         return "layouts whose innermost dimensions differ";
     return {};
 }
-
-std::shared_ptr<const kernel> create_copy(instruction_set isa, const memory_desc &src,
-                                          const memory_desc &dst) {
-    return std::make_shared<copy_kernel>(isa, src, dst);
-}
-
-namespace {
 
 /// Entries by byte; table entry 0 belongs to the lowest code.
 std::array<std::uint8_t, 256> of_bytes(const memory_desc &src, const std::vector<std::uint8_t> &entries) {
@@ -149,11 +145,24 @@ bool is_identity(const memory_desc &src, const std::vector<std::uint8_t> &entrie
     return true;
 }
 
-std::shared_ptr<const kernel> create_table(instruction_set isa, const memory_desc &src,
-                                           const memory_desc &dst, const std::vector<std::uint8_t> &entries) {
-    if (is_identity(src, entries))
-        return create_copy(isa, src, dst);
-    return std::make_shared<table_kernel>(isa, src, dst, of_bytes(src, entries).data());
+offer plan_copy(instruction_set isa, const memory_desc &src, const memory_desc &dst) {
+    const std::string reason = refuses_layouts(src, dst);
+    if (!reason.empty())
+        return offer::refused(reason);
+    return offer([=] { return std::make_shared<copy_kernel>(isa, src, dst); });
+}
+
+offer plan_table(instruction_set isa, const memory_desc &src, const memory_desc &dst,
+                 std::function<std::vector<std::uint8_t>()> entries) {
+    const offer copy = plan_copy(isa, src, dst);
+    if (copy.is_refused())
+        return copy;
+    return offer([=]() -> std::shared_ptr<const kernel> {
+        const std::vector<std::uint8_t> table = entries();
+        if (is_identity(src, table))
+            return copy.make();
+        return std::make_shared<table_kernel>(isa, src, dst, of_bytes(src, table).data());
+    });
 }
 
 } // namespace octet::impl::stream

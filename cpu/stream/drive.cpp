@@ -49,34 +49,16 @@ template <typename Problem> Problem in_order_of_source(Problem p) {
 
 // ---- unary problems
 
-template <typename Problem> std::string refuses_one_order(const machine &m, const Problem &p) {
-    return is_table(p) || is_copy(p) ? refuses_layouts(p.src, p.dst) : refuses_task(m.isa, make_task(p));
-}
-
-template <typename Problem> std::string refuses_unary(const machine &m, const Problem &p) {
-    const std::string reason = refuses_one_order(m, p);
-    if (reason.empty())
-        return reason;
-    const std::string no_transpose = refuses_transpose(p.src, p.dst);
-    if (is_copy(p))
-        return no_transpose;
-    if (!no_transpose.empty() || reads_dst(p.out_stage))
-        return reason;
-    return refuses_one_order(m, in_order_of_source(p));
-}
-
-template <typename Problem>
-std::shared_ptr<const kernel> create_one_order(const machine &m, const Problem &p) {
+template <typename Problem> offer plan_one_order(const Problem &p, const machine &m) {
     if (is_table(p))
-        return create_table(m.isa, p.src, p.dst, table::entries_of(p));
-    return is_copy(p) ? create_copy(m.isa, p.src, p.dst) : create_program(m.isa, make_task(p));
+        return plan_table(m.isa, p.src, p.dst, [p] { return table::entries_of(p); });
+    return is_copy(p) ? plan_copy(m.isa, p.src, p.dst) : plan_task(m.isa, make_task(p));
 }
 
-template <typename Problem>
-std::shared_ptr<const kernel> create_two_orders(const machine &m, const Problem &p, std::size_t bytes) {
+/// `bytes` are those of the whole.
+template <typename Problem> offer plan_two_orders(const Problem &p, const machine &m, std::size_t bytes) {
     const Problem first = in_order_of_source(p);
-    return std::make_shared<two_step_kernel>(first.dst, create_one_order(m, first),
-                                             create_transpose(m.isa, first.dst, p.dst, bytes));
+    return in_two_steps(first.dst, plan_one_order(first, m), plan_transpose(m.isa, first.dst, p.dst, bytes));
 }
 
 /// A dimension that numbers vary over, -1 if they don't.
@@ -91,66 +73,66 @@ template <typename Problem> Problem part_of(Problem p, const partition &blocks, 
 }
 
 /// The whole, unless it can be computed in blocks: post-ops with tensors of their own can't.
-template <typename Problem> partition blocks_of(const machine &m, const Problem &p) {
+template <typename Problem> partition blocks_of(const Problem &p, const machine &m, std::size_t bytes) {
     for (const post_op_entry &entry : p.out_stage.post_ops)
         if (!std::holds_alternative<post_op::eltwise>(entry))
             return {};
     const partition blocks = partition_of(p.src, p.dst, channel_of_problem(p), m.l2_bytes / 4);
     if (blocks.is_whole())
         return {};
-    for (const bool is_rest : {false, true}) {
-        if (is_rest && blocks.rest() == 0)
-            continue;
-        const Problem part = part_of(p, blocks, is_rest);
-        if (!refuses_transpose(part.src, part.dst).empty() ||
-            !refuses_one_order(m, in_order_of_source(part)).empty())
+    for (const bool is_rest : {false, true})
+        if ((!is_rest || blocks.rest() > 0) &&
+            plan_two_orders(part_of(p, blocks, is_rest), m, bytes).is_refused())
             return {};
-    }
     return blocks;
 }
 
-template <typename Problem> std::shared_ptr<const kernel> create_unary(const machine &m, const Problem &p) {
-    const std::size_t bytes = size_in_bytes(p.src) + size_in_bytes(p.dst);
-    if (refuses_one_order(m, p).empty())
-        return create_one_order(m, p);
-    if (is_copy(p) || (is_table(p) && is_identity(p.src, table::entries_of(p))))
-        return create_transpose(m.isa, p.src, p.dst, bytes);
-    const partition blocks = blocks_of(m, p);
+template <typename Problem>
+std::shared_ptr<const kernel> make_two_orders(const Problem &p, const machine &m, std::size_t bytes) {
+    const partition blocks = blocks_of(p, m, bytes);
     if (blocks.is_whole())
-        return create_two_orders(m, p, bytes);
-    const auto part = [&](bool is_rest) { return create_two_orders(m, part_of(p, blocks, is_rest), bytes); };
+        return plan_two_orders(p, m, bytes).make();
+    const auto part = [&](bool is_rest) {
+        return plan_two_orders(part_of(p, blocks, is_rest), m, bytes).make();
+    };
     return create_blocks(blocks, p.src, p.dst, part(false), blocks.rest() > 0 ? part(true) : nullptr);
+}
+
+template <typename Problem> offer plan_unary(const Problem &p, const machine &m) {
+    const offer direct = plan_one_order(p, m);
+    if (!direct.is_refused())
+        return direct;
+    const std::size_t bytes = size_in_bytes(p.src) + size_in_bytes(p.dst);
+    const offer transpose = plan_transpose(m.isa, p.src, p.dst, bytes);
+    if (is_copy(p))
+        return transpose;
+    if (transpose.is_refused() || reads_dst(p.out_stage))
+        return direct;
+    const offer two_orders = plan_two_orders(p, m, bytes);
+    if (two_orders.is_refused())
+        return two_orders;
+    return offer([=] {
+        const bool only_moves = is_table(p) && is_identity(p.src, table::entries_of(p));
+        return only_moves ? transpose.make() : make_two_orders(p, m, bytes);
+    });
 }
 
 } // namespace
 
-template <typename Problem> std::string refuses(const Problem &p, const machine &m) {
+template <typename Problem> offer plan(const Problem &p, const machine &m) {
     if constexpr (is_unary<Problem>)
-        return refuses_unary(m, p);
+        return plan_unary(p, m);
     else if constexpr (std::is_same_v<Problem, softmax_problem>)
-        return refuses_softmax(m.isa, p);
+        return plan_softmax(m.isa, p);
     else
-        return refuses_task(m.isa, make_task(p));
+        return plan_task(m.isa, make_task(p));
 }
 
-template <typename Problem> std::shared_ptr<const kernel> create(const Problem &p, const machine &m) {
-    if constexpr (is_unary<Problem>)
-        return create_unary(m, p);
-    else if constexpr (std::is_same_v<Problem, softmax_problem>)
-        return create_softmax(m.isa, p);
-    else
-        return create_program(m.isa, make_task(p));
-}
-
-#define OCTET_INSTANTIATE(problem)                                                                           \
-    template std::string refuses(const problem &, const machine &);                                          \
-    template std::shared_ptr<const kernel> create(const problem &, const machine &);
-OCTET_INSTANTIATE(eltwise_problem)
-OCTET_INSTANTIATE(reorder_problem)
-OCTET_INSTANTIATE(binary_problem)
-OCTET_INSTANTIATE(sum_problem)
-OCTET_INSTANTIATE(prelu_problem)
-OCTET_INSTANTIATE(softmax_problem)
-#undef OCTET_INSTANTIATE
+template offer plan(const eltwise_problem &, const machine &);
+template offer plan(const reorder_problem &, const machine &);
+template offer plan(const binary_problem &, const machine &);
+template offer plan(const sum_problem &, const machine &);
+template offer plan(const prelu_problem &, const machine &);
+template offer plan(const softmax_problem &, const machine &);
 
 } // namespace octet::impl::stream

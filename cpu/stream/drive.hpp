@@ -12,7 +12,6 @@
 namespace octet::impl::stream {
 
 /// For eltwise, reorder, binary, sum, prelu and softmax.
-template <typename Problem> std::string refuses(const Problem &p, const machine &m);
-template <typename Problem> std::shared_ptr<const kernel> create(const Problem &p, const machine &m);
+template <typename Problem> offer plan(const Problem &p, const machine &m);
 
 } // namespace octet::impl::stream

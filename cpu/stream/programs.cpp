@@ -240,8 +240,7 @@ private:
     std::vector<std::uint32_t> planes_, params_; ///< numbers known at creation
 };
 
-} // namespace
-
+/// Empty, or why the instruction set can't run the task.
 std::string refuses_task(instruction_set isa, const task &t) {
     if (!t.refusal.empty())
         return t.refusal;
@@ -263,8 +262,13 @@ std::string refuses_task(instruction_set isa, const task &t) {
     return {};
 }
 
-std::shared_ptr<const kernel> create_program(instruction_set isa, const task &t) {
-    return std::make_shared<program_kernel>(isa, t);
+} // namespace
+
+offer plan_task(instruction_set isa, const task &t) {
+    const std::string reason = refuses_task(isa, t);
+    if (!reason.empty())
+        return offer::refused(reason);
+    return offer([=] { return std::make_shared<program_kernel>(isa, t); });
 }
 
 } // namespace octet::impl::stream

@@ -7,10 +7,8 @@
 
 namespace octet::impl::stream {
 
-/// Empty, or why a level can't run the task.
-std::string refuses_task(instruction_set isa, const task &t);
+offer plan_task(instruction_set isa, const task &t);
 /// The dimension that numbers of a task that isn't refused vary over; -1: they don't.
 int channel_of(const task &t);
-std::shared_ptr<const kernel> create_program(instruction_set isa, const task &t);
 
 } // namespace octet::impl::stream

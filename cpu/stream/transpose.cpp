@@ -245,8 +245,6 @@ private:
     dim_t down_, across_; ///< tiles of a matrix
 };
 
-} // namespace
-
 std::string refuses_transpose(const memory_desc &src, const memory_desc &dst) {
     if (src.format_kind != format_kind::plain || dst.format_kind != format_kind::plain)
         return "a packed layout";
@@ -260,9 +258,13 @@ std::string refuses_transpose(const memory_desc &src, const memory_desc &dst) {
     return {};
 }
 
-std::shared_ptr<const kernel> create_transpose(instruction_set isa, const memory_desc &src,
-                                               const memory_desc &dst, std::size_t bytes) {
-    return std::make_shared<transpose_driver>(isa, src, dst, bytes);
+} // namespace
+
+offer plan_transpose(instruction_set isa, const memory_desc &src, const memory_desc &dst, std::size_t bytes) {
+    const std::string reason = refuses_transpose(src, dst);
+    if (!reason.empty())
+        return offer::refused(reason);
+    return offer([=] { return std::make_shared<transpose_driver>(isa, src, dst, bytes); });
 }
 
 } // namespace octet::impl::stream

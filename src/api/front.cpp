@@ -125,7 +125,11 @@ primitive_desc_ptr make_primitive_desc(const request &r, const tensor_map &tenso
     data->create = std::move(chosen.create);
 
     key_builder key;
-    key.add(data->operation).add(data->parameters).add(data->implementation).add(data->attr);
+    key.add(data->operation)
+        .add(data->parameters)
+        .add(data->implementation)
+        .add(data->attr)
+        .add(chosen.threads);
     for (const auto &[arg, md] : data->args)
         key.add(arg).add(md.data);
     data->key = key.take();

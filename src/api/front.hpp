@@ -63,6 +63,7 @@ struct chosen_implementation {
     const char *name = nullptr; ///< null: none
     std::function<std::shared_ptr<const kernel>()> create;
     std::vector<std::string> refusals;
+    int threads = 0; ///< that the plan divides the work among: part of the key
 };
 /// Null without an implementation, if the request allows that; else throws `unimplemented` with all reasons.
 primitive_desc_ptr make_primitive_desc(const request &r, const tensor_map &tensors, std::string parameters,
@@ -74,12 +75,10 @@ template <typename Problem>
 primitive_desc_ptr make_primitive_desc(const request &r, const tensor_map &tensors, std::string parameters,
                                        const Problem &problem) {
     selection<Problem> choice = select(problem);
-    chosen_implementation chosen{nullptr, {}, std::move(choice.refusals)};
+    chosen_implementation chosen{nullptr, {}, std::move(choice.refusals), choice.here.threads};
     if (choice.chosen) {
         chosen.name = choice.chosen->name.c_str(); // of a table that stays
-        chosen.create = [entry = choice.chosen, here = choice.here, problem] {
-            return entry->create(problem, here);
-        };
+        chosen.create = [taken = choice.taken] { return taken.make(); };
     }
     return make_primitive_desc(r, tensors, std::move(parameters), std::move(chosen));
 }

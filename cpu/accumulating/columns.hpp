@@ -1,21 +1,32 @@
 #pragma once
 
-// What a dot kernel needs to know of its columns besides weights: the planes of the epilogue, and the
+// What a kernel of products needs to know of its columns besides weights: the planes of the epilogue, and the
 // accumulators to start with, into which bias and zero points are folded. What the attributes know is
 // computed once, the rest for each execution.
 
 #include <cstdint>
 #include <vector>
 
-#include "cpu/dot/plan.hpp"
+#include "cpu/accumulating/weights.hpp"
 #include "cpu/machine/aligned.hpp"
+#include "jit/epilogue/epilogue.hpp"
 
 namespace octet::impl {
 
-class dot_columns {
+/// Lines of the kernel (taps of equal depth and height).
+struct line_range {
+    dim_t first = 0, count = 1;
+    friend bool operator==(const line_range &a, const line_range &b) {
+        return a.first == b.first && a.count == b.count;
+    }
+};
+
+class columns {
 public:
-    dot_columns(const dot_geometry &g, const jit::epilogue_plan &epilogue,
-                const std::vector<line_range> &ranges);
+    /// Numbers and initial values are those of the channels that the stored groups have one after the other,
+    /// or of the same channels in each group (batches of a matmul). Outlived by what it is given.
+    columns(const stored_weights &weights, const jit::epilogue_plan &epilogue,
+            const std::vector<line_range> &ranges, bool groups_have_channels);
 
     /// Planes of all column blocks; valid until the calling thread's next execution.
     const std::uint32_t *params(const arguments &args) const;
@@ -27,23 +38,23 @@ public:
 
     dim_t block_words() const { return epilogue_.planes().count * jit::columns_per_block; }
     /// Columns of all stored groups, padded to whole blocks: values of one range in `initial`.
-    dim_t padded_columns() const { return geometry_.packed.groups * geometry_.packed.line_sums(); }
+    dim_t padded_columns() const { return packed().groups * packed().line_sums(); }
     std::size_t size_bytes() const { return constants_.size() * sizeof constants_[0]; }
 
 private:
-    dim_t first_channel(dim_t group) const { return geometry_.groups > 1 ? group * geometry_.packed.o : 0; }
-    std::int32_t weights_zero_point(const std::int32_t *zero_points, dim_t channel) const;
+    const packed_geometry &packed() const { return weights_.geometry(); }
+    dim_t first_channel(dim_t group) const { return groups_have_channels_ ? group * packed().o : 0; }
     void fill_weights_zero_points(const arguments &args, std::uint32_t *params) const;
     void add_bias(const arguments &args, std::int32_t *initial) const;
     void subtract_zero_points(const arguments &args, const std::int8_t *weights, std::int32_t src_zp,
                               const line_range &range, std::int32_t *initial) const;
 
-    const dot_geometry &geometry_;
+    const stored_weights &weights_;
     const jit::epilogue_plan &epilogue_;
     const std::vector<line_range> &ranges_;
     aligned_vector<std::uint32_t> constants_; ///< planes as far as known at creation
     aligned_vector<std::int32_t> zeros_;      ///< initial values where there is nothing to fold
-    const bool has_bias_, has_argument_planes_;
+    const bool groups_have_channels_, has_bias_, has_argument_planes_;
 };
 
 } // namespace octet::impl

@@ -1,4 +1,4 @@
-#include "cpu/dot/columns.hpp"
+#include "cpu/accumulating/columns.hpp"
 
 #include <algorithm>
 
@@ -9,12 +9,12 @@
 
 namespace octet::impl {
 
-dot_columns::dot_columns(const dot_geometry &g, const jit::epilogue_plan &epilogue,
-                         const std::vector<line_range> &ranges)
-    : geometry_(g), epilogue_(epilogue), ranges_(ranges),
+columns::columns(const stored_weights &weights, const jit::epilogue_plan &epilogue,
+                 const std::vector<line_range> &ranges, bool groups_have_channels)
+    : weights_(weights), epilogue_(epilogue), ranges_(ranges), groups_have_channels_(groups_have_channels),
       has_bias_(epilogue.source().bias.ndims != 0 && epilogue.planes().bias < 0),
       has_argument_planes_(epilogue.has_argument_planes() || epilogue.planes().weights_zero_point >= 0) {
-    const packed_geometry &p = g.packed;
+    const packed_geometry &p = packed();
     constants_.resize(static_cast<std::size_t>(p.groups * p.o_blocks() * block_words()));
     zeros_.resize(ranges.size() * static_cast<std::size_t>(padded_columns()));
     for (dim_t group = 0; group < p.groups; group++)
@@ -22,10 +22,10 @@ dot_columns::dot_columns(const dot_geometry &g, const jit::epilogue_plan &epilog
                                  constants_.data() + group * p.o_blocks() * block_words());
 }
 
-const std::uint32_t *dot_columns::params(const arguments &args) const {
+const std::uint32_t *columns::params(const arguments &args) const {
     if (!has_argument_planes_)
         return constants_.data();
-    const packed_geometry &p = geometry_.packed;
+    const packed_geometry &p = packed();
     auto *params = static_cast<std::uint32_t *>(
         thread_scratch(scratch_slot::column_params, constants_.size() * sizeof constants_[0]));
     std::copy(constants_.begin(), constants_.end(), params);
@@ -37,30 +37,21 @@ const std::uint32_t *dot_columns::params(const arguments &args) const {
     return params;
 }
 
-/// That of the weights as they are stored.
-std::int32_t dot_columns::weights_zero_point(const std::int32_t *zero_points, dim_t channel) const {
-    const std::int32_t stored_offset = geometry_.weights.data_type == data_type::u8 ? 128 : 0;
-    if (!zero_points)
-        return -stored_offset;
-    return zero_points[geometry_.weights_zero_points.values.mask == 0 ? 0 : channel] - stored_offset;
-}
-
-void dot_columns::fill_weights_zero_points(const arguments &args, std::uint32_t *params) const {
-    const packed_geometry &p = geometry_.packed;
-    const std::int32_t *zero_points = geometry_.weights_zero_points.bind(args);
+void columns::fill_weights_zero_points(const arguments &args, std::uint32_t *params) const {
+    const packed_geometry &p = packed();
+    const stored_weights::bound_zero_points zero_points(weights_, args);
     std::uint32_t *plane = params + epilogue_.planes().weights_zero_point * jit::columns_per_block;
     // Columns of padding are computed and never stored; they repeat the last channel.
     for (dim_t group = 0; group < p.groups; group++)
         for (dim_t o = 0; o < p.line_sums(); o++)
             plane[(group * p.o_blocks() + o / packed_o_block) * block_words() + o % packed_o_block] =
-                static_cast<std::uint32_t>(
-                    weights_zero_point(zero_points, first_channel(group) + std::min(o, p.o - 1)));
+                static_cast<std::uint32_t>(zero_points[first_channel(group) + std::min(o, p.o - 1)]);
 }
 
-void dot_columns::add_bias(const arguments &args, std::int32_t *initial) const {
-    const packed_geometry &p = geometry_.packed;
+void columns::add_bias(const arguments &args, std::int32_t *initial) const {
+    const packed_geometry &p = packed();
     const memory_desc &md = epilogue_.source().bias;
-    const int channel_dim = geometry_.columns.channel_dim;
+    const int channel_dim = epilogue_.shape().channel_dim;
     const dim_t stride = md.dims[channel_dim] == 1 ? 0 : md.strides[channel_dim];
     const auto *bias = args.get<const void>(OCTET_ARG_BIAS);
     const bool is_dense = md.data_type == data_type::s32 && stride == 1;
@@ -78,9 +69,9 @@ void dot_columns::add_bias(const arguments &args, std::int32_t *initial) const {
 /// Σ (s - zs)(w - zw) = Σ s·w - zs·Σw - zw·Σs + K·zs·zw. The terms without s are constants of a column and
 /// enter the initial accumulator here; zw·Σs differs from row to row and is the kernel's. Where lines of the
 /// kernel are skipped, Σw is of the others: a line outside the image would hold zs, and its terms cancel.
-void dot_columns::subtract_zero_points(const arguments &args, const std::int8_t *weights, std::int32_t src_zp,
-                                       const line_range &range, std::int32_t *initial) const {
-    const packed_geometry &p = geometry_.packed;
+void columns::subtract_zero_points(const arguments &args, const std::int8_t *weights, std::int32_t src_zp,
+                                   const line_range &range, std::int32_t *initial) const {
+    const packed_geometry &p = packed();
     const std::int32_t *sums = packed_sums(p, weights);
     const auto factor = static_cast<std::uint32_t>(src_zp); // all modulo 2^32
     for (dim_t group = 0; group < p.groups; group++)
@@ -93,18 +84,17 @@ void dot_columns::subtract_zero_points(const arguments &args, const std::int8_t 
         }
     if (epilogue_.planes().weights_zero_point < 0)
         return;
-    const std::int32_t *zero_points = geometry_.weights_zero_points.bind(args);
+    const stored_weights::bound_zero_points zero_points(weights_, args);
     for (dim_t group = 0; group < p.groups; group++)
         for (dim_t o = 0; o < p.o; o++) {
             std::int32_t &x = initial[group * p.line_sums() + o];
-            const std::int64_t zero_term =
-                geometry_.reduction() * weights_zero_point(zero_points, first_channel(group) + o);
+            const std::int64_t zero_term = weights_.reduction() * zero_points[first_channel(group) + o];
             x = wrap(x + std::int64_t{src_zp} * wrap(zero_term));
         }
 }
 
-const std::int32_t *dot_columns::initial(const arguments &args, const std::int8_t *weights,
-                                         std::int32_t src_zp) const {
+const std::int32_t *columns::initial(const arguments &args, const std::int8_t *weights,
+                                     std::int32_t src_zp) const {
     if (!has_bias_ && src_zp == 0)
         return zeros_.data();
     const std::size_t count = ranges_.size() * static_cast<std::size_t>(padded_columns());
