@@ -1,10 +1,16 @@
+// Shape tables: a header that says what the columns mean, then one layer per line. Start reading at
+// table_reader::read.
+
 #include "bench/layer.hpp"
 
+#include <algorithm>
+#include <charconv>
 #include <cmath>
-#include <fstream>
-#include <map>
 #include <random>
 #include <sstream>
+
+#include "commands/files.hpp"
+#include "commands/print.hpp"
 
 namespace octet::tools {
 
@@ -18,66 +24,128 @@ std::vector<std::string> fields_of(const std::string &line) {
     return fields;
 }
 
-[[noreturn]] void fail(const std::string &path, std::size_t line, const std::string &what) {
-    throw error(status::invalid_arguments, path + ":" + std::to_string(line) + ": " + what);
-}
+struct column {
+    const char *name;
+    std::int64_t layer::*value;
+    std::int64_t lowest;
+    bool is_required;
+};
 
-const std::map<std::string, std::int64_t layer::*> columns = {
-    {"mb", &layer::mb}, {"g", &layer::g},   {"ic", &layer::ic}, {"ih", &layer::ih}, {"iw", &layer::iw},
-    {"oc", &layer::oc}, {"oh", &layer::oh}, {"ow", &layer::ow}, {"kh", &layer::kh}, {"kw", &layer::kw},
-    {"sh", &layer::sh}, {"sw", &layer::sw}, {"ph", &layer::ph}, {"pw", &layer::pw}, {"dh", &layer::dh},
-    {"dw", &layer::dw}, {"m", &layer::m},   {"n", &layer::n},   {"k", &layer::k},   {"count", &layer::count}};
+constexpr column convolution_columns[] = {
+    {"mb", &layer::mb, 1, false}, {"g", &layer::g, 1, false},        {"ic", &layer::ic, 1, true},
+    {"ih", &layer::ih, 1, true},  {"iw", &layer::iw, 1, true},       {"oc", &layer::oc, 1, true},
+    {"oh", &layer::oh, 1, true},  {"ow", &layer::ow, 1, true},       {"kh", &layer::kh, 1, true},
+    {"kw", &layer::kw, 1, true},  {"sh", &layer::sh, 1, false},      {"sw", &layer::sw, 1, false},
+    {"ph", &layer::ph, 0, false}, {"pw", &layer::pw, 0, false},      {"dh", &layer::dh, 0, false},
+    {"dw", &layer::dw, 0, false}, {"count", &layer::count, 1, false}};
+constexpr column product_columns[] = {{"m", &layer::m, 1, true},
+                                      {"n", &layer::n, 1, true},
+                                      {"k", &layer::k, 1, true},
+                                      {"count", &layer::count, 1, false}};
+constexpr std::int64_t largest = 1'000'000'000;
 
-std::int64_t number_of(const std::string &text, const std::string &path, std::size_t line,
-                       const std::string &column) {
-    std::size_t used = 0;
-    long long value = -1;
-    try {
-        value = std::stoll(text, &used);
-    } catch (const std::exception &) {
-        used = std::string::npos;
+/// A table while it is read: the header decides what the numbers of a line mean.
+class table_reader {
+public:
+    table_reader(std::string path, layer_kind product_kind) : path_(std::move(path)), kind_(product_kind) {}
+
+    std::vector<layer> read() {
+        const std::vector<std::uint8_t> bytes = read_file(path_);
+        std::istringstream in(std::string(bytes.begin(), bytes.end()));
+        std::string text;
+        std::getline(in, text);
+        read_header(fields_of(text));
+        std::vector<layer> layers;
+        while (std::getline(in, text)) {
+            line_++;
+            const std::vector<std::string> fields = fields_of(text);
+            if (!fields.empty())
+                layers.push_back(read_layer(fields));
+        }
+        if (layers.empty())
+            fail("no layers follow the header");
+        return layers;
     }
-    if (used != text.size() || value < 0 || value > 1'000'000'000)
-        fail(path, line, column + " is '" + text + "', allowed: 0 to 1000000000");
-    return value;
-}
+
+private:
+    [[noreturn]] void fail(const std::string &complaint) const {
+        throw error(status::invalid_arguments,
+                    one_line(path_ + ":" + std::to_string(line_) + ": " + complaint));
+    }
+
+    void read_header(const std::vector<std::string> &header) {
+        if (header.empty() || header[0] != "name")
+            fail("the first line names the columns and starts with 'name' (octet bench --help)");
+        const bool has_k = std::find(header.begin(), header.end(), "k") != header.end();
+        if (has_k)
+            set_columns(header, product_columns);
+        else
+            set_columns(header, convolution_columns);
+        kind_ = has_k ? kind_ : layer_kind::convolution;
+    }
+
+    template <std::size_t N>
+    void set_columns(const std::vector<std::string> &header, const column (&known)[N]) {
+        for (auto name = header.begin() + 1; name != header.end(); ++name) {
+            const auto *found =
+                std::find_if(known, known + N, [&](const column &c) { return *name == c.name; });
+            if (found == known + N)
+                fail("unknown column '" + *name + "'");
+            if (std::find(header.begin(), name, *name) != name)
+                fail("two columns '" + *name + "'");
+            columns_.push_back(*found);
+        }
+        for (const column &c : known)
+            if (c.is_required && std::find(header.begin(), header.end(), c.name) == header.end())
+                fail(std::string("no column '") + c.name + "'");
+    }
+
+    layer read_layer(const std::vector<std::string> &fields) const {
+        if (fields.size() != columns_.size() + 1)
+            fail(std::to_string(fields.size()) + " fields, the header has " +
+                 std::to_string(columns_.size() + 1));
+        layer l;
+        l.kind = kind_;
+        l.name = fields[0];
+        for (std::size_t i = 0; i < columns_.size(); i++)
+            l.*columns_[i].value = number(fields[i + 1], columns_[i]);
+        if (l.ic % l.g != 0 || l.oc % l.g != 0)
+            fail("ic and oc must be multiples of g");
+        return l;
+    }
+
+    std::int64_t number(const std::string &text, const column &c) const {
+        std::int64_t value = 0;
+        const char *end = text.data() + text.size();
+        const auto [stop, failure] = std::from_chars(text.data(), end, value);
+        if (stop != end || failure != std::errc() || value < c.lowest || value > largest)
+            fail(std::string(c.name) + " is '" + text + "', allowed: " + std::to_string(c.lowest) + " to " +
+                 std::to_string(largest));
+        return value;
+    }
+
+    std::string path_;
+    layer_kind kind_;
+    std::size_t line_ = 1;
+    std::vector<column> columns_; ///< of all fields but the first
+};
 
 } // namespace
 
 std::vector<layer> read_layers(const std::string &path, layer_kind product_kind) {
-    std::ifstream in(path);
-    if (!in)
-        throw error(status::invalid_arguments, path + ": cannot be read");
-    std::string text;
-    std::getline(in, text);
-    const std::vector<std::string> header = fields_of(text);
-    if (header.empty() || header[0] != "name")
-        fail(path, 1, "the header must start with 'name'");
-    bool has_k = false;
-    for (std::size_t i = 1; i < header.size(); i++) {
-        if (columns.find(header[i]) == columns.end())
-            fail(path, 1, "unknown column '" + header[i] + "'");
-        has_k = has_k || header[i] == "k";
-    }
+    return table_reader(path, product_kind).read();
+}
 
-    std::vector<layer> layers;
-    for (std::size_t line = 2; std::getline(in, text); line++) {
-        const std::vector<std::string> fields = fields_of(text);
-        if (fields.empty())
-            continue;
-        if (fields.size() != header.size())
-            fail(path, line,
-                 std::to_string(fields.size()) + " fields, the header has " + std::to_string(header.size()));
-        layer l;
-        l.kind = has_k ? product_kind : layer_kind::convolution;
-        l.name = fields[0];
-        for (std::size_t i = 1; i < header.size(); i++)
-            l.*columns.at(header[i]) = number_of(fields[i], path, line, header[i]);
-        if (l.g < 1 || l.ic % l.g != 0 || l.oc % l.g != 0)
-            fail(path, line, "ic and oc must be multiples of g");
-        layers.push_back(l);
-    }
-    return layers;
+double layer::bytes() const {
+    const auto size = [](std::initializer_list<std::int64_t> dims) {
+        double product = 1;
+        for (const std::int64_t d : dims)
+            product *= static_cast<double>(d);
+        return product;
+    };
+    if (kind != layer_kind::convolution)
+        return size({m, k}) + size({k, n}) + size({m, n});
+    return size({mb, ic, ih, iw}) + size({mb, oc, oh, ow}) + size({oc, ic / g, kh, kw});
 }
 
 std::vector<float> layer_scales(const layer &l) {

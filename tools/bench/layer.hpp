@@ -27,15 +27,15 @@ struct layer {
     std::int64_t channels() const { return kind == layer_kind::convolution ? oc : n; }
     std::int64_t reduction() const { return kind == layer_kind::convolution ? ic / g * kh * kw : k; }
     std::int64_t weights_bytes() const { return channels() * reduction(); }
+    double bytes() const;       ///< of all its tensors, in 8 bits
     double operations() const { ///< a multiplication and an addition count as two
         const std::int64_t rows = kind == layer_kind::convolution ? mb * oh * ow : m;
         return 2.0 * static_cast<double>(rows) * static_cast<double>(channels() * reduction());
     }
 };
 
-/// Reads a table of convolutions (name,mb,g,ic,ih,iw,oc,oh,ow,kh,kw,sh,sw,ph,pw,dh,dw,count) or of products
-/// (name,m,n,k,count); the header tells which. Products become `product_kind`. Throws octet::error with file
-/// and line.
+/// Reads a table of convolutions or of products; the header tells which (doc/bench.md has the columns, samples
+/// are in bench/shapes). Products become `product_kind`. Throws octet::error with file and line.
 std::vector<layer> read_layers(const std::string &path, layer_kind product_kind);
 
 struct bench_contract {

@@ -2,6 +2,9 @@
 
 #include <iostream>
 
+#include "commands/options.hpp"
+#include "commands/print.hpp"
+
 namespace octet::check {
 namespace {
 
@@ -32,27 +35,12 @@ file_kind recognise(const json_value &root) {
     root["format"].fail("is '" + format + "', known: int8-op-vectors/1, int8-model-goldens/1");
 }
 
-/// The level that the options ask for. Throws octet::error if the machine lacks it.
-cpu_isa wanted_isa(const options &opt) {
-    if (opt.impl == implementation::ref)
-        return cpu_isa::ref;
-    const cpu_isa level = cpu_isa_from_string(opt.isa);
-    std::string available;
-    for (const cpu_isa a : get_available_cpu_isas()) {
-        if (a == level)
-            return level;
-        available += (available.empty() ? "" : ", ") + std::string(to_string(a));
-    }
-    throw error(status::invalid_arguments,
-                "--isa: this machine does not run " + opt.isa + ", only " + available);
-}
-
 /// Caps the ISA level for the time of a replay.
 class isa_cap {
 public:
     explicit isa_cap(const options &opt) : before_(get_effective_cpu_isa()) {
         if (!opt.isa.empty() || opt.impl == implementation::ref)
-            set_max_cpu_isa(wanted_isa(opt));
+            set_max_cpu_isa(opt.impl == implementation::ref ? cpu_isa::ref : tools::available_isa(opt.isa));
     }
     ~isa_cap() { set_max_cpu_isa(before_); }
     isa_cap(const isa_cap &) = delete;
@@ -73,7 +61,7 @@ bool check_file(const std::string &path, const options &opt, std::ostream &out) 
         kind.replay(file, opt, results);
         return results.finish(kind.row_title);
     } catch (const malformed_file &e) {
-        throw malformed_file(one_line("'" + path + "': " + e.what()));
+        throw malformed_file(tools::one_line(path + ": " + e.what()));
     }
 }
 

@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include "commands/print.hpp"
+
 namespace octet::check {
 namespace {
 
@@ -25,17 +27,8 @@ template <typename T> T number(const json_value &at, const nlohmann::json &value
 
 } // namespace
 
-std::string one_line(const std::string &text) {
-    constexpr std::size_t longest = 400;
-    std::string line = text.substr(0, longest);
-    for (char &c : line)
-        if (static_cast<unsigned char>(c) < ' ' || c == 0x7f)
-            c = '?';
-    return text.size() > longest ? line + "..." : line;
-}
-
 void json_value::fail(const std::string &complaint) const {
-    throw malformed_file(one_line(place_.empty() ? complaint : place_ + " " + complaint));
+    throw malformed_file(tools::one_line(place_.empty() ? complaint : place_ + " " + complaint));
 }
 
 bool json_value::has(const char *key) const {

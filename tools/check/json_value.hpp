@@ -20,9 +20,6 @@ struct malformed_file : error {
     explicit malformed_file(const std::string &text) : error(status::invalid_arguments, text) {}
 };
 
-/// The text with control characters replaced and its length bounded: fit for one line of a report.
-std::string one_line(const std::string &text);
-
 /// A value inside a parsed file, which must outlive it.
 class json_value {
 public:

@@ -4,7 +4,7 @@
 #include <iomanip>
 #include <ostream>
 
-#include "check/json_value.hpp"
+#include "commands/print.hpp"
 #include "octet/error.hpp"
 
 namespace octet::check {
@@ -15,7 +15,7 @@ const char *const clear_line = "\r\033[K";
 } // namespace
 
 report::row &report::row_of(const std::string &text) {
-    const std::string name = one_line(text);
+    const std::string name = tools::one_line(text);
     const auto known = std::find_if(rows_.begin(), rows_.end(), [&](const row &r) { return r.name == name; });
     if (known != rows_.end())
         return *known;
@@ -26,7 +26,7 @@ report::row &report::row_of(const std::string &text) {
 void report::print(const std::string &line) {
     if (progress_)
         *progress_ << clear_line << std::flush;
-    out_ << one_line(line) << '\n';
+    out_ << tools::one_line(line) << '\n';
 }
 
 bool report::wants(const std::string &op) {
@@ -38,7 +38,7 @@ bool report::wants(const std::string &op) {
 
 void report::begin(const std::string &case_name) {
     if (progress_)
-        *progress_ << clear_line << one_line(case_name) << std::flush;
+        *progress_ << clear_line << tools::one_line(case_name) << std::flush;
 }
 
 void report::pass(const std::string &op, const std::string &case_name, const std::string &how) {
@@ -76,7 +76,7 @@ bool report::finish(const std::string &row_title) {
         for (const std::string &name : unwanted_)
             names += (names.empty() ? "" : ", ") + name;
         throw error(status::invalid_arguments,
-                    one_line("--op: the file has no '" + only_ + "', but " + names));
+                    tools::one_line("--op: the file has no '" + only_ + "', but " + names));
     }
     if (progress_)
         *progress_ << clear_line << std::flush;
@@ -86,7 +86,7 @@ bool report::finish(const std::string &row_title) {
     const auto cell = [](int count) { return std::to_string(count); };
     const auto line = [&](const std::string &name, const std::string &passed, const std::string &failed,
                           const std::string &skipped) {
-        out_ << std::left << std::setw(static_cast<int>(width)) << one_line(name) << std::right
+        out_ << std::left << std::setw(static_cast<int>(width)) << tools::one_line(name) << std::right
              << std::setw(8) << passed << std::setw(8) << failed << std::setw(9) << skipped;
     };
 
@@ -98,7 +98,7 @@ bool report::finish(const std::string &row_title) {
         const char *separator = "  ";
         for (const auto &[reason, count] : r.skip_reasons) {
             out_ << separator << (r.skip_reasons.size() > 1 ? std::to_string(count) + "x " : "")
-                 << one_line(reason);
+                 << tools::one_line(reason);
             separator = "; ";
         }
         total.passed += r.passed;
@@ -107,7 +107,7 @@ bool report::finish(const std::string &row_title) {
     }
     out_ << '\n';
     for (const std::string &n : notes_)
-        out_ << one_line(n) << '\n';
+        out_ << tools::one_line(n) << '\n';
     out_ << total.passed << " passed, " << total.failed << " failed";
     if (total.skipped > 0)
         out_ << ", " << total.skipped << " skipped";

@@ -1,7 +1,10 @@
 #include "check/vector_file.hpp"
 
+#include <algorithm>
 #include <cmath>
-#include <fstream>
+#include <iterator>
+
+#include "commands/files.hpp"
 
 namespace octet::check {
 namespace {
@@ -40,24 +43,15 @@ model::quantization read_quantization(const json_value &record) {
     return quant;
 }
 
-} // namespace
-
-std::vector<std::uint8_t> read_bytes(const std::filesystem::path &path) {
-    const auto refuse = [&](const char *complaint) {
-        throw malformed_file(one_line("'" + path.string() + "' " + complaint));
-    };
-    std::error_code ignored;
-    if (!std::filesystem::exists(path, ignored))
-        refuse("does not exist");
-    if (!std::filesystem::is_regular_file(path, ignored))
-        refuse("is not a file");
-    std::ifstream file(path, std::ios::binary);
-    std::vector<std::uint8_t> bytes(static_cast<std::size_t>(std::filesystem::file_size(path, ignored)));
-    if (!file ||
-        !file.read(reinterpret_cast<char *>(bytes.data()), static_cast<std::streamsize>(bytes.size())))
-        refuse("cannot be read");
-    return bytes;
+/// "line 3, column 14": where a parser stopped that has taken `count` bytes.
+std::string position_text(const std::vector<std::uint8_t> &bytes, std::size_t count) {
+    const auto end = bytes.begin() + static_cast<std::ptrdiff_t>(std::min(count, bytes.size()));
+    const auto last_line = std::find(std::make_reverse_iterator(end), bytes.rend(), '\n').base();
+    return "line " + std::to_string(1 + std::count(bytes.begin(), end, '\n')) + ", column " +
+           std::to_string(end - last_line);
 }
+
+} // namespace
 
 data_type type_from_text(const json_value &text) {
     for (const data_type type :
@@ -104,21 +98,25 @@ model::tensor as_model_tensor(const tensor_record &record, bool is_constant) {
 }
 
 vector_file::vector_file(const std::string &path) : path_(path) {
-    const std::vector<std::uint8_t> bytes = read_bytes(path_);
+    const auto refuse = [&](const std::string &complaint) { throw malformed_file(path + ": " + complaint); };
+    const std::vector<std::uint8_t> bytes = tools::read_file(path);
+    if (bytes.empty())
+        refuse("is empty");
     try {
         json_ = nlohmann::json::parse(bytes.begin(), bytes.end());
-    } catch (const nlohmann::json::parse_error &e) { // its words are about the parser, not about the file
-        throw malformed_file(
-            one_line("'" + path + "' is not JSON: an error at byte " + std::to_string(e.byte)));
+    } catch (const nlohmann::json::parse_error &e) {
+        refuse("is not JSON from " + position_text(bytes, e.byte) + " on");
+    } catch (const nlohmann::json::out_of_range &) {
+        refuse("holds a number that is out of range");
     }
     if (!json_.is_object())
-        throw malformed_file(one_line("'" + path + "' is not a JSON object"));
+        refuse("is not a JSON object");
 }
 
 std::vector<std::uint8_t> vector_file::read_blob() const {
     if (root().has("blob"))
-        return read_bytes(beside(root()["blob"].text()));
-    return read_bytes(std::filesystem::path(path_).replace_extension(".bin"));
+        return tools::read_file(beside(root()["blob"].text()).string());
+    return tools::read_file(std::filesystem::path(path_).replace_extension(".bin").string());
 }
 
 } // namespace octet::check

@@ -20,9 +20,6 @@ struct byte_view {
     std::size_t size = 0;
 };
 
-/// A whole file. Throws malformed_file if it is missing, no regular file or unreadable.
-std::vector<std::uint8_t> read_bytes(const std::filesystem::path &path);
-
 /// A tensor of a case, its size checked against type, dimensions and blob.
 struct tensor_record {
     std::string name;
@@ -40,13 +37,14 @@ model::tensor as_model_tensor(const tensor_record &record, bool is_constant);
 
 class vector_file {
 public:
-    /// Parses the file. Throws malformed_file for anything but one JSON object.
+    /// Parses the file. Throws malformed_file for anything but one JSON object, octet::error if there is no file.
     explicit vector_file(const std::string &path);
 
     json_value root() const { return {json_, ""}; }
     /// A file named relative to this one.
     std::filesystem::path beside(const std::string &name) const { return path_.parent_path() / name; }
     /// The blob: the file that the member "blob" names or, without one, the file's own name with ".bin".
+    /// Throws octet::error if there is none.
     std::vector<std::uint8_t> read_blob() const;
 
 private:

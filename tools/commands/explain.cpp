@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "commands/commands.hpp"
-#include "commands/print.hpp"
+#include "commands/options.hpp"
 #include "octet/network.hpp"
 #include "octet/octet.hpp"
 
@@ -14,6 +14,7 @@ namespace {
 
 struct explain_options {
     std::string model, rule = "automatic";
+    machine_options machine;
     int node = -1; ///< all
     bool no_fusion = false;
 };
@@ -32,6 +33,7 @@ void explain_node(const network &net, std::size_t index) {
 }
 
 void explain(const explain_options &options) {
+    apply(options.machine);
     const network net(options.model,
                       {requantization_rule_from_string(options.rule.c_str()), !options.no_fusion});
     bool is_found = options.node < 0;
@@ -42,7 +44,7 @@ void explain(const explain_options &options) {
         }
     if (!is_found)
         throw error(status::invalid_arguments,
-                    "--node is " + std::to_string(options.node) + ", but " + options.model +
+                    "--node: " + std::to_string(options.node) + " given, but " + options.model +
                         " has no such node, or it became part of another (octet explain without --node)");
 }
 
@@ -51,10 +53,13 @@ void explain(const explain_options &options) {
 void add_explain_command(CLI::App &app) {
     const auto options = std::make_shared<explain_options>();
     CLI::App *command = app.add_subcommand("explain", "Why a network's nodes run as they do");
-    command->add_option("model", options->model, "A .tflite or .onnx file")->required();
-    command->add_option("--node", options->node, "Only this node of the file")->check(CLI::Range(0, 1000000));
-    command->add_option("--rule", options->rule, "Requantization rule: " + rule_names());
+    command->add_option("MODEL", options->model, "A .tflite or .onnx file")->required()->type_name("");
+    command->add_option("--node", options->node, "Only this node of the file")
+        ->type_name("N")
+        ->check(whole_number(0, 1'000'000));
+    add_rule_option(*command, options->rule, "Requantization rule of the accumulating operators");
     command->add_flag("--no-fusion", options->no_fusion, "Every operator by itself");
+    add_machine_options(*command, options->machine);
     command->callback([options] { explain(*options); });
 }
 

@@ -11,13 +11,6 @@
 namespace octet::tools {
 namespace {
 
-std::string isa_names(const std::vector<cpu_isa> &levels) {
-    std::string names;
-    for (const cpu_isa level : levels)
-        names += (names.empty() ? "" : ", ") + std::string(to_string(level));
-    return names;
-}
-
 std::string cache_text(const char *name, int parameter) {
     const long bytes = sysconf(parameter);
     return std::string(name) + " " + (bytes > 0 ? bytes_text(static_cast<std::size_t>(bytes)) : "unknown");

@@ -1,29 +1,54 @@
 // The `octet` command. What a subcommand does is in its own file; here is only how all of them start and
-// fail.
+// end: nothing runs if its results could not be printed, and whatever goes wrong is one line on stderr.
 
 #include <CLI/CLI.hpp>
 #include <iostream>
+#include <new>
 
 #include "commands/commands.hpp"
+#include "commands/files.hpp"
+#include "commands/options.hpp"
+#include "commands/print.hpp"
 #include "octet/octet.hpp"
 
 namespace {
 
-constexpr int exit_of_bad_usage = 2;
+using namespace octet::tools;
 
-int run(CLI::App &app, int argc, char **argv) {
+constexpr int exit_of_bad_request = 2;
+
+int complain(const std::string &sentence) {
+    std::cerr << "octet: " << one_line(sentence, 10'000) << '\n';
+    return exit_of_bad_request;
+}
+
+int execute(CLI::App &app, int argc, char **argv) {
     try {
         app.parse(argc, argv);
         if (app.get_subcommands().empty())
-            throw CLI::RequiredError("A command (info, run, bench, check, explain; see --help)");
+            throw CLI::RequiredError("a command (info, run, bench, check or explain)");
         return 0;
     } catch (const CLI::Success &help) { // --help, --version
         return app.exit(help);
     } catch (const CLI::RuntimeError &verdict) { // the command has said all
         return verdict.get_exit_code();
+    } catch (const CLI::ParseError &e) {
+        return complain(usage_text(e, app));
+    }
+}
+
+int run(CLI::App &app, int argc, char **argv) {
+    try {
+        require_standard_output();
+        const int exit_code = execute(app, argc, argv);
+        flush_standard_output();
+        return exit_code;
+    } catch (const octet::error &e) {
+        return complain(e.what());
+    } catch (const std::bad_alloc &) {
+        return complain("not enough memory");
     } catch (const std::exception &e) {
-        std::cerr << "octet: " << e.what() << '\n';
-        return exit_of_bad_usage;
+        return complain(std::string("unexpected failure, please report it: ") + e.what());
     }
 }
 
@@ -33,10 +58,14 @@ int main(int argc, char **argv) {
     CLI::App app("Octet: bit-exact int8 inference on x86", "octet");
     app.set_version_flag("--version", std::string("octet ") + octet::version());
     app.require_subcommand(0, 1); // none is found out after unknown flags
-    octet::tools::add_info_command(app);
-    octet::tools::add_run_command(app);
-    octet::tools::add_bench_command(app);
-    octet::tools::add_check_command(app);
-    octet::tools::add_explain_command(app);
+    add_info_command(app);
+    add_run_command(app);
+    add_bench_command(app);
+    add_check_command(app);
+    add_explain_command(app);
+    app.footer(
+        "octet COMMAND --help shows the options of a command.\n"
+        "Exit codes: 0 success; 1 check found a difference; 2 the request or a file is wrong, or results\n"
+        "cannot be written: one line on stderr says why.");
     return run(app, argc, argv);
 }

@@ -1,7 +1,12 @@
+// Words and tables; nothing here knows what they are about.
+
 #include "commands/print.hpp"
 
 #include <algorithm>
 #include <cstdio>
+#include <iostream>
+
+#include <unistd.h>
 
 namespace octet::tools {
 
@@ -13,10 +18,32 @@ std::vector<requantization_rule> all_rules() {
 }
 
 std::string rule_names() {
-    std::string names;
+    std::vector<std::string> names;
     for (const requantization_rule rule : all_rules())
-        names += (names.empty() ? "" : ", ") + std::string(to_string(rule));
-    return names;
+        names.emplace_back(to_string(rule));
+    return list_text(names);
+}
+
+std::string isa_names(const std::vector<cpu_isa> &levels) {
+    std::vector<std::string> names;
+    for (const cpu_isa level : levels)
+        names.emplace_back(to_string(level));
+    return list_text(names);
+}
+
+std::string list_text(const std::vector<std::string> &words) {
+    std::string text;
+    for (const std::string &word : words)
+        text += (text.empty() ? "" : ", ") + word;
+    return text;
+}
+
+std::string one_line(const std::string &text, std::size_t longest) {
+    std::string line = text.substr(0, longest);
+    for (char &c : line)
+        if (static_cast<unsigned char>(c) < ' ' || c == 0x7f)
+            c = '?';
+    return text.size() > longest ? line + "..." : line;
 }
 
 std::string bytes_text(std::size_t bytes) {
@@ -64,6 +91,13 @@ std::string fixed(double value, int digits) {
     char text[64];
     std::snprintf(text, sizeof text, "%.*f", digits, value);
     return text;
+}
+
+progress_line::progress_line() : is_terminal_(isatty(STDERR_FILENO) != 0) {}
+
+void progress_line::show(const std::string &text) const {
+    if (is_terminal_)
+        std::cerr << "\r\033[K" << one_line(text) << std::flush;
 }
 
 } // namespace octet::tools

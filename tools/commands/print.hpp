@@ -13,6 +13,14 @@ namespace octet::tools {
 std::vector<requantization_rule> all_rules();
 /// "automatic, none, f32, …"
 std::string rule_names();
+/// "ref, avx2, avx_vnni"
+std::string isa_names(const std::vector<cpu_isa> &levels);
+/// "a, b, c"
+std::string list_text(const std::vector<std::string> &words);
+
+/// The text with control characters replaced and its length bounded: fit for one line, whatever a file or an
+/// argument holds.
+std::string one_line(const std::string &text, std::size_t longest = 400);
 
 /// "32 KiB", "1.4 MiB"
 std::string bytes_text(std::size_t bytes);
@@ -37,5 +45,19 @@ private:
 
 /// `value` with `digits` digits after the point.
 std::string fixed(double value, int digits);
+
+/// A line on stderr that says what is running, for a person who waits; nothing where stderr is no terminal.
+class progress_line {
+public:
+    progress_line();
+    ~progress_line() { show(""); }
+    progress_line(const progress_line &) = delete;
+    progress_line &operator=(const progress_line &) = delete;
+
+    void show(const std::string &text) const; ///< instead of what was there
+
+private:
+    bool is_terminal_;
+};
 
 } // namespace octet::tools

@@ -1,12 +1,20 @@
 // octet run: executes a network on raw tensors, and shows where the time goes.
+//
+// What can be wrong is found before the first run: the network and its inputs are read, then the files for
+// results are opened, then it runs. The first run gives the outputs and warms up; the runs after it are
+// timed. So outputs don't depend on the number of runs, even of networks with a state.
 
-#include <CLI/CLI.hpp>
+#include <chrono>
 #include <filesystem>
 #include <iostream>
-#include <unistd.h>
+#include <optional>
+
+#include <CLI/CLI.hpp>
 
 #include "check/check.hpp"
 #include "commands/commands.hpp"
+#include "commands/files.hpp"
+#include "commands/options.hpp"
 #include "commands/print.hpp"
 #include "commands/run_profile.hpp"
 #include "commands/tensor_file.hpp"
@@ -17,14 +25,15 @@
 namespace octet::tools {
 namespace {
 
+constexpr int max_count = 1'000'000; ///< of runs and images: rules out slips of the finger
+
 struct run_options {
     std::string model, output_dir, rule = "automatic", trace;
     std::vector<std::string> inputs;
-    int repeat = 1, threads = 0, batch = 0;
+    machine_options machine;
+    int repeat = 0, batch = 0;
     bool check = false, no_fusion = false;
 };
-
-constexpr int max_count = 1'000'000; ///< of runs, threads, images: rules out slips of the finger
 
 /// From the files, or pseudo-random; says which.
 std::string fill_inputs(const network &net, const run_options &options) {
@@ -35,8 +44,8 @@ std::string fill_inputs(const network &net, const run_options &options) {
         return "pseudo-random values, the same in every run (no --input given)";
     }
     if (options.inputs.size() != inputs.size())
-        throw error(status::invalid_arguments, "--input names " + std::to_string(options.inputs.size()) +
-                                                   " files, the inputs of " + options.model + " are " +
+        throw error(status::invalid_arguments, "--input: " + std::to_string(options.inputs.size()) +
+                                                   " files given, the inputs of " + options.model + " are " +
                                                    std::to_string(inputs.size()));
     for (std::size_t i = 0; i < inputs.size(); i++)
         read_tensor_file(options.inputs[i], net.get_memory(inputs[i]),
@@ -44,73 +53,102 @@ std::string fill_inputs(const network &net, const run_options &options) {
     return "from " + std::to_string(inputs.size()) + (inputs.size() == 1 ? " file" : " files");
 }
 
-run_profile run_repeatedly(network &net, int repeat) {
+/// The goldens of a network: the models.json beside it, where `octet check` looks for them too.
+std::string goldens_of(const std::string &model) {
+    const std::filesystem::path goldens = std::filesystem::path(model).parent_path() / "models.json";
+    std::error_code ignored;
+    if (!std::filesystem::exists(goldens, ignored))
+        throw error(status::invalid_arguments,
+                    "--check needs " + goldens.string() + ", which does not exist");
+    return goldens.string();
+}
+
+/// All files for results, open before the first run.
+struct result_files {
+    std::vector<output_file> outputs;
+    std::optional<output_file> trace;
+};
+
+result_files open_files(const network &net, const run_options &options) {
+    result_files files;
+    if (!options.output_dir.empty()) {
+        make_directory(options.output_dir);
+        for (std::size_t i = 0; i < net.output_count(); i++)
+            files.outputs.emplace_back(
+                (std::filesystem::path(options.output_dir) / ("output_" + std::to_string(i) + ".bin"))
+                    .string());
+    }
+    if (!options.trace.empty())
+        files.trace.emplace(options.trace);
+    return files;
+}
+
+/// Writes the outputs to their files, and tells them in words.
+std::string take_outputs(const network &net, std::vector<output_file> &files) {
+    std::string text;
+    for (std::size_t i = 0; i < net.output_count(); i++) {
+        const int t = net.get_graph().outputs[i];
+        const memory m = net.get_memory(t);
+        text += "\noutput " + tensor_text(net.get_graph(), t) + '\n' +
+                summary(net.get_graph().tensors[static_cast<std::size_t>(t)], m);
+        if (i < files.size())
+            files[i].write(m.map_data<char>(), m.get_desc().get_size());
+    }
+    for (const output_file &file : files)
+        text += "wrote " + file.path() + '\n';
+    return text;
+}
+
+/// `repeat` runs; 0: as many as a second holds, at least one.
+run_profile time_runs(network &net, int repeat) {
+    constexpr int most_by_default = 100;
+    using clock = std::chrono::steady_clock;
+    const auto end = clock::now() + std::chrono::seconds(1);
+    const auto is_enough = [&](int runs) {
+        return repeat > 0 ? runs == repeat : runs == most_by_default || (runs > 0 && clock::now() >= end);
+    };
+    const progress_line progress;
     run_profile profile(net);
-    const bool shows_progress = repeat > 1 && isatty(STDERR_FILENO) != 0;
-    for (int r = 0; r < repeat; r++) {
+    for (int r = 0; !is_enough(r); r++) {
         profile.begin_run();
         net.run([&](std::size_t node, double seconds) { profile.add(node, seconds); });
-        if (shows_progress)
-            std::cerr << "\rrun " << r + 1 << " of " << repeat << (r + 1 == repeat ? "\n" : "");
+        progress.show("run " + std::to_string(r + 1) + (repeat > 0 ? " of " + std::to_string(repeat) : ""));
     }
     return profile;
 }
 
-void print_outputs(const network &net) {
-    for (const int t : net.get_graph().outputs)
-        std::cout << "\noutput " << tensor_text(net.get_graph(), t) << '\n'
-                  << summary(net.get_graph().tensors[static_cast<std::size_t>(t)], net.get_memory(t));
-}
-
-void write_outputs(const network &net, const std::string &directory) {
-    const std::vector<int> &outputs = net.get_graph().outputs;
-    for (std::size_t i = 0; i < outputs.size(); i++) {
-        const std::string path =
-            (std::filesystem::path(directory) / ("output_" + std::to_string(i) + ".bin")).string();
-        write_tensor_file(path, net.get_memory(outputs[i]));
-        std::cout << "wrote " << path << '\n';
-    }
-}
-
-/// The goldens of this network in the models.json beside it, where `octet check` looks for them too.
-void check_goldens(const run_options &options) {
-    const std::filesystem::path model(options.model), goldens = model.parent_path() / "models.json";
-    if (!std::filesystem::exists(goldens))
-        throw error(status::invalid_arguments,
-                    "--check needs " + goldens.string() + ", which does not exist");
-    check::options only;
-    only.op = model.stem().string();
-    std::cout << "\ngoldens of " << goldens.string() << '\n';
-    if (!check::check_file(goldens.string(), only, std::cout))
-        throw CLI::RuntimeError(1);
-}
-
 void run(const run_options &options) {
-    if (!options.output_dir.empty() && !std::filesystem::is_directory(options.output_dir))
-        throw error(status::invalid_arguments,
-                    "--output-dir: '" + options.output_dir + "' is not a directory");
-    if (options.threads > 0)
-        set_num_threads(options.threads);
+    const std::string goldens = options.check ? goldens_of(options.model) : "";
+    apply(options.machine);
     const requantization_rule rule = requantization_rule_from_string(options.rule.c_str());
     network net(options.model, {rule, !options.no_fusion, options.batch});
     const std::string source = fill_inputs(net, options);
+    result_files files = open_files(net, options);
+
+    const int threads = get_num_threads();
     std::cout << options.model << ": " << net.get_graph().nodes.size() << " nodes, rule " << options.rule
-              << ", " << get_num_threads() << " threads, " << to_string(get_effective_cpu_isa())
-              << "\ninput: " << source << '\n';
-    const run_profile profile = run_repeatedly(net, options.repeat);
-    if (options.repeat > 1)
-        std::cout << "times: median of " << options.repeat << " runs\n";
-    std::cout << '\n' << profile.nodes_text();
-    if (!options.trace.empty()) {
-        std::cout << '\n' << profile.operators_text();
-        profile.write_trace(options.trace);
-        std::cout << "\nwrote " << options.trace << ", a trace for chrome://tracing or ui.perfetto.dev\n";
+              << ", " << threads << (threads == 1 ? " thread, " : " threads, ")
+              << to_string(get_effective_cpu_isa()) << "\ninput: " << source << '\n';
+    flush_standard_output();
+    net.run();
+    const std::string outputs = take_outputs(net, files.outputs);
+    const run_profile profile = time_runs(net, options.repeat);
+
+    std::cout << profile.runs_text() << '\n' << profile.nodes_text();
+    if (files.trace) {
+        files.trace->write(profile.trace());
+        std::cout << '\n'
+                  << profile.operators_text() << "\nwrote " << files.trace->path()
+                  << ", a trace for chrome://tracing or ui.perfetto.dev\n";
     }
-    print_outputs(net);
-    if (!options.output_dir.empty())
-        write_outputs(net, options.output_dir);
-    if (options.check)
-        check_goldens(options);
+    std::cout << outputs;
+    if (options.check) {
+        check::options only;
+        only.op = std::filesystem::path(options.model).stem().string();
+        std::cout << "\ngoldens of " << goldens << '\n';
+        if (!check::check_file(goldens, only, std::cout))
+            throw CLI::RuntimeError(1);
+    }
 }
 
 } // namespace
@@ -119,28 +157,41 @@ void add_run_command(CLI::App &app) {
     const auto options = std::make_shared<run_options>();
     CLI::App *command =
         app.add_subcommand("run", "Run an int8 network: raw tensors in and out, time per layer");
-    command->add_option("model", options->model, "A .tflite or .onnx file")->required();
-    command->add_option("--input", options->inputs,
-                        "Raw tensors (little-endian, row-major), one file per input");
-    command->add_option("--output-dir", options->output_dir,
-                        "Write the outputs there as output_0.bin, output_1.bin, …");
-    command->add_option("--repeat", options->repeat, "Number of runs; times are medians")
-        ->check(CLI::Range(1, max_count));
-    command->add_option("--rule", options->rule,
-                        "Requantization rule of the accumulating operators: " + rule_names());
+    command->add_option("MODEL", options->model, "A .tflite or .onnx file")->required()->type_name("");
+    command
+        ->add_option(
+            "--input", options->inputs,
+            "Raw tensors (little-endian, row-major), one file per input; without it numbers are made up")
+        ->type_name("FILE");
+    command
+        ->add_option(
+            "--output-dir", options->output_dir,
+            "Write the outputs there as output_0.bin, output_1.bin, …; the directory is made if need be")
+        ->type_name("DIR");
+    command
+        ->add_option("--repeat", options->repeat,
+                     "Timed runs after a first one, which warms up and gives the outputs; by default as many "
+                     "as one second holds, at most 100")
+        ->type_name("N")
+        ->check(whole_number(1, max_count));
+    add_rule_option(*command, options->rule, "Requantization rule of the accumulating operators");
     command->add_option("--batch", options->batch, "Number of images at once, instead of the file's")
-        ->check(CLI::Range(1, max_count));
+        ->type_name("N")
+        ->check(whole_number(1, max_count));
     command->add_flag("--no-fusion", options->no_fusion,
                       "Run every operator by itself; joining them changes no output");
     command
         ->add_option("--profile", options->trace,
-                     "Also show time per operator, and write all times as a Chrome trace to this file "
-                     "[octet_profile.json]")
+                     "Also show time per operator, and write all times as a Chrome trace to this file, by "
+                     "default octet_profile.json")
+        ->type_name("[FILE]")
         ->expected(0, 1)
         ->default_str("octet_profile.json");
-    command->add_option("--threads", options->threads, "Number of threads")->check(CLI::Range(1, max_count));
+    add_machine_options(*command, options->machine);
     command->add_flag("--check", options->check,
                       "Also compare every operator with the models.json beside the model");
+    command->footer("Times are milliseconds: minimum, median and percentiles of the timed runs. P90 is the "
+                    "shortest that 90 %\nof the runs do not exceed.");
     command->callback([options] { run(*options); });
 }
 

@@ -1,7 +1,8 @@
+// Sums and tables over the times that were kept; see run_profile.hpp.
+
 #include "commands/run_profile.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <map>
 
 #include <nlohmann/json.hpp>
@@ -11,16 +12,17 @@
 namespace octet::tools {
 namespace {
 
-double median(std::vector<double> values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
-}
-
 double sum(const std::vector<double> &values) {
     double total = 0;
     for (const double v : values)
         total += v;
+    return total;
+}
+
+double sum_of_medians(const std::vector<time_summary> &times) {
+    double total = 0;
+    for (const time_summary &t : times)
+        total += t.median;
     return total;
 }
 
@@ -34,35 +36,47 @@ void run_profile::add(std::size_t node, double seconds) {
     runs_.back().at(node) = seconds;
 }
 
-std::vector<double> run_profile::medians() const {
-    std::vector<double> result;
+time_summary run_profile::run_times() const {
+    std::vector<double> totals;
+    for (const std::vector<double> &run : runs_)
+        totals.push_back(sum(run));
+    return summarize(std::move(totals));
+}
+
+std::vector<time_summary> run_profile::node_times() const {
+    std::vector<time_summary> result;
     for (std::size_t i = 0; i < net_.get_graph().nodes.size(); i++) {
         std::vector<double> times;
         for (const std::vector<double> &run : runs_)
             times.push_back(run.at(i));
-        result.push_back(median(std::move(times)));
+        result.push_back(summarize(std::move(times)));
     }
     return result;
 }
 
+std::string run_profile::runs_text() const {
+    const time_summary t = run_times();
+    return std::to_string(runs_.size()) + (runs_.size() == 1 ? " run" : " runs") + ": minimum " +
+           milliseconds(t.minimum) + " ms, median " + milliseconds(t.median) + " ms, P90 " +
+           milliseconds(t.p90) + " ms, P99 " + milliseconds(t.p99) + " ms\n";
+}
+
 std::string run_profile::nodes_text() const {
     const model::graph &g = net_.get_graph();
-    const std::vector<double> times = medians();
-    const double total = sum(times);
-    using align = table::align;
-    table report({{"node", align::right},
-                  {"operator"},
-                  {"output"},
-                  {"implementation"},
-                  {"ms", align::right},
-                  {"share", align::right}});
+    const std::vector<time_summary> times = node_times();
+    const double total = sum_of_medians(times);
+    std::vector<table::column> columns = {
+        {"node", table::align::right}, {"operator"}, {"output"}, {"implementation"}};
+    for (const char *title : {"min ms", "median", "P90", "P99", "share"})
+        columns.push_back({title, table::align::right});
+    table report(columns);
     for (std::size_t i = 0; i < times.size(); i++) {
         const model::tensor &output = g.tensors[static_cast<std::size_t>(g.nodes[i].outputs[0])];
         report.add({std::to_string(model::node_number(g, i)), model::operator_text(g.nodes[i]),
-                    model::to_text(output.dims), net_.implementation(i), milliseconds(times[i]),
-                    share(times[i], total)});
+                    model::to_text(output.dims), net_.implementation(i), milliseconds(times[i].minimum),
+                    milliseconds(times[i].median), milliseconds(times[i].p90), milliseconds(times[i].p99),
+                    share(times[i].median, total)});
     }
-    report.add({"", "total", "", "", milliseconds(total), ""});
     return report.text();
 }
 
@@ -71,24 +85,26 @@ std::string run_profile::operators_text() const {
         std::size_t count = 0;
         double seconds = 0;
     };
-    const std::vector<double> times = medians();
+    const std::vector<time_summary> times = node_times();
     std::map<std::string, entry> by_name;
     for (std::size_t i = 0; i < times.size(); i++) {
         entry &e = by_name[model::operator_text(net_.get_graph().nodes[i])];
         e.count++;
-        e.seconds += times[i];
+        e.seconds += times[i].median;
     }
     std::vector<std::pair<std::string, entry>> sorted(by_name.begin(), by_name.end());
     std::stable_sort(sorted.begin(), sorted.end(),
                      [](const auto &a, const auto &b) { return a.second.seconds > b.second.seconds; });
     using align = table::align;
-    table report({{"operator"}, {"nodes", align::right}, {"ms", align::right}, {"share", align::right}});
+    table report(
+        {{"operator"}, {"nodes", align::right}, {"median ms", align::right}, {"share", align::right}});
     for (const auto &[name, e] : sorted)
-        report.add({name, std::to_string(e.count), milliseconds(e.seconds), share(e.seconds, sum(times))});
+        report.add({name, std::to_string(e.count), milliseconds(e.seconds),
+                    share(e.seconds, sum_of_medians(times))});
     return report.text();
 }
 
-void run_profile::write_trace(const std::string &path) const {
+std::string run_profile::trace() const {
     const model::graph &g = net_.get_graph();
     nlohmann::json events = nlohmann::json::array();
     double now = 0; // microseconds
@@ -107,10 +123,9 @@ void run_profile::write_trace(const std::string &path) const {
             now += runs_[r][i] * 1e6;
         }
     }
-    std::ofstream file(path);
-    file << nlohmann::json{{"displayTimeUnit", "ms"}, {"traceEvents", events}}.dump(1) << '\n';
-    if (!file.flush())
-        throw error(status::runtime_error, path + ": cannot be written");
+    return nlohmann::json{{"displayTimeUnit", "ms"}, {"traceEvents", events}}.dump(
+               1, ' ', false, nlohmann::json::error_handler_t::replace) +
+           '\n';
 }
 
 } // namespace octet::tools

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "commands/statistics.hpp"
 #include "octet/network.hpp"
 #include "octet/octet.hpp"
 
@@ -17,16 +18,19 @@ public:
     void begin_run() { runs_.emplace_back(); }
     void add(std::size_t node, double seconds);
 
-    /// One line per node: time (median of the runs), share of the sum, what it runs on.
+    /// "12 runs: minimum 1.204 ms, median …, P90 …, P99 …"
+    std::string runs_text() const;
+    /// One line per node: its times in these runs, the share of the medians' sum, what it runs on.
     std::string nodes_text() const;
     /// The same summed over the nodes with one operator, longest first.
     std::string operators_text() const;
     /// Complete events in Chrome's trace format: one per run, with one per node inside. Times in
-    /// microseconds, from the first run's start. Throws octet::error if the file cannot be written.
-    void write_trace(const std::string &path) const;
+    /// microseconds, from the first run's start.
+    std::string trace() const;
 
 private:
-    std::vector<double> medians() const; ///< seconds, per node
+    time_summary run_times() const;
+    std::vector<time_summary> node_times() const;
 
     const network &net_;
     std::vector<std::vector<double>> runs_; ///< seconds of each node, per run

@@ -1,30 +1,22 @@
+// Inputs of networks from files, or made up.
+
 #include "commands/tensor_file.hpp"
 
-#include <fstream>
+#include <algorithm>
 #include <random>
+
+#include "commands/files.hpp"
 
 namespace octet::tools {
 
 void read_tensor_file(const std::string &path, const memory &m, const std::string &who) {
     const std::size_t expected = m.get_desc().get_size();
-    std::ifstream file(path, std::ios::binary | std::ios::ate);
-    const std::streamoff size = file ? static_cast<std::streamoff>(file.tellg()) : -1;
-    if (size < 0)
-        throw error(status::invalid_arguments, path + ": the file cannot be opened");
-    if (static_cast<std::size_t>(size) != expected)
-        throw error(status::invalid_arguments, path + ": the file has " + std::to_string(size) +
+    const std::vector<std::uint8_t> bytes = read_file(path);
+    if (bytes.size() != expected)
+        throw error(status::invalid_arguments, path + ": has " + std::to_string(bytes.size()) +
                                                    " bytes, but " + who + " takes " +
                                                    std::to_string(expected));
-    file.seekg(0);
-    if (!file.read(m.map_data<char>(), size))
-        throw error(status::runtime_error, path + ": the file cannot be read");
-}
-
-void write_tensor_file(const std::string &path, const memory &m) {
-    std::ofstream file(path, std::ios::binary);
-    file.write(m.map_data<char>(), static_cast<std::streamsize>(m.get_desc().get_size()));
-    if (!file.flush())
-        throw error(status::runtime_error, path + ": the file cannot be written");
+    std::copy(bytes.begin(), bytes.end(), m.map_data<std::uint8_t>());
 }
 
 void fill_pseudo_random(const memory &m) {

@@ -10,7 +10,6 @@ namespace octet::tools {
 
 /// Throws octet::error if the file does not hold exactly the tensor's bytes. `who` names the tensor.
 void read_tensor_file(const std::string &path, const memory &m, const std::string &who);
-void write_tensor_file(const std::string &path, const memory &m);
 
 /// Codes over their whole range, f32 in [-1, 1): the same bytes in every process.
 void fill_pseudo_random(const memory &m);

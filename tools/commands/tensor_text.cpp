@@ -1,3 +1,5 @@
+// Tensors in words: enough to see whether a result is plausible.
+
 #include "commands/tensor_text.hpp"
 
 #include <algorithm>

@@ -1,0 +1,338 @@
+// The `octet` command as a user meets it: what each wrong request is answered with (exit code 2 and one line
+// on stderr), and that results which cannot be written are a failure, found before the work.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <unistd.h>
+
+#include "command/process.hpp"
+
+namespace octet::tests {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string model = OCTET_SOURCE_DIR "/examples/digits/digits_int8.tflite";
+const std::string goldens = OCTET_SOURCE_DIR "/examples/digits/digits_golden.json";
+const std::string shapes = OCTET_SOURCE_DIR "/bench/shapes/";
+
+outcome octet(const std::vector<std::string> &arguments, const output_target &standard_output = {}) {
+    return run_program(OCTET_COMMAND, arguments, standard_output);
+}
+
+std::string command_line(const std::vector<std::string> &arguments) {
+    std::string line = "octet";
+    for (const std::string &argument : arguments)
+        line += ' ' + argument;
+    return line;
+}
+
+/// A folder of its own, with the files that go wrong: D/ in the tables below.
+class CommandTest : public testing::Test {
+protected:
+    CommandTest() : folder_(fs::path(testing::TempDir()) / ("octet_command_" + std::to_string(getpid()))) {
+        fs::create_directories(folder_ / "folder");
+        const std::string whole = content_of(model);
+        write("empty", "");
+        write("short.tflite", whole.substr(0, whole.size() / 3));
+        write("short.onnx", content_of(OCTET_SOURCE_DIR "/examples/digits/digits_int8.onnx").substr(0, 3000));
+        write("short.json", content_of(goldens).substr(0, 300));
+        write("short.bin", "few");
+        write("no_header.csv", "conv,1,2\n");
+        write("unknown_column.csv", "name,m,n,k,colour\na,1,1,1,1\n");
+        write("no_column.csv", "name,m,k\na,1,1\n");
+        write("two_columns.csv", "name,m,n,k,m\na,1,1,1,1\n");
+        write("wrong_number.csv", "name,m,n,k\na,1,1,1\nb,1,many,1\n");
+        write("missing_field.csv", "name,m,n,k\na,1,1\n");
+        write("no_layers.csv", "name,m,n,k\n");
+        write("uneven_groups.csv", "name,g,ic,ih,iw,oc,oh,ow,kh,kw\na,2,3,1,1,2,1,1,1,1\n");
+        write("huge.csv", "name,m,n,k\na,1000000000,1000000000,1000000000\n");
+    }
+    ~CommandTest() override { fs::remove_all(folder_); }
+
+    std::string path(const std::string &name) const { return (folder_ / name).string(); }
+    void write(const std::string &name, const std::string &text) const {
+        std::ofstream(folder_ / name, std::ios::binary) << text;
+    }
+    static std::string content_of(const std::string &path) {
+        std::ostringstream text;
+        text << std::ifstream(path, std::ios::binary).rdbuf();
+        return text.str();
+    }
+
+    /// One refused request: `said` is the line on stderr without "octet: ", or how it begins where it ends
+    /// with "…". D/ stands for the folder, M for the model.
+    struct refusal {
+        std::vector<std::string> arguments;
+        std::string said;
+    };
+    std::string filled_in(std::string text) const {
+        if (text == "M")
+            return model;
+        for (std::size_t at = text.find("D/"); at != std::string::npos; at = text.find("D/", at))
+            text.replace(at, 2, folder_.string() + "/");
+        return text;
+    }
+    void expect_refusals(const std::vector<refusal> &refusals) const {
+        const std::string open_end = "…";
+        for (const refusal &r : refusals) {
+            std::vector<std::string> arguments;
+            for (const std::string &argument : r.arguments)
+                arguments.push_back(filled_in(argument));
+            const outcome got = octet(arguments);
+            SCOPED_TRACE(command_line(arguments));
+            EXPECT_EQ(got.exit_code, 2);
+            std::string expected = "octet: " + filled_in(r.said), err = got.err;
+            EXPECT_EQ(std::count(err.begin(), err.end(), '\n'), 1) << err;
+            EXPECT_EQ(err.find("json.exception"), std::string::npos) << err;
+            if (const std::size_t end = expected.rfind(open_end); end != std::string::npos) {
+                expected.resize(end);
+                err.resize(std::min(err.size(), end));
+            } else {
+                expected += '\n';
+            }
+            EXPECT_EQ(err, expected) << got.err;
+        }
+    }
+
+    fs::path folder_;
+};
+
+// ---- Requests
+
+TEST_F(CommandTest, EveryCommandHasHelp) {
+    for (const std::vector<std::string> &arguments : {std::vector<std::string>{"--help"},
+                                                      {"info", "--help"},
+                                                      {"run", "--help"},
+                                                      {"bench", "--help"},
+                                                      {"check", "--help"},
+                                                      {"explain", "--help"},
+                                                      {"--version"}}) {
+        const outcome got = octet(arguments);
+        EXPECT_EQ(got.exit_code, 0) << command_line(arguments);
+        EXPECT_EQ(got.err, "") << command_line(arguments);
+        EXPECT_NE(got.out, "") << command_line(arguments);
+    }
+}
+
+TEST_F(CommandTest, WrongUsageIsOneLine) {
+    expect_refusals({
+        {{}, "a command (info, run, bench, check or explain) is required (see octet --help)"},
+        {{"nosuch"}, "unknown command or option: nosuch (see octet --help)"},
+        {{"--nosuch"}, "unknown command or option: --nosuch (see octet --help)"},
+        {{"info", "extra"}, "not expected: extra (see octet info --help)"},
+        {{"info", "--nosuch"}, "not expected: --nosuch (see octet info --help)"},
+        {{"run"}, "MODEL is required (see octet run --help)"},
+        {{"run", "M", "extra"}, "not expected: extra (see octet run --help)"},
+        {{"run", "M", "--nosuch"}, "not expected: --nosuch (see octet run --help)"},
+        {{"run", "M", "--repeat"}, "--repeat needs a value (see octet run --help)"},
+        {{"run", "M", "--input"}, "--input needs a value (see octet run --help)"},
+        {{"run", "M", "--repeat", "0"}, "--repeat: '0' given, allowed: 1 to 1000000 (see octet run --help)"},
+        {{"run", "M", "--batch", "two"},
+         "--batch: 'two' given, allowed: 1 to 1000000 (see octet run --help)"},
+        {{"run", "M", "--rule", "nosuch"}, "--rule: 'nosuch' given, allowed: automatic, none, f32, …"},
+        {{"run", "M", "--isa", "nosuch"}, "ISA level 'nosuch', allowed: ref, avx2, …"},
+        {{"bench"}, "--shapes is required (see octet bench --help)"},
+        {{"bench", "--shapes"}, "--shapes needs a value (see octet bench --help)"},
+        {{"bench", "--shapes", "D/empty", "--peer", "nosuch"},
+         "--peer: 'nosuch' given, allowed: onednn (see octet bench --help)"},
+        {{"bench", "--shapes", "D/empty", "--ip", "--matmul"},
+         "--ip excludes --matmul (see octet bench --help)"},
+        {{"bench", "--shapes", "D/empty", "--types", "u8"},
+         "--types: 'u8' given, the form is src:weights:dst, e.g. u8:s8:u8"},
+        {{"bench", "--shapes", "D/empty", "--types", "u8:s9:u8"},
+         "--types: 's9' given, allowed: u8, s8, s32, f32"},
+        {{"check"}, "FILE is required (see octet check --help)"},
+        {{"check", goldens, "--impl", "nosuch"},
+         "--impl: 'nosuch' given, allowed: ref, jit (see octet check --help)"},
+        {{"check", goldens, "--op", "nosuch"}, "--op: the file has no 'nosuch', but digits_int8"},
+        {{"explain"}, "MODEL is required (see octet explain --help)"},
+        {{"explain", "M", "--node", "99"}, "--node: 99 given, but …"},
+        {{"explain", "M", "--node", "-1"},
+         "--node: '-1' given, allowed: 0 to 1000000 (see octet explain --help)"},
+    });
+}
+
+TEST_F(CommandTest, ThreadsHaveOneRangeEverywhere) {
+    for (const std::vector<std::string> &command : {std::vector<std::string>{"run", "M"},
+                                                    {"explain", "M"},
+                                                    {"check", goldens},
+                                                    {"bench", "--shapes", "D/empty"}})
+        for (const char *wrong : {"-1", "4097", "1.5", "all", ""}) {
+            std::vector<std::string> arguments = command;
+            arguments.insert(arguments.end(), {"--threads", wrong});
+            expect_refusals(
+                {{arguments, "--threads: '" + std::string(wrong) + "' given, allowed: 0 to 4096 (see octet " +
+                                 command[0] + " --help)"}});
+        }
+    for (const char *right : {"0", "1", "300"})
+        EXPECT_EQ(octet({"explain", model, "--node", "0", "--threads", right}).exit_code, 0) << right;
+}
+
+// ---- Files that are read
+
+TEST_F(CommandTest, FilesThatCannotBeReadAreNamed) {
+    for (const char *command : {"run", "explain", "check"})
+        expect_refusals({{{command, "D/absent"}, "D/absent: does not exist"},
+                         {{command, "D/absent.tflite"}, "D/absent.tflite: does not exist"},
+                         {{command, "D/absent.onnx"}, "D/absent.onnx: does not exist"},
+                         {{command, "D/empty/below"}, "D/empty/below: does not exist"},
+                         {{command, "D/folder"}, "D/folder: is a directory"}});
+    expect_refusals({
+        {{"bench", "--shapes", "D/absent"}, "D/absent: does not exist"},
+        {{"bench", "--shapes", "D/folder"}, "D/folder: is a directory"},
+        {{"run", "M", "--input", "D/absent"}, "D/absent: does not exist"},
+        {{"run", "M", "--input", "D/folder"}, "D/folder: is a directory"},
+        {{"run", "M", "--check"},
+         "--check needs " OCTET_SOURCE_DIR "/examples/digits/models.json, which does not exist"},
+    });
+}
+
+TEST_F(CommandTest, DamagedFilesAreNamed) {
+    for (const char *command : {"run", "explain"})
+        expect_refusals({{{command, "D/empty"}, "D/empty: …"},
+                         {{command, "D/short.tflite"}, "D/short.tflite: …"},
+                         {{command, "D/short.onnx"}, "D/short.onnx: …"},
+                         {{command, goldens}, goldens + ": …"}});
+    expect_refusals({
+        {{"check", "D/empty"}, "D/empty: is empty"},
+        {{"check", "D/short.json"}, "D/short.json: is not JSON from line …"},
+        {{"check", "M"}, model + ": is not JSON from line 1, column …"},
+        {{"run", "M", "--input", "D/short.bin"},
+         "D/short.bin: has 3 bytes, but 0 ('image') s8 1x8x8x1 takes 64"},
+        {{"run", "M", "--input", "D/short.bin", "D/short.bin"},
+         "--input: 2 files given, the inputs of " + model + " are 1"},
+    });
+}
+
+TEST_F(CommandTest, DefectsOfShapeTablesAreNamedWithTheirLine) {
+    const auto bench = [](const char *file) { return std::vector<std::string>{"bench", "--shapes", file}; };
+    expect_refusals({
+        {bench("D/empty"),
+         "D/empty:1: the first line names the columns and starts with 'name' (octet bench --help)"},
+        {bench("D/no_header.csv"), "D/no_header.csv:1: the first line names the columns …"},
+        {bench("D/unknown_column.csv"), "D/unknown_column.csv:1: unknown column 'colour'"},
+        {bench("D/no_column.csv"), "D/no_column.csv:1: no column 'n'"},
+        {bench("D/two_columns.csv"), "D/two_columns.csv:1: two columns 'm'"},
+        {bench("D/wrong_number.csv"), "D/wrong_number.csv:3: n is 'many', allowed: 1 to 1000000000"},
+        {bench("D/missing_field.csv"), "D/missing_field.csv:2: 3 fields, the header has 4"},
+        {bench("D/no_layers.csv"), "D/no_layers.csv:1: no layers follow the header"},
+        {bench("D/uneven_groups.csv"), "D/uneven_groups.csv:2: ic and oc must be multiples of g"},
+        {bench("D/huge.csv"), "layer a: its tensors take more memory than this machine has"},
+        {{"bench", "--shapes", shapes + "products.csv", "--conv"},
+         shapes + "products.csv: is a table of products, which --conv excludes"},
+        {{"bench", "--shapes", shapes + "products.csv", "--only", "nosuch"},
+         "--only or --skip-depthwise leaves no layer"},
+    });
+}
+
+// ---- Results that cannot be written
+
+TEST_F(CommandTest, StandardOutputThatTakesNothingIsAFailure) {
+    const std::vector<std::vector<std::string>> requests = {
+        {"--help"},         {"--version"},
+        {"info"},           {"run", model},
+        {"run", "--help"},  {"explain", model},
+        {"check", goldens}, {"bench", "--shapes", shapes + "products.csv"}};
+    for (const std::vector<std::string> &request : requests) {
+        EXPECT_EQ(octet(request, {"/dev/full", false}).exit_code, 2) << command_line(request);
+        EXPECT_EQ(octet(request, {"/dev/full", false}).err,
+                  "octet: standard output: cannot be written: No space left on device\n");
+        const outcome closed = octet(request, {"", true});
+        EXPECT_EQ(closed.exit_code, 2) << command_line(request);
+        EXPECT_EQ(closed.err, "octet: standard output: cannot be written: Bad file descriptor\n");
+    }
+}
+
+TEST_F(CommandTest, UnwritablePathsFailBeforeTheWork) {
+    // A run that would take minutes shows that nothing was run.
+    const std::vector<std::string> long_run = {"run", "M", "--repeat", "1000000"};
+    const std::vector<std::string> long_bench = {"bench", "--shapes", shapes + "convolutions.csv",
+                                                 "--samples", "1001"};
+    const auto with = [](std::vector<std::string> request, const std::string &option,
+                         const std::string &path) {
+        request.insert(request.end(), {option, path});
+        return request;
+    };
+    for (const auto &[request, option] : {std::pair(long_run, "--profile"), std::pair(long_bench, "--csv")})
+        expect_refusals({
+            {with(request, option, "D/empty/x"), "D/empty/x: cannot be written: Not a directory"},
+            {with(request, option, "D/absent/x"), "D/absent/x: cannot be written: No such file or directory"},
+            {with(request, option, "D/folder"), "D/folder: is a directory"},
+        });
+    expect_refusals({
+        {with(long_run, "--output-dir", "D/empty"), "D/empty: cannot be made a directory: Not a directory"},
+        {with(long_run, "--output-dir", "D/empty/x"),
+         "D/empty/x: cannot be made a directory: Not a directory"},
+    });
+    fs::create_directories(folder_ / "taken" / "output_0.bin");
+    expect_refusals({{with(long_run, "--output-dir", "D/taken"), "D/taken/output_0.bin: is a directory"}});
+    EXPECT_EQ(octet({"bench", "--shapes", shapes + "products.csv", "--csv", "/dev/full"}).exit_code, 2);
+    EXPECT_EQ(octet({"run", model, "--repeat", "1", "--profile", "/dev/full"}).exit_code, 2);
+}
+
+// ---- Results
+
+TEST_F(CommandTest, RunMakesTheDirectoryOfItsOutputs) {
+    const std::string where = path("new/directories");
+    const outcome got =
+        octet({"run", model, "--repeat", "3", "--output-dir", where, "--profile", path("trace.json")});
+    ASSERT_EQ(got.exit_code, 0) << got.err;
+    EXPECT_EQ(fs::file_size(fs::path(where) / "output_0.bin"), 10u);
+    EXPECT_GT(fs::file_size(path("trace.json")), 1000u);
+    EXPECT_NE(got.out.find("wrote " + where + "/output_0.bin"), std::string::npos) << got.out;
+    for (const char *number : {"3 runs: minimum ", " ms, median ", " ms, P90 ", " ms, P99 "})
+        EXPECT_NE(got.out.find(number), std::string::npos) << number << '\n' << got.out;
+}
+
+TEST_F(CommandTest, OutputsDoNotDependOnTheNumberOfRuns) {
+    octet({"run", model, "--repeat", "1", "--output-dir", path("one")});
+    octet({"run", model, "--repeat", "7", "--output-dir", path("seven")});
+    EXPECT_EQ(content_of(path("one/output_0.bin")), content_of(path("seven/output_0.bin")));
+}
+
+TEST_F(CommandTest, BenchTimesTheSampleTables) {
+    const std::string csv = path("results.csv");
+    const outcome got = octet({"bench", "--shapes", shapes + "convolutions.csv", shapes + "products.csv",
+                               "--samples", "2", "--threads", "1", "--csv", csv});
+    ASSERT_EQ(got.exit_code, 0) << got.err;
+    std::istringstream lines(content_of(csv));
+    std::string line;
+    std::getline(lines, line);
+    const auto columns = std::count(line.begin(), line.end(), ',');
+    EXPECT_EQ(line.rfind("table,name,count,implementation,microseconds,microseconds_min,", 0), 0u) << line;
+    std::vector<std::string> rows;
+    while (std::getline(lines, line)) {
+        EXPECT_EQ(std::count(line.begin(), line.end(), ','), columns) << line;
+        rows.push_back(line.substr(0, line.find(',', line.find(',') + 1)));
+    }
+    EXPECT_EQ(rows, (std::vector<std::string>{"convolutions,first", "convolutions,depthwise",
+                                              "convolutions,pointwise", "convolutions,grouped",
+                                              "convolutions,dilated", "products,one_row", "products,batch"}));
+    for (const std::string &row : rows)
+        EXPECT_NE(got.out.find(row.substr(row.find(',') + 1)), std::string::npos) << got.out;
+}
+
+/// A layer that cannot be timed ends the run; the rows before it are in the file.
+TEST_F(CommandTest, RowsThatWereMeasuredStayWhenALaterLayerFails) {
+    write("layers.csv", "name,m,n,k\ngood,1,16,16\nbad,1000000000,1000000000,1000000000\n");
+    const outcome got =
+        octet({"bench", "--shapes", path("layers.csv"), "--samples", "1", "--csv", path("rows.csv")});
+    EXPECT_EQ(got.exit_code, 2);
+    EXPECT_NE(content_of(path("rows.csv")).find("\nlayers,good,1,"), std::string::npos);
+}
+
+TEST_F(CommandTest, ALowerInstructionSetGivesTheSameBytes) {
+    octet({"run", model, "--repeat", "1", "--output-dir", path("best")});
+    ASSERT_EQ(octet({"run", model, "--repeat", "1", "--isa", "ref", "--output-dir", path("ref")}).exit_code,
+              0);
+    EXPECT_EQ(content_of(path("best/output_0.bin")), content_of(path("ref/output_0.bin")));
+}
+
+} // namespace
+} // namespace octet::tests

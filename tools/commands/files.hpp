@@ -1,0 +1,39 @@
+#pragma once
+
+// Files and standard output as the command treats them: what cannot be read or written is found out before
+// any work, and said in one sentence that starts with the path.
+
+#include <cstdint>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace octet::tools {
+
+/// All bytes of a file or a pipe, at most 2 GiB. Throws octet::error.
+std::vector<std::uint8_t> read_file(const std::string &path);
+
+/// A file for results, opened (and emptied) before the work that makes them. Everything throws octet::error.
+class output_file {
+public:
+    explicit output_file(std::string path);
+
+    const std::string &path() const { return path_; }
+    /// Hands the text over to the system at once: who watches the file sees it, an interrupted run keeps it.
+    void write(const std::string &text) { write(text.data(), text.size()); }
+    void write(const char *bytes, std::size_t size);
+
+private:
+    std::string path_;
+    std::ofstream file_;
+};
+
+/// Makes a directory with all those above it, unless it exists.
+void make_directory(const std::string &path);
+
+/// Throws octet::error if standard output is closed or takes nothing.
+void require_standard_output();
+/// Throws octet::error if something that was printed did not arrive.
+void flush_standard_output();
+
+} // namespace octet::tools

@@ -1,0 +1,91 @@
+// Checks of options, and what CLI11 finds wrong in the words of this command.
+
+#include "commands/options.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "commands/print.hpp"
+
+namespace octet::tools {
+namespace {
+
+constexpr int max_threads = 4096; ///< of set_num_threads and OCTET_NUM_THREADS
+
+std::string not_allowed(const std::string &given, const std::string &allowed) {
+    return "'" + given + "' given, allowed: " + allowed;
+}
+
+} // namespace
+
+CLI::Validator whole_number(long long low, long long high) {
+    const auto check = [=](const std::string &text) {
+        long long value = 0;
+        const char *end = text.data() + text.size();
+        const auto [stop, failure] = std::from_chars(text.data(), end, value);
+        const bool is_allowed = stop == end && failure == std::errc() && value >= low && value <= high;
+        return is_allowed ? std::string()
+                          : not_allowed(text, std::to_string(low) + " to " + std::to_string(high));
+    };
+    return CLI::Validator(check, "");
+}
+
+CLI::Validator word_of(std::vector<std::string> words) {
+    const auto check = [words = std::move(words)](const std::string &text) {
+        const bool is_allowed = std::find(words.begin(), words.end(), text) != words.end();
+        return is_allowed ? std::string() : not_allowed(text, list_text(words));
+    };
+    return CLI::Validator(check, "");
+}
+
+cpu_isa available_isa(const std::string &name) {
+    const cpu_isa level = cpu_isa_from_string(name);
+    const std::vector<cpu_isa> available = get_available_cpu_isas();
+    if (std::find(available.begin(), available.end(), level) != available.end())
+        return level;
+    throw error(status::invalid_arguments,
+                "--isa: this machine does not run " + name + ", only " + isa_names(available));
+}
+
+void add_machine_options(CLI::App &command, machine_options &options) {
+    command
+        .add_option("--threads", options.threads,
+                    "Threads, 0 to " + std::to_string(max_threads) + "; 0: as many as the process may use")
+        ->type_name("N")
+        ->check(whole_number(0, max_threads));
+    command
+        .add_option("--isa", options.isa,
+                    "Highest instruction set: ref, avx2, avx_vnni, avx512_core or avx512_vnni")
+        ->type_name("LEVEL");
+}
+
+void apply(const machine_options &options) {
+    if (!options.isa.empty())
+        set_max_cpu_isa(available_isa(options.isa));
+    if (options.threads >= 0)
+        set_num_threads(options.threads);
+}
+
+CLI::Option *add_rule_option(CLI::App &command, std::string &rule, const std::string &description) {
+    std::vector<std::string> names;
+    for (const requantization_rule r : all_rules())
+        names.emplace_back(to_string(r));
+    return command.add_option("--rule", rule, description + " (octet info lists them)")
+        ->type_name("RULE")
+        ->capture_default_str()
+        ->check(word_of(std::move(names)));
+}
+
+std::string usage_text(const CLI::ParseError &e, const CLI::App &app) {
+    std::string text = e.what();
+    const std::string first = text.substr(0, text.find(':')), last = text.substr(text.rfind(": ") + 2);
+    if (dynamic_cast<const CLI::ArgumentMismatch *>(&e)) // "--threads: 1 required N missing"
+        text = first + " needs a value";
+    else if (dynamic_cast<const CLI::ExtrasError *>(&e)) // "The following argument was not expected: nosuch"
+        text = (app.get_subcommands().empty() ? "unknown command or option: " : "not expected: ") + last;
+    const std::string command =
+        app.get_subcommands().empty() ? "" : " " + app.get_subcommands().front()->get_name();
+    return text + " (see octet" + command + " --help)";
+}
+
+} // namespace octet::tools

@@ -1,0 +1,36 @@
+#pragma once
+
+// Options that several subcommands have: one name, one range, one wording for each of them.
+
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "octet/octet.hpp"
+
+namespace octet::tools {
+
+/// Where primitives run.
+struct machine_options {
+    int threads = -1; ///< as the environment says
+    std::string isa;  ///< highest level; empty: as the environment says
+};
+
+void add_machine_options(CLI::App &command, machine_options &options);
+/// Settings of the process. Throws octet::error for a level that this machine lacks.
+void apply(const machine_options &options);
+/// The level of that name. Throws octet::error if there is none, or if this machine does not run it.
+cpu_isa available_isa(const std::string &name);
+
+CLI::Option *add_rule_option(CLI::App &command, std::string &rule, const std::string &description);
+
+/// Whole numbers of an interval, for CLI::Option::check.
+CLI::Validator whole_number(long long low, long long high);
+/// One of some words.
+CLI::Validator word_of(std::vector<std::string> words);
+
+/// What is wrong with the arguments, and where to read on, in one line.
+std::string usage_text(const CLI::ParseError &e, const CLI::App &app);
+
+} // namespace octet::tools
