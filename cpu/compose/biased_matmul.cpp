@@ -36,8 +36,7 @@ offer plan(const matmul_problem &p, const machine &m) {
     const epilogue &out = p.out_stage;
     if (out.bias.ndims == 0)
         return offer::refused("no bias");
-    if (!is_integer(out.bias.data_type) || out.rule == requantization_rule::f32 ||
-        out.rule == requantization_rule::f32_v3)
+    if (!is_integer(out.bias.data_type) || facts_of(out.rule).f32.adds_bias_in_f32)
         return offer::refused("a bias that is added in f32");
     const matmul_problem products = products_of(p);
     return in_two_steps(products.dst, dot::plan(products, m), stream::plan_task(m.isa, rest_of(p)));

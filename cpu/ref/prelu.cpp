@@ -2,6 +2,7 @@
 // tflite rules, d = src - src_zp: dst = epilogue( d >= 0 ? M(d) : M_alpha(d * (weights - weights_zp)) ).
 
 #include "common/element.hpp"
+#include "common/eltwise_math.hpp"
 #include "common/requantize.hpp"
 #include "cpu/machine/parallel.hpp"
 #include "cpu/ref/ref.hpp"
@@ -18,7 +19,7 @@ void run(const prelu_problem &p, const arguments &args) {
 
     const auto f32 = [&](dim_t from, dim_t factor) -> number {
         const float x = load_f32(src, p.src.data_type, from);
-        return x > 0.f ? x : x * load_f32(weights, p.weights.data_type, factor);
+        return x > 0.f ? x : lane::mul(x, load_f32(weights, p.weights.data_type, factor));
     };
     const auto fixed_point = [&](dim_t from, dim_t factor) -> number {
         const std::int32_t d = load_s32(src, p.src.data_type, from) - (src_zp ? *src_zp : 0);

@@ -70,13 +70,19 @@ private:
     /// Float rules: (src - zp) * scale, and for ort_f32 the true division by the destination scale.
     float scaled(const coordinates &at) const {
         // ONNX Runtime subtracts codes as integers, oneDNN as floats: they differ for s32 codes beyond 2^24.
-        float x = p_.out_stage.rule == requantization_rule::ort_f32 && is_integer(p_.src.data_type)
+        // What has no zero point and no scale moves as it is: by 0 and 1, signalling NaNs would become quiet.
+        const bool subtracts_codes =
+            p_.out_stage.rule == requantization_rule::ort_f32 && is_integer(p_.src.data_type);
+        float x = subtracts_codes
                       ? static_cast<float>(
                             wrap(std::int64_t{load_s32(src_, p_.src.data_type, offset(at))} - zero_point(at)))
-                      : load_f32(src_, p_.src.data_type, offset(at)) - static_cast<float>(zero_point(at));
+                      : load_f32(src_, p_.src.data_type, offset(at));
+        if (zero_points_ && !subtracts_codes)
+            x -= static_cast<float>(zero_point(at));
         if (src_scales_)
             x *= src_scale(at);
-        x *= out_.scale_at(at);
+        if (p_.out_stage.output_scales.is_set() || p_.out_stage.dst_scales.is_set())
+            x *= out_.scale_at(at);
         return p_.out_stage.rule == requantization_rule::ort_f32 && dst_scales_ ? x / dst_scale(at) : x;
     }
 

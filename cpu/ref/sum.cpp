@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "common/element.hpp"
+#include "common/eltwise_math.hpp"
 #include "cpu/machine/parallel.hpp"
 #include "cpu/ref/ref.hpp"
 
@@ -26,7 +27,7 @@ public:
         for (std::size_t i = 0; i < srcs_.size(); i++) {
             const float x = load_f32(srcs_[i], p_.srcs[i].data_type, plain_offset(p_.srcs[i], at));
             const float term = p_.scales[i] * x;
-            sum = i == 0 ? term : sum + term;
+            sum = i == 0 ? term : lane::add(sum, term);
         }
         return sum;
     }

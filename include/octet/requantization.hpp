@@ -4,6 +4,7 @@
 // agree on a formula may differ in the last bit of a multiplier, so derivations are named, too.
 
 #include <cstdint>
+#include <vector>
 
 #include "octet/export.hpp"
 
@@ -136,6 +137,25 @@ struct qlinear_add_factors {
 OCTET_API qlinear_add_factors qlinear_add_factors_of(float scale_a, std::int32_t zero_point_a, float scale_b,
                                                      std::int32_t zero_point_b, float dst_scale,
                                                      std::int32_t dst_zero_point);
+
+/// All of them, in the order above.
+OCTET_API const std::vector<requantization_rule> &all_requantization_rules();
+
+/// What a rule scales with.
+enum class rule_parameters {
+    none,        ///< nothing
+    scales,      ///< f32: set_output_scales or set_scales
+    multipliers, ///< fixed point: set_requantization, values of from_double
+    real_scales, ///< set_requantization
+};
+/// That of a rule.
+OCTET_API rule_parameters parameters_of(requantization_rule rule);
+/// The name of an enumerator, as for those of octet/types.hpp.
+OCTET_API const char *to_string(rule_parameters parameters);
+
+/// True if what comes to the post-ops, once rounded, is the code less the destination's zero point; `f32` rounds
+/// after the zero point is added, and `f32_v3` scales to codes behind the post-ops.
+OCTET_API bool rounds_before_zero_point(requantization_rule rule);
 
 /// "tflite_2step", …; the inverse throws `invalid_arguments` and lists the names.
 ///@{

@@ -100,7 +100,7 @@ std::optional<code_sum> make_code_sum(requantization_rule rule, const add_multip
     const std::int32_t wa = rounded(a), wb = rounded(b);
     const code_sum s{
         low_part(wa),     high_part(wa), low_part(wb), high_part(wb),
-        shift - low_bits, x.zero_point,  y.zero_point, rule != requantization_rule::tflite_single_rounding};
+        shift - low_bits, x.zero_point,  y.zero_point, facts_of(rule).fixed_point.last == ties_go::away};
     if (!is_exact(s, rule, m, x, y, sign))
         return {};
     return s;

@@ -90,9 +90,11 @@ public:
     bool has_argument_planes() const;
 
 private:
+    const f32_facts &facts() const { return facts_of(e_.rule).f32; }
     bool is_f32_after(int post_ops) const;
     double largest_after(const post_op_entry &entry, double bound) const;
     double largest_result(int post_ops) const;
+    bool stays_in_s32(int post_ops) const;
     void drop_zero_point_of_zero();
     void fold_last_post_op();
     void fold_table();

@@ -14,8 +14,6 @@ namespace octet::impl::jit {
 
 namespace {
 
-using rules = requantization_rule;
-
 /// 2^exponent; padding columns may ask for anything.
 std::uint64_t pot(int exponent) { return std::uint64_t{1} << std::clamp(exponent, 0, 63); }
 /// What makes a shift by `exponent` round to nearest.
@@ -49,14 +47,42 @@ private:
     int column_;
 };
 
-bool is_one_shift(rules rule) {
-    return rule == rules::tflite_1step || rule == rules::tflite_single_rounding ||
-           rule == rules::rounded_shift || rule == rules::qnnpack_avgpool;
+/// What rounds with ties to even has factors of 15 bits, whose product is exact in f64.
+bool is_one_shift(const fixed_point_facts &facts) {
+    return facts.steps == rounding_steps::one_shift && facts.last != ties_go::even;
 }
-bool is_two_step(rules rule) {
-    return rule == rules::tflite_2step || rule == rules::caffe2_2step || rule == rules::gemmlowp_fixedpoint ||
-           rule == rules::gemmlowp_fixedpoint_exponent;
+
+/// True if there is code for a rule with these facts. Another combination needs code of its own first.
+constexpr bool has_code(const fixed_point_facts &facts) {
+    const bool is_left = facts.shift == shift_form::left_of_q31, is_right = facts.shift == shift_form::right;
+    switch (facts.steps) {
+    case rounding_steps::two_steps:
+        return !is_right && facts.last == ties_go::away && facts.result == overflow::wraps;
+    case rounding_steps::dwords:
+        return is_right && facts.last == ties_go::away && facts.result == overflow::wraps;
+    case rounding_steps::one_shift:
+        break;
+    }
+    if (!(is_left || is_right) || facts.left_shift == overflow::wraps)
+        return false;
+    switch (facts.last) {
+    case ties_go::up:
+        return facts.left_shift == overflow::none || facts.result == overflow::saturates;
+    case ties_go::away:
+        return facts.result == overflow::wraps && facts.lowest >= 0;
+    case ties_go::even:
+        return is_right && facts.result == overflow::saturates && facts.lowest >= 0 &&
+               facts.highest < 1 << 21;
+    }
+    return false;
 }
+constexpr bool have_code() {
+    for (const rule_facts &row : rule_table)
+        if (row.parameters == rule_parameters::multipliers && !has_code(row.fixed_point))
+            return false;
+    return true;
+}
+static_assert(have_code(), "a rule's facts ask for arithmetic that no form of code has");
 
 /// A column's multiplier and shifts as the code does them, neither count negative for valid multipliers.
 struct factor {
@@ -64,13 +90,12 @@ struct factor {
     int left, right;
 };
 
-factor factor_of(rules rule, fixed_point_multiplier m) {
-    if (is_two_step(rule)) {
-        const bool is_left = rule == rules::tflite_2step || rule == rules::gemmlowp_fixedpoint_exponent;
+factor factor_of(const fixed_point_facts &facts, fixed_point_multiplier m) {
+    const bool is_left = facts.shift == shift_form::left_of_q31;
+    if (facts.steps == rounding_steps::two_steps)
         return {m.multiplier, is_left ? std::max(m.shift, 0) : 0, is_left ? std::max(-m.shift, 0) : m.shift};
-    }
-    factor f{m.multiplier, 0, is_tflite(rule) ? 31 - m.shift : m.shift};
-    if (!is_one_shift(rule))
+    factor f{m.multiplier, 0, is_left ? 31 - m.shift : m.shift};
+    if (!is_one_shift(facts))
         return f;
     if (f.multiplier == 0)
         return {0, 0, 62};
@@ -83,27 +108,29 @@ factor factor_of(rules rule, fixed_point_multiplier m) {
 }
 
 /// Where the short form is exact.
-bool takes_short_form(rules rule, const factor &f) {
-    if (is_two_step(rule))
+bool takes_short_form(const fixed_point_facts &facts, const factor &f) {
+    if (facts.steps == rounding_steps::two_steps)
         return f.multiplier == 0 || (f.multiplier > 0 && f.right >= 1);
-    return is_one_shift(rule) && f.right >= 33;
+    return is_one_shift(facts) && f.right >= 33;
 }
 
-void fill_one_shift(plane_column &to, const rule_spec &spec, const factor &f) {
+void fill_one_shift(plane_column &to, const rule_spec &spec, const fixed_point_multiplier &m) {
+    const factor f = factor_of(spec.fixed_point(), m);
     to.put_multiplier(f.multiplier);
     if (spec.short_form) {
         to.put(2, half_of_pot(f.right - 32));
         to.put(3, f.right - 32);
         return;
     }
-    const bool wraps = is_tflite(spec.rule);
+    const bool wraps = wraps_below_zero(spec.fixed_point());
     to.put64(2, half_of_pot(f.right) + (wraps ? pot(63) : 0));
     to.put64(4, f.right);
     if (wraps)
         to.put(6, pot(63 - f.right));
 }
 
-void fill_two_step(plane_column &to, const rule_spec &spec, const factor &f) {
+void fill_two_step(plane_column &to, const rule_spec &spec, const fixed_point_multiplier &m) {
+    const factor f = factor_of(spec.fixed_point(), m);
     to.put_multiplier(f.multiplier);
     if (spec.short_form) {
         const int right = std::max(f.right, 1); // for a multiplier of 0 any shift does
@@ -115,20 +142,26 @@ void fill_two_step(plane_column &to, const rule_spec &spec, const factor &f) {
     }
 }
 
-void fill_legacy_scale(plane_column &to, const fixed_point_multiplier &m) {
+void fill_legacy_scale(plane_column &to, const rule_spec &, const fixed_point_multiplier &m) {
     to.put(0, m.multiplier);
     to.put(1, m.offset);
     to.put(2, half_of_pot(m.shift));
     to.put(3, m.shift);
 }
 
-void fill_double_round(plane_column &to, bool real_is_f32, double real) {
+void fill_f64_product(plane_column &to, const rule_spec &, const fixed_point_multiplier &m) {
+    to.put_f64(0, std::ldexp(m.multiplier, -m.shift));
+}
+
+void fill_f64_scale(plane_column &to, const rule_spec &, double real) { to.put_f64(0, real); }
+
+void fill_double_round(plane_column &to, const rule_spec &spec, double real) {
     int exponent = 0;
-    if (real_is_f32)
+    if (spec.real_is_f32)
         to.put_f32(0, std::frexp(static_cast<float>(real), &exponent));
     else
         to.put_f64(0, std::frexp(real, &exponent));
-    to.put_f32(real_is_f32 ? 1 : 2, std::ldexp(1.f, exponent));
+    to.put_f32(spec.real_is_f32 ? 1 : 2, std::ldexp(1.f, exponent));
 }
 
 enum class plane_order {
@@ -140,41 +173,52 @@ enum class plane_order {
 struct form {
     int planes;
     void (*emit)(const requantize_context &c);
+    /// One of them: a column's part of the planes.
+    void (*fill)(plane_column &to, const rule_spec &spec, const fixed_point_multiplier &m);
+    void (*fill_real)(plane_column &to, const rule_spec &spec, double real) = nullptr;
     plane_order order = plane_order::of_columns;
 };
 
+constexpr form nothing{0, nullptr, nullptr}; // none, and the float rules
+
+form fixed_point_form(const fixed_point_facts &facts, bool is_short) {
+    switch (facts.steps) {
+    case rounding_steps::two_steps:
+        return is_short ? form{5, emit_two_step_short, fill_two_step} : form{4, emit_two_step, fill_two_step};
+    case rounding_steps::dwords:
+        return {4, emit_legacy_scale, fill_legacy_scale};
+    case rounding_steps::one_shift:
+        break;
+    }
+    if (facts.last == ties_go::even)
+        return {2, emit_f64_product, fill_f64_product, nullptr, plane_order::of_f64};
+    if (is_short)
+        return {4, emit_one_shift, fill_one_shift};
+    return {wraps_below_zero(facts) ? 7 : 6, emit_one_shift, fill_one_shift};
+}
+
+form real_form(real_steps steps, bool is_f32) {
+    if (steps == real_steps::f64_product)
+        return {2, emit_f64_product, nullptr, fill_f64_scale, plane_order::of_f64};
+    return is_f32 ? form{2, emit_double_round, nullptr, fill_double_round}
+                  : form{3, emit_double_round, nullptr, fill_double_round, plane_order::of_f64};
+}
+
 form form_of(const rule_spec &spec) {
-    const bool is_short = spec.short_form;
-    switch (spec.rule) {
-    case rules::tflite_single_rounding:
-    case rules::tflite_1step:
-        return {is_short ? 4 : 7, emit_one_shift};
-    case rules::rounded_shift:
-        return {is_short ? 4 : 6, emit_one_shift};
-    case rules::qnnpack_avgpool:
-        return {is_short ? 4 : 6, emit_one_shift};
-    case rules::tflite_2step:
-    case rules::caffe2_2step:
-    case rules::gemmlowp_fixedpoint:
-    case rules::gemmlowp_fixedpoint_exponent:
-        return {is_short ? 5 : 4, is_short ? emit_two_step_short : emit_two_step};
-    case rules::gemmlowp_legacy_scale:
-        return {4, emit_legacy_scale};
-    case rules::ev_rte15:
-    case rules::f64_scale:
-        return {2, emit_f64_product, plane_order::of_f64};
-    case rules::caffe_double_round:
-        return spec.real_is_f32 ? form{2, emit_double_round}
-                                : form{3, emit_double_round, plane_order::of_f64};
+    switch (facts_of(spec.rule).parameters) {
+    case rule_parameters::multipliers:
+        return fixed_point_form(spec.fixed_point(), spec.short_form);
+    case rule_parameters::real_scales:
+        return real_form(facts_of(spec.rule).real.steps, spec.real_is_f32);
     default:
-        return {0, nullptr}; // none, and the float rules
+        return nothing;
     }
 }
 
 } // namespace
 
-std::string refuses_multipliers(requantization_rule, const std::vector<fixed_point_multiplier> &) {
-    return {};
+bool wraps_below_zero(const fixed_point_facts &facts) {
+    return facts.result == overflow::wraps && facts.last == ties_go::up;
 }
 
 rule_spec make_rule_spec(requantization_rule rule, const std::vector<fixed_point_multiplier> &multipliers,
@@ -183,10 +227,12 @@ rule_spec make_rule_spec(requantization_rule rule, const std::vector<fixed_point
     spec.rule = rule;
     spec.real_is_f32 = real_is_f32;
     spec.clamps_negative = clamps_negative;
-    spec.short_form = is_one_shift(rule) || is_two_step(rule);
+    const fixed_point_facts &facts = spec.fixed_point();
+    spec.short_form =
+        is_fixed_point(rule) && (facts.steps == rounding_steps::two_steps || is_one_shift(facts));
     for (const fixed_point_multiplier &m : multipliers) {
-        const factor f = factor_of(rule, m);
-        spec.short_form = spec.short_form && takes_short_form(rule, f);
+        const factor f = factor_of(facts, m);
+        spec.short_form = spec.short_form && takes_short_form(facts, f);
         spec.shifts_left = spec.shifts_left || f.left > 0;
         spec.has_negative = spec.has_negative || m.multiplier < 0;
     }
@@ -207,22 +253,15 @@ bool planes_are_in_quarters(const rule_spec &spec) { return form_of(spec).order 
 void fill_rule_planes(const rule_spec &spec, const fixed_point_multiplier *multipliers,
                       const double *real_scales, std::uint32_t *planes) {
     std::fill_n(planes, rule_planes(spec) * columns_per_block, 0u);
+    const form chosen = form_of(spec);
     for (int i = 0; i < columns_per_block; i++) {
         plane_column to(planes, i);
-        if (spec.rule == rules::caffe_double_round) {
-            fill_double_round(to, spec.real_is_f32, real_scales[i]);
-        } else if (spec.rule == rules::f64_scale) {
-            to.put_f64(0, real_scales[i]);
-        } else if (spec.rule == rules::ev_rte15) {
-            to.put_f64(0, std::ldexp(multipliers[i].multiplier, -multipliers[i].shift));
-        } else if (spec.rule == rules::gemmlowp_legacy_scale) {
-            fill_legacy_scale(to, multipliers[i]);
-        } else if (is_one_shift(spec.rule) || is_two_step(spec.rule)) {
-            const factor f = factor_of(spec.rule, multipliers[i]);
-            (is_two_step(spec.rule) ? fill_two_step : fill_one_shift)(to, spec, f);
-            if (spec.shifts_left)
-                to.put(form_of(spec).planes, f.left);
-        }
+        if (chosen.fill_real)
+            chosen.fill_real(to, spec, real_scales[i]);
+        if (chosen.fill)
+            chosen.fill(to, spec, multipliers[i]);
+        if (spec.shifts_left)
+            to.put(chosen.planes, factor_of(spec.fixed_point(), multipliers[i]).left);
     }
 }
 
@@ -232,8 +271,8 @@ void emit_requantize(emitter &e, const rule_spec &spec, const vec &acc,
     if (!chosen.emit)
         return;
     const requantize_context c{e, spec, acc, plane};
-    const bool shifts_after =
-        spec.rule == rules::rounded_shift; // by 0 first: saturating twice is saturating once
+    // One shift: by 0 first, as saturating twice is saturating once.
+    const bool shifts_after = spec.fixed_point().steps == rounding_steps::one_shift;
     if (spec.shifts_left && !shifts_after)
         emit_left_shift(c, plane(chosen.planes));
     chosen.emit(c);

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "common/rules.hpp"
 #include "jit/base/emitter.hpp"
-#include "octet/requantization.hpp"
 
 namespace octet::impl::jit {
 
@@ -27,16 +27,14 @@ struct rule_spec {
     bool has_negative = false;    ///< some multiplier is negative
     bool clamps_negative = false; ///< negative results are all alike: any value <= 0 stands for them
 
+    const fixed_point_facts &fixed_point() const { return facts_of(rule).fixed_point; }
+
     friend bool operator==(const rule_spec &a, const rule_spec &b) {
         return a.rule == b.rule && a.shifts_left == b.shifts_left && a.real_is_f32 == b.real_is_f32 &&
                a.short_form == b.short_form && a.has_negative == b.has_negative &&
                a.clamps_negative == b.clamps_negative;
     }
 };
-
-/// Why the vector form can't take these multipliers, or empty.
-std::string refuses_multipliers(requantization_rule rule,
-                                const std::vector<fixed_point_multiplier> &multipliers);
 
 rule_spec make_rule_spec(requantization_rule rule, const std::vector<fixed_point_multiplier> &multipliers,
                          bool real_is_f32, bool clamps_negative = false);

@@ -32,7 +32,7 @@ void shift_high_dwords(const context &c, const vec &even, const vec &odd, bool i
 /// 2^(63-s) is subtracted from the result, exact for 1 <= s <= 62.
 void shift_64_bits(const context &c, const vec &even, const vec &odd, bool is_symmetric) {
     emitter &e = c.e;
-    const bool wraps = is_tflite(c.spec.rule);
+    const bool wraps = wraps_below_zero(c.spec.fixed_point());
     for (const int parity : {0, 1}) {
         const vec &x = parity == 0 ? even : odd;
         e.vpaddq(x, x, c.plane(2 + parity));
@@ -54,7 +54,7 @@ void shift_64_bits(const context &c, const vec &even, const vec &odd, bool is_sy
 void emit_one_shift(const context &c) {
     emitter &e = c.e;
     const temp even(e), odd(e);
-    const bool is_symmetric = c.spec.rule == requantization_rule::qnnpack_avgpool;
+    const bool is_symmetric = c.spec.fixed_point().last == ties_go::away;
     if (is_symmetric) {
         e.vpabsd(even, c.acc); // also 2^31, unsigned
         e.vpsrlq(odd, even, 32);
@@ -121,7 +121,7 @@ void emit_two_step(const context &c) {
     e.vpsllq(odd, odd, 1);
     e.merge_even_odd(even, even, odd);
     e.vpabsd(even, even);
-    if (!is_tflite(c.spec.rule) || c.spec.has_negative) {
+    if (c.spec.fixed_point().lowest < 0 || c.spec.has_negative) {
         e.vpminud(even, even, e.constant(largest)); // SRDHM saturates, for -2^31 squared
         e.vpxor_(c.acc, c.acc, c.plane(0));         // the sign of P
         e.vpor_(c.acc, c.acc, e.constant(1u));      // but not 0, where acc = q
@@ -213,7 +213,7 @@ void emit_double_round(const context &c) {
 /// Saturates to the extreme of acc's sign where shifting back doesn't restore acc.
 void emit_left_shift(const context &c, const vec_operand &count) {
     emitter &e = c.e;
-    if (c.spec.rule == requantization_rule::tflite_2step) {
+    if (c.spec.fixed_point().left_shift == overflow::wraps) {
         e.vpsllvd(c.acc, c.acc, count);
         return;
     }

@@ -25,6 +25,9 @@ struct requantize_context {
     const std::function<vec_operand(int)> &plane;
 };
 
+/// Results that wrap with ties up: negative ones need a detour past a logical shift, and a plane more.
+bool wraps_below_zero(const fixed_point_facts &facts);
+
 /// (P + 2^(s-1)) >> s: tflite_1step, tflite_single_rounding, which wrap, and rounded_shift, which saturates;
 /// qnnpack_avgpool does it with |acc| and restores the sign, so that ties go away from zero.
 /// Planes 0, 1 q. Short: 2 2^(s-33), 3 s-32. Long: 2, 3 2^(s-1), 4, 5 s; rules that wrap add 2^63 to the

@@ -245,7 +245,7 @@ void stream_program_emitter::pair(const stream_step &step, int v) {
         const emitter::mask is_positive(e_);
         e_.zero(zeros);
         e_.compare_f32(is_positive, lower, zeros, emitter::gt);
-        e_.vmulps(top, top, lower);
+        e_.vmulps(top, lower, top);
         e_.blend(lower, is_positive, top, lower);
     }
     }

@@ -37,7 +37,7 @@ epilogue lower_epilogue(const attribute_support &support, const primitive_attr &
     e.dst = dst;
     e.bias = bias;
     check_rule_parameters(support, attr, e.rule);
-    const bool bias_in_f32 = e.rule == requantization_rule::f32 || e.rule == requantization_rule::f32_v3;
+    const bool bias_in_f32 = facts_of(e.rule).f32.adds_bias_in_f32;
     const bool any_integer_bias = e.rule == requantization_rule::none && is_integer(bias.data_type);
     if (bias.ndims != 0 && bias.data_type != data_type::s32 && !bias_in_f32 && !any_integer_bias)
         throw_invalid(support.operation, ": bias has type ", to_string(bias.data_type),

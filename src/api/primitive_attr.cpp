@@ -67,52 +67,27 @@ void report(const masked_values<T> &set, T runtime, T otherwise, int &mask, std:
     values = set.runtime ? std::vector<T>{runtime} : set.is_set() ? set.values : std::vector<T>{otherwise};
 }
 
-struct multiplier_domain {
-    std::int64_t lowest, highest; ///< multiplier
-    int lowest_shift, highest_shift;
-};
-multiplier_domain domain_of(requantization_rule rule) {
-    constexpr std::int64_t low = impl::int32_min, high = impl::int32_max;
-    switch (rule) {
-    case requantization_rule::tflite_2step:
-    case requantization_rule::tflite_single_rounding:
-    case requantization_rule::tflite_1step:
-        return {0, high, -31, 30};
-    case requantization_rule::gemmlowp_fixedpoint_exponent:
-        return {low, high, -31, 31};
-    case requantization_rule::rounded_shift:
-        return {low, high, -31, 62};
-    case requantization_rule::qnnpack_avgpool:
-        return {1 << 23, (1 << 24) - 1, 16, 55};
-    case requantization_rule::ev_rte15:
-        return {0, 32767, 1, 62};
-    default:
-        return {low, high, 0, 31};
-    }
-}
-
 /// `what` names the call and the value. A sign is allowed where TFLite's LeakyRelu has one.
 void check_multiplier(const std::string &what, requantization_rule rule, fixed_point_multiplier m,
                       bool negative_allowed = false) {
-    multiplier_domain d = domain_of(rule);
-    if (negative_allowed)
-        d.lowest = std::min(d.lowest, -d.highest);
-    if (m.multiplier < d.lowest || m.multiplier > d.highest)
+    const impl::fixed_point_facts &facts = impl::facts_of(rule).fixed_point;
+    const std::int32_t lowest = negative_allowed ? std::min(facts.lowest, -facts.highest) : facts.lowest;
+    if (m.multiplier < lowest || m.multiplier > facts.highest)
         throw_invalid(what, ": multiplier is ", m.multiplier, " for rule ", to_string(rule),
-                      ", allowed: ", d.lowest, " to ", d.highest);
-    if (m.shift < d.lowest_shift || m.shift > d.highest_shift)
+                      ", allowed: ", lowest, " to ", facts.highest);
+    if (m.shift < facts.lowest_shift || m.shift > facts.highest_shift)
         throw_invalid(what, ": shift is ", m.shift, " for rule ", to_string(rule),
-                      ", allowed: ", d.lowest_shift, " to ", d.highest_shift);
-    if (m.offset != 0 && rule != requantization_rule::gemmlowp_legacy_scale)
-        throw_invalid(what, ": offset is ", m.offset, " for rule ", to_string(rule),
-                      ", allowed: 0 (only gemmlowp_legacy_scale has an offset)");
+                      ", allowed: ", facts.lowest_shift, " to ", facts.highest_shift);
+    if (m.offset != 0 && !facts.has_offset)
+        throw_invalid(what, ": offset is ", m.offset, " for rule ", to_string(rule), ", allowed: 0 (only ",
+                      impl::names_of_rules([](const auto &row) { return row.fixed_point.has_offset; }),
+                      " has an offset)");
 }
 
 void check_fixed_point(const char *call, requantization_rule rule) {
     if (!impl::is_fixed_point(rule))
-        throw_invalid(call, ": rule ", to_string(rule),
-                      " takes no fixed-point multipliers; allowed: tflite_*, ",
-                      "caffe2_2step, gemmlowp_*, rounded_shift, qnnpack_avgpool, ev_rte15");
+        throw_invalid(call, ": rule ", to_string(rule), " takes no fixed-point multipliers; allowed: ",
+                      impl::names_of_rules([](const auto &row) { return impl::is_fixed_point(row.rule); }));
 }
 
 } // namespace
@@ -300,7 +275,7 @@ void primitive_attr::get_zero_points(int arg, int &mask, std::vector<std::int32_
 }
 
 void primitive_attr::set_rule(requantization_rule rule) {
-    if (rule < requantization_rule::automatic || rule > requantization_rule::f64_scale)
+    if (!impl::is_rule(rule))
         throw_invalid("set_requantization: rule is ", impl::name_or_number(rule),
                       ", allowed: the values of requantization_rule");
     rule_ = rule;
@@ -324,16 +299,14 @@ void primitive_attr::set_requantization(requantization_rule rule, int mask,
                                         const std::vector<double> &scales) {
     if (!impl::takes_real_scales(rule))
         throw_invalid("set_requantization: rule ", to_string(rule),
-                      " with real scales, allowed: caffe_double_round, f64_scale");
+                      " with real scales, allowed: ", impl::names_of_rules([](const auto &row) {
+                          return impl::takes_real_scales(row.rule);
+                      }));
     check_not_empty("set_requantization", mask, scales);
-    const bool is_f64_scale = rule == requantization_rule::f64_scale;
-    for (std::size_t i = 0; i < scales.size(); i++) {
-        const bool is_allowed =
-            is_f64_scale ? scales[i] > 0 && std::isfinite(scales[i]) : scales[i] >= 0x1p-30 && scales[i] < 1.;
-        if (!is_allowed)
-            throw_invalid("set_requantization: scale ", i, " is ", scales[i],
-                          ", allowed: ", is_f64_scale ? "positive and finite" : "2^-30 <= scale < 1");
-    }
+    const impl::real_facts &facts = impl::facts_of(rule).real;
+    for (std::size_t i = 0; i < scales.size(); i++)
+        if (!(scales[i] >= facts.lowest && scales[i] < facts.end))
+            throw_invalid("set_requantization: scale ", i, " is ", scales[i], ", allowed: ", facts.allowed);
     set_rule(rule);
     real_scales_ = {mask, scales, false};
     real_scales_are_f32_ = false;

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <string>
 
 #include "common/bits.hpp"
 #include "common/qlinear.hpp"
@@ -144,10 +142,11 @@ fixed_point_multiplier from_double(requantization_rule rule, double real) {
     case requantization_rule::ev_rte15:
         return ev_rte15_from(real);
     default:
-        throw_invalid(
-            "from_double: rule ", to_string(rule),
-            ", allowed: tflite_*, caffe2_2step, gemmlowp_fixedpoint, gemmlowp_fixedpoint_exponent, ",
-            "rounded_shift, qnnpack_avgpool, ev_rte15");
+        throw_invalid("from_double: rule ", to_string(rule),
+                      ", allowed: ", impl::names_of_rules([](const impl::rule_facts &row) {
+                          return row.parameters == rule_parameters::multipliers &&
+                                 !row.fixed_point.has_offset;
+                      }));
     }
 }
 
@@ -207,53 +206,6 @@ qlinear_add_factors qlinear_add_factors_of(float scale_a, std::int32_t zero_poin
     require_scale("qlinear_add_factors_of", "dst_scale", dst_scale);
     const impl::qlinear_sum sum(scale_a, zero_point_a, scale_b, zero_point_b, dst_scale, dst_zero_point);
     return {sum.ratio_x, sum.ratio_y, sum.fixed};
-}
-
-namespace {
-
-struct rule_name {
-    requantization_rule rule;
-    const char *name;
-};
-constexpr rule_name rule_names[] = {
-    {requantization_rule::automatic, "automatic"},
-    {requantization_rule::none, "none"},
-    {requantization_rule::f32, "f32"},
-    {requantization_rule::f32_v3, "f32_v3"},
-    {requantization_rule::ort_f32, "ort_f32"},
-    {requantization_rule::tflite_2step, "tflite_2step"},
-    {requantization_rule::tflite_single_rounding, "tflite_single_rounding"},
-    {requantization_rule::tflite_1step, "tflite_1step"},
-    {requantization_rule::caffe2_2step, "caffe2_2step"},
-    {requantization_rule::gemmlowp_fixedpoint, "gemmlowp_fixedpoint"},
-    {requantization_rule::gemmlowp_fixedpoint_exponent, "gemmlowp_fixedpoint_exponent"},
-    {requantization_rule::gemmlowp_legacy_scale, "gemmlowp_legacy_scale"},
-    {requantization_rule::rounded_shift, "rounded_shift"},
-    {requantization_rule::caffe_double_round, "caffe_double_round"},
-    {requantization_rule::qnnpack_avgpool, "qnnpack_avgpool"},
-    {requantization_rule::ev_rte15, "ev_rte15"},
-    {requantization_rule::f64_scale, "f64_scale"},
-};
-
-} // namespace
-
-const char *to_string(requantization_rule rule) {
-    for (const rule_name &entry : rule_names)
-        if (entry.rule == rule)
-            return entry.name;
-    return "unknown";
-}
-
-requantization_rule requantization_rule_from_string(const char *name) {
-    std::string allowed;
-    if (!name)
-        throw_invalid("requantization_rule_from_string: name is null, allowed: the name of a rule");
-    for (const rule_name &entry : rule_names) {
-        if (std::strcmp(entry.name, name) == 0)
-            return entry.rule;
-        allowed += (allowed.empty() ? "" : ", ") + std::string(entry.name);
-    }
-    throw_invalid("requantization rule '", name, "', allowed: ", allowed);
 }
 
 } // namespace v0

@@ -11,7 +11,9 @@
 // exception is pow, for which oneDNN calls the C library. Errors and special values of each function:
 // doc/eltwise.md.
 //
-// A NaN result is a NaN; its sign and payload are not specified.
+// NaNs follow x86 too: an invalid operation gives 0xffc00000, an operand that is NaN goes on, quieted, and of two
+// the first as written here. Where both operands of a sum or product may be NaN, lane::add and lane::mul say so,
+// as compilers may exchange them.
 // Start reading at eltwise_exp, then eltwise at the end of the file.
 
 #pragma once
@@ -33,6 +35,14 @@ namespace lane {
 template <typename T> T min(T a, T b) { return a < b ? a : b; }
 
 template <typename T> T max(T a, T b) { return a > b ? a : b; }
+
+// vaddps, vmulps and vfmadd…ps give the first operand that is NaN, quieted.
+inline float quiet(float nan) { return nan + nan; }
+inline float add(float a, float b) { return a != a ? quiet(a) : a + b; }
+inline float mul(float a, float b) { return a != a ? quiet(a) : a * b; }
+inline float fma(float a, float b, float c) {
+    return a != a ? quiet(a) : b != b ? quiet(b) : std::fma(a, b, c);
+}
 
 inline constexpr std::uint32_t sign_bit = 0x80000000;
 
@@ -285,7 +295,7 @@ inline float eltwise_bounded_relu(float x, float alpha) { return eltwise_clip(x,
 inline float eltwise_round(float x) { return std::nearbyint(x); }
 inline float eltwise_logsigmoid(float x) { return -eltwise_soft_relu(-x); }
 inline float eltwise_soft_relu_v2(float x, float alpha) { return eltwise_soft_relu(x * alpha) / alpha; }
-inline float eltwise_swish(float x, float alpha) { return eltwise_logistic(x * alpha) * x; }
+inline float eltwise_swish(float x, float alpha) { return lane::mul(eltwise_logistic(x * alpha), x); }
 inline float eltwise_hardswish(float x) { return x * (eltwise_clip(x + 3.f, 0.f, 6.f) / 6.f); }
 
 // gelu_tanh(x) = x (1 + tanh(sqrt(2/π) (x + 0.044715 x³))) / 2

@@ -19,22 +19,16 @@ bool reads_dst(const epilogue &e) {
     });
 }
 
-std::int32_t number::as_s32() const {
-    if (!is_f32_)
-        return s32_;
-    if (std::isnan(f32_))
-        return int32_min; // what vcvtps2dq gives
-    return saturate_s32(static_cast<std::int64_t>(clamp(round_to_even(f32_), -2147483648.f, 2147483648.f)));
-}
+std::int32_t number::as_s32() const { return is_f32_ ? round_to_s32(f32_) : s32_; }
 
 float binary_op(algorithm alg, float a, float b) {
     switch (alg) {
     case algorithm::binary_add:
-        return a + b;
+        return lane::add(a, b);
     case algorithm::binary_sub:
         return a - b;
     case algorithm::binary_mul:
-        return a * b;
+        return lane::mul(a, b);
     case algorithm::binary_div:
         return a / b;
     case algorithm::binary_max:
@@ -109,157 +103,166 @@ T bound_epilogue::value_at(const masked_values<T> &values, const T *runtime, con
     return table[masked_index(values.mask, e_.dst.dims, e_.dst.ndims, at)];
 }
 
+// ---- the rule
+
+number bound_epilogue::requantize(std::int32_t acc, const coordinates &at) const {
+    const rule_facts &facts = facts_of(e_.rule);
+    if (e_.bias.ndims != 0 && !facts.f32.adds_bias_in_f32)
+        acc = wrapping_add(acc, load_s32(bias_, e_.bias.data_type, broadcast_offset(e_.bias, at)));
+    switch (facts.parameters) {
+    case rule_parameters::scales:
+        return scale(acc, at);
+    case rule_parameters::multipliers:
+        return impl::requantize(e_.rule, acc,
+                                value_at<fixed_point_multiplier>(e_.multipliers, nullptr, at, {}));
+    case rule_parameters::real_scales:
+        return impl::requantize(e_.rule, acc, value_at<double>(e_.real_scales, nullptr, at, 1.),
+                                e_.real_scales_are_f32);
+    default:
+        return acc;
+    }
+}
+
+float bound_epilogue::scale(std::int32_t acc, const coordinates &at) const {
+    const f32_facts &facts = facts_of(e_.rule).f32;
+    const bool has_bias = e_.bias.ndims != 0 && facts.adds_bias_in_f32;
+    const float bias = has_bias ? load_f32(bias_, e_.bias.data_type, broadcast_offset(e_.bias, at)) : 0.f;
+    float x = static_cast<float>(acc);
+    if (has_bias && !facts.adds_bias_after_scale)
+        x += bias;
+    if (e_.scale_src_first && facts.divides_after_post_ops)
+        x = x * value_at(e_.src_scales, src_scales_, at, 1.f) *
+            value_at(e_.weights_scales, weights_scales_, at, 1.f);
+    else
+        x *= scale_at(at);
+    if (has_bias && facts.adds_bias_after_scale)
+        x += bias;
+    return x;
+}
+
 float bound_epilogue::scale_at(const coordinates &at) const {
     if (e_.output_scales.is_set())
         return value_at(e_.output_scales, output_scales_, at, 1.f);
     const float product =
         value_at(e_.src_scales, src_scales_, at, 1.f) * value_at(e_.weights_scales, weights_scales_, at, 1.f);
-    // f32_v3 divides by the destination scale after the post-ops, ort_f32 folds it in here.
-    return e_.rule == requantization_rule::ort_f32 ? product / value_at(e_.dst_scales, dst_scales_, at, 1.f)
-                                                   : product;
+    return facts_of(e_.rule).f32.factor_has_dst_scale()
+               ? product / value_at(e_.dst_scales, dst_scales_, at, 1.f)
+               : product;
 }
 
-number bound_epilogue::requantize(std::int32_t acc, const coordinates &at) const {
-    const bool has_bias = e_.bias.ndims != 0;
-    const dim_t bias_offset = has_bias ? broadcast_offset(e_.bias, at) : 0;
-    const float bias_f32 = has_bias ? load_f32(bias_, e_.bias.data_type, bias_offset) : 0.f;
+// ---- post-ops
 
-    switch (e_.rule) {
-    case requantization_rule::f32: {
-        float x = static_cast<float>(acc);
-        if (has_bias)
-            x += bias_f32;
-        return x * scale_at(at);
-    }
-    case requantization_rule::f32_v3: {
-        float x = static_cast<float>(acc);
-        if (e_.scale_src_first)
-            x = x * value_at(e_.src_scales, src_scales_, at, 1.f) *
-                value_at(e_.weights_scales, weights_scales_, at, 1.f);
-        else
-            x *= scale_at(at);
-        return has_bias ? x + bias_f32 : x;
-    }
-    default:
-        break;
-    }
-
-    // All other rules add the bias to the accumulator.
-    if (has_bias)
-        acc = wrapping_add(acc, load_s32(bias_, e_.bias.data_type, bias_offset));
-    if (e_.rule == requantization_rule::ort_f32)
-        return static_cast<float>(acc) * scale_at(at);
-    if (e_.rule == requantization_rule::caffe_double_round) {
-        const double scale = value_at<double>(e_.real_scales, nullptr, at, 1.);
-        const float x = e_.real_scales_are_f32 ? caffe_double_round(acc, static_cast<float>(scale))
-                                               : caffe_double_round(acc, scale);
-        return number(x).as_s32();
-    }
-    if (e_.rule == requantization_rule::f64_scale)
-        return f64_scale(acc, value_at<double>(e_.real_scales, nullptr, at, 1.));
-    return impl::requantize(e_.rule, acc, value_at<fixed_point_multiplier>(e_.multipliers, nullptr, at, {}));
+/// The destination before the primitive ran, read as a type of its size.
+std::int32_t bound_epilogue::code_before(data_type type, const coordinates &at) const {
+    return load_s32(dst_, type == data_type::undef ? e_.dst.data_type : type, plain_offset(e_.dst, at));
+}
+float bound_epilogue::f32_before(data_type type, const coordinates &at) const {
+    return load_f32(dst_, type == data_type::undef ? e_.dst.data_type : type, plain_offset(e_.dst, at));
 }
 
-number bound_epilogue::apply_post_op(const post_op_entry &entry, int index, number x,
-                                     const coordinates &at) const {
-    const auto dst_before = [&](data_type type) {
-        return type == data_type::undef ? e_.dst.data_type : type;
-    };
+/// What x would be stored as.
+std::int32_t bound_epilogue::to_code(number x, std::int32_t zero_point) const {
+    const type_range range = range_of(e_.dst.data_type);
+    return static_cast<std::int32_t>(
+        clamp<std::int64_t>(std::int64_t{x.as_s32()} + zero_point, range.low, range.high));
+}
 
-    if (const auto *op = std::get_if<post_op::sum>(&entry)) {
-        const float y = load_f32(dst_, dst_before(op->type), plain_offset(e_.dst, at)) -
-                        static_cast<float>(op->zero_point);
-        return e_.fused_sum ? std::fma(op->scale, y, x.as_f32()) : x.as_f32() + op->scale * y;
-    }
-    if (const auto *op = std::get_if<post_op::eltwise>(&entry)) {
-        const float y = eltwise(op->algorithm, op->alpha, op->beta, x.as_f32());
-        return op->scale == 1.f ? y : y * op->scale;
-    }
-    if (const auto *op = std::get_if<post_op::binary>(&entry)) {
-        const memory_desc &src1 = op->src1.data;
-        return binary_op(op->algorithm, x.as_f32(),
-                         load_f32(post_op_inputs_[index], src1.data_type, broadcast_offset(src1, at)));
-    }
-    if (const auto *op = std::get_if<post_op::prelu>(&entry)) {
-        const dim_t w = broadcast_offset(prelu_weights(op->mask, e_.dst), at);
-        const float y = x.as_f32();
-        return y >= 0.f ? y : y * static_cast<const float *>(post_op_inputs_[index])[w];
-    }
-    if (const auto *op = std::get_if<post_op::clip>(&entry))
-        return clamp(x.as_s32(), op->low, op->high);
-    if (const auto *op = std::get_if<post_op::add>(&entry))
-        return saturate_s32(std::int64_t{x.as_s32()} + op->value);
-    if (const auto *op = std::get_if<post_op::rescaled_sum>(&entry)) {
-        const std::int32_t y = load_s32(dst_, dst_before(op->type), plain_offset(e_.dst, at));
-        const std::int32_t term =
-            requantize_signed(op->rule, wrap(std::int64_t{y} - op->zero_point), op->multiplier);
-        return saturate_s32(std::int64_t{x.as_s32()} + term);
-    }
-    if (const auto *op = std::get_if<post_op::leaky_relu>(&entry)) {
-        const std::int32_t y = x.as_s32();
-        return requantize_signed(op->rule, y, y >= 0 ? op->identity : op->alpha);
-    }
-    // What x would be stored as.
-    const auto code_of_x = [&](std::int32_t zero_point) {
-        const type_range range = range_of(e_.dst.data_type);
-        return static_cast<std::int32_t>(
-            clamp<std::int64_t>(std::int64_t{x.as_s32()} + zero_point, range.low, range.high));
-    };
-    if (const auto *op = std::get_if<post_op::scaled_add>(&entry)) {
-        const std::int32_t d = load_s32(dst_, e_.dst.data_type, plain_offset(e_.dst, at));
-        const std::int64_t sum =
-            std::int64_t{
-                rescaled_code(op->rule, code_of_x(op->zero_point) - op->zero_point, op->multipliers.a)} +
-            rescaled_code(op->rule, d - op->dst_zero_point, op->multipliers.b);
-        return impl::requantize(op->rule, wrap(sum), op->multipliers.dst);
-    }
-    if (const auto *op = std::get_if<post_op::qlinear_add>(&entry)) {
-        const auto c = static_cast<float>(code_of_x(op->zero_point));
-        const float d = load_f32(dst_, e_.dst.data_type, plain_offset(e_.dst, at));
-        return op->is_second ? std::fma(d, op->dst_scale, std::fma(c, op->scale, op->shift))
-                             : std::fma(c, op->scale, std::fma(d, op->dst_scale, op->shift));
-    }
-    const auto &op = std::get<post_op::table>(entry);
+number bound_epilogue::apply(const post_op::sum &op, number x, const place &p) const {
+    const float y = f32_before(op.type, p.at) - static_cast<float>(op.zero_point);
+    return e_.fused_sum ? lane::fma(y, op.scale, x.as_f32()) : lane::add(op.scale * y, x.as_f32());
+}
+
+number bound_epilogue::apply(const post_op::eltwise &op, number x, const place &) const {
+    const float y = eltwise(op.algorithm, op.alpha, op.beta, x.as_f32());
+    return op.scale == 1.f ? y : y * op.scale;
+}
+
+number bound_epilogue::apply(const post_op::binary &op, number x, const place &p) const {
+    const memory_desc &src1 = op.src1.data;
+    const float y = load_f32(post_op_inputs_[p.index], src1.data_type, broadcast_offset(src1, p.at));
+    return binary_op(op.algorithm, x.as_f32(), y);
+}
+
+number bound_epilogue::apply(const post_op::prelu &op, number x, const place &p) const {
+    const auto *weights = static_cast<const float *>(post_op_inputs_[p.index]);
+    const float y = x.as_f32();
+    return y >= 0.f ? y : lane::mul(y, weights[broadcast_offset(prelu_weights(op.mask, e_.dst), p.at)]);
+}
+
+number bound_epilogue::apply(const post_op::clip &op, number x, const place &) const {
+    return clamp(x.as_s32(), op.low, op.high);
+}
+
+number bound_epilogue::apply(const post_op::add &op, number x, const place &) const {
+    return saturate_s32(std::int64_t{x.as_s32()} + op.value);
+}
+
+number bound_epilogue::apply(const post_op::rescaled_sum &op, number x, const place &p) const {
+    const std::int32_t y = wrap(std::int64_t{code_before(op.type, p.at)} - op.zero_point);
+    return saturate_s32(std::int64_t{x.as_s32()} + requantize_signed(op.rule, y, op.multiplier));
+}
+
+number bound_epilogue::apply(const post_op::leaky_relu &op, number x, const place &) const {
+    const std::int32_t y = x.as_s32();
+    return requantize_signed(op.rule, y, y >= 0 ? op.identity : op.alpha);
+}
+
+number bound_epilogue::apply(const post_op::table &op, number x, const place &) const {
     const type_range range = range_of(op.type);
     return load_s32(op.entries.data(), op.type, clamp(x.as_s32(), range.low, range.high) - range.low);
 }
 
+number bound_epilogue::apply(const post_op::qlinear_add &op, number x, const place &p) const {
+    const auto c = static_cast<float>(to_code(x, op.zero_point));
+    const float d = f32_before(data_type::undef, p.at);
+    return op.is_second ? std::fma(d, op.dst_scale, std::fma(c, op.scale, op.shift))
+                        : std::fma(c, op.scale, std::fma(d, op.dst_scale, op.shift));
+}
+
+number bound_epilogue::apply(const post_op::scaled_add &op, number x, const place &p) const {
+    const std::int32_t c = to_code(x, op.zero_point) - op.zero_point;
+    const std::int32_t d = code_before(data_type::undef, p.at) - op.dst_zero_point;
+    const std::int64_t sum = std::int64_t{rescaled_code(op.rule, c, op.multipliers.a)} +
+                             rescaled_code(op.rule, d, op.multipliers.b);
+    return impl::requantize(op.rule, wrap(sum), op.multipliers.dst);
+}
+
+// ---- the store
+
 void bound_epilogue::finish(number x, const coordinates &at) const {
     for (int i = 0; i < static_cast<int>(e_.post_ops.size()); i++)
-        x = apply_post_op(e_.post_ops[i], i, x, at);
+        x = std::visit([&](const auto &op) { return apply(op, x, {at, i}); }, e_.post_ops[i]);
     store(x, at);
 }
 
+std::int32_t bound_epilogue::zero_point_at(const coordinates &at) const {
+    return value_at(e_.dst_zero_points, dst_zero_points_, at, 0);
+}
+
 void bound_epilogue::store(number x, const coordinates &at) const {
-    const data_type type = e_.dst.data_type;
     const dim_t offset = element_offset(e_.dst, at);
-    const std::int32_t zero_point = value_at(e_.dst_zero_points, dst_zero_points_, at, 0);
-
-    if (x.is_f32() && e_.rule == requantization_rule::f32_v3 && e_.dst_scales.is_set())
+    if (x.is_f32() && facts_of(e_.rule).f32.divides_after_post_ops && e_.dst_scales.is_set())
         x = x.as_f32() * (1.f / value_at(e_.dst_scales, dst_scales_, at, 1.f));
-
-    if (type == data_type::f32) {
+    if (e_.dst.data_type == data_type::f32)
         static_cast<float *>(dst_)[offset] =
-            e_.dst_zero_points.is_set() ? x.as_f32() + static_cast<float>(zero_point) : x.as_f32();
-    } else if (!x.is_f32()) {
-        const type_range range = range_of(type);
-        const std::int64_t code = std::int64_t{x.as_s32()} + zero_point;
-        store_s32(dst_, type, offset,
-                  static_cast<std::int32_t>(clamp<std::int64_t>(code, range.low, range.high)));
-    } else if (e_.rule == requantization_rule::ort_f32) {
-        // Rounded before the zero point is added; NaN gives the lowest code, as maxps and minps do.
-        const type_range range = range_of(type);
-        const float low = static_cast<float>(std::int64_t{range.low} - zero_point);
-        const float high = static_cast<float>(std::int64_t{range.high} - zero_point);
-        const float clamped = x.as_f32() > low ? (x.as_f32() < high ? x.as_f32() : high) : low;
-        const std::int64_t code = static_cast<std::int64_t>(round_to_even(clamped)) + zero_point;
-        store_s32(dst_, type, offset,
-                  static_cast<std::int32_t>(clamp<std::int64_t>(code, range.low, range.high)));
-    } else {
-        const float y =
-            e_.dst_zero_points.is_set() ? x.as_f32() + static_cast<float>(zero_point) : x.as_f32();
-        store_s32(dst_, type, offset, down_convert(y, type));
-    }
+            e_.dst_zero_points.is_set() ? x.as_f32() + static_cast<float>(zero_point_at(at)) : x.as_f32();
+    else
+        store_s32(dst_, e_.dst.data_type, offset,
+                  x.is_f32() ? f32_as_code(x.as_f32(), at) : to_code(x, zero_point_at(at)));
+}
+
+std::int32_t bound_epilogue::f32_as_code(float x, const coordinates &at) const {
+    const std::int32_t zero_point = zero_point_at(at);
+    if (!facts_of(e_.rule).f32.rounds_before_zero_point)
+        return down_convert(e_.dst_zero_points.is_set() ? x + static_cast<float>(zero_point) : x,
+                            e_.dst.data_type);
+    // NaN gives the lowest code, as maxps and minps do.
+    const type_range range = range_of(e_.dst.data_type);
+    const float low = static_cast<float>(std::int64_t{range.low} - zero_point);
+    const float high = static_cast<float>(std::int64_t{range.high} - zero_point);
+    const float clamped = lane::min(lane::max(x, low), high);
+    const std::int64_t code = static_cast<std::int64_t>(round_to_even(clamped)) + zero_point;
+    return static_cast<std::int32_t>(clamp<std::int64_t>(code, range.low, range.high));
 }
 
 } // namespace octet::impl

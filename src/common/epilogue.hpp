@@ -2,8 +2,8 @@
 
 // The epilogue: what happens between an accumulator and the destination. An attribute is lowered once into
 // this value; `apply` is its meaning for one element (doc/arithmetic.md has the formulas), and a JIT kernel
-// emits the same steps for a tile. Order: bias and requantization → post-ops → destination zero point →
-// saturating store.
+// emits the same steps for a tile, by functions of the same names (jit/epilogue/epilogue.cpp, post_ops.cpp and
+// store.cpp). Order: bias and requantization → post-ops → destination zero point → saturating store.
 
 #include <vector>
 
@@ -52,7 +52,7 @@ private:
     float f32_;
 };
 
-/// a op b in f32; comparisons give 1 or 0. With NaN, min and max return b, as vminps and vmaxps do, and ge,
+/// a op b in f32; comparisons give 1 or 0. Of two NaNs the first goes on. With NaN, min and max return b, as vminps and vmaxps do, and ge,
 /// gt and ne give 1: oneDNN compares for "not less" and "not less or equal".
 float binary_op(algorithm alg, float a, float b);
 
@@ -76,8 +76,30 @@ public:
     float scale_at(const coordinates &at) const;
 
 private:
-    number apply_post_op(const post_op_entry &entry, int index, number x, const coordinates &at) const;
+    /// Where a value belongs, and which post-op it is at.
+    struct place {
+        const coordinates &at;
+        int index;
+    };
+    float scale(std::int32_t acc, const coordinates &at) const;
+    number apply(const post_op::sum &op, number x, const place &p) const;
+    number apply(const post_op::eltwise &op, number x, const place &p) const;
+    number apply(const post_op::binary &op, number x, const place &p) const;
+    number apply(const post_op::prelu &op, number x, const place &p) const;
+    number apply(const post_op::clip &op, number x, const place &p) const;
+    number apply(const post_op::add &op, number x, const place &p) const;
+    number apply(const post_op::rescaled_sum &op, number x, const place &p) const;
+    number apply(const post_op::leaky_relu &op, number x, const place &p) const;
+    number apply(const post_op::table &op, number x, const place &p) const;
+    number apply(const post_op::qlinear_add &op, number x, const place &p) const;
+    number apply(const post_op::scaled_add &op, number x, const place &p) const;
     void store(number x, const coordinates &at) const;
+    std::int32_t f32_as_code(float x, const coordinates &at) const;
+
+    std::int32_t code_before(data_type type, const coordinates &at) const;
+    float f32_before(data_type type, const coordinates &at) const;
+    std::int32_t to_code(number x, std::int32_t zero_point) const;
+    std::int32_t zero_point_at(const coordinates &at) const;
 
     template <typename T>
     T value_at(const masked_values<T> &values, const T *runtime, const coordinates &at, T otherwise) const;

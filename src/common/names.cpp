@@ -140,6 +140,11 @@ const char *to_string(scale_derivation how) {
     return name_in(names, how);
 }
 
+const char *to_string(rule_parameters parameters) {
+    static constexpr const char *names[] = {"none", "scales", "multipliers", "real_scales"};
+    return name_in(names, parameters);
+}
+
 const char *to_string(engine::kind kind) {
     static constexpr const char *names[] = {"any", "cpu", "gpu"};
     return name_in(names, kind);

@@ -6,6 +6,7 @@
 // post-ops meet.
 
 #include "common/rounding.hpp"
+#include "common/rules.hpp"
 #include "octet/requantization.hpp"
 
 namespace octet::impl {
@@ -106,29 +107,25 @@ constexpr std::int32_t requantize(requantization_rule rule, std::int32_t acc, fi
     }
 }
 
+/// Rules with a real scale; `is_f32`: given as float.
+inline std::int32_t requantize(requantization_rule rule, std::int32_t acc, double scale, bool is_f32) {
+    switch (rule) {
+    case requantization_rule::caffe_double_round:
+        return round_to_s32(is_f32 ? caffe_double_round(acc, static_cast<float>(scale))
+                                   : caffe_double_round(acc, scale));
+    case requantization_rule::f64_scale:
+        return f64_scale(acc, scale);
+    default:
+        return acc;
+    }
+}
+
 /// A negative multiplier of LEAKY_RELU: TFLite applies its magnitude and negates the result.
 constexpr std::int32_t requantize_signed(requantization_rule rule, std::int32_t x, fixed_point_multiplier m) {
     if (m.multiplier >= 0)
         return requantize(rule, x, m);
     m.multiplier = wrap(-std::int64_t{m.multiplier});
     return wrap(-std::int64_t{requantize(rule, x, m)});
-}
-
-/// Rules that take a real scale in floating point.
-constexpr bool takes_real_scales(requantization_rule rule) {
-    return rule == requantization_rule::caffe_double_round || rule == requantization_rule::f64_scale;
-}
-/// Rules that take fixed-point multipliers (not the float rules, those with real scales, none).
-constexpr bool is_fixed_point(requantization_rule rule) {
-    return rule >= requantization_rule::tflite_2step && !takes_real_scales(rule);
-}
-constexpr bool is_float(requantization_rule rule) {
-    return rule == requantization_rule::f32 || rule == requantization_rule::f32_v3 ||
-           rule == requantization_rule::ort_f32;
-}
-constexpr bool is_tflite(requantization_rule rule) {
-    return rule == requantization_rule::tflite_2step || rule == requantization_rule::tflite_single_rounding ||
-           rule == requantization_rule::tflite_1step;
 }
 
 } // namespace octet::impl

@@ -52,6 +52,12 @@ constexpr std::int64_t rounded_shift_right(std::int64_t x, int s) {
 /// Nearest integer, ties to even: the default rounding mode of SSE and of `vcvtps2dq`.
 inline float round_to_even(float x) { return std::nearbyint(x); }
 inline double round_to_even(double x) { return std::nearbyint(x); }
+/// Nearest even, saturating; NaN gives what vcvtps2dq gives.
+inline std::int32_t round_to_s32(float x) {
+    if (std::isnan(x))
+        return int32_min;
+    return saturate_s32(static_cast<std::int64_t>(clamp(round_to_even(x), -2147483648.f, 2147483648.f)));
+}
 /// Nearest integer, ties away from zero.
 inline float round_half_away(float x) { return std::round(x); }
 inline double round_half_away(double x) { return std::round(x); }

@@ -59,6 +59,7 @@ TEST(names, of_every_enumeration_are_those_of_the_header) {
     expect_names<packed_kind>("memory.hpp", "packed_kind");
     expect_names<query>("primitive.hpp", "query");
     expect_names<scale_derivation>("requantization.hpp", "scale_derivation");
+    expect_names<rule_parameters>("requantization.hpp", "rule_parameters");
     expect_names<requantization_rule>("requantization.hpp", "requantization_rule");
     expect_names<cpu_isa>("settings.hpp", "cpu_isa");
     expect_names<engine::kind>("engine.hpp", "kind");
@@ -88,6 +89,7 @@ TEST(names, no_public_enumeration_is_forgotten) {
                                 "packed_kind",
                                 "query",
                                 "scale_derivation",
+                                "rule_parameters",
                                 "requantization_rule",
                                 "cpu_isa",
                                 "kind",

@@ -384,7 +384,7 @@ test_problem convolution_of(random_source &r, dim_t channels, bool is_depthwise)
 TEST(Implementations, EveryRuleWithManyChannels) {
     std::map<std::string, int> counts;
     std::uint32_t seed = 7000000;
-    for (const requantization_rule rule : every_rule)
+    for (const requantization_rule rule : all_requantization_rules())
         for (const dim_t channels : {7, 64, 133, 200})
             for (const bool is_depthwise : {true, false})
                 for (int i = 0; i < 2; i++) {

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <iterator>
 #include <random>
 #include <string>
 #include <unordered_map>
@@ -94,23 +93,6 @@ inline memory vector_memory(const engine &e, const std::vector<std::int32_t> &va
     return m;
 }
 
-inline constexpr requantization_rule every_rule[] = {requantization_rule::none,
-                                                     requantization_rule::f32,
-                                                     requantization_rule::f32_v3,
-                                                     requantization_rule::ort_f32,
-                                                     requantization_rule::tflite_2step,
-                                                     requantization_rule::tflite_single_rounding,
-                                                     requantization_rule::tflite_1step,
-                                                     requantization_rule::caffe2_2step,
-                                                     requantization_rule::gemmlowp_fixedpoint,
-                                                     requantization_rule::gemmlowp_fixedpoint_exponent,
-                                                     requantization_rule::gemmlowp_legacy_scale,
-                                                     requantization_rule::rounded_shift,
-                                                     requantization_rule::caffe_double_round,
-                                                     requantization_rule::qnnpack_avgpool,
-                                                     requantization_rule::ev_rte15,
-                                                     requantization_rule::f64_scale};
-
 /// A rule and where its numbers vary; what is left open is drawn.
 struct rule_choice {
     requantization_rule rule = requantization_rule::automatic;
@@ -123,7 +105,10 @@ inline rule_choice random_rule_choice(random_source &r, const attribute_target &
     using rule_t = requantization_rule;
     rule_choice c;
     c.per_channel = r.chance(60);
-    c.rule = every_rule[r.between(0, std::size(every_rule) - 1)];
+    const auto &rules = all_requantization_rules();
+    do
+        c.rule = rules[static_cast<std::size_t>(r.between(0, static_cast<dim_t>(rules.size()) - 1))];
+    while (c.rule == rule_t::automatic);
     if (t.has_bias && !t.bias_is_s32)
         c.rule = r.pick({rule_t::f32, rule_t::f32_v3});
     if (c.rule == rule_t::ort_f32 && t.dst.data_type() == data_type::s32)
@@ -138,7 +123,8 @@ inline void set_rule(random_source &r, const attribute_target &t, const engine &
     const int mask = per_channel ? t.dst_channel_mask : 0;
     const auto count = static_cast<std::size_t>(per_channel ? t.channels : 1);
     a.description += std::string(" ") + to_string(rule) + (per_channel ? ":oc" : "");
-    if (rule == rule_t::f32 || rule == rule_t::ort_f32) {
+    const rule_parameters parameters = parameters_of(rule);
+    if (parameters == rule_parameters::scales && rule != rule_t::f32_v3) {
         std::vector<float> scales(count);
         for (float &s : scales)
             s = typical_factor(r, t.reduction);
@@ -150,7 +136,7 @@ inline void set_rule(random_source &r, const attribute_target &t, const engine &
         } else {
             a.attr.set_output_scales(mask, scales);
         }
-    } else if (rule == rule_t::f32_v3) {
+    } else if (parameters == rule_parameters::scales) {
         a.attr.set_requantization(rule);
         std::vector<float> weights_scales(count);
         for (float &s : weights_scales)
@@ -159,15 +145,15 @@ inline void set_rule(random_source &r, const attribute_target &t, const engine &
         a.attr.set_scales(OCTET_ARG_WEIGHTS, per_channel ? t.weights_channel_mask : 0, weights_scales);
         if (r.chance(50))
             a.attr.set_scales(OCTET_ARG_DST, 0, {r.real(0.1f, 3.f)});
-    } else if (rule == rule_t::caffe_double_round || rule == rule_t::f64_scale) {
+    } else if (parameters == rule_parameters::real_scales) {
         std::vector<double> scales(count);
         for (double &s : scales)
             s = static_cast<double>(typical_factor(r, t.reduction));
-        if (r.chance(50) || rule == rule_t::f64_scale)
+        if (r.chance(50))
             a.attr.set_requantization(rule, mask, scales);
         else
             a.attr.set_requantization(rule, mask, std::vector<float>(scales.begin(), scales.end()));
-    } else if (rule == rule_t::none) {
+    } else if (parameters == rule_parameters::none) {
         a.attr.set_requantization(rule);
     } else {
         std::vector<fixed_point_multiplier> multipliers(count);

@@ -10,11 +10,6 @@ namespace {
 namespace dnnl = octet;
 constexpr int src_arg = OCTET_ARG_SRC, weights_arg = OCTET_ARG_WEIGHTS, dst_arg = OCTET_ARG_DST;
 
-bool is_float(requantization_rule rule) {
-    return rule == requantization_rule::f32 || rule == requantization_rule::f32_v3 ||
-           rule == requantization_rule::ort_f32;
-}
-
 void set_attributes(primitive_attr &attr, const layer &l, const bench_contract &contract) {
     attr.set_requantization(contract.rule);
     if (contract.rule == requantization_rule::none)
@@ -29,7 +24,7 @@ void set_attributes(primitive_attr &attr, const layer &l, const bench_contract &
     if (l.kind != layer_kind::convolution)
         return;
     post_ops ops;
-    if (is_float(contract.rule))
+    if (parameters_of(contract.rule) == rule_parameters::scales)
         ops.append_eltwise(1.f, algorithm::eltwise_relu, 0.f, 0.f);
     else
         ops.append_clip(0, 255);

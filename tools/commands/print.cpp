@@ -10,16 +10,9 @@
 
 namespace octet::tools {
 
-std::vector<requantization_rule> all_rules() {
-    std::vector<requantization_rule> rules;
-    for (int r = 0; r <= static_cast<int>(requantization_rule::f64_scale); r++)
-        rules.push_back(static_cast<requantization_rule>(r));
-    return rules;
-}
-
 std::string rule_names() {
     std::vector<std::string> names;
-    for (const requantization_rule rule : all_rules())
+    for (const requantization_rule rule : all_requantization_rules())
         names.emplace_back(to_string(rule));
     return list_text(names);
 }

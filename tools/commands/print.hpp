@@ -9,8 +9,6 @@
 
 namespace octet::tools {
 
-/// Every rule, in the order of the documentation.
-std::vector<requantization_rule> all_rules();
 /// "automatic, none, f32, …"
 std::string rule_names();
 /// "ref, avx2, avx_vnni"

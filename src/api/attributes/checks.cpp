@@ -14,24 +14,24 @@ namespace octet::impl {
 void check_rule_parameters(const attribute_support &support, const primitive_attr &attr,
                            requantization_rule rule) {
     const bool by_argument = !attr.scales().empty();
+    const rule_facts &facts = facts_of(rule);
     if (attr.output_scales().is_set() && by_argument)
         throw_invalid(support.operation,
                       ": both set_output_scales and set_scales are used, allowed: one of them");
-    if (attr.output_scales().is_set() && (rule == requantization_rule::f32_v3 || !is_float(rule)))
-        throw_invalid(support.operation, ": rule ", to_string(rule),
-                      " takes no output scales (allowed with f32, ort_f32)",
+    if (attr.output_scales().is_set() && !facts.f32.takes_output_scales)
+        throw_invalid(support.operation, ": rule ", to_string(rule), " takes no output scales (allowed with ",
+                      names_of_rules([](const rule_facts &row) { return row.f32.takes_output_scales; }), ")",
                       is_fixed_point(rule) ? "; pass multipliers to set_requantization, see from_double"
                                            : "");
-    if (by_argument && rule != requantization_rule::f32_v3 && rule != requantization_rule::ort_f32 &&
-        support.accumulates)
-        throw_invalid(support.operation, ": rule ", to_string(rule),
-                      " takes no per-argument scales (allowed with f32_v3, ort_f32)");
+    if (by_argument && !facts.f32.takes_argument_scales && support.accumulates)
+        throw_invalid(
+            support.operation, ": rule ", to_string(rule), " takes no per-argument scales (allowed with ",
+            names_of_rules([](const rule_facts &row) { return row.f32.takes_argument_scales; }), ")");
     if (support.accumulates && is_fixed_point(rule) && !attr.multipliers().is_set())
         throw_invalid(support.operation, ": rule ", to_string(rule),
                       " needs multipliers, pass them to set_requantization");
-    // Element by element the same rule takes the scales of its tensors.
-    if (takes_real_scales(rule) && !attr.real_scales().is_set() &&
-        (support.accumulates || !by_argument || rule == requantization_rule::f64_scale))
+    const bool tensors_scale = by_argument && !support.accumulates && facts.real.takes_tensor_scales;
+    if (takes_real_scales(rule) && !attr.real_scales().is_set() && !tensors_scale)
         throw_invalid(support.operation, ": rule ", to_string(rule),
                       " needs real scales, pass them to set_requantization");
 }

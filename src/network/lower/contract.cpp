@@ -60,21 +60,17 @@ void append_clip_f32(octet::post_ops &ops, float low, float high) {
 
 void set_contract(primitive_attr &attr, requantization_rule r, const accumulator &acc) {
     const int mask = mask_of(acc, acc.dst_mask);
-    switch (r) {
-    case rule::none:
-        throw error(status::invalid_arguments,
-                    "rule none gives 32-bit accumulators, a network needs 8-bit codes");
-    case rule::automatic:
+    if (r == rule::automatic)
         return set_contract(attr, rule::tflite_2step, acc);
-    case rule::f32:
-    case rule::ort_f32:
-        return set_output_scales(attr, r, acc);
-    case rule::f32_v3:
-        return set_argument_scales(attr, acc);
-    case rule::caffe_double_round:
-    case rule::f64_scale:
+    switch (parameters_of(r)) {
+    case rule_parameters::none:
+        throw error(status::invalid_arguments, std::string("rule ") + to_string(r) +
+                                                   " gives 32-bit accumulators, a network needs 8-bit codes");
+    case rule_parameters::scales:
+        return r == rule::f32_v3 ? set_argument_scales(attr, acc) : set_output_scales(attr, r, acc);
+    case rule_parameters::real_scales:
         return attr.set_requantization(r, mask, real_multipliers(acc.derivation, acc));
-    default:
+    case rule_parameters::multipliers:
         return attr.set_requantization(r, mask, multipliers(r, acc));
     }
 }

@@ -11,11 +11,6 @@
 namespace octet::model {
 namespace {
 
-/// The value before a rule's post-ops is the code less its zero point, rounded or yet to be rounded.
-bool post_ops_see_codes(requantization_rule rule) {
-    return rule != requantization_rule::f32 && rule != requantization_rule::f32_v3;
-}
-
 class follower_fusion {
 public:
     explicit follower_fusion(graph &g) : framework_(g.framework), e_(g) {}
@@ -127,7 +122,7 @@ private:
 } // namespace
 
 void fuse_followers(graph &g, requantization_rule rule) {
-    if (post_ops_see_codes(rule))
+    if (rounds_before_zero_point(rule))
         follower_fusion(g).run();
 }
 

@@ -1,0 +1,146 @@
+// The contents of an epilogue's planes: those known at creation, and those that come with each execution.
+
+#include <algorithm>
+
+#include "common/bits.hpp"
+#include "common/element.hpp"
+#include "jit/epilogue/epilogue.hpp"
+
+namespace octet::impl::jit {
+
+namespace {
+
+coordinates channel_at(int channel_dim, dim_t channel) {
+    coordinates at{};
+    if (channel_dim >= 0)
+        at[channel_dim] = channel;
+    return at;
+}
+
+/// Value of a masked attribute for one channel.
+template <typename T>
+T value_for(const masked_values<T> &values, const T *runtime, const memory_desc &dst, const coordinates &at,
+            T otherwise) {
+    if (!values.is_set())
+        return otherwise;
+    const T *data = values.runtime ? runtime : values.values.data();
+    return data[masked_index(values.mask, dst.dims, dst.ndims, at)];
+}
+
+} // namespace
+
+bool epilogue_plan::has_argument_planes() const {
+    const auto is_runtime = [](const auto &values) { return values.is_set() && values.runtime; };
+    bool has = planes_.bias >= 0 || is_runtime(e_.output_scales) || is_runtime(e_.src_scales) ||
+               is_runtime(e_.weights_scales) || is_runtime(e_.dst_scales) || is_runtime(e_.dst_zero_points);
+    for (const int plane : planes_.post_op)
+        has = has || plane >= 0;
+    return has;
+}
+
+void epilogue_plan::fill_constants(dim_t first, dim_t count, std::uint32_t *blocks) const {
+    fill(nullptr, first, count, blocks);
+}
+
+void epilogue_plan::fill_arguments(const arguments &args, dim_t first, dim_t count,
+                                   std::uint32_t *blocks) const {
+    if (planes_.bias >= 0)
+        fill_bias(args, first, count, blocks);
+    fill(&args, first, count, blocks);
+}
+
+void epilogue_plan::fill_bias(const arguments &args, dim_t first, dim_t count, std::uint32_t *blocks) const {
+    const auto *bias = args.get<const void>(OCTET_ARG_BIAS);
+    const dim_t stride = e_.bias.dims[shape_.channel_dim] == 1 ? 0 : e_.bias.strides[shape_.channel_dim];
+    const dim_t block_words = planes_.count * columns_per_block;
+    std::uint32_t *plane = blocks + planes_.bias * columns_per_block;
+    for (dim_t c = 0; c < div_up(count, columns_per_block) * columns_per_block; c++)
+        plane[c / columns_per_block * block_words + c % columns_per_block] = bits(
+            load_f32(bias, e_.bias.data_type, e_.bias.offset0 + (first + std::min(c, count - 1)) * stride));
+}
+
+void epilogue_plan::fill(const arguments *args, dim_t first, dim_t count, std::uint32_t *blocks) const {
+    const dim_t block_words = planes_.count * columns_per_block;
+    for (dim_t c = 0; c < count; c += columns_per_block)
+        fill_block(args, first + c, first + count - 1, blocks + c / columns_per_block * block_words);
+}
+
+/// The planes of one block that come with the arguments, or without arguments all others.
+void epilogue_plan::fill_block(const arguments *args, dim_t first_channel, dim_t last_channel,
+                               std::uint32_t *block) const {
+    const auto values_at = [&](const auto &values, int arg, const coordinates &at, auto otherwise) {
+        using value = decltype(otherwise);
+        return value_for<value>(values, args ? args->get<const value>(arg) : nullptr, e_.dst, at, otherwise);
+    };
+    const type_range range = range_of(e_.dst.data_type);
+    fixed_point_multiplier multipliers[columns_per_block];
+    double real_scales[columns_per_block];
+    for (int i = 0; i < columns_per_block; i++) {
+        // Columns past the last channel repeat it: their results are computed and not stored.
+        const coordinates at = channel_at(shape_.channel_dim, std::min(first_channel + i, last_channel));
+        const auto put = [&](int plane, bool is_argument, const auto &word) {
+            if (plane >= 0 && is_argument == (args != nullptr))
+                block[plane * columns_per_block + i] = word();
+        };
+
+        const bool has_runtime_scales = e_.output_scales.runtime || e_.src_scales.runtime ||
+                                        e_.weights_scales.runtime || e_.dst_scales.runtime;
+        const auto scale_at = [&](const masked_values<float> &scales, int arg) {
+            return values_at(scales, OCTET_ARG_ATTR_SCALES | arg, at, 1.f);
+        };
+        put(planes_.scale, has_runtime_scales, [&] {
+            if (e_.output_scales.is_set())
+                return bits(values_at(e_.output_scales, OCTET_ARG_ATTR_OUTPUT_SCALES, at, 1.f));
+            float scale = scale_at(e_.src_scales, OCTET_ARG_SRC);
+            if (planes_.weights_scale < 0)
+                scale *= scale_at(e_.weights_scales, OCTET_ARG_WEIGHTS);
+            if (facts().factor_has_dst_scale())
+                scale /= scale_at(e_.dst_scales, OCTET_ARG_DST);
+            return bits(scale);
+        });
+        put(planes_.weights_scale, has_runtime_scales,
+            [&] { return bits(scale_at(e_.weights_scales, OCTET_ARG_WEIGHTS)); });
+        put(planes_.inverse_dst_scale, has_runtime_scales,
+            [&] { return bits(1.f / scale_at(e_.dst_scales, OCTET_ARG_DST)); });
+
+        const bool has_runtime_zero_point = e_.dst_zero_points.runtime;
+        const auto zero_point = [&] {
+            return values_at(e_.dst_zero_points, OCTET_ARG_ATTR_ZERO_POINTS | OCTET_ARG_DST, at,
+                             std::int32_t{0});
+        };
+        const bool clamps_f32 = facts().rounds_before_zero_point && ends_in_f32_;
+        const bool adds_f32 = e_.dst.data_type == data_type::f32 || (ends_in_f32_ && !clamps_f32);
+        put(planes_.zero_point, has_runtime_zero_point, [&] {
+            const std::int32_t zp = zero_point();
+            if (bytes_.adds_zero_point) // in both words
+                return (static_cast<std::uint32_t>(zp) & 0xffff) * 0x10001u;
+            return adds_f32 ? bits(static_cast<float>(zp)) : static_cast<std::uint32_t>(zp);
+        });
+        const auto bound = [&](std::int32_t code) {
+            const std::int64_t x = std::int64_t{code} - zero_point();
+            return clamps_f32 ? bits(static_cast<float>(x)) : static_cast<std::uint32_t>(saturate_s32(x));
+        };
+        put(planes_.low, has_runtime_zero_point, [&] { return bound(range.low); });
+        put(planes_.high, has_runtime_zero_point, [&] { return bound(range.high); });
+
+        multipliers[i] = value_for<fixed_point_multiplier>(e_.multipliers, nullptr, e_.dst, at, {});
+        real_scales[i] = value_for<double>(e_.real_scales, nullptr, e_.dst, at, 0.5);
+        for (int k = 0; k < static_cast<int>(e_.post_ops.size()); k++)
+            put(planes_.post_op[k], true, [&] { return post_op_word(k, *args, at); });
+    }
+    if (planes_.rule >= 0 && !args)
+        fill_rule_planes(rule_, multipliers, real_scales, block + planes_.rule * columns_per_block);
+}
+
+/// The per-channel operand of a binary or prelu post-op.
+std::uint32_t epilogue_plan::post_op_word(int index, const arguments &args, const coordinates &at) const {
+    const int arg = OCTET_ARG_ATTR_MULTIPLE_POST_OP(index);
+    if (const auto *op = std::get_if<post_op::binary>(&e_.post_ops[index]))
+        return bits(load_f32(args.get<const void>(arg | OCTET_ARG_SRC_1), op->src1.data.data_type,
+                             broadcast_offset(op->src1.data, at)));
+    const auto &prelu = std::get<post_op::prelu>(e_.post_ops[index]);
+    return bits(args.get<const float>(
+        arg | OCTET_ARG_WEIGHTS)[masked_index(prelu.mask, e_.dst.dims, e_.dst.ndims, at)]);
+}
+
+} // namespace octet::impl::jit

@@ -1,0 +1,255 @@
+// The post-ops for one vector, each the twin of the overload of the same name in common/epilogue.cpp.
+
+#include "common/element.hpp"
+#include "common/requantize.hpp"
+#include "common/scaled_sum.hpp"
+#include "jit/epilogue/eltwise.hpp"
+#include "jit/epilogue/epilogue.hpp"
+
+namespace octet::impl::jit {
+
+namespace {
+
+data_type type_or(data_type type, data_type otherwise) { return type == data_type::undef ? otherwise : type; }
+
+} // namespace
+
+/// x + term without overflow: the sum keeps the sign of the operands where both agree.
+void epilogue_emitter::saturating_add(const vec &x, const vec &term) {
+    // overflow where x and term have one sign and the sum another; the saturated value has x's sign
+    const emitter::temp sum(e_), saturated(e_);
+    e_.vpaddd(sum, x, term);
+    e_.vpxor_(saturated, sum, x);
+    e_.vpxor_(term, sum, term);
+    e_.vpand_(term, term, saturated); // sign bit: overflow
+    e_.vpsrad(term, term, 31);
+    e_.vpsrad(saturated, x, 31);
+    e_.vpxor_(saturated, saturated, e_.constant(static_cast<std::uint32_t>(int32_max)));
+    e_.vpand_(saturated, saturated, term);
+    e_.vpandn_(sum, term, sum);
+    e_.vpor_(x, sum, saturated);
+}
+
+namespace {
+
+emitter::compare_predicate predicate_of(algorithm alg) {
+    switch (alg) {
+    case algorithm::binary_ge:
+        return emitter::nlt;
+    case algorithm::binary_gt:
+        return emitter::nle;
+    case algorithm::binary_le:
+        return emitter::le;
+    case algorithm::binary_lt:
+        return emitter::lt;
+    case algorithm::binary_eq:
+        return emitter::eq;
+    default:
+        return emitter::ne;
+    }
+}
+
+} // namespace
+
+void emit_binary(emitter &e, algorithm alg, const vec &x, const Xbyak::Operand &y) {
+    switch (alg) {
+    case algorithm::binary_add:
+        e.vaddps(x, x, y);
+        return;
+    case algorithm::binary_sub:
+        e.vsubps(x, x, y);
+        return;
+    case algorithm::binary_mul:
+        e.vmulps(x, x, y);
+        return;
+    case algorithm::binary_div:
+        e.vdivps(x, x, y);
+        return;
+    case algorithm::binary_max:
+        e.vmaxps(x, x, y);
+        return;
+    case algorithm::binary_min:
+        e.vminps(x, x, y);
+        return;
+    default:
+        break;
+    }
+    const emitter::temp one(e);
+    const emitter::mask m(e);
+    e.compare_f32(m, x, y, predicate_of(alg));
+    e.zero(x);
+    e.move(one, e.constant(1.f));
+    e.blend(x, m, x, one);
+}
+
+void epilogue_emitter::apply(const post_op::sum &op, const place &at) {
+    to_f32(at.x);
+    const emitter::temp y(e_);
+    load_as_f32(y, type_or(op.type, plan_.source().dst.data_type), no_tensor, at);
+    if (op.zero_point != 0)
+        e_.vsubps(y, y, e_.constant(static_cast<float>(op.zero_point)));
+    if (op.scale == 1.f)
+        e_.vaddps(at.x, y, at.x); // of two NaNs the destination's, as in a fused multiply-add
+    else
+        e_.vfmadd231ps(at.x, y, e_.constant(op.scale));
+}
+
+void epilogue_emitter::apply(const post_op::eltwise &op, const place &at) {
+    to_f32(at.x);
+    emit_eltwise(e_, op.algorithm, op.alpha, op.beta, at.x);
+    if (op.scale != 1.f)
+        e_.vmulps(at.x, at.x, e_.constant(op.scale));
+}
+
+void epilogue_emitter::apply(const post_op::binary &op, const place &at) {
+    to_f32(at.x);
+    const emitter::temp y(e_);
+    if (plan_.reads_full_tensor(at.index))
+        load_as_f32(y, op.src1.data.data_type, at.index, at);
+    else
+        e_.move(y, plane(plan_.planes().post_op[at.index], at.v));
+    emit_binary(e_, op.algorithm, at.x, y);
+}
+
+void epilogue_emitter::apply(const post_op::prelu &, const place &at) {
+    to_f32(at.x);
+    const emitter::temp scaled(e_), zero(e_);
+    const emitter::mask positive(e_);
+    e_.vmulps(scaled, at.x, plane(plan_.planes().post_op[at.index], at.v));
+    e_.zero(zero);
+    e_.compare_f32(positive, at.x, zero, emitter::ge);
+    e_.blend(at.x, positive, scaled, at.x);
+}
+
+void epilogue_emitter::apply(const post_op::clip &op, const place &at) {
+    to_s32(at.x);
+    if (op.low != int32_min)
+        e_.vpmaxsd(at.x, at.x, e_.constant(static_cast<std::uint32_t>(op.low)));
+    if (op.high != int32_max)
+        e_.vpminsd(at.x, at.x, e_.constant(static_cast<std::uint32_t>(op.high)));
+}
+
+void epilogue_emitter::apply(const post_op::add &op, const place &at) {
+    to_s32(at.x);
+    const emitter::temp term(e_);
+    e_.move(term, e_.constant(static_cast<std::uint32_t>(op.value)));
+    saturating_add(at.x, term);
+}
+
+/// x by one multiplier for all columns, whose planes lie in the code; a negative one negates the result.
+void epilogue_emitter::requantize_signed(const vec &x, requantization_rule rule, fixed_point_multiplier m) {
+    const bool negates = m.multiplier < 0;
+    if (negates)
+        m.multiplier = wrap(-std::int64_t{m.multiplier});
+    const rule_spec spec = spec_of_factor(rule, m);
+    const std::vector<fixed_point_multiplier> multipliers(columns_per_block, m);
+    std::vector<std::uint32_t> planes(static_cast<std::size_t>(rule_planes(spec) * columns_per_block));
+    fill_rule_planes(spec, multipliers.data(), nullptr, planes.data());
+    emit_requantize(e_, spec, x, [&](int i) {
+        const auto first = planes.begin() + i * columns_per_block;
+        return e_.constant(std::vector<std::uint32_t>(first, first + e_.lanes()));
+    });
+    if (negates) {
+        const emitter::temp zero(e_);
+        e_.zero(zero);
+        e_.vpsubd(x, zero, x);
+    }
+}
+
+void epilogue_emitter::apply(const post_op::rescaled_sum &op, const place &at) {
+    to_s32(at.x);
+    const emitter::temp y(e_);
+    load(y, type_or(op.type, plan_.source().dst.data_type), no_tensor, at);
+    if (op.zero_point != 0)
+        e_.vpsubd(y, y, e_.constant(static_cast<std::uint32_t>(op.zero_point)));
+    requantize_signed(y, op.rule, op.multiplier);
+    saturating_add(at.x, y);
+}
+
+void epilogue_emitter::apply(const post_op::leaky_relu &op, const place &at) {
+    to_s32(at.x);
+    const emitter::temp positive(e_), negative(e_);
+    e_.move(positive, at.x);
+    requantize_signed(positive, op.rule, op.identity);
+    e_.move(negative, at.x);
+    requantize_signed(negative, op.rule, op.alpha);
+    e_.blend_by_sign(at.x, at.x, positive, negative);
+}
+
+void epilogue_emitter::apply(const post_op::table &op, const place &at) {
+    to_s32(at.x);
+    const type_range range = range_of(op.type);
+    std::vector<std::uint32_t> entries;
+    for (int i = 0; i < 256; i++)
+        entries.push_back(static_cast<std::uint32_t>(load_s32(op.entries.data(), op.type, i)));
+    e_.vpmaxsd(at.x, at.x, e_.constant(static_cast<std::uint32_t>(range.low)));
+    e_.vpminsd(at.x, at.x, e_.constant(static_cast<std::uint32_t>(range.high)));
+    e_.vpsubd(at.x, at.x, e_.constant(static_cast<std::uint32_t>(range.low)));
+    e_.lea(at_.scratch, e_.table(entries));
+    const emitter::temp y(e_);
+    e_.gather_dwords(y, at_.scratch, at.x, 4);
+    e_.move(at.x, y);
+}
+
+void epilogue_emitter::apply(const post_op::qlinear_add &op, const place &at) {
+    const data_type type = plan_.source().dst.data_type;
+    to_code(at.x, type, op.zero_point);
+    const emitter::temp d(e_), inner(e_);
+    load_as_f32(d, type, no_tensor, at);
+    const vec &first = op.is_second ? at.x : d, &last = op.is_second ? d : at.x;
+    const float first_scale = op.is_second ? op.scale : op.dst_scale,
+                last_scale = op.is_second ? op.dst_scale : op.scale;
+    e_.move(inner, e_.constant(op.shift));
+    e_.vfmadd231ps(inner, first, e_.constant(first_scale));
+    e_.vfmadd132ps(last, inner, e_.constant(last_scale));
+    if (op.is_second)
+        e_.move(at.x, last);
+}
+
+void epilogue_emitter::apply(const post_op::scaled_add &op, const place &at) {
+    const type_range range = range_of(plan_.source().dst.data_type);
+    const auto limit = [&](int code) {
+        return e_.constant(static_cast<std::uint32_t>(code - op.zero_point));
+    };
+    to_s32(at.x);
+    e_.vpmaxsd(at.x, at.x, limit(range.low));
+    e_.vpminsd(at.x, at.x, limit(range.high));
+    const emitter::temp d(e_);
+    load(d, plan_.source().dst.data_type, no_tensor, at);
+    if (const auto &sum = plan_.sum_of_codes(at.index)) {
+        return emit_code_sum(e_, sum->ties_away, at.x, d, [&](int plane) {
+            return e_.constant(static_cast<std::uint32_t>(code_sum_word(*sum, plane)));
+        });
+    }
+    e_.vpslld(at.x, at.x, add_left_shift);
+    requantize_signed(at.x, op.rule, op.multipliers.a);
+    if (op.dst_zero_point != 0)
+        e_.vpsubd(d, d, e_.constant(static_cast<std::uint32_t>(op.dst_zero_point)));
+    e_.vpslld(d, d, add_left_shift);
+    requantize_signed(d, op.rule, op.multipliers.b);
+    e_.vpaddd(at.x, at.x, d);
+    requantize_signed(at.x, op.rule, op.multipliers.dst);
+}
+
+/// The code that x would be stored as, as f32. Adding 1.5 * 2^23 leaves no bits below the units, so it rounds
+/// to nearest even.
+void epilogue_emitter::to_code(const vec &x, data_type type, std::int32_t zero_point) {
+    const type_range range = range_of(type);
+    const int low = range.low - zero_point, high = range.high - zero_point;
+    if (is_f32_) {
+        constexpr float rounding = 0x1.8p23f;
+        e_.vmaxps(x, x, e_.constant(static_cast<float>(low))); // NaN gives the lowest code
+        e_.vminps(x, x, e_.constant(static_cast<float>(high)));
+        e_.vaddps(x, x, e_.constant(rounding));
+        e_.vsubps(x, x, e_.constant(rounding - static_cast<float>(zero_point)));
+    } else {
+        e_.vpmaxsd(x, x, e_.constant(static_cast<std::uint32_t>(low)));
+        e_.vpminsd(x, x, e_.constant(static_cast<std::uint32_t>(high)));
+        if (zero_point != 0)
+            e_.vpaddd(x, x, e_.constant(static_cast<std::uint32_t>(zero_point)));
+        to_f32(x);
+    }
+    is_f32_ = true;
+}
+
+} // namespace octet::impl::jit

@@ -1,0 +1,70 @@
+// The table of rules is complete, and says what the rules do.
+
+#include "common/rules.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "common/requantize.hpp"
+
+namespace octet::impl {
+namespace {
+
+/// The compiler writes the name of an enumerator, and a number or a cast where there is none.
+template <requantization_rule rule> constexpr bool is_enumerator() {
+    constexpr std::string_view name = __PRETTY_FUNCTION__;
+    constexpr std::size_t value = name.find("rule = ") + 7;
+    return name[value] != '(' && (name[value] < '0' || name[value] > '9');
+}
+constexpr auto last = static_cast<requantization_rule>(std::size(rule_table) - 1),
+               behind_last = static_cast<requantization_rule>(std::size(rule_table));
+static_assert(is_enumerator<last>(), "a row too many in src/common/rules.hpp");
+static_assert(!is_enumerator<behind_last>(), "a rule has no row in src/common/rules.hpp");
+
+TEST(Rules, HaveNamesOfTheirOwn) {
+    std::set<std::string> names;
+    for (const requantization_rule rule : all_requantization_rules()) {
+        EXPECT_TRUE(names.insert(to_string(rule)).second) << to_string(rule);
+        EXPECT_EQ(requantization_rule_from_string(to_string(rule)), rule);
+    }
+    EXPECT_EQ(names.size(), std::size(rule_table));
+    EXPECT_STREQ(to_string(behind_last), "unknown");
+    EXPECT_EQ(parameters_of(behind_last), rule_parameters::none);
+}
+
+TEST(Rules, HaveTheFactsOfTheirParameters) {
+    for (const rule_facts &row : rule_table) {
+        const bool has_multipliers = row.fixed_point.highest > row.fixed_point.lowest;
+        EXPECT_EQ(has_multipliers, row.parameters == rule_parameters::multipliers) << row.name;
+        EXPECT_EQ(row.real.end > 0, row.parameters == rule_parameters::real_scales) << row.name;
+        EXPECT_EQ(row.f32.takes_output_scales || row.f32.takes_argument_scales,
+                  row.parameters == rule_parameters::scales)
+            << row.name;
+        EXPECT_TRUE(!row.is_tflite || has_multipliers) << row.name;
+    }
+}
+
+/// One quarter as a multiplier, by the meaning that the table gives its shift: so far from ties that every
+/// rounding agrees, but the product in 32 bits would wrap with 24-bit multipliers.
+TEST(Rules, ShiftMeansWhatTheTableSays) {
+    for (const rule_facts &row : rule_table) {
+        if (row.parameters != rule_parameters::multipliers)
+            continue;
+        const fixed_point_facts &facts = row.fixed_point;
+        const int bits = facts.highest >= 1 << 30 ? 30 : facts.highest >= 1 << 23 ? 23 : 14;
+        fixed_point_multiplier m{1 << bits, 0, 0};
+        m.shift = facts.shift == shift_form::left_of_q31    ? 29 - bits
+                  : facts.shift == shift_form::right_of_q31 ? bits - 29
+                                                            : bits + 2;
+        if (facts.steps == rounding_steps::dwords)
+            m = {1, 2, 0};
+        for (const std::int32_t acc : {4, 404, -404, 4000})
+            EXPECT_EQ(requantize(row.rule, acc, m), acc / 4) << row.name << " of " << acc;
+    }
+}
+
+} // namespace
+} // namespace octet::impl
