@@ -68,7 +68,7 @@ void apply(const machine_options &options) {
 
 CLI::Option *add_rule_option(CLI::App &command, std::string &rule, const std::string &description) {
     std::vector<std::string> names;
-    for (const requantization_rule r : all_rules())
+    for (const requantization_rule r : all_requantization_rules())
         names.emplace_back(to_string(r));
     return command.add_option("--rule", rule, description + " (octet info lists them)")
         ->type_name("RULE")
