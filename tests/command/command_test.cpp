@@ -137,7 +137,9 @@ TEST_F(CommandTest, WrongUsageIsOneLine) {
          "--batch: 'two' given, allowed: 1 to 1000000 (see octet run --help)"},
         {{"run", "M", "--rule", "nosuch"}, "--rule: 'nosuch' given, allowed: automatic, none, f32, …"},
         {{"run", "M", "--isa", "nosuch"}, "ISA level 'nosuch', allowed: ref, avx2, …"},
-        {{"bench"}, "--shapes is required (see octet bench --help)"},
+        {{"bench"}, "either --shapes or --problem is required (see octet bench --help)"},
+        {{"bench", "--problem", "nosuch"}, "…"},
+        {{"explain", "--problem", "nosuch"}, "…"},
         {{"bench", "--shapes"}, "--shapes needs a value (see octet bench --help)"},
         {{"bench", "--shapes", "D/empty", "--peer", "nosuch"},
          "--peer: 'nosuch' given, allowed: onednn (see octet bench --help)"},
@@ -151,7 +153,7 @@ TEST_F(CommandTest, WrongUsageIsOneLine) {
         {{"check", goldens, "--impl", "nosuch"},
          "--impl: 'nosuch' given, allowed: ref, jit (see octet check --help)"},
         {{"check", goldens, "--op", "nosuch"}, "--op: the file has no 'nosuch', but digits_int8"},
-        {{"explain"}, "MODEL is required (see octet explain --help)"},
+        {{"explain"}, "either MODEL or --problem is required (see octet explain --help)"},
         {{"explain", "M", "--node", "99"}, "--node: 99 given, but …"},
         {{"explain", "M", "--node", "-1"},
          "--node: '-1' given, allowed: 0 to 1000000 (see octet explain --help)"},
@@ -316,6 +318,23 @@ TEST_F(CommandTest, BenchTimesTheSampleTables) {
                                               "convolutions,dilated", "products,one_row", "products,batch"}));
     for (const std::string &row : rows)
         EXPECT_NE(got.out.find(row.substr(row.find(',') + 1)), std::string::npos) << got.out;
+}
+
+/// What verbose mode prints of a run can be timed and explained as it is.
+TEST_F(CommandTest, ProblemsOfVerboseLinesAreTimedAndExplained) {
+    const char *problems[] = {
+        "convolution src:u8:1x16x8x8:nhwc weights:s8:32x16x3x3:any bias:s32:32:x dst:u8:1x32x8x8:nhwc "
+        "padding_l:1x1 rule:f32 output_scales:0:0.5 zero_points:src:0:3 post_op:eltwise_relu:0:0:1",
+        "matmul src:u8:4x32:ab weights:s8:32x16:any dst:s32:4x16:ab rule:none"};
+    for (const char *problem : problems) {
+        const outcome timed =
+            octet({"bench", "--problem", problem, "--samples", "1", "--csv", path("p.csv")});
+        EXPECT_EQ(timed.exit_code, 0) << timed.err;
+        EXPECT_NE(timed.out.find("GOPS"), std::string::npos) << timed.out;
+        const outcome explained = octet({"explain", "--problem", problem});
+        EXPECT_EQ(explained.exit_code, 0) << explained.err;
+        EXPECT_NE(explained.out.find("runs on "), std::string::npos) << explained.out;
+    }
 }
 
 /// A layer that cannot be timed ends the run; the rows before it are in the file.

@@ -1,4 +1,5 @@
-// octet bench: time, share of the machine's peak and, with a peer, the ratio of each layer of a shape table.
+// octet bench: time, share of the machine's peak and, with a peer, the ratio of each layer of a shape table; or the
+// time of a problem in the words of verbose mode.
 
 #include <CLI/CLI.hpp>
 #include <iostream>
@@ -8,6 +9,7 @@
 
 #include "bench/layer.hpp"
 #include "bench/measure.hpp"
+#include "bench/problem.hpp"
 #include "bench/results.hpp"
 #include "commands/commands.hpp"
 #include "commands/files.hpp"
@@ -19,7 +21,7 @@ namespace octet::tools {
 namespace {
 
 struct bench_options {
-    std::vector<std::string> shapes;
+    std::vector<std::string> shapes, problems;
     bool conv = false, inner_product = false, matrix = false, skip_depthwise = false;
     std::string only;
     std::string rule = "f32", types = "u8:s8:u8", peer, csv;
@@ -128,25 +130,57 @@ std::vector<measurement> measure_table(const shape_table &table, const bench_con
     return results;
 }
 
-void bench(const bench_options &options) {
-    const bench_contract contract = contract_of(options);
-    const std::vector<shape_table> tables = tables_of(options);
-    apply(options.machine);
-    const int threads = get_num_threads();
-    set_onednn_threads(threads);
+std::string threads_text(int threads) {
+    return std::to_string(threads) + (threads == 1 ? " thread" : " threads");
+}
+
+/// Opened with its header; null without --csv.
+std::optional<output_file> open_csv(const bench_options &options) {
     std::optional<output_file> csv;
     if (!options.csv.empty()) {
         csv.emplace(options.csv);
         csv->write(csv_header);
     }
+    return csv;
+}
 
+/// Each problem is a table of its own with one layer.
+void bench_problems(const bench_options &options) {
+    apply(options.machine);
+    const int threads = get_num_threads();
+    const engine cpu(engine::kind::cpu, 0);
+    std::vector<primitive_desc> problems; // all are read before the first one is timed
+    for (const std::string &text : options.problems)
+        problems.push_back(primitive_desc_from_string(text, cpu));
+    std::optional<output_file> csv = open_csv(options);
+    for (const primitive_desc &pd : problems) {
+        const std::unique_ptr<workload> ours = make_problem_workload(pd);
+        const measurement m = measure(subject_of(pd), *ours, nullptr, {options.samples, threads});
+        if (csv)
+            csv->write(csv_row(pd.problem_str(), m));
+        std::cout << pd.problem_str() << '\n'
+                  << threads_text(threads) << ", peak " << fixed(m.peak * 1e-9, 0) << " GOPS\n"
+                  << results_text({m}) << std::endl;
+    }
+}
+
+void bench(const bench_options &options) {
+    if (options.shapes.empty() == options.problems.empty())
+        throw CLI::RequiredError("either --shapes or --problem");
+    if (!options.problems.empty())
+        return bench_problems(options);
+    const bench_contract contract = contract_of(options);
+    const std::vector<shape_table> tables = tables_of(options);
+    apply(options.machine);
+    const int threads = get_num_threads();
+    set_onednn_threads(threads);
+    std::optional<output_file> csv = open_csv(options);
     std::vector<measurement> all;
     for (const shape_table &table : tables) {
         const std::vector<measurement> results =
             measure_table(table, contract, options, csv ? &*csv : nullptr);
-        std::cout << table.name << ", " << threads << (threads == 1 ? " thread, " : " threads, ")
-                  << options.rule << ", " << options.types << ", peak "
-                  << fixed(results.front().peak * 1e-9, 0) << " GOPS\n"
+        std::cout << table.name << ", " << threads_text(threads) << ", " << options.rule << ", "
+                  << options.types << ", peak " << fixed(results.front().peak * 1e-9, 0) << " GOPS\n"
                   << results_text(results) << std::endl;
         all.insert(all.end(), results.begin(), results.end());
     }
@@ -158,10 +192,15 @@ void bench(const bench_options &options) {
 
 void add_bench_command(CLI::App &app) {
     const auto options = std::make_shared<bench_options>();
-    CLI::App *command = app.add_subcommand("bench", "Time the layers of shape tables, also against a peer");
-    command->add_option("--shapes", options->shapes, "CSV tables of layers, see below")
-        ->required()
-        ->type_name("FILE");
+    CLI::App *command =
+        app.add_subcommand("bench", "Time the layers of shape tables, or problems, also against a peer");
+    command->add_option("--shapes", options->shapes, "CSV tables of layers, see below")->type_name("FILE");
+    CLI::Option *problem =
+        command
+            ->add_option(
+                "--problem", options->problems,
+                "Problems instead of tables: lines of verbose mode (OCTET_VERBOSE=1), each in quotes")
+            ->type_name("LINE");
     CLI::Option *conv = command->add_flag("--conv", options->conv, "The tables hold convolutions");
     CLI::Option *ip =
         command->add_flag("--ip", options->inner_product, "Time products as inner products")->excludes(conv);
@@ -203,6 +242,10 @@ void add_bench_command(CLI::App &app) {
                     "multiply-add peak; % of read: time to read the weights of a one-row product / time; "
                     "ratio: the peer's\n"
                     "time / Octet's. doc/bench.md has all columns.");
+    // What a problem says itself, or has no say in.
+    for (const char *option : {"--shapes", "--conv", "--ip", "--matmul", "--skip-depthwise", "--only",
+                               "--batch", "--rule", "--types", "--peer"})
+        problem->excludes(command->get_option(option));
     command->callback([options] { bench(*options); });
 }
 

@@ -1,4 +1,4 @@
-// octet explain: which implementation each node of a network gets, for which problem, and who refused.
+// octet explain: which implementation each node of a network, or a problem, gets, and who refused.
 
 #include <CLI/CLI.hpp>
 #include <iostream>
@@ -13,7 +13,7 @@ namespace octet::tools {
 namespace {
 
 struct explain_options {
-    std::string model, rule = "automatic";
+    std::string model, problem, rule = "automatic";
     machine_options machine;
     int node = -1; ///< all
     bool no_fusion = false;
@@ -32,8 +32,21 @@ void explain_node(const network &net, std::size_t index) {
         std::cout << "  " << line << '\n';
 }
 
+void explain_problem(const std::string &text) {
+    const primitive_desc pd = primitive_desc_from_string(text, engine(engine::kind::cpu, 0));
+    std::cout << pd.problem_str() << "\n  runs on " << pd.impl_info_str() << '\n';
+    if (const std::string plan = primitive(pd).plan_str(); !plan.empty())
+        std::cout << "  plan: " << plan << '\n';
+    for (const std::string &refusal : pd.refusals())
+        std::cout << "  refused by " << refusal << '\n';
+}
+
 void explain(const explain_options &options) {
+    if (options.model.empty() == options.problem.empty())
+        throw CLI::RequiredError("either MODEL or --problem");
     apply(options.machine);
+    if (!options.problem.empty())
+        return explain_problem(options.problem);
     const network net(options.model,
                       {requantization_rule_from_string(options.rule.c_str()), !options.no_fusion});
     bool is_found = options.node < 0;
@@ -53,13 +66,20 @@ void explain(const explain_options &options) {
 void add_explain_command(CLI::App &app) {
     const auto options = std::make_shared<explain_options>();
     CLI::App *command = app.add_subcommand("explain", "Why a network's nodes run as they do");
-    command->add_option("MODEL", options->model, "A .tflite or .onnx file")->required()->type_name("");
+    command->add_option("MODEL", options->model, "A .tflite or .onnx file")->type_name("");
+    CLI::Option *problem =
+        command
+            ->add_option("--problem", options->problem,
+                         "A problem instead of a model: a line of verbose mode (OCTET_VERBOSE=1), in quotes")
+            ->type_name("LINE");
     command->add_option("--node", options->node, "Only this node of the file")
         ->type_name("N")
         ->check(whole_number(0, 1'000'000));
     add_rule_option(*command, options->rule, "Requantization rule of the accumulating operators");
     command->add_flag("--no-fusion", options->no_fusion, "Every operator by itself");
     add_machine_options(*command, options->machine);
+    for (const char *option : {"MODEL", "--node", "--rule", "--no-fusion"})
+        problem->excludes(command->get_option(option));
     command->callback([options] { explain(*options); });
 }
 

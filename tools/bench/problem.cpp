@@ -1,0 +1,95 @@
+// Any problem that verbose mode prints, as something to be timed: its primitive with memory for every
+// argument.
+
+#include "bench/problem.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace octet::tools {
+namespace {
+
+double product(const memory::dims &dims) {
+    double result = 1;
+    for (const memory::dim d : dims)
+        result *= static_cast<double>(d);
+    return result;
+}
+
+/// Bytes that look random for codes, 1 for floats (scales among them), 0 for s32 (zero points among them).
+void fill(const memory &m, std::uint32_t seed) {
+    const std::size_t bytes = m.get_desc().get_size();
+    switch (m.get_desc().data_type()) {
+    case data_type::f32:
+        std::fill_n(m.map_data<float>(), bytes / sizeof(float), 1.f);
+        break;
+    case data_type::s32:
+        std::fill_n(m.map_data<std::uint8_t>(), bytes, std::uint8_t{0});
+        break;
+    default:
+        fill_bytes(m.get_data_handle(), bytes, seed);
+    }
+}
+
+class problem_workload : public workload {
+public:
+    explicit problem_workload(const primitive_desc &pd)
+        : primitive_(pd), stream_(pd.get_engine()), implementation_(pd.impl_info_str()) {
+        for (const int arg : pd.args())
+            arguments_.emplace(arg,
+                               filled(pd.arg_desc(arg), pd.get_engine(), static_cast<std::uint32_t>(arg)));
+    }
+
+    void run() override {
+        primitive_.execute(stream_, arguments_);
+        stream_.wait();
+    }
+    std::string implementation() const override { return implementation_; }
+
+private:
+    memory filled(const memory::desc &d, const engine &e, std::uint32_t seed) {
+        const memory m(d, e);
+        if (d.get_format_kind() != format_kind::packed) {
+            fill(m, seed);
+            return m;
+        }
+        const memory plain(memory::desc(d.get_dims(), d.data_type(), memory::dims{}), e);
+        fill(plain, seed);
+        memory source = plain, packed = m;
+        reorder(source, packed).execute(stream_, source, packed); // sums of weights are part of the layout
+        return m;
+    }
+
+    primitive primitive_;
+    stream stream_;
+    std::string implementation_;
+    std::unordered_map<int, memory> arguments_;
+};
+
+} // namespace
+
+std::unique_ptr<workload> make_problem_workload(const primitive_desc &pd) {
+    return std::make_unique<problem_workload>(pd);
+}
+
+subject subject_of(const primitive_desc &pd) {
+    subject s;
+    s.name = to_string(pd.get_kind());
+    const memory::dims dst = pd.dst_desc().get_dims(), weights = pd.weights_desc().get_dims();
+    switch (pd.get_kind()) {
+    case primitive_kind::convolution: // weights {OC, IC, …}, or {G, OC, IC, …} of one group
+        s.operations = 2 * product(dst) * product(weights) / static_cast<double>(dst.at(1));
+        break;
+    case primitive_kind::inner_product: // {OC, IC, …}
+        s.operations = 2 * product(dst) * product(weights) / static_cast<double>(weights.at(0));
+        break;
+    case primitive_kind::matmul: // dst {…, M, N}, src {…, M, K}
+        s.operations = 2 * product(dst) * static_cast<double>(pd.src_desc().get_dims().back());
+        break;
+    default: // products are not what takes their time
+        break;
+    }
+    return s;
+}
+
+} // namespace octet::tools
