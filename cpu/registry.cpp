@@ -12,6 +12,7 @@
 #include "cpu/pool/drive.hpp"
 #include "cpu/ref/ref.hpp"
 #include "cpu/resampling/drive.hpp"
+#include "cpu/softmax/softmax.hpp"
 #include "cpu/stream/drive.hpp"
 
 namespace octet::impl {
@@ -76,7 +77,7 @@ families<binary_problem> families_of(const binary_problem &) {
     return {jit_stream<binary_problem>(), reference<binary_problem>()};
 }
 families<softmax_problem> families_of(const softmax_problem &) {
-    return {jit_stream<softmax_problem>(), reference<softmax_problem>()};
+    return {{"jit:stream", code::generated, softmax::plan}, reference<softmax_problem>()};
 }
 families<prelu_problem> families_of(const prelu_problem &) {
     return {jit_stream<prelu_problem>(), reference<prelu_problem>()};

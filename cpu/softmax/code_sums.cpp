@@ -8,7 +8,7 @@
 #include "cpu/softmax/reductions.hpp"
 #include "jit/kernels/softmax/sums.hpp"
 
-namespace octet::impl::stream {
+namespace octet::impl::softmax {
 
 namespace {
 
@@ -155,4 +155,4 @@ std::unique_ptr<const code_sums> create_code_sums(instruction_set isa, const sof
 
 int blocks_of(int count) { return count == 0 ? 0 : count <= 64 ? 1 : count <= 128 ? 2 : 4; }
 
-} // namespace octet::impl::stream
+} // namespace octet::impl::softmax

@@ -8,7 +8,7 @@
 #include "cpu/registry.hpp"
 #include "jit/kernels/softmax/codes.hpp"
 
-namespace octet::impl::stream {
+namespace octet::impl::softmax {
 
 /// Rows of contiguous codes, softmax_code_rows::most at most.
 struct code_rows {
@@ -28,4 +28,4 @@ std::unique_ptr<const code_sums> create_code_sums(instruction_set isa, const sof
 /// 1, 2 or 4 blocks of 64 that hold the first `count` of 256 numbers; 0 for none.
 int blocks_of(int count);
 
-} // namespace octet::impl::stream
+} // namespace octet::impl::softmax

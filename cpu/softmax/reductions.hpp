@@ -11,7 +11,7 @@
 
 #include "common/softmax.hpp"
 
-namespace octet::impl::stream {
+namespace octet::impl::softmax {
 
 /// Elements along the axis.
 template <typename T> struct row_of {
@@ -142,4 +142,4 @@ std::array<float, n> sums_in_order(const std::array<Row, n> &rows, const std::ar
     return sums;
 }
 
-} // namespace octet::impl::stream
+} // namespace octet::impl::softmax

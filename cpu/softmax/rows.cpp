@@ -11,7 +11,9 @@
 #include "cpu/stream/nest.hpp"
 #include "jit/kernels/softmax/f32_rows.hpp"
 
-namespace octet::impl::stream {
+namespace octet::impl::softmax {
+
+using namespace stream; // its programs and nests of loops
 
 namespace {
 
@@ -227,4 +229,4 @@ std::shared_ptr<const kernel> create_softmax_rows(instruction_set isa, const sof
     return std::make_shared<code_kernel>(isa, p);
 }
 
-} // namespace octet::impl::stream
+} // namespace octet::impl::softmax

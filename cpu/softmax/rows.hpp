@@ -8,7 +8,7 @@
 
 #include "cpu/registry.hpp"
 
-namespace octet::impl::stream {
+namespace octet::impl::softmax {
 
 enum class softmax_form { tflite, ort, f32 };
 softmax_form softmax_form_of(const softmax_problem &p);
@@ -16,4 +16,4 @@ softmax_form softmax_form_of(const softmax_problem &p);
 std::string refuses_softmax_rows(const softmax_problem &p);
 std::shared_ptr<const kernel> create_softmax_rows(instruction_set isa, const softmax_problem &p);
 
-} // namespace octet::impl::stream
+} // namespace octet::impl::softmax

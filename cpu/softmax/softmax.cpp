@@ -17,7 +17,9 @@
 #include "cpu/stream/programs.hpp"
 #include "cpu/stream/task_builder.hpp"
 
-namespace octet::impl::stream {
+namespace octet::impl::softmax {
+
+using namespace stream; // its programs and nests of loops
 
 namespace {
 
@@ -342,7 +344,8 @@ std::shared_ptr<const kernel> make_softmax(instruction_set isa, const softmax_pr
 
 } // namespace
 
-offer plan_softmax(instruction_set isa, const softmax_problem &p) {
+offer plan(const softmax_problem &p, const machine &m) {
+    const instruction_set isa = m.isa;
     const offer main = plan_task(isa, main_task(p));
     if (main.is_refused())
         return main;
@@ -354,4 +357,4 @@ offer plan_softmax(instruction_set isa, const softmax_problem &p) {
     return offer([=] { return make_softmax(isa, p); });
 }
 
-} // namespace octet::impl::stream
+} // namespace octet::impl::softmax

@@ -1,7 +1,7 @@
 #pragma once
 
-// Softmax. Contiguous rows have kernels of their own (cpu/softmax/rows.hpp). Everything else takes two
-// parts: the maximum and the sum of each row along the axis, then the stream kernel, to which
+// Softmax, a family of its own. Contiguous rows have kernels of their own (cpu/softmax/rows.hpp). Everything
+// else takes two parts: the maximum and the sum of each row along the axis, then the stream kernel, to which
 // these are tensors broadcast along the axis. Integer forms look exponentials up, f32 stores them in between.
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 #include "cpu/registry.hpp"
 
-namespace octet::impl::stream {
+namespace octet::impl::softmax {
 
-offer plan_softmax(instruction_set isa, const softmax_problem &p);
+offer plan(const softmax_problem &p, const machine &m);
 
-} // namespace octet::impl::stream
+} // namespace octet::impl::softmax

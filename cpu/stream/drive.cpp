@@ -6,7 +6,6 @@
 #include "cpu/compose/blocks.hpp"
 #include "cpu/compose/table.hpp"
 #include "cpu/compose/two_steps.hpp"
-#include "cpu/softmax/softmax.hpp"
 #include "cpu/stream/bytes.hpp"
 #include "cpu/stream/nest.hpp"
 #include "cpu/stream/plan.hpp"
@@ -122,8 +121,6 @@ template <typename Problem> offer plan_unary(const Problem &p, const machine &m)
 template <typename Problem> offer plan(const Problem &p, const machine &m) {
     if constexpr (is_unary<Problem>)
         return plan_unary(p, m);
-    else if constexpr (std::is_same_v<Problem, softmax_problem>)
-        return plan_softmax(m.isa, p);
     else
         return plan_task(m.isa, make_task(p));
 }
@@ -133,6 +130,5 @@ template offer plan(const reorder_problem &, const machine &);
 template offer plan(const binary_problem &, const machine &);
 template offer plan(const sum_problem &, const machine &);
 template offer plan(const prelu_problem &, const machine &);
-template offer plan(const softmax_problem &, const machine &);
 
 } // namespace octet::impl::stream

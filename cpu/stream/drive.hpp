@@ -11,7 +11,7 @@
 
 namespace octet::impl::stream {
 
-/// For eltwise, reorder, binary, sum, prelu and softmax.
+/// For eltwise, reorder, binary, sum and prelu.
 template <typename Problem> offer plan(const Problem &p, const machine &m);
 
 } // namespace octet::impl::stream
