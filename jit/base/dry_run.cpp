@@ -1,5 +1,7 @@
 #include "jit/base/dry_run.hpp"
 
+#include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
@@ -10,7 +12,6 @@ namespace octet::impl::jit {
 
 namespace {
 
-constexpr int registers_beyond = 32;             // so that code that fits no level is counted too
 constexpr std::size_t most_remembered = 1 << 12; // then all are forgotten: they can be counted again
 
 class remembered_counts {
@@ -39,7 +40,9 @@ int count_registers(instruction_set isa, const std::string &key, const std::func
     const std::string whole_key = key_writer().add(isa).key() + key;
     if (const std::optional<int> known = counts.find(whole_key))
         return *known;
-    emitter dry(isa, registers_beyond);
+    // Ordinary memory: asking the system for pages takes as long as the rest.
+    const std::unique_ptr<std::uint8_t[]> code(new std::uint8_t[emitter::max_code_bytes]);
+    emitter dry(isa, code.get());
     emit(dry);
     counts.insert(whole_key, dry.most_taken_vecs());
     return dry.most_taken_vecs();

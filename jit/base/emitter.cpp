@@ -16,9 +16,11 @@ using Xbyak::Xmm;
 using Xbyak::Ymm;
 using Xbyak::Zmm;
 
-emitter::emitter(instruction_set isa, int vecs_beyond)
-    : CodeGenerator(max_code_bytes, Xbyak::DontSetProtectRWE), isa_(isa), zmm_(isa.lanes() == 16) {
-    for (int i = vector_count() + vecs_beyond - 1; i >= 0; i--)
+emitter::emitter(instruction_set isa, void *dry_run_code)
+    : CodeGenerator(max_code_bytes, dry_run_code ? dry_run_code : Xbyak::DontSetProtectRWE), isa_(isa),
+      zmm_(isa.lanes() == 16) {
+    const int all = dry_run_code ? 3 * vector_count() : vector_count();
+    for (int i = all - 1; i >= 0; i--)
         free_vecs_.push_back(i % vector_count());
     all_vecs_ = fewest_free_ = free_vecs();
     for (int i = 4; i >= 1; i--)

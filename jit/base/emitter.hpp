@@ -46,8 +46,9 @@ private:
 
 class emitter : public Xbyak::CodeGenerator {
 public:
-    /// A dry run (dry_run.hpp) has more registers than there are.
-    explicit emitter(instruction_set isa, int vecs_beyond = 0);
+    /// A dry run (dry_run.hpp) brings memory for `max_code_bytes` that never run, and has more registers than
+    /// there are, so that code that fits nowhere is counted too.
+    explicit emitter(instruction_set isa, void *dry_run_code = nullptr);
     ~emitter() override = default;
 
     instruction_set isa() const { return isa_; }

@@ -11,7 +11,7 @@
 //           preamble();
 //           mov(reg_src, arg(&twice_args::src));
 //           …
-//           finish("twice", text(spec.vectors, "v"));
+//           finish([&] { return name("twice", text(spec.vectors, "v")); });
 //       }
 //   };
 //
@@ -30,6 +30,7 @@
 #include "common/text.hpp"
 #include "jit/base/emitter.hpp"
 #include "jit/base/key.hpp"
+#include "jit/base/record.hpp"
 
 namespace octet::impl::jit {
 
@@ -63,12 +64,17 @@ protected:
         return field(reg_args, which, element);
     }
 
-    /// Makes the code executable. The name has the kernel, the level and these parts, without empty ones.
-    template <typename... Parts> void finish(const char *kernel, const Parts &...parts) {
+    /// The kernel, the level and these parts, without empty ones.
+    template <typename... Parts> std::string name(const char *kernel, const Parts &...parts) const {
         std::string name = text(kernel, "-", isa().name());
         const auto append = [&name](const std::string &part) { name += part.empty() ? part : "-" + part; };
         (append(parts), ...);
-        function_ = reinterpret_cast<function_type>(reinterpret_cast<std::uintptr_t>(emitter::finish(name)));
+        return name;
+    }
+    /// Makes the code executable. Its name is made only for tools that want it.
+    template <typename Name> void finish(const Name &name) {
+        const void *code = emitter::finish(is_recorded() ? name() : std::string());
+        function_ = reinterpret_cast<function_type>(reinterpret_cast<std::uintptr_t>(code));
     }
 
 private:

@@ -100,6 +100,12 @@ void dump(const std::string &directory, const std::string &name, const void *cod
 
 } // namespace
 
+bool is_recorded() {
+    recorder &r = the_recorder();
+    const std::lock_guard<std::mutex> lock(r.mutex);
+    return !r.dump.empty() || !r.profile.empty();
+}
+
 void record_code(const std::string &name, const void *code, std::size_t bytes) {
     recorder &r = the_recorder();
     const std::lock_guard<std::mutex> lock(r.mutex);

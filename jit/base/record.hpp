@@ -8,6 +8,8 @@
 
 namespace octet::impl::jit {
 
+/// True if a tool wants to know of code.
+bool is_recorded();
 /// Called once for each piece of finished code, from any thread.
 void record_code(const std::string &name, const void *code, std::size_t bytes);
 

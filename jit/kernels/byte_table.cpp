@@ -26,11 +26,10 @@ byte_table::byte_table(const std::uint8_t *from) {
 
 byte_table_kernel::byte_table_kernel(const byte_table_spec &spec) : generated(spec.isa), spec_(spec) {
     generate();
-    finish("byte_table",
-           !spec.looks_up           ? "copy"
-           : spec.isa.byte_permutes ? "permutes"
-                                    : "shuffles",
-           spec.is_nontemporal ? "nt" : "");
+    finish([&] {
+        const char *lookup = spec.isa.byte_permutes ? "permutes" : "shuffles";
+        return name("byte_table", spec.looks_up ? lookup : "copy", spec.is_nontemporal ? "nt" : "");
+    });
 }
 
 void byte_table_kernel::generate() {

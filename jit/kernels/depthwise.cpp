@@ -65,10 +65,12 @@ depthwise_kernel::depthwise_kernel(const depthwise_spec &spec, const epilogue_pl
     : generated(spec.isa), spec_(spec), plan_(plan) {
     generate();
     const patch_axis &rows = spec.patches.rows, &columns = spec.patches.columns;
-    finish("depthwise", text(spec.rows, "x", widest_tile(), "x", spec.blocks),
-           text("k", rows.kernel, "x", columns.kernel), text("p", rows.size, "x", columns.size),
-           spec.valid != channels_per_block ? text("valid", spec.valid) : "", spec.sums_source ? "sums" : "",
-           plan.name());
+    finish([&] {
+        return name("depthwise", text(spec.rows, "x", widest_tile(), "x", spec.blocks),
+                    text("k", rows.kernel, "x", columns.kernel), text("p", rows.size, "x", columns.size),
+                    spec.valid != channels_per_block ? text("valid", spec.valid) : "",
+                    spec.sums_source ? "sums" : "", plan.name());
+    });
 }
 
 int depthwise_kernel::widest_tile() const {

@@ -41,9 +41,11 @@ int max_overlapping_rows(instruction_set isa, int vectors, int epilogue_temps) {
 dot_kernel::dot_kernel(const dot_spec &spec, const epilogue_plan &plan)
     : generated(spec.isa), spec_(spec), plan_(plan) {
     generate();
-    finish("dot", text(spec.rows, "x", spec.vectors), text("t", spec.taps), text("q", spec.quads),
-           spec.tail != lanes() ? text("tail", spec.tail) : "", spec.overlaps_tiles ? "overlap" : "",
-           plan.name());
+    finish([&] {
+        return name("dot", text(spec.rows, "x", spec.vectors), text("t", spec.taps), text("q", spec.quads),
+                    spec.tail != lanes() ? text("tail", spec.tail) : "", spec.overlaps_tiles ? "overlap" : "",
+                    plan.name());
+    });
 }
 
 const vec &dot_kernel::acc(int r, int v, int half) const {

@@ -26,8 +26,10 @@ int pool_lanes(instruction_set isa, pooling_form form) {
 pool_kernel::pool_kernel(const pool_spec &spec, const epilogue_plan *plan)
     : generated(spec.isa), spec_(spec), plan_(plan) {
     generate();
-    finish("pool", name_of(spec.form), spec.is_signed ? "s8" : "u8", text(spec.vectors, "v"),
-           spec.tail != full_lanes() ? text("tail", spec.tail) : "", plan ? plan->name() : "");
+    finish([&] {
+        return name("pool", name_of(spec.form), spec.is_signed ? "s8" : "u8", text(spec.vectors, "v"),
+                    spec.tail != full_lanes() ? text("tail", spec.tail) : "", plan ? plan->name() : "");
+    });
 }
 
 void pool_kernel::generate() {

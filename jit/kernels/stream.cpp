@@ -21,8 +21,11 @@ stream_kernel::stream_kernel(const stream_spec &spec, const epilogue_plan &plan)
     generate();
     start_again(); // reads are what short programs have most of
     generate();
-    finish("stream", name_of(spec.sources), name_of(spec.program), text(spec.vectors, "v"),
-           spec.rest != 0 ? text("rest", spec.rest) : "", spec.stores_past_caches ? "nt" : "", plan.name());
+    finish([&] {
+        return name("stream", name_of(spec.sources), name_of(spec.program), text(spec.vectors, "v"),
+                    spec.rest != 0 ? text("rest", spec.rest) : "", spec.stores_past_caches ? "nt" : "",
+                    plan.name());
+    });
 }
 
 void stream_kernel::generate() {

@@ -23,8 +23,10 @@ int transpose_kernel::max_parts(instruction_set isa) { return isa.lanes() == 16 
 transpose_kernel::transpose_kernel(const transpose_spec &spec)
     : generated(spec.isa), spec_(spec), count_(elements_per_part(spec.element_bytes)) {
     generate();
-    finish("transpose", text(8 * spec.element_bytes, "bit"), text(spec.parts, "x", count_, "rows"),
-           spec.is_nontemporal ? "nt" : "");
+    finish([&] {
+        return name("transpose", text(8 * spec.element_bytes, "bit"), text(spec.parts, "x", count_, "rows"),
+                    spec.is_nontemporal ? "nt" : "");
+    });
 }
 
 void transpose_kernel::generate() {

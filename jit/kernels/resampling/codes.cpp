@@ -25,10 +25,13 @@ code_resampling_kernel::code_resampling_kernel(const code_resampling_spec &spec)
       high_weight_(take_vec()) {
     constexpr const char *roundings[] = {"half_up", "half_away", "half_even", "towards_zero"};
     generate();
-    finish("code_resampling", spec.is_signed ? "s8" : "u8", roundings[static_cast<int>(spec.rounding)],
-           text("bits", spec.line_bits, "+", spec.column_bits), spec.streams ? "nt" : "",
-           spec.prefetches ? "prefetch" : "", text(spec.vectors, "v"),
-           spec.tail != vector_bytes() ? text("tail", spec.tail) : "");
+    finish([&] {
+        return name("code_resampling", spec.is_signed ? "s8" : "u8",
+                    roundings[static_cast<int>(spec.rounding)],
+                    text("bits", spec.line_bits, "+", spec.column_bits), spec.streams ? "nt" : "",
+                    spec.prefetches ? "prefetch" : "", text(spec.vectors, "v"),
+                    spec.tail != vector_bytes() ? text("tail", spec.tail) : "");
+    });
 }
 
 void code_resampling_kernel::generate() {

@@ -49,10 +49,12 @@ epilogue_stage resampled_stage(resampling_form form, data_type src) {
 resampling_kernel::resampling_kernel(const resampling_spec &spec, const epilogue_plan *plan)
     : generated(spec.isa), spec_(spec), plan_(plan) {
     generate();
-    finish("resampling", name_of(spec.form), to_string(spec.type), spec.has_two_lines ? "2lines" : "",
-           spec.is_final ? "final" : "", spec.streams ? "nt" : "", spec.prefetches ? "prefetch" : "",
-           text(spec.vectors, "v"), spec.tail != full_lanes() ? text("tail", spec.tail) : "",
-           plan ? plan->name() : "");
+    finish([&] {
+        return name("resampling", name_of(spec.form), to_string(spec.type),
+                    spec.has_two_lines ? "2lines" : "", spec.is_final ? "final" : "",
+                    spec.streams ? "nt" : "", spec.prefetches ? "prefetch" : "", text(spec.vectors, "v"),
+                    spec.tail != full_lanes() ? text("tail", spec.tail) : "", plan ? plan->name() : "");
+    });
 }
 
 bool resampling_kernel::is_fixed() const {

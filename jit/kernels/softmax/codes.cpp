@@ -20,8 +20,10 @@ constexpr int vectors_in_flight = 4; // hides the latency of permutes
 softmax_codes_kernel::softmax_codes_kernel(const softmax_codes_spec &spec)
     : generated(spec.isa), spec_(spec) {
     generate();
-    finish("softmax_codes", spec.results == softmax_results::fixed ? "fixed" : "real",
-           spec.isa.byte_permutes ? "permutes" : "shuffles", text(spec.blocks * block, "results"));
+    finish([&] {
+        return name("softmax_codes", spec.results == softmax_results::fixed ? "fixed" : "real",
+                    spec.isa.byte_permutes ? "permutes" : "shuffles", text(spec.blocks * block, "results"));
+    });
 }
 
 void softmax_codes_kernel::generate() {

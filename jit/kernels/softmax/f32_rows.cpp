@@ -21,8 +21,10 @@ constexpr int prefetched_bytes = 2048; // ahead of what is read and written
 
 softmax_f32_kernel::softmax_f32_kernel(const softmax_f32_spec &spec) : generated(spec.isa), spec_(spec) {
     generate();
-    finish("softmax_f32", spec.rest != 0 ? text("rest", spec.rest) : "",
-           spec.factors != 0 ? text("factors", spec.factors) : "");
+    finish([&] {
+        return name("softmax_f32", spec.rest != 0 ? text("rest", spec.rest) : "",
+                    spec.factors != 0 ? text("factors", spec.factors) : "");
+    });
 }
 
 void softmax_f32_kernel::generate() {

@@ -110,7 +110,7 @@ void softmax_sums_emitter::compare(const vec &x) {
 softmax_fixed_sums_kernel::softmax_fixed_sums_kernel(const softmax_sums_spec &spec)
     : softmax_sums_emitter(spec) {
     generate();
-    finish("softmax_fixed_sums", spec.is_signed ? "s8" : "u8", name_of(spec.blocks));
+    finish([&] { return name("softmax_fixed_sums", spec.is_signed ? "s8" : "u8", name_of(spec.blocks)); });
 }
 
 void softmax_fixed_sums_kernel::generate() {
@@ -235,7 +235,7 @@ void softmax_fixed_sums_kernel::reciprocals() {
 softmax_real_sums_kernel::softmax_real_sums_kernel(const softmax_sums_spec &spec)
     : softmax_sums_emitter(spec) {
     generate();
-    finish("softmax_real_sums", spec.is_signed ? "s8" : "u8", name_of(spec.blocks));
+    finish([&] { return name("softmax_real_sums", spec.is_signed ? "s8" : "u8", name_of(spec.blocks)); });
 }
 
 void softmax_real_sums_kernel::generate() {
