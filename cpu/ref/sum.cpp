@@ -26,7 +26,7 @@ public:
         float sum = 0.f;
         for (std::size_t i = 0; i < srcs_.size(); i++) {
             const float x = load_f32(srcs_[i], p_.srcs[i].data_type, plain_offset(p_.srcs[i], at));
-            const float term = p_.scales[i] * x;
+            const float term = p_.scales[i] == 1.f ? x : p_.scales[i] * x; // a copy keeps a signalling NaN
             sum = i == 0 ? term : lane::add(sum, term);
         }
         return sum;
