@@ -180,7 +180,7 @@ void primitive::execute(const stream &s, const std::unordered_map<int, memory> &
     }
     const double start = impl::now_ms();
     data_->code->execute(impl::arguments(args));
-    const double milliseconds = impl::now_ms() - start;
+    const std::string milliseconds = impl::milliseconds_text(impl::now_ms() - start);
     impl::log_event("exec", data_->desc->implementation,
                     impl::text(impl::problem_text(*data_->desc), ",", milliseconds));
 }

@@ -1,6 +1,7 @@
 #include "api/verbose.hpp"
 
 #include <atomic>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <mutex>
@@ -69,6 +70,12 @@ void log_event(const char *event, const std::string &implementation, const std::
 double now_ms() {
     const auto since_start = std::chrono::steady_clock::now().time_since_epoch();
     return std::chrono::duration<double, std::milli>(since_start).count();
+}
+
+std::string milliseconds_text(double milliseconds) {
+    char text[64];
+    const auto end = std::to_chars(text, text + sizeof text, milliseconds, std::chars_format::fixed, 4).ptr;
+    return std::string(text, end);
 }
 
 } // namespace impl

@@ -11,7 +11,8 @@ namespace octet::impl {
 /// what runs here. Rows of several threads stay whole.
 void log_event(const char *event, const std::string &implementation, const std::string &rest);
 
-/// Milliseconds since an arbitrary start.
+/// Milliseconds since an arbitrary start, and a time to 0.1 us: "0.7340".
 double now_ms();
+std::string milliseconds_text(double milliseconds);
 
 } // namespace octet::impl

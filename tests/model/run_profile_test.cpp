@@ -27,7 +27,7 @@ protected:
 TEST_F(RunProfileTest, ListsNodesWithMediansAndShares) {
     const std::string text = profile.nodes_text();
     EXPECT_NE(text.find("CONV_2D"), std::string::npos) << text;
-    EXPECT_NE(text.find("  2.000  "), std::string::npos) << text;
+    EXPECT_NE(text.find("  2.0000  "), std::string::npos) << text;
     char share[16];
     std::snprintf(share, sizeof share, "%.1f %%", 100.0 / static_cast<double>(nodes()));
     EXPECT_NE(text.find(share), std::string::npos) << text;
@@ -54,7 +54,7 @@ TEST_F(RunProfileTest, WritesATraceWithOneEventPerRunAndNode) {
 
 TEST_F(RunProfileTest, SumsRunsUpInFourNumbers) {
     char minimum[32];
-    std::snprintf(minimum, sizeof minimum, "minimum %.3f ms", 2. * static_cast<double>(nodes()) - 1);
+    std::snprintf(minimum, sizeof minimum, "minimum %.4f ms", 2. * static_cast<double>(nodes()) - 1);
     EXPECT_EQ(profile.runs_text().rfind("3 runs: " + std::string(minimum), 0), 0u) << profile.runs_text();
 }
 

@@ -26,7 +26,8 @@ double sum_of_medians(const std::vector<time_summary> &times) {
     return total;
 }
 
-std::string milliseconds(double seconds) { return fixed(seconds * 1e3, 3); }
+/// To 0.1 us: nodes of a small network take less than one.
+std::string milliseconds(double seconds) { return fixed(seconds * 1e3, 4); }
 std::string share(double part, double whole) { return fixed(whole > 0 ? 100 * part / whole : 0, 1) + " %"; }
 
 } // namespace
