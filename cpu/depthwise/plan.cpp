@@ -4,17 +4,11 @@
 
 #include "common/text.hpp"
 #include "cpu/accumulating/weights.hpp"
+#include "cpu/machine/costs.hpp"
 
 namespace octet::impl {
 
 namespace {
-
-// What a line of tiles reads of a chunk of channels should stay in a first-level cache until the next line
-// reads part of it again.
-constexpr dim_t chunk_budget = 24 * 1024;
-
-// What a band of lines reads should stay in a second-level cache until the last group of blocks is through.
-constexpr dim_t band_budget = 128 * 1024;
 
 // Each kind of tile is code; more of them than this, and source rows are copied with their padding.
 constexpr std::size_t max_tile_kinds = 4;
@@ -112,11 +106,12 @@ depthwise_plan plan_depthwise(const convolution_problem &p, const machine &m,
     if (plan.in_place && tile_blocks == task_blocks) { // a group reads whole cache lines
         const dim_t line_bytes = rows.phases * p.stride[1] * plan.padding_row_bytes;
         plan.chunk_blocks = blocks;
-        plan.band_lines = std::clamp<dim_t>(band_budget / line_bytes, 1, div_up(p.out[1], rows.phases));
+        plan.band_lines =
+            std::clamp<dim_t>(costs::l2_depthwise_band / line_bytes, 1, div_up(p.out[1], rows.phases));
         return plan;
     }
     const dim_t row_pixels = std::max<dim_t>(1, rows.covered(rows.phases) * plan.line_columns);
-    plan.chunk_blocks = chunk_budget / (row_pixels * packed_o_block);
+    plan.chunk_blocks = costs::l1_chunk / (row_pixels * packed_o_block);
     plan.chunk_blocks -= plan.chunk_blocks % task_blocks;
     plan.chunk_blocks = std::clamp(plan.chunk_blocks, std::min(task_blocks, blocks), blocks);
     if (plan.in_place)

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "common/text.hpp"
+#include "cpu/machine/costs.hpp"
 
 namespace octet::impl {
 
@@ -22,45 +23,38 @@ double stores_per_vector(int vectors) {
 /// The maximum is the machine's: a quad of the reduction takes rows * vectors products, a broadcast per row
 /// and a load per vector of weights; with fewer than 8 to 10 accumulators the two pipes wait for results. The
 /// small terms, stores and weights that come from farther away, decide between tiles that are equal so far.
-double tile_cycles(int rows, int vectors, dim_t quads) {
-    constexpr double latency = 5, weights_per_vector = 0.05, epilogue_per_vector = 1, per_store = 1.4,
-                     per_tile = 4;
-    const double products = rows * vectors * 0.5, loads = (rows + vectors) * 0.5;
+double reduction_cycles(int rows, int vectors, dim_t quads) {
+    const double products = rows * vectors * costs::per_dot, loads = (rows + vectors) * costs::per_load;
     return static_cast<double>(quads) *
-               (std::max({products, loads, latency}) + vectors * weights_per_vector) +
-           rows * vectors * (epilogue_per_vector + per_store * stores_per_vector(vectors)) + per_tile;
+           (std::max({products, loads, costs::dot_latency}) + vectors * costs::per_far_weights);
 }
 
-/// The same where the epilogue comes among the products of the next tile.
-double overlapping_tile_cycles(int rows, int vectors, dim_t quads) {
-    constexpr double latency = 5, weights_per_vector = 0.05, epilogue_per_vector = 0.3, per_store = 0.8;
-    const double products = rows * vectors * 0.5, loads = (rows + vectors) * 0.5;
-    return static_cast<double>(quads) *
-               (std::max({products, loads, latency}) + vectors * weights_per_vector) +
-           rows * vectors * (epilogue_per_vector + per_store * stores_per_vector(vectors));
+double tile_cycles(int rows, int vectors, dim_t quads, const costs::tile_end &end) {
+    return reduction_cycles(rows, vectors, quads) +
+           rows * vectors * (end.per_vector + end.per_store * stores_per_vector(vectors)) + end.per_tile;
 }
 
 double line_cycles(dim_t length, int rows, int vectors, dim_t quads, bool overlap) {
     const int tail = static_cast<int>(length % rows);
-    const double cycles =
-        overlap ? overlapping_tile_cycles(rows, vectors, quads) : tile_cycles(rows, vectors, quads);
-    return static_cast<double>(length / rows) * cycles + (tail ? tile_cycles(tail, vectors, quads) : 0);
+    const double cycles = tile_cycles(rows, vectors, quads, overlap ? costs::overlapped : costs::alone);
+    return static_cast<double>(length / rows) * cycles +
+           (tail ? tile_cycles(tail, vectors, quads, costs::alone) : 0);
 }
 
 /// Rows at this distance that the first-level cache holds beside the weights: rows a multiple of 4 KiB apart
 /// compete for the ways of the same sets.
 dim_t rows_without_conflict(dim_t row_stride) {
-    constexpr dim_t bytes_of_way = 4096, ways = 8;
-    return row_stride == 0 ? std::numeric_limits<dim_t>::max()
-                           : ways * (bytes_of_way / std::gcd(row_stride, bytes_of_way));
+    return row_stride == 0
+               ? std::numeric_limits<dim_t>::max()
+               : costs::l1_ways * (costs::l1_way_bytes / std::gcd(row_stride, costs::l1_way_bytes));
 }
 
 /// Fetching cache lines of dst that were written in part and have left the second-level cache.
 double refetch_cycles(dim_t length, dim_t panel_bytes, dim_t columns) {
     constexpr dim_t line = 64;
-    constexpr double per_line = 10;
     const bool splits_lines = panel_bytes < columns && panel_bytes % line != 0;
-    return splits_lines ? static_cast<double>(length * (columns / panel_bytes)) * per_line : 0;
+    return splits_lines ? static_cast<double>(length * (columns / panel_bytes)) * costs::per_refetched_line
+                        : 0;
 }
 
 /// True if no source byte belongs to two rows, so that rows can be copied one by one.
@@ -252,10 +246,10 @@ void plan_rows(dot_plan &p, const dot_geometry &g) {
 
 /// A band is what stays in L2 while all columns pass over it; copied rows stay in L1 if the columns are few.
 dim_t band_budget(const dot_plan &p, const dot_geometry &g, dim_t l2_bytes) {
-    constexpr dim_t small_band = 16 * 1024, few_weights = 128 * 1024;
     const bool is_cheap_to_repeat = p.source == row_source::copied_rows && g.packed().groups == 1 &&
-                                    g.packed().group_bytes() <= few_weights;
-    return is_cheap_to_repeat ? small_band : std::max<dim_t>(l2_bytes / 4, 64 * 1024);
+                                    g.packed().group_bytes() <= costs::few_weights;
+    return is_cheap_to_repeat ? costs::l1_copied_rows
+                              : std::max<dim_t>(l2_bytes / costs::l2_parts, costs::l2_least_band);
 }
 
 void plan_band(dot_plan &p, const dot_geometry &g, dim_t l2_bytes) {
@@ -383,15 +377,12 @@ dim_t rows_of(const dot_geometry &g) { return g.outer() * g.depth * g.height * g
 } // namespace
 
 int useful_threads(const dot_geometry &g, int threads) {
-    constexpr dim_t least_cycles = 8192; // some 3 us: a few times what waking a thread takes
-    // Two dot products of 64 bytes; what the second-level cache delivers; 2 cycles for the epilogue of 16.
-    constexpr dim_t products_per_cycle = 128, bytes_per_cycle = 48, results_per_cycle = 8; // of AVX512-VNNI
     const dim_t results = rows_of(g) * g.groups * g.packed().line_sums();
     const dim_t weights = g.packed().groups * g.packed().group_bytes();
-    const dim_t cycles =
-        std::max(results * g.packed().i * g.packed().taps / products_per_cycle, weights / bytes_per_cycle) +
-        results / results_per_cycle;
-    return static_cast<int>(std::clamp<dim_t>(cycles / least_cycles, 1, threads));
+    const dim_t cycles = std::max(results * g.packed().i * g.packed().taps / costs::products_per_cycle,
+                                  weights / costs::weight_bytes_per_cycle) +
+                         results / costs::results_per_cycle;
+    return static_cast<int>(std::clamp<dim_t>(cycles / costs::least_cycles_of_thread, 1, threads));
 }
 
 bool prefers_panels(const dot_geometry &g) {

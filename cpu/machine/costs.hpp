@@ -1,0 +1,51 @@
+#pragma once
+
+// The numbers of a machine that plans count with, in one place: what a core does in a cycle, and how much of its
+// caches work in progress may take. They rank the choices of a plan, so ratios between them matter and digits do
+// not; no result depends on them. Found with `octet bench` over the tables of doc/performance.md on the machines
+// named there, with AVX512-VNNI; all levels use them, for want of a case where other numbers choose better.
+// What a machine tells about itself is in `machine` (common/machine.hpp) instead.
+
+#include "octet/types.hpp"
+
+namespace octet::impl::costs {
+
+// ---- of a tile of the dot kernel, in cycles
+
+/// Two dot products and two loads go into a cycle; a dot product waits for the one of the quad before.
+constexpr double per_dot = 0.5, per_load = 0.5, dot_latency = 5;
+/// Weights that come from beyond the first-level cache, per vector and quad.
+constexpr double per_far_weights = 0.05;
+
+/// Behind the reduction: per vector of results, per store, per tile.
+struct tile_end {
+    double per_vector, per_store, per_tile;
+};
+constexpr tile_end alone{1, 1.4, 4};
+/// Where it comes among the products of the next tile, which hide most of it.
+constexpr tile_end overlapped{0.3, 0.8, 0};
+
+/// Fetching a cache line of dst again that was written in part and has left the second-level cache.
+constexpr double per_refetched_line = 10;
+
+// ---- of a whole layer, per cycle of a core
+
+/// Two dot products of 64 bytes; what the second-level cache delivers; 2 cycles for the epilogue of 16 results.
+constexpr dim_t products_per_cycle = 128, weight_bytes_per_cycle = 48, results_per_cycle = 8;
+/// A thread's share of a layer that is worth waking it: some 3 us, a few times what waking takes.
+constexpr dim_t least_cycles_of_thread = 8192;
+
+// ---- shares of caches, in bytes
+
+/// A first-level cache: ways of its sets, and rows a multiple of a way apart compete for one set.
+constexpr dim_t l1_way_bytes = 4096, l1_ways = 8;
+/// What a line of depthwise tiles reads of a chunk of channels, to be there when the next line reads part of it.
+constexpr dim_t l1_chunk = 24 * 1024;
+/// Copied rows that few columns pass over, and how many bytes of weights are few.
+constexpr dim_t l1_copied_rows = 16 * 1024, few_weights = 128 * 1024;
+/// What a band of depthwise lines reads, until the last group of blocks is through.
+constexpr dim_t l2_depthwise_band = 128 * 1024;
+/// A band of dot lines has a part of the second-level cache, whose other parts are weights and results.
+constexpr dim_t l2_parts = 4, l2_least_band = 64 * 1024;
+
+} // namespace octet::impl::costs
