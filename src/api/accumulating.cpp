@@ -88,8 +88,11 @@ primitive_desc_ptr finish_accumulating(const request &r, const attribute_support
     if (bias.ndims != 0) {
         require_type(support.operation, "bias", bias,
                      {data_type::f32, data_type::s32, data_type::s8, data_type::u8});
+        if (bias.format_kind == format_kind::undef)
+            throw_invalid(support.operation, ": bias has no layout");
         if (bias.format_kind == format_kind::any)
             set_row_major(bias);
+        require_plain(support.operation, "bias", bias);
     }
     tensor_map tensors{
         {OCTET_ARG_SRC, &problem.src}, {OCTET_ARG_WEIGHTS, &problem.weights}, {OCTET_ARG_DST, &problem.dst}};

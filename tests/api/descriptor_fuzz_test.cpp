@@ -294,6 +294,19 @@ void spoil_everything(const std::vector<operation> &operations) {
 }
 
 TEST(descriptor_fuzz, accumulating_operations_work_or_refuse) { spoil_everything(accumulating_operations()); }
+
+/// Its buffer would have no bytes.
+TEST(descriptor_fuzz, a_bias_without_layout_is_refused) {
+    memory::desc bias = md({8}, data_type::s32, format_tag::a);
+    bias.data.format_kind = format_kind::undef;
+    test::expect_invalid(
+        [&] {
+            inner_product_forward::primitive_desc(
+                cpu, prop_kind::forward_inference, md({2, 5}, data_type::u8, format_tag::nc),
+                md({8, 5}, data_type::s8, format_tag::oi), bias, md({2, 8}, data_type::u8, format_tag::nc));
+        },
+        {"inner_product: bias has no layout"});
+}
 TEST(descriptor_fuzz, other_operations_work_or_refuse) { spoil_everything(other_operations()); }
 
 TEST(descriptor_check, names_the_field_what_is_given_and_what_is_allowed) {
