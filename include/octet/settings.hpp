@@ -45,6 +45,7 @@ OCTET_API cpu_isa cpu_isa_from_string(const std::string &name);
 /// the cgroup's CPU quota allow; 1 runs in the calling thread. A count above the CPUs divides the work as
 /// asked, on up to 256 threads (a tbb::global_control of the process stays in force). The division is part of
 /// a primitive's plan: set the count before primitives are created. Environment: OCTET_NUM_THREADS.
+///@{
 OCTET_API void set_num_threads(int threads);
 OCTET_API int get_num_threads();
 ///@}
