@@ -25,6 +25,10 @@
 #include "octet/float_environment.hpp"
 #include "octet/settings.hpp"
 
+#ifdef __SANITIZE_THREAD__
+#include <sanitizer/tsan_interface.h>
+#endif
+
 namespace octet {
 
 namespace impl {
@@ -108,18 +112,36 @@ std::shared_ptr<explicit_arena> arena_of(int threads) {
     return current;
 }
 
+/// Tells the thread sanitizer what oneTBB guarantees, since Debian's is not instrumented: what was written before
+/// the loop is seen in its tasks, and what they write after the loop.
+class loop_order {
+public:
+#ifdef __SANITIZE_THREAD__
+    void publish() { __tsan_release(this); }
+    void observe() { __tsan_acquire(this); }
+#else
+    void publish() {}
+    void observe() {}
+#endif
+};
+
 void parallel_for_in_arena(std::int64_t count, std::int64_t grain, range_body body) {
+    loop_order begin, end;
+    begin.publish();
     // Isolated: while this thread waits it must not start another primitive, whose scratch buffers are this
     // thread's too.
     tbb::this_task_arena::isolate([&] {
         tbb::parallel_for(
             tbb::blocked_range<std::int64_t>(0, count, static_cast<std::size_t>(grain)),
             [&](const tbb::blocked_range<std::int64_t> &r) {
+                begin.observe();
                 const default_float_environment environment;
                 body(r.begin(), r.end());
+                end.publish();
             },
             tbb::static_partitioner());
     });
+    end.observe();
 }
 
 thread_local bool is_sequential = false;
