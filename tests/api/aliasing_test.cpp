@@ -63,10 +63,6 @@ protected:
 };
 
 TEST_F(in_place, element_wise_operations) {
-#ifdef __SANITIZE_THREAD__
-    // oneTBB is not instrumented: shared work looks like races, slow to suppress.
-    set_num_threads(1);
-#endif
     at_every_level([](const memory::desc &d) {
         for (const algorithm alg : {algorithm::eltwise_relu, algorithm::eltwise_tanh})
             expect_same_in_place(
