@@ -9,18 +9,16 @@
 
 namespace octet::impl {
 
-/// Sets `value` to the enumerator of this name and returns true; false if there is none. For enumerations that
-/// count from 0 without gaps.
+/// Sets `value` to the enumerator of this name and returns true; false if there is none. For enumerations with
+/// values from 0 to 127; they may have gaps.
 template <typename Enum> bool from_name(const std::string &name, Enum &value) {
-    for (int i = 0;; i++) {
-        const std::string candidate = to_string(static_cast<Enum>(i));
-        if (candidate == "unknown")
-            return false;
-        if (candidate == name) {
+    for (int i = 0; i < 128 && name != "unknown"; i++) {
+        if (name == to_string(static_cast<Enum>(i))) {
             value = static_cast<Enum>(i);
             return true;
         }
     }
+    return false;
 }
 
 /// The name, or the number that a caller's cast made: "eltwise_relu", "999 (not an enumerator)".

@@ -47,7 +47,6 @@ template <typename Enum> void expect_names(const std::string &file, const std::s
 }
 
 TEST(names, of_every_enumeration_are_those_of_the_header) {
-    expect_names<data_type>("types.hpp", "data_type");
     expect_names<format_tag>("types.hpp", "format_tag");
     expect_names<prop_kind>("types.hpp", "prop_kind");
     expect_names<padding_kind>("types.hpp", "padding_kind");
@@ -72,6 +71,13 @@ TEST(names, of_values_with_gaps) {
     EXPECT_STREQ(to_string(status::unimplemented), "unimplemented");
     EXPECT_STREQ(to_string(status::runtime_error), "runtime_error");
     EXPECT_STREQ(to_string(static_cast<status>(4)), "unknown");
+    EXPECT_STREQ(to_string(data_type::undef), "undef");
+    EXPECT_STREQ(to_string(data_type::f32), "f32");
+    EXPECT_STREQ(to_string(data_type::s32), "s32");
+    EXPECT_STREQ(to_string(data_type::s8), "s8");
+    EXPECT_STREQ(to_string(data_type::u8), "u8");
+    EXPECT_STREQ(to_string(data_type::s16), "s16");
+    EXPECT_STREQ(to_string(static_cast<data_type>(7)), "unknown");
     EXPECT_STREQ(to_string(stream::flags::in_order), "in_order");
     EXPECT_STREQ(to_string(stream::flags::out_of_order), "out_of_order");
 }
