@@ -9,6 +9,7 @@
 #include "common/fixed_point.hpp"
 #include "common/requantize.hpp"
 #include "common/softmax.hpp"
+#include "cpu/compose/blocks.hpp"
 #include "cpu/machine/parallel.hpp"
 #include "cpu/machine/scratch.hpp"
 #include "cpu/softmax/reductions.hpp"
@@ -294,42 +295,23 @@ int dimension_of_blocks(const softmax_problem &p) {
     return outermost;
 }
 
-class blocked_softmax : public kernel {
-public:
-    blocked_softmax(instruction_set isa, const softmax_problem &p, int dimension, dim_t size)
-        : whole_blocks_(p.src.dims[dimension] / size), src_step_(step_of(p.src, dimension, size)),
-          dst_step_(step_of(p.dst, dimension, size)), whole_(block_of(isa, p, dimension, size)),
-          rest_(block_of(isa, p, dimension, p.src.dims[dimension] % size)) {}
-
-    void execute(const arguments &args) const override {
-        for (dim_t i = 0; i <= whole_blocks_; i++) {
-            const arguments from(args, OCTET_ARG_SRC, args.get<std::uint8_t>(OCTET_ARG_SRC) + i * src_step_);
-            const arguments to(from, OCTET_ARG_DST, args.get<std::uint8_t>(OCTET_ARG_DST) + i * dst_step_);
-            if (i < whole_blocks_)
-                whole_->execute(to);
-            else if (rest_)
-                rest_->execute(to);
-        }
-    }
-    std::size_t size_bytes() const override {
-        return sizeof *this + whole_->size_bytes() + (rest_ ? rest_->size_bytes() : 0);
-    }
-
-private:
-    static dim_t step_of(const memory_desc &md, int dimension, dim_t size) {
-        return size * md.strides[dimension] * static_cast<dim_t>(memory::data_type_size(md.data_type));
-    }
-    static std::shared_ptr<const kernel> block_of(instruction_set isa, softmax_problem p, int dimension,
-                                                  dim_t size) {
-        if (size == 0)
-            return nullptr;
-        p.src.dims[dimension] = p.dst.dims[dimension] = p.out_stage.dst.dims[dimension] = size;
-        return std::make_shared<softmax_kernel>(isa, p);
-    }
-
-    const dim_t whole_blocks_, src_step_, dst_step_; ///< bytes
-    const std::shared_ptr<const kernel> whole_, rest_;
-};
+std::shared_ptr<const kernel> make_blocks(instruction_set isa, const softmax_problem &p, int dimension,
+                                          dim_t size) {
+    stream::partition blocks;
+    blocks.ndims = p.src.ndims;
+    std::copy(p.src.dims, p.src.dims + p.src.ndims, blocks.dims);
+    std::copy(p.src.dims, p.src.dims + p.src.ndims, blocks.block);
+    blocks.block[dimension] = size;
+    blocks.last_cut = dimension;
+    const auto kernel_of = [&](bool is_rest) {
+        softmax_problem part = p;
+        part.src = blocks.part_of(p.src, is_rest);
+        part.dst = part.out_stage.dst = blocks.part_of(p.dst, is_rest);
+        return std::make_shared<softmax_kernel>(isa, part);
+    };
+    return stream::create_blocks(blocks, p.src, p.dst, kernel_of(false),
+                                 blocks.rest() != 0 ? kernel_of(true) : nullptr);
+}
 
 std::shared_ptr<const kernel> make_softmax(instruction_set isa, const softmax_problem &p) {
     if (refuses_softmax_rows(p).empty())
@@ -339,7 +321,7 @@ std::shared_ptr<const kernel> make_softmax(instruction_set isa, const softmax_pr
         d < 0 ? 0 : std::max<dim_t>(1, elements_per_block * p.src.dims[d] / element_count(p.src));
     if (d < 0 || size >= p.src.dims[d])
         return std::make_shared<softmax_kernel>(isa, p);
-    return std::make_shared<blocked_softmax>(isa, p, d, size);
+    return make_blocks(isa, p, d, size);
 }
 
 } // namespace

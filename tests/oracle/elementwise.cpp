@@ -118,7 +118,8 @@ float mlas_logistic(float f) {
         numerator = std::fma(numerator, u, a[i]);
     for (int i = 1; i < 6; i++)
         denominator = std::fma(denominator, u, b[i]);
-    return std::max(numerator * v / denominator + 0.5f, 0.f);
+    const float y = numerator * v / denominator + 0.5f;
+    return y > 0.f ? y : 0.f; // of NaN, too
 }
 
 void function(const problem &p, expectation &e) {
