@@ -1,10 +1,10 @@
 #include "cpu/registry.hpp"
 
 #include "common/text.hpp"
-#include "cpu/compose/biased_matmul.hpp"
 #include "cpu/compose/channels_last.hpp"
 #include "cpu/compose/concat.hpp"
 #include "cpu/compose/deconvolution.hpp"
+#include "cpu/compose/separate_epilogue.hpp"
 #include "cpu/compose/table.hpp"
 #include "cpu/depthwise/drive.hpp"
 #include "cpu/dot/drive.hpp"
@@ -44,20 +44,29 @@ template <typename Problem> family<Problem> jit_stream() {
     return {"jit:stream", code::generated, stream::plan};
 }
 
+/// The family's sums, then the epilogue on the stream kernel.
+template <typename Problem, plan_function<Problem> sums> family<Problem> and_stream(const char *name) {
+    return {name, code::generated, separate_epilogue::plan<Problem, sums>};
+}
+
 // ---- the tables, best first
 
 families<convolution_problem> families_of(const convolution_problem &) {
     return {{"jit:depthwise", code::generated, depthwise::plan},
             {"jit:dot", code::generated, dot::plan},
+            and_stream<convolution_problem, depthwise::plan>("jit:depthwise+stream"),
+            and_stream<convolution_problem, dot::plan>("jit:dot+stream"),
             reference<convolution_problem>()};
 }
 families<matmul_problem> families_of(const matmul_problem &) {
     return {{"jit:dot", code::generated, dot::plan},
-            {"jit:dot+stream", code::generated, biased_matmul::plan},
+            and_stream<matmul_problem, dot::plan>("jit:dot+stream"),
             reference<matmul_problem>()};
 }
 families<deconvolution_problem> families_of(const deconvolution_problem &) {
-    return {{"jit:deconvolution", code::generated, deconvolution::plan}, reference<deconvolution_problem>()};
+    return {{"jit:deconvolution", code::generated, deconvolution::plan},
+            and_stream<deconvolution_problem, deconvolution::plan>("jit:deconvolution+stream"),
+            reference<deconvolution_problem>()};
 }
 families<pooling_problem> families_of(const pooling_problem &) {
     return {{"jit:pool", code::generated, channels_last::plan<pooling_problem, pool::plan>},

@@ -60,9 +60,8 @@ template <typename Problem> offer plan_two_orders(const Problem &p, const machin
     return in_two_steps(first.dst, plan_one_order(first, m), plan_transpose(m.isa, first.dst, p.dst, bytes));
 }
 
-/// A dimension that numbers vary over, -1 if they don't.
-template <typename Problem> int channel_of_problem(const Problem &p) {
-    return is_table(p) ? -1 : channel_of(make_task(in_order_of_source(p)));
+template <typename Problem> variation variation_of_problem(const Problem &p) {
+    return is_table(p) ? variation{} : variation_of(make_task(in_order_of_source(p)));
 }
 
 template <typename Problem> Problem part_of(Problem p, const partition &blocks, bool is_rest) {
@@ -76,8 +75,9 @@ template <typename Problem> partition blocks_of(const Problem &p, const machine 
     for (const post_op_entry &entry : p.out_stage.post_ops)
         if (!std::holds_alternative<post_op::eltwise>(entry))
             return {};
-    const partition blocks = partition_of(p.src, p.dst, channel_of_problem(p), m.l2_bytes / 4);
-    if (blocks.is_whole())
+    const variation v = variation_of_problem(p);
+    const partition blocks = partition_of(p.src, p.dst, v.channel, m.l2_bytes / 4);
+    if (blocks.is_whole() || v.outer_dims != 0)
         return {};
     for (const bool is_rest : {false, true})
         if ((!is_rest || blocks.rest() > 0) &&

@@ -12,8 +12,9 @@ namespace octet::impl::stream {
 
 namespace {
 
-constexpr dim_t columns_per_piece = 4096;  // where one long row is cut; whole groups at all levels
-constexpr dim_t least_past_caches = 16384; // bytes of a piece: each waits for its stores at its end
+constexpr dim_t columns_per_piece = 4096;      // where one long row is cut; whole groups at all levels
+constexpr dim_t least_past_caches = 16384;     // bytes of a piece: each waits for its stores at its end
+constexpr dim_t most_numbers = dim_t{1} << 22; // of a plane: 16 MiB, or 16 times that where rows have one
 constexpr dim_t all_rows = std::numeric_limits<dim_t>::max();
 
 dim_t element_bytes(data_type type) { return static_cast<dim_t>(memory::data_type_size(type)); }
@@ -26,46 +27,54 @@ std::size_t size_in_bytes(const task &t) {
     return bytes;
 }
 
-bool selects(int mask, const memory_desc &dst, int dimension) {
-    for (int d = 0; d < dst.ndims; d++)
-        if (mask & (1 << d) && d != dimension && dst.dims[d] != 1)
-            return true;
-    return false;
-}
-
-/// Why numbers of the task vary over more than this dimension; -1: why they vary at all.
-std::string refuses_channel(const task &t, int dimension) {
-    for (const plane &p : t.planes)
-        if (selects(p.mask, t.dst, dimension))
-            return text("values with mask ", p.mask, " vary over several dimensions");
-    return jit::epilogue_plan::refuses(t.out, {dimension, 1, t.largest_value});
-}
-
-constexpr int no_channel = -1, too_many_channels = -2;
-
 } // namespace
 
-int channel_of(const task &t) {
-    for (int d = no_channel; d < t.dst.ndims; d++)
-        if (refuses_channel(t, d).empty())
-            return d;
-    return too_many_channels;
+variation variation_of(const task &t) {
+    int dims = jit::epilogue_plan::varying_dims(t.out);
+    for (const plane &p : t.planes)
+        dims |= p.mask;
+    variation v;
+    for (int d = 0; d < t.dst.ndims; d++) {
+        if ((dims & (1 << d)) == 0 || t.dst.dims[d] == 1)
+            continue;
+        v.outer_dims |= 1 << d;
+        if (v.channel < 0 || t.dst.strides[d] < t.dst.strides[v.channel])
+            v.channel = d;
+    }
+    if (v.channel >= 0)
+        v.outer_dims &= ~(1 << v.channel);
+    return v;
 }
 
 namespace {
 
-jit::epilogue_shape shape_of(const task &t, int channel) {
-    return {channel, channel == no_channel ? 1 : t.dst.dims[channel], t.largest_value};
+dim_t channels_of(const task &t, const variation &v) { return v.channel < 0 ? 1 : t.dst.dims[v.channel]; }
+
+jit::epilogue_shape shape_of(const task &t, const variation &v) {
+    jit::epilogue_shape shape{v.channel, channels_of(t, v), t.largest_value};
+    shape.outer_dims = v.outer_dims;
+    return shape;
 }
 
-/// Operands: dst, the sources, and, as one more, the channel.
-nest nest_of(const task &t, int channel) {
+/// Channels of one index of the outer dimensions: whole blocks.
+dim_t padded_channels(const task &t, const variation &v) {
+    return div_up(channels_of(t, v), jit::columns_per_block) * jit::columns_per_block;
+}
+
+/// Operands: dst, the sources, and, as one more, the channel among those of all outer indices.
+nest nest_of(const task &t, const variation &v) {
     std::vector<operand_strides> operands{strides_of(t.dst)};
     for (const memory_desc &src : t.srcs)
         operands.push_back(strides_of(src));
     operands.emplace_back();
-    if (channel != no_channel)
-        operands.back()[static_cast<std::size_t>(channel)] = 1;
+    dim_t stride = padded_channels(t, v);
+    for (int d = t.dst.ndims - 1; d >= 0; d--)
+        if (v.outer_dims & (1 << d)) {
+            operands.back()[static_cast<std::size_t>(d)] = stride;
+            stride *= t.dst.dims[d];
+        }
+    if (v.channel >= 0)
+        operands.back()[static_cast<std::size_t>(v.channel)] = 1;
     return make_nest(t.dst, operands);
 }
 
@@ -83,18 +92,19 @@ jit::stream_spec spec_of(instruction_set isa, const task &t, const nest &n) {
 class program_kernel : public kernel {
 public:
     program_kernel(instruction_set isa, const task &t)
-        : task_(t), channel_(channel_of(t)), nest_(nest_of(t, channel_)),
-          epilogue_(task_.out, shape_of(t, channel_), false), code_(make_code(isa, false)),
+        : task_(t), varies_(variation_of(t)), outer_count_(masked_count(varies_.outer_dims, t.dst)),
+          nest_(nest_of(t, varies_)), epilogue_(task_.out, shape_of(t, varies_), false),
+          code_(make_code(isa, false)),
           past_caches_(leaves_caches(size_in_bytes(t)) ? make_code(isa, true) : nullptr),
           planes_are_runtime_(
               std::any_of(t.planes.begin(), t.planes.end(), [](const plane &p) { return p.is_runtime; })) {
         const std::unordered_map<int, memory> none;
-        planes_.resize(static_cast<std::size_t>(blocks() * plane_words()));
-        params_.resize(static_cast<std::size_t>(blocks() * param_words()));
+        planes_.resize(static_cast<std::size_t>(outer_count_ * blocks() * plane_words()));
+        params_.resize(static_cast<std::size_t>(outer_count_ * blocks() * param_words()));
         if (!planes_are_runtime_)
             fill_planes(arguments(none), planes_.data());
-        fill_params([this](dim_t first, dim_t count,
-                           std::uint32_t *to) { epilogue_.fill_constants(first, count, to); },
+        fill_params([this](dim_t first, dim_t count, std::uint32_t *to,
+                           const coordinates &outer) { epilogue_.fill_constants(first, count, to, outer); },
                     params_.data());
     }
 
@@ -109,9 +119,8 @@ public:
                 run.full[i] = args.get<const std::uint8_t>(
                     OCTET_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(i)) | OCTET_ARG_SRC_1);
         bind_numbers(args, run);
-        const bool channel_per_row =
-            nest_.loops.size() > 1 && nest_.loops[1].strides[channel_operand()] != 0 && !varies_in_row();
-        for_each_piece(nest_, columns_per_piece, channel_per_row ? 1 : all_rows,
+        const bool differs_by_row = nest_.loops.size() > 1 && nest_.loops[1].strides[channel_operand()] != 0;
+        for_each_piece(nest_, columns_per_piece, differs_by_row ? 1 : all_rows,
                        [&](const piece &p) { run_piece(run, p); });
     }
 
@@ -132,7 +141,12 @@ private:
     bool varies_in_row() const { return nest_.columns().strides[channel_operand()] != 0; }
     dim_t channels() const { return epilogue_.shape().channels; }
     /// Blocks of 16 columns, or one of equal numbers for each channel.
-    dim_t blocks() const { return varies_in_row() ? div_up(channels(), jit::columns_per_block) : channels(); }
+    dim_t blocks() const {
+        if (outer_count_ > 1) // so many for each of the outer indices
+            return varies_in_row() ? padded_channels(task_, varies_) / jit::columns_per_block
+                                   : padded_channels(task_, varies_);
+        return varies_in_row() ? div_up(channels(), jit::columns_per_block) : channels();
+    }
     dim_t plane_words() const { return static_cast<dim_t>(task_.planes.size()) * jit::columns_per_block; }
     dim_t param_words() const { return dim_t{epilogue_.planes().count} * jit::columns_per_block; }
     dim_t group() const { return group_; }
@@ -148,26 +162,41 @@ private:
         return jit::shared_kernel<jit::stream_kernel>(spec, epilogue_);
     }
 
-    /// fill(first channel, count, blocks), for all channels at once or one by one.
+    /// One of the outer indices, in the order of the channel operand.
+    coordinates outer_at(dim_t index) const {
+        coordinates at{};
+        for (int d = task_.dst.ndims - 1; d >= 0; d--)
+            if (varies_.outer_dims & (1 << d)) {
+                at[static_cast<std::size_t>(d)] = index % task_.dst.dims[d];
+                index /= task_.dst.dims[d];
+            }
+        return at;
+    }
+
+    /// fill(first channel, count, blocks, outer), for all channels at once or one by one.
     template <typename Fill> void fill_params(const Fill &fill, std::uint32_t *to) const {
-        if (varies_in_row()) {
-            fill(0, channels(), to);
-            return;
+        for (dim_t i = 0; i < outer_count_; i++, to += blocks() * param_words()) {
+            const coordinates outer = outer_at(i);
+            if (varies_in_row())
+                fill(0, channels(), to, outer);
+            else
+                for (dim_t c = 0; c < channels(); c++)
+                    fill(c, 1, to + c * param_words(), outer);
         }
-        for (dim_t c = 0; c < channels(); c++)
-            fill(c, 1, to + c * param_words());
     }
 
     void fill_planes(const arguments &args, std::uint32_t *to) const {
-        for (dim_t block = 0; block < blocks(); block++)
-            for (const plane &p : task_.planes)
-                for (int lane = 0; lane < jit::columns_per_block; lane++) {
-                    const dim_t c = varies_in_row() ? block * jit::columns_per_block + lane : block;
-                    coordinates at{};
-                    if (channel_ != no_channel)
-                        at[static_cast<std::size_t>(channel_)] = std::min(c, channels() - 1);
-                    *to++ = p.word(args, at, lane);
-                }
+        for (dim_t i = 0; i < outer_count_; i++) {
+            coordinates at = outer_at(i);
+            for (dim_t block = 0; block < blocks(); block++)
+                for (const plane &p : task_.planes)
+                    for (int lane = 0; lane < jit::columns_per_block; lane++) {
+                        const dim_t c = varies_in_row() ? block * jit::columns_per_block + lane : block;
+                        if (varies_.channel >= 0)
+                            at[static_cast<std::size_t>(varies_.channel)] = std::min(c, channels() - 1);
+                        *to++ = p.word(args, at, lane);
+                    }
+        }
     }
 
     /// Planes and parameters of this execution.
@@ -186,9 +215,11 @@ private:
         }
         if (params_are_runtime) {
             std::copy(params_.begin(), params_.end(), params);
-            fill_params([&](dim_t first, dim_t count,
-                            std::uint32_t *to) { epilogue_.fill_arguments(args, first, count, to); },
-                        params);
+            fill_params(
+                [&](dim_t first, dim_t count, std::uint32_t *to, const coordinates &outer) {
+                    epilogue_.fill_arguments(args, first, count, to, outer);
+                },
+                params);
             run.params = params;
         }
     }
@@ -231,7 +262,8 @@ private:
     }
 
     const task task_;
-    const int channel_; ///< dimension that numbers vary over, or no_channel
+    const variation varies_;
+    const dim_t outer_count_; ///< indices of the outer dimensions
     const nest nest_;
     const jit::epilogue_plan epilogue_;
     dim_t group_ = 0; ///< columns that the kernel finishes at a time
@@ -248,15 +280,18 @@ std::string refuses_task(instruction_set isa, const task &t) {
         return "a packed layout";
     if (element_count(t.dst) == 0)
         return "an empty tensor";
-    const int channel = channel_of(t);
-    if (channel == too_many_channels)
-        return refuses_channel(t, no_channel);
-    const nest n = nest_of(t, channel);
+    const variation v = variation_of(t);
+    if (masked_count(v.outer_dims, t.dst) > most_numbers / padded_channels(t, v))
+        return "numbers that differ from element to element of a large tensor";
+    const std::string reason = jit::epilogue_plan::refuses(t.out, shape_of(t, v));
+    if (!reason.empty())
+        return reason;
+    const nest n = nest_of(t, v);
     const operand_offsets &strides = n.columns().strides;
     for (std::size_t i = 0; i <= t.srcs.size(); i++)
         if (strides[i] != 1 && (i == 0 || strides[i] != 0))
             return "layouts whose innermost dimensions differ";
-    const jit::epilogue_plan plan(t.out, shape_of(t, channel), false);
+    const jit::epilogue_plan plan(t.out, shape_of(t, v), false);
     if (jit::stream_vectors(spec_of(isa, t, n), plan) == 0)
         return "functions that need more vector registers";
     return {};

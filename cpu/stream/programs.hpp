@@ -8,7 +8,12 @@
 namespace octet::impl::stream {
 
 offer plan_task(instruction_set isa, const task &t);
-/// The dimension that numbers of a task that isn't refused vary over; -1: they don't.
-int channel_of(const task &t);
+
+/// Dimensions that numbers of a task vary over.
+struct variation {
+    int channel = -1;   ///< the innermost of them in dst; -1: they don't
+    int outer_dims = 0; ///< mask of the others
+};
+variation variation_of(const task &t);
 
 } // namespace octet::impl::stream

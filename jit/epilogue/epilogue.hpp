@@ -28,6 +28,8 @@ struct epilogue_shape {
     int channel_dim; ///< dimension of dst that the columns run over; -1 if nothing varies over any
     dim_t channels;
     double largest_input; ///< of |x| for x that come to a float rule, or to the post-ops
+    /// Mask of further dimensions that numbers vary over: planes are filled for one index of them at a time.
+    int outer_dims = 0;
 };
 
 /// Where vectors of results come from: accumulators go through the rule, values come from behind it.
@@ -39,6 +41,10 @@ public:
 
     /// Why the vector form can't do this, or empty.
     static std::string refuses(const epilogue &e, const epilogue_shape &shape);
+
+    /// Mask of the dimensions of dst that some plane varies over: with those as columns and outer dimensions,
+    /// nothing varies over too many.
+    static int varying_dims(const epilogue &e);
 
     /// Planes of one block of 16 columns, in order; -1 where the epilogue has no such plane.
     struct plane_indices {
@@ -84,9 +90,11 @@ public:
     std::string name() const;
 
     /// Fills planes but weights_zero_point for channels [first, first + count), ceil(count / 16) blocks:
-    /// those that are known at creation, and those that come with each execution.
-    void fill_constants(dim_t first, dim_t count, std::uint32_t *blocks) const;
-    void fill_arguments(const arguments &args, dim_t first, dim_t count, std::uint32_t *blocks) const;
+    /// those that are known at creation, and those that come with each execution. `outer`: at these indices
+    /// of the outer dimensions.
+    void fill_constants(dim_t first, dim_t count, std::uint32_t *blocks, const coordinates &outer = {}) const;
+    void fill_arguments(const arguments &args, dim_t first, dim_t count, std::uint32_t *blocks,
+                        const coordinates &outer = {}) const;
     bool has_argument_planes() const;
 
 private:
@@ -98,11 +106,13 @@ private:
     void drop_zero_point_of_zero();
     void fold_last_post_op();
     void fold_table();
-    void fill(const arguments *args, dim_t first, dim_t count, std::uint32_t *blocks) const;
-    void fill_block(const arguments *args, dim_t first_channel, dim_t last_channel,
-                    std::uint32_t *block) const;
+    void fill(const arguments *args, dim_t first, dim_t count, std::uint32_t *blocks,
+              const coordinates &outer) const;
+    void fill_block(const arguments *args, dim_t first_channel, dim_t last_channel, std::uint32_t *block,
+                    const coordinates &outer) const;
     std::uint32_t post_op_word(int index, const arguments &args, const coordinates &at) const;
-    void fill_bias(const arguments &args, dim_t first, dim_t count, std::uint32_t *blocks) const;
+    void fill_bias(const arguments &args, dim_t first, dim_t count, std::uint32_t *blocks,
+                   const coordinates &outer) const;
 
     epilogue e_;
     epilogue_shape shape_;

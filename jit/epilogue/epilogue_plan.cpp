@@ -2,6 +2,7 @@
 // planes hold: epilogue_planes.cpp.
 
 #include <algorithm>
+#include <array>
 #include <cfloat>
 #include <cmath>
 
@@ -15,21 +16,27 @@ namespace octet::impl::jit {
 
 namespace {
 
-/// True if values with this mask depend on nothing but the channel.
-bool is_per_channel(int mask, const memory_desc &dst, int channel_dim) {
+/// Mask of the dimensions that values with this mask vary over.
+int varying_dims_of(int mask, const memory_desc &dst) {
+    int dims = 0;
     for (int d = 0; d < dst.ndims; d++)
-        if (mask & (1 << d) && d != channel_dim && dst.dims[d] != 1)
-            return false;
-    return true;
+        if (mask & (1 << d) && dst.dims[d] != 1)
+            dims |= 1 << d;
+    return dims;
 }
+int varying_dims_of(const memory_desc &operand) { return varying_dims_of((1 << operand.ndims) - 1, operand); }
+
+/// Dimensions that planes may vary over: their columns and the outer ones.
+int plane_dims(const epilogue_shape &shape) {
+    return shape.outer_dims | (shape.channel_dim < 0 ? 0 : 1 << shape.channel_dim);
+}
+
+bool is_within(int dims, int allowed) { return (dims & ~allowed) == 0; }
 
 enum class operand_shape { per_channel, full, other };
 
-operand_shape shape_of(const memory_desc &src1, const memory_desc &dst, int channel_dim) {
-    bool per_channel = true;
-    for (int d = 0; d < dst.ndims; d++)
-        per_channel = per_channel && (d == channel_dim || src1.dims[d] == 1);
-    if (per_channel)
+operand_shape shape_of(const memory_desc &src1, const memory_desc &dst, int plane_dims) {
+    if (is_within(varying_dims_of(src1), plane_dims))
         return operand_shape::per_channel;
     if (!same_dims(src1, dst) || src1.offset0 != dst.offset0)
         return operand_shape::other;
@@ -37,6 +44,11 @@ operand_shape shape_of(const memory_desc &src1, const memory_desc &dst, int chan
         if (dst.dims[d] != 1 && src1.strides[d] != dst.strides[d])
             return operand_shape::other;
     return operand_shape::full;
+}
+
+std::array<int, 7> masks_of(const epilogue &e) {
+    return {e.output_scales.mask, e.src_scales.mask,  e.weights_scales.mask, e.dst_scales.mask,
+            e.multipliers.mask,   e.real_scales.mask, e.dst_zero_points.mask};
 }
 
 bool works_on_f32(const post_op_entry &entry) {
@@ -48,25 +60,38 @@ bool works_on_f32(const post_op_entry &entry) {
 } // namespace
 
 std::string epilogue_plan::refuses(const epilogue &e, const epilogue_shape &shape) {
-    const auto masks = {e.output_scales.mask, e.src_scales.mask,  e.weights_scales.mask, e.dst_scales.mask,
-                        e.multipliers.mask,   e.real_scales.mask, e.dst_zero_points.mask};
-    for (const int mask : masks)
-        if (!is_per_channel(mask, e.dst, shape.channel_dim))
+    const int allowed = plane_dims(shape);
+    for (const int mask : masks_of(e))
+        if (!is_within(varying_dims_of(mask, e.dst), allowed))
             return text("attribute mask ", mask, " selects more than the output channel");
-    if (e.bias.ndims != 0 && shape_of(e.bias, e.dst, shape.channel_dim) != operand_shape::per_channel)
+    if (!is_within(varying_dims_of(e.bias), allowed))
         return "bias varies over more than the output channel";
     if (facts_of(e.rule).f32.rounds_before_zero_point && e.dst.data_type == data_type::s32 &&
         e.dst_zero_points.is_set())
         return text(to_string(e.rule), " with an s32 destination and a zero point");
     for (const post_op_entry &entry : e.post_ops) {
         if (const auto *op = std::get_if<post_op::binary>(&entry))
-            if (shape_of(op->src1.data, e.dst, shape.channel_dim) == operand_shape::other)
+            if (shape_of(op->src1.data, e.dst, allowed) == operand_shape::other)
                 return "binary post-op whose src1 is neither per channel nor of dst's shape and layout";
         if (const auto *op = std::get_if<post_op::prelu>(&entry))
-            if (!is_per_channel(op->mask, e.dst, shape.channel_dim))
+            if (!is_within(varying_dims_of(op->mask, e.dst), allowed))
                 return "prelu weights vary over more than the output channel";
     }
     return {};
+}
+
+int epilogue_plan::varying_dims(const epilogue &e) {
+    int dims = varying_dims_of(e.bias);
+    for (const int mask : masks_of(e))
+        dims |= varying_dims_of(mask, e.dst);
+    for (const post_op_entry &entry : e.post_ops) {
+        if (const auto *op = std::get_if<post_op::binary>(&entry))
+            if (shape_of(op->src1.data, e.dst, 0) != operand_shape::full)
+                dims |= varying_dims_of(op->src1.data);
+        if (const auto *op = std::get_if<post_op::prelu>(&entry))
+            dims |= varying_dims_of(op->mask, e.dst);
+    }
+    return dims;
 }
 
 bool epilogue_plan::can_be_interleaved() const {
@@ -159,7 +184,7 @@ epilogue_plan::epilogue_plan(const epilogue &e, const epilogue_shape &shape, boo
 
 bool epilogue_plan::reads_full_tensor(int post_op) const {
     const auto *op = std::get_if<post_op::binary>(&e_.post_ops[post_op]);
-    return op && shape_of(op->src1.data, e_.dst, shape_.channel_dim) == operand_shape::full;
+    return op && shape_of(op->src1.data, e_.dst, plane_dims(shape_)) == operand_shape::full;
 }
 
 } // namespace octet::impl::jit

@@ -10,8 +10,7 @@ namespace octet::impl::jit {
 
 namespace {
 
-coordinates channel_at(int channel_dim, dim_t channel) {
-    coordinates at{};
+coordinates channel_at(coordinates at, int channel_dim, dim_t channel) {
     if (channel_dim >= 0)
         at[channel_dim] = channel;
     return at;
@@ -38,36 +37,41 @@ bool epilogue_plan::has_argument_planes() const {
     return has;
 }
 
-void epilogue_plan::fill_constants(dim_t first, dim_t count, std::uint32_t *blocks) const {
-    fill(nullptr, first, count, blocks);
+void epilogue_plan::fill_constants(dim_t first, dim_t count, std::uint32_t *blocks,
+                                   const coordinates &outer) const {
+    fill(nullptr, first, count, blocks, outer);
 }
 
-void epilogue_plan::fill_arguments(const arguments &args, dim_t first, dim_t count,
-                                   std::uint32_t *blocks) const {
+void epilogue_plan::fill_arguments(const arguments &args, dim_t first, dim_t count, std::uint32_t *blocks,
+                                   const coordinates &outer) const {
     if (planes_.bias >= 0)
-        fill_bias(args, first, count, blocks);
-    fill(&args, first, count, blocks);
+        fill_bias(args, first, count, blocks, outer);
+    fill(&args, first, count, blocks, outer);
 }
 
-void epilogue_plan::fill_bias(const arguments &args, dim_t first, dim_t count, std::uint32_t *blocks) const {
+void epilogue_plan::fill_bias(const arguments &args, dim_t first, dim_t count, std::uint32_t *blocks,
+                              const coordinates &outer) const {
     const auto *bias = args.get<const void>(OCTET_ARG_BIAS);
-    const dim_t stride = e_.bias.dims[shape_.channel_dim] == 1 ? 0 : e_.bias.strides[shape_.channel_dim];
+    const int dim = shape_.channel_dim;
+    const dim_t stride = dim < 0 || e_.bias.dims[dim] == 1 ? 0 : e_.bias.strides[dim];
+    const dim_t offset = broadcast_offset(e_.bias, outer) + first * stride;
     const dim_t block_words = planes_.count * columns_per_block;
     std::uint32_t *plane = blocks + planes_.bias * columns_per_block;
     for (dim_t c = 0; c < div_up(count, columns_per_block) * columns_per_block; c++)
-        plane[c / columns_per_block * block_words + c % columns_per_block] = bits(
-            load_f32(bias, e_.bias.data_type, e_.bias.offset0 + (first + std::min(c, count - 1)) * stride));
+        plane[c / columns_per_block * block_words + c % columns_per_block] =
+            bits(load_f32(bias, e_.bias.data_type, offset + std::min(c, count - 1) * stride));
 }
 
-void epilogue_plan::fill(const arguments *args, dim_t first, dim_t count, std::uint32_t *blocks) const {
+void epilogue_plan::fill(const arguments *args, dim_t first, dim_t count, std::uint32_t *blocks,
+                         const coordinates &outer) const {
     const dim_t block_words = planes_.count * columns_per_block;
     for (dim_t c = 0; c < count; c += columns_per_block)
-        fill_block(args, first + c, first + count - 1, blocks + c / columns_per_block * block_words);
+        fill_block(args, first + c, first + count - 1, blocks + c / columns_per_block * block_words, outer);
 }
 
 /// The planes of one block that come with the arguments, or without arguments all others.
 void epilogue_plan::fill_block(const arguments *args, dim_t first_channel, dim_t last_channel,
-                               std::uint32_t *block) const {
+                               std::uint32_t *block, const coordinates &outer) const {
     const auto values_at = [&](const auto &values, int arg, const coordinates &at, auto otherwise) {
         using value = decltype(otherwise);
         return value_for<value>(values, args ? args->get<const value>(arg) : nullptr, e_.dst, at, otherwise);
@@ -77,7 +81,8 @@ void epilogue_plan::fill_block(const arguments *args, dim_t first_channel, dim_t
     double real_scales[columns_per_block];
     for (int i = 0; i < columns_per_block; i++) {
         // Columns past the last channel repeat it: their results are computed and not stored.
-        const coordinates at = channel_at(shape_.channel_dim, std::min(first_channel + i, last_channel));
+        const coordinates at =
+            channel_at(outer, shape_.channel_dim, std::min(first_channel + i, last_channel));
         const auto put = [&](int plane, bool is_argument, const auto &word) {
             if (plane >= 0 && is_argument == (args != nullptr))
                 block[plane * columns_per_block + i] = word();
@@ -140,7 +145,7 @@ std::uint32_t epilogue_plan::post_op_word(int index, const arguments &args, cons
                              broadcast_offset(op->src1.data, at)));
     const auto &prelu = std::get<post_op::prelu>(e_.post_ops[index]);
     return bits(args.get<const float>(
-        arg | OCTET_ARG_WEIGHTS)[masked_index(prelu.mask, e_.dst.dims, e_.dst.ndims, at)]);
+        arg | OCTET_ARG_WEIGHTS)[broadcast_offset(prelu_weights(prelu.mask, e_.dst), at)]);
 }
 
 } // namespace octet::impl::jit

@@ -350,12 +350,16 @@ int problem_count() {
     return value ? std::atoi(value) : OCTET_DEFAULT_TEST_PROBLEMS;
 }
 
-void compare_many(const std::function<test_problem(random_source &, bool)> &make, std::uint32_t seed) {
+void compare_many(const std::function<test_problem(random_source &, bool)> &make, std::uint32_t seed,
+                  bool any_broadcast = false) {
     std::map<std::string, int> counts;
-    for (int i = 0; i < problem_count(); i++) {
+    const int share = any_broadcast ? 4 : 1;
+    for (int i = 0; i * share < problem_count(); i++) {
         random_source r(seed + static_cast<std::uint32_t>(i));
         SCOPED_TRACE("seed " + std::to_string(seed + static_cast<std::uint32_t>(i)));
-        compare_implementations(make(r, i % 8 == 0), r, counts);
+        rule_choice choice;
+        choice.any_broadcast = any_broadcast;
+        compare_implementations(make(r, i % 8 == 0), r, counts, choice);
         if (::testing::Test::HasFailure())
             break; // one failure says enough
     }
@@ -391,7 +395,7 @@ TEST(Implementations, EveryRuleWithManyChannels) {
                     random_source r(seed++);
                     SCOPED_TRACE("seed " + std::to_string(seed - 1));
                     compare_implementations(convolution_of(r, channels, is_depthwise), r, counts,
-                                            {rule, i > 0});
+                                            {rule, i > 0, false});
                     if (HasFailure())
                         return;
                 }
@@ -446,6 +450,15 @@ TEST(Implementations, DepthwiseEqualsReference) { compare_many(random_depthwise,
 TEST(Implementations, DeconvolutionEqualsReference) { compare_many(random_deconvolution, 5000000); }
 TEST(Implementations, InnerProductEqualsReference) { compare_many(random_inner_product, 2000000); }
 TEST(Implementations, MatmulEqualsReference) { compare_many(random_matmul, 3000000); }
+
+/// Scales, zero points, operands of post-ops and biases of any broadcast: sums, then the epilogue in a step of its own.
+TEST(Implementations, NumbersOfAnyBroadcastEqualReference) {
+    compare_many(random_convolution, 11000000, true);
+    compare_many(random_depthwise, 14000000, true);
+    compare_many(random_deconvolution, 15000000, true);
+    compare_many(random_inner_product, 12000000, true);
+    compare_many(random_matmul, 13000000, true);
+}
 
 } // namespace
 } // namespace octet::test

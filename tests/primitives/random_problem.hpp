@@ -97,7 +97,21 @@ inline memory vector_memory(const engine &e, const std::vector<std::int32_t> &va
 struct rule_choice {
     requantization_rule rule = requantization_rule::automatic;
     bool per_channel = false;
+    /// Masks and broadcasts of more than the channel: rows, images, elements.
+    bool any_broadcast = false;
 };
+
+/// A mask over any dimensions.
+inline int random_mask(random_source &r, const memory::desc &md) {
+    return static_cast<int>(r.between(0, (1 << md.dims().size()) - 1));
+}
+inline std::size_t count_of(int mask, const memory::desc &md) {
+    std::size_t count = 1;
+    for (std::size_t d = 0; d < md.dims().size(); d++)
+        if (mask & (1 << d))
+            count *= static_cast<std::size_t>(md.dims()[d]);
+    return count;
+}
 
 namespace detail {
 
@@ -119,10 +133,11 @@ inline rule_choice random_rule_choice(random_source &r, const attribute_target &
 inline void set_rule(random_source &r, const attribute_target &t, const engine &e, const rule_choice &choice,
                      random_attributes &a) {
     using rule_t = requantization_rule;
-    const auto [rule, per_channel] = choice;
-    const int mask = per_channel ? t.dst_channel_mask : 0;
-    const auto count = static_cast<std::size_t>(per_channel ? t.channels : 1);
-    a.description += std::string(" ") + to_string(rule) + (per_channel ? ":oc" : "");
+    const auto [rule, per_channel, any_broadcast] = choice;
+    const int mask = any_broadcast ? random_mask(r, t.dst) : per_channel ? t.dst_channel_mask : 0;
+    const std::size_t count = count_of(mask, t.dst),
+                      channels = static_cast<std::size_t>(per_channel ? t.channels : 1);
+    a.description += std::string(" ") + to_string(rule) + ":" + std::to_string(mask);
     const rule_parameters parameters = parameters_of(rule);
     if (parameters == rule_parameters::scales && rule != rule_t::f32_v3) {
         std::vector<float> scales(count);
@@ -138,13 +153,17 @@ inline void set_rule(random_source &r, const attribute_target &t, const engine &
         }
     } else if (parameters == rule_parameters::scales) {
         a.attr.set_requantization(rule);
-        std::vector<float> weights_scales(count);
+        std::vector<float> weights_scales(channels);
         for (float &s : weights_scales)
             s = typical_factor(r, t.reduction);
         a.attr.set_scales(OCTET_ARG_SRC, 0, {r.real(0.1f, 1.f)});
         a.attr.set_scales(OCTET_ARG_WEIGHTS, per_channel ? t.weights_channel_mask : 0, weights_scales);
-        if (r.chance(50))
-            a.attr.set_scales(OCTET_ARG_DST, 0, {r.real(0.1f, 3.f)});
+        if (r.chance(50)) {
+            std::vector<float> dst_scales(any_broadcast ? count : 1);
+            for (float &s : dst_scales)
+                s = r.real(0.1f, 3.f);
+            a.attr.set_scales(OCTET_ARG_DST, any_broadcast ? mask : 0, dst_scales);
+        }
     } else if (parameters == rule_parameters::real_scales) {
         std::vector<double> scales(count);
         for (double &s : scales)
@@ -164,7 +183,7 @@ inline void set_rule(random_source &r, const attribute_target &t, const engine &
 }
 
 inline void random_zero_points(random_source &r, const attribute_target &t, const engine &e,
-                               random_attributes &a) {
+                               random_attributes &a, bool any_broadcast) {
     const auto set = [&](int arg, int mask, std::size_t count, std::int32_t low, std::int32_t high,
                          const char *name) {
         std::vector<std::int32_t> values(count);
@@ -190,17 +209,22 @@ inline void random_zero_points(random_source &r, const attribute_target &t, cons
     }
     if (r.chance(40)) {
         const bool per_channel = r.chance(30);
-        set(OCTET_ARG_DST, per_channel ? t.dst_channel_mask : 0,
-            static_cast<std::size_t>(per_channel ? t.channels : 1), -128, 127, "dst");
+        const int mask = any_broadcast ? random_mask(r, t.dst) : per_channel ? t.dst_channel_mask : 0;
+        set(OCTET_ARG_DST, mask, count_of(mask, t.dst), -128, 127, "dst");
     }
 }
 
 inline void random_binary(random_source &r, const attribute_target &t, const engine &e, post_ops &ops,
-                          random_attributes &a) {
+                          random_attributes &a, bool any_broadcast) {
     memory::dims dims = t.dst.dims();
-    const int shape = static_cast<int>(r.between(0, 2)); // one value, per channel, full
+    const int shape =
+        static_cast<int>(r.between(0, any_broadcast ? 3 : 2)); // one value, per channel, full, any
+    const int mask = shape == 0   ? 0
+                     : shape == 1 ? t.dst_channel_mask
+                     : shape == 2 ? -1
+                                  : random_mask(r, t.dst);
     for (int d = 0; d < static_cast<int>(dims.size()); d++)
-        if (shape == 0 || (shape == 1 && !(t.dst_channel_mask & (1 << d))))
+        if (!(mask & (1 << d)))
             dims[static_cast<std::size_t>(d)] = 1;
     const data_type type = r.pick({data_type::f32, data_type::s8, data_type::u8, data_type::s32});
     const memory::desc md(dims, type, shape == 2 ? t.dst.get_strides() : memory::dims{});
@@ -215,6 +239,26 @@ inline void random_binary(random_source &r, const attribute_target &t, const eng
                      std::to_string(shape) + ":" + md.to_string();
 }
 
+/// In the order that oneDNN reads them in: dimension 1 innermost, then from the last one on.
+inline memory::desc prelu_weights_of(int mask, const memory::desc &dst) {
+    memory::dims dims = dst.dims(), strides(dims.size());
+    const int n = static_cast<int>(dims.size());
+    std::vector<int> order; // innermost first
+    if (n > 1)
+        order.push_back(1);
+    for (int d = n - 1; d >= 0; d--)
+        if (d != 1)
+            order.push_back(d);
+    dim_t stride = 1;
+    for (const int d : order) {
+        const auto i = static_cast<std::size_t>(d);
+        dims[i] = mask & (1 << d) ? dims[i] : 1;
+        strides[i] = stride;
+        stride *= dims[i];
+    }
+    return memory::desc(dims, data_type::f32, strides);
+}
+
 /// 1/8 to 4, of either sign.
 inline fixed_point_multiplier random_factor(random_source &r) {
     const auto multiplier =
@@ -223,7 +267,7 @@ inline fixed_point_multiplier random_factor(random_source &r) {
 }
 
 inline void random_post_op(random_source &r, const attribute_target &t, const engine &e, post_ops &ops,
-                           random_attributes &a) {
+                           random_attributes &a, bool any_broadcast = false) {
     switch (r.between(0, 11)) {
     case 0:
         ops.append_sum(r.chance(50) ? 1.f : r.real(-2.f, 2.f), r.chance(30) ? 7 : 0);
@@ -242,15 +286,17 @@ inline void random_post_op(random_source &r, const attribute_target &t, const en
         break;
     }
     case 3:
-        random_binary(r, t, e, ops, a);
+        random_binary(r, t, e, ops, a, any_broadcast);
         break;
     case 4: {
         const bool per_channel = r.chance(70);
-        std::vector<float> weights(static_cast<std::size_t>(per_channel ? t.channels : 1));
-        for (float &w : weights)
-            w = r.real(-1.f, 1.f);
-        a.args[OCTET_ARG_ATTR_MULTIPLE_POST_OP(ops.len()) | OCTET_ARG_WEIGHTS] = vector_memory(e, weights);
-        ops.append_prelu(per_channel ? t.dst_channel_mask : 0);
+        const int mask = any_broadcast ? random_mask(r, t.dst) : per_channel ? t.dst_channel_mask : 0;
+        const memory weights = any_broadcast ? memory(prelu_weights_of(mask, t.dst), e)
+                                             : vector_memory(e, std::vector<float>(count_of(mask, t.dst)));
+        for (std::size_t i = 0; i < count_of(mask, t.dst); i++)
+            static_cast<float *>(weights.get_data_handle())[i] = r.real(-1.f, 1.f);
+        a.args[OCTET_ARG_ATTR_MULTIPLE_POST_OP(ops.len()) | OCTET_ARG_WEIGHTS] = weights;
+        ops.append_prelu(mask);
         a.description += " prelu";
         break;
     }
@@ -315,13 +361,16 @@ inline void random_post_op(random_source &r, const attribute_target &t, const en
 inline random_attributes random_attributes_for(random_source &r, const attribute_target &t, const engine &e,
                                                rule_choice choice = {}) {
     random_attributes a;
-    if (choice.rule == requantization_rule::automatic)
+    if (choice.rule == requantization_rule::automatic) {
+        const bool any_broadcast = choice.any_broadcast;
         choice = detail::random_rule_choice(r, t);
+        choice.any_broadcast = any_broadcast;
+    }
     detail::set_rule(r, t, e, choice, a);
-    detail::random_zero_points(r, t, e, a);
+    detail::random_zero_points(r, t, e, a, choice.any_broadcast);
     post_ops ops;
     for (dim_t n = r.chance(50) ? 0 : r.between(1, 3); n > 0; n--)
-        detail::random_post_op(r, t, e, ops, a);
+        detail::random_post_op(r, t, e, ops, a, choice.any_broadcast);
     a.attr.set_post_ops(ops);
     return a;
 }

@@ -1,0 +1,39 @@
+#pragma once
+
+// For epilogues whose numbers vary over more than the channel: a bias, a scale, a zero point or the operand of a
+// post-op for each row, image or element. The family makes sums in s32, and the stream kernel, which walks
+// tensors of any broadcast, does the rest. Same bytes: the epilogue is one sequence wherever it runs.
+
+#include "cpu/compose/two_steps.hpp"
+#include "cpu/stream/nest.hpp"
+#include "cpu/stream/plan.hpp"
+
+namespace octet::impl::separate_epilogue {
+
+/// True if the bias enters the sums: integers, one per channel, for a rule that adds it to the accumulator.
+bool bias_enters_sums(const epilogue &out, int channel_dim);
+
+/// The rest of `out`, from sums in `sums`.
+offer plan_rest(const epilogue &out, const memory_desc &sums, int channel_dim, const machine &m);
+
+inline int channel_dim_of(const convolution_problem &) { return 1; }
+inline int channel_dim_of(const matmul_problem &p) { return p.dst.ndims - 1; }
+
+/// The problem without its epilogue.
+template <typename Problem> Problem sums_of(const Problem &p) {
+    Problem sums = p;
+    sums.dst = stream::dense_in_order_of(p.dst, p.dst);
+    sums.dst.data_type = data_type::s32;
+    sums.out_stage = {};
+    sums.out_stage.dst = sums.dst;
+    if (bias_enters_sums(p.out_stage, channel_dim_of(p)))
+        sums.out_stage.bias = p.out_stage.bias;
+    return sums;
+}
+
+template <typename Problem, plan_function<Problem> family> offer plan(const Problem &p, const machine &m) {
+    const Problem sums = sums_of(p);
+    return in_two_steps(sums.dst, family(sums, m), plan_rest(p.out_stage, sums.dst, channel_dim_of(p), m));
+}
+
+} // namespace octet::impl::separate_epilogue
