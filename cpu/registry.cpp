@@ -44,36 +44,38 @@ template <typename Problem> family<Problem> jit_stream() {
     return {"jit:stream", code::generated, stream::plan};
 }
 
+/// The family, with copies of tensors whose channels are not innermost.
+template <typename Problem, plan_function<Problem> plan> family<Problem> in_any_layout(const char *name) {
+    return {name, code::generated, channels_last::plan<Problem, plan>};
+}
+
 /// The family's sums, then the epilogue on the stream kernel.
 template <typename Problem, plan_function<Problem> sums> family<Problem> and_stream(const char *name) {
-    return {name, code::generated, separate_epilogue::plan<Problem, sums>};
+    return in_any_layout<Problem, separate_epilogue::plan<Problem, sums>>(name);
 }
 
 // ---- the tables, best first
 
 families<convolution_problem> families_of(const convolution_problem &) {
-    return {{"jit:depthwise", code::generated, depthwise::plan},
-            {"jit:dot", code::generated, dot::plan},
+    return {in_any_layout<convolution_problem, depthwise::plan>("jit:depthwise"),
+            in_any_layout<convolution_problem, dot::plan>("jit:dot"),
             and_stream<convolution_problem, depthwise::plan>("jit:depthwise+stream"),
-            and_stream<convolution_problem, dot::plan>("jit:dot+stream"),
-            reference<convolution_problem>()};
+            and_stream<convolution_problem, dot::plan>("jit:dot+stream"), reference<convolution_problem>()};
 }
 families<matmul_problem> families_of(const matmul_problem &) {
-    return {{"jit:dot", code::generated, dot::plan},
-            and_stream<matmul_problem, dot::plan>("jit:dot+stream"),
-            reference<matmul_problem>()};
+    return {in_any_layout<matmul_problem, dot::plan>("jit:dot"),
+            and_stream<matmul_problem, dot::plan>("jit:dot+stream"), reference<matmul_problem>()};
 }
 families<deconvolution_problem> families_of(const deconvolution_problem &) {
-    return {{"jit:deconvolution", code::generated, deconvolution::plan},
+    return {in_any_layout<deconvolution_problem, deconvolution::plan>("jit:deconvolution"),
             and_stream<deconvolution_problem, deconvolution::plan>("jit:deconvolution+stream"),
             reference<deconvolution_problem>()};
 }
 families<pooling_problem> families_of(const pooling_problem &) {
-    return {{"jit:pool", code::generated, channels_last::plan<pooling_problem, pool::plan>},
-            reference<pooling_problem>()};
+    return {in_any_layout<pooling_problem, pool::plan>("jit:pool"), reference<pooling_problem>()};
 }
 families<resampling_problem> families_of(const resampling_problem &) {
-    return {{"jit:resampling", code::generated, channels_last::plan<resampling_problem, resampling::plan>},
+    return {in_any_layout<resampling_problem, resampling::plan>("jit:resampling"),
             reference<resampling_problem>()};
 }
 families<reorder_problem> families_of(const reorder_problem &) {

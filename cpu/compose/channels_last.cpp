@@ -1,71 +1,113 @@
 #include "cpu/compose/channels_last.hpp"
 
-#include <optional>
-
 #include "cpu/machine/scratch.hpp"
 #include "cpu/stream/drive.hpp"
 
 namespace octet::impl::channels_last {
 
-namespace {
+bool is_channels_last(const memory_desc &md, int channel_dim) {
+    return md.strides[channel_dim] == 1 || md.dims[channel_dim] == 1;
+}
 
-class copying_kernel : public kernel {
-public:
-    copying_kernel(std::shared_ptr<const kernel> copy_src, std::shared_ptr<const kernel> compute,
-                   std::shared_ptr<const kernel> copy_dst, const memory_desc &src, const memory_desc &dst)
-        : copy_src_(std::move(copy_src)), compute_(std::move(compute)), copy_dst_(std::move(copy_dst)),
-          // so that the destination behind it starts on a line of its own
-          src_bytes_(copy_src_ ? (size_in_bytes(src) + line - 1) / line * line : 0),
-          dst_bytes_(copy_dst_ ? size_in_bytes(dst) : 0) {}
-
-    void execute(const arguments &args) const override {
-        auto *src =
-            static_cast<std::uint8_t *>(thread_scratch(scratch_slot::channels_last, src_bytes_ + dst_bytes_));
-        std::uint8_t *dst = src + src_bytes_;
-        if (copy_src_)
-            copy_src_->execute(arguments(args, OCTET_ARG_DST, src));
-        const arguments from(args, OCTET_ARG_SRC, copy_src_ ? src : args.get(OCTET_ARG_SRC));
-        compute_->execute(arguments(from, OCTET_ARG_DST, copy_dst_ ? dst : args.get(OCTET_ARG_DST)));
-        if (copy_dst_)
-            copy_dst_->execute(arguments(args, OCTET_ARG_SRC, dst));
-    }
-
-    std::size_t size_bytes() const override {
-        return sizeof *this + compute_->size_bytes() + (copy_src_ ? copy_src_->size_bytes() : 0) +
-               (copy_dst_ ? copy_dst_->size_bytes() : 0);
-    }
-
-private:
-    static constexpr std::size_t line = 64;
-    const std::shared_ptr<const kernel> copy_src_, compute_, copy_dst_;
-    const std::size_t src_bytes_, dst_bytes_; ///< of the tensors between the steps
-};
-
-} // namespace
-
-bool is_channels_last(const memory_desc &md) { return md.strides[1] == 1 || md.dims[1] == 1; }
-
-memory_desc channels_last_of(const memory_desc &md) {
-    if (is_channels_last(md))
+memory_desc channels_last_of(const memory_desc &md, int channel_dim) {
+    if (is_channels_last(md, channel_dim))
         return md;
     memory_desc last = md;
     last.offset0 = 0;
-    last.strides[1] = 1;
-    dim_t stride = last.dims[1];
-    for (int d = last.ndims - 1; d >= 2; d--) {
-        last.strides[d] = stride;
-        stride *= last.dims[d];
-    }
-    last.strides[0] = stride;
+    last.strides[channel_dim] = 1;
+    dim_t stride = last.dims[channel_dim];
+    for (int d = last.ndims - 1; d >= 0; d--)
+        if (d != channel_dim) {
+            last.strides[d] = stride;
+            stride *= last.dims[d];
+        }
     return last;
 }
 
 namespace {
 
-/// Null: nothing to copy.
-std::optional<offer> copy(const memory_desc &src, const memory_desc &dst, const machine &m) {
-    if (is_channels_last(src) && is_channels_last(dst))
-        return {};
+bool is_same_layout(const memory_desc &a, const memory_desc &b) {
+    for (int d = 0; d < a.ndims; d++)
+        if (a.dims[d] != 1 && a.strides[d] != b.strides[d])
+            return false;
+    return a.offset0 == b.offset0;
+}
+
+} // namespace
+
+std::vector<copy> copies_of(epilogue &out, int channel_dim) {
+    std::vector<copy> copies;
+    const memory_desc dst = channels_last_of(out.dst, channel_dim);
+    if (!is_channels_last(out.dst, channel_dim))
+        copies.push_back({OCTET_ARG_DST, out.dst, dst, reads_dst(out), true});
+    out.dst = dst;
+    for (int i = 0; i < static_cast<int>(out.post_ops.size()); i++) {
+        auto *op = std::get_if<post_op::binary>(&out.post_ops[static_cast<std::size_t>(i)]);
+        if (!op || !same_dims(op->src1.data, dst) || is_same_layout(op->src1.data, dst))
+            continue;
+        memory_desc inside = dst;
+        inside.data_type = op->src1.data.data_type;
+        copies.push_back(
+            {OCTET_ARG_ATTR_MULTIPLE_POST_OP(i) | OCTET_ARG_SRC_1, op->src1.data, inside, true, false});
+        op->src1.data = inside;
+    }
+    return copies;
+}
+
+namespace {
+
+struct copied_argument {
+    int arg;
+    std::size_t offset;                        ///< of the copy in scratch
+    std::shared_ptr<const kernel> read, write; ///< null: not copied in this direction
+};
+
+class copying_kernel : public kernel {
+public:
+    copying_kernel(std::shared_ptr<const kernel> compute, std::vector<copied_argument> copied,
+                   std::size_t scratch_bytes)
+        : compute_(std::move(compute)), copied_(std::move(copied)), scratch_bytes_(scratch_bytes) {}
+
+    void execute(const arguments &args) const override {
+        run(args, copied_.begin(),
+            static_cast<std::uint8_t *>(thread_scratch(scratch_slot::channels_last, scratch_bytes_)));
+    }
+
+    std::size_t size_bytes() const override {
+        std::size_t bytes = sizeof *this + compute_->size_bytes();
+        for (const copied_argument &c : copied_)
+            bytes += sizeof c + (c.read ? c.read->size_bytes() : 0) + (c.write ? c.write->size_bytes() : 0);
+        return bytes;
+    }
+
+    std::string plan() const override { return compute_->plan(); }
+
+private:
+    using iterator = std::vector<copied_argument>::const_iterator;
+
+    static void move(const kernel &reorder, const arguments &args, void *from, void *to) {
+        const arguments source(args, OCTET_ARG_SRC, from);
+        reorder.execute(arguments(source, OCTET_ARG_DST, to));
+    }
+
+    /// The computation inside of the copies from `next` on.
+    void run(const arguments &args, iterator next, std::uint8_t *scratch) const {
+        if (next == copied_.end())
+            return compute_->execute(args);
+        std::uint8_t *inside = scratch + next->offset;
+        if (next->read)
+            move(*next->read, args, args.get(next->arg), inside);
+        run(arguments(args, next->arg, inside), next + 1, scratch);
+        if (next->write)
+            move(*next->write, args, inside, args.get(next->arg));
+    }
+
+    const std::shared_ptr<const kernel> compute_;
+    const std::vector<copied_argument> copied_;
+    const std::size_t scratch_bytes_;
+};
+
+offer plan_copy(const memory_desc &src, const memory_desc &dst, const machine &m) {
     reorder_problem p;
     p.src = src;
     p.dst = p.out_stage.dst = dst;
@@ -74,15 +116,27 @@ std::optional<offer> copy(const memory_desc &src, const memory_desc &dst, const 
 
 } // namespace
 
-offer with_copies(const offer &compute, const memory_desc &src, const memory_desc &inner_src,
-                  const memory_desc &inner_dst, const memory_desc &dst, const machine &m) {
-    const std::optional<offer> copy_src = copy(src, inner_src, m), copy_dst = copy(inner_dst, dst, m);
-    for (const offer &step : {compute, copy_src.value_or(compute), copy_dst.value_or(compute)})
-        if (step.is_refused())
-            return step;
+offer with_copies(const offer &compute, const std::vector<copy> &copies, const machine &m) {
+    if (compute.is_refused())
+        return compute;
+    constexpr std::size_t line = 64; // so that each copy starts on a line of its own
+    std::vector<std::pair<offer, offer>> reorders;
+    for (const copy &c : copies) {
+        reorders.emplace_back(plan_copy(c.outside, c.inside, m), plan_copy(c.inside, c.outside, m));
+        if (c.before && reorders.back().first.is_refused())
+            return reorders.back().first;
+        if (c.after && reorders.back().second.is_refused())
+            return reorders.back().second;
+    }
     return offer([=]() -> std::shared_ptr<const kernel> {
-        return std::make_shared<copying_kernel>(copy_src ? copy_src->make() : nullptr, compute.make(),
-                                                copy_dst ? copy_dst->make() : nullptr, inner_src, inner_dst);
+        std::vector<copied_argument> copied;
+        std::size_t bytes = 0;
+        for (std::size_t i = 0; i < copies.size(); i++) {
+            copied.push_back({copies[i].arg, bytes, copies[i].before ? reorders[i].first.make() : nullptr,
+                              copies[i].after ? reorders[i].second.make() : nullptr});
+            bytes += (size_in_bytes(copies[i].inside) + line - 1) / line * line;
+        }
+        return std::make_shared<copying_kernel>(compute.make(), std::move(copied), bytes);
     });
 }
 

@@ -1,34 +1,52 @@
 #pragma once
 
-// For kernels that need channels innermost in memory: other layouts are copied to channels-last and the
+// For kernels that need channels innermost in memory: tensors of other layouts are copied to channels-last and the
 // result from there. `Problem` has src, dst and an out_stage.
+
+#include <type_traits>
+#include <vector>
 
 #include "cpu/registry.hpp"
 
 namespace octet::impl::channels_last {
 
-bool is_channels_last(const memory_desc &md);
+inline int channel_dim_of(const matmul_problem &p) { return p.dst.ndims - 1; }
+template <typename Problem> int channel_dim_of(const Problem &) { return 1; }
+
+bool is_channels_last(const memory_desc &md, int channel_dim);
 /// The tensor in a layout whose channels are innermost: its own, or dense.
-memory_desc channels_last_of(const memory_desc &md);
+memory_desc channels_last_of(const memory_desc &md, int channel_dim);
 
-/// `compute` between copies of `src` and `dst` to and from the layouts that it takes.
-offer with_copies(const offer &compute, const memory_desc &src, const memory_desc &inner_src,
-                  const memory_desc &inner_dst, const memory_desc &dst, const machine &m);
+/// An argument that a computation has in another layout.
+struct copy {
+    int arg;
+    memory_desc outside, inside;
+    bool before, after; ///< whether it is read or written, or both
+};
 
-template <typename Problem> Problem with_channels_last(Problem p) {
-    p.src = channels_last_of(p.src);
-    p.dst = p.out_stage.dst = channels_last_of(p.dst);
-    return p;
-}
+/// Copies of the destination, and of tensors of its shape that post-ops read; `out` is changed to read them.
+std::vector<copy> copies_of(epilogue &out, int channel_dim);
+
+/// `compute` with these arguments copied around it.
+offer with_copies(const offer &compute, const std::vector<copy> &copies, const machine &m);
 
 /// What the family makes of the problem, or of one with copies around it.
 template <typename Problem, plan_function<Problem> family> offer plan(const Problem &p, const machine &m) {
+    // Products read their source in any layout.
+    constexpr bool takes_any_source =
+        std::is_base_of_v<convolution_problem, Problem> || std::is_same_v<Problem, matmul_problem>;
     const offer direct = family(p, m);
-    if (!direct.is_refused() || (is_channels_last(p.src) && is_channels_last(p.dst)) ||
-        reads_dst(p.out_stage))
+    if (!direct.is_refused() || p.dst.format_kind != format_kind::plain)
         return direct;
-    const Problem inner = with_channels_last(p);
-    return with_copies(family(inner, m), p.src, inner.src, inner.dst, p.dst, m);
+    const int channel_dim = channel_dim_of(p);
+    Problem inner = p;
+    std::vector<copy> copies = copies_of(inner.out_stage, channel_dim);
+    inner.dst = inner.out_stage.dst;
+    if (!takes_any_source && !is_channels_last(p.src, channel_dim)) {
+        inner.src = channels_last_of(p.src, channel_dim);
+        copies.push_back({OCTET_ARG_SRC, p.src, inner.src, true, false});
+    }
+    return copies.empty() ? direct : with_copies(family(inner, m), copies, m);
 }
 
 } // namespace octet::impl::channels_last

@@ -4,6 +4,7 @@
 // post-op for each row, image or element. The family makes sums in s32, and the stream kernel, which walks
 // tensors of any broadcast, does the rest. Same bytes: the epilogue is one sequence wherever it runs.
 
+#include "cpu/compose/channels_last.hpp"
 #include "cpu/compose/two_steps.hpp"
 #include "cpu/stream/nest.hpp"
 #include "cpu/stream/plan.hpp"
@@ -16,9 +17,6 @@ bool bias_enters_sums(const epilogue &out, int channel_dim);
 /// The rest of `out`, from sums in `sums`.
 offer plan_rest(const epilogue &out, const memory_desc &sums, int channel_dim, const machine &m);
 
-inline int channel_dim_of(const convolution_problem &) { return 1; }
-inline int channel_dim_of(const matmul_problem &p) { return p.dst.ndims - 1; }
-
 /// The problem without its epilogue.
 template <typename Problem> Problem sums_of(const Problem &p) {
     Problem sums = p;
@@ -26,14 +24,15 @@ template <typename Problem> Problem sums_of(const Problem &p) {
     sums.dst.data_type = data_type::s32;
     sums.out_stage = {};
     sums.out_stage.dst = sums.dst;
-    if (bias_enters_sums(p.out_stage, channel_dim_of(p)))
+    if (bias_enters_sums(p.out_stage, channels_last::channel_dim_of(p)))
         sums.out_stage.bias = p.out_stage.bias;
     return sums;
 }
 
 template <typename Problem, plan_function<Problem> family> offer plan(const Problem &p, const machine &m) {
     const Problem sums = sums_of(p);
-    return in_two_steps(sums.dst, family(sums, m), plan_rest(p.out_stage, sums.dst, channel_dim_of(p), m));
+    return in_two_steps(sums.dst, family(sums, m),
+                        plan_rest(p.out_stage, sums.dst, channels_last::channel_dim_of(p), m));
 }
 
 } // namespace octet::impl::separate_epilogue

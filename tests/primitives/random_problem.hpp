@@ -227,7 +227,8 @@ inline void random_binary(random_source &r, const attribute_target &t, const eng
         if (!(mask & (1 << d)))
             dims[static_cast<std::size_t>(d)] = 1;
     const data_type type = r.pick({data_type::f32, data_type::s8, data_type::u8, data_type::s32});
-    const memory::desc md(dims, type, shape == 2 ? t.dst.get_strides() : memory::dims{});
+    const memory::desc md(
+        dims, type, shape == 2 && !(any_broadcast && r.chance(40)) ? t.dst.get_strides() : memory::dims{});
     const auto alg = static_cast<algorithm>(
         r.between(static_cast<dim_t>(algorithm::binary_add), static_cast<dim_t>(algorithm::binary_ne)));
     const memory src1(md, e);
