@@ -179,15 +179,15 @@ public:
     void set_scratchpad_mode(octet::scratchpad_mode mode) { scratchpad_mode_ = mode; }
     ///@}
 
-    /// oneDNN 2.x output scales: finite and not zero, or the single value OCTET_RUNTIME_F32_VAL, which defers
-    /// them to the argument OCTET_ARG_ATTR_OUTPUT_SCALES (f32, one dimension). For rules `f32` and `ort_f32`.
+    /// oneDNN 2.x output scales: finite, or the single value OCTET_RUNTIME_F32_VAL, which defers them to the
+    /// argument OCTET_ARG_ATTR_OUTPUT_SCALES (f32, one dimension, any value). For rules `f32` and `ort_f32`.
     ///@{
     void set_output_scales(int mask, const std::vector<float> &scales);
     void get_output_scales(int &mask, std::vector<float> &scales) const;
     ///@}
 
-    /// Scales of one argument (SRC or SRC_0, SRC_1, WEIGHTS, DST), as in oneDNN 3.x: real = scale * (code -
-    /// zero point). `set_scales_mask`: run-time ones, which come as `OCTET_ARG_ATTR_SCALES | arg`.
+    /// Scales of SRC (or SRC_0), SRC_1, WEIGHTS, DST as in oneDNN 3.x: real = scale * (code - zero point); 0 is
+    /// no scale of DST. `set_scales_mask`: run-time ones, which come as `OCTET_ARG_ATTR_SCALES | arg`.
     ///@{
     void set_scales(int arg, int mask, const std::vector<float> &scales);
     void set_scales_mask(int arg, int mask);

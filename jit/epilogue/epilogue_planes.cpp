@@ -4,6 +4,7 @@
 
 #include "common/bits.hpp"
 #include "common/element.hpp"
+#include "common/eltwise_math.hpp"
 #include "jit/epilogue/epilogue.hpp"
 
 namespace octet::impl::jit {
@@ -98,7 +99,7 @@ void epilogue_plan::fill_block(const arguments *args, dim_t first_channel, dim_t
                 return bits(values_at(e_.output_scales, OCTET_ARG_ATTR_OUTPUT_SCALES, at, 1.f));
             float scale = scale_at(e_.src_scales, OCTET_ARG_SRC);
             if (planes_.weights_scale < 0)
-                scale *= scale_at(e_.weights_scales, OCTET_ARG_WEIGHTS);
+                scale = lane::mul(scale, scale_at(e_.weights_scales, OCTET_ARG_WEIGHTS));
             if (facts().factor_has_dst_scale())
                 scale /= scale_at(e_.dst_scales, OCTET_ARG_DST);
             return bits(scale);

@@ -41,7 +41,11 @@ float tensor_scale(const char *operation, const primitive_attr &attr, int arg, f
     if (found->second.runtime)
         throw_unimplemented(operation, ": ", argument_name(arg),
                             " scale is given at execution, implemented: at creation");
-    return found->second.values[0];
+    const float scale = found->second.values[0];
+    if (scale == 0.f && otherwise == 0.f) // frameworks divide by scales, and take their logarithms
+        throw_invalid(operation, ": ", argument_name(arg), " scale is 0 with rule ", to_string(attr.rule()),
+                      ", allowed: positive");
+    return scale;
 }
 
 zero_points tensor_zero_point(const attribute_support &support, const primitive_attr &attr, int arg,

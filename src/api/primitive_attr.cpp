@@ -38,8 +38,8 @@ masked_values<float> checked_scales(const char *call, int mask, const std::vecto
         return {mask, {}, true};
     check_not_empty(call, mask, scales);
     for (std::size_t i = 0; i < scales.size(); i++)
-        if (!std::isfinite(scales[i]) || scales[i] == 0.f)
-            throw_invalid(call, ": scale ", i, " is ", scales[i], ", allowed: finite and not zero");
+        if (!std::isfinite(scales[i]))
+            throw_invalid(call, ": scale ", i, " is ", scales[i], ", allowed: finite");
     return {mask, scales, false};
 }
 
@@ -245,9 +245,11 @@ void primitive_attr::get_output_scales(int &mask, std::vector<float> &scales) co
 void primitive_attr::set_scales(int arg, int mask, const std::vector<float> &scales) {
     check_argument("set_scales", arg);
     masked_values<float> values = checked_scales("set_scales", mask, scales);
+    const bool is_divisor = arg == OCTET_ARG_DST;
     for (const float s : values.values)
-        if (s < 0)
-            throw_invalid("set_scales: ", argument_to_string(arg), " scale is ", s, ", allowed: positive");
+        if (s < 0 || (is_divisor && s == 0))
+            throw_invalid("set_scales: ", argument_to_string(arg), " scale is ", s,
+                          is_divisor ? ", allowed: positive" : ", allowed: positive or zero");
     scales_[arg] = std::move(values);
 }
 void primitive_attr::set_scales_mask(int arg, int mask) { set_scales(arg, mask, {runtime_f32_value()}); }

@@ -131,20 +131,20 @@ float bound_epilogue::scale(std::int32_t acc, const coordinates &at) const {
     if (has_bias && !facts.adds_bias_after_scale)
         x += bias;
     if (e_.scale_src_first && facts.divides_after_post_ops)
-        x = x * value_at(e_.src_scales, src_scales_, at, 1.f) *
-            value_at(e_.weights_scales, weights_scales_, at, 1.f);
+        x = lane::mul(lane::mul(x, value_at(e_.src_scales, src_scales_, at, 1.f)),
+                      value_at(e_.weights_scales, weights_scales_, at, 1.f));
     else
-        x *= scale_at(at);
+        x = lane::mul(x, scale_at(at));
     if (has_bias && facts.adds_bias_after_scale)
-        x += bias;
+        x = lane::add(x, bias);
     return x;
 }
 
 float bound_epilogue::scale_at(const coordinates &at) const {
     if (e_.output_scales.is_set())
         return value_at(e_.output_scales, output_scales_, at, 1.f);
-    const float product =
-        value_at(e_.src_scales, src_scales_, at, 1.f) * value_at(e_.weights_scales, weights_scales_, at, 1.f);
+    const float product = lane::mul(value_at(e_.src_scales, src_scales_, at, 1.f),
+                                    value_at(e_.weights_scales, weights_scales_, at, 1.f));
     return facts_of(e_.rule).f32.factor_has_dst_scale()
                ? product / value_at(e_.dst_scales, dst_scales_, at, 1.f)
                : product;
@@ -242,7 +242,7 @@ std::int32_t bound_epilogue::zero_point_at(const coordinates &at) const {
 void bound_epilogue::store(number x, const coordinates &at) const {
     const dim_t offset = element_offset(e_.dst, at);
     if (x.is_f32() && facts_of(e_.rule).f32.divides_after_post_ops && e_.dst_scales.is_set())
-        x = x.as_f32() * (1.f / value_at(e_.dst_scales, dst_scales_, at, 1.f));
+        x = lane::mul(x.as_f32(), 1.f / value_at(e_.dst_scales, dst_scales_, at, 1.f));
     if (e_.dst.data_type == data_type::f32)
         static_cast<float *>(dst_)[offset] =
             e_.dst_zero_points.is_set() ? x.as_f32() + static_cast<float>(zero_point_at(at)) : x.as_f32();

@@ -48,10 +48,9 @@ TEST(output_scales, refuse_what_is_no_scale) {
     expect_invalid([&] { attr.set_output_scales(-1, {1.f}); },
                    {"set_output_scales", "mask is -1", "0 to 63"});
     expect_invalid([&] { attr.set_output_scales(64, {1.f}); }, {"mask is 64", "0 to 63"});
-    expect_invalid([&] { attr.set_output_scales(2, {1.f, 0.f}); }, {"scale 1 is 0", "finite and not zero"});
-    expect_invalid([&] { attr.set_output_scales(0, {nan_value}); },
-                   {"scale 0 is nan", "finite and not zero"});
+    expect_invalid([&] { attr.set_output_scales(0, {nan_value}); }, {"scale 0 is nan", "allowed: finite"});
     expect_invalid([&] { attr.set_output_scales(0, {inf}); }, {"scale 0 is inf"});
+    expect_invalid([&] { attr.set_output_scales(2, {0.f, -inf}); }, {"scale 1 is -inf"});
     expect_invalid([&] { attr.set_output_scales(2, {1.f, OCTET_RUNTIME_F32_VAL}); }, {"scale 1 is nan"});
     EXPECT_FALSE(attr.output_scales().is_set()) << "a refused call changes nothing";
 }
@@ -64,11 +63,23 @@ TEST(scales, refuse_what_is_no_scale_and_unknown_arguments) {
     EXPECT_TRUE(attr.scales().at(OCTET_ARG_DST).runtime);
     expect_invalid([&] { attr.set_scales(OCTET_ARG_SRC, 0, {-1.f}); },
                    {"set_scales", "SRC scale is -1", "positive"});
-    expect_invalid([&] { attr.set_scales(OCTET_ARG_SRC, 0, {0.f}); }, {"set_scales", "scale 0 is 0"});
+    expect_invalid([&] { attr.set_scales(OCTET_ARG_WEIGHTS, 1, {1.f, nan_value}); }, {"scale 1 is nan"});
+    expect_invalid([&] { attr.set_scales(OCTET_ARG_DST, 0, {0.f}); },
+                   {"DST scale is 0", "allowed: positive"});
     expect_invalid([&] { attr.set_scales(OCTET_ARG_BIAS, 0, {1.f}); },
                    {"set_scales", "OCTET_ARG_BIAS", "WEIGHTS, DST"});
     expect_invalid([&] { attr.set_scales_mask(OCTET_ARG_SRC, 100); }, {"set_scales", "mask is 100"});
     EXPECT_EQ(attr.scales().size(), 2u);
+}
+
+// Pruned channels have scale 0; the client of oneDNN that leaves one need not care.
+TEST(scales, may_be_zero_where_nothing_is_divided_by_them) {
+    primitive_attr attr;
+    attr.set_output_scales(2, {0.5f, 0.f});
+    EXPECT_EQ(attr.output_scales().values, (std::vector<float>{0.5f, 0.f}));
+    attr.set_scales(OCTET_ARG_SRC, 0, {0.f});
+    attr.set_scales(OCTET_ARG_WEIGHTS, 1, {0.f, 0.25f});
+    EXPECT_EQ(attr.scales().at(OCTET_ARG_WEIGHTS).values, (std::vector<float>{0.f, 0.25f}));
 }
 
 TEST(zero_points, are_kept) {

@@ -28,8 +28,10 @@ void add_scales(random_source &r, problem &p, const theme &t, range data, int ch
     const float typical = 1.f / (60.f * std::sqrt(static_cast<float>(reduction)));
     const float base = data == range::extreme ? r.pick({1.f, 1e4f, 1e-3f, 1e-9f, typical}) : typical;
     const std::int64_t count = s.mask == 0 ? 1 : p.dst.shape[channel_dim];
-    for (std::int64_t i = 0; i < count; i++)
-        s.values.push_back(base * r.real(0.3f, 3.f));
+    for (std::int64_t i = 0; i < count; i++) {
+        const bool is_pruned = data == range::extreme && i % 7 == 5;
+        s.values.push_back(base * r.real(0.3f, 3.f) * (is_pruned ? 0.f : 1.f));
+    }
 }
 
 /// One zero point for the tensor; those given at execution may also be one per channel (oneDNN takes no

@@ -76,9 +76,6 @@ inline std::string difference(const bytes &expected, const bytes &got) {
     return "";
 }
 
-/// Quiet and signalling ones with payloads; a float as an argument might be changed on the way.
-inline void set_nan(float &x, std::uint32_t bits) { std::memcpy(&x, &bits, sizeof x); }
-
 /// Infinities, NaNs, zeros, the smallest and largest numbers, and ties of the destination's scale.
 inline void add_special_values(random_source &r, const memory &m, const comparison &p) {
     const float inf = std::numeric_limits<float>::infinity();

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <string>
 #include <unordered_map>
@@ -57,6 +58,9 @@ struct attribute_target {
     bool has_bias;
     bool bias_is_s32;
 };
+
+/// Quiet and signalling ones with payloads; a float as an argument might be changed on the way.
+inline void set_nan(float &x, std::uint32_t bits) { std::memcpy(&x, &bits, sizeof x); }
 
 /// Attributes with the arguments they need at execution.
 struct random_attributes {
@@ -130,6 +134,25 @@ inline rule_choice random_rule_choice(random_source &r, const attribute_target &
     return c;
 }
 
+/// True if the scales come at execution, which some do: then they may be anything, else finite, and 0 where nothing
+/// is divided by them.
+inline bool add_special_scales(random_source &r, std::vector<float> &scales, bool may_be_zero) {
+    const bool at_run_time = r.chance(25);
+    if (!r.chance(20))
+        return at_run_time;
+    constexpr float inf = std::numeric_limits<float>::infinity();
+    for (float &s : scales)
+        if (r.chance(50)) {
+            if (!at_run_time)
+                s = may_be_zero ? 0.f : 1e-40f;
+            else if (r.chance(50))
+                s = r.pick({0.f, -0.f, inf, -inf, 1e-40f, 3e38f, -1.f});
+            else
+                set_nan(s, r.pick({0x7fc00000u, 0xffc00000u, 0x7fc12345u, 0xffe54321u, 0x7f800001u}));
+        }
+    return at_run_time;
+}
+
 inline void set_rule(random_source &r, const attribute_target &t, const engine &e, const rule_choice &choice,
                      random_attributes &a) {
     using rule_t = requantization_rule;
@@ -139,12 +162,16 @@ inline void set_rule(random_source &r, const attribute_target &t, const engine &
                       channels = static_cast<std::size_t>(per_channel ? t.channels : 1);
     a.description += std::string(" ") + to_string(rule) + ":" + std::to_string(mask);
     const rule_parameters parameters = parameters_of(rule);
-    if (parameters == rule_parameters::scales && rule != rule_t::f32_v3) {
-        std::vector<float> scales(count);
+    const auto factors = [&](std::size_t n) {
+        std::vector<float> scales(n);
         for (float &s : scales)
             s = typical_factor(r, t.reduction);
+        return scales;
+    };
+    if (parameters == rule_parameters::scales && rule != rule_t::f32_v3) {
         a.attr.set_requantization(rule);
-        if (r.chance(25)) {
+        std::vector<float> scales = factors(count);
+        if (add_special_scales(r, scales, true)) {
             a.attr.set_output_scales(mask, {OCTET_RUNTIME_F32_VAL});
             a.args[OCTET_ARG_ATTR_OUTPUT_SCALES] = vector_memory(e, scales);
             a.description += ":runtime";
@@ -153,16 +180,22 @@ inline void set_rule(random_source &r, const attribute_target &t, const engine &
         }
     } else if (parameters == rule_parameters::scales) {
         a.attr.set_requantization(rule);
-        std::vector<float> weights_scales(channels);
-        for (float &s : weights_scales)
-            s = typical_factor(r, t.reduction);
-        a.attr.set_scales(OCTET_ARG_SRC, 0, {r.real(0.1f, 1.f)});
-        a.attr.set_scales(OCTET_ARG_WEIGHTS, per_channel ? t.weights_channel_mask : 0, weights_scales);
+        const auto set_scales = [&](int arg, int arg_mask, std::vector<float> scales) {
+            if (add_special_scales(r, scales, arg != OCTET_ARG_DST)) {
+                a.attr.set_scales_mask(arg, arg_mask);
+                a.args[OCTET_ARG_ATTR_SCALES | arg] = vector_memory(e, scales);
+                a.description += ":runtime" + std::to_string(arg);
+            } else {
+                a.attr.set_scales(arg, arg_mask, scales);
+            }
+        };
+        set_scales(OCTET_ARG_SRC, 0, {r.real(0.1f, 1.f)});
+        set_scales(OCTET_ARG_WEIGHTS, per_channel ? t.weights_channel_mask : 0, factors(channels));
         if (r.chance(50)) {
             std::vector<float> dst_scales(any_broadcast ? count : 1);
             for (float &s : dst_scales)
                 s = r.real(0.1f, 3.f);
-            a.attr.set_scales(OCTET_ARG_DST, any_broadcast ? mask : 0, dst_scales);
+            set_scales(OCTET_ARG_DST, any_broadcast ? mask : 0, dst_scales);
         }
     } else if (parameters == rule_parameters::real_scales) {
         std::vector<double> scales(count);

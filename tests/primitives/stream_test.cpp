@@ -114,13 +114,16 @@ comparison random_reorder_of(random_source &r, const memory::dims &dims, const m
     } else {
         const std::vector<float> dst_scales = scales();
         p.dst_scale = dst_scales[0];
-        a.attr.set_scales(OCTET_ARG_SRC, mask, scales());
-        if (r.chance(20)) {
-            a.attr.set_scales_mask(OCTET_ARG_DST, mask);
-            p.args[OCTET_ARG_ATTR_SCALES | OCTET_ARG_DST] = vector_memory(eng(), dst_scales);
-        } else {
-            a.attr.set_scales(OCTET_ARG_DST, mask, dst_scales);
-        }
+        const auto set_scales = [&](int arg, std::vector<float> values) {
+            if (detail::add_special_scales(r, values, arg != OCTET_ARG_DST)) {
+                a.attr.set_scales_mask(arg, mask);
+                p.args[OCTET_ARG_ATTR_SCALES | arg] = vector_memory(eng(), values);
+            } else {
+                a.attr.set_scales(arg, mask, values);
+            }
+        };
+        set_scales(OCTET_ARG_SRC, scales());
+        set_scales(OCTET_ARG_DST, dst_scales);
         if (rule == rule_t::tflite_2step || rule == rule_t::tflite_single_rounding) {
             a.attr.set_scales(OCTET_ARG_SRC, 0, {0.1f});
             a.attr.set_scales(OCTET_ARG_DST, 0, {p.dst_scale = r.real(0.05f, 0.5f)});

@@ -96,10 +96,8 @@ template <typename T> T between(T low, T high, std::size_t i, std::size_t n) {
     if (i == 0 || i + 1 == n)
         return i == 0 ? low : high;
     const double part = static_cast<double>(i) / static_cast<double>(n - 1);
-    const double value =
-        static_cast<double>(low) + (static_cast<double>(high) - static_cast<double>(low)) * part;
-    const bool is_no_scale = std::is_floating_point_v<T> && value == 0; // between scales of both signs
-    return is_no_scale ? low : static_cast<T>(value);
+    return static_cast<T>(static_cast<double>(low) +
+                          (static_cast<double>(high) - static_cast<double>(low)) * part);
 }
 fixed_point_multiplier between(const fixed_point_multiplier &low, const fixed_point_multiplier &high,
                                std::size_t i, std::size_t n) {
