@@ -82,6 +82,46 @@ template <typename Body> void for_each_channel(const weights_map &map, const Bod
     });
 }
 
+void pack_codes(const weights_map &map, std::uint8_t flip, const std::uint8_t *from, std::uint8_t *to) {
+    const packed_geometry &p = map.geometry;
+    auto *sums = reinterpret_cast<std::int32_t *>(to + p.sums_offset());
+    for_each_channel(map, [&](dim_t outer_plain, dim_t outer_packed, dim_t g, dim_t o,
+                              const std::vector<dim_t> &inner_packed) {
+        std::int32_t *channel_sums =
+            sums + g / p.merged * p.lines * p.line_sums() + g % p.merged * p.o_per_member + o;
+        for (std::size_t k = 0; k < map.inner_plain.size(); k++) {
+            const auto w = static_cast<std::uint8_t>(from[outer_plain + map.inner_plain[k]] ^ flip);
+            for (std::size_t copy = k; copy < inner_packed.size(); copy += map.inner_plain.size())
+                to[outer_packed + inner_packed[copy]] = w;
+            channel_sums[map.inner_sums[k]] += static_cast<std::int8_t>(w);
+        }
+    });
+}
+
+/// Floats as words, so that their bits stay as they are.
+void pack_floats(const weights_map &map, const std::uint32_t *from, std::uint32_t *to) {
+    for_each_channel(map, [&](dim_t outer_plain, dim_t outer_packed, dim_t, dim_t,
+                              const std::vector<dim_t> &inner_packed) {
+        for (std::size_t k = 0; k < map.inner_plain.size(); k++)
+            to[outer_packed + inner_packed[k]] = from[outer_plain + map.inner_plain[k]];
+    });
+}
+
+/// Codes or words.
+template <typename Element> void unpack(const weights_map &map, Element flip, const void *src, void *dst) {
+    const auto *from = static_cast<const Element *>(src);
+    auto *to = static_cast<Element *>(dst);
+    for_each_channel(map, [&](dim_t outer_plain, dim_t outer_packed, dim_t, dim_t,
+                              const std::vector<dim_t> &inner_packed) {
+        for (std::size_t k = 0; k < map.inner_plain.size(); k++)
+            to[outer_plain + map.inner_plain[k]] =
+                static_cast<Element>(from[outer_packed + inner_packed[k]] ^ flip);
+    });
+}
+
+/// Unsigned weights are stored with 128 subtracted.
+std::uint8_t flip_of(const memory_desc &packed) { return packed.data_type == data_type::u8 ? 0x80 : 0; }
+
 } // namespace
 
 void pack_weights(const memory_desc &plain, const void *src, const memory_desc &packed, void *dst) {
@@ -96,23 +136,11 @@ void pack_weights(const memory_desc &plain, const void *src, const memory_desc &
     }
     std::memset(dst, 0, size_in_bytes(packed));
     const weights_map map(packed, plain);
-    const packed_geometry &p = map.geometry;
-    const auto *from = static_cast<const std::uint8_t *>(src);
-    auto *to = static_cast<std::uint8_t *>(dst);
-    auto *sums = reinterpret_cast<std::int32_t *>(to + p.sums_offset());
-    const std::uint8_t flip = packed.data_type == data_type::u8 ? 0x80 : 0;
-
-    for_each_channel(map, [&](dim_t outer_plain, dim_t outer_packed, dim_t g, dim_t o,
-                              const std::vector<dim_t> &inner_packed) {
-        std::int32_t *channel_sums =
-            sums + g / p.merged * p.lines * p.line_sums() + g % p.merged * p.o_per_member + o;
-        for (std::size_t k = 0; k < map.inner_plain.size(); k++) {
-            const auto w = static_cast<std::uint8_t>(from[outer_plain + map.inner_plain[k]] ^ flip);
-            for (std::size_t copy = k; copy < inner_packed.size(); copy += map.inner_plain.size())
-                to[outer_packed + inner_packed[copy]] = w;
-            channel_sums[map.inner_sums[k]] += static_cast<std::int8_t>(w);
-        }
-    });
+    if (packed.data_type == data_type::f32)
+        pack_floats(map, static_cast<const std::uint32_t *>(src), static_cast<std::uint32_t *>(dst));
+    else
+        pack_codes(map, flip_of(packed), static_cast<const std::uint8_t *>(src),
+                   static_cast<std::uint8_t *>(dst));
 }
 
 void unpack_weights(const memory_desc &packed, const void *src, const memory_desc &plain, void *dst) {
@@ -126,15 +154,10 @@ void unpack_weights(const memory_desc &packed, const void *src, const memory_des
         return;
     }
     const weights_map map(packed, plain);
-    const auto *from = static_cast<const std::uint8_t *>(src);
-    auto *to = static_cast<std::uint8_t *>(dst);
-    const std::uint8_t flip = packed.data_type == data_type::u8 ? 0x80 : 0;
-    for_each_channel(map, [&](dim_t outer_plain, dim_t outer_packed, dim_t, dim_t,
-                              const std::vector<dim_t> &inner_packed) {
-        for (std::size_t k = 0; k < map.inner_plain.size(); k++)
-            to[outer_plain + map.inner_plain[k]] =
-                static_cast<std::uint8_t>(from[outer_packed + inner_packed[k]] ^ flip);
-    });
+    if (packed.data_type == data_type::f32)
+        unpack<std::uint32_t>(map, 0, src, dst);
+    else
+        unpack<std::uint8_t>(map, flip_of(packed), src, dst);
 }
 
 } // namespace octet::impl

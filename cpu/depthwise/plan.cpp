@@ -26,6 +26,8 @@ dim_t covered_columns(const patch_axis &axis, const tap_axis &taps, dim_t output
 std::string refuses_depthwise(const convolution_problem &p) {
     if (!p.weights_have_groups || p.groups == 1 || p.ic != 1 || p.is_inner_product)
         return "not a depthwise convolution";
+    if (p.sums_f32())
+        return "f32 src";
     if (p.spatial_ndims > 2)
         return "three spatial dimensions";
     if (patches_of(p).rows.size == 0)

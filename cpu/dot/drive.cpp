@@ -255,6 +255,8 @@ private:
 };
 
 template <typename Problem> offer plan_problem(const Problem &p, const machine &m) {
+    if (p.sums_f32())
+        return offer::refused("f32 src");
     const std::string reason = refuses_dot(p);
     if (!reason.empty())
         return offer::refused(reason);

@@ -1,6 +1,10 @@
 // dst(n, g, oc, od, oh, ow) = epilogue( Σ (src(n, g*IC + ic, id, ih, iw) - src_zp) * (weights(g, oc, ic, kd,
 // kh, kw) - weights_zp) ) with id = od*stride + kd*dilation - pad, ih and iw likewise. A tap outside the
 // image contributes nothing: there, src equals its zero point. Sums wrap modulo 2^32.
+//
+// Of floats, each product is added in one rounding, tap by tap (kd, kh, kw) and channel by channel within a tap,
+// starting from 0. A tap outside the image multiplies +0, so that every result has the same products: 0 times an
+// infinite weight is NaN there too.
 
 #include "cpu/ref/convolution.hpp"
 #include "common/element.hpp"
@@ -40,6 +44,29 @@ std::int32_t accumulate(const convolution_problem &p, const weights_index &weigh
     return static_cast<std::int32_t>(acc);
 }
 
+float accumulate_f32(const convolution_problem &p, const weights_index &weights_at, const arguments &args,
+                     dim_t n, dim_t g, dim_t oc, dim_t od, dim_t oh, dim_t ow) {
+    const void *src = args.get<const void>(OCTET_ARG_SRC), *weights = args.get<const void>(OCTET_ARG_WEIGHTS);
+
+    float acc = 0;
+    for (dim_t kd = 0; kd < p.kernel[0]; kd++)
+        for (dim_t kh = 0; kh < p.kernel[1]; kh++)
+            for (dim_t kw = 0; kw < p.kernel[2]; kw++) {
+                const dim_t id = od * p.stride[0] + kd * p.dilation[0] - p.pad[0];
+                const dim_t ih = oh * p.stride[1] + kh * p.dilation[1] - p.pad[1];
+                const dim_t iw = ow * p.stride[2] + kw * p.dilation[2] - p.pad[2];
+                const bool is_outside =
+                    id < 0 || id >= p.in[0] || ih < 0 || ih >= p.in[1] || iw < 0 || iw >= p.in[2];
+                for (dim_t ic = 0; ic < p.ic; ic++) {
+                    const coordinates at = spatial_coordinates(p.spatial_ndims, n, g * p.ic + ic, id, ih, iw);
+                    const float s = is_outside ? 0.f : load_f32(src, data_type::f32, plain_offset(p.src, at));
+                    const float w = load_f32(weights, data_type::f32, weights_at(g, oc, ic, kd, kh, kw));
+                    acc = std::fma(s, w, acc);
+                }
+            }
+    return acc;
+}
+
 void run(const convolution_problem &p, const arguments &args) {
     const bound_epilogue out(p.out_stage, args);
     const weights_index weights_at(p);
@@ -51,8 +78,12 @@ void run(const convolution_problem &p, const arguments &args) {
             const dim_t c = row / (p.out[1] * p.out[0]) % (p.groups * p.oc);
             const dim_t n = row / (p.out[1] * p.out[0] * p.groups * p.oc);
             for (dim_t ow = 0; ow < p.out[2]; ow++) {
-                const std::int32_t acc = accumulate(p, weights_at, args, n, c / p.oc, c % p.oc, od, oh, ow);
-                out.apply(acc, spatial_coordinates(dst_spatial_ndims, n, c, od, oh, ow));
+                const dim_t g = c / p.oc, oc = c % p.oc;
+                const coordinates at = spatial_coordinates(dst_spatial_ndims, n, c, od, oh, ow);
+                if (p.sums_f32())
+                    out.apply(accumulate_f32(p, weights_at, args, n, g, oc, od, oh, ow), at);
+                else
+                    out.apply(accumulate(p, weights_at, args, n, g, oc, od, oh, ow), at);
             }
         }
     });

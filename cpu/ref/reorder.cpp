@@ -101,7 +101,7 @@ void run_plain(const reorder_problem &p, const arguments &args) {
     });
 }
 
-/// Packed layouts go through a row-major copy of the 8-bit tensor.
+/// Packed layouts go through a row-major copy of the tensor.
 void run(const reorder_problem &p, const arguments &args) {
     reorder_problem plain = p;
     std::vector<std::uint8_t> src, dst;

@@ -11,8 +11,14 @@ namespace octet::impl {
 
 void resolve_layouts(const weights_packing &packing, memory_desc &src, memory_desc &weights,
                      memory_desc &dst) {
-    require_type(packing.operation, "src", src, {data_type::u8, data_type::s8});
-    require_type(packing.operation, "weights", weights, {data_type::s8, data_type::u8});
+    if (packing.takes_f32)
+        require_type(packing.operation, "src", src, {data_type::u8, data_type::s8, data_type::f32});
+    else
+        require_type(packing.operation, "src", src, {data_type::u8, data_type::s8});
+    if (src.data_type == data_type::f32)
+        require_type(packing.operation, "weights of f32 src", weights, {data_type::f32});
+    else
+        require_type(packing.operation, "weights", weights, {data_type::s8, data_type::u8});
     require_type(packing.operation, "dst", dst,
                  {data_type::u8, data_type::s8, data_type::s32, data_type::f32});
     require_plain(packing.operation, "src", src);
@@ -77,12 +83,21 @@ void check_zero_point_masks(const char *operation, const convolution_problem &p)
 }
 void check_zero_point_masks(const char *, const matmul_problem &) {}
 
+/// Floats are no codes: the sum is one of real values, and rules on integers do not apply to it.
+template <typename Problem> void check_f32_sums(const char *operation, const Problem &p) {
+    for (const zero_points *z : {&p.src_zero_points, &p.weights_zero_points})
+        if (z->values.is_set())
+            throw_invalid(operation, ": ", argument_name(z->arg), " zero points with f32 ",
+                          argument_name(z->arg), ", allowed: none");
+}
+
 } // namespace
 
 template <typename Problem>
-primitive_desc_ptr finish_accumulating(const request &r, const attribute_support &support, Problem &problem,
+primitive_desc_ptr finish_accumulating(const request &r, attribute_support support, Problem &problem,
                                        const memory_desc &user_bias, const std::string &parameters) {
     const primitive_attr &attr = r.attr;
+    support.sums_f32 = problem.sums_f32();
     memory_desc bias = user_bias;
     check_descriptor(support.operation, "bias", bias);
     if (bias.ndims != 0) {
@@ -100,6 +115,8 @@ primitive_desc_ptr finish_accumulating(const request &r, const attribute_support
     problem.src_zero_points = lower_zero_points(support, attr, OCTET_ARG_SRC, problem.src);
     problem.weights_zero_points = lower_zero_points(support, attr, OCTET_ARG_WEIGHTS, problem.weights);
     check_zero_point_masks(support.operation, problem);
+    if (problem.sums_f32())
+        check_f32_sums(support.operation, problem);
     problem.out_stage =
         lower_epilogue(support, attr, problem.dst, lower_bias(support.operation, bias, problem));
     problem.out_stage.scale_src_first = std::is_same_v<Problem, matmul_problem>;
@@ -109,18 +126,18 @@ primitive_desc_ptr finish_accumulating(const request &r, const attribute_support
     return make_primitive_desc(r, tensors, parameters, problem);
 }
 
-template primitive_desc_ptr finish_accumulating(const request &, const attribute_support &,
-                                                convolution_problem &, const memory_desc &,
-                                                const std::string &);
-template primitive_desc_ptr finish_accumulating(const request &, const attribute_support &,
-                                                deconvolution_problem &, const memory_desc &,
-                                                const std::string &);
-template primitive_desc_ptr finish_accumulating(const request &, const attribute_support &, matmul_problem &,
+template primitive_desc_ptr finish_accumulating(const request &, attribute_support, convolution_problem &,
+                                                const memory_desc &, const std::string &);
+template primitive_desc_ptr finish_accumulating(const request &, attribute_support, deconvolution_problem &,
+                                                const memory_desc &, const std::string &);
+template primitive_desc_ptr finish_accumulating(const request &, attribute_support, matmul_problem &,
                                                 const memory_desc &, const std::string &);
 
 convolution_forward::primitive_desc::range accumulator_range(const memory_desc &src, const memory &weights,
                                                              const primitive_attr &attr,
                                                              dim_t output_channels) {
+    if (src.data_type == data_type::f32)
+        throw_unimplemented("accumulator_range: src has type f32, implemented: u8, s8");
     const auto bounds_of = [&](int arg) { // smallest and largest zero point of an argument
         const auto found = attr.zero_points().find(arg);
         if (found == attr.zero_points().end())

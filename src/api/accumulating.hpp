@@ -12,6 +12,7 @@ struct weights_packing {
     packed_kind kind;
     bool may_fuse_width = false;
     tap_patches patches{}; ///< of depthwise weights; size 0: none
+    bool takes_f32 = true; ///< products of floats
 };
 
 /// Checks types and layouts; resolves `any`: activations channels-last, weights packed.
@@ -24,7 +25,7 @@ memory_desc channel_bias(const char *operation, const memory_desc &bias, const m
 /// Fills zero points and epilogue of the problem and makes the primitive descriptor. `bias` as the user gave
 /// it.
 template <typename Problem>
-primitive_desc_ptr finish_accumulating(const request &r, const attribute_support &support, Problem &problem,
+primitive_desc_ptr finish_accumulating(const request &r, attribute_support support, Problem &problem,
                                        const memory_desc &bias, const std::string &parameters);
 
 /// Worst case of Σ (s - zs) * (w - zw) over all sources of src's type, per output channel, partial sums

@@ -27,7 +27,8 @@ primitive_desc_ptr make(const convolution_forward::desc &d, const request &r) {
         convolution_problem p = convolution_shapes(operation, direction::forward, d);
         const packed_kind packing =
             p.weights_have_groups ? packed_kind::grouped_convolution : packed_kind::convolution;
-        const bool has_patches = p.weights_have_groups && p.groups > 1 && p.ic == 1 && p.spatial_ndims < 3;
+        const bool has_patches =
+            p.weights_have_groups && p.groups > 1 && p.ic == 1 && p.spatial_ndims < 3 && !p.sums_f32();
         const tap_patches patches = has_patches ? patches_of(p) : tap_patches{};
         resolve_layouts({operation, packing, p.dilation[2] == 1, patches}, p.src, p.weights, p.dst);
 

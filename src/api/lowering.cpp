@@ -19,25 +19,33 @@ masked_values<float> scales_of(const primitive_attr &attr, int arg) {
 
 } // namespace
 
-requantization_rule resolve_rule(const primitive_attr &attr, const memory_desc &dst,
-                                 const memory_desc &bias) {
+requantization_rule resolve_rule(const attribute_support &support, const primitive_attr &attr,
+                                 const memory_desc &dst, const memory_desc &bias) {
     if (attr.rule() != requantization_rule::automatic)
         return attr.rule();
     if (!attr.scales().empty())
         return requantization_rule::f32_v3;
     const bool plain = !attr.output_scales().is_set() && attr.get_post_ops().len() == 0 &&
                        (bias.ndims == 0 || is_integer(bias.data_type));
-    return plain && dst.data_type == data_type::s32 ? requantization_rule::none : requantization_rule::f32;
+    return plain && dst.data_type == data_type::s32 && !support.sums_f32 ? requantization_rule::none
+                                                                         : requantization_rule::f32;
 }
 
 epilogue lower_epilogue(const attribute_support &support, const primitive_attr &attr, const memory_desc &dst,
                         const memory_desc &bias) {
     epilogue e;
-    e.rule = resolve_rule(attr, dst, bias);
+    e.rule = resolve_rule(support, attr, dst, bias);
     e.dst = dst;
     e.bias = bias;
     check_rule_parameters(support, attr, e.rule);
     const bool bias_in_f32 = facts_of(e.rule).f32.adds_bias_in_f32;
+    if (support.sums_f32 && !is_float(e.rule))
+        throw_invalid(support.operation, ": rule ", to_string(e.rule),
+                      " requantizes sums of integers, allowed with f32 src: ",
+                      names_of_rules([](const rule_facts &row) { return is_float(row.rule); }));
+    if (support.sums_f32 && bias.ndims != 0 && !bias_in_f32)
+        throw_unimplemented(support.operation, ": bias with rule ", to_string(e.rule),
+                            " and f32 src, implemented: f32, f32_v3");
     const bool any_integer_bias = e.rule == requantization_rule::none && is_integer(bias.data_type);
     if (bias.ndims != 0 && bias.data_type != data_type::s32 && !bias_in_f32 && !any_integer_bias)
         throw_invalid(support.operation, ": bias has type ", to_string(bias.data_type),

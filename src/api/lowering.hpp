@@ -9,7 +9,8 @@
 namespace octet::impl {
 
 /// The rule that `automatic` stands for. `bias` as in `lower_epilogue`.
-requantization_rule resolve_rule(const primitive_attr &attr, const memory_desc &dst, const memory_desc &bias);
+requantization_rule resolve_rule(const attribute_support &support, const primitive_attr &attr,
+                                 const memory_desc &dst, const memory_desc &bias);
 
 /// Checks the attributes against the operation and lowers them. `bias` is the zero descriptor without one,
 /// else in dst's rank. Throws `invalid_arguments` naming the attribute.

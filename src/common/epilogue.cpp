@@ -111,7 +111,7 @@ number bound_epilogue::requantize(std::int32_t acc, const coordinates &at) const
         acc = wrapping_add(acc, load_s32(bias_, e_.bias.data_type, broadcast_offset(e_.bias, at)));
     switch (facts.parameters) {
     case rule_parameters::scales:
-        return scale(acc, at);
+        return scale(static_cast<float>(acc), at);
     case rule_parameters::multipliers:
         return impl::requantize(e_.rule, acc,
                                 value_at<fixed_point_multiplier>(e_.multipliers, nullptr, at, {}));
@@ -123,11 +123,11 @@ number bound_epilogue::requantize(std::int32_t acc, const coordinates &at) const
     }
 }
 
-float bound_epilogue::scale(std::int32_t acc, const coordinates &at) const {
+float bound_epilogue::scale(float acc, const coordinates &at) const {
     const f32_facts &facts = facts_of(e_.rule).f32;
     const bool has_bias = e_.bias.ndims != 0 && facts.adds_bias_in_f32;
     const float bias = has_bias ? load_f32(bias_, e_.bias.data_type, broadcast_offset(e_.bias, at)) : 0.f;
-    float x = static_cast<float>(acc);
+    float x = acc;
     if (has_bias && !facts.adds_bias_after_scale)
         x += bias;
     if (e_.scale_src_first && facts.divides_after_post_ops)

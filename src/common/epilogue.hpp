@@ -65,8 +65,11 @@ class bound_epilogue {
 public:
     bound_epilogue(const epilogue &e, const arguments &args);
 
-    /// Requantizes the accumulator, applies the post-ops and stores dst(at).
+    /// Requantizes the accumulator, applies the post-ops and stores dst(at). Sums of floats take float rules.
+    ///@{
     void apply(std::int32_t acc, const coordinates &at) const { finish(requantize(acc, at), at); }
+    void apply(float acc, const coordinates &at) const { finish(scale(acc, at), at); }
+    ///@}
     /// The first step alone: bias and rule.
     number requantize(std::int32_t acc, const coordinates &at) const;
     /// The rest: post-ops, destination zero point, store.
@@ -81,7 +84,7 @@ private:
         const coordinates &at;
         int index;
     };
-    float scale(std::int32_t acc, const coordinates &at) const;
+    float scale(float acc, const coordinates &at) const;
     number apply(const post_op::sum &op, number x, const place &p) const;
     number apply(const post_op::eltwise &op, number x, const place &p) const;
     number apply(const post_op::binary &op, number x, const place &p) const;

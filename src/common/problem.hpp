@@ -36,6 +36,7 @@ struct convolution_problem {
     int spatial_ndims = 0; ///< spatial dimensions in src and weights: 0 (inner product without them) to 3
     bool weights_have_groups = false;
     bool is_inner_product = false; ///< dst has no spatial dimensions
+    bool sums_f32() const { return src.data_type == data_type::f32; }
     zero_points src_zero_points{{}, OCTET_ARG_SRC}, weights_zero_points{{}, OCTET_ARG_WEIGHTS};
     epilogue out_stage;
 };
@@ -71,6 +72,7 @@ inline tap_patches patches_of(const convolution_problem &p) {
 
 struct matmul_problem {
     memory_desc src, weights, dst;
+    bool sums_f32() const { return src.data_type == data_type::f32; }
     zero_points src_zero_points{{}, OCTET_ARG_SRC}, weights_zero_points{{}, OCTET_ARG_WEIGHTS};
     epilogue out_stage;
 };

@@ -134,9 +134,14 @@ TEST(convolution_desc, refuses_types_that_nobody_implements) {
     using request = convolution_request &;
     with(
         [](request r) {
+            r.src = plain({2, 8, 7, 9}, dt::s32);
+        },
+        {"convolution: src has type s32", "implemented: u8, s8, f32"});
+    with(
+        [](request r) {
             r.src = plain({2, 8, 7, 9}, dt::f32);
         },
-        {"convolution: src has type f32", "implemented: u8, s8"});
+        {"convolution: weights of f32 src has type s8", "implemented: f32"});
     with(
         [](request r) {
             r.weights = plain({6, 8, 3, 3}, dt::s32);
@@ -367,7 +372,7 @@ TEST(inner_product_desc, refuses_wrong_requests) {
          {"1 output scales with mask 2", "allowed: 5"});
     inner_product_request r;
     r.src = plain({4, 8, 3, 3}, dt::s32);
-    expect_unimplemented(r, {"inner_product: src has type s32", "implemented: u8, s8"});
+    expect_unimplemented(r, {"inner_product: src has type s32", "implemented: u8, s8, f32"});
 }
 
 // ---- matmul

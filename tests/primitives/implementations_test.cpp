@@ -6,16 +6,10 @@
 
 #include <functional>
 
-#include "primitives/guarded_memory.hpp"
-#include "primitives/random_problem.hpp"
+#include "primitives/comparison.hpp"
 
 namespace octet::test {
 namespace {
-
-const engine &eng() {
-    static const engine e(engine::kind::cpu, 0);
-    return e;
-}
 
 /// A problem whose primitive can be made again under another ISA cap.
 struct test_problem {
@@ -26,8 +20,6 @@ struct test_problem {
     std::string description;
     bool packs_weights;
 };
-
-using bytes = std::vector<std::uint8_t>;
 
 struct inputs {
     memory src, weights, bias, dst; ///< plain weights; dst before execution
@@ -59,14 +51,17 @@ bytes run(const test_problem &p, const random_attributes &a, const inputs &in, g
     return bytes(dst.bytes(), dst.bytes() + dst.size());
 }
 
-/// Index of the first difference of two results.
-std::string difference(const bytes &expected, const bytes &got) {
-    for (std::size_t i = 0; i < expected.size(); i++)
-        if (expected[i] != got[i])
-            return "byte " + std::to_string(i) + " of " + std::to_string(expected.size()) + ": expected " +
-                   std::to_string(expected[i]) + ", got " + std::to_string(got[i]);
-    return "";
-}
+/// What a problem is drawn for.
+struct wish {
+    bool is_large = false, is_f32 = false;
+    bool any_broadcast = false; ///< of what attributes bring
+    data_type src(random_source &r) const {
+        return is_f32 ? data_type::f32 : r.pick({data_type::u8, data_type::s8});
+    }
+    data_type weights(random_source &r) const {
+        return is_f32 ? data_type::f32 : r.chance(80) ? data_type::s8 : data_type::u8;
+    }
+};
 
 void compare_implementations(const test_problem &p, random_source &r, std::map<std::string, int> &counts,
                              const rule_choice &choice = {}) {
@@ -77,32 +72,30 @@ void compare_implementations(const test_problem &p, random_source &r, std::map<s
         r.fill(*m);
     if (in.bias)
         r.fill(in.bias);
+    const bool is_f32 = p.src.data_type() == data_type::f32;
+    for (const memory *m : {&in.src, &in.weights})
+        if (is_f32 && r.chance(30))
+            add_special_values(r, *m, {});
+    const data_type nans = is_f32 ? p.dst.data_type() : data_type::undef;
     const auto edge = r.chance(50) ? guarded_memory::edge::end : guarded_memory::edge::start;
 
     SCOPED_TRACE(p.description + " |" + a.description);
     std::string implementation;
     set_max_cpu_isa(cpu_isa::ref);
-    const bytes expected = run(p, a, in, edge, implementation);
+    const bytes expected = with_equal_nans(run(p, a, in, edge, implementation), nans);
     ASSERT_EQ(implementation, "ref");
     for (const cpu_isa level : get_available_cpu_isas()) {
         if (level == cpu_isa::ref)
             continue;
         set_max_cpu_isa(level);
         set_num_threads(static_cast<int>(r.between(1, 3)));
-        const bytes got = run(p, a, in, edge, implementation);
+        const bytes got = with_equal_nans(run(p, a, in, edge, implementation), nans);
         counts[implementation]++;
         EXPECT_EQ(difference(expected, got), "")
             << to_string(level) << " as " << implementation << " on " << get_num_threads() << " threads";
     }
     set_max_cpu_isa(cpu_isa::avx512_vnni);
     set_num_threads(0);
-}
-
-template <typename T> std::string list(const T &values) {
-    std::string s;
-    for (const auto &v : values)
-        s += (s.empty() ? "" : "x") + std::to_string(v);
-    return s;
 }
 
 memory::desc random_bias(random_source &r, const memory::dims &dims) {
@@ -146,8 +139,8 @@ struct channel_counts {
 /// What both have in common: tensors, layouts, attributes. Sizes lead from src to dst, in a deconvolution
 /// back.
 template <typename Primitive>
-test_problem make_windowed(random_source &r, const channel_counts &c, const std::vector<spatial_sizes> &sizes,
-                           algorithm alg, const char *name) {
+test_problem make_windowed(random_source &r, const wish &w, const channel_counts &c,
+                           const std::vector<spatial_sizes> &sizes, algorithm alg, const char *name) {
     const bool is_forward = std::is_same_v<Primitive, convolution_forward>;
     const dim_t mb = r.between(1, 3);
     const auto spatial = sizes.size();
@@ -168,15 +161,14 @@ test_problem make_windowed(random_source &r, const channel_counts &c, const std:
     const format_tag last[] = {format_tag::nwc, format_tag::nhwc, format_tag::ndhwc},
                      first[] = {format_tag::ncw, format_tag::nchw, format_tag::ncdhw};
     test_problem p;
-    p.src =
-        memory::desc(src, eight_bit[r.between(0, 1)], r.chance(80) ? last[spatial - 1] : first[spatial - 1]);
-    p.weights = memory::desc(weights, r.chance(80) ? data_type::s8 : data_type::u8, memory::dims{});
+    p.src = memory::desc(src, w.src(r), r.chance(80) ? last[spatial - 1] : first[spatial - 1]);
+    p.weights = memory::desc(weights, w.weights(r), memory::dims{});
     p.dst = memory::desc(dst, random_dst_type(r), r.chance(90) ? last[spatial - 1] : first[spatial - 1]);
     p.bias = random_bias(r, {c.groups * c.oc});
     p.packs_weights = r.chance(75);
-    p.make = [=](const memory::desc &w, const primitive_attr &attr) -> primitive_desc_base {
+    p.make = [=](const memory::desc &stored, const primitive_attr &attr) -> primitive_desc_base {
         return typename Primitive::primitive_desc(
-            {prop_kind::forward_inference, alg, p.src, w, p.bias, p.dst, strides, dilates, pad_l, pad_r},
+            {prop_kind::forward_inference, alg, p.src, stored, p.bias, p.dst, strides, dilates, pad_l, pad_r},
             attr, eng());
     };
     p.instantiate = [](const primitive_desc_base &pd) { return primitive(pd); };
@@ -193,15 +185,15 @@ test_problem make_windowed(random_source &r, const channel_counts &c, const std:
                 !p.bias.is_zero(),
                 p.bias.data_type() == data_type::s32};
     p.description = std::string(name) + " src " + p.src.to_string() + " wei " + p.weights.to_string() +
-                    " dst " + p.dst.to_string() + " bias " + p.bias.to_string() + " s" + list(strides) +
-                    " d" + list(dilates) + " p" + list(pad_l) + ":" + list(pad_r) +
+                    " dst " + p.dst.to_string() + " bias " + p.bias.to_string() + " s" + text_of(strides) +
+                    " d" + text_of(dilates) + " p" + text_of(pad_l) + ":" + text_of(pad_r) +
                     (p.packs_weights ? "" : " plain");
     return p;
 }
 
-test_problem make_convolution(random_source &r, const channel_counts &c,
+test_problem make_convolution(random_source &r, const wish &w, const channel_counts &c,
                               const std::vector<spatial_sizes> &sizes) {
-    return make_windowed<convolution_forward>(r, c, sizes, algorithm::convolution_direct, "conv");
+    return make_windowed<convolution_forward>(r, w, c, sizes, algorithm::convolution_direct, "conv");
 }
 
 std::vector<spatial_sizes> valid_sizes(random_source &r, int dimensions, dim_t max_kernel, dim_t max_stride,
@@ -215,35 +207,35 @@ std::vector<spatial_sizes> valid_sizes(random_source &r, int dimensions, dim_t m
     return sizes;
 }
 
-test_problem random_convolution(random_source &r, bool large) {
+test_problem random_convolution(random_source &r, const wish &w) {
     const int spatial = static_cast<int>(r.between(1, 3));
-    channel_counts channels{r.pick<dim_t>({1, 1, 1, 2, 4, 6}), r.between(1, large ? 70 : 20),
-                            r.between(1, large ? 80 : 24)};
+    channel_counts channels{r.pick<dim_t>({1, 1, 1, 2, 4, 6}), r.between(1, w.is_large ? 70 : 20),
+                            r.between(1, w.is_large ? 80 : 24)};
     if (r.chance(20)) // several blocks of columns
         channels = {1, r.between(1, 9), r.between(60, 200)};
-    return make_convolution(r, channels, valid_sizes(r, spatial, 4, 2, spatial == 3 ? 4 : 12));
+    return make_convolution(r, w, channels, valid_sizes(r, spatial, 4, 2, spatial == 3 ? 4 : 12));
 }
 
 /// All shapes of patches, ragged blocks of channels, rows longer than a tile.
-test_problem random_depthwise(random_source &r, bool large) {
+test_problem random_depthwise(random_source &r, const wish &w) {
     const int spatial = static_cast<int>(r.chance(70) ? 2 : r.pick({1, 1, 3}));
-    const dim_t groups =
-        large ? r.between(2, 200) : r.pick<dim_t>({2, 8, 15, 16, 17, 40, 64, 72, 96, 112, 128, 133, 200});
-    std::vector<spatial_sizes> sizes = valid_sizes(r, spatial, spatial == 3 ? 3 : 9, 3, large ? 30 : 14);
+    const dim_t groups = w.is_large ? r.between(2, 200)
+                                    : r.pick<dim_t>({2, 8, 15, 16, 17, 40, 64, 72, 96, 112, 128, 133, 200});
+    std::vector<spatial_sizes> sizes = valid_sizes(r, spatial, spatial == 3 ? 3 : 9, 3, w.is_large ? 30 : 14);
     if (r.chance(50)) // the usual ones
         for (spatial_sizes &s : sizes) {
             const dim_t in = s.in;
             s = {r.pick<dim_t>({3, 3, 5}), sizes[0].stride > 1 ? 2 : 1, 0, 0, 0, in + 4};
             s.pad_l = s.pad_r = r.chance(80) ? s.kernel / 2 : 0;
         }
-    return make_convolution(r, {groups, 1, r.pick<dim_t>({1, 1, 1, 1, 1, 2, 3})}, sizes);
+    return make_convolution(r, w, {groups, 1, r.pick<dim_t>({1, 1, 1, 1, 1, 2, 3})}, sizes);
 }
 
 /// Kernels smaller and larger than the strides, positions that no tap reaches, cropped outputs.
-test_problem random_deconvolution(random_source &r, bool large) {
+test_problem random_deconvolution(random_source &r, const wish &w) {
     const int spatial = static_cast<int>(r.chance(60) ? 2 : r.pick({1, 3}));
-    channel_counts channels{r.pick<dim_t>({1, 1, 1, 2, 4, 6}), r.between(1, large ? 70 : 20),
-                            r.between(1, large ? 80 : 24)};
+    channel_counts channels{r.pick<dim_t>({1, 1, 1, 2, 4, 6}), r.between(1, w.is_large ? 70 : 20),
+                            r.between(1, w.is_large ? 80 : 24)};
     if (r.chance(25)) // depthwise
         channels = {r.pick<dim_t>({2, 8, 15, 16, 17, 33, 72, 133}), 1, r.pick<dim_t>({1, 1, 1, 2})};
     std::vector<spatial_sizes> sizes =
@@ -254,32 +246,32 @@ test_problem random_deconvolution(random_source &r, bool large) {
         if (r.chance(15) && s.in > 2 * (s.kernel - 1) + s.covered())
             s.dilation += 2; // shares factors with the strides
     }
-    return make_windowed<deconvolution_forward>(r, channels, sizes, algorithm::deconvolution_direct,
+    return make_windowed<deconvolution_forward>(r, w, channels, sizes, algorithm::deconvolution_direct,
                                                 "deconv");
 }
 
-test_problem random_inner_product(random_source &r, bool large) {
+test_problem random_inner_product(random_source &r, const wish &w) {
     const int spatial = static_cast<int>(r.between(0, 2));
-    const dim_t mb = r.between(1, large ? 40 : 9), ic = r.between(1, large ? 150 : 40),
-                oc = r.between(1, large ? 150 : 40);
+    const dim_t mb = r.between(1, w.is_large ? 40 : 9), ic = r.between(1, w.is_large ? 150 : 40),
+                oc = r.between(1, w.is_large ? 150 : 40);
     memory::dims src{mb, ic}, weights{oc, ic};
     for (int d = 0; d < spatial; d++) {
         src.push_back(r.between(1, 4));
         weights.push_back(src.back());
     }
     test_problem p;
-    p.src = memory::desc(src, eight_bit[r.between(0, 1)],
+    p.src = memory::desc(src, w.src(r),
                          spatial == 2 && r.chance(70) ? format_tag::nhwc
                          : spatial == 2               ? format_tag::nchw
                          : spatial == 1               ? format_tag::nwc
                                                       : format_tag::nc);
-    p.weights = memory::desc(weights, r.chance(80) ? data_type::s8 : data_type::u8, memory::dims{});
+    p.weights = memory::desc(weights, w.weights(r), memory::dims{});
     p.dst = memory::desc({mb, oc}, random_dst_type(r), format_tag::nc);
     p.bias = random_bias(r, {oc});
     p.packs_weights = r.chance(75);
-    p.make = [=](const memory::desc &w, const primitive_attr &attr) -> primitive_desc_base {
-        return inner_product_forward::primitive_desc({prop_kind::forward_inference, p.src, w, p.bias, p.dst},
-                                                     attr, eng());
+    p.make = [=](const memory::desc &stored, const primitive_attr &attr) -> primitive_desc_base {
+        return inner_product_forward::primitive_desc(
+            {prop_kind::forward_inference, p.src, stored, p.bias, p.dst}, attr, eng());
     };
     p.instantiate = [](const primitive_desc_base &pd) { return primitive(pd); };
     p.target = {p.src,
@@ -288,7 +280,7 @@ test_problem random_inner_product(random_source &r, bool large) {
                 1,
                 2,
                 oc,
-                static_cast<dim_t>(p.weights.get_size()) / oc,
+                static_cast<dim_t>(p.weights.get_size() / memory::data_type_size(p.weights.data_type())) / oc,
                 !p.bias.is_zero(),
                 p.bias.data_type() == data_type::s32};
     p.description = "ip src " + p.src.to_string() + " wei " + p.weights.to_string() + " dst " +
@@ -296,10 +288,10 @@ test_problem random_inner_product(random_source &r, bool large) {
     return p;
 }
 
-test_problem random_matmul(random_source &r, bool large) {
+test_problem random_matmul(random_source &r, const wish &w) {
     const int batch_ndims = static_cast<int>(r.between(0, 2));
-    const dim_t m = r.between(1, large ? 160 : 12), k = r.between(1, large ? 200 : 40),
-                n = r.between(1, large ? 150 : 40);
+    const dim_t m = r.between(1, w.is_large ? 160 : 12), k = r.between(1, w.is_large ? 200 : 40),
+                n = r.between(1, w.is_large ? 150 : 40);
     memory::dims src, weights, dst, bias;
     for (int d = 0; d < batch_ndims; d++) {
         const dim_t b = r.between(1, 3);
@@ -326,13 +318,13 @@ test_problem random_matmul(random_source &r, bool large) {
         transposed[src.size() - 2] = 1;
         transposed[src.size() - 1] = m;
     }
-    p.src = memory::desc(src, eight_bit[r.between(0, 1)], transposed);
-    p.weights = memory::desc(weights, r.chance(80) ? data_type::s8 : data_type::u8, memory::dims{});
+    p.src = memory::desc(src, w.src(r), transposed);
+    p.weights = memory::desc(weights, w.weights(r), memory::dims{});
     p.dst = memory::desc(dst, random_dst_type(r), memory::dims{});
     p.bias = random_bias(r, bias);
     p.packs_weights = r.chance(75);
-    p.make = [=](const memory::desc &w, const primitive_attr &attr) -> primitive_desc_base {
-        return matmul::primitive_desc({p.src, w, p.bias, p.dst}, attr, eng());
+    p.make = [=](const memory::desc &stored, const primitive_attr &attr) -> primitive_desc_base {
+        return matmul::primitive_desc({p.src, stored, p.bias, p.dst}, attr, eng());
     };
     p.instantiate = [](const primitive_desc_base &pd) { return primitive(pd); };
     const int channel = 1 << (static_cast<int>(dst.size()) - 1);
@@ -344,22 +336,17 @@ test_problem random_matmul(random_source &r, bool large) {
     return p;
 }
 
-/// Problems per operation; OCTET_TEST_PROBLEMS asks for another number.
-int problem_count() {
-    const char *value = std::getenv("OCTET_TEST_PROBLEMS");
-    return value ? std::atoi(value) : OCTET_DEFAULT_TEST_PROBLEMS;
-}
-
-void compare_many(const std::function<test_problem(random_source &, bool)> &make, std::uint32_t seed,
-                  bool any_broadcast = false) {
+void compare_many(const std::function<test_problem(random_source &, const wish &)> &make, std::uint32_t seed,
+                  wish wanted = {}) {
     std::map<std::string, int> counts;
-    const int share = any_broadcast ? 4 : 1;
+    const int share = wanted.any_broadcast ? 4 : 1;
     for (int i = 0; i * share < problem_count(); i++) {
         random_source r(seed + static_cast<std::uint32_t>(i));
         SCOPED_TRACE("seed " + std::to_string(seed + static_cast<std::uint32_t>(i)));
+        wanted.is_large = i % 8 == 0;
         rule_choice choice;
-        choice.any_broadcast = any_broadcast;
-        compare_implementations(make(r, i % 8 == 0), r, counts, choice);
+        choice.any_broadcast = wanted.any_broadcast;
+        compare_implementations(make(r, wanted), r, counts, choice);
         if (::testing::Test::HasFailure())
             break; // one failure says enough
     }
@@ -374,7 +361,7 @@ test_problem convolution_of(random_source &r, dim_t channels, bool is_depthwise)
         is_depthwise ? channel_counts{channels, 1, 1} : channel_counts{1, r.between(1, 9), channels};
     const spatial_sizes size{3, r.between(1, 2), 0, 1, 1, r.between(5, 9)};
     for (;;) {
-        test_problem p = make_convolution(r, counts, {size, size});
+        test_problem p = make_convolution(r, {}, counts, {size, size});
         const bool has_codes = memory::data_type_size(p.dst.data_type()) == 1;
         const bool is_channels_last = p.src.get_strides()[1] == 1 && p.dst.get_strides()[1] == 1;
         const bool any_rule_takes_bias = p.bias.is_zero() || p.bias.data_type() == data_type::s32;
@@ -453,11 +440,22 @@ TEST(Implementations, MatmulEqualsReference) { compare_many(random_matmul, 30000
 
 /// Scales, zero points, operands of post-ops and biases of any broadcast: sums, then the epilogue in a step of its own.
 TEST(Implementations, NumbersOfAnyBroadcastEqualReference) {
-    compare_many(random_convolution, 11000000, true);
-    compare_many(random_depthwise, 14000000, true);
-    compare_many(random_deconvolution, 15000000, true);
-    compare_many(random_inner_product, 12000000, true);
-    compare_many(random_matmul, 13000000, true);
+    const wish any{false, false, true};
+    compare_many(random_convolution, 11000000, any);
+    compare_many(random_depthwise, 14000000, any);
+    compare_many(random_deconvolution, 15000000, any);
+    compare_many(random_inner_product, 12000000, any);
+    compare_many(random_matmul, 13000000, any);
+}
+
+constexpr wish floats{false, true, false}, floats_of_any_broadcast{false, true, true};
+TEST(Implementations, F32ConvolutionEqualsReference) { compare_many(random_convolution, 1100000, floats); }
+TEST(Implementations, F32DepthwiseEqualsReference) { compare_many(random_depthwise, 4100000, floats); }
+TEST(Implementations, F32InnerProductEqualsReference) { compare_many(random_inner_product, 2100000, floats); }
+TEST(Implementations, F32MatmulEqualsReference) { compare_many(random_matmul, 3100000, floats); }
+TEST(Implementations, F32OfAnyBroadcastEqualsReference) {
+    compare_many(random_convolution, 11100000, floats_of_any_broadcast);
+    compare_many(random_matmul, 13100000, floats_of_any_broadcast);
 }
 
 } // namespace

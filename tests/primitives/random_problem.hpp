@@ -127,6 +127,9 @@ inline rule_choice random_rule_choice(random_source &r, const attribute_target &
     do
         c.rule = rules[static_cast<std::size_t>(r.between(0, static_cast<dim_t>(rules.size()) - 1))];
     while (c.rule == rule_t::automatic);
+    if (t.src.data_type() == data_type::f32 &&
+        (parameters_of(c.rule) != rule_parameters::scales || t.has_bias))
+        c.rule = r.pick({rule_t::f32, rule_t::f32_v3});
     if (t.has_bias && !t.bias_is_s32)
         c.rule = r.pick({rule_t::f32, rule_t::f32_v3});
     if (c.rule == rule_t::ort_f32 && t.dst.data_type() == data_type::s32)
@@ -230,11 +233,12 @@ inline void random_zero_points(random_source &r, const attribute_target &t, cons
             a.attr.set_zero_points(arg, mask, values);
         }
     };
+    const bool is_f32 = t.src.data_type() == data_type::f32; // has no zero points
     const bool src_is_signed = t.src.data_type() == data_type::s8,
                weights_are_signed = t.weights.data_type() == data_type::s8;
-    if (r.chance(50))
+    if (!is_f32 && r.chance(50))
         set(OCTET_ARG_SRC, 0, 1, src_is_signed ? -128 : 0, src_is_signed ? 127 : 255, "src");
-    if (r.chance(25)) {
+    if (!is_f32 && r.chance(25)) {
         const bool per_channel = r.chance(50);
         set(OCTET_ARG_WEIGHTS, per_channel ? t.weights_channel_mask : 0,
             static_cast<std::size_t>(per_channel ? t.channels : 1), weights_are_signed ? -128 : 0,

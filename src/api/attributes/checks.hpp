@@ -15,6 +15,7 @@ namespace octet::impl {
 struct attribute_support {
     const char *operation;         ///< for messages
     bool accumulates = true;       ///< integer accumulator in, so every rule works
+    bool sums_f32 = false;         ///< the accumulator is a sum of floats: float rules alone
     bool weights = true;           ///< has a weights argument
     int weights_channel_mask = 0;  ///< mask over weights that selects one value per destination channel
     int dst_channel_mask = 1 << 1; ///< the same over dst

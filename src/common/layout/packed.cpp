@@ -5,7 +5,8 @@
 namespace octet::impl {
 
 packed_geometry packed_geometry_of(const memory_desc &md) {
-    packed_geometry p{1, 1, 1, 1, md.packed_groups, 1, 1, md.packed_width, 1, false, {}};
+    packed_geometry p{1, 1, 1, 1, md.packed_groups, 1, 1, md.packed_width, 1};
+    p.element_bytes = md.data_type == data_type::f32 ? static_cast<dim_t>(sizeof(float)) : 1;
     if (md.packed_kind == packed_kind::matmul) {
         for (int d = 0; d < md.ndims - 2; d++)
             p.groups *= md.dims[d];
@@ -25,6 +26,9 @@ packed_geometry packed_geometry_of(const memory_desc &md) {
         p.lines *= md.dims[d];
     p.o = p.merged * p.o_per_member;
     p.i = p.fused_width * p.merged * p.i_per_member;
+    p.multiplies_own = p.element_bytes > 1 && p.merged > 1;
+    if (p.multiplies_own)
+        p.i = 1;
     p.has_patches = md.packed_patches.height > 0;
     if (p.has_patches) {
         p.i = p.i_per_member;
@@ -50,6 +54,11 @@ void set_packed(memory_desc &md, packed_kind kind, bool may_fuse_width) {
         return;
     const int first = kind == packed_kind::grouped_convolution ? 1 : 0;
     const dim_t groups = first ? md.dims[0] : 1, o = md.dims[first], i = md.dims[first + 1];
+    if (md.data_type == data_type::f32) {
+        if (o == 1 && i == 1)
+            md.packed_groups = groups;
+        return;
+    }
 
     // Dot products per logical group, for each number of merged groups; among equals the widest.
     const auto cost = [&](dim_t m) { return div_up(m * i, packed_i_block) * div_up(m * o, packed_o_block); };
@@ -68,8 +77,8 @@ std::size_t packed_bytes(const memory_desc &md) {
     const packed_geometry p = packed_geometry_of(md);
     const dim_t columns = checked_product(p.groups, p.o_blocks() * packed_o_block, md);
     const dim_t row_bytes = checked_product(p.block_vectors(), packed_i_block, md);
-    return static_cast<std::size_t>(
-        checked_product(columns, row_bytes + p.lines * static_cast<dim_t>(sizeof(std::int32_t)), md));
+    const dim_t sum_bytes = p.has_sums() ? p.lines * static_cast<dim_t>(sizeof(std::int32_t)) : 0;
+    return static_cast<std::size_t>(checked_product(columns, row_bytes + sum_bytes, md));
 }
 
 } // namespace octet::impl

@@ -12,7 +12,11 @@
 // - with 3 input channels or another count that is no multiple of 4, the taps of one kernel row and their
 //   channels form one reduction (they are neighbours in a channels-last source).
 //
-// Depthwise weights have an order of their own: all groups form one whose output channels are o, and a block
+// f32 weights have the same order with one element of the reduction in the place of four bytes, [o / 16][t][i][o % 16],
+// no sums and neither rearrangement: a product with a zero that pads can change a float's sum. Of depthwise ones all
+// groups form one, whose output channel o multiplies the source's channel o alone.
+//
+// Depthwise 8-bit weights have an order of their own: all groups form one whose output channels are o, and a block
 // holds patches of taps, several times where outputs share them (common/layout/patches.hpp).
 
 #include <cstddef>
@@ -23,7 +27,7 @@
 namespace octet::impl {
 
 constexpr dim_t packed_o_block = 16;
-constexpr dim_t packed_i_block = 4;
+constexpr dim_t packed_i_block = 4; ///< bytes
 
 /// Weights as they are packed. o, i and taps are those of a stored group.
 struct packed_geometry {
@@ -33,10 +37,15 @@ struct packed_geometry {
     dim_t fused_width;                ///< taps of a kernel row that belong to the reduction, 1 if none
     dim_t lines;                      ///< rows of taps: depth times height of the kernel
     bool has_patches = false;
-    tap_patches patches{}; ///< if has_patches
+    tap_patches patches{};       ///< if has_patches
+    dim_t element_bytes = 1;     ///< 4: f32
+    bool multiplies_own = false; ///< an output channel multiplies one source channel, its own: depthwise f32
 
     dim_t o_blocks() const { return div_up(o, packed_o_block); }
-    dim_t i_blocks() const { return div_up(i, packed_i_block); }
+    /// Elements of the reduction side by side.
+    dim_t i_block() const { return packed_i_block / element_bytes; }
+    dim_t i_blocks() const { return div_up(i, i_block()); }
+    bool has_sums() const { return element_bytes == 1; }
     /// 64-byte vectors of a block of output channels.
     dim_t block_vectors() const { return has_patches ? patches.vectors() : taps * i_blocks(); }
     dim_t block_bytes() const { return block_vectors() * packed_o_block * packed_i_block; }
@@ -48,18 +57,18 @@ struct packed_geometry {
     /// Sums of one line of a stored group.
     dim_t line_sums() const { return o_blocks() * packed_o_block; }
 
-    /// Bytes from the start to weights(group, o, i, tap), all logical.
+    /// Elements from the start to weights(group, o, i, tap), all logical.
     dim_t offset(dim_t group, dim_t oc, dim_t ic, dim_t tap, dim_t copy = 0) const {
         const dim_t member = group % merged;
         const dim_t row_o = member * o_per_member + oc;
         if (has_patches)
             return row_o / packed_o_block * block_bytes() + row_o % packed_o_block * packed_i_block +
                    patches.offset(tap, copy);
-        const dim_t row_i = (tap % fused_width * merged + member) * i_per_member + ic;
+        const dim_t row_i = multiplies_own ? 0 : (tap % fused_width * merged + member) * i_per_member + ic;
         const dim_t row =
             ((group / merged * o_blocks() + row_o / packed_o_block) * taps + tap / fused_width) * i_blocks() +
-            row_i / packed_i_block;
-        return (row * packed_o_block + row_o % packed_o_block) * packed_i_block + row_i % packed_i_block;
+            row_i / i_block();
+        return (row * packed_o_block + row_o % packed_o_block) * i_block() + row_i % i_block();
     }
 };
 packed_geometry packed_geometry_of(const memory_desc &md);
