@@ -5,6 +5,7 @@
 #include "cpu/compose/concat.hpp"
 #include "cpu/compose/deconvolution.hpp"
 #include "cpu/compose/separate_epilogue.hpp"
+#include "cpu/compose/source_sums.hpp"
 #include "cpu/compose/table.hpp"
 #include "cpu/depthwise/drive.hpp"
 #include "cpu/dot/drive.hpp"
@@ -54,13 +55,20 @@ template <typename Problem, plan_function<Problem> sums> family<Problem> and_str
     return in_any_layout<Problem, separate_epilogue::plan<Problem, sums>>(name);
 }
 
+/// The family's sums for weights zero points that it can't take, and the stream kernel.
+template <typename Problem, plan_function<Problem> sums> family<Problem> twice_and_stream(const char *name) {
+    return in_any_layout<Problem, source_sums::plan<Problem, sums>>(name);
+}
+
 // ---- the tables, best first
 
 families<convolution_problem> families_of(const convolution_problem &) {
     return {in_any_layout<convolution_problem, depthwise::plan>("jit:depthwise"),
             in_any_layout<convolution_problem, dot::plan>("jit:dot"),
             and_stream<convolution_problem, depthwise::plan>("jit:depthwise+stream"),
-            and_stream<convolution_problem, dot::plan>("jit:dot+stream"), reference<convolution_problem>()};
+            and_stream<convolution_problem, dot::plan>("jit:dot+stream"),
+            twice_and_stream<convolution_problem, dot::plan>("jit:dot+dot+stream"),
+            reference<convolution_problem>()};
 }
 families<matmul_problem> families_of(const matmul_problem &) {
     return {in_any_layout<matmul_problem, dot::plan>("jit:dot"),
@@ -69,6 +77,8 @@ families<matmul_problem> families_of(const matmul_problem &) {
 families<deconvolution_problem> families_of(const deconvolution_problem &) {
     return {in_any_layout<deconvolution_problem, deconvolution::plan>("jit:deconvolution"),
             and_stream<deconvolution_problem, deconvolution::plan>("jit:deconvolution+stream"),
+            twice_and_stream<deconvolution_problem, deconvolution::plan>(
+                "jit:deconvolution+deconvolution+stream"),
             reference<deconvolution_problem>()};
 }
 families<pooling_problem> families_of(const pooling_problem &) {

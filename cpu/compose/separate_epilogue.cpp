@@ -17,7 +17,7 @@ bool bias_enters_sums(const epilogue &out, int channel_dim) {
 
 namespace {
 
-stream::task rest_of(epilogue out, const memory_desc &sums, int channel_dim) {
+stream::task rest_of(epilogue out, const memory_desc &sums, int channel_dim, const correction &correct) {
     const memory_desc bias = out.bias;
     const bool is_in_sums = bias_enters_sums(out, channel_dim);
     const bool is_added = bias.ndims != 0 && !facts_of(out.rule).f32.adds_bias_in_f32;
@@ -26,6 +26,8 @@ stream::task rest_of(epilogue out, const memory_desc &sums, int channel_dim) {
     stream::task_builder b(out);
     b.set_bound(jit::any_s32);
     b.load(sums, OCTET_ARG_SRC);
+    if (correct)
+        correct(b);
     if (is_added && !is_in_sums) {
         b.load(bias, OCTET_ARG_BIAS);
         b.step(jit::stream_op::add_pair);
@@ -35,8 +37,9 @@ stream::task rest_of(epilogue out, const memory_desc &sums, int channel_dim) {
 
 } // namespace
 
-offer plan_rest(const epilogue &out, const memory_desc &sums, int channel_dim, const machine &m) {
-    return stream::plan_task(m.isa, rest_of(out, sums, channel_dim));
+offer plan_rest(const epilogue &out, const memory_desc &sums, int channel_dim, const machine &m,
+                const correction &correct) {
+    return stream::plan_task(m.isa, rest_of(out, sums, channel_dim, correct));
 }
 
 } // namespace octet::impl::separate_epilogue

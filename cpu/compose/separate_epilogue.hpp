@@ -7,15 +7,19 @@
 #include "cpu/compose/channels_last.hpp"
 #include "cpu/compose/two_steps.hpp"
 #include "cpu/stream/nest.hpp"
-#include "cpu/stream/plan.hpp"
+#include "cpu/stream/task_builder.hpp"
 
 namespace octet::impl::separate_epilogue {
 
 /// True if the bias enters the sums: integers, one per channel, for a rule that adds it to the accumulator.
 bool bias_enters_sums(const epilogue &out, int channel_dim);
 
+/// What is done to the sums before the epilogue.
+using correction = std::function<void(stream::task_builder &)>;
+
 /// The rest of `out`, from sums in `sums`.
-offer plan_rest(const epilogue &out, const memory_desc &sums, int channel_dim, const machine &m);
+offer plan_rest(const epilogue &out, const memory_desc &sums, int channel_dim, const machine &m,
+                const correction &correct = {});
 
 /// The problem without its epilogue.
 template <typename Problem> Problem sums_of(const Problem &p) {

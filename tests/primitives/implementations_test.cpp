@@ -25,6 +25,15 @@ struct inputs {
     memory src, weights, bias, dst; ///< plain weights; dst before execution
 };
 
+/// What generated code may still leave to the reference.
+bool may_be_left_to_reference(const primitive_desc_base &pd) {
+    for (const std::string &refusal : pd.refusals())
+        for (const char *reason : {"no code of the source", "an empty tensor", "parts"})
+            if (refusal.find(reason) != std::string::npos)
+                return true;
+    return false;
+}
+
 /// Runs under the current settings; the buffers that the implementation sees end (or start) at an unmapped
 /// page.
 bytes run(const test_problem &p, const random_attributes &a, const inputs &in, guarded_memory::edge edge,
@@ -33,6 +42,12 @@ bytes run(const test_problem &p, const random_attributes &a, const inputs &in, g
         p.packs_weights ? memory::desc(p.weights.dims(), p.weights.data_type(), format_tag::any) : p.weights,
         a.attr);
     implementation = pd.impl_info_str();
+    if (implementation == "ref" && get_effective_cpu_isa() != cpu_isa::ref && !may_be_left_to_reference(pd)) {
+        std::string reasons;
+        for (const std::string &refusal : pd.refusals())
+            reasons += "\n" + refusal;
+        ADD_FAILURE() << "left to the reference:" << reasons;
+    }
     const guarded_memory src(p.src, eng(), edge), weights(pd.weights_desc(), eng(), edge),
         dst(p.dst, eng(), edge);
     src.copy_from(in.src);
