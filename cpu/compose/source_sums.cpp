@@ -19,7 +19,7 @@ memory_desc packed_weights_of(const convolution_problem &p) {
 }
 
 std::string refuses(const convolution_problem &p) {
-    if (!sums_source(p.weights, p.weights_zero_points))
+    if (p.sums_f32() || !sums_source(p.weights, p.weights_zero_points))
         return "no weights zero points";
     const int mask = p.weights_zero_points.values.mask, channels = p.weights_have_groups ? 3 : 1;
     if (mask != 0 && mask != channels)

@@ -27,6 +27,7 @@ struct task {
 
     std::vector<memory_desc> srcs;
     std::vector<int> src_args;
+    std::vector<std::vector<float>> src_values; ///< of a source that is known at creation; empty: an argument
     memory_desc dst;
     jit::stream_program program;
     std::vector<plane> planes;

@@ -111,7 +111,9 @@ public:
     void execute(const arguments &args) const override {
         execution run{};
         for (std::size_t i = 0; i < task_.srcs.size(); i++)
-            run.src[i] = args.get<const std::uint8_t>(task_.src_args[i]) +
+            run.src[i] = (task_.src_values[i].empty()
+                              ? args.get<const std::uint8_t>(task_.src_args[i])
+                              : reinterpret_cast<const std::uint8_t *>(task_.src_values[i].data())) +
                          task_.srcs[i].offset0 * element_bytes(task_.srcs[i].data_type);
         run.dst = args.get<std::uint8_t>(OCTET_ARG_DST);
         for (std::size_t i = 0; i < task_.out.post_ops.size(); i++)

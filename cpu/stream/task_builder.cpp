@@ -28,6 +28,20 @@ void task_builder::load(const memory_desc &src, int arg) {
     step(op::load, static_cast<int>(task_.srcs.size()));
     task_.srcs.push_back(src);
     task_.src_args.push_back(arg);
+    task_.src_values.emplace_back();
+}
+
+void task_builder::load(const masked_values<float> &values, int arg, const memory_desc &md) {
+    memory_desc src = md;
+    src.data_type = data_type::f32;
+    src.offset0 = 0;
+    for (int d = 0; d < src.ndims; d++)
+        if ((values.mask & (1 << d)) == 0)
+            src.dims[d] = 1;
+    set_row_major(src);
+    load(src, arg);
+    if (!values.runtime && task_.refusal.empty())
+        task_.src_values.back() = values.values;
 }
 
 void task_builder::eltwise(algorithm alg, float alpha, float beta) {

@@ -17,6 +17,8 @@ public:
 
     /// Pushes a tensor, broadcast where its dimensions are 1.
     void load(const memory_desc &src, int arg);
+    /// Pushes f32 values over dimensions of `md`, given at creation or as an argument.
+    void load(const masked_values<float> &values, int arg, const memory_desc &md);
     void step(op o, int operand = 0) { task_.program.push_back({o, operand}); }
     /// A step with one f32 or s32 number for all elements.
     void step_by(op o, float number) { step(o, constant(number)); }

@@ -61,8 +61,10 @@ epilogue lower_epilogue(const attribute_support &support, const primitive_attr &
 
     if (support.accumulates) {
         e.src_scales = scales_of(attr, OCTET_ARG_SRC);
-        if (e.src_scales.is_set() && e.src_scales.mask != 0)
-            throw_invalid(support.operation, ": src scales mask is ", e.src_scales.mask, ", allowed: 0");
+        if (e.src_scales.is_set() && (e.src_scales.mask & ~support.src_row_mask) != 0)
+            throw_invalid(support.operation, ": src scales mask is ", e.src_scales.mask,
+                          ", allowed: 0 or dimensions of ", support.src_row_mask, ", which are dst's too");
+        check_masked(support, "src scales", e.src_scales, dst);
         e.weights_scales = scales_of(attr, OCTET_ARG_WEIGHTS);
         if (e.weights_scales.is_set() && e.weights_scales.mask != 0) {
             if (e.weights_scales.mask != support.weights_channel_mask)

@@ -48,6 +48,10 @@ primitive_desc_ptr make(const matmul::desc &d, const request &r) {
         resolve_layouts({operation, packed_kind::matmul}, p.src, p.weights, p.dst);
         attribute_support support{operation};
         support.weights_channel_mask = support.dst_channel_mask = 1 << (p.dst.ndims - 1);
+        support.src_row_mask = 0;
+        for (int i = 0; i < p.dst.ndims - 1; i++)
+            if (p.src.dims[i] == p.dst.dims[i])
+                support.src_row_mask |= 1 << i;
         return finish_accumulating(r, support, p, d.bias.data, "");
     });
 }

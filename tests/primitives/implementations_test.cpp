@@ -28,7 +28,8 @@ struct inputs {
 /// What generated code may still leave to the reference.
 bool may_be_left_to_reference(const primitive_desc_base &pd) {
     for (const std::string &refusal : pd.refusals())
-        for (const char *reason : {"no code of the source", "an empty tensor", "parts"})
+        for (const char *reason :
+             {"no code of the source", "an empty tensor", "parts", "f32 src", "sums of f32"})
             if (refusal.find(reason) != std::string::npos)
                 return true;
     return false;

@@ -192,7 +192,11 @@ inline void set_rule(random_source &r, const attribute_target &t, const engine &
                 a.attr.set_scales(arg, arg_mask, scales);
             }
         };
-        set_scales(OCTET_ARG_SRC, 0, {r.real(0.1f, 1.f)});
+        const bool by_row = any_broadcast && t.src.dims()[0] == t.dst.dims()[0];
+        std::vector<float> src_scales(by_row ? static_cast<std::size_t>(t.src.dims()[0]) : 1);
+        for (float &s : src_scales)
+            s = r.real(0.1f, 1.f);
+        set_scales(OCTET_ARG_SRC, by_row ? 1 : 0, src_scales);
         set_scales(OCTET_ARG_WEIGHTS, per_channel ? t.weights_channel_mask : 0, factors(channels));
         if (r.chance(50)) {
             std::vector<float> dst_scales(any_broadcast ? count : 1);

@@ -19,6 +19,7 @@ struct attribute_support {
     bool weights = true;           ///< has a weights argument
     int weights_channel_mask = 0;  ///< mask over weights that selects one value per destination channel
     int dst_channel_mask = 1 << 1; ///< the same over dst
+    int src_row_mask = 1 << 0;     ///< dimensions of src that are dst's too: scales may vary over them
 };
 
 /// Scales and multipliers that contradict the rule.
