@@ -65,7 +65,6 @@ void scale(stream::task_builder &b, const epilogue &out, const memory_desc &bias
         return (scales.mask & ~(1 << channel_dim)) != 0;
     };
     const bool has_bias = bias.ndims != 0 && facts.adds_bias_in_f32;
-    b.step(op::to_f32);
     if (has_bias && !facts.adds_bias_after_scale)
         add_bias();
     if (out.output_scales.is_set()) {
@@ -102,7 +101,8 @@ stream::task rest_of(epilogue out, const memory_desc &sums, int channel_dim, con
     if (is_added || by_row)
         out.bias = {};
     stream::task_builder b(out);
-    b.set_bound(jit::any_s32);
+    const bool are_f32 = sums.data_type == data_type::f32;
+    b.set_bound(are_f32 ? jit::any_f32 : jit::any_s32);
     b.load(sums, OCTET_ARG_SRC);
     if (correct)
         correct(b);
@@ -111,7 +111,9 @@ stream::task rest_of(epilogue out, const memory_desc &sums, int channel_dim, con
         b.step(jit::stream_op::add_pair);
     }
     if (!by_row)
-        return b.finish(jit::epilogue_stage::accumulator);
+        return b.finish(are_f32 ? jit::epilogue_stage::f32_accumulator : jit::epilogue_stage::accumulator);
+    if (!are_f32)
+        b.step(jit::stream_op::to_f32);
     scale(b, out, bias, channel_dim);
     b.set_bound(jit::any_f32);
     return b.finish(jit::epilogue_stage::f32_value);

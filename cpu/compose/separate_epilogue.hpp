@@ -25,8 +25,9 @@ offer plan_rest(const epilogue &out, const memory_desc &sums, int channel_dim, c
 template <typename Problem> Problem sums_of(const Problem &p) {
     Problem sums = p;
     sums.dst = stream::dense_in_order_of(p.dst, p.dst);
-    sums.dst.data_type = data_type::s32;
+    sums.dst.data_type = p.sums_f32() ? data_type::f32 : data_type::s32;
     sums.out_stage = {};
+    sums.out_stage.rule = p.sums_f32() ? requantization_rule::f32 : requantization_rule::none;
     sums.out_stage.dst = sums.dst;
     if (bias_enters_sums(p.out_stage, channels_last::channel_dim_of(p)))
         sums.out_stage.bias = p.out_stage.bias;

@@ -23,31 +23,35 @@ __attribute__((target("avx2"))) void copy_flipped(const std::uint8_t *from, dim_
         to[i] = from[i] ^ flip;
 }
 
-/// `positions` source positions, `channels` bytes each; a pixel is contiguous at the destination.
-void copy_positions(const copy_source &src, const std::uint8_t *from, dim_t positions, dim_t position_stride,
-                    dim_t channels, dim_t channel_stride, std::uint8_t *to) {
-    if (channel_stride == 1 && position_stride == channels) {
-        channels *= positions;
+/// `positions` source positions of `bytes` bytes; a position is contiguous at the destination.
+void copy_positions(const dot_geometry &g, const copy_source &src, const std::uint8_t *from, dim_t positions,
+                    dim_t position_stride, dim_t bytes, std::uint8_t *to) {
+    const bool is_dense = g.has_dense_positions();
+    if (is_dense && position_stride == bytes) {
+        bytes *= positions;
         positions = 1;
     }
-    for (dim_t w = 0; w < positions; w++, from += position_stride, to += channels) {
-        if (channel_stride != 1)
-            for (dim_t c = 0; c < channels; c++)
-                to[c] = from[c * channel_stride] ^ src.flip;
+    for (dim_t w = 0; w < positions; w++, from += position_stride, to += bytes) {
+        if (!is_dense && g.sums_f32())
+            for (dim_t c = 0; c * dim_t{sizeof(float)} < bytes; c++)
+                std::memcpy(to + c * dim_t{sizeof(float)}, from + c * g.src_channel_stride, sizeof(float));
+        else if (!is_dense)
+            for (dim_t c = 0; c < bytes; c++)
+                to[c] = from[c * g.src_channel_stride] ^ src.flip;
         else if (src.flip)
-            copy_flipped(from, channels, src.flip, to);
+            copy_flipped(from, bytes, src.flip, to);
         else
-            std::memcpy(to, from, static_cast<std::size_t>(channels));
+            std::memcpy(to, from, static_cast<std::size_t>(bytes));
     }
 }
 
 /// Bytes between all rows if rows are contiguous and follow each other in the source, else 0.
 dim_t joined_row_bytes(const dot_geometry &g) {
     const bool is_point = g.kernel == extent3{1, 1, 1} && !g.rows_are_images;
-    const bool is_dense =
-        (g.src_channel_stride == 1 || g.channels == 1) && g.src_row_strides[2] == g.channels;
-    const bool is_line = g.depth == 1 && (g.height == 1 || g.src_row_strides[1] == g.width * g.channels);
-    return is_point && is_dense && is_line ? g.channels : 0;
+    const bool is_dense = g.has_dense_positions() && g.src_row_strides[2] == g.position_bytes;
+    const bool is_line =
+        g.depth == 1 && (g.height == 1 || g.src_row_strides[1] == g.width * g.position_bytes);
+    return is_point && is_dense && is_line ? g.position_bytes : 0;
 }
 
 } // namespace
@@ -70,7 +74,7 @@ __attribute__((target("avx2"))) std::int32_t sum_bytes(const std::uint8_t *from,
 void copy_rows(const dot_geometry &g, const dot_plan &p, const copy_source &src, dim_t first, dim_t count,
                std::uint8_t *to) {
     if (const dim_t bytes = joined_row_bytes(g); bytes > 0 && bytes == p.row_stride) {
-        copy_positions(src, src.base + first * bytes, count, bytes, bytes, 1, to);
+        copy_positions(g, src, src.base + first * bytes, count, bytes, bytes, to);
         return;
     }
     for (dim_t r = first; r < first + count; r++, to += p.row_stride) {
@@ -79,16 +83,16 @@ void copy_rows(const dot_geometry &g, const dot_plan &p, const copy_source &src,
             src.base + od * g.src_row_strides[0] + oh * g.src_row_strides[1] + ow * g.src_row_strides[2];
         std::uint8_t *out = to;
         for (dim_t kd = 0; kd < g.kernel[0]; kd++)
-            for (dim_t kh = 0; kh < g.kernel[1]; kh++, out += g.kernel[2] * g.channels)
-                copy_positions(src, row + kd * g.src_tap_strides[0] + kh * g.src_tap_strides[1], g.kernel[2],
-                               g.src_tap_strides[2], g.channels, g.src_channel_stride, out);
+            for (dim_t kh = 0; kh < g.kernel[1]; kh++, out += g.kernel[2] * g.position_bytes)
+                copy_positions(g, src, row + kd * g.src_tap_strides[0] + kh * g.src_tap_strides[1],
+                               g.kernel[2], g.src_tap_strides[2], g.position_bytes, out);
     }
 }
 
 void copy_image(const dot_geometry &g, const dot_plan &p, const copy_source &src, const image_part &part,
                 std::uint8_t *to) {
     const dim_t lines = (part.count - 1) * g.stride[1] + (g.kernel[1] - 1) * g.dilation[1] + 1;
-    const dim_t line_bytes = p.copy[2] * g.channels;
+    const dim_t line_bytes = p.copy[2] * g.position_bytes;
     // Columns of the copy that lie inside the image: [left, right).
     const dim_t origin = part.column - g.pad[2];
     const dim_t left = std::clamp<dim_t>(-origin, 0, p.copy[2]);
@@ -102,13 +106,13 @@ void copy_image(const dot_geometry &g, const dot_plan &p, const copy_source &src
                 std::memset(line, src.padding, static_cast<std::size_t>(line_bytes));
                 continue;
             }
-            std::memset(line, src.padding, static_cast<std::size_t>(left * g.channels));
-            std::memset(line + right * g.channels, src.padding,
-                        static_cast<std::size_t>((p.copy[2] - right) * g.channels));
-            copy_positions(
-                src,
-                src.base + id * g.src_strides[0] + ih * g.src_strides[1] + (left + origin) * g.src_strides[2],
-                right - left, g.src_strides[2], g.channels, g.src_channel_stride, line + left * g.channels);
+            std::memset(line, src.padding, static_cast<std::size_t>(left * g.position_bytes));
+            std::memset(line + right * g.position_bytes, src.padding,
+                        static_cast<std::size_t>((p.copy[2] - right) * g.position_bytes));
+            copy_positions(g, src,
+                           src.base + id * g.src_strides[0] + ih * g.src_strides[1] +
+                               (left + origin) * g.src_strides[2],
+                           right - left, g.src_strides[2], g.position_bytes, line + left * g.position_bytes);
         }
     }
 }

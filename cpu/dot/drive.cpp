@@ -30,7 +30,7 @@ class dot_driver : public kernel {
 public:
     dot_driver(const dot_geometry &geometry, const epilogue &out, const machine &m)
         : geometry_(geometry), epilogue_(out, geometry_.columns, sums_rows()),
-          plan_(plan_dot(geometry_, m, epilogue_.temps(m.isa))),
+          plan_(plan_dot(geometry_, m, epilogue_.temps(m.isa, stage()))),
           columns_(geometry_.weights, epilogue_, plan_.ranges, geometry_.groups > 1), isa_(m.isa) {
         for (const bool is_tail : {false, true})
             for (const bool last : {false, true})
@@ -42,7 +42,8 @@ public:
         const std::int32_t *zp = geometry_.src_zero_points.bind(args);
         const std::int32_t src_zp = (zp ? *zp : 0) + (geometry_.flips_source() ? 128 : 0);
         const std::int8_t *weights = geometry_.weights.bind(args);
-        run_tasks({args.get<const std::uint8_t>(OCTET_ARG_SRC) + geometry_.src.offset0,
+        run_tasks({args.get<const std::uint8_t>(OCTET_ARG_SRC) +
+                       geometry_.src.offset0 * geometry_.src_element_bytes,
                    args.get<std::uint8_t>(OCTET_ARG_DST) + geometry_.dst.offset0 * dst_size(), weights,
                    columns_.params(args), columns_.initial(args, weights, src_zp),
                    static_cast<std::uint8_t>(geometry_.flips_source() ? 0x80 : 0),
@@ -61,6 +62,9 @@ public:
     }
 
 private:
+    jit::epilogue_stage stage() const {
+        return geometry_.sums_f32() ? jit::epilogue_stage::f32_accumulator : jit::epilogue_stage::accumulator;
+    }
     bool sums_rows() const { return geometry_.weights.sums_source(); }
     dim_t dst_size() const { return static_cast<dim_t>(memory::data_type_size(geometry_.dst.data_type)); }
     std::shared_ptr<const jit::dot_kernel> &kernel_of(bool is_tail, bool is_last_panel) {
@@ -73,6 +77,7 @@ private:
     std::shared_ptr<const jit::dot_kernel> make_kernel(int rows, bool last_panel) const {
         jit::dot_spec spec;
         spec.isa = isa_;
+        spec.products = geometry_.products();
         spec.rows = rows;
         spec.vectors =
             last_panel && plan_.tiles.last_vectors ? plan_.tiles.last_vectors : plan_.tiles.vectors;
@@ -129,7 +134,7 @@ private:
         for (dim_t panel = first_panel; panel < last_panel;
              panel += all_groups ? last_panel - first_panel : 1) {
             const dim_t group = panel / plan_.tiles.panels;
-            const dim_t group_offset = group * geometry_.packed().merged * geometry_.packed().i_per_member;
+            const dim_t group_offset = group * geometry_.group_bytes();
             if (sums_rows() && group != summed_group) { // such plans have one segment
                 row_sums = sum_rows(segments[0], group_offset, first_line, last_line);
                 summed_group = group;
@@ -202,10 +207,13 @@ private:
         args.tap_offsets = segment.tap_offsets + first_tap;
         args.taps = lines.count == p.lines ? plan_.taps : lines.count * taps_per_line;
 
+        // Columns that multiply channels of their own begin where those are.
+        const dim_t own_column =
+            p.multiplies_own ? panel_block * packed_o_block * geometry_.src_element_bytes : 0;
         const auto call = [&](bool is_tail, dim_t first_row, dim_t tiles) {
             const dim_t first = element + first_row * geometry_.dst_strides[2];
             run.full.find(first, full);
-            args.src = src + first_row * plan_.row_stride;
+            args.src = src + own_column + first_row * plan_.row_stride;
             args.weights = weights;
             args.initial = initial;
             args.dst = run.dst + first * dst_size();
@@ -238,7 +246,7 @@ private:
     }
     void set_group_steps(jit::dot_args &args) const {
         const packed_geometry &p = geometry_.packed();
-        args.src_step = p.merged * p.i_per_member;
+        args.src_step = geometry_.group_bytes();
         args.dst_step = p.o;
         args.weights_step = p.group_bytes();
         args.initial_step = p.line_sums() * static_cast<dim_t>(sizeof(std::int32_t));
@@ -255,8 +263,6 @@ private:
 };
 
 template <typename Problem> offer plan_problem(const Problem &p, const machine &m) {
-    if (p.sums_f32())
-        return offer::refused("f32 src");
     const std::string reason = refuses_dot(p);
     if (!reason.empty())
         return offer::refused(reason);
@@ -264,7 +270,7 @@ template <typename Problem> offer plan_problem(const Problem &p, const machine &
     if (g.weights.sums_source() && g.packed().merged > 1)
         return offer::refused("weights zero points (or u8 weights) with small groups");
     const dim_t largest_stride = dim_t{1} << 26; // 28 rows stay within a 32-bit displacement
-    for (const dim_t stride : {g.src_row_strides[2], g.channels * g.stride[2], g.weights.reduction()})
+    for (const dim_t stride : {g.src_row_strides[2], g.position_bytes * g.stride[2], g.weights.reduction()})
         if (stride > largest_stride)
             return offer::refused(text("rows ", stride, " bytes apart"));
     const offer generated([g, out = p.out_stage, m] { return std::make_shared<dot_driver>(g, out, m); });

@@ -35,6 +35,14 @@ memory_desc packed_form(const memory_desc &weights, packed_kind kind, bool may_f
     return md;
 }
 
+template <typename Problem> double largest_sum(const Problem &p) {
+    return p.sums_f32() ? jit::any_f32 : jit::any_s32;
+}
+
+dim_t element_bytes(const memory_desc &md) {
+    return static_cast<dim_t>(memory::data_type_size(md.data_type));
+}
+
 /// Strides of the spatial dimensions as depth, height, width.
 extent3 spatial_strides(const memory_desc &md, int spatial_ndims) {
     extent3 strides{0, 0, 0};
@@ -63,7 +71,7 @@ std::string refuses_dot(const convolution_problem &p) {
     if (reason.empty())
         reason = refuses_dst(p.dst, 1);
     if (reason.empty())
-        reason = jit::epilogue_plan::refuses(p.out_stage, {1, p.groups * p.oc, jit::any_s32});
+        reason = jit::epilogue_plan::refuses(p.out_stage, {1, p.groups * p.oc, largest_sum(p)});
     return reason;
 }
 
@@ -75,7 +83,7 @@ std::string refuses_dot(const matmul_problem &p) {
     if (reason.empty())
         reason = refuses_dst(p.dst, n);
     if (reason.empty())
-        reason = jit::epilogue_plan::refuses(p.out_stage, {n, p.dst.dims[n], jit::any_s32});
+        reason = jit::epilogue_plan::refuses(p.out_stage, {n, p.dst.dims[n], largest_sum(p)});
     return reason;
 }
 
@@ -88,22 +96,25 @@ dot_geometry dot_geometry_of(const convolution_problem &p) {
     g.stride = p.stride;
     g.dilation = p.dilation;
     g.pad = p.pad;
-    g.channels = p.groups * p.ic;
-    g.src_channel_stride = p.src.strides[1];
+    const dim_t bytes = g.src_element_bytes = element_bytes(p.src);
+    g.position_bytes = p.groups * p.ic * bytes;
+    g.src_channel_stride = p.src.strides[1] * bytes;
     g.src_strides = spatial_strides(p.src, p.spatial_ndims);
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
+        g.src_strides[a] *= bytes;
         g.src_tap_strides[a] = g.src_strides[a] * p.dilation[a];
+    }
     const memory_desc packed = packed_form(
         p.weights, p.weights_have_groups ? packed_kind::grouped_convolution : packed_kind::convolution,
         p.dilation[2] == 1 && !p.is_inner_product);
     g.weights = stored_weights(p.weights, packed, p.weights_zero_points);
     g.src_zero_points = p.src_zero_points;
-    g.columns = {1, p.groups * p.oc, jit::any_s32};
+    g.columns = {1, p.groups * p.oc, largest_sum(p)};
 
     if (p.is_inner_product) {
         g.rows_are_images = true;
         g.width = p.mb;
-        g.src_row_strides[2] = p.src.strides[0];
+        g.src_row_strides[2] = p.src.strides[0] * bytes;
         g.dst_strides[2] = p.dst.strides[0];
         return g;
     }
@@ -117,7 +128,7 @@ dot_geometry dot_geometry_of(const convolution_problem &p) {
     g.src_outer.clear();
     g.dst_outer.clear();
     for (dim_t n = 0; n < p.mb; n++) {
-        g.src_outer.push_back(n * p.src.strides[0]);
+        g.src_outer.push_back(n * p.src.strides[0] * bytes);
         g.dst_outer.push_back(n * p.dst.strides[0]);
     }
     g.first_group.assign(static_cast<std::size_t>(p.mb), 0);
@@ -130,14 +141,15 @@ dot_geometry dot_geometry_of(const matmul_problem &p) {
     g.src = p.src;
     g.dst = p.dst;
     g.width = g.in[2] = p.dst.dims[m];
-    g.channels = p.src.dims[n];
-    g.src_channel_stride = p.src.strides[n];
-    g.src_row_strides[2] = p.src.strides[m];
+    const dim_t bytes = g.src_element_bytes = element_bytes(p.src);
+    g.position_bytes = p.src.dims[n] * bytes;
+    g.src_channel_stride = p.src.strides[n] * bytes;
+    g.src_row_strides[2] = p.src.strides[m] * bytes;
     g.dst_strides[2] = p.dst.strides[m];
     g.weights =
         stored_weights(p.weights, packed_form(p.weights, packed_kind::matmul, false), p.weights_zero_points);
     g.src_zero_points = p.src_zero_points;
-    g.columns = {n, p.dst.dims[n], jit::any_s32};
+    g.columns = {n, p.dst.dims[n], largest_sum(p)};
 
     memory_desc batches = p.dst;
     batches.ndims = m;
@@ -149,7 +161,7 @@ dot_geometry dot_geometry_of(const matmul_problem &p) {
         const coordinates at = coordinates_of(b, batches);
         dim_t src = 0, group = 0, dst = 0;
         for (int d = 0; d < m; d++) {
-            src += p.src.dims[d] == 1 ? 0 : at[d] * p.src.strides[d];
+            src += p.src.dims[d] == 1 ? 0 : at[d] * p.src.strides[d] * bytes;
             group = group * p.weights.dims[d] + (p.weights.dims[d] == 1 ? 0 : at[d]);
             dst += at[d] * p.dst.strides[d];
         }

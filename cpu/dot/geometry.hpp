@@ -13,22 +13,25 @@
 #include "common/problem.hpp"
 #include "cpu/accumulating/weights.hpp"
 #include "jit/epilogue/epilogue.hpp"
+#include "jit/kernels/dot.hpp"
 
 namespace octet::impl {
 
 struct dot_geometry {
     memory_desc src, dst;
-    std::vector<dim_t> src_outer{0}, dst_outer{0}; ///< offsets in elements, one per outer index
-    std::vector<dim_t> first_group{0};             ///< stored group of weights, one per outer index
-    dim_t depth = 1, height = 1, width = 1;        ///< output positions of one outer index
+    std::vector<dim_t> src_outer{0};        ///< offsets in bytes, one per outer index
+    std::vector<dim_t> dst_outer{0};        ///< the same in elements
+    std::vector<dim_t> first_group{0};      ///< stored group of weights, one per outer index
+    dim_t depth = 1, height = 1, width = 1; ///< output positions of one outer index
     extent3 in{1, 1, 1}, kernel{1, 1, 1}, stride{1, 1, 1}, dilation{1, 1, 1}, pad{0, 0, 0};
     bool rows_are_images = false;     ///< inner product: the taps of a row are a whole image
-    extent3 src_strides{0, 0, 0};     ///< elements between neighbouring input positions
-    extent3 src_row_strides{0, 0, 0}; ///< elements of src between neighbouring output positions
-    extent3 src_tap_strides{0, 0, 0}; ///< elements of src between neighbouring taps
+    extent3 src_strides{0, 0, 0};     ///< bytes between neighbouring input positions
+    extent3 src_row_strides{0, 0, 0}; ///< bytes of src between neighbouring output positions
+    extent3 src_tap_strides{0, 0, 0}; ///< bytes of src between neighbouring taps
     extent3 dst_strides{0, 0, 0};     ///< elements of dst between neighbouring output positions
-    dim_t src_channel_stride = 1;
-    dim_t channels = 1; ///< of one source position, all groups
+    dim_t src_element_bytes = 1;
+    dim_t src_channel_stride = 1; ///< bytes
+    dim_t position_bytes = 1;     ///< of the channels of one source position, all groups
     stored_weights weights;
     dim_t groups = 1; ///< stored groups that each outer index multiplies (a matmul has one per batch)
 
@@ -36,6 +39,22 @@ struct dot_geometry {
     jit::epilogue_shape columns{1, 1, jit::any_s32};
 
     bool flips_source() const { return src.data_type == data_type::s8; }
+    bool sums_f32() const { return src.data_type == data_type::f32; }
+    jit::dot_products products() const {
+        return !sums_f32()               ? jit::dot_products::codes
+               : packed().multiplies_own ? jit::dot_products::own_floats
+                                         : jit::dot_products::floats;
+    }
+    /// Channels of one position are neighbours in memory.
+    bool has_dense_positions() const {
+        return src_channel_stride == src_element_bytes || position_bytes == src_element_bytes;
+    }
+    /// Bytes that one tap of a stored group reads of a row.
+    dim_t tap_bytes() const {
+        return packed().multiplies_own ? packed_i_block : packed().i * packed().element_bytes;
+    }
+    /// Bytes of a position in front of the channels that a stored group reads.
+    dim_t group_bytes() const { return packed().merged * packed().i_per_member * src_element_bytes; }
     const packed_geometry &packed() const { return weights.geometry(); }
     dim_t outer() const { return static_cast<dim_t>(src_outer.size()); }
     /// Some tap of some row lies outside the image.

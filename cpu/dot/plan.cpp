@@ -107,7 +107,7 @@ double imbalance(const sharing &s, dim_t row_tiles, dim_t panels) {
 } // namespace
 
 tile_plan plan_tiles(instruction_set isa, dim_t length, dim_t columns, dim_t quads, int epilogue_temps,
-                     const sharing &shares, const tile_memory &memory) {
+                     const sharing &shares, const tile_memory &memory, jit::dot_products products) {
     const int lanes = isa.lanes();
     const dim_t vectors = div_up(columns, lanes);
     const int vectors_per_block = static_cast<int>(packed_o_block) / lanes;
@@ -137,12 +137,13 @@ tile_plan plan_tiles(instruction_set isa, dim_t length, dim_t columns, dim_t qua
     // 12 vectors leave registers for one row; wider panels would only have fewer tasks to share.
     for (int v = vectors_per_block; v <= 12; v += vectors_per_block) { // panels hold whole blocks
         const int width = static_cast<int>(std::min<dim_t>(v, vectors));
-        const int limit = static_cast<int>(std::min<dim_t>(jit::max_rows(isa, width, epilogue_temps),
-                                                           rows_without_conflict(memory.row_stride)));
+        const int limit = static_cast<int>(std::min<dim_t>(
+            jit::max_rows(isa, width, epilogue_temps, products), rows_without_conflict(memory.row_stride)));
         if (limit < 1)
             break;
         consider(width, limit, false);
-        const int overlapping = std::min(limit, jit::max_overlapping_rows(isa, width, epilogue_temps));
+        const int overlapping =
+            std::min(limit, jit::max_overlapping_rows(isa, width, epilogue_temps, products));
         // The first tile's products and the last one's epilogue overlap with nothing: few tiles gain nothing.
         if (may_overlap && overlapping > 0 && length >= 4 * overlapping)
             consider(width, overlapping, true);
@@ -154,10 +155,10 @@ tile_plan plan_tiles(instruction_set isa, dim_t length, dim_t columns, dim_t qua
 }
 
 edge_rows plan_edges(const dot_geometry &g, dim_t tile_rows) {
-    const dim_t segment = g.packed().fused_width * g.packed().merged * g.packed().i_per_member;
+    const dim_t segment = g.tap_bytes();
     const dim_t overread = div_up(segment, packed_i_block) * packed_i_block - segment; // of a row's last quad
     const dim_t reach =
-        (g.kernel[2] - 1) * g.dilation[2] + 1 + div_up(overread, g.channels); // positions of a row
+        (g.kernel[2] - 1) * g.dilation[2] + 1 + div_up(overread, g.position_bytes); // positions of a row
     const dim_t inside = g.in[2] - reach + g.pad[2]; // last position where a row may start
     const dim_t right_row = inside < 0 ? 0 : std::min(g.width, inside / g.stride[2] + 1);
     edge_rows edges;
@@ -170,11 +171,6 @@ edge_rows plan_edges(const dot_geometry &g, dim_t tile_rows) {
 
 namespace {
 
-/// Bytes of one tap of one stored group.
-dim_t segment_of(const dot_geometry &g) {
-    return g.packed().fused_width * g.packed().merged * g.packed().i_per_member;
-}
-
 /// Lines of the kernel that lie inside the image for this output line.
 line_range lines_inside(const dot_geometry &g, dim_t oh) {
     const dim_t lines = g.packed().lines, top = oh * g.stride[1] - g.pad[1];
@@ -186,9 +182,10 @@ line_range lines_inside(const dot_geometry &g, dim_t oh) {
 /// True if rows may be read where they are as long as they stay inside a line of the image. Lines outside are
 /// skipped, which row sums could not.
 bool can_copy_edges(const dot_geometry &g) {
-    const bool is_dense = (g.src_channel_stride == 1 || g.channels == 1) && g.src_strides[2] == g.channels;
+    const bool is_dense = g.has_dense_positions() && g.src_strides[2] == g.position_bytes;
     const bool is_plane = g.kernel[0] == 1 && g.depth == 1 && g.in[0] == 1 && g.pad[0] == 0;
-    if (g.flips_source() || !is_dense || !is_plane || g.weights.sums_source() || g.rows_are_images)
+    if (g.flips_source() || g.sums_f32() || !is_dense || !is_plane || g.weights.sums_source() ||
+        g.rows_are_images)
         return false;
     for (dim_t oh = 0; oh < g.height; oh++)
         if (lines_inside(g, oh).count == 0)
@@ -197,10 +194,10 @@ bool can_copy_edges(const dot_geometry &g) {
 }
 
 row_source choose_source(const dot_geometry &g, const tile_plan &line_tiles) {
-    const bool channels_last = g.src_channel_stride == 1 || g.channels == 1;
-    const bool whole_quads = segment_of(g) % packed_i_block == 0;
-    const bool fused_is_contiguous = g.packed().fused_width == 1 || g.src_tap_strides[2] == g.channels;
-    if (!g.flips_source() && channels_last && whole_quads && fused_is_contiguous && !g.reads_outside())
+    const bool whole_quads = g.tap_bytes() % packed_i_block == 0;
+    const bool fused_is_contiguous = g.packed().fused_width == 1 || g.src_tap_strides[2] == g.position_bytes;
+    if (!g.flips_source() && g.has_dense_positions() && whole_quads && fused_is_contiguous &&
+        !g.reads_outside())
         return row_source::in_place;
     if (rows_are_disjoint(g))
         return row_source::copied_rows;
@@ -212,7 +209,8 @@ row_source choose_source(const dot_geometry &g, const tile_plan &line_tiles) {
 /// Strides between neighbouring taps in a scratch image of these columns.
 extent3 scratch_tap_strides(const dot_geometry &g, const extent3 &copy) {
     // The scratch image holds one plane per tap of the depth.
-    return {copy[1] * copy[2] * g.channels, copy[2] * g.channels * g.dilation[1], g.channels * g.dilation[2]};
+    return {copy[1] * copy[2] * g.position_bytes, copy[2] * g.position_bytes * g.dilation[1],
+            g.position_bytes * g.dilation[2]};
 }
 
 void plan_rows(dot_plan &p, const dot_geometry &g) {
@@ -227,17 +225,18 @@ void plan_rows(dot_plan &p, const dot_geometry &g) {
         break;
     case row_source::copied_rows:
         p.is_flat = dst_is_flat;
-        p.tap_strides = {g.kernel[1] * g.kernel[2] * g.channels, g.kernel[2] * g.channels, g.channels};
+        p.tap_strides = {g.kernel[1] * g.kernel[2] * g.position_bytes, g.kernel[2] * g.position_bytes,
+                         g.position_bytes};
         p.row_stride = div_up(g.kernel[0] * p.tap_strides[0], packed_i_block) * packed_i_block;
         if (p.row_stride % 4096 == 0)
             p.row_stride += 64; // else all rows fall into the same cache sets
         break;
     case row_source::copied_edges:
         p.copy[2] = (std::max<dim_t>({p.left_rows, p.right_rows, 1}) - 1) * g.stride[2] + reach;
-        p.row_stride = g.stride[2] * g.channels;
+        p.row_stride = g.stride[2] * g.position_bytes;
         break;
     case row_source::copied_image:
-        p.row_stride = g.stride[2] * g.channels;
+        p.row_stride = g.stride[2] * g.position_bytes;
         break;
     }
     p.line_length = p.is_flat ? g.depth * g.height * g.width : g.width;
@@ -255,9 +254,10 @@ dim_t band_budget(const dot_plan &p, const dot_geometry &g, dim_t l2_bytes) {
 void plan_band(dot_plan &p, const dot_geometry &g, dim_t l2_bytes) {
     const dim_t budget = band_budget(p, g, l2_bytes);
     const bool is_image = p.source == row_source::copied_image || p.source == row_source::copied_edges;
-    const dim_t line_bytes = std::max<dim_t>(1, is_image    ? g.kernel[0] * g.in[2] * g.stride[1] * g.channels
-                                                : p.is_flat ? p.row_stride
-                                                            : p.line_length * p.row_stride);
+    const dim_t line_bytes =
+        std::max<dim_t>(1, is_image    ? g.kernel[0] * g.in[2] * g.stride[1] * g.position_bytes
+                           : p.is_flat ? p.row_stride
+                                       : p.line_length * p.row_stride);
     p.band_lines = std::max<dim_t>(1, budget / line_bytes);
     if (!p.is_flat)
         p.band_lines = std::min(p.band_lines, g.height); // a band stays in one plane of the output
@@ -265,7 +265,7 @@ void plan_band(dot_plan &p, const dot_geometry &g, dim_t l2_bytes) {
         return;
     p.copy[1] = (p.band_lines - 1) * g.stride[1] + (g.kernel[1] - 1) * g.dilation[1] + 1;
     p.tap_strides = scratch_tap_strides(g, p.copy);
-    p.line_stride = p.copy[2] * g.channels * g.stride[1];
+    p.line_stride = p.copy[2] * g.position_bytes * g.stride[1];
 }
 
 std::vector<std::int64_t> offsets_of_taps(const extent3 &counts, const extent3 &strides) {
@@ -297,12 +297,12 @@ dot_work plan_work(const dot_plan &p, const dot_geometry &g, int all_threads) {
 
 dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps) {
     dot_plan p;
-    const dim_t segment = segment_of(g);
+    const dim_t segment = g.tap_bytes();
     const dim_t quads_of_row =
         g.kernel[0] * g.kernel[1] * g.kernel[2] / g.packed().fused_width * div_up(segment, packed_i_block);
     sharing shares{useful_threads(g, m.threads), g.outer() * g.depth * g.height, g.groups, false};
     const tile_plan line_tiles =
-        plan_tiles(m.isa, g.width, g.packed().o, quads_of_row, epilogue_temps, shares);
+        plan_tiles(m.isa, g.width, g.packed().o, quads_of_row, epilogue_temps, shares, {}, g.products());
     p.source = choose_source(g, line_tiles);
     if (p.source == row_source::copied_edges) {
         const edge_rows edges = plan_edges(g, line_tiles.rows);
@@ -323,15 +323,18 @@ dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps) {
     if (p.is_flat) {
         shares.lines = g.outer();
         shares.splits_lines = true;
-        shares.may_overlap = p.taps == 1 && g.groups == 1 && !g.weights.sums_source();
-        const tile_memory memory{p.row_stride, p.line_length * g.packed().o > m.l2_bytes / 2};
-        p.tiles =
-            plan_tiles(m.isa, p.line_length, g.packed().o, quads_of_row, epilogue_temps, shares, memory);
+        shares.may_overlap = p.taps == 1 && g.groups == 1 && !g.weights.sums_source() &&
+                             g.products() != jit::dot_products::own_floats;
+        const bool has_codes =
+            memory::data_type_size(g.dst.data_type) == 1; // else panels are whole cache lines
+        const tile_memory memory{p.row_stride, has_codes && p.line_length * g.packed().o > m.l2_bytes / 2};
+        p.tiles = plan_tiles(m.isa, p.line_length, g.packed().o, quads_of_row, epilogue_temps, shares, memory,
+                             g.products());
         p.band_lines = std::min(p.line_length, div_up(p.band_lines, p.tiles.rows) * p.tiles.rows);
     }
 
     constexpr dim_t slack = 64; // the last quad of a row may reach past its bytes
-    const dim_t image_bytes = p.copy[0] * p.copy[1] * p.copy[2] * g.channels;
+    const dim_t image_bytes = p.copy[0] * p.copy[1] * p.copy[2] * g.position_bytes;
     if (p.source == row_source::copied_rows) {
         p.line_stride = p.line_length * p.row_stride;
         p.scratch_bytes = p.band_lines * (p.is_flat ? p.row_stride : p.line_stride) + slack;
@@ -359,7 +362,7 @@ void plan_lines(dot_plan &p, const dot_geometry &g) {
     p.ranges = {{0, lines}};
     p.range_of_line.clear();
     const bool is_image = p.source == row_source::copied_image || p.source == row_source::copied_edges;
-    if (!is_image || g.weights.sums_source() || g.kernel[0] != 1 || p.tap_counts[1] != lines)
+    if (!is_image || g.sums_f32() || g.weights.sums_source() || g.kernel[0] != 1 || p.tap_counts[1] != lines)
         return;
     for (dim_t oh = 0; oh < g.height; oh++) {
         const line_range range = lines_inside(g, oh);
@@ -379,7 +382,7 @@ dim_t rows_of(const dot_geometry &g) { return g.outer() * g.depth * g.height * g
 int useful_threads(const dot_geometry &g, int threads) {
     const dim_t results = rows_of(g) * g.groups * g.packed().line_sums();
     const dim_t weights = g.packed().groups * g.packed().group_bytes();
-    const dim_t cycles = std::max(results * g.packed().i * g.packed().taps / costs::products_per_cycle,
+    const dim_t cycles = std::max(results * g.tap_bytes() * g.packed().taps / costs::products_per_cycle,
                                   weights / costs::weight_bytes_per_cycle) +
                          results / costs::results_per_cycle;
     return static_cast<int>(std::clamp<dim_t>(cycles / costs::least_cycles_of_thread, 1, threads));

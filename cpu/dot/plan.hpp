@@ -78,7 +78,8 @@ struct tile_memory {
     bool is_dst_beyond_l2 = false; ///< so that a cache line which two panels write is fetched twice
 };
 tile_plan plan_tiles(instruction_set isa, dim_t length, dim_t columns, dim_t quads, int epilogue_temps,
-                     const sharing &shares = {}, const tile_memory &memory = {});
+                     const sharing &shares = {}, const tile_memory &memory = {},
+                     jit::dot_products products = jit::dot_products::codes);
 dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps);
 std::string text_of(const dot_plan &p);
 

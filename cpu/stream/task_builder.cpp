@@ -102,7 +102,7 @@ task task_builder::finish(jit::epilogue_stage value) {
     using stage = jit::epilogue_stage;
     task_.value = value;
     epilogue &out = task_.out;
-    if (value == stage::accumulator)
+    if (value == stage::accumulator || value == stage::f32_accumulator)
         return task_;
     // The rule is done but for what a float rule does behind the post-ops.
     const bool has_float_end =

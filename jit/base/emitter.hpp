@@ -266,8 +266,6 @@ public:
 
     // ---- dot product of 4 unsigned source bytes and 4 signed weights
 
-    /// Accumulator registers of one column vector: 1, or 2 partial sums without a dot-product instruction.
-    int accumulators_per_vector() const { return has_dot4() ? 1 : 2; }
     /// acc += dot4(src, weights); vpdpbusd levels only.
     void dot4(const vec &acc, const vec &src, const Xbyak::Operand &weights);
 

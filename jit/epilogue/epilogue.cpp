@@ -62,7 +62,6 @@ void epilogue_emitter::load_as_f32(const vec &y, data_type type, int tensor, con
 void epilogue_emitter::requantize(const vec &x, int v) {
     const epilogue_plan::plane_indices &p = plan_.planes();
     const requantization_rule rule = plan_.source().rule;
-    is_f32_ = false;
     if (!is_float(rule)) {
         emit_requantize(e_, plan_.rule(), x, [&](int i) { return plane(p.rule + i, v); });
         return;
@@ -87,10 +86,9 @@ void epilogue_emitter::compute(const epilogue_result &r) {
         e_.vpmulld(row_sum, row_sum, plane(p.weights_zero_point, r.column_vector));
         e_.vpsubd(r.acc, r.acc, row_sum);
     }
-    if (r.value == epilogue_stage::accumulator)
+    is_f32_ = r.value == epilogue_stage::f32_accumulator || r.value == epilogue_stage::f32_value;
+    if (r.value == epilogue_stage::accumulator || r.value == epilogue_stage::f32_accumulator)
         requantize(r.acc, r.column_vector);
-    else
-        is_f32_ = r.value == epilogue_stage::f32_value;
     for (int i = 0; i < plan_.emitted_post_ops(); i++)
         std::visit(
             [&](const auto &op) {

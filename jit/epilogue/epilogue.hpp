@@ -32,8 +32,8 @@ struct epilogue_shape {
     int outer_dims = 0;
 };
 
-/// Where vectors of results come from: accumulators go through the rule, values come from behind it.
-enum class epilogue_stage { accumulator, s32_value, f32_value };
+/// Where vectors of results come from: accumulators, s32 or f32, go through the rule, values come from behind it.
+enum class epilogue_stage { accumulator, f32_accumulator, s32_value, f32_value };
 
 class epilogue_plan {
 public:

@@ -20,19 +20,31 @@ constexpr int quads_per_iteration = 8;
 
 } // namespace
 
-int max_rows(instruction_set isa, int vectors, int epilogue_temps) {
-    const bool dot = isa.has_dot4();
+namespace {
+
+/// True if a product is added to its sum by one instruction.
+bool adds_at_once(instruction_set isa, dot_products products) {
+    return isa.has_dot4() || products != dot_products::codes;
+}
+
+} // namespace
+
+int max_rows(instruction_set isa, int vectors, int epilogue_temps, dot_products products) {
+    const bool dot = adds_at_once(isa, products);
     const int per_vector = dot ? 1 : 2;
     // The reduction needs the weights, a broadcast source and, by pairs, a product; combining pairs needs
     // three.
-    const int reduction = std::max(per_vector * vectors + (dot ? 1 : 2), dot ? 0 : 3);
+    // Columns of their own need weights, a source and, at the last lanes, a mask.
+    const int reduction = products == dot_products::own_floats
+                              ? 3
+                              : std::max(per_vector * vectors + (dot ? 1 : 2), dot ? 0 : 3);
     // During the epilogue one register per vector is occupied.
     return std::min((isa.registers() - reduction) / (per_vector * vectors),
                     (isa.registers() - epilogue_temps) / vectors);
 }
 
-int max_overlapping_rows(instruction_set isa, int vectors, int epilogue_temps) {
-    if (isa.lanes() < 16 || !isa.has_dot4())
+int max_overlapping_rows(instruction_set isa, int vectors, int epilogue_temps, dot_products products) {
+    if (isa.lanes() < 16 || !adds_at_once(isa, products))
         return 0;
     // Weights and a broadcast source are alive when the epilogue is.
     return (isa.registers() - vectors - 1 - epilogue_temps) / (2 * vectors);
@@ -42,14 +54,18 @@ dot_kernel::dot_kernel(const dot_spec &spec, const epilogue_plan &plan)
     : generated(spec.isa), spec_(spec), plan_(plan) {
     generate();
     finish([&] {
-        return name("dot", text(spec.rows, "x", spec.vectors), text("t", spec.taps), text("q", spec.quads),
+        constexpr const char *products[] = {"dot", "fma", "own_fma"};
+        return name(products[static_cast<int>(spec.products)], text(spec.rows, "x", spec.vectors),
+                    text("t", spec.taps), text("q", spec.quads),
                     spec.tail != lanes() ? text("tail", spec.tail) : "", spec.overlaps_tiles ? "overlap" : "",
                     plan.name());
     });
 }
 
+bool dot_kernel::has_one_sum() const { return adds_at_once(isa(), spec_.products); }
+
 const vec &dot_kernel::acc(int r, int v, int half) const {
-    return acc_[static_cast<std::size_t>((r * spec_.vectors + v) * accumulators_per_vector() + half)];
+    return acc_[static_cast<std::size_t>((r * spec_.vectors + v) * sums_per_vector() + half)];
 }
 
 /// Bytes from the cursor to the weights of vector v in the q-th quad after it.
@@ -84,7 +100,7 @@ void dot_kernel::tiles_one_by_one() {
     if (reads_dst(plan_.source()))
         prefetch_dst();
     reduce();
-    if (!has_dot4())
+    if (!has_one_sum())
         combine_pairs();
     finish_tile();
     const auto advance = [this](const auto &what, std::int64_t dot_args::*step) {
@@ -147,7 +163,7 @@ void dot_kernel::multiply_tile(const std::vector<epilogue_result> &before) {
                 const temp source(*this);
                 vpbroadcastd(source, ptr[reg_src + r * spec_.row_stride + q * bytes_per_quad]);
                 for (int v = 0; v < spec_.vectors; v++)
-                    dot4(acc(r, v), source, weights[static_cast<std::size_t>(v)]);
+                    multiply(acc(r, v), source, weights[static_cast<std::size_t>(v)]);
             }
             for (; finished * steps < (step + 1) * portions; finished++) {
                 const auto first = before.begin() + static_cast<std::ptrdiff_t>(finished * portion);
@@ -163,18 +179,18 @@ void dot_kernel::multiply_tile(const std::vector<epilogue_result> &before) {
 
 std::vector<vec> dot_kernel::take_tile() {
     std::vector<vec> tile;
-    for (int i = 0; i < spec_.rows * spec_.vectors * accumulators_per_vector(); i++)
+    for (int i = 0; i < spec_.rows * spec_.vectors * sums_per_vector(); i++)
         tile.push_back(take_vec());
     return tile;
 }
 
 /// Accumulators start at the folded bias; partial sums start at zero and get it when they are combined.
 void dot_kernel::initialise() {
-    if (has_dot4())
+    if (has_one_sum())
         mov(reg_address, arg(&dot_args::initial));
     for (int v = 0; v < spec_.vectors; v++)
         for (int r = 0; r < spec_.rows; r++) {
-            if (!has_dot4()) {
+            if (!has_one_sum()) {
                 zero(acc(r, v, 0));
                 zero(acc(r, v, 1));
             } else if (r == 0) {
@@ -244,9 +260,20 @@ void dot_kernel::reduce_tap(const Reg64 &src) {
 /// Multiplies `count` quads and advances the cursors.
 void dot_kernel::reduce_quads(const Reg64 &src, int count) {
     for (int q = 0; q < count; q++)
-        has_dot4() ? quad(src, q) : quad_by_pairs(src, q);
+        if (spec_.products == dot_products::own_floats)
+            own_quad(src);
+        else
+            has_one_sum() ? quad(src, q) : quad_by_pairs(src, q);
     add(src, count * bytes_per_quad);
     add(reg_weights, count * block_quad_bytes);
+}
+
+/// acc += source * weights, the quad of a row with those of a column vector.
+void dot_kernel::multiply(const vec &acc, const vec &source, const vec &weights) {
+    if (spec_.products == dot_products::codes)
+        dot4(acc, source, weights);
+    else
+        vfmadd231ps(acc, source, weights);
 }
 
 void dot_kernel::quad(const Reg64 &src, int q) {
@@ -260,11 +287,23 @@ void dot_kernel::quad(const Reg64 &src, int q) {
         for (int r = 0; r < spec_.rows; r++) {
             vpbroadcastd(source, ptr[src + r * spec_.row_stride + q * bytes_per_quad]);
             for (int v = 0; v < spec_.vectors; v++)
-                dot4(acc(r, v), source, weights[static_cast<std::size_t>(v)]);
+                multiply(acc(r, v), source, weights[static_cast<std::size_t>(v)]);
         }
     }
     for (auto w = weights.rbegin(); w != weights.rend(); ++w)
         give_vec(*w);
+}
+
+/// The only quad of a tap: the source has a vector for each vector of weights.
+void dot_kernel::own_quad(const Reg64 &src) {
+    const temp weights(*this), source(*this);
+    for (int v = 0; v < spec_.vectors; v++) {
+        move(weights, ptr[reg_weights + weights_offset(v, 0)]);
+        for (int r = 0; r < spec_.rows; r++) {
+            load_dwords(source, src, r * spec_.row_stride + v * vector_bytes(), valid(v));
+            multiply(acc(r, v), source, weights);
+        }
+    }
 }
 
 /// Without a dot-product instruction: bytes widened to 16 bits, exact products of pairs. Half 0 of an
@@ -326,11 +365,13 @@ epilogue_operands dot_kernel::operands() const {
 }
 
 std::vector<epilogue_result> dot_kernel::results() const {
+    const auto value =
+        spec_.products == dot_products::codes ? epilogue_stage::accumulator : epilogue_stage::f32_accumulator;
     std::vector<epilogue_result> results;
     for (int r = 0; r < spec_.rows; r++)
         for (int v = 0; v < spec_.vectors; v++)
             results.push_back(
-                {acc(r, v), r, v, r * spec_.dst_row_stride + std::int64_t{v} * lanes(), valid(v)});
+                {acc(r, v), r, v, r * spec_.dst_row_stride + std::int64_t{v} * lanes(), valid(v), value});
     return results;
 }
 

@@ -1,15 +1,16 @@
 #pragma once
 
-// The dot kernel: a tile of `rows` source rows times `vectors` column vectors of packed weights, int32
-// accumulators in registers over the whole reduction, finished by the epilogue in the same registers.
-// Convolution, inner product and matmul are plans for this one kernel.
+// The dot kernel: a tile of `rows` source rows times `vectors` column vectors of packed weights, accumulators
+// in registers over the whole reduction, finished by the epilogue in the same registers. Convolution, inner
+// product and matmul are plans for this one kernel.
 //
 //   acc(r, c) = Σ over taps t and quads q of
 //               dot4(src[r * row_stride + tap_offset(t) + 4q], weights[block(c)][t][q][c % 16])
 //
 // Weights are blocks of 16 columns; a block is [tap][quad][16 columns][4 bytes of the reduction], so one quad
-// is 64 bytes. Source bytes are unsigned: a signed source arrives with its sign bit flipped and its zero
-// point raised by 128.
+// is 64 bytes. Four bytes are four codes, or one float (`dot_products`). Source codes are unsigned: a signed
+// source arrives with its sign bit flipped and its zero point raised by 128. Floats are added in the order of
+// taps and quads, each by one fused multiply-add: the definition of their sums.
 
 #include <cstdint>
 #include <vector>
@@ -19,9 +20,17 @@
 
 namespace octet::impl::jit {
 
+/// What a quad, 4 bytes of the reduction, is.
+enum class dot_products {
+    codes,      ///< 4 unsigned bytes, times 4 signed ones of each column
+    floats,     ///< an f32, times one of each column
+    own_floats, ///< an f32 for each column, side by side in the source, times its own: depthwise
+};
+
 /// Everything that decides the code.
 struct dot_spec {
     instruction_set isa;
+    dot_products products = dot_products::codes;
     int rows = 1;
     int vectors = 1;                 ///< column vectors; all but the last are full
     int tail = 1;                    ///< valid lanes of the last vector
@@ -39,7 +48,7 @@ struct dot_spec {
 struct dot_args {
     const void *src;                 ///< row 0 of the first tile
     const void *weights;             ///< first tap of the first column block
-    const std::int32_t *initial;     ///< accumulators to start with, one per column
+    const std::int32_t *initial;     ///< accumulators to start with, one per column; of floats all bits 0
     const std::uint32_t *params;     ///< planes of the first column block
     void *dst;                       ///< first row and column
     const void *const *full;         ///< per post-op: the element that `dst` points to (null where unused)
@@ -53,9 +62,11 @@ struct dot_args {
 
 /// Registers of a level against a tile: the largest number of rows that fits `vectors`, given the epilogue's
 /// needs.
-int max_rows(instruction_set isa, int vectors, int epilogue_temps);
+int max_rows(instruction_set isa, int vectors, int epilogue_temps,
+             dot_products products = dot_products::codes);
 /// The same for tiles that overlap; 0 without enough registers.
-int max_overlapping_rows(instruction_set isa, int vectors, int epilogue_temps);
+int max_overlapping_rows(instruction_set isa, int vectors, int epilogue_temps,
+                         dot_products products = dot_products::codes);
 /// Longest reduction of tiles that overlap: longer ones gain little, and their code is not a loop.
 constexpr std::int64_t max_overlapping_quads = 16;
 
@@ -77,11 +88,15 @@ private:
     void reduce_quads(const Xbyak::Reg64 &src, int count);
     void quad(const Xbyak::Reg64 &src, int q);
     void quad_by_pairs(const Xbyak::Reg64 &src, int q);
+    void own_quad(const Xbyak::Reg64 &src);
+    void multiply(const vec &acc, const vec &source, const vec &weights);
     void combine_pairs();
     std::vector<epilogue_result> results() const;
     epilogue_operands operands() const;
     void finish_tile();
 
+    bool has_one_sum() const; ///< per result, instead of two halves
+    int sums_per_vector() const { return has_one_sum() ? 1 : 2; }
     const vec &acc(int r, int v, int half = 0) const;
     std::int64_t weights_offset(int v, int q) const;
     int valid(int v) const { return v == spec_.vectors - 1 ? spec_.tail : lanes(); }
