@@ -4,6 +4,7 @@
 #include "cpu/compose/channels_last.hpp"
 #include "cpu/compose/concat.hpp"
 #include "cpu/compose/deconvolution.hpp"
+#include "cpu/compose/packed_reorder.hpp"
 #include "cpu/compose/separate_epilogue.hpp"
 #include "cpu/compose/source_sums.hpp"
 #include "cpu/compose/table.hpp"
@@ -89,7 +90,10 @@ families<resampling_problem> families_of(const resampling_problem &) {
             reference<resampling_problem>()};
 }
 families<reorder_problem> families_of(const reorder_problem &) {
-    return {jit_stream<reorder_problem>(), look_up<reorder_problem>(), reference<reorder_problem>()};
+    return {jit_stream<reorder_problem>(),
+            look_up<reorder_problem>(),
+            {"pack", code::generated, packed_reorder::plan},
+            reference<reorder_problem>()};
 }
 families<eltwise_problem> families_of(const eltwise_problem &) {
     return {jit_stream<eltwise_problem>(), look_up<eltwise_problem>(), reference<eltwise_problem>()};

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <vector>
 
+#include "cpu/accumulating/pack_blocks.hpp"
 #include "cpu/machine/parallel.hpp"
 
 namespace octet::impl {
@@ -69,6 +70,21 @@ private:
     int first_spatial_;
 };
 
+/// The same offsets as whole blocks want them.
+block_source blocks_of(const weights_map &map, const std::uint8_t *src) {
+    const packed_geometry &p = map.geometry;
+    block_source blocks{src, {}, map.outer_plain(0, 1) - map.outer_plain(0, 0), {}};
+    for (dim_t g = 0; g < map.groups; g++)
+        blocks.groups.push_back(map.outer_plain(g, 0));
+    for (dim_t tap = 0; tap < p.taps; tap++)
+        for (dim_t i = 0; i < p.i; i++) {
+            const dim_t taps = p.taps * p.fused_width, full_tap = tap * p.fused_width + i / p.i_per_member;
+            blocks.reduction.push_back(
+                map.inner_plain[static_cast<std::size_t>(i % p.i_per_member * taps + full_tap)]);
+        }
+    return blocks;
+}
+
 /// Calls body(outer offset in plain, in packed, group, o, inner offsets in packed) for every output channel
 /// of every group.
 template <typename Body> void for_each_channel(const weights_map &map, const Body &body) {
@@ -134,8 +150,11 @@ void pack_weights(const memory_desc &plain, const void *src, const memory_desc &
                          static_cast<std::int8_t *>(dst) + parts[i].offset);
         return;
     }
-    std::memset(dst, 0, size_in_bytes(packed));
     const weights_map map(packed, plain);
+    if (packs_in_blocks(map.geometry))
+        return pack_blocks(map.geometry, blocks_of(map, static_cast<const std::uint8_t *>(src)),
+                           flip_of(packed), static_cast<std::int8_t *>(dst));
+    std::memset(dst, 0, size_in_bytes(packed));
     if (packed.data_type == data_type::f32)
         pack_floats(map, static_cast<const std::uint32_t *>(src), static_cast<std::uint32_t *>(dst));
     else

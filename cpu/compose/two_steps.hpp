@@ -11,12 +11,12 @@ namespace octet::impl {
 
 class two_step_kernel : public kernel {
 public:
-    two_step_kernel(const memory_desc &between, std::shared_ptr<const kernel> first,
+    two_step_kernel(const memory_desc &between, scratch_slot slot, std::shared_ptr<const kernel> first,
                     std::shared_ptr<const kernel> second)
-        : bytes_(size_in_bytes(between)), first_(std::move(first)), second_(std::move(second)) {}
+        : bytes_(size_in_bytes(between)), slot_(slot), first_(std::move(first)), second_(std::move(second)) {}
 
     void execute(const arguments &args) const override {
-        void *between = thread_scratch(scratch_slot::between_steps, bytes_);
+        void *between = thread_scratch(slot_, bytes_);
         first_->execute(arguments(args, OCTET_ARG_DST, between));
         second_->execute(arguments(args, OCTET_ARG_SRC, between));
     }
@@ -26,13 +26,17 @@ public:
 
 private:
     const std::size_t bytes_;
+    const scratch_slot slot_;
     const std::shared_ptr<const kernel> first_, second_;
 };
 
-inline offer in_two_steps(const memory_desc &between, const offer &first, const offer &second) {
+/// A step may have two steps itself, in another slot.
+inline offer in_two_steps(const memory_desc &between, const offer &first, const offer &second,
+                          scratch_slot slot = scratch_slot::between_steps) {
     if (first.is_refused() || second.is_refused())
         return first.is_refused() ? first : second;
-    return offer([=] { return std::make_shared<two_step_kernel>(between, first.make(), second.make()); });
+    return offer(
+        [=] { return std::make_shared<two_step_kernel>(between, slot, first.make(), second.make()); });
 }
 
 } // namespace octet::impl

@@ -21,15 +21,12 @@ template <typename Problem> bool is_table(const Problem &p) {
     return memory::data_type_size(p.dst.data_type) == 1 && table::refuses(p).empty();
 }
 
-bool is_copy(const reorder_problem &p) {
-    const epilogue &out = p.out_stage;
-    return p.src.data_type == p.dst.data_type && out.post_ops.empty() && !p.src_zero_points.values.is_set() &&
-           !p.src_scales.is_set() && !p.dst_scales.is_set() && !out.output_scales.is_set() &&
-           !out.dst_scales.is_set() && !out.multipliers.is_set() && !out.real_scales.is_set() &&
-           !out.dst_zero_points.is_set() &&
-           (out.rule == requantization_rule::none || p.src.data_type == data_type::f32);
+bool is_one(const masked_values<float> &scales) {
+    return !scales.runtime &&
+           std::all_of(scales.values.begin(), scales.values.end(), [](float s) { return s == 1.f; });
 }
 
+bool is_copy(const reorder_problem &p) { return only_moves(p); }
 bool is_copy(const eltwise_problem &) { return false; }
 
 /// One source of the destination's shape.
@@ -117,6 +114,19 @@ template <typename Problem> offer plan_unary(const Problem &p, const machine &m)
 }
 
 } // namespace
+
+// Codes of 8 bits are exact in f32, and so is their product with 1.
+bool only_moves(const reorder_problem &p) {
+    const epilogue &out = p.out_stage;
+    const bool is_code = memory::data_type_size(p.src.data_type) == 1;
+    return p.src.data_type == p.dst.data_type && out.post_ops.empty() && !p.src_zero_points.values.is_set() &&
+           !p.src_scales.is_set() && !p.dst_scales.is_set() &&
+           (!out.output_scales.is_set() || (is_code && is_one(out.output_scales))) &&
+           !out.dst_scales.is_set() && !out.multipliers.is_set() && !out.real_scales.is_set() &&
+           !out.dst_zero_points.is_set() &&
+           (out.rule == requantization_rule::none || p.src.data_type == data_type::f32 ||
+            (is_code && out.rule == requantization_rule::f32));
+}
 
 template <typename Problem> offer plan(const Problem &p, const machine &m) {
     if constexpr (is_unary<Problem>)

@@ -11,6 +11,9 @@
 
 namespace octet::impl::stream {
 
+/// True if dst gets the elements of src as they are.
+bool only_moves(const reorder_problem &p);
+
 /// For eltwise, reorder, binary, sum and prelu.
 template <typename Problem> offer plan(const Problem &p, const machine &m);
 

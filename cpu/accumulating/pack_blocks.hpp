@@ -1,0 +1,29 @@
+#pragma once
+
+// Packing at the speed of a copy, for 8-bit weights whose packed order is that of whole blocks: no merged groups and
+// no patches, which only small tensors have.
+
+#include <cstdint>
+#include <vector>
+
+#include "common/layout/packed.hpp"
+
+namespace octet::impl {
+
+/// Where a weight lies in a plain tensor: at outer(group, o) + reduction[tap][i], in bytes. `i` counts what a packed
+/// row counts, taps of the kernel's width included where they are part of the reduction.
+struct block_source {
+    const std::uint8_t *data;
+    std::vector<dim_t> groups;    ///< of o = 0, by stored group
+    dim_t o_stride;               ///< from output channel to output channel
+    std::vector<dim_t> reduction; ///< [tap][i]
+};
+
+inline bool packs_in_blocks(const packed_geometry &p) {
+    return p.merged == 1 && !p.has_patches && p.element_bytes == 1;
+}
+
+/// Writes all bytes of the packed tensor, sums included. `flip` is xored with every weight: 128 for unsigned ones.
+void pack_blocks(const packed_geometry &p, const block_source &src, std::uint8_t flip, std::int8_t *dst);
+
+} // namespace octet::impl

@@ -1,0 +1,55 @@
+#include "cpu/compose/packed_reorder.hpp"
+
+#include "common/layout/layout.hpp"
+#include "cpu/accumulating/pack.hpp"
+#include "cpu/compose/two_steps.hpp"
+#include "cpu/stream/drive.hpp"
+
+namespace octet::impl::packed_reorder {
+
+namespace {
+
+bool is_packed(const memory_desc &md) { return md.format_kind == format_kind::packed; }
+
+class packing_kernel : public kernel {
+public:
+    packing_kernel(const memory_desc &src, const memory_desc &dst) : src_(src), dst_(dst) {}
+
+    void execute(const arguments &args) const override {
+        const void *src = args.get<const void>(OCTET_ARG_SRC);
+        void *dst = args.get(OCTET_ARG_DST);
+        if (is_packed(dst_))
+            pack_weights(src_, src, dst_, dst);
+        else
+            unpack_weights(src_, src, dst_, dst);
+    }
+    std::size_t size_bytes() const override { return sizeof *this; }
+
+private:
+    const memory_desc src_, dst_;
+};
+
+offer packing(const memory_desc &src, const memory_desc &dst) {
+    return offer([=] { return std::make_shared<packing_kernel>(src, dst); });
+}
+
+} // namespace
+
+offer plan(const reorder_problem &p, const machine &m) {
+    if (is_packed(p.src) == is_packed(p.dst))
+        return offer::refused(is_packed(p.src) ? "packed weights on both sides" : "no packed weights");
+    if (stream::only_moves(p))
+        return packing(p.src, p.dst);
+    reorder_problem plain = p;
+    memory_desc &between = is_packed(p.src) ? plain.src : plain.dst;
+    set_row_major(between);
+    plain.out_stage.dst = plain.dst;
+    constexpr auto slot = scratch_slot::plain_weights; // plain reorders may have two steps
+    if (is_packed(p.src))
+        return in_two_steps(between, packing(p.src, between), stream::plan(plain, m), slot);
+    if (reads_dst(p.out_stage))
+        return offer::refused("a sum into packed weights");
+    return in_two_steps(between, stream::plan(plain, m), packing(between, p.dst), slot);
+}
+
+} // namespace octet::impl::packed_reorder

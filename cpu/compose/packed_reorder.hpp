@@ -1,0 +1,12 @@
+#pragma once
+
+// Reorders with packed weights on one side: the values are computed on a row-major copy by the family of plain
+// reorders, unless they only move; packing itself is one pass (cpu/accumulating/pack.hpp).
+
+#include "cpu/registry.hpp"
+
+namespace octet::impl::packed_reorder {
+
+offer plan(const reorder_problem &p, const machine &m);
+
+} // namespace octet::impl::packed_reorder
