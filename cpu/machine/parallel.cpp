@@ -1,6 +1,6 @@
 // How many threads there are, and the division of a loop among them: the only file that knows oneTBB. The
 // default respects what the process may use (affinity mask, cgroup quota, the caller's arena); a count that
-// was asked for is given, also beyond the CPUs.
+// was asked for is given, also beyond the CPUs. A pool of the caller's (`set_thread_pool`) takes oneTBB's place.
 
 #include "cpu/machine/parallel.hpp"
 
@@ -9,8 +9,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <deque>
+#include <exception>
 #include <fstream>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 
@@ -146,6 +149,49 @@ void parallel_for_in_arena(std::int64_t count, std::int64_t grain, range_body bo
 
 thread_local bool is_sequential = false;
 
+/// The caller's pool, null without one.
+std::atomic<const thread_pool *> &users_pool() {
+    static std::atomic<const thread_pool *> pool{nullptr};
+    return pool;
+}
+
+int threads_of(const thread_pool &pool) { return std::max(1, pool.threads(pool.context)); }
+
+/// One loop on a pool of the caller's, divided evenly. A task may not throw into foreign code: the first exception
+/// is kept for the thread that started the loop.
+struct divided_loop {
+    std::int64_t count;
+    int tasks;
+    range_body body;
+    std::atomic<bool> failed{false};
+    std::exception_ptr failure;
+
+    static void run_task(void *loop, int index) {
+        auto &self = *static_cast<divided_loop *>(loop);
+        const sequential_scope nested;
+        const default_float_environment environment;
+        try {
+            self.body(self.count * index / self.tasks, self.count * (index + 1) / self.tasks);
+        } catch (...) {
+            if (!self.failed.exchange(true))
+                self.failure = std::current_exception();
+        }
+    }
+};
+
+void parallel_for_on(const thread_pool &pool, std::int64_t count, std::int64_t grain, range_body body) {
+    const std::int64_t ranges = std::max<std::int64_t>(count / std::max<std::int64_t>(grain, 1), 1);
+    const auto tasks = static_cast<int>(std::min<std::int64_t>(threads_of(pool), ranges));
+    if (tasks == 1) {
+        body(0, count);
+        return;
+    }
+    divided_loop loop{count, tasks, body, {}, {}};
+    pool.run(pool.context, tasks, divided_loop::run_task, &loop);
+    if (loop.failure)
+        std::rethrow_exception(loop.failure);
+}
+
 } // namespace
 
 sequential_scope::sequential_scope() : before_(is_sequential) { is_sequential = true; }
@@ -154,6 +200,10 @@ sequential_scope::~sequential_scope() { is_sequential = before_; }
 void parallel_for(std::int64_t count, std::int64_t grain, range_body body) {
     if (count <= 0)
         return;
+    if (const thread_pool *pool = users_pool(); pool && !is_sequential) {
+        parallel_for_on(*pool, count, grain, body);
+        return;
+    }
     const int requested = requested_threads();
     const int threads = requested > 0 ? requested : machine_threads();
     if (threads == 1 || count <= grain || is_sequential) {
@@ -176,7 +226,19 @@ void set_num_threads(int threads) {
     impl::requested_threads() = threads;
 }
 
+void set_thread_pool(const thread_pool &pool) {
+    if (!pool.threads != !pool.run)
+        impl::throw_invalid("set_thread_pool: ", pool.threads ? "run" : "threads",
+                            " is null, allowed: both functions, or neither");
+    static std::mutex mutex;
+    static std::deque<thread_pool> pools; // a loop may still be reading one that was replaced
+    const std::lock_guard<std::mutex> lock(mutex);
+    impl::users_pool() = pool.run ? &pools.emplace_back(pool) : nullptr;
+}
+
 int get_num_threads() {
+    if (const thread_pool *pool = impl::users_pool())
+        return impl::threads_of(*pool);
     const int requested = impl::requested_threads();
     if (requested > 0)
         return requested;

@@ -111,6 +111,14 @@ public:
     /// with dst, and every such input of the other operations, is refused. Tensors that are interleaved in one
     /// buffer (channels 0 … 31 and 32 … 63 of the same pixels) share no bytes.
     void execute(const stream &s, const std::unordered_map<int, memory> &args) const;
+    /// One argument of an execution as a bare pointer to a buffer of the descriptor that the primitive descriptor names.
+    struct argument {
+        int arg;      ///< OCTET_ARG_*
+        void *handle; ///< the buffer
+    };
+    /// The same for those who keep buffers themselves, without a map and descriptors that are compared: an argument that
+    /// is missing or null is still refused, and so are inputs that share bytes with dst; sizes are the caller's word.
+    void execute(const stream &s, const argument *args, std::size_t count) const;
     kind get_kind() const; ///< the operation
     /// How it runs, for people: tiles, copies, bytes of packed weights. Empty where nothing is planned.
     std::string plan_str() const;

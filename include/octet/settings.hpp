@@ -50,6 +50,21 @@ OCTET_API void set_num_threads(int threads);
 OCTET_API int get_num_threads();
 ///@}
 
+/// Threads of the caller's own that loops may run on instead of oneTBB's: a program that has an OpenMP pool, say, does
+/// not want a second set of workers next to it. `context` is passed through.
+struct thread_pool {
+    /// How many of them the calling thread may use now, itself included; 1 inside of a task.
+    int (*threads)(void *context) = nullptr;
+    /// Calls task(arg, 0) … task(arg, count - 1) on up to `threads` threads and returns when all are done. Tasks do not
+    /// throw, and do not wait for each other.
+    void (*run)(void *context, int count, void (*task)(void *arg, int index), void *arg) = nullptr;
+    void *context = nullptr; ///< the pool's own
+};
+/// Runs loops on `pool` from now on; a default-constructed one means oneTBB again. Replaces the count of
+/// `set_num_threads`, which is ignored meanwhile. Set it before primitives are created; the functions are called from any
+/// thread that executes. Throws `invalid_arguments` for a pool with one function only.
+OCTET_API void set_thread_pool(const thread_pool &pool);
+
 /// 0 silent; 1 one line per execution on stdout; 2 creation and refusals too. Environment: OCTET_VERBOSE.
 ///@{
 OCTET_API void set_verbose(int level);

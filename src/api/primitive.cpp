@@ -132,14 +132,20 @@ void check_arguments(const impl::primitive_desc_data &desc, const std::unordered
     }
 }
 
+void check_arguments(const impl::primitive_desc_data &desc, const impl::arguments &args) {
+    for (const auto &[arg, md] : desc.args)
+        if (!args.get(arg) && md.get_size() > 0)
+            throw_invalid(desc.operation, ": execute: ", described(arg, md), " is missing or null");
+}
+
 /// What octet/primitive.hpp says about inputs that share bytes with dst.
-void check_aliasing(const impl::primitive_desc_data &desc, const std::unordered_map<int, memory> &args) {
+void check_aliasing(const impl::primitive_desc_data &desc, const impl::arguments &args) {
     const auto &dst = desc.extents.at(OCTET_ARG_DST);
-    const void *dst_handle = args.at(OCTET_ARG_DST).get_data_handle();
+    const void *dst_handle = args.get(OCTET_ARG_DST);
     for (const auto &[arg, input] : desc.extents) {
         if (arg == OCTET_ARG_DST)
             continue;
-        const impl::sharing shared = share_bytes(input, args.at(arg).get_data_handle(), dst, dst_handle);
+        const impl::sharing shared = share_bytes(input, args.get(arg), dst, dst_handle);
         if (shared == impl::sharing::nothing ||
             (shared == impl::sharing::every_element && impl::runs_in_place(desc.operation, arg)))
             continue;
@@ -166,23 +172,41 @@ primitive_kind primitive::get_kind() const {
     return kind_of(*data_->desc);
 }
 
+namespace {
+
+void run(const impl::primitive_data &data, const impl::arguments &args) {
+    check_aliasing(*data.desc, args);
+    const default_float_environment environment;
+    if (get_verbose() == 0) {
+        data.code->execute(args);
+        return;
+    }
+    const double start = impl::now_ms();
+    data.code->execute(args);
+    const std::string milliseconds = impl::milliseconds_text(impl::now_ms() - start);
+    impl::log_event("exec", data.desc->implementation,
+                    impl::text(impl::problem_text(*data.desc), ",", milliseconds));
+}
+
+} // namespace
+
 void primitive::execute(const stream &s, const std::unordered_map<int, memory> &args) const {
     if (!data_)
         throw_invalid("primitive::execute: empty primitive");
     if (!s)
         throw_invalid(data_->desc->operation, ": execute: stream is a null handle");
     check_arguments(*data_->desc, args);
-    check_aliasing(*data_->desc, args);
-    const default_float_environment environment;
-    if (get_verbose() == 0) {
-        data_->code->execute(impl::arguments(args));
-        return;
-    }
-    const double start = impl::now_ms();
-    data_->code->execute(impl::arguments(args));
-    const std::string milliseconds = impl::milliseconds_text(impl::now_ms() - start);
-    impl::log_event("exec", data_->desc->implementation,
-                    impl::text(impl::problem_text(*data_->desc), ",", milliseconds));
+    run(*data_, impl::arguments(args));
+}
+
+void primitive::execute(const stream &s, const argument *args, std::size_t count) const {
+    if (!data_)
+        throw_invalid("primitive::execute: empty primitive");
+    if (!s)
+        throw_invalid(data_->desc->operation, ": execute: stream is a null handle");
+    const impl::arguments buffers(args, count);
+    check_arguments(*data_->desc, buffers);
+    run(*data_, buffers);
 }
 
 } // namespace v0

@@ -68,6 +68,47 @@ TEST(execute, computes_with_run_time_values) {
         EXPECT_EQ(dst[i], 30 * (i % 6 + 1));
 }
 
+/// The arguments as bare pointers.
+std::vector<primitive::argument> pointers(const arguments &args) {
+    std::vector<primitive::argument> list;
+    for (const auto &[arg, m] : args)
+        list.push_back({arg, m.get_data_handle()});
+    return list;
+}
+
+TEST(execute_on_pointers, computes_as_with_memories) {
+    const product p;
+    const std::vector<primitive::argument> args = pointers(p.args);
+    matmul(p.pd).execute(stream(cpu), args.data(), args.size());
+    const auto *dst = p.args.at(OCTET_ARG_DST).map_data<std::int32_t>();
+    for (int i = 0; i < 24; i++)
+        EXPECT_EQ(dst[i], 30 * (i % 6 + 1));
+}
+
+TEST(execute_on_pointers, refuses_what_is_missing_or_null_or_shares_bytes) {
+    const product p;
+    const matmul code(p.pd);
+    for (std::size_t absent = 0; absent < p.args.size(); absent++) {
+        std::vector<primitive::argument> args = pointers(p.args);
+        const std::string name = argument_to_string(args[absent].arg);
+        args[absent].handle = nullptr;
+        expect_invalid([&] { code.execute(stream(cpu), args.data(), args.size()); },
+                       {name, "missing or null"});
+        args.erase(args.begin() + static_cast<std::ptrdiff_t>(absent));
+        expect_invalid([&] { code.execute(stream(cpu), args.data(), args.size()); },
+                       {name, "missing or null"});
+    }
+    std::vector<primitive::argument> args = pointers(p.args);
+    for (primitive::argument &argument : args)
+        if (argument.arg == OCTET_ARG_BIAS)
+            argument.handle = p.args.at(OCTET_ARG_DST).get_data_handle();
+    expect_invalid([&] { code.execute(stream(cpu), args.data(), args.size()); },
+                   {"OCTET_ARG_BIAS", "share bytes"});
+    expect_invalid([&] { code.execute(stream(), args.data(), args.size()); }, {"stream is a null handle"});
+    expect_invalid([&] { primitive().execute(stream(cpu), nullptr, 0); }, {"empty primitive"});
+    EXPECT_TRUE(holds_only(p.args.at(OCTET_ARG_DST), 0x77)) << "something was written";
+}
+
 /// Executes with changed arguments: an error with these words, and not a byte of the destination written.
 template <typename Change> void expect_refused(Change change, std::initializer_list<std::string_view> words) {
     product p;
