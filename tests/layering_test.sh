@@ -21,6 +21,7 @@ forbid include '(common|cpu|jit|api|xbyak|tbb|oneapi|nlohmann|CLI|flatbuffers)/'
 forbid src 'xbyak/' 'Xbyak belongs to jit/'
 forbid cpu 'xbyak/' 'Xbyak belongs to jit/'
 forbid tools '(cpu|jit|api|network)/' 'the command uses the public API'
+forbid interop '(common|cpu|jit|api|network)/' 'interop uses the public API'
 forbid examples '(common|cpu|jit|api|network)/' 'examples use the public API'
 forbid src/network '(common|cpu|jit|api)/' 'networks use the public API'
 for room in graph tflite onnx passes lower; do
@@ -37,6 +38,11 @@ rings=$(cd src && grep -rnoE '^ *# *include *"network/[^"]*' network --include='
     sed -E 's#\.[ch]pp:[0-9]+: *\# *include *"# #; s#\.hpp$##' | tsort 2>&1 >/dev/null)
 [ -z "$rings" ] || { echo "units of src/network include each other in a ring: $rings"; status=1; }
 
-tbb=$(grep -rlE '^ *# *include *<(tbb|oneapi/tbb)/' src cpu jit include tools examples | grep -v '^cpu/machine/parallel.cpp$')
+tbb=$(grep -rlE '^ *# *include *<(tbb|oneapi/tbb)/' src cpu jit include tools examples interop | grep -v '^cpu/machine/parallel.cpp$')
 [ -z "$tbb" ] || { echo "only cpu/machine/parallel.cpp includes oneTBB: $tbb"; status=1; }
+
+# oneDNN's names are the real library's: interop asks for them at run time (interop/dnnl/real_library.hpp).
+for room in src cpu jit include examples; do
+    forbid $room 'oneapi/dnnl' 'only interop, the bench peer and tests know oneDNN'
+done
 exit $status

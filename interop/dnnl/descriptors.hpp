@@ -1,0 +1,34 @@
+#pragma once
+
+// Tensors and enumerators of oneDNN's interface in Octet's words and back. What Octet has no word for is a refusal: the
+// request goes to the real library.
+
+#include <stdexcept>
+
+#include <oneapi/dnnl/dnnl_types.h>
+
+#include "octet/octet.hpp"
+
+namespace octet::interop {
+
+/// Why a request is handed on. A sentence for people.
+struct refusal : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+bool is_8_bit(const dnnl_memory_desc_t &md);
+
+/// The same tensor; the zero descriptor for an absent one. Throws `refusal` for blocked, padded and compensated layouts,
+/// more than 6 dimensions, sizes of 0 or known at execution only, and types that Octet lacks.
+octet::memory::desc to_octet(const dnnl_memory_desc_t &md);
+/// `md` with the layout that Octet gave it, if it was `any`; else as it is. Throws `refusal` if that can't be written.
+dnnl_memory_desc_t with_layout(const dnnl_memory_desc_t &md, const octet::memory::desc &chosen);
+/// The layout of `like` for a tensor of other sizes or type, dense: what oneDNN makes of `any` behind an operation that
+/// keeps layouts.
+octet::memory::desc laid_out_like(const octet::memory::desc &md, const octet::memory::desc &like);
+
+octet::data_type to_octet(dnnl_data_type_t type);
+octet::prop_kind to_octet(dnnl_prop_kind_t prop);
+octet::algorithm to_octet(dnnl_alg_kind_t alg);
+
+} // namespace octet::interop

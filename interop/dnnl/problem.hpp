@@ -1,0 +1,81 @@
+#pragma once
+
+// A problem that Octet takes, as both sides see it: oneDNN's descriptors for queries, Octet's primitive descriptor to run.
+// Immutable once made, shared by descriptors, primitives and the cache of requests.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <oneapi/dnnl/dnnl_types.h>
+
+#include "octet/octet.hpp"
+
+namespace octet::interop {
+
+/// A tensor of a request, by execution argument.
+struct named_tensor {
+    int arg;
+    const dnnl_memory_desc_t *md;
+};
+
+/// What was asked for: an operation descriptor, or the parameters of a reorder, sum or concat, which have none. Points
+/// to the client's own.
+struct request {
+    dnnl_primitive_kind_t kind = dnnl_undefined_primitive;
+    const void *op_desc = nullptr; ///< null for reorder, sum, concat
+    const_dnnl_primitive_attr_t attr = nullptr;
+    dnnl_engine_t engine = nullptr, dst_engine = nullptr;
+    // reorder (one source), sum, concat; dst is null if the library shall choose it
+    std::vector<const dnnl_memory_desc_t *> srcs;
+    const dnnl_memory_desc_t *dst = nullptr;
+    const float *scales = nullptr;
+    int concat_dimension = 0;
+};
+
+/// An execution argument of a problem that is taken.
+struct taken_argument {
+    int arg;
+    dnnl_memory_desc_t md; ///< as the client gave it, with `any` replaced
+};
+
+class foreign_step;
+
+struct problem {
+    dnnl_primitive_kind_t kind = dnnl_undefined_primitive;
+    std::vector<char> op_desc;            ///< a copy, empty for reorder, sum, concat
+    dnnl_primitive_attr_t attr = nullptr; ///< a copy, the real library's
+    dnnl_engine_t engine = nullptr, dst_engine = nullptr;
+    std::vector<taken_argument> tensors; ///< without those of attributes
+    int inputs = 0;                      ///< of an execution, with those of post-ops
+    octet::primitive_desc pd;            ///< for run-time rows: of a trial number of rows
+    std::vector<int> args;               ///< that Octet wants at execution
+    std::string info;                    ///< "octet:…"
+
+    /// Rows that are known at execution only: the primitive for a number of them. Null if all sizes are known.
+    std::function<octet::primitive_desc(dim_t rows)> with_rows;
+
+    /// A reorder between packed weights and what only the real library reads; null for everything else.
+    std::shared_ptr<const foreign_step> foreign;
+
+    problem() = default;
+    problem(const problem &) = delete;
+    problem &operator=(const problem &) = delete;
+    ~problem();
+
+    /// The primitive, made at the first call.
+    octet::primitive code() const;
+    octet::primitive code(dim_t rows) const;
+
+    const dnnl_memory_desc_t *tensor(int arg) const; ///< null if there is none
+
+private:
+    mutable std::mutex mutex_;
+    mutable octet::primitive code_;
+    mutable std::map<dim_t, octet::primitive> code_by_rows_;
+};
+
+} // namespace octet::interop
