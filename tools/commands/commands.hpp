@@ -18,5 +18,6 @@ void add_run_command(CLI::App &app);
 void add_bench_command(CLI::App &app);
 void add_check_command(CLI::App &app);
 void add_explain_command(CLI::App &app);
+void add_preload_command(CLI::App &app);
 
 } // namespace octet::tools

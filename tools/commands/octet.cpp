@@ -26,7 +26,7 @@ int execute(CLI::App &app, int argc, char **argv) {
     try {
         app.parse(argc, argv);
         if (app.get_subcommands().empty())
-            throw CLI::RequiredError("a command (info, run, bench, check or explain)");
+            throw CLI::RequiredError("a command (info, run, bench, check, explain or preload)");
         return 0;
     } catch (const CLI::Success &help) { // --help, --version
         return app.exit(help);
@@ -63,6 +63,7 @@ int main(int argc, char **argv) {
     add_bench_command(app);
     add_check_command(app);
     add_explain_command(app);
+    add_preload_command(app);
     app.footer(
         "octet COMMAND --help shows the options of a command.\n"
         "Exit codes: 0 success; 1 check found a difference; 2 the request or a file is wrong, or results\n"

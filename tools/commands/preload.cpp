@@ -1,0 +1,130 @@
+// octet preload: runs a program of oneDNN's with liboctet_dnnl in front of oneDNN (doc/onednn.md). It stays the program's parent to
+// tell, at the end, if nothing in it called oneDNN: then the library did nothing, and the reason is not obvious.
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "commands/commands.hpp"
+#include "octet/octet.hpp"
+
+extern char **environ;
+
+namespace octet::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct preload_options {
+    bool verbose = false;
+    std::vector<std::string> program;
+};
+
+/// Beside the command as it was built or as it was installed.
+std::string library() {
+    const char *name = "liboctet_dnnl.so";
+    const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
+    for (const char *place : {".", "../interop/dnnl", "../" OCTET_LIBRARY_DIR, "../lib"})
+        if (const fs::path path = here / place / name; fs::exists(path))
+            return fs::canonical(path).string();
+    throw error(status::runtime_error,
+                std::string(name) +
+                    " is neither beside the command nor in the library directory of its installation; "
+                    "it is built where the headers of oneDNN 2.6 are (Debian: libdnnl-dev)");
+}
+
+/// A file to which each process that calls oneDNN through the library adds a byte.
+class report_file {
+public:
+    report_file() {
+        std::string pattern = (fs::temp_directory_path() / "octet_preload_XXXXXX").string();
+        const int file = mkstemp(pattern.data());
+        if (file < 0)
+            throw error(status::runtime_error,
+                        "preload: cannot make a file in " + fs::temp_directory_path().string());
+        close(file);
+        path_ = pattern;
+    }
+    ~report_file() {
+        std::error_code ignored;
+        fs::remove(path_, ignored);
+    }
+    report_file(const report_file &) = delete;
+    report_file &operator=(const report_file &) = delete;
+
+    const std::string &path() const { return path_; }
+    bool is_empty() const {
+        std::error_code ignored;
+        return fs::file_size(path_, ignored) == 0;
+    }
+
+private:
+    std::string path_;
+};
+
+/// Runs the program to its end; its exit code, as a shell tells it.
+int run(const std::vector<std::string> &program) {
+    std::vector<char *> arguments;
+    for (const std::string &argument : program)
+        arguments.push_back(const_cast<char *>(argument.c_str()));
+    arguments.push_back(nullptr);
+    pid_t child = 0;
+    if (const int failure = posix_spawnp(&child, arguments[0], nullptr, nullptr, arguments.data(), environ))
+        throw error(status::invalid_arguments, program[0] + ": cannot be started: " + std::strerror(failure));
+    int state = 0;
+    while (waitpid(child, &state, 0) < 0 && errno == EINTR) {
+    }
+    return WIFSIGNALED(state) ? 128 + WTERMSIG(state) : WEXITSTATUS(state);
+}
+
+void preload(const preload_options &options) {
+    std::string libraries = library();
+    if (const char *before = std::getenv("LD_PRELOAD"); before && *before)
+        libraries = libraries + ":" + before;
+    int exit_code = 0;
+    {
+        const report_file report;
+        setenv("LD_PRELOAD", libraries.c_str(), 1);
+        setenv("OCTET_DNNL_REPORT", report.path().c_str(), 1);
+        if (options.verbose)
+            setenv("OCTET_DNNL_VERBOSE", "1", 1);
+        exit_code = run(options.program);
+        if (report.is_empty())
+            std::cerr << "octet: nothing called oneDNN through liboctet_dnnl (no libdnnl.so, or one that is "
+                         "linked into "
+                         "the program or loaded with RTLD_DEEPBIND)\n";
+    }
+    if (exit_code != 0)
+        throw CLI::RuntimeError(exit_code);
+}
+
+} // namespace
+
+void add_preload_command(CLI::App &app) {
+    const auto options = std::make_shared<preload_options>();
+    CLI::App *command =
+        app.add_subcommand("preload", "Run a oneDNN program with int8 on Octet: octet preload [--verbose] "
+                                      "PROGRAM [ARGUMENTS…], e.g. octet preload python3 app.py");
+    command->add_flag("--verbose", options->verbose,
+                      "Tell what is taken and what is handed on to oneDNN, and why");
+    command
+        ->prefix_command(); // what follows the program's name is the program's, also where it looks like an option
+    command->callback([options, command] {
+        options->program = command->remaining();
+        if (options->program.empty())
+            throw CLI::RequiredError("PROGRAM");
+        preload(*options);
+    });
+}
+
+} // namespace octet::tools
