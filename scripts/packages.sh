@@ -10,6 +10,7 @@ packages=(
     libgtest-dev                     # tests
     libbenchmark-dev                 # benchmarks
     libdnnl-dev libgemmlowp-dev      # oracles of the tests
+    python3-torch                    # tests: a client of oneDNN's
     help2man                         # manual pages of the octet command
     pkg-config dpkg-dev file         # test of the installation and of the Debian packages
     clang-format doxygen             # checks of the sources

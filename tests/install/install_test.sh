@@ -58,6 +58,15 @@ use() {
         "$prefix/bin/octet" --version
         "$prefix/bin/octet" run "$source/examples/digits/digits_int8.tflite" >/dev/null
     fi
+
+    local front
+    front=$(find "$prefix" -name liboctet_dnnl.so)
+    if [ -n "$front" ]; then
+        has 'nothing called oneDNN' "$("$prefix/bin/octet" preload /bin/true 2>&1)" || fail "octet preload"
+        has dnnl "$(needs "$front")" && fail "liboctet_dnnl links oneDNN"
+        has ' [^T] dnnl_' "$(nm -D "$front")" && fail "liboctet_dnnl refers to oneDNN's symbols"
+        [ -z "$(nm -D --defined-only "$front" | grep -v ' T dnnl_')" ] || fail "more than dnnl_* leaves liboctet_dnnl"
+    fi
 }
 
 echo "== cmake --install"
@@ -77,7 +86,7 @@ if [ -x "$scratch/prefix/bin/octet" ]; then
         fail "the command links oneDNN unasked"
     fi
     if command -v help2man >/dev/null; then
-        for page in octet octet-info octet-run octet-bench octet-check octet-explain; do
+        for page in octet octet-info octet-run octet-bench octet-check octet-explain octet-preload; do
             grep -q '^\.SH NAME' "$scratch/prefix/share/man/man1/$page.1" || fail "no manual page $page(1)"
         done
     fi

@@ -1,0 +1,54 @@
+// octet preload as a user meets it: the program's own exit code and arguments, and a sentence where nothing called oneDNN.
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "command/process.hpp"
+
+namespace octet::tests {
+namespace {
+
+outcome preload(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "preload");
+    return run_program(OCTET_COMMAND, arguments);
+}
+
+bool contains(const std::string &text, const char *part) { return text.find(part) != std::string::npos; }
+
+TEST(preload, passes_arguments_output_and_exit_code) {
+    const outcome o = preload({"sh", "-c", "echo \"$@\"; exit 7", "sh", "--verbose", "--help", "-c"});
+    EXPECT_EQ(o.out, "--verbose --help -c\n");
+    EXPECT_EQ(o.exit_code, 7);
+    EXPECT_EQ(preload({"sh", "-c", "kill -TERM $$"}).exit_code, 128 + 15);
+}
+
+TEST(preload, says_if_nothing_called_onednn) {
+    const outcome o = preload({"/bin/true"});
+    EXPECT_EQ(o.exit_code, 0);
+    EXPECT_TRUE(contains(o.err, "octet: nothing called oneDNN")) << o.err;
+}
+
+TEST(preload, takes_over_a_client) {
+    const outcome quiet = preload({OCTET_ONEDNN_CLIENT});
+    EXPECT_EQ(quiet.exit_code, 0);
+    EXPECT_EQ(quiet.err, "");
+    EXPECT_EQ(quiet.out, run_program(OCTET_ONEDNN_CLIENT, {}).out);
+    const outcome verbose = preload({"--verbose", OCTET_ONEDNN_CLIENT});
+    EXPECT_EQ(verbose.out, quiet.out);
+    EXPECT_TRUE(contains(verbose.err, "octet: taken: convolution src:u8")) << verbose.err;
+    EXPECT_TRUE(contains(verbose.err, "octet: handed on: convolution src:f32")) << verbose.err;
+}
+
+TEST(preload, refuses_what_cannot_start) {
+    const outcome none = preload({});
+    EXPECT_EQ(none.exit_code, 2);
+    EXPECT_TRUE(contains(none.err, "PROGRAM")) << none.err;
+    const outcome absent = preload({"no_such_program_at_all"});
+    EXPECT_EQ(absent.exit_code, 2);
+    EXPECT_TRUE(contains(absent.err, "no_such_program_at_all: cannot be started")) << absent.err;
+}
+
+} // namespace
+} // namespace octet::tests
