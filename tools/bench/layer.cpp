@@ -136,7 +136,7 @@ std::vector<layer> read_layers(const std::string &path, layer_kind product_kind)
     return table_reader(path, product_kind).read();
 }
 
-double layer::bytes() const {
+double layer::elements() const {
     const auto size = [](std::initializer_list<std::int64_t> dims) {
         double product = 1;
         for (const std::int64_t d : dims)
@@ -157,10 +157,16 @@ std::vector<float> layer_scales(const layer &l) {
     return scales;
 }
 
-void fill_bytes(void *bytes, std::size_t size, std::uint32_t seed) {
+void fill(void *values, data_type type, std::size_t bytes, std::uint32_t seed) {
     std::mt19937 random(seed);
-    auto *to = static_cast<std::uint8_t *>(bytes);
-    for (std::size_t i = 0; i < size; i++)
+    if (type == data_type::f32) { // any bits could be NaN, or too small to be normal
+        auto *to = static_cast<float *>(values);
+        for (std::size_t i = 0; i < bytes / sizeof(float); i++)
+            to[i] = static_cast<float>(static_cast<std::int32_t>(random() % 255) - 127) / 128;
+        return;
+    }
+    auto *to = static_cast<std::uint8_t *>(values);
+    for (std::size_t i = 0; i < bytes; i++)
         to[i] = static_cast<std::uint8_t>(random());
 }
 

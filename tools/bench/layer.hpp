@@ -26,8 +26,8 @@ struct layer {
     bool is_depthwise() const { return kind == layer_kind::convolution && g > 1 && g == ic; }
     std::int64_t channels() const { return kind == layer_kind::convolution ? oc : n; }
     std::int64_t reduction() const { return kind == layer_kind::convolution ? ic / g * kh * kw : k; }
-    std::int64_t weights_bytes() const { return channels() * reduction(); }
-    double bytes() const;       ///< of all its tensors, in 8 bits
+    std::int64_t weights() const { return channels() * reduction(); }
+    double elements() const;    ///< of all its tensors
     double operations() const { ///< a multiplication and an addition count as two
         const std::int64_t rows = kind == layer_kind::convolution ? mb * oh * ow : m;
         return 2.0 * static_cast<double>(rows) * static_cast<double>(channels() * reduction());
@@ -41,6 +41,7 @@ std::vector<layer> read_layers(const std::string &path, layer_kind product_kind)
 struct bench_contract {
     requantization_rule rule = requantization_rule::f32;
     data_type src = data_type::u8, weights = data_type::s8, dst = data_type::u8;
+    bool is_f32() const { return src == data_type::f32; } ///< products of floats
 };
 
 /// A layer with its memory, ready to be executed again and again: `any` weights packed beforehand,
@@ -64,7 +65,7 @@ void set_onednn_threads(int threads);
 
 /// Scales that spread the results of uniformly random operands over 8 bits.
 std::vector<float> layer_scales(const layer &l);
-/// Bytes that look random, the same in every run.
-void fill_bytes(void *bytes, std::size_t size, std::uint32_t seed);
+/// Codes or floats that look random, the same in every run.
+void fill(void *values, data_type type, std::size_t bytes, std::uint32_t seed);
 
 } // namespace octet::tools

@@ -61,6 +61,8 @@ OCTET_CHAINS(avx512_vnni_chains, "avx512f", __m512i, "v", 24, "vpdpbusd %2, %3, 
 OCTET_CHAINS(avx512_core_chains, "avx512f", __m512i, "v", 24, "vpmaddwd %2, %3, %1\n vpaddd %1, %0, %0")
 OCTET_CHAINS(avx_vnni_chains, "avx2", __m256i, "x", 12, "%{vex%} vpdpbusd %2, %3, %0")
 OCTET_CHAINS(avx2_chains, "avx2", __m256i, "x", 12, "vpmaddwd %2, %3, %1\n vpaddd %1, %0, %0")
+OCTET_CHAINS(zmm_f32_chains, "avx512f", __m512, "v", 24, "vfmadd231ps %2, %3, %0")
+OCTET_CHAINS(ymm_f32_chains, "avx2,fma", __m256, "x", 12, "vfmadd231ps %2, %3, %0")
 #undef OCTET_CHAINS
 
 struct chain_loop {
@@ -69,7 +71,10 @@ struct chain_loop {
     int chains;
 };
 
-chain_loop loop_of(cpu_isa level) {
+chain_loop loop_of(cpu_isa level, bool is_f32) {
+    const bool has_zmm = level == cpu_isa::avx512_core || level == cpu_isa::avx512_vnni;
+    if (is_f32 && level != cpu_isa::ref)
+        return has_zmm ? chain_loop{zmm_f32_chains, 16, 24} : chain_loop{ymm_f32_chains, 8, 12};
     switch (level) {
     case cpu_isa::avx512_vnni:
         return {avx512_vnni_chains, 64, 24};
@@ -97,8 +102,8 @@ __attribute__((target("avx2"))) void read_lines(const std::uint8_t *from, std::s
 
 } // namespace
 
-double measure_peak(cpu_isa level, int threads) {
-    const chain_loop loop = loop_of(level);
+double measure_peak(cpu_isa level, bool is_f32, int threads) {
+    const chain_loop loop = loop_of(level, is_f32);
     if (!loop.run)
         return 0;
     // The best of several: the clock takes a while to rise after a rest.

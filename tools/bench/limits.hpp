@@ -9,8 +9,9 @@
 namespace octet::tools {
 
 /// Operations per second (a product and its addition are two) of the multiply-add instruction that kernels of
-/// this level are made of, from registers, on `threads` threads at a time. 0 where the level has none.
-double measure_peak(cpu_isa level, int threads);
+/// this level are made of, of codes or of floats, from registers, on `threads` threads at a time. 0 where the level
+/// has none.
+double measure_peak(cpu_isa level, bool is_f32, int threads);
 
 /// Seconds that `threads` threads take to read these bytes once, in contiguous shares.
 double measure_read(const void *bytes, std::size_t size, int threads);

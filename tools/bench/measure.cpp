@@ -45,9 +45,11 @@ double sample(workload &w, int runs, int threads) {
 
 } // namespace
 
-subject subject_of(const layer &l) {
+subject subject_of(const layer &l, const bench_contract &contract) {
     const bool is_one_row = l.kind != layer_kind::convolution && l.m == 1;
-    return {l.name, l.count, l.operations(), is_one_row ? l.weights_bytes() : 0};
+    const auto weights_bytes =
+        l.weights() * static_cast<std::int64_t>(memory::data_type_size(contract.weights));
+    return {l.name, l.count, l.operations(), is_one_row ? weights_bytes : 0, contract.is_f32()};
 }
 
 measurement measure(const subject &what, workload &ours, workload *peer, const measuring &how) {
@@ -66,7 +68,7 @@ measurement measure(const subject &what, workload &ours, workload *peer, const m
     }
     for (int i = 0; i < how.samples; i++) {
         settle(how.threads);
-        peaks.push_back(measure_peak(get_effective_cpu_isa(), how.threads));
+        peaks.push_back(measure_peak(get_effective_cpu_isa(), what.is_f32, how.threads));
         if (!weights.empty()) {
             measure_read(weights.data(), weights.size(), how.threads);
             reads.push_back(measure_read(weights.data(), weights.size(), how.threads));

@@ -17,8 +17,9 @@ struct subject {
     std::int64_t count = 1;         ///< occurrences in the network
     double operations = 0;          ///< of one run; a multiplication and an addition count as two; 0: unknown
     std::int64_t read_at_least = 0; ///< bytes of the weights of a one-row product, which are read once
+    bool is_f32 = false;            ///< of what the operations are
 };
-subject subject_of(const layer &l);
+subject subject_of(const layer &l, const bench_contract &contract);
 
 struct measurement {
     subject what;

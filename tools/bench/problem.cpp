@@ -17,7 +17,7 @@ double product(const memory::dims &dims) {
 }
 
 /// Bytes that look random for codes, 1 for floats (scales among them), 0 for s32 (zero points among them).
-void fill(const memory &m, std::uint32_t seed) {
+void fill_argument(const memory &m, std::uint32_t seed) {
     const std::size_t bytes = m.get_desc().get_size();
     switch (m.get_desc().data_type()) {
     case data_type::f32:
@@ -27,7 +27,7 @@ void fill(const memory &m, std::uint32_t seed) {
         std::fill_n(m.map_data<std::uint8_t>(), bytes, std::uint8_t{0});
         break;
     default:
-        fill_bytes(m.get_data_handle(), bytes, seed);
+        fill(m.get_data_handle(), m.get_desc().data_type(), bytes, seed);
     }
 }
 
@@ -50,11 +50,11 @@ private:
     memory filled(const memory::desc &d, const engine &e, std::uint32_t seed) {
         const memory m(d, e);
         if (d.get_format_kind() != format_kind::packed) {
-            fill(m, seed);
+            fill_argument(m, seed);
             return m;
         }
         const memory plain(memory::desc(d.get_dims(), d.data_type(), memory::dims{}), e);
-        fill(plain, seed);
+        fill_argument(plain, seed);
         memory source = plain, packed = m;
         reorder(source, packed).execute(stream_, source, packed); // sums of weights are part of the layout
         return m;
@@ -75,6 +75,7 @@ std::unique_ptr<workload> make_problem_workload(const primitive_desc &pd) {
 subject subject_of(const primitive_desc &pd) {
     subject s;
     s.name = to_string(pd.get_kind());
+    s.is_f32 = pd.src_desc().data_type() == data_type::f32;
     const memory::dims dst = pd.dst_desc().get_dims(), weights = pd.weights_desc().get_dims();
     switch (pd.get_kind()) {
     case primitive_kind::convolution: // weights {OC, IC, …}, or {G, OC, IC, …} of one group

@@ -95,8 +95,8 @@ private:
         const memory src(pd.src_desc(), engine_), dst(pd.dst_desc(), engine_);
         memory plain(memory::desc(weights_dims, weights_type(), weights_tag), engine_);
         memory weights(pd.weights_desc(), engine_);
-        fill_bytes(src.get_data_handle(), src.get_desc().get_size(), 1);
-        fill_bytes(plain.get_data_handle(), plain.get_desc().get_size(), 2);
+        fill(src.get_data_handle(), contract_.src, src.get_desc().get_size(), 1);
+        fill(plain.get_data_handle(), contract_.weights, plain.get_desc().get_size(), 2);
         dnnl::reorder(plain, weights).execute(stream_, plain, weights);
         stream_.wait();
         arguments_ = {{src_arg, src}, {weights_arg, weights}, {dst_arg, dst}};

@@ -16,7 +16,8 @@ constexpr int src_arg = DNNL_ARG_SRC, weights_arg = DNNL_ARG_WEIGHTS, dst_arg = 
 void set_attributes(dnnl::primitive_attr &attr, const layer &l, const bench_contract &contract) {
     if (contract.dst == data_type::s32)
         return;
-    attr.set_output_scales(1 << 1, layer_scales(l));
+    if (!contract.is_f32())
+        attr.set_output_scales(1 << 1, layer_scales(l));
     if (l.kind != layer_kind::convolution)
         return;
     dnnl::post_ops ops;

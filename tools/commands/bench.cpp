@@ -98,9 +98,10 @@ std::vector<shape_table> tables_of(const bench_options &options) {
 
 /// An allocation may succeed and end the process when it is written to; a slip in a table must not.
 void check_size(const layer &l) {
+    constexpr double largest_element = sizeof(float);
     const double memory =
         static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
-    if (l.bytes() > memory)
+    if (l.elements() * largest_element > memory)
         throw error(status::invalid_arguments, "its tensors take more memory than this machine has");
 }
 
@@ -111,7 +112,7 @@ measurement measure_layer(const layer &l, const bench_contract &contract, const 
         std::unique_ptr<workload> peer;
         if (!options.peer.empty())
             peer = make_onednn_workload(l, contract);
-        return measure(subject_of(l), *ours, peer.get(), {options.samples, get_num_threads()});
+        return measure(subject_of(l, contract), *ours, peer.get(), {options.samples, get_num_threads()});
     } catch (const error &e) {
         throw error(e.status, "layer " + l.name + ": " + e.what());
     }
