@@ -40,7 +40,8 @@ if(TARGET octet::network)
 else()
     set(octet_absent_headers PATTERN network.hpp EXCLUDE PATTERN graph.hpp EXCLUDE PATTERN contract.hpp EXCLUDE)
 endif()
-install(DIRECTORY include/octet TYPE INCLUDE COMPONENT development FILES_MATCHING PATTERN "*.hpp" ${octet_absent_headers})
+install(DIRECTORY include/octet TYPE INCLUDE COMPONENT development FILES_MATCHING PATTERN "*.hpp"
+        PATTERN "*.h" ${octet_absent_headers})
 install(FILES ${PROJECT_BINARY_DIR}/include/octet/version.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/octet
         COMPONENT development)
 configure_package_config_file(cmake/octet-config.cmake.in ${PROJECT_BINARY_DIR}/octet-config.cmake

@@ -8,7 +8,7 @@ include(GNUInstallDirs)
 
 configure_file(include/octet/version.hpp.in ${CMAKE_CURRENT_BINARY_DIR}/include/octet/version.hpp @ONLY)
 
-file(GLOB_RECURSE octet_sources CONFIGURE_DEPENDS src/common/*.cpp src/api/*.cpp cpu/*.cpp jit/*.cpp)
+file(GLOB_RECURSE octet_sources CONFIGURE_DEPENDS src/common/*.cpp src/api/*.cpp src/compat/*.cpp cpu/*.cpp jit/*.cpp)
 add_library(octet_objects OBJECT ${octet_sources})
 set_target_properties(octet_objects PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
                                                VISIBILITY_INLINES_HIDDEN ON)

@@ -45,6 +45,11 @@ use() {
     c++ -std=c++17 "$source/tests/install/main.cpp" -o "$scratch/$name/pkgconfig_user" $(pkg-config --cflags --libs octet)
     LD_LIBRARY_PATH=$(pkg-config --variable=libdir octet) "$scratch/$name/pkgconfig_user"
 
+    # shellcheck disable=SC2046
+    c++ -std=c++17 -I "$(pkg-config --variable=includedir octet)/octet/compat/onednn" "$source/tests/install/onednn_client.cpp" \
+        -o "$scratch/$name/onednn_client" $(pkg-config --cflags --libs octet)
+    LD_LIBRARY_PATH=$(pkg-config --variable=libdir octet) "$scratch/$name/onednn_client"
+
     if pkg-config --exists octet-network; then
         "$scratch/$name/network_user" "$source/examples/digits/digits_int8.tflite"
         # shellcheck disable=SC2046

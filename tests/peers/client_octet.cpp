@@ -1,6 +1,7 @@
 // One of two clients that run the same problem: client.inl, compiled against Octet's oneDNN names.
 
 #include "octet/compat/dnnl.hpp"
+#include "octet/compat/dnnl_debug.h"
 
 #define PEER octet
 #include "client.inl"

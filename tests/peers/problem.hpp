@@ -98,9 +98,10 @@ struct answers {
     std::string refusal;
 };
 
+/// Asked in a library of its own, which hides the rest of oneDNN's header.
 namespace onednn {
-answers ask(const problem &p);
-std::string api_tour();
+__attribute__((visibility("default"))) answers ask(const problem &p);
+__attribute__((visibility("default"))) std::string api_tour();
 } // namespace onednn
 
 namespace octet {

@@ -1,0 +1,385 @@
+#pragma once
+
+// dnnl.hpp, first part: failures, handles and enumerations. A handle shares an object of the C interface; enumerators are those
+// of the C interface, by number.
+
+#include <algorithm>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <unordered_map>
+#include <vector>
+
+#include "octet/compat/dnnl.h"
+#include "octet/export.hpp"
+
+#define DNNL_ENABLE_EXCEPTIONS 1
+/// oneDNN's way to fail, which clients use as well.
+#define DNNL_THROW_ERROR(status, message) throw ::dnnl::error(status, message)
+
+/// oneDNN's C++ interface, on Octet.
+namespace dnnl {
+
+/// A failure: oneDNN's status for programs, and a sentence for people. What this library throws has Octet's sentence,
+/// which names the argument, what was given and what is allowed.
+struct error : public std::exception {
+    dnnl_status_t status; ///< why
+    const char *message;  ///< what() as well
+
+    /// Keeps a copy of the text.
+    error(dnnl_status_t why, const std::string &text)
+        : status(why), message(nullptr), text_(std::make_shared<const std::string>(text)) {
+        message = text_->c_str();
+    }
+    const char *what() const noexcept override { return message; } ///< the sentence
+
+    /// Throws unless `status` is success.
+    static void wrap_c_api(dnnl_status_t status, const char *message) {
+        if (status != dnnl_success)
+            throw error(status, message);
+    }
+
+private:
+    std::shared_ptr<const std::string> text_;
+};
+
+/// What this header does with a status of the C interface: Octet's sentence is better than one written here.
+namespace octet_detail {
+/// Throws it unless `status` is success.
+inline void check(dnnl_status_t status) {
+    if (status != dnnl_success)
+        throw error(status, octet_dnnl_last_error());
+}
+} // namespace octet_detail
+
+/// Throws unless the container has between `min_size` and `max_size` (-1: any number of) elements.
+template <typename T>
+void validate_container_size(const T &v, const char *error_message, int min_size = 1, int max_size = -1) {
+    const auto size = static_cast<int>(v.size());
+    if (size < min_size || (max_size >= 0 && size > max_size))
+        throw error(dnnl_invalid_arguments, error_message);
+}
+
+/// How an object of the C interface is destroyed: `destructor(T)` of a specialization for each.
+template <typename T> struct handle_traits {};
+/// @cond
+template <> struct handle_traits<dnnl_engine_t> {
+    static dnnl_status_t destructor(dnnl_engine_t p) { return dnnl_engine_destroy(p); }
+};
+template <> struct handle_traits<dnnl_stream_t> {
+    static dnnl_status_t destructor(dnnl_stream_t p) { return dnnl_stream_destroy(p); }
+};
+template <> struct handle_traits<dnnl_memory_t> {
+    static dnnl_status_t destructor(dnnl_memory_t p) { return dnnl_memory_destroy(p); }
+};
+template <> struct handle_traits<dnnl_primitive_attr_t> {
+    static dnnl_status_t destructor(dnnl_primitive_attr_t p) { return dnnl_primitive_attr_destroy(p); }
+};
+template <> struct handle_traits<dnnl_post_ops_t> {
+    static dnnl_status_t destructor(dnnl_post_ops_t p) { return dnnl_post_ops_destroy(p); }
+};
+template <> struct handle_traits<dnnl_primitive_desc_t> {
+    static dnnl_status_t destructor(dnnl_primitive_desc_t p) { return dnnl_primitive_desc_destroy(p); }
+};
+template <> struct handle_traits<dnnl_primitive_desc_iterator_t> {
+    static dnnl_status_t destructor(dnnl_primitive_desc_iterator_t p) {
+        return dnnl_primitive_desc_iterator_destroy(p);
+    }
+};
+template <> struct handle_traits<dnnl_primitive_t> {
+    static dnnl_status_t destructor(dnnl_primitive_t p) { return dnnl_primitive_destroy(p); }
+};
+/// @endcond
+
+/// A shared object of the C interface. Copies are the same object, except for attributes set later on.
+template <typename T, typename traits = handle_traits<T>> struct handle {
+    handle() = default;                          ///< none
+    handle(const handle &) = default;            ///< the same object
+    handle(handle &&) = default;                 ///< the same object
+    handle &operator=(const handle &) = default; ///< the same object
+    handle &operator=(handle &&) = default;      ///< the same object
+    ~handle() = default;                         ///< destroys the object with its last handle
+    /// Takes the object over; with `weak` it stays the caller's.
+    explicit handle(T t, bool weak = false) { reset(t, weak); }
+    /// The same for a handle that there is.
+    void reset(T t, bool weak = false) { data_.reset(t, weak ? keep : traits::destructor); }
+
+    /// The object of the C interface. Throws where there is none, unless `allow_empty`.
+    T get(bool allow_empty = false) const {
+        if (!data_ && !allow_empty)
+            throw error(dnnl_invalid_arguments, "object is not initialized");
+        return data_.get();
+    }
+    explicit operator T() const { return get(true); }                           ///< the object or null
+    explicit operator bool() const { return data_ != nullptr; }                 ///< whether there is one
+    bool operator==(const handle &other) const { return data_ == other.data_; } ///< one object
+    bool operator!=(const handle &other) const { return data_ != other.data_; } ///< two
+
+private:
+    static dnnl_status_t keep(T) { return dnnl_success; }
+    std::shared_ptr<std::remove_pointer_t<T>> data_;
+};
+
+/// What the functions of settings and products return.
+///@{
+enum class status {
+    success = dnnl_success,
+    out_of_memory = dnnl_out_of_memory,
+    invalid_arguments = dnnl_invalid_arguments,
+    unimplemented = dnnl_unimplemented,
+    iterator_ends = dnnl_iterator_ends,
+    runtime_error = dnnl_runtime_error,
+    not_required = dnnl_not_required
+};
+///@}
+
+/// Permission to compute f32 in less: accepted, not made use of.
+///@{
+enum class fpmath_mode {
+    strict = dnnl_fpmath_mode_strict,
+    bf16 = dnnl_fpmath_mode_bf16,
+    f16 = dnnl_fpmath_mode_f16,
+    any = dnnl_fpmath_mode_any
+};
+///@}
+inline dnnl_fpmath_mode_t convert_to_c(fpmath_mode value) {
+    return static_cast<dnnl_fpmath_mode_t>(value);
+} ///< the number
+
+/// Who owns the scratchpad.
+///@{
+enum class scratchpad_mode { library = dnnl_scratchpad_mode_library, user = dnnl_scratchpad_mode_user };
+///@}
+inline dnnl_scratchpad_mode_t convert_to_c(scratchpad_mode value) {
+    return static_cast<dnnl_scratchpad_mode_t>(value);
+} ///< the number
+
+/// Direction. Octet has no backward pass: creating such a primitive descriptor is unimplemented.
+///@{
+enum class prop_kind {
+    undef = dnnl_prop_kind_undef,
+    forward_training = dnnl_forward_training,
+    forward_inference = dnnl_forward_inference,
+    forward_scoring = dnnl_forward_scoring,
+    forward = dnnl_forward,
+    backward = dnnl_backward,
+    backward_data = dnnl_backward_data,
+    backward_weights = dnnl_backward_weights,
+    backward_bias = dnnl_backward_bias
+};
+///@}
+inline dnnl_prop_kind_t convert_to_c(prop_kind value) {
+    return static_cast<dnnl_prop_kind_t>(value);
+} ///< the number
+
+/// Algorithms of all operations.
+///@{
+enum class algorithm {
+    undef = dnnl_alg_kind_undef,
+    convolution_auto = dnnl_convolution_auto,
+    convolution_direct = dnnl_convolution_direct,
+    convolution_winograd = dnnl_convolution_winograd,
+    deconvolution_direct = dnnl_deconvolution_direct,
+    deconvolution_winograd = dnnl_deconvolution_winograd,
+    eltwise_relu = dnnl_eltwise_relu,
+    eltwise_tanh = dnnl_eltwise_tanh,
+    eltwise_elu = dnnl_eltwise_elu,
+    eltwise_square = dnnl_eltwise_square,
+    eltwise_abs = dnnl_eltwise_abs,
+    eltwise_sqrt = dnnl_eltwise_sqrt,
+    eltwise_swish = dnnl_eltwise_swish,
+    eltwise_linear = dnnl_eltwise_linear,
+    eltwise_bounded_relu = dnnl_eltwise_bounded_relu,
+    eltwise_soft_relu = dnnl_eltwise_soft_relu,
+    eltwise_logsigmoid = dnnl_eltwise_logsigmoid,
+    eltwise_mish = dnnl_eltwise_mish,
+    eltwise_logistic = dnnl_eltwise_logistic,
+    eltwise_exp = dnnl_eltwise_exp,
+    eltwise_gelu = dnnl_eltwise_gelu,
+    eltwise_gelu_tanh = dnnl_eltwise_gelu_tanh,
+    eltwise_gelu_erf = dnnl_eltwise_gelu_erf,
+    eltwise_log = dnnl_eltwise_log,
+    eltwise_clip = dnnl_eltwise_clip,
+    eltwise_clip_v2 = dnnl_eltwise_clip_v2,
+    eltwise_pow = dnnl_eltwise_pow,
+    eltwise_round = dnnl_eltwise_round,
+    eltwise_hardswish = dnnl_eltwise_hardswish,
+    eltwise_relu_use_dst_for_bwd = dnnl_eltwise_relu_use_dst_for_bwd,
+    eltwise_tanh_use_dst_for_bwd = dnnl_eltwise_tanh_use_dst_for_bwd,
+    eltwise_elu_use_dst_for_bwd = dnnl_eltwise_elu_use_dst_for_bwd,
+    eltwise_sqrt_use_dst_for_bwd = dnnl_eltwise_sqrt_use_dst_for_bwd,
+    eltwise_logistic_use_dst_for_bwd = dnnl_eltwise_logistic_use_dst_for_bwd,
+    eltwise_exp_use_dst_for_bwd = dnnl_eltwise_exp_use_dst_for_bwd,
+    eltwise_clip_v2_use_dst_for_bwd = dnnl_eltwise_clip_v2_use_dst_for_bwd,
+    lrn_across_channels = dnnl_lrn_across_channels,
+    lrn_within_channel = dnnl_lrn_within_channel,
+    pooling_max = dnnl_pooling_max,
+    pooling_avg = dnnl_pooling_avg,
+    pooling_avg_include_padding = dnnl_pooling_avg_include_padding,
+    pooling_avg_exclude_padding = dnnl_pooling_avg_exclude_padding,
+    vanilla_rnn = dnnl_vanilla_rnn,
+    vanilla_lstm = dnnl_vanilla_lstm,
+    vanilla_gru = dnnl_vanilla_gru,
+    lbr_gru = dnnl_lbr_gru,
+    vanilla_augru = dnnl_vanilla_augru,
+    lbr_augru = dnnl_lbr_augru,
+    binary_add = dnnl_binary_add,
+    binary_mul = dnnl_binary_mul,
+    binary_max = dnnl_binary_max,
+    binary_min = dnnl_binary_min,
+    binary_div = dnnl_binary_div,
+    binary_sub = dnnl_binary_sub,
+    binary_ge = dnnl_binary_ge,
+    binary_gt = dnnl_binary_gt,
+    binary_le = dnnl_binary_le,
+    binary_lt = dnnl_binary_lt,
+    binary_eq = dnnl_binary_eq,
+    binary_ne = dnnl_binary_ne,
+    resampling_nearest = dnnl_resampling_nearest,
+    resampling_linear = dnnl_resampling_linear,
+    reduction_max = dnnl_reduction_max,
+    reduction_min = dnnl_reduction_min,
+    reduction_sum = dnnl_reduction_sum,
+    reduction_mul = dnnl_reduction_mul,
+    reduction_mean = dnnl_reduction_mean,
+    reduction_norm_lp_max = dnnl_reduction_norm_lp_max,
+    reduction_norm_lp_sum = dnnl_reduction_norm_lp_sum,
+    reduction_norm_lp_power_p_max = dnnl_reduction_norm_lp_power_p_max,
+    reduction_norm_lp_power_p_sum = dnnl_reduction_norm_lp_power_p_sum,
+    softmax_accurate = dnnl_softmax_accurate,
+    softmax_log = dnnl_softmax_log
+};
+///@}
+inline dnnl_alg_kind_t convert_to_c(algorithm value) {
+    return static_cast<dnnl_alg_kind_t>(value);
+} ///< the number
+
+/// Parameters of normalizations.
+///@{
+enum class normalization_flags : unsigned {
+    none = dnnl_normalization_flags_none,
+    use_global_stats = dnnl_use_global_stats,
+    use_scale_shift = dnnl_use_scaleshift,
+    fuse_norm_relu = dnnl_fuse_norm_relu,
+    use_scale = dnnl_use_scale,
+    use_shift = dnnl_use_shift
+};
+///@}
+inline dnnl_normalization_flags_t convert_to_c(normalization_flags value) {
+    return static_cast<dnnl_normalization_flags_t>(value);
+} ///< the number
+
+/// Names for code that mentions recurrent networks; Octet has none.
+///@{
+enum class rnn_flags : unsigned { undef = dnnl_rnn_flags_undef };
+///@}
+inline dnnl_rnn_flags_t convert_to_c(rnn_flags value) {
+    return static_cast<dnnl_rnn_flags_t>(value);
+} ///< the number
+
+/// Likewise.
+///@{
+enum class rnn_direction {
+    unidirectional_left2right = dnnl_unidirectional_left2right,
+    unidirectional_right2left = dnnl_unidirectional_right2left,
+    bidirectional_concat = dnnl_bidirectional_concat,
+    bidirectional_sum = dnnl_bidirectional_sum,
+    unidirectional = dnnl_unidirectional
+};
+///@}
+inline dnnl_rnn_direction_t convert_to_c(rnn_direction value) {
+    return static_cast<dnnl_rnn_direction_t>(value);
+} ///< the number
+
+/// What a primitive descriptor can be asked.
+///@{
+enum class query {
+    undef = dnnl_query_undef,
+    engine = dnnl_query_engine,
+    primitive_kind = dnnl_query_primitive_kind,
+    num_of_inputs_s32 = dnnl_query_num_of_inputs_s32,
+    num_of_outputs_s32 = dnnl_query_num_of_outputs_s32,
+    time_estimate_f64 = dnnl_query_time_estimate_f64,
+    memory_consumption_s64 = dnnl_query_memory_consumption_s64,
+    scratchpad_engine = dnnl_query_scratchpad_engine,
+    reorder_src_engine = dnnl_query_reorder_src_engine,
+    reorder_dst_engine = dnnl_query_reorder_dst_engine,
+    impl_info_str = dnnl_query_impl_info_str,
+    prop_kind = dnnl_query_prop_kind,
+    cache_blob_id_size_s64 = dnnl_query_cache_blob_id_size_s64,
+    cache_blob_id = dnnl_query_cache_blob_id,
+    op_d = dnnl_query_op_d,
+    convolution_d = dnnl_query_convolution_d,
+    deconvolution_d = dnnl_query_deconvolution_d,
+    shuffle_d = dnnl_query_shuffle_d,
+    eltwise_d = dnnl_query_eltwise_d,
+    softmax_d = dnnl_query_softmax_d,
+    pooling_d = dnnl_query_pooling_d,
+    lrn_d = dnnl_query_lrn_d,
+    batch_normalization_d = dnnl_query_batch_normalization_d,
+    layer_normalization_d = dnnl_query_layer_normalization_d,
+    inner_product_d = dnnl_query_inner_product_d,
+    rnn_d = dnnl_query_rnn_d,
+    binary_d = dnnl_query_binary_d,
+    logsoftmax_d = dnnl_query_logsoftmax_d,
+    matmul_d = dnnl_query_matmul_d,
+    resampling_d = dnnl_query_resampling_d,
+    reduction_d = dnnl_query_reduction_d,
+    src_md = dnnl_query_src_md,
+    diff_src_md = dnnl_query_diff_src_md,
+    weights_md = dnnl_query_weights_md,
+    diff_weights_md = dnnl_query_diff_weights_md,
+    dst_md = dnnl_query_dst_md,
+    diff_dst_md = dnnl_query_diff_dst_md,
+    workspace_md = dnnl_query_workspace_md,
+    scratchpad_md = dnnl_query_scratchpad_md,
+    exec_arg_md = dnnl_query_exec_arg_md
+};
+///@}
+inline dnnl_query_t convert_to_c(query value) { return static_cast<dnnl_query_t>(value); } ///< the number
+
+/// Instruction sets.
+///@{
+enum class cpu_isa {
+    all = dnnl_cpu_isa_all,
+    sse41 = dnnl_cpu_isa_sse41,
+    avx = dnnl_cpu_isa_avx,
+    avx2 = dnnl_cpu_isa_avx2,
+    avx512_mic = dnnl_cpu_isa_avx512_mic,
+    avx512_mic_4ops = dnnl_cpu_isa_avx512_mic_4ops,
+    avx512_core = dnnl_cpu_isa_avx512_core,
+    avx512_core_vnni = dnnl_cpu_isa_avx512_core_vnni,
+    avx512_core_bf16 = dnnl_cpu_isa_avx512_core_bf16,
+    avx512_core_amx = dnnl_cpu_isa_avx512_core_amx,
+    avx2_vnni = dnnl_cpu_isa_avx2_vnni
+};
+///@}
+
+/// Accepted and without effect.
+///@{
+enum class cpu_isa_hints { no_hints = dnnl_cpu_isa_no_hints, prefer_ymm = dnnl_cpu_isa_prefer_ymm };
+///@}
+
+/// Sets of flags.
+///@{
+#define OCTET_DNNL_FLAGS(type)                                                                               \
+    inline constexpr type operator|(type a, type b) {                                                        \
+        return static_cast<type>(static_cast<unsigned>(a) | static_cast<unsigned>(b));                       \
+    }                                                                                                        \
+    inline constexpr type operator&(type a, type b) {                                                        \
+        return static_cast<type>(static_cast<unsigned>(a) & static_cast<unsigned>(b));                       \
+    }                                                                                                        \
+    inline constexpr type operator^(type a, type b) {                                                        \
+        return static_cast<type>(static_cast<unsigned>(a) ^ static_cast<unsigned>(b));                       \
+    }                                                                                                        \
+    inline constexpr type operator~(type a) { return static_cast<type>(~static_cast<unsigned>(a)); }         \
+    inline type &operator|=(type &a, type b) { return a = a | b; }                                           \
+    inline type &operator&=(type &a, type b) { return a = a & b; }                                           \
+    inline type &operator^=(type &a, type b) { return a = a ^ b; }
+OCTET_DNNL_FLAGS(normalization_flags)
+OCTET_DNNL_FLAGS(rnn_flags)
+///@}
+
+} // namespace dnnl

@@ -1,0 +1,11 @@
+#ifndef OCTET_COMPAT_DNNL_VERSION_H
+#define OCTET_COMPAT_DNNL_VERSION_H
+
+/* The version of oneDNN whose interface this is. Octet's own: octet/version.hpp. */
+
+#define DNNL_VERSION_MAJOR 2
+#define DNNL_VERSION_MINOR 6
+#define DNNL_VERSION_PATCH 3
+#define DNNL_VERSION_HASH "octet"
+
+#endif

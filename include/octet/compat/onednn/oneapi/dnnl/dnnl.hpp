@@ -1,0 +1,2 @@
+// Under the name that sources for oneDNN include.
+#include "octet/compat/dnnl.hpp"

@@ -1,0 +1,15 @@
+// What clients write down compiles against both headers and does the same.
+
+#include <gtest/gtest.h>
+
+#include "idioms.hpp"
+
+TEST(compatibility, idioms_do_what_they_do_with_onednn) {
+    const idioms::results ours = idioms::octet::run(), theirs = idioms::onednn::run();
+    ASSERT_EQ(ours.size(), theirs.size());
+    EXPECT_GE(ours.size(), 120u);
+    for (std::size_t i = 0; i < ours.size(); i++) {
+        EXPECT_EQ(ours[i].first, theirs[i].first);
+        EXPECT_EQ(ours[i].second, theirs[i].second) << ours[i].first;
+    }
+}
