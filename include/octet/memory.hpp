@@ -89,10 +89,11 @@ public:
         desc() = default;
         desc(const memory_desc &d) : data(d) {} ///< a copy
 
-        /// Dense tensor in a plain layout, or `format_tag::any`.
-        /// Throws `invalid_arguments`: more than 6 or no dimensions, a negative dimension, a tag of another
-        /// rank, a size that overflows; `unimplemented`: run-time dimensions. With `allow_empty`, here and
-        /// below, the result is the zero descriptor instead.
+        /// Dense tensor in a plain layout, or `format_tag::any`. A dimension, or below a stride, may be
+        /// OCTET_RUNTIME_DIM_VAL: it comes with the execution (octet/primitive.hpp); such a descriptor is for
+        /// primitive descriptors alone. Throws `invalid_arguments`: more than 6 or no dimensions, a negative
+        /// dimension, a tag of another rank, a size that overflows. With `allow_empty`, here and below, the
+        /// result is the zero descriptor instead.
         desc(const dims &dimensions, data_type type, format_tag tag, bool allow_empty = false);
 
         /// Tensor with the given strides in elements (empty: dense, row-major).
@@ -107,7 +108,8 @@ public:
         /// memory.
         desc permute_axes(const std::vector<int> &permutation, bool allow_empty = false) const;
 
-        /// Bytes of a buffer that holds the tensor, 0 for the zero descriptor and for `any`.
+        /// Bytes of a buffer that holds the tensor, 0 for the zero descriptor and for `any`,
+        /// OCTET_RUNTIME_SIZE_VAL where a size comes with the execution.
         std::size_t get_size() const;
         /// Fields of `data`, in oneDNN 2.x's spelling and in 3.x's; strides mean something in plain layouts.
         ///@{

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "octet/engine.hpp"
@@ -106,6 +107,11 @@ public:
     /// Runs to completion. Arguments are keyed by OCTET_ARG_*; each must have the descriptor that the
     /// primitive descriptor names. Throws `invalid_arguments` before anything is written.
     ///
+    /// Where that descriptor has OCTET_RUNTIME_DIM_VAL, the memory's dimension or stride is taken. The primitive
+    /// for these sizes is made at their first execution, which takes as long as a creation, and the last 64 are
+    /// kept. Sizes that must be equal (M of src and dst) are compared; all that a creation with known sizes
+    /// would throw is thrown here.
+    ///
     /// In place: eltwise, binary, prelu (its src), softmax, sum and reorder may have dst in the memory of an input
     /// that has the same elements: equal dims, strides and size of an element. Any other input that shares bytes
     /// with dst, and every such input of the other operations, is refused. Tensors that are interleaved in one
@@ -118,14 +124,20 @@ public:
     };
     /// The same for those who keep buffers themselves, without a map and descriptors that are compared: an argument that
     /// is missing or null is still refused, and so are inputs that share bytes with dst; sizes are the caller's word.
+    /// With run-time sizes it is a call of `at_sizes(…)`, which knows them.
     void execute(const stream &s, const argument *args, std::size_t count) const;
+    /// The primitive that `execute` takes for tensors of these descriptors, by argument: without run-time sizes
+    /// this one. Only tensors with run-time sizes need be given.
+    primitive at_sizes(const std::vector<std::pair<int, memory::desc>> &tensors) const;
     kind get_kind() const; ///< the operation
-    /// How it runs, for people: tiles, copies, bytes of packed weights. Empty where nothing is planned.
+    /// How it runs, for people: tiles, copies, bytes of packed weights. Empty where nothing is planned, or where
+    /// sizes come with the execution.
     std::string plan_str() const;
 
     explicit operator bool() const { return static_cast<bool>(data_); } ///< false for an empty one
 
 private:
+    explicit primitive(std::shared_ptr<const impl::primitive_data> data) : data_(std::move(data)) {}
     std::shared_ptr<const impl::primitive_data> data_;
 };
 

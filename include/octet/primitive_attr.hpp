@@ -16,6 +16,9 @@
 #include "octet/types.hpp"
 
 namespace octet {
+namespace impl {
+struct post_op_tensors;
+}
 inline namespace v0 {
 
 /// One value per index of the dimensions whose bit is set in `mask`, row-major over those dimensions; mask 0:
@@ -161,6 +164,7 @@ public:
     const std::vector<post_op_entry> &entries() const { return entries_; } ///< in order
 
 private:
+    friend struct impl::post_op_tensors;
     void append(post_op_entry entry);
     template <typename Stage> const Stage &stage_at(const char *call, int index) const;
     std::vector<post_op_entry> entries_;

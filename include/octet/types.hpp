@@ -235,10 +235,12 @@ inline bool is_runtime_value(float value) {
 } // namespace v0
 } // namespace octet
 
-/// Placeholders for attribute values that are known only at execution.
+/// Placeholders for attribute values, dimensions and strides that are known only at execution.
 #define OCTET_RUNTIME_F32_VAL (::octet::runtime_f32_value())
 #define OCTET_RUNTIME_S32_VAL (::std::numeric_limits<::std::int32_t>::min())
 #define OCTET_RUNTIME_DIM_VAL (::std::numeric_limits<::std::int64_t>::min())
+/// Bytes of a tensor with a size that is known only at execution.
+#define OCTET_RUNTIME_SIZE_VAL (static_cast<::std::size_t>(OCTET_RUNTIME_DIM_VAL))
 
 /// Execution arguments; the values are oneDNN 2.x's.
 #define OCTET_ARG_SRC_0 1

@@ -11,6 +11,7 @@
 #include <cmath>
 
 #include "api/elementwise.hpp"
+#include "api/runtime_sizes.hpp"
 #include "common/requantize.hpp"
 #include "common/scaled_sum.hpp"
 #include "common/text.hpp"
@@ -204,7 +205,7 @@ binary::desc::desc(algorithm alg, const memory::desc &src0, const memory::desc &
 
 binary::primitive_desc::primitive_desc(const desc &d, const primitive_attr &attr, const engine &e,
                                        bool allow_empty)
-    : primitive_desc_base(impl::make(d, {impl::operation, attr, e, allow_empty})) {}
+    : primitive_desc_base(impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make)) {}
 binary::primitive_desc::primitive_desc(const desc &d, const engine &e, bool allow_empty)
     : primitive_desc(d, primitive_attr(), e, allow_empty) {}
 binary::primitive_desc::primitive_desc(const engine &e, algorithm alg, const memory::desc &src0,

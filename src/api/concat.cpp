@@ -5,6 +5,7 @@
 #include "octet/concat.hpp"
 
 #include "api/elementwise.hpp"
+#include "api/runtime_sizes.hpp"
 #include "common/element.hpp"
 #include "common/layout/check.hpp"
 #include "common/requantize.hpp"
@@ -148,19 +149,26 @@ requantization_rule rule_of(const primitive_attr &attr) {
     return attr.scales().empty() ? requantization_rule::none : requantization_rule::f32;
 }
 
-primitive_desc_ptr make(const memory_desc &wanted_dst, int dimension,
-                        const std::vector<memory::desc> &wanted_srcs, const request &r) {
+struct description {
+    memory::desc dst;
+    bool is_dst_given;
+    int dimension;
+    std::vector<memory::desc> srcs;
+};
+
+primitive_desc_ptr make(const description &d, const request &r) {
     const primitive_attr &attr = r.attr;
     return run_front(r, [&] {
-        if (wanted_srcs.empty() || wanted_srcs.size() > max_sources)
-            throw_invalid(operation, ": ", wanted_srcs.size(), " sources, allowed: 1 to ", max_sources);
-        memory_desc dst = wanted_dst;
+        const int dimension = d.dimension;
+        if (d.srcs.empty() || d.srcs.size() > max_sources)
+            throw_invalid(operation, ": ", d.srcs.size(), " sources, allowed: 1 to ", max_sources);
+        memory_desc dst = d.is_dst_given ? d.dst.data : joined_desc(dimension, d.srcs);
         require_tensor(operation, "dst", dst, 1, max_ndims);
         if (dimension < 0 || dimension >= dst.ndims)
             throw_invalid(operation, ": dimension is ", dimension, ", allowed: 0 to ", dst.ndims - 1);
         resolve_activation_layout(dst);
         std::vector<memory_desc> srcs;
-        for (const memory::desc &src : wanted_srcs) {
+        for (const memory::desc &src : d.srcs) {
             srcs.push_back(src.data);
             require_tensor(operation, "src", srcs.back(), dst.ndims, dst.ndims);
             resolve_activation_layout(srcs.back());
@@ -199,10 +207,12 @@ using concat_pd = concat::primitive_desc;
 
 concat_pd::primitive_desc(const memory::desc &dst, int dimension, const std::vector<memory::desc> &srcs,
                           const engine &e, const primitive_attr &attr, bool allow_empty)
-    : primitive_desc_base(impl::make(dst.data, dimension, srcs, {impl::operation, attr, e, allow_empty})) {}
+    : primitive_desc_base(impl::make_at_any_size(impl::description{dst, true, dimension, srcs},
+                                                 {impl::operation, attr, e, allow_empty}, impl::make)) {}
 concat_pd::primitive_desc(int dimension, const std::vector<memory::desc> &srcs, const engine &e,
                           const primitive_attr &attr, bool allow_empty)
-    : primitive_desc(impl::joined_desc(dimension, srcs), dimension, srcs, e, attr, allow_empty) {}
+    : primitive_desc_base(impl::make_at_any_size(impl::description{{}, false, dimension, srcs},
+                                                 {impl::operation, attr, e, allow_empty}, impl::make)) {}
 concat_pd::primitive_desc(const engine &e, const memory::desc &dst, int dimension,
                           const std::vector<memory::desc> &srcs, const primitive_attr &attr, bool allow_empty)
     : primitive_desc(dst, dimension, srcs, e, attr, allow_empty) {}

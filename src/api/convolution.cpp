@@ -10,6 +10,7 @@
 
 #include "api/accumulating.hpp"
 #include "api/convolution_shapes.hpp"
+#include "api/runtime_sizes.hpp"
 #include "common/text.hpp"
 
 namespace octet {
@@ -71,7 +72,7 @@ using conv_pd = convolution_forward::primitive_desc;
 using conv_desc = convolution_forward::desc;
 
 conv_pd::primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty)
-    : primitive_desc_base(impl::make(d, {impl::operation, attr, e, allow_empty})) {}
+    : primitive_desc_base(impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make)) {}
 conv_pd::primitive_desc(const desc &d, const engine &e, bool allow_empty)
     : primitive_desc(d, primitive_attr(), e, allow_empty) {}
 conv_pd::primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,

@@ -9,6 +9,7 @@
 
 #include "api/accumulating.hpp"
 #include "api/convolution_shapes.hpp"
+#include "api/runtime_sizes.hpp"
 #include "common/text.hpp"
 
 namespace octet {
@@ -73,7 +74,7 @@ using deconv_pd = deconvolution_forward::primitive_desc;
 using deconv_desc = deconvolution_forward::desc;
 
 deconv_pd::primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty)
-    : primitive_desc_base(impl::make(d, {impl::operation, attr, e, allow_empty})) {}
+    : primitive_desc_base(impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make)) {}
 deconv_pd::primitive_desc(const desc &d, const engine &e, bool allow_empty)
     : primitive_desc(d, primitive_attr(), e, allow_empty) {}
 deconv_pd::primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,

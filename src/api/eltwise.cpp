@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "api/elementwise.hpp"
+#include "api/runtime_sizes.hpp"
 #include "common/element.hpp"
 #include "common/requantize.hpp"
 #include "common/text.hpp"
@@ -161,7 +162,7 @@ eltwise_forward::desc::desc(prop_kind prop, algorithm alg, const memory::desc &s
 
 eltwise_forward::primitive_desc::primitive_desc(const desc &d, const primitive_attr &attr, const engine &e,
                                                 bool allow_empty)
-    : primitive_desc_base(impl::make(d, {impl::operation, attr, e, allow_empty})) {}
+    : primitive_desc_base(impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make)) {}
 eltwise_forward::primitive_desc::primitive_desc(const desc &d, const engine &e, bool allow_empty)
     : primitive_desc(d, primitive_attr(), e, allow_empty) {}
 eltwise_forward::primitive_desc::primitive_desc(const engine &e, prop_kind prop, algorithm alg,

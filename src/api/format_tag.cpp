@@ -5,6 +5,7 @@
 #include "api/tokens.hpp"
 #include "common/layout/check.hpp"
 #include "common/layout/layout.hpp"
+#include "common/layout/runtime.hpp"
 #include "common/names.hpp"
 #include "common/text.hpp"
 
@@ -165,9 +166,17 @@ void set_packed_name(memory_desc &md, const std::string &name) {
     }
 }
 
+/// "16x*x3": sizes, some of which may come with the execution.
+std::vector<dim_t> sizes_of(const std::string &list) {
+    std::vector<dim_t> sizes;
+    for (const std::string &part : split(list, 'x'))
+        sizes.push_back(part == "*" ? OCTET_RUNTIME_DIM_VAL : number_of<dim_t>(part));
+    return sizes;
+}
+
 void set_strides(memory_desc &md, const std::string &name) {
     const std::vector<std::string> parts = split(name.substr(std::string("strides_").size()), '@');
-    const std::vector<dim_t> strides = numbers_of(parts[0], 'x');
+    const std::vector<dim_t> strides = sizes_of(parts[0]);
     if (static_cast<int>(strides.size()) != md.ndims || parts.size() > 2)
         throw_invalid("layout '", name, "', allowed for ", md.ndims,
                       " dimensions: strides_ and as many numbers");
@@ -212,7 +221,7 @@ void set_layout(memory_desc &md, const std::string &name) {
 std::string joined(const dim_t *values, std::size_t n, char separator) {
     std::string s;
     for (std::size_t i = 0; i < n; i++)
-        s += text(i ? std::string(1, separator) : "", values[i]);
+        s += text(i ? std::string(1, separator) : "", is_runtime(values[i]) ? "*" : text(values[i]));
     return s;
 }
 
@@ -226,10 +235,10 @@ memory_desc tensor_from_text(const std::string &text) {
     memory_desc md;
     if (fields.size() != 3 || !from_name(fields[0], md.data_type))
         throw_invalid("tensor '", text, "', allowed: type:dims:layout, such as u8:1x64x56x56:nhwc");
-    const std::vector<dim_t> dims = numbers_of(fields[1], 'x');
+    const std::vector<dim_t> dims = sizes_of(fields[1]);
     md = memory::desc(dims, md.data_type, format_tag::any).data; // checks the shape
     set_layout(md, fields[2]);
-    check_descriptor("tensor", text.c_str(), md);
+    check_description("tensor", text.c_str(), md);
     return md;
 }
 

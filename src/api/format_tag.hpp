@@ -28,7 +28,7 @@ std::string layout_name(const memory_desc &md);
 /// `invalid_arguments` for a text that is none; a wrong packed layout is left to `check_descriptor`.
 void set_layout(memory_desc &md, const std::string &name);
 
-/// "16x1x3x3"; nothing for no dimensions.
+/// "16x1x3x3", * for a size that comes with the execution; nothing for no dimensions.
 std::string joined(const dim_t *values, std::size_t n, char separator = 'x');
 
 /// "u8:1x64x56x56:nhwc", and back.

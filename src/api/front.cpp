@@ -134,15 +134,19 @@ primitive_desc_ptr make_primitive_desc(const request &r, const tensor_map &tenso
         key.add(arg).add(md.data);
     data->key = key.take();
 
-    if (get_verbose() >= 2) {
-        log_event("create", data->implementation, problem_text(*data));
-        for (const std::string &refusal : data->refusals) { // "name: reason"
-            const std::size_t colon = refusal.find(": ");
-            log_event("refused", refusal.substr(0, colon),
-                      refusal.substr(std::min(colon + 2, refusal.size())));
-        }
-    }
+    if (!r.is_trial)
+        log_creation(*data);
     return data;
+}
+
+void log_creation(const primitive_desc_data &data) {
+    if (get_verbose() < 2)
+        return;
+    log_event("create", data.implementation, problem_text(data));
+    for (const std::string &refusal : data.refusals) { // "name: reason"
+        const std::size_t colon = refusal.find(": ");
+        log_event("refused", refusal.substr(0, colon), refusal.substr(std::min(colon + 2, refusal.size())));
+    }
 }
 
 } // namespace octet::impl

@@ -26,7 +26,8 @@ struct request {
     const char *operation; ///< "convolution": for messages, verbose lines and keys
     const primitive_attr &attr;
     const engine &where;
-    bool allow_empty; ///< null instead of an error if nobody takes the problem
+    bool allow_empty;      ///< null instead of an error if nobody takes the problem
+    bool is_trial = false; ///< at sizes that nobody asked for: not worth a line of verbose mode
 };
 
 // ---- the beginning
@@ -68,6 +69,9 @@ struct chosen_implementation {
 /// Null without an implementation, if the request allows that; else throws `unimplemented` with all reasons.
 primitive_desc_ptr make_primitive_desc(const request &r, const tensor_map &tensors, std::string parameters,
                                        chosen_implementation chosen);
+
+/// The line of verbose mode.
+void log_creation(const primitive_desc_data &data);
 
 /// `parameters`: what the problem has besides tensors and attributes, "strides:1x1 dilates:0x0": a part of its text
 /// and of its key.

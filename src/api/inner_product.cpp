@@ -4,6 +4,7 @@
 #include "octet/inner_product.hpp"
 
 #include "api/accumulating.hpp"
+#include "api/runtime_sizes.hpp"
 #include "common/text.hpp"
 
 namespace octet {
@@ -66,7 +67,7 @@ inner_product_forward::desc::desc(prop_kind prop, const memory::desc &src, const
 using ip_pd = inner_product_forward::primitive_desc;
 
 ip_pd::primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty)
-    : primitive_desc_base(impl::make(d, {impl::operation, attr, e, allow_empty})) {}
+    : primitive_desc_base(impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make)) {}
 ip_pd::primitive_desc(const desc &d, const engine &e, bool allow_empty)
     : primitive_desc(d, primitive_attr(), e, allow_empty) {}
 ip_pd::primitive_desc(const engine &e, prop_kind prop, const memory::desc &src, const memory::desc &weights,

@@ -5,6 +5,7 @@
 #include "octet/matmul.hpp"
 
 #include "api/accumulating.hpp"
+#include "api/runtime_sizes.hpp"
 #include "common/text.hpp"
 
 namespace octet {
@@ -69,7 +70,7 @@ matmul::desc::desc(const memory::desc &src, const memory::desc &weights, const m
 
 matmul::primitive_desc::primitive_desc(const desc &d, const primitive_attr &attr, const engine &e,
                                        bool allow_empty)
-    : primitive_desc_base(impl::make(d, {impl::operation, attr, e, allow_empty})) {}
+    : primitive_desc_base(impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make)) {}
 matmul::primitive_desc::primitive_desc(const desc &d, const engine &e, bool allow_empty)
     : primitive_desc(d, primitive_attr(), e, allow_empty) {}
 matmul::primitive_desc::primitive_desc(const engine &e, const memory::desc &src, const memory::desc &weights,

@@ -13,6 +13,7 @@
 #include "api/format_tag.hpp"
 #include "common/layout/check.hpp"
 #include "common/layout/layout.hpp"
+#include "common/layout/runtime.hpp"
 #include "common/text.hpp"
 
 namespace octet {
@@ -47,14 +48,11 @@ memory_desc checked_shape(const memory::dims &dimensions, data_type type) {
     md.ndims = static_cast<int>(dimensions.size());
     std::copy(dimensions.begin(), dimensions.end(), md.dims);
     md.data_type = type;
-    for (int d = 0; d < md.ndims; d++) {
-        if (md.dims[d] == OCTET_RUNTIME_DIM_VAL)
-            impl::throw_unimplemented("memory::desc: dimension ", d,
-                                      " is OCTET_RUNTIME_DIM_VAL; dimensions must be known");
-        if (md.dims[d] < 0)
-            throw_invalid("memory::desc: dimension ", d, " is ", md.dims[d], ", allowed: 0 and above");
-    }
-    impl::element_count(md); // throws on overflow
+    for (int d = 0; d < md.ndims; d++)
+        if (md.dims[d] < 0 && !impl::is_runtime(md.dims[d]))
+            throw_invalid("memory::desc: dimension ", d, " is ", md.dims[d],
+                          ", allowed: 0 and above, OCTET_RUNTIME_DIM_VAL");
+    impl::element_count(impl::at_size(md, 1)); // throws on overflow
     return md;
 }
 
@@ -79,7 +77,7 @@ memory::desc::desc(const memory::dims &dimensions, memory::data_type type, forma
               return desc(md);
           }
           impl::set_layout(md, tag);
-          impl::size_in_bytes(md); // throws on overflow
+          impl::size_in_bytes(impl::at_size(md, 1)); // throws on overflow
           return desc(md);
       })) {}
 
@@ -94,11 +92,12 @@ memory::desc::desc(const memory::dims &dimensions, memory::data_type type, const
               throw_invalid("memory::desc: ", strides.size(), " strides for ", dimensions.size(),
                             " dimensions");
           for (int d = 0; d < md.ndims; d++) {
-              if (strides[d] < 0)
-                  throw_invalid("memory::desc: stride ", d, " is ", strides[d], ", allowed: 0 and above");
+              if (strides[d] < 0 && !impl::is_runtime(strides[d]))
+                  throw_invalid("memory::desc: stride ", d, " is ", strides[d],
+                                ", allowed: 0 and above, OCTET_RUNTIME_DIM_VAL");
               md.strides[d] = strides[d];
           }
-          impl::size_in_bytes(md);
+          impl::size_in_bytes(impl::at_size(md, 1));
           return desc(md);
       })) {}
 
@@ -168,7 +167,7 @@ memory::desc memory::desc::reshape(const memory::dims &dimensions, bool allow_em
 
 memory::desc memory::desc::permute_axes(const std::vector<int> &permutation, bool allow_empty) const {
     return or_empty(allow_empty, [&] {
-        impl::check_descriptor("permute_axes", "descriptor", data);
+        impl::check_description("permute_axes", "descriptor", data);
         std::vector<int> sorted = permutation;
         std::sort(sorted.begin(), sorted.end());
         for (int d = 0; d < data.ndims; d++)
@@ -186,6 +185,10 @@ memory::desc memory::desc::permute_axes(const std::vector<int> &permutation, boo
 }
 
 std::size_t memory::desc::get_size() const {
+    if (impl::has_runtime_sizes(data)) {
+        impl::check_description("memory::desc", "get_size", data);
+        return OCTET_RUNTIME_SIZE_VAL;
+    }
     impl::check_descriptor("memory::desc", "get_size", data);
     return impl::size_in_bytes(data);
 }
@@ -213,9 +216,8 @@ std::string memory::desc::to_string() const {
         return "none";
     check_ndims(data);
     std::string s = octet::to_string(data.data_type);
-    for (int d = 0; d < data.ndims; d++)
-        s += (d ? "x" : " ") + std::to_string(data.dims[d]);
-    return s + " " + impl::layout_name(data);
+    return s + " " + impl::joined(data.dims, static_cast<std::size_t>(data.ndims)) + " " +
+           impl::layout_name(data);
 }
 
 bool operator==(const memory::desc &a, const memory::desc &b) {

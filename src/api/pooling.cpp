@@ -11,6 +11,7 @@
 
 #include "api/convolution_shapes.hpp"
 #include "api/elementwise.hpp"
+#include "api/runtime_sizes.hpp"
 #include "common/requantize.hpp"
 #include "common/text.hpp"
 
@@ -216,7 +217,7 @@ pooling_forward::desc::desc(prop_kind prop, algorithm alg, const memory::desc &s
 
 pooling_forward::primitive_desc::primitive_desc(const desc &d, const primitive_attr &attr, const engine &e,
                                                 bool allow_empty)
-    : primitive_desc_base(impl::make(d, {impl::operation, attr, e, allow_empty})) {}
+    : primitive_desc_base(impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make)) {}
 pooling_forward::primitive_desc::primitive_desc(const desc &d, const engine &e, bool allow_empty)
     : primitive_desc(d, primitive_attr(), e, allow_empty) {}
 pooling_forward::primitive_desc::primitive_desc(const engine &e, prop_kind prop, algorithm alg,

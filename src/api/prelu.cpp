@@ -5,6 +5,7 @@
 #include "octet/prelu.hpp"
 
 #include "api/elementwise.hpp"
+#include "api/runtime_sizes.hpp"
 #include "common/requantize.hpp"
 #include "common/text.hpp"
 
@@ -102,7 +103,7 @@ prelu_forward::desc::desc(prop_kind prop, const memory::desc &src, const memory:
 
 prelu_forward::primitive_desc::primitive_desc(const desc &d, const primitive_attr &attr, const engine &e,
                                               bool allow_empty)
-    : primitive_desc_base(impl::make(d, {impl::operation, attr, e, allow_empty})) {}
+    : primitive_desc_base(impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make)) {}
 prelu_forward::primitive_desc::primitive_desc(const desc &d, const engine &e, bool allow_empty)
     : primitive_desc(d, primitive_attr(), e, allow_empty) {}
 prelu_forward::primitive_desc::primitive_desc(const engine &e, prop_kind prop, const memory::desc &src,

@@ -8,6 +8,7 @@
 #include "api/aliasing.hpp"
 #include "api/primitive_cache.hpp"
 #include "api/primitive_desc.hpp"
+#include "api/runtime_sizes.hpp"
 #include "api/verbose.hpp"
 #include "common/names.hpp"
 #include "common/text.hpp"
@@ -15,6 +16,22 @@
 #include "octet/settings.hpp"
 
 namespace octet {
+
+namespace impl {
+
+std::shared_ptr<const primitive_data> make_primitive(std::shared_ptr<const primitive_desc_data> desc) {
+    const default_float_environment environment;
+    return out_of_memory_is_an_error(desc->operation, [&] {
+        primitive_data made{desc, nullptr, nullptr};
+        if (desc->runtime)
+            made.sizes = std::make_shared<primitives_by_size>(desc->runtime);
+        else
+            made.code = cached_kernel(desc->key, desc->create);
+        return std::make_shared<const primitive_data>(std::move(made));
+    });
+}
+
+} // namespace impl
 
 inline namespace v0 {
 
@@ -97,11 +114,7 @@ std::string primitive_desc_base::problem_str() const { return impl::problem_text
 primitive::primitive(const primitive_desc_base &pd) {
     if (!pd)
         throw_invalid("primitive: primitive_desc is empty");
-    const default_float_environment environment;
-    data_ = impl::out_of_memory_is_an_error(pd.data_->operation, [&] {
-        return std::make_shared<const impl::primitive_data>(
-            impl::primitive_data{pd.data_, impl::cached_kernel(pd.data_->key, pd.data_->create)});
-    });
+    data_ = impl::make_primitive(pd.data_);
 }
 
 namespace {
@@ -163,7 +176,7 @@ void check_aliasing(const impl::primitive_desc_data &desc, const impl::arguments
 std::string primitive::plan_str() const {
     if (!data_)
         throw_invalid("primitive::plan_str: empty primitive");
-    return data_->code->plan();
+    return data_->code ? data_->code->plan() : "";
 }
 
 primitive_kind primitive::get_kind() const {
@@ -195,8 +208,20 @@ void primitive::execute(const stream &s, const std::unordered_map<int, memory> &
         throw_invalid("primitive::execute: empty primitive");
     if (!s)
         throw_invalid(data_->desc->operation, ": execute: stream is a null handle");
-    check_arguments(*data_->desc, args);
-    run(*data_, impl::arguments(args));
+    const impl::primitive_data *data = data_.get();
+    std::shared_ptr<const impl::primitive_data> sized;
+    if (data->sizes) {
+        sized = data->sizes->at([&](int arg) {
+            const auto found = args.find(arg);
+            if (found == args.end() || !found->second)
+                throw_invalid(data->desc->operation, ": execute: ", described(arg, data->desc->args.at(arg)),
+                              " is missing");
+            return found->second.get_desc();
+        });
+        data = sized.get();
+    }
+    check_arguments(*data->desc, args);
+    run(*data, impl::arguments(args));
 }
 
 void primitive::execute(const stream &s, const argument *args, std::size_t count) const {
@@ -204,9 +229,27 @@ void primitive::execute(const stream &s, const argument *args, std::size_t count
         throw_invalid("primitive::execute: empty primitive");
     if (!s)
         throw_invalid(data_->desc->operation, ": execute: stream is a null handle");
+    if (data_->sizes)
+        throw_invalid(data_->desc->operation,
+                      ": execute: sizes come with the execution, but buffers have none, ",
+                      "allowed: the primitive of at_sizes");
     const impl::arguments buffers(args, count);
     check_arguments(*data_->desc, buffers);
     run(*data_, buffers);
+}
+
+primitive primitive::at_sizes(const std::vector<std::pair<int, memory::desc>> &tensors) const {
+    if (!data_)
+        throw_invalid("primitive::at_sizes: empty primitive");
+    if (!data_->sizes)
+        return *this;
+    return primitive(data_->sizes->at([&](int arg) {
+        for (const auto &[given, md] : tensors)
+            if (given == arg)
+                return md;
+        throw_invalid(data_->desc->operation, ": at_sizes: ", described(arg, data_->desc->args.at(arg)),
+                      " is missing");
+    }));
 }
 
 } // namespace v0

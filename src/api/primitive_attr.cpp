@@ -121,7 +121,7 @@ void post_ops::append_eltwise(octet::algorithm alg, float alpha, float beta) {
 void post_ops::append_binary(octet::algorithm alg, const memory::desc &src1) {
     if (alg < algorithm::binary_add || alg > algorithm::binary_ne)
         throw_invalid("append_binary: algorithm is ", impl::name_or_number(alg), ", allowed: binary_*");
-    impl::check_descriptor("append_binary", "src1", src1.data);
+    impl::check_description("append_binary", "src1", src1.data);
     if (src1.is_zero() || src1.get_format_kind() != format_kind::plain)
         throw_invalid("append_binary: src1 is ", src1.to_string(), ", allowed: a tensor in a plain layout");
     append(post_op::binary{alg, src1});

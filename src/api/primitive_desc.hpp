@@ -17,6 +17,9 @@
 
 namespace octet::impl {
 
+class runtime_problem;
+class primitives_by_size;
+
 struct primitive_desc_data {
     std::string operation; ///< "convolution"
     primitive_attr attr;
@@ -27,12 +30,18 @@ struct primitive_desc_data {
     std::vector<std::string> refusals;
     std::string key; ///< equal keys execute equally
     std::function<std::shared_ptr<const kernel>()> create;
+    /// Where sizes come with the execution (runtime_sizes.hpp): instead of `key` and `create`. Else null.
+    std::shared_ptr<const runtime_problem> runtime;
 };
 
 struct primitive_data {
     std::shared_ptr<const primitive_desc_data> desc;
     std::shared_ptr<const kernel> code;
+    std::shared_ptr<primitives_by_size> sizes; ///< instead of `code`
 };
+
+/// A kernel for a primitive descriptor, from the primitive cache or made.
+std::shared_ptr<const primitive_data> make_primitive(std::shared_ptr<const primitive_desc_data> desc);
 
 /// The problem in one line without commas: octet/problem.hpp.
 std::string problem_text(const primitive_desc_data &data);

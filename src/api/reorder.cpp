@@ -5,6 +5,7 @@
 #include "octet/reorder.hpp"
 
 #include "api/elementwise.hpp"
+#include "api/runtime_sizes.hpp"
 #include "common/element.hpp"
 #include "common/requantize.hpp"
 #include "common/text.hpp"
@@ -51,15 +52,19 @@ void check_rule(reorder_problem &p, const primitive_attr &attr) {
         throw_invalid(operation, ": rule ", to_string(rule), " from f32 needs set_scales(OCTET_ARG_DST, …)");
 }
 
-primitive_desc_ptr make(const memory_desc &src, const memory_desc &dst, const engine &dst_engine,
-                        const request &r) {
+struct description {
+    memory::desc src, dst;
+    engine dst_engine;
+};
+
+primitive_desc_ptr make(const description &d, const request &r) {
     const primitive_attr &attr = r.attr;
     return run_front(r, [&] {
-        if (!dst_engine)
+        if (!d.dst_engine)
             throw_invalid(operation, ": engine of dst is a null handle");
         reorder_problem p;
-        p.src = src;
-        p.dst = dst;
+        p.src = d.src.data;
+        p.dst = d.dst.data;
         require_tensor(operation, "src", p.src, 1, max_ndims);
         require_tensor(operation, "dst", p.dst, 1, max_ndims);
         if (p.src.format_kind == format_kind::any || p.dst.format_kind == format_kind::any)
@@ -81,7 +86,7 @@ primitive_desc_ptr make(const memory_desc &src, const memory_desc &dst, const en
         if (p.out_stage.rule == requantization_rule::ort_f32)
             p.out_stage.dst_scales = {}; // divided by here, not folded into a factor
         if (attr.rule() == requantization_rule::automatic && p.out_stage.rule == requantization_rule::none &&
-            src.data_type == data_type::f32)
+            d.src.data.data_type == data_type::f32)
             p.out_stage.rule = requantization_rule::f32;
         check_rule(p, attr);
 
@@ -97,8 +102,9 @@ inline namespace v0 {
 reorder::primitive_desc::primitive_desc(const engine &src_engine, const memory::desc &src,
                                         const engine &dst_engine, const memory::desc &dst,
                                         const primitive_attr &attr, bool allow_empty)
-    : primitive_desc_base(
-          impl::make(src.data, dst.data, dst_engine, {impl::operation, attr, src_engine, allow_empty})) {}
+    : primitive_desc_base(impl::make_at_any_size(impl::description{src, dst, dst_engine},
+                                                 {impl::operation, attr, src_engine, allow_empty},
+                                                 impl::make)) {}
 
 reorder::primitive_desc::primitive_desc(const memory::desc &src, const engine &src_engine,
                                         const memory::desc &dst, const engine &dst_engine,

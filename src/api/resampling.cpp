@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "api/elementwise.hpp"
+#include "api/runtime_sizes.hpp"
 #include "common/layout/check.hpp"
 #include "common/requantize.hpp"
 #include "common/text.hpp"
@@ -142,7 +143,7 @@ resampling_forward::desc::desc(prop_kind prop, algorithm alg, const std::vector<
 using resampling_pd = resampling_forward::primitive_desc;
 
 resampling_pd::primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty)
-    : primitive_desc_base(impl::make(d, {impl::operation, attr, e, allow_empty})) {}
+    : primitive_desc_base(impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make)) {}
 resampling_pd::primitive_desc(const desc &d, const engine &e, bool allow_empty)
     : primitive_desc(d, primitive_attr(), e, allow_empty) {}
 resampling_pd::primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,

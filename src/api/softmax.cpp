@@ -5,6 +5,7 @@
 #include "octet/softmax.hpp"
 
 #include "api/elementwise.hpp"
+#include "api/runtime_sizes.hpp"
 #include "common/text.hpp"
 
 namespace octet {
@@ -133,7 +134,7 @@ softmax_forward::desc::desc(prop_kind prop, algorithm alg, const memory::desc &s
 
 softmax_forward::primitive_desc::primitive_desc(const desc &d, const primitive_attr &attr, const engine &e,
                                                 bool allow_empty)
-    : primitive_desc_base(impl::make(d, {impl::operation, attr, e, allow_empty})) {}
+    : primitive_desc_base(impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make)) {}
 softmax_forward::primitive_desc::primitive_desc(const desc &d, const engine &e, bool allow_empty)
     : primitive_desc(d, primitive_attr(), e, allow_empty) {}
 softmax_forward::primitive_desc::primitive_desc(const engine &e, prop_kind prop, algorithm alg,

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "api/elementwise.hpp"
+#include "api/runtime_sizes.hpp"
 #include "common/requantize.hpp"
 #include "common/text.hpp"
 
@@ -70,11 +71,16 @@ void lower_snps(sum_problem &p, const primitive_attr &attr) {
     p.out_stage.dst_scales = {};
 }
 
-primitive_desc_ptr make(const memory_desc &dst, const std::vector<float> &scales,
-                        const std::vector<memory::desc> &srcs, const request &r) {
+struct description {
+    memory::desc dst;
+    const std::vector<float> scales;
+    std::vector<memory::desc> srcs;
+};
+
+primitive_desc_ptr make(const description &d, const request &r) {
     const primitive_attr &attr = r.attr;
     return run_front(r, [&] {
-        sum_problem p = shapes_of(dst, scales, srcs);
+        sum_problem p = shapes_of(d.dst.data, d.scales, d.srcs);
         attribute_support support{operation};
         support.accumulates = false;
         tensor_map tensors{{OCTET_ARG_DST, &p.dst}};
@@ -120,7 +126,8 @@ using sum_pd = sum::primitive_desc;
 sum_pd::primitive_desc(const memory::desc &dst, const std::vector<float> &scales,
                        const std::vector<memory::desc> &srcs, const engine &e, const primitive_attr &attr,
                        bool allow_empty)
-    : primitive_desc_base(impl::make(dst.data, scales, srcs, {impl::operation, attr, e, allow_empty})) {}
+    : primitive_desc_base(impl::make_at_any_size(impl::description{dst, scales, srcs},
+                                                 {impl::operation, attr, e, allow_empty}, impl::make)) {}
 sum_pd::primitive_desc(const std::vector<float> &scales, const std::vector<memory::desc> &srcs,
                        const engine &e, const primitive_attr &attr, bool allow_empty)
     : primitive_desc(impl::first_of(srcs), scales, srcs, e, attr, allow_empty) {}

@@ -12,7 +12,6 @@
 using namespace octet;
 using octet::test::expect_error;
 using octet::test::expect_invalid;
-using octet::test::expect_unimplemented;
 using dims = memory::dims;
 using tag = format_tag;
 
@@ -154,11 +153,6 @@ TEST(memory_desc, impossible_shapes_are_refused) {
             memory::desc({3, 4}, data_type::s8, dims{4, -1});
         },
         {"stride 1 is -1", "allowed: 0 and above"});
-    expect_unimplemented(
-        [] {
-            memory::desc({3, OCTET_RUNTIME_DIM_VAL}, data_type::s8, tag::ab);
-        },
-        {"dimension 1", "RUNTIME"});
 }
 
 TEST(memory_desc, sizes_that_overflow_are_refused) {

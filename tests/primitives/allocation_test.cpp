@@ -52,6 +52,26 @@ TEST(allocation, execute_allocates_nothing_once_it_has_run) {
     set_num_threads(0);
 }
 
+TEST(allocation, sizes_at_execution_allocate_nothing_once_they_have_been_seen) {
+    if (!test::counts_allocations())
+        GTEST_SKIP() << "a sanitizer's operator new";
+    set_num_threads(1);
+    const engine cpu(engine::kind::cpu, 0);
+    const matmul::primitive_desc pd(
+        cpu, memory::desc({OCTET_RUNTIME_DIM_VAL, 64}, data_type::u8, format_tag::ab),
+        memory::desc({64, 48}, data_type::s8, format_tag::any),
+        memory::desc({OCTET_RUNTIME_DIM_VAL, 48}, data_type::s32, format_tag::ab));
+    const matmul product(pd);
+    for (const dim_t rows : {1, 7, 64}) {
+        const std::unordered_map<int, memory> args = {
+            {OCTET_ARG_SRC, memory({{rows, 64}, data_type::u8, format_tag::ab}, cpu)},
+            {OCTET_ARG_WEIGHTS, memory(pd.weights_desc(), cpu)},
+            {OCTET_ARG_DST, memory({{rows, 48}, data_type::s32, format_tag::ab}, cpu)}};
+        EXPECT_EQ(allocations_of_an_execution(product, args), 0) << rows;
+    }
+    set_num_threads(0);
+}
+
 TEST(allocation, deconvolution_allocates_nothing_once_it_has_run) {
     if (!test::counts_allocations())
         GTEST_SKIP() << "a sanitizer's operator new";

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "common/layout/layout.hpp"
+#include "common/layout/runtime.hpp"
 #include "common/text.hpp"
 
 namespace octet::impl {
@@ -32,6 +33,9 @@ void check_dims(const subject &what, const memory_desc &md) {
                       max_ndims);
     dim_t count = 1;
     for (int d = 0; d < md.ndims; d++) {
+        if (is_runtime(md.dims[d]))
+            throw_invalid(what.operation, ": ", what.name, ": dimension ", d,
+                          " is OCTET_RUNTIME_DIM_VAL, allowed: a known size");
         if (md.dims[d] < 0)
             throw_invalid(what.operation, ": ", what.name, ": dimension ", d, " is ", md.dims[d],
                           ", allowed: 0 and above");
@@ -47,6 +51,9 @@ void check_strides(const subject &what, const memory_desc &md) {
         throw_invalid(what.operation, ": ", what.name, ": offset0 is ", md.offset0, ", allowed: 0 to 2^56");
     dim_t last = md.offset0;
     for (int d = 0; d < md.ndims; d++) {
+        if (is_runtime(md.strides[d]))
+            throw_invalid(what.operation, ": ", what.name, ": stride ", d,
+                          " is OCTET_RUNTIME_DIM_VAL, allowed: a known one");
         if (md.strides[d] < 0)
             throw_invalid(what.operation, ": ", what.name, ": stride ", d, " is ", md.strides[d],
                           ", allowed: 0 and above");
@@ -188,6 +195,10 @@ void check_descriptor(const char *operation, const char *name, const memory_desc
         throw_invalid(what.operation, ": ", what.name, ": offset0 is ", md.offset0,
                       " in layout any, allowed: 0");
     size_in_bytes(md); // what is left of overflows: the padding of packed layouts
+}
+
+void check_description(const char *operation, const char *name, const memory_desc &md) {
+    check_descriptor(operation, name, at_size(md, 1));
 }
 
 } // namespace octet::impl

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/layout/runtime.hpp"
 #include "common/text.hpp"
 
 namespace octet::impl {
@@ -17,7 +18,7 @@ dim_t checked_product(dim_t a, dim_t b, const memory_desc &md) {
 std::string dims_text(const memory_desc &md) {
     std::string s = "{";
     for (int d = 0; d < md.ndims; d++)
-        s += (d ? ", " : "") + std::to_string(md.dims[d]);
+        s += (d ? ", " : "") + (is_runtime(md.dims[d]) ? "*" : std::to_string(md.dims[d]));
     return s + "}";
 }
 
@@ -56,7 +57,9 @@ void set_row_major(memory_desc &md) {
     dim_t stride = 1;
     for (int d = md.ndims - 1; d >= 0; d--) {
         md.strides[d] = stride;
-        stride = checked_product(stride, std::max<dim_t>(md.dims[d], 1), md);
+        stride = is_runtime(stride) || is_runtime(md.dims[d])
+                     ? OCTET_RUNTIME_DIM_VAL
+                     : checked_product(stride, std::max<dim_t>(md.dims[d], 1), md);
     }
 }
 

@@ -61,10 +61,10 @@ inline void advance(coordinates &at, const memory_desc &md) {
 /// True if `a` and `b` describe the same shape.
 bool same_dims(const memory_desc &a, const memory_desc &b);
 
-/// "{1, 64, 56, 56}"
+/// "{1, 64, 56, 56}"; * is a size that comes with the execution.
 std::string dims_text(const memory_desc &md);
 
-/// Fills the strides of a dense row-major tensor.
+/// Fills the strides of a dense row-major tensor; those over a size that comes with the execution come with it too.
 void set_row_major(memory_desc &md);
 
 } // namespace octet::impl

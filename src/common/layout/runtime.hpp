@@ -1,0 +1,25 @@
+#pragma once
+
+// Sizes that come with the execution: OCTET_RUNTIME_DIM_VAL in place of a dimension or a stride. The front alone
+// knows of them (api/runtime_sizes.hpp); whatever takes a descriptor behind it takes one without.
+
+#include <algorithm>
+
+#include "octet/memory.hpp"
+
+namespace octet::impl {
+
+constexpr bool is_runtime(dim_t size) { return size == OCTET_RUNTIME_DIM_VAL; }
+
+/// True if a dimension, or a stride of a plain layout, comes with the execution.
+inline bool has_runtime_sizes(const memory_desc &md) {
+    const int ndims = std::clamp(md.ndims, 0, max_ndims); // what a user wrote is not checked yet
+    return std::any_of(md.dims, md.dims + ndims, is_runtime) ||
+           (md.format_kind == format_kind::plain && std::any_of(md.strides, md.strides + ndims, is_runtime));
+}
+
+/// The tensor with `size` for each dimension that comes with the execution, and strides for those that do: such that
+/// no two elements share an address unless the known strides make them.
+memory_desc at_size(memory_desc md, dim_t size);
+
+} // namespace octet::impl
