@@ -14,7 +14,7 @@
 namespace octet::impl::stream {
 
 /// Operand 0 is the destination.
-constexpr int max_operands = 8;
+constexpr int max_operands = 12;
 using operand_strides = std::array<dim_t, max_ndims>; ///< per dimension, in elements
 using operand_offsets = std::array<dim_t, max_operands>;
 

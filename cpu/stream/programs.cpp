@@ -29,8 +29,21 @@ std::size_t size_in_bytes(const task &t) {
 
 } // namespace
 
+namespace {
+
+/// The innermost dimension of dst; -1: it has one element.
+int row_dim_of(const memory_desc &dst) {
+    int row = -1;
+    for (int d = 0; d < dst.ndims; d++)
+        if (dst.dims[d] != 1 && (row < 0 || dst.strides[d] < dst.strides[row]))
+            row = d;
+    return row;
+}
+
+} // namespace
+
 variation variation_of(const task &t) {
-    int dims = jit::epilogue_plan::varying_dims(t.out);
+    int dims = jit::epilogue_plan::varying_dims(t.out, row_dim_of(t.dst));
     for (const plane &p : t.planes)
         dims |= p.mask;
     variation v;
@@ -53,6 +66,7 @@ dim_t channels_of(const task &t, const variation &v) { return v.channel < 0 ? 1 
 jit::epilogue_shape shape_of(const task &t, const variation &v) {
     jit::epilogue_shape shape{v.channel, channels_of(t, v), t.largest_value};
     shape.outer_dims = v.outer_dims;
+    shape.row_dim = row_dim_of(t.dst);
     return shape;
 }
 
@@ -61,8 +75,18 @@ dim_t padded_channels(const task &t, const variation &v) {
     return div_up(channels_of(t, v), jit::columns_per_block) * jit::columns_per_block;
 }
 
-/// Operands: dst, the sources, and, as one more, the channel among those of all outer indices.
-nest nest_of(const task &t, const variation &v) {
+/// Tensors that post-ops read row by row.
+std::vector<memory_desc> row_tensors_of(const task &t, const jit::epilogue_plan &epilogue) {
+    std::vector<memory_desc> tensors;
+    for (int i = 0; i < static_cast<int>(t.out.post_ops.size()); i++)
+        if (epilogue.reads_row_tensor(i))
+            tensors.push_back(
+                std::get<post_op::binary>(t.out.post_ops[static_cast<std::size_t>(i)]).src1.data);
+    return tensors;
+}
+
+/// Operands: dst, the sources, the channel among those of all outer indices, and tensors read row by row.
+nest nest_of(const task &t, const variation &v, const jit::epilogue_plan &epilogue) {
     std::vector<operand_strides> operands{strides_of(t.dst)};
     for (const memory_desc &src : t.srcs)
         operands.push_back(strides_of(src));
@@ -75,6 +99,8 @@ nest nest_of(const task &t, const variation &v) {
         }
     if (v.channel >= 0)
         operands.back()[static_cast<std::size_t>(v.channel)] = 1;
+    for (const memory_desc &tensor : row_tensors_of(t, epilogue))
+        operands.push_back(strides_of(tensor));
     return make_nest(t.dst, operands);
 }
 
@@ -93,7 +119,7 @@ class program_kernel : public kernel {
 public:
     program_kernel(instruction_set isa, const task &t)
         : task_(t), varies_(variation_of(t)), outer_count_(masked_count(varies_.outer_dims, t.dst)),
-          nest_(nest_of(t, varies_)), epilogue_(task_.out, shape_of(t, varies_), false),
+          epilogue_(task_.out, shape_of(t, varies_), false), nest_(nest_of(t, varies_, epilogue_)),
           code_(make_code(isa, false)),
           past_caches_(leaves_caches(size_in_bytes(t)) ? make_code(isa, true) : nullptr),
           planes_are_runtime_(
@@ -117,11 +143,14 @@ public:
                          task_.srcs[i].offset0 * element_bytes(task_.srcs[i].data_type);
         run.dst = args.get<std::uint8_t>(OCTET_ARG_DST);
         for (std::size_t i = 0; i < task_.out.post_ops.size(); i++)
-            if (epilogue_.reads_full_tensor(static_cast<int>(i)))
+            if (epilogue_.reads_full_tensor(static_cast<int>(i)) ||
+                epilogue_.reads_row_tensor(static_cast<int>(i)))
                 run.full[i] = args.get<const std::uint8_t>(
                     OCTET_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(i)) | OCTET_ARG_SRC_1);
         bind_numbers(args, run);
-        const bool differs_by_row = nest_.loops.size() > 1 && nest_.loops[1].strides[channel_operand()] != 0;
+        bool differs_by_row = nest_.loops.size() > 1 && nest_.loops[1].strides[channel_operand()] != 0;
+        for (std::size_t i = 0; i < task_.out.post_ops.size(); i++)
+            differs_by_row = differs_by_row || epilogue_.reads_row_tensor(static_cast<int>(i));
         for_each_piece(nest_, columns_per_piece, differs_by_row ? 1 : all_rows,
                        [&](const piece &p) { run_piece(run, p); });
     }
@@ -239,10 +268,15 @@ private:
         a.dst = run.dst + dst_element * element_bytes(task_.dst.data_type);
         a.dst_step = rows.strides[0] - p.columns;
         const void *full[max_post_ops];
+        std::size_t row_tensor = channel_operand() + 1;
         for (std::size_t i = 0; i < task_.out.post_ops.size(); i++)
-            if (const auto *op = std::get_if<post_op::binary>(&task_.out.post_ops[i]))
-                full[i] = run.full[i] ? run.full[i] + dst_element * element_bytes(op->src1.data.data_type)
-                                      : nullptr;
+            if (const auto *op = std::get_if<post_op::binary>(&task_.out.post_ops[i])) {
+                const memory_desc &src1 = op->src1.data;
+                const dim_t element = epilogue_.reads_row_tensor(static_cast<int>(i))
+                                          ? src1.offset0 + p.offsets[row_tensor++]
+                                          : dst_element;
+                full[i] = run.full[i] ? run.full[i] + element * element_bytes(src1.data_type) : nullptr;
+            }
         a.full = full;
         a.table = task_.table.data();
         const dim_t block =
@@ -266,8 +300,8 @@ private:
     const task task_;
     const variation varies_;
     const dim_t outer_count_; ///< indices of the outer dimensions
-    const nest nest_;
     const jit::epilogue_plan epilogue_;
+    const nest nest_;
     dim_t group_ = 0; ///< columns that the kernel finishes at a time
     const std::shared_ptr<const jit::stream_kernel> code_, past_caches_; ///< past_caches_ may be null
     const bool planes_are_runtime_;
@@ -288,12 +322,14 @@ std::string refuses_task(instruction_set isa, const task &t) {
     const std::string reason = jit::epilogue_plan::refuses(t.out, shape_of(t, v));
     if (!reason.empty())
         return reason;
-    const nest n = nest_of(t, v);
+    const jit::epilogue_plan plan(t.out, shape_of(t, v), false);
+    if (t.srcs.size() + 2 + row_tensors_of(t, plan).size() > max_operands)
+        return "more tensors than loops have";
+    const nest n = nest_of(t, v, plan);
     const operand_offsets &strides = n.columns().strides;
     for (std::size_t i = 0; i <= t.srcs.size(); i++)
         if (strides[i] != 1 && (i == 0 || strides[i] != 0))
             return "layouts whose innermost dimensions differ";
-    const jit::epilogue_plan plan(t.out, shape_of(t, v), false);
     if (jit::stream_vectors(spec_of(isa, t, n), plan) == 0)
         return "functions that need more vector registers";
     return {};

@@ -59,6 +59,20 @@ void epilogue_emitter::load_as_f32(const vec &y, data_type type, int tensor, con
         e_.vcvtdq2ps(y, y);
 }
 
+void epilogue_emitter::load_row_value(const vec &y, data_type type, int tensor) {
+    e_.mov(at_.scratch, e_.ptr[at_.full + tensor * 8]);
+    if (memory::data_type_size(type) == 1) {
+        const Xbyak::Reg32 value = at_.scratch.cvt32();
+        type == data_type::s8 ? e_.movsx(value, e_.byte[at_.scratch]) : e_.movzx(value, e_.byte[at_.scratch]);
+        e_.vmovd(e_.xmm_of(y), value);
+        e_.vpbroadcastd(y, e_.xmm_of(y));
+    } else {
+        e_.vpbroadcastd(y, e_.dword[at_.scratch]);
+    }
+    if (type != data_type::f32)
+        e_.vcvtdq2ps(y, y);
+}
+
 void epilogue_emitter::requantize(const vec &x, int v) {
     const epilogue_plan::plane_indices &p = plan_.planes();
     const requantization_rule rule = plan_.source().rule;

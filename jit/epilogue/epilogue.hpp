@@ -30,6 +30,9 @@ struct epilogue_shape {
     double largest_input; ///< of |x| for x that come to a float rule, or to the post-ops
     /// Mask of further dimensions that numbers vary over: planes are filled for one index of them at a time.
     int outer_dims = 0;
+    /// The dimension along rows, for callers that take one row at a time; then operands of binary post-ops that
+    /// change from row to row are read where they are, `full` pointing to the row's first. -1: they are planes.
+    int row_dim = -1;
 };
 
 /// Where vectors of results come from: accumulators, s32 or f32, go through the rule, values come from behind it.
@@ -44,7 +47,7 @@ public:
 
     /// Mask of the dimensions of dst that some plane varies over: with those as columns and outer dimensions,
     /// nothing varies over too many.
-    static int varying_dims(const epilogue &e);
+    static int varying_dims(const epilogue &e, int row_dim);
 
     /// Planes of one block of 16 columns, in order; -1 where the epilogue has no such plane.
     struct plane_indices {
@@ -68,6 +71,8 @@ public:
     const plane_indices &planes() const { return planes_; }
     const rule_spec &rule() const { return rule_; }
     bool reads_full_tensor(int post_op) const;        ///< binary with a src1 of dst's shape
+    bool reads_row_tensor(int post_op) const;         ///< binary with one that is read row by row
+    bool reads_row_value(int post_op) const;          ///< the same, with one number per row
     bool ends_in_f32() const { return ends_in_f32_; } ///< kind of the value after the last post-op
     const byte_stage &bytes() const { return bytes_; }
     /// Post-ops that are emitted as such: all but those at the end that the byte stage does.
@@ -193,6 +198,7 @@ private:
     static constexpr int no_tensor = -1;
     void load(const vec &y, data_type type, int tensor, const place &at);
     void load_as_f32(const vec &y, data_type type, int tensor, const place &at);
+    void load_row_value(const vec &y, data_type type, int tensor);
     std::int64_t address_of(const Xbyak::Reg64 &base, data_type type, dim_t element);
 
     void to_f32(const vec &x);

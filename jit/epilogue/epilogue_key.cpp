@@ -38,7 +38,7 @@ std::string epilogue_plan::code_key() const {
     if (bytes_.table >= 0)
         to.add(std::get<post_op::table>(e_.post_ops[bytes_.table]));
     for (int i = 0; i < emitted_post_ops_; i++) {
-        to.add(e_.post_ops[i].index());
+        to.add(e_.post_ops[i].index(), reads_row_value(i));
         std::visit(post_op_key{to}, e_.post_ops[i]);
     }
     return to.key();

@@ -33,17 +33,38 @@ int plane_dims(const epilogue_shape &shape) {
 
 bool is_within(int dims, int allowed) { return (dims & ~allowed) == 0; }
 
-enum class operand_shape { per_channel, full, other };
+/// How an operand of a binary post-op is read.
+enum class operand_shape {
+    plane,
+    full,      ///< as the destination, which has the same layout
+    row,       ///< row by row, side by side along a row
+    row_value, ///< row by row, one for all of a row
+    other
+};
 
-operand_shape shape_of(const memory_desc &src1, const memory_desc &dst, int plane_dims) {
-    if (is_within(varying_dims_of(src1), plane_dims))
-        return operand_shape::per_channel;
+bool has_layout_of(const memory_desc &src1, const memory_desc &dst) {
     if (!same_dims(src1, dst) || src1.offset0 != dst.offset0)
-        return operand_shape::other;
+        return false;
     for (int d = 0; d < dst.ndims; d++)
         if (dst.dims[d] != 1 && src1.strides[d] != dst.strides[d])
-            return operand_shape::other;
-    return operand_shape::full;
+            return false;
+    return true;
+}
+
+operand_shape shape_of(const memory_desc &src1, const memory_desc &dst, const epilogue_shape &shape) {
+    const int dims = varying_dims_of(src1);
+    const bool has_rows = shape.row_dim >= 0;
+    if (is_within(dims, has_rows ? 0 : plane_dims(shape)))
+        return operand_shape::plane;
+    if (has_layout_of(src1, dst))
+        return operand_shape::full;
+    if (has_rows && is_within(dims, 1 << shape.row_dim))
+        return operand_shape::plane;
+    if (has_rows && src1.dims[shape.row_dim] == 1)
+        return operand_shape::row_value;
+    if (has_rows && src1.strides[shape.row_dim] == 1)
+        return operand_shape::row;
+    return is_within(dims, plane_dims(shape)) ? operand_shape::plane : operand_shape::other;
 }
 
 std::array<int, 7> masks_of(const epilogue &e) {
@@ -71,7 +92,7 @@ std::string epilogue_plan::refuses(const epilogue &e, const epilogue_shape &shap
         return text(to_string(e.rule), " with an s32 destination and a zero point");
     for (const post_op_entry &entry : e.post_ops) {
         if (const auto *op = std::get_if<post_op::binary>(&entry))
-            if (shape_of(op->src1.data, e.dst, allowed) == operand_shape::other)
+            if (shape_of(op->src1.data, e.dst, shape) == operand_shape::other)
                 return "binary post-op whose src1 is neither per channel nor of dst's shape and layout";
         if (const auto *op = std::get_if<post_op::prelu>(&entry))
             if (!is_within(varying_dims_of(op->mask, e.dst), allowed))
@@ -80,13 +101,16 @@ std::string epilogue_plan::refuses(const epilogue &e, const epilogue_shape &shap
     return {};
 }
 
-int epilogue_plan::varying_dims(const epilogue &e) {
+int epilogue_plan::varying_dims(const epilogue &e, int row_dim) {
+    epilogue_shape any_plane{-1, 1, any_f32};
+    any_plane.outer_dims = -1;
+    any_plane.row_dim = row_dim;
     int dims = varying_dims_of(e.bias);
     for (const int mask : masks_of(e))
         dims |= varying_dims_of(mask, e.dst);
     for (const post_op_entry &entry : e.post_ops) {
         if (const auto *op = std::get_if<post_op::binary>(&entry))
-            if (shape_of(op->src1.data, e.dst, 0) != operand_shape::full)
+            if (shape_of(op->src1.data, e.dst, any_plane) == operand_shape::plane)
                 dims |= varying_dims_of(op->src1.data);
         if (const auto *op = std::get_if<post_op::prelu>(&entry))
             dims |= varying_dims_of(op->mask, e.dst);
@@ -176,15 +200,25 @@ epilogue_plan::epilogue_plan(const epilogue &e, const epilogue_shape &shape, boo
     }
     for (int i = 0; i < static_cast<int>(e.post_ops.size()); i++) {
         const bool is_binary = std::holds_alternative<post_op::binary>(e.post_ops[i]);
-        const bool is_plane =
-            (is_binary && !reads_full_tensor(i)) || std::holds_alternative<post_op::prelu>(e.post_ops[i]);
+        const bool is_plane = (is_binary && !reads_full_tensor(i) && !reads_row_tensor(i)) ||
+                              std::holds_alternative<post_op::prelu>(e.post_ops[i]);
         planes_.post_op.push_back(is_plane ? next() : -1);
     }
 }
 
 bool epilogue_plan::reads_full_tensor(int post_op) const {
     const auto *op = std::get_if<post_op::binary>(&e_.post_ops[post_op]);
-    return op && shape_of(op->src1.data, e_.dst, plane_dims(shape_)) == operand_shape::full;
+    return op && shape_of(op->src1.data, e_.dst, shape_) == operand_shape::full;
+}
+
+bool epilogue_plan::reads_row_tensor(int post_op) const {
+    const auto *op = std::get_if<post_op::binary>(&e_.post_ops[post_op]);
+    return (op && shape_of(op->src1.data, e_.dst, shape_) == operand_shape::row) || reads_row_value(post_op);
+}
+
+bool epilogue_plan::reads_row_value(int post_op) const {
+    const auto *op = std::get_if<post_op::binary>(&e_.post_ops[post_op]);
+    return op && shape_of(op->src1.data, e_.dst, shape_) == operand_shape::row_value;
 }
 
 } // namespace octet::impl::jit

@@ -104,7 +104,9 @@ void epilogue_emitter::apply(const post_op::eltwise &op, const place &at) {
 void epilogue_emitter::apply(const post_op::binary &op, const place &at) {
     to_f32(at.x);
     const emitter::temp y(e_);
-    if (plan_.reads_full_tensor(at.index))
+    if (plan_.reads_row_value(at.index))
+        load_row_value(y, op.src1.data.data_type, at.index);
+    else if (plan_.reads_full_tensor(at.index) || plan_.reads_row_tensor(at.index))
         load_as_f32(y, op.src1.data.data_type, at.index, at);
     else
         e_.move(y, plane(plan_.planes().post_op[at.index], at.v));

@@ -211,7 +211,7 @@ inline void add_zero_point(random_source &r, int arg, data_type type, comparison
     }
 }
 
-/// Post-ops of random_problem.hpp, which vary over one dimension at most.
+/// Post-ops of random_problem.hpp, some of whose numbers vary over several dimensions.
 inline void add_post_ops(random_source &r, comparison &p, const memory::desc &src, random_attributes &a) {
     const memory::dims dims = p.dst.dims();
     const int channel = static_cast<int>(r.between(0, static_cast<dim_t>(dims.size()) - 1));
@@ -219,7 +219,7 @@ inline void add_post_ops(random_source &r, comparison &p, const memory::desc &sr
                                   1,   false, false};
     post_ops ops;
     for (dim_t n = r.chance(50) ? 0 : r.between(1, 2); n > 0; n--)
-        detail::random_post_op(r, target, eng(), ops, a);
+        detail::random_post_op(r, target, eng(), ops, a, r.chance(30));
     a.attr.set_post_ops(ops);
     p.args.insert(a.args.begin(), a.args.end());
 }
