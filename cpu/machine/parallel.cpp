@@ -180,7 +180,7 @@ struct divided_loop {
 };
 
 void parallel_for_on(const thread_pool &pool, std::int64_t count, std::int64_t grain, range_body body) {
-    const std::int64_t ranges = std::max<std::int64_t>(count / std::max<std::int64_t>(grain, 1), 1);
+    const std::int64_t ranges = 1 + (count - 1) / std::max<std::int64_t>(grain, 1); // as oneTBB's would split
     const auto tasks = static_cast<int>(std::min<std::int64_t>(threads_of(pool), ranges));
     if (tasks == 1) {
         body(0, count);

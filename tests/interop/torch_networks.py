@@ -234,22 +234,24 @@ def check_log(log):
     return {kind: taken.count(kind) for kind in sorted(set(taken))}
 
 
-def compare(directory, library, threads):
+def compare(directory, library, threads, on_fewer):
+    """`on_fewer`: what PyTorch alone gave on fewer threads, for networks that it cannot run on these: oneDNN 2.6 picks another
+    layout for depthwise weights then, and refuses to reorder what was packed. Quantized parts don't depend on threads."""
     plain, _ = child(["--run", directory, "--threads", str(threads)])
+    failing = [name for name in plain if plain[name][0] == "fails"]
+    plain.update({name: on_fewer[name] for name in failing})
     total = sum(int(row[1]) for row in plain.values())
     for what, environment in (("", {}), (", AVX2", {"OCTET_MAX_CPU_ISA": "avx2"})):
         octet, log = child(["--run", directory, "--threads", str(threads)], library, **environment)
-        failing = [name for name in plain if plain[name][0] == "fails"]
-        different = [name for name in plain if plain[name][:2] != octet[name][:2] and name not in failing]
+        different = [name for name in plain if plain[name][:2] != octet[name][:2]]
         taken = check_log(log)
         if not taken:
             sys.exit("nothing was taken: is this the library of the interface, and does PyTorch use libdnnl.so.2?")
         if different:
             sys.exit(f"{threads} threads{what}: other bytes in {', '.join(different)}")
-        if [name for name in octet if octet[name][0] == "fails"]:
-            sys.exit(f"{threads} threads{what}: {octet}")
-        print(f"{threads} threads{what}: {len(plain) - len(failing)} networks, {total} bytes equal; taken: {taken}" +
-              (f"; PyTorch alone fails on {', '.join(failing)}" if failing else ""), flush=True)
+        print(f"{threads} threads{what}: {len(plain)} networks, {total} bytes equal; taken: {taken}" +
+              (f"; PyTorch alone fails on {', '.join(failing)}, compared with 1 thread" if failing else ""), flush=True)
+    return plain
 
 
 def show_alone_capped(directory):
@@ -299,8 +301,9 @@ def main():
         os.makedirs(directory, exist_ok=True)
         if not os.listdir(directory):
             child(["--prepare", directory, *(["--quick"] if a.quick else [])])
+        alone = {}
         for threads in (1, 2):
-            compare(directory, library, threads)
+            alone = compare(directory, library, threads, alone)
         if not a.quick:
             show_alone_capped(directory)
         if a.time:
