@@ -18,9 +18,9 @@ void read_strides(const dnnl_memory_desc_t &md, octet::memory_desc &into) {
     if (!std::equal(md.dims, md.dims + md.ndims, md.padded_dims) ||
         std::any_of(md.padded_offsets, md.padded_offsets + md.ndims, [](dnnl_dim_t o) { return o != 0; }))
         throw refusal("a padded layout");
-    if (md.offset0 < 0 ||
-        std::any_of(blocks.strides, blocks.strides + md.ndims, [](dnnl_dim_t s) { return s < 0; }))
-        throw refusal("strides known at execution only");
+    const auto is_wrong = [](dnnl_dim_t stride) { return stride < 0 && stride != DNNL_RUNTIME_DIM_VAL; };
+    if (md.offset0 < 0 || std::any_of(blocks.strides, blocks.strides + md.ndims, is_wrong))
+        throw refusal("an offset known at execution only, or negative strides");
     into.format_kind = octet::format_kind::plain;
     into.offset0 = md.offset0;
     std::copy(blocks.strides, blocks.strides + md.ndims, into.strides);
@@ -57,8 +57,8 @@ octet::memory::desc to_octet(const dnnl_memory_desc_t &md) {
     std::copy(md.dims, md.dims + md.ndims, result.dims);
     result.data_type = to_octet(md.data_type);
     for (int d = 0; d < md.ndims; d++)
-        if (md.dims[d] <= 0)
-            throw refusal(md.dims[d] == 0 ? "an empty tensor" : "sizes known at execution only");
+        if (md.dims[d] == 0)
+            throw refusal("an empty tensor");
     if (is_packed(md))
         read_packed(md, result);
     else if (md.format_kind == dnnl_format_kind_any)

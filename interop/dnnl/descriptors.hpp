@@ -11,6 +11,8 @@
 
 namespace octet::interop {
 
+static_assert(DNNL_RUNTIME_DIM_VAL == OCTET_RUNTIME_DIM_VAL);
+
 /// Why a request is handed on. A sentence for people.
 struct refusal : std::runtime_error {
     using std::runtime_error::runtime_error;
@@ -19,7 +21,7 @@ struct refusal : std::runtime_error {
 bool is_8_bit(const dnnl_memory_desc_t &md);
 
 /// The same tensor; the zero descriptor for an absent one. Throws `refusal` for blocked, padded and compensated layouts,
-/// more than 6 dimensions, sizes of 0 or known at execution only, and types that Octet lacks.
+/// more than 6 dimensions, sizes of 0 and types that Octet lacks. Sizes that come with the execution have the same number in both.
 octet::memory::desc to_octet(const dnnl_memory_desc_t &md);
 /// `md` with the layout that Octet gave it, if it was `any`; else as it is. Throws `refusal` if that can't be written.
 dnnl_memory_desc_t with_layout(const dnnl_memory_desc_t &md, const octet::memory::desc &chosen);

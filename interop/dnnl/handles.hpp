@@ -44,7 +44,7 @@ struct taken_desc {
 struct taken_primitive {
     interop::tag<0x52> tag;
     taken_desc desc;
-    octet::primitive code; ///< empty if one is made per number of rows
+    octet::primitive code;
 };
 
 /// dnnl_primitive_desc_iterator_t: Octet first, then, made when it is asked for, oneDNN's list.

@@ -1,9 +1,11 @@
 // The functions of oneDNN's interface that make, run and destroy primitives. Execution takes the buffers of the client's memory
 // objects and nothing else: oneDNN never compares a memory's descriptor with the problem's, and clients rely on that.
 
+#include <algorithm>
 #include <array>
 
 #include "dnnl/decide.hpp"
+#include "dnnl/descriptors.hpp"
 #include "dnnl/handles.hpp"
 #include "dnnl/real_library.hpp"
 #include "dnnl/two_step_reorder.hpp"
@@ -19,12 +21,19 @@ dnnl_memory_t find(int arg, int count, const dnnl_exec_arg_t *args) {
     return nullptr;
 }
 
-/// The rows of this execution, 0 if the client's source does not tell.
-octet::dim_t rows_of(dnnl_memory_t src) {
-    const dnnl_memory_desc_t *md = nullptr;
-    if (!src || real().dnnl_memory_get_memory_desc(src, &md) != dnnl_success || md->ndims < 1)
-        return 0;
-    return md->dims[0];
+/// The client's tensors whose sizes come with the execution. Empty if one of them has no elements.
+std::vector<std::pair<int, octet::memory::desc>> open_tensors(const problem &what, int count,
+                                                              const dnnl_exec_arg_t *args) {
+    std::vector<std::pair<int, octet::memory::desc>> tensors;
+    for (const int arg : what.open_args) {
+        const dnnl_memory_desc_t *md = nullptr;
+        if (real().dnnl_memory_get_memory_desc(find(arg, count, args), &md) != dnnl_success)
+            throw refusal("a memory without descriptor");
+        if (std::find(md->dims, md->dims + md->ndims, 0) != md->dims + md->ndims)
+            return {};
+        tensors.emplace_back(arg, to_octet(*md));
+    }
+    return tensors;
 }
 
 dnnl_status_t run(const taken_primitive &primitive, int count, const dnnl_exec_arg_t *args) {
@@ -46,15 +55,10 @@ dnnl_status_t run(const taken_primitive &primitive, int count, const dnnl_exec_a
         buffers[used++] = {arg, handle};
     }
     static const octet::stream stream{octet::engine(octet::engine::kind::cpu, 0)};
-    if (!what.with_rows) {
+    if (what.open_args.empty())
         primitive.code.execute(stream, buffers, used);
-        return dnnl_success;
-    }
-    const octet::dim_t rows = rows_of(find(DNNL_ARG_SRC, count, args));
-    if (rows < 0)
-        return dnnl_invalid_arguments;
-    if (rows > 0)
-        what.code(rows).execute(stream, buffers, used);
+    else if (const auto tensors = open_tensors(what, count, args); !tensors.empty())
+        primitive.code.at_sizes(tensors).execute(stream, buffers, used);
     return dnnl_success;
 }
 
@@ -69,9 +73,7 @@ dnnl_status_t dnnl_primitive_create(dnnl_primitive_t *primitive, const_dnnl_prim
     if (!primitive)
         return dnnl_invalid_arguments;
     try {
-        const problem &what = *own->what;
-        *primitive = handle_of<dnnl_primitive_t>(
-            new taken_primitive{{}, *own, what.with_rows ? octet::primitive() : what.code()});
+        *primitive = handle_of<dnnl_primitive_t>(new taken_primitive{{}, *own, own->what->code()});
         return dnnl_success;
     } catch (...) {
         return status_of_exception("primitive");
@@ -114,6 +116,8 @@ dnnl_status_t dnnl_primitive_execute(const_dnnl_primitive_t primitive, dnnl_stre
     try {
         const foreign_step *foreign = own->desc.what->foreign.get();
         return foreign ? foreign->execute(own->code, stream, count, args) : run(*own, count, args);
+    } catch (const refusal &) { // of a memory
+        return dnnl_invalid_arguments;
     } catch (...) {
         return status_of_exception("execution");
     }

@@ -3,8 +3,6 @@
 // A problem that Octet takes, as both sides see it: oneDNN's descriptors for queries, Octet's primitive descriptor to run.
 // Immutable once made, shared by descriptors, primitives and the cache of requests.
 
-#include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -51,12 +49,12 @@ struct problem {
     dnnl_engine_t engine = nullptr, dst_engine = nullptr;
     std::vector<taken_argument> tensors; ///< without those of attributes
     int inputs = 0;                      ///< of an execution, with those of post-ops
-    octet::primitive_desc pd;            ///< for run-time rows: of a trial number of rows
-    std::vector<int> args;               ///< that Octet wants at execution
-    std::string info;                    ///< "octet:…"
+    octet::primitive_desc pd;
+    std::vector<int> args; ///< that Octet wants at execution
+    std::string info;      ///< "octet:…"
 
-    /// Rows that are known at execution only: the primitive for a number of them. Null if all sizes are known.
-    std::function<octet::primitive_desc(dim_t rows)> with_rows;
+    /// Those whose sizes come with the execution, in the client's memory objects.
+    std::vector<int> open_args;
 
     /// A reorder between packed weights and what only the real library reads; null for everything else.
     std::shared_ptr<const foreign_step> foreign;
@@ -68,14 +66,12 @@ struct problem {
 
     /// The primitive, made at the first call.
     octet::primitive code() const;
-    octet::primitive code(dim_t rows) const;
 
     const dnnl_memory_desc_t *tensor(int arg) const; ///< null if there is none
 
 private:
     mutable std::mutex mutex_;
     mutable octet::primitive code_;
-    mutable std::map<dim_t, octet::primitive> code_by_rows_;
 };
 
 } // namespace octet::interop

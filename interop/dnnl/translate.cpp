@@ -1,7 +1,7 @@
 #include "dnnl/translate.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <iterator>
 
 #include "dnnl/attributes.hpp"
 #include "dnnl/descriptors.hpp"
@@ -65,6 +65,13 @@ void translate_operation(const request &r, const octet::primitive_attr &attr, pr
     default:
         throw refusal("an operation that Octet lacks");
     }
+}
+
+bool has_open_sizes(const octet::memory_desc &md) {
+    const auto is_open = [](dim_t size) { return size == OCTET_RUNTIME_DIM_VAL; };
+    return std::any_of(md.dims, md.dims + md.ndims, is_open) ||
+           (md.format_kind == octet::format_kind::plain &&
+            std::any_of(md.strides, md.strides + md.ndims, is_open));
 }
 
 /// What an execution reads: the tensors but dst, and those of post-ops.
@@ -136,6 +143,8 @@ std::shared_ptr<const problem> translate(const request &r) {
     p->info = "octet:" + p->pd.impl_info_str();
     p->args = p->pd.args();
     p->args.erase(std::remove(p->args.begin(), p->args.end(), DNNL_ARG_SCRATCHPAD), p->args.end());
+    std::copy_if(p->args.begin(), p->args.end(), std::back_inserter(p->open_args),
+                 [&](int arg) { return has_open_sizes(p->pd.arg_desc(arg).data); });
     p->inputs = count_inputs(*p);
     return p;
 }

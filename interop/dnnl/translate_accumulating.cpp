@@ -37,17 +37,6 @@ void translate_windows(const Desc &d, const octet::primitive_attr &attr, problem
     set_tensors(d, p);
 }
 
-bool has_runtime_rows(const dnnl_matmul_desc_t &d) {
-    return d.src_desc.ndims == 2 && d.src_desc.dims[0] == DNNL_RUNTIME_DIM_VAL &&
-           d.dst_desc.dims[0] == DNNL_RUNTIME_DIM_VAL;
-}
-
-/// A matrix with rows that are known at execution only, with a number of them.
-octet::memory::desc with_rows(dnnl_memory_desc_t md, dim_t rows) {
-    md.dims[0] = md.padded_dims[0] = rows;
-    return to_octet(md);
-}
-
 } // namespace
 
 void translate_convolution(const dnnl_convolution_desc_t &d, const octet::primitive_attr &attr, problem &p) {
@@ -72,25 +61,10 @@ void translate_inner_product(const dnnl_inner_product_desc_t &d, const octet::pr
 
 void translate_matmul(const dnnl_matmul_desc_t &d, const octet::primitive_attr &attr, problem &p) {
     require_types(d.weights_desc);
-    const octet::memory::desc weights = to_octet(d.weights_desc), bias = to_octet(d.bias_desc);
-    if (has_runtime_rows(d)) {
-        constexpr dim_t trial = 16; // the layout of the weights doesn't depend on it
-        p.with_rows = [=, src = d.src_desc, dst = d.dst_desc](dim_t rows) {
-            return octet::matmul::primitive_desc(
-                octet::matmul::desc(with_rows(src, rows), weights, bias, with_rows(dst, rows)), attr,
-                octet_engine());
-        };
-        p.pd = p.with_rows(trial);
-    } else {
-        p.pd = octet::matmul::primitive_desc(
-            octet::matmul::desc(to_octet(d.src_desc), weights, bias, to_octet(d.dst_desc)), attr,
-            octet_engine());
-    }
+    p.pd = octet::matmul::primitive_desc(octet::matmul::desc(to_octet(d.src_desc), to_octet(d.weights_desc),
+                                                             to_octet(d.bias_desc), to_octet(d.dst_desc)),
+                                         attr, octet_engine());
     set_tensors(d, p);
-    if (p.with_rows) // they are told as the client told them
-        for (taken_argument &tensor : p.tensors)
-            if (tensor.arg == DNNL_ARG_SRC || tensor.arg == DNNL_ARG_DST)
-                tensor.md.dims[0] = tensor.md.padded_dims[0] = DNNL_RUNTIME_DIM_VAL;
 }
 
 } // namespace octet::interop

@@ -290,6 +290,41 @@ static void sum_and_concat(dnnl_data_type_t type) {
     SEE(dnnl_sum_primitive_desc_create(NULL, NULL, 2, scales, srcs, NULL, engine));
 }
 
+/* A batch of products whose rows are known at execution only. */
+static void run_time_sizes(void) {
+    const dnnl_dim_t open = DNNL_RUNTIME_DIM_VAL;
+    const dnnl_dims_t src_dims = {2, open, 24}, weights_dims = {1, 24, 40}, dst_dims = {2, open, 40};
+    dnnl_memory_desc_t src, weights, dst;
+    printf("run-time sizes\n");
+    MUST(dnnl_memory_desc_init_by_tag(&src, 3, src_dims, dnnl_u8, dnnl_abc));
+    MUST(dnnl_memory_desc_init_by_tag(&weights, 3, weights_dims, dnnl_s8, dnnl_abc));
+    MUST(dnnl_memory_desc_init_by_tag(&dst, 3, dst_dims, dnnl_s32, dnnl_abc));
+    dnnl_matmul_desc_t d;
+    dnnl_primitive_desc_t pd;
+    dnnl_primitive_t primitive;
+    MUST(dnnl_matmul_desc_init(&d, &src, &weights, NULL, &dst));
+    MUST(dnnl_primitive_desc_create(&pd, &d, NULL, engine, NULL));
+    print_md("src", dnnl_primitive_desc_query_md(pd, dnnl_query_src_md, 0));
+    SEE(dnnl_memory_desc_equal(&dst, dnnl_primitive_desc_query_md(pd, dnnl_query_dst_md, 0)));
+    MUST(dnnl_primitive_create(&primitive, pd));
+    dnnl_memory_t weights_memory = filled(&weights, 5);
+    for (int rows = 0; rows < 9; rows += 2) {
+        const dnnl_dims_t some_src = {2, rows, 24}, some_dst = {2, rows, 40};
+        dnnl_memory_desc_t this_src, this_dst;
+        MUST(dnnl_memory_desc_init_by_tag(&this_src, 3, some_src, dnnl_u8, dnnl_abc));
+        MUST(dnnl_memory_desc_init_by_tag(&this_dst, 3, some_dst, dnnl_s32, dnnl_abc));
+        dnnl_memory_t a = filled(&this_src, rows), c = filled(&this_dst, 0);
+        const dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, weights_memory}, {DNNL_ARG_DST, c}};
+        SEE(dnnl_primitive_execute(primitive, stream, 3, args));
+        printf("    %d rows: %u\n", rows, sum_of(c));
+        MUST(dnnl_memory_destroy(a));
+        MUST(dnnl_memory_destroy(c));
+    }
+    MUST(dnnl_memory_destroy(weights_memory));
+    MUST(dnnl_primitive_destroy(primitive));
+    MUST(dnnl_primitive_desc_destroy(pd));
+}
+
 #ifdef AS_PLUGIN /* of failures.cpp */
 #define main plugin_main
 #endif
@@ -301,6 +336,7 @@ int main(void) {
     convolution(dnnl_f32, dnnl_f32);
     sum_and_concat(dnnl_u8);
     sum_and_concat(dnnl_f32);
+    run_time_sizes();
     SEE(dnnl_primitive_desc_destroy(NULL));
     SEE(dnnl_primitive_destroy(NULL));
     SEE(dnnl_primitive_desc_iterator_destroy(NULL));
