@@ -190,8 +190,8 @@ public:
     void get_output_scales(int &mask, std::vector<float> &scales) const;
     ///@}
 
-    /// Scales of SRC (or SRC_0), SRC_1, WEIGHTS, DST as in oneDNN 3.x: real = scale * (code - zero point); 0 is
-    /// no scale of DST. `set_scales_mask`: run-time ones, which come as `OCTET_ARG_ATTR_SCALES | arg`.
+    /// Scales of SRC (or SRC_0), SRC_1, WEIGHTS, DST as in oneDNN 3.x: real = scale * (code - zero point); not 0
+    /// for DST. Fixed-point rules derive multipliers from them. `set_scales_mask`: `OCTET_ARG_ATTR_SCALES | arg`.
     ///@{
     void set_scales(int arg, int mask, const std::vector<float> &scales);
     void set_scales_mask(int arg, int mask);
@@ -210,7 +210,7 @@ public:
     void get_zero_points(int arg, int &mask, std::vector<std::int32_t> &zero_points) const;
     ///@}
 
-    /// Chooses the numeric contract. Float rules take their scales from the calls above.
+    /// Chooses the numeric contract. Its scales, or those that multipliers are derived from, are set above.
     void set_requantization(requantization_rule rule);
     /// Fixed-point rules: the multipliers of the destination.
     void set_requantization(requantization_rule rule, int mask,

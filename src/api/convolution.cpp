@@ -35,6 +35,8 @@ primitive_desc_ptr make(const convolution_forward::desc &d, const request &r) {
 
         attribute_support support{operation};
         support.weights_channel_mask = p.weights_have_groups ? 3 : 1;
+        if (p.src.data_type == data_type::u8) // the older scheme
+            support.tflite_derivation = scale_derivation::tflite_f32prod;
         return finish_accumulating(r, support, p, d.bias.data, convolution_parameters(p));
     });
 }

@@ -37,6 +37,9 @@ primitive_desc_ptr make(const deconvolution_forward::desc &d, const request &r) 
 
         attribute_support support{operation};
         support.weights_channel_mask = p.weights_have_groups ? 3 : 1;
+        if (p.src.data_type == data_type::u8) // the older scheme
+            support.tflite_derivation = scale_derivation::tflite_f32prod;
+        support.real_scales_are_f32 = true;
         return finish_accumulating(r, support, p, d.bias.data, convolution_parameters(p));
     });
 }

@@ -48,6 +48,7 @@ primitive_desc_ptr make(const inner_product_forward::desc &d, const request &r) 
         resolve_layouts({operation, packed_kind::convolution}, p.src, p.weights, p.dst);
         attribute_support support{operation};
         support.weights_channel_mask = 1;
+        support.tflite_derivation = scale_derivation::tflite_f32prod;
         return finish_accumulating(r, support, p, d.bias.data, "");
     });
 }

@@ -3,6 +3,7 @@
 
 #include "api/lowering.hpp"
 
+#include "api/attributes/derived.hpp"
 #include "api/attributes/text.hpp"
 #include "common/element.hpp"
 #include "common/requantize.hpp"
@@ -76,6 +77,8 @@ epilogue lower_epilogue(const attribute_support &support, const primitive_attr &
     }
     e.dst_scales = scales_of(attr, OCTET_ARG_DST);
     check_masked(support, "dst scales", e.dst_scales, dst);
+    if (support.accumulates && !attr.scales().empty() && derives_from_scales(e.rule))
+        derive_from_scales(support, e);
 
     const auto found = attr.zero_points().find(OCTET_ARG_DST);
     if (found != attr.zero_points().end())

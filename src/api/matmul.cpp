@@ -53,6 +53,7 @@ primitive_desc_ptr make(const matmul::desc &d, const request &r) {
         for (int i = 0; i < p.dst.ndims - 1; i++)
             if (p.src.dims[i] == p.dst.dims[i])
                 support.src_row_mask |= 1 << i;
+        support.tflite_derivation = scale_derivation::tflite_f32prod;
         return finish_accumulating(r, support, p, d.bias.data, "");
     });
 }

@@ -1,6 +1,8 @@
 // From real scales to the parameters of a rule, each exactly as its framework computes them (spec:
 // doc/arithmetic.md).
 
+#include "common/derivation.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -13,6 +15,28 @@
 #include "octet/float_environment.hpp"
 
 namespace octet {
+
+namespace impl {
+
+double factor_of_scales(scale_derivation how, float src_scale, float weights_scale, float dst_scale) {
+    const double product_f64 = static_cast<double>(src_scale) * static_cast<double>(weights_scale);
+    const float product_f32 = src_scale * weights_scale;
+    switch (how) {
+    case scale_derivation::tflite_f64:
+        return product_f64 / static_cast<double>(dst_scale);
+    case scale_derivation::tflite_f32prod:
+        return static_cast<double>(product_f32) / static_cast<double>(dst_scale);
+    case scale_derivation::caffe2_f32:
+    case scale_derivation::ort_f32:
+        return product_f32 / dst_scale;
+    case scale_derivation::snps_onnx_per_channel:
+        return static_cast<float>(product_f64 / static_cast<double>(dst_scale));
+    }
+    throw_invalid("real_multiplier: unknown derivation");
+}
+
+} // namespace impl
+
 inline namespace v0 {
 
 namespace {
@@ -81,20 +105,7 @@ double real_multiplier(scale_derivation how, float src_scale, float weights_scal
     require_scale("real_multiplier", "src_scale", src_scale);
     require_scale("real_multiplier", "weights_scale", weights_scale);
     require_scale("real_multiplier", "dst_scale", dst_scale);
-    const double product_f64 = static_cast<double>(src_scale) * static_cast<double>(weights_scale);
-    const float product_f32 = src_scale * weights_scale;
-    switch (how) {
-    case scale_derivation::tflite_f64:
-        return product_f64 / static_cast<double>(dst_scale);
-    case scale_derivation::tflite_f32prod:
-        return static_cast<double>(product_f32) / static_cast<double>(dst_scale);
-    case scale_derivation::caffe2_f32:
-    case scale_derivation::ort_f32:
-        return product_f32 / dst_scale;
-    case scale_derivation::snps_onnx_per_channel:
-        return static_cast<float>(product_f64 / static_cast<double>(dst_scale));
-    }
-    throw_invalid("real_multiplier: unknown derivation");
+    return impl::factor_of_scales(how, src_scale, weights_scale, dst_scale);
 }
 
 fixed_point_multiplier rounded_shift_from_double(double real, int bitwidth, bool is_signed) {

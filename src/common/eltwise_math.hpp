@@ -282,7 +282,8 @@ inline float eltwise_pow(float x, float alpha, float beta) {
 inline float eltwise_relu(float x, float alpha) {
     if (alpha == 0.f)
         return lane::max(x, 0.f);
-    return x <= 0.f ? x * alpha : x;
+    // Selected by bits: compilers make x * (x <= 0 ? alpha : 1) of it, which quiets a NaN that goes through.
+    return from_bits(x <= 0.f ? bits(x * alpha) : bits(x));
 }
 
 inline float eltwise_elu(float x, float alpha) { return x <= 0.f ? (eltwise_exp(x) - 1.f) * alpha : x; }

@@ -54,7 +54,8 @@ struct fixed_point_facts {
     overflow result = overflow::wraps;    ///< likewise
     std::int32_t lowest = 0, highest = 0; ///< multiplier
     int lowest_shift = 0, highest_shift = 0;
-    bool has_offset = false; ///< added to the accumulator before the product
+    bool has_offset = false;     ///< added to the accumulator before the product
+    bool has_f32_factor = false; ///< derived from the product of scales and a quotient in f32; else in f64
 };
 
 /// How a real factor is applied.
@@ -129,11 +130,11 @@ inline constexpr rule_facts table[] = {
     tflite(rules::tflite_1step, "tflite_1step",
                           {left_of_q31,  one_shift, up,   none,       wraps,     0, high,           -31, 30}),
     in_fixed_point(rules::caffe2_2step, "caffe2_2step",
-                          {right_of_q31, two_steps, away, none,       wraps,     low, high,         0, 31}),
+                          {right_of_q31, two_steps, away, none,       wraps,     low, high,         0, 31, false, true}),
     in_fixed_point(rules::gemmlowp_fixedpoint, "gemmlowp_fixedpoint",
-                          {right_of_q31, two_steps, away, none,       wraps,     low, high,         0, 31}),
+                          {right_of_q31, two_steps, away, none,       wraps,     low, high,         0, 31, false, true}),
     in_fixed_point(rules::gemmlowp_fixedpoint_exponent, "gemmlowp_fixedpoint_exponent",
-                          {left_of_q31,  two_steps, away, saturates,  wraps,     low, high,         -31, 31}),
+                          {left_of_q31,  two_steps, away, saturates,  wraps,     low, high,         -31, 31, false, true}),
     in_fixed_point(rules::gemmlowp_legacy_scale, "gemmlowp_legacy_scale",
                           {right,        dwords,    away, none,       wraps,     low, high,         0, 31, true}),
     in_fixed_point(rules::rounded_shift, "rounded_shift",
@@ -141,7 +142,7 @@ inline constexpr rule_facts table[] = {
     with_real_scale(rules::caffe_double_round, "caffe_double_round",
                           {real_steps::double_round, 0x1p-30, 1., "2^-30 <= scale < 1", true}),
     in_fixed_point(rules::qnnpack_avgpool, "qnnpack_avgpool",
-                          {right,        one_shift, away, none,       wraps,     1 << 23, (1 << 24) - 1, 16, 55}),
+                          {right,        one_shift, away, none,       wraps,     1 << 23, (1 << 24) - 1, 16, 55, false, true}),
     in_fixed_point(rules::ev_rte15, "ev_rte15",
                           {right,        one_shift, even, none,       saturates, 0, 32767,          1, 62}),
     with_real_scale(rules::f64_scale, "f64_scale",

@@ -10,10 +10,12 @@ using octet::status;
 namespace {
 
 /// The argument as the primitive wants it. Memory with another descriptor is used as if it had the right one, because
-/// clients rely on that; those that have it are shared without an allocation.
+/// clients rely on that; those that have it are shared without an allocation. Sizes that come with the execution are the
+/// memory's.
 octet::memory argument(const described &pd, int arg, const_dnnl_memory_t memory) {
     const octet::memory::desc wanted = pd.value.arg_desc(arg);
-    if (memory->value && memory->value.get_desc() == wanted)
+    const bool has_sizes = wanted.get_size() != OCTET_RUNTIME_SIZE_VAL;
+    if (memory->value && (!has_sizes || memory->value.get_desc() == wanted))
         return memory->value;
     return octet::memory(wanted, the_engine()->value, memory->handle);
 }

@@ -66,6 +66,13 @@ void operations(table &t, const client &c) {
           memory s({{1}, dt::f32, tag::x}, c.eng, &scale); memory z({{1}, dt::s32, tag::x}, c.eng, &zero); print(
           c.values<uint8_t>(c.run<matmul>(pd, {{DNNL_ARG_SRC, c.filled_u8(x)}, {DNNL_ARG_WEIGHTS, c.filled_s8(w)},
           {DNNL_ARG_ATTR_OUTPUT_SCALES, s}, {DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_DST, z}}))))
+    IDIOM(memory::desc x({DNNL_RUNTIME_DIM_VAL, 20}, dt::u8, tag::ab); memory::desc w({20, 5}, dt::s8, tag::ab);
+          memory::desc y({DNNL_RUNTIME_DIM_VAL, 5}, dt::u8, tag::ab); primitive_attr a; a.set_output_scales(0, {0.004f});
+          matmul::primitive_desc pd({x, w, y}, a, c.eng); matmul p(pd); stream s(c.eng);
+          print(pd.src_desc() == x, pd.dst_desc() == y); for (memory::dim rows : {1, 7}) {
+          memory src = c.filled_u8({{rows, 20}, dt::u8, tag::ab}); memory dst({{rows, 5}, dt::u8, tag::ab}, c.eng);
+          p.execute(s, {{DNNL_ARG_SRC, src}, {DNNL_ARG_WEIGHTS, c.filled_s8(w)}, {DNNL_ARG_DST, dst}}); s.wait();
+          print(c.values<uint8_t>(dst)); })
     IDIOM(primitive_attr a; a.set_scratchpad_mode(scratchpad_mode::user); convolution_forward::primitive_desc pd(c.conv_d,
           a, c.eng); memory pad(pd.scratchpad_desc(), c.eng); memory out = c.run<convolution_forward>(pd, {{DNNL_ARG_SRC,
           c.filled_u8(c.u8_image)}, {DNNL_ARG_WEIGHTS, c.filled_s8(c.s8_weights)}, {DNNL_ARG_BIAS,

@@ -3,6 +3,7 @@
 
 #include "api/attributes/checks.hpp"
 
+#include "api/attributes/derived.hpp"
 #include "api/attributes/text.hpp"
 #include "common/element.hpp"
 #include "common/layout/layout.hpp"
@@ -23,14 +24,22 @@ void check_rule_parameters(const attribute_support &support, const primitive_att
                       names_of_rules([](const rule_facts &row) { return row.f32.takes_output_scales; }), ")",
                       is_fixed_point(rule) ? "; pass multipliers to set_requantization, see from_double"
                                            : "");
-    if (by_argument && !facts.f32.takes_argument_scales && support.accumulates)
-        throw_invalid(
-            support.operation, ": rule ", to_string(rule), " takes no per-argument scales (allowed with ",
-            names_of_rules([](const rule_facts &row) { return row.f32.takes_argument_scales; }), ")");
-    if (support.accumulates && is_fixed_point(rule) && !attr.multipliers().is_set())
+    const bool derives = by_argument && support.accumulates && derives_from_scales(rule);
+    if (by_argument && !derives && !facts.f32.takes_argument_scales && support.accumulates)
+        throw_invalid(support.operation, ": rule ", to_string(rule),
+                      " takes no per-argument scales (allowed with ",
+                      names_of_rules([](const rule_facts &row) {
+                          return row.f32.takes_argument_scales || derives_from_scales(row.rule);
+                      }),
+                      ")");
+    if (derives && (attr.multipliers().is_set() || attr.real_scales().is_set()))
+        throw_invalid(support.operation, ": both ", is_fixed_point(rule) ? "multipliers" : "real scales",
+                      " and set_scales are used, allowed: one of them");
+    if (support.accumulates && is_fixed_point(rule) && !derives && !attr.multipliers().is_set())
         throw_invalid(support.operation, ": rule ", to_string(rule),
                       " needs multipliers, pass them to set_requantization");
-    const bool tensors_scale = by_argument && !support.accumulates && facts.real.takes_tensor_scales;
+    const bool tensors_scale =
+        derives || (by_argument && facts.real.takes_tensor_scales && !support.accumulates);
     if (takes_real_scales(rule) && !attr.real_scales().is_set() && !tensors_scale)
         throw_invalid(support.operation, ": rule ", to_string(rule),
                       " needs real scales, pass them to set_requantization");

@@ -20,6 +20,9 @@ struct attribute_support {
     int weights_channel_mask = 0;  ///< mask over weights that selects one value per destination channel
     int dst_channel_mask = 1 << 1; ///< the same over dst
     int src_row_mask = 1 << 0;     ///< dimensions of src that are dst's too: scales may vary over them
+    /// How TFLite's kernel of the operation multiplies the scales where weights have one.
+    scale_derivation tflite_derivation = scale_derivation::tflite_f64;
+    bool real_scales_are_f32 = false; ///< SNPS-Caffe's, where they are derived
 };
 
 /// Scales and multipliers that contradict the rule.

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "octet/requantization.hpp"
+
+namespace octet::impl {
+
+/// `real_multiplier` without its checks: a scale of a pruned channel is 0.
+double factor_of_scales(scale_derivation how, float src_scale, float weights_scale, float dst_scale);
+
+} // namespace octet::impl
