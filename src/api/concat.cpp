@@ -160,9 +160,9 @@ primitive_desc_ptr make(const description &d, const request &r) {
     const primitive_attr &attr = r.attr;
     return run_front(r, [&] {
         const int dimension = d.dimension;
+        memory_desc dst = d.is_dst_given ? d.dst.data : joined_desc(dimension, d.srcs);
         if (d.srcs.empty() || d.srcs.size() > max_sources)
             throw_invalid(operation, ": ", d.srcs.size(), " sources, allowed: 1 to ", max_sources);
-        memory_desc dst = d.is_dst_given ? d.dst.data : joined_desc(dimension, d.srcs);
         require_tensor(operation, "dst", dst, 1, max_ndims);
         if (dimension < 0 || dimension >= dst.ndims)
             throw_invalid(operation, ": dimension is ", dimension, ", allowed: 0 to ", dst.ndims - 1);
