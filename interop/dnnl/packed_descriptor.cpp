@@ -45,7 +45,7 @@ void mend_packed(dnnl_memory_desc_t &md) {
     const stored_layout stored = load(md);
     dnnl_rnn_packed_desc_t &packed = md.format_desc.rnn_packed_desc;
     std::memset(&md.format_desc, 0, sizeof md.format_desc);
-    packed.format = static_cast<dnnl_rnn_packed_memory_format_t>(magic);
+    std::memcpy(&packed.format, &magic, sizeof packed.format); // none of oneDNN's formats
     packed.n_parts = DNNL_RNN_MAX_N_PARTS;
     packed.n = stored.kind;
     packed.ldb = stored.groups;

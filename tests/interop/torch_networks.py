@@ -214,7 +214,7 @@ def child(arguments, library=None, **environment):
     env = dict(os.environ, **environment)
     env.pop("LD_PRELOAD", None)
     if library:
-        env.update(LD_PRELOAD=library, OCTET_DNNL_VERBOSE="1")
+        env["LD_PRELOAD"] = library
     done = subprocess.run([sys.executable, __file__, *arguments], env=env, capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"{' '.join(arguments)} ended with {done.returncode}\n{done.stderr[-3000:]}")
@@ -242,7 +242,7 @@ def compare(directory, library, threads, on_fewer):
     plain.update({name: on_fewer[name] for name in failing})
     total = sum(int(row[1]) for row in plain.values())
     for what, environment in (("", {}), (", AVX2", {"OCTET_MAX_CPU_ISA": "avx2"})):
-        octet, log = child(["--run", directory, "--threads", str(threads)], library, **environment)
+        octet, log = child(["--run", directory, "--threads", str(threads)], library, OCTET_DNNL_VERBOSE="1", **environment)
         different = [name for name in plain if plain[name][:2] != octet[name][:2]]
         taken = check_log(log)
         if not taken:

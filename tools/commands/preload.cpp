@@ -114,7 +114,7 @@ void add_preload_command(CLI::App &app) {
     const auto options = std::make_shared<preload_options>();
     CLI::App *command =
         app.add_subcommand("preload", "Run a oneDNN program with int8 on Octet: octet preload [--verbose] "
-                                      "PROGRAM [ARGUMENTS…], e.g. octet preload python3 app.py");
+                                      "PROGRAM [ARGUMENTS...], e.g. octet preload python3 app.py");
     command->add_flag("--verbose", options->verbose,
                       "Tell what is taken and what is handed on to oneDNN, and why");
     command
