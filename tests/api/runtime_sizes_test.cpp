@@ -202,6 +202,8 @@ TEST(runtime_dims, refuses_what_no_size_makes_right) {
                    {"K of src is 70, of weights 71", "OCTET_RUNTIME_DIM_VAL stands as 16"});
     expect_invalid(make("matmul src:u8:*x70:ab weights:s8:70x35:ab dst:u8:5x35:ab"),
                    {"M of src is 16, of dst 5"});
+    expect_invalid(make("matmul src:u8:*x70:ab weights:s8:70x35:ab dst:u8:*x35:ab output_scales:3:0.1..0.2"),
+                   {"mask 3 stands for 0 values"});
     expect_unimplemented(make("convolution src:u8:1x8x*x9:nhwc weights:s8:8x8x3x3:any dst:u8:1x8x*x7:nhwc"),
                          {"convolution: dimension 2 of src is OCTET_RUNTIME_DIM_VAL", "the batch"});
     expect_unimplemented(make("inner_product src:u8:4x*:nc weights:s8:8x*:oi dst:u8:4x8:nc"),

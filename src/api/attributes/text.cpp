@@ -9,6 +9,7 @@
 #include "api/format_tag.hpp"
 #include "api/tokens.hpp"
 #include "common/layout/layout.hpp"
+#include "common/layout/runtime.hpp"
 #include "common/names.hpp"
 
 namespace octet::impl {
@@ -137,7 +138,7 @@ masked_values<T> read_masked(const std::string &mask, const std::string &given, 
     read_value(given.substr(0, dots), low);
     read_value(given.substr(dots + 2), high);
     constexpr dim_t most = dim_t{1} << 24; // a typing error is no reason to fill the memory
-    const dim_t n = masked_count(result.mask, tensor);
+    const dim_t n = masked_count(result.mask, at_size(tensor, 0)); // none for a size that is not known
     if (n < 1 || n > most)
         throw_invalid("'", given, "' with mask ", mask, " stands for ", n, " values, allowed: 1 to ", most);
     for (dim_t i = 0; i < n; i++)
