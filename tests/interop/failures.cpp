@@ -4,6 +4,7 @@
 // fork       a child of a process that has used the pool computes the same
 // late       oneDNN comes with a plugin (handles.c) that is loaded after the start, RTLD_LOCAL as Python does it
 // threads    many threads create and run at once
+// pool N     work runs on the N threads of the client's OpenMP pool, and no other thread is started
 // version    a library of another major version is handed everything
 
 #include <dlfcn.h>
@@ -12,7 +13,7 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
+#include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
@@ -139,6 +140,16 @@ int threads() {
     return say(std::string(right.begin(), right.end()) == std::string(right.size(), 1), "threads");
 }
 
+int pool(const char *threads) {
+    if (!multiply(2000))
+        return say(false, "a large product");
+    std::size_t count = 0;
+    for (const auto &task : std::filesystem::directory_iterator("/proc/self/task"))
+        count += !task.path().empty();
+    std::printf("%zu threads\n", count);
+    return say(std::to_string(count) == threads, "pool");
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -151,5 +162,7 @@ int main(int argc, char **argv) {
         return version();
     if (!dlopen("libdnnl.so.2", RTLD_NOW | RTLD_GLOBAL)) // after the start, for all to see
         return say(false, "libdnnl.so.2");
+    if (mode == "pool")
+        return pool(argv[2]);
     return mode == "fork" ? after_fork() : mode == "threads" ? threads() : 2;
 }

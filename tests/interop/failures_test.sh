@@ -21,6 +21,7 @@ grep -q 'oneDNN 3.1.*handed on' "$directory/said" || fail "a sentence for anothe
 
 for threads in 1 2; do
     OMP_NUM_THREADS=$threads LD_PRELOAD=$library "$failures" threads
+    OMP_NUM_THREADS=$threads LD_PRELOAD=$library "$failures" pool "$threads"
 done
 OMP_NUM_THREADS=2 LD_PRELOAD=$library timeout 60 "$failures" fork
 LD_PRELOAD=$library OCTET_DNNL_VERBOSE=1 "$failures" late "$programs/libinterop_plugin.so" >"$directory/out" 2>"$directory/said"
@@ -33,4 +34,4 @@ OMP_NUM_THREADS=2 "$programs/interop_handles" >"$directory/alone"
 OCTET_DNNL=only OMP_NUM_THREADS=2 LD_PRELOAD=$library "$programs/interop_handles" | diff "$directory/alone" - || fail "OCTET_DNNL=only"
 OCTET_DNNL=only LD_PRELOAD=$library "$programs/interop_random_client" write "$directory/answers" 2 2>"$directory/said"
 grep -q 'refused (OCTET_DNNL=only): ' "$directory/said" || fail "a refused problem under OCTET_DNNL=only"
-echo "absent, another version, threads, fork, plugin: right"
+echo "absent, another version, threads, pool, fork, plugin, only: right"

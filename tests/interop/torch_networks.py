@@ -213,6 +213,8 @@ def run(directory, threads, seconds):
 def child(arguments, library=None, **environment):
     env = dict(os.environ, **environment)
     env.pop("LD_PRELOAD", None)
+    if "--seconds" not in arguments:  # nothing is timed: threads that spin cost minutes where cores are shared
+        env["OMP_WAIT_POLICY"] = "passive"
     if library:
         env["LD_PRELOAD"] = library
     done = subprocess.run([sys.executable, __file__, *arguments], env=env, capture_output=True, text=True)
