@@ -3,7 +3,8 @@
 add_library(octet_flags INTERFACE)
 target_compile_features(octet_flags INTERFACE cxx_std_17)
 # Contraction would merge a product and a sum into one rounding: every float rule depends on it being off.
-target_compile_options(octet_flags INTERFACE -ffp-contract=off -Wall -Wextra -Wpedantic -Wnon-virtual-dtor
+target_compile_options(octet_flags INTERFACE -ffp-contract=off -Wall -Wextra -Wpedantic
+                       $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>
                        $<$<CXX_COMPILER_ID:GNU>:-Wshadow=local>) # constructors name parameters after members
 if(OCTET_WARNINGS_AS_ERRORS)
     target_compile_options(octet_flags INTERFACE -Werror)

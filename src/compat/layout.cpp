@@ -157,13 +157,13 @@ dnnl_memory_desc_t reshaped(const dnnl_memory_desc_t &in, int ndims, const dnnl_
 } // namespace
 
 size_t dnnl_data_type_size(dnnl_data_type_t type) {
-    switch (static_cast<int>(type)) {
+    switch (type) {
     case dnnl_f32:
     case dnnl_s32:
         return 4;
     case dnnl_f16:
     case dnnl_bf16:
-    case static_cast<int>(octet::data_type::s16):
+    case octet_dnnl_s16:
         return 2;
     case dnnl_s8:
     case dnnl_u8:

@@ -24,7 +24,8 @@ const std::vector<named> &dt_names() {
                                           NAMED(f32),
                                           NAMED(s32),
                                           NAMED(s8),
-                                          NAMED(u8)};
+                                          NAMED(u8),
+                                          {octet_dnnl_s16, "s16"}};
     return names;
 }
 

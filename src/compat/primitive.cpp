@@ -1,6 +1,5 @@
-// Primitives of the C interface. As in oneDNN, a tensor is used with the layout that the primitive descriptor names.
-
-#include <unordered_map>
+// Primitives of the C interface. As in oneDNN, a buffer is used with the layout that the primitive descriptor names, whatever the
+// memory object says: clients rely on it.
 
 #include "compat/convert.hpp"
 
@@ -9,16 +8,7 @@ using octet::status;
 
 namespace {
 
-/// The argument as the primitive wants it. Memory with another descriptor is used as if it had the right one, because
-/// clients rely on that; those that have it are shared without an allocation. Sizes that come with the execution are the
-/// memory's.
-octet::memory argument(const described &pd, int arg, const_dnnl_memory_t memory) {
-    const octet::memory::desc wanted = pd.value.arg_desc(arg);
-    const bool has_sizes = wanted.get_size() != OCTET_RUNTIME_SIZE_VAL;
-    if (memory->value && (!has_sizes || memory->value.get_desc() == wanted))
-        return memory->value;
-    return octet::memory(wanted, the_engine()->value, memory->handle);
-}
+constexpr int few = 16; ///< arguments that need no allocation
 
 } // namespace
 
@@ -44,13 +34,16 @@ dnnl_status_t dnnl_primitive_execute(const_dnnl_primitive_t primitive, dnnl_stre
                                      const dnnl_exec_arg_t *args) {
     return guarded([&] {
         const described &pd = *needed(primitive, "primitive")->pd.content;
-        std::unordered_map<int, octet::memory> arguments;
+        std::array<octet::primitive::argument, few> on_stack;
+        std::vector<octet::primitive::argument> many(count > few ? static_cast<std::size_t>(count) : 0);
+        octet::primitive::argument *const arguments = many.empty() ? on_stack.data() : many.data();
+        std::size_t n = 0;
         for (int i = 0; i < count; i++) {
             const dnnl_exec_arg_t &a = needed(args, "args")[i];
             if (a.memory != nullptr && pd.tensors.count(a.arg) != 0)
-                arguments.emplace(a.arg, argument(pd, a.arg, a.memory));
+                arguments[n++] = {a.arg, a.memory->handle};
         }
-        primitive->value.execute(needed(stream, "stream")->value, arguments);
+        primitive->value.execute(needed(stream, "stream")->value, arguments, n);
     });
 }
 dnnl_status_t dnnl_primitive_destroy(dnnl_primitive_t primitive) {

@@ -12,10 +12,10 @@ typedef enum {
     dnnl_iterator_ends = 4, dnnl_runtime_error = 5, dnnl_not_required = 6
 } dnnl_status_t;
 
-/* Element types. */
+/* Element types. octet_dnnl_s16: Octet's own, for frameworks that quantize activations to 16 bits. */
 typedef enum {
     dnnl_data_type_undef = 0, dnnl_f16 = 1, dnnl_bf16 = 2, dnnl_f32 = 3, dnnl_s32 = 4, dnnl_s8 = 5,
-    dnnl_u8 = 6
+    dnnl_u8 = 6, octet_dnnl_s16 = 64
 } dnnl_data_type_t;
 
 /* How a layout is described. dnnl_format_kind_octet: weights as Octet packs them, which only reorder reads and writes; where
