@@ -102,6 +102,7 @@ struct described {
     primitive_desc_base value;
     std::string implementation;
     std::map<int, dnnl_memory_desc_t> tensors;
+    std::vector<int> open; ///< those with sizes that come with the execution
     int inputs = 0;
 };
 

@@ -1,6 +1,8 @@
 // Primitives of the C interface. As in oneDNN, a buffer is used with the layout that the primitive descriptor names, whatever the
 // memory object says: clients rely on it.
 
+#include <algorithm>
+
 #include "compat/convert.hpp"
 
 using namespace octet::compat;
@@ -9,6 +11,16 @@ using octet::status;
 namespace {
 
 constexpr int few = 16; ///< arguments that need no allocation
+
+/// The tensors whose sizes come with this execution, from the client's memory objects.
+std::vector<std::pair<int, octet::memory::desc>> sizes(const described &pd, int count,
+                                                       const dnnl_exec_arg_t *args) {
+    std::vector<std::pair<int, octet::memory::desc>> tensors;
+    for (int i = 0; i < count; i++)
+        if (args[i].memory != nullptr && std::count(pd.open.begin(), pd.open.end(), args[i].arg) != 0)
+            tensors.emplace_back(args[i].arg, desc_of(args[i].memory->md, "argument"));
+    return tensors;
+}
 
 } // namespace
 
@@ -43,7 +55,11 @@ dnnl_status_t dnnl_primitive_execute(const_dnnl_primitive_t primitive, dnnl_stre
             if (a.memory != nullptr && pd.tensors.count(a.arg) != 0)
                 arguments[n++] = {a.arg, a.memory->handle};
         }
-        primitive->value.execute(needed(stream, "stream")->value, arguments, n);
+        const octet::stream &s = needed(stream, "stream")->value;
+        if (pd.open.empty())
+            primitive->value.execute(s, arguments, n);
+        else
+            primitive->value.at_sizes(sizes(pd, count, args)).execute(s, arguments, n);
     });
 }
 dnnl_status_t dnnl_primitive_destroy(dnnl_primitive_t primitive) {

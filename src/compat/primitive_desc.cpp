@@ -199,6 +199,8 @@ std::shared_ptr<const described> describe(const octet::primitive_desc_base &valu
         const auto client = r.tensors.find(arg);
         const bool is_open = client == r.tensors.end() || client->second.format_kind == dnnl_format_kind_any;
         result->tensors[arg] = is_open ? desc_of(value.arg_desc(arg)) : client->second;
+        if (dnnl_memory_desc_get_size(&result->tensors[arg]) == DNNL_RUNTIME_SIZE_VAL)
+            result->open.push_back(arg);
         const bool is_attribute = arg > DNNL_ARG_WORKSPACE && arg < DNNL_ARG_MULTIPLE_SRC;
         if (arg != DNNL_ARG_DST && !is_attribute && arg < DNNL_ARG_MULTIPLE_DST)
             result->inputs++;

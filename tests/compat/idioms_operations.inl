@@ -102,6 +102,12 @@ void operations(table &t, const client &c) {
           dt::s32, tag::abc); primitive_attr a; a.set_zero_points(DNNL_ARG_SRC, 0, {128}); matmul::primitive_desc pd(
           matmul::desc(x, w, y), a, c.eng); print(c.values<int32_t>(c.run<matmul>(pd, {{DNNL_ARG_SRC, c.filled_u8(x)},
           {DNNL_ARG_WEIGHTS, c.filled_s8(w)}}))))
+    IDIOM(memory::desc x({DNNL_RUNTIME_DIM_VAL, 20}, dt::u8, {DNNL_RUNTIME_DIM_VAL, 1}); memory::desc w({20, 5}, dt::s8, tag::ab);
+          memory::desc y({DNNL_RUNTIME_DIM_VAL, 5}, dt::f32, {DNNL_RUNTIME_DIM_VAL, 1}); matmul::primitive_desc pd({x, w, y}, c.eng);
+          matmul p(pd); memory b = c.filled_s8(w); for (memory::dim rows : {1, 3, 7}) { memory a = c.filled_u8({{rows, 20}, dt::u8,
+          tag::ab}); memory r({{rows, 5}, dt::f32, tag::ab}, c.eng); p.execute(c.s, {{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b},
+          {DNNL_ARG_DST, r}}); print(c.values<float>(r)); })
+    IDIOM(memory::desc x({DNNL_RUNTIME_DIM_VAL, 4}, dt::u8, tag::ab); memory m(x, c.eng))
 }
 
 void more_operations(table &t, const client &c) {
