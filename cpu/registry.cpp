@@ -10,6 +10,8 @@
 #include "cpu/compose/table.hpp"
 #include "cpu/depthwise/drive.hpp"
 #include "cpu/dot/drive.hpp"
+#include "cpu/lanes/layer_normalization.hpp"
+#include "cpu/lanes/reduction.hpp"
 #include "cpu/machine/isa.hpp"
 #include "cpu/pool/drive.hpp"
 #include "cpu/ref/ref.hpp"
@@ -107,6 +109,15 @@ families<softmax_problem> families_of(const softmax_problem &) {
 families<prelu_problem> families_of(const prelu_problem &) {
     return {jit_stream<prelu_problem>(), reference<prelu_problem>()};
 }
+families<batch_normalization_problem> families_of(const batch_normalization_problem &) {
+    return {jit_stream<batch_normalization_problem>(), reference<batch_normalization_problem>()};
+}
+families<layer_normalization_problem> families_of(const layer_normalization_problem &) {
+    return {{"lanes", code::plain, lanes::plan}, reference<layer_normalization_problem>()};
+}
+families<reduction_problem> families_of(const reduction_problem &) {
+    return {{"lanes", code::plain, lanes::plan}, reference<reduction_problem>()};
+}
 families<sum_problem> families_of(const sum_problem &) {
     return {jit_stream<sum_problem>(), reference<sum_problem>()};
 }
@@ -166,5 +177,8 @@ template selection<concat_problem> select(const concat_problem &);
 template selection<resampling_problem> select(const resampling_problem &);
 template selection<deconvolution_problem> select(const deconvolution_problem &);
 template selection<eltwise_problem> select(const eltwise_problem &);
+template selection<batch_normalization_problem> select(const batch_normalization_problem &);
+template selection<layer_normalization_problem> select(const layer_normalization_problem &);
+template selection<reduction_problem> select(const reduction_problem &);
 
 } // namespace octet::impl

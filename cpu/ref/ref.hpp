@@ -20,6 +20,9 @@ std::shared_ptr<const kernel> create(const sum_problem &p);
 std::shared_ptr<const kernel> create(const resampling_problem &p);
 std::shared_ptr<const kernel> create(const deconvolution_problem &p);
 std::shared_ptr<const kernel> create(const eltwise_problem &p);
+std::shared_ptr<const kernel> create(const batch_normalization_problem &p);
+std::shared_ptr<const kernel> create(const layer_normalization_problem &p);
+std::shared_ptr<const kernel> create(const reduction_problem &p);
 
 /// A reference kernel is a function of problem and arguments.
 template <typename Problem> class reference_kernel : public kernel {

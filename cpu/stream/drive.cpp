@@ -140,5 +140,6 @@ template offer plan(const reorder_problem &, const machine &);
 template offer plan(const binary_problem &, const machine &);
 template offer plan(const sum_problem &, const machine &);
 template offer plan(const prelu_problem &, const machine &);
+template offer plan(const batch_normalization_problem &, const machine &);
 
 } // namespace octet::impl::stream

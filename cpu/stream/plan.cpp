@@ -6,6 +6,7 @@
 
 #include "common/bits.hpp"
 #include "common/element.hpp"
+#include "common/normalization.hpp"
 #include "common/qlinear.hpp"
 #include "common/requantize.hpp"
 #include "common/scaled_sum.hpp"
@@ -187,6 +188,28 @@ task make_task(const prelu_problem &p) {
     load_real(b, p.src, OCTET_ARG_SRC, 1.f);
     load_real(b, p.weights, OCTET_ARG_WEIGHTS, 1.f);
     b.step(op::prelu);
+    return b.finish(stage::f32_value);
+}
+
+task make_task(const batch_normalization_problem &p) {
+    task_builder b(p.out_stage);
+    const auto plane_of = [&](float folded_normalization::*number) {
+        return b.add_plane({1 << 1, true, [p, number](const arguments &args, const coordinates &at, int) {
+                                const bound_operands operands(p.operands, p.src.dims[1], args);
+                                const dim_t c = at[1];
+                                return bits(fold_normalization(args.get<const float>(OCTET_ARG_MEAN)[c],
+                                                               args.get<const float>(OCTET_ARG_VARIANCE)[c],
+                                                               p.epsilon, operands.scale(c),
+                                                               operands.shift(c)).*
+                                            number);
+                            }});
+    };
+    b.load(p.src, OCTET_ARG_SRC);
+    const int factor = plane_of(&folded_normalization::factor);
+    plane_of(&folded_normalization::term);
+    b.step(op::multiply_add, factor);
+    if (p.has_relu)
+        b.eltwise(algorithm::eltwise_relu, 0.f, 0.f);
     return b.finish(stage::f32_value);
 }
 

@@ -42,5 +42,6 @@ task make_task(const reorder_problem &p);
 task make_task(const eltwise_problem &p);
 task make_task(const sum_problem &p);
 task make_task(const prelu_problem &p);
+task make_task(const batch_normalization_problem &p);
 
 } // namespace octet::impl::stream

@@ -5,7 +5,7 @@
 namespace octet {
 inline namespace v0 {
 
-/// int8 convolution with exact int32 accumulation, 1D, 2D or 3D, grouped, depthwise, dilated.
+/// int8 convolution with exact int32 accumulation, 1D, 2D or 3D, grouped, depthwise, dilated; and that of f32.
 ///
 ///   acc(n, oc, oh, ow) = Σ (src(n, ic, ih, iw) - src_zp) * (weights(oc, ic, kh, kw) - weights_zp)
 ///   ih = oh * stride_h - padding_l_h + kh * (dilation_h + 1), iw likewise
@@ -14,9 +14,13 @@ inline namespace v0 {
 /// Outside the image src equals src_zp, so taps there add nothing. The accumulator wraps modulo 2^32;
 /// `accumulator_range` tells whether it can.
 ///
+/// Of f32 src and weights, acc = 0, then acc = fma(src, weights, acc) for kd, kh, kw, ic in this nesting, each
+/// ascending, and with src 0 outside the image: every machine, thread count and layout gives the same bytes. Rules are
+/// f32 (the default), f32_v3 and, without bias, ort_f32; there are no zero points of src and weights.
+///
 /// Shapes   src {N, IC, [D, [H,]] W}, weights {OC, IC, [KD, [KH,]] KW} or {G, OC/G, IC/G, …}, bias {OC},
 ///          dst {N, OC, …}.
-/// Types    src and weights u8 or s8; bias f32, s32, s8 or u8 (fixed-point rules and ort_f32: s32);
+/// Types    src and weights u8 or s8, or both f32; bias f32, s32, s8 or u8 (fixed-point rules and ort_f32: s32);
 ///          dst u8, s8, s32 or f32.
 /// Layouts  any plain layout or strides; `any` gives channels-last activations and packed weights.
 /// Units    strides and paddings in elements; dilates count the zeros between taps (0: dense kernel).

@@ -6,7 +6,8 @@ namespace octet {
 inline namespace v0 {
 
 /// int8 inner product (fully connected layer): dst(n, oc) = requantize(Σ (src(n, …) - src_zp) * (weights(oc,
-/// …) - weights_zp)), the sum over input channels and, where present, spatial positions.
+/// …) - weights_zp)), the sum over input channels and, where present, spatial positions. Products of f32 are added
+/// position by position in row-major order, channels ascending within one, as in convolution_forward.
 ///
 /// Shapes   src {N, IC, [D, [H,]] [W]}; weights {OC, IC, same spatial}; bias {OC}; dst {N, OC}.
 /// Types, attributes and errors as in convolution_forward; weights mask 1 << 0, destination mask 1 << 1.

@@ -5,13 +5,15 @@
 namespace octet {
 inline namespace v0 {
 
-/// Batched int8 matrix product.
+/// Batched int8 matrix product; and that of f32.
 ///
 ///   dst(…, m, n) = requantize( Σ_k (src(…, m, k) - src_zp) * (weights(…, k, n) - weights_zp) )
 ///
 /// Shapes   src {[B…,] M, K}, weights {[B…,] K, N}, dst {[B…,] M, N}, 2 to 6 dimensions; a batch dimension
 ///          of src or weights may be 1 and is broadcast. Bias has dst's rank, each dimension 1 or dst's.
-/// Types    src and weights u8 or s8; bias f32, s32, s8 or u8 (fixed-point rules and ort_f32: s32);
+/// Of f32 src and weights, acc = fma(src, weights, acc) for k ascending, from 0; see convolution_forward.
+///
+/// Types    src and weights u8 or s8, or both f32; bias f32, s32, s8 or u8 (fixed-point rules and ort_f32: s32);
 ///          dst u8, s8, s32 or f32.
 /// Layouts  any plain layout or strides; `any` gives row-major activations and packed weights.
 /// Attributes

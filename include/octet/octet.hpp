@@ -2,6 +2,7 @@
 
 /// Octet: bit-exact int8 inference primitives for x86. This header includes the whole public API.
 
+#include "octet/batch_normalization.hpp"
 #include "octet/binary.hpp"
 #include "octet/concat.hpp"
 #include "octet/convolution.hpp"
@@ -11,6 +12,7 @@
 #include "octet/error.hpp"
 #include "octet/float_environment.hpp"
 #include "octet/inner_product.hpp"
+#include "octet/layer_normalization.hpp"
 #include "octet/matmul.hpp"
 #include "octet/memory.hpp"
 #include "octet/pooling.hpp"
@@ -18,6 +20,7 @@
 #include "octet/primitive.hpp"
 #include "octet/primitive_attr.hpp"
 #include "octet/problem.hpp"
+#include "octet/reduction.hpp"
 #include "octet/reorder.hpp"
 #include "octet/requantization.hpp"
 #include "octet/resampling.hpp"

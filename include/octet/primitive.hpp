@@ -112,7 +112,8 @@ public:
     /// kept. Sizes that must be equal (M of src and dst) are compared; all that a creation with known sizes
     /// would throw is thrown here.
     ///
-    /// In place: eltwise, binary, prelu (its src), softmax, sum and reorder may have dst in the memory of an input
+    /// In place: eltwise, binary, prelu and batch normalization (their src), softmax, sum and reorder may have dst in
+    /// the memory of an input
     /// that has the same elements: equal dims, strides and size of an element. Any other input that shares bytes
     /// with dst, and every such input of the other operations, is refused. Tensors that are interleaved in one
     /// buffer (channels 0 … 31 and 32 … 63 of the same pixels) share no bytes.

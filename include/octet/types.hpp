@@ -135,7 +135,10 @@ enum class primitive_kind {
     prelu,
     deconvolution,
     concat,
-    resampling
+    resampling,
+    batch_normalization,
+    layer_normalization,
+    reduction
 };
 
 /// Algorithms of all operations, spelled as in oneDNN 2.x. Formulas of the eltwise family: doc/eltwise.md.
@@ -188,7 +191,35 @@ enum class algorithm {
     resampling_linear,
     softmax_accurate,
     softmax_log,
+    reduction_max,
+    reduction_min,
+    reduction_sum,
+    reduction_mul,
+    reduction_mean,
+    reduction_norm_lp_max,
+    reduction_norm_lp_sum,
+    reduction_norm_lp_power_p_max,
+    reduction_norm_lp_power_p_sum,
 };
+
+/// What a normalization is given besides its data, as a set; values are oneDNN 2.x's.
+enum class normalization_flags : unsigned {
+    none = 0,
+    use_global_stats = 1, ///< mean and variance are arguments
+    use_scale_shift = 2,  ///< one tensor {2, C} with scales, then shifts, as OCTET_ARG_SCALE_SHIFT
+    fuse_norm_relu = 4,   ///< batch normalization: ReLU on the result
+    use_scale = 8,        ///< {C}, OCTET_ARG_SCALE
+    use_shift = 16,       ///< {C}, OCTET_ARG_SHIFT
+};
+/// Union and intersection.
+///@{
+constexpr normalization_flags operator|(normalization_flags a, normalization_flags b) {
+    return static_cast<normalization_flags>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
+}
+constexpr normalization_flags operator&(normalization_flags a, normalization_flags b) {
+    return static_cast<normalization_flags>(static_cast<unsigned>(a) & static_cast<unsigned>(b));
+}
+///@}
 
 /// Where the centre of destination element i lies in the source, in elements; s is the ratio of sizes.
 /// `align_corners` maps the first and last elements onto each other: s = (in - 1) / (out - 1).
@@ -214,6 +245,9 @@ OCTET_API const char *to_string(algorithm alg);
 OCTET_API const char *to_string(resampling_coordinates coordinates);
 OCTET_API const char *to_string(scratchpad_mode mode);
 ///@}
+
+/// The names of a set, "use_global_stats+use_scale"; "none" for the empty one.
+OCTET_API std::string to_string(normalization_flags flags);
 
 /// "OCTET_ARG_SRC", "OCTET_ARG_ATTR_ZERO_POINTS | OCTET_ARG_DST", …: the constants below that make an execution
 /// argument.
@@ -252,7 +286,12 @@ inline bool is_runtime_value(float value) {
 #define OCTET_ARG_TO OCTET_ARG_DST_0
 #define OCTET_ARG_WEIGHTS_0 33
 #define OCTET_ARG_WEIGHTS OCTET_ARG_WEIGHTS_0
+#define OCTET_ARG_SCALE_SHIFT OCTET_ARG_WEIGHTS_0
 #define OCTET_ARG_BIAS 41
+#define OCTET_ARG_MEAN 49
+#define OCTET_ARG_VARIANCE 50
+#define OCTET_ARG_SCALE 51
+#define OCTET_ARG_SHIFT 52
 #define OCTET_ARG_SCRATCHPAD 80
 #define OCTET_ARG_MULTIPLE_SRC 1024
 #define OCTET_ARG_ATTR_OUTPUT_SCALES 513

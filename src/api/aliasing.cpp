@@ -84,7 +84,7 @@ sharing share_bytes(const extent &a, const void *a_handle, const extent &b, cons
 }
 
 bool runs_in_place(const std::string &operation, int arg) {
-    if (operation == "prelu")
+    if (operation == "prelu" || operation == "batch_normalization")
         return arg == OCTET_ARG_SRC;
     return operation == "eltwise" || operation == "binary" || operation == "softmax" || operation == "sum" ||
            operation == "reorder";

@@ -8,6 +8,7 @@
 
 #include "api/attributes/text.hpp"
 #include "api/format_tag.hpp"
+#include "api/normalization.hpp"
 #include "api/primitive_desc.hpp"
 #include "api/tokens.hpp"
 #include "common/names.hpp"
@@ -25,8 +26,8 @@ bool is_one_of(const std::string &name, std::initializer_list<const char *> name
 
 /// How users spell the layout of a tensor in this place.
 spelling spelling_of(const primitive_desc_data &data, int arg, const memory_desc &md) {
-    const bool has_channels =
-        is_one_of(data.operation, {"convolution", "deconvolution", "inner_product", "pooling", "resampling"});
+    const bool has_channels = is_one_of(data.operation, {"convolution", "deconvolution", "inner_product",
+                                                         "pooling", "resampling", "batch_normalization"});
     if (data.operation == "matmul" || data.operation == "reorder")
         return spelling::letters;
     if (arg == OCTET_ARG_WEIGHTS && has_channels)
@@ -49,7 +50,10 @@ std::string problem_text(const primitive_desc_data &data) {
     add_tensor(OCTET_ARG_SRC_1);
     for (int arg = OCTET_ARG_MULTIPLE_SRC; data.args.count(arg); arg++)
         add_tensor(arg);
-    for (const int arg : {OCTET_ARG_WEIGHTS, OCTET_ARG_BIAS, OCTET_ARG_DST})
+    const bool is_normalization = is_one_of(data.operation, {"batch_normalization", "layer_normalization"});
+    if (!is_normalization) // whose flags tell of scales and shifts
+        add_tensor(OCTET_ARG_WEIGHTS);
+    for (const int arg : {OCTET_ARG_BIAS, OCTET_ARG_DST})
         add_tensor(arg);
     for (const std::string &part : {data.parameters, attribute_text(data.attr)})
         s += part.empty() ? "" : " " + part;
@@ -98,6 +102,9 @@ private:
     primitive_desc make_sum() const;
     primitive_desc make_concat() const;
     primitive_desc make_prelu() const;
+    primitive_desc make_batch_normalization() const;
+    primitive_desc make_layer_normalization() const;
+    primitive_desc make_reduction() const;
 
     struct operation_reader {
         const char *name;
@@ -135,6 +142,9 @@ const std::vector<problem_reader::operation_reader> &problem_reader::operations(
         {"sum", {"factors"}, &p::make_sum},
         {"concat", {"axis"}, &p::make_concat},
         {"prelu", {}, &p::make_prelu},
+        {"batch_normalization", {"epsilon", "flags"}, &p::make_batch_normalization},
+        {"layer_normalization", {"epsilon", "flags"}, &p::make_layer_normalization},
+        {"reduction", {"algorithm", "p", "epsilon"}, &p::make_reduction},
     };
     return all;
 }
@@ -325,6 +335,27 @@ primitive_desc problem_reader::make_sum() const {
 primitive_desc problem_reader::make_concat() const {
     return concat::primitive_desc(tensor("dst"), number_of<int>(parameter("axis", "1")), sources(), engine_,
                                   attr_, allow_empty_);
+}
+
+primitive_desc problem_reader::make_batch_normalization() const {
+    const batch_normalization_forward::desc d(forward, tensor("src"), tensor("dst"),
+                                              number_of<float>(parameter("epsilon", "0")),
+                                              flags_from_text(parameter("flags", "use_global_stats")));
+    return batch_normalization_forward::primitive_desc(d, attr_, engine_, allow_empty_);
+}
+
+primitive_desc problem_reader::make_layer_normalization() const {
+    const layer_normalization_forward::desc d(forward, tensor("src"), tensor("dst"), memory::desc(),
+                                              number_of<float>(parameter("epsilon", "0")),
+                                              flags_from_text(parameter("flags", "none")));
+    return layer_normalization_forward::primitive_desc(d, attr_, engine_, allow_empty_);
+}
+
+primitive_desc problem_reader::make_reduction() const {
+    const reduction::desc d(named<algorithm>("algorithm", "reduction_sum"), tensor("src"), tensor("dst"),
+                            number_of<float>(parameter("p", "1")),
+                            number_of<float>(parameter("epsilon", "0")));
+    return reduction::primitive_desc(d, attr_, engine_, allow_empty_);
 }
 
 primitive_desc problem_reader::make_prelu() const {

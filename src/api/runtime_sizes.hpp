@@ -78,6 +78,7 @@ OCTET_MEMBER(src1, OCTET_ARG_SRC_1)
 OCTET_MEMBER(weights, OCTET_ARG_WEIGHTS)
 OCTET_MEMBER(bias, OCTET_ARG_BIAS)
 OCTET_MEMBER(dst, OCTET_ARG_DST)
+OCTET_MEMBER(stats, OCTET_ARG_MEAN) // variance has the same
 #undef OCTET_MEMBER
 template <typename D, typename F> auto srcs(D &d, const F &f, int) -> decltype(d.srcs, void()) {
     int arg = OCTET_ARG_MULTIPLE_SRC;
@@ -96,6 +97,7 @@ template <typename Description, typename F> void for_each_tensor(Description &d,
     members::weights(d, f, 0);
     members::bias(d, f, 0);
     members::dst(d, f, 0);
+    members::stats(d, f, 0);
 }
 
 // ---- execution

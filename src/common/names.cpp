@@ -2,6 +2,7 @@
 // the headers and compares, so that a new enumerator without a name does not get in.
 
 #include <cstddef>
+#include <utility>
 
 #include "common/text.hpp"
 #include "octet/engine.hpp"
@@ -62,10 +63,38 @@ const char *to_string(padding_kind padding) {
 }
 
 const char *to_string(primitive_kind kind) {
-    static constexpr const char *names[] = {
-        "undef",  "reorder", "convolution", "inner_product", "matmul",        "pooling", "softmax",
-        "binary", "eltwise", "sum",         "prelu",         "deconvolution", "concat",  "resampling"};
+    static constexpr const char *names[] = {"undef",
+                                            "reorder",
+                                            "convolution",
+                                            "inner_product",
+                                            "matmul",
+                                            "pooling",
+                                            "softmax",
+                                            "binary",
+                                            "eltwise",
+                                            "sum",
+                                            "prelu",
+                                            "deconvolution",
+                                            "concat",
+                                            "resampling",
+                                            "batch_normalization",
+                                            "layer_normalization",
+                                            "reduction"};
     return name_in(names, kind);
+}
+
+std::string to_string(normalization_flags flags) {
+    using f = normalization_flags;
+    constexpr std::pair<f, const char *> names[] = {{f::use_global_stats, "use_global_stats"},
+                                                    {f::use_scale_shift, "use_scale_shift"},
+                                                    {f::fuse_norm_relu, "fuse_norm_relu"},
+                                                    {f::use_scale, "use_scale"},
+                                                    {f::use_shift, "use_shift"}};
+    std::string text;
+    for (const auto &[flag, name] : names)
+        if ((flags & flag) != f::none)
+            text += (text.empty() ? "" : "+") + std::string(name);
+    return text.empty() ? "none" : text;
 }
 
 const char *to_string(algorithm alg) {
@@ -114,7 +143,16 @@ const char *to_string(algorithm alg) {
                                             "resampling_nearest",
                                             "resampling_linear",
                                             "softmax_accurate",
-                                            "softmax_log"};
+                                            "softmax_log",
+                                            "reduction_max",
+                                            "reduction_min",
+                                            "reduction_sum",
+                                            "reduction_mul",
+                                            "reduction_mean",
+                                            "reduction_norm_lp_max",
+                                            "reduction_norm_lp_sum",
+                                            "reduction_norm_lp_power_p_max",
+                                            "reduction_norm_lp_power_p_sum"};
     return name_in(names, alg);
 }
 
@@ -203,6 +241,10 @@ constexpr argument_name argument_names[] = {
     {OCTET_ARG_DST, "OCTET_ARG_DST"},
     {OCTET_ARG_WEIGHTS, "OCTET_ARG_WEIGHTS"},
     {OCTET_ARG_BIAS, "OCTET_ARG_BIAS"},
+    {OCTET_ARG_MEAN, "OCTET_ARG_MEAN"},
+    {OCTET_ARG_VARIANCE, "OCTET_ARG_VARIANCE"},
+    {OCTET_ARG_SCALE, "OCTET_ARG_SCALE"},
+    {OCTET_ARG_SHIFT, "OCTET_ARG_SHIFT"},
     {OCTET_ARG_SCRATCHPAD, "OCTET_ARG_SCRATCHPAD"},
     {OCTET_ARG_ATTR_OUTPUT_SCALES, "OCTET_ARG_ATTR_OUTPUT_SCALES"},
 };

@@ -191,6 +191,35 @@ struct prelu_problem {
     epilogue out_stage;
 };
 
+/// Scales and shifts of a normalization, {C}, or {2, C} as one tensor.
+struct normalization_operands {
+    bool has_scale = false, has_shift = false;
+    bool are_joined = false; ///< OCTET_ARG_SCALE_SHIFT instead of OCTET_ARG_SCALE and OCTET_ARG_SHIFT
+};
+
+struct batch_normalization_problem {
+    memory_desc src, dst;
+    float epsilon = 0.f;
+    normalization_operands operands;
+    bool has_relu = false;
+    epilogue out_stage;
+};
+
+struct layer_normalization_problem {
+    memory_desc src, dst; ///< over the last dimension
+    memory_desc stats;    ///< mean and variance, if they are given; else ndims 0
+    float epsilon = 0.f;
+    normalization_operands operands;
+    epilogue out_stage;
+};
+
+struct reduction_problem {
+    memory_desc src, dst; ///< dimensions of dst that are 1 and of src are not are reduced
+    algorithm alg = algorithm::undef;
+    float p = 0.f, epsilon = 0.f;
+    epilogue out_stage;
+};
+
 /// Coordinates of (outer, channel, depth, height, width) in a tensor with 0 to 3 spatial dimensions.
 inline coordinates spatial_coordinates(int spatial_ndims, dim_t n, dim_t c, dim_t d, dim_t h, dim_t w) {
     switch (spatial_ndims) {

@@ -45,12 +45,8 @@ softmax_table<float> ort_exponentials(const softmax_problem &p) {
 
 float ort_softmax_multiplier(const softmax_problem &p) { return std::floor(1.f / p.dst_scale); }
 
-/// Halves are added until one lane is left.
 float sum_of_lanes(softmax_lane_sums sums) {
-    for (std::size_t half = sums.size() / 2; half > 0; half /= 2)
-        for (std::size_t i = 0; i < half; i++)
-            sums[i] += sums[i + half];
-    return sums[0];
+    return reduce_lanes(sums, [](float a, float b) { return a + b; });
 }
 
 } // namespace octet::impl

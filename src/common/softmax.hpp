@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "common/lanes.hpp"
 #include "common/problem.hpp"
 
 namespace octet::impl {
@@ -25,8 +26,8 @@ softmax_table<float> ort_exponentials(const softmax_problem &p);
 float ort_softmax_multiplier(const softmax_problem &p);
 
 /// f32 rules: element i of a row is added to lane i mod 16.
-constexpr dim_t softmax_lanes = 16;
-using softmax_lane_sums = std::array<float, softmax_lanes>;
+constexpr dim_t softmax_lanes = lane_count;
+using softmax_lane_sums = f32_lanes;
 float sum_of_lanes(softmax_lane_sums sums);
 
 } // namespace octet::impl

@@ -203,6 +203,28 @@ std::vector<operation> other_operations() {
              return softmax_forward::primitive_desc(
                  softmax_forward::desc(forward, algorithm::softmax_accurate, t[0], t[1], 1), cpu);
          }},
+        {"batch normalization",
+         {md({2, 3, 4, 4}, dt::f32, tag::nhwc), md({2, 3, 4, 4}, dt::f32, tag::any)},
+         [](const descriptors &t) {
+             return batch_normalization_forward::primitive_desc(
+                 batch_normalization_forward::desc(forward, t[0], t[1], 1e-3f,
+                                                   normalization_flags::use_global_stats),
+                 cpu);
+         }},
+        {"layer normalization",
+         {md({2, 3, 4}, dt::f32, tag::abc), md({2, 3, 4}, dt::f32, tag::acb), md({2, 3}, dt::f32, tag::ba)},
+         [](const descriptors &t) {
+             return layer_normalization_forward::primitive_desc(
+                 layer_normalization_forward::desc(forward, t[0], t[1], t[2], 1e-3f,
+                                                   normalization_flags::use_global_stats),
+                 cpu);
+         }},
+        {"reduction",
+         {a, md({2, 1, 4, 1}, dt::f32, tag::any)},
+         [](const descriptors &t) {
+             return reduction::primitive_desc(
+                 reduction::desc(algorithm::reduction_mean, t[0], t[1], 0.f, 0.f), cpu);
+         }},
         {"prelu",
          {a, row, b},
          [](const descriptors &t) {

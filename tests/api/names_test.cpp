@@ -78,6 +78,11 @@ TEST(names, of_values_with_gaps) {
     EXPECT_STREQ(to_string(data_type::u8), "u8");
     EXPECT_STREQ(to_string(data_type::s16), "s16");
     EXPECT_STREQ(to_string(static_cast<data_type>(7)), "unknown");
+    EXPECT_EQ(to_string(normalization_flags::none), "none");
+    EXPECT_EQ(to_string(normalization_flags::use_global_stats | normalization_flags::use_scale_shift |
+                        normalization_flags::fuse_norm_relu | normalization_flags::use_scale |
+                        normalization_flags::use_shift),
+              "use_global_stats+use_scale_shift+fuse_norm_relu+use_scale+use_shift");
     EXPECT_STREQ(to_string(stream::flags::in_order), "in_order");
     EXPECT_STREQ(to_string(stream::flags::out_of_order), "out_of_order");
 }
@@ -91,6 +96,7 @@ TEST(names, no_public_enumeration_is_forgotten) {
                                 "algorithm",
                                 "resampling_coordinates",
                                 "scratchpad_mode",
+                                "normalization_flags",
                                 "format_kind",
                                 "packed_kind",
                                 "query",

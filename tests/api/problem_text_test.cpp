@@ -138,6 +138,17 @@ TEST(problem_text, of_all_operations) {
     expect_round_trip(sum::primitive_desc(b, {0.25f, 1.5f, -2.f}, {a, b, a}, cpu));
     expect_round_trip(concat::primitive_desc(1, {a, a}, cpu));
     expect_round_trip(prelu_forward::primitive_desc(prelu_forward::desc(forward, a, row, b), cpu));
+    using flags = normalization_flags;
+    const memory::desc image({2, 3, 4, 4}, data_type::f32, format_tag::nhwc);
+    for (const flags f : {flags::none, flags::use_scale | flags::fuse_norm_relu, flags::use_scale_shift})
+        expect_round_trip(batch_normalization_forward::primitive_desc(
+            batch_normalization_forward::desc(forward, image, 1e-5f, f | flags::use_global_stats), cpu));
+    for (const flags f : {flags::none, flags::use_global_stats | flags::use_shift})
+        expect_round_trip(layer_normalization_forward::primitive_desc(
+            layer_normalization_forward::desc(forward, image, 1e-5f, f), cpu));
+    const memory::desc reduced({2, 1, 4, 1}, data_type::f32, format_tag::nchw);
+    for (const algorithm alg : {algorithm::reduction_mean, algorithm::reduction_norm_lp_sum})
+        expect_round_trip(reduction::primitive_desc(reduction::desc(alg, image, reduced, 2.f, 0.5f), cpu));
     expect_round_trip(eltwise_forward::primitive_desc(
         eltwise_forward::desc(forward, algorithm::eltwise_relu,
                               md({2, 32, 6, 6}, dt::s8, tag::nhwc).submemory_desc({2, 8, 6, 6}, {0, 8, 0, 0}),

@@ -130,6 +130,26 @@ primitive_desc_base concat_of_two(const engine &e) {
     return concat::primitive_desc(1, {image(14), image(14)}, e);
 }
 
+const memory::desc rows{{64, 256}, data_type::f32, format_tag::ab};
+
+primitive_desc_base batch_normalization(const engine &e) {
+    return batch_normalization_forward::primitive_desc({inference,
+                                                        {{1, 64, 14, 14}, data_type::f32, format_tag::nhwc},
+                                                        1e-5f,
+                                                        normalization_flags::use_global_stats},
+                                                       e);
+}
+
+primitive_desc_base layer_normalization(const engine &e) {
+    return layer_normalization_forward::primitive_desc({inference, rows, 1e-5f, normalization_flags::none},
+                                                       e);
+}
+
+primitive_desc_base reduction_of_rows(const engine &e) {
+    return reduction::primitive_desc(
+        {algorithm::reduction_sum, rows, {{64, 1}, data_type::f32, format_tag::ab}, 0.f, 0.f}, e);
+}
+
 struct probe {
     const char *name;
     primitive_desc_base (*make)(const engine &);
@@ -147,6 +167,9 @@ const probe probes[] = {
     {"deconvolution", deconvolution},
     {"eltwise", eltwise},
     {"prelu", prelu},
+    {"batch normalization", batch_normalization},
+    {"layer normalization", layer_normalization},
+    {"reduction", reduction_of_rows},
     {"resampling", resampling},
     {"sum", sum_of_two},
     {"concat", concat_of_two},

@@ -1,0 +1,11 @@
+#pragma once
+
+// Layer normalization of rows that are contiguous, in vectors of the compiler.
+
+#include "cpu/registry.hpp"
+
+namespace octet::impl::lanes {
+
+offer plan(const layer_normalization_problem &p, const machine &m);
+
+} // namespace octet::impl::lanes

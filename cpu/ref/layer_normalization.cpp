@@ -1,0 +1,63 @@
+// Rows along the last dimension: d = (src - mean) * (1 / sqrt(variance + epsilon)), dst = epilogue( d scaled and
+// shifted ). Means are sums over lanes (common/lanes.hpp) divided by the number of elements.
+
+#include "common/element.hpp"
+#include "common/normalization.hpp"
+#include "cpu/machine/parallel.hpp"
+#include "cpu/ref/ref.hpp"
+
+namespace octet::impl::ref {
+
+namespace {
+
+/// Mean of term(accumulator, i) over all i.
+template <typename Add> float mean_of(dim_t count, const Add &add) {
+    f32_lanes lanes{};
+    for (dim_t i = 0; i < count; i++) {
+        float &lane = lanes[static_cast<std::size_t>(i % lane_count)];
+        lane = add(lane, i);
+    }
+    return reduce_lanes(lanes, [](float a, float b) { return a + b; }) / static_cast<float>(count);
+}
+
+void run(const layer_normalization_problem &p, const arguments &args) {
+    const int last = p.src.ndims - 1;
+    const dim_t channels = p.src.dims[last];
+    const bound_epilogue out(p.out_stage, args);
+    const bound_operands operands(p.operands, channels, args);
+    const auto *src = args.get<const float>(OCTET_ARG_SRC);
+    const auto *means = args.get<const float>(OCTET_ARG_MEAN),
+               *variances = args.get<const float>(OCTET_ARG_VARIANCE);
+    memory_desc rows = p.src;
+    rows.dims[last] = 1;
+
+    parallel_for(channels == 0 ? 0 : element_count(rows), 1, [&](dim_t begin, dim_t end) {
+        for (dim_t row = begin; row < end; row++) {
+            coordinates at = coordinates_of(row, rows);
+            const float *x = src + plain_offset(p.src, at);
+            const dim_t stride = p.src.strides[last];
+            const bool has_stats = p.stats.ndims != 0;
+            const dim_t stat = has_stats ? plain_offset(p.stats, at) : 0;
+            const float mean =
+                has_stats ? means[stat]
+                          : mean_of(channels, [&](float lane, dim_t i) { return lane + x[i * stride]; });
+            const float variance = has_stats ? variances[stat] : mean_of(channels, [&](float lane, dim_t i) {
+                const float d = x[i * stride] - mean;
+                return std::fma(d, d, lane);
+            });
+            const float factor = 1.f / std::sqrt(variance + p.epsilon);
+            for (dim_t c = 0; c < channels; c++) {
+                at[static_cast<std::size_t>(last)] = c;
+                out.finish(normalize((x[c * stride] - mean) * factor, operands, c), at);
+            }
+        }
+    });
+}
+
+} // namespace
+
+std::shared_ptr<const kernel> create(const layer_normalization_problem &p) {
+    return std::make_shared<reference_kernel<layer_normalization_problem>>(p, run);
+}
+
+} // namespace octet::impl::ref

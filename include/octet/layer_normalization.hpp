@@ -1,0 +1,71 @@
+#pragma once
+
+#include "octet/primitive.hpp"
+
+namespace octet {
+inline namespace v0 {
+
+/// Layer normalization: each row, that is all elements along the last dimension, gets mean 0 and variance 1.
+///
+///   mean = S(x) / n,   variance = S((x - mean)^2) / n,   d = (x - mean) * (1 / sqrt(variance + epsilon))
+///   dst = fma(d, scale(c), shift(c)); only scale: d * scale(c); only shift: d + shift(c); then post-ops
+///
+/// S adds element i of the row to lane i mod 16, squares by a fused multiply-add, and then the lanes by halves: every
+/// instruction set gives the same bytes. Every operation is f32 with one rounding.
+///
+/// Shapes   src and dst {…, C}, 2 to 6 dimensions; scale and shift {C}, dense, or {2, C} with use_scale_shift; with
+///          use_global_stats mean and variance are arguments, with the dimensions of src but the last.
+/// Types    f32.
+/// Attributes  post-ops.
+/// Errors   forward_training without use_global_stats, whose statistics are results, is `unimplemented`.
+struct OCTET_API layer_normalization_forward : public primitive {
+    /// The operation as the caller describes it. Checked when a primitive_desc is made of it.
+    struct OCTET_API desc {
+        /// `data`: src and dst (oneDNN 2.x). Without `stats` mean and variance are row-major.
+        ///@{
+        desc(prop_kind prop, const memory::desc &src, const memory::desc &dst, const memory::desc &stats,
+             float epsilon, normalization_flags flags);
+        desc(prop_kind prop, const memory::desc &data, const memory::desc &stats, float epsilon,
+             normalization_flags flags)
+            : desc(prop, data, data, stats, epsilon, flags) {}
+        desc(prop_kind prop, const memory::desc &data, float epsilon, normalization_flags flags)
+            : desc(prop, data, data, memory::desc(), epsilon, flags) {}
+        ///@}
+
+        /// What the constructor was given.
+        ///@{
+        prop_kind prop;
+        memory::desc src, dst, stats;
+        float epsilon;
+        normalization_flags flags;
+        ///@}
+    };
+
+    /// The checked operation and its implementation. With `allow_empty` it is empty where it would throw.
+    struct OCTET_API primitive_desc : public primitive_desc_base {
+        primitive_desc() = default;
+        /// From a descriptor, as in oneDNN 2.x; without `attr` all attributes have their defaults.
+        ///@{
+        primitive_desc(const desc &d, const engine &e, bool allow_empty = false);
+        primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty = false);
+        ///@}
+        /// oneDNN 3.x: descriptor and primitive descriptor in one call.
+        ///@{
+        primitive_desc(const engine &e, prop_kind prop, const memory::desc &src, const memory::desc &dst,
+                       float epsilon, normalization_flags flags, const primitive_attr &attr = {},
+                       bool allow_empty = false);
+        ///@}
+        /// Of mean and variance; zero descriptors if they are not arguments.
+        ///@{
+        memory::desc mean_desc() const { return arg_desc(OCTET_ARG_MEAN); }
+        memory::desc variance_desc() const { return arg_desc(OCTET_ARG_VARIANCE); }
+        ///@}
+    };
+
+    layer_normalization_forward() = default;
+    /// Ready to run. Its kernel comes from the primitive cache, or is made and kept there.
+    layer_normalization_forward(const primitive_desc &pd) : primitive(pd) {}
+};
+
+} // namespace v0
+} // namespace octet

@@ -1,0 +1,72 @@
+// The front of batch normalization: with given statistics it is a factor and a term per channel, which kernels fold
+// from the arguments of each execution.
+
+#include "octet/batch_normalization.hpp"
+
+#include "api/elementwise.hpp"
+#include "api/normalization.hpp"
+#include "api/runtime_sizes.hpp"
+#include "common/text.hpp"
+
+namespace octet {
+
+namespace impl {
+namespace {
+
+constexpr const char *operation = "batch_normalization";
+
+primitive_desc_ptr make(const batch_normalization_forward::desc &d, const request &r) {
+    return run_front(r, [&] {
+        using flags = normalization_flags;
+        require_forward(operation, d.prop);
+        check_flags(operation, d.flags,
+                    flags::use_global_stats | flags::use_scale_shift | flags::fuse_norm_relu |
+                        flags::use_scale | flags::use_shift);
+        check_epsilon(operation, d.epsilon);
+        batch_normalization_problem p;
+        p.src = d.src.data;
+        p.dst = d.dst.data;
+        require_tensor(operation, "src", p.src, 2, 5);
+        resolve_elementwise(operation, p.src, p.dst);
+        for (const memory_desc *md : {&p.src, &p.dst})
+            require_type(operation, md == &p.src ? "src" : "dst", *md, {data_type::f32});
+        if (!has(d.flags, flags::use_global_stats))
+            throw_unimplemented(operation,
+                                ": flags without use_global_stats (statistics of the batch), implemented: ",
+                                "use_global_stats");
+        p.epsilon = d.epsilon;
+        p.has_relu = has(d.flags, flags::fuse_norm_relu);
+        const operand_tensors operands(d.flags, p.src.dims[1]);
+        p.operands = operands.operands;
+        tensor_map tensors{{OCTET_ARG_SRC, &p.src},
+                           {OCTET_ARG_MEAN, &operands.vector},
+                           {OCTET_ARG_VARIANCE, &operands.vector},
+                           {OCTET_ARG_DST, &p.dst}};
+        operands.add_to(tensors);
+        p.out_stage = lower_post_ops_alone(operation, r.attr, p.dst);
+        return make_primitive_desc(r, tensors, normalization_parameters(d.epsilon, d.flags), p);
+    });
+}
+
+} // namespace
+} // namespace impl
+
+inline namespace v0 {
+
+batch_normalization_forward::desc::desc(prop_kind prop, const memory::desc &src, const memory::desc &dst,
+                                        float epsilon, normalization_flags flags)
+    : prop(prop), src(src), dst(dst), epsilon(epsilon), flags(flags) {}
+
+using batch_pd = batch_normalization_forward::primitive_desc;
+
+batch_pd::primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty)
+    : primitive_desc_base(impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make)) {}
+batch_pd::primitive_desc(const desc &d, const engine &e, bool allow_empty)
+    : primitive_desc(d, primitive_attr(), e, allow_empty) {}
+batch_pd::primitive_desc(const engine &e, prop_kind prop, const memory::desc &src, const memory::desc &dst,
+                         float epsilon, normalization_flags flags, const primitive_attr &attr,
+                         bool allow_empty)
+    : primitive_desc(desc(prop, src, dst, epsilon, flags), attr, e, allow_empty) {}
+
+} // namespace v0
+} // namespace octet

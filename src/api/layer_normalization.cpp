@@ -1,0 +1,93 @@
+// The front of layer normalization: rows along the last dimension, whose statistics are computed or given.
+
+#include "octet/layer_normalization.hpp"
+
+#include "api/elementwise.hpp"
+#include "api/normalization.hpp"
+#include "api/runtime_sizes.hpp"
+#include "common/text.hpp"
+
+namespace octet {
+
+namespace impl {
+namespace {
+
+constexpr const char *operation = "layer_normalization";
+
+/// Given statistics have the dimensions of src but the last.
+memory_desc resolve_stats(const memory_desc &given, const memory_desc &src) {
+    memory_desc stats = given;
+    if (stats.ndims == 0) {
+        stats = src;
+        stats.ndims--;
+        stats.offset0 = 0;
+        set_row_major(stats);
+    }
+    require_tensor(operation, "stats", stats, src.ndims - 1, src.ndims - 1);
+    require_type(operation, "stats", stats, {data_type::f32});
+    memory_desc expected = src;
+    expected.ndims--;
+    if (!same_dims(stats, expected))
+        throw_invalid(operation, ": stats have dims ", dims_text(stats), ", allowed: ", dims_text(expected));
+    if (stats.format_kind == format_kind::any)
+        set_row_major(stats);
+    require_plain(operation, "stats", stats);
+    return stats;
+}
+
+primitive_desc_ptr make(const layer_normalization_forward::desc &d, const request &r) {
+    return run_front(r, [&] {
+        using flags = normalization_flags;
+        require_forward(operation, d.prop);
+        check_flags(operation, d.flags,
+                    flags::use_global_stats | flags::use_scale_shift | flags::use_scale | flags::use_shift);
+        check_epsilon(operation, d.epsilon);
+        layer_normalization_problem p;
+        p.src = d.src.data;
+        p.dst = d.dst.data;
+        require_tensor(operation, "src", p.src, 2, max_ndims);
+        if (p.src.format_kind == format_kind::any && p.dst.format_kind != format_kind::plain)
+            set_row_major(p.src); // the last dimension is what rows run along
+        resolve_elementwise(operation, p.src, p.dst);
+        for (const memory_desc *md : {&p.src, &p.dst})
+            require_type(operation, md == &p.src ? "src" : "dst", *md, {data_type::f32});
+        const bool has_stats = has(d.flags, flags::use_global_stats);
+        if (d.prop == prop_kind::forward_training && !has_stats)
+            throw_unimplemented(operation,
+                                ": forward_training without use_global_stats, whose statistics are results");
+        p.epsilon = d.epsilon;
+        const operand_tensors operands(d.flags, p.src.dims[p.src.ndims - 1]);
+        p.operands = operands.operands;
+        tensor_map tensors{{OCTET_ARG_SRC, &p.src}, {OCTET_ARG_DST, &p.dst}};
+        operands.add_to(tensors);
+        if (has_stats) {
+            p.stats = resolve_stats(d.stats.data, p.src);
+            tensors[OCTET_ARG_MEAN] = tensors[OCTET_ARG_VARIANCE] = &p.stats;
+        }
+        p.out_stage = lower_post_ops_alone(operation, r.attr, p.dst);
+        return make_primitive_desc(r, tensors, normalization_parameters(d.epsilon, d.flags), p);
+    });
+}
+
+} // namespace
+} // namespace impl
+
+inline namespace v0 {
+
+layer_normalization_forward::desc::desc(prop_kind prop, const memory::desc &src, const memory::desc &dst,
+                                        const memory::desc &stats, float epsilon, normalization_flags flags)
+    : prop(prop), src(src), dst(dst), stats(stats), epsilon(epsilon), flags(flags) {}
+
+using layer_pd = layer_normalization_forward::primitive_desc;
+
+layer_pd::primitive_desc(const desc &d, const primitive_attr &attr, const engine &e, bool allow_empty)
+    : primitive_desc_base(impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make)) {}
+layer_pd::primitive_desc(const desc &d, const engine &e, bool allow_empty)
+    : primitive_desc(d, primitive_attr(), e, allow_empty) {}
+layer_pd::primitive_desc(const engine &e, prop_kind prop, const memory::desc &src, const memory::desc &dst,
+                         float epsilon, normalization_flags flags, const primitive_attr &attr,
+                         bool allow_empty)
+    : primitive_desc(desc(prop, src, dst, memory::desc(), epsilon, flags), attr, e, allow_empty) {}
+
+} // namespace v0
+} // namespace octet

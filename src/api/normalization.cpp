@@ -1,0 +1,83 @@
+#include "api/normalization.hpp"
+
+#include <limits>
+
+#include "api/tokens.hpp"
+#include "common/text.hpp"
+
+namespace octet::impl {
+
+namespace {
+
+using flags_t = normalization_flags;
+constexpr flags_t every_flag[] = {flags_t::use_global_stats, flags_t::use_scale_shift,
+                                  flags_t::fuse_norm_relu, flags_t::use_scale, flags_t::use_shift};
+
+} // namespace
+
+void check_flags(const char *operation, flags_t flags, flags_t allowed) {
+    if ((flags & allowed) != flags)
+        throw_invalid(operation, ": flags are ", static_cast<unsigned>(flags), " (", to_string(flags),
+                      "), allowed: ", to_string(allowed));
+    if (has(flags, flags_t::use_scale_shift) && has(flags, flags_t::use_scale | flags_t::use_shift))
+        throw_invalid(operation, ": flags are ", to_string(flags),
+                      ", allowed: use_scale_shift, or use_scale and use_shift");
+}
+
+void check_epsilon(const char *operation, float epsilon) {
+    if (!(epsilon >= 0.f) || epsilon > std::numeric_limits<float>::max())
+        throw_invalid(operation, ": epsilon is ", epsilon, ", allowed: 0 and above");
+}
+
+operand_tensors::operand_tensors(flags_t flags, dim_t channels) {
+    operands.are_joined = has(flags, flags_t::use_scale_shift);
+    operands.has_scale = has(flags, flags_t::use_scale | flags_t::use_scale_shift);
+    operands.has_shift = has(flags, flags_t::use_shift | flags_t::use_scale_shift);
+    vector = memory::desc({channels}, data_type::f32, format_tag::a).data;
+    joined = memory::desc({2, channels}, data_type::f32, format_tag::ab).data;
+}
+
+void operand_tensors::add_to(tensor_map &tensors) const {
+    if (operands.are_joined)
+        tensors[OCTET_ARG_SCALE_SHIFT] = &joined;
+    if (operands.has_scale && !operands.are_joined)
+        tensors[OCTET_ARG_SCALE] = &vector;
+    if (operands.has_shift && !operands.are_joined)
+        tensors[OCTET_ARG_SHIFT] = &vector;
+}
+
+std::string normalization_parameters(float epsilon, flags_t flags) {
+    return text("epsilon:", epsilon, " flags:", to_string(flags));
+}
+
+flags_t flags_from_text(const std::string &given) {
+    flags_t flags = flags_t::none;
+    for (const std::string &name : split(given, '+')) {
+        const flags_t before = flags;
+        for (const flags_t flag : every_flag)
+            if (to_string(flag) == name)
+                flags = flags | flag;
+        if (flags == before && name != "none")
+            throw_invalid("problem: flags '", given, "', allowed: none or names joined by +: ",
+                          to_string(flags_t::use_global_stats | flags_t::use_scale_shift |
+                                    flags_t::fuse_norm_relu | flags_t::use_scale | flags_t::use_shift));
+    }
+    return flags;
+}
+
+epilogue lower_post_ops_alone(const char *operation, const primitive_attr &attr, const memory_desc &dst) {
+    if (attr.rule() != requantization_rule::automatic && attr.rule() != requantization_rule::f32)
+        throw_unimplemented(operation, ": rule ", to_string(attr.rule()), ", implemented: f32");
+    if (attr.output_scales().is_set() || !attr.scales().empty() || !attr.zero_points().empty() ||
+        attr.multipliers().is_set() || attr.real_scales().is_set() || !attr.input_multipliers().empty())
+        throw_unimplemented(operation, ": attributes other than post-ops");
+    attribute_support support{operation};
+    support.accumulates = false;
+    epilogue out;
+    out.rule = requantization_rule::f32;
+    out.dst = dst;
+    out.post_ops = lower_post_ops(support, attr, dst);
+    return out;
+}
+
+} // namespace octet::impl

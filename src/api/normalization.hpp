@@ -1,0 +1,35 @@
+#pragma once
+
+// What batch and layer normalization share: their operands and the text of their flags.
+
+#include "api/front.hpp"
+#include "octet/types.hpp"
+
+namespace octet::impl {
+
+inline bool has(normalization_flags flags, normalization_flags flag) {
+    return (flags & flag) != normalization_flags::none;
+}
+
+/// Throws for flags that contradict each other or that `allowed` lacks.
+void check_flags(const char *operation, normalization_flags flags, normalization_flags allowed);
+/// Throws `invalid_arguments` unless it is a number of at least 0.
+void check_epsilon(const char *operation, float epsilon);
+
+/// The layout of the operands of `flags` for so many channels, by argument.
+struct operand_tensors {
+    operand_tensors(normalization_flags flags, dim_t channels);
+    void add_to(tensor_map &tensors) const;
+    normalization_operands operands;
+    memory_desc vector, joined; ///< {C} and {2, C}
+};
+
+/// "epsilon:1e-05 flags:use_global_stats+use_scale"
+std::string normalization_parameters(float epsilon, normalization_flags flags);
+/// The set of names; throws `invalid_arguments` for another one.
+normalization_flags flags_from_text(const std::string &text);
+
+/// Post-ops are the only attributes that normalizations and reductions have.
+epilogue lower_post_ops_alone(const char *operation, const primitive_attr &attr, const memory_desc &dst);
+
+} // namespace octet::impl

@@ -1,0 +1,77 @@
+// The front of reduction: dst tells which dimensions are reduced.
+
+#include "octet/reduction.hpp"
+
+#include "api/normalization.hpp"
+#include "api/runtime_sizes.hpp"
+#include "common/normalization.hpp"
+#include "common/text.hpp"
+
+namespace octet {
+
+namespace impl {
+namespace {
+
+constexpr const char *operation = "reduction";
+
+reduction_problem shapes_of(const reduction::desc &d) {
+    reduction_problem p;
+    p.src = d.src.data;
+    p.dst = d.dst.data;
+    require_tensor(operation, "src", p.src, 1, max_ndims);
+    require_tensor(operation, "dst", p.dst, p.src.ndims, p.src.ndims);
+    for (int i = 0; i < p.src.ndims; i++)
+        if (p.dst.dims[i] != p.src.dims[i] && p.dst.dims[i] != 1)
+            throw_invalid(operation, ": dst has dims ", dims_text(p.dst), ", allowed: ", dims_text(p.src),
+                          " or 1 in any dimension");
+    for (memory_desc *md : {&p.src, &p.dst}) {
+        const char *name = md == &p.src ? "src" : "dst";
+        require_type(operation, name, *md, {data_type::f32, data_type::s32, data_type::s8, data_type::u8});
+        if (md->format_kind == format_kind::any)
+            set_row_major(*md);
+        require_plain(operation, name, *md);
+    }
+    require_no_overlap(operation, p.dst);
+    return p;
+}
+
+primitive_desc_ptr make(const reduction::desc &d, const request &r) {
+    return run_front(r, [&] {
+        require_algorithm(operation, d.alg, algorithm::reduction_max,
+                          algorithm::reduction_norm_lp_power_p_sum, "reduction_*");
+        reduction_problem p = shapes_of(d);
+        p.alg = d.alg;
+        if (is_norm(d.alg)) {
+            if (!(d.p >= 1.f))
+                throw_invalid(operation, ": p is ", d.p, ", allowed for norms: 1 and above");
+            check_epsilon(operation, d.epsilon);
+            p.p = d.p;
+            p.epsilon = d.epsilon;
+        }
+        const tensor_map tensors{{OCTET_ARG_SRC, &p.src}, {OCTET_ARG_DST, &p.dst}};
+        p.out_stage = lower_post_ops_alone(operation, r.attr, p.dst);
+        const std::string numbers = is_norm(d.alg) ? text(" p:", p.p, " epsilon:", p.epsilon) : "";
+        return make_primitive_desc(r, tensors, text("algorithm:", to_string(d.alg)) + numbers, p);
+    });
+}
+
+} // namespace
+} // namespace impl
+
+inline namespace v0 {
+
+reduction::desc::desc(algorithm alg, const memory::desc &src, const memory::desc &dst, float p, float epsilon)
+    : alg(alg), src(src), dst(dst), p(p), epsilon(epsilon) {}
+
+reduction::primitive_desc::primitive_desc(const desc &d, const primitive_attr &attr, const engine &e,
+                                          bool allow_empty)
+    : primitive_desc_base(impl::make_at_any_size(d, {impl::operation, attr, e, allow_empty}, impl::make)) {}
+reduction::primitive_desc::primitive_desc(const desc &d, const engine &e, bool allow_empty)
+    : primitive_desc(d, primitive_attr(), e, allow_empty) {}
+reduction::primitive_desc::primitive_desc(const engine &e, algorithm alg, const memory::desc &src,
+                                          const memory::desc &dst, float p, float epsilon,
+                                          const primitive_attr &attr, bool allow_empty)
+    : primitive_desc(desc(alg, src, dst, p, epsilon), attr, e, allow_empty) {}
+
+} // namespace v0
+} // namespace octet
