@@ -40,11 +40,14 @@ const openmp &runtime() {
     return found;
 }
 
-/// OpenMP's workers do not survive a fork, and a child that waits for them hangs.
-std::atomic<bool> forked{false};
+/// OpenMP's workers do not survive a fork, and a child that waits for them hangs. A child that is forked before there are
+/// any, as servers do, has a pool of its own.
+std::atomic<bool> has_workers{false}, has_lost_workers{false};
 
 /// oneDNN's rule: all threads of the calling thread's setting, one inside of a parallel region.
-int openmp_threads(void *) { return forked || runtime().in_parallel() ? 1 : runtime().max_threads(); }
+int openmp_threads(void *) {
+    return has_lost_workers || runtime().in_parallel() ? 1 : runtime().max_threads();
+}
 
 struct loop {
     int count;
@@ -60,6 +63,7 @@ struct loop {
 };
 
 void openmp_run(void *, int count, void (*task)(void *arg, int index), void *arg) {
+    has_workers = true;
     loop all{count, task, arg};
     runtime().parallel(loop::run, &all, static_cast<unsigned>(count), 0);
 }
@@ -77,7 +81,7 @@ void use_clients_threads() {
     case DNNL_RUNTIME_OMP:
         if (!runtime().is_complete())
             return; // oneTBB's threads then
-        pthread_atfork(nullptr, nullptr, [] { forked = true; });
+        pthread_atfork(nullptr, nullptr, [] { has_lost_workers = has_workers.load(); });
         octet::set_thread_pool({openmp_threads, openmp_run, nullptr});
         return;
     case DNNL_RUNTIME_TBB:

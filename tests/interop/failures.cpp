@@ -111,7 +111,12 @@ int version() {
 }
 
 int after_fork() {
-    if (!multiply(500))
+    const pid_t early = fork(); // before there is a pool: the child makes its own
+    if (early == 0)
+        _exit(multiply(500) ? 0 : 1);
+    int early_state = 0;
+    waitpid(early, &early_state, 0);
+    if (!WIFEXITED(early_state) || WEXITSTATUS(early_state) != 0 || !multiply(500))
         return say(false, "before fork");
     const pid_t child = fork();
     if (child == 0)
