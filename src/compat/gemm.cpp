@@ -1,4 +1,4 @@
-// Matrix products without descriptors. Codes go through Octet's matmul, whose s32 sums are exact; alpha and beta are applied
+// Matrix products without descriptors. They go through Octet's matmul, whose sums of codes are exact; alpha and beta are applied
 // afterwards, in double and rounded to nearest with ties away from zero as oneDNN does it, and then the offset of c.
 
 #include <algorithm>
@@ -39,6 +39,16 @@ void check_sizes(dnnl_dim_t m, dnnl_dim_t n, dnnl_dim_t k) {
         refuse(status::invalid_arguments, "gemm: a size is negative");
 }
 
+/// dst = src * weights, by Octet's matmul.
+void multiply(const memory::desc &src, const void *a, const memory::desc &weights, const void *b,
+              const memory::desc &dst, void *c, const octet::primitive_attr &attr) {
+    const octet::engine &cpu = the_engine()->value;
+    const octet::primitive::argument args[] = {
+        {DNNL_ARG_SRC, const_cast<void *>(a)}, {DNNL_ARG_WEIGHTS, const_cast<void *>(b)}, {DNNL_ARG_DST, c}};
+    const octet::matmul product(octet::matmul::primitive_desc({src, weights, dst}, attr, cpu));
+    product.execute(octet::stream(cpu), args, 3);
+}
+
 std::int32_t saturated(double value) {
     constexpr double lowest = std::numeric_limits<std::int32_t>::min(),
                      highest = std::numeric_limits<std::int32_t>::max();
@@ -57,21 +67,15 @@ void gemm(char transa, char transb, char offsetc, dnnl_dim_t m, dnnl_dim_t n, dn
         return;
     std::vector<std::int32_t> sums(static_cast<std::size_t>(m * n));
     if (k > 0) {
-        const octet::engine &cpu = the_engine()->value;
         const auto type = std::is_signed_v<A> ? data_type::s8 : data_type::u8;
-        const memory::desc src = matrix(m, k, is_transposed(transa, "transa"), lda, type, "a");
-        const memory::desc weights = matrix(k, n, is_transposed(transb, "transb"), ldb, data_type::s8, "b");
-        const memory::desc dst({m, n}, data_type::s32, memory::dims{n, 1});
         octet::primitive_attr attr;
         if (ao != 0)
             attr.set_zero_points(DNNL_ARG_SRC, 0, {ao});
         if (bo != 0)
             attr.set_zero_points(DNNL_ARG_WEIGHTS, 0, {bo});
-        const octet::matmul product(octet::matmul::primitive_desc({src, weights, dst}, attr, cpu));
-        product.execute(octet::stream(cpu),
-                        {{DNNL_ARG_SRC, memory(src, cpu, const_cast<A *>(needed(a, "a")))},
-                         {DNNL_ARG_WEIGHTS, memory(weights, cpu, const_cast<std::int8_t *>(needed(b, "b")))},
-                         {DNNL_ARG_DST, memory(dst, cpu, sums.data())}});
+        multiply(matrix(m, k, is_transposed(transa, "transa"), lda, type, "a"), needed(a, "a"),
+                 matrix(k, n, is_transposed(transb, "transb"), ldb, data_type::s8, "b"), needed(b, "b"),
+                 memory::desc({m, n}, data_type::s32, memory::dims{n, 1}), sums.data(), attr);
     }
     needed(c, "c");
     needed(co, "co");
@@ -102,21 +106,28 @@ dnnl_status_t dnnl_gemm_s8s8s32(char transa, char transb, char offsetc, dnnl_dim
         [&] { gemm(transa, transb, offsetc, m, n, k, alpha, a, lda, ao, b, ldb, bo, beta, c, ldc, co); });
 }
 
-/// One fused multiply-add per product, over k in ascending order: the order of Octet's f32 products.
+/// Through Octet's f32 matmul: one fused multiply-add per product, over k in ascending order.
 dnnl_status_t dnnl_sgemm(char transa, char transb, dnnl_dim_t m, dnnl_dim_t n, dnnl_dim_t k, float alpha,
                          const float *a, dnnl_dim_t lda, const float *b, dnnl_dim_t ldb, float beta, float *c,
                          dnnl_dim_t ldc) {
     return guarded([&] {
         check_sizes(m, n, k);
-        const bool ta = is_transposed(transa, "transa"), tb = is_transposed(transb, "transb");
+        matrix(m, n, false, ldc, data_type::f32, "c");
+        if (m == 0 || n == 0)
+            return;
+        std::vector<float> sums(static_cast<std::size_t>(m * n));
+        if (k > 0)
+            multiply(matrix(m, k, is_transposed(transa, "transa"), lda, data_type::f32, "a"), needed(a, "a"),
+                     matrix(k, n, is_transposed(transb, "transb"), ldb, data_type::f32, "b"), needed(b, "b"),
+                     memory::desc({m, n}, data_type::f32, memory::dims{n, 1}), sums.data(),
+                     octet::primitive_attr());
+        needed(c, "c");
         const octet::default_float_environment environment;
         for (dnnl_dim_t i = 0; i < m; i++)
             for (dnnl_dim_t j = 0; j < n; j++) {
-                float sum = 0;
-                for (dnnl_dim_t l = 0; l < k; l++)
-                    sum = std::fma(a[ta ? l * lda + i : i * lda + l], b[tb ? j * ldb + l : l * ldb + j], sum);
                 float &to = c[i * ldc + j];
-                to = beta == 0.f ? alpha * sum : std::fma(beta, to, alpha * sum);
+                const float sum = alpha * sums[static_cast<std::size_t>(i * n + j)];
+                to = beta == 0.f ? sum : std::fma(beta, to, sum);
             }
     });
 }
