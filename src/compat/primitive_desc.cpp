@@ -96,6 +96,41 @@ octet::primitive_desc_base resampling(const dnnl_resampling_desc_t &d, request &
                          : op::primitive_desc(op::desc(prop, alg, factors, src, dst), attr, engine);
 }
 
+octet::primitive_desc_base batch_normalization(const dnnl_batch_normalization_desc_t &d, request &r,
+                                               const octet::primitive_attr &attr,
+                                               const octet::engine &engine) {
+    using op = octet::batch_normalization_forward;
+    const auto prop = prop_of(r.prop = d.prop_kind);
+    const auto data = tensors_of(r)(DNNL_ARG_SRC, d.data_desc, "data");
+    r.tensors[DNNL_ARG_DST] = d.data_desc;
+    return op::primitive_desc(
+        op::desc(prop, data, d.batch_norm_epsilon, static_cast<octet::normalization_flags>(d.flags)), attr,
+        engine);
+}
+
+octet::primitive_desc_base layer_normalization(const dnnl_layer_normalization_desc_t &d, request &r,
+                                               const octet::primitive_attr &attr,
+                                               const octet::engine &engine) {
+    using op = octet::layer_normalization_forward;
+    const auto prop = prop_of(r.prop = d.prop_kind);
+    const auto data = tensors_of(r)(DNNL_ARG_SRC, d.data_desc, "data");
+    const auto stats = tensors_of(r)(DNNL_ARG_MEAN, d.stat_desc, "stat");
+    r.tensors[DNNL_ARG_DST] = d.data_desc;
+    if (d.stat_desc.ndims > 0)
+        r.tensors[DNNL_ARG_VARIANCE] = d.stat_desc;
+    return op::primitive_desc(
+        op::desc(prop, data, stats, d.layer_norm_epsilon, static_cast<octet::normalization_flags>(d.flags)),
+        attr, engine);
+}
+
+octet::primitive_desc_base reduction(const dnnl_reduction_desc_t &d, request &r,
+                                     const octet::primitive_attr &attr, const octet::engine &engine) {
+    const tensors_of tensor(r);
+    using op = octet::reduction;
+    const auto src = tensor(DNNL_ARG_SRC, d.src_desc, "src"), dst = tensor(DNNL_ARG_DST, d.dst_desc, "dst");
+    return op::primitive_desc(op::desc(algorithm_of(d.alg_kind), src, dst, d.p, d.eps), attr, engine);
+}
+
 /// The operation as Octet's primitive descriptor.
 octet::primitive_desc_base make(const_dnnl_op_desc_t desc, request &r, const octet::primitive_attr &attr,
                                 const octet::engine &engine) {
@@ -173,6 +208,12 @@ octet::primitive_desc_base make(const_dnnl_op_desc_t desc, request &r, const oct
     }
     case dnnl_resampling:
         return resampling(as<dnnl_resampling_desc_t>(desc, r), r, attr, engine);
+    case dnnl_batch_normalization:
+        return batch_normalization(as<dnnl_batch_normalization_desc_t>(desc, r), r, attr, engine);
+    case dnnl_layer_normalization:
+        return layer_normalization(as<dnnl_layer_normalization_desc_t>(desc, r), r, attr, engine);
+    case dnnl_reduction:
+        return reduction(as<dnnl_reduction_desc_t>(desc, r), r, attr, engine);
     default:
         refuse(status::unimplemented,
                std::string(dnnl_prim_kind2str(r.kind)) + ": an operation of oneDNN that Octet does not have");
@@ -235,6 +276,9 @@ dnnl_primitive_desc from_operation(const_dnnl_op_desc_t desc, const_dnnl_primiti
 /// Which argument a query by role and index means.
 int argument_of(const described &pd, dnnl_query_t what, int index) {
     const bool has_many = pd.kind == dnnl_concat || pd.kind == dnnl_sum;
+    const bool normalizes = pd.kind == dnnl_batch_normalization || pd.kind == dnnl_layer_normalization;
+    if (normalizes && index > 0 && (what == dnnl_query_src_md || what == dnnl_query_dst_md))
+        return DNNL_ARG_MEAN + index - 1; // mean and variance
     switch (what) {
     case dnnl_query_src_md:
         return (has_many ? DNNL_ARG_MULTIPLE_SRC : DNNL_ARG_SRC_0) + index;

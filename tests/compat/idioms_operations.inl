@@ -155,6 +155,17 @@ void more_operations(table &t, const client &c) {
     IDIOM(sum::primitive_desc pd({1.f, 1.f}, {c.u8_image, c.u8_image}, c.eng); print(pd.dst_desc() == c.u8_image,
           pd.get_kind() == primitive::kind::sum))
 
+    IDIOM(memory::desc y({3, 1}, dt::f32, tag::ab); reduction::primitive_desc pd({algorithm::reduction_sum, c.f32_matrix, y, 0.f,
+          0.f}, c.eng); print(c.values<float>(c.run<reduction>(pd, {{DNNL_ARG_SRC, c.filled_f32(c.f32_matrix)}}))))
+    IDIOM(const auto f = normalization_flags::use_global_stats; batch_normalization_forward::primitive_desc pd({
+          prop_kind::forward_inference, c.f32_matrix, 0.f, f}, c.eng); memory::desc n({4}, dt::f32, tag::x);
+          print(pd.mean_desc() == n); print(c.values<float>(c.run<batch_normalization_forward>(pd, {{DNNL_ARG_SRC,
+          c.filled_f32(c.f32_matrix)}, {DNNL_ARG_MEAN, c.filled<float>(n, {1, 2, -1, 0.5f})}, {DNNL_ARG_VARIANCE,
+          c.filled<float>(n, {4, 1, 16, 0.25f})}}))))
+    IDIOM(layer_normalization_forward::primitive_desc pd({prop_kind::forward_inference, c.f32_matrix, 0.5f,
+          normalization_flags::none}, c.eng); const auto v = c.values<float>(c.run<layer_normalization_forward>(pd,
+          {{DNNL_ARG_SRC, c.filled_f32(c.f32_matrix)}})); for (float x : v) print(std::lround(1e4f * x)))
+
     IDIOM(memory::desc y({3, 4}, dt::u8, tag::ba); memory a = c.filled_f32(c.f32_matrix); memory b(y, c.eng);
           reorder(a, b).execute(c.s, a, b); print(c.values<uint8_t>(b)))
     IDIOM(primitive_attr q; q.set_output_scales(0, {1 / 0.1f}); q.set_zero_points(DNNL_ARG_DST, 0, {100}); memory::desc y({3,

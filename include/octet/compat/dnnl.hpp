@@ -17,7 +17,6 @@
 /// each hides its symbols; the functions below have names of their own, so oneDNN itself may be there too.
 
 #include "octet/compat/dnnl_absent.hpp"
-#include "octet/compat/dnnl_operations.hpp"
 
 namespace dnnl {
 

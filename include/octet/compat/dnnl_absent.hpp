@@ -4,7 +4,7 @@
 // compile; creating a primitive descriptor throws `unimplemented` with the operation's name (or gives none, with
 // `allow_empty`), which is how programs find out about an implementation anyway.
 
-#include "octet/compat/dnnl_operations.hpp"
+#include "octet/compat/dnnl_normalizations.hpp"
 
 namespace dnnl {
 
@@ -200,17 +200,6 @@ struct lbr_augru_forward : public octet_detail::absent<primitive::kind::rnn, pro
     using absent::absent;
 };
 struct lbr_augru_backward : public octet_detail::absent<primitive::kind::rnn, prop_kind::backward> {
-    using absent::absent;
-};
-struct batch_normalization_forward
-    : public octet_detail::absent<primitive::kind::batch_normalization, prop_kind::forward_inference> {
-    using absent::absent;
-};
-struct layer_normalization_forward
-    : public octet_detail::absent<primitive::kind::layer_normalization, prop_kind::forward_inference> {
-    using absent::absent;
-};
-struct reduction : public octet_detail::absent<primitive::kind::reduction, prop_kind::undef> {
     using absent::absent;
 };
 ///@}
