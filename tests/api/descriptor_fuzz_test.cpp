@@ -111,6 +111,15 @@ std::vector<operation> accumulating_operations() {
                               [=](const descriptors &t) {
                                   return convolution(t, {stride, stride});
                               }});
+    for (const bool is_depthwise : {false, true})
+        add_with_packed(all, {is_depthwise ? "depthwise convolution of f32" : "convolution of f32",
+                              {md({1, 8, 6, 6}, dt::f32, tag::nhwc),
+                               is_depthwise ? md({8, 1, 1, 3, 3}, dt::f32, tag::goihw)
+                                            : md({8, 8, 3, 3}, dt::f32, tag::oihw),
+                               md({8}, dt::f32, tag::x), md({1, 8, 6, 6}, dt::u8, tag::nhwc)},
+                              [](const descriptors &t) {
+                                  return convolution(t, {1, 1});
+                              }});
     add_with_packed(all, {"deconvolution",
                           {md({1, 3, 4, 4}, dt::u8, tag::nhwc), md({8, 3, 3, 3}, dt::s8, tag::oihw), bias,
                            md({1, 8, 7, 7}, dt::u8, tag::nhwc)},
