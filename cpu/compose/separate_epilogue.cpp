@@ -41,7 +41,8 @@ bool scales_by_row(const epilogue &out, int channel_dim) {
     const bool by_row = ((out.output_scales.mask | out.src_scales.mask) & ~channel) != 0;
     const bool bias_by_row = !is_per_channel(out.bias, channel_dim);
     const bool is_bias_read =
-        out.bias.ndims == 0 || out.bias.dims[channel_dim] == 1 || out.bias.strides[channel_dim] == 1;
+        out.bias.ndims == 0 || (!is_small_float(out.bias.data_type) &&
+                                (out.bias.dims[channel_dim] == 1 || out.bias.strides[channel_dim] == 1));
     return is_float(out.rule) && (by_row || bias_by_row) && is_bias_read &&
            (out.dst_scales.mask & ~channel) == 0 &&
            are_read_in_rows(out.output_scales.mask, out.dst, channel_dim) &&

@@ -35,8 +35,6 @@ template <typename Problem> Problem sums_of(const Problem &p) {
 }
 
 template <typename Problem, plan_function<Problem> family> offer plan(const Problem &p, const machine &m) {
-    if (p.sums_f32())
-        return offer::refused("sums of f32 with an epilogue of any broadcast");
     const Problem sums = sums_of(p);
     return in_two_steps(sums.dst, family(sums, m),
                         plan_rest(p.out_stage, sums.dst, channels_last::channel_dim_of(p), m));

@@ -6,6 +6,7 @@
 #include "cpu/compose/blocks.hpp"
 #include "cpu/compose/table.hpp"
 #include "cpu/compose/two_steps.hpp"
+#include "cpu/machine/scratch.hpp"
 #include "cpu/stream/bytes.hpp"
 #include "cpu/stream/nest.hpp"
 #include "cpu/stream/plan.hpp"
@@ -113,6 +114,55 @@ template <typename Problem> offer plan_unary(const Problem &p, const machine &m)
     });
 }
 
+// ---- sums
+
+/// A sum in parts, each of as many sources as a program has, with the sum so far as the first of them. The order of
+/// additions is that of the sources, and f32 keeps every one of them.
+class sum_in_parts : public kernel {
+public:
+    sum_in_parts(const memory_desc &between, std::vector<std::shared_ptr<const kernel>> parts)
+        : bytes_(size_in_bytes(between)), parts_(std::move(parts)) {}
+
+    void execute(const arguments &args) const override {
+        void *between = thread_scratch(scratch_slot::between_steps, bytes_);
+        const arguments from(args, OCTET_ARG_SRC, between), to_between(from, OCTET_ARG_DST, between);
+        for (std::size_t i = 0; i < parts_.size(); i++)
+            parts_[i]->execute(i + 1 < parts_.size() ? to_between : from);
+    }
+    std::size_t size_bytes() const override {
+        std::size_t bytes = sizeof *this;
+        for (const auto &part : parts_)
+            bytes += part->size_bytes();
+        return bytes;
+    }
+
+private:
+    const std::size_t bytes_;
+    const std::vector<std::shared_ptr<const kernel>> parts_;
+};
+
+offer plan_sum(const sum_problem &p, const machine &m) {
+    constexpr std::size_t most = jit::max_stream_sources;
+    memory_desc between = dense_in_order_of(p.dst, p.dst);
+    between.data_type = data_type::f32;
+    std::vector<offer> parts;
+    for (std::size_t first = 0; first < p.srcs.size();) {
+        const std::size_t end = std::min(p.srcs.size(), first + most - (first > 0 ? 1 : 0));
+        parts.push_back(plan_task(m.isa, make_part_of_sum(p, first, end, between)));
+        if (parts.back().is_refused())
+            return parts.back();
+        first = end;
+    }
+    if (parts.size() == 1)
+        return parts[0];
+    return offer([=] {
+        std::vector<std::shared_ptr<const kernel>> kernels;
+        for (const offer &part : parts)
+            kernels.push_back(part.make());
+        return std::make_shared<sum_in_parts>(between, std::move(kernels));
+    });
+}
+
 } // namespace
 
 // Codes of 8 bits are exact in f32, and so is their product with 1.
@@ -131,6 +181,8 @@ bool only_moves(const reorder_problem &p) {
 template <typename Problem> offer plan(const Problem &p, const machine &m) {
     if constexpr (is_unary<Problem>)
         return plan_unary(p, m);
+    else if constexpr (std::is_same_v<Problem, sum_problem>)
+        return plan_sum(p, m);
     else
         return plan_task(m.isa, make_task(p));
 }

@@ -169,11 +169,19 @@ void load_real(task_builder &b, const memory_desc &src, int arg, float scale) {
 
 } // namespace
 
-task make_task(const sum_problem &p) {
-    task_builder b(p.out_stage);
+task make_part_of_sum(const sum_problem &p, std::size_t first, std::size_t end, const memory_desc &between) {
+    epilogue out = p.out_stage;
+    if (end < p.srcs.size()) {
+        out = {};
+        out.rule = requantization_rule::f32;
+        out.dst = between;
+    }
+    task_builder b(out);
     if (!p.multipliers.empty())
         b.refuse("SNPS-Caffe's sum of codes");
-    for (std::size_t i = 0; i < p.srcs.size(); i++) {
+    if (first > 0)
+        b.load(between, OCTET_ARG_SRC);
+    for (std::size_t i = first; i < end; i++) {
         load_real(b, p.srcs[i], OCTET_ARG_MULTIPLE_SRC + static_cast<int>(i), p.scales[i]);
         if (i > 0)
             b.binary(algorithm::binary_add);

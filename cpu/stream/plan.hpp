@@ -40,7 +40,8 @@ struct task {
 task make_task(const binary_problem &p);
 task make_task(const reorder_problem &p);
 task make_task(const eltwise_problem &p);
-task make_task(const sum_problem &p);
+/// Sources [first, end) added to the f32 sum in `between` of those before; the last part has the epilogue.
+task make_part_of_sum(const sum_problem &p, std::size_t first, std::size_t end, const memory_desc &between);
 task make_task(const prelu_problem &p);
 task make_task(const batch_normalization_problem &p);
 

@@ -20,9 +20,10 @@ using dim_t = std::int64_t;      ///< a size or an index, in elements
 constexpr int max_ndims = 6;     ///< highest rank of a tensor
 constexpr int max_post_ops = 32; ///< longest post-op chain
 
-/// Element types, with oneDNN's numbers; 1 and 2 are its f16 and bf16. s16, which oneDNN does not have, exists for
-/// frameworks that quantize activations to 16 bits (reorder and softmax only).
-enum class data_type { undef, f32 = 3, s32 = 4, s8 = 5, u8 = 6, s16 = 64 };
+/// Element types, with oneDNN's numbers. f16 and bf16, 16-bit floats rounded to nearest even, are types of destinations,
+/// biases and operands of post-ops of products, and of reorders. s16, which oneDNN does not have, exists for frameworks
+/// that quantize activations to 16 bits (reorder and softmax only).
+enum class data_type { undef, f16 = 1, bf16 = 2, f32 = 3, s32 = 4, s8 = 5, u8 = 6, s16 = 64 };
 
 /// Plain layouts, spelled as in oneDNN: letters name the logical dimensions from outermost to innermost in
 /// memory. `any` lets the primitive choose (see each primitive's documentation).

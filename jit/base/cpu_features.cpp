@@ -36,7 +36,7 @@ unsigned detect_cpu_features() {
         cpu_feature::bits feature;
         cpu::Type needs;
     } const features[] = {
-        {cpu_feature::avx2, cpu::tAVX2 | cpu::tFMA},
+        {cpu_feature::avx2, cpu::tAVX2 | cpu::tFMA | cpu::tF16C},
         {cpu_feature::avx_vnni, cpu::tAVX_VNNI},
         {cpu_feature::avx512_core, cpu::tAVX512F | cpu::tAVX512DQ | cpu::tAVX512BW | cpu::tAVX512VL},
         {cpu_feature::avx512_vnni, cpu::tAVX512_VNNI},

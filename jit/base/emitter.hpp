@@ -232,6 +232,10 @@ public:
     void load_words(const vec &dst, const Xbyak::Reg64 &base, std::int64_t offset, int valid);
     void store_words(const Xbyak::Reg64 &base, std::int64_t offset, const vec &src, int valid);
 
+    /// f32 lanes to bf16 or f16 (common/small_floats.hpp), sign-extended words in each lane, and back.
+    void f32_to_words(const vec &v, bool is_f16);
+    void words_to_f32(const vec &v, bool is_f16);
+
     /// A vector of bytes; partial ones after set_byte_tail.
     void set_byte_tail(int valid);
     void load_byte_vector(const vec &dst, const Xbyak::Reg64 &base, std::int64_t offset, int valid);

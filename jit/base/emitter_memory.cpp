@@ -197,6 +197,35 @@ void emitter::store_words(const Reg64 &base, std::int64_t offset, const vec &src
                 static_cast<std::uint8_t>(i));
 }
 
+void emitter::f32_to_words(const vec &v, bool is_f16) {
+    if (is_f16) {
+        vcvtps2ph(half_of(v), v, 0); // to nearest even
+        return vpmovsxwd(v, half_of(v));
+    }
+    const temp rounded(*this), quiet(*this);
+    const mask is_nan(*this);
+    compare_f32(is_nan, v, v, unordered);
+    vpor_(quiet, v, constant(0x00400000u));
+    vpsrld(rounded, v, 16);
+    vpand_(rounded, rounded, constant(1u));
+    vpaddd(rounded, rounded, constant(0x7fffu));
+    vpaddd(rounded, rounded, v);
+    blend(v, is_nan, rounded, quiet);
+    vpsrad(v, v, 16);
+}
+
+void emitter::words_to_f32(const vec &v, bool is_f16) {
+    if (!is_f16)
+        return vpslld(v, v, 16);
+    if (zmm_) {
+        vpmovdw(ymm_of(v), Zmm(v.getIdx()));
+    } else {
+        vpackssdw(v, v, v);
+        vpermq(ymm_of(v), ymm_of(v), 0x08); // quarters 0 and 2
+    }
+    vcvtph2ps(v, half_of(v));
+}
+
 // The same mask register as for dwords: a kernel works on one of both.
 void emitter::set_byte_tail(int valid) {
     if (!zmm_)

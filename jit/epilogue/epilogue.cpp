@@ -47,7 +47,7 @@ void epilogue_emitter::load(const vec &y, data_type type, int tensor, const plac
     const std::int64_t offset = address_of(tensor == no_tensor ? at_.dst : at_.scratch, type, at.element);
     if (type == data_type::u8 || type == data_type::s8)
         e_.load_bytes(y, at_.scratch, offset, at.valid, type == data_type::s8);
-    else if (type == data_type::s16)
+    else if (memory::data_type_size(type) == 2)
         e_.load_words(y, at_.scratch, offset, at.valid);
     else
         e_.load_dwords(y, at_.scratch, offset, at.valid);
@@ -55,21 +55,29 @@ void epilogue_emitter::load(const vec &y, data_type type, int tensor, const plac
 
 void epilogue_emitter::load_as_f32(const vec &y, data_type type, int tensor, const place &at) {
     load(y, type, tensor, at);
-    if (type != data_type::f32)
+    if (is_small_float(type))
+        e_.words_to_f32(y, type == data_type::f16);
+    else if (type != data_type::f32)
         e_.vcvtdq2ps(y, y);
 }
 
 void epilogue_emitter::load_row_value(const vec &y, data_type type, int tensor) {
     e_.mov(at_.scratch, e_.ptr[at_.full + tensor * 8]);
-    if (memory::data_type_size(type) == 1) {
-        const Xbyak::Reg32 value = at_.scratch.cvt32();
+    const Xbyak::Reg32 value = at_.scratch.cvt32();
+    if (memory::data_type_size(type) == 2) {
+        e_.movsx(value, e_.word[at_.scratch]);
+        e_.vmovd(e_.xmm_of(y), value);
+        e_.vpbroadcastd(y, e_.xmm_of(y));
+    } else if (memory::data_type_size(type) == 1) {
         type == data_type::s8 ? e_.movsx(value, e_.byte[at_.scratch]) : e_.movzx(value, e_.byte[at_.scratch]);
         e_.vmovd(e_.xmm_of(y), value);
         e_.vpbroadcastd(y, e_.xmm_of(y));
     } else {
         e_.vpbroadcastd(y, e_.dword[at_.scratch]);
     }
-    if (type != data_type::f32)
+    if (is_small_float(type))
+        e_.words_to_f32(y, type == data_type::f16);
+    else if (type != data_type::f32)
         e_.vcvtdq2ps(y, y);
 }
 

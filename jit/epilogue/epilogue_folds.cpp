@@ -158,7 +158,7 @@ void epilogue_plan::drop_zero_point_of_zero() {
     masked_values<std::int32_t> &zp = e_.dst_zero_points;
     const bool is_zero =
         std::all_of(zp.values.begin(), zp.values.end(), [](std::int32_t value) { return value == 0; });
-    if (e_.dst.data_type != data_type::f32 && !zp.runtime && is_zero)
+    if (!is_real(e_.dst.data_type) && !zp.runtime && is_zero)
         zp = {};
 }
 

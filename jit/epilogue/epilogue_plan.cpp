@@ -194,7 +194,7 @@ epilogue_plan::epilogue_plan(const epilogue &e, const epilogue_shape &shape, boo
         planes_.zero_point = next();
     const bool clamps_f32 = ends_in_f32_ && facts().rounds_before_zero_point && !is_bounded_;
     const bool clamps_s32 = !ends_in_f32_ && zp.is_set() && !bytes_.adds_zero_point;
-    if (e.dst.data_type != data_type::f32 && (clamps_f32 || clamps_s32)) {
+    if (!is_real(e.dst.data_type) && (clamps_f32 || clamps_s32)) {
         planes_.low = next();
         planes_.high = next();
     }

@@ -115,7 +115,7 @@ void epilogue_plan::fill_block(const arguments *args, dim_t first_channel, dim_t
                              std::int32_t{0});
         };
         const bool clamps_f32 = facts().rounds_before_zero_point && ends_in_f32_;
-        const bool adds_f32 = e_.dst.data_type == data_type::f32 || (ends_in_f32_ && !clamps_f32);
+        const bool adds_f32 = is_real(e_.dst.data_type) || (ends_in_f32_ && !clamps_f32);
         put(planes_.zero_point, has_runtime_zero_point, [&] {
             const std::int32_t zp = zero_point();
             if (bytes_.adds_zero_point) // in both words

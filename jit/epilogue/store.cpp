@@ -18,7 +18,7 @@ void epilogue_emitter::finish(const place &at) {
 
     if (is_f32_ && p.inverse_dst_scale >= 0)
         e_.vmulps(x, x, plane(p.inverse_dst_scale, at.v));
-    if (plan_.source().dst.data_type == data_type::f32) {
+    if (is_real(plan_.source().dst.data_type)) {
         to_f32(x);
         if (p.zero_point >= 0)
             e_.vaddps(x, x, plane(p.zero_point, at.v));
@@ -68,7 +68,9 @@ void epilogue_emitter::finish_f32_as_codes(const place &at) {
 void epilogue_emitter::store_vector(const epilogue_result &r) {
     const data_type type = plan_.source().dst.data_type;
     const std::int64_t offset = address_of(at_.dst, type, r.element);
-    if (type == data_type::s16)
+    if (is_small_float(type))
+        e_.f32_to_words(r.acc, type == data_type::f16);
+    if (memory::data_type_size(type) == 2)
         e_.store_words(at_.scratch, offset, r.acc, r.valid);
     else
         e_.store_dwords(at_.scratch, offset, r.acc, r.valid);

@@ -19,8 +19,9 @@ void resolve_layouts(const weights_packing &packing, memory_desc &src, memory_de
         require_type(packing.operation, "weights of f32 src", weights, {data_type::f32});
     else
         require_type(packing.operation, "weights", weights, {data_type::s8, data_type::u8});
-    require_type(packing.operation, "dst", dst,
-                 {data_type::u8, data_type::s8, data_type::s32, data_type::f32});
+    require_type(
+        packing.operation, "dst", dst,
+        {data_type::u8, data_type::s8, data_type::s32, data_type::f32, data_type::bf16, data_type::f16});
     require_plain(packing.operation, "src", src);
     require_plain(packing.operation, "dst", dst);
     resolve_activation_layout(src);
@@ -101,8 +102,9 @@ primitive_desc_ptr finish_accumulating(const request &r, attribute_support suppo
     memory_desc bias = user_bias;
     check_descriptor(support.operation, "bias", bias);
     if (bias.ndims != 0) {
-        require_type(support.operation, "bias", bias,
-                     {data_type::f32, data_type::s32, data_type::s8, data_type::u8});
+        require_type(
+            support.operation, "bias", bias,
+            {data_type::f32, data_type::s32, data_type::s8, data_type::u8, data_type::bf16, data_type::f16});
         if (bias.format_kind == format_kind::undef)
             throw_invalid(support.operation, ": bias has no layout");
         if (bias.format_kind == format_kind::any)

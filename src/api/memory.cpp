@@ -27,6 +27,8 @@ std::size_t memory::data_type_size(data_type type) {
     case data_type::s32:
         return 4;
     case data_type::s16:
+    case data_type::f16:
+    case data_type::bf16:
         return 2;
     case data_type::s8:
     case data_type::u8:

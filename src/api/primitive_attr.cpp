@@ -142,8 +142,8 @@ void post_ops::append_add(std::int32_t value) { append(post_op::add{value}); }
 void post_ops::append_rescaled_sum(const post_op::rescaled_sum &stage) {
     check_fixed_point("append_rescaled_sum", stage.rule);
     check_multiplier("append_rescaled_sum", stage.rule, stage.multiplier, true);
-    if (stage.type == data_type::f32)
-        throw_invalid("append_rescaled_sum: type f32, allowed: integers");
+    if (stage.type == data_type::f32 || stage.type == data_type::f16 || stage.type == data_type::bf16)
+        throw_invalid("append_rescaled_sum: type ", to_string(stage.type), ", allowed: integers");
     append(stage);
 }
 

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "common/rounding.hpp"
+#include "common/small_floats.hpp"
 #include "octet/types.hpp"
 
 namespace octet::impl {
@@ -27,7 +28,9 @@ constexpr type_range range_of(data_type type) {
         return {int32_min, int32_max};
     }
 }
-constexpr bool is_integer(data_type type) { return type != data_type::f32 && type != data_type::undef; }
+/// f32, or a type that is f32 but for its last rounding.
+constexpr bool is_real(data_type type) { return type == data_type::f32 || is_small_float(type); }
+constexpr bool is_integer(data_type type) { return !is_real(type) && type != data_type::undef; }
 
 inline std::int32_t load_s32(const void *base, data_type type, dim_t offset) {
     switch (type) {
@@ -43,8 +46,24 @@ inline std::int32_t load_s32(const void *base, data_type type, dim_t offset) {
 }
 
 inline float load_f32(const void *base, data_type type, dim_t offset) {
-    return type == data_type::f32 ? static_cast<const float *>(base)[offset]
-                                  : static_cast<float>(load_s32(base, type, offset));
+    switch (type) {
+    case data_type::f32:
+        return static_cast<const float *>(base)[offset];
+    case data_type::f16:
+        return from_f16(static_cast<const std::uint16_t *>(base)[offset]);
+    case data_type::bf16:
+        return from_bf16(static_cast<const std::uint16_t *>(base)[offset]);
+    default:
+        return static_cast<float>(load_s32(base, type, offset));
+    }
+}
+
+/// Stores a float as a type that is_real.
+inline void store_f32(void *base, data_type type, dim_t offset, float x) {
+    if (type == data_type::f32)
+        static_cast<float *>(base)[offset] = x;
+    else
+        static_cast<std::uint16_t *>(base)[offset] = type == data_type::f16 ? to_f16(x) : to_bf16(x);
 }
 
 /// Stores a value that already lies in the range of the type.

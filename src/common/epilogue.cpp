@@ -243,9 +243,10 @@ void bound_epilogue::store(number x, const coordinates &at) const {
     const dim_t offset = element_offset(e_.dst, at);
     if (x.is_f32() && facts_of(e_.rule).f32.divides_after_post_ops && e_.dst_scales.is_set())
         x = lane::mul(x.as_f32(), 1.f / value_at(e_.dst_scales, dst_scales_, at, 1.f));
-    if (e_.dst.data_type == data_type::f32)
-        static_cast<float *>(dst_)[offset] =
-            e_.dst_zero_points.is_set() ? x.as_f32() + static_cast<float>(zero_point_at(at)) : x.as_f32();
+    if (is_real(e_.dst.data_type))
+        store_f32(dst_, e_.dst.data_type, offset,
+                  e_.dst_zero_points.is_set() ? x.as_f32() + static_cast<float>(zero_point_at(at))
+                                              : x.as_f32());
     else
         store_s32(dst_, e_.dst.data_type, offset,
                   x.is_f32() ? f32_as_code(x.as_f32(), at) : to_code(x, zero_point_at(at)));

@@ -29,6 +29,10 @@ const char *to_string(data_type type) {
     switch (type) { // oneDNN's numbers have gaps
     case data_type::undef:
         return "undef";
+    case data_type::f16:
+        return "f16";
+    case data_type::bf16:
+        return "bf16";
     case data_type::f32:
         return "f32";
     case data_type::s32:

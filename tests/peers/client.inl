@@ -26,6 +26,8 @@ memory::data_type type_of(type t) {
         return memory::data_type::s8;
     case type::u8:
         return memory::data_type::u8;
+    case type::bf16:
+        return memory::data_type::bf16;
     default:
         return memory::data_type::undef;
     }

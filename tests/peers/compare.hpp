@@ -28,14 +28,23 @@ inline bool loses_sign_of_zero(const problem &p, const std::string &implementati
            (p.op == operation::deconvolution && implementation.find("gemm") != std::string::npos);
 }
 
+inline float real_element(type t, const bytes &data, std::size_t i) {
+    if (t == type::f32)
+        return element<float>(data, i);
+    const std::uint32_t bits = std::uint32_t{element<std::uint16_t>(data, i)} << 16;
+    float x;
+    std::memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
 /// A NaN's sign and payload are not specified.
 inline bool same_element(type t, const bytes &a, const bytes &b, std::size_t i, bool zeros_are_equal) {
     const std::size_t size = size_of(t);
     if (std::memcmp(a.data() + i * size, b.data() + i * size, size) == 0)
         return true;
-    if (t != type::f32)
+    if (t != type::f32 && t != type::bf16)
         return false;
-    const float x = element<float>(a, i), y = element<float>(b, i);
+    const float x = real_element(t, a, i), y = real_element(t, b, i);
     return (std::isnan(x) && std::isnan(y)) || (zeros_are_equal && x == 0.f && y == 0.f);
 }
 
@@ -44,7 +53,8 @@ inline std::string value_text(type t, const bytes &data, std::size_t i) {
     out.precision(9);
     switch (t) {
     case type::f32:
-        out << element<float>(data, i);
+    case type::bf16:
+        out << real_element(t, data, i);
         break;
     case type::s32:
         out << element<std::int32_t>(data, i);

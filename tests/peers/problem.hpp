@@ -27,7 +27,7 @@ enum class operation {
     sum,
     concat
 };
-enum class type { none, f32, s32, s8, u8 };
+enum class type { none, f32, s32, s8, u8, bf16 };
 
 /// A tensor with its elements in row-major order of `shape`; without a shape it is absent. `layout` is what
 /// the client asks for: "any", "channels_last", letters as in oneDNN, or nothing for row-major. Elements are

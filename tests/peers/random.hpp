@@ -11,7 +11,7 @@
 
 namespace peers {
 
-inline std::size_t size_of(type t) { return t == type::f32 || t == type::s32 ? 4 : 1; }
+inline std::size_t size_of(type t) { return t == type::f32 || t == type::s32 ? 4 : t == type::bf16 ? 2 : 1; }
 
 inline std::int64_t element_count(const dims &shape) {
     std::int64_t n = 1;
@@ -65,9 +65,14 @@ public:
     tensor filled(const dims &shape, type t, range r, const std::string &layout = "") {
         tensor result{shape, t, layout, bytes(static_cast<std::size_t>(element_count(shape)) * size_of(t))};
         for (std::size_t at = 0; at < result.data.size(); at += size_of(t)) {
-            const float x = t == type::f32 ? number(r) : 0.f;
-            const std::int32_t c = t == type::f32 ? 0 : code(t, r);
-            std::memcpy(result.data.data() + at, t == type::f32 ? static_cast<const void *>(&x) : &c,
+            const bool is_real = t == type::f32 || t == type::bf16;
+            const float x = is_real ? number(r) : 0.f;
+            const std::int32_t c = is_real ? 0 : code(t, r);
+            const auto *bytes_of_x = reinterpret_cast<const std::uint8_t *>(&x);
+            std::memcpy(result.data.data() + at,
+                        t == type::bf16  ? bytes_of_x + 2 // the upper half of an f32
+                        : t == type::f32 ? static_cast<const void *>(bytes_of_x)
+                                         : &c,
                         size_of(t));
         }
         return result;

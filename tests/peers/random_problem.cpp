@@ -400,7 +400,7 @@ problem random_problem(operation op, const theme &t, range data, unsigned seed) 
 namespace {
 
 const char *name_of(type t) {
-    constexpr const char *names[] = {"-", "f32", "s32", "s8", "u8"};
+    constexpr const char *names[] = {"-", "f32", "s32", "s8", "u8", "bf16"};
     return names[static_cast<int>(t)];
 }
 

@@ -116,6 +116,24 @@ INSTANTIATE_TEST_SUITE_P(elementwise, random_problems,
                                            family{operation::concat, named("concat"), 180}),
                          name_of);
 
+/// Problems of the other tests with a bf16 destination, which a sum reads as such.
+TEST(bf16_destinations, give_the_same_bytes) {
+    SKIP_WITHOUT_VNNI();
+    for (const operation op : {conv, ip, mm}) {
+        tally count;
+        for (unsigned seed = 1; seed <= 120; seed++) {
+            const theme t = seed % 3 == 0 ? plain() : seed % 3 == 1 ? with("sum") : with("eltwise");
+            problem p = random_problem(op, t, range::typical, seed);
+            random_source r(seed);
+            p.dst = r.filled(p.dst.shape, type::bf16, range::typical, p.dst.layout);
+            expect_equal(p, "theme " + t.name + ", seed " + std::to_string(seed), count);
+        }
+        std::cout << "    " << count.problems << " problems, " << count.answers << " answers compared, "
+                  << count.refused << " refused by oneDNN\n";
+        EXPECT_GT(count.answers, 0);
+    }
+}
+
 TEST(compatibility, applications_see_the_same_api) { EXPECT_EQ(octet::api_tour(), onednn::api_tour()); }
 
 } // namespace

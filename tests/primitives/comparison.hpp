@@ -65,6 +65,12 @@ inline bytes with_equal_nans(bytes result, data_type type) {
         if (std::isnan(x))
             std::memset(&result[i], 0xff, sizeof x);
     }
+    const bool is_small = type == data_type::f16 || type == data_type::bf16;
+    for (std::size_t i = 0; is_small && i + 2 <= result.size(); i += 2) {
+        const int magnitude = (result[i + 1] & 0x7f) << 8 | result[i];
+        if (magnitude > (type == data_type::f16 ? 0x7c00 : 0x7f80))
+            result[i] = result[i + 1] = 0xff;
+    }
     return result;
 }
 

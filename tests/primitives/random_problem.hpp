@@ -301,6 +301,10 @@ inline memory::desc prelu_weights_of(int mask, const memory::desc &dst) {
     return memory::desc(dims, data_type::f32, strides);
 }
 
+inline bool is_real(data_type type) {
+    return type == data_type::f32 || type == data_type::f16 || type == data_type::bf16;
+}
+
 /// 1/8 to 4, of either sign.
 inline fixed_point_multiplier random_factor(random_source &r) {
     const auto multiplier =
@@ -354,7 +358,7 @@ inline void random_post_op(random_source &r, const attribute_target &t, const en
         a.description += " add";
         break;
     case 7:
-        if (t.dst.data_type() == data_type::f32)
+        if (is_real(t.dst.data_type()))
             break;
         ops.append_rescaled_sum({random_factor(r), static_cast<std::int32_t>(r.between(-9, 9)),
                                  data_type::undef, requantization_rule::tflite_2step});

@@ -260,7 +260,7 @@ comparison random_sum(random_source &r) {
     comparison p;
     std::vector<memory::desc> srcs;
     std::vector<float> scales;
-    for (dim_t n = r.between(1, 5); n > 0; n--) {
+    for (dim_t n = r.between(1, r.chance(20) ? 12 : 5); n > 0; n--) {
         srcs.emplace_back(dims, random_type(r), strides);
         p.srcs.emplace_back(OCTET_ARG_MULTIPLE_SRC + static_cast<int>(srcs.size()) - 1, srcs.back());
         scales.push_back(r.pick({1.f, 0.25f, -0.3f}));

@@ -6,6 +6,7 @@
 
 #include "commands/commands.hpp"
 #include "commands/print.hpp"
+#include "commands/reference.hpp"
 #include "octet/octet.hpp"
 
 namespace octet::tools {
@@ -203,7 +204,13 @@ void info() {
 } // namespace
 
 void add_info_command(CLI::App &app) {
-    app.add_subcommand("info", "Version, instruction sets, threads, caches, implementations")->callback(info);
+    CLI::App *command =
+        app.add_subcommand("info", "Version, instruction sets, threads, caches, implementations");
+    const auto only_reference = std::make_shared<bool>(false);
+    command->add_flag(
+        "--reference", *only_reference,
+        "Instead: problems that are left for the reference implementation, and who refused them why");
+    command->callback([only_reference] { *only_reference ? print_reference() : info(); });
 }
 
 } // namespace octet::tools

@@ -29,6 +29,8 @@ std::vector<double> elements(const memory &m) {
         return elements<std::int8_t>(m);
     case data_type::u8:
         return elements<std::uint8_t>(m);
+    case data_type::f16: // in no network
+    case data_type::bf16:
     case data_type::undef:
         break;
     }

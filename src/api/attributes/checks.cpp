@@ -62,7 +62,7 @@ void check_post_op(const attribute_support &support, const memory_desc &dst, con
         fail("an addition of codes needs an 8-bit destination");
     if (const auto *op = std::get_if<post_op::rescaled_sum>(&entry)) {
         check_sum_type(op->type);
-        if (dst.data_type == data_type::f32 && op->type == data_type::undef)
+        if (is_real(dst.data_type) && op->type == data_type::undef)
             fail("rescaled_sum needs an integer destination");
     }
     if (const auto *op = std::get_if<post_op::prelu>(&entry))

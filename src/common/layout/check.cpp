@@ -184,7 +184,7 @@ void check_descriptor(const char *operation, const char *name, const memory_desc
         return;
     if (md.data_type <= data_type::undef || md.data_type > data_type::s16)
         throw_invalid(what.operation, ": ", what.name, ": data_type is ", static_cast<int>(md.data_type),
-                      ", allowed: f32, s32, s16, s8, u8");
+                      ", allowed: f32, s32, s16, s8, u8, f16, bf16");
     if (md.format_kind < format_kind::undef || md.format_kind > format_kind::packed)
         throw_invalid(what.operation, ": ", what.name, ": format_kind is ", static_cast<int>(md.format_kind),
                       ", allowed: any, plain, packed");

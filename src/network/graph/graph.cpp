@@ -192,6 +192,10 @@ std::string to_text(data_type type) {
         return "u8";
     case data_type::s16:
         return "s16";
+    case data_type::f16:
+        return "f16";
+    case data_type::bf16:
+        return "bf16";
     case data_type::undef:
         break;
     }

@@ -87,6 +87,8 @@ public:
         case data_type::u8:
             t.data = elements<std::uint8_t>(count, source_.int32_data());
             break;
+        case data_type::f16:
+        case data_type::bf16:
         case data_type::undef: // may be there as long as no node reads it
             break;
         }
