@@ -72,6 +72,8 @@ TEST(names, of_values_with_gaps) {
     EXPECT_STREQ(to_string(status::runtime_error), "runtime_error");
     EXPECT_STREQ(to_string(static_cast<status>(4)), "unknown");
     EXPECT_STREQ(to_string(data_type::undef), "undef");
+    EXPECT_STREQ(to_string(data_type::f16), "f16");
+    EXPECT_STREQ(to_string(data_type::bf16), "bf16");
     EXPECT_STREQ(to_string(data_type::f32), "f32");
     EXPECT_STREQ(to_string(data_type::s32), "s32");
     EXPECT_STREQ(to_string(data_type::s8), "s8");
