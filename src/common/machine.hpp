@@ -16,7 +16,7 @@ namespace octet::impl {
 /// What CPUs may have, as sets of bits. Each implies what the operating system must save for it.
 namespace cpu_feature {
 enum bits : unsigned {
-    avx2 = 1,         ///< and FMA
+    avx2 = 1,         ///< with FMA and F16C
     avx_vnni = 2,     ///< vpdpbusd, VEX encoding
     avx512_core = 4,  ///< AVX512 F, DQ, BW and VL
     avx512_vnni = 8,  ///< vpdpbusd, EVEX encoding
