@@ -82,8 +82,8 @@ for library in "${library%/*}"/liboctet*.so."$version"; do
     soname=$(basename "${library%.*}")
     has "SONAME.*\[$soname\]" "$(readelf -d "$library")" || fail "SONAME of $library"
     foreign=$(nm -DC --defined-only "$library" |
-        grep -v ' octet::v0::\| typeinfo \(name \)\?for octet::v0::\| vtable for octet::v0::\| OCTET_' || true)
-    [ -z "$foreign" ] || fail "more than octet::v0 leaves $library: $foreign"
+        grep -v ' octet::v0::\| T octet_dnnl_\| typeinfo \(name \)\?for octet::v0::\| vtable for octet::v0::\| OCTET_' || true)
+    [ -z "$foreign" ] || fail "more than octet::v0 and octet_dnnl_* leaves $library: $foreign"
 done
 [ -f "$scratch/prefix/share/doc/octet/LICENSE" ] || fail "no licence"
 if [ -x "$scratch/prefix/bin/octet" ]; then
