@@ -122,7 +122,7 @@ TEST_F(CommandTest, EveryCommandHasHelp) {
 
 TEST_F(CommandTest, WrongUsageIsOneLine) {
     expect_refusals({
-        {{}, "a command (info, run, bench, check or explain) is required (see octet --help)"},
+        {{}, "a command (info, run, bench, check, explain or preload) is required (see octet --help)"},
         {{"nosuch"}, "unknown command or option: nosuch (see octet --help)"},
         {{"--nosuch"}, "unknown command or option: --nosuch (see octet --help)"},
         {{"info", "extra"}, "not expected: extra (see octet info --help)"},
