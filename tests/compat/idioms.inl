@@ -104,7 +104,7 @@ struct client {
 
 class table {
 public:
-    template <typename Line> void add(std::string text, Line line) {
+    void add(std::string text, const std::function<void(printer &)> &line) {
         printer print;
         try {
             line(print);
@@ -123,20 +123,35 @@ private:
 
 #define IDIOM(...) t.add(#__VA_ARGS__, [&]([[maybe_unused]] printer &print) { __VA_ARGS__; });
 
+/// Lists, since a function per number would take compilers minutes.
 void numbers(table &t) {
-#define NUMBER(name) t.add(#name, [](printer &print) { print(static_cast<long long>(name)); });
+    struct number {
+        const char *name;
+        long long value;
+    };
+#define NUMBER(name) {#name, static_cast<long long>(name)},
+    static const number numbers[] = {
 #include "numbers.inl"
+    };
 #undef NUMBER
-#define TAG(name, number)                                                                                    \
-    t.add("dnnl_" #name, [](printer &print) {                                                                \
-        print(static_cast<int>(dnnl_##name), static_cast<int>(tag::name), dnnl_fmt_tag2str(dnnl_##name));    \
-    });
+    for (const number &n : numbers)
+        t.add(n.name, [&](printer &print) { print(n.value); });
+
+    struct tag_names {
+        const char *name;
+        dnnl_format_tag_t in_c;
+        tag in_cpp;
+    };
+#define TAG(name, number) {"dnnl_" #name, dnnl_##name, tag::name},
 #define NAME(name, of) TAG(name, 0)
-    OCTET_DNNL_TAGS_PLAIN(TAG)
-    OCTET_DNNL_TAGS_BLOCKED(TAG)
-    OCTET_DNNL_TAGS_NAMED(NAME)
+    static const tag_names tags[] = {OCTET_DNNL_TAGS_PLAIN(TAG) OCTET_DNNL_TAGS_BLOCKED(TAG)
+                                         OCTET_DNNL_TAGS_NAMED(NAME)};
 #undef TAG
 #undef NAME
+    for (const tag_names &n : tags)
+        t.add(n.name, [&](printer &print) {
+            print(static_cast<int>(n.in_c), static_cast<int>(n.in_cpp), dnnl_fmt_tag2str(n.in_c));
+        });
     static_assert(dnnl_query_max == 0x7fff);
 }
 
