@@ -104,7 +104,7 @@ struct client {
 
 class table {
 public:
-    void add(std::string text, const std::function<void(printer &)> &line) {
+    template <typename Line> void add(std::string text, const Line &line) {
         printer print;
         try {
             line(print);
