@@ -237,9 +237,9 @@ memory::dims problem_reader::padding_r(const memory::desc &image, const memory::
         if (d >= static_cast<std::size_t>(std::min(image.get_ndims(), positions.get_ndims())))
             break;
         __extension__ using wide = __int128; // numbers of a text may be anything
-        const wide covered = wide{kernel[i] - 1} * (wide{dilates[i]} + 1) + 1;
+        const wide covered = (wide{kernel[i]} - 1) * (wide{dilates[i]} + 1) + 1;
         const wide needed =
-            wide{positions.data.dims[d] - 1} * strides[i] + covered - image.data.dims[d] - padding_l[i];
+            (wide{positions.data.dims[d]} - 1) * strides[i] + covered - image.data.dims[d] - padding_l[i];
         constexpr wide limit = wide{1} << 40; // the operation refuses less
         result.push_back(static_cast<dim_t>(std::clamp<wide>(needed, -limit, limit)));
     }
