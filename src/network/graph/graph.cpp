@@ -180,27 +180,7 @@ std::string to_text(const memory::dims &dims) {
     return text.empty() ? "scalar" : text;
 }
 
-std::string to_text(data_type type) {
-    switch (type) {
-    case data_type::f32:
-        return "f32";
-    case data_type::s32:
-        return "s32";
-    case data_type::s8:
-        return "s8";
-    case data_type::u8:
-        return "u8";
-    case data_type::s16:
-        return "s16";
-    case data_type::f16:
-        return "f16";
-    case data_type::bf16:
-        return "bf16";
-    case data_type::undef:
-        break;
-    }
-    return "undef";
-}
+std::string to_text(data_type type) { return to_string(type); }
 
 std::string type_text(const tensor &t) { return t.foreign_type.empty() ? to_text(t.type) : t.foreign_type; }
 
