@@ -3,6 +3,7 @@
 #include "network/lower/buffers.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 #include "network/graph/descs.hpp"
@@ -15,6 +16,14 @@ constexpr std::size_t alignment = 64; ///< of each buffer: a cache line, and the
 std::size_t rounded_up(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
 bool meet(const lifetime &a, const lifetime &b) { return a.first <= b.last && b.first <= a.last; }
+
+/// State starts as zero: as the code of zero where it has codes.
+std::vector<std::uint8_t> initial_element(const tensor &t) {
+    std::vector<std::uint8_t> element(memory::data_type_size(t.type));
+    const std::int32_t zero_point = t.quant.zero_points.size() == 1 ? t.quant.zero_points[0] : 0;
+    std::memcpy(element.data(), &zero_point, std::min(element.size(), sizeof zero_point));
+    return element;
+}
 
 } // namespace
 
@@ -49,66 +58,73 @@ buffer_plan plan_buffers(const std::vector<lifetime> &lifetimes) {
     return plan;
 }
 
-tensor_buffers::tensor_buffers(graph &g, const engine &e)
-    : g_(g), engine_(e), own_(g.tensors.size()), root_(g.tensors.size()), is_separate_(g.tensors.size()) {
-    std::iota(root_.begin(), root_.end(), 0);
+tensor_buffers::tensor_buffers(const graph &g) : g_(g), own_(g.tensors.size()), slots_(g.tensors.size()) {
     for (std::size_t t = 0; t < g.tensors.size(); t++)
-        is_separate_[t] = g.tensors[t].is_constant || g.tensors[t].is_variable;
+        if (g.tensors[t].is_variable) {
+            slots_[t].is_separate = true;
+            slots_[t].fill = initial_element(g.tensors[t]);
+        }
     for (const int t : g.inputs)
-        is_separate_[at(t)] = true; // written once, read by many runs
+        slots_[at(t)].is_separate = true; // written once, read by many runs
 }
-
-void *tensor_buffers::handle_of(int root) const { return own_[at(root)].get_data_handle(); }
 
 void tensor_buffers::make_own(int t) {
-    if (own_[at(t)])
+    if (own_.at(at(t)))
         return;
-    tensor &described = g_.tensors.at(at(t));
+    const tensor &described = g_.tensors[at(t)];
     const memory::desc d = checked_desc(described);
-    if (described.is_constant)
-        own_[at(t)] = memory(d, engine_, described.data.data());
-    else if (is_separate_[at(t)])
-        own_[at(t)] = memory(d, engine_);
-    else
-        unplaced_.emplace_back(t, own_[at(t)] = memory(d, engine_, nullptr));
+    if (described.is_constant) { // nothing writes it
+        own_[at(t)] = buffer(
+            memory(d, engine(engine::kind::cpu, 0), const_cast<std::uint8_t *>(described.data.data())));
+    } else {
+        own_[at(t)] = buffer(t, d);
+        slots_[at(t)].bytes = d.get_size();
+    }
 }
 
-memory tensor_buffers::get(int t) {
+buffer tensor_buffers::get(int t) {
     make_own(t);
     return own_[at(t)];
 }
 
-memory tensor_buffers::get(int t, const memory::desc &d) {
+buffer tensor_buffers::get(int t, const memory::desc &d) {
     make_own(t);
-    const int root = root_[at(t)];
-    const memory view(d, engine_, handle_of(root));
-    if (!is_separate_[at(root)])
-        unplaced_.emplace_back(root, view);
-    return view;
+    const buffer &own = own_[at(t)];
+    if (own.is_shared())
+        return buffer(memory(d, own.get_memory().get_engine(), own.get_memory().get_data_handle()));
+    return {own.slot(), d};
+}
+
+buffer tensor_buffers::scratch(const memory::desc &d) {
+    slots_.emplace_back().bytes = d.get_size();
+    scratch_nodes_.push_back(node_);
+    return {static_cast<int>(slots_.size()) - 1, d};
 }
 
 void tensor_buffers::alias(int t, int source) {
     own_.at(at(t)) = get(source, checked_desc(g_.tensors.at(at(t))));
-    root_[at(t)] = root_[at(source)];
 }
 
-memory tensor_buffers::keep(int t) {
-    if (!own_.at(at(t)))
-        is_separate_[at(t)] = true;
-    if (!is_separate_[at(t)])
-        throw error(status::runtime_error, "a buffer must be kept before it is used");
-    return get(t);
+void tensor_buffers::fill(int t, std::vector<std::uint8_t> element) {
+    if (own_.at(at(t)))
+        throw error(status::runtime_error, "a buffer must be filled before it is used");
+    slots_[at(t)].is_separate = true;
+    slots_[at(t)].fill = std::move(element);
 }
 
 std::vector<lifetime> tensor_buffers::lifetimes() const {
-    std::vector<lifetime> result(g_.tensors.size());
-    const auto extend = [&](int t, int node) {
-        if (t < 0 || !own_[at(t)] || is_separate_[at(root_[at(t)])])
+    std::vector<lifetime> result(slots_.size());
+    const auto extend_slot = [&](int slot, int node) {
+        const memory_plan::slot &s = slots_[at(slot)];
+        if (s.is_separate)
             return;
-        lifetime &l = result[at(root_[at(t)])];
-        const std::size_t bytes = own_[at(root_[at(t)])].get_desc().get_size();
-        l = l.bytes == 0 ? lifetime{bytes, node, node}
-                         : lifetime{bytes, std::min(l.first, node), std::max(l.last, node)};
+        lifetime &l = result[at(slot)];
+        l = l.bytes == 0 ? lifetime{s.bytes, node, node}
+                         : lifetime{s.bytes, std::min(l.first, node), std::max(l.last, node)};
+    };
+    const auto extend = [&](int t, int node) {
+        if (t >= 0 && !own_[at(t)].is_shared())
+            extend_slot(own_[at(t)].slot(), node);
     };
     for (std::size_t i = 0; i < g_.nodes.size(); i++) {
         for (const int t : g_.nodes[i].inputs)
@@ -118,24 +134,26 @@ std::vector<lifetime> tensor_buffers::lifetimes() const {
     }
     for (const int t : g_.outputs)
         extend(t, static_cast<int>(g_.nodes.size()));
+    for (std::size_t i = 0; i < scratch_nodes_.size(); i++)
+        extend_slot(static_cast<int>(g_.tensors.size() + i), scratch_nodes_[i]);
     return result;
 }
 
-void tensor_buffers::place() {
+memory_plan tensor_buffers::place() {
     for (const int t : g_.inputs) // also those that no node reads
         make_own(t);
     for (const int t : g_.outputs)
         make_own(t);
     const std::vector<lifetime> needed = lifetimes();
-    plan_ = plan_buffers(needed);
-    for (const lifetime &l : needed)
-        unplanned_bytes_ += l.bytes;
-    if (plan_.total != 0)
-        arena_ =
-            memory(memory::desc({static_cast<dim_t>(plan_.total)}, data_type::u8, format_tag::x), engine_);
-    for (const auto &[root, waiting] : unplaced_)
-        waiting.set_data_handle(arena_.map_data<std::uint8_t>() + plan_.offsets[at(root)]);
-    unplaced_.clear();
+    const buffer_plan arena = plan_buffers(needed);
+    memory_plan plan;
+    plan.arena_bytes = arena.total;
+    for (std::size_t i = 0; i < slots_.size(); i++) {
+        slots_[i].offset = arena.offsets[i];
+        plan.unplanned_bytes += needed[i].bytes;
+    }
+    plan.slots = std::move(slots_);
+    return plan;
 }
 
 } // namespace octet::model

@@ -1,8 +1,9 @@
 #pragma once
 
 // Where the tensors of a network lie. Lowering asks for buffers and binds them to primitives before anyone
-// knows their addresses; when all nodes are lowered, `place` gives tensors that are never alive together the
-// same bytes of one arena. Nothing is allocated afterwards.
+// knows an address; when all nodes are lowered, `place` gives tensors that are never alive together the same
+// bytes of one arena. The plan is shared by all contexts of a network, each of which allocates one
+// (run_memory.hpp).
 
 #include <utility>
 #include <vector>
@@ -26,41 +27,76 @@ struct buffer_plan {
 /// them.
 buffer_plan plan_buffers(const std::vector<lifetime> &lifetimes);
 
-class tensor_buffers {
+/// Elements with a layout, and where they are: in a slot of the context that runs, or in memory that all contexts
+/// share (constants, packed weights).
+class buffer {
 public:
-    tensor_buffers(graph &g, const engine &e);
+    buffer() = default; ///< none
+    explicit buffer(memory shared) : desc_(shared.get_desc()), shared_(std::move(shared)) {}
+    buffer(int slot, memory::desc d) : desc_(std::move(d)), slot_(slot) {}
 
-    /// The buffer of a tensor, in the tensor's own layout or seen through `d`. Constants, inputs and
-    /// variables have an address at once, others after `place`.
-    memory get(int tensor);
-    memory get(int tensor, const memory::desc &d);
-
-    /// Lets `tensor` share the buffer of `source`.
-    void alias(int tensor, int source);
-
-    /// A buffer of its own, now: its contents survive from run to run.
-    memory keep(int tensor);
-
-    void place();
-
-    std::size_t arena_bytes() const { return plan_.total; }
-    std::size_t unplanned_bytes() const { return unplanned_bytes_; } ///< what separate buffers would take
+    const memory::desc &get_desc() const { return desc_; }
+    bool is_shared() const { return slot_ < 0; }
+    int slot() const { return slot_; }                   ///< of a context; -1 for shared memory
+    const memory &get_memory() const { return shared_; } ///< null for a slot
+    explicit operator bool() const { return slot_ >= 0 || static_cast<bool>(shared_); }
 
 private:
-    std::size_t at(int tensor) const { return static_cast<std::size_t>(tensor); }
-    void *handle_of(int root) const;
-    void make_own(int tensor);
-    std::vector<lifetime> lifetimes() const; ///< of all tensors; no bytes for those outside the arena
+    memory::desc desc_;
+    int slot_ = -1;
+    memory shared_;
+};
 
-    graph &g_;
-    engine engine_;
-    std::vector<memory> own_; ///< as the tensor describes itself; null until asked for
-    std::vector<int> root_;   ///< the tensor whose bytes a tensor uses, itself unless it is a view
-    std::vector<bool> is_separate_;
-    std::vector<std::pair<int, memory>> unplaced_; ///< root and what waits for its address
-    memory arena_;
-    buffer_plan plan_;
-    std::size_t unplanned_bytes_ = 0;
+/// What the slots of a context need.
+struct memory_plan {
+    struct slot {
+        std::size_t bytes = 0;    ///< 0: nobody uses it
+        bool is_separate = false; ///< outlives a run: inputs, variables, what padding is filled into
+        std::vector<std::uint8_t>
+            fill;               ///< bytes of an element that fills a separate one at first; none: zeros
+        std::size_t offset = 0; ///< in the arena, of one that is not separate
+    };
+    std::vector<slot> slots;
+    std::size_t arena_bytes = 0;
+    std::size_t unplanned_bytes = 0; ///< what the arena would take if each slot had its own bytes
+};
+
+class tensor_buffers {
+public:
+    explicit tensor_buffers(const graph &g);
+
+    /// Scratch belongs to the node that is lowered now.
+    void start_node(int index) { node_ = index; }
+
+    /// The buffer of a tensor, in the tensor's own layout or seen through `d`.
+    buffer get(int tensor);
+    buffer get(int tensor, const memory::desc &d);
+
+    /// Bytes of the node that is lowered now, for the time that it runs.
+    buffer scratch(const memory::desc &d);
+
+    /// Lets `tensor` share the bytes of `source`.
+    void alias(int tensor, int source);
+
+    /// A buffer that outlives a run and holds copies of `element` at first. Comes before anyone uses the tensor.
+    void fill(int tensor, std::vector<std::uint8_t> element);
+
+    /// The buffer of a tensor if it has one: those that vanished between joined operators have none.
+    buffer find(int tensor) const { return own_.at(at(tensor)); }
+
+    /// The last call: lets slots share the bytes of the arena.
+    memory_plan place();
+
+private:
+    static std::size_t at(int index) { return static_cast<std::size_t>(index); }
+    void make_own(int tensor);
+    std::vector<lifetime> lifetimes() const; ///< of all slots; no bytes for those outside the arena
+
+    const graph &g_;
+    int node_ = 0;
+    std::vector<buffer> own_;              ///< as the tensor describes itself; none until asked for
+    std::vector<memory_plan::slot> slots_; ///< one per tensor, then scratch
+    std::vector<int> scratch_nodes_;       ///< of the slots behind the tensors'
 };
 
 } // namespace octet::model

@@ -107,23 +107,25 @@ std::string lowering::text(const std::string &name, const std::string &fallback)
     return has_attribute(name) ? text(name) : fallback;
 }
 
-memory lowering::input_memory(std::size_t i) const { return buffers_.get(input_index(i)); }
-memory lowering::output_memory() const { return buffers_.get(output_index()); }
-memory lowering::output_memory(std::size_t i) const { return buffers_.get(output_index(i)); }
-memory lowering::kept_output_memory() const { return buffers_.keep(output_index()); }
-
-memory lowering::input_memory(std::size_t i, const memory::desc &d) const {
+buffer lowering::input_buffer(std::size_t i) const { return buffers_.get(input_index(i)); }
+buffer lowering::input_buffer(std::size_t i, const memory::desc &d) const {
     return buffers_.get(input_index(i), d);
 }
-memory lowering::output_memory(const memory::desc &d) const { return buffers_.get(output_index(), d); }
+buffer lowering::output_buffer() const { return buffers_.get(output_index()); }
+buffer lowering::output_buffer(const memory::desc &d) const { return buffers_.get(output_index(), d); }
+buffer lowering::output_buffer(std::size_t i) const { return buffers_.get(output_index(i)); }
 
-memory lowering::packed_input(std::size_t i, const memory::desc &plain, const memory::desc &chosen) const {
-    const memory user = input_memory(i, plain);
+void lowering::fill_output(std::vector<std::uint8_t> element) const {
+    buffers_.fill(output_index(), std::move(element));
+}
+
+buffer lowering::packed_input(std::size_t i, const memory::desc &plain, const memory::desc &chosen) const {
+    const buffer user = input_buffer(i, plain);
     if (plain == chosen)
         return user;
     const memory packed(chosen, engine_);
-    reorder(user, packed).execute(stream(engine_), user, packed);
-    return packed;
+    reorder(user.get_memory(), packed).execute(stream(engine_), user.get_memory(), packed);
+    return buffer(packed);
 }
 
 void lowering::alias_output_to_input(std::size_t i) const { buffers_.alias(output_index(), input_index(i)); }

@@ -54,19 +54,22 @@ public:
     std::string text(const std::string &name) const;
     std::string text(const std::string &name, const std::string &fallback) const;
 
-    /// The buffer of an input or of the output, in the tensor's layout or seen through `d`. Buffers of
-    /// computed tensors get their addresses only after all nodes are lowered.
-    memory input_memory(std::size_t i) const;
-    memory output_memory() const;
-    memory input_memory(std::size_t i, const memory::desc &d) const;
-    memory output_memory(const memory::desc &d) const;
-    memory output_memory(std::size_t i) const;
+    /// The buffer of an input or of an output, in the tensor's layout or seen through `d`.
+    buffer input_buffer(std::size_t i) const;
+    buffer input_buffer(std::size_t i, const memory::desc &d) const;
+    buffer output_buffer() const;
+    buffer output_buffer(const memory::desc &d) const;
+    buffer output_buffer(std::size_t i) const; ///< of several
 
-    /// The output's buffer, which can be written now and keeps its contents; asked for before the others.
-    memory kept_output_memory() const;
+    /// Bytes for the time that the node runs.
+    buffer scratch(const memory::desc &d) const { return buffers_.scratch(d); }
+
+    /// Lets the output's buffer outlive runs, filled with copies of `element` when a context is made; asked for
+    /// before the buffer.
+    void fill_output(std::vector<std::uint8_t> element) const;
 
     /// A constant input in the layout that the primitive chose, reordered now, once.
-    memory packed_input(std::size_t i, const memory::desc &plain, const memory::desc &chosen) const;
+    buffer packed_input(std::size_t i, const memory::desc &plain, const memory::desc &chosen) const;
 
     /// Lets the output share the input's buffer.
     void alias_output_to_input(std::size_t i) const;

@@ -22,12 +22,6 @@ std::vector<int> inverse(const std::vector<std::int64_t> &permutation, std::size
     return result;
 }
 
-void fill(const memory &m, const std::vector<std::uint8_t> &element) {
-    std::uint8_t *bytes = m.map_data<std::uint8_t>();
-    for (std::size_t i = 0; i < m.get_desc().get_size(); i += element.size())
-        std::copy(element.begin(), element.end(), bytes + i);
-}
-
 } // namespace
 
 const tensor &any_input(const lowering &l, std::size_t i) {
@@ -41,8 +35,8 @@ primitive_attr copy_attr(data_type type) {
     return attr;
 }
 
-void add_copy(primitive_step &s, const memory &src, const memory &dst) {
-    s.add(reorder::primitive_desc(src, dst, copy_attr(src.get_desc().data_type())),
+void add_copy(primitive_step &s, const buffer &src, const buffer &dst) {
+    s.add(reorder_desc(src, dst, copy_attr(src.get_desc().data_type())),
           {{OCTET_ARG_FROM, src}, {OCTET_ARG_TO, dst}});
 }
 
@@ -70,8 +64,8 @@ std::unique_ptr<step> make_transpose(const lowering &l, const std::vector<std::i
         dims[static_cast<std::size_t>(destination[i])] = src.dims[i];
     need_output_dims(l, dims);
     auto result = std::make_unique<primitive_step>();
-    add_copy(*result, l.input_memory(0, dense_desc(src).permute_axes(destination)),
-             l.output_memory(dense_desc(dst)));
+    add_copy(*result, l.input_buffer(0, dense_desc(src).permute_axes(destination)),
+             l.output_buffer(dense_desc(dst)));
     return result;
 }
 
@@ -82,9 +76,9 @@ std::unique_ptr<step> make_padding(const lowering &l, const memory::dims &before
     for (std::size_t i = 0; i < dims.size(); i++)
         dims[i] += before.at(i) + after.at(i);
     need_output_dims(l, dims);
-    fill(l.kept_output_memory(), element); // once: running writes only the inside
+    l.fill_output(element); // once: running writes only the inside
     auto result = std::make_unique<primitive_step>();
-    add_copy(*result, l.input_memory(0), l.output_memory(dense_desc(dst).submemory_desc(src.dims, before)));
+    add_copy(*result, l.input_buffer(0), l.output_buffer(dense_desc(dst).submemory_desc(src.dims, before)));
     return result;
 }
 

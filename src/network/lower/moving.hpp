@@ -11,7 +11,7 @@ const tensor &any_input(const lowering &l, std::size_t i);
 
 /// Attributes of a plain copy: integers stay integers.
 primitive_attr copy_attr(data_type type);
-void add_copy(primitive_step &s, const memory &src, const memory &dst);
+void add_copy(primitive_step &s, const buffer &src, const buffer &dst);
 
 /// Input 0's buffer under the output's dimensions.
 std::unique_ptr<step> make_view(const lowering &l);

@@ -27,44 +27,44 @@ std::unique_ptr<step> linear_step(const lowering &l, int arg) {
     attr.set_requantization(requantization_rule::ort_f32);
     attr.set_scales(arg, scales.size() == 1 ? 0 : mask, scales);
     set_zero_points(attr, arg, mask, zero_points);
-    const memory src = l.input_memory(0), dst = l.output_memory();
+    const buffer src = l.input_buffer(0), dst = l.output_buffer();
     auto result = std::make_unique<primitive_step>();
-    result->add(reorder::primitive_desc(src, dst, attr), {{OCTET_ARG_SRC, src}, {OCTET_ARG_DST, dst}});
+    result->add(reorder_desc(src, dst, attr), {{OCTET_ARG_SRC, src}, {OCTET_ARG_DST, dst}});
     return result;
 }
 
 /// Finds scale and zero point of what it is given, then quantizes with them.
 class dynamic_quantize_step final : public step {
 public:
-    dynamic_quantize_step(const memory &src, const memory &dst, const memory &scale, const memory &zero_point)
-        : src_(src), scale_(scale), zero_point_u8_(zero_point),
-          zero_point_s32_(memory::desc({1}, data_type::s32, format_tag::x), src.get_engine()) {
+    dynamic_quantize_step(const buffer &src, const buffer &dst, const buffer &scale, const buffer &zero_point,
+                          const buffer &zero_point_s32)
+        : src_(src), scale_(scale), zero_point_u8_(zero_point), zero_point_s32_(zero_point_s32) {
         primitive_attr attr;
         attr.set_requantization(requantization_rule::ort_f32);
         attr.set_scales_mask(OCTET_ARG_DST, 0);
         attr.set_zero_points_mask(OCTET_ARG_DST, 0);
-        quantize_.add(reorder::primitive_desc(src, dst, attr),
+        quantize_.add(reorder_desc(src, dst, attr),
                       {{OCTET_ARG_SRC, src},
                        {OCTET_ARG_DST, dst},
                        {OCTET_ARG_ATTR_SCALES | OCTET_ARG_DST, scale_},
                        {OCTET_ARG_ATTR_ZERO_POINTS | OCTET_ARG_DST, zero_point_s32_}});
     }
 
-    void run(const stream &s) override {
-        const float *x = src_.map_data<float>();
+    void run(const stream &s, const run_memory &m) const override {
+        const float *x = m.at<float>(src_);
         const auto [lowest, highest] = std::minmax_element(x, x + element_count(src_.get_desc().dims()));
         const dynamic_quantization q = dynamic_quantization_of(*lowest, *highest);
-        *scale_.map_data<float>() = q.scale;
-        *zero_point_u8_.map_data<std::uint8_t>() = static_cast<std::uint8_t>(q.zero_point);
-        *zero_point_s32_.map_data<std::int32_t>() = q.zero_point;
-        quantize_.run(s);
+        *m.at<float>(scale_) = q.scale;
+        *m.at<std::uint8_t>(zero_point_u8_) = static_cast<std::uint8_t>(q.zero_point);
+        *m.at<std::int32_t>(zero_point_s32_) = q.zero_point;
+        quantize_.run(s, m);
     }
 
     std::string implementation() const override { return quantize_.implementation(); }
     std::string explain() const override { return quantize_.explain(); }
 
 private:
-    memory src_, scale_, zero_point_u8_, zero_point_s32_;
+    buffer src_, scale_, zero_point_u8_, zero_point_s32_;
     primitive_step quantize_;
 };
 
@@ -91,8 +91,9 @@ std::unique_ptr<step> lower_dynamic_quantize_linear(const lowering &l) {
     if (element_count(scale.dims) != 1 || element_count(zero_point.dims) != 1)
         refuse("scale " + to_text(scale.dims) + " and zero point " + to_text(zero_point.dims) +
                " must be scalars");
-    return std::make_unique<dynamic_quantize_step>(l.input_memory(0), l.output_memory(y),
-                                                   l.output_memory(y_scale), l.output_memory(y_zero_point));
+    return std::make_unique<dynamic_quantize_step>(
+        l.input_buffer(0), l.output_buffer(y), l.output_buffer(y_scale), l.output_buffer(y_zero_point),
+        l.scratch(memory::desc({1}, data_type::s32, format_tag::x)));
 }
 
 } // namespace octet::model

@@ -83,11 +83,11 @@ primitive_attr qlinear_attr(const lowering &l, const dot_inputs &in, channel_mas
 std::unique_ptr<step> dot_step(const lowering &l, const dot_inputs &in, const primitive_desc_base &pd,
                                const memory::desc &src, const memory::desc &weights, const memory::desc &bias,
                                const memory::desc &dst) {
-    arguments args = {{OCTET_ARG_SRC, l.input_memory(in.src, src)},
+    arguments args = {{OCTET_ARG_SRC, l.input_buffer(in.src, src)},
                       {OCTET_ARG_WEIGHTS, l.packed_input(in.weights, weights, pd.weights_desc())},
-                      {OCTET_ARG_DST, l.output_memory(dst)}};
+                      {OCTET_ARG_DST, l.output_buffer(dst)}};
     if (!bias.is_zero())
-        args[OCTET_ARG_BIAS] = l.input_memory(in.bias, bias);
+        args[OCTET_ARG_BIAS] = l.input_buffer(in.bias, bias);
     auto result = std::make_unique<primitive_step>();
     result->add(pd, std::move(args));
     return result;

@@ -24,9 +24,9 @@ std::unique_ptr<step> binary_operator(const lowering &l, algorithm alg) {
     set_parameters(attr, OCTET_ARG_SRC_1, per_tensor_parameters(l, b_input + 1, b_input + 2));
     set_parameters(attr, OCTET_ARG_DST, per_tensor_parameters(l, y_scale_of_two, y_scale_of_two + 1));
     return one_step(binary::primitive_desc({alg, a_md, b_md, y_md}, attr, l.get_engine()),
-                    {{OCTET_ARG_SRC_0, l.input_memory(a_input, a_md)},
-                     {OCTET_ARG_SRC_1, l.input_memory(b_input, b_md)},
-                     {OCTET_ARG_DST, l.output_memory(y_md)}});
+                    {{OCTET_ARG_SRC_0, l.input_buffer(a_input, a_md)},
+                     {OCTET_ARG_SRC_1, l.input_buffer(b_input, b_md)},
+                     {OCTET_ARG_DST, l.output_buffer(y_md)}});
 }
 
 /// One input, one output: x, its scale and zero point, those of y.
@@ -38,7 +38,7 @@ std::unique_ptr<step> unary_operator(const lowering &l, algorithm alg, float alp
     attr.set_requantization(requantization_rule::ort_f32);
     set_parameters(attr, OCTET_ARG_SRC, per_tensor_parameters(l, 1, 2));
     set_parameters(attr, OCTET_ARG_DST, per_tensor_parameters(l, 3, 4));
-    const memory src = l.input_memory(0), dst = l.output_memory();
+    const buffer src = l.input_buffer(0), dst = l.output_buffer();
     const eltwise_forward::desc d(prop_kind::forward_inference, alg, src.get_desc(), dst.get_desc(), alpha);
     return one_step(eltwise_forward::primitive_desc(d, attr, l.get_engine()),
                     {{OCTET_ARG_SRC, src}, {OCTET_ARG_DST, dst}});
@@ -76,7 +76,7 @@ std::unique_ptr<step> lower_qlinear_softmax(const lowering &l) {
     const memory::desc md = softmax_desc(l, x, axis);
     const softmax_forward::desc d(prop_kind::forward_inference, md, md, axis);
     return one_step(softmax_forward::primitive_desc(d, attr, l.get_engine()),
-                    {{OCTET_ARG_SRC, l.input_memory(0, md)}, {OCTET_ARG_DST, l.output_memory(md)}});
+                    {{OCTET_ARG_SRC, l.input_buffer(0, md)}, {OCTET_ARG_DST, l.output_buffer(md)}});
 }
 
 /// Inputs: scale and zero point of y, then each x with its scale and zero point.
@@ -89,16 +89,16 @@ std::unique_ptr<step> lower_qlinear_concat(const lowering &l) {
     primitive_attr attr;
     attr.set_requantization(requantization_rule::ort_f32);
     set_parameters(attr, OCTET_ARG_DST, per_tensor_parameters(l, 0, 1));
-    arguments args{{OCTET_ARG_DST, l.output_memory()}};
+    arguments args{{OCTET_ARG_DST, l.output_buffer()}};
     std::vector<memory::desc> srcs;
     for (std::size_t i = 2; i < l.input_count(); i += 3) {
         const int arg = OCTET_ARG_MULTIPLE_SRC + static_cast<int>(srcs.size());
         l.input(i, {y.type});
         set_parameters(attr, arg, per_tensor_parameters(l, i + 1, i + 2));
-        args[arg] = l.input_memory(i);
+        args[arg] = l.input_buffer(i);
         srcs.push_back(args[arg].get_desc());
     }
-    return one_step(concat::primitive_desc(l.output_memory().get_desc(), static_cast<int>(axis), srcs,
+    return one_step(concat::primitive_desc(l.output_buffer().get_desc(), static_cast<int>(axis), srcs,
                                            l.get_engine(), attr),
                     std::move(args));
 }

@@ -31,7 +31,7 @@ std::unique_ptr<step> lower_view(const lowering &l) { return make_view(l); }
 
 std::unique_ptr<step> lower_layout(const lowering &l) {
     auto result = std::make_unique<primitive_step>();
-    add_copy(*result, l.input_memory(0), l.output_memory());
+    add_copy(*result, l.input_buffer(0), l.output_buffer());
     return result;
 }
 

@@ -35,7 +35,7 @@ std::unique_ptr<step> pooling_step(const lowering &l, const primitive_attr &attr
     const pooling_forward::desc d(inference, alg, src, dst, g.strides, kernel, g.dilates, g.padding_l,
                                   g.padding_r);
     return one_step(pooling_forward::primitive_desc(d, attr, l.get_engine()),
-                    {{OCTET_ARG_SRC, l.input_memory(0, src)}, {OCTET_ARG_DST, l.output_memory(dst)}});
+                    {{OCTET_ARG_SRC, l.input_buffer(0, src)}, {OCTET_ARG_DST, l.output_buffer(dst)}});
 }
 
 /// Kernel and geometry; ceil_mode is a padding that lets the output's last window in.

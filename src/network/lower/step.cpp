@@ -16,13 +16,27 @@ void append_distinct(std::string &list, const std::string &name) {
 
 } // namespace
 
-void primitive_step::add(const primitive_desc_base &pd, arguments args) {
-    launches_.push_back({pd, primitive(pd), std::move(args)});
+/// Executions take bare pointers, so that descriptors are compared here, once.
+void primitive_step::add(const primitive_desc_base &pd, const arguments &args) {
+    launch l{pd, primitive(pd), {}};
+    for (const auto &[arg, b] : args) {
+        const memory::desc expected = pd.arg_desc(arg), given = b.get_desc();
+        if (given != expected && given.reshape(expected.dims(), true) != expected)
+            throw error(status::runtime_error,
+                        "a primitive takes " + expected.to_string() + ", its buffer is " + given.to_string());
+        l.args.emplace_back(arg, b);
+    }
+    launches_.push_back(std::move(l));
 }
 
-void primitive_step::run(const stream &s) {
-    for (const launch &l : launches_)
-        l.what.execute(s, l.args);
+void primitive_step::run(const stream &s, const run_memory &m) const {
+    thread_local std::vector<primitive::argument> pointers; // keeps its capacity from run to run
+    for (const launch &l : launches_) {
+        pointers.clear();
+        for (const auto &[arg, b] : l.args)
+            pointers.push_back({arg, m.at(b)});
+        l.what.execute(s, pointers.data(), pointers.size());
+    }
 }
 
 std::string primitive_step::implementation() const {
@@ -45,9 +59,14 @@ std::string primitive_step::explain() const {
     return lines;
 }
 
-std::unique_ptr<step> one_step(const primitive_desc_base &pd, arguments args) {
+reorder::primitive_desc reorder_desc(const buffer &src, const buffer &dst, const primitive_attr &attr) {
+    const engine cpu(engine::kind::cpu, 0);
+    return {cpu, src.get_desc(), cpu, dst.get_desc(), attr};
+}
+
+std::unique_ptr<step> one_step(const primitive_desc_base &pd, const arguments &args) {
     auto result = std::make_unique<primitive_step>();
-    result->add(pd, std::move(args));
+    result->add(pd, args);
     return result;
 }
 

@@ -5,27 +5,30 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
-#include "network/graph/graph.hpp"
+#include "network/lower/run_memory.hpp"
 
 namespace octet::model {
 
-/// One lowered node: knows its buffers and what runs it.
+/// One lowered node: knows its buffers and what runs it. It holds no state, so that several threads can run it at
+/// once, each with memory of its own.
 class step {
 public:
     virtual ~step() = default;
-    virtual void run(const stream &s) = 0;
+    virtual void run(const stream &s, const run_memory &m) const = 0;
     virtual std::string implementation() const = 0; ///< e.g. "ref", "view", "copy"
     virtual std::string explain() const = 0;        ///< problem, plan and refusals, one per line
 };
 
-using arguments = std::unordered_map<int, memory>;
+using arguments = std::unordered_map<int, buffer>; ///< by OCTET_ARG_*
 
 /// Primitives that run one after the other.
 class primitive_step final : public step {
 public:
-    void add(const primitive_desc_base &pd, arguments args);
-    void run(const stream &s) override;
+    void add(const primitive_desc_base &pd, const arguments &args);
+    void run(const stream &s, const run_memory &m) const override;
     std::string implementation() const override;
     std::string explain() const override;
 
@@ -33,18 +36,21 @@ private:
     struct launch {
         primitive_desc_base pd;
         primitive what;
-        arguments args;
+        std::vector<std::pair<int, buffer>> args;
     };
     std::vector<launch> launches_;
 };
 
+/// A reorder between two buffers.
+reorder::primitive_desc reorder_desc(const buffer &src, const buffer &dst, const primitive_attr &attr);
+
 /// A step of one primitive.
-std::unique_ptr<step> one_step(const primitive_desc_base &pd, arguments args);
+std::unique_ptr<step> one_step(const primitive_desc_base &pd, const arguments &args);
 
 /// The output is the input's buffer under other dimensions.
 class view_step final : public step {
 public:
-    void run(const stream &) override {}
+    void run(const stream &, const run_memory &) const override {}
     std::string implementation() const override { return "view"; }
     std::string explain() const override { return "the input's buffer under other dimensions; nothing runs"; }
 };

@@ -28,9 +28,9 @@ std::unique_ptr<step> binary_operator(const lowering &l, algorithm alg) {
     set_zero_point(attr, OCTET_ARG_DST, qy.zero_point);
     append_clip(attr, activation_interval(l.text("activation", "NONE"), dst), qy.zero_point);
     return one_step(binary::primitive_desc({alg, a_md, b_md, dst_md}, attr, l.get_engine()),
-                    {{OCTET_ARG_SRC_0, l.input_memory(0, a_md)},
-                     {OCTET_ARG_SRC_1, l.input_memory(1, b_md)},
-                     {OCTET_ARG_DST, l.output_memory(dst_md)}});
+                    {{OCTET_ARG_SRC_0, l.input_buffer(0, a_md)},
+                     {OCTET_ARG_SRC_1, l.input_buffer(1, b_md)},
+                     {OCTET_ARG_DST, l.output_buffer(dst_md)}});
 }
 
 } // namespace
@@ -57,9 +57,9 @@ std::unique_ptr<step> lower_prelu(const lowering &l) {
     const memory::desc alpha_md = padded_desc(alpha, src_md.dims().size());
     const prelu_forward::desc d(prop_kind::forward_inference, src_md, alpha_md, dst_md);
     return one_step(prelu_forward::primitive_desc(d, attr, l.get_engine()),
-                    {{OCTET_ARG_SRC, l.input_memory(0, src_md)},
-                     {OCTET_ARG_WEIGHTS, l.input_memory(1, alpha_md)},
-                     {OCTET_ARG_DST, l.output_memory(dst_md)}});
+                    {{OCTET_ARG_SRC, l.input_buffer(0, src_md)},
+                     {OCTET_ARG_WEIGHTS, l.input_buffer(1, alpha_md)},
+                     {OCTET_ARG_DST, l.output_buffer(dst_md)}});
 }
 
 } // namespace octet::model

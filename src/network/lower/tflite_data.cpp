@@ -81,8 +81,8 @@ std::unique_ptr<step> lower_concatenation(const lowering &l) {
         if (src.dims != expected || offsets[joined] + expected[joined] > dst.dims[joined])
             refuse("input " + std::to_string(i) + " (" + to_text(src.dims) + ") does not fit into output " +
                    to_text(dst.dims) + " at " + std::to_string(offsets[joined]));
-        add_copy(*result, l.input_memory(i),
-                 l.output_memory(dense_desc(dst).submemory_desc(src.dims, offsets)));
+        add_copy(*result, l.input_buffer(i),
+                 l.output_buffer(dense_desc(dst).submemory_desc(src.dims, offsets)));
         offsets[joined] += src.dims[joined];
     }
     if (offsets[joined] != dst.dims[joined])

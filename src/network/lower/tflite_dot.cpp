@@ -115,7 +115,7 @@ primitive_attr make_attr(const lowering &l, const dot_roles &roles) {
 }
 
 /// s32 bias in accumulator units -> real numbers, for the rule that adds it after the scale.
-memory real_bias(const lowering &l, const dot_roles &roles, const memory::desc &d) {
+buffer real_bias(const lowering &l, const dot_roles &roles, const memory::desc &d) {
     const std::vector<std::int64_t> codes = l.constant_integers(roles.bias_input);
     const std::vector<float> &weights_scales = l.input(weights_input).quant.scales;
     const double src_scale = per_tensor(l.input(roles.src_input), "the input").scale;
@@ -123,13 +123,13 @@ memory real_bias(const lowering &l, const dot_roles &roles, const memory::desc &
     for (std::size_t c = 0; c < codes.size(); c++)
         bias.map_data<float>()[c] = static_cast<float>(static_cast<double>(codes[c]) * src_scale *
                                                        weights_scales[weights_scales.size() == 1 ? 0 : c]);
-    return bias;
+    return buffer(bias);
 }
 
 /// The bias in the type that the rule adds; a zero descriptor and memory if there is none.
 struct bias_argument {
     memory::desc desc;
-    memory buffer;
+    model::buffer buffer;
 };
 
 bias_argument make_bias(const lowering &l, const dot_roles &roles, dim_t channels) {
@@ -141,15 +141,15 @@ bias_argument make_bias(const lowering &l, const dot_roles &roles, dim_t channel
                std::to_string(channels));
     const bool is_real = has_real_bias(l.rule());
     const memory::desc d({channels}, is_real ? data_type::f32 : data_type::s32, format_tag::x);
-    return {d, is_real ? real_bias(l, roles, d) : l.input_memory(roles.bias_input, d)};
+    return {d, is_real ? real_bias(l, roles, d) : l.input_buffer(roles.bias_input, d)};
 }
 
 std::unique_ptr<step> dot_step(const lowering &l, const dot_roles &roles, const primitive_desc_base &pd,
                                const memory::desc &src, const memory::desc &weights,
                                const bias_argument &bias, const memory::desc &dst) {
-    arguments args = {{OCTET_ARG_SRC, l.input_memory(roles.src_input, src)},
+    arguments args = {{OCTET_ARG_SRC, l.input_buffer(roles.src_input, src)},
                       {OCTET_ARG_WEIGHTS, l.packed_input(weights_input, weights, pd.weights_desc())},
-                      {OCTET_ARG_DST, l.output_memory(dst)}};
+                      {OCTET_ARG_DST, l.output_buffer(dst)}};
     if (bias.buffer)
         args[OCTET_ARG_BIAS] = bias.buffer;
     auto result = std::make_unique<primitive_step>();

@@ -38,8 +38,8 @@ std::unique_ptr<step> pooling(const lowering &l, algorithm alg) {
                                   {h.stride, w.stride}, {h.kernel, w.kernel}, {h.padding_l, w.padding_l},
                                   {h.padding_r, w.padding_r});
     return one_step(pooling_forward::primitive_desc(d, attr, l.get_engine()),
-                    {{OCTET_ARG_SRC, l.input_memory(0, nhwc_desc(src))},
-                     {OCTET_ARG_DST, l.output_memory(nhwc_desc(dst))}});
+                    {{OCTET_ARG_SRC, l.input_buffer(0, nhwc_desc(src))},
+                     {OCTET_ARG_DST, l.output_buffer(nhwc_desc(dst))}});
 }
 
 /// Which dimensions MEAN reduces.
@@ -134,8 +134,8 @@ void need_softmax_output(const tensor &dst) {
 
 std::unique_ptr<step> reorder_step(const lowering &l, const primitive_attr &attr) {
     need_output_dims(l, l.input(0).dims);
-    const memory src = l.input_memory(0), dst = l.output_memory();
-    return one_step(reorder::primitive_desc(src, dst, attr), {{OCTET_ARG_FROM, src}, {OCTET_ARG_TO, dst}});
+    const buffer src = l.input_buffer(0), dst = l.output_buffer();
+    return one_step(reorder_desc(src, dst, attr), {{OCTET_ARG_FROM, src}, {OCTET_ARG_TO, dst}});
 }
 
 } // namespace
@@ -162,7 +162,7 @@ std::unique_ptr<step> lower_mean(const lowering &l) {
     const pooling_forward::desc d(prop_kind::forward_inference, algorithm::pooling_avg_exclude_padding,
                                   src_md, dst_md, ones, window, zeros, zeros);
     return one_step(pooling_forward::primitive_desc(d, attr, l.get_engine()),
-                    {{OCTET_ARG_SRC, l.input_memory(0, src_md)}, {OCTET_ARG_DST, l.output_memory(dst_md)}});
+                    {{OCTET_ARG_SRC, l.input_buffer(0, src_md)}, {OCTET_ARG_DST, l.output_buffer(dst_md)}});
 }
 
 std::unique_ptr<step> lower_softmax(const lowering &l) {
@@ -179,7 +179,7 @@ std::unique_ptr<step> lower_softmax(const lowering &l) {
     const memory::desc src_md = dense_desc(src), dst_md = dense_desc(dst);
     const softmax_forward::desc d(prop_kind::forward_inference, src_md, dst_md, src_md.get_ndims() - 1);
     return one_step(softmax_forward::primitive_desc(d, attr, l.get_engine()),
-                    {{OCTET_ARG_SRC, l.input_memory(0, src_md)}, {OCTET_ARG_DST, l.output_memory(dst_md)}});
+                    {{OCTET_ARG_SRC, l.input_buffer(0, src_md)}, {OCTET_ARG_DST, l.output_buffer(dst_md)}});
 }
 
 std::unique_ptr<step> lower_quantize(const lowering &l) {

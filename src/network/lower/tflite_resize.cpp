@@ -26,8 +26,8 @@ std::unique_ptr<step> resize(const lowering &l, algorithm alg) {
     const resampling_forward::desc d(prop_kind::forward_inference, alg, nhwc_desc(src), nhwc_desc(dst),
                                      coordinates_of(l));
     return one_step(resampling_forward::primitive_desc(d, attr, l.get_engine()),
-                    {{OCTET_ARG_SRC, l.input_memory(0, nhwc_desc(src))},
-                     {OCTET_ARG_DST, l.output_memory(nhwc_desc(dst))}});
+                    {{OCTET_ARG_SRC, l.input_buffer(0, nhwc_desc(src))},
+                     {OCTET_ARG_DST, l.output_buffer(nhwc_desc(dst))}});
 }
 
 } // namespace

@@ -12,7 +12,7 @@ constexpr prop_kind inference = prop_kind::forward_inference;
 
 std::unique_ptr<step> unary_step(const lowering &l, const primitive_attr &attr, algorithm alg, float alpha) {
     need_output_dims(l, l.input(0).dims);
-    const memory src = l.input_memory(0), dst = l.output_memory();
+    const buffer src = l.input_buffer(0), dst = l.output_buffer();
     const eltwise_forward::desc d(inference, alg, src.get_desc(), dst.get_desc(), alpha);
     return one_step(eltwise_forward::primitive_desc(d, attr, l.get_engine()),
                     {{OCTET_ARG_SRC, src}, {OCTET_ARG_DST, dst}});

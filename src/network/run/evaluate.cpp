@@ -38,26 +38,27 @@ graph alone(const graph &g, const node &n, std::size_t varying, const std::optio
     return one;
 }
 
-std::vector<std::uint8_t> run(graph &one, const std::vector<std::uint8_t> &values) {
+std::vector<std::uint8_t> run(const graph &one, const std::vector<std::uint8_t> &values) {
     const engine cpu(engine::kind::cpu, 0);
     stream s(cpu);
     const evaluator none;
-    tensor_buffers buffers(one, cpu);
+    tensor_buffers buffers(one);
     const node &n = one.nodes.front();
     const operator_facts &facts = facts_of(one.framework, n.op);
     if (!facts.lower)
         refuse_as_unimplemented("the operator cannot run");
     const std::unique_ptr<step> lowered =
         facts.lower(lowering(n, one, buffers, cpu, requantization_rule::automatic, none));
-    buffers.place();
-    const memory input = buffers.get(one.inputs[0]), output = buffers.get(one.outputs[0]);
+    const memory_plan plan = buffers.place();
+    const run_memory memory(plan);
+    const buffer input = buffers.get(one.inputs[0]), output = buffers.get(one.outputs[0]);
     if (input.get_desc().get_size() != values.size())
         refuse("input of " + std::to_string(input.get_desc().get_size()) + " bytes, given are " +
                std::to_string(values.size()));
-    std::memcpy(input.get_data_handle(), values.data(), values.size());
-    lowered->run(s);
+    std::memcpy(memory.at(input), values.data(), values.size());
+    lowered->run(s, memory);
     s.wait();
-    const auto *bytes = output.map_data<std::uint8_t>();
+    const auto *bytes = memory.at<std::uint8_t>(output);
     return {bytes, bytes + output.get_desc().get_size()};
 }
 

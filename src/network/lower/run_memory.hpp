@@ -1,0 +1,40 @@
+#pragma once
+
+// The memory of one context, as its network's plan lays it out. Nothing else of a network changes while it runs.
+
+#include <vector>
+
+#include "network/lower/buffers.hpp"
+
+namespace octet::model {
+
+class run_memory {
+public:
+    /// Allocates and fills. `plan` must outlive it. Throws std::bad_alloc or octet::error without memory.
+    explicit run_memory(const memory_plan &plan);
+
+    /// The first byte of a buffer.
+    void *at(const buffer &b) const {
+        return b.is_shared() ? b.get_memory().get_data_handle() : at(b.slot());
+    }
+    void *at(int slot) const { return addresses_[static_cast<std::size_t>(slot)]; }
+
+    /// Elements of type T.
+    template <typename T> T *at(const buffer &b) const { return static_cast<T *>(at(b)); }
+
+    /// Lets a slot lie in the caller's bytes; null: in its own again.
+    void bind(int slot, void *bytes);
+
+    /// Fills a separate slot as it was at first.
+    void refill(int slot);
+
+private:
+    void *own_address(int slot) const;
+
+    const memory_plan &plan_;
+    memory arena_;
+    std::vector<memory> separate_; ///< by slot; null for those in the arena
+    std::vector<void *> addresses_;
+};
+
+} // namespace octet::model
