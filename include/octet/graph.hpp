@@ -14,6 +14,7 @@
 
 #include "octet/export.hpp"
 #include "octet/memory.hpp"
+#include "octet/shared_bytes.hpp"
 #include "octet/types.hpp"
 
 namespace octet {
@@ -38,7 +39,7 @@ struct tensor {
     quantization quant;            ///< .onnx files have it among the inputs of the nodes instead
     bool is_constant = false;      ///< `data` holds the elements
     bool is_variable = false;      ///< state that survives a run
-    std::vector<std::uint8_t> data; ///< constants: little-endian, row-major
+    shared_bytes data;             ///< constants: little-endian, row-major
 };
 
 /// An operator's option: a number, a word or a list.
@@ -78,6 +79,9 @@ struct graph {
 
 // ---- Reading. All throw octet::error with a sentence that names the file and the defect, and read nothing
 // outside the bytes, whatever they are.
+//
+// What is read from a path is mapped, and large constants stay in the file: it must not be changed or truncated
+// while a graph or network from it lives. To replace a file, write another and rename it.
 
 /// Reads and checks a .tflite file: FlatBuffers' verifier, every index, every size, `check_graph`.
 OCTET_API graph read_tflite(const std::string &path);
@@ -85,8 +89,8 @@ OCTET_API graph read_tflite(const std::string &path);
 OCTET_API graph read_tflite(const std::uint8_t *bytes, std::size_t size, const std::string &name);
 
 /// Reads and checks an .onnx file: protobuf's parser, every name, type and size, the shapes of all tensors,
-/// `check_graph`. A first dimension without a fixed size is 1. Data in files of their own ("external") is read
-/// from the directory of `path`. Throws `unimplemented` where the library was built without ONNX.
+/// `check_graph`. A first dimension without a fixed size is 1. Data in files of their own ("external") is mapped,
+/// too, from the directory of `path`. Throws `unimplemented` where the library was built without ONNX.
 OCTET_API graph read_onnx(const std::string &path);
 /// The same for bytes in memory, which cannot have external data.
 OCTET_API graph read_onnx(const std::uint8_t *bytes, std::size_t size, const std::string &name);

@@ -42,8 +42,8 @@ public:
     int scale(float value) {
         const int index = constant(tensor({}, 1.f, 0), data_type::f32, {}, false);
         model::tensor &t = g.tensors[static_cast<std::size_t>(index)];
-        t.data.resize(sizeof value);
-        std::memcpy(t.data.data(), &value, sizeof value);
+        const auto *p = reinterpret_cast<const std::uint8_t *>(&value);
+        t.data = bytes(p, p + sizeof value);
         return index;
     }
     int zero_point(std::int32_t value) { return constant(tensor({}, 1.f, 0), type_, {value}, false); }
@@ -62,10 +62,12 @@ private:
         t.is_constant = true;
         if (!has_scale)
             t.quant = {};
+        bytes data;
         for (const std::int32_t v : values) {
             const auto *p = reinterpret_cast<const std::uint8_t *>(&v); // little-endian: the low bytes
-            t.data.insert(t.data.end(), p, p + memory::data_type_size(type));
+            data.insert(data.end(), p, p + memory::data_type_size(type));
         }
+        t.data = std::move(data);
         return index;
     }
 

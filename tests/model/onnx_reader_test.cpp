@@ -304,6 +304,31 @@ protected:
     model::graph graph_;
 };
 
+TEST(OnnxReader, MergesWhatOccursSeveralTimes) {
+    // protobuf: messages one after the other are one; of a field of bytes the last one counts.
+    onnx_builder all = small_network(), first = small_network(), second = small_network();
+    first.graph().clear_node();
+    second.graph().clear_initializer();
+    second.graph().clear_input();
+    second.graph().clear_output();
+    second.model.clear_opset_import();
+    bytes parts = first.finish();
+    const bytes rest = second.finish();
+    parts.insert(parts.end(), rest.begin(), rest.end());
+    const model::graph expected = read(all.finish()), got = read(parts);
+    ASSERT_EQ(got.tensors.size(), expected.tensors.size());
+    ASSERT_EQ(got.nodes.size(), expected.nodes.size());
+    for (std::size_t t = 0; t < got.tensors.size(); t++)
+        EXPECT_EQ(got.tensors[t].data, expected.tensors[t].data);
+
+    // A second raw_data behind the first.
+    onnx_builder twice = small_network();
+    onnx::TensorProto &w = *twice.graph().mutable_initializer(2);
+    w.mutable_unknown_fields()->AddLengthDelimited(onnx::TensorProto::kRawDataFieldNumber,
+                                                   std::string(54, '\5'));
+    EXPECT_EQ(read(twice.finish()).tensors[2].data, bytes(54, 5));
+}
+
 TEST_F(ExternalData, IsReadFromTheDirectoryOfTheNetwork) {
     EXPECT_EQ(defect_of("weights.bin", "6", "54"), "");
     EXPECT_EQ(graph_.tensors[2].data, bytes(54, 2));

@@ -90,11 +90,13 @@ bool ends_with(const std::string &text, const std::string &end) {
     return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-template <typename T> void append_values(model::tensor &t, const json_value &values) {
+template <typename T> void set_values(model::tensor &t, const json_value &values) {
+    std::vector<std::uint8_t> data;
     for (const T value : values.list<T>()) {
         const auto *bytes = reinterpret_cast<const std::uint8_t *>(&value);
-        t.data.insert(t.data.end(), bytes, bytes + sizeof value);
+        data.insert(data.end(), bytes, bytes + sizeof value);
     }
+    t.data = std::move(data);
     if (values.is_array())
         t.dims = {static_cast<dim_t>(t.data.size() / sizeof(T))};
 }
@@ -107,16 +109,16 @@ model::tensor constant_of(const std::string &name, const json_value &values, dat
     t.is_constant = true;
     switch (type) {
     case data_type::f32:
-        append_values<float>(t, values);
+        set_values<float>(t, values);
         break;
     case data_type::s32:
-        append_values<std::int32_t>(t, values);
+        set_values<std::int32_t>(t, values);
         break;
     case data_type::s8:
-        append_values<std::int8_t>(t, values);
+        set_values<std::int8_t>(t, values);
         break;
     case data_type::u8:
-        append_values<std::uint8_t>(t, values);
+        set_values<std::uint8_t>(t, values);
         break;
     default:
         values.fail("belongs to a tensor of type " + model::to_text(type) + ", allowed: f32, s32, s8, u8");

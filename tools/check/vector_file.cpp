@@ -93,7 +93,7 @@ model::tensor as_model_tensor(const tensor_record &record, bool is_constant) {
     t.quant = record.quant;
     t.is_constant = is_constant;
     if (is_constant)
-        t.data.assign(record.bytes.data, record.bytes.data + record.bytes.size);
+        t.data = std::vector<std::uint8_t>(record.bytes.data, record.bytes.data + record.bytes.size);
     return t;
 }
 

@@ -4,6 +4,7 @@
 #include "network/graph/descs.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace octet::model {
 
@@ -58,6 +59,16 @@ memory::desc checked_desc(const tensor &t) {
     if (element_count(t.dims) == 0)
         refuse_as_unimplemented("tensor '" + t.name + "' has no elements (" + to_text(t.dims) + ")");
     return dense_desc(t);
+}
+
+memory constant_memory(const memory::desc &d, const shared_bytes &bytes) {
+    const engine cpu(engine::kind::cpu, 0);
+    const std::size_t element = memory::data_type_size(d.data_type());
+    if (reinterpret_cast<std::uintptr_t>(bytes.data()) % element == 0)
+        return memory(d, cpu, const_cast<std::uint8_t *>(bytes.data()));
+    memory copy(d, cpu);
+    std::memcpy(copy.get_data_handle(), bytes.data(), bytes.size());
+    return copy;
 }
 
 } // namespace octet::model

@@ -16,6 +16,10 @@ memory::desc checked_desc(const tensor &t);
 /// The same with leading dimensions of size 1 up to `rank`, as broadcasting needs it.
 memory::desc padded_desc(const tensor &t, std::size_t rank);
 
+/// Memory over a constant's bytes, which nothing writes; over a copy where they are not aligned for their type.
+/// The bytes must outlive it.
+memory constant_memory(const memory::desc &d, const shared_bytes &bytes);
+
 /// What two such tensors of equal rank broadcast to; throws if they do not.
 memory::dims broadcast_dims(const memory::desc &a, const memory::desc &b);
 

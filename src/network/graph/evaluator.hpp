@@ -15,7 +15,7 @@ namespace octet::model {
 /// of `g`. Throws octet::error if the node cannot be executed.
 /// `dims`: those of that input and of the output, where they are not the tensors' own.
 using evaluator = std::function<std::vector<std::uint8_t>(const graph &g, const node &n, std::size_t varying,
-                                                          const std::vector<std::uint8_t> &values,
+                                                          const shared_bytes &values,
                                                           const std::optional<memory::dims> &dims)>;
 
 } // namespace octet::model

@@ -2,30 +2,77 @@
 
 #include "network/graph/file.hpp"
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 
 namespace octet::model {
+namespace {
 
-std::vector<std::uint8_t> read_file(const std::string &path) {
+/// Owner of a mapping's bytes. Its type tells mapped bytes from others.
+struct unmap {
+    std::size_t size;
+    void operator()(const void *first) const { munmap(const_cast<void *>(first), size); }
+};
+
+class file_descriptor {
+public:
+    explicit file_descriptor(const std::string &path) : number_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+    ~file_descriptor() {
+        if (number_ >= 0)
+            close(number_);
+    }
+    file_descriptor(const file_descriptor &) = delete;
+    file_descriptor &operator=(const file_descriptor &) = delete;
+    int number() const { return number_; }
+
+private:
+    int number_;
+};
+
+} // namespace
+
+shared_bytes map_file(const std::string &path) {
     std::error_code ignored;
     if (!std::filesystem::exists(path, ignored))
         refuse(path + ": does not exist");
-    if (std::filesystem::is_directory(path, ignored)) // opens, but has no usable size
+    if (std::filesystem::is_directory(path, ignored))
         refuse(path + ": is a directory");
-    std::ifstream file(path, std::ios::binary | std::ios::ate);
-    const std::streamoff size = file ? static_cast<std::streamoff>(file.tellg()) : -1;
-    if (size < 0)
+    if (!std::filesystem::is_regular_file(path, ignored)) // opening a pipe would wait
+        refuse(path + ": is not a file");
+    const file_descriptor file(path);
+    struct stat status = {};
+    if (file.number() < 0 || fstat(file.number(), &status) != 0)
         refuse(path + ": cannot be opened");
-    if (size > std::numeric_limits<std::int32_t>::max())
+    const auto size = static_cast<std::size_t>(status.st_size);
+    if (size == 0) // there is no mapping of no bytes
+        return {};
+    void *first = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number(), 0);
+    if (first == MAP_FAILED)
+        refuse(path + ": cannot be mapped");
+    return {std::shared_ptr<const void>(first, unmap{size}), first, size};
+}
+
+shared_bytes map_small_file(const std::string &path) {
+    shared_bytes bytes = map_file(path);
+    if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
         refuse(path + ": is larger than 2 GiB");
-    std::vector<std::uint8_t> bytes(static_cast<std::size_t>(size));
-    file.seekg(0);
-    if (!file.read(reinterpret_cast<char *>(bytes.data()), size))
-        refuse(path + ": cannot be read");
     return bytes;
+}
+
+void release_pages(const shared_bytes &bytes) {
+    if (!bytes.owner() || !std::get_deleter<unmap>(bytes.owner()))
+        return;
+    // Pages at the ends are shared with neighbours, which get them back from the file, too.
+    const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+    const auto first = reinterpret_cast<std::uintptr_t>(bytes.data());
+    const std::uintptr_t inside = first % page;
+    madvise(const_cast<std::uint8_t *>(bytes.data()) - inside, bytes.size() + inside, MADV_DONTNEED);
 }
 
 std::string printable(std::string text) {

@@ -1,14 +1,19 @@
 #pragma once
 
-// Files of networks, as bytes.
+// Files of networks, as bytes of the page cache: nothing is copied until someone needs it, and what was read comes
+// back from the file when it is needed again.
 
 #include "network/graph/graph.hpp"
 
 namespace octet::model {
 
-/// All bytes of a file; formats count them in 31 bits. Throws octet::error for one that cannot be opened or
-/// read, or that is longer.
-std::vector<std::uint8_t> read_file(const std::string &path);
+/// All bytes of a file, mapped. Throws octet::error for one that cannot be opened or mapped.
+shared_bytes map_file(const std::string &path);
+/// The same for a file whose format counts bytes in 31 bits: refuses a longer one.
+shared_bytes map_small_file(const std::string &path);
+
+/// Bytes of a mapped file that were read take no memory any more, until they are read again. Nothing for others.
+void release_pages(const shared_bytes &bytes);
 
 /// Text from a file, fit to be printed in one line.
 std::string printable(std::string text);

@@ -27,6 +27,16 @@ std::vector<std::uint8_t> initial_element(const tensor &t) {
 
 } // namespace
 
+buffer buffer::seen_through(const memory::desc &d) const {
+    buffer view = *this;
+    view.desc_ = d;
+    if (is_shared()) {
+        view.shared_ = memory(d, shared_.get_engine(), shared_.get_data_handle());
+        view.owner_ = owner_ ? owner_ : shared_;
+    }
+    return view;
+}
+
 /// Largest first; each takes the lowest gap among those already placed that it meets.
 buffer_plan plan_buffers(const std::vector<lifetime> &lifetimes) {
     std::vector<std::size_t> order(lifetimes.size());
@@ -73,9 +83,8 @@ void tensor_buffers::make_own(int t) {
         return;
     const tensor &described = g_.tensors[at(t)];
     const memory::desc d = checked_desc(described);
-    if (described.is_constant) { // nothing writes it
-        own_[at(t)] = buffer(
-            memory(d, engine(engine::kind::cpu, 0), const_cast<std::uint8_t *>(described.data.data())));
+    if (described.is_constant) {
+        own_[at(t)] = buffer(constant_memory(d, described.data));
     } else {
         own_[at(t)] = buffer(t, d);
         slots_[at(t)].bytes = d.get_size();
@@ -89,10 +98,7 @@ buffer tensor_buffers::get(int t) {
 
 buffer tensor_buffers::get(int t, const memory::desc &d) {
     make_own(t);
-    const buffer &own = own_[at(t)];
-    if (own.is_shared())
-        return buffer(memory(d, own.get_memory().get_engine(), own.get_memory().get_data_handle()));
-    return {own.slot(), d};
+    return own_[at(t)].seen_through(d);
 }
 
 buffer tensor_buffers::scratch(const memory::desc &d) {

@@ -37,6 +37,7 @@ public:
 
     const memory::desc &get_desc() const { return desc_; }
     bool is_shared() const { return slot_ < 0; }
+    buffer seen_through(const memory::desc &d) const;    ///< the same bytes
     int slot() const { return slot_; }                   ///< of a context; -1 for shared memory
     const memory &get_memory() const { return shared_; } ///< null for a slot
     explicit operator bool() const { return slot_ >= 0 || static_cast<bool>(shared_); }
@@ -45,6 +46,7 @@ private:
     memory::desc desc_;
     int slot_ = -1;
     memory shared_;
+    memory owner_; ///< of the bytes, where `shared_` only sees them
 };
 
 /// What the slots of a context need.

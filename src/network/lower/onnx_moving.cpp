@@ -15,7 +15,7 @@ std::vector<std::uint8_t> pad_element(const lowering &l, const tensor &dst) {
         const tensor &value = l.input(2, {dst.type});
         if (!value.is_constant || element_count(value.dims) != 1)
             refuse_as_unimplemented("input 2 ('" + value.name + "') is not one constant value");
-        return value.data;
+        return value.data.copy();
     }
     std::vector<std::uint8_t> element(memory::data_type_size(dst.type));
     if (l.has_attribute("value") && dst.type == data_type::f32) { // operator sets before 11

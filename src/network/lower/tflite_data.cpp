@@ -36,7 +36,7 @@ std::vector<std::uint8_t> pad_element(const lowering &l, const tensor &dst) {
         if (!value.is_constant || element_count(value.dims) != 1)
             refuse_as_unimplemented("input 2 ('" + value.name + "') is not one constant value");
         need_equal_quantization(value, dst, "the pad value and the output");
-        return value.data;
+        return value.data.copy();
     }
     const std::int32_t code = dst.quant.is_set() ? per_tensor(dst, "the output").zero_point : 0;
     std::vector<std::uint8_t> element(bytes);

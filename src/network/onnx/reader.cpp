@@ -1,17 +1,16 @@
-// Reads an .onnx file in steps that each make the next one safe: the protobuf parser (lengths lie inside the
-// bytes), names, types and data sizes (here), shapes (`infer_onnx_shapes`), and what must hold in any graph
+// Reads an .onnx file in steps that each make the next one safe: the protobuf parser (`parse_onnx`: lengths lie
+// inside the bytes), names, types and data sizes (here), shapes (`infer_onnx_shapes`), and what must hold in any graph
 // (`check_graph`). Start at `reader::read`.
 
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <limits>
+#include <map>
 #include <unordered_map>
 
-#include <onnx/onnx_pb.h>
-
 #include "network/graph/file.hpp"
+#include "network/onnx/model_file.hpp"
 #include "network/onnx/shapes.hpp"
 
 namespace octet::model {
@@ -52,12 +51,19 @@ void set_type(tensor &t, int type) {
         t.foreign_type = type_name(type);
 }
 
+/// Files that a network names beside its own, each mapped once.
+struct external_files {
+    std::filesystem::path directory; ///< empty: there are none
+    std::map<std::filesystem::path, shared_bytes> mapped = {};
+};
+
 /// The elements of a constant, little-endian.
 class constant_reader {
 public:
-    constant_reader(const format::TensorProto &source, const std::filesystem::path &directory,
+    /// `raw_data` is null where there is none.
+    constant_reader(const format::TensorProto &source, const shared_bytes *raw_data, external_files &files,
                     std::string who)
-        : source_(source), directory_(directory), who_(std::move(who)) {}
+        : source_(source), raw_data_(raw_data), files_(files), who_(std::move(who)) {}
 
     tensor read() const {
         tensor t;
@@ -115,14 +121,13 @@ private:
     }
 
     template <typename T, typename Field>
-    std::vector<std::uint8_t> elements(std::int64_t count, const Field &typed) const {
+    shared_bytes elements(std::int64_t count, const Field &typed) const {
         const auto expected = static_cast<std::size_t>(count);
         if (source_.data_location() == format::TensorProto::EXTERNAL)
             return external_bytes(expected * sizeof(T));
-        if (source_.has_raw_data()) {
-            const std::string &raw = source_.raw_data();
-            need_size(raw.size(), expected * sizeof(T), "bytes of data");
-            return {raw.begin(), raw.end()};
+        if (raw_data_) {
+            need_size(raw_data_->size(), expected * sizeof(T), "bytes of data");
+            return *raw_data_;
         }
         need_size(static_cast<std::size_t>(typed.size()), expected, "elements");
         std::vector<T> values(expected);
@@ -133,7 +138,7 @@ private:
         return bytes;
     }
 
-    static std::vector<std::uint8_t> narrowed(const std::vector<std::uint8_t> &wide) {
+    static shared_bytes narrowed(const shared_bytes &wide) {
         std::vector<std::uint8_t> bytes(wide.size() / 2);
         for (std::size_t i = 0; i < wide.size() / sizeof(std::int64_t); i++) {
             std::int64_t value;
@@ -154,7 +159,7 @@ private:
         return std::stoull(text);
     }
 
-    std::vector<std::uint8_t> external_bytes(std::size_t size) const {
+    shared_bytes external_bytes(std::size_t size) const {
         std::filesystem::path location;
         std::uint64_t offset = 0, length = size;
         for (const auto &entry : source_.external_data()) {
@@ -167,42 +172,46 @@ private:
         }
         need_size(length, size, "bytes of external data");
         const std::string where = who_ + " has its data in file " + quoted(location.string());
-        if (directory_.empty())
+        if (files_.directory.empty())
             fail(where + ", but a network in memory has no directory");
         // A model must not reach out of its directory.
         if (location.empty() || location.is_absolute() ||
             std::find(location.begin(), location.end(), "..") != location.end())
             fail(where + ", allowed are files in the directory of the network");
-        const std::filesystem::path path = directory_ / location;
-        std::error_code failure;
-        const std::uintmax_t available =
-            std::filesystem::is_regular_file(path, failure) ? std::filesystem::file_size(path, failure) : 0;
-        if (failure || offset > available || size > available - offset)
+        const shared_bytes &file = external_file(location);
+        if (offset > file.size() || size > file.size() - offset)
             fail(where + " at byte " + std::to_string(offset) + " with " + std::to_string(size) +
-                 " bytes, but that file has " + std::to_string(failure ? 0 : available));
-        std::vector<std::uint8_t> bytes(size);
-        std::ifstream file(path, std::ios::binary);
-        file.seekg(static_cast<std::streamoff>(offset));
-        if (!file.read(reinterpret_cast<char *>(bytes.data()), static_cast<std::streamsize>(size)))
-            fail(where + ", which cannot be read");
-        return bytes;
+                 " bytes, but that file has " + std::to_string(file.size()));
+        return file.part(offset, size);
+    }
+
+    /// No bytes for a file that is not there.
+    const shared_bytes &external_file(const std::filesystem::path &location) const {
+        const auto [entry, is_new] = files_.mapped.emplace(location, shared_bytes());
+        const std::filesystem::path path = files_.directory / location;
+        std::error_code failure;
+        if (is_new && std::filesystem::is_regular_file(path, failure))
+            entry->second = map_file(path.string());
+        return entry->second;
     }
 
     const format::TensorProto &source_;
-    const std::filesystem::path &directory_;
+    const shared_bytes *raw_data_;
+    external_files &files_;
     std::string who_;
 };
 
 class reader {
 public:
-    reader(const format::ModelProto &model, std::filesystem::path directory)
-        : model_(model), source_(model.graph()), directory_(std::move(directory)) {}
+    reader(const onnx_file &file, std::filesystem::path directory)
+        : file_(file), source_(file.model.graph()), external_{std::move(directory)} {}
 
     graph read() {
         check_header();
         g_.framework = "onnx";
-        for (const format::TensorProto &constant : source_.initializer())
-            add_constant(constant, constant.name(), "initialiser " + quoted(constant.name()));
+        for (const onnx_initializer &i : file_.initializers)
+            add_constant(i.tensor, i.raw_data ? &*i.raw_data : nullptr, i.tensor.name(),
+                         "initialiser " + quoted(i.tensor.name()));
         for (const format::ValueInfoProto &input : source_.input())
             if (tensors_.count(input.name()) == 0) // older files name initialisers as inputs, too
                 g_.inputs.push_back(add_input(input));
@@ -221,10 +230,10 @@ public:
 
 private:
     void check_header() {
-        if (!model_.has_graph() || source_.node_size() == 0)
+        if (!file_.model.has_graph() || source_.node_size() == 0)
             fail("this is not an .onnx model: it holds no graph with nodes");
         constexpr std::int64_t oldest = 7; // broadcasting as today; the quantized operators are younger
-        for (const format::OperatorSetIdProto &set : model_.opset_import())
+        for (const format::OperatorSetIdProto &set : file_.model.opset_import())
             if (is_default_domain(set.domain()))
                 opset_ = set.version();
         if (opset_ < oldest)
@@ -244,8 +253,9 @@ private:
         return index;
     }
 
-    void add_constant(const format::TensorProto &source, const std::string &name, const std::string &who) {
-        tensor t = constant_reader(source, directory_, who).read();
+    void add_constant(const format::TensorProto &source, const shared_bytes *raw_data,
+                      const std::string &name, const std::string &who) {
+        tensor t = constant_reader(source, raw_data, external_, who).read();
         t.name = printable(name);
         add(std::move(t), name);
     }
@@ -317,8 +327,11 @@ private:
 
     void add_constant_node(const format::NodeProto &source, const std::string &who) {
         for (const format::AttributeProto &a : source.attribute())
-            if (a.name() == "value" && a.has_t() && source.output_size() == 1)
-                return add_constant(a.t(), source.output(0), who);
+            if (a.name() == "value" && a.has_t() && source.output_size() == 1) {
+                const std::string &raw = a.t().raw_data();
+                const shared_bytes copy(std::vector<std::uint8_t>(raw.begin(), raw.end()));
+                return add_constant(a.t(), a.t().has_raw_data() ? &copy : nullptr, source.output(0), who);
+            }
         throw error(status::unimplemented, who + " has no attribute 'value' with a dense tensor");
     }
 
@@ -365,23 +378,21 @@ private:
                  " is declared with other dimensions than its node gives (" + to_text(t.dims) + ")");
     }
 
-    const format::ModelProto &model_;
+    const onnx_file &file_;
     const format::GraphProto &source_;
-    const std::filesystem::path directory_;
+    external_files external_;
     std::int64_t opset_ = 0;
     std::unordered_map<std::string, int> tensors_;
     graph g_;
 };
 
-graph read_model(const std::uint8_t *bytes, std::size_t size, const std::filesystem::path &directory,
-                 const std::string &name) {
+graph read_model(const shared_bytes &bytes, const std::filesystem::path &directory, const std::string &name) {
     google::protobuf::SetLogHandler(nullptr); // errors are one line, this program's own
     try {
-        format::ModelProto model;
-        if (size > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()) ||
-            !model.ParseFromArray(bytes, static_cast<int>(size)))
+        const std::optional<onnx_file> file = parse_onnx(bytes);
+        if (!file)
             fail("this is not an .onnx model, or it is truncated or damaged");
-        return reader(model, directory).read();
+        return reader(*file, directory).read();
     } catch (const error &e) {
         throw error(e.status, name + ": " + e.what());
     } catch (const std::bad_alloc &) {
@@ -396,13 +407,12 @@ graph read_model(const std::uint8_t *bytes, std::size_t size, const std::filesys
 } // namespace
 
 graph read_onnx(const std::string &path) {
-    const std::vector<std::uint8_t> bytes = read_file(path);
     const std::filesystem::path directory = std::filesystem::path(path).parent_path();
-    return read_model(bytes.data(), bytes.size(), directory.empty() ? "." : directory, path);
+    return read_model(map_small_file(path), directory.empty() ? "." : directory, path);
 }
 
 graph read_onnx(const std::uint8_t *bytes, std::size_t size, const std::string &name) {
-    return read_model(bytes, size, {}, name);
+    return read_model(std::vector<std::uint8_t>(bytes, bytes + size), {}, name);
 }
 
 } // namespace octet::model

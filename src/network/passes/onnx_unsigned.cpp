@@ -51,7 +51,7 @@ int unsigned_zero_point(graph_editor &e, int zero_point) {
     tensor t = e.tensor_at(zero_point);
     t.name += " unsigned";
     t.type = data_type::u8;
-    t.data[0] ^= 0x80;
+    t.data = std::vector<std::uint8_t>{static_cast<std::uint8_t>(t.data[0] ^ 0x80)};
     return e.add_tensor(std::move(t));
 }
 

@@ -29,7 +29,7 @@ graph alone(const graph &g, const node &n, std::size_t varying, const std::optio
     one.outputs = {copy.outputs.at(0)};
     tensor &x = one.tensors.at(at(one.inputs[0]));
     x.is_constant = false;
-    x.data.clear();
+    x.data = {};
     if (dims)
         for (const int t : {one.inputs[0], one.outputs[0]}) {
             one.tensors[at(t)].dims = *dims;
@@ -38,7 +38,7 @@ graph alone(const graph &g, const node &n, std::size_t varying, const std::optio
     return one;
 }
 
-std::vector<std::uint8_t> run(const graph &one, const std::vector<std::uint8_t> &values) {
+std::vector<std::uint8_t> run(const graph &one, const shared_bytes &values) {
     const engine cpu(engine::kind::cpu, 0);
     stream s(cpu);
     const evaluator none;
@@ -65,8 +65,7 @@ std::vector<std::uint8_t> run(const graph &one, const std::vector<std::uint8_t> 
 } // namespace
 
 std::vector<std::uint8_t> evaluate(const graph &g, const node &n, std::size_t varying,
-                                   const std::vector<std::uint8_t> &values,
-                                   const std::optional<memory::dims> &dims) {
+                                   const shared_bytes &values, const std::optional<memory::dims> &dims) {
     graph one = alone(g, n, varying, dims);
     try {
         return run(one, values);

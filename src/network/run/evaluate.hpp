@@ -8,7 +8,6 @@ namespace octet::model {
 
 /// See `evaluator`. Throws octet::error if the node cannot be executed.
 std::vector<std::uint8_t> evaluate(const graph &g, const node &n, std::size_t varying,
-                                   const std::vector<std::uint8_t> &values,
-                                   const std::optional<memory::dims> &dims);
+                                   const shared_bytes &values, const std::optional<memory::dims> &dims);
 
 } // namespace octet::model

@@ -23,7 +23,7 @@ graph read_network(const std::string &path) {
         return read_onnx(path);
     if (ends_with(path, ".tflite"))
         return read_tflite(path);
-    const std::vector<std::uint8_t> bytes = read_file(path);
+    const shared_bytes bytes = map_file(path);
     return is_tflite(bytes.data(), bytes.size()) ? read_tflite(path) : read_onnx(path);
 }
 

@@ -19,7 +19,7 @@ constexpr flatbuffers::uoffset_t max_depth = 16;
 constexpr flatbuffers::uoffset_t max_tables = 1'000'000;
 
 /// Tables of a FlatBuffer may be shared, so a small file can describe a huge graph. Honest files share at
-/// most a few constants; what we copy out of a file is bounded by this multiple of its size, plus a constant
+/// most a few constants; what a file describes is bounded by this multiple of its size, plus a constant
 /// for tiny files.
 constexpr std::size_t max_expansion = 64, expansion_of_tiny_files = std::size_t{1} << 20;
 
@@ -71,8 +71,9 @@ std::int64_t unaligned(const flatbuffers::Vector<std::int64_t> &v, std::size_t i
 
 class reader {
 public:
-    reader(const std::uint8_t *bytes, std::size_t size)
-        : bytes_(bytes), size_(size), budget_(max_expansion * size + expansion_of_tiny_files) {}
+    explicit reader(const shared_bytes &file)
+        : file_(file), bytes_(file.data()), size_(file.size()),
+          budget_(max_expansion * file.size() + expansion_of_tiny_files) {}
 
     graph read() {
         verify();
@@ -169,7 +170,7 @@ private:
     }
 
     /// The bytes of a buffer; none for a tensor that is computed.
-    std::vector<std::uint8_t> read_constant(std::uint32_t index, const std::string &who) const {
+    shared_bytes read_constant(std::uint32_t index, const std::string &who) const {
         if (index >= length(model_->buffers())) {
             if (index == 0)
                 return {}; // buffer 0 is "none" by convention
@@ -181,15 +182,15 @@ private:
             return read_outside(buffer, who);
         if (!buffer.data())
             return {};
-        return {buffer.data()->begin(), buffer.data()->end()};
+        return file_.part(static_cast<std::size_t>(buffer.data()->Data() - bytes_), buffer.data()->size());
     }
 
     /// Data behind the FlatBuffer in the same file.
-    std::vector<std::uint8_t> read_outside(const format::Buffer &buffer, const std::string &who) const {
+    shared_bytes read_outside(const format::Buffer &buffer, const std::string &who) const {
         if (buffer.offset() > size_ || buffer.size() > size_ - buffer.offset())
             fail(who + " has its data at byte " + std::to_string(buffer.offset()) + " with " +
                  std::to_string(buffer.size()) + " bytes, outside the file of " + std::to_string(size_));
-        return {bytes_ + buffer.offset(), bytes_ + buffer.offset() + buffer.size()};
+        return file_.part(buffer.offset(), buffer.size());
     }
 
     node read_node(const format::Operator &source, const std::string &who) {
@@ -206,31 +207,30 @@ private:
         return n;
     }
 
+    const shared_bytes &file_;
     const std::uint8_t *bytes_;
     const std::size_t size_;
     std::size_t budget_;
     const format::Model *model_ = nullptr;
 };
 
-} // namespace
-
-graph read_tflite(const std::string &path) {
-    const std::vector<std::uint8_t> bytes = read_file(path);
-    return read_tflite(bytes.data(), bytes.size(), path);
-}
-
-graph read_tflite(const std::uint8_t *bytes, std::size_t size, const std::string &name) {
-    // The accessors read scalars in place, at addresses that are aligned if the buffer is.
-    constexpr std::size_t alignment = 16;
-    if (reinterpret_cast<std::uintptr_t>(bytes) % alignment != 0) {
-        const std::vector<std::uint8_t> copy(bytes, bytes + size); // from operator new: aligned
-        return read_tflite(copy.data(), copy.size(), name);
-    }
+graph read_model(const shared_bytes &file, const std::string &name) {
     try {
-        return reader(bytes, size).read();
+        return reader(file).read();
     } catch (const error &e) {
         throw error(e.status, name + ": " + e.what());
     }
+}
+
+} // namespace
+
+// The accessors read scalars in place, at addresses that are aligned if the first one is: pages and what operator
+// new returns are.
+
+graph read_tflite(const std::string &path) { return read_model(map_small_file(path), path); }
+
+graph read_tflite(const std::uint8_t *bytes, std::size_t size, const std::string &name) {
+    return read_model(std::vector<std::uint8_t>(bytes, bytes + size), name);
 }
 
 } // namespace octet::model
