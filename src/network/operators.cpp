@@ -41,9 +41,11 @@ constexpr row tflite[] = {
     row("SOFTMAX", 1, lower_softmax),
     row("SQUEEZE", 1, lower_reshape).use(unusual),
     row("SUB", 2, lower_sub),
+    row("SVDF", 5, lower_svdf),
     row("TANH", 1, lower_tanh).part(function),
     row("TRANSPOSE", 2, lower_transpose),
     row("TRANSPOSE_CONV", 4, lower_transpose_conv).part(accumulates),
+    row("UNIDIRECTIONAL_SEQUENCE_LSTM", 24, lower_unidirectional_sequence_lstm),
 };
 
 using form = quantized_form;

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "fuzz/fuzz_network.hpp"
+#include "model/recurrent_models.hpp"
 
 namespace octet::tests {
 namespace {
@@ -57,9 +58,8 @@ bytes mutated(bytes b, std::mt19937 &random) {
     return b;
 }
 
-void expect_survival(graph_reader read, const std::string &file, int mutants) {
-    const bytes original = read_file(file);
-    ASSERT_FALSE(original.empty()) << file;
+void expect_survival(graph_reader read, const bytes &original, int mutants) {
+    ASSERT_FALSE(original.empty());
     EXPECT_EQ(fuzz_network(read, original.data(), original.size()), fuzz_outcome::ran);
     std::mt19937 random(20);
     int ran = 0, refused = 0;
@@ -75,12 +75,26 @@ void expect_survival(graph_reader read, const std::string &file, int mutants) {
 }
 
 TEST(Fuzz, MutatedTfliteFilesAreRefusedOrRun) {
-    expect_survival(model::read_tflite, OCTET_SOURCE_DIR "/examples/digits/digits_int8.tflite", 2000);
+    expect_survival(model::read_tflite, read_file(OCTET_SOURCE_DIR "/examples/digits/digits_int8.tflite"),
+                    2000);
+}
+
+TEST(Fuzz, MutatedTfliteFilesWithStateAreRefusedOrRun) {
+    svdf_model<std::int8_t> narrow;
+    narrow.draw(1);
+    expect_survival(model::read_tflite, narrow.file(), 2000);
+    svdf_model<std::int16_t> wide;
+    wide.draw(2);
+    expect_survival(model::read_tflite, wide.file(), 1000);
+    lstm_model lstm;
+    lstm.cell_clip = 3;
+    lstm.draw(3);
+    expect_survival(model::read_tflite, lstm.file(), 3000);
 }
 
 #ifdef OCTET_HAVE_ONNX
 TEST(Fuzz, MutatedOnnxFilesAreRefusedOrRun) {
-    expect_survival(model::read_onnx, OCTET_SOURCE_DIR "/examples/digits/digits_int8.onnx", 2000);
+    expect_survival(model::read_onnx, read_file(OCTET_SOURCE_DIR "/examples/digits/digits_int8.onnx"), 2000);
 }
 #endif
 

@@ -44,6 +44,10 @@ public:
                  const quantization &q = {}) {
         return add_tensor(shape, type, add_buffer(data), q);
     }
+    /// State: keeps its contents from run to run.
+    int variable(const dims &shape, format::TensorType type, const quantization &q) {
+        return add_tensor(shape, type, 0, q, true);
+    }
     int constant_s8(const dims &shape, const std::vector<std::int8_t> &codes, const quantization &q) {
         return constant(shape, format::TensorType_INT8, bytes_of(codes), q);
     }
@@ -60,13 +64,14 @@ public:
         buffers_.push_back(format::CreateBuffer(fbb, 0, offset, size));
         return static_cast<std::uint32_t>(buffers_.size() - 1);
     }
-    int add_tensor(const dims &shape, format::TensorType type, std::uint32_t buffer, const quantization &q) {
+    int add_tensor(const dims &shape, format::TensorType type, std::uint32_t buffer, const quantization &q,
+                   bool is_variable = false) {
         const auto parameters = format::CreateQuantizationParameters(
             fbb, 0, 0, fbb.CreateVector(q.scales), fbb.CreateVector(q.zero_points),
             format::QuantizationDetails_NONE, 0, q.axis);
         tensors_.push_back(format::CreateTensor(fbb, fbb.CreateVector(shape), type, buffer,
                                                 fbb.CreateString("t" + std::to_string(tensors_.size())),
-                                                parameters));
+                                                parameters, is_variable));
         return static_cast<int>(tensors_.size() - 1);
     }
 

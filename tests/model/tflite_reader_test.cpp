@@ -103,11 +103,11 @@ TEST(TfliteReader, ReadsTensorsNodesAndAttributes) {
 TEST(TfliteReader, NamesOperatorsItDoesNotKnow) {
     tflite_builder b;
     b.s8({1}, 1.f, 0), b.s8({1}, 1.f, 0), b.s8({1}, 1.f, 0), b.s8({1}, 1.f, 0);
-    b.node(format::BuiltinOperator_SVDF, {0}, {1});
+    b.node(format::BuiltinOperator_RNN, {0}, {1});
     b.node_of_code(b.add_code(format::BuiltinOperator_CUSTOM, "my\nop"), {1}, {2});
     b.node_of_code(b.add_code(static_cast<format::BuiltinOperator>(250)), {2}, {3});
     const model::graph g = read(b.finish({0}, {3}));
-    EXPECT_EQ(g.nodes[0].op, "SVDF");
+    EXPECT_EQ(g.nodes[0].op, "RNN");
     EXPECT_EQ(g.nodes[1].op, "CUSTOM(my?op)");
     EXPECT_EQ(g.nodes[2].op, "BUILTIN(250)");
     try {
@@ -116,7 +116,7 @@ TEST(TfliteReader, NamesOperatorsItDoesNotKnow) {
     } catch (const error &e) {
         EXPECT_EQ(e.status, status::unimplemented);
         EXPECT_DEFECT(std::string(e.what()),
-                      "node 0 (SVDF), node 1 (CUSTOM(my?op)), node 2 (BUILTIN(250)); supported are ADD,");
+                      "node 0 (RNN), node 1 (CUSTOM(my?op)), node 2 (BUILTIN(250)); supported are ADD,");
     }
 }
 

@@ -69,5 +69,7 @@ std::unique_ptr<step> lower_reshape(const lowering &l);
 std::unique_ptr<step> lower_transpose(const lowering &l);
 std::unique_ptr<step> lower_pad(const lowering &l);
 std::unique_ptr<step> lower_concatenation(const lowering &l);
+std::unique_ptr<step> lower_svdf(const lowering &l);
+std::unique_ptr<step> lower_unidirectional_sequence_lstm(const lowering &l);
 
 } // namespace octet::model

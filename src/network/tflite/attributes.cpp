@@ -65,6 +65,18 @@ attributes of(const format::FullyConnectedOptions &o) {
             {"weights_format", weights_format(o.weights_format())}};
 }
 
+attributes of(const format::SVDFOptions &o) {
+    return {{"rank", integer(o.rank())}, {"activation", activation(o.fused_activation_function())}};
+}
+
+attributes of(const format::UnidirectionalSequenceLSTMOptions &o) {
+    return {{"activation", activation(o.fused_activation_function())},
+            {"cell_clip", o.cell_clip()},
+            {"proj_clip", o.proj_clip()},
+            {"time_major", integer(o.time_major())},
+            {"diagonal_recurrent_tensors", integer(o.diagonal_recurrent_tensors())}};
+}
+
 attributes of(const format::BatchMatMulOptions &o) {
     return {{"adj_x", integer(o.adj_x())}, {"adj_y", integer(o.adj_y())}};
 }
@@ -98,6 +110,10 @@ attributes read_attributes(const format::Operator &source) {
         return read_as<format::Pool2DOptions>(source);
     case format::BuiltinOptions_FullyConnectedOptions:
         return read_as<format::FullyConnectedOptions>(source);
+    case format::BuiltinOptions_SVDFOptions:
+        return read_as<format::SVDFOptions>(source);
+    case format::BuiltinOptions_UnidirectionalSequenceLSTMOptions:
+        return read_as<format::UnidirectionalSequenceLSTMOptions>(source);
     case format::BuiltinOptions_BatchMatMulOptions:
         return read_as<format::BatchMatMulOptions>(source);
     case format::BuiltinOptions_ConcatenationOptions:
