@@ -100,6 +100,42 @@ TEST(TfliteReader, ReadsTensorsNodesAndAttributes) {
     EXPECT_EQ(std::get<float>(g.nodes[3].attributes.at("beta")), 1.f);
 }
 
+/// Those that an operator works without are lost in silence where they are not read.
+TEST(TfliteReader, ReadsTheOptionsOfEveryOperator) {
+    constexpr auto relu6 = format::ActivationFunctionType_RELU6;
+    tflite_builder b;
+    for (int i = 0; i < 7; i++)
+        b.s8({1, 1, 1, 1}, 1.f, 0);
+    auto &f = b.fbb;
+    b.node(format::BuiltinOperator_SUB, {0, 0}, {1}, format::CreateSubOptions(f, relu6));
+    b.node(format::BuiltinOperator_MUL, {0, 0}, {2}, format::CreateMulOptions(f, relu6));
+    b.node(format::BuiltinOperator_RESIZE_BILINEAR, {0}, {3},
+           format::CreateResizeBilinearOptions(f, true, false));
+    b.node(format::BuiltinOperator_RESIZE_NEAREST_NEIGHBOR, {0}, {4},
+           format::CreateResizeNearestNeighborOptions(f, false, true));
+    b.node(format::BuiltinOperator_LEAKY_RELU, {0}, {5}, format::CreateLeakyReluOptions(f, 0.25f));
+    b.node(format::BuiltinOperator_TRANSPOSE_CONV, {0}, {6},
+           format::CreateTransposeConvOptions(f, format::Padding_VALID, 2, 3, relu6));
+    const model::graph g = read(b.finish({0}, {6}));
+    const auto text = [&](std::size_t n, const char *name) {
+        return std::get<std::string>(g.nodes[n].attributes.at(name));
+    };
+    const auto integer = [&](std::size_t n, const char *name) {
+        return std::get<std::int64_t>(g.nodes[n].attributes.at(name));
+    };
+    EXPECT_EQ(text(0, "activation"), "RELU6");
+    EXPECT_EQ(text(1, "activation"), "RELU6");
+    EXPECT_EQ(integer(2, "align_corners"), 1);
+    EXPECT_EQ(integer(2, "half_pixel_centers"), 0);
+    EXPECT_EQ(integer(3, "align_corners"), 0);
+    EXPECT_EQ(integer(3, "half_pixel_centers"), 1);
+    EXPECT_EQ(std::get<float>(g.nodes[4].attributes.at("alpha")), 0.25f);
+    EXPECT_EQ(text(5, "padding"), "VALID");
+    EXPECT_EQ(integer(5, "stride_w"), 2);
+    EXPECT_EQ(integer(5, "stride_h"), 3);
+    EXPECT_EQ(text(5, "activation"), "RELU6");
+}
+
 TEST(TfliteReader, NamesOperatorsItDoesNotKnow) {
     tflite_builder b;
     b.s8({1}, 1.f, 0), b.s8({1}, 1.f, 0), b.s8({1}, 1.f, 0), b.s8({1}, 1.f, 0);

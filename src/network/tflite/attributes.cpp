@@ -85,9 +85,22 @@ attributes of(const format::ConcatenationOptions &o) {
     return {{"axis", integer(o.axis())}, {"activation", activation(o.fused_activation_function())}};
 }
 
-attributes of(const format::AddOptions &o) {
+template <typename Options> attributes activation_of(const Options &o) {
     return {{"activation", activation(o.fused_activation_function())}};
 }
+attributes of(const format::AddOptions &o) { return activation_of(o); }
+attributes of(const format::SubOptions &o) { return activation_of(o); }
+attributes of(const format::MulOptions &o) { return activation_of(o); }
+
+template <typename Options> attributes coordinates_of(const Options &o) {
+    return {{"align_corners", integer(o.align_corners())},
+            {"half_pixel_centers", integer(o.half_pixel_centers())}};
+}
+attributes of(const format::ResizeBilinearOptions &o) { return coordinates_of(o); }
+attributes of(const format::ResizeNearestNeighborOptions &o) { return coordinates_of(o); }
+
+attributes of(const format::TransposeConvOptions &o) { return window(o); }
+attributes of(const format::LeakyReluOptions &o) { return {{"alpha", o.alpha()}}; }
 attributes of(const format::SoftmaxOptions &o) { return {{"beta", o.beta()}}; }
 attributes of(const format::ReducerOptions &o) { return {{"keep_dims", integer(o.keep_dims())}}; }
 attributes of(const format::ReshapeOptions &o) { return {{"new_shape", integers(o.new_shape())}}; }
@@ -120,6 +133,18 @@ attributes read_attributes(const format::Operator &source) {
         return read_as<format::ConcatenationOptions>(source);
     case format::BuiltinOptions_AddOptions:
         return read_as<format::AddOptions>(source);
+    case format::BuiltinOptions_SubOptions:
+        return read_as<format::SubOptions>(source);
+    case format::BuiltinOptions_MulOptions:
+        return read_as<format::MulOptions>(source);
+    case format::BuiltinOptions_ResizeBilinearOptions:
+        return read_as<format::ResizeBilinearOptions>(source);
+    case format::BuiltinOptions_ResizeNearestNeighborOptions:
+        return read_as<format::ResizeNearestNeighborOptions>(source);
+    case format::BuiltinOptions_TransposeConvOptions:
+        return read_as<format::TransposeConvOptions>(source);
+    case format::BuiltinOptions_LeakyReluOptions:
+        return read_as<format::LeakyReluOptions>(source);
     case format::BuiltinOptions_SoftmaxOptions:
         return read_as<format::SoftmaxOptions>(source);
     case format::BuiltinOptions_ReducerOptions:
