@@ -33,8 +33,11 @@ struct quantization {
 struct tensor {
     std::string name;                  ///< the file's, for messages; need not be unique
     data_type type = data_type::undef; ///< of the elements
-    std::string foreign_type;      ///< the framework's name of a type that Octet lacks (then `type` is undef)
-    memory::dims dims;             ///< the framework's order (TFLite: NHWC); empty for a scalar
+    std::string foreign_type; ///< the framework's name of a type that Octet lacks (then `type` is undef)
+    memory::dims dims;        ///< the framework's order (TFLite: NHWC); empty for a scalar
+    /// Names of dimensions of an input whose size the file leaves open, "" for the others; empty: all are fixed.
+    /// Such a size is 1 if it is the first, the batch, else -1 until it is set; see `infer_shapes`.
+    std::vector<std::string> dim_names;
     bool is_channels_last = false; ///< in memory batch, pixels, channels, although `dims` is {N, C, …}
     quantization quant;            ///< .onnx files have it among the inputs of the nodes instead
     bool is_constant = false;      ///< `data` holds the elements
@@ -89,8 +92,10 @@ OCTET_API graph read_tflite(const std::string &path);
 OCTET_API graph read_tflite(const std::uint8_t *bytes, std::size_t size, const std::string &name);
 
 /// Reads and checks an .onnx file: protobuf's parser, every name, type and size, the shapes of all tensors,
-/// `check_graph`. A first dimension without a fixed size is 1. Data in files of their own ("external") is mapped,
-/// too, from the directory of `path`. Throws `unimplemented` where the library was built without ONNX.
+/// `check_graph`. A first dimension without a fixed size is 1. Where an input has others without one, shapes are not
+/// known yet, and `infer_shapes` comes first once they are set. INT64 becomes s32, sizes and indices being smaller than
+/// that, and BOOL u8. Data in files of their own ("external") is mapped, too, from the directory of `path`. Throws
+/// `unimplemented` where the library was built without ONNX.
 OCTET_API graph read_onnx(const std::string &path);
 /// The same for bytes in memory, which cannot have external data.
 OCTET_API graph read_onnx(const std::uint8_t *bytes, std::size_t size, const std::string &name);
@@ -99,6 +104,12 @@ OCTET_API graph read_onnx(const std::uint8_t *bytes, std::size_t size, const std
 OCTET_API graph read_network(const std::string &path);
 /// The same for bytes in memory, told apart by the content.
 OCTET_API graph read_network(const std::uint8_t *bytes, std::size_t size, const std::string &name);
+
+/// Gives every computed tensor of an ONNX graph as it was read its type and dimensions, from those of the inputs, which
+/// may have been changed. Throws octet::error for an input with a size that is not known (-1), with its name and that
+/// of the dimension, and for nodes whose inputs do not fit together; `unimplemented` with all operators that Octet does
+/// not know.
+OCTET_API void infer_shapes(graph &g);
 
 // ---- What holds for every graph.
 

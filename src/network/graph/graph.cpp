@@ -28,6 +28,10 @@ void check_dims(const tensor &t, const std::string &who) {
     if (bytes == 0)
         bytes = 1; // foreign types: at least this much
     bool is_empty = false;
+    for (std::size_t i = 0; i < t.dim_names.size() && i < t.dims.size(); i++)
+        if (t.dims[i] < 0)
+            refuse("input '" + t.name + "': dimension " + std::to_string(i) + " ('" + t.dim_names[i] +
+                   "') has no fixed size, and none is given");
     for (const dim_t d : t.dims) {
         if (d < 0)
             refuse(who + " has dimensions " + to_text(t.dims) +

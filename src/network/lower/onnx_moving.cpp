@@ -1,4 +1,4 @@
-// ONNX's operators that move elements: views, Transpose, Pad. `infer_onnx_shapes` has read their shapes,
+// ONNX's operators that move elements: views, Transpose, Pad. `infer_shapes` has read their shapes,
 // permutations and paddings, whether they came as attributes or as inputs.
 
 #include <cstring>

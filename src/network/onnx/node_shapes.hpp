@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "network/graph/graph.hpp"
+#include "network/onnx/known_integers.hpp"
 
 namespace octet::model {
 
@@ -20,6 +20,7 @@ public:
 
     const std::string &op() const { return n_.op; }
     std::size_t input_count() const { return n_.inputs.size(); }
+    std::size_t output_count() const { return n_.outputs.size(); }
     bool has_input(std::size_t i) const { return i < n_.inputs.size() && n_.inputs[i] >= 0; }
     const tensor &input(std::size_t i) const {
         if (!has_input(i))
@@ -56,18 +57,20 @@ public:
         return value ? *value : fallback;
     }
     bool has_attribute(const std::string &name) const { return n_.attributes.count(name) != 0; }
+    bool has_integer(const std::string &name) const {
+        const auto found = n_.attributes.find(name);
+        return found != n_.attributes.end() && std::holds_alternative<std::int64_t>(found->second);
+    }
     void set_attribute(const std::string &name, attribute value) { n_.attributes[name] = std::move(value); }
 
-    /// Values of a constant: a shape, axes, pads.
+    /// Integers that say what is computed: a shape, axes, pads.
     std::vector<std::int64_t> constant(std::size_t i) const {
         const tensor &t = input(i);
-        if (!t.is_constant || t.type != data_type::s32)
+        const auto values = known_integers(t);
+        if (t.type != data_type::s32 || !values)
             refuse_as_unimplemented("input " + std::to_string(i) + " ('" + t.name +
                                     "') is computed, allowed are constant integers");
-        std::vector<std::int32_t> values(t.data.size() / sizeof(std::int32_t));
-        if (!values.empty())
-            std::memcpy(values.data(), t.data.data(), t.data.size());
-        return {values.begin(), values.end()};
+        return *values;
     }
 
     /// An index into `rank` dimensions; negative ones count from the end.

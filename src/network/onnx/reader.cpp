@@ -1,5 +1,5 @@
 // Reads an .onnx file in steps that each make the next one safe: the protobuf parser (`parse_onnx`: lengths lie
-// inside the bytes), names, types and data sizes (here), shapes (`infer_onnx_shapes`), and what must hold in any graph
+// inside the bytes), names, types and data sizes (here), shapes (`infer_shapes`), and what must hold in any graph
 // (`check_graph`). Start at `reader::read`.
 
 #include <algorithm>
@@ -7,11 +7,11 @@
 #include <filesystem>
 #include <limits>
 #include <map>
+#include <optional>
 #include <unordered_map>
 
 #include "network/graph/file.hpp"
 #include "network/onnx/model_file.hpp"
-#include "network/onnx/shapes.hpp"
 
 namespace octet::model {
 namespace {
@@ -22,17 +22,20 @@ namespace format = onnx;
 
 std::string quoted(const std::string &name) { return "'" + printable(name) + "'"; }
 
+/// 64-bit integers are sizes, axes and indices, which 32 bits hold.
 data_type octet_type(int type) {
     switch (type) {
     case format::TensorProto::FLOAT:
         return data_type::f32;
     case format::TensorProto::INT32:
+    case format::TensorProto::INT64:
         return data_type::s32;
     case format::TensorProto::INT16:
         return data_type::s16;
     case format::TensorProto::INT8:
         return data_type::s8;
     case format::TensorProto::UINT8:
+    case format::TensorProto::BOOL:
         return data_type::u8;
     default:
         return data_type::undef;
@@ -71,7 +74,7 @@ public:
         t.dims.assign(source_.dims().begin(), source_.dims().end());
         t.is_constant = true;
         const std::int64_t count = checked_count();
-        if (source_.data_type() == format::TensorProto::INT64) { // axes, shapes: 32 bits hold them
+        if (source_.data_type() == format::TensorProto::INT64) {
             t.type = data_type::s32;
             t.data = narrowed(elements<std::int64_t>(count, source_.int64_data()));
             return t;
@@ -219,12 +222,14 @@ public:
             add_node(source_.node(i), i);
         for (const format::ValueInfoProto &output : source_.output())
             g_.outputs.push_back(find(output.name(), "the network's outputs name"));
-        infer_onnx_shapes(g_);
-        for (const format::ValueInfoProto &value : source_.value_info())
-            check_declaration(value);
-        for (const format::ValueInfoProto &output : source_.output())
-            check_declaration(output);
-        check_graph(g_);
+        if (sizes_are_known()) {
+            infer_shapes(g_);
+            for (const format::ValueInfoProto &value : source_.value_info())
+                check_declaration(value);
+            for (const format::ValueInfoProto &output : source_.output())
+                check_declaration(output);
+            check_graph(g_);
+        }
         return std::move(g_);
     }
 
@@ -269,12 +274,26 @@ private:
         t.name = printable(source.name());
         set_type(t, type.elem_type());
         for (const auto &d : type.shape().dim()) {
-            if (!d.has_dim_value() && !t.dims.empty())
-                fail(who + ": dimension " + std::to_string(t.dims.size()) + " (" + quoted(d.dim_param()) +
-                     ") has no fixed size, allowed only for the first, the batch");
-            t.dims.push_back(d.has_dim_value() ? d.dim_value() : 1);
+            if (d.has_dim_value() && d.dim_value() < 0)
+                fail(who + ": dimension " + std::to_string(t.dims.size()) + " is " +
+                     std::to_string(d.dim_value()) + ", allowed is 0 or more");
+            const dim_t open_size = t.dims.empty() ? 1 : -1; // of the batch
+            t.dim_names.push_back(d.has_dim_value()       ? ""
+                                  : d.dim_param().empty() ? "dimension " + std::to_string(t.dims.size())
+                                                          : printable(d.dim_param()));
+            t.dims.push_back(d.has_dim_value() ? d.dim_value() : open_size);
         }
+        const auto is_open = [](const std::string &name) { return !name.empty(); };
+        if (std::none_of(t.dim_names.begin(), t.dim_names.end(), is_open))
+            t.dim_names.clear();
         return add(std::move(t), source.name());
+    }
+
+    bool sizes_are_known() const {
+        return std::none_of(g_.inputs.begin(), g_.inputs.end(), [&](int t) {
+            const memory::dims &dims = g_.tensors[static_cast<std::size_t>(t)].dims;
+            return std::count(dims.begin(), dims.end(), -1) != 0;
+        });
     }
 
     int find(const std::string &name, const std::string &who) const {
@@ -320,19 +339,48 @@ private:
         tensor t;
         t.name = printable(name);
         t.foreign_type = "unknown"; // until shapes are inferred
+        if (name.empty()) {         // left out, before others that are there
+            g_.tensors.push_back(std::move(t));
+            return static_cast<int>(g_.tensors.size() - 1);
+        }
         if (tensors_.count(name) != 0)
             fail(who + " writes " + quoted(name) + ", which is an input, an initialiser or written before");
         return add(std::move(t), name);
     }
 
     void add_constant_node(const format::NodeProto &source, const std::string &who) {
-        for (const format::AttributeProto &a : source.attribute())
-            if (a.name() == "value" && a.has_t() && source.output_size() == 1) {
-                const std::string &raw = a.t().raw_data();
-                const shared_bytes copy(std::vector<std::uint8_t>(raw.begin(), raw.end()));
-                return add_constant(a.t(), a.t().has_raw_data() ? &copy : nullptr, source.output(0), who);
-            }
-        throw error(status::unimplemented, who + " has no attribute 'value' with a dense tensor");
+        for (const format::AttributeProto &a : source.attribute()) {
+            const auto value = constant_of(a);
+            if (!value || source.output_size() != 1)
+                continue;
+            const std::string &raw = value->raw_data();
+            const shared_bytes copy(std::vector<std::uint8_t>(raw.begin(), raw.end()));
+            return add_constant(*value, value->has_raw_data() ? &copy : nullptr, source.output(0), who);
+        }
+        throw error(status::unimplemented,
+                    who + " has no attribute 'value' with a dense tensor, and no numbers");
+    }
+
+    /// The spellings of a constant: a tensor, a number, a list.
+    static std::optional<format::TensorProto> constant_of(const format::AttributeProto &a) {
+        if (a.name() == "value" && a.has_t())
+            return a.t();
+        const bool is_integer = a.name() == "value_int" || a.name() == "value_ints";
+        const bool is_list = a.name() == "value_ints" || a.name() == "value_floats";
+        if (!is_integer && a.name() != "value_float" && a.name() != "value_floats")
+            return {};
+        format::TensorProto t;
+        t.set_data_type(is_integer ? format::TensorProto::INT64 : format::TensorProto::FLOAT);
+        if (is_list) {
+            t.mutable_int64_data()->CopyFrom(a.ints());
+            t.mutable_float_data()->CopyFrom(a.floats());
+            t.add_dims(is_integer ? a.ints_size() : a.floats_size());
+        } else if (is_integer) {
+            t.add_int64_data(a.i());
+        } else {
+            t.add_float_data(a.f());
+        }
+        return t;
     }
 
     /// Kinds of attributes that no supported operator has (tensors, graphs, lists of others) are left out.
@@ -350,9 +398,28 @@ private:
         case format::AttributeProto::INTS:
             n.attributes[a.name()] = std::vector<std::int64_t>(a.ints().begin(), a.ints().end());
             break;
+        case format::AttributeProto::TENSOR: // ConstantOfShape's value, of one element
+            add_tensor_attribute(n, a);
+            break;
         default:
             break;
         }
+    }
+
+    static void add_tensor_attribute(node &n, const format::AttributeProto &a) {
+        const std::string &raw = a.t().raw_data();
+        const shared_bytes copy(std::vector<std::uint8_t>(raw.begin(), raw.end()));
+        external_files none;
+        const tensor t = constant_reader(a.t(), a.t().has_raw_data() ? &copy : nullptr, none,
+                                         "attribute " + quoted(a.name()))
+                             .read();
+        if (t.data.size() == sizeof(float) && t.type == data_type::f32)
+            n.attributes[a.name()] = values_of<float>(t)[0];
+        else if (t.data.size() == sizeof(std::int32_t) && t.type == data_type::s32)
+            n.attributes[a.name()] = static_cast<std::int64_t>(values_of<std::int32_t>(t)[0]);
+        else if (t.data.size() == 1)
+            n.attributes[a.name()] = static_cast<std::int64_t>(
+                t.type == data_type::s8 ? static_cast<std::int8_t>(t.data[0]) : t.data[0]);
     }
 
     /// What the file says about a tensor must be what its node gives.

@@ -7,6 +7,9 @@
 
 namespace octet::model::shape {
 
+/// Dimensions that two tensors broadcast to.
+memory::dims broadcast(const memory::dims &a, const memory::dims &b);
+
 // ---- Windows (shape_windows.cpp)
 
 void qlinear_conv(node_shapes &n);
@@ -29,6 +32,8 @@ void qlinear_binary(node_shapes &n);
 void quantize(node_shapes &n);
 void dequantize(node_shapes &n);
 void dynamic_quantize(node_shapes &n);
+void comparison(node_shapes &n);
+void where(node_shapes &n);
 
 // ---- Moving elements (shape_moves.cpp)
 
@@ -40,5 +45,28 @@ void squeeze(node_shapes &n);
 void unsqueeze(node_shapes &n);
 void transpose(node_shapes &n);
 void pad(node_shapes &n);
+
+// ---- Choosing elements (shape_choices.cpp)
+
+void gather(node_shapes &n);
+void slice(node_shapes &n);
+void split(node_shapes &n);
+void expand(node_shapes &n);
+void resize(node_shapes &n);
+
+// ---- Integers out of shapes (shape_values.cpp)
+
+void shape_of(node_shapes &n);
+void size_of(node_shapes &n);
+void range(node_shapes &n);
+void constant_of_shape(node_shapes &n);
+void cast(node_shapes &n);
+
+// ---- Rows (shape_rows.cpp)
+
+void reduce(node_shapes &n);
+void arg_max(node_shapes &n);
+void layer_normalization(node_shapes &n);
+void skip_layer_normalization(node_shapes &n);
 
 } // namespace octet::model::shape

@@ -8,19 +8,6 @@ namespace {
 
 using dims = memory::dims;
 
-dims broadcast(const dims &a, const dims &b) {
-    dims result = a.size() < b.size() ? b : a;
-    const dims &shorter = a.size() < b.size() ? a : b;
-    const std::size_t offset = result.size() - shorter.size();
-    for (std::size_t i = 0; i < shorter.size(); i++) {
-        dim_t &d = result[offset + i];
-        if (d != shorter[i] && d != 1 && shorter[i] != 1)
-            refuse("inputs " + to_text(a) + " and " + to_text(b) + " do not broadcast");
-        d = d == 1 ? shorter[i] : d;
-    }
-    return result;
-}
-
 void matrix_product(node_shapes &n, std::size_t second, data_type type) {
     dims a = n.dims_of_rank(0, 1), b = n.dims_of_rank(second, 1);
     const bool a_is_vector = a.size() == 1, b_is_vector = b.size() == 1;
@@ -53,6 +40,19 @@ void gemm_product(node_shapes &n, std::size_t second, data_type type) {
 
 } // namespace
 
+dims broadcast(const dims &a, const dims &b) {
+    dims result = a.size() < b.size() ? b : a;
+    const dims &shorter = a.size() < b.size() ? a : b;
+    const std::size_t offset = result.size() - shorter.size();
+    for (std::size_t i = 0; i < shorter.size(); i++) {
+        dim_t &d = result[offset + i];
+        if (d != shorter[i] && d != 1 && shorter[i] != 1)
+            refuse("inputs " + to_text(a) + " and " + to_text(b) + " do not broadcast");
+        d = d == 1 ? shorter[i] : d;
+    }
+    return result;
+}
+
 void qlinear_matmul(node_shapes &n) { matrix_product(n, 3, n.input(7).type); }
 
 void matmul_integer(node_shapes &n) { matrix_product(n, 1, data_type::s32); }
@@ -70,7 +70,21 @@ void gemm(node_shapes &n) { gemm_product(n, 1, n.input(0).type); }
 
 void same(node_shapes &n) { n.set_output_like(0); }
 
-void binary(node_shapes &n) { n.set_output(n.input(0).type, broadcast(n.dims(0), n.dims(1))); }
+void binary(node_shapes &n) {
+    if (n.input(0).type != n.input(1).type)
+        refuse("inputs 0 and 1 are " + type_text(n.input(0)) + " and " + type_text(n.input(1)) +
+               ", allowed are equal types");
+    n.set_output(n.input(0).type, broadcast(n.dims(0), n.dims(1)));
+}
+
+void comparison(node_shapes &n) { n.set_output(data_type::u8, broadcast(n.dims(0), n.dims(1))); }
+
+void where(node_shapes &n) {
+    if (n.input(1).type != n.input(2).type)
+        refuse("inputs 1 and 2 are " + type_text(n.input(1)) + " and " + type_text(n.input(2)) +
+               ", allowed are equal types");
+    n.set_output(n.input(1).type, broadcast(broadcast(n.dims(0), n.dims(1)), n.dims(2)));
+}
 
 void qlinear_binary(node_shapes &n) { n.set_output(n.input(0).type, broadcast(n.dims(0), n.dims(3))); }
 

@@ -1,5 +1,5 @@
 // Shapes of what slides a window: convolution and pooling. The padding that `auto_pad` stands for is found here
-// and written back as plain `pads`, so nothing later meets a word for it.
+// and written back as plain `pads`, so nothing later meets a word for it. The word is kept for other sizes.
 
 #include "network/onnx/shape_functions.hpp"
 
@@ -45,13 +45,14 @@ window resolve_window(node_shapes &n, const dims &spatial, const dims &kernel) {
     need_positive(w.kernel, "a window's size");
     need_positive(w.strides, "a stride");
     need_positive(w.dilations, "a dilation");
-    const std::string automatic = n.text("auto_pad", "NOTSET");
+    const std::string automatic = n.text("auto_pad_of_file", n.text("auto_pad", "NOTSET"));
     if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER")
         w.pads = same_pads(spatial, w, automatic == "SAME_UPPER");
     else if (automatic == "VALID")
         w.pads.assign(2 * rank, 0);
     else if (automatic != "NOTSET" && !automatic.empty())
         refuse("attribute 'auto_pad' is " + automatic + ", allowed: NOTSET, SAME_UPPER, SAME_LOWER, VALID");
+    n.set_attribute("auto_pad_of_file", automatic);
     n.set_attribute("auto_pad", std::string("NOTSET"));
     n.set_attribute("pads", w.pads);
     return w;

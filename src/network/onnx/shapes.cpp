@@ -1,8 +1,6 @@
 // Walks over the nodes in order, so that each finds the shapes of its inputs; what an operator gives is in
 // shape_functions.hpp.
 
-#include "network/onnx/shapes.hpp"
-
 #include "network/onnx/node_shapes.hpp"
 #include "network/operators.hpp"
 
@@ -18,10 +16,24 @@ void check_operators(const graph &g) {
         refuse_as_unimplemented("unsupported operators: " + unknown);
 }
 
+/// What another shape of the inputs may change.
+void forget_computed(graph &g) {
+    for (const node &n : g.nodes)
+        for (const int output : n.outputs)
+            if (output >= 0) {
+                tensor &t = g.tensors.at(static_cast<std::size_t>(output));
+                t.dims.clear();
+                t.data = {};
+            }
+}
+
 } // namespace
 
-void infer_onnx_shapes(graph &g) {
+void infer_shapes(graph &g) {
+    if (g.framework != "onnx")
+        refuse("shapes are inferred of networks of 'onnx', this is one of '" + g.framework + "'");
     check_operators(g);
+    forget_computed(g);
     for (std::size_t t = 0; t < g.tensors.size(); t++)
         check_tensor(g, static_cast<int>(t)); // outputs are still scalars
     for (std::size_t i = 0; i < g.nodes.size(); i++) {
@@ -32,7 +44,9 @@ void infer_onnx_shapes(graph &g) {
             throw error(e.status, node_text(g, i) + ": " + e.what());
         }
         for (const int output : g.nodes[i].outputs)
-            check_tensor(g, output);
+            if (output >= 0)
+                check_tensor(g, output);
+        follow_integers(g, g.nodes[i]);
     }
 }
 

@@ -7,6 +7,7 @@
 
 #include "network/lower/lowering.hpp"
 #include "network/operators.hpp"
+#include "network/passes/fold_integers.hpp"
 #include "network/passes/fusion.hpp"
 #include "network/passes/onnx_layout.hpp"
 #include "network/passes/onnx_qdq.hpp"
@@ -61,6 +62,8 @@ void apply_passes(graph &g, const network_options &options) {
     for (std::size_t i = 0; i < g.nodes.size(); i++) // before passes move them
         g.nodes[i].number = node_number(g, i);
     const bool is_onnx = g.framework == "onnx"; // floats stand for codes, images have two layouts
+    if (is_onnx)
+        fold_integers(g);
     check_operators(g, is_onnx ? fuse_qdq(g, evaluate) : std::map<int, std::string>());
     if (options.fusion)
         fuse_padding(g);

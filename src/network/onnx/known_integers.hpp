@@ -1,0 +1,19 @@
+#pragma once
+
+// Integers that are known before a network runs: constants, and what is computed from sizes alone. Exported networks
+// compute their shapes with ordinary operators, so whoever wants to know the shapes must follow them.
+
+#include <optional>
+
+#include "network/graph/graph.hpp"
+
+namespace octet::model {
+
+/// Integers of a tensor: a constant's, or those that `follow` left in `tensor::data`.
+std::optional<std::vector<std::int64_t>> known_integers(const tensor &t);
+
+/// Puts what a node gives into `data` of its output, if all that it depends on is known. Shapes of inputs and outputs
+/// are there, and fit together.
+void follow_integers(graph &g, const node &n);
+
+} // namespace octet::model

@@ -1,0 +1,58 @@
+// Shapes of what makes integers out of shapes, and tensors out of integers; their values are known_integers.cpp's.
+
+#include "network/onnx/shape_functions.hpp"
+
+namespace octet::model::shape {
+
+void shape_of(node_shapes &n) {
+    const auto rank = static_cast<std::int64_t>(n.dims(0).size());
+    const auto index = [&](const char *name, std::int64_t fallback) {
+        const std::int64_t given = n.integer(name, fallback);
+        return std::clamp<std::int64_t>(given < 0 ? given + rank : given, 0, rank);
+    };
+    n.set_output(data_type::s32, {std::max<std::int64_t>(0, index("end", rank) - index("start", 0))});
+}
+
+void size_of(node_shapes &n) { n.set_output(data_type::s32, {}); }
+
+void range(node_shapes &n) {
+    for (const std::size_t i : {0u, 1u, 2u})
+        if (n.constant(i).size() != 1)
+            refuse("input " + std::to_string(i) + " has dimensions " + to_text(n.dims(i)) +
+                   ", allowed is a scalar");
+    const std::int64_t start = n.constant(0)[0], limit = n.constant(1)[0], delta = n.constant(2)[0];
+    if (delta == 0)
+        refuse("input 2, the step, is 0");
+    const std::int64_t distance = delta > 0 ? limit - start : start - limit, step = std::abs(delta);
+    n.set_output(data_type::s32, {std::max<std::int64_t>(0, (distance + step - 1) / step)});
+}
+
+void constant_of_shape(node_shapes &n) {
+    const memory::dims shape = n.constant(0);
+    if (shape.size() > max_ndims || std::any_of(shape.begin(), shape.end(), [](dim_t d) { return d < 0; }))
+        refuse("the shape " + to_text(shape) + " is none");
+    n.set_output(n.has_attribute("value") && n.has_integer("value") ? data_type::s32 : data_type::f32, shape);
+}
+
+/// `to` counts types as ONNX does.
+void cast(node_shapes &n) {
+    if (!n.has_attribute("to"))
+        refuse("attribute 'to' is missing");
+    switch (n.integer("to", 0)) {
+    case 1:
+        return n.set_output(data_type::f32, n.dims(0));
+    case 2: // UINT8
+    case 9: // BOOL
+        return n.set_output(data_type::u8, n.dims(0));
+    case 3:
+        return n.set_output(data_type::s8, n.dims(0));
+    case 6: // INT32
+    case 7: // INT64
+        return n.set_output(data_type::s32, n.dims(0));
+    default:
+        refuse_as_unimplemented("attribute 'to' is type " + std::to_string(n.integer("to", 0)) +
+                                ", allowed: FLOAT, UINT8, INT8, INT32, INT64, BOOL");
+    }
+}
+
+} // namespace octet::model::shape
