@@ -12,6 +12,7 @@
 #include <deque>
 #include <exception>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -73,9 +74,24 @@ int machine_threads() {
     return threads;
 }
 
-std::atomic<int> &requested_threads() {
-    static std::atomic<int> threads{static_cast<int>(environment_number("OCTET_NUM_THREADS", 0, 4096, 0))};
+constexpr int most_threads = 4096;
+
+std::atomic<int> &requested_of_process() {
+    static std::atomic<int> threads{
+        static_cast<int>(environment_number("OCTET_NUM_THREADS", 0, most_threads, 0))};
     return threads;
+}
+
+/// 0 outside of every `num_threads_scope`.
+thread_local int requested_of_thread = 0;
+
+int requested_threads() {
+    return requested_of_thread > 0 ? requested_of_thread : requested_of_process().load();
+}
+
+void check_thread_count(const char *who, int threads) {
+    if (threads < 0 || threads > most_threads)
+        throw_invalid(who, ": threads is ", threads, ", allowed: 0 (all of the arena) to ", most_threads);
 }
 
 /// The arena of an explicit thread count. oneTBB starts one thread per CPU unless it is told otherwise, and
@@ -104,15 +120,14 @@ private:
     tbb::task_arena arena_;
 };
 
-/// Kept until the count changes.
-std::shared_ptr<explicit_arena> arena_of(int threads) {
-    static std::shared_ptr<explicit_arena> arena;
-    auto current = std::atomic_load(&arena);
-    if (!current || current->threads() != threads) {
-        current = std::make_shared<explicit_arena>(threads);
-        std::atomic_store(&arena, current);
-    }
-    return current;
+/// Of this thread, since loops of several threads would wait for each other's places in one arena. Kept for each
+/// count: networks that take turns in a thread may differ in theirs.
+explicit_arena &arena_of(int threads) {
+    thread_local std::map<int, std::unique_ptr<explicit_arena>> arenas;
+    std::unique_ptr<explicit_arena> &arena = arenas[threads];
+    if (!arena)
+        arena = std::make_unique<explicit_arena>(threads);
+    return *arena;
 }
 
 /// Tells the thread sanitizer what oneTBB guarantees, since Debian's is not instrumented: what was written before
@@ -209,7 +224,7 @@ void parallel_for(std::int64_t count, std::int64_t grain, range_body body) {
     if (threads == 1 || count <= grain || is_sequential) {
         body(0, count);
     } else if (requested > 0 || tbb::this_task_arena::max_concurrency() > threads) {
-        arena_of(threads)->execute([&] { parallel_for_in_arena(count, grain, body); });
+        arena_of(threads).execute([&] { parallel_for_in_arena(count, grain, body); });
     } else {
         parallel_for_in_arena(count, grain, body);
     }
@@ -220,11 +235,16 @@ void parallel_for(std::int64_t count, std::int64_t grain, range_body body) {
 inline namespace v0 {
 
 void set_num_threads(int threads) {
-    if (threads < 0 || threads > 4096)
-        impl::throw_invalid("set_num_threads: threads is ", threads,
-                            ", allowed: 0 (all of the arena) to 4096");
-    impl::requested_threads() = threads;
+    impl::check_thread_count("set_num_threads", threads);
+    impl::requested_of_process() = threads;
 }
+
+num_threads_scope::num_threads_scope(int threads) : before_(impl::requested_of_thread) {
+    impl::check_thread_count("num_threads_scope", threads);
+    if (threads > 0)
+        impl::requested_of_thread = threads;
+}
+num_threads_scope::~num_threads_scope() { impl::requested_of_thread = before_; }
 
 void set_thread_pool(const thread_pool &pool) {
     if (!pool.threads != !pool.run)

@@ -105,8 +105,8 @@ OCTET_API graph read_network(const std::string &path);
 /// The same for bytes in memory, told apart by the content.
 OCTET_API graph read_network(const std::uint8_t *bytes, std::size_t size, const std::string &name);
 
-/// Gives every computed tensor of an ONNX graph as it was read its type and dimensions, from those of the inputs, which
-/// may have been changed. Throws octet::error for an input with a size that is not known (-1), with its name and that
+/// Gives every computed tensor of a graph as it was read its dimensions (ONNX: its type, too), from those of the inputs,
+/// which may have been changed. Throws octet::error for an input with a size that is not known (-1), with its name and that
 /// of the dimension, and for nodes whose inputs do not fit together; `unimplemented` with all operators that Octet does
 /// not know.
 OCTET_API void infer_shapes(graph &g);

@@ -8,12 +8,14 @@
 //     const std::vector<float> scores = net.output(0).as<float>();
 //
 // Everything that can fail fails when the network is made: an operator that Octet lacks, shapes that do not fit,
-// memory. All primitives and buffers are made then, too; `run` only executes. Installed as the CMake target
-// octet::network, a library of its own next to the primitives.
+// memory. All primitives and buffers are made then, too; `run` only executes and allocates nothing. A server makes
+// one network per thread out of the first (`new_context`); they share graph and packed weights. Installed as the
+// CMake target octet::network, a library of its own next to the primitives.
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -30,6 +32,18 @@
 namespace octet {
 inline namespace v0 {
 
+/// Sizes of a network's inputs; what is not said is as in the file. A dimension to which the file gives a name
+/// but no size is 1 where it is an input's first, and must be said where it is another.
+struct network_sizes {
+    /// The first dimension of every input; 0: as `shapes` or the file say. Works also where constants of the network
+    /// (a Reshape's) name the old batch.
+    dim_t batch = 0;
+    /// Dimensions of inputs by their names, in the framework's order (TFLite: NHWC).
+    std::map<std::string, memory::dims> shapes = {};
+    /// Sizes of dimensions that an .onnx file names ("sequence"), wherever they occur.
+    std::map<std::string, dim_t> dimensions = {};
+};
+
 /// How a network is made.
 struct network_options {
     /// Contract of the accumulating operators (convolution, depthwise, fully connected, batch matmul).
@@ -38,18 +52,31 @@ struct network_options {
     requantization_rule rule = requantization_rule::automatic;
     /// Joins operators where that keeps every byte of the network's outputs; tensors between them vanish.
     bool fusion = true;
-    /// Batch instead of the file's; 0: as in the file.
-    dim_t batch = 0;
+    dim_t batch = 0; ///< of `network_sizes`
+    /// Threads that creation and runs of this network use: 0 as `set_num_threads` says for the process, 1 the calling
+    /// thread alone.
+    int threads = 0;
+    std::map<std::string, memory::dims> shapes = {}; ///< of `network_sizes`
+    std::map<std::string, dim_t> dimensions = {};    ///< of `network_sizes`
+    /// Called while the network is made, from the thread that makes it: the part that is done, 0 to 1, and what
+    /// is next.
+    std::function<void(double done, const std::string &next)> progress = {};
+    /// Bytes that weights and buffers may take; a network that needs more throws `out_of_memory` and tells how many.
+    /// 0: no limit.
+    std::size_t memory_limit = 0;
 };
 
-/// A tensor of a network with its buffer. A light value; valid as long as the network.
+/// A tensor of a network with its buffer. A light value; valid as long as the network, until it gets other
+/// sizes or buffers.
 class OCTET_API tensor_view {
 public:
+    int index() const { return index_; }                      ///< in the graph
     const std::string &name() const { return tensor_->name; } ///< as in the graph
     /// In the framework's order (TFLite: NHWC); empty for a scalar.
     const memory::dims &dims() const { return tensor_->dims; }
     octet::data_type data_type() const { return tensor_->type; } ///< of the elements
-    /// Scales and zero points of codes; not set for floats, and in .onnx files, where nodes have them.
+    /// Scales and zero points of codes, which .onnx files tell with their operators; not set for floats and for
+    /// integers that stand for themselves.
     const model::quantization &quantization() const { return tensor_->quant; }
     std::size_t element_count() const; ///< product of `dims`
     std::size_t size_in_bytes() const; ///< of all elements
@@ -67,10 +94,11 @@ public:
         return static_cast<T *>(data());
     }
 
-    /// Writes all elements. Throws octet::error, and writes nothing, for another type or count.
+    /// Writes all elements. Floats become codes where the tensor holds codes of one scale, as the framework's own
+    /// quantizing operator would make them. Throws octet::error, and writes nothing, for any other type than the
+    /// elements' and for another count.
     template <typename T> void copy_from(const T *values, std::size_t count) const {
-        check_type(type_of<T>());
-        copy_bytes_from(values, count * sizeof(T));
+        copy_from(values, type_of<T>(), count);
     }
     /// The same from a vector, an array or whatever else has data() and size().
     template <typename Container> void copy_from(const Container &values) const {
@@ -89,18 +117,24 @@ public:
 
 private:
     friend class network;
-    tensor_view(int index, const model::tensor &t, memory m)
-        : index_(index), tensor_(&t), memory_(std::move(m)) {}
+    tensor_view(int index, const model::graph &g, memory m)
+        : index_(index), graph_(&g), tensor_(&g.tensors[static_cast<std::size_t>(index)]),
+          memory_(std::move(m)) {}
     template <typename T> static octet::data_type type_of();
     void check_type(octet::data_type type) const;
+    bool stands_for_reals() const;
+    void need_one_scale(const char *what) const;
+    void copy_from(const void *values, octet::data_type type, std::size_t count) const;
     void copy_to(void *values, octet::data_type type) const;
 
     int index_;
+    const model::graph *graph_;
     const model::tensor *tensor_;
     memory memory_;
 };
 
-/// A network that runs. Can be moved, not copied; one thread at a time may use it.
+/// A network that runs: what was made of a file, and a context, which is memory to run in. Can be moved, not copied;
+/// one thread at a time may use it, any number those that `new_context` made.
 class OCTET_API network {
 public:
     /// Reads a .tflite or .onnx file. Every error names it.
@@ -118,6 +152,10 @@ public:
     network &operator=(network &&) noexcept;
     ///@}
 
+    /// Another context of the same network, as it was when it was made: own inputs, outputs, sizes and state; shared
+    /// graph, plans and weights. Any thread may call it while others run.
+    network new_context() const;
+
     // ---- Use
 
     std::size_t input_count() const { return get_graph().inputs.size(); }   ///< 0 and more
@@ -130,6 +168,23 @@ public:
     tensor_view output(std::size_t index = 0) const;
     tensor_view output(const std::string &name) const;
     ///@}
+
+    /// Lets an input be read from, an output be written to `bytes`, a buffer of the caller's in the layout and size
+    /// of the tensor, which stays valid until another one is bound; null: the network's own again. Inputs are
+    /// never copied; an output is, at the end of `run`, where it shares its bytes with another tensor. Throw octet::error for
+    /// another size, for an address that is not aligned to the elements, and for buffers that share bytes.
+    ///@{
+    void bind_input(std::size_t index, const void *bytes, std::size_t size);
+    void bind_output(std::size_t index, void *bytes, std::size_t size);
+    ///@}
+
+    /// Gives the network other sizes: plans it anew, or takes the plan of these sizes if there was one lately; weights
+    /// stay packed. Contents of inputs, bound buffers and state are lost. Throws octet::error, and leaves
+    /// the network as it was, where an operator cannot have them.
+    void resize(const network_sizes &sizes);
+
+    /// Sets the state of recurrent operators as it was at first.
+    void reset_state();
 
     /// Called after each node with its place in `get_graph().nodes` and the seconds that it took; its outputs
     /// are then in memory.
@@ -152,11 +207,14 @@ public:
     std::string implementation(std::size_t node) const;
     /// Problem, plan and refusals of a node's primitives, one per line.
     std::string explain(std::size_t node) const;
+    /// The options that it was made with.
+    const network_options &options() const;
     /// Bytes of the buffers between the nodes: shared, and as they would be if each had its own.
     std::pair<std::size_t, std::size_t> buffer_bytes() const;
 
 private:
     struct state;
+    explicit network(std::unique_ptr<state> s);
     std::unique_ptr<state> state_;
 };
 

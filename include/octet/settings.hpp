@@ -50,6 +50,21 @@ OCTET_API void set_num_threads(int threads);
 OCTET_API int get_num_threads();
 ///@}
 
+/// While it exists, creation and execution in this thread use `threads` threads instead of what holds for the process:
+/// networks and requests of one process can differ. 0 changes nothing. Scopes nest; a pool of the caller's
+/// (`set_thread_pool`) stays in force.
+class OCTET_API num_threads_scope {
+public:
+    /// Throws `invalid_arguments` for a count that `set_num_threads` refuses.
+    explicit num_threads_scope(int threads);
+    ~num_threads_scope(); ///< the count from before holds again
+    num_threads_scope(const num_threads_scope &) = delete;
+    num_threads_scope &operator=(const num_threads_scope &) = delete;
+
+private:
+    int before_;
+};
+
 /// Threads of the caller's own that loops may run on instead of oneTBB's: a program that has an OpenMP pool, say, does
 /// not want a second set of workers next to it. `context` is passed through.
 struct thread_pool {

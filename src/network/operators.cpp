@@ -5,6 +5,7 @@
 #include "network/lower/onnx.hpp"
 #include "network/lower/tflite.hpp"
 #include "network/onnx/shape_functions.hpp"
+#include "network/tflite/shape_functions.hpp"
 
 namespace octet::model {
 namespace {
@@ -15,37 +16,40 @@ constexpr auto accumulates = fusion_part::accumulates, function = fusion_part::f
 constexpr auto unusual = buffer_use::unusual;
 
 constexpr row tflite[] = {
-    row("ADD", 2, lower_add).sum_of(0, 1),
-    row("AVERAGE_POOL_2D", 1, lower_average_pool_2d),
-    row("BATCH_MATMUL", 2, lower_batch_matmul).part(accumulates),
-    row("CONCATENATION", any, lower_concatenation),
-    row("CONV_2D", 3, lower_conv_2d).part(accumulates).padded(),
-    row("DEPTHWISE_CONV_2D", 3, lower_depthwise_conv_2d).part(accumulates).padded(),
-    row("DEQUANTIZE", 1, lower_dequantize),
-    row("EXPAND_DIMS", 2, lower_reshape).use(unusual),
-    row("FULLY_CONNECTED", 3, lower_fully_connected).part(accumulates),
-    row("LEAKY_RELU", 1, lower_leaky_relu).part(function),
-    row("LOGISTIC", 1, lower_logistic).part(function),
-    row("MAX_POOL_2D", 1, lower_max_pool_2d),
-    row("MEAN", 2, lower_mean),
-    row("MUL", 2, lower_mul),
-    row("PAD", 2, lower_pad).use(unusual).padding(),
-    row("PADV2", 3, lower_pad).use(unusual).padding(),
-    row("PRELU", 2, lower_prelu),
-    row("QUANTIZE", 1, lower_quantize).part(function),
-    row("RELU", 1, lower_relu).part(function),
-    row("RELU6", 1, lower_relu6).part(function),
-    row("RESHAPE", 2, lower_reshape).use(unusual),
-    row("RESIZE_BILINEAR", 2, lower_resize_bilinear),
-    row("RESIZE_NEAREST_NEIGHBOR", 2, lower_resize_nearest_neighbor),
-    row("SOFTMAX", 1, lower_softmax),
-    row("SQUEEZE", 1, lower_reshape).use(unusual),
-    row("SUB", 2, lower_sub),
-    row("SVDF", 5, lower_svdf),
-    row("TANH", 1, lower_tanh).part(function),
-    row("TRANSPOSE", 2, lower_transpose),
-    row("TRANSPOSE_CONV", 4, lower_transpose_conv).part(accumulates),
-    row("UNIDIRECTIONAL_SEQUENCE_LSTM", 24, lower_unidirectional_sequence_lstm),
+    row("ADD", 2, lower_add).gives(tflite_shape::binary).sum_of(0, 1),
+    row("AVERAGE_POOL_2D", 1, lower_average_pool_2d).gives(tflite_shape::pool_2d),
+    row("BATCH_MATMUL", 2, lower_batch_matmul).gives(tflite_shape::batch_matmul).part(accumulates),
+    row("CONCATENATION", any, lower_concatenation).gives(tflite_shape::concatenation),
+    row("CONV_2D", 3, lower_conv_2d).gives(tflite_shape::conv_2d).part(accumulates).padded(),
+    row("DEPTHWISE_CONV_2D", 3, lower_depthwise_conv_2d)
+        .gives(tflite_shape::depthwise_conv_2d)
+        .part(accumulates)
+        .padded(),
+    row("DEQUANTIZE", 1, lower_dequantize).gives(tflite_shape::same),
+    row("EXPAND_DIMS", 2, lower_reshape).gives(tflite_shape::expand_dims).use(unusual),
+    row("FULLY_CONNECTED", 3, lower_fully_connected).gives(tflite_shape::fully_connected).part(accumulates),
+    row("LEAKY_RELU", 1, lower_leaky_relu).gives(tflite_shape::same).part(function),
+    row("LOGISTIC", 1, lower_logistic).gives(tflite_shape::same).part(function),
+    row("MAX_POOL_2D", 1, lower_max_pool_2d).gives(tflite_shape::pool_2d),
+    row("MEAN", 2, lower_mean).gives(tflite_shape::mean),
+    row("MUL", 2, lower_mul).gives(tflite_shape::binary),
+    row("PAD", 2, lower_pad).gives(tflite_shape::pad).use(unusual).padding(),
+    row("PADV2", 3, lower_pad).gives(tflite_shape::pad).use(unusual).padding(),
+    row("PRELU", 2, lower_prelu).gives(tflite_shape::same),
+    row("QUANTIZE", 1, lower_quantize).gives(tflite_shape::same).part(function),
+    row("RELU", 1, lower_relu).gives(tflite_shape::same).part(function),
+    row("RELU6", 1, lower_relu6).gives(tflite_shape::same).part(function),
+    row("RESHAPE", 2, lower_reshape).gives(tflite_shape::reshape).use(unusual),
+    row("RESIZE_BILINEAR", 2, lower_resize_bilinear).gives(tflite_shape::resize),
+    row("RESIZE_NEAREST_NEIGHBOR", 2, lower_resize_nearest_neighbor).gives(tflite_shape::resize),
+    row("SOFTMAX", 1, lower_softmax).gives(tflite_shape::same),
+    row("SQUEEZE", 1, lower_reshape).gives(tflite_shape::squeeze).use(unusual),
+    row("SUB", 2, lower_sub).gives(tflite_shape::binary),
+    row("SVDF", 5, lower_svdf).gives(tflite_shape::svdf),
+    row("TANH", 1, lower_tanh).gives(tflite_shape::same).part(function),
+    row("TRANSPOSE", 2, lower_transpose).gives(tflite_shape::transpose),
+    row("TRANSPOSE_CONV", 4, lower_transpose_conv).gives(tflite_shape::transpose_conv).part(accumulates),
+    row("UNIDIRECTIONAL_SEQUENCE_LSTM", 24, lower_unidirectional_sequence_lstm).gives(tflite_shape::sequence),
 };
 
 using form = quantized_form;
@@ -55,7 +59,7 @@ constexpr auto channels_last = layout_habit::channels_last;
 /// Operators on codes and those that move any element, then those on floats.
 constexpr row onnx[] = {
     row("ConvInteger", 4, lower_conv_integer).gives(shape::conv_integer).habit(layout_habit::gathers),
-    row("DequantizeLinear", 3, lower_dequantize_linear).gives(shape::dequantize).habit(converts),
+    row("DequantizeLinear", 3, lower_dequantize_linear).scales(0, 1).gives(shape::dequantize).habit(converts),
     row("Dropout", 3, lower_view).gives(shape::same).use(unusual).moved(code_move::both),
     row("DynamicQuantizeLinear", 1, lower_dynamic_quantize_linear).gives(shape::dynamic_quantize),
     row("Flatten", 1, lower_view).gives(shape::flatten).use(unusual).moved(code_move::down),
@@ -69,24 +73,50 @@ constexpr row onnx[] = {
         .padding()
         .habit(follows)
         .moved(code_move::down), // where it pads with zeros
-    row("QGemm", 9, lower_qgemm).gives(shape::qgemm).part(accumulates),
-    row("QLinearAdd", 8, lower_qlinear_add).gives(shape::qlinear_binary).habit(follows).sum_of(0, 3),
-    row("QLinearAveragePool", 5, lower_qlinear_average_pool).gives(shape::pooling).habit(channels_last),
-    row("QLinearConcat", any, lower_qlinear_concat).gives(shape::qlinear_concat).habit(follows),
+    row("QGemm", 9, lower_qgemm).scales(0, 2, 7).gives(shape::qgemm).part(accumulates),
+    row("QLinearAdd", 8, lower_qlinear_add)
+        .scales(0, 2, 6)
+        .gives(shape::qlinear_binary)
+        .habit(follows)
+        .sum_of(0, 3),
+    row("QLinearAveragePool", 5, lower_qlinear_average_pool)
+        .scales(0, 1, 3)
+        .gives(shape::pooling)
+        .habit(channels_last),
+    row("QLinearConcat", any, lower_qlinear_concat)
+        .scales(2, any, 0)
+        .gives(shape::qlinear_concat)
+        .habit(follows),
     row("QLinearConv", 9, lower_qlinear_conv)
+        .scales(0, 2, 6)
         .gives(shape::qlinear_conv)
         .part(accumulates)
         .padded()
         .habit(layout_habit::gathers),
     row("QLinearGlobalAveragePool", 5, lower_qlinear_global_average_pool)
+        .scales(0, 1, 3)
         .gives(shape::global_pooling)
         .habit(channels_last),
-    row("QLinearLeakyRelu", 5, lower_qlinear_leaky_relu).gives(shape::same).habit(follows).part(function),
-    row("QLinearMatMul", 8, lower_qlinear_matmul).gives(shape::qlinear_matmul).part(accumulates),
-    row("QLinearMul", 8, lower_qlinear_mul).gives(shape::qlinear_binary).habit(follows),
-    row("QLinearSigmoid", 5, lower_qlinear_sigmoid).gives(shape::same).habit(follows).part(function),
-    row("QLinearSoftmax", 5, lower_qlinear_softmax).gives(shape::same),
-    row("QuantizeLinear", 3, lower_quantize_linear).gives(shape::quantize).habit(layout_habit::chooses),
+    row("QLinearLeakyRelu", 5, lower_qlinear_leaky_relu)
+        .scales(0, 1, 3)
+        .gives(shape::same)
+        .habit(follows)
+        .part(function),
+    row("QLinearMatMul", 8, lower_qlinear_matmul)
+        .scales(0, 2, 6)
+        .gives(shape::qlinear_matmul)
+        .part(accumulates),
+    row("QLinearMul", 8, lower_qlinear_mul).scales(0, 2, 6).gives(shape::qlinear_binary).habit(follows),
+    row("QLinearSigmoid", 5, lower_qlinear_sigmoid)
+        .scales(0, 1, 3)
+        .gives(shape::same)
+        .habit(follows)
+        .part(function),
+    row("QLinearSoftmax", 5, lower_qlinear_softmax).scales(0, 1, 3).gives(shape::same),
+    row("QuantizeLinear", 3, lower_quantize_linear)
+        .scales(0, 0, 1)
+        .gives(shape::quantize)
+        .habit(layout_habit::chooses),
     row("Reshape", 2, lower_view).gives(shape::reshape).use(unusual).moved(code_move::both),
     row("Squeeze", 2, lower_view).gives(shape::squeeze).use(unusual).moved(code_move::both),
     row("Transpose", 1, lower_onnx_transpose).gives(shape::transpose).habit(converts).moved(code_move::both),

@@ -46,6 +46,13 @@ enum class code_move { none, down, both };
 /// (passes/qdq_operators.cpp).
 enum class quantized_form { none, convolution, matrix_product, gemm, binary, concatenation, unary };
 
+/// Which inputs of an ONNX operator are codes, each followed by its scale and its zero point, and where the scale of
+/// the output is among the inputs, likewise.
+struct scaled_operands {
+    static constexpr std::size_t none = static_cast<std::size_t>(-1);
+    std::size_t first = 0, count = 0, dst_scale = none;
+};
+
 /// A row of the table. Facts that are not said have the values here.
 struct operator_facts {
     using lowering_function = std::unique_ptr<step> (*)(const lowering &);
@@ -55,7 +62,7 @@ struct operator_facts {
     const char *name;
     std::size_t most_inputs;        ///< with those that may be absent
     lowering_function lower;        ///< null: an operator on floats, which must become one on codes
-    shape_function infer = nullptr; ///< ONNX: type and dimensions of the outputs
+    shape_function infer = nullptr; ///< dimensions of the outputs; ONNX: types, too
     bool is_internal = false;       ///< made by a pass, not the framework's
 
     fusion_part fusion = fusion_part::none;
@@ -67,6 +74,7 @@ struct operator_facts {
     code_move moves = code_move::none;
     quantized_form form = quantized_form::none;
     const char *on_codes = nullptr; ///< the operator that it becomes
+    scaled_operands scaled = {};
 
     constexpr operator_facts(const char *op, std::size_t inputs, lowering_function f = nullptr)
         : name(op), most_inputs(inputs), lower(f) {}
@@ -85,6 +93,11 @@ struct operator_facts {
     constexpr operator_facts moved(code_move m) const { return with(&operator_facts::moves, m); }
     constexpr operator_facts becomes(quantized_form f, const char *op) const {
         return with(&operator_facts::form, f).with(&operator_facts::on_codes, op);
+    }
+    /// `count` inputs from `first` on, every third one.
+    constexpr operator_facts scales(std::size_t first, std::size_t count,
+                                    std::size_t dst_scale = scaled_operands::none) const {
+        return with(&operator_facts::scaled, scaled_operands{first, count, dst_scale});
     }
 
 private:

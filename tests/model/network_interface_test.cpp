@@ -94,9 +94,9 @@ TEST(NetworkInterface, SaysWhatIsWrong) {
     EXPECT_EQ(refusal([&] { net.input(1); }), "input 1: the network has 1 ('x')");
     EXPECT_EQ(refusal([&] { net.output("x"); }), "output 'x': the network has 'y'");
     EXPECT_EQ(refusal([&] { net.input().copy_from(codes.data(), 2); }),
-              "tensor 0 ('x') s8 1x3 takes 3 bytes, given are 2");
-    EXPECT_EQ(refusal([&] { net.input().copy_from(std::vector<float>(3)); }),
-              "tensor 0 ('x') s8 1x3: its elements are used as f32");
+              "tensor 0 ('x') s8 1x3 takes 3 elements, given are 2");
+    EXPECT_EQ(refusal([&] { net.input().copy_from(std::vector<std::uint8_t>(3)); }),
+              "tensor 0 ('x') s8 1x3: its elements are used as u8");
     EXPECT_EQ(refusal([&] { net.output().as<std::uint8_t>(); }),
               "tensor 1 ('y') s8 1x3: its elements are used as u8");
     EXPECT_EQ(refusal([&] { network("/no/such/net.onnx"); }), "/no/such/net.onnx: does not exist");

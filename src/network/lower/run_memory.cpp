@@ -15,7 +15,7 @@ memory bytes(std::size_t count) {
 } // namespace
 
 run_memory::run_memory(const memory_plan &plan)
-    : plan_(plan), separate_(plan.slots.size()), addresses_(plan.slots.size()) {
+    : plan_(&plan), separate_(plan.slots.size()), addresses_(plan.slots.size()) {
     if (plan.arena_bytes != 0)
         arena_ = bytes(plan.arena_bytes);
     for (std::size_t i = 0; i < plan.slots.size(); i++) {
@@ -33,7 +33,7 @@ run_memory::run_memory(const memory_plan &plan)
 void *run_memory::own_address(int slot) const {
     const auto i = static_cast<std::size_t>(slot);
     return separate_[i] ? separate_[i].get_data_handle()
-                        : arena_.map_data<std::uint8_t>() + plan_.slots[i].offset;
+                        : arena_.map_data<std::uint8_t>() + plan_->slots[i].offset;
 }
 
 void run_memory::bind(int slot, void *user) {
@@ -41,7 +41,7 @@ void run_memory::bind(int slot, void *user) {
 }
 
 void run_memory::refill(int slot) {
-    const memory_plan::slot &s = plan_.slots[static_cast<std::size_t>(slot)];
+    const memory_plan::slot &s = plan_->slots[static_cast<std::size_t>(slot)];
     auto *first = static_cast<std::uint8_t *>(at(slot));
     if (s.fill.empty())
         std::fill(first, first + s.bytes, std::uint8_t{0});

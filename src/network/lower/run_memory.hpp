@@ -31,7 +31,7 @@ public:
 private:
     void *own_address(int slot) const;
 
-    const memory_plan &plan_;
+    const memory_plan *plan_;
     memory arena_;
     std::vector<memory> separate_; ///< by slot; null for those in the arena
     std::vector<void *> addresses_;

@@ -23,9 +23,13 @@ public:
         for (std::size_t i = 0; i < g_.nodes.size(); i++) {
             const auto &inputs = g_.nodes[i].inputs;
             if (std::any_of(inputs.begin(), inputs.end(),
-                            [&](int t) { return t >= 0 && depends_[static_cast<std::size_t>(t)]; }))
+                            [&](int t) { return t >= 0 && depends_[static_cast<std::size_t>(t)]; })) {
+                for (const int t : inputs)
+                    if (t >= 0 && tensor_at(t).is_variable)
+                        change(t, node_text(g_, i) + ": state");
                 for (const int t : g_.nodes[i].outputs)
                     change(t, node_text(g_, i) + ": output");
+            }
         }
     }
 

@@ -1,101 +1,104 @@
-// A network is a plan and memory to run it in.
+// The handle: what contexts share, and one of them.
 
 #include "octet/network.hpp"
 
-#include <chrono>
-#include <new>
-
 #include "network/operators.hpp"
-#include "network/run/plan.hpp"
+#include "network/run/context.hpp"
+#include "network/run/shared_network.hpp"
 
 namespace octet {
 inline namespace v0 {
+
+struct network::state {
+    explicit state(std::shared_ptr<model::shared_network> s, const network_sizes &sizes)
+        : shared(std::move(s)), context(shared->at(sizes)) {}
+
+    std::shared_ptr<model::shared_network> shared;
+    model::context context;
+};
+
 namespace {
 
-using namespace model;
+/// What makes a network of `g`, whose errors begin with the name of its file.
+template <typename Make> auto named(const std::string &name, const Make &make) {
+    try {
+        return make();
+    } catch (const error &e) {
+        throw error(e.status, name + ": " + e.what());
+    }
+}
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+network_sizes sizes_of(const network_options &options) {
+    return {options.batch, options.shapes, options.dimensions};
 }
 
 } // namespace
 
-struct network::state {
-    explicit state(std::shared_ptr<const model::plan> p) : plan(std::move(p)), memory(plan->memory) {}
+network::network(std::unique_ptr<state> s) : state_(std::move(s)) {}
 
-    std::shared_ptr<const model::plan> plan;
-    run_memory memory;
-    octet::stream stream{engine(engine::kind::cpu, 0)};
-};
-
-network::network(model::graph g, const network_options &options) {
-    if (options.batch != 0)
-        set_batch(g, options.batch);
-    auto plan = make_plan(std::move(g), options);
-    try {
-        state_ = std::make_unique<state>(std::move(plan));
-    } catch (const std::bad_alloc &) {
-        throw error(status::out_of_memory, "not enough memory for the network's tensors");
-    }
-}
+network::network(model::graph g, const network_options &options)
+    : state_(std::make_unique<state>(std::make_shared<model::shared_network>(std::move(g), options),
+                                     sizes_of(options))) {}
 
 network::network(const std::string &path, const network_options &options) {
-    model::graph g = read_network(path);
-    try {
-        *this = network(std::move(g), options);
-    } catch (const error &e) {
-        throw error(e.status, path + ": " + e.what());
-    }
+    model::graph g = model::read_network(path);
+    *this = named(path, [&] { return network(std::move(g), options); });
 }
 
 network::network(const void *bytes, std::size_t size, const std::string &name,
                  const network_options &options) {
-    model::graph g = read_network(static_cast<const std::uint8_t *>(bytes), size, name);
-    try {
-        *this = network(std::move(g), options);
-    } catch (const error &e) {
-        throw error(e.status, name + ": " + e.what());
-    }
+    model::graph g = model::read_network(static_cast<const std::uint8_t *>(bytes), size, name);
+    *this = named(name, [&] { return network(std::move(g), options); });
 }
 
 network::~network() = default;
 network::network(network &&) noexcept = default;
 network &network::operator=(network &&) noexcept = default;
 
-const model::graph &network::get_graph() const { return state_->plan->graph; }
-
-memory network::get_memory(int tensor) const {
-    const auto t = static_cast<std::size_t>(tensor);
-    const buffer &b = state_->plan->buffers.at(t);
-    if (b)
-        return memory(b.get_desc(), state_->stream.get_engine(), state_->memory.at(b));
-    return memory(memory::desc(get_graph().tensors[t].dims, get_graph().tensors[t].type, memory::dims()),
-                  state_->stream.get_engine(), nullptr);
+network network::new_context() const {
+    return network(std::make_unique<state>(state_->shared, sizes_of(options())));
 }
+
+void network::resize(const network_sizes &sizes) {
+    state_->context = model::context(state_->shared->at(sizes));
+}
+
+const network_options &network::options() const { return state_->shared->options(); }
+
+const model::graph &network::get_graph() const { return state_->context.get_graph(); }
+
+memory network::get_memory(int tensor) const { return state_->context.get_memory(tensor); }
 
 std::string network::implementation(std::size_t node) const {
-    return state_->plan->steps.at(node)->implementation();
+    return state_->context.get_plan().steps.at(node)->implementation();
 }
 
-std::string network::explain(std::size_t node) const { return state_->plan->steps.at(node)->explain(); }
+std::string network::explain(std::size_t node) const {
+    return state_->context.get_plan().steps.at(node)->explain();
+}
 
 std::pair<std::size_t, std::size_t> network::buffer_bytes() const {
-    return {state_->plan->memory.arena_bytes, state_->plan->memory.unplanned_bytes};
+    const model::memory_plan &plan = state_->context.get_plan().memory;
+    return {plan.arena_bytes, plan.unplanned_bytes};
 }
 
+void network::bind_input(std::size_t index, const void *bytes, std::size_t size) {
+    state_->context.bind_input(input(index).index(), bytes, size);
+}
+
+void network::bind_output(std::size_t index, void *bytes, std::size_t size) {
+    state_->context.bind_output(output(index).index(), bytes, size);
+}
+
+void network::reset_state() { state_->context.reset_state(); }
+
 void network::run(const observer &after_node) {
-    const auto &steps = state_->plan->steps;
-    for (std::size_t i = 0; i < steps.size(); i++) {
-        const auto start = std::chrono::steady_clock::now();
-        steps[i]->run(state_->stream, state_->memory);
-        state_->stream.wait();
-        if (after_node)
-            after_node(i, seconds_since(start));
-    }
+    const num_threads_scope threads(options().threads);
+    state_->context.run(after_node);
 }
 
 std::vector<std::string> supported_operators(const std::string &framework) {
-    return executable_operators(framework);
+    return model::executable_operators(framework);
 }
 
 } // namespace v0

@@ -11,6 +11,7 @@
 #include "network/passes/fusion.hpp"
 #include "network/passes/onnx_layout.hpp"
 #include "network/passes/onnx_qdq.hpp"
+#include "network/passes/onnx_quantization.hpp"
 #include "network/run/evaluate.hpp"
 #include "octet/float_environment.hpp"
 
@@ -65,6 +66,8 @@ void apply_passes(graph &g, const network_options &options) {
     if (is_onnx)
         fold_integers(g);
     check_operators(g, is_onnx ? fuse_qdq(g, evaluate) : std::map<int, std::string>());
+    if (is_onnx)
+        note_quantization(g);
     if (options.fusion)
         fuse_padding(g);
     if (is_onnx)

@@ -51,7 +51,7 @@ tensor_view network::tensor(int index) const {
     const auto &tensors = get_graph().tensors;
     if (index < 0 || static_cast<std::size_t>(index) >= tensors.size())
         refuse("tensor " + std::to_string(index) + ": the network has " + std::to_string(tensors.size()));
-    return {index, tensors[static_cast<std::size_t>(index)], get_memory(index)};
+    return {index, get_graph(), get_memory(index)};
 }
 
 tensor_view network::input(std::size_t index) const {
@@ -83,6 +83,17 @@ void tensor_view::check_type(octet::data_type type) const {
         refuse("tensor " + text() + ": its elements are used as " + model::to_text(type));
 }
 
+void tensor_view::need_one_scale(const char *what) const {
+    if (quantization().scales.size() != 1)
+        refuse("tensor " + text() + ": " + what + " need one scale, the tensor has " +
+               std::to_string(quantization().scales.size()));
+}
+
+bool tensor_view::stands_for_reals() const {
+    const bool is_code = model::is_code(data_type()) || data_type() == octet::data_type::s16;
+    return is_code && quantization().is_set();
+}
+
 void tensor_view::copy_bytes_from(const void *bytes, std::size_t size) const {
     if (size != size_in_bytes())
         refuse("tensor " + text() + " takes " + std::to_string(size_in_bytes()) + " bytes, given are " +
@@ -90,17 +101,35 @@ void tensor_view::copy_bytes_from(const void *bytes, std::size_t size) const {
     std::memcpy(data(), bytes, size);
 }
 
+void tensor_view::copy_from(const void *values, octet::data_type type, std::size_t count) const {
+    if (count != element_count())
+        refuse("tensor " + text() + " takes " + std::to_string(element_count()) + " elements, given are " +
+               std::to_string(count));
+    if (type == data_type() || type != octet::data_type::f32 || !stands_for_reals()) {
+        check_type(type);
+        std::memcpy(data(), values, size_in_bytes());
+        return;
+    }
+    need_one_scale("codes");
+    primitive_attr attr;
+    attr.set_requantization(graph_->framework == "onnx" ? requantization_rule::ort_f32
+                                                        : requantization_rule::tflite_2step);
+    attr.set_scales(OCTET_ARG_DST, 0, quantization().scales);
+    attr.set_zero_points(OCTET_ARG_DST, 0, quantization().zero_points);
+    const memory::desc codes = memory_.get_desc();
+    const memory reals(memory::desc(codes.dims(), octet::data_type::f32, codes.get_strides()),
+                       memory_.get_engine(), const_cast<void *>(values));
+    reorder(reals, memory_, attr).execute(stream(memory_.get_engine()), reals, memory_);
+}
+
 void tensor_view::copy_to(void *values, octet::data_type type) const {
     const default_float_environment environment;
-    const bool is_code = model::is_code(data_type()) || data_type() == octet::data_type::s16;
-    if (type == data_type() || type != octet::data_type::f32 || !is_code) {
+    if (type == data_type() || type != octet::data_type::f32 || !stands_for_reals()) {
         check_type(type);
         std::memcpy(values, data(), size_in_bytes());
         return;
     }
-    if (quantization().scales.size() != 1)
-        refuse("tensor " + text() + ": real numbers need one scale, the tensor has " +
-               std::to_string(quantization().scales.size()));
+    need_one_scale("real numbers");
     const auto convert = data_type() == octet::data_type::u8   ? to_reals<std::uint8_t>
                          : data_type() == octet::data_type::s8 ? to_reals<std::int8_t>
                                                                : to_reals<std::int16_t>;

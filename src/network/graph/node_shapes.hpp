@@ -13,6 +13,20 @@ namespace octet::model {
 /// Limit of attributes and of constants that stand for sizes, so that products of two stay inside 64 bits.
 inline constexpr std::int64_t max_size = std::numeric_limits<std::int32_t>::max();
 
+/// What two tensors of any ranks give element by element; throws if they do not broadcast.
+inline memory::dims broadcast(const memory::dims &a, const memory::dims &b) {
+    memory::dims result = a.size() < b.size() ? b : a;
+    const memory::dims &shorter = a.size() < b.size() ? a : b;
+    const std::size_t offset = result.size() - shorter.size();
+    for (std::size_t i = 0; i < shorter.size(); i++) {
+        dim_t &d = result[offset + i];
+        if (d != shorter[i] && d != 1 && shorter[i] != 1)
+            refuse("inputs " + to_text(a) + " and " + to_text(b) + " do not broadcast");
+        d = d == 1 ? shorter[i] : d;
+    }
+    return result;
+}
+
 /// One node with its tensors; what an inference function sees.
 class node_shapes {
 public:
@@ -90,6 +104,15 @@ public:
         t.type = type;
         t.foreign_type.clear();
         t.dims = dims;
+    }
+    /// Of the only output, whose type is known.
+    void set_output_dims(const memory::dims &dims) {
+        g_.tensors[static_cast<std::size_t>(n_.outputs.at(0))].dims = dims;
+    }
+    /// Of the state that a recurrent operator keeps.
+    void set_state_dims(std::size_t i, const memory::dims &dims) {
+        if (has_input(i) && input(i).is_variable)
+            g_.tensors[static_cast<std::size_t>(n_.inputs[i])].dims = dims;
     }
     void set_output_like(std::size_t i) {
         const tensor like = input(i);

@@ -1,7 +1,8 @@
-// Walks over the nodes in order, so that each finds the shapes of its inputs; what an operator gives is in
-// shape_functions.hpp.
+// Walks over the nodes in order, so that each finds the shapes of its inputs; what an operator gives is in the shape
+// functions of its framework.
 
-#include "network/onnx/node_shapes.hpp"
+#include "network/graph/node_shapes.hpp"
+#include "network/onnx/known_integers.hpp"
 #include "network/operators.hpp"
 
 namespace octet::model {
@@ -10,7 +11,7 @@ namespace {
 void check_operators(const graph &g) {
     std::string unknown;
     for (std::size_t i = 0; i < g.nodes.size(); i++)
-        if (!facts_of("onnx", g.nodes[i].op).infer)
+        if (!facts_of(g.framework, g.nodes[i].op).infer)
             unknown += (unknown.empty() ? "" : ", ") + node_text(g, i);
     if (!unknown.empty())
         refuse_as_unimplemented("unsupported operators: " + unknown);
@@ -30,23 +31,24 @@ void forget_computed(graph &g) {
 } // namespace
 
 void infer_shapes(graph &g) {
-    if (g.framework != "onnx")
-        refuse("shapes are inferred of networks of 'onnx', this is one of '" + g.framework + "'");
     check_operators(g);
-    forget_computed(g);
+    const bool computes_shapes = g.framework == "onnx"; // of TFLite's, all are constants
+    if (computes_shapes)
+        forget_computed(g);
     for (std::size_t t = 0; t < g.tensors.size(); t++)
-        check_tensor(g, static_cast<int>(t)); // outputs are still scalars
+        check_tensor(g, static_cast<int>(t)); // forgotten ones are scalars
     for (std::size_t i = 0; i < g.nodes.size(); i++) {
         try {
             node_shapes n(g, g.nodes[i]);
-            facts_of("onnx", g.nodes[i].op).infer(n);
+            facts_of(g.framework, g.nodes[i].op).infer(n);
         } catch (const error &e) {
             throw error(e.status, node_text(g, i) + ": " + e.what());
         }
         for (const int output : g.nodes[i].outputs)
             if (output >= 0)
                 check_tensor(g, output);
-        follow_integers(g, g.nodes[i]);
+        if (computes_shapes)
+            follow_integers(g, g.nodes[i]);
     }
 }
 

@@ -1,0 +1,114 @@
+// A slot can lie anywhere, so a bound buffer takes the place of the slot's own bytes. An output whose bytes are also
+// an input's, a constant's, filled with padding or another output's cannot move, and is copied.
+
+#include "network/run/context.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <new>
+
+#include "network/graph/descs.hpp"
+
+namespace octet::model {
+namespace {
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+run_memory allocated(const memory_plan &plan) {
+    try {
+        return run_memory(plan);
+    } catch (const std::bad_alloc &) {
+        throw error(status::out_of_memory, "not enough memory for the network's tensors");
+    }
+}
+
+bool share_bytes(const void *a, std::size_t a_size, const void *b, std::size_t b_size) {
+    const auto first_a = reinterpret_cast<std::uintptr_t>(a), first_b = reinterpret_cast<std::uintptr_t>(b);
+    return first_a < first_b + b_size && first_b < first_a + a_size;
+}
+
+} // namespace
+
+context::context(std::shared_ptr<const plan> p) : plan_(std::move(p)), memory_(allocated(plan_->memory)) {}
+
+memory context::get_memory(int tensor) const {
+    const buffer &b = plan_->buffers.at(at(tensor));
+    for (const binding &bound : bindings_)
+        if (bound.tensor == tensor)
+            return memory(b.get_desc(), stream_.get_engine(), bound.bytes);
+    if (b)
+        return memory(b.get_desc(), stream_.get_engine(), memory_.at(b));
+    const model::tensor &vanished = get_graph().tensors[at(tensor)];
+    return memory(dense_desc(vanished), stream_.get_engine(), nullptr);
+}
+
+void context::run(const network::observer &after_node) {
+    for (std::size_t i = 0; i < plan_->steps.size(); i++) {
+        const auto start = std::chrono::steady_clock::now();
+        plan_->steps[i]->run(stream_, memory_);
+        stream_.wait();
+        if (after_node)
+            after_node(i, seconds_since(start));
+    }
+    for (const binding &b : bindings_)
+        if (b.is_copied)
+            std::memcpy(b.bytes, memory_.at(plan_->buffers[at(b.tensor)]), b.size);
+}
+
+void context::check_binding(int tensor, const void *bytes, std::size_t size) const {
+    const model::tensor &t = get_graph().tensors[at(tensor)];
+    const std::string who = "buffer of '" + t.name + "': ";
+    const std::size_t expected = plan_->buffers[at(tensor)].get_desc().get_size(),
+                      element = memory::data_type_size(t.type);
+    if (size != expected)
+        refuse(who + std::to_string(size) + " bytes are given, allowed is " + std::to_string(expected));
+    if (reinterpret_cast<std::uintptr_t>(bytes) % element != 0)
+        refuse(who + "its address is no multiple of " + std::to_string(element) +
+               " bytes, the size of an element");
+    for (const binding &b : bindings_)
+        if (b.tensor != tensor && share_bytes(bytes, size, b.bytes, b.size))
+            refuse(who + "it shares bytes with that of '" + get_graph().tensors[at(b.tensor)].name + "'");
+}
+
+void context::bind(int tensor, void *bytes, std::size_t size, bool is_copied) {
+    if (bytes)
+        check_binding(tensor, bytes, size);
+    bindings_.erase(std::remove_if(bindings_.begin(), bindings_.end(),
+                                   [&](const binding &b) { return b.tensor == tensor; }),
+                    bindings_.end());
+    if (!is_copied)
+        memory_.bind(plan_->buffers[at(tensor)].slot(), bytes);
+    if (bytes)
+        bindings_.push_back({tensor, bytes, size, is_copied});
+}
+
+void context::bind_input(int tensor, const void *bytes, std::size_t size) {
+    bind(tensor, const_cast<void *>(bytes), size, false); // no step writes to an input
+}
+
+void context::bind_output(int tensor, void *bytes, std::size_t size) {
+    bind(tensor, bytes, size, !has_bytes_of_its_own(tensor));
+}
+
+bool context::has_bytes_of_its_own(int output) const {
+    const buffer &b = plan_->buffers[at(output)];
+    if (b.is_shared() || plan_->memory.slots[at(b.slot())].is_separate)
+        return false;
+    const auto &outputs = get_graph().outputs;
+    return std::count_if(outputs.begin(), outputs.end(),
+                         [&](int other) { return plan_->buffers[at(other)].slot() == b.slot(); }) == 1;
+}
+
+void context::reset_state() {
+    for (std::size_t t = 0; t < get_graph().tensors.size(); t++)
+        if (get_graph().tensors[t].is_variable && plan_->buffers[t])
+            memory_.refill(plan_->buffers[t].slot());
+}
+
+} // namespace octet::model

@@ -1,0 +1,207 @@
+// As TFLite's own kernels resize their outputs.
+
+#include "network/tflite/shape_functions.hpp"
+
+#include <algorithm>
+
+namespace octet::model::tflite_shape {
+namespace {
+
+using dims = memory::dims;
+
+void set(node_shapes &n, const dims &d) { n.set_output_dims(d); }
+
+const dims &image(const node_shapes &n, std::size_t i) {
+    if (n.dims(i).size() != 4)
+        refuse("input " + std::to_string(i) + " is " + to_text(n.dims(i)) + ", allowed are 4 dimensions");
+    return n.dims(i);
+}
+
+/// Positions of a window along one side of an image; see `make_window` of the lowering.
+dim_t positions(const node_shapes &n, const std::string &suffix, dim_t size, dim_t kernel) {
+    const dim_t stride = n.integer("stride" + suffix, 1), dilation = n.integer("dilation" + suffix, 1);
+    if (stride < 1 || dilation < 1 || kernel < 1)
+        refuse("a stride, dilation or kernel is below 1");
+    const dim_t extent = (kernel - 1) * dilation + 1;
+    const bool is_same = n.text("padding", "VALID") == "SAME";
+    const dim_t count = is_same ? (size + stride - 1) / stride : (size - extent + stride) / stride;
+    if (count < 1 || (!is_same && size < extent))
+        refuse("a window of " + std::to_string(extent) + " elements does not fit into " +
+               std::to_string(size));
+    return count;
+}
+
+void window(node_shapes &n, dim_t kernel_h, dim_t kernel_w, dim_t channels) {
+    const dims x = image(n, 0);
+    set(n, {x[0], positions(n, "_h", x[1], kernel_h), positions(n, "_w", x[2], kernel_w), channels});
+}
+
+/// Which dimensions a list of axes names.
+std::vector<bool> named_axes(const node_shapes &n, const std::vector<std::int64_t> &axes, std::size_t rank) {
+    std::vector<bool> is_named(rank);
+    for (const std::int64_t a : axes)
+        is_named[n.axis(a, rank)] = true;
+    return is_named;
+}
+
+} // namespace
+
+void same(node_shapes &n) { set(n, n.dims(0)); }
+
+void binary(node_shapes &n) { set(n, broadcast(n.dims(0), n.dims(1))); }
+
+void conv_2d(node_shapes &n) {
+    const dims w = image(n, 1);
+    window(n, w[1], w[2], w[0]);
+}
+
+void depthwise_conv_2d(node_shapes &n) {
+    const dims w = image(n, 1);
+    window(n, w[1], w[2], w[3]);
+}
+
+void pool_2d(node_shapes &n) {
+    window(n, n.integer("filter_h", 1), n.integer("filter_w", 1), image(n, 0)[3]);
+}
+
+void fully_connected(node_shapes &n) {
+    const dims x = n.dims(0), w = n.dims_of_rank(1, 2);
+    const std::int64_t count = element_count(x);
+    if (w[1] < 1 || count % w[1] != 0)
+        refuse("input " + to_text(x) + " does not divide into rows of " + std::to_string(w[1]));
+    dims y = {count / w[1], w[0]};
+    if (n.integer("keep_num_dims", 0) != 0 && !x.empty()) {
+        y = x;
+        y.back() = w[0];
+    }
+    set(n, y);
+}
+
+void batch_matmul(node_shapes &n) {
+    dims a = n.dims_of_rank(0, 2), b = n.dims_of_rank(1, 2);
+    if (n.integer("adj_x", 0) != 0)
+        std::swap(a[a.size() - 2], a.back());
+    if (n.integer("adj_y", 0) != 0)
+        std::swap(b[b.size() - 2], b.back());
+    if (a.back() != b[b.size() - 2])
+        refuse("matrices " + to_text(n.dims(0)) + " and " + to_text(n.dims(1)) + " do not fit together");
+    dims y = broadcast({a.begin(), a.end() - 2}, {b.begin(), b.end() - 2});
+    y.push_back(a[a.size() - 2]);
+    y.push_back(b.back());
+    set(n, y);
+}
+
+void concatenation(node_shapes &n) {
+    dims y = n.dims_of_rank(0, 1);
+    const std::size_t axis = n.axis(n.integer("axis", 0), y.size());
+    for (std::size_t i = 1; i < n.input_count(); i++)
+        y[axis] += n.dims_of_rank(i, y.size())[axis];
+    set(n, y);
+}
+
+void expand_dims(node_shapes &n) {
+    dims y = n.dims(0);
+    const std::vector<std::int64_t> axes = n.constant(1);
+    if (axes.size() != 1)
+        refuse("the axis has " + std::to_string(axes.size()) + " values, allowed is 1");
+    const std::int64_t given = axes[0] < 0 ? axes[0] + static_cast<std::int64_t>(y.size()) + 1 : axes[0];
+    y.insert(y.begin() + static_cast<std::ptrdiff_t>(n.axis(given, y.size(), 1)), 1);
+    set(n, y);
+}
+
+void squeeze(node_shapes &n) {
+    const dims x = n.dims(0);
+    const std::vector<std::int64_t> axes = n.integers("squeeze_dims", {});
+    const std::vector<bool> is_named = named_axes(n, axes, x.size());
+    dims y;
+    for (std::size_t i = 0; i < x.size(); i++)
+        if (x[i] != 1 || !(axes.empty() || is_named[i]))
+            y.push_back(x[i]);
+    set(n, y);
+}
+
+/// -1 takes what is left. The shape is a constant or an option.
+void reshape(node_shapes &n) {
+    const dims x = n.dims(0);
+    dims y = n.has_input(1) ? n.constant(1) : n.integers("new_shape", {});
+    std::int64_t known = 1;
+    for (const dim_t d : y)
+        if (d != -1 && (d < 0 || (d > 0 && known > max_size / d)))
+            refuse("the shape " + to_text(y) + " is none");
+        else if (d != -1)
+            known *= d;
+    const auto unknown = std::find(y.begin(), y.end(), dim_t{-1});
+    if (unknown != y.end())
+        *unknown = known > 0 ? element_count(x) / known : 0;
+    if (element_count(y) != element_count(x))
+        refuse("input " + to_text(x) + " cannot take the shape " + to_text(y));
+    set(n, y);
+}
+
+void mean(node_shapes &n) {
+    const dims x = n.dims(0);
+    const std::vector<bool> is_reduced = named_axes(n, n.constant(1), x.size());
+    const bool keeps = n.integer("keep_dims", 0) != 0;
+    dims y;
+    for (std::size_t i = 0; i < x.size(); i++)
+        if (!is_reduced[i] || keeps)
+            y.push_back(is_reduced[i] ? 1 : x[i]);
+    set(n, y);
+}
+
+void pad(node_shapes &n) {
+    dims y = n.dims(0);
+    const std::vector<std::int64_t> paddings = n.constant(1);
+    if (paddings.size() != 2 * y.size())
+        refuse("the paddings have " + std::to_string(paddings.size()) + " values, allowed are " +
+               std::to_string(2 * y.size()));
+    for (std::size_t i = 0; i < paddings.size(); i++)
+        y[i / 2] += paddings[i];
+    set(n, y);
+}
+
+void resize(node_shapes &n) {
+    const dims x = image(n, 0);
+    const std::vector<std::int64_t> size = n.constant(1);
+    if (size.size() != 2)
+        refuse("the size has " + std::to_string(size.size()) + " values, allowed are 2");
+    set(n, {x[0], size[0], size[1], x[3]});
+}
+
+/// Rows of the state are those of the batch.
+void sequence(node_shapes &n) {
+    constexpr std::size_t weights = 2, hidden_state = 18, cell_state = 19;
+    const dims x = n.dims_of_rank(0, 3);
+    const dim_t units = n.dims_of_rank(weights, 2)[0], batch = x[n.integer("time_major", 0) != 0 ? 1 : 0];
+    n.set_state_dims(hidden_state, {batch, units});
+    n.set_state_dims(cell_state, {batch, units});
+    set(n, {x[0], x[1], units});
+}
+
+void svdf(node_shapes &n) {
+    constexpr std::size_t features = 1, time = 2, state = 4;
+    const dim_t batch = n.dims_of_rank(0, 2)[0], filters = n.dims_of_rank(features, 2)[0],
+                history = n.dims_of_rank(time, 2)[1], rank = n.integer("rank", 1);
+    if (rank < 1 || filters % rank != 0)
+        refuse("attribute 'rank' is " + std::to_string(rank) + ", allowed is a divisor of the " +
+               std::to_string(filters) + " filters");
+    n.set_state_dims(state, {batch, filters * history});
+    set(n, {batch, filters / rank});
+}
+
+void transpose(node_shapes &n) {
+    const dims x = n.dims(0);
+    const std::vector<std::int64_t> permutation = n.constant(1);
+    if (permutation.size() != x.size())
+        refuse("the permutation has " + std::to_string(permutation.size()) + " values, allowed are " +
+               std::to_string(x.size()));
+    dims y;
+    for (const std::int64_t from : permutation)
+        y.push_back(x[n.axis(from, x.size())]);
+    set(n, y);
+}
+
+/// The size is a constant of the file.
+void transpose_conv(node_shapes &n) { set(n, n.constant(0)); }
+
+} // namespace octet::model::tflite_shape

@@ -1,0 +1,29 @@
+#pragma once
+
+// What each TFLite operator gives for other sizes of its inputs: dimensions alone, types stay the file's. Which operator
+// has which is in the operators' table.
+
+#include "network/graph/node_shapes.hpp"
+
+namespace octet::model::tflite_shape {
+
+void same(node_shapes &n);
+void binary(node_shapes &n);
+void conv_2d(node_shapes &n);
+void depthwise_conv_2d(node_shapes &n);
+void pool_2d(node_shapes &n);
+void fully_connected(node_shapes &n);
+void batch_matmul(node_shapes &n);
+void concatenation(node_shapes &n);
+void expand_dims(node_shapes &n);
+void sequence(node_shapes &n); ///< of UNIDIRECTIONAL_SEQUENCE_LSTM
+void squeeze(node_shapes &n);
+void svdf(node_shapes &n);
+void reshape(node_shapes &n);
+void mean(node_shapes &n);
+void pad(node_shapes &n);
+void resize(node_shapes &n);
+void transpose(node_shapes &n);
+void transpose_conv(node_shapes &n);
+
+} // namespace octet::model::tflite_shape
