@@ -1,7 +1,7 @@
 // Walks over the nodes in order, so that each finds the shapes of its inputs; what an operator gives is in the shape
 // functions of its framework.
 
-#include "network/graph/node_shapes.hpp"
+#include "network/node_shapes.hpp"
 #include "network/onnx/known_integers.hpp"
 #include "network/operators.hpp"
 

@@ -3,7 +3,7 @@
 // What each ONNX operator gives: type and dimensions of its outputs, from those of its inputs. One small function
 // per family; which operator has which is in the operators' table.
 
-#include "network/graph/node_shapes.hpp"
+#include "network/node_shapes.hpp"
 
 namespace octet::model::shape {
 
