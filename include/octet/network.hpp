@@ -218,8 +218,8 @@ private:
     std::unique_ptr<state> state_;
 };
 
-/// Operators of a framework ("tflite", "onnx") that networks may have, sorted. Float operators of an ONNX
-/// network in QDQ form are not among them: they become operators on codes.
+/// Operators of a framework ("tflite", "onnx") that networks may have, sorted. Operators of ONNX that compute shapes
+/// are not among them: they are gone when the network runs.
 OCTET_API std::vector<std::string> supported_operators(const std::string &framework);
 
 /// \cond Element types that a program can name.

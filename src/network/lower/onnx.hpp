@@ -30,6 +30,58 @@ std::unique_ptr<step> lower_view(const lowering &l);
 std::unique_ptr<step> lower_onnx_transpose(const lowering &l);
 std::unique_ptr<step> lower_onnx_pad(const lowering &l);
 
+// Operators on floats, and on the integers and truths beside them.
+
+std::unique_ptr<step> lower_gather(const lowering &l);
+std::unique_ptr<step> lower_slice(const lowering &l);
+std::unique_ptr<step> lower_split(const lowering &l);
+std::unique_ptr<step> lower_concat(const lowering &l);
+std::unique_ptr<step> lower_expand(const lowering &l);
+std::unique_ptr<step> lower_where(const lowering &l);
+
+std::unique_ptr<step> lower_float_add(const lowering &l);
+std::unique_ptr<step> lower_float_sub(const lowering &l);
+std::unique_ptr<step> lower_float_mul(const lowering &l);
+std::unique_ptr<step> lower_float_min(const lowering &l);
+std::unique_ptr<step> lower_float_max(const lowering &l);
+std::unique_ptr<step> lower_float_div(const lowering &l);
+std::unique_ptr<step> lower_float_pow(const lowering &l);
+std::unique_ptr<step> lower_equal(const lowering &l);
+std::unique_ptr<step> lower_less(const lowering &l);
+std::unique_ptr<step> lower_less_or_equal(const lowering &l);
+std::unique_ptr<step> lower_greater(const lowering &l);
+std::unique_ptr<step> lower_greater_or_equal(const lowering &l);
+std::unique_ptr<step> lower_and(const lowering &l);
+std::unique_ptr<step> lower_or(const lowering &l);
+std::unique_ptr<step> lower_not(const lowering &l);
+std::unique_ptr<step> lower_cast(const lowering &l);
+std::unique_ptr<step> lower_float_relu(const lowering &l);
+std::unique_ptr<step> lower_float_leaky_relu(const lowering &l);
+std::unique_ptr<step> lower_float_elu(const lowering &l);
+std::unique_ptr<step> lower_float_sigmoid(const lowering &l);
+std::unique_ptr<step> lower_float_tanh(const lowering &l);
+std::unique_ptr<step> lower_float_sqrt(const lowering &l);
+std::unique_ptr<step> lower_float_neg(const lowering &l);
+std::unique_ptr<step> lower_float_hard_swish(const lowering &l);
+std::unique_ptr<step> lower_float_hard_sigmoid(const lowering &l);
+std::unique_ptr<step> lower_float_erf(const lowering &l);
+std::unique_ptr<step> lower_float_gelu(const lowering &l);
+std::unique_ptr<step> lower_float_clip(const lowering &l);
+
+std::unique_ptr<step> lower_float_softmax(const lowering &l);
+std::unique_ptr<step> lower_layer_normalization(const lowering &l);
+std::unique_ptr<step> lower_skip_layer_normalization(const lowering &l);
+std::unique_ptr<step> lower_batch_normalization(const lowering &l);
+std::unique_ptr<step> lower_reduce_mean(const lowering &l);
+std::unique_ptr<step> lower_reduce_sum(const lowering &l);
+std::unique_ptr<step> lower_reduce_max(const lowering &l);
+std::unique_ptr<step> lower_reduce_min(const lowering &l);
+std::unique_ptr<step> lower_arg_max(const lowering &l);
+
+std::unique_ptr<step> lower_float_matmul(const lowering &l);
+std::unique_ptr<step> lower_float_gemm(const lowering &l);
+std::unique_ptr<step> lower_float_conv(const lowering &l);
+
 /// Values of a scale or zero point input; an absent zero point is 0.
 std::vector<float> constant_scales(const lowering &l, std::size_t i);
 std::vector<std::int32_t> constant_zero_points(const lowering &l, std::size_t i);
@@ -54,6 +106,9 @@ window_geometry read_windows(const lowering &l, const memory::dims &input, const
 
 /// {N, C, spatial…} of an activation, which lies channels-last if the attribute channels_last says so.
 memory::desc activation_desc(const lowering &l, const tensor &t);
+
+/// The rows of a Softmax and their axis; before operator set 13 all dimensions from the axis on are one.
+memory::desc softmax_desc(const lowering &l, const tensor &t, int &axis);
 
 /// Sets the zero points of an argument: one for the tensor, or one per index of the dimensions in
 /// `channel_mask`.

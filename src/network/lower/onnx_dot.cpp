@@ -1,6 +1,6 @@
-// ONNX's accumulating operators. All of them multiply 8-bit codes minus their zero points and sum in int32;
+// ONNX's accumulating operators. Those on codes multiply 8-bit codes minus their zero points and sum in int32;
 // the QLinear forms then requantize with rule ort_f32 and the factor (s_x * s_w) / s_y, the Integer forms
-// leave the sum as it is.
+// leave the sum as it is. Those on floats sum in f32, in the order of the primitives.
 
 #include <algorithm>
 
@@ -22,6 +22,8 @@ constexpr dot_inputs qlinear_matmul_inputs = {0, 1, 2, 3, 4, 5, 6, 7, absent};
 constexpr dot_inputs integer_inputs = {0, absent, 2, 1, absent, 3, absent, absent, absent};
 constexpr dot_inputs matmul_to_float_inputs = {0, 2, 4, 1, 3, 5, absent, absent, absent};
 constexpr dot_inputs qgemm_inputs = {0, 1, 2, 3, 4, 5, 7, 8, 6};
+constexpr dot_inputs float_inputs = {0, absent, absent, 1, absent, absent, absent, absent, 2};
+bool is_float(const dot_inputs &in) { return in.src_scale == absent && in.src_zero_point == absent; }
 
 /// Masks of "one value per output channel".
 struct channel_masks {
@@ -40,16 +42,31 @@ void check_node(const lowering &l, const dot_inputs &in) {
     if (l.rule() != requantization_rule::automatic)
         refuse_as_unimplemented(std::string("rule ") + to_string(l.rule()) +
                                 " is not available for ONNX's operators, only their own");
+    if (is_float(in)) {
+        l.input(in.src, {data_type::f32});
+        l.input(in.weights, {data_type::f32});
+        return;
+    }
     l.input(in.src, {data_type::u8, data_type::s8});
     l.input(in.weights, {data_type::u8, data_type::s8});
 }
 
+/// Whether the source's zero point is computed while the network runs.
+bool has_dynamic_zero_point(const lowering &l, const dot_inputs &in) {
+    return in.src_zero_point != absent && l.has_input(in.src_zero_point) &&
+           !l.input(in.src_zero_point).is_constant;
+}
+
 void set_source_zero_points(primitive_attr &attr, const lowering &l, const dot_inputs &in,
                             channel_masks masks) {
-    const std::vector<std::int32_t> src = constant_zero_points(l, in.src_zero_point);
-    if (src.size() != 1)
-        refuse_as_unimplemented("the source has one zero point per row, allowed is one in all");
-    set_zero_points(attr, OCTET_ARG_SRC, 0, src);
+    if (has_dynamic_zero_point(l, in)) {
+        attr.set_zero_points_mask(OCTET_ARG_SRC, 0);
+    } else {
+        const std::vector<std::int32_t> src = constant_zero_points(l, in.src_zero_point);
+        if (src.size() != 1)
+            refuse_as_unimplemented("the source has one zero point per row, allowed is one in all");
+        set_zero_points(attr, OCTET_ARG_SRC, 0, src);
+    }
     set_zero_points(attr, OCTET_ARG_WEIGHTS, masks.weights, constant_zero_points(l, in.weights_zero_point));
 }
 
@@ -89,8 +106,23 @@ std::unique_ptr<step> dot_step(const lowering &l, const dot_inputs &in, const pr
     if (!bias.is_zero())
         args[OCTET_ARG_BIAS] = l.input_buffer(in.bias, bias);
     auto result = std::make_unique<primitive_step>();
+    if (has_dynamic_zero_point(l, in)) {
+        const buffer code = l.input_buffer(in.src_zero_point),
+                     number = l.scratch(memory::desc({1}, data_type::s32, format_tag::x));
+        if (element_count(code.get_desc().dims()) != 1)
+            refuse_as_unimplemented("the source has one zero point per row, allowed is one in all");
+        result->add(reorder_desc(code, number, primitive_attr()),
+                    {{OCTET_ARG_FROM, code}, {OCTET_ARG_TO, number}});
+        args[OCTET_ARG_ATTR_ZERO_POINTS | OCTET_ARG_SRC] = number;
+    }
     result->add(pd, std::move(args));
     return result;
+}
+
+/// The sum of floats as it is.
+primitive_attr float_attr(const lowering &l, channel_masks) {
+    l.output({data_type::f32});
+    return {};
 }
 
 // ---- Convolutions: X is N x C x spatial, W is M x C/group x kernel.
@@ -124,7 +156,7 @@ std::unique_ptr<step> convolution(const lowering &l, const dot_inputs &in,
     const window_geometry g = read_windows(l, {input.begin() + 2, input.end()}, kernel);
     memory::desc bias;
     if (in.bias != absent && l.has_input(in.bias))
-        bias = dense(l.input(in.bias, {data_type::s32}));
+        bias = dense(l.input(in.bias, {is_float(in) ? data_type::f32 : data_type::s32}));
 
     const channel_masks masks = {1 << 1, groups == 1 ? 1 << 0 : (1 << 0) + (1 << 1)};
     const convolution_forward::desc d(prop_kind::forward_inference, algorithm::convolution_direct, src,
@@ -226,6 +258,45 @@ std::unique_ptr<step> lower_qgemm(const lowering &l) {
     const matmul::primitive_desc pd({src, planned_weights(weights, b), bias, dst},
                                     qlinear_attr(l, in, {1 << 1, 1 << 1}, alpha), l.get_engine());
     return dot_step(l, in, pd, src, weights, bias, dst);
+}
+
+std::unique_ptr<step> lower_float_conv(const lowering &l) { return convolution(l, float_inputs, float_attr); }
+
+std::unique_ptr<step> lower_float_matmul(const lowering &l) {
+    return matrix_product(l, float_inputs, float_attr);
+}
+
+/// alpha * A * B + beta * C; C comes behind the factor, so it is a post-op.
+std::unique_ptr<step> lower_float_gemm(const lowering &l) {
+    const dot_inputs &in = float_inputs;
+    check_node(l, in);
+    l.output({data_type::f32});
+    const tensor &a = l.input(in.src), &b = l.input(in.weights);
+    if (a.dims.size() != 2 || b.dims.size() != 2)
+        refuse("A " + to_text(a.dims) + " and B " + to_text(b.dims) + " are no matrices");
+    const memory::desc src = matrices_desc(a.dims, a.type, 2, l.integer("transA", 0) != 0);
+    const memory::desc weights = matrices_desc(b.dims, b.type, 2, l.integer("transB", 0) != 0),
+                       dst = dense(l.output());
+    const auto factor = [&](const char *name) { return l.has_attribute(name) ? l.real(name) : 1.f; };
+    primitive_attr attr;
+    if (factor("alpha") != 1.f)
+        attr.set_output_scales(0, {factor("alpha")});
+    arguments args;
+    if (l.has_input(in.bias) && factor("beta") != 0.f) {
+        if (factor("beta") != 1.f)
+            refuse_as_unimplemented("attribute 'beta' is " + std::to_string(factor("beta")) +
+                                    ", allowed are 0 and 1");
+        const memory::desc c = gemm_bias(l.input(in.bias, {data_type::f32}));
+        post_ops behind;
+        behind.append_binary(algorithm::binary_add, c);
+        attr.set_post_ops(behind);
+        args[OCTET_ARG_ATTR_MULTIPLE_POST_OP(0) | OCTET_ARG_SRC_1] = l.input_buffer(in.bias, c);
+    }
+    const matmul::primitive_desc pd({src, planned_weights(weights, b), dst}, attr, l.get_engine());
+    args[OCTET_ARG_SRC] = l.input_buffer(in.src, src);
+    args[OCTET_ARG_WEIGHTS] = l.packed_input(in.weights, weights, pd.weights_desc());
+    args[OCTET_ARG_DST] = l.output_buffer(dst);
+    return one_step(pd, args);
 }
 
 } // namespace octet::model

@@ -44,6 +44,8 @@ std::unique_ptr<step> unary_operator(const lowering &l, algorithm alg, float alp
                     {{OCTET_ARG_SRC, src}, {OCTET_ARG_DST, dst}});
 }
 
+} // namespace
+
 /// Softmax over one axis; before opset 13 over all dimensions from the axis on, as if they were one.
 memory::desc softmax_desc(const lowering &l, const tensor &t, int &axis) {
     const auto rank = static_cast<std::int64_t>(t.dims.size());
@@ -61,8 +63,6 @@ memory::desc softmax_desc(const lowering &l, const tensor &t, int &axis) {
     axis = 1;
     return memory::desc({element_count(outer), element_count(inner)}, t.type, memory::dims());
 }
-
-} // namespace
 
 std::unique_ptr<step> lower_qlinear_softmax(const lowering &l) {
     const tensor &x = l.input(0, {data_type::u8, data_type::s8}), &y = l.output({x.type});

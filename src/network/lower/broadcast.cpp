@@ -1,0 +1,90 @@
+#include "network/lower/broadcast.hpp"
+
+#include <cstring>
+
+namespace octet::model {
+namespace {
+
+class walk final : public step {
+public:
+    walk(buffer dst, memory::dims dims, std::vector<walked_operand> operands, row_function f)
+        : dst_(std::move(dst)), dims_(std::move(dims)), operands_(std::move(operands)), function_(f) {
+        if (dims_.empty()) {
+            dims_ = {1};
+            for (walked_operand &o : operands_)
+                o.strides = {0};
+        }
+        for (const walked_operand &o : operands_)
+            sizes_.push_back(static_cast<dim_t>(memory::data_type_size(o.where.get_desc().data_type())));
+        dst_size_ = static_cast<dim_t>(memory::data_type_size(dst_.get_desc().data_type()));
+    }
+
+    void run(const stream &, const run_memory &m) const override {
+        const std::size_t inner = dims_.size() - 1, count = operands_.size();
+        const std::int64_t rows = element_count({dims_.begin(), dims_.end() - 1});
+        std::vector<const void *> rows_of(count);
+        std::vector<dim_t> strides(count);
+        for (std::size_t k = 0; k < count; k++)
+            strides[k] = operands_[k].strides[inner];
+        memory::dims at(inner);
+        auto *y = m.at<std::uint8_t>(dst_);
+        for (std::int64_t r = 0; r < rows; r++, y += dims_[inner] * dst_size_) {
+            for (std::size_t k = 0; k < count; k++) {
+                dim_t place = operands_[k].first;
+                for (std::size_t d = 0; d < inner; d++)
+                    place += at[d] * operands_[k].strides[d];
+                rows_of[k] = m.at<std::uint8_t>(operands_[k].where) + place * sizes_[k];
+            }
+            function_(y, rows_of.data(), strides.data(), dims_[inner]);
+            for (std::size_t d = inner; d-- > 0 && ++at[d] == dims_[d];)
+                at[d] = 0;
+        }
+    }
+
+    std::string implementation() const override { return "loop"; }
+    std::string explain() const override { return "a plain loop over " + to_text(dims_) + " elements"; }
+
+private:
+    buffer dst_;
+    memory::dims dims_;
+    std::vector<walked_operand> operands_;
+    row_function function_;
+    std::vector<dim_t> sizes_;
+    dim_t dst_size_;
+};
+
+template <typename T> void copy_row(void *y, const void *const *operands, const dim_t *strides, dim_t count) {
+    if (strides[0] == 1) {
+        std::memcpy(y, operands[0], static_cast<std::size_t>(count) * sizeof(T));
+        return;
+    }
+    for (dim_t i = 0; i < count; i++)
+        static_cast<T *>(y)[i] = static_cast<const T *>(operands[0])[i * strides[0]];
+}
+
+} // namespace
+
+memory::dims broadcast_strides(const memory::dims &of, const memory::dims &to) {
+    memory::dims strides(to.size(), 0);
+    dim_t stride = 1;
+    for (std::size_t i = 0; i < of.size() && i < to.size(); i++) {
+        const dim_t size = of[of.size() - 1 - i];
+        if (size != 1)
+            strides[to.size() - 1 - i] = stride;
+        stride *= size;
+    }
+    return strides;
+}
+
+std::unique_ptr<step> broadcast_step(const lowering &l, std::vector<walked_operand> operands,
+                                     row_function f) {
+    return std::make_unique<walk>(l.output_buffer(), l.output().dims, std::move(operands), f);
+}
+
+row_function copying(std::size_t element_bytes) {
+    return element_bytes == 1   ? copy_row<std::uint8_t>
+           : element_bytes == 2 ? copy_row<std::uint16_t>
+                                : copy_row<std::uint32_t>;
+}
+
+} // namespace octet::model

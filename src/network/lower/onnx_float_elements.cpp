@@ -1,0 +1,286 @@
+// Operators on floats, element by element: each is one primitive with rule f32. Integers and truths, of masks and indices,
+// are plain loops.
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "network/lower/broadcast.hpp"
+#include "network/lower/moving.hpp"
+#include "network/lower/onnx.hpp"
+
+namespace octet::model {
+namespace {
+
+std::unique_ptr<step> function(const lowering &l, algorithm alg, float alpha = 0.f, float beta = 0.f,
+                               const post_ops &behind = {}) {
+    const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
+    if (x.dims != y.dims)
+        refuse("input " + to_text(x.dims) + " and output " + to_text(y.dims) + " differ in shape");
+    primitive_attr attr;
+    attr.set_post_ops(behind);
+    const buffer src = l.input_buffer(0), dst = l.output_buffer();
+    const eltwise_forward::desc d(prop_kind::forward_inference, alg, src.get_desc(), dst.get_desc(), alpha,
+                                  beta);
+    return one_step(eltwise_forward::primitive_desc(d, attr, l.get_engine()),
+                    {{OCTET_ARG_SRC, src}, {OCTET_ARG_DST, dst}});
+}
+
+float real_or(const lowering &l, const char *name, float fallback) {
+    return l.has_attribute(name) ? l.real(name) : fallback;
+}
+
+/// The one value of a constant f32 input.
+float constant_real(const lowering &l, std::size_t i) {
+    const tensor &t = l.input(i, {data_type::f32});
+    if (!t.is_constant || t.data.size() != sizeof(float))
+        refuse_as_unimplemented("input " + std::to_string(i) + " ('" + t.name +
+                                "') is not one constant value");
+    return values_of<float>(t)[0];
+}
+
+// ---- Two operands
+
+/// {a, b} under dimensions of the output's rank.
+std::unique_ptr<step> float_binary(const lowering &l, algorithm alg) {
+    const tensor &a = l.input(0), &b = l.input(1, {data_type::f32}), &y = l.output({data_type::f32});
+    const std::size_t rank = std::max({a.dims.size(), b.dims.size(), std::size_t{1}});
+    const memory::desc a_md = padded_desc(a, rank), b_md = padded_desc(b, rank), y_md = padded_desc(y, rank);
+    if (y_md.dims() != broadcast_dims(a_md, b_md))
+        refuse("inputs " + to_text(a.dims) + " and " + to_text(b.dims) + " do not give " + to_text(y.dims));
+    return one_step(binary::primitive_desc({alg, a_md, b_md, y_md}, primitive_attr(), l.get_engine()),
+                    {{OCTET_ARG_SRC_0, l.input_buffer(0, a_md)},
+                     {OCTET_ARG_SRC_1, l.input_buffer(1, b_md)},
+                     {OCTET_ARG_DST, l.output_buffer(y_md)}});
+}
+
+template <typename T, typename Y, typename F>
+void binary_row(void *y, const void *const *operands, const dim_t *strides, dim_t count) {
+    const auto *a = static_cast<const T *>(operands[0]), *b = static_cast<const T *>(operands[1]);
+    for (dim_t i = 0; i < count; i++)
+        static_cast<Y *>(y)[i] = static_cast<Y>(F()(a[i * strides[0]], b[i * strides[1]]));
+}
+
+/// Integers wrap around, as ONNX Runtime's do.
+std::int32_t wrapped(std::int64_t value) {
+    return static_cast<std::int32_t>(static_cast<std::uint32_t>(value));
+}
+struct sum {
+    std::int32_t operator()(std::int64_t a, std::int64_t b) const { return wrapped(a + b); }
+};
+struct difference {
+    std::int32_t operator()(std::int64_t a, std::int64_t b) const { return wrapped(a - b); }
+};
+struct product {
+    std::int32_t operator()(std::int64_t a, std::int64_t b) const { return wrapped(a * b); }
+};
+struct smaller {
+    std::int32_t operator()(std::int32_t a, std::int32_t b) const { return std::min(a, b); }
+};
+struct larger {
+    std::int32_t operator()(std::int32_t a, std::int32_t b) const { return std::max(a, b); }
+};
+struct both {
+    bool operator()(int a, int b) const { return a != 0 && b != 0; }
+};
+struct either {
+    bool operator()(int a, int b) const { return a != 0 || b != 0; }
+};
+
+std::unique_ptr<step> loop(const lowering &l, row_function f) {
+    const memory::dims &y = l.output().dims;
+    const auto operand = [&](std::size_t i) {
+        return walked_operand{l.input_buffer(i), broadcast_strides(l.input(i).dims, y)};
+    };
+    return broadcast_step(l, {operand(0), operand(1)}, f);
+}
+
+template <typename F> std::unique_ptr<step> integer_binary(const lowering &l) {
+    l.input(1, {data_type::s32});
+    l.output({data_type::s32});
+    return loop(l, binary_row<std::int32_t, std::int32_t, F>);
+}
+
+/// Of two operands of one type, a truth each.
+template <typename F> std::unique_ptr<step> comparison(const lowering &l) {
+    const tensor &a = l.input(0, {data_type::f32, data_type::s32, data_type::u8});
+    l.input(1, {a.type});
+    l.output({data_type::u8});
+    return loop(l, a.type == data_type::f32   ? binary_row<float, std::uint8_t, F>
+                   : a.type == data_type::s32 ? binary_row<std::int32_t, std::uint8_t, F>
+                                              : binary_row<std::uint8_t, std::uint8_t, F>);
+}
+
+template <typename F> std::unique_ptr<step> arithmetic(const lowering &l, algorithm alg) {
+    return l.input(0, {data_type::f32, data_type::s32}).type == data_type::s32 ? integer_binary<F>(l)
+                                                                               : float_binary(l, alg);
+}
+
+// ---- Conversions
+
+template <typename X, typename Y>
+void convert_row(void *y, const void *const *operands, const dim_t *strides, dim_t count) {
+    for (dim_t i = 0; i < count; i++) {
+        const X x = static_cast<const X *>(operands[0])[i * strides[0]];
+        if constexpr (std::is_floating_point_v<X>) {
+            const auto inside =
+                x != x ? 0.0 : std::clamp(static_cast<double>(x), -2147483648.0, 2147483647.0);
+            static_cast<Y *>(y)[i] = static_cast<Y>(static_cast<std::int64_t>(inside));
+        } else {
+            static_cast<Y *>(y)[i] = static_cast<Y>(x);
+        }
+    }
+}
+
+template <typename X>
+void truth_row(void *y, const void *const *operands, const dim_t *strides, dim_t count) {
+    for (dim_t i = 0; i < count; i++)
+        static_cast<std::uint8_t *>(y)[i] = static_cast<const X *>(operands[0])[i * strides[0]] != 0;
+}
+
+template <typename X> row_function conversion(data_type to, bool to_truth) {
+    return to_truth               ? truth_row<X>
+           : to == data_type::s32 ? convert_row<X, std::int32_t>
+           : to == data_type::s8  ? convert_row<X, std::int8_t>
+                                  : convert_row<X, std::uint8_t>;
+}
+
+std::unique_ptr<step> unary_loop(const lowering &l, row_function f) {
+    return broadcast_step(l, {{l.input_buffer(0), broadcast_strides(l.input(0).dims, l.output().dims)}}, f);
+}
+
+/// The series of erf, whose terms are small enough up to 4 in binary64; beyond, it is 1 in f32.
+float erf_of(float x) {
+    if (x != x)
+        return x;
+    if (std::abs(x) >= 4.f)
+        return std::copysign(1.f, x);
+    constexpr double two_by_root_pi = 1.1283791670955126;
+    const double square = static_cast<double>(x) * static_cast<double>(x);
+    double power = static_cast<double>(x), sum = power; // (-1)^n x^(2n + 1) / n!
+    for (int n = 1; n < 80; n++) {
+        power *= -square / n;
+        sum += power / (2 * n + 1);
+    }
+    return static_cast<float>(two_by_root_pi * sum);
+}
+
+void erf_row(void *y, const void *const *operands, const dim_t *strides, dim_t count) {
+    for (dim_t i = 0; i < count; i++)
+        static_cast<float *>(y)[i] = erf_of(static_cast<const float *>(operands[0])[i * strides[0]]);
+}
+
+void not_row(void *y, const void *const *operands, const dim_t *strides, dim_t count) {
+    for (dim_t i = 0; i < count; i++)
+        static_cast<std::uint8_t *>(y)[i] =
+            static_cast<const std::uint8_t *>(operands[0])[i * strides[0]] == 0;
+}
+
+} // namespace
+
+std::unique_ptr<step> lower_float_add(const lowering &l) { return arithmetic<sum>(l, algorithm::binary_add); }
+std::unique_ptr<step> lower_float_sub(const lowering &l) {
+    return arithmetic<difference>(l, algorithm::binary_sub);
+}
+std::unique_ptr<step> lower_float_mul(const lowering &l) {
+    return arithmetic<product>(l, algorithm::binary_mul);
+}
+std::unique_ptr<step> lower_float_min(const lowering &l) {
+    return arithmetic<smaller>(l, algorithm::binary_min);
+}
+std::unique_ptr<step> lower_float_max(const lowering &l) {
+    return arithmetic<larger>(l, algorithm::binary_max);
+}
+std::unique_ptr<step> lower_float_div(const lowering &l) {
+    l.input(0, {data_type::f32});
+    return float_binary(l, algorithm::binary_div);
+}
+std::unique_ptr<step> lower_float_pow(const lowering &l) {
+    return function(l, algorithm::eltwise_pow, 1.f, constant_real(l, 1));
+}
+
+std::unique_ptr<step> lower_equal(const lowering &l) { return comparison<std::equal_to<>>(l); }
+std::unique_ptr<step> lower_less(const lowering &l) { return comparison<std::less<>>(l); }
+std::unique_ptr<step> lower_less_or_equal(const lowering &l) { return comparison<std::less_equal<>>(l); }
+std::unique_ptr<step> lower_greater(const lowering &l) { return comparison<std::greater<>>(l); }
+std::unique_ptr<step> lower_greater_or_equal(const lowering &l) {
+    return comparison<std::greater_equal<>>(l);
+}
+std::unique_ptr<step> lower_and(const lowering &l) {
+    l.input(0, {data_type::u8});
+    return comparison<both>(l);
+}
+std::unique_ptr<step> lower_or(const lowering &l) {
+    l.input(0, {data_type::u8});
+    return comparison<either>(l);
+}
+std::unique_ptr<step> lower_not(const lowering &l) {
+    l.input(0, {data_type::u8});
+    l.output({data_type::u8});
+    return unary_loop(l, not_row);
+}
+
+std::unique_ptr<step> lower_cast(const lowering &l) {
+    constexpr std::int64_t boolean = 9; // among ONNX's types
+    const tensor &x = l.input(0, {data_type::f32, data_type::s32, data_type::s8, data_type::u8}),
+                 &y = l.output({data_type::f32, data_type::s32, data_type::s8, data_type::u8});
+    const bool to_truth = l.integer("to") == boolean;
+    if (x.type == y.type && !to_truth)
+        return make_view(l);
+    if (y.type == data_type::f32) {
+        const buffer src = l.input_buffer(0), dst = l.output_buffer();
+        return one_step(reorder_desc(src, dst, primitive_attr()),
+                        {{OCTET_ARG_FROM, src}, {OCTET_ARG_TO, dst}});
+    }
+    return unary_loop(l, x.type == data_type::f32   ? conversion<float>(y.type, to_truth)
+                         : x.type == data_type::s32 ? conversion<std::int32_t>(y.type, to_truth)
+                         : x.type == data_type::s8  ? conversion<std::int8_t>(y.type, to_truth)
+                                                    : conversion<std::uint8_t>(y.type, to_truth));
+}
+
+std::unique_ptr<step> lower_float_relu(const lowering &l) { return function(l, algorithm::eltwise_relu); }
+std::unique_ptr<step> lower_float_leaky_relu(const lowering &l) {
+    return function(l, algorithm::eltwise_relu, real_or(l, "alpha", 0.01f));
+}
+std::unique_ptr<step> lower_float_elu(const lowering &l) {
+    return function(l, algorithm::eltwise_elu, real_or(l, "alpha", 1.f));
+}
+std::unique_ptr<step> lower_float_sigmoid(const lowering &l) {
+    return function(l, algorithm::eltwise_logistic);
+}
+std::unique_ptr<step> lower_float_tanh(const lowering &l) { return function(l, algorithm::eltwise_tanh); }
+std::unique_ptr<step> lower_float_sqrt(const lowering &l) { return function(l, algorithm::eltwise_sqrt); }
+std::unique_ptr<step> lower_float_neg(const lowering &l) {
+    return function(l, algorithm::eltwise_linear, -1.f);
+}
+std::unique_ptr<step> lower_float_hard_swish(const lowering &l) {
+    return function(l, algorithm::eltwise_hardswish);
+}
+std::unique_ptr<step> lower_float_hard_sigmoid(const lowering &l) {
+    post_ops limits;
+    limits.append_eltwise(1.f, algorithm::eltwise_clip, 0.f, 1.f);
+    return function(l, algorithm::eltwise_linear, real_or(l, "alpha", 0.2f), real_or(l, "beta", 0.5f),
+                    limits);
+}
+std::unique_ptr<step> lower_float_erf(const lowering &l) {
+    l.input(0, {data_type::f32});
+    l.output({data_type::f32});
+    return unary_loop(l, erf_row);
+}
+std::unique_ptr<step> lower_float_gelu(const lowering &l) {
+    const std::string approximation = l.text("approximate", "none");
+    if (approximation != "none" && approximation != "tanh")
+        refuse("attribute 'approximate' is " + approximation + ", allowed: none, tanh");
+    return function(l, approximation == "tanh" ? algorithm::eltwise_gelu_tanh : algorithm::eltwise_gelu_erf);
+}
+
+/// Limits are inputs, in older operator sets attributes.
+std::unique_ptr<step> lower_float_clip(const lowering &l) {
+    const float infinity = std::numeric_limits<float>::infinity();
+    const float low = l.has_input(1) ? constant_real(l, 1) : real_or(l, "min", -infinity),
+                high = l.has_input(2) ? constant_real(l, 2) : real_or(l, "max", infinity);
+    return function(l, algorithm::eltwise_clip, low, high);
+}
+
+} // namespace octet::model

@@ -1,0 +1,209 @@
+// Operators on floats that compute with whole rows or channels: each is one primitive with rule f32, whose sums have a
+// fixed order.
+
+#include <algorithm>
+
+#include "network/lower/moving.hpp"
+#include "network/lower/onnx.hpp"
+
+namespace octet::model {
+namespace {
+
+constexpr prop_kind inference = prop_kind::forward_inference;
+using flags = normalization_flags;
+
+float epsilon_of(const lowering &l) { return l.has_attribute("epsilon") ? l.real("epsilon") : 1e-5f; }
+
+/// Rows of a tensor from dimension `axis` on.
+memory::desc rows_desc(const tensor &t, std::size_t axis) {
+    const auto middle = t.dims.begin() + static_cast<std::ptrdiff_t>(axis);
+    return memory::desc({element_count({t.dims.begin(), middle}), element_count({middle, t.dims.end()})},
+                        t.type, memory::dims());
+}
+
+/// One f32 per element of a row.
+buffer row_parameter(const lowering &l, std::size_t i, dim_t size) {
+    const tensor &t = l.input(i, {data_type::f32});
+    if (element_count(t.dims) != size)
+        refuse("input " + std::to_string(i) + " (" + to_text(t.dims) + ") is not one value for each of " +
+               std::to_string(size));
+    return l.input_buffer(i, memory::desc({size}, data_type::f32, format_tag::x));
+}
+
+/// Outputs besides the first that somebody needs.
+void need_only_outputs(const lowering &l, std::initializer_list<std::size_t> allowed) {
+    const node &n = l.get_node();
+    const graph &g = l.get_graph();
+    const auto is_read = [&](int t) {
+        return std::count(g.outputs.begin(), g.outputs.end(), t) != 0 ||
+               std::any_of(g.nodes.begin(), g.nodes.end(), [&](const node &reader) {
+                   return std::count(reader.inputs.begin(), reader.inputs.end(), t) != 0;
+               });
+    };
+    for (std::size_t i = 1; i < n.outputs.size(); i++)
+        if (std::count(allowed.begin(), allowed.end(), i) == 0 && is_read(n.outputs[i]))
+            refuse_as_unimplemented("output " + std::to_string(i) + " is read, allowed is the first");
+}
+
+struct row_parameters {
+    std::size_t scale, shift;
+};
+
+void add_layer_normalization(primitive_step &s, const lowering &l, const buffer &src, const buffer &dst,
+                             row_parameters inputs) {
+    const dim_t size = src.get_desc().dims().back();
+    flags f = flags::none;
+    arguments args{{OCTET_ARG_SRC, src}, {OCTET_ARG_DST, dst}};
+    if (l.has_input(inputs.scale)) {
+        f = f | flags::use_scale;
+        args[OCTET_ARG_SCALE] = row_parameter(l, inputs.scale, size);
+    }
+    if (l.has_input(inputs.shift)) {
+        f = f | flags::use_shift;
+        args[OCTET_ARG_SHIFT] = row_parameter(l, inputs.shift, size);
+    }
+    const layer_normalization_forward::desc d(inference, src.get_desc(), dst.get_desc(), memory::desc(),
+                                              epsilon_of(l), f);
+    s.add(layer_normalization_forward::primitive_desc(d, primitive_attr(), l.get_engine()), args);
+}
+
+std::unique_ptr<step> reduce(const lowering &l, algorithm alg) {
+    const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
+    const memory::dims reduced = l.integers("reduced", {});
+    if (reduced.size() != x.dims.size() || element_count(reduced) != element_count(y.dims))
+        refuse("attribute 'reduced' is not that of " + to_text(x.dims) + " and " + to_text(y.dims));
+    if (reduced == x.dims)
+        return make_view(l);
+    const memory::desc src = dense_desc(x), dst(reduced, data_type::f32, memory::dims());
+    return one_step(reduction::primitive_desc({alg, src, dst, 0.f, 0.f}, l.get_engine()),
+                    {{OCTET_ARG_SRC, l.input_buffer(0, src)}, {OCTET_ARG_DST, l.output_buffer(dst)}});
+}
+
+/// Place of the largest element along an axis, the first or the last of equal ones.
+class arg_max_step final : public step {
+public:
+    arg_max_step(buffer src, buffer dst, std::int64_t outer, std::int64_t size, std::int64_t inner, bool last)
+        : src_(std::move(src)), dst_(std::move(dst)), outer_(outer), size_(size), inner_(inner),
+          takes_last_(last) {}
+
+    void run(const stream &, const run_memory &m) const override {
+        const auto *x = m.at<float>(src_);
+        auto *y = m.at<std::int32_t>(dst_);
+        for (std::int64_t o = 0; o < outer_; o++)
+            for (std::int64_t i = 0; i < inner_; i++) {
+                const float *line = x + o * size_ * inner_ + i;
+                std::int64_t best = 0;
+                for (std::int64_t k = 1; k < size_; k++)
+                    if (line[k * inner_] > line[best * inner_] ||
+                        (takes_last_ && line[k * inner_] == line[best * inner_]))
+                        best = k;
+                *y++ = static_cast<std::int32_t>(best);
+            }
+    }
+
+    std::string implementation() const override { return "loop"; }
+    std::string explain() const override { return "a plain loop over the elements"; }
+
+private:
+    buffer src_, dst_;
+    std::int64_t outer_, size_, inner_;
+    bool takes_last_;
+};
+
+} // namespace
+
+std::unique_ptr<step> lower_float_softmax(const lowering &l) {
+    const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
+    if (x.dims != y.dims)
+        refuse("input " + to_text(x.dims) + " and output " + to_text(y.dims) + " differ in shape");
+    int axis = 0;
+    const memory::desc md = softmax_desc(l, x, axis);
+    const softmax_forward::desc d(inference, md, md, axis);
+    return one_step(softmax_forward::primitive_desc(d, primitive_attr(), l.get_engine()),
+                    {{OCTET_ARG_SRC, l.input_buffer(0, md)}, {OCTET_ARG_DST, l.output_buffer(md)}});
+}
+
+std::unique_ptr<step> lower_layer_normalization(const lowering &l) {
+    need_only_outputs(l, {});
+    const tensor &x = l.input(0, {data_type::f32}), &y = l.output(0, {data_type::f32});
+    const auto rank = static_cast<std::int64_t>(x.dims.size());
+    const std::int64_t given = l.integer("axis", -1), axis = given < 0 ? given + rank : given;
+    if (axis < 0 || axis >= rank || y.dims != x.dims)
+        refuse("attribute 'axis' is " + std::to_string(given) + ", or input " + to_text(x.dims) +
+               " and output " + to_text(y.dims) + " differ in shape");
+    const memory::desc md = rows_desc(x, static_cast<std::size_t>(axis));
+    auto result = std::make_unique<primitive_step>();
+    add_layer_normalization(*result, l, l.input_buffer(0, md), l.output_buffer(0).seen_through(md), {1, 2});
+    return result;
+}
+
+/// Of ONNX Runtime: input + skip + bias, which may be an output, too, is normalized.
+std::unique_ptr<step> lower_skip_layer_normalization(const lowering &l) {
+    constexpr std::size_t skip = 1, gamma = 2, beta = 3, bias = 4, sum_output = 3;
+    need_only_outputs(l, {sum_output});
+    const tensor &x = l.input(0, {data_type::f32});
+    l.output(0, {data_type::f32});
+    if (l.input(skip, {data_type::f32}).dims != x.dims || x.dims.size() < 2)
+        refuse("input " + to_text(x.dims) + " and skip " + to_text(l.input(skip).dims) + " differ in shape");
+    const memory::desc md = rows_desc(x, x.dims.size() - 1);
+    const buffer sum = l.get_node().outputs.size() > sum_output ? l.output_buffer(sum_output).seen_through(md)
+                                                                : l.scratch(md);
+    primitive_attr attr;
+    arguments args{{OCTET_ARG_SRC_0, l.input_buffer(0, md)},
+                   {OCTET_ARG_SRC_1, l.input_buffer(skip, md)},
+                   {OCTET_ARG_DST, sum}};
+    if (l.has_input(bias)) {
+        const memory::desc row({1, x.dims.back()}, data_type::f32, format_tag::nc);
+        post_ops ops;
+        ops.append_binary(algorithm::binary_add, row);
+        attr.set_post_ops(ops);
+        args[OCTET_ARG_ATTR_MULTIPLE_POST_OP(0) | OCTET_ARG_SRC_1] =
+            row_parameter(l, bias, x.dims.back()).seen_through(row);
+    }
+    auto result = std::make_unique<primitive_step>();
+    result->add(binary::primitive_desc({algorithm::binary_add, md, md, md}, attr, l.get_engine()), args);
+    add_layer_normalization(*result, l, sum, l.output_buffer(0).seen_through(md), {gamma, beta});
+    return result;
+}
+
+std::unique_ptr<step> lower_batch_normalization(const lowering &l) {
+    need_only_outputs(l, {});
+    const tensor &x = l.input(0, {data_type::f32}), &y = l.output(0, {data_type::f32});
+    if (l.integer("training_mode", 0) != 0)
+        refuse_as_unimplemented("attribute 'training_mode' is 1, allowed is 0");
+    if (x.dims.size() < 2 || x.dims.size() > 5 || y.dims != x.dims)
+        refuse("input " + to_text(x.dims) + " is no batch of channels");
+    const dim_t channels = x.dims[1];
+    const memory::desc md = dense_desc(x);
+    const batch_normalization_forward::desc d(inference, md, md, epsilon_of(l),
+                                              flags::use_global_stats | flags::use_scale | flags::use_shift);
+    return one_step(batch_normalization_forward::primitive_desc(d, primitive_attr(), l.get_engine()),
+                    {{OCTET_ARG_SRC, l.input_buffer(0)},
+                     {OCTET_ARG_SCALE, row_parameter(l, 1, channels)},
+                     {OCTET_ARG_SHIFT, row_parameter(l, 2, channels)},
+                     {OCTET_ARG_MEAN, row_parameter(l, 3, channels)},
+                     {OCTET_ARG_VARIANCE, row_parameter(l, 4, channels)},
+                     {OCTET_ARG_DST, l.output_buffer(0)}});
+}
+
+std::unique_ptr<step> lower_reduce_mean(const lowering &l) { return reduce(l, algorithm::reduction_mean); }
+std::unique_ptr<step> lower_reduce_sum(const lowering &l) { return reduce(l, algorithm::reduction_sum); }
+std::unique_ptr<step> lower_reduce_max(const lowering &l) { return reduce(l, algorithm::reduction_max); }
+std::unique_ptr<step> lower_reduce_min(const lowering &l) { return reduce(l, algorithm::reduction_min); }
+
+std::unique_ptr<step> lower_arg_max(const lowering &l) {
+    const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::s32});
+    const auto rank = static_cast<std::int64_t>(x.dims.size());
+    const std::int64_t given = l.integer("axis", 0), axis = given < 0 ? given + rank : given;
+    if (axis < 0 || axis >= rank)
+        refuse("attribute 'axis' is " + std::to_string(given) + ", outside " + to_text(x.dims));
+    const auto at = x.dims.begin() + axis;
+    const std::int64_t outer = element_count({x.dims.begin(), at}),
+                       inner = element_count({at + 1, x.dims.end()});
+    if (element_count(y.dims) != outer * inner)
+        refuse("input " + to_text(x.dims) + " does not give " + to_text(y.dims));
+    return std::make_unique<arg_max_step>(l.input_buffer(0), l.output_buffer(), outer, *at, inner,
+                                          l.integer("select_last_index", 0) != 0);
+}
+
+} // namespace octet::model
