@@ -295,6 +295,45 @@ TEST(Lstm, ASequenceInPiecesIsTheSame) {
     EXPECT_EQ(got, expected);
 }
 
+/// Each image of a batch has state of its own.
+template <typename Model> void expect_batch(const Model &m, std::size_t input_codes) {
+    const std::vector<std::uint8_t> file = m.file();
+    network_options options;
+    options.batch = 3;
+    network together(file.data(), file.size(), "test", options);
+    std::vector<network> alone;
+    for (int i = 0; i < 3; i++)
+        alone.push_back(make(file));
+    std::mt19937 random(6);
+    for (int i = 0; i < 4; i++) {
+        codes x, expected;
+        for (network &net : alone) {
+            const codes image = random_codes(random, static_cast<int>(input_codes), -128, 127);
+            x.insert(x.end(), image.begin(), image.end());
+            const codes y = run(net, image);
+            expected.insert(expected.end(), y.begin(), y.end());
+        }
+        EXPECT_EQ(run(together, x), expected) << "run " << i;
+    }
+}
+
+TEST(Svdf, AnotherBatchIsSeveralNetworks) {
+    svdf_model<std::int8_t> m;
+    m.draw(9);
+    expect_batch(m, 4);
+}
+
+TEST(Lstm, AnotherBatchIsSeveralNetworks) {
+    lstm_model m;
+    m.draw(9);
+    expect_batch(m, 12);
+    m.is_time_major = true;
+    network_options options;
+    options.batch = 2;
+    const std::vector<std::uint8_t> file = m.file();
+    EXPECT_THROW(network(file.data(), file.size(), "test", options), error); // the first dimension is time
+}
+
 // ---- Integer functions against real ones.
 
 TEST(RecurrentIntegers, TableIsTheLogisticFunction) {

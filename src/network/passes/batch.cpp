@@ -25,7 +25,7 @@ public:
             if (std::any_of(inputs.begin(), inputs.end(),
                             [&](int t) { return t >= 0 && depends_[static_cast<std::size_t>(t)]; })) {
                 for (const int t : inputs)
-                    if (t >= 0 && tensor_at(t).is_variable)
+                    if (t >= 0 && tensor_at(t).is_variable && !depends_[static_cast<std::size_t>(t)])
                         change(t, node_text(g_, i) + ": state");
                 for (const int t : g_.nodes[i].outputs)
                     change(t, node_text(g_, i) + ": output");
