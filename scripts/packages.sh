@@ -14,6 +14,7 @@ packages=(
     help2man                         # manual pages of the octet command
     pkg-config dpkg-dev file         # test of the installation and of the Debian packages
     clang-format doxygen             # checks of the sources
+    abigail-tools                    # check of the C interface
 )
 
 missing=()

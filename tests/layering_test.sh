@@ -29,6 +29,7 @@ for room in graph tflite onnx passes lower; do
     forbid src/network/$room 'network/run/' 'only src/network/run knows what runs'
 done
 forbid src/network/graph 'network/(tflite|onnx|passes|lower)/' 'src/network/graph knows graphs as values only'
+forbid src/network/c 'network/(graph|tflite|onnx|passes|lower|run)/' 'the C interface is made of the public one'
 forbid src/network/lower 'network/(tflite|onnx|passes)/' 'lowering sees one node, not files or passes'
 forbid src/network/tflite 'network/(onnx|passes|lower)/' 'a reader makes a graph and knows nothing of what becomes of it'
 forbid src/network/onnx 'network/(tflite|passes|lower)/' 'a reader makes a graph and knows nothing of what becomes of it'

@@ -57,6 +57,15 @@ use() {
             $(pkg-config --cflags --libs octet-network)
         LD_LIBRARY_PATH=$(pkg-config --variable=libdir octet) \
             "$scratch/$name/pkgconfig_network_user" "$source/examples/digits/digits_int8.tflite"
+        # shellcheck disable=SC2046
+        c++ -std=c++17 "$source/tests/install/five_lines.cpp" -o "$scratch/$name/five_lines" $(pkg-config --cflags --libs octet-network)
+        LD_LIBRARY_PATH=$(pkg-config --variable=libdir octet) "$scratch/$name/five_lines" "$source/examples/digits/digits_int8.tflite"
+        # shellcheck disable=SC2046
+        cc -std=c11 -pedantic -Wall -Wextra -Werror "$source/tests/install/network.c" -o "$scratch/$name/c_network_user" \
+            $(pkg-config --cflags --libs octet-network)
+        LD_LIBRARY_PATH=$(pkg-config --variable=libdir octet) "$scratch/$name/c_network_user" "$source/examples/digits/digits_int8.tflite"
+        echo '#include <octet/octet.h>' | c++ -std=c++17 -pedantic -Wall -Wextra -Werror -fsyntax-only -x c++ - \
+            "-I$(pkg-config --variable=includedir octet)"
     fi
 
     if [ -x "$prefix/bin/octet" ]; then
@@ -82,8 +91,8 @@ for library in "${library%/*}"/liboctet*.so."$version"; do
     soname=$(basename "${library%.*}")
     has "SONAME.*\[$soname\]" "$(readelf -d "$library")" || fail "SONAME of $library"
     foreign=$(nm -DC --defined-only "$library" |
-        grep -v ' octet::v0::\| T octet_dnnl_\| typeinfo \(name \)\?for octet::v0::\| vtable for octet::v0::\| OCTET_' || true)
-    [ -z "$foreign" ] || fail "more than octet::v0 and octet_dnnl_* leaves $library: $foreign"
+        grep -v ' octet::v0::\| T octet_\| typeinfo \(name \)\?for octet::v0::\| vtable for octet::v0::\| OCTET_' || true)
+    [ -z "$foreign" ] || fail "more than octet::v0 and octet_* leaves $library: $foreign"
 done
 [ -f "$scratch/prefix/share/doc/octet/LICENSE" ] || fail "no licence"
 if [ -x "$scratch/prefix/bin/octet" ]; then
@@ -106,6 +115,10 @@ if pkg-config --exists octet-network; then # `use` has set the path
         c++ -std=c++17 -Wall -Werror "$scratch/readme.cpp" -o "$scratch/readme" $(pkg-config --cflags --libs octet-network)
         (cd "$source" && LD_LIBRARY_PATH=$(pkg-config --variable=libdir octet) "$scratch/readme")
     done
+    awk '/^```c$/ { inside = 1; next } /^```/ { inside = 0 } inside' "$source/README.md" >"$scratch/readme.c"
+    # shellcheck disable=SC2046
+    cc -std=c11 -pedantic -Wall -Wextra -Werror "$scratch/readme.c" -o "$scratch/readme_c" $(pkg-config --cflags --libs octet-network)
+    (cd "$source" && LD_LIBRARY_PATH=$(pkg-config --variable=libdir octet) "$scratch/readme_c")
 fi
 refused newer 'version: 0.1.0' -DCMAKE_PREFIX_PATH="$scratch/prefix" -DWANTED="0.2"
 refused component "no component 'gpu', installed are" -DCMAKE_PREFIX_PATH="$scratch/prefix" -DWANTED="0.1;COMPONENTS;gpu"

@@ -1,0 +1,197 @@
+#ifndef OCTET_OCTET_H
+#define OCTET_OCTET_H
+
+// Networks from C, and from every language that calls C: a .tflite or .onnx file as something that runs.
+//
+//     octet_network *net = NULL;
+//     if (octet_network_create(&net, "model.tflite", NULL) != octet_success)
+//         return fprintf(stderr, "%s\n", octet_last_error()), 1;
+//     octet_network_input_by_name(net, "image", &image);
+//     octet_tensor_copy_from_float(image, pixels, pixel_count);
+//     octet_network_run(net);
+//     octet_network_output(net, 0, &scores);
+//     octet_tensor_copy_to_float(scores, probabilities, class_count);
+//     octet_network_destroy(net);
+//
+// Link with `pkg-config --cflags --libs octet-network`. C11, or C++.
+//
+// A server makes one network and of it a context per thread (octet_network_new_context).
+//
+// Every function that can fail returns a status; where it is not octet_success, nothing was written, and
+// octet_last_error() says in a sentence what was given and what is allowed. A null pointer where one is needed is such
+// a failure. Handles are opaque. One thread at a time may use a handle; different ones are independent, also contexts
+// of one network. The interface is stable: functions and enumerators are added, none changes its meaning
+// (CONTRIBUTING.md, "The C interface"). It is what octet/network.hpp has for C++, where everything is explained at
+// length.
+
+#include <stddef.h>
+#include <stdint.h>
+
+/// Marks what the library exports.
+#if defined(__GNUC__)
+#define OCTET_C_API __attribute__((visibility("default")))
+#else
+#define OCTET_C_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// ---- Failures.
+
+/// Why a call failed.
+typedef enum octet_status {
+    octet_success = 0,       ///< it did not
+    octet_out_of_memory = 1, ///< of the machine, or of the bound that options set
+    octet_invalid_arguments =
+        2,                   ///< the request contradicts itself or the documentation, or the file is damaged
+    octet_unimplemented = 3, ///< the request makes sense, but Octet lacks a part of it
+    octet_runtime_error = 5  ///< anything else
+} octet_status;
+
+/// The sentence of this thread's last failed call, "" before the first. Valid until the thread's next failure.
+OCTET_C_API const char *octet_last_error(void);
+
+// ---- The library. Settings hold for the whole process and change no byte of a result.
+
+/// "0.1.0": of the library that runs. Never null.
+OCTET_C_API const char *octet_version(void);
+/// The instruction set in use, e.g. "avx512_vnni": the machine's best, unless capped. Never null.
+OCTET_C_API const char *octet_cpu_isa(void);
+/// Caps the instruction set of networks created from now on: "ref", "avx2", "avx_vnni", "avx512_core" or "avx512_vnni".
+OCTET_C_API octet_status octet_set_max_cpu_isa(const char *name);
+/// Threads that a run may use; 0: as many as the process may use.
+OCTET_C_API octet_status octet_threads(int *threads);
+/// The same for networks created from now on, 0 to 4096.
+OCTET_C_API octet_status octet_set_threads(int threads);
+
+// ---- Options: how a network is made. Each has a default; a null pointer stands for all of them.
+
+/// Options of a network. They can be changed and destroyed once the network is made.
+typedef struct octet_options octet_options;
+
+/// All defaults.
+OCTET_C_API octet_status octet_options_create(octet_options **options);
+/// Null is allowed.
+OCTET_C_API void octet_options_destroy(octet_options *options);
+/// First dimension of every input instead of the file's, 1 and more; 0: as in the file.
+OCTET_C_API octet_status octet_options_set_batch(octet_options *options, int64_t batch);
+/// Contract of convolutions and matrix products, e.g. "ort_f32"; "automatic": the framework's own.
+OCTET_C_API octet_status octet_options_set_rule(octet_options *options, const char *rule);
+/// 0: each operator runs by itself, and all tensors between them exist. Changes no byte of an output.
+OCTET_C_API octet_status octet_options_set_fusion(octet_options *options, int fusion);
+/// Threads that creation and runs of the network use; 0: as octet_set_threads says, 1: the calling thread alone.
+OCTET_C_API octet_status octet_options_set_threads(octet_options *options, int threads);
+/// Dimensions of an input by its name, outermost first, instead of the file's; a batch counts more.
+OCTET_C_API octet_status octet_options_set_shape(octet_options *options, const char *input,
+                                                 const int64_t *dims, size_t count);
+/// Size of a dimension that an .onnx file names ("sequence"), wherever it occurs.
+OCTET_C_API octet_status octet_options_set_dimension(octet_options *options, const char *name, int64_t size);
+/// Bytes that weights and buffers may take; creation fails with octet_out_of_memory where that is not enough. 0: any.
+OCTET_C_API octet_status octet_options_set_memory_limit(octet_options *options, size_t bytes);
+/// Called while a network is made, from the thread that makes it: the part that is done, 0 to 1, and what is next.
+typedef void (*octet_progress)(void *context, double done, const char *next);
+/// `context` is passed through; a null function: none. May not call functions of the network that is made.
+OCTET_C_API octet_status octet_options_set_progress(octet_options *options, octet_progress function,
+                                                    void *context);
+
+// ---- Networks.
+
+/// A network that runs, with memory of its own for tensors and state.
+typedef struct octet_network octet_network;
+/// An input or output of a network. Belongs to it and lives as long.
+typedef struct octet_tensor octet_tensor;
+
+/// Reads a .tflite or .onnx file and makes everything that a run needs. The file must not be changed while the network
+/// lives. `options` may be null.
+OCTET_C_API octet_status octet_network_create(octet_network **network, const char *path,
+                                              const octet_options *options);
+/// The same for a file in memory, which errors call `name`. The bytes are not needed afterwards.
+OCTET_C_API octet_status octet_network_create_from_memory(octet_network **network, const void *bytes,
+                                                          size_t size, const char *name,
+                                                          const octet_options *options);
+/// Another context of the same network, as it was when it was made: inputs, outputs, sizes and state of its own; graph
+/// and weights are shared. For one thread more, which may call this while others run.
+OCTET_C_API octet_status octet_network_new_context(octet_network **context, const octet_network *network);
+/// Null is allowed. Contexts that were made of it live on.
+OCTET_C_API void octet_network_destroy(octet_network *network);
+
+/// Runs the network on what its inputs hold; they keep it, and outputs stay until the next run.
+OCTET_C_API octet_status octet_network_run(octet_network *network);
+/// Sets the state of recurrent operators as it was at first.
+OCTET_C_API octet_status octet_network_reset_state(octet_network *network);
+/// Gives the network the batch, shapes and dimensions of `sizes`; what they do not say is as in the file. Weights stay
+/// packed; contents of inputs, bound buffers and state are lost. Handles of tensors stay valid.
+OCTET_C_API octet_status octet_network_resize(octet_network *network, const octet_options *sizes);
+/// Lets an input be read from the caller's bytes, in layout and size of the tensor, which stay valid until others are
+/// bound; null: the network's own again.
+OCTET_C_API octet_status octet_network_bind_input(octet_network *network, size_t index, const void *bytes,
+                                                  size_t size);
+/// The same for an output, which is written there.
+OCTET_C_API octet_status octet_network_bind_output(octet_network *network, size_t index, void *bytes,
+                                                   size_t size);
+
+/// How many inputs there are.
+OCTET_C_API octet_status octet_network_input_count(const octet_network *network, size_t *count);
+/// How many outputs there are.
+OCTET_C_API octet_status octet_network_output_count(const octet_network *network, size_t *count);
+/// An input by its place.
+OCTET_C_API octet_status octet_network_input(octet_network *network, size_t index, octet_tensor **tensor);
+/// An output by its place.
+OCTET_C_API octet_status octet_network_output(octet_network *network, size_t index, octet_tensor **tensor);
+/// An input by its name in the file.
+OCTET_C_API octet_status octet_network_input_by_name(octet_network *network, const char *name,
+                                                     octet_tensor **tensor);
+/// An output by its name in the file.
+OCTET_C_API octet_status octet_network_output_by_name(octet_network *network, const char *name,
+                                                      octet_tensor **tensor);
+
+// ---- Tensors.
+
+/// Type of a tensor's elements.
+typedef enum octet_data_type {
+    octet_f16 = 1,  ///< 16-bit float
+    octet_bf16 = 2, ///< the upper half of a 32-bit float
+    octet_f32 = 3,  ///< 32-bit float
+    octet_s32 = 4,  ///< int32_t
+    octet_s8 = 5,   ///< int8_t, codes
+    octet_u8 = 6,   ///< uint8_t, codes
+    octet_s16 = 64  ///< int16_t, codes
+} octet_data_type;
+
+/// More dimensions than any tensor has.
+#define OCTET_MAX_DIMS 12
+
+/// The name in the file, valid as long as the network.
+OCTET_C_API octet_status octet_tensor_name(const octet_tensor *tensor, const char **name);
+/// The type of the elements.
+OCTET_C_API octet_status octet_tensor_type(const octet_tensor *tensor, octet_data_type *type);
+/// Writes the dimensions, outermost first, and how many there are (0 for a scalar).
+OCTET_C_API octet_status octet_tensor_dims(const octet_tensor *tensor, int64_t dims[OCTET_MAX_DIMS],
+                                           size_t *count);
+/// Product of the dimensions.
+OCTET_C_API octet_status octet_tensor_element_count(const octet_tensor *tensor, size_t *count);
+/// Bytes of all elements.
+OCTET_C_API octet_status octet_tensor_byte_size(const octet_tensor *tensor, size_t *size);
+/// Codes stand for scale * (code - zero_point); both are 0 where a tensor has no scale. Fails where it has several.
+OCTET_C_API octet_status octet_tensor_quantization(const octet_tensor *tensor, float *scale,
+                                                   int32_t *zero_point);
+/// The first byte of the elements, which are dense and row-major; to be read or written in place between runs.
+OCTET_C_API octet_status octet_tensor_data(octet_tensor *tensor, void **data);
+
+/// Copies all bytes into the tensor; `size` is octet_tensor_byte_size.
+OCTET_C_API octet_status octet_tensor_copy_from(octet_tensor *tensor, const void *bytes, size_t size);
+/// Copies all bytes out of the tensor.
+OCTET_C_API octet_status octet_tensor_copy_to(const octet_tensor *tensor, void *bytes, size_t size);
+/// Writes all elements from real numbers, quantized where the tensor holds codes with one scale.
+OCTET_C_API octet_status octet_tensor_copy_from_float(octet_tensor *tensor, const float *values,
+                                                      size_t count);
+/// All elements as real numbers, dequantized where the tensor holds codes with one scale.
+OCTET_C_API octet_status octet_tensor_copy_to_float(const octet_tensor *tensor, float *values, size_t count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,14 @@
+// The program of octet/network.hpp's first lines, against an installed library.
+
+#include <octet/network.hpp>
+
+int main(int, char **argv) {
+    const std::vector<float> pixels(64, 3.f);
+
+    octet::network net(argv[1]);
+    net.input("image").copy_from(pixels);
+    net.run();
+    const std::vector<float> scores = net.output(0).as<float>();
+
+    return scores.size() == 10 ? 0 : 1;
+}
