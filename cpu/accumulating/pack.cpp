@@ -46,6 +46,7 @@ public:
     /// Packed offsets [copy][i][tap] within one group, from its o = 0; o adds whole rows and blocks.
     std::vector<dim_t> inner_packed(dim_t group) const {
         std::vector<dim_t> offsets;
+        offsets.reserve(static_cast<std::size_t>(geometry.copies()) * inner_plain.size());
         for (dim_t copy = 0; copy < geometry.copies(); copy++)
             for (dim_t i = 0; i < geometry.i_per_member; i++)
                 for (dim_t tap = 0; tap < taps_; tap++)
@@ -88,14 +89,18 @@ block_source blocks_of(const weights_map &map, const std::uint8_t *src) {
 /// Calls body(outer offset in plain, in packed, group, o, inner offsets in packed) for every output channel
 /// of every group.
 template <typename Body> void for_each_channel(const weights_map &map, const Body &body) {
+    constexpr dim_t elements_per_task = dim_t{1}
+                                        << 14; // waking a thread costs as much as some thousand elements
     const packed_geometry &p = map.geometry;
-    parallel_for(map.groups, 1, [&](dim_t begin, dim_t end) {
-        for (dim_t g = begin; g < end; g++) {
-            const std::vector<dim_t> inner_packed = map.inner_packed(g);
-            for (dim_t o = 0; o < p.o_per_member; o++)
-                body(map.outer_plain(g, o), p.offset(g, o, 0, 0), g, o, inner_packed);
-        }
-    });
+    const dim_t elements_per_group = p.o_per_member * p.copies() * static_cast<dim_t>(map.inner_plain.size());
+    parallel_for(map.groups, 1 + elements_per_task / std::max<dim_t>(elements_per_group, 1),
+                 [&](dim_t begin, dim_t end) {
+                     for (dim_t g = begin; g < end; g++) {
+                         const std::vector<dim_t> inner_packed = map.inner_packed(g);
+                         for (dim_t o = 0; o < p.o_per_member; o++)
+                             body(map.outer_plain(g, o), p.offset(g, o, 0, 0), g, o, inner_packed);
+                     }
+                 });
 }
 
 void pack_codes(const weights_map &map, std::uint8_t flip, const std::uint8_t *from, std::uint8_t *to) {

@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 
+#include "network/graph/descs.hpp"
 #include "network/graph/file.hpp"
+#include "network/lower/packed_weights.hpp"
 #include "octet/network.hpp"
 #include "octet/octet.hpp"
 
@@ -91,6 +94,140 @@ TEST(Loading, ConstantsMayLieAnywhere) {
         net->run();
     }
     EXPECT_EQ(got.output().as<std::int8_t>(), expected.output().as<std::int8_t>());
+}
+
+// ---- Packed weights
+
+/// Of a convolution whose weights are random.
+struct weights_to_pack {
+    weights_to_pack() {
+        bytes values(plain.get_size());
+        for (std::size_t i = 0; i < values.size(); i++)
+            values[i] = static_cast<std::uint8_t>(i * 73 + i / 256);
+        original = values;
+        const convolution_forward::desc d(prop_kind::forward_inference, algorithm::convolution_direct,
+                                          memory::desc({1, 40, 9, 9}, data_type::u8, format_tag::nhwc),
+                                          memory::desc(plain.dims(), data_type::s8, format_tag::any),
+                                          memory::desc({1, 70, 7, 7}, data_type::s32, format_tag::nhwc),
+                                          {1, 1}, {0, 0}, {0, 0});
+        primitive_attr attr;
+        attr.set_requantization(requantization_rule::none);
+        chosen = convolution_forward::primitive_desc(d, attr, cpu).weights_desc();
+    }
+
+    bytes expected() const {
+        const memory src = model::constant_memory(plain, original), dst(chosen, cpu);
+        stream s(cpu);
+        reorder(src, dst).execute(s, src, dst);
+        s.wait();
+        return bytes_of(dst);
+    }
+    static bytes bytes_of(const memory &m) {
+        const auto *first = static_cast<const std::uint8_t *>(m.get_data_handle());
+        return {first, first + m.get_desc().get_size()};
+    }
+
+    engine cpu{engine::kind::cpu, 0};
+    memory::desc plain{{70, 40, 3, 3}, data_type::s8, format_tag::oihw}, chosen;
+    shared_bytes original;
+};
+
+TEST(PackedWeights, AreThoseOfTheReorder) {
+    const weights_to_pack w;
+    const bytes expected = w.expected();
+    for (const int threads : {1, 2, 3})
+        for (const bool is_immediate : {false, true}) {
+            const num_threads_scope scope(threads);
+            model::packed_weights shared;
+            model::packing packing(shared, is_immediate);
+            std::vector<std::shared_ptr<const model::packed_constant>> packed;
+            std::vector<shared_bytes> originals(20);
+            for (shared_bytes &o : originals) {
+                o = w.original.copy();
+                packed.push_back(packing.get(o, w.plain, w.chosen));
+            }
+            EXPECT_EQ(packing.bytes(), 20 * w.chosen.get_size());
+            std::vector<double> parts;
+            packing.finish([&](double part) { parts.push_back(part); });
+            EXPECT_EQ(parts.back(), 1);
+            EXPECT_TRUE(std::is_sorted(parts.begin(), parts.end()));
+            for (const auto &p : packed)
+                EXPECT_EQ(w.bytes_of(p->packed), expected);
+        }
+}
+
+TEST(PackedWeights, AreSharedAsLongAsSomebodyHasThem) {
+    const weights_to_pack w;
+    model::packed_weights shared;
+    const auto get = [&](const shared_bytes &original) {
+        model::packing packing(shared);
+        const auto first = packing.get(original, w.plain, w.chosen);
+        EXPECT_EQ(packing.get(original, w.plain, w.chosen), first);
+        EXPECT_EQ(packing.bytes(), w.chosen.get_size());
+        packing.finish();
+        return first;
+    };
+    auto first = get(w.original);
+    EXPECT_EQ(get(w.original), first);
+    EXPECT_NE(get(w.original.copy()), first);
+    const std::weak_ptr<const model::packed_constant> watch = first;
+    first.reset();
+    EXPECT_TRUE(watch.expired());
+    EXPECT_EQ(w.bytes_of(get(w.original)->packed), w.expected());
+}
+
+TEST(PackedWeights, OfAnAbandonedPlanAreForgotten) {
+    const weights_to_pack w;
+    model::packed_weights shared;
+    {
+        model::packing packing(shared);
+        packing.get(w.original, w.plain, w.chosen);
+    }
+    EXPECT_EQ(shared.find(w.original, w.plain, w.chosen), nullptr);
+}
+
+// ---- Options
+
+TEST(Loading, SaysWhatItDoes) {
+    std::vector<double> parts;
+    std::vector<std::string> names;
+    network_options options;
+    options.progress = [&](double part, const std::string &next) {
+        parts.push_back(part);
+        names.push_back(next);
+    };
+    const network net(digits, options);
+    ASSERT_FALSE(parts.empty());
+    EXPECT_TRUE(std::is_sorted(parts.begin(), parts.end()));
+    EXPECT_EQ(parts.front(), 0);
+    EXPECT_EQ(parts.back(), 1);
+    EXPECT_EQ(names.front().rfind("node ", 0), 0u) << names.front();
+}
+
+TEST(Loading, EndsWhereTheProgressFunctionThrows) {
+    network_options options;
+    options.progress = [](double, const std::string &) { throw std::runtime_error("enough"); };
+    EXPECT_THROW(network(digits, options), std::runtime_error);
+}
+
+TEST(Loading, StaysBelowALimitOfMemoryOrTellsHowMuchItTakes) {
+    network_options options;
+    options.memory_limit = 1;
+    std::string text;
+    try {
+        network net(digits, options);
+    } catch (const error &e) {
+        EXPECT_EQ(e.status, status::out_of_memory);
+        text = e.what();
+    }
+    const std::string before = "the network needs ";
+    const std::size_t at = text.find(before);
+    ASSERT_NE(at, std::string::npos) << text;
+    EXPECT_NE(text.find("allowed by memory_limit are 1"), std::string::npos) << text;
+    options.memory_limit = std::stoul(text.substr(at + before.size()));
+    EXPECT_NO_THROW(network(digits, options));
+    options.memory_limit--;
+    EXPECT_THROW(network(digits, options), error);
 }
 
 } // namespace

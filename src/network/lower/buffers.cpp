@@ -32,7 +32,7 @@ buffer buffer::seen_through(const memory::desc &d) const {
     view.desc_ = d;
     if (is_shared()) {
         view.shared_ = memory(d, shared_.get_engine(), shared_.get_data_handle());
-        view.owner_ = owner_ ? owner_ : shared_;
+        view.owner_ = owner_ ? owner_ : std::make_shared<const memory>(shared_);
     }
     return view;
 }
@@ -68,7 +68,8 @@ buffer_plan plan_buffers(const std::vector<lifetime> &lifetimes) {
     return plan;
 }
 
-tensor_buffers::tensor_buffers(const graph &g) : g_(g), own_(g.tensors.size()), slots_(g.tensors.size()) {
+tensor_buffers::tensor_buffers(const graph &g, packing &packed)
+    : g_(g), packing_(packed), own_(g.tensors.size()), slots_(g.tensors.size()) {
     for (std::size_t t = 0; t < g.tensors.size(); t++)
         if (g.tensors[t].is_variable) {
             slots_[t].is_separate = true;
@@ -84,7 +85,9 @@ void tensor_buffers::make_own(int t) {
     const tensor &described = g_.tensors[at(t)];
     const memory::desc d = checked_desc(described);
     if (described.is_constant) {
-        own_[at(t)] = buffer(constant_memory(d, described.data));
+        const memory m = constant_memory(d, described.data);
+        const bool is_view = m.get_data_handle() == described.data.data();
+        own_[at(t)] = buffer(m, is_view ? described.data.owner() : nullptr);
     } else {
         own_[at(t)] = buffer(t, d);
         slots_[at(t)].bytes = d.get_size();
@@ -99,6 +102,13 @@ buffer tensor_buffers::get(int t) {
 buffer tensor_buffers::get(int t, const memory::desc &d) {
     make_own(t);
     return own_[at(t)].seen_through(d);
+}
+
+buffer tensor_buffers::packed(int t, const memory::desc &plain, const memory::desc &chosen) {
+    if (plain == chosen)
+        return get(t, plain);
+    const auto constant = packing_.get(g_.tensors.at(at(t)).data, plain, chosen);
+    return buffer(constant->packed, constant);
 }
 
 buffer tensor_buffers::scratch(const memory::desc &d) {

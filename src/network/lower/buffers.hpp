@@ -5,10 +5,11 @@
 // bytes of one arena. The plan is shared by all contexts of a network, each of which allocates one
 // (run_memory.hpp).
 
+#include <memory>
 #include <utility>
 #include <vector>
 
-#include "network/graph/graph.hpp"
+#include "network/lower/packed_weights.hpp"
 
 namespace octet::model {
 
@@ -32,7 +33,9 @@ buffer_plan plan_buffers(const std::vector<lifetime> &lifetimes);
 class buffer {
 public:
     buffer() = default; ///< none
-    explicit buffer(memory shared) : desc_(shared.get_desc()), shared_(std::move(shared)) {}
+    /// Memory that sees bytes of `owner`, or null for its own.
+    explicit buffer(memory shared, std::shared_ptr<const void> owner = nullptr)
+        : desc_(shared.get_desc()), shared_(std::move(shared)), owner_(std::move(owner)) {}
     buffer(int slot, memory::desc d) : desc_(std::move(d)), slot_(slot) {}
 
     const memory::desc &get_desc() const { return desc_; }
@@ -46,7 +49,7 @@ private:
     memory::desc desc_;
     int slot_ = -1;
     memory shared_;
-    memory owner_; ///< of the bytes, where `shared_` only sees them
+    std::shared_ptr<const void> owner_; ///< of the bytes, where `shared_` only sees them
 };
 
 /// What the slots of a context need.
@@ -65,7 +68,7 @@ struct memory_plan {
 
 class tensor_buffers {
 public:
-    explicit tensor_buffers(const graph &g);
+    tensor_buffers(const graph &g, packing &packed);
 
     /// Scratch belongs to the node that is lowered now.
     void start_node(int index) { node_ = index; }
@@ -73,6 +76,9 @@ public:
     /// The buffer of a tensor, in the tensor's own layout or seen through `d`.
     buffer get(int tensor);
     buffer get(int tensor, const memory::desc &d);
+
+    /// A constant that `plain` describes, in layout `chosen`. Its bytes are there after `packing::finish`.
+    buffer packed(int tensor, const memory::desc &plain, const memory::desc &chosen);
 
     /// Bytes of the node that is lowered now, for the time that it runs.
     buffer scratch(const memory::desc &d);
@@ -95,6 +101,7 @@ private:
     std::vector<lifetime> lifetimes() const; ///< of all slots; no bytes for those outside the arena
 
     const graph &g_;
+    packing &packing_;
     int node_ = 0;
     std::vector<buffer> own_;              ///< as the tensor describes itself; none until asked for
     std::vector<memory_plan::slot> slots_; ///< one per tensor, then scratch

@@ -120,12 +120,7 @@ void lowering::fill_output(std::vector<std::uint8_t> element) const {
 }
 
 buffer lowering::packed_input(std::size_t i, const memory::desc &plain, const memory::desc &chosen) const {
-    const buffer user = input_buffer(i, plain);
-    if (plain == chosen)
-        return user;
-    const memory packed(chosen, engine_);
-    reorder(user.get_memory(), packed).execute(stream(engine_), user.get_memory(), packed);
-    return buffer(packed);
+    return buffers_.packed(input_index(i), plain, chosen);
 }
 
 void lowering::alias_output_to_input(std::size_t i) const { buffers_.alias(output_index(), input_index(i)); }

@@ -68,7 +68,7 @@ public:
     /// before the buffer.
     void fill_output(std::vector<std::uint8_t> element) const;
 
-    /// A constant input in the layout that the primitive chose, reordered now, once.
+    /// A constant input in the layout that the primitive chose, reordered once.
     buffer packed_input(std::size_t i, const memory::desc &plain, const memory::desc &chosen) const;
 
     /// Lets the output share the input's buffer.

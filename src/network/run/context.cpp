@@ -44,8 +44,9 @@ memory context::get_memory(int tensor) const {
             return memory(b.get_desc(), stream_.get_engine(), bound.bytes);
     if (b)
         return memory(b.get_desc(), stream_.get_engine(), memory_.at(b));
-    const model::tensor &vanished = get_graph().tensors[at(tensor)];
-    return memory(dense_desc(vanished), stream_.get_engine(), nullptr);
+    const model::tensor &t = get_graph().tensors[at(tensor)]; // vanished, or used in its packed form only
+    return t.is_constant ? constant_memory(dense_desc(t), t.data)
+                         : memory(dense_desc(t), stream_.get_engine(), nullptr);
 }
 
 void context::run(const network::observer &after_node) {

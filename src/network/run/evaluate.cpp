@@ -42,7 +42,9 @@ std::vector<std::uint8_t> run(const graph &one, const shared_bytes &values) {
     const engine cpu(engine::kind::cpu, 0);
     stream s(cpu);
     const evaluator none;
-    tensor_buffers buffers(one);
+    packed_weights unshared;
+    packing weights(unshared);
+    tensor_buffers buffers(one, weights);
     const node &n = one.nodes.front();
     const operator_facts &facts = facts_of(one.framework, n.op);
     if (!facts.lower)
@@ -50,6 +52,7 @@ std::vector<std::uint8_t> run(const graph &one, const shared_bytes &values) {
     const std::unique_ptr<step> lowered =
         facts.lower(lowering(n, one, buffers, cpu, requantization_rule::automatic, none));
     const memory_plan plan = buffers.place();
+    weights.finish();
     const run_memory memory(plan);
     const buffer input = buffers.get(one.inputs[0]), output = buffers.get(one.outputs[0]);
     if (input.get_desc().get_size() != values.size())

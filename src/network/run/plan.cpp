@@ -76,9 +76,48 @@ void apply_passes(graph &g, const network_options &options) {
         fuse_followers(g, options.rule);
 }
 
+/// Tells the caller how far it is. Lowering and packing take half the time each, as far as one can say.
+class progress {
+public:
+    explicit progress(const network_options &options) : tell_(options.progress) {}
+    void lowering(const graph &g, std::size_t node) const {
+        if (tell_)
+            tell_(0.5 * static_cast<double>(node) / static_cast<double>(g.nodes.size()), node_text(g, node));
+    }
+    void packing(double done) const {
+        if (tell_)
+            tell_(0.5 + 0.5 * done, done < 1 ? "weights" : "");
+    }
+
+private:
+    const std::function<void(double, const std::string &)> &tell_;
+};
+
+/// Constants that primitives read as they are, and packed ones; a mapped file's pages come and go with use.
+std::size_t weight_bytes(const std::vector<buffer> &buffers, std::size_t packed) {
+    std::size_t bytes = packed;
+    for (const buffer &b : buffers)
+        if (b && b.is_shared())
+            bytes += b.get_desc().get_size();
+    return bytes;
+}
+
+void check_memory(std::size_t limit, std::size_t weights, const memory_plan &m) {
+    std::size_t buffers = m.arena_bytes;
+    for (const memory_plan::slot &s : m.slots)
+        if (s.is_separate)
+            buffers += s.bytes;
+    if (limit != 0 && weights + buffers > limit)
+        throw error(status::out_of_memory, "the network needs " + std::to_string(weights + buffers) +
+                                               " bytes (weights " + std::to_string(weights) + ", buffers " +
+                                               std::to_string(buffers) + "), allowed by memory_limit are " +
+                                               std::to_string(limit));
+}
+
 } // namespace
 
-std::shared_ptr<const plan> make_plan(model::graph g, const network_options &options) {
+std::shared_ptr<const plan> make_plan(model::graph g, const network_options &options,
+                                      packed_weights &weights) {
     const default_float_environment environment; // scales of rules and joined nodes are computed
     auto result = std::make_shared<plan>();
     result->graph = std::move(g);
@@ -87,8 +126,11 @@ std::shared_ptr<const plan> make_plan(model::graph g, const network_options &opt
 
     const engine cpu(engine::kind::cpu, 0);
     const evaluator evaluating = evaluate;
-    tensor_buffers buffers(own);
+    const progress report(options);
+    packing packed(weights, options.memory_limit == 0);
+    tensor_buffers buffers(own, packed);
     for (std::size_t i = 0; i < own.nodes.size(); i++) {
+        report.lowering(own, i);
         buffers.start_node(static_cast<int>(i));
         result->steps.push_back(
             lower(lowering(own.nodes[i], own, buffers, cpu, options.rule, evaluating), node_text(own, i)));
@@ -96,6 +138,8 @@ std::shared_ptr<const plan> make_plan(model::graph g, const network_options &opt
     result->memory = buffers.place();
     for (std::size_t t = 0; t < own.tensors.size(); t++)
         result->buffers.push_back(buffers.find(static_cast<int>(t)));
+    check_memory(options.memory_limit, weight_bytes(result->buffers, packed.bytes()), result->memory);
+    packed.finish([&](double done) { report.packing(done); });
     return result;
 }
 

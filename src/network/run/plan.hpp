@@ -17,8 +17,9 @@ struct plan {
     memory_plan memory;
 };
 
-/// Checks the graph, makes operators on codes, joins, assigns layouts, lowers, places the buffers. Sizes are those
-/// of the graph; of `options` rule and fusion count. Throws octet::error.
-std::shared_ptr<const plan> make_plan(model::graph g, const network_options &options);
+/// Checks the graph, makes operators on codes, joins, assigns layouts, lowers, packs, places the buffers. Sizes are
+/// those of the graph; of `options` all else counts. Throws octet::error, and what `options.progress` throws.
+std::shared_ptr<const plan> make_plan(model::graph g, const network_options &options,
+                                      packed_weights &weights);
 
 } // namespace octet::model

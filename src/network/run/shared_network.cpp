@@ -35,7 +35,7 @@ std::shared_ptr<const plan> shared_network::at(const network_sizes &sizes) {
     const num_threads_scope threads(options_.threads);
     graph g = source_;
     set_sizes(g, sizes);
-    plans_.emplace_front(key, make_plan(std::move(g), options_));
+    plans_.emplace_front(key, make_plan(std::move(g), options_, weights_));
     if (plans_.size() > most_plans)
         plans_.pop_back();
     return plans_.front().second;

@@ -24,7 +24,8 @@ public:
 private:
     const graph source_;
     const network_options options_;
-    std::mutex mutex_; ///< of what follows
+    packed_weights weights_; ///< of all plans
+    std::mutex mutex_;       ///< of what follows
     std::list<std::pair<std::string, std::shared_ptr<const plan>>>
         plans_; ///< latest first, by the text of the sizes
 };

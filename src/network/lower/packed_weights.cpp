@@ -1,0 +1,140 @@
+// The queue is the list of what was asked for: helpers take from it while nodes are lowered, `finish` takes the rest.
+// Who finds a constant in the shared list finds it packed, because only `finish` puts it there.
+
+#include "network/lower/packed_weights.hpp"
+
+#include <algorithm>
+
+#include "network/graph/descs.hpp"
+#include "network/graph/file.hpp"
+
+namespace octet::model {
+namespace {
+
+/// Threads beyond would wait for memory.
+constexpr std::size_t most_useful_threads = 8;
+
+/// Smaller ones lie on pages with their neighbours.
+constexpr std::size_t bytes_worth_releasing = std::size_t{1} << 15;
+
+bool is_same(const packed_constant &c, const shared_bytes &original, const memory::desc &plain,
+             const memory::desc &chosen) {
+    return c.original.data() == original.data() && c.original.size() == original.size() && c.plain == plain &&
+           c.packed.get_desc() == chosen;
+}
+
+} // namespace
+
+std::shared_ptr<const packed_constant> packed_weights::find(const shared_bytes &original,
+                                                            const memory::desc &plain,
+                                                            const memory::desc &chosen) const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto [first, last] = constants_.equal_range(original.data());
+    for (auto i = first; i != last; ++i)
+        if (const auto constant = i->second.lock(); constant && is_same(*constant, original, plain, chosen))
+            return constant;
+    return nullptr;
+}
+
+void packed_weights::add(const std::shared_ptr<const packed_constant> &constant) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (constants_.size() >= crowd_) {
+        for (auto i = constants_.begin(); i != constants_.end();)
+            i = i->second.expired() ? constants_.erase(i) : std::next(i);
+        crowd_ = 2 * constants_.size() + 64;
+    }
+    constants_.emplace(constant->original.data(), constant);
+}
+
+packing::packing(packed_weights &shared, bool is_immediate)
+    : shared_(shared), is_immediate_(is_immediate),
+      most_helpers_(std::min(static_cast<std::size_t>(get_num_threads()), most_useful_threads) - 1) {}
+
+packing::~packing() { stop(); }
+
+std::shared_ptr<const packed_constant> packing::get(const shared_bytes &original, const memory::desc &plain,
+                                                    const memory::desc &chosen) {
+    if (auto constant = own_.find(original, plain, chosen))
+        return constant;
+    bytes_ += chosen.get_size();
+    auto constant = shared_.find(original, plain, chosen);
+    const bool is_new = !constant;
+    if (is_new)
+        constant = std::make_shared<const packed_constant>(
+            packed_constant{original, plain, memory(chosen, engine(engine::kind::cpu, 0)), nullptr});
+    own_.add(constant);
+    if (!is_new)
+        return constant;
+    {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        asked_.push_back(constant);
+    }
+    if (is_immediate_ && helpers_.size() < most_helpers_)
+        helpers_.emplace_back([this] { help(); });
+    changed_.notify_one();
+    return constant;
+}
+
+/// What nobody packs yet; null if there is nothing, or if there will be nothing.
+std::shared_ptr<const packed_constant> packing::next(bool waits) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (waits)
+        changed_.wait(lock, [&] { return next_ < asked_.size() || is_stopped_; });
+    const bool is_over = next_ == asked_.size() || is_stopped_ || failure_;
+    return is_over ? nullptr : asked_[next_++];
+}
+
+void packing::pack(const packed_constant &c) {
+    const num_threads_scope alone(1); // threads share the constants, not the parts of one
+    try {
+        const memory original = constant_memory(c.plain, c.original);
+        stream s(c.packed.get_engine());
+        reorder(original, c.packed).execute(s, original, c.packed);
+        s.wait();
+        if (c.original.size() >= bytes_worth_releasing)
+            release_pages(c.original);
+    } catch (...) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        failure_ = std::current_exception();
+    }
+}
+
+void packing::help() {
+    while (const auto constant = next(true))
+        pack(*constant);
+}
+
+void packing::stop() {
+    {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        is_stopped_ = true;
+    }
+    changed_.notify_all();
+    for (std::thread &helper : helpers_)
+        helper.join();
+    helpers_.clear();
+}
+
+double packing::part_taken() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return static_cast<double>(next_ - 1) / static_cast<double>(asked_.size());
+}
+
+void packing::finish(const std::function<void(double)> &report) {
+    while (helpers_.size() < most_helpers_ && helpers_.size() + 1 < asked_.size())
+        helpers_.emplace_back([this] { help(); });
+    while (const auto constant = next(false)) {
+        if (report)
+            report(part_taken());
+        pack(*constant);
+    }
+    stop();
+    if (failure_)
+        std::rethrow_exception(failure_);
+    for (const auto &constant : asked_)
+        shared_.add(constant);
+    if (report)
+        report(1);
+}
+
+} // namespace octet::model

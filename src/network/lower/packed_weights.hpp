@@ -1,0 +1,83 @@
+#pragma once
+
+// Constants in the layouts that primitives chose. All plans of a network share them, so a plan for other sizes
+// packs only what its primitives want in another layout; and they are packed while the next nodes are lowered.
+
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "network/graph/graph.hpp"
+
+namespace octet::model {
+
+/// A constant in a layout. It holds the original's bytes, too, by which it is found.
+struct packed_constant {
+    shared_bytes original;
+    memory::desc plain; ///< of the original
+    memory packed;
+    std::shared_ptr<const void> owner; ///< of the packed bytes, where `packed` only sees them
+};
+
+/// What some plan uses. May be used by several threads.
+class packed_weights {
+public:
+    /// Null if it is not there.
+    std::shared_ptr<const packed_constant> find(const shared_bytes &original, const memory::desc &plain,
+                                                const memory::desc &chosen) const;
+    /// For as long as a plan holds it.
+    void add(const std::shared_ptr<const packed_constant> &constant);
+
+private:
+    mutable std::mutex mutex_;
+    std::multimap<const std::uint8_t *, std::weak_ptr<const packed_constant>> constants_; ///< by the original
+    std::size_t crowd_ = 64; ///< so many may have expired before they are dropped
+};
+
+/// What one plan packs. Helpers, one less than threads, pack what is asked for while their caller goes on. Originals
+/// in mapped files take no memory afterwards.
+class packing {
+public:
+    /// `is_immediate`: false leaves all work to `finish`, so that one can ask for `bytes` before.
+    explicit packing(packed_weights &shared, bool is_immediate = true);
+    ~packing();
+    packing(const packing &) = delete;
+    packing &operator=(const packing &) = delete;
+
+    /// The constant in layout `chosen`, whose bytes are there after `finish`.
+    std::shared_ptr<const packed_constant> get(const shared_bytes &original, const memory::desc &plain,
+                                               const memory::desc &chosen);
+    std::size_t bytes() const { return bytes_; } ///< of all that was asked for, in their layouts
+
+    /// Comes once, after the last `get`. `report` gets the part that is done, 1 in the end. Throws what packing or
+    /// `report` threw.
+    void finish(const std::function<void(double)> &report = {});
+
+private:
+    std::shared_ptr<const packed_constant> next(bool waits);
+    void pack(const packed_constant &c);
+    double part_taken();
+    void help();
+    void stop();
+
+    packed_weights &shared_;
+    packed_weights own_; ///< also what is not packed yet
+    const bool is_immediate_;
+    const std::size_t most_helpers_;
+    std::size_t bytes_ = 0;
+    std::vector<std::thread> helpers_;
+
+    std::mutex mutex_; ///< of the members below
+    std::condition_variable changed_;
+    std::vector<std::shared_ptr<const packed_constant>> asked_;
+    std::size_t next_ = 0; ///< the first that nobody packs yet
+    bool is_stopped_ = false;
+    std::exception_ptr failure_;
+};
+
+} // namespace octet::model
