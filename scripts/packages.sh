@@ -6,11 +6,12 @@ packages=(
     g++ cmake ninja-build            # toolchain (CMake >= 3.22)
     libtbb-dev libxbyak-dev          # the library: threads, code generation
     libcli11-dev nlohmann-json3-dev libflatbuffers-dev flatbuffers-compiler zlib1g-dev # the octet command
+    libzip-dev libpng-dev libturbojpeg0-dev # its files: .npz, PNG, JPEG
     libonnx-dev libprotobuf-dev      # .onnx files in the octet command
     libgtest-dev                     # tests
     libbenchmark-dev                 # benchmarks
     libdnnl-dev libgemmlowp-dev      # oracles of the tests
-    python3-torch                    # tests: a client of oneDNN's
+    python3-torch python3-numpy      # tests: clients of oneDNN's, and of files of arrays
     help2man                         # manual pages of the octet command
     pkg-config dpkg-dev file         # test of the installation and of the Debian packages
     clang-format doxygen             # checks of the sources

@@ -1,107 +1,10 @@
 // The `octet` command as a user meets it: what each wrong request is answered with (exit code 2 and one line
 // on stderr), and that results which cannot be written are a failure, found before the work.
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-
-#include <unistd.h>
-
-#include "command/process.hpp"
+#include "command/fixture.hpp"
 
 namespace octet::tests {
 namespace {
-
-namespace fs = std::filesystem;
-
-const std::string model = OCTET_SOURCE_DIR "/examples/digits/digits_int8.tflite";
-const std::string goldens = OCTET_SOURCE_DIR "/examples/digits/digits_golden.json";
-const std::string shapes = OCTET_SOURCE_DIR "/bench/shapes/";
-
-outcome octet(const std::vector<std::string> &arguments, const output_target &standard_output = {}) {
-    return run_program(OCTET_COMMAND, arguments, standard_output);
-}
-
-std::string command_line(const std::vector<std::string> &arguments) {
-    std::string line = "octet";
-    for (const std::string &argument : arguments)
-        line += ' ' + argument;
-    return line;
-}
-
-/// A folder of its own, with the files that go wrong: D/ in the tables below.
-class CommandTest : public testing::Test {
-protected:
-    CommandTest() : folder_(fs::path(testing::TempDir()) / ("octet_command_" + std::to_string(getpid()))) {
-        fs::create_directories(folder_ / "folder");
-        const std::string whole = content_of(model);
-        write("empty", "");
-        write("short.tflite", whole.substr(0, whole.size() / 3));
-        write("short.onnx", content_of(OCTET_SOURCE_DIR "/examples/digits/digits_int8.onnx").substr(0, 3000));
-        write("short.json", content_of(goldens).substr(0, 300));
-        write("short.bin", "few");
-        write("no_header.csv", "conv,1,2\n");
-        write("unknown_column.csv", "name,m,n,k,colour\na,1,1,1,1\n");
-        write("no_column.csv", "name,m,k\na,1,1\n");
-        write("two_columns.csv", "name,m,n,k,m\na,1,1,1,1\n");
-        write("wrong_number.csv", "name,m,n,k\na,1,1,1\nb,1,many,1\n");
-        write("missing_field.csv", "name,m,n,k\na,1,1\n");
-        write("no_layers.csv", "name,m,n,k\n");
-        write("uneven_groups.csv", "name,g,ic,ih,iw,oc,oh,ow,kh,kw\na,2,3,1,1,2,1,1,1,1\n");
-        write("huge.csv", "name,m,n,k\na,1000000000,1000000000,1000000000\n");
-    }
-    ~CommandTest() override { fs::remove_all(folder_); }
-
-    std::string path(const std::string &name) const { return (folder_ / name).string(); }
-    void write(const std::string &name, const std::string &text) const {
-        std::ofstream(folder_ / name, std::ios::binary) << text;
-    }
-    static std::string content_of(const std::string &path) {
-        std::ostringstream text;
-        text << std::ifstream(path, std::ios::binary).rdbuf();
-        return text.str();
-    }
-
-    /// One refused request: `said` is the line on stderr without "octet: ", or how it begins where it ends
-    /// with "…". D/ stands for the folder, M for the model.
-    struct refusal {
-        std::vector<std::string> arguments;
-        std::string said;
-    };
-    std::string filled_in(std::string text) const {
-        if (text == "M")
-            return model;
-        for (std::size_t at = text.find("D/"); at != std::string::npos; at = text.find("D/", at))
-            text.replace(at, 2, folder_.string() + "/");
-        return text;
-    }
-    void expect_refusals(const std::vector<refusal> &refusals) const {
-        const std::string open_end = "…";
-        for (const refusal &r : refusals) {
-            std::vector<std::string> arguments;
-            for (const std::string &argument : r.arguments)
-                arguments.push_back(filled_in(argument));
-            const outcome got = octet(arguments);
-            SCOPED_TRACE(command_line(arguments));
-            EXPECT_EQ(got.exit_code, 2);
-            std::string expected = "octet: " + filled_in(r.said), err = got.err;
-            EXPECT_EQ(std::count(err.begin(), err.end(), '\n'), 1) << err;
-            EXPECT_EQ(err.find("json.exception"), std::string::npos) << err;
-            if (const std::size_t end = expected.rfind(open_end); end != std::string::npos) {
-                expected.resize(end);
-                err.resize(std::min(err.size(), end));
-            } else {
-                expected += '\n';
-            }
-            EXPECT_EQ(err, expected) << got.err;
-        }
-    }
-
-    fs::path folder_;
-};
 
 // ---- Requests
 
@@ -209,6 +112,34 @@ TEST_F(CommandTest, DamagedFilesAreNamed) {
          "D/short.bin: has 3 bytes, but 0 ('image') s8 1x8x8x1 takes 64"},
         {{"run", "M", "--input", "D/short.bin", "D/short.bin"},
          "--input: 2 files given, the inputs of " + model + " are 1"},
+        {{"run", "M", "--input", "nosuch=D/short.bin"}, "--input: 'nosuch' names no input, they are 'image'"},
+        {{"run", "M", "--input", "image=D/right.bin", "image=D/right.bin"},
+         "--input: D/right.bin and D/right.bin are both for 0 ('image') s8 1x8x8x1"},
+        {{"run", "M", "--input", "D/empty.npy"}, "D/empty.npy: is no .npy file"},
+        {{"run", "M", "--input", "D/empty.npz"}, "D/empty.npz: …"},
+        {{"run", "M", "--input", "image=D/empty.png"}, "D/empty.png: is no PNG file: …"},
+        {{"run", "M", "--input", "image=D/empty.jpeg"}, "D/empty.jpeg: is no JPEG file: …"},
+    });
+}
+
+TEST_F(CommandTest, WhatToCompareWithIsReadBeforeTheRun) {
+    const auto against = [](const char *path) {
+        return std::vector<std::string>{"run", "M", "--repeat", "1000000", "--against", path};
+    };
+    expect_refusals({
+        {against("D/absent"), "D/absent: does not exist"},
+        {against("D/empty.npy"), "D/empty.npy: is no .npy file"},
+        {against("D/short.bin"), "D/short.bin: has 3 bytes, but 22 ('scores') s8 1x10 gives 10"},
+        {against("D/folder"), "D/folder: has neither output_0.npy nor output_0.bin"},
+        {{"run", "M", "--tolerance", "1"}, "--tolerance requires --against (see octet run --help)"},
+        {{"run", "M", "--against", "D/folder", "--tolerance", "-1"},
+         "--tolerance: '-1' given, allowed: numbers from 0 (see octet run --help)"},
+        {{"run", "M", "--format", "npy"}, "--format requires --output-dir (see octet run --help)"},
+        {{"run", "M", "--output-dir", "D/new", "--format", "text"},
+         "--format: 'text' given, allowed: raw, npy, npz (see octet run --help)"},
+        {{"run", "M", "--mean", "0.5,x"}, "--mean: 'x' given, allowed: a number (see octet run --help)"},
+        {{"run", "M", "--std", "0"},
+         "--std: '0' given, allowed: a number that is not 0 (see octet run --help)"},
     });
 }
 

@@ -52,10 +52,10 @@ private:
 
 } // namespace
 
-bool check_file(const std::string &path, const options &opt, std::ostream &out) {
+bool check_file(const std::string &path, const options &opt, std::ostream &out, tools::json *object) {
     const isa_cap cap(opt);
     const vector_file file(path);
-    report results(out, opt.op, opt.verbose, opt.show_progress ? &std::cerr : nullptr);
+    report results(out, opt.op, opt.verbose, opt.show_progress ? &std::cerr : nullptr, object);
     try {
         const file_kind kind = recognise(file.root());
         kind.replay(file, opt, results);

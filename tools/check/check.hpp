@@ -29,8 +29,10 @@ struct options {
 };
 
 /// Replays the file and reports to `out`. True if no case failed. Throws octet::error, one sentence, for a
-/// file that is not what its format says and for an ISA level that this machine lacks.
-bool check_file(const std::string &path, const options &opt, std::ostream &out);
+/// file that is not what its format says and for an ISA level that this machine lacks. With an object, that gets
+/// the report (report.hpp) and `out` nothing.
+bool check_file(const std::string &path, const options &opt, std::ostream &out,
+                tools::json *object = nullptr);
 
 // ---- One kind of file each.
 

@@ -23,10 +23,13 @@ report::row &report::row_of(const std::string &text) {
     return rows_.back();
 }
 
-void report::print(const std::string &line) {
+void report::print(const char *outcome, const std::string &case_name, const std::string &how) {
     if (progress_)
         *progress_ << clear_line << std::flush;
-    out_ << tools::one_line(line) << '\n';
+    if (object_)
+        cases_.push_back({{"case", case_name}, {"outcome", outcome}, {"reason", how}});
+    else
+        out_ << tools::one_line(std::string(outcome) + ' ' + case_name + ": " + how) << '\n';
 }
 
 bool report::wants(const std::string &op) {
@@ -44,12 +47,12 @@ void report::begin(const std::string &case_name) {
 void report::pass(const std::string &op, const std::string &case_name, const std::string &how) {
     row_of(op).passed++;
     if (verbose_)
-        print("pass " + case_name + ": " + how);
+        print("pass", case_name, how);
 }
 
 void report::fail(const std::string &op, const std::string &case_name, const std::string &reason) {
     row_of(op).failed++;
-    print("FAIL " + case_name + ": " + reason);
+    print("FAIL", case_name, reason);
 }
 
 void report::skip(const std::string &op, const std::string &case_name, const std::string &reason) {
@@ -57,7 +60,7 @@ void report::skip(const std::string &op, const std::string &case_name, const std
     r.skipped++;
     r.skip_reasons[reason]++;
     if (verbose_)
-        print("skip " + case_name + ": " + reason);
+        print("skip", case_name, reason);
 }
 
 void report::judge(const std::string &op, const std::string &case_name, const std::string &complaint,
@@ -80,6 +83,20 @@ bool report::finish(const std::string &row_title) {
     }
     if (progress_)
         *progress_ << clear_line << std::flush;
+    row total;
+    for (const row &r : rows_) {
+        total.passed += r.passed;
+        total.failed += r.failed;
+        total.skipped += r.skipped;
+    }
+    if (object_)
+        *object_ = to_json(total);
+    else
+        print_table(row_title, total);
+    return total.failed == 0;
+}
+
+void report::print_table(const std::string &row_title, const row &total) const {
     std::size_t width = row_title.size();
     for (const row &r : rows_)
         width = std::max(width, r.name.size());
@@ -89,8 +106,6 @@ bool report::finish(const std::string &row_title) {
         out_ << std::left << std::setw(static_cast<int>(width)) << tools::one_line(name) << std::right
              << std::setw(8) << passed << std::setw(8) << failed << std::setw(9) << skipped;
     };
-
-    row total;
     line(row_title, "passed", "failed", "skipped");
     for (const row &r : rows_) {
         out_ << '\n';
@@ -101,9 +116,6 @@ bool report::finish(const std::string &row_title) {
                  << tools::one_line(reason);
             separator = "; ";
         }
-        total.passed += r.passed;
-        total.failed += r.failed;
-        total.skipped += r.skipped;
     }
     out_ << '\n';
     for (const std::string &n : notes_)
@@ -112,7 +124,19 @@ bool report::finish(const std::string &row_title) {
     if (total.skipped > 0)
         out_ << ", " << total.skipped << " skipped";
     out_ << std::endl;
-    return total.failed == 0;
+}
+
+tools::json report::to_json(const row &total) const {
+    tools::json object = {{"passed", total.passed},   {"failed", total.failed},
+                          {"skipped", total.skipped}, {"rows", tools::json::array()},
+                          {"cases", cases_},          {"notes", notes_}};
+    for (const row &r : rows_)
+        object["rows"].push_back({{"name", r.name},
+                                  {"passed", r.passed},
+                                  {"failed", r.failed},
+                                  {"skipped", r.skipped},
+                                  {"skip_reasons", tools::json(r.skip_reasons)}});
+    return object;
 }
 
 } // namespace octet::check

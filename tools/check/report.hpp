@@ -8,14 +8,17 @@
 #include <string>
 #include <vector>
 
+#include "commands/json.hpp"
+
 namespace octet::check {
 
 class report {
 public:
     /// Verbose: passed and skipped cases get a line too. Progress goes to `progress`, where not null.
     /// Where `only` is not empty, cases of other operators are left out.
-    report(std::ostream &out, std::string only, bool verbose, std::ostream *progress)
-        : out_(out), only_(std::move(only)), verbose_(verbose), progress_(progress) {}
+    /// With an object, that gets everything (doc/command.md has its keys) and `out` nothing.
+    report(std::ostream &out, std::string only, bool verbose, std::ostream *progress, tools::json *object)
+        : out_(out), only_(std::move(only)), verbose_(verbose), progress_(progress), object_(object) {}
 
     /// True if cases of this operator are to be replayed.
     bool wants(const std::string &op);
@@ -40,14 +43,18 @@ private:
         std::map<std::string, int> skip_reasons;
     };
     row &row_of(const std::string &text);
-    void print(const std::string &line);
+    void print(const char *outcome, const std::string &case_name, const std::string &how);
+    void print_table(const std::string &row_title, const row &total) const;
+    tools::json to_json(const row &total) const;
 
     std::ostream &out_;
     std::string only_;
     std::set<std::string> unwanted_;
     bool verbose_;
     std::ostream *progress_;
-    std::vector<row> rows_; ///< in order of appearance
+    tools::json *object_;
+    tools::json cases_ = tools::json::array(); ///< where there is an object: {"case", "outcome", "reason"}
+    std::vector<row> rows_;                    ///< in order of appearance
     std::vector<std::string> notes_;
 };
 

@@ -8,6 +8,7 @@
 
 #include "check/check.hpp"
 #include "commands/commands.hpp"
+#include "commands/json.hpp"
 #include "commands/options.hpp"
 
 namespace octet::tools {
@@ -17,6 +18,7 @@ void add_check_command(CLI::App &app) {
         std::string file, impl;
         machine_options machine;
         check::options opt;
+        bool is_json = false;
     };
     const auto args = std::make_shared<arguments>();
     CLI::App &command =
@@ -31,6 +33,7 @@ void add_check_command(CLI::App &app) {
         ->type_name("KIND")
         ->check(word_of({"ref", "jit"}));
     add_machine_options(command, args->machine);
+    add_json_option(command, args->is_json);
     command.add_flag("--verbose", args->opt.verbose, "One line per case, with the implementation it ran on");
     command.footer("Exit code 0: nothing failed; 1: some case failed; 2: the file cannot be replayed.");
     command.callback([args] {
@@ -38,7 +41,14 @@ void add_check_command(CLI::App &app) {
             args->opt.impl = args->impl == "ref" ? check::implementation::ref : check::implementation::jit;
         args->opt.show_progress = isatty(STDERR_FILENO) != 0;
         apply(args->machine);
-        if (!check::check_file(args->file, args->opt, std::cout))
+        json object;
+        if (args->is_json)
+            reserve_standard_output();
+        const bool is_good =
+            check::check_file(args->file, args->opt, std::cout, args->is_json ? &object : nullptr);
+        if (args->is_json)
+            print(object);
+        if (!is_good)
             throw CLI::RuntimeError(1);
     });
 }

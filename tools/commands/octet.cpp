@@ -64,9 +64,9 @@ int main(int argc, char **argv) {
     add_check_command(app);
     add_explain_command(app);
     add_preload_command(app);
-    app.footer(
-        "octet COMMAND --help shows the options of a command.\n"
-        "Exit codes: 0 success; 1 check found a difference; 2 the request or a file is wrong, or results\n"
-        "cannot be written: one line on stderr says why.");
+    app.footer("octet COMMAND --help shows the options of a command.\n"
+               "Exit codes: 0 success; 1 check or run --against found a difference; 2 the request or a file "
+               "is wrong,\n"
+               "or results cannot be written: one line on stderr says why.");
     return run(app, argc, argv);
 }

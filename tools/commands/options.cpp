@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <cstdlib>
 
 #include "commands/print.hpp"
 
@@ -26,6 +28,16 @@ CLI::Validator whole_number(long long low, long long high) {
         const bool is_allowed = stop == end && failure == std::errc() && value >= low && value <= high;
         return is_allowed ? std::string()
                           : not_allowed(text, std::to_string(low) + " to " + std::to_string(high));
+    };
+    return CLI::Validator(check, "");
+}
+
+CLI::Validator number_from_zero() {
+    const auto check = [](const std::string &text) {
+        char *end = nullptr;
+        const float value = std::strtof(text.c_str(), &end);
+        const bool is_allowed = !text.empty() && *end == '\0' && value >= 0 && std::isfinite(value);
+        return is_allowed ? std::string() : not_allowed(text, "numbers from 0");
     };
     return CLI::Validator(check, "");
 }

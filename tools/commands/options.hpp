@@ -27,6 +27,8 @@ CLI::Option *add_rule_option(CLI::App &command, std::string &rule, const std::st
 
 /// Whole numbers of an interval, for CLI::Option::check.
 CLI::Validator whole_number(long long low, long long high);
+/// A number that is neither negative nor infinite.
+CLI::Validator number_from_zero();
 /// One of some words.
 CLI::Validator word_of(std::vector<std::string> words);
 

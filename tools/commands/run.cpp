@@ -1,9 +1,10 @@
-// octet run: executes a network on raw tensors, and shows where the time goes.
+// octet run: executes a network on files of tensors or images, and shows where the time goes.
 //
-// What can be wrong is found before the first run: the network and its inputs are read, then the files for
-// results are opened, then it runs. The first run gives the outputs and warms up; the runs after it are
+// What can be wrong is found before the work: the file is read, then the inputs and what to compare with, then the
+// files for results are opened; only then the network is made and runs. The first run gives the outputs and warms up; the runs after it are
 // timed. So outputs don't depend on the number of runs, even of networks with a state.
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <iostream>
@@ -14,10 +15,12 @@
 #include "check/check.hpp"
 #include "commands/commands.hpp"
 #include "commands/files.hpp"
+#include "commands/json.hpp"
 #include "commands/options.hpp"
 #include "commands/print.hpp"
+#include "commands/run_inputs.hpp"
+#include "commands/run_outputs.hpp"
 #include "commands/run_profile.hpp"
-#include "commands/tensor_file.hpp"
 #include "commands/tensor_text.hpp"
 #include "octet/network.hpp"
 #include "octet/octet.hpp"
@@ -28,30 +31,13 @@ namespace {
 constexpr int max_count = 1'000'000; ///< of runs and images: rules out slips of the finger
 
 struct run_options {
-    std::string model, output_dir, rule = "automatic", trace;
-    std::vector<std::string> inputs;
+    std::string model, output_dir, format = "raw", against, rule = "automatic", trace;
+    input_options inputs;
     machine_options machine;
+    float tolerance = 0;
     int repeat = 0, batch = 0;
-    bool check = false, no_fusion = false;
+    bool check = false, no_fusion = false, json = false;
 };
-
-/// From the files, or pseudo-random; says which.
-std::string fill_inputs(const network &net, const run_options &options) {
-    const std::vector<int> &inputs = net.get_graph().inputs;
-    if (options.inputs.empty()) {
-        for (const int t : inputs)
-            fill_pseudo_random(net.get_memory(t));
-        return "pseudo-random values, the same in every run (no --input given)";
-    }
-    if (options.inputs.size() != inputs.size())
-        throw error(status::invalid_arguments, "--input: " + std::to_string(options.inputs.size()) +
-                                                   " files given, the inputs of " + options.model + " are " +
-                                                   std::to_string(inputs.size()));
-    for (std::size_t i = 0; i < inputs.size(); i++)
-        read_tensor_file(options.inputs[i], net.get_memory(inputs[i]),
-                         tensor_text(net.get_graph(), inputs[i]));
-    return "from " + std::to_string(inputs.size()) + (inputs.size() == 1 ? " file" : " files");
-}
 
 /// The goldens of a network: the models.json beside it, where `octet check` looks for them too.
 std::string goldens_of(const std::string &model) {
@@ -63,40 +49,30 @@ std::string goldens_of(const std::string &model) {
     return goldens.string();
 }
 
-/// All files for results, open before the first run.
-struct result_files {
-    std::vector<output_file> outputs;
-    std::optional<output_file> trace;
+/// What comes out, beside the times.
+struct run_results {
+    std::string outputs;             ///< each in words
+    std::vector<difference> against; ///< per output, with --against
+    bool are_equal() const {
+        return std::all_of(against.begin(), against.end(),
+                           [](const difference &d) { return d.different == 0; });
+    }
 };
 
-result_files open_files(const network &net, const run_options &options) {
-    result_files files;
-    if (!options.output_dir.empty()) {
-        make_directory(options.output_dir);
-        for (std::size_t i = 0; i < net.output_count(); i++)
-            files.outputs.emplace_back(
-                (std::filesystem::path(options.output_dir) / ("output_" + std::to_string(i) + ".bin"))
-                    .string());
-    }
-    if (!options.trace.empty())
-        files.trace.emplace(options.trace);
-    return files;
-}
-
-/// Writes the outputs to their files, and tells them in words.
-std::string take_outputs(const network &net, std::vector<output_file> &files) {
-    std::string text;
+run_results take_outputs(const network &net, const run_options &options,
+                         const std::optional<expected_outputs> &expected) {
+    run_results results;
     for (std::size_t i = 0; i < net.output_count(); i++) {
         const int t = net.get_graph().outputs[i];
-        const memory m = net.get_memory(t);
-        text += "\noutput " + tensor_text(net.get_graph(), t) + '\n' +
-                summary(net.get_graph().tensors[static_cast<std::size_t>(t)], m);
-        if (i < files.size())
-            files[i].write(m.map_data<char>(), m.get_desc().get_size());
+        results.outputs += "\noutput " + tensor_text(net.get_graph(), t) + '\n' +
+                           summary(net.get_graph().tensors[static_cast<std::size_t>(t)], net.get_memory(t));
+        if (!expected)
+            continue;
+        results.against.push_back(expected->compare(net, i, options.tolerance));
+        results.outputs += "  against " + options.against + ": " +
+                           to_text(results.against.back(), net.output(i).dims()) + '\n';
     }
-    for (const output_file &file : files)
-        text += "wrote " + file.path() + '\n';
-    return text;
+    return results;
 }
 
 /// `repeat` runs; 0: as many as a second holds, at least one.
@@ -117,38 +93,126 @@ run_profile time_runs(network &net, int repeat) {
     return profile;
 }
 
-void run(const run_options &options) {
-    const std::string goldens = options.check ? goldens_of(options.model) : "";
-    apply(options.machine);
-    const requantization_rule rule = requantization_rule_from_string(options.rule.c_str());
-    network net(options.model, {rule, !options.no_fusion, options.batch});
-    const std::string source = fill_inputs(net, options);
-    result_files files = open_files(net, options);
+/// A network of the file, with the batch that was asked for; errors name the file.
+model::graph read_graph(const run_options &options) {
+    model::graph g = model::read_network(options.model);
+    try {
+        if (options.batch != 0)
+            model::set_batch(g, options.batch);
+    } catch (const error &e) {
+        throw error(e.status, options.model + ": " + e.what());
+    }
+    return g;
+}
 
+network make_network(model::graph g, const run_options &options) {
+    try {
+        return network(std::move(g),
+                       {requantization_rule_from_string(options.rule.c_str()), !options.no_fusion});
+    } catch (const error &e) {
+        throw error(e.status, options.model + ": " + e.what());
+    }
+}
+
+void print_head(const network &net, const run_inputs &inputs, const run_options &options) {
     const int threads = get_num_threads();
     std::cout << options.model << ": " << net.get_graph().nodes.size() << " nodes, rule " << options.rule
               << ", " << threads << (threads == 1 ? " thread, " : " threads, ")
-              << to_string(get_effective_cpu_isa()) << "\ninput: " << source << '\n';
+              << to_string(get_effective_cpu_isa()) << '\n';
+    if (inputs.is_made_up())
+        std::cout << "input: pseudo-random values, the same in every run (no --input given)\n";
+    else
+        for (std::size_t i = 0; i < net.input_count(); i++)
+            std::cout << "input " << net.input(i).text() << ": " << inputs.source(i) << '\n';
     flush_standard_output();
-    net.run();
-    const std::string outputs = take_outputs(net, files.outputs);
-    const run_profile profile = time_runs(net, options.repeat);
+}
 
+void print_results(const run_profile &profile, const run_results &results, const output_file *trace,
+                   const std::vector<std::string> &written) {
     std::cout << profile.runs_text() << '\n' << profile.nodes_text();
-    if (files.trace) {
-        files.trace->write(profile.trace());
+    if (trace)
         std::cout << '\n'
-                  << profile.operators_text() << "\nwrote " << files.trace->path()
+                  << profile.operators_text() << "\nwrote " << trace->path()
                   << ", a trace for chrome://tracing or ui.perfetto.dev\n";
+    std::cout << results.outputs;
+    for (const std::string &path : written)
+        std::cout << "wrote " << path << '\n';
+}
+
+json results_json(const network &net, const run_inputs &inputs, const run_profile &profile,
+                  const run_results &results, const std::vector<std::string> &written,
+                  const run_options &options) {
+    const model::graph &g = net.get_graph();
+    json object = {{"model", options.model},
+                   {"rule", options.rule},
+                   {"threads", get_num_threads()},
+                   {"isa", to_string(get_effective_cpu_isa())},
+                   {"inputs", json::array()},
+                   {"outputs", json::array()},
+                   {"files", written}};
+    for (std::size_t i = 0; i < g.inputs.size(); i++) {
+        object["inputs"].push_back(to_json(g, g.inputs[i]));
+        object["inputs"].back()["source"] = inputs.is_made_up() ? json() : json(inputs.source(i));
     }
-    std::cout << outputs;
+    for (std::size_t i = 0; i < g.outputs.size(); i++) {
+        json output = to_json(g, g.outputs[i]);
+        if (i < results.against.size())
+            output["against"] = to_json(results.against[i]);
+        object["outputs"].push_back(std::move(output));
+    }
+    if (!results.against.empty())
+        object["equal"] = results.are_equal();
+    object.update(profile.to_json());
+    return object;
+}
+
+void run(const run_options &options) {
+    const std::string goldens = options.check ? goldens_of(options.model) : "";
+    apply(options.machine);
+    if (options.json)
+        reserve_standard_output();
+    model::graph g = read_graph(options);
+    const run_inputs inputs(g, options.model, options.inputs);
+    std::optional<expected_outputs> expected;
+    std::optional<output_files> files;
+    std::optional<output_file> trace;
+    if (!options.against.empty())
+        expected.emplace(g, options.against);
+    if (!options.output_dir.empty())
+        files.emplace(g, options.output_dir, options.format);
+    if (!options.trace.empty())
+        trace.emplace(options.trace);
+
+    network net = make_network(std::move(g), options);
+    inputs.write_to(net);
+    if (!options.json)
+        print_head(net, inputs, options);
+    net.run();
+    if (files)
+        files->write(net);
+    const run_results results = take_outputs(net, options, expected);
+    const run_profile profile = time_runs(net, options.repeat);
+    if (trace)
+        trace->write(profile.trace());
+
+    const std::vector<std::string> written = files ? files->paths() : std::vector<std::string>();
+    json object;
+    if (options.json)
+        object = results_json(net, inputs, profile, results, written, options);
+    else
+        print_results(profile, results, trace ? &*trace : nullptr, written);
+    bool is_good = results.are_equal();
     if (options.check) {
         check::options only;
         only.op = std::filesystem::path(options.model).stem().string();
-        std::cout << "\ngoldens of " << goldens << '\n';
-        if (!check::check_file(goldens, only, std::cout))
-            throw CLI::RuntimeError(1);
+        if (!options.json)
+            std::cout << "\ngoldens of " << goldens << '\n';
+        is_good &= check::check_file(goldens, only, std::cout, options.json ? &object["check"] : nullptr);
     }
+    if (options.json)
+        print(object);
+    if (!is_good)
+        throw CLI::RuntimeError(1);
 }
 
 } // namespace
@@ -156,18 +220,35 @@ void run(const run_options &options) {
 void add_run_command(CLI::App &app) {
     const auto options = std::make_shared<run_options>();
     CLI::App *command =
-        app.add_subcommand("run", "Run an int8 network: raw tensors in and out, time per layer");
+        app.add_subcommand("run", "Run an int8 network: arrays or images in, arrays out, time per layer");
     command->add_option("MODEL", options->model, "A .tflite or .onnx file")->required()->type_name("");
-    command
-        ->add_option(
-            "--input", options->inputs,
-            "Raw tensors (little-endian, row-major), one file per input; without it numbers are made up")
-        ->type_name("FILE");
+    add_input_options(*command, options->inputs);
     command
         ->add_option(
             "--output-dir", options->output_dir,
             "Write the outputs there as output_0.bin, output_1.bin, …; the directory is made if need be")
         ->type_name("DIR");
+    command
+        ->add_option("--format", options->format,
+                     "Of the outputs: raw, npy (output_0.npy, …) or npz (outputs.npz, an array per name)")
+        ->type_name("KIND")
+        ->capture_default_str()
+        ->check(word_of({"raw", "npy", "npz"}))
+        ->needs("--output-dir");
+    command
+        ->add_option(
+            "--against", options->against,
+            "Compare the outputs with those of another framework: an .npz file with arrays of their "
+            "names, a directory as --output-dir makes it, or a file for an only output; exit code 1 if "
+            "they differ")
+        ->type_name("PATH");
+    command
+        ->add_option(
+            "--tolerance", options->tolerance,
+            "Floats are equal to others up to this times max(1, |the other|); by default bit for bit")
+        ->type_name("NUMBER")
+        ->check(number_from_zero())
+        ->needs("--against");
     command
         ->add_option("--repeat", options->repeat,
                      "Timed runs after a first one, which warms up and gives the outputs; by default as many "
@@ -188,6 +269,7 @@ void add_run_command(CLI::App &app) {
         ->expected(0, 1)
         ->default_str("octet_profile.json");
     add_machine_options(*command, options->machine);
+    add_json_option(*command, options->json);
     command->add_flag("--check", options->check,
                       "Also compare every operator with the models.json beside the model");
     command->footer("Times are milliseconds: minimum, median and percentiles of the timed runs. P90 is the "

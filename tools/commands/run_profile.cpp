@@ -105,6 +105,21 @@ std::string run_profile::operators_text() const {
     return report.text();
 }
 
+json run_profile::to_json() const {
+    const model::graph &g = net_.get_graph();
+    const std::vector<time_summary> times = node_times();
+    const double total = sum_of_medians(times);
+    json object = {{"runs", runs_.size()}, {"times", tools::to_json(run_times())}, {"nodes", json::array()}};
+    for (std::size_t i = 0; i < times.size(); i++)
+        object["nodes"].push_back({{"node", model::node_number(g, i)},
+                                   {"operator", model::operator_text(g.nodes[i])},
+                                   {"output", tools::to_json(g, g.nodes[i].outputs[0])},
+                                   {"implementation", net_.implementation(i)},
+                                   {"times", tools::to_json(times[i])},
+                                   {"share", total > 0 ? times[i].median / total : 0}});
+    return object;
+}
+
 std::string run_profile::trace() const {
     const model::graph &g = net_.get_graph();
     nlohmann::json events = nlohmann::json::array();

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "commands/json.hpp"
 #include "commands/statistics.hpp"
 #include "octet/network.hpp"
 #include "octet/octet.hpp"
@@ -27,6 +28,8 @@ public:
     /// Complete events in Chrome's trace format: one per run, with one per node inside. Times in
     /// microseconds, from the first run's start.
     std::string trace() const;
+    /// {"runs", "times", "nodes": [{"node", "operator", "output", "implementation", "times", "share"}]}
+    json to_json() const;
 
 private:
     time_summary run_times() const;

@@ -1,0 +1,237 @@
+// Both directions between the outputs of a network and files.
+
+#include "commands/run_outputs.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <set>
+
+#include "commands/print.hpp"
+#include "commands/tensor_text.hpp"
+#include "files/npy.hpp"
+#include "files/npz.hpp"
+
+namespace octet::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+const model::tensor &tensor_of(const model::graph &g, std::size_t output) {
+    return g.tensors[static_cast<std::size_t>(g.outputs[output])];
+}
+
+std::string numbered(std::size_t output) { return "output_" + std::to_string(output); }
+
+[[noreturn]] void refuse(const std::string &complaint) { throw error(status::invalid_arguments, complaint); }
+
+// ---- What to compare with
+
+/// The elements of an output in its own type, whatever integers the file has.
+std::vector<std::uint8_t> bytes_for(const array &a, const model::graph &g, std::size_t output,
+                                    const std::string &source) {
+    const tensor_values values =
+        values_for(a, tensor_of(g, output), source, tensor_text(g, g.outputs[output]));
+    if (!values.reals.empty())
+        refuse(source + ": holds " + a.text() + ", but " + tensor_text(g, g.outputs[output]) +
+               " gives codes");
+    return values.bytes;
+}
+
+std::vector<std::uint8_t> read_output(const std::string &path, const model::graph &g, std::size_t output) {
+    std::vector<std::uint8_t> bytes = read_file(path);
+    if (fs::path(path).extension() == ".npy")
+        return bytes_for(parse_npy(bytes, path), g, output, path);
+    const model::tensor &t = tensor_of(g, output);
+    const std::size_t expected =
+        static_cast<std::size_t>(model::element_count(t.dims)) * memory::data_type_size(t.type);
+    if (bytes.size() != expected)
+        refuse(path + ": has " + std::to_string(bytes.size()) + " bytes, but " +
+               tensor_text(g, g.outputs[output]) + " gives " + std::to_string(expected));
+    return bytes;
+}
+
+/// By the output's name, or by its number as this command writes archives.
+std::vector<std::uint8_t> read_output(const named_arrays &arrays, const std::string &path,
+                                      const model::graph &g, std::size_t output) {
+    const std::string name = output_names(g)[output];
+    std::vector<std::string> present;
+    for (const auto &[key, a] : arrays) {
+        if (key == name || key == numbered(output) || arrays.size() * g.outputs.size() == 1)
+            return bytes_for(a, g, output, path + ", array '" + key + "'");
+        present.push_back("'" + key + "'");
+    }
+    refuse(path + ": has no array '" + name + "', but " + list_text(present));
+}
+
+std::string file_in(const std::string &directory, const model::graph &g, std::size_t output) {
+    std::error_code ignored;
+    for (const std::string &stem : {numbered(output), output_names(g)[output]})
+        for (const char *ending : {".npy", ".bin"})
+            if (const fs::path path = fs::path(directory) / (stem + ending); fs::exists(path, ignored))
+                return path.string();
+    refuse(directory + ": has neither " + numbered(output) + ".npy nor " + numbered(output) + ".bin");
+}
+
+// ---- Comparing
+
+template <typename T> T element(const void *bytes, std::size_t index) {
+    T value;
+    std::memcpy(&value, static_cast<const char *>(bytes) + index * sizeof(T), sizeof(T));
+    return value;
+}
+
+bool are_equal(float ours, float theirs, float tolerance) {
+    if (std::memcmp(&ours, &theirs, sizeof ours) == 0)
+        return true;
+    if (tolerance == 0)
+        return false;
+    if (std::isnan(ours) || std::isnan(theirs))
+        return std::isnan(ours) && std::isnan(theirs);
+    return ours == theirs || std::fabs(ours - theirs) <= tolerance * std::max(1.f, std::fabs(theirs));
+}
+bool are_equal(std::int32_t ours, std::int32_t theirs, float) { return ours == theirs; }
+
+template <typename T>
+difference compare_as(const void *ours, const void *theirs, std::size_t count, float tolerance) {
+    difference d;
+    d.elements = count;
+    d.is_exact = std::is_integral_v<T>;
+    for (std::size_t i = 0; i < count; i++) {
+        const T a = element<T>(ours, i), b = element<T>(theirs, i);
+        const auto x = static_cast<double>(a), y = static_cast<double>(b);
+        if (const double distance = std::fabs(x - y); distance > 0) {
+            d.absolute = std::max(d.absolute, distance);
+            if (y != 0)
+                d.relative = std::max(d.relative, distance / std::fabs(y));
+        }
+        if (are_equal(a, b, tolerance) || d.different++ > 0)
+            continue;
+        d.first = i;
+        d.ours = x;
+        d.theirs = y;
+    }
+    return d;
+}
+
+/// "(0,2,5)"
+std::string position(std::size_t index, const memory::dims &dims) {
+    std::string text;
+    for (std::size_t d = dims.size(); d-- > 0;) {
+        const auto size = static_cast<std::size_t>(dims[d]);
+        text = std::to_string(index % size) + (text.empty() ? "" : ",") + text;
+        index /= size;
+    }
+    return "(" + text + ")";
+}
+
+} // namespace
+
+array array_of(const tensor_view &output) {
+    const auto *bytes = static_cast<const std::uint8_t *>(output.data());
+    return {element_type_of(output.data_type()), output.dims(), {bytes, bytes + output.size_in_bytes()}};
+}
+
+std::vector<std::string> output_names(const model::graph &g) {
+    std::vector<std::string> names;
+    std::set<std::string> seen;
+    for (std::size_t i = 0; i < g.outputs.size(); i++) {
+        const std::string &name = tensor_of(g, i).name;
+        names.push_back(name.empty() || !seen.insert(name).second ? numbered(i) : name);
+    }
+    return names;
+}
+
+output_files::output_files(const model::graph &g, const std::string &directory, const std::string &format)
+    : format_(format), names_(output_names(g)) {
+    make_directory(directory);
+    const auto open = [&](const std::string &name) {
+        files_.emplace_back((fs::path(directory) / name).string());
+    };
+    if (format == "npz")
+        open("outputs.npz");
+    else
+        for (std::size_t i = 0; i < names_.size(); i++)
+            open(numbered(i) + (format == "npy" ? ".npy" : ".bin"));
+}
+
+void output_files::write(const network &net) {
+    named_arrays arrays;
+    for (std::size_t i = 0; i < names_.size(); i++)
+        arrays.emplace_back(names_[i], array_of(net.output(i)));
+    if (format_ == "npz")
+        return files_[0].write(npz_text(arrays));
+    for (std::size_t i = 0; i < files_.size(); i++) {
+        const std::vector<std::uint8_t> &bytes = arrays[i].second.bytes;
+        files_[i].write(format_ == "npy" ? npy_text(arrays[i].second)
+                                         : std::string(bytes.begin(), bytes.end()));
+    }
+}
+
+std::vector<std::string> output_files::paths() const {
+    std::vector<std::string> paths;
+    for (const output_file &file : files_)
+        paths.push_back(file.path());
+    return paths;
+}
+
+expected_outputs::expected_outputs(const model::graph &g, const std::string &path) {
+    std::error_code ignored;
+    const bool is_directory = fs::is_directory(path, ignored),
+               is_archive = fs::path(path).extension() == ".npz";
+    if (!is_directory && !is_archive && g.outputs.size() != 1)
+        refuse("--against: " + path + " is one file, but the outputs are " +
+               std::to_string(g.outputs.size()) + "; allowed: an .npz file, a directory");
+    const named_arrays arrays =
+        is_archive && !is_directory ? parse_npz(read_file(path), path) : named_arrays();
+    for (std::size_t i = 0; i < g.outputs.size(); i++)
+        bytes_.push_back(is_directory ? read_output(file_in(path, g, i), g, i)
+                         : is_archive ? read_output(arrays, path, g, i)
+                                      : read_output(path, g, i));
+}
+
+difference expected_outputs::compare(const network &net, std::size_t output, float tolerance) const {
+    const tensor_view got = net.output(output);
+    const void *theirs = bytes_[output].data();
+    const std::size_t count = got.element_count();
+    switch (got.data_type()) {
+    case data_type::f32:
+        return compare_as<float>(got.data(), theirs, count, tolerance);
+    case data_type::s32:
+        return compare_as<std::int32_t>(got.data(), theirs, count, 0);
+    case data_type::s16:
+        return compare_as<std::int16_t>(got.data(), theirs, count, 0);
+    case data_type::s8:
+        return compare_as<std::int8_t>(got.data(), theirs, count, 0);
+    default:
+        return compare_as<std::uint8_t>(got.data(), theirs, count, 0);
+    }
+}
+
+std::string to_text(const difference &d, const memory::dims &dims) {
+    const auto number = [&](double value) {
+        char text[40];
+        std::snprintf(text, sizeof text, d.is_exact ? "%.0f" : "%.9g", value); // 9 digits tell floats apart
+        return std::string(text);
+    };
+    const std::string largest =
+        "largest difference " + number(d.absolute) + (d.is_exact ? "" : ", relative " + number(d.relative));
+    if (d.different == 0)
+        return "equal (" + std::to_string(d.elements) + " elements" + (d.absolute > 0 ? "; " + largest : "") +
+               ")";
+    return std::to_string(d.different) + " of " + std::to_string(d.elements) +
+           " elements differ, the first at [" + std::to_string(d.first) + "] " + position(d.first, dims) +
+           ": " + number(d.ours) + " instead of " + number(d.theirs) + "; " + largest;
+}
+
+json to_json(const difference &d) {
+    return {{"elements", d.elements},
+            {"different", d.different},
+            {"first",
+             d.different == 0 ? json() : json{{"index", d.first}, {"ours", d.ours}, {"theirs", d.theirs}}},
+            {"largest_absolute", d.absolute},
+            {"largest_relative", d.relative}};
+}
+
+} // namespace octet::tools

@@ -1,0 +1,50 @@
+#pragma once
+
+// Arrays as files hold them, in NumPy's terms, and their way into tensors. The formats are next to it: npy.hpp,
+// npz.hpp, image.hpp.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "octet/graph.hpp"
+
+namespace octet::tools {
+
+/// Of an array's elements, as a .npy file writes it: a kind and a number of bytes.
+struct element_type {
+    char kind = 'u'; ///< 'i' signed, 'u' unsigned, 'b' boolean, 'f' floating
+    std::size_t size = 1;
+
+    std::string text() const; ///< "int8", "float32", "bool"
+    bool is_integer() const { return kind != 'f'; }
+    bool operator==(const element_type &other) const { return kind == other.kind && size == other.size; }
+};
+
+/// Of a tensor's elements. Throws octet::error for a type that no framework stores.
+element_type element_type_of(data_type type);
+
+/// A dense array: row-major, little-endian.
+struct array {
+    element_type type;
+    memory::dims dims; ///< none: a scalar
+    std::vector<std::uint8_t> bytes;
+
+    std::string text() const; ///< "float32 1x3x224x224"
+};
+
+/// An input of a network before the network exists: the elements of the tensor, or real numbers that become
+/// its codes.
+struct tensor_values {
+    std::vector<std::uint8_t> bytes;
+    std::vector<float> reals; ///< count where there are no bytes
+};
+
+/// The array as elements of a tensor: integers of any width where all of them fit, float64 rounded to float32,
+/// floats for a tensor of codes with a scale as real numbers. Throws octet::error, which begins with `source`,
+/// for other dimensions and other types.
+tensor_values values_for(const array &a, const model::tensor &t, const std::string &source,
+                         const std::string &tensor_text);
+
+} // namespace octet::tools

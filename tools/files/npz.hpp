@@ -1,0 +1,23 @@
+#pragma once
+
+// .npz, NumPy's file of several arrays: a zip archive of .npy files, each named after its array (numpy.savez,
+// numpy.savez_compressed). libzip does the archive.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "files/array.hpp"
+
+namespace octet::tools {
+
+/// Arrays with their names, in the order of the archive.
+using named_arrays = std::vector<std::pair<std::string, array>>;
+
+/// Throws octet::error, which begins with `name`, for what is no zip archive or holds something else.
+named_arrays parse_npz(const std::vector<std::uint8_t> &file, const std::string &name);
+
+/// A whole archive, not compressed; equal arrays give equal bytes.
+std::string npz_text(const named_arrays &arrays);
+
+} // namespace octet::tools
