@@ -13,6 +13,7 @@ packages=(
     libdnnl-dev libgemmlowp-dev      # oracles of the tests
     python3-torch python3-numpy      # tests: clients of oneDNN's, and of files of arrays
     help2man                         # manual pages of the octet command
+    zsh fish                         # tests of its completion
     pkg-config dpkg-dev file         # test of the installation and of the Debian packages
     clang-format doxygen             # checks of the sources
     abigail-tools                    # check of the C interface

@@ -44,6 +44,12 @@ struct network_sizes {
     std::map<std::string, dim_t> dimensions = {};
 };
 
+namespace model {
+/// Gives a graph as it was read these sizes, as `network` does with those of its options. Throws octet::error where an
+/// operator cannot have them.
+OCTET_API void set_sizes(graph &g, const network_sizes &sizes);
+} // namespace model
+
 /// How a network is made.
 struct network_options {
     /// Contract of the accumulating operators (convolution, depthwise, fully connected, batch matmul).

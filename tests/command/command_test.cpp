@@ -15,6 +15,8 @@ TEST_F(CommandTest, EveryCommandHasHelp) {
                                                       {"bench", "--help"},
                                                       {"check", "--help"},
                                                       {"explain", "--help"},
+                                                      {"inspect", "--help"},
+                                                      {"completion", "--help"},
                                                       {"--version"}}) {
         const outcome got = octet(arguments);
         EXPECT_EQ(got.exit_code, 0) << command_line(arguments);
@@ -25,7 +27,9 @@ TEST_F(CommandTest, EveryCommandHasHelp) {
 
 TEST_F(CommandTest, WrongUsageIsOneLine) {
     expect_refusals({
-        {{}, "a command (info, run, bench, check, explain or preload) is required (see octet --help)"},
+        {{},
+         "a command (info, inspect, run, bench, check, explain, preload or completion) is required (see "
+         "octet --help)"},
         {{"nosuch"}, "unknown command or option: nosuch (see octet --help)"},
         {{"--nosuch"}, "unknown command or option: --nosuch (see octet --help)"},
         {{"info", "extra"}, "not expected: extra (see octet info --help)"},
@@ -39,7 +43,7 @@ TEST_F(CommandTest, WrongUsageIsOneLine) {
         {{"run", "M", "--batch", "two"},
          "--batch: 'two' given, allowed: 1 to 1000000 (see octet run --help)"},
         {{"run", "M", "--rule", "nosuch"}, "--rule: 'nosuch' given, allowed: automatic, none, f32, …"},
-        {{"run", "M", "--isa", "nosuch"}, "ISA level 'nosuch', allowed: ref, avx2, …"},
+        {{"run", "M", "--isa", "nosuch"}, "--isa: 'nosuch' given, allowed: ref, avx2, …"},
         {{"bench"}, "either --shapes or --problem is required (see octet bench --help)"},
         {{"bench", "--problem", "nosuch"}, "…"},
         {{"explain", "--problem", "nosuch"}, "…"},
@@ -129,7 +133,7 @@ TEST_F(CommandTest, WhatToCompareWithIsReadBeforeTheRun) {
     expect_refusals({
         {against("D/absent"), "D/absent: does not exist"},
         {against("D/empty.npy"), "D/empty.npy: is no .npy file"},
-        {against("D/short.bin"), "D/short.bin: has 3 bytes, but 22 ('scores') s8 1x10 gives 10"},
+        {against("D/short.bin"), "D/short.bin: has 3 bytes, but 27 ('probabilities') s8 1x10 gives 10"},
         {against("D/folder"), "D/folder: has neither output_0.npy nor output_0.bin"},
         {{"run", "M", "--tolerance", "1"}, "--tolerance requires --against (see octet run --help)"},
         {{"run", "M", "--against", "D/folder", "--tolerance", "-1"},

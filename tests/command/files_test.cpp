@@ -135,7 +135,7 @@ TEST(Npy, RefusesWithASentence) {
 
 TEST(Arrays, KeepTheirValuesOrAreRefused) {
     const auto values = [](const bytes &file, const model::tensor &t) {
-        return values_for(parse_npy(file, "a"), t, "a.npy", "0 ('x')");
+        return values_for(parse_npy(file, "a"), {t, "tflite", "0 ('x')"}, "a.npy");
     };
     const bytes wide = npy("<i8", "(2,)", bytes_of<std::int64_t>({-128, 127}));
     EXPECT_EQ(values(wide, tensor(data_type::s8, {2})).bytes, (bytes{0x80, 0x7f}));
@@ -217,8 +217,8 @@ const std::vector<std::uint8_t> six_pixels = {0,  10,  20,  30,  40,  50,  60,  
 
 tensor_values values(const model::tensor &t, const pixel_options &options = {},
                      const char *framework = "onnx") {
-    return values_for(parse_png(png(six_pixels, 3, 2, PNG_FORMAT_RGB), "a"), t, framework, options, "a.png",
-                      "0 ('x')");
+    return values_for(parse_png(png(six_pixels, 3, 2, PNG_FORMAT_RGB), "a"), {t, framework, "0 ('x')"},
+                      options, "a.png");
 }
 
 TEST(Images, TakeTheOrderAndTypeOfTheTensor) {
@@ -255,10 +255,10 @@ TEST(Images, BecomeNumbersInFloat) {
     options.std = {deviation[0], deviation[1], deviation[2]};
     EXPECT_EQ(values(floats, options).bytes, bytes_of(normalized));
     model::tensor codes = tensor(data_type::u8, {1, 2, 3, 3});
-    EXPECT_EQ(complaint([&] { values(codes, options); }),
+    EXPECT_EQ(complaint([&] { values(codes, options, "tflite"); }),
               "a.png: 0 ('x') has no scale by which pixels with --scale, --mean or --std become codes");
     codes.quant = {{0.5f}, {3}, 0};
-    EXPECT_EQ(values(codes, options).reals, normalized);
+    EXPECT_EQ(values(codes, options, "tflite").reals, normalized);
     options = {};
     options.scale = 1.f;
     EXPECT_EQ(values(floats, options).bytes,

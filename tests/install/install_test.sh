@@ -100,10 +100,13 @@ if [ -x "$scratch/prefix/bin/octet" ]; then
         fail "the command links oneDNN unasked"
     fi
     if command -v help2man >/dev/null; then
-        for page in octet octet-info octet-run octet-bench octet-check octet-explain octet-preload; do
+        for page in octet octet-info octet-inspect octet-run octet-bench octet-check octet-explain octet-preload octet-completion; do
             grep -q '^\.SH NAME' "$scratch/prefix/share/man/man1/$page.1" || fail "no manual page $page(1)"
         done
     fi
+    for script in bash-completion/completions/octet zsh/vendor-completions/_octet fish/vendor_completions.d/octet.fish; do
+        grep -q octet "$scratch/prefix/share/$script" || fail "no completion script share/$script"
+    done
 fi
 use "$scratch/prefix"
 if pkg-config --exists octet-network; then # `use` has set the path

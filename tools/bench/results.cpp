@@ -54,6 +54,19 @@ std::string total_text(const std::vector<measurement> &results) {
            (results.front().has_peer() ? ", peer " + percent(ideal / peer_time) + " %" : "") + '\n';
 }
 
+struct ratios {
+    double geomean, minimum;
+};
+
+ratios ratios_of(const std::vector<measurement> &results) {
+    double logs = 0, lowest = INFINITY;
+    for (const measurement &m : results) {
+        logs += std::log(m.ratio());
+        lowest = std::min(lowest, m.ratio());
+    }
+    return {std::exp(logs / static_cast<double>(results.size())), lowest};
+}
+
 } // namespace
 
 std::string results_text(const std::vector<measurement> &results) {
@@ -64,13 +77,8 @@ std::string results_text(const std::vector<measurement> &results) {
 }
 
 std::string ratios_text(const std::vector<measurement> &results) {
-    double logs = 0, lowest = INFINITY;
-    for (const measurement &m : results) {
-        logs += std::log(m.ratio());
-        lowest = std::min(lowest, m.ratio());
-    }
-    return "geomean " + fixed(std::exp(logs / static_cast<double>(results.size())), 3) + " min " +
-           fixed(lowest, 3) + '\n';
+    const ratios r = ratios_of(results);
+    return "geomean " + fixed(r.geomean, 3) + " min " + fixed(r.minimum, 3) + '\n';
 }
 
 const char *const csv_header =
@@ -96,6 +104,36 @@ std::string csv_row(const std::string &table, const measurement &m) {
     add(m.ratio(), m.has_peer());
     row << '\n';
     return row.str();
+}
+
+json table_json(const std::string &table, const std::vector<measurement> &results) {
+    const auto known = [](double value, bool is_known) {
+        return is_known && std::isfinite(value) ? json(value) : json();
+    };
+    json layers = json::array();
+    for (const measurement &m : results) {
+        const bool is_counted = m.what.operations > 0;
+        layers.push_back({{"name", m.what.name},
+                          {"count", m.what.count},
+                          {"implementation", m.implementation},
+                          {"microseconds", m.time.median * 1e6},
+                          {"microseconds_min", m.time.minimum * 1e6},
+                          {"microseconds_p90", m.time.p90 * 1e6},
+                          {"microseconds_p99", m.time.p99 * 1e6},
+                          {"gops", known(m.gops(), is_counted)},
+                          {"share_of_peak", known(m.share_of_peak(), is_counted)},
+                          {"share_of_read", known(m.share_of_read(), m.read_seconds > 0)},
+                          {"peer_implementation", m.has_peer() ? json(m.peer_implementation) : json()},
+                          {"peer_microseconds", known(m.peer_time.median * 1e6, m.has_peer())},
+                          {"peer_share_of_peak", known(m.peer_share_of_peak(), m.has_peer())},
+                          {"ratio", known(m.ratio(), m.has_peer())}});
+    }
+    return {{"table", table}, {"peak_gops", known(results.front().peak * 1e-9, true)}, {"layers", layers}};
+}
+
+json ratios_json(const std::vector<measurement> &results) {
+    const ratios r = ratios_of(results);
+    return {{"geomean", r.geomean}, {"minimum", r.minimum}};
 }
 
 } // namespace octet::tools

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bench/measure.hpp"
+#include "commands/json.hpp"
 
 namespace octet::tools {
 
@@ -18,5 +19,10 @@ std::string ratios_text(const std::vector<measurement> &results);
 extern const char *const csv_header;
 /// One line, with the name of the shape table that the layer is from.
 std::string csv_row(const std::string &table, const measurement &m);
+
+/// {"table", "peak_gops", "layers"}: the columns of the CSV, null where they are empty there.
+json table_json(const std::string &table, const std::vector<measurement> &results);
+/// {"geomean", "minimum"}
+json ratios_json(const std::vector<measurement> &results);
 
 } // namespace octet::tools

@@ -13,6 +13,7 @@
 #include "bench/results.hpp"
 #include "commands/commands.hpp"
 #include "commands/files.hpp"
+#include "commands/json.hpp"
 #include "commands/options.hpp"
 #include "commands/print.hpp"
 #include "octet/octet.hpp"
@@ -28,6 +29,7 @@ struct bench_options {
     machine_options machine;
     int samples = 11;
     std::int64_t batch = 1;
+    bool json = false;
 };
 
 struct shape_table {
@@ -145,6 +147,15 @@ std::optional<output_file> open_csv(const bench_options &options) {
     return csv;
 }
 
+/// `compared`: the measurements with a peer, if there is one.
+json bench_json(const json &tables, const std::vector<measurement> &compared) {
+    json object = {
+        {"threads", get_num_threads()}, {"isa", to_string(get_effective_cpu_isa())}, {"tables", tables}};
+    if (!compared.empty())
+        object["ratio"] = ratios_json(compared);
+    return object;
+}
+
 /// Each problem is a table of its own with one layer.
 void bench_problems(const bench_options &options) {
     apply(options.machine);
@@ -154,20 +165,28 @@ void bench_problems(const bench_options &options) {
     for (const std::string &text : options.problems)
         problems.push_back(primitive_desc_from_string(text, cpu));
     std::optional<output_file> csv = open_csv(options);
+    json tables = json::array();
     for (const primitive_desc &pd : problems) {
         const std::unique_ptr<workload> ours = make_problem_workload(pd);
         const measurement m = measure(subject_of(pd), *ours, nullptr, {options.samples, threads});
         if (csv)
             csv->write(csv_row(pd.problem_str(), m));
+        tables.push_back(table_json(pd.problem_str(), {m}));
+        if (options.json)
+            continue;
         std::cout << pd.problem_str() << '\n'
                   << threads_text(threads) << ", peak " << fixed(m.peak * 1e-9, 0) << " GOPS\n"
                   << results_text({m}) << std::endl;
     }
+    if (options.json)
+        print(bench_json(tables, {}));
 }
 
 void bench(const bench_options &options) {
     if (options.shapes.empty() == options.problems.empty())
         throw CLI::RequiredError("either --shapes or --problem");
+    if (options.json)
+        reserve_standard_output();
     if (!options.problems.empty())
         return bench_problems(options);
     const bench_contract contract = contract_of(options);
@@ -177,15 +196,21 @@ void bench(const bench_options &options) {
     set_onednn_threads(threads);
     std::optional<output_file> csv = open_csv(options);
     std::vector<measurement> all;
+    json tables_of_results = json::array();
     for (const shape_table &table : tables) {
         const std::vector<measurement> results =
             measure_table(table, contract, options, csv ? &*csv : nullptr);
+        all.insert(all.end(), results.begin(), results.end());
+        tables_of_results.push_back(table_json(table.name, results));
+        if (options.json)
+            continue;
         std::cout << table.name << ", " << threads_text(threads) << ", " << options.rule << ", "
                   << options.types << ", peak " << fixed(results.front().peak * 1e-9, 0) << " GOPS\n"
                   << results_text(results) << std::endl;
-        all.insert(all.end(), results.begin(), results.end());
     }
-    if (!options.peer.empty())
+    if (options.json)
+        print(bench_json(tables_of_results, options.peer.empty() ? std::vector<measurement>() : all));
+    else if (!options.peer.empty())
         std::cout << ratios_text(all);
 }
 
@@ -231,6 +256,7 @@ void add_bench_command(CLI::App &app) {
     command
         ->add_option("--csv", options->csv, "Write the results to this file, each as soon as it is measured")
         ->type_name("FILE");
+    add_json_option(*command, options->json);
     command->footer("Shape tables (samples in bench/shapes) start with a line of column names:\n"
                     "  convolutions  name,mb,g,ic,ih,iw,oc,oh,ow,kh,kw,sh,sw,ph,pw,dh,dw,count\n"
                     "  products      name,m,n,k,count          dst[m x n] = src[m x k] * weights[k x n]\n"

@@ -14,10 +14,12 @@ class App;
 namespace octet::tools {
 
 void add_info_command(CLI::App &app);
+void add_inspect_command(CLI::App &app);
 void add_run_command(CLI::App &app);
 void add_bench_command(CLI::App &app);
 void add_check_command(CLI::App &app);
 void add_explain_command(CLI::App &app);
 void add_preload_command(CLI::App &app);
+void add_completion_command(CLI::App &app);
 
 } // namespace octet::tools

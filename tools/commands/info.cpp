@@ -1,10 +1,14 @@
 // octet info: the version, what this machine offers, and which implementation each operation gets on it.
 
-#include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
+
+#include <CLI/CLI.hpp>
 #include <unistd.h>
 
 #include "commands/commands.hpp"
+#include "commands/json.hpp"
+#include "commands/options.hpp"
 #include "commands/print.hpp"
 #include "commands/reference.hpp"
 #include "octet/octet.hpp"
@@ -12,14 +16,21 @@
 namespace octet::tools {
 namespace {
 
-std::string cache_text(const char *name, int parameter) {
-    const long bytes = sysconf(parameter);
-    return std::string(name) + " " + (bytes > 0 ? bytes_text(static_cast<std::size_t>(bytes)) : "unknown");
-}
+struct cache {
+    const char *name;
+    int parameter;
+};
+const cache caches[] = {
+    {"L1d", _SC_LEVEL1_DCACHE_SIZE}, {"L2", _SC_LEVEL2_CACHE_SIZE}, {"L3", _SC_LEVEL3_CACHE_SIZE}};
 
 std::string caches_text() {
-    return cache_text("L1d", _SC_LEVEL1_DCACHE_SIZE) + ", " + cache_text("L2", _SC_LEVEL2_CACHE_SIZE) + ", " +
-           cache_text("L3", _SC_LEVEL3_CACHE_SIZE);
+    std::vector<std::string> texts;
+    for (const cache &c : caches) {
+        const long bytes = sysconf(c.parameter);
+        texts.push_back(std::string(c.name) + ' ' +
+                        (bytes > 0 ? bytes_text(static_cast<std::size_t>(bytes)) : "unknown"));
+    }
+    return list_text(texts);
 }
 
 // A small u8 x s8 problem of each operation: the implementation that a usual layer gets.
@@ -176,18 +187,40 @@ const probe probes[] = {
     {"concat", concat_of_two},
 };
 
+/// Refusals with the same reason in one line: "jit:dot/avx512_vnni, avx512_core: reason".
+std::vector<std::string> folded(const std::vector<std::string> &refusals) {
+    std::vector<std::pair<std::string, std::string>> groups; // who, why
+    for (const std::string &refusal : refusals) {
+        const std::size_t colon = refusal.find(": ");
+        const std::string who = refusal.substr(0, colon),
+                          why = refusal.substr(std::min(colon, refusal.size()));
+        const std::string family = who.substr(0, who.find('/') + 1);
+        const auto same = std::find_if(groups.begin(), groups.end(), [&](const auto &g) {
+            return g.second == why && !family.empty() && g.first.rfind(family, 0) == 0;
+        });
+        if (same == groups.end())
+            groups.emplace_back(who, why);
+        else
+            same->first += ", " + who.substr(family.size());
+    }
+    std::vector<std::string> lines;
+    for (const auto &[who, why] : groups)
+        lines.push_back(who + why);
+    return lines;
+}
+
 void print_implementations() {
     const engine cpu(engine::kind::cpu, 0);
     std::cout << "\nimplementations, each for a small problem\n";
     for (const probe &p : probes) {
         const primitive_desc_base pd = p.make(cpu);
         std::cout << "  " << p.name << ": " << pd.impl_info_str() << '\n';
-        for (const std::string &refusal : pd.refusals())
+        for (const std::string &refusal : folded(pd.refusals()))
             std::cout << "    refused by " << refusal << '\n';
     }
 }
 
-void info() {
+void print_info() {
     std::cout << "octet " << version() << '\n'
               << "  instruction sets  " << isa_names(get_available_cpu_isas()) << "; highest "
               << to_string(get_machine_cpu_isa()) << ", used " << to_string(get_effective_cpu_isa())
@@ -201,16 +234,59 @@ void info() {
     print_implementations();
 }
 
+json info_json() {
+    json levels = json::array(), rules = json::array(), sizes, implementations = json::array();
+    for (const cpu_isa level : get_available_cpu_isas())
+        levels.push_back(to_string(level));
+    for (const requantization_rule rule : all_requantization_rules())
+        rules.push_back(to_string(rule));
+    for (const cache &c : caches)
+        sizes[c.name] = std::max(0L, sysconf(c.parameter));
+    const engine cpu(engine::kind::cpu, 0);
+    for (const probe &p : probes) {
+        const primitive_desc_base pd = p.make(cpu);
+        implementations.push_back(
+            {{"operation", p.name}, {"implementation", pd.impl_info_str()}, {"refusals", pd.refusals()}});
+    }
+    return {{"version", version()},
+            {"isas", levels},
+            {"machine_isa", to_string(get_machine_cpu_isa())},
+            {"isa", to_string(get_effective_cpu_isa())},
+            {"threads", get_num_threads()},
+            {"cache_bytes", sizes},
+            {"primitive_cache_bytes", get_primitive_cache_capacity()},
+            {"verbose", get_verbose()},
+            {"rules", rules},
+            {"implementations", implementations}};
+}
+
+struct info_options {
+    machine_options machine;
+    bool reference = false, json = false;
+};
+
+void info(const info_options &options) {
+    if (options.json)
+        reserve_standard_output();
+    apply(options.machine);
+    if (options.json)
+        print(options.reference ? reference_json() : info_json());
+    else
+        options.reference ? print_reference() : print_info();
+}
+
 } // namespace
 
 void add_info_command(CLI::App &app) {
     CLI::App *command =
         app.add_subcommand("info", "Version, instruction sets, threads, caches, implementations");
-    const auto only_reference = std::make_shared<bool>(false);
+    const auto options = std::make_shared<info_options>();
     command->add_flag(
-        "--reference", *only_reference,
+        "--reference", options->reference,
         "Instead: problems that are left for the reference implementation, and who refused them why");
-    command->callback([only_reference] { *only_reference ? print_reference() : info(); });
+    add_machine_options(*command, options->machine);
+    add_json_option(*command, options->json);
+    command->callback([options] { info(*options); });
 }
 
 } // namespace octet::tools

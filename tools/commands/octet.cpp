@@ -26,7 +26,8 @@ int execute(CLI::App &app, int argc, char **argv) {
     try {
         app.parse(argc, argv);
         if (app.get_subcommands().empty())
-            throw CLI::RequiredError("a command (info, run, bench, check, explain or preload)");
+            throw CLI::RequiredError(
+                "a command (info, inspect, run, bench, check, explain, preload or completion)");
         return 0;
     } catch (const CLI::Success &help) { // --help, --version
         return app.exit(help);
@@ -59,11 +60,13 @@ int main(int argc, char **argv) {
     app.set_version_flag("--version", std::string("octet ") + octet::version());
     app.require_subcommand(0, 1); // none is found out after unknown flags
     add_info_command(app);
+    add_inspect_command(app);
     add_run_command(app);
     add_bench_command(app);
     add_check_command(app);
     add_explain_command(app);
     add_preload_command(app);
+    add_completion_command(app);
     app.footer("octet COMMAND --help shows the options of a command.\n"
                "Exit codes: 0 success; 1 check or run --against found a difference; 2 the request or a file "
                "is wrong,\n"

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <sstream>
 
 #include "commands/print.hpp"
 
@@ -16,6 +17,14 @@ constexpr int max_threads = 4096; ///< of set_num_threads and OCTET_NUM_THREADS
 
 std::string not_allowed(const std::string &given, const std::string &allowed) {
     return "'" + given + "' given, allowed: " + allowed;
+}
+
+std::vector<std::string> level_names() {
+    std::vector<std::string> names;
+    for (const cpu_isa level :
+         {cpu_isa::ref, cpu_isa::avx2, cpu_isa::avx_vnni, cpu_isa::avx512_core, cpu_isa::avx512_vnni})
+        names.emplace_back(to_string(level));
+    return names;
 }
 
 } // namespace
@@ -42,12 +51,24 @@ CLI::Validator number_from_zero() {
     return CLI::Validator(check, "");
 }
 
-CLI::Validator word_of(std::vector<std::string> words) {
-    const auto check = [words = std::move(words)](const std::string &text) {
+// A validator keeps nothing but a function, a description, which help would show, and a name. The name holds the
+// words.
+CLI::Validator word_of(const std::vector<std::string> &words) {
+    const auto check = [words](const std::string &text) {
         const bool is_allowed = std::find(words.begin(), words.end(), text) != words.end();
         return is_allowed ? std::string() : not_allowed(text, list_text(words));
     };
-    return CLI::Validator(check, "");
+    return CLI::Validator(check, "", list_text(words));
+}
+
+std::vector<std::string> allowed_words(const CLI::Validator &check) {
+    std::vector<std::string> words;
+    std::istringstream text(check.get_name());
+    for (std::string word; std::getline(text, word, ',');) {
+        words.push_back(word);
+        text >> std::ws;
+    }
+    return words;
 }
 
 cpu_isa available_isa(const std::string &name) {
@@ -65,10 +86,9 @@ void add_machine_options(CLI::App &command, machine_options &options) {
                     "Threads, 0 to " + std::to_string(max_threads) + "; 0: as many as the process may use")
         ->type_name("N")
         ->check(whole_number(0, max_threads));
-    command
-        .add_option("--isa", options.isa,
-                    "Highest instruction set: ref, avx2, avx_vnni, avx512_core or avx512_vnni")
-        ->type_name("LEVEL");
+    command.add_option("--isa", options.isa, "Highest instruction set: " + list_text(level_names()))
+        ->type_name("LEVEL")
+        ->check(word_of(level_names()));
 }
 
 void apply(const machine_options &options) {
@@ -85,7 +105,7 @@ CLI::Option *add_rule_option(CLI::App &command, std::string &rule, const std::st
     return command.add_option("--rule", rule, description + " (octet info lists them)")
         ->type_name("RULE")
         ->capture_default_str()
-        ->check(word_of(std::move(names)));
+        ->check(word_of(names));
 }
 
 std::string usage_text(const CLI::ParseError &e, const CLI::App &app) {

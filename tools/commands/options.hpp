@@ -30,7 +30,9 @@ CLI::Validator whole_number(long long low, long long high);
 /// A number that is neither negative nor infinite.
 CLI::Validator number_from_zero();
 /// One of some words.
-CLI::Validator word_of(std::vector<std::string> words);
+CLI::Validator word_of(const std::vector<std::string> &words);
+/// Those words; none if the check is another one.
+std::vector<std::string> allowed_words(const CLI::Validator &check);
 
 /// What is wrong with the arguments, and where to read on, in one line.
 std::string usage_text(const CLI::ParseError &e, const CLI::App &app);

@@ -74,34 +74,50 @@ std::vector<probe> probes() {
     };
 }
 
-/// Refusals are "family/level: reason", the highest level first.
-void print_reasons(const primitive_desc &pd) {
+/// Refusals are "family/level: reason", the highest level first; of each family the first is left.
+std::vector<std::string> reasons(const primitive_desc &pd) {
+    std::vector<std::string> result;
     std::string seen;
     for (const std::string &refusal : pd.refusals()) {
         const std::string family = refusal.substr(0, refusal.find_first_of("/:", refusal.find(':') + 1));
         if (seen.find(family + '\n') != std::string::npos)
             continue;
         seen += family + '\n';
-        std::cout << "    refused by " << refusal << '\n';
+        result.push_back(refusal);
+    }
+    return result;
+}
+
+/// Calls `take` with each problem that nobody else wants.
+template <typename Function> void for_each_left(const Function &take) {
+    const engine cpu(engine::kind::cpu, 0);
+    for (const probe &p : probes()) {
+        const primitive_desc pd = primitive_desc_from_string(p.problem, cpu);
+        if (std::string(pd.impl_info_str()) == "ref")
+            take(p, pd);
     }
 }
 
 } // namespace
 
 void print_reference() {
-    const engine cpu(engine::kind::cpu, 0);
     int left = 0;
-    const std::vector<probe> all = probes();
-    for (const probe &p : all) {
-        const primitive_desc pd = primitive_desc_from_string(p.problem, cpu);
-        if (std::string(pd.impl_info_str()) != "ref")
-            continue;
+    for_each_left([&](const probe &p, const primitive_desc &pd) {
         left++;
         std::cout << p.problem.substr(0, p.problem.find(' ')) << ", " << p.what << "\n    " << p.problem
                   << '\n';
-        print_reasons(pd);
-    }
-    std::cout << left << " of " << all.size() << " problems run on the reference\n";
+        for (const std::string &reason : reasons(pd))
+            std::cout << "    refused by " << reason << '\n';
+    });
+    std::cout << left << " of " << probes().size() << " problems run on the reference\n";
+}
+
+json reference_json() {
+    json left = json::array();
+    for_each_left([&](const probe &p, const primitive_desc &pd) {
+        left.push_back({{"problem", p.problem}, {"what", p.what}, {"refusals", reasons(pd)}});
+    });
+    return {{"problems", probes().size()}, {"reference", left}};
 }
 
 } // namespace octet::tools

@@ -1,8 +1,12 @@
 #pragma once
 
+#include "commands/json.hpp"
+
 namespace octet::tools {
 
 /// What the reference implementation computes on this machine, and why generated code refuses it.
 void print_reference();
+/// {"problems", "reference": [{"problem", "what", "refusals"}]}
+json reference_json();
 
 } // namespace octet::tools

@@ -16,6 +16,7 @@
 #include "commands/commands.hpp"
 #include "commands/files.hpp"
 #include "commands/json.hpp"
+#include "commands/network_file.hpp"
 #include "commands/options.hpp"
 #include "commands/print.hpp"
 #include "commands/run_inputs.hpp"
@@ -28,15 +29,16 @@
 namespace octet::tools {
 namespace {
 
-constexpr int max_count = 1'000'000; ///< of runs and images: rules out slips of the finger
+constexpr int max_count = 1'000'000; ///< of runs: rules out slips of the finger
 
 struct run_options {
-    std::string model, output_dir, format = "raw", against, rule = "automatic", trace;
+    network_file_options net;
+    std::string output_dir, format = "raw", against, trace;
     input_options inputs;
     machine_options machine;
     float tolerance = 0;
-    int repeat = 0, batch = 0;
-    bool check = false, no_fusion = false, json = false;
+    int repeat = 0;
+    bool check = false, json = false;
 };
 
 /// The goldens of a network: the models.json beside it, where `octet check` looks for them too.
@@ -93,31 +95,10 @@ run_profile time_runs(network &net, int repeat) {
     return profile;
 }
 
-/// A network of the file, with the batch that was asked for; errors name the file.
-model::graph read_graph(const run_options &options) {
-    model::graph g = model::read_network(options.model);
-    try {
-        if (options.batch != 0)
-            model::set_batch(g, options.batch);
-    } catch (const error &e) {
-        throw error(e.status, options.model + ": " + e.what());
-    }
-    return g;
-}
-
-network make_network(model::graph g, const run_options &options) {
-    try {
-        return network(std::move(g),
-                       {requantization_rule_from_string(options.rule.c_str()), !options.no_fusion});
-    } catch (const error &e) {
-        throw error(e.status, options.model + ": " + e.what());
-    }
-}
-
 void print_head(const network &net, const run_inputs &inputs, const run_options &options) {
     const int threads = get_num_threads();
-    std::cout << options.model << ": " << net.get_graph().nodes.size() << " nodes, rule " << options.rule
-              << ", " << threads << (threads == 1 ? " thread, " : " threads, ")
+    std::cout << options.net.model << ": " << net.get_graph().nodes.size() << " nodes, rule "
+              << options.net.rule << ", " << threads << (threads == 1 ? " thread, " : " threads, ")
               << to_string(get_effective_cpu_isa()) << '\n';
     if (inputs.is_made_up())
         std::cout << "input: pseudo-random values, the same in every run (no --input given)\n";
@@ -143,8 +124,8 @@ json results_json(const network &net, const run_inputs &inputs, const run_profil
                   const run_results &results, const std::vector<std::string> &written,
                   const run_options &options) {
     const model::graph &g = net.get_graph();
-    json object = {{"model", options.model},
-                   {"rule", options.rule},
+    json object = {{"model", options.net.model},
+                   {"rule", options.net.rule},
                    {"threads", get_num_threads()},
                    {"isa", to_string(get_effective_cpu_isa())},
                    {"inputs", json::array()},
@@ -167,12 +148,13 @@ json results_json(const network &net, const run_inputs &inputs, const run_profil
 }
 
 void run(const run_options &options) {
-    const std::string goldens = options.check ? goldens_of(options.model) : "";
+    const std::string goldens = options.check ? goldens_of(options.net.model) : "";
     apply(options.machine);
     if (options.json)
         reserve_standard_output();
-    model::graph g = read_graph(options);
-    const run_inputs inputs(g, options.model, options.inputs);
+    model::graph g = read_graph(options.net);
+    require_sizes(g, options.net);
+    const run_inputs inputs(g, options.net.model, options.inputs);
     std::optional<expected_outputs> expected;
     std::optional<output_files> files;
     std::optional<output_file> trace;
@@ -183,7 +165,7 @@ void run(const run_options &options) {
     if (!options.trace.empty())
         trace.emplace(options.trace);
 
-    network net = make_network(std::move(g), options);
+    network net = make_network(std::move(g), options.net);
     inputs.write_to(net);
     if (!options.json)
         print_head(net, inputs, options);
@@ -204,7 +186,7 @@ void run(const run_options &options) {
     bool is_good = results.are_equal();
     if (options.check) {
         check::options only;
-        only.op = std::filesystem::path(options.model).stem().string();
+        only.op = std::filesystem::path(options.net.model).stem().string();
         if (!options.json)
             std::cout << "\ngoldens of " << goldens << '\n';
         is_good &= check::check_file(goldens, only, std::cout, options.json ? &object["check"] : nullptr);
@@ -221,7 +203,8 @@ void add_run_command(CLI::App &app) {
     const auto options = std::make_shared<run_options>();
     CLI::App *command =
         app.add_subcommand("run", "Run an int8 network: arrays or images in, arrays out, time per layer");
-    command->add_option("MODEL", options->model, "A .tflite or .onnx file")->required()->type_name("");
+    add_network_options(*command, options->net);
+    command->get_option("MODEL")->required();
     add_input_options(*command, options->inputs);
     command
         ->add_option(
@@ -255,12 +238,6 @@ void add_run_command(CLI::App &app) {
                      "as one second holds, at most 100")
         ->type_name("N")
         ->check(whole_number(1, max_count));
-    add_rule_option(*command, options->rule, "Requantization rule of the accumulating operators");
-    command->add_option("--batch", options->batch, "Number of images at once, instead of the file's")
-        ->type_name("N")
-        ->check(whole_number(1, max_count));
-    command->add_flag("--no-fusion", options->no_fusion,
-                      "Run every operator by itself; joining them changes no output");
     command
         ->add_option("--profile", options->trace,
                      "Also show time per operator, and write all times as a Chrome trace to this file, by "

@@ -25,6 +25,10 @@ const model::tensor &tensor_of(const model::graph &g, std::size_t input) {
     return g.tensors[static_cast<std::size_t>(g.inputs[input])];
 }
 
+target target_of(const model::graph &g, std::size_t input) {
+    return {tensor_of(g, input), g.framework, tensor_text(g, g.inputs[input])};
+}
+
 std::string input_names(const model::graph &g) {
     std::vector<std::string> names;
     for (std::size_t i = 0; i < g.inputs.size(); i++)
@@ -64,11 +68,10 @@ std::size_t byte_count(const model::tensor &t) {
     return static_cast<std::size_t>(model::element_count(t.dims)) * memory::data_type_size(t.type);
 }
 
-tensor_values raw_values(std::vector<std::uint8_t> bytes, const model::tensor &t, const std::string &path,
-                         const std::string &tensor_text) {
-    if (bytes.size() != byte_count(t))
-        refuse(path + ": has " + std::to_string(bytes.size()) + " bytes, but " + tensor_text + " takes " +
-               std::to_string(byte_count(t)));
+tensor_values raw_values(std::vector<std::uint8_t> bytes, const target &to, const std::string &path) {
+    if (bytes.size() != byte_count(to.tensor))
+        refuse(path + ": has " + std::to_string(bytes.size()) + " bytes, but " + to.text + " takes " +
+               std::to_string(byte_count(to.tensor)));
     return {std::move(bytes), {}};
 }
 
@@ -84,20 +87,18 @@ const array &array_for(const named_arrays &arrays, const std::string &name, cons
 }
 
 /// A file that is for one input, by the ending of its name; raw bytes where that is not known.
-tensor_values read_values(const std::string &path, const model::graph &g, std::size_t input,
-                          const pixel_options &pixels) {
-    const model::tensor &t = tensor_of(g, input);
-    const std::string text = tensor_text(g, g.inputs[input]), ending = ending_of(path);
+tensor_values read_values(const std::string &path, const target &to, const pixel_options &pixels) {
+    const std::string ending = ending_of(path);
     std::vector<std::uint8_t> bytes = read_file(path);
     if (ending == ".npy")
-        return values_for(parse_npy(bytes, path), t, path, text);
+        return values_for(parse_npy(bytes, path), to, path);
     if (ending == ".npz")
-        return values_for(array_for(parse_npz(bytes, path), t.name, path), t, path, text);
+        return values_for(array_for(parse_npz(bytes, path), to.tensor.name, path), to, path);
     if (ending == ".png")
-        return values_for(parse_png(bytes, path), t, g.framework, pixels, path, text);
+        return values_for(parse_png(bytes, path), to, pixels, path);
     if (ending == ".jpg" || ending == ".jpeg")
-        return values_for(parse_jpeg(bytes, path), t, g.framework, pixels, path, text);
-    return raw_values(std::move(bytes), t, path, text);
+        return values_for(parse_jpeg(bytes, path), to, pixels, path);
+    return raw_values(std::move(bytes), to, path);
 }
 
 /// Codes over their whole range, f32 in [-1, 1): the same bytes in every process.
@@ -177,15 +178,14 @@ void run_inputs::read(const model::graph &g, const std::string &path, const inpu
         const auto [name, file] = split(g, word);
         if (!name.empty()) {
             const std::size_t input = *find_input(g, name);
-            set(g, input, file, read_values(file, g, input, options.pixels));
+            set(g, input, file, read_values(file, target_of(g, input), options.pixels));
         } else if (ending_of(file) == ".npz") {
             for (const auto &[key, a] : parse_npz(read_file(file), file)) {
                 const std::optional<std::size_t> input = find_input(g, key);
                 if (!input)
                     refuse(file + ": array '" + key + "' is for no input, they are " + input_names(g));
                 const std::string source = file + ", array '" + key + "'";
-                set(g, *input, source,
-                    values_for(a, tensor_of(g, *input), source, tensor_text(g, g.inputs[*input])));
+                set(g, *input, source, values_for(a, target_of(g, *input), source));
             }
         } else {
             unnamed.push_back(file);
@@ -200,7 +200,7 @@ void run_inputs::read(const model::graph &g, const std::string &path, const inpu
                (open.size() == sources_.size() ? "" : " that have none yet") + " are " +
                std::to_string(open.size()));
     for (std::size_t i = 0; i < open.size(); i++)
-        set(g, open[i], unnamed[i], read_values(unnamed[i], g, open[i], options.pixels));
+        set(g, open[i], unnamed[i], read_values(unnamed[i], target_of(g, open[i]), options.pixels));
 }
 
 void run_inputs::set(const model::graph &g, std::size_t input, const std::string &source,

@@ -31,11 +31,10 @@ std::string numbered(std::size_t output) { return "output_" + std::to_string(out
 /// The elements of an output in its own type, whatever integers the file has.
 std::vector<std::uint8_t> bytes_for(const array &a, const model::graph &g, std::size_t output,
                                     const std::string &source) {
-    const tensor_values values =
-        values_for(a, tensor_of(g, output), source, tensor_text(g, g.outputs[output]));
+    const target to{tensor_of(g, output), g.framework, tensor_text(g, g.outputs[output])};
+    const tensor_values values = values_for(a, to, source);
     if (!values.reals.empty())
-        refuse(source + ": holds " + a.text() + ", but " + tensor_text(g, g.outputs[output]) +
-               " gives codes");
+        refuse(source + ": holds " + a.text() + ", but " + to.text + " gives codes");
     return values.bytes;
 }
 

@@ -98,29 +98,29 @@ element_type element_type_of(data_type type) {
 
 std::string array::text() const { return type.text() + ' ' + model::to_text(dims); }
 
-tensor_values values_for(const array &a, const model::tensor &t, const std::string &source,
-                         const std::string &tensor_text) {
+tensor_values values_for(const array &a, const target &to, const std::string &source) {
     const auto does_not_fit = [&](const std::string &why) {
-        refuse(source, "holds " + a.text() + ", but " + tensor_text + " takes " + why);
+        refuse(source, "holds " + a.text() + ", but " + to.text + " takes " + why);
     };
-    if (a.dims != t.dims)
-        does_not_fit(model::to_text(t.dims));
+    if (a.dims != to.tensor.dims)
+        does_not_fit(model::to_text(to.tensor.dims));
+    const data_type type = to.tensor.type;
     if (!a.type.is_integer()) {
-        if (t.type == data_type::f32)
+        if (type == data_type::f32)
             return {bytes_of(reals_of(a)), {}};
-        if (t.quant.scales.size() != 1)
+        if (!to.may_have_scale())
             does_not_fit("codes, and has no scale by which floats become codes");
         return {{}, reals_of(a)};
     }
-    switch (t.type) {
+    switch (type) {
     case data_type::u8:
-        return {integers_as<std::uint8_t>(a, source, tensor_text), {}};
+        return {integers_as<std::uint8_t>(a, source, to.text), {}};
     case data_type::s8:
-        return {integers_as<std::int8_t>(a, source, tensor_text), {}};
+        return {integers_as<std::int8_t>(a, source, to.text), {}};
     case data_type::s16:
-        return {integers_as<std::int16_t>(a, source, tensor_text), {}};
+        return {integers_as<std::int16_t>(a, source, to.text), {}};
     case data_type::s32:
-        return {integers_as<std::int32_t>(a, source, tensor_text), {}};
+        return {integers_as<std::int32_t>(a, source, to.text), {}};
     default:
         does_not_fit("floats");
     }

@@ -41,10 +41,19 @@ struct tensor_values {
     std::vector<float> reals; ///< count where there are no bytes
 };
 
+/// A tensor that gets values.
+struct target {
+    const model::tensor &tensor;
+    std::string framework, text; ///< "onnx"; "0 ('input') f32 1x3x224x224"
+
+    /// Whether real numbers can become its codes. In .onnx files operators have the scales, so it is only known
+    /// once there is a network.
+    bool may_have_scale() const { return framework == "onnx" || tensor.quant.scales.size() == 1; }
+};
+
 /// The array as elements of a tensor: integers of any width where all of them fit, float64 rounded to float32,
 /// floats for a tensor of codes with a scale as real numbers. Throws octet::error, which begins with `source`,
 /// for other dimensions and other types.
-tensor_values values_for(const array &a, const model::tensor &t, const std::string &source,
-                         const std::string &tensor_text);
+tensor_values values_for(const array &a, const target &to, const std::string &source);
 
 } // namespace octet::tools

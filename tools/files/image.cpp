@@ -34,8 +34,8 @@ struct image_tensor {
     bool is_channels_last;
 };
 
-std::optional<image_tensor> as_image(const model::tensor &t, const std::string &framework) {
-    memory::dims dims = t.dims;
+std::optional<image_tensor> as_image(const target &to) {
+    memory::dims dims = to.tensor.dims;
     if (dims.size() == 4) {
         if (dims[0] != 1)
             return {};
@@ -47,7 +47,7 @@ std::optional<image_tensor> as_image(const model::tensor &t, const std::string &
         return {};
     const auto are_channels = [](dim_t d) { return d == 1 || d == 3 || d == 4; };
     const bool last = are_channels(dims[2]), first = are_channels(dims[0]);
-    if (last && (!first || framework == "tflite"))
+    if (last && (!first || to.framework == "tflite"))
         return image_tensor{dims[0], dims[1], dims[2], true};
     if (first)
         return image_tensor{dims[1], dims[2], dims[0], false};
@@ -110,35 +110,35 @@ std::vector<float> reals_of(const std::vector<std::uint8_t> &pixels, const image
     return reals;
 }
 
-tensor_values numbers_for(std::vector<std::uint8_t> pixels, const model::tensor &t, const image_tensor &to,
-                          const pixel_options &options, const std::string &source,
-                          const std::string &tensor_text) {
-    if (t.type == data_type::f32) {
-        const std::vector<float> reals = reals_of(pixels, to, options);
+tensor_values numbers_for(std::vector<std::uint8_t> pixels, const target &to, const image_tensor &order,
+                          const pixel_options &options, const std::string &source) {
+    const data_type type = to.tensor.type;
+    if (type == data_type::f32) {
+        const std::vector<float> reals = reals_of(pixels, order, options);
         std::vector<std::uint8_t> bytes(reals.size() * sizeof(float));
         std::memcpy(bytes.data(), reals.data(), bytes.size());
         return {std::move(bytes), {}};
     }
+    if (type != data_type::u8 && type != data_type::s8)
+        refuse(source, "pixels become u8, s8 or f32, but " + to.text + " takes something else");
     if (options.are_reals()) {
-        if (t.quant.scales.size() != 1)
+        if (!to.may_have_scale())
             refuse(source,
-                   tensor_text + " has no scale by which pixels with --scale, --mean or --std become codes");
-        return {{}, reals_of(pixels, to, options)};
+                   to.text + " has no scale by which pixels with --scale, --mean or --std become codes");
+        return {{}, reals_of(pixels, order, options)};
     }
-    if (t.type == data_type::s8)
+    if (type == data_type::s8)
         for (std::uint8_t &p : pixels)
             p ^= 0x80; // pixel - 128
-    else if (t.type != data_type::u8)
-        refuse(source, "pixels become u8, s8 or f32, but " + tensor_text + " takes something else");
     return {std::move(pixels), {}};
 }
 
-void check_count(const std::vector<float> &values, const char *option, const image_tensor &to,
-                 const std::string &tensor_text) {
-    if (values.size() > 1 && values.size() != static_cast<std::size_t>(to.channels))
+void check_count(const std::vector<float> &values, const char *option, const image_tensor &order,
+                 const target &to) {
+    if (values.size() > 1 && values.size() != static_cast<std::size_t>(order.channels))
         throw error(status::invalid_arguments, std::string(option) + ": " + std::to_string(values.size()) +
-                                                   " values given, but " + tensor_text + " has " +
-                                                   std::to_string(to.channels) +
+                                                   " values given, but " + to.text + " has " +
+                                                   std::to_string(order.channels) +
                                                    " channels; allowed: 1 or as many");
 }
 
@@ -174,22 +174,22 @@ image parse_jpeg(const std::vector<std::uint8_t> &file, const std::string &name)
     return result;
 }
 
-tensor_values values_for(const image &i, const model::tensor &t, const std::string &framework,
-                         const pixel_options &options, const std::string &source,
-                         const std::string &tensor_text) {
-    const std::optional<image_tensor> to = as_image(t, framework);
-    if (!to)
+tensor_values values_for(const image &i, const target &to, const pixel_options &options,
+                         const std::string &source) {
+    const std::optional<image_tensor> order = as_image(to);
+    if (!order)
         refuse(source,
-               "is an image, but " + tensor_text + " takes none: that would be one of 1, 3 or 4 channels");
-    const bool is_same_size = i.height == to->height && i.width == to->width;
+               "is an image, but " + to.text + " takes none: that would be one of 1, 3 or 4 channels");
+    const bool is_same_size = i.height == order->height && i.width == order->width;
     if (!is_same_size && !options.resize)
         refuse(source, "is " + std::to_string(i.width) + " x " + std::to_string(i.height) + " pixels, but " +
-                           tensor_text + " takes " + std::to_string(to->width) + " x " +
-                           std::to_string(to->height) + " (--resize)");
-    check_count(options.mean, "--mean", *to, tensor_text);
-    check_count(options.std, "--std", *to, tensor_text);
-    return numbers_for(arranged(is_same_size ? i : resized(i, to->height, to->width), *to), t, *to, options,
-                       source, tensor_text);
+                           to.text + " takes " + std::to_string(order->width) + " x " +
+                           std::to_string(order->height) + " (--resize)");
+    check_count(options.mean, "--mean", *order, to);
+    check_count(options.std, "--std", *order, to);
+    const std::vector<std::uint8_t> pixels =
+        arranged(is_same_size ? i : resized(i, order->height, order->width), *order);
+    return numbers_for(pixels, to, *order, options, source);
 }
 
 } // namespace octet::tools

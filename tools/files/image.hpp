@@ -37,8 +37,7 @@ struct pixel_options {
 /// {N, C, H, W} as its dimensions say and, where both fit, its framework; N is 1 or left out. Floats are as
 /// above. Codes are the pixels themselves (s8: pixel - 128) unless an option asks for numbers, which then
 /// become codes by the tensor's scale. Throws octet::error, which begins with `source`, where it does not fit.
-tensor_values values_for(const image &i, const model::tensor &t, const std::string &framework,
-                         const pixel_options &options, const std::string &source,
-                         const std::string &tensor_text);
+tensor_values values_for(const image &i, const target &to, const pixel_options &options,
+                         const std::string &source);
 
 } // namespace octet::tools

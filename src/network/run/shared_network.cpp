@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "network/run/sizes.hpp"
-
 namespace octet::model {
 namespace {
 

@@ -1,6 +1,6 @@
 // Inputs get their dimensions, then the shape functions of the operators find all others.
 
-#include "network/run/sizes.hpp"
+#include "octet/network.hpp"
 
 #include <algorithm>
 

@@ -1,0 +1,79 @@
+// octet inspect: what it says of a network that runs, and of one that does not.
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "command/fixture.hpp"
+
+namespace octet::tests {
+namespace {
+
+using nlohmann::json;
+
+class InspectTest : public CommandTest {
+protected:
+    /// The ONNX network with an operator that nobody has.
+    std::string unknown_operator() const {
+        std::string bytes = content_of(OCTET_SOURCE_DIR "/examples/digits/digits_int8.onnx");
+        const std::string name = "QLinearSoftmax", other = "QLinearSoftmux";
+        for (std::size_t at = bytes.find(name); at != std::string::npos; at = bytes.find(name, at))
+            bytes.replace(at, name.size(), other);
+        write("unknown.onnx", bytes);
+        return path("unknown.onnx");
+    }
+    static json inspected(const std::vector<std::string> &arguments) {
+        std::vector<std::string> all = {"inspect", "--json"};
+        all.insert(all.end(), arguments.begin(), arguments.end());
+        const outcome got = octet(all);
+        EXPECT_EQ(got.exit_code, 0) << got.err;
+        EXPECT_EQ(got.err, "");
+        return json::parse(got.out);
+    }
+};
+
+TEST_F(InspectTest, TellsWhatIsInANetwork) {
+    const json i = inspected({model, "--threads", "1", "--isa", "ref"});
+    EXPECT_EQ(i["framework"], "tflite");
+    EXPECT_EQ(i["threads"], 1);
+    EXPECT_EQ(i["isa"], "ref");
+    EXPECT_EQ(i["runs"], true);
+    EXPECT_EQ(i["refusal"], nullptr);
+    EXPECT_EQ(i["inputs"], json::parse(R"([{"index": 0, "name": "image", "type": "s8", "dims": [1, 8, 8, 1],
+                                            "scale": 0.0078125, "zero_point": -128}])"));
+    EXPECT_EQ(i["outputs"][0]["dims"], json({1, 10}));
+    int nodes = 0;
+    for (const json &o : i["operators"])
+        nodes += o["nodes"].get<int>();
+    EXPECT_EQ(nodes, 12);
+    EXPECT_EQ(i["operators"][0], json::parse(R"({"operator": "CONV_2D", "nodes": 4})"));
+    EXPECT_GT(i["weights"]["bytes"], 3000);
+    EXPECT_LE(i["activations"]["arena_bytes"], i["activations"]["separate_bytes"]);
+    EXPECT_EQ(i["nodes"].size(), 11u) << "ADD is part of a convolution";
+    EXPECT_EQ(i["nodes"][0]["implementation"], "ref");
+    EXPECT_EQ(i["nodes"][2]["fused"], json({"ADD"}));
+    EXPECT_EQ(i["nodes"][0]["outputs"][0]["zero_point"], -128);
+    EXPECT_EQ(inspected({model, "--no-fusion"})["nodes"].size(), 12u);
+    EXPECT_EQ(inspected({model, "--batch", "4"})["inputs"][0]["dims"], json({4, 8, 8, 1}));
+}
+
+TEST_F(InspectTest, TellsWhatIsRefused) {
+    const std::string file = unknown_operator();
+    const json i = inspected({file});
+    EXPECT_EQ(i["runs"], false);
+    EXPECT_NE(i["refusal"].get<std::string>().find("QLinearSoftmux"), std::string::npos) << i["refusal"];
+    EXPECT_EQ(i["activations"], nullptr);
+    EXPECT_EQ(i["nodes"].size(), 0u) << "an .onnx file with unknown operators has no shapes";
+    const outcome text = octet({"inspect", file});
+    EXPECT_EQ(text.exit_code, 0);
+    EXPECT_NE(text.out.find("it does not run: "), std::string::npos) << text.out;
+}
+
+TEST_F(InspectTest, RefusesWhatItCannotRead) {
+    expect_refusals({{{"inspect"}, "MODEL is required (see octet inspect --help)"},
+                     {{"inspect", "D/absent"}, "D/absent: does not exist"},
+                     {{"inspect", "D/short.onnx", "--json"}, "D/short.onnx: …"}});
+}
+
+} // namespace
+} // namespace octet::tests

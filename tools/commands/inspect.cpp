@@ -1,0 +1,268 @@
+// octet inspect: what is in a network's file, what of it would run where, and what is refused. A file with
+// operators that Octet lacks is shown like any other; only one that cannot be read is an error.
+
+#include <algorithm>
+#include <iostream>
+#include <map>
+#include <optional>
+
+#include <CLI/CLI.hpp>
+
+#include "commands/commands.hpp"
+#include "commands/json.hpp"
+#include "commands/network_file.hpp"
+#include "commands/options.hpp"
+#include "commands/print.hpp"
+#include "commands/tensor_text.hpp"
+#include "octet/network.hpp"
+#include "octet/octet.hpp"
+
+namespace octet::tools {
+namespace {
+
+struct inspect_options {
+    network_file_options net;
+    machine_options machine;
+    bool json = false;
+};
+
+/// A file and what becomes of it: a network, or the sentence that says why not.
+struct inspected {
+    model::graph file; ///< with the sizes that were asked for; no nodes: not even its shapes are known
+    std::optional<network> net;
+    std::string refusal;
+};
+
+std::size_t bytes_of(const model::tensor &t) {
+    return t.type == data_type::undef
+               ? 0
+               : static_cast<std::size_t>(model::element_count(t.dims)) * memory::data_type_size(t.type);
+}
+
+struct size_of_weights {
+    std::size_t tensors = 0, bytes = 0;
+};
+
+size_of_weights weights_of(const model::graph &g) {
+    size_of_weights sum;
+    for (const model::tensor &t : g.tensors)
+        if (t.is_constant) {
+            sum.tensors++;
+            sum.bytes += bytes_of(t);
+        }
+    return sum;
+}
+
+std::size_t weights_of(const model::graph &g, const model::node &n) {
+    std::size_t sum = 0;
+    for (const int t : n.inputs)
+        if (t >= 0 && g.tensors[static_cast<std::size_t>(t)].is_constant)
+            sum += bytes_of(g.tensors[static_cast<std::size_t>(t)]);
+    return sum;
+}
+
+/// Operators of the file with their counts, the most frequent first.
+std::vector<std::pair<std::string, int>> operators_of(const model::graph &g) {
+    std::map<std::string, int> counts;
+    for (const model::node &n : g.nodes)
+        counts[n.op]++;
+    std::vector<std::pair<std::string, int>> sorted(counts.begin(), counts.end());
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const auto &a, const auto &b) { return a.second > b.second; });
+    return sorted;
+}
+
+/// Nodes of the file that the refusal names.
+std::vector<std::size_t> refused_nodes(const inspected &i) {
+    std::vector<std::size_t> nodes;
+    for (std::size_t n = 0; n < i.file.nodes.size(); n++)
+        if (i.refusal.find(model::node_text(i.file, n)) != std::string::npos)
+            nodes.push_back(n);
+    return nodes;
+}
+
+inspected inspect_file(const inspect_options &options) {
+    inspected result;
+    try {
+        result.file = read_graph(options.net);
+        result.net.emplace(make_network(result.file, options.net));
+    } catch (const error &e) {
+        if (result.file.nodes.empty() && e.status != status::unimplemented)
+            throw;
+        result.refusal = e.what();
+    }
+    return result;
+}
+
+// ---- Text
+
+/// "0.0078125", "64 scales", nothing
+std::string scale_text(const model::quantization &q) {
+    if (q.scales.size() > 1)
+        return std::to_string(q.scales.size()) + " scales";
+    char text[32] = "";
+    if (!q.scales.empty())
+        std::snprintf(text, sizeof text, "%.7g", static_cast<double>(q.scales[0]));
+    return text;
+}
+
+std::string zero_point_text(const model::quantization &q) {
+    return q.zero_points.size() == 1 ? std::to_string(q.zero_points[0]) : "";
+}
+
+/// Without the list of all that is supported.
+std::string refusal_text(const inspected &i) {
+    return one_line(i.refusal.substr(0, i.refusal.find("; supported are")), 10'000);
+}
+
+void print_tensors(const char *title, const model::graph &g, const std::vector<int> &tensors) {
+    std::cout << '\n' << title << '\n';
+    for (const int t : tensors) {
+        const model::quantization &q = g.tensors[static_cast<std::size_t>(t)].quant;
+        std::cout << "  " << tensor_text(g, t);
+        if (q.is_set())
+            std::cout << ", scale " << scale_text(q) << ", zero point " << zero_point_text(q);
+        std::cout << '\n';
+    }
+}
+
+void print_operators(const model::graph &g) {
+    table t({{"operator"}, {"nodes", table::align::right}});
+    for (const auto &[name, count] : operators_of(g))
+        t.add({name, std::to_string(count)});
+    std::cout << '\n' << t.text();
+}
+
+void print_nodes(const inspected &i) {
+    const model::graph &g = i.net ? i.net->get_graph() : i.file;
+    using align = table::align;
+    std::vector<table::column> columns = {
+        {"node", align::right},  {"operator"},           {"output"},
+        {"scale", align::right}, {"zero", align::right}, {"weights", align::right},
+        {"implementation"}};
+    table t(columns);
+    const std::vector<std::size_t> refused = refused_nodes(i);
+    for (std::size_t n = 0; n < g.nodes.size(); n++) {
+        const model::node &node = g.nodes[n];
+        const model::tensor &output = g.tensors[static_cast<std::size_t>(node.outputs.at(0))];
+        const std::size_t weights = weights_of(g, node);
+        const bool is_refused = std::find(refused.begin(), refused.end(), n) != refused.end();
+        t.add({std::to_string(model::node_number(g, n)), model::operator_text(node),
+               model::type_text(output) + ' ' + model::to_text(output.dims), scale_text(output.quant),
+               zero_point_text(output.quant), weights > 0 ? bytes_text(weights) : "",
+               i.net        ? i.net->implementation(n)
+               : is_refused ? "refused"
+                            : ""});
+    }
+    std::cout << '\n' << t.text();
+}
+
+void print_text(const inspected &i, const inspect_options &options) {
+    if (i.file.nodes.empty()) {
+        std::cout << "it does not run: " << refusal_text(i) << '\n';
+        return;
+    }
+    const size_of_weights weights = weights_of(i.file);
+    std::cout << options.net.model << ": " << i.file.framework << ", " << i.file.nodes.size() << " nodes";
+    if (i.net) {
+        std::cout << ", of which " << i.net->get_graph().nodes.size() << " are left to run; rule "
+                  << options.net.rule << ", " << get_num_threads()
+                  << (get_num_threads() == 1 ? " thread, " : " threads, ")
+                  << to_string(get_effective_cpu_isa()) << '\n';
+    } else {
+        std::cout << "\nit does not run: " << refusal_text(i) << '\n';
+    }
+    print_tensors("inputs", i.file, i.file.inputs);
+    print_tensors("outputs", i.file, i.file.outputs);
+    std::cout << "\nsizes\n  weights      " << bytes_text(weights.bytes) << " in " << weights.tensors
+              << " constants\n";
+    if (i.net) {
+        const auto [shared, separate] = i.net->buffer_bytes();
+        std::cout << "  activations  " << bytes_text(shared) << " in one arena, " << bytes_text(separate)
+                  << " if each had its own buffer\n";
+    }
+    print_operators(i.file);
+    print_nodes(i);
+}
+
+// ---- JSON
+
+json nodes_json(const inspected &i) {
+    const model::graph &g = i.net ? i.net->get_graph() : i.file;
+    json nodes = json::array();
+    const std::vector<std::size_t> refused = refused_nodes(i);
+    for (std::size_t n = 0; n < g.nodes.size(); n++) {
+        json outputs = json::array(), fused = json::array();
+        for (const int t : g.nodes[n].outputs)
+            outputs.push_back(to_json(g, t));
+        for (const model::node &f : g.nodes[n].fused)
+            fused.push_back(f.op);
+        nodes.push_back({{"node", model::node_number(g, n)},
+                         {"operator", g.nodes[n].op},
+                         {"fused", fused},
+                         {"inputs", g.nodes[n].inputs},
+                         {"outputs", outputs},
+                         {"weights_bytes", weights_of(g, g.nodes[n])},
+                         {"implementation", i.net ? json(i.net->implementation(n)) : json()},
+                         {"refused", std::find(refused.begin(), refused.end(), n) != refused.end()}});
+    }
+    return nodes;
+}
+
+json inspected_json(const inspected &i, const inspect_options &options) {
+    const auto tensors = [&](const std::vector<int> &indices) {
+        json list = json::array();
+        for (const int t : indices)
+            list.push_back(to_json(i.file, t));
+        return list;
+    };
+    json operators = json::array();
+    for (const auto &[name, count] : operators_of(i.file))
+        operators.push_back({{"operator", name}, {"nodes", count}});
+    const size_of_weights weights = weights_of(i.file);
+    json activations;
+    if (i.net)
+        activations = {{"arena_bytes", i.net->buffer_bytes().first},
+                       {"separate_bytes", i.net->buffer_bytes().second}};
+    return {{"model", options.net.model},
+            {"framework", i.file.framework.empty() ? json() : json(i.file.framework)},
+            {"rule", options.net.rule},
+            {"threads", get_num_threads()},
+            {"isa", to_string(get_effective_cpu_isa())},
+            {"runs", i.net.has_value()},
+            {"refusal", i.net ? json() : json(i.refusal)},
+            {"inputs", tensors(i.file.inputs)},
+            {"outputs", tensors(i.file.outputs)},
+            {"weights", {{"tensors", weights.tensors}, {"bytes", weights.bytes}}},
+            {"activations", activations},
+            {"operators", operators},
+            {"nodes", nodes_json(i)}};
+}
+
+void inspect(const inspect_options &options) {
+    if (options.json)
+        reserve_standard_output();
+    apply(options.machine);
+    const inspected i = inspect_file(options);
+    if (options.json)
+        print(inspected_json(i, options));
+    else
+        print_text(i, options);
+}
+
+} // namespace
+
+void add_inspect_command(CLI::App &app) {
+    const auto options = std::make_shared<inspect_options>();
+    CLI::App *command =
+        app.add_subcommand("inspect", "What is in a network's file, what would run where, what is refused");
+    add_network_options(*command, options->net);
+    command->get_option("MODEL")->required();
+    add_machine_options(*command, options->machine);
+    add_json_option(*command, options->json);
+    command->footer(
+        "Exit code 0 also where the network does not run: octet explain tells more of those that do.");
+    command->callback([options] { inspect(*options); });
+}
+
+} // namespace octet::tools

@@ -1,0 +1,34 @@
+#pragma once
+
+// Options of the commands that make a network, and the way from them to one in two steps: the graph, of which
+// files and other options are checked, and what runs.
+
+#include <string>
+#include <vector>
+
+#include "octet/network.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace octet::tools {
+
+struct network_file_options {
+    std::string model, rule = "automatic";
+    std::vector<std::string> shapes, dimensions; ///< "NAME=1x128", "NAME=128"
+    dim_t batch = 0;                             ///< as in the file
+    bool no_fusion = false;
+};
+
+/// MODEL, --rule, --batch, --shape, --dimension, --no-fusion. Returns the names of all of them.
+std::vector<std::string> add_network_options(CLI::App &command, network_file_options &options);
+
+/// The graph of the file with the sizes that were asked for. Errors name the file or the option.
+model::graph read_graph(const network_file_options &options);
+/// Throws octet::error for a graph with an input whose size is left open.
+void require_sizes(const model::graph &g, const network_file_options &options);
+/// Errors name the file.
+network make_network(model::graph g, const network_file_options &options);
+
+} // namespace octet::tools
