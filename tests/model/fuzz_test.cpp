@@ -9,7 +9,7 @@
 #include <random>
 
 #include "fuzz/fuzz_network.hpp"
-#include "model/recurrent_models.hpp"
+#include "fuzz/seeds.hpp"
 
 namespace octet::tests {
 namespace {
@@ -79,17 +79,16 @@ TEST(Fuzz, MutatedTfliteFilesAreRefusedOrRun) {
                     2000);
 }
 
+TEST(Fuzz, TfliteFilesWithStateAreRefusedOrRunAsExpected) {
+    for (const fuzz_seed &seed : recurrent_seeds())
+        EXPECT_EQ(fuzz_network(model::read_tflite, seed.bytes.data(), seed.bytes.size()), seed.expected)
+            << seed.name;
+}
+
 TEST(Fuzz, MutatedTfliteFilesWithStateAreRefusedOrRun) {
-    svdf_model<std::int8_t> narrow;
-    narrow.draw(1);
-    expect_survival(model::read_tflite, narrow.file(), 2000);
-    svdf_model<std::int16_t> wide;
-    wide.draw(2);
-    expect_survival(model::read_tflite, wide.file(), 1000);
-    lstm_model lstm;
-    lstm.cell_clip = 3;
-    lstm.draw(3);
-    expect_survival(model::read_tflite, lstm.file(), 3000);
+    for (const fuzz_seed &seed : recurrent_seeds())
+        if (seed.expected == fuzz_outcome::ran)
+            expect_survival(model::read_tflite, seed.bytes, 2000);
 }
 
 #ifdef OCTET_HAVE_ONNX

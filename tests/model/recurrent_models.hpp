@@ -5,11 +5,15 @@
 
 #include <array>
 #include <cmath>
+#include <functional>
 #include <random>
 
 #include "model/tflite_builder.hpp"
 
 namespace octet::tests {
+
+/// What a hostile file does to the inputs of its node.
+using tampering = std::function<void(tflite_builder &, std::vector<int> &inputs)>;
 
 struct linear_code {
     float scale;
@@ -37,12 +41,13 @@ template <typename T> std::vector<T> random_integers(std::mt19937 &random, int c
 template <typename T> struct svdf_model {
     int batch = 1, inputs = 4, units = 3, rank = 1, history = 5;
     linear_code x = {0.05f, 7}, state = {0.1f, sizeof(T) == 1 ? -9 : 0}, y = {0.2f, -20};
-    float features_scale = 0.02f, time_scale = 0.03f;
+    float features_scale = 0.005f, time_scale = sizeof(T) == 1 ? 0.002f : 0.0001f;
     bool has_bias = true;
     format::ActivationFunctionType activation = format::ActivationFunctionType_RELU;
     std::vector<std::int8_t> features;
     std::vector<T> time;
     std::vector<std::int32_t> bias;
+    tampering tamper;
 
     int filters() const { return units * rank; }
 
@@ -63,8 +68,10 @@ template <typename T> struct svdf_model {
         const int s =
             b.variable({batch, filters() * history}, state_type, {{state.scale}, {state.zero_point}, 0});
         const int dst = b.s8({batch, units}, y.scale, y.zero_point);
-        b.node(format::BuiltinOperator_SVDF, {src, f, t, c, s}, {dst},
-               format::CreateSVDFOptions(b.fbb, rank, activation));
+        std::vector<int> in = {src, f, t, c, s};
+        if (tamper)
+            tamper(b, in);
+        b.node(format::BuiltinOperator_SVDF, in, {dst}, format::CreateSVDFOptions(b.fbb, rank, activation));
         return b.finish({src}, {dst});
     }
 };
@@ -80,8 +87,7 @@ struct lstm_model {
                          recurrent_scales = {0.021f, 0.012f, 0.017f, 0.009f};
     std::array<std::vector<std::int8_t>, 4> input_weights, recurrent_weights;
     std::array<std::vector<std::int32_t>, 4> biases;
-    std::vector<int> extra; ///< inputs of variants: given a constant of one code
-    std::vector<int> absent;
+    tampering tamper;
     bool is_diagonal = false;
 
     void draw(unsigned seed) {
@@ -110,10 +116,8 @@ struct lstm_model {
         in[18] = b.variable({batch, units}, format::TensorType_INT8, {{y.scale}, {y.zero_point}, 0});
         in[19] =
             b.variable({batch, units}, format::TensorType_INT16, {{std::ldexp(1.f, cell_power)}, {0}, 0});
-        for (const int i : extra)
-            in[static_cast<std::size_t>(i)] = b.constant_s8({1}, {1}, {{1.f}, {0}, 0});
-        for (const int i : absent)
-            in[static_cast<std::size_t>(i)] = -1;
+        if (tamper)
+            tamper(b, in);
         const int dst = b.s8(sequence(units), y.scale, y.zero_point);
         b.node(format::BuiltinOperator_UNIDIRECTIONAL_SEQUENCE_LSTM, in, {dst},
                format::CreateUnidirectionalSequenceLSTMOptions(b.fbb, format::ActivationFunctionType_TANH,

@@ -334,6 +334,71 @@ TEST(Lstm, AnotherBatchIsSeveralNetworks) {
     EXPECT_THROW(network(file.data(), file.size(), "test", options), error); // the first dimension is time
 }
 
+/// What the state was after `runs` runs shows in the next one.
+template <typename Model> void expect_state_of_its_own(const Model &m, std::size_t input_codes) {
+    network net = make(m.file());
+    std::mt19937 random(10);
+    const auto draw = [&] { return random_codes(random, static_cast<int>(input_codes), -128, 127); };
+    const codes x = draw(), second = draw();
+    const codes fresh = run(net, x);
+    EXPECT_NE(run(net, x), fresh);
+    const codes after_two = run(net, second);
+    network context = net.new_context();
+    EXPECT_EQ(run(context, x), fresh);
+    net.reset_state();
+    EXPECT_EQ(run(net, x), fresh);
+    EXPECT_NE(run(net, second), after_two); // one run earlier
+    EXPECT_NE(run(context, x), fresh);
+}
+
+TEST(Svdf, StateIsResetAndEachContextsOwn) {
+    svdf_model<std::int8_t> m;
+    m.draw(11);
+    expect_state_of_its_own(m, 4);
+}
+
+TEST(Lstm, StateIsResetAndEachContextsOwn) {
+    lstm_model m;
+    m.draw(11);
+    expect_state_of_its_own(m, 12);
+}
+
+TEST(Lstm, TakesOtherSizes) {
+    lstm_model small, large;
+    large.batch = 2;
+    large.steps = 7;
+    small.draw(12);
+    large.draw(12);
+    network net = make(small.file()), expected = make(large.file());
+    net.resize({0, {{net.input().name(), {2, 7, 4}}}, {}});
+    std::mt19937 random(13);
+    for (int i = 0; i < 3; i++) {
+        const codes x = random_codes(random, 2 * 7 * 4);
+        EXPECT_EQ(run(net, x), run(expected, x));
+    }
+}
+
+TEST(Lstm, ThreadsChangeNothing) {
+    lstm_model m;
+    m.batch = 5;
+    m.units = 130;
+    m.inputs = 200;
+    m.draw(14);
+    const std::vector<std::uint8_t> file = m.file();
+    std::mt19937 random(15);
+    const codes x = random_codes(random, 5 * 3 * 200);
+    std::vector<codes> results;
+    for (const int threads : {1, 2, 3}) {
+        network_options options;
+        options.threads = threads;
+        network net(file.data(), file.size(), "test", options);
+        run(net, x);
+        results.push_back(run(net, x));
+    }
+    EXPECT_EQ(results[0], results[1]);
+    EXPECT_EQ(results[0], results[2]);
+}
+
 // ---- Integer functions against real ones.
 
 TEST(RecurrentIntegers, TableIsTheLogisticFunction) {
@@ -368,6 +433,20 @@ TEST(RecurrentIntegers, MultiplierRoundsTwice) {
 
 // ---- What is refused.
 
+/// The node has inputs that it should not have, constants of one code.
+tampering given(std::vector<std::size_t> inputs) {
+    return [=](tflite_builder &b, std::vector<int> &in) {
+        for (const std::size_t i : inputs)
+            in[i] = b.constant_s8({1}, {1}, {{1.f}, {0}, 0});
+    };
+}
+tampering absent(std::vector<std::size_t> inputs) {
+    return [=](tflite_builder &, std::vector<int> &in) {
+        for (const std::size_t i : inputs)
+            in[i] = -1;
+    };
+}
+
 template <typename Model> void expect_refusal(const Model &m, status expected, const std::string &sentence) {
     try {
         make(m.file());
@@ -385,10 +464,11 @@ TEST(Lstm, RefusesItsVariantsByName) {
         change(m);
         expect_refusal(m, status::unimplemented, sentence);
     };
-    refused([](lstm_model &m) { m.extra = {10}; }, "a peephole (input 10) is not supported");
-    refused([](lstm_model &m) { m.extra = {16}; }, "a projection (input 16) is not supported");
-    refused([](lstm_model &m) { m.extra = {22}; }, "a layer normalization (input 22) is not supported");
-    refused([](lstm_model &m) { m.absent = {1, 5, 12}; }, "(CIFG: input 1 is absent)");
+    refused([](lstm_model &m) { m.tamper = given({10}); }, "a peephole (input 10) is not supported");
+    refused([](lstm_model &m) { m.tamper = given({16}); }, "a projection (input 16) is not supported");
+    refused([](lstm_model &m) { m.tamper = given({22}); },
+            "a layer normalization (input 22) is not supported");
+    refused([](lstm_model &m) { m.tamper = absent({1, 5, 12}); }, "(CIFG: input 1 is absent)");
     refused([](lstm_model &m) { m.is_diagonal = true; }, "diagonal recurrent weights are not supported");
 }
 
@@ -401,8 +481,8 @@ TEST(Lstm, RefusesWhatDoesNotFit) {
     };
     refused([](lstm_model &m) { m.cell_clip = -1; }, "attribute 'cell_clip' is -1");
     refused([](lstm_model &m) { m.cell_power = 3; }, "allowed are powers of two from 2^-27 to 4 and 0");
-    refused([](lstm_model &m) { m.absent = {7}; }, "input 7 is missing");
-    refused([](lstm_model &m) { m.absent = {18}; }, "input 18 is missing");
+    refused([](lstm_model &m) { m.tamper = absent({7}); }, "input 7 is missing");
+    refused([](lstm_model &m) { m.tamper = absent({18}); }, "input 18 is missing");
 }
 
 TEST(Svdf, RefusesWhatDoesNotFit) {

@@ -1,0 +1,23 @@
+#pragma once
+
+// Files that fuzzing begins with: honest ones, and such as only a liar writes. `fuzz_corpus` puts them into a directory,
+// tests/model/fuzz_test.cpp runs and mutates them.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "fuzz/fuzz_network.hpp"
+
+namespace octet::tests {
+
+struct fuzz_seed {
+    std::string name; ///< of the file
+    std::vector<std::uint8_t> bytes;
+    fuzz_outcome expected;
+};
+
+/// Networks with state.
+std::vector<fuzz_seed> recurrent_seeds();
+
+} // namespace octet::tests
