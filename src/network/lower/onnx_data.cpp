@@ -33,12 +33,26 @@ std::unique_ptr<step> linear_step(const lowering &l, int arg) {
     return result;
 }
 
-/// Finds scale and zero point of what it is given, then quantizes with them.
+/// Finds scale and zero point of what it is given, then quantizes with them. The extremes of rows are found first, by
+/// reductions: whatever the order, they are the same.
 class dynamic_quantize_step final : public step {
 public:
-    dynamic_quantize_step(const buffer &src, const buffer &dst, const buffer &scale, const buffer &zero_point,
-                          const buffer &zero_point_s32)
-        : src_(src), scale_(scale), zero_point_u8_(zero_point), zero_point_s32_(zero_point_s32) {
+    dynamic_quantize_step(const lowering &l, const buffer &src, const buffer &dst, const buffer &scale,
+                          const buffer &zero_point)
+        : scale_(scale), zero_point_u8_(zero_point),
+          zero_point_s32_(l.scratch(memory::desc({1}, data_type::s32, format_tag::x))) {
+        const memory::dims dims = src.get_desc().dims();
+        rows_ = element_count({dims.begin(), dims.end() - 1});
+        const memory::desc matrix({rows_, dims.back()}, data_type::f32, format_tag::nc),
+            column({rows_, 1}, data_type::f32, format_tag::nc);
+        lowest_ = l.scratch(column);
+        highest_ = l.scratch(column);
+        for (const bool is_low : {true, false})
+            extremes_.add(
+                reduction::primitive_desc(
+                    {is_low ? algorithm::reduction_min : algorithm::reduction_max, matrix, column, 0.f, 0.f},
+                    l.get_engine()),
+                {{OCTET_ARG_SRC, src.seen_through(matrix)}, {OCTET_ARG_DST, is_low ? lowest_ : highest_}});
         primitive_attr attr;
         attr.set_requantization(requantization_rule::ort_f32);
         attr.set_scales_mask(OCTET_ARG_DST, 0);
@@ -51,21 +65,25 @@ public:
     }
 
     void run(const stream &s, const run_memory &m) const override {
-        const float *x = m.at<float>(src_);
-        const auto [lowest, highest] = std::minmax_element(x, x + element_count(src_.get_desc().dims()));
-        const dynamic_quantization q = dynamic_quantization_of(*lowest, *highest);
+        extremes_.run(s, m);
+        const float *low = m.at<float>(lowest_), *high = m.at<float>(highest_);
+        const dynamic_quantization q = dynamic_quantization_of(*std::min_element(low, low + rows_),
+                                                               *std::max_element(high, high + rows_));
         *m.at<float>(scale_) = q.scale;
         *m.at<std::uint8_t>(zero_point_u8_) = static_cast<std::uint8_t>(q.zero_point);
         *m.at<std::int32_t>(zero_point_s32_) = q.zero_point;
         quantize_.run(s, m);
     }
 
-    std::string implementation() const override { return quantize_.implementation(); }
-    std::string explain() const override { return quantize_.explain(); }
+    std::string implementation() const override {
+        return extremes_.implementation() + " + " + quantize_.implementation();
+    }
+    std::string explain() const override { return extremes_.explain() + "\n" + quantize_.explain(); }
 
 private:
-    buffer src_, scale_, zero_point_u8_, zero_point_s32_;
-    primitive_step quantize_;
+    std::int64_t rows_ = 0;
+    buffer lowest_, highest_, scale_, zero_point_u8_, zero_point_s32_;
+    primitive_step extremes_, quantize_;
 };
 
 } // namespace
@@ -91,9 +109,8 @@ std::unique_ptr<step> lower_dynamic_quantize_linear(const lowering &l) {
     if (element_count(scale.dims) != 1 || element_count(zero_point.dims) != 1)
         refuse("scale " + to_text(scale.dims) + " and zero point " + to_text(zero_point.dims) +
                " must be scalars");
-    return std::make_unique<dynamic_quantize_step>(
-        l.input_buffer(0), l.output_buffer(y), l.output_buffer(y_scale), l.output_buffer(y_zero_point),
-        l.scratch(memory::desc({1}, data_type::s32, format_tag::x)));
+    return std::make_unique<dynamic_quantize_step>(l, l.input_buffer(0), l.output_buffer(y),
+                                                   l.output_buffer(y_scale), l.output_buffer(y_zero_point));
 }
 
 } // namespace octet::model

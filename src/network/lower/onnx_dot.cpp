@@ -21,6 +21,7 @@ constexpr dot_inputs qlinear_conv_inputs = {0, 1, 2, 3, 4, 5, 6, 7, 8};
 constexpr dot_inputs qlinear_matmul_inputs = {0, 1, 2, 3, 4, 5, 6, 7, absent};
 constexpr dot_inputs integer_inputs = {0, absent, 2, 1, absent, 3, absent, absent, absent};
 constexpr dot_inputs matmul_to_float_inputs = {0, 2, 4, 1, 3, 5, absent, absent, absent};
+constexpr std::size_t matmul_to_float_bias = 6, float_bias = 2; ///< f32, behind the sum
 constexpr dot_inputs qgemm_inputs = {0, 1, 2, 3, 4, 5, 7, 8, 6};
 constexpr dot_inputs float_inputs = {0, absent, absent, 1, absent, absent, absent, absent, 2};
 bool is_float(const dot_inputs &in) { return in.src_scale == absent && in.src_zero_point == absent; }
@@ -70,6 +71,38 @@ void set_source_zero_points(primitive_attr &attr, const lowering &l, const dot_i
     set_zero_points(attr, OCTET_ARG_WEIGHTS, masks.weights, constant_zero_points(l, in.weights_zero_point));
 }
 
+/// Whether the source's scale is computed while the network runs.
+bool has_dynamic_scale(const lowering &l, const dot_inputs &in) {
+    return in.src_scale != absent && !l.input(in.src_scale).is_constant;
+}
+
+/// Rows of numbers, one per column, that are added to a product of this shape.
+memory::desc row_desc(const memory::desc &dst) {
+    memory::dims dims(dst.dims().size(), 1);
+    dims.back() = dst.dims().back();
+    return memory::desc(dims, data_type::f32, memory::dims());
+}
+
+/// What a pass joined to a product of floats: a bias, then a function.
+void append_behind(primitive_attr &attr, const lowering &l, std::size_t bias, const memory::desc &dst) {
+    post_ops ops = attr.get_post_ops();
+    if (bias != absent && l.has_input(bias))
+        ops.append_binary(algorithm::binary_add, row_desc(dst));
+    if (l.text("activation", "") == "Gelu")
+        ops.append_eltwise(1.f, algorithm::eltwise_gelu_erf, 0.f, 0.f);
+    attr.set_post_ops(ops);
+}
+
+/// The argument that goes with it.
+void add_behind(arguments &args, const lowering &l, std::size_t bias, const memory::desc &dst) {
+    if (bias == absent || !l.has_input(bias))
+        return;
+    if (element_count(l.input(bias, {data_type::f32}).dims) != dst.dims().back())
+        refuse("the bias has dimensions " + to_text(l.input(bias).dims) +
+               ", allowed is one value for each of " + std::to_string(dst.dims().back()) + " columns");
+    args[OCTET_ARG_ATTR_MULTIPLE_POST_OP(0) | OCTET_ARG_SRC_1] = l.input_buffer(bias, row_desc(dst));
+}
+
 /// The sum as it is.
 primitive_attr integer_attr(const lowering &l, channel_masks masks) {
     primitive_attr attr;
@@ -83,6 +116,11 @@ primitive_attr qlinear_attr(const lowering &l, const dot_inputs &in, channel_mas
     primitive_attr attr;
     attr.set_requantization(requantization_rule::ort_f32);
     set_source_zero_points(attr, l, in, masks);
+    if (has_dynamic_scale(l, in)) {
+        const std::size_t count = constant_scales(l, in.weights_scale).size();
+        attr.set_output_scales(count == 1 ? 0 : masks.dst, {OCTET_RUNTIME_F32_VAL});
+        return attr;
+    }
     const float src_scale = alpha * only(constant_scales(l, in.src_scale), "the source's scale");
     const float dst_scale =
         l.has_input(in.dst_scale) ? only(constant_scales(l, in.dst_scale), "the output's scale") : 1.f;
@@ -99,12 +137,13 @@ primitive_attr qlinear_attr(const lowering &l, const dot_inputs &in, channel_mas
 
 std::unique_ptr<step> dot_step(const lowering &l, const dot_inputs &in, const primitive_desc_base &pd,
                                const memory::desc &src, const memory::desc &weights, const memory::desc &bias,
-                               const memory::desc &dst) {
+                               const memory::desc &dst, const arguments &more = {}) {
     arguments args = {{OCTET_ARG_SRC, l.input_buffer(in.src, src)},
                       {OCTET_ARG_WEIGHTS, l.packed_input(in.weights, weights, pd.weights_desc())},
                       {OCTET_ARG_DST, l.output_buffer(dst)}};
     if (!bias.is_zero())
         args[OCTET_ARG_BIAS] = l.input_buffer(in.bias, bias);
+    args.insert(more.begin(), more.end());
     auto result = std::make_unique<primitive_step>();
     if (has_dynamic_zero_point(l, in)) {
         const buffer code = l.input_buffer(in.src_zero_point),
@@ -114,6 +153,20 @@ std::unique_ptr<step> dot_step(const lowering &l, const dot_inputs &in, const pr
         result->add(reorder_desc(code, number, primitive_attr()),
                     {{OCTET_ARG_FROM, code}, {OCTET_ARG_TO, number}});
         args[OCTET_ARG_ATTR_ZERO_POINTS | OCTET_ARG_SRC] = number;
+    }
+    if (has_dynamic_scale(l, in)) { // times the weights' scales
+        const auto count = element_count(l.input(in.weights_scale, {data_type::f32}).dims);
+        const memory::desc one({1}, data_type::f32, format_tag::x),
+            all({count}, data_type::f32, format_tag::x);
+        if (element_count(l.input(in.src_scale, {data_type::f32}).dims) != 1)
+            refuse_as_unimplemented("the source has one scale per row, allowed is one in all");
+        const buffer product = l.scratch(all);
+        result->add(
+            binary::primitive_desc({algorithm::binary_mul, all, one, all}, primitive_attr(), l.get_engine()),
+            {{OCTET_ARG_SRC_0, l.input_buffer(in.weights_scale, all)},
+             {OCTET_ARG_SRC_1, l.input_buffer(in.src_scale, one)},
+             {OCTET_ARG_DST, product}});
+        args[OCTET_ARG_ATTR_OUTPUT_SCALES] = product;
     }
     result->add(pd, std::move(args));
     return result;
@@ -169,7 +222,8 @@ std::unique_ptr<step> convolution(const lowering &l, const dot_inputs &in,
 // ---- Matrix products, batched and broadcast as in numpy.
 
 std::unique_ptr<step> matrix_product(const lowering &l, const dot_inputs &in,
-                                     primitive_attr (*make_attr)(const lowering &, channel_masks)) {
+                                     primitive_attr (*make_attr)(const lowering &, channel_masks),
+                                     std::size_t bias = absent) {
     check_node(l, in);
     const tensor &a = l.input(in.src), &b = l.input(in.weights);
     if (a.dims.empty() || b.dims.empty())
@@ -194,9 +248,12 @@ std::unique_ptr<step> matrix_product(const lowering &l, const dot_inputs &in,
                to_text(l.output().dims));
 
     const int columns = 1 << (rank - 1);
-    const matmul::primitive_desc pd({src, planned_weights(weights, b), dst}, make_attr(l, {columns, columns}),
-                                    l.get_engine());
-    return dot_step(l, in, pd, src, weights, {}, dst);
+    primitive_attr attr = make_attr(l, {columns, columns});
+    append_behind(attr, l, bias, dst);
+    const matmul::primitive_desc pd({src, planned_weights(weights, b), dst}, attr, l.get_engine());
+    arguments behind;
+    add_behind(behind, l, bias, dst);
+    return dot_step(l, in, pd, src, weights, {}, dst, behind);
 }
 
 /// QGemm's C: [N], [1, N], [M, N], [M, 1] or [1].
@@ -231,12 +288,13 @@ std::unique_ptr<step> lower_matmul_integer(const lowering &l) {
 }
 
 std::unique_ptr<step> lower_matmul_integer_to_float(const lowering &l) {
-    if (l.has_input(6))
-        refuse_as_unimplemented("input 6, a bias, is not supported");
     l.output({data_type::f32});
-    return matrix_product(l, matmul_to_float_inputs, [](const lowering &node, channel_masks masks) {
-        return qlinear_attr(node, matmul_to_float_inputs, masks);
-    });
+    return matrix_product(
+        l, matmul_to_float_inputs,
+        [](const lowering &node, channel_masks masks) {
+            return qlinear_attr(node, matmul_to_float_inputs, masks);
+        },
+        matmul_to_float_bias);
 }
 
 std::unique_ptr<step> lower_qgemm(const lowering &l) {
@@ -263,7 +321,7 @@ std::unique_ptr<step> lower_qgemm(const lowering &l) {
 std::unique_ptr<step> lower_float_conv(const lowering &l) { return convolution(l, float_inputs, float_attr); }
 
 std::unique_ptr<step> lower_float_matmul(const lowering &l) {
-    return matrix_product(l, float_inputs, float_attr);
+    return matrix_product(l, float_inputs, float_attr, float_bias);
 }
 
 /// alpha * A * B + beta * C; C comes behind the factor, so it is a post-op.

@@ -7,6 +7,7 @@
 
 #include "network/lower/lowering.hpp"
 #include "network/operators.hpp"
+#include "network/passes/float_operators.hpp"
 #include "network/passes/fold_integers.hpp"
 #include "network/passes/fusion.hpp"
 #include "network/passes/onnx_layout.hpp"
@@ -66,8 +67,11 @@ void apply_passes(graph &g, const network_options &options) {
     if (is_onnx)
         fold_integers(g);
     check_operators(g, is_onnx ? fuse_qdq(g, evaluate) : std::map<int, std::string>());
-    if (is_onnx)
+    if (is_onnx) {
+        fold_constants(g, evaluate);
+        recognize_float_operators(g);
         note_quantization(g);
+    }
     if (options.fusion)
         fuse_padding(g);
     if (is_onnx)
