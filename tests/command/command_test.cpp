@@ -67,6 +67,25 @@ TEST_F(CommandTest, WrongUsageIsOneLine) {
     });
 }
 
+TEST_F(CommandTest, SizesOfInputsAreChecked) {
+    for (const char *command : {"run", "inspect", "explain"}) {
+        for (const char *wrong :
+             {"image=1x", "1xx8", "9999999999999x2", "=", "", "image=-1", "image=1x8x8x0"})
+            expect_refusals({{{command, "M", "--shape", wrong},
+                              "--shape: '" + std::string(wrong) +
+                                  "' given, the form is NAME=1x128, sizes from 1 to 1000000000"}});
+        expect_refusals({{{command, "M", "--shape", "nosuch=1x8x8x1"},
+                          model + ": shape of 'nosuch': the network's inputs are 'image'"},
+                         {{command, "M", "--shape", "1x8x8"},
+                          model + ": shape 1x8x8 of input 'image': it has 3 dimensions, allowed is 4"},
+                         {{command, "M", "--dimension", "nosuch=2"},
+                          model + ": dimension 'nosuch': no input has a dimension of this name"},
+                         {{command, "M", "--dimension", "a=b"},
+                          "--dimension: 'a=b' given, the form is NAME=128, sizes from 1 to 1000000000"}});
+    }
+    expect_refusals({{{"run", "M", "--shape", "1x8x8x3"}, model + ": node 0 (CONV_2D): …"}});
+}
+
 TEST_F(CommandTest, ThreadsHaveOneRangeEverywhere) {
     for (const std::vector<std::string> &command : {std::vector<std::string>{"run", "M"},
                                                     {"explain", "M"},
@@ -141,6 +160,9 @@ TEST_F(CommandTest, WhatToCompareWithIsReadBeforeTheRun) {
         {{"run", "M", "--format", "npy"}, "--format requires --output-dir (see octet run --help)"},
         {{"run", "M", "--output-dir", "D/new", "--format", "text"},
          "--format: 'text' given, allowed: raw, npy, npz (see octet run --help)"},
+        {{"run", "M", "--mean", "0.5", "--input", "D/right.bin"},
+         "--mean: no image (.png, .jpg, .jpeg) is among the files of --input"},
+        {{"run", "M", "--resize"}, "--resize: no image (.png, .jpg, .jpeg) is among the files of --input"},
         {{"run", "M", "--mean", "0.5,x"}, "--mean: 'x' given, allowed: a number (see octet run --help)"},
         {{"run", "M", "--std", "0"},
          "--std: '0' given, allowed: a number that is not 0 (see octet run --help)"},

@@ -3,9 +3,11 @@
 array, and what the command writes numpy.load reads as the same bytes. usage: numpy_files.py OCTET DIGITS_DIRECTORY"""
 
 import json
+import struct
 import subprocess
 import sys
 import tempfile
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +26,16 @@ def expect(what, condition, result):
     if not condition:
         failures += 1
         print(f"FAIL {what}: exit code {result.returncode}\n{result.stdout}{result.stderr}")
+
+
+def write_png(path, grey):
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    height, width = grey.shape
+    rows = b"".join(b"\0" + row.tobytes() for row in grey)
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)) +
+                     chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
 
 
 with tempfile.TemporaryDirectory() as name:
@@ -52,6 +64,17 @@ with tempfile.TemporaryDirectory() as name:
         for argument in (file, f"image={file}"):
             result = run("--input", argument, "--against", folder / "scores.npy", "--json")
             expect(f"{file.name}", result.returncode == 0 and json.loads(result.stdout)["equal"] is True, result)
+
+    # Numbers and pixels that stand for the same codes: the input's scale is 1/128, its zero point -128.
+    pixels = (image.astype(np.int32) + 128).astype(np.uint8)
+    np.save(folder / "real.npy", (pixels / 128).astype(np.float32))
+    np.save(folder / "double.npy", pixels / 128)
+    write_png(folder / "grey.png", pixels[0, :, :, 0])
+    for what in (["real.npy"], ["double.npy"], ["grey.png"], ["grey.png", "--scale", 1 / 128],
+                 ["grey.png", "--mean", -0.5, "--std", 0.5, "--scale", 1 / 256, "--resize"]):
+        expected = 1 if "--mean" in what else 0  # (pixel / 256 + 0.5) / 0.5 is another image
+        result = run("--input", folder / what[0], *what[1:], "--against", folder / "scores.npy")
+        expect(f"{what}", result.returncode == expected, result)
 
     # Every way in which outputs are written.
     for kind in ("npy", "npz"):

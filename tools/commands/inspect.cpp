@@ -31,6 +31,9 @@ struct inspected {
     model::graph file; ///< with the sizes that were asked for; no nodes: not even its shapes are known
     std::optional<network> net;
     std::string refusal;
+
+    /// Tensors keep their indices; those of the network have scales that .onnx files tell with operators.
+    const model::graph &best() const { return net ? net->get_graph() : file; }
 };
 
 std::size_t bytes_of(const model::tensor &t) {
@@ -90,6 +93,9 @@ inspected inspect_file(const inspect_options &options) {
         if (result.file.nodes.empty() && e.status != status::unimplemented)
             throw;
         result.refusal = e.what();
+        const std::string name = options.net.model + ": "; // is known
+        if (result.refusal.rfind(name, 0) == 0)
+            result.refusal.erase(0, name.size());
     }
     return result;
 }
@@ -134,7 +140,7 @@ void print_operators(const model::graph &g) {
 }
 
 void print_nodes(const inspected &i) {
-    const model::graph &g = i.net ? i.net->get_graph() : i.file;
+    const model::graph &g = i.best();
     using align = table::align;
     std::vector<table::column> columns = {
         {"node", align::right},  {"operator"},           {"output"},
@@ -147,9 +153,9 @@ void print_nodes(const inspected &i) {
         const model::tensor &output = g.tensors[static_cast<std::size_t>(node.outputs.at(0))];
         const std::size_t weights = weights_of(g, node);
         const bool is_refused = std::find(refused.begin(), refused.end(), n) != refused.end();
-        t.add({std::to_string(model::node_number(g, n)), model::operator_text(node),
-               model::type_text(output) + ' ' + model::to_text(output.dims), scale_text(output.quant),
-               zero_point_text(output.quant), weights > 0 ? bytes_text(weights) : "",
+        t.add({std::to_string(model::node_number(g, n)), model::operator_text(node), shape_text(output),
+               scale_text(output.quant), zero_point_text(output.quant),
+               weights > 0 ? bytes_text(weights) : "",
                i.net        ? i.net->implementation(n)
                : is_refused ? "refused"
                             : ""});
@@ -159,21 +165,21 @@ void print_nodes(const inspected &i) {
 
 void print_text(const inspected &i, const inspect_options &options) {
     if (i.file.nodes.empty()) {
-        std::cout << "it does not run: " << refusal_text(i) << '\n';
+        std::cout << options.net.model << ": it does not run: " << refusal_text(i) << '\n';
         return;
     }
     const size_of_weights weights = weights_of(i.file);
     std::cout << options.net.model << ": " << i.file.framework << ", " << i.file.nodes.size() << " nodes";
     if (i.net) {
-        std::cout << ", of which " << i.net->get_graph().nodes.size() << " are left to run; rule "
+        std::cout << " in the file, " << i.net->get_graph().nodes.size() << " to run; rule "
                   << options.net.rule << ", " << get_num_threads()
                   << (get_num_threads() == 1 ? " thread, " : " threads, ")
                   << to_string(get_effective_cpu_isa()) << '\n';
     } else {
         std::cout << "\nit does not run: " << refusal_text(i) << '\n';
     }
-    print_tensors("inputs", i.file, i.file.inputs);
-    print_tensors("outputs", i.file, i.file.outputs);
+    print_tensors("inputs", i.best(), i.file.inputs);
+    print_tensors("outputs", i.best(), i.file.outputs);
     std::cout << "\nsizes\n  weights      " << bytes_text(weights.bytes) << " in " << weights.tensors
               << " constants\n";
     if (i.net) {
@@ -188,7 +194,7 @@ void print_text(const inspected &i, const inspect_options &options) {
 // ---- JSON
 
 json nodes_json(const inspected &i) {
-    const model::graph &g = i.net ? i.net->get_graph() : i.file;
+    const model::graph &g = i.best();
     json nodes = json::array();
     const std::vector<std::size_t> refused = refused_nodes(i);
     for (std::size_t n = 0; n < g.nodes.size(); n++) {
@@ -213,7 +219,7 @@ json inspected_json(const inspected &i, const inspect_options &options) {
     const auto tensors = [&](const std::vector<int> &indices) {
         json list = json::array();
         for (const int t : indices)
-            list.push_back(to_json(i.file, t));
+            list.push_back(to_json(i.best(), t));
         return list;
     };
     json operators = json::array();

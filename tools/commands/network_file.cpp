@@ -117,10 +117,12 @@ void require_sizes(const model::graph &g, const network_file_options &options) {
 }
 
 network make_network(model::graph g, const network_file_options &options) {
-    return naming(options.model, [&] {
-        return network(std::move(g),
-                       {requantization_rule_from_string(options.rule.c_str()), !options.no_fusion});
-    });
+    const progress_line progress;
+    network_options how{requantization_rule_from_string(options.rule.c_str()), !options.no_fusion};
+    how.progress = [&](double done, const std::string &next) {
+        progress.show(std::to_string(static_cast<int>(done * 100)) + " % " + next);
+    };
+    return naming(options.model, [&] { return network(std::move(g), how); });
 }
 
 } // namespace octet::tools

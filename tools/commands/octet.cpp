@@ -7,6 +7,7 @@
 
 #include "commands/commands.hpp"
 #include "commands/files.hpp"
+#include "commands/help.hpp"
 #include "commands/options.hpp"
 #include "commands/print.hpp"
 #include "octet/octet.hpp"
@@ -57,6 +58,7 @@ int run(CLI::App &app, int argc, char **argv) {
 
 int main(int argc, char **argv) {
     CLI::App app("Octet: bit-exact int8 inference on x86", "octet");
+    app.formatter(std::make_shared<help_formatter>());
     app.set_version_flag("--version", std::string("octet ") + octet::version());
     app.require_subcommand(0, 1); // none is found out after unknown flags
     add_info_command(app);

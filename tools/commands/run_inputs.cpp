@@ -101,20 +101,38 @@ tensor_values read_values(const std::string &path, const target &to, const pixel
     return raw_values(std::move(bytes), to, path);
 }
 
-/// Codes over their whole range, f32 in [-1, 1): the same bytes in every process.
+/// Codes over their whole range, f32 in [-1, 1), s32 0 or 1, which is right for ids and masks: the same bytes in every
+/// process.
 std::vector<std::uint8_t> pseudo_random(const model::tensor &t) {
     std::mt19937 random(1); // its sequence is the same everywhere
     std::vector<std::uint8_t> bytes(byte_count(t));
-    if (t.type != data_type::f32) {
-        for (std::uint8_t &b : bytes)
-            b = static_cast<std::uint8_t>(random() >> 24);
-        return bytes;
-    }
-    for (std::size_t at = 0; at < bytes.size(); at += sizeof(float)) {
-        const float value = static_cast<float>(static_cast<std::int32_t>(random())) / 2147483648.f;
-        std::memcpy(&bytes[at], &value, sizeof value);
-    }
+    const auto fill = [&](auto next) {
+        for (std::size_t at = 0; at < bytes.size(); at += sizeof(next())) {
+            const auto value = next();
+            std::memcpy(&bytes[at], &value, sizeof value);
+        }
+    };
+    if (t.type == data_type::f32)
+        fill([&] { return static_cast<float>(static_cast<std::int32_t>(random())) / 2147483648.f; });
+    else if (t.type == data_type::s32)
+        fill([&] { return static_cast<std::int32_t>(random() >> 31); });
+    else
+        fill([&] { return static_cast<std::uint8_t>(random() >> 24); });
     return bytes;
+}
+
+bool is_image(const std::string &path) {
+    const std::string ending = ending_of(path);
+    return ending == ".png" || ending == ".jpg" || ending == ".jpeg";
+}
+
+/// What is said of images needs one.
+void check_pixel_options(const input_options &options) {
+    const pixel_options &p = options.pixels;
+    const char *given = p.resize ? "--resize" : p.scale ? "--scale" : !p.mean.empty() ? "--mean" : "--std";
+    const bool is_any = p.resize || p.are_reals();
+    if (is_any && std::none_of(options.files.begin(), options.files.end(), is_image))
+        refuse(std::string(given) + ": no image (.png, .jpg, .jpeg) is among the files of --input");
 }
 
 /// Numbers between commas, for CLI::Option::check: `--mean 0.485,0.456,0.406`.
@@ -165,6 +183,7 @@ void add_input_options(CLI::App &command, input_options &options) {
 
 run_inputs::run_inputs(const model::graph &g, const std::string &path, const input_options &options)
     : is_made_up_(options.files.empty()), values_(g.inputs.size()), sources_(g.inputs.size()) {
+    check_pixel_options(options);
     if (!is_made_up_)
         read(g, path, options);
     else

@@ -69,10 +69,22 @@ std::string spread(const model::tensor &t, const std::vector<double> &values) {
 
 } // namespace
 
+std::string shape_text(const model::tensor &t) {
+    if (t.type == data_type::undef && t.foreign_type.empty())
+        return "";
+    std::string dims;
+    for (std::size_t d = 0; d < t.dims.size(); d++) {
+        const bool has_name = d < t.dim_names.size() && !t.dim_names[d].empty();
+        const std::string open = has_name ? t.dim_names[d] : "?";
+        dims += (d > 0 ? "x" : "") + (t.dims[d] < 0 ? open : std::to_string(t.dims[d]));
+    }
+    return model::type_text(t) + ' ' + (t.dims.empty() ? "scalar" : dims);
+}
+
 std::string tensor_text(const model::graph &g, int index) {
     const model::tensor &t = g.tensors.at(static_cast<std::size_t>(index));
-    return std::to_string(index) + " ('" + t.name + "') " + model::type_text(t) + " " +
-           model::to_text(t.dims);
+    const std::string shape = shape_text(t);
+    return std::to_string(index) + " ('" + t.name + "')" + (shape.empty() ? "" : " " + shape);
 }
 
 std::string summary(const model::tensor &t, const memory &m) {
