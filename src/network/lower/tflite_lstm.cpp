@@ -1,5 +1,5 @@
 // UNIDIRECTIONAL_SEQUENCE_LSTM on s8 codes with an s16 cell, as TFLite Micro computes it. The inputs of all time
-// steps are multiplied at once, the previous output at each step; all four gates are one matrix.
+// steps are multiplied at once, the previous output at each step.
 
 #include <array>
 #include <cmath>
@@ -27,26 +27,27 @@ struct lstm {
     std::int32_t zero_point;                  ///< of hidden state and output
 };
 
+using gate_buffers = std::array<buffer, gates>; ///< s32 [rows, units]
+
 class lstm_step final : public step {
 public:
-    lstm_step(const lstm &p, primitive_step input_product, const buffer &input_sums,
-              primitive_step recurrent_product, const buffer &recurrent_sums, const buffer &hidden,
+    lstm_step(const lstm &p, primitive_step input_product, const gate_buffers &input_sums,
+              primitive_step recurrent_product, const gate_buffers &recurrent_sums, const buffer &hidden,
               const buffer &cell, const buffer &dst)
         : p_(p), input_product_(std::move(input_product)), recurrent_product_(std::move(recurrent_product)),
           input_sums_(input_sums), recurrent_sums_(recurrent_sums), hidden_(hidden), cell_(cell), dst_(dst) {}
 
     void run(const stream &s, const run_memory &m) const override {
         input_product_.run(s, m);
-        const dim_t sums = gates * p_.units;
         for (dim_t t = 0; t < p_.steps; t++) {
             recurrent_product_.run(s, m);
             for (dim_t b = 0; b < p_.batch; b++) {
                 const dim_t row = p_.is_time_major ? t * p_.batch + b : b * p_.steps + t;
-                advance(m.at<std::int32_t>(input_sums_) + row * sums,
-                        m.at<std::int32_t>(recurrent_sums_) + b * sums,
-                        m.at<std::int16_t>(cell_) + b * p_.units, m.at<std::int8_t>(hidden_) + b * p_.units);
-                std::memcpy(m.at<std::int8_t>(dst_) + row * p_.units,
-                            m.at<std::int8_t>(hidden_) + b * p_.units, static_cast<std::size_t>(p_.units));
+                std::int8_t *hidden = m.at<std::int8_t>(hidden_) + b * p_.units;
+                advance(rows_of(input_sums_, row, m), rows_of(recurrent_sums_, b, m),
+                        m.at<std::int16_t>(cell_) + b * p_.units, hidden);
+                std::memcpy(m.at<std::int8_t>(dst_) + row * p_.units, hidden,
+                            static_cast<std::size_t>(p_.units));
             }
         }
     }
@@ -58,19 +59,23 @@ public:
     }
 
 private:
-    /// Before its function; Q3.12.
-    std::int16_t gate_sum(gate g, dim_t unit, const std::int32_t *from_input,
-                          const std::int32_t *from_output) const {
-        const dim_t i = static_cast<dim_t>(g) * p_.units + unit;
-        return saturated<std::int16_t>(
-            saturated<std::int16_t>(scaled(from_input[i], p_.input_factors[g])) +
-            saturated<std::int16_t>(scaled(from_output[i], p_.recurrent_factors[g])));
+    using gate_rows = std::array<const std::int32_t *, gates>;
+
+    gate_rows rows_of(const gate_buffers &sums, dim_t row, const run_memory &m) const {
+        gate_rows rows = {};
+        for (std::size_t g = 0; g < gates; g++)
+            rows[g] = m.at<std::int32_t>(sums[g]) + row * p_.units;
+        return rows;
     }
 
     /// One time step of one image of the batch.
-    void advance(const std::int32_t *from_input, const std::int32_t *from_output, std::int16_t *cell,
+    void advance(const gate_rows &from_input, const gate_rows &from_output, std::int16_t *cell,
                  std::int8_t *hidden) const {
-        const auto sum = [&](gate g, dim_t u) { return gate_sum(g, u, from_input, from_output); };
+        const auto sum = [&](gate g, dim_t u) { // before the gate's function; Q3.12
+            return saturated<std::int16_t>(
+                saturated<std::int16_t>(scaled(from_input[g][u], p_.input_factors[g])) +
+                saturated<std::int16_t>(scaled(from_output[g][u], p_.recurrent_factors[g])));
+        };
         for (dim_t u = 0; u < p_.units; u++) {
             const std::int16_t kept =
                 saturated<std::int16_t>(scaled(sigmoid_q15(sum(forget_gate, u)) * cell[u], p_.keep));
@@ -89,7 +94,8 @@ private:
 
     const lstm p_;
     const primitive_step input_product_, recurrent_product_;
-    const buffer input_sums_, recurrent_sums_, hidden_, cell_, dst_;
+    const gate_buffers input_sums_, recurrent_sums_;
+    const buffer hidden_, cell_, dst_;
 };
 
 void refuse_variant(const lowering &l, std::size_t first, std::size_t count, const char *what) {
@@ -183,17 +189,17 @@ std::unique_ptr<step> lower_unidirectional_sequence_lstm(const lowering &l) {
     p.steps = steps;
     p.units = units;
     p.is_time_major = is_time_major;
-    const auto gates_from = [](std::size_t first) {
-        return std::vector<std::size_t>{first, first + 1, first + 2, first + 3};
-    };
     const memory::desc src_md({batch * steps, depth}, data_type::s8, format_tag::nc);
     primitive_step input_product, recurrent_product;
-    const buffer input_sums = add_product(
-        input_product, l, {batch * steps, depth, gates_from(input_weights), gates_from(biases), x.zero_point},
-        l.input_buffer(0, src_md));
-    const buffer recurrent_sums =
-        add_product(recurrent_product, l, {batch, units, gates_from(recurrent_weights), {}, h.zero_point},
-                    l.input_buffer(hidden_input));
+    gate_buffers input_sums, recurrent_sums;
+    for (std::size_t g = 0; g < gates; g++) {
+        input_sums[g] =
+            add_product(input_product, l, {batch * steps, input_weights + g, biases + g, x.zero_point},
+                        l.input_buffer(0, src_md));
+        recurrent_sums[g] =
+            add_product(recurrent_product, l, {batch, recurrent_weights + g, std::nullopt, h.zero_point},
+                        l.input_buffer(hidden_input));
+    }
     return std::make_unique<lstm_step>(p, std::move(input_product), input_sums, std::move(recurrent_product),
                                        recurrent_sums, l.input_buffer(hidden_input),
                                        l.input_buffer(cell_input), l.output_buffer());

@@ -13,18 +13,6 @@ void need_dims(const tensor &t, std::size_t i, const memory::dims &dims) {
                to_text(dims));
 }
 
-/// The bytes of several constants, one behind the other.
-memory joined(const lowering &l, const std::vector<std::size_t> &inputs, const memory::desc &d) {
-    memory all(d, l.get_engine());
-    auto *to = all.map_data<std::uint8_t>();
-    for (const std::size_t i : inputs) {
-        const tensor &t = l.input(i);
-        std::memcpy(to, t.data.data(), t.data.size());
-        to += t.data.size();
-    }
-    return all;
-}
-
 void need_constant(const tensor &t, std::size_t i) {
     if (!t.is_constant)
         refuse_as_unimplemented("input " + std::to_string(i) + " ('" + t.name +
@@ -58,43 +46,34 @@ const tensor &symmetric_weights(const lowering &l, std::size_t i, const memory::
 }
 
 buffer add_product(primitive_step &s, const lowering &l, const recurrent_product &p, const buffer &src) {
-    dim_t outputs = 0;
-    for (const std::size_t i : p.weights)
-        outputs += l.input(i).dims[0];
+    const memory::dims &weights = l.input(p.weights).dims; // [outputs, depth]
     constexpr dim_t most_sums = std::numeric_limits<std::int32_t>::max() / 4;
-    if (p.rows > most_sums / outputs)
-        refuse_as_unimplemented("the products of " + std::to_string(p.rows) + " rows with " +
-                                std::to_string(outputs) + " outputs take more than 2^31 - 1 bytes");
-    const memory::desc src_md({p.rows, p.depth}, data_type::s8, format_tag::nc),
-        weights_md({outputs, p.depth}, data_type::s8, format_tag::oi),
-        dst_md({p.rows, outputs}, data_type::s32, format_tag::nc);
+    if (p.rows > most_sums / weights[0])
+        refuse_as_unimplemented("the products of " + std::to_string(p.rows) + " rows with weights " +
+                                to_text(weights) + " take more than 2^31 - 1 bytes");
+    const memory::desc src_md({p.rows, weights[1]}, data_type::s8, format_tag::nc),
+        weights_md(weights, data_type::s8, format_tag::oi),
+        dst_md({p.rows, weights[0]}, data_type::s32, format_tag::nc);
     memory::desc bias_md;
-    if (!p.biases.empty())
-        bias_md = memory::desc({outputs}, data_type::s32, format_tag::x);
-    for (const std::size_t i : p.biases) {
-        const tensor &bias = l.input(i, {data_type::s32});
-        need_constant(bias, i);
-        need_dims(bias, i, {outputs / static_cast<dim_t>(p.biases.size())});
+    if (p.bias) {
+        need_constant(l.input(*p.bias, {data_type::s32}), *p.bias);
+        need_dims(l.input(*p.bias), *p.bias, {weights[0]});
+        bias_md = memory::desc({weights[0]}, data_type::s32, format_tag::x);
     }
 
     primitive_attr attr;
     attr.set_requantization(requantization_rule::none);
     set_zero_point(attr, OCTET_ARG_SRC, p.src_zero_point);
-    const inner_product_forward::primitive_desc pd(
-        {prop_kind::forward_inference, src_md,
-         memory::desc(weights_md.dims(), data_type::s8, format_tag::any), bias_md, dst_md},
-        attr, l.get_engine());
-
-    memory weights = joined(l, p.weights, weights_md);
-    if (pd.weights_desc() != weights_md) {
-        const memory packed(pd.weights_desc(), l.get_engine());
-        reorder(weights, packed).execute(stream(l.get_engine()), weights, packed);
-        weights = packed;
-    }
+    const inner_product_forward::primitive_desc pd({prop_kind::forward_inference, src_md,
+                                                    planned_weights(weights_md, l.input(p.weights)), bias_md,
+                                                    dst_md},
+                                                   attr, l.get_engine());
     const buffer sums = l.scratch(dst_md);
-    arguments args = {{OCTET_ARG_SRC, src}, {OCTET_ARG_WEIGHTS, buffer(weights)}, {OCTET_ARG_DST, sums}};
-    if (!p.biases.empty())
-        args[OCTET_ARG_BIAS] = buffer(joined(l, p.biases, bias_md));
+    arguments args = {{OCTET_ARG_SRC, src},
+                      {OCTET_ARG_WEIGHTS, l.packed_input(p.weights, weights_md, pd.weights_desc())},
+                      {OCTET_ARG_DST, sums}};
+    if (p.bias)
+        args[OCTET_ARG_BIAS] = l.input_buffer(*p.bias, bias_md);
     s.add(pd, args);
     return sums;
 }

@@ -3,6 +3,8 @@
 // What TFLite's operators with state share: their products are Octet's inner products with 32-bit results, between
 // which they keep the rest in loops of their own (tflite_integers.hpp).
 
+#include <optional>
+
 #include "network/lower/tflite.hpp"
 
 namespace octet::model {
@@ -14,12 +16,11 @@ const tensor &state_input(const lowering &l, std::size_t i, std::initializer_lis
 /// Constant s8 weights with one scale and zero point 0.
 const tensor &symmetric_weights(const lowering &l, std::size_t i, const memory::dims &dims);
 
-/// Sums of products: s32 [rows, outputs] = (src [rows, depth] - zero point) * weights + bias. The weights of
-/// several inputs lie behind one another, as one larger matrix; so do their biases.
+/// Sums of products: s32 [rows, outputs] = (src [rows, depth] - zero point) * weights + bias.
 struct recurrent_product {
-    dim_t rows, depth;
-    std::vector<std::size_t> weights; ///< inputs of [outputs of this one, depth]
-    std::vector<std::size_t> biases;  ///< inputs of [outputs of this one]; none: zeros
+    dim_t rows;
+    std::size_t weights;             ///< input [outputs, depth]
+    std::optional<std::size_t> bias; ///< input [outputs]
     std::int32_t src_zero_point;
 };
 /// Appends it to `s`; the result is the scratch of the sums.

@@ -127,7 +127,7 @@ std::unique_ptr<step> lower_svdf(const lowering &l) {
                     y.zero_point};
     primitive_step product;
     const memory::desc src_md({batch, depth}, data_type::s8, format_tag::nc);
-    const buffer products = add_product(product, l, {batch, depth, {features_input}, {}, x.zero_point},
+    const buffer products = add_product(product, l, {batch, features_input, std::nullopt, x.zero_point},
                                         l.input_buffer(0, src_md));
     const buffer bias = has_bias ? l.input_buffer(bias_input) : buffer();
     const auto make = [&](auto zero) -> std::unique_ptr<step> {
