@@ -128,6 +128,9 @@ static void use_options(const char *path, const float *scores) {
     EXPECT_OK(octet_options_set_rule(options, "tflite_2step"));
     EXPECT_OK(octet_options_set_threads(options, 1));
     EXPECT_REFUSED(octet_options_set_threads(options, -1), octet_invalid_arguments, "threads is -1");
+    EXPECT_OK(octet_options_set_memory_limit(options, 1));
+    EXPECT_REFUSED(octet_network_create(&net, path, options), octet_out_of_memory,
+                   "allowed by memory_limit are 1");
     EXPECT_OK(octet_options_set_memory_limit(options, 0));
     EXPECT_OK(octet_options_set_dimension(options, "nothing", 2));
     EXPECT_REFUSED(octet_network_create(&net, path, options), octet_invalid_arguments, "nothing");
@@ -138,7 +141,7 @@ static void use_options(const char *path, const float *scores) {
     EXPECT_REFUSED(octet_options_set_rule(options, "tflite"), octet_invalid_arguments, "tflite");
     EXPECT_REFUSED(octet_options_set_batch(options, -1), octet_invalid_arguments, "batch is -1");
     EXPECT_OK(octet_network_create(&net, path, options));
-    EXPECT(calls >= 0);
+    EXPECT(calls > 0);
     octet_options_destroy(options);
 
     float values[3 * pixels], got[3 * classes];
