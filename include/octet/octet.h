@@ -57,7 +57,9 @@ OCTET_C_API const char *octet_last_error(void);
 
 /// "0.1.0": of the library that runs. Never null.
 OCTET_C_API const char *octet_version(void);
-/// The instruction set in use, e.g. "avx512_vnni": the machine's best, unless capped. Never null.
+/// The machine's best instruction set, e.g. "avx512_vnni". Never null.
+OCTET_C_API const char *octet_machine_cpu_isa(void);
+/// The one in use: the machine's best, unless capped. Never null.
 OCTET_C_API const char *octet_cpu_isa(void);
 /// Caps the instruction set of networks created from now on: "ref", "avx2", "avx_vnni", "avx512_core" or "avx512_vnni".
 OCTET_C_API octet_status octet_set_max_cpu_isa(const char *name);
