@@ -41,6 +41,12 @@ TEST(preload, takes_over_a_client) {
     EXPECT_TRUE(contains(verbose.err, "octet: handed on: convolution src:f32")) << verbose.err;
 }
 
+TEST(preload, sets_threads_and_level_of_the_program) {
+    const outcome o =
+        preload({"--isa", "ref", "--threads", "3", "sh", "-c", "echo $OCTET_MAX_CPU_ISA $OCTET_NUM_THREADS"});
+    EXPECT_EQ(o.out, "ref 3\n") << o.err;
+}
+
 TEST(preload, refuses_what_cannot_start) {
     const outcome none = preload({});
     EXPECT_EQ(none.exit_code, 2);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "commands/commands.hpp"
+#include "commands/options.hpp"
 #include "octet/octet.hpp"
 
 extern char **environ;
@@ -26,6 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct preload_options {
+    machine_options machine;
     bool verbose = false;
     std::vector<std::string> program;
 };
@@ -88,6 +90,7 @@ int run(const std::vector<std::string> &program) {
 }
 
 void preload(const preload_options &options) {
+    apply(options.machine); // refuses what this machine lacks
     std::string libraries = library();
     if (const char *before = std::getenv("LD_PRELOAD"); before && *before)
         libraries = libraries + ":" + before;
@@ -98,6 +101,10 @@ void preload(const preload_options &options) {
         setenv("OCTET_DNNL_REPORT", report.path().c_str(), 1);
         if (options.verbose)
             setenv("OCTET_DNNL_VERBOSE", "1", 1);
+        if (!options.machine.isa.empty())
+            setenv("OCTET_MAX_CPU_ISA", options.machine.isa.c_str(), 1);
+        if (options.machine.threads >= 0)
+            setenv("OCTET_NUM_THREADS", std::to_string(options.machine.threads).c_str(), 1);
         exit_code = run(options.program);
         if (report.is_empty())
             std::cerr << "octet: nothing called oneDNN through liboctet_dnnl (no libdnnl.so, or one that is "
@@ -117,6 +124,7 @@ void add_preload_command(CLI::App &app) {
                                       "PROGRAM [ARGUMENTS...], e.g. octet preload python3 app.py");
     command->add_flag("--verbose", options->verbose,
                       "Tell what is taken and what is handed on to oneDNN, and why");
+    add_machine_options(*command, options->machine);
     command
         ->prefix_command(); // what follows the program's name is the program's, also where it looks like an option
     command->callback([options, command] {

@@ -14,7 +14,7 @@
 namespace octet::tools {
 namespace {
 
-constexpr std::uint64_t most_pixels = std::uint64_t{1} << 28;
+constexpr std::uint64_t most_pixels = std::uint64_t{1} << 26; ///< a small file can say that it has many
 constexpr std::size_t rgba_bytes = 4;
 
 [[noreturn]] void refuse(const std::string &source, const std::string &complaint) {
@@ -23,7 +23,8 @@ constexpr std::size_t rgba_bytes = 4;
 
 image allocate(std::uint64_t height, std::uint64_t width, const std::string &name) {
     if (height == 0 || width == 0 || height > most_pixels / width)
-        refuse(name, "has " + std::to_string(width) + " x " + std::to_string(height) + " pixels");
+        refuse(name, "has " + std::to_string(width) + " x " + std::to_string(height) +
+                         " pixels, allowed are up to " + std::to_string(most_pixels));
     return {static_cast<dim_t>(height), static_cast<dim_t>(width),
             std::vector<std::uint8_t>(height * width * rgba_bytes)};
 }

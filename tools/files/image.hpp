@@ -17,7 +17,7 @@ struct image {
     std::vector<std::uint8_t> rgba; ///< row by row
 };
 
-/// Throws octet::error, which begins with `name`, for damaged files and more than 2^28 pixels.
+/// Throws octet::error, which begins with `name`, for damaged files and more than 2^26 pixels.
 ///@{
 image parse_png(const std::vector<std::uint8_t> &file, const std::string &name);
 image parse_jpeg(const std::vector<std::uint8_t> &file, const std::string &name);
