@@ -37,6 +37,10 @@ set(OCTET_WITH_ONEDNN AUTO CACHE STRING
     "oneDNN: AUTO (an oracle of the tests where found), ON (also the peer of `octet bench`, which then links it), OFF")
 set_property(CACHE OCTET_WITH_ONNX OCTET_WITH_ONEDNN PROPERTY STRINGS AUTO ON OFF)
 
+set(OCTET_PYTHON AUTO CACHE STRING "Python package octet: AUTO (where pybind11 is found), ON, OFF")
+set(OCTET_PYTHON_INSTALL_DIR lib/python3/dist-packages CACHE STRING "Where the Python package goes, below the prefix")
+set_property(CACHE OCTET_PYTHON PROPERTY STRINGS AUTO ON OFF)
+
 set(OCTET_HAVE_ONNX FALSE)
 if(OCTET_WITH_ONNX AND (OCTET_BUILD_NETWORK OR OCTET_BUILD_TOOLS OR OCTET_BUILD_EXAMPLES))
     find_package(Protobuf QUIET)
@@ -69,6 +73,17 @@ if(OCTET_BUILD_DNNL)
     else()
         message(STATUS "Octet: liboctet_dnnl: no (headers of oneDNN 2.6, Debian: libdnnl-dev)")
     endif()
+endif()
+# The Python package is for the system's Python unless a virtual environment or Python_EXECUTABLE names another.
+set(OCTET_HAVE_PYTHON FALSE)
+if(OCTET_PYTHON AND OCTET_BUILD_NETWORK AND NOT OCTET_SANITIZE AND NOT OCTET_BUILD_FUZZERS)
+    if(NOT Python_EXECUTABLE AND NOT DEFINED ENV{VIRTUAL_ENV} AND EXISTS /usr/bin/python3)
+        set(Python_EXECUTABLE /usr/bin/python3 CACHE FILEPATH "Python of the package octet")
+    endif()
+    find_package(Python 3.9 QUIET COMPONENTS Interpreter Development.Module)
+    find_package(pybind11 2.9 CONFIG QUIET)
+    set(OCTET_WITH_PYTHON ${OCTET_PYTHON})
+    octet_with(PYTHON "python3-dev pybind11-dev" "Python package" Python_FOUND pybind11_FOUND)
 endif()
 # The command links oneDNN only on request: an oracle that happens to be installed is no dependency of a user's program.
 set(OCTET_BENCH_ONEDNN FALSE)

@@ -1,5 +1,5 @@
-# What `cmake --install` puts where, in three components that are also the Debian packages (cmake/package.cmake): library (the
-# shared libraries), development (headers, static library, CMake and pkg-config files, documents), tools (the command).
+# What `cmake --install` puts where, in components that are also the Debian packages (cmake/package.cmake): library (the shared
+# libraries), development (headers, static library, CMake and pkg-config files, documents), tools (the command), python.
 
 include(CMakePackageConfigHelpers)
 

@@ -1,4 +1,4 @@
-# `cpack` makes three Debian packages: liboctet0.1 (shared libraries), liboctet-dev, octet-tools. The name of the first changes
+# `cpack` makes up to four Debian packages: liboctet0.1 (shared libraries), liboctet-dev, octet-tools, python3-octet. The name of the first changes
 # with the ABI, so that programs of two versions can be installed side by side. The preset "package" is configured for /usr, where
 # libraries lie in the directory of their architecture.
 
@@ -23,6 +23,9 @@ if(TARGET octet_shared)
 endif()
 if(TARGET octet_command)
     list(APPEND CPACK_COMPONENTS_ALL tools)
+endif()
+if(TARGET octet_python AND TARGET octet_shared)
+    list(APPEND CPACK_COMPONENTS_ALL python)
 endif()
 
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME ${octet_debian_library})
@@ -49,6 +52,13 @@ set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON)
 set(CPACK_COMPONENT_TOOLS_DESCRIPTION "The octet command: runs int8 .tflite and .onnx networks under any numeric
 contract, explains, measures and checks them.")
+
+set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-octet)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "python3 (>= ${Python_VERSION_MAJOR}.${Python_VERSION_MINOR}), python3-numpy")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SHLIBDEPS ON)
+set(CPACK_COMPONENT_PYTHON_DESCRIPTION "Python package octet: int8 networks and their operators on NumPy arrays,
+with the bytes of the framework that they were made in.")
 
 # Each package carries its licence where Debian looks for it. An installation without packages has it among the documents.
 foreach(component ${CPACK_COMPONENTS_ALL})

@@ -221,6 +221,8 @@ public:
 private:
     struct state;
     explicit network(std::unique_ptr<state> s);
+    int input_index(std::size_t i) const;
+    int output_index(std::size_t i) const;
     std::unique_ptr<state> state_;
 };
 

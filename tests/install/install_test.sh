@@ -73,6 +73,14 @@ use() {
         "$prefix/bin/octet" run "$source/examples/digits/digits_int8.tflite" >/dev/null
     fi
 
+    local package
+    package=$(find "$prefix" -path '*dist-packages/octet')
+    if [ -n "$package" ]; then
+        has 'CONV_2D' "$(PYTHONPATH=${package%/octet} /usr/bin/python3 -c \
+            'import octet, sys; print(octet.Network(sys.argv[1]).explain())' "$source/examples/digits/digits_int8.tflite")" ||
+            fail "the Python package"
+    fi
+
     local front
     front=$(find "$prefix" -name liboctet_dnnl.so)
     if [ -n "$front" ]; then
@@ -162,10 +170,12 @@ has 'needs the header library Xbyak .* Install it' "$(tr -s ' \n' ' ' <"$scratch
 if command -v dpkg-deb >/dev/null && command -v dpkg-shlibdeps >/dev/null; then
     echo "== Debian packages"
     (cd "$build" && cpack -G DEB -B "$scratch/packages" >"$scratch/cpack.log" 2>&1) || { cat "$scratch/cpack.log" >&2; fail "cpack"; }
-    for package in "liboctet${version%.*}" liboctet-dev octet-tools; do
+    packages=("liboctet${version%.*}" liboctet-dev octet-tools)
+    [ -d "$build/python" ] && packages+=(python3-octet)
+    for package in "${packages[@]}"; do
         deb=$(find "$scratch/packages" -maxdepth 1 -name "${package}_*.deb")
         [ -n "$deb" ] || fail "no package $package"
-        has 'libtbb' "$(dpkg-deb -f "$deb" Depends)" || fail "$package does not say what it needs"
+        has 'libtbb\|python3-numpy' "$(dpkg-deb -f "$deb" Depends)" || fail "$package does not say what it needs"
         dpkg-deb -x "$deb" "$scratch/root"
         [ -f "$scratch/root/usr/share/doc/$package/copyright" ] || fail "no copyright in $package"
     done

@@ -27,11 +27,12 @@ private:
         int tensor;
         void *bytes;
         std::size_t size;
-        bool is_copied; ///< after each run
+        bool is_written; ///< an output; inputs may share their bytes
+        bool is_copied;  ///< after each run
     };
 
-    void check_binding(int tensor, const void *bytes, std::size_t size) const;
-    void bind(int tensor, void *bytes, std::size_t size, bool is_copied);
+    void check_binding(int tensor, const void *bytes, std::size_t size, bool is_written) const;
+    void bind(int tensor, void *bytes, std::size_t size, bool is_written, bool is_copied);
     bool has_bytes_of_its_own(int output) const;
 
     std::shared_ptr<const plan> plan_;

@@ -83,11 +83,11 @@ std::pair<std::size_t, std::size_t> network::buffer_bytes() const {
 }
 
 void network::bind_input(std::size_t index, const void *bytes, std::size_t size) {
-    state_->context.bind_input(input(index).index(), bytes, size);
+    state_->context.bind_input(input_index(index), bytes, size);
 }
 
 void network::bind_output(std::size_t index, void *bytes, std::size_t size) {
-    state_->context.bind_output(output(index).index(), bytes, size);
+    state_->context.bind_output(output_index(index), bytes, size);
 }
 
 void network::reset_state() { state_->context.reset_state(); }

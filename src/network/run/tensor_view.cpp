@@ -54,15 +54,14 @@ tensor_view network::tensor(int index) const {
     return {index, get_graph(), get_memory(index)};
 }
 
-tensor_view network::input(std::size_t index) const {
-    return tensor(at(get_graph(), get_graph().inputs, index, "input"));
-}
+int network::input_index(std::size_t i) const { return at(get_graph(), get_graph().inputs, i, "input"); }
+int network::output_index(std::size_t i) const { return at(get_graph(), get_graph().outputs, i, "output"); }
+
+tensor_view network::input(std::size_t index) const { return tensor(input_index(index)); }
 tensor_view network::input(const std::string &name) const {
     return tensor(named(get_graph(), get_graph().inputs, name, "input"));
 }
-tensor_view network::output(std::size_t index) const {
-    return tensor(at(get_graph(), get_graph().outputs, index, "output"));
-}
+tensor_view network::output(std::size_t index) const { return tensor(output_index(index)); }
 tensor_view network::output(const std::string &name) const {
     return tensor(named(get_graph(), get_graph().outputs, name, "output"));
 }

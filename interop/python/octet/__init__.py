@@ -1,0 +1,31 @@
+"""Octet: quantized neural networks with the bytes of the framework that they were made in.
+
+    >>> import octet
+    >>> net = octet.Network("examples/digits/digits_int8.tflite")
+    >>> net.inputs
+    [Tensor('image', shape=(1, 8, 8, 1), dtype=int8, scale=0.0078125, zero_point=-128)]
+    >>> probabilities = net(images)                       # doctest: +SKIP
+
+A `Network` takes NumPy arrays and gives NumPy arrays: codes where it was given codes, floats where it was given floats.
+`octet.conv2d` and its like are the single operations, under the arithmetic (`rule`) of any framework; `octet.compare` finds the first operator whose
+codes differ from another program's.
+
+Errors: ValueError and TypeError for wrong arguments, `octet.UnsupportedError` for what Octet lacks, each with a sentence that names
+the argument, what was given and what is allowed.
+"""
+
+from ._octet import (UnsupportedError, __version__, available_isas, effective_isa, get_num_threads, quantize_multiplier,
+                     rules, set_max_cpu_isa, set_num_threads, set_verbose, supported_operators)
+from .comparison import Comparison, compare
+from .network import Network, Node, Tensor
+from .operations import (avg_pool2d, binary, concat, conv1d, conv2d, conv3d, conv_transpose2d, dequantize, eltwise, linear,
+                         matmul, max_pool2d, quantize, reduce, requantize, resize, softmax)
+from .profiling import Profile, explain, profile
+
+__all__ = [
+    "Comparison", "Network", "Node", "Profile", "Tensor", "UnsupportedError", "available_isas", "avg_pool2d", "binary",
+    "compare", "concat", "conv1d", "conv2d", "conv3d", "conv_transpose2d", "dequantize", "effective_isa", "eltwise",
+    "explain", "get_num_threads", "linear", "matmul", "max_pool2d", "profile", "quantize", "quantize_multiplier", "reduce",
+    "requantize", "resize", "rules", "set_max_cpu_isa", "set_num_threads", "set_verbose", "softmax",
+    "supported_operators",
+]

@@ -1,0 +1,110 @@
+"""Where two programs' numbers part."""
+
+from __future__ import annotations
+
+from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Union
+
+import numpy as np
+
+
+class Difference(NamedTuple):
+    """One tensor in which elements differ."""
+
+    name: str
+    op: str            # of the operator that wrote it
+    number: int        # of that operator in its file
+    count: int         # elements that differ
+    size: int          # of all
+    first: tuple       # index of the first
+    ours: object       # its value here
+    theirs: object     # and there
+    histogram: Dict[float, int]  # ours - theirs: how often
+
+
+class Comparison:
+    """What `compare` found: `equal`, `differences` in the order of execution, `missing` names. Printed, it is a report."""
+
+    def __init__(self, compared: List[str], differences: List[Difference], missing: List[str]) -> None:
+        self.compared, self.differences, self.missing = compared, differences, missing
+
+    @property
+    def equal(self) -> bool:
+        """No element of a compared tensor differs."""
+        return bool(self.compared) and not self.differences
+
+    @property
+    def first(self) -> Optional[Difference]:
+        """The difference of the earliest operator."""
+        return self.differences[0] if self.differences else None
+
+    def __bool__(self) -> bool:
+        return self.equal
+
+    def __str__(self) -> str:
+        lines = [f"{len(self.compared)} tensors compared, {len(self.differences)} differ"]
+        for d in self.differences:
+            lines.append(f"  node {d.number} ({d.op}), '{d.name}': {d.count} of {d.size} elements differ, first at {d.first}: "
+                         f"{d.ours} here, {d.theirs} there")
+            lines.append("    differences: " + ", ".join(f"{k:+g}: {v}" for k, v in d.histogram.items()))
+        if self.missing:
+            lines.append("  not in this network: " + ", ".join(self.missing))
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def plot(self, axes=None):
+        """Histogram of the first difference, with matplotlib."""
+        import matplotlib.pyplot as plt
+        axes = axes or plt.gca()
+        if self.first:
+            axes.bar(list(self.first.histogram), list(self.first.histogram.values()))
+            axes.set(title=f"'{self.first.name}' ({self.first.op})", xlabel="here - there", ylabel="elements")
+        return axes
+
+
+def _histogram(ours: np.ndarray, theirs: np.ndarray) -> Dict[float, int]:
+    kind = np.int64 if ours.dtype.kind in "iu" else np.float64
+    delta = ours.astype(kind) - theirs.astype(kind)
+    delta = delta[delta != 0]
+    if kind is np.float64 and len(np.unique(delta)) > 16:
+        counts, edges = np.histogram(delta, 16)
+        return {float(edge): int(n) for n, edge in zip(counts, edges) if n}
+    values, counts = np.unique(delta, return_counts=True)
+    return {float(v): int(n) for v, n in zip(values, counts)}
+
+
+def compare(net, expected: Union[Mapping[str, np.ndarray], Sequence[np.ndarray], np.ndarray], *values,
+            tolerance: float = 0.0, **feeds) -> Comparison:
+    """Compares a network with what another program computed from the same inputs.
+
+    expected: arrays by the names of tensors (outputs, and whatever else the other program shows), or a sequence in the order of the outputs, as an
+        ONNX Runtime session's `run` returns it.
+    values, feeds: the inputs, as for a call; without any, those of the last call.
+    tolerance: of floats, relative to the larger of 1 and the expected number.
+
+        print(octet.compare(net, session.run(None, {"image": x}), x))
+    """
+    if not isinstance(expected, Mapping):
+        arrays = [expected] if isinstance(expected, np.ndarray) else list(expected)
+        expected = {info.name: array for info, array in zip(net.outputs, arrays)}
+    if not values and not feeds:
+        ours = net.trace(**net.last_inputs)
+    else:
+        ours = net.trace(*values, **feeds)
+    writers = {name: node for node in net.nodes for name in node.outputs}
+    compared, differences = [], []
+    for name in [n for n in ours if n in expected]:
+        a, b = ours[name], np.asarray(expected[name])
+        if a.shape != b.shape:
+            raise ValueError(f"expected['{name}'] has shape {b.shape}, the network's is {a.shape}")
+        compared.append(name)
+        if a.dtype.kind == "f":
+            differs = ~(np.abs(a - b) <= tolerance * np.maximum(1, np.abs(b))) & ~(np.isnan(a) & np.isnan(b))
+        else:
+            differs = a != b
+        if differs.any():
+            first = tuple(int(i) for i in np.argwhere(differs)[0])
+            node = writers[name]
+            differences.append(Difference(name, node.op, node.number, int(differs.sum()), a.size, first, a[first], b[first],
+                                          _histogram(a, b)))
+    return Comparison(compared, differences, [n for n in expected if n not in ours])

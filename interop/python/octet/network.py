@@ -1,0 +1,143 @@
+"""Networks of .tflite and .onnx files."""
+
+from __future__ import annotations
+
+import os
+from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+from . import _octet
+
+
+class Tensor(NamedTuple):
+    """An input or output: real = scale * (code - zero_point) where it holds codes, else `scale` is None."""
+
+    name: str
+    shape: Tuple[int, ...]
+    dtype: np.dtype
+    scale: Optional[float]
+    zero_point: Optional[int]
+
+    def __repr__(self) -> str:
+        codes = "" if self.scale is None else f", scale={self.scale:.6g}, zero_point={self.zero_point}"
+        return f"Tensor({self.name!r}, shape={self.shape}, dtype={self.dtype}{codes})"
+
+
+class Node(NamedTuple):
+    """An operator as it runs: `op` lists those that were joined, `number` is that of the first in the file."""
+
+    number: int
+    op: str
+    inputs: List[str]
+    outputs: List[str]
+    shape: Tuple[int, ...]
+    implementation: str
+    explanation: str
+
+
+def _tensor(info: dict) -> Tensor:
+    return Tensor(info["name"], info["shape"], info["dtype"], info["scale"], info["zero_point"])
+
+
+class Network(_octet.Network):
+    """A network that runs.
+
+    model: path of a .tflite or .onnx file, or its bytes.
+    batch: first dimension of the inputs; 0: as in the file.
+    threads: of this network; 0: `octet.set_num_threads`, 1: the calling thread alone.
+    rule: contract of convolutions and matrix products (`octet.rules()`); "automatic": the framework's own.
+    fusion: joins operators where no byte changes.
+    shapes, dimensions: sizes of inputs by name, and of dimensions that the file names.
+    progress: called with (done, what) while it loads; True: a bar of tqdm, where that is installed.
+    memory_limit: bytes that weights and buffers may take; 0: no limit.
+
+    Call it with arrays in the order of `inputs`, or by name:
+
+        y = net(x)
+        y = net(image=x)
+
+    The result is one array, or a tuple where there are several outputs. An input of codes takes codes, or floats, which are quantized with
+    the model's scale as the framework does it; then outputs of codes are returned as floats, too. C-contiguous arrays of the right type
+    are not copied. Any number of threads may call one network at once.
+    """
+
+    def __init__(self, model: Union[str, bytes, os.PathLike], *, batch: int = 0, threads: int = 0,
+                 rule: str = "automatic", fusion: bool = True, shapes: Mapping[str, Sequence[int]] = {},
+                 dimensions: Mapping[str, int] = {},
+                 progress: Union[None, bool, Callable[[float, str], None]] = None, memory_limit: int = 0) -> None:
+        bar = _progress_bar() if progress is True else None
+        super().__init__(model, batch=batch, threads=threads, rule=rule, fusion=fusion, shapes=dict(shapes),
+                         dimensions=dict(dimensions), progress=bar.report if bar else progress or None,
+                         memory_limit=memory_limit)
+
+    @property
+    def inputs(self) -> List[Tensor]:
+        """What it takes."""
+        return [_tensor(info) for info in self._inputs]
+
+    @property
+    def outputs(self) -> List[Tensor]:
+        """What it gives."""
+        return [_tensor(info) for info in self._outputs]
+
+    @property
+    def nodes(self) -> List[Node]:
+        """Its operators in the order of execution, with what each runs on."""
+        return [Node(**node) for node in self._nodes]
+
+    def run(self, feeds: Mapping[str, np.ndarray], outputs: Sequence[str] = ()) -> Dict[str, np.ndarray]:
+        """Outputs by name for inputs by name; `outputs` selects some."""
+        return super().run(dict(feeds), list(outputs))
+
+    def trace(self, *values, **feeds) -> Dict[str, np.ndarray]:
+        """Every tensor that an operator writes, by name. Joined operators write one; fusion=False shows all."""
+        return super().trace(self._by_name(values, feeds))
+
+    def resize(self, *, batch: int = 0, shapes: Mapping[str, Sequence[int]] = {},
+               dimensions: Mapping[str, int] = {}) -> None:
+        """Gives it other sizes; what is not said is as in the file. State and contents are lost."""
+        super().resize(batch=batch, shapes=dict(shapes), dimensions=dict(dimensions))
+
+    def profile(self, *values, repeat: int = 10, **feeds) -> "Profile":
+        """Times of its operators; see `octet.profile`."""
+        from .profiling import profile
+        return profile(self, *values, repeat=repeat, **feeds)
+
+    def explain(self) -> str:
+        """What each operator runs on, and why, as a table."""
+        from .profiling import explain
+        return explain(self)
+
+    def _by_name(self, values: Sequence, feeds: Mapping) -> dict:
+        """Inputs by name; what is not given is zero."""
+        inputs = self.inputs
+        if len(values) > len(inputs):
+            raise TypeError(f"the network takes {len(inputs)} inputs, {len(values)} are given")
+        named = {info.name: value for info, value in zip(inputs, values)}
+        named.update(feeds)
+        for info in inputs:
+            named.setdefault(info.name, np.full(info.shape, info.zero_point or 0, info.dtype))
+        return named
+
+    def __repr__(self) -> str:
+        return f"<octet.Network ({self.framework}): {self.inputs} -> {self.outputs}>"
+
+
+class _progress_bar:
+    """tqdm's, where it is installed."""
+
+    def __new__(cls):
+        try:
+            from tqdm import tqdm
+        except ImportError:
+            return None
+        self = super().__new__(cls)
+        self._bar = tqdm(total=100, unit="%", leave=False)
+        return self
+
+    def report(self, done: float, what: str) -> None:
+        self._bar.set_description(what)
+        self._bar.update(100 * done - self._bar.n)
+        if done >= 1:
+            self._bar.close()

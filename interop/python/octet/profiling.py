@@ -1,0 +1,73 @@
+"""What a network's time goes to, and why it runs as it does."""
+
+from __future__ import annotations
+
+import html
+from typing import List
+
+from .network import Network, Node
+
+
+class Profile:
+    """Median seconds of each operator. Printed, it is a table; `to_html` draws it."""
+
+    def __init__(self, nodes: List[Node], seconds: List[float]) -> None:
+        self.nodes, self.seconds = nodes, seconds
+
+    @property
+    def total(self) -> float:
+        """Seconds of all operators."""
+        return sum(self.seconds)
+
+    def rows(self) -> List[dict]:
+        """A dict per operator: number, op, shape, microseconds, share, implementation; pandas takes them."""
+        return [{"number": n.number, "op": n.op, "shape": n.shape, "microseconds": 1e6 * s,
+                 "share": s / self.total if self.total else 0.0, "implementation": n.implementation}
+                for n, s in zip(self.nodes, self.seconds)]
+
+    def __str__(self) -> str:
+        lines = [f"{'node':>5}  {'time':>10}  {'share':>6}  operator"]
+        for row in self.rows():
+            shape = "x".join(map(str, row["shape"]))
+            lines.append(f"{row['number']:>5}  {row['microseconds']:>7.1f} us  {row['share']:>6.1%}  {row['op']} {shape}"
+                         f"  [{row['implementation']}]")
+        lines.append(f"{'all':>5}  {1e6 * self.total:>7.1f} us")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def to_html(self) -> str:
+        """A page of its own: the operators from top to bottom, with bars as wide as their shares."""
+        widest = max(self.seconds, default=0) or 1
+        rows = []
+        for row, seconds in zip(self.rows(), self.seconds):
+            shape = "x".join(map(str, row["shape"]))
+            rows.append(f"<tr><td>{row['number']}</td><td>{html.escape(row['op'])}</td><td>{shape}</td>"
+                        f"<td>{html.escape(row['implementation'])}</td><td class=n>{row['microseconds']:.1f}</td>"
+                        f"<td class=n>{row['share']:.1%}</td>"
+                        f"<td><svg width=300 height=14><rect width={300 * seconds / widest:.1f} height=14 /></svg></td></tr>")
+        style = ("body{font-family:sans-serif}td,th{padding:2px 8px;text-align:left}.n{text-align:right}"
+                 "rect{fill:#36c}tr:nth-child(even){background:#f4f4f4}")
+        return (f"<!doctype html><meta charset=utf-8><title>Profile</title><style>{style}</style>"
+                f"<h1>{1e6 * self.total:.0f} microseconds</h1><table><tr><th>node<th>operator<th>shape<th>runs on"
+                f"<th>microseconds<th>share<th></tr>{''.join(rows)}</table>")
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+
+def profile(net: Network, *values, repeat: int = 10, **feeds) -> Profile:
+    """Runs a network `repeat` times, after a warm-up, with these inputs (zeros by default)."""
+    if repeat < 1:
+        raise ValueError(f"repeat is {repeat}, allowed: 1 or more")
+    return Profile(net.nodes, net._profile(net._by_name(values, feeds), repeat))
+
+
+def explain(net: Network) -> str:
+    """What each operator runs on, with its plan and what was refused."""
+    lines = []
+    for node in net.nodes:
+        shape = "x".join(map(str, node.shape))
+        lines.append(f"node {node.number}: {node.op} -> {shape}  [{node.implementation}]")
+        lines += ["    " + line.strip() for line in node.explanation.splitlines()]
+    return "\n".join(lines)

@@ -1,0 +1,219 @@
+#include "attributes.hpp"
+
+#include <pybind11/stl.h>
+
+namespace octet::python {
+namespace {
+
+/// One number or one per channel, as a vector.
+template <typename T> std::vector<T> numbers(const py::handle &value, const std::string &who) {
+    const py::array a = array_of(value, who);
+    const char kind = a.dtype().kind();
+    const bool is_real = kind == 'f', takes_real = std::is_floating_point_v<T>;
+    if ((is_real && !takes_real) || (!is_real && kind != 'i' && kind != 'u'))
+        throw py::type_error(who + " is " + py::cast<std::string>(py::str(a.dtype())) +
+                             ", allowed: " + (takes_real ? "numbers" : "integers"));
+    if (a.ndim() > 1)
+        throw py::value_error(who + " has " + std::to_string(a.ndim()) +
+                              " dimensions, allowed: a number or one per channel");
+    std::vector<T> values;
+    for (const py::handle element : py::iter(a.attr("reshape")(-1)))
+        values.push_back(static_cast<T>(
+            py::cast<std::conditional_t<std::is_floating_point_v<T>, double, long long>>(element)));
+    if (values.empty())
+        throw py::value_error(who + " is empty");
+    return values;
+}
+
+/// Takes words out of the options, so that what is left is not known.
+class reader {
+public:
+    explicit reader(const py::dict &options) : options_(py::module_::import("copy").attr("copy")(options)) {}
+
+    /// None counts as absent.
+    std::optional<py::object> take(const char *word) {
+        if (!options_.contains(word))
+            return {};
+        py::object value = options_[word];
+        options_.attr("pop")(word);
+        if (value.is_none())
+            return {};
+        return value;
+    }
+    void finish() const {
+        for (const auto &[word, value] : options_)
+            throw py::type_error("unknown argument '" + py::cast<std::string>(word) + "'");
+    }
+
+private:
+    py::dict options_;
+};
+
+int mask_of(std::size_t count, int channel_mask) { return count == 1 ? 0 : channel_mask; }
+
+void set_rule(primitive_attr &attr, reader &options, int dst_mask) {
+    const auto name = options.take("rule"), multiplier = options.take("multiplier"),
+               shift = options.take("shift"), scale = options.take("scale");
+    const requantization_rule rule =
+        name ? requantization_rule_from_string(py::cast<std::string>(*name).c_str())
+             : requantization_rule::automatic;
+    attr.set_requantization(rule);
+    if (multiplier.has_value() != shift.has_value())
+        throw py::type_error(multiplier ? "multiplier is given without shift"
+                                        : "shift is given without multiplier");
+    if (multiplier && scale)
+        throw py::type_error("both multiplier and scale are given");
+    if (multiplier) {
+        const auto m = numbers<std::int32_t>(*multiplier, "multiplier"),
+                   s = numbers<std::int32_t>(*shift, "shift");
+        const std::size_t count = std::max(m.size(), s.size());
+        if ((m.size() != count && m.size() != 1) || (s.size() != count && s.size() != 1))
+            throw py::value_error("multiplier has " + std::to_string(m.size()) + " values, shift has " +
+                                  std::to_string(s.size()));
+        std::vector<fixed_point_multiplier> factors;
+        for (std::size_t i = 0; i < count; i++)
+            factors.push_back({m[m.size() == 1 ? 0 : i], s[s.size() == 1 ? 0 : i], 0});
+        attr.set_requantization(rule, mask_of(count, dst_mask), factors);
+    }
+    if (!scale)
+        return;
+    const auto reals = numbers<double>(*scale, "scale");
+    const int mask = mask_of(reals.size(), dst_mask);
+    switch (parameters_of(rule)) {
+    case rule_parameters::multipliers: {
+        std::vector<fixed_point_multiplier> factors;
+        for (const double real : reals)
+            factors.push_back(from_double(rule, real));
+        return attr.set_requantization(rule, mask, factors);
+    }
+    case rule_parameters::real_scales:
+        return attr.set_requantization(rule, mask, reals);
+    default:
+        return attr.set_output_scales(mask, {reals.begin(), reals.end()});
+    }
+}
+
+struct side {
+    const char *scale, *zero_point;
+    int arg, mask;
+};
+
+void set_sides(primitive_attr &attr, reader &options, const channel_masks &masks) {
+    for (const side &s : {side{"x_scale", "x_zero_point", OCTET_ARG_SRC, masks.src},
+                          side{"x1_scale", "x1_zero_point", OCTET_ARG_SRC_1, masks.src},
+                          side{"w_scale", "w_zero_point", OCTET_ARG_WEIGHTS, masks.weights},
+                          side{"y_scale", "y_zero_point", OCTET_ARG_DST, masks.dst}}) {
+        if (const auto scale = options.take(s.scale)) {
+            const auto values = numbers<float>(*scale, s.scale);
+            attr.set_scales(s.arg, mask_of(values.size(), s.mask), values);
+        }
+        if (const auto zero_point = options.take(s.zero_point)) {
+            const auto values = numbers<std::int32_t>(*zero_point, s.zero_point);
+            attr.set_zero_points(s.arg, mask_of(values.size(), s.mask), values);
+        }
+    }
+}
+
+/// A post-op as a tuple: its name, then its numbers.
+class chain {
+public:
+    explicit chain(attributes &result) : result_(result) {}
+
+    void append(const py::handle &stage) {
+        const py::tuple parts =
+            py::isinstance<py::str>(stage) ? py::make_tuple(stage) : py::cast<py::tuple>(stage);
+        const auto name = py::cast<std::string>(parts[0]);
+        if (name == "sum")
+            ops_.append_sum(number(parts, 1, 1.), static_cast<std::int32_t>(number(parts, 2, 0.)));
+        else if (name == "clip")
+            ops_.append_clip(integer(parts, 1), integer(parts, 2));
+        else if (name == "add" && !py::isinstance<py::array>(parts[1]))
+            ops_.append_add(integer(parts, 1));
+        else if (name == "table")
+            append_table(py::cast<py::array>(parts[1]));
+        else if (name == "prelu")
+            append_prelu(parts[1]);
+        else if (parts.size() > 1 && py::hasattr(parts[1], "shape") &&
+                 !py::cast<py::tuple>(parts[1].attr("shape")).empty())
+            append_binary(name, parts[1]);
+        else
+            ops_.append_eltwise(number(parts, 3, 1.), algorithm_of("eltwise_", name), number(parts, 1, 0.),
+                                number(parts, 2, 0.));
+    }
+    void finish() { result_.attr.set_post_ops(ops_); }
+
+private:
+    static float number(const py::tuple &parts, std::size_t i, double fallback) {
+        return i < parts.size() ? py::cast<float>(parts[i]) : static_cast<float>(fallback);
+    }
+    static std::int32_t integer(const py::tuple &parts, std::size_t i) {
+        if (i >= parts.size())
+            throw py::value_error("post_ops: '" + py::cast<std::string>(parts[0]) + "' lacks a number");
+        return py::cast<std::int32_t>(parts[i]);
+    }
+    int arg(int kind) const { return OCTET_ARG_ATTR_MULTIPLE_POST_OP(ops_.len()) | kind; }
+
+    void keep(const py::array &a, const memory::desc &d, int argument) {
+        result_.args[argument] = memory_of(a, d);
+        result_.kept.push_back(a);
+    }
+    void append_binary(const std::string &name, const py::handle &operand) {
+        py::array a = array_of(operand, "post_ops: " + name);
+        a = elements_as(a, a.dtype().kind() == 'f' ? data_type::f32 : type_of(a.dtype(), name),
+                        "post_ops: " + name);
+        const memory::desc d = desc_of(a, name);
+        keep(a, d, arg(OCTET_ARG_SRC_1));
+        ops_.append_binary(algorithm_of("binary_", name), d);
+    }
+    void append_prelu(const py::handle &weights) {
+        const py::array a =
+            elements_as(array_of(weights, "post_ops: prelu"), data_type::f32, "post_ops: prelu");
+        keep(a, desc_of(a, "prelu"), arg(OCTET_ARG_WEIGHTS));
+        ops_.append_prelu(a.size() == 1 ? 0 : 1 << 1);
+    }
+    void append_table(const py::array &entries) {
+        post_op::table stage;
+        stage.type = type_of(entries.dtype(), "post_ops: table");
+        if (entries.size() != 256 || memory::data_type_size(stage.type) != 1)
+            throw py::value_error("post_ops: table has " + std::to_string(entries.size()) +
+                                  " entries, allowed: 256 of int8 or uint8");
+        const py::array dense = elements_as(entries, stage.type, "table");
+        std::memcpy(stage.entries.data(), dense.data(), 256);
+        ops_.append_table(stage);
+    }
+
+    attributes &result_;
+    post_ops ops_;
+};
+
+} // namespace
+
+attributes attributes_of(const py::dict &options, const channel_masks &masks) {
+    attributes result;
+    reader words(options);
+    set_rule(result.attr, words, masks.dst);
+    set_sides(result.attr, words, masks);
+    if (const auto stages = words.take("post_ops")) {
+        chain c(result);
+        for (const py::handle stage : *stages)
+            c.append(stage);
+        c.finish();
+    }
+    words.finish();
+    return result;
+}
+
+algorithm algorithm_of(const std::string &family, const std::string &name) {
+    std::string known;
+    for (int i = 1; i <= static_cast<int>(algorithm::reduction_norm_lp_power_p_sum); i++) {
+        const std::string candidate = to_string(static_cast<algorithm>(i));
+        if (candidate.rfind(family, 0) != 0)
+            continue;
+        if (candidate == family + name)
+            return static_cast<algorithm>(i);
+        known += (known.empty() ? "" : ", ") + candidate.substr(family.size());
+    }
+    throw py::value_error("'" + name + "' is unknown, allowed: " + known);
+}
+
+} // namespace octet::python

@@ -1,0 +1,31 @@
+#pragma once
+
+// Keyword arguments of operations as primitive attributes.
+
+#include <unordered_map>
+
+#include "arrays.hpp"
+
+namespace octet::python {
+
+/// Masks of "one value per channel" for each argument that may have several.
+struct channel_masks {
+    int src = 1 << 1, weights = 0, dst = 1 << 1;
+};
+
+/// Attributes, and the tensors of their post-ops as arguments of the execution.
+struct attributes {
+    primitive_attr attr;
+    std::unordered_map<int, memory> args;
+    std::vector<py::array> kept; ///< whose bytes `args` are
+};
+
+/// `options` is a dict with the words of the C++ API, all of which may be absent or None: rule, multiplier, shift,
+/// scale, x_scale, x1_scale, w_scale, y_scale, x_zero_point, x1_zero_point, w_zero_point, y_zero_point, post_ops. Throws
+/// TypeError for another word.
+attributes attributes_of(const py::dict &options, const channel_masks &masks);
+
+/// An algorithm by its name without the family's prefix: ("pooling_", "max").
+algorithm algorithm_of(const std::string &family, const std::string &name);
+
+} // namespace octet::python

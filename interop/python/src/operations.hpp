@@ -1,0 +1,12 @@
+#pragma once
+
+// The primitives as functions of arrays. Arrays have oneDNN's logical order (batch, channels, pixels; weights: output
+// channels, input channels, pixels) in any memory order; what NumPy says in strides is a layout here.
+
+#include "arrays.hpp"
+
+namespace octet::python {
+
+void bind_operations(py::module_ &m);
+
+} // namespace octet::python

@@ -1,0 +1,274 @@
+"""The Python package against NumPy: formulas written out here, golden outputs of the example network, PyTorch's tensors."""
+
+import doctest
+import json
+import os
+import threading
+import unittest
+
+import numpy as np
+
+import octet
+from octet import comparison, network, operations, profiling
+
+DIGITS = os.path.join(os.environ.get("OCTET_SOURCE_DIR", "."), "examples", "digits")
+random = np.random.default_rng(1)
+
+
+def codes(*shape, dtype=np.int8):
+    info = np.iinfo(dtype)
+    return random.integers(info.min, info.max, shape, dtype, endpoint=True)
+
+
+def sums(x, w, stride=1, padding=0, dilation=1, groups=1):
+    """int64 accumulators of a 2D convolution, one window position at a time."""
+    x = np.pad(x.astype(np.int64), ((0, 0), (0, 0), (padding, padding), (padding, padding)))
+    n, c, h, width = x.shape
+    o, _, kh, kw = w.shape
+    oh, ow = (h - (kh - 1) * dilation - 1) // stride + 1, (width - (kw - 1) * dilation - 1) // stride + 1
+    y = np.zeros((n, o, oh, ow), np.int64)
+    for g in range(groups):
+        xs, ws = x[:, g * c // groups:(g + 1) * c // groups], w[g * o // groups:(g + 1) * o // groups].astype(np.int64)
+        for i in range(kh):
+            for j in range(kw):
+                window = xs[:, :, i * dilation:i * dilation + (oh - 1) * stride + 1:stride,
+                            j * dilation:j * dilation + (ow - 1) * stride + 1:stride]
+                y[:, g * o // groups:(g + 1) * o // groups] += np.einsum("nchw,oc->nohw", window, ws[:, :, i, j])
+    return y
+
+
+def tflite_2step(acc, multiplier, shift):
+    """SaturatingRoundingDoublingHighMul, then a rounding division by a power of two (halves away from zero)."""
+    left, right = max(shift, 0), max(-shift, 0)
+    product = acc.astype(object) * (1 << left) * multiplier
+    high = np.where(product >= 0, (product + (1 << 30)) // (1 << 31), -((-product + (1 << 30) - 1) // (1 << 31)))
+    quotient = high // (1 << right)
+    remainder = high - quotient * (1 << right)
+    threshold = (((1 << right) - 1) >> 1) + (high < 0)
+    return (quotient + (remainder > threshold)).astype(np.int64)
+
+
+class Operations(unittest.TestCase):
+    def test_convolutions_accumulate_exactly(self):
+        for groups, stride, padding, dilation in [(1, 1, 1, 1), (2, 2, 0, 1), (1, 1, 2, 2), (70, 1, 1, 1)]:
+            x, w = codes(2, 70, 9, 11), codes(70, 70 // groups, 3, 3)
+            expected = sums(x, w, stride, padding, dilation, groups)
+            y = octet.conv2d(x, w, rule="none", stride=stride, padding=padding, dilation=dilation, groups=groups)
+            self.assertEqual(y.dtype, np.int32)
+            np.testing.assert_array_equal(y, expected)
+
+    def test_layouts_give_the_same_numbers(self):
+        x, w = codes(2, 33, 7, 6, dtype=np.uint8), codes(20, 33, 3, 3)
+        expected = sums(x, w, 1, 1)
+        last = np.ascontiguousarray(np.moveaxis(x, 1, -1))
+        np.testing.assert_array_equal(
+            octet.conv2d(last, w, rule="none", padding=1, layout="nhwc"), np.moveaxis(expected, 1, -1))
+        np.testing.assert_array_equal(
+            octet.conv2d(x, np.moveaxis(w, (0, 1), (-1, -2)), rule="none", padding=1, weights_layout="hwio"), expected)
+        strided = np.zeros((4, 33, 7, 12), np.uint8)[::2, :, :, ::2]
+        strided[...] = x
+        np.testing.assert_array_equal(octet.conv2d(strided, w, rule="none", padding=1), expected)
+        np.testing.assert_array_equal(octet.conv2d(x[:, ::-1], w[:, ::-1], rule="none", padding=1), expected)
+
+    def test_fixed_point_rule_per_channel(self):
+        x, w, bias = codes(1, 16, 5, 5), codes(67, 16, 1, 1), random.integers(-9999, 9999, 67, np.int32)
+        multiplier = random.integers(1 << 30, (1 << 31) - 1, 67)
+        shift = random.integers(-12, -3, 67)
+        acc = sums(x.astype(np.int64) - 4, w) + bias[:, None, None]
+        rounded = [tflite_2step(acc[:, c], int(multiplier[c]), int(shift[c])) for c in range(67)]
+        expected = np.clip(np.stack(rounded, 1) - 3, -128, 127)
+        y = octet.conv2d(x, w, bias, rule="tflite_2step", multiplier=multiplier, shift=shift, x_zero_point=4, zero_point=-3)
+        np.testing.assert_array_equal(y, expected)
+
+    def test_float_scales_and_post_ops(self):
+        x, w = codes(5, 64, dtype=np.uint8), codes(48, 64)
+        acc = (x.astype(np.int64) @ w.T.astype(np.int64)).astype(np.float32)
+        expected = np.clip(np.rint(np.maximum(acc * np.float32(0.01), 0)), -128, 127)
+        np.testing.assert_array_equal(octet.linear(x, w, rule="f32", scale=0.01, dtype="int8", post_ops=["relu"]), expected)
+        residual = random.normal(size=(5, 48)).astype(np.float32)
+        expected = acc * np.float32(0.5) + residual
+        np.testing.assert_array_equal(
+            octet.linear(x, w, rule="f32", scale=0.5, dtype="float32", post_ops=[("add", residual)]), expected)
+
+    def test_matrix_products_broadcast(self):
+        x, w = codes(3, 2, 5, 40), codes(2, 40, 33)
+        np.testing.assert_array_equal(octet.matmul(x, w, rule="none"), x.astype(np.int32) @ w.astype(np.int32))
+        np.testing.assert_array_equal(octet.matmul(x, w[0], rule="none"), x.astype(np.int32) @ w[0].astype(np.int32))
+
+    def test_transposed_convolution(self):
+        x, w = codes(1, 6, 4, 5), codes(6, 7, 3, 3)
+        expected = np.zeros((1, 7, 9, 11), np.int64)
+        for i in range(4):
+            for j in range(5):
+                expected[:, :, 2 * i:2 * i + 3, 2 * j:2 * j + 3] += np.einsum(
+                    "nc,cohw->nohw", x[:, :, i, j].astype(np.int64), w.astype(np.int64))
+        np.testing.assert_array_equal(octet.conv_transpose2d(x, w, rule="none", stride=2), expected)
+
+    def test_pooling_concat_reduce_resize(self):
+        x = codes(2, 9, 6, 8)
+        windows = x.reshape(2, 9, 3, 2, 4, 2)
+        np.testing.assert_array_equal(octet.max_pool2d(x, 2), windows.max((3, 5)))
+        np.testing.assert_array_equal(octet.concat([x, x[:, :3]], 1), np.concatenate([x, x[:, :3]], 1))
+        np.testing.assert_array_equal(octet.resize(x, (12, 16)), x.repeat(2, 2).repeat(2, 3))
+        f = x.astype(np.float32)
+        np.testing.assert_array_equal(octet.reduce("max", f, (2, 3)), f.max((2, 3)))
+        np.testing.assert_allclose(octet.softmax(f[0, 0], 1).sum(1), np.ones(6), rtol=1e-6)
+
+    def test_codes_and_reals(self):
+        reals = random.normal(size=(4, 5)).astype(np.float32)
+        np.testing.assert_array_equal(octet.quantize(reals, scale=0.02, zero_point=3),
+                                      np.clip(np.rint(reals / np.float32(0.02)) + 3, -128, 127))
+        per_channel = octet.quantize(reals, scale=[0.1, 0.2, 0.3, 0.4, 0.5], zero_point=[0] * 5, axis=1)
+        np.testing.assert_array_equal(per_channel, np.rint(reals / np.float32([0.1, 0.2, 0.3, 0.4, 0.5])))
+        self.assertEqual(octet.quantize_multiplier(0.5), (1 << 30, 0))
+
+    def test_wrong_arguments_are_named(self):
+        x, w = codes(1, 4, 5, 5), codes(8, 4, 3, 3)
+        for error, words, text in [(ValueError, {"rule": "nearest"}, "allowed: automatic"),
+                                   (TypeError, {"scales": 1}, "unknown argument 'scales'"),
+                                   (TypeError, {"rule": "tflite_2step", "multiplier": 1 << 30}, "without shift"),
+                                   (ValueError, {"padding": (1, 2, 3)}, "padding has 3 values"),
+                                   (ValueError, {"groups": 3}, "groups is 3"),
+                                   (ValueError, {"layout": "hcwn"}, "layout is 'hcwn'"),
+                                   (ValueError, {"rule": "tflite_2step", "multiplier": [1, 2], "shift": 0}, "multipliers")]:
+            with self.assertRaises(error) as raised:
+                octet.conv2d(x, w, **words)
+            self.assertIn(text, str(raised.exception))
+        with self.assertRaisesRegex(TypeError, "x is complex128"):
+            octet.conv2d(x.astype(complex), w)
+
+
+class Networks(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.net = octet.Network(os.path.join(DIGITS, "digits_int8.tflite"))
+        cls.images = codes(20, 1, 8, 8, 1)
+        cls.expected = [cls.net(image) for image in cls.images]
+
+    def test_golden_outputs(self):
+        with open(os.path.join(DIGITS, "digits_golden.json")) as file:
+            golden = json.load(file)
+        with open(os.path.join(DIGITS, golden["blob"]), "rb") as file:
+            blob = file.read()
+
+        def read(t):
+            kind = {"s8": np.int8, "u8": np.uint8, "f32": np.float32}[t["dtype"]]
+            return np.frombuffer(blob[t["offset"]:t["offset"] + t["nbytes"]], kind).reshape(t["dims"])
+        compared = 0
+        for model in golden["models"]:
+            net = octet.Network(os.path.join(DIGITS, model["file"]))
+            for run in model["runs"]:
+                outputs = net(*[read(t) for t in run["inputs"]])
+                for ours, t in zip(outputs if isinstance(outputs, tuple) else [outputs], run["outputs"]):
+                    np.testing.assert_array_equal(ours, read(t))
+                    compared += 1
+        self.assertEqual(compared, 8)
+
+    def test_threads(self):
+        wrong = []
+
+        def work():
+            for image, expected in zip(self.images, self.expected):
+                if (self.net(image) != expected).any():
+                    wrong.append(image)
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+
+    def test_what_numpy_users_pass(self):
+        image, expected = self.images[0], self.expected[0]
+        np.testing.assert_array_equal(self.net(image.astype(np.int64)), expected)
+        np.testing.assert_array_equal(self.net(image[:, ::-1, :, :][:, ::-1]), expected)
+        np.testing.assert_array_equal(self.net(np.asfortranarray(image)), expected)
+        np.testing.assert_array_equal(self.net(image.tolist()), expected)
+        np.testing.assert_array_equal(self.net(image=image), expected)
+        info = self.net.inputs[0]
+        reals = (image.astype(np.float32) - info.zero_point) * np.float32(info.scale)
+        out = self.net.outputs[0]
+        for kind in (np.float32, np.float64):
+            np.testing.assert_array_equal(self.net(reals.astype(kind)),
+                                          (expected.astype(np.float32) - out.zero_point) * np.float32(out.scale))
+        np.testing.assert_array_equal(self.net(memoryview(np.ascontiguousarray(image))), expected)
+
+    def test_results_are_the_callers(self):
+        first = self.net(self.images[0])
+        kept = first.copy()
+        self.net(self.images[1])
+        np.testing.assert_array_equal(first, kept)
+
+    def test_dlpack(self):
+        class Foreign:
+            def __init__(self, array): self.array = array
+            def __dlpack__(self, stream=None): return self.array.__dlpack__()
+            def __dlpack_device__(self): return self.array.__dlpack_device__()
+        np.testing.assert_array_equal(self.net(Foreign(self.images[0].copy())), self.expected[0])
+
+    def test_sizes(self):
+        net = octet.Network(os.path.join(DIGITS, "digits_int8.tflite"), batch=4, threads=1)
+        np.testing.assert_array_equal(net(self.images[:4, 0]), np.concatenate(self.expected[:4]))
+        net.resize(batch=20)
+        np.testing.assert_array_equal(net(self.images[:, 0]), np.concatenate(self.expected))
+        with self.assertRaisesRegex(ValueError, "dimension"):
+            net.resize(dimensions={"n": 3})
+
+    def test_bytes_paths_and_rules(self):
+        with open(os.path.join(DIGITS, "digits_int8.tflite"), "rb") as file:
+            np.testing.assert_array_equal(octet.Network(file.read())(self.images[0]), self.expected[0])
+        net = octet.Network(os.path.join(DIGITS, "digits_int8.tflite"), rule="ort_f32")
+        self.assertEqual(net(self.images[0]).shape, self.expected[0].shape)
+
+    def test_compare_names_the_first_operator(self):
+        plain = octet.Network(os.path.join(DIGITS, "digits_int8.tflite"), fusion=False)
+        tensors = plain.trace(self.images[0])
+        self.assertTrue(octet.compare(plain, tensors, self.images[0]).equal)
+        names = [node.outputs[0] for node in plain.nodes]
+        changed = dict(tensors)
+        changed[names[2]] = tensors[names[2]] + np.int8(1)
+        changed[names[5]] = tensors[names[5]] + np.int8(2)
+        changed["elsewhere"] = np.zeros(1)
+        found = octet.compare(plain, changed, self.images[0])
+        self.assertEqual((found.first.name, found.first.number, len(found.differences)), (names[2], 2, 2))
+        self.assertEqual(found.missing, ["elsewhere"])
+        self.assertIn("elements differ, first at", str(found))
+        plain(self.images[0])
+        self.assertTrue(octet.compare(plain, [self.expected[0]]).equal)  # inputs of the last call
+
+    def test_profile_and_explain(self):
+        table = self.net.profile(self.images[0], repeat=3)
+        self.assertEqual(len(table.rows()), len(self.net.nodes))
+        self.assertIn("CONV_2D", str(table))
+        self.assertIn("<svg", table.to_html())
+        self.assertIn("runs on", octet.explain(self.net))
+
+    def test_wrong_calls_are_named(self):
+        for error, call, text in [(TypeError, lambda: self.net(), "input 'image' is missing"),
+                                  (TypeError, lambda: self.net(1, 2), "takes 1 inputs, 2 are given"),
+                                  (ValueError, lambda: self.net(np.zeros((3, 3), np.int8)), "shape 3x3"),
+                                  (ValueError, lambda: self.net(picture=self.images[0]), "'picture'"),
+                                  (ValueError, lambda: self.net(self.images[0].astype(int) + 1000), "outside of int8"),
+                                  (TypeError, lambda: self.net(np.zeros((1, 8, 8, 1), complex)), "complex128"),
+                                  (ValueError, lambda: octet.Network("/no/such.tflite"), "/no/such.tflite"),
+                                  (ValueError, lambda: octet.Network(b"nothing"), "bytes: "),
+                                  (ValueError, lambda: octet.Network(b"", rule="best"), "best")]:
+            with self.assertRaises(error) as raised:
+                call()
+            self.assertIn(text, str(raised.exception))
+
+    def test_progress(self):
+        steps = []
+        octet.Network(os.path.join(DIGITS, "digits_int8.tflite"), progress=lambda done, what: steps.append(done))
+        self.assertEqual(steps, sorted(steps))
+
+
+def load_tests(loader, tests, pattern):
+    os.chdir(os.environ.get("OCTET_SOURCE_DIR", "."))
+    for module in (octet, comparison, network, operations, profiling):
+        tests.addTests(doctest.DocTestSuite(module))
+    return tests
+
+
+if __name__ == "__main__":
+    unittest.main()
