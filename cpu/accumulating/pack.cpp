@@ -119,13 +119,45 @@ void pack_codes(const weights_map &map, std::uint8_t flip, const std::uint8_t *f
     });
 }
 
-/// Floats as words, so that their bits stay as they are.
-void pack_floats(const weights_map &map, const std::uint32_t *from, std::uint32_t *to) {
-    for_each_channel(map, [&](dim_t outer_plain, dim_t outer_packed, dim_t, dim_t,
-                              const std::vector<dim_t> &inner_packed) {
+/// Output channels that lie side by side in packed rows, as many as a row has.
+void pack_float_columns(const weights_map &map, dim_t g, dim_t first, const std::vector<dim_t> &inner_packed,
+                        const std::uint32_t *from, std::uint32_t *to) {
+    const packed_geometry &p = map.geometry;
+    const dim_t count = std::min(packed_o_block, p.o_per_member - first);
+    const dim_t stride = map.outer_plain(g, 1) - map.outer_plain(g, 0);
+    from += map.outer_plain(g, first);
+    to += p.offset(g, first, 0, 0);
+    if (stride == 1 && count == packed_o_block) {
         for (std::size_t k = 0; k < map.inner_plain.size(); k++)
-            to[outer_packed + inner_packed[k]] = from[outer_plain + map.inner_plain[k]];
-    });
+            std::memcpy(to + inner_packed[k], from + map.inner_plain[k], packed_o_block * sizeof *to);
+        return;
+    }
+    for (dim_t o = 0; o < count; o++, from += stride, to++)
+        for (std::size_t k = 0; k < map.inner_plain.size(); k++)
+            to[inner_packed[k]] = from[map.inner_plain[k]];
+}
+
+/// Floats as words, so that their bits stay as they are. Groups that are stored each by itself have the same offsets.
+void pack_floats(const weights_map &map, const std::uint32_t *from, std::uint32_t *to) {
+    constexpr dim_t elements_per_task = dim_t{1} << 14;
+    const packed_geometry &p = map.geometry;
+    if (p.merged != 1) {
+        for_each_channel(map, [&](dim_t outer_plain, dim_t outer_packed, dim_t, dim_t,
+                                  const std::vector<dim_t> &inner_packed) {
+            for (std::size_t k = 0; k < map.inner_plain.size(); k++)
+                to[outer_packed + inner_packed[k]] = from[outer_plain + map.inner_plain[k]];
+        });
+        return;
+    }
+    const std::vector<dim_t> inner_packed = map.inner_packed(0);
+    const dim_t blocks = div_up(p.o_per_member, packed_o_block),
+                elements = packed_o_block * static_cast<dim_t>(map.inner_plain.size());
+    parallel_for(map.groups * blocks, 1 + elements_per_task / std::max<dim_t>(elements, 1),
+                 [&](dim_t begin, dim_t end) {
+                     for (dim_t i = begin; i < end; i++)
+                         pack_float_columns(map, i / blocks, i % blocks * packed_o_block, inner_packed, from,
+                                            to);
+                 });
 }
 
 /// Codes or words.

@@ -1,9 +1,11 @@
-// max: dst = the largest code of the window inside the image. average: Σ over the window, then the rule
+// max: dst = the largest element of the window inside the image. average: Σ over the window, then the rule
 // (octet/pooling.hpp).
 
 #include <algorithm>
+#include <limits>
 
 #include "common/element.hpp"
+#include "common/eltwise_math.hpp"
 #include "common/requantize.hpp"
 #include "cpu/machine/parallel.hpp"
 #include "cpu/ref/ref.hpp"
@@ -16,6 +18,7 @@ struct window {
     std::int64_t sum = 0; ///< of raw codes
     float real_sum = 0.f; ///< of real values, in window order
     std::int32_t highest = int32_min;
+    float highest_real = -std::numeric_limits<float>::infinity();
     dim_t taps = 0; ///< positions inside the image
 };
 
@@ -49,11 +52,17 @@ private:
                     if (id < 0 || id >= p_.in[0] || ih < 0 || ih >= p_.in[1] || iw < 0 || iw >= p_.in[2])
                         continue;
                     const coordinates at = spatial_coordinates(p_.spatial_ndims, n, c, id, ih, iw);
+                    result.taps++;
+                    if (is_real(p_.src.data_type)) {
+                        const float x = load_f32(src_, p_.src.data_type, plain_offset(p_.src, at));
+                        result.real_sum += x;
+                        result.highest_real = lane::max(result.highest_real, x);
+                        continue;
+                    }
                     const std::int32_t x = load_s32(src_, p_.src.data_type, plain_offset(p_.src, at));
                     result.sum += x;
                     result.real_sum += p_.src_scale * static_cast<float>(x - zp);
                     result.highest = std::max(result.highest, x);
-                    result.taps++;
                 }
         return result;
     }
@@ -62,6 +71,8 @@ private:
         const bool counts_padding = p_.alg == algorithm::pooling_avg_include_padding;
         const dim_t n = counts_padding ? p_.kernel[0] * p_.kernel[1] * p_.kernel[2] : w.taps;
         const auto n_f32 = static_cast<float>(n);
+        if (is_real(p_.src.data_type))
+            return out_.finish(p_.form == pooling_form::maximum ? w.highest_real : w.real_sum / n_f32, at);
         switch (p_.form) {
         case pooling_form::maximum:
             return out_.finish(w.highest, at);

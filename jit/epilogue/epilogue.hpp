@@ -115,6 +115,8 @@ private:
               const coordinates &outer) const;
     void fill_block(const arguments *args, dim_t first_channel, dim_t last_channel, std::uint32_t *block,
                     const coordinates &outer) const;
+    bool fill_float_rows(const arguments &args, dim_t first, dim_t count, std::uint32_t *blocks,
+                         const coordinates &outer) const;
     std::uint32_t post_op_word(int index, const arguments &args, const coordinates &at) const;
     void fill_bias(const arguments &args, dim_t first, dim_t count, std::uint32_t *blocks,
                    const coordinates &outer) const;

@@ -1,6 +1,7 @@
 // The contents of an epilogue's planes: those known at creation, and those that come with each execution.
 
 #include <algorithm>
+#include <array>
 
 #include "common/bits.hpp"
 #include "common/element.hpp"
@@ -47,7 +48,50 @@ void epilogue_plan::fill_arguments(const arguments &args, dim_t first, dim_t cou
                                    const coordinates &outer) const {
     if (planes_.bias >= 0)
         fill_bias(args, first, count, blocks, outer);
-    fill(&args, first, count, blocks, outer);
+    if (!fill_float_rows(args, first, count, blocks, outer))
+        fill(&args, first, count, blocks, outer);
+}
+
+/// The usual case, in which all that comes with the arguments are output scales and operands of binary post-ops in f32:
+/// they are copied. False, and nothing written, in other cases.
+bool epilogue_plan::fill_float_rows(const arguments &args, dim_t first, dim_t count, std::uint32_t *blocks,
+                                    const coordinates &outer) const {
+    struct row {
+        int plane;
+        const float *values; ///< of channel `first`
+        dim_t stride;
+    };
+    const int dim = shape_.channel_dim;
+    if (dim < 0 || e_.src_scales.runtime || e_.weights_scales.runtime || e_.dst_scales.runtime ||
+        e_.dst_zero_points.runtime)
+        return false;
+    std::array<row, 1 + max_post_ops> rows; // nothing is allocated while a primitive runs
+    std::size_t used = 0;
+    if (e_.output_scales.runtime && planes_.scale >= 0) {
+        const int mask = e_.output_scales.mask;
+        const auto *scales = args.get<const float>(OCTET_ARG_ATTR_OUTPUT_SCALES);
+        if (mask != 0 && mask != 1 << dim)
+            return false;
+        rows[used++] = {planes_.scale, scales + (mask == 0 ? 0 : first), mask == 0 ? 0 : 1};
+    }
+    for (int k = 0; k < static_cast<int>(e_.post_ops.size()); k++) {
+        if (planes_.post_op[k] < 0)
+            continue;
+        const auto *op = std::get_if<post_op::binary>(&e_.post_ops[k]);
+        if (!op || op->src1.data.data_type != data_type::f32)
+            return false;
+        const auto *src1 = args.get<const float>(OCTET_ARG_ATTR_MULTIPLE_POST_OP(k) | OCTET_ARG_SRC_1);
+        const dim_t stride = op->src1.data.dims[dim] == 1 ? 0 : op->src1.data.strides[dim];
+        rows[used++] = {planes_.post_op[k],
+                        src1 + broadcast_offset(op->src1.data, channel_at(outer, dim, first)), stride};
+    }
+    const dim_t block_words = planes_.count * columns_per_block;
+    for (std::size_t n = 0; n < used; n++)
+        for (dim_t c = 0; c < count; c += columns_per_block)
+            for (dim_t i = 0; i < columns_per_block; i++) // past the last channel it is repeated
+                blocks[c / columns_per_block * block_words + rows[n].plane * columns_per_block + i] =
+                    bits(rows[n].values[std::min(c + i, count - 1) * rows[n].stride]);
+    return true;
 }
 
 void epilogue_plan::fill_bias(const arguments &args, dim_t first, dim_t count, std::uint32_t *blocks,

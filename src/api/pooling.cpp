@@ -74,7 +74,7 @@ pooling_problem shapes_of(const pooling_forward::desc &d) {
     p.alg = d.alg;
     require_tensor(operation, "src", p.src, 3, 5);
     require_tensor(operation, "dst", p.dst, p.src.ndims, p.src.ndims);
-    require_type(operation, "src", p.src, {data_type::u8, data_type::s8});
+    require_type(operation, "src", p.src, {data_type::u8, data_type::s8, data_type::f32});
     require_type(operation, "dst", p.dst, {p.src.data_type});
     for (memory_desc *md : {&p.src, &p.dst}) {
         resolve_activation_layout(*md);
@@ -149,7 +149,18 @@ pooling_form average_form(const pooling_problem &p, const primitive_attr &attr) 
                   " needs multipliers, pass them to set_requantization");
 }
 
+/// f32 has one meaning: no scales, no zero points, no multipliers.
+void require_plain_floats(const pooling_problem &p, const primitive_attr &attr) {
+    const bool is_plain = p.out_stage.rule == requantization_rule::f32 && !attr.output_scales().is_set() &&
+                          attr.scales().empty() && attr.zero_points().empty() &&
+                          attr.input_multipliers().empty();
+    if (!is_plain)
+        throw_invalid(operation, ": src is f32, allowed with it: rule f32 without scales and zero points");
+}
+
 void lower_rule(pooling_problem &p, const primitive_attr &attr) {
+    if (p.src.data_type == data_type::f32)
+        require_plain_floats(p, attr);
     if (p.alg == algorithm::pooling_max) {
         if (attr.multipliers().is_set() || attr.real_scales().is_set() || attr.output_scales().is_set() ||
             !attr.scales().empty())

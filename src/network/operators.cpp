@@ -65,7 +65,9 @@ constexpr row onnx[] = {
     row("Flatten", 1, lower_view).gives(shape::flatten).use(unusual).moved(code_move::down),
     row("Identity", 1, lower_view).gives(shape::same).use(unusual).moved(code_move::both),
     row("MatMulInteger", 4, lower_matmul_integer).gives(shape::matmul_integer),
-    row("MatMulIntegerToFloat", 7, lower_matmul_integer_to_float).gives(shape::matmul_integer_to_float),
+    row("MatMulIntegerToFloat", 7, lower_matmul_integer_to_float)
+        .part(accumulates)
+        .gives(shape::matmul_integer_to_float),
     row("MaxPool", 1, lower_max_pool).gives(shape::pooling).habit(channels_last).moved(code_move::both),
     row("Pad", 4, lower_onnx_pad)
         .gives(shape::pad)
@@ -123,39 +125,60 @@ constexpr row onnx[] = {
     row("Unsqueeze", 2, lower_view).gives(shape::unsqueeze).use(unusual).moved(code_move::both),
     row(layout_operator, 1, lower_layout).internal(),
 
-    row("Add", 2, lower_float_add).gives(shape::binary).becomes(form::binary, "QLinearAdd"),
+    row("Add", 2, lower_float_add)
+        .part(fusion_part::operand)
+        .commutative()
+        .gives(shape::binary)
+        .becomes(form::binary, "QLinearAdd"),
     row("And", 2, lower_and).gives(shape::comparison),
     row("ArgMax", 1, lower_arg_max).gives(shape::arg_max),
-    row("AveragePool", 1).gives(shape::pooling).becomes(form::unary, "QLinearAveragePool"),
+    row("AveragePool", 1, lower_float_average_pool)
+        .gives(shape::pooling)
+        .becomes(form::unary, "QLinearAveragePool"),
     row("BatchNormalization", 5, lower_batch_normalization).gives(shape::same),
     row("Cast", 1, lower_cast).gives(shape::cast).use(unusual),
-    row("Clip", 3, lower_float_clip).gives(shape::same),
+    row("Clip", 3, lower_float_function).part(function).gives(shape::same),
     row("Concat", any, lower_concat).gives(shape::concat).becomes(form::concatenation, "QLinearConcat"),
     row("ConstantOfShape", 1).gives(shape::constant_of_shape),
-    row("Conv", 3, lower_float_conv).gives(shape::conv).becomes(form::convolution, "QLinearConv"),
-    row("Div", 2, lower_float_div).gives(shape::binary),
-    row("Elu", 1, lower_float_elu).gives(shape::same),
+    row("Conv", 3, lower_float_conv)
+        .part(accumulates)
+        .padded()
+        .gives(shape::conv)
+        .becomes(form::convolution, "QLinearConv"),
+    row("Div", 2, lower_float_div).part(fusion_part::operand).gives(shape::binary),
+    row("Elu", 1, lower_float_function).part(function).gives(shape::same),
     row("Equal", 2, lower_equal).gives(shape::comparison),
     row("Erf", 1, lower_float_erf).gives(shape::same),
     row("Expand", 2, lower_expand).gives(shape::expand).use(unusual).moved(code_move::down),
     row("Gather", 2, lower_gather).gives(shape::gather).moved(code_move::down),
-    row("Gelu", 1, lower_float_gelu).gives(shape::same),
-    row("Gemm", 3, lower_float_gemm).gives(shape::gemm).becomes(form::gemm, "QGemm"),
-    row("GlobalAveragePool", 1).gives(shape::global_pooling).becomes(form::unary, "QLinearGlobalAveragePool"),
+    row("Gelu", 1, lower_float_function).part(function).gives(shape::same),
+    row("Gemm", 3, lower_float_gemm).part(accumulates).gives(shape::gemm).becomes(form::gemm, "QGemm"),
+    row("GlobalAveragePool", 1, lower_float_global_average_pool)
+        .gives(shape::global_pooling)
+        .becomes(form::unary, "QLinearGlobalAveragePool"),
     row("Greater", 2, lower_greater).gives(shape::comparison),
     row("GreaterOrEqual", 2, lower_greater_or_equal).gives(shape::comparison),
     row("HardSigmoid", 1, lower_float_hard_sigmoid).gives(shape::same),
-    row("HardSwish", 1, lower_float_hard_swish).gives(shape::same),
+    row("HardSwish", 1, lower_float_function).part(function).gives(shape::same),
     row("LayerNormalization", 3, lower_layer_normalization).gives(shape::layer_normalization),
-    row("LeakyRelu", 1, lower_float_leaky_relu).gives(shape::same).becomes(form::unary, "QLinearLeakyRelu"),
+    row("LeakyRelu", 1, lower_float_function)
+        .part(function)
+        .gives(shape::same)
+        .becomes(form::unary, "QLinearLeakyRelu"),
     row("Less", 2, lower_less).gives(shape::comparison),
     row("LessOrEqual", 2, lower_less_or_equal).gives(shape::comparison),
-    row("MatMul", 2, lower_float_matmul).gives(shape::matmul).becomes(form::matrix_product, "QLinearMatMul"),
-    row("MatMulAdd", 3, lower_float_matmul).gives(shape::matmul).internal(),
+    row("MatMul", 2, lower_float_matmul)
+        .part(accumulates)
+        .gives(shape::matmul)
+        .becomes(form::matrix_product, "QLinearMatMul"),
     row("Max", 2, lower_float_max).gives(shape::binary),
     row("Min", 2, lower_float_min).gives(shape::binary),
-    row("Mul", 2, lower_float_mul).gives(shape::binary).becomes(form::binary, "QLinearMul"),
-    row("Neg", 1, lower_float_neg).gives(shape::same),
+    row("Mul", 2, lower_float_mul)
+        .part(fusion_part::operand)
+        .commutative()
+        .gives(shape::binary)
+        .becomes(form::binary, "QLinearMul"),
+    row("Neg", 1, lower_float_function).gives(shape::same),
     row("Not", 1, lower_not).gives(shape::same),
     row("Or", 2, lower_or).gives(shape::comparison),
     row("Pow", 2, lower_float_pow).gives(shape::binary),
@@ -164,18 +187,21 @@ constexpr row onnx[] = {
     row("ReduceMean", 2, lower_reduce_mean).gives(shape::reduce).use(unusual),
     row("ReduceMin", 2, lower_reduce_min).gives(shape::reduce).use(unusual),
     row("ReduceSum", 2, lower_reduce_sum).gives(shape::reduce).use(unusual),
-    row("Relu", 1, lower_float_relu).gives(shape::same),
+    row("Relu", 1, lower_float_function).part(function).gives(shape::same),
     row("Resize", 4).gives(shape::resize),
     row("Shape", 1).gives(shape::shape_of),
-    row("Sigmoid", 1, lower_float_sigmoid).gives(shape::same).becomes(form::unary, "QLinearSigmoid"),
+    row("Sigmoid", 1, lower_float_function)
+        .part(function)
+        .gives(shape::same)
+        .becomes(form::unary, "QLinearSigmoid"),
     row("Size", 1).gives(shape::size_of),
     row("SkipLayerNormalization", 5, lower_skip_layer_normalization).gives(shape::skip_layer_normalization),
     row("Slice", 5, lower_slice).gives(shape::slice).moved(code_move::down),
     row("Softmax", 1, lower_float_softmax).gives(shape::same).becomes(form::unary, "QLinearSoftmax"),
     row("Split", 2, lower_split).gives(shape::split),
-    row("Sqrt", 1, lower_float_sqrt).gives(shape::same),
-    row("Sub", 2, lower_float_sub).gives(shape::binary),
-    row("Tanh", 1, lower_float_tanh).gives(shape::same),
+    row("Sqrt", 1, lower_float_function).part(function).gives(shape::same),
+    row("Sub", 2, lower_float_sub).part(fusion_part::operand).gives(shape::binary),
+    row("Tanh", 1, lower_float_function).part(function).gives(shape::same),
     row("Where", 3, lower_where).gives(shape::where),
 };
 

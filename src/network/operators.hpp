@@ -19,7 +19,8 @@ enum class fusion_part {
     none,
     accumulates, ///< sums products and requantizes them to codes
     function,    ///< each output code depends on one input code alone, the same way everywhere
-    sum          ///< adds two tensors of codes
+    sum,         ///< adds two tensors of codes
+    operand      ///< computes with a second tensor of floats
 };
 
 /// What a node does to the buffer of its output.
@@ -68,6 +69,7 @@ struct operator_facts {
     fusion_part fusion = fusion_part::none;
     std::size_t operand_a = 0, operand_b = 0; ///< of a sum, among its inputs
     buffer_use buffers = buffer_use::written;
+    bool commutes = false;      ///< an `operand` whose tensors may change places
     bool pads = false;          ///< appends constants around a tensor
     bool takes_padding = false; ///< a convolution that can do so itself
     layout_habit layout = layout_habit::row_major;
@@ -86,6 +88,7 @@ struct operator_facts {
     constexpr operator_facts sum_of(std::size_t a, std::size_t b) const {
         return part(fusion_part::sum).with(&operator_facts::operand_a, a).with(&operator_facts::operand_b, b);
     }
+    constexpr operator_facts commutative() const { return with(&operator_facts::commutes, true); }
     constexpr operator_facts use(buffer_use u) const { return with(&operator_facts::buffers, u); }
     constexpr operator_facts padding() const { return with(&operator_facts::pads, true); }
     constexpr operator_facts padded() const { return with(&operator_facts::takes_padding, true); }

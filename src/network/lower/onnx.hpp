@@ -55,18 +55,9 @@ std::unique_ptr<step> lower_and(const lowering &l);
 std::unique_ptr<step> lower_or(const lowering &l);
 std::unique_ptr<step> lower_not(const lowering &l);
 std::unique_ptr<step> lower_cast(const lowering &l);
-std::unique_ptr<step> lower_float_relu(const lowering &l);
-std::unique_ptr<step> lower_float_leaky_relu(const lowering &l);
-std::unique_ptr<step> lower_float_elu(const lowering &l);
-std::unique_ptr<step> lower_float_sigmoid(const lowering &l);
-std::unique_ptr<step> lower_float_tanh(const lowering &l);
-std::unique_ptr<step> lower_float_sqrt(const lowering &l);
-std::unique_ptr<step> lower_float_neg(const lowering &l);
-std::unique_ptr<step> lower_float_hard_swish(const lowering &l);
+std::unique_ptr<step> lower_float_function(const lowering &l); ///< of `float_function_of`
 std::unique_ptr<step> lower_float_hard_sigmoid(const lowering &l);
 std::unique_ptr<step> lower_float_erf(const lowering &l);
-std::unique_ptr<step> lower_float_gelu(const lowering &l);
-std::unique_ptr<step> lower_float_clip(const lowering &l);
 
 std::unique_ptr<step> lower_float_softmax(const lowering &l);
 std::unique_ptr<step> lower_layer_normalization(const lowering &l);
@@ -81,6 +72,8 @@ std::unique_ptr<step> lower_arg_max(const lowering &l);
 std::unique_ptr<step> lower_float_matmul(const lowering &l);
 std::unique_ptr<step> lower_float_gemm(const lowering &l);
 std::unique_ptr<step> lower_float_conv(const lowering &l);
+std::unique_ptr<step> lower_float_average_pool(const lowering &l);
+std::unique_ptr<step> lower_float_global_average_pool(const lowering &l);
 
 /// Values of a scale or zero point input; an absent zero point is 0.
 std::vector<float> constant_scales(const lowering &l, std::size_t i);
@@ -106,6 +99,13 @@ window_geometry read_windows(const lowering &l, const memory::dims &input, const
 
 /// {N, C, spatial…} of an activation, which lies channels-last if the attribute channels_last says so.
 memory::desc activation_desc(const lowering &l, const tensor &t);
+
+/// An operator on single floats as Octet's function.
+struct float_function {
+    algorithm alg;
+    float alpha = 0.f, beta = 0.f;
+};
+float_function float_function_of(const lowering &l);
 
 /// The rows of a Softmax and their axis; before operator set 13 all dimensions from the axis on are one.
 memory::desc softmax_desc(const lowering &l, const tensor &t, int &axis);

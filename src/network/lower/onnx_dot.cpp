@@ -21,7 +21,7 @@ constexpr dot_inputs qlinear_conv_inputs = {0, 1, 2, 3, 4, 5, 6, 7, 8};
 constexpr dot_inputs qlinear_matmul_inputs = {0, 1, 2, 3, 4, 5, 6, 7, absent};
 constexpr dot_inputs integer_inputs = {0, absent, 2, 1, absent, 3, absent, absent, absent};
 constexpr dot_inputs matmul_to_float_inputs = {0, 2, 4, 1, 3, 5, absent, absent, absent};
-constexpr std::size_t matmul_to_float_bias = 6, float_bias = 2; ///< f32, behind the sum
+constexpr std::size_t matmul_to_float_bias = 6; ///< f32, behind the sum
 constexpr dot_inputs qgemm_inputs = {0, 1, 2, 3, 4, 5, 7, 8, 6};
 constexpr dot_inputs float_inputs = {0, absent, absent, 1, absent, absent, absent, absent, 2};
 bool is_float(const dot_inputs &in) { return in.src_scale == absent && in.src_zero_point == absent; }
@@ -83,24 +83,23 @@ memory::desc row_desc(const memory::desc &dst) {
     return memory::desc(dims, data_type::f32, memory::dims());
 }
 
-/// What a pass joined to a product of floats: a bias, then a function.
-void append_behind(primitive_attr &attr, const lowering &l, std::size_t bias, const memory::desc &dst) {
-    post_ops ops = attr.get_post_ops();
-    if (bias != absent && l.has_input(bias))
+/// What follows a product of floats: a bias that is an input of the operator, then what a pass joined to it. Returns
+/// their arguments.
+arguments append_behind(primitive_attr &attr, const lowering &l, std::size_t bias, const memory::desc &dst) {
+    arguments args;
+    if (bias != absent && l.has_input(bias)) {
+        const tensor &t = l.input(bias, {data_type::f32});
+        if (element_count(t.dims) != dst.dims().back())
+            refuse("the bias has dimensions " + to_text(t.dims) + ", allowed is one value for each of " +
+                   std::to_string(dst.dims().back()) + " columns");
+        post_ops ops = attr.get_post_ops();
         ops.append_binary(algorithm::binary_add, row_desc(dst));
-    if (l.text("activation", "") == "Gelu")
-        ops.append_eltwise(1.f, algorithm::eltwise_gelu_erf, 0.f, 0.f);
-    attr.set_post_ops(ops);
-}
-
-/// The argument that goes with it.
-void add_behind(arguments &args, const lowering &l, std::size_t bias, const memory::desc &dst) {
-    if (bias == absent || !l.has_input(bias))
-        return;
-    if (element_count(l.input(bias, {data_type::f32}).dims) != dst.dims().back())
-        refuse("the bias has dimensions " + to_text(l.input(bias).dims) +
-               ", allowed is one value for each of " + std::to_string(dst.dims().back()) + " columns");
-    args[OCTET_ARG_ATTR_MULTIPLE_POST_OP(0) | OCTET_ARG_SRC_1] = l.input_buffer(bias, row_desc(dst));
+        attr.set_post_ops(ops);
+        args[OCTET_ARG_ATTR_MULTIPLE_POST_OP(0) | OCTET_ARG_SRC_1] = l.input_buffer(bias, row_desc(dst));
+    }
+    if (dst.data_type() == data_type::f32)
+        append_float_followers(attr, args, l, dst);
+    return args;
 }
 
 /// The sum as it is.
@@ -131,7 +130,8 @@ primitive_attr qlinear_attr(const lowering &l, const dot_inputs &in, channel_mas
     attr.set_output_scales(scales.size() == 1 ? 0 : masks.dst, scales);
     if (l.has_input(in.dst_zero_point))
         set_zero_points(attr, OCTET_ARG_DST, 0, constant_zero_points(l, in.dst_zero_point));
-    append_fused(attr, l);
+    if (l.result().type != data_type::f32)
+        append_fused(attr, l);
     return attr;
 }
 
@@ -215,8 +215,10 @@ std::unique_ptr<step> convolution(const lowering &l, const dot_inputs &in,
     const convolution_forward::desc d(prop_kind::forward_inference, algorithm::convolution_direct, src,
                                       planned_weights(weights, w), bias, dst, g.strides, g.dilates,
                                       g.padding_l, g.padding_r);
-    const convolution_forward::primitive_desc pd(d, make_attr(l, masks), l.get_engine());
-    return dot_step(l, in, pd, src, weights, bias, dst);
+    primitive_attr attr = make_attr(l, masks);
+    const arguments behind = append_behind(attr, l, absent, dst);
+    const convolution_forward::primitive_desc pd(d, attr, l.get_engine());
+    return dot_step(l, in, pd, src, weights, bias, dst, behind);
 }
 
 // ---- Matrix products, batched and broadcast as in numpy.
@@ -249,10 +251,8 @@ std::unique_ptr<step> matrix_product(const lowering &l, const dot_inputs &in,
 
     const int columns = 1 << (rank - 1);
     primitive_attr attr = make_attr(l, {columns, columns});
-    append_behind(attr, l, bias, dst);
+    const arguments behind = append_behind(attr, l, bias, dst);
     const matmul::primitive_desc pd({src, planned_weights(weights, b), dst}, attr, l.get_engine());
-    arguments behind;
-    add_behind(behind, l, bias, dst);
     return dot_step(l, in, pd, src, weights, {}, dst, behind);
 }
 
@@ -313,15 +313,16 @@ std::unique_ptr<step> lower_qgemm(const lowering &l) {
         l.output({data_type::f32});
 
     const float alpha = l.has_attribute("alpha") ? l.real("alpha") : 1.f;
-    const matmul::primitive_desc pd({src, planned_weights(weights, b), bias, dst},
-                                    qlinear_attr(l, in, {1 << 1, 1 << 1}, alpha), l.get_engine());
-    return dot_step(l, in, pd, src, weights, bias, dst);
+    primitive_attr attr = qlinear_attr(l, in, {1 << 1, 1 << 1}, alpha);
+    const arguments behind = append_behind(attr, l, absent, dst);
+    const matmul::primitive_desc pd({src, planned_weights(weights, b), bias, dst}, attr, l.get_engine());
+    return dot_step(l, in, pd, src, weights, bias, dst, behind);
 }
 
 std::unique_ptr<step> lower_float_conv(const lowering &l) { return convolution(l, float_inputs, float_attr); }
 
 std::unique_ptr<step> lower_float_matmul(const lowering &l) {
-    return matrix_product(l, float_inputs, float_attr, float_bias);
+    return matrix_product(l, float_inputs, float_attr);
 }
 
 /// alpha * A * B + beta * C; C comes behind the factor, so it is a post-op.
@@ -350,6 +351,7 @@ std::unique_ptr<step> lower_float_gemm(const lowering &l) {
         attr.set_post_ops(behind);
         args[OCTET_ARG_ATTR_MULTIPLE_POST_OP(0) | OCTET_ARG_SRC_1] = l.input_buffer(in.bias, c);
     }
+    append_float_followers(attr, args, l, dst);
     const matmul::primitive_desc pd({src, planned_weights(weights, b), dst}, attr, l.get_engine());
     args[OCTET_ARG_SRC] = l.input_buffer(in.src, src);
     args[OCTET_ARG_WEIGHTS] = l.packed_input(in.weights, weights, pd.weights_desc());

@@ -13,16 +13,15 @@
 namespace octet::model {
 namespace {
 
-std::unique_ptr<step> function(const lowering &l, algorithm alg, float alpha = 0.f, float beta = 0.f,
-                               const post_ops &behind = {}) {
+std::unique_ptr<step> function(const lowering &l, const float_function &f, const post_ops &behind = {}) {
     const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
     if (x.dims != y.dims)
         refuse("input " + to_text(x.dims) + " and output " + to_text(y.dims) + " differ in shape");
     primitive_attr attr;
     attr.set_post_ops(behind);
     const buffer src = l.input_buffer(0), dst = l.output_buffer();
-    const eltwise_forward::desc d(prop_kind::forward_inference, alg, src.get_desc(), dst.get_desc(), alpha,
-                                  beta);
+    const eltwise_forward::desc d(prop_kind::forward_inference, f.alg, src.get_desc(), dst.get_desc(),
+                                  f.alpha, f.beta);
     return one_step(eltwise_forward::primitive_desc(d, attr, l.get_engine()),
                     {{OCTET_ARG_SRC, src}, {OCTET_ARG_DST, dst}});
 }
@@ -196,9 +195,6 @@ std::unique_ptr<step> lower_float_div(const lowering &l) {
     l.input(0, {data_type::f32});
     return float_binary(l, algorithm::binary_div);
 }
-std::unique_ptr<step> lower_float_pow(const lowering &l) {
-    return function(l, algorithm::eltwise_pow, 1.f, constant_real(l, 1));
-}
 
 std::unique_ptr<step> lower_equal(const lowering &l) { return comparison<std::equal_to<>>(l); }
 std::unique_ptr<step> lower_less(const lowering &l) { return comparison<std::less<>>(l); }
@@ -239,48 +235,51 @@ std::unique_ptr<step> lower_cast(const lowering &l) {
                                                     : conversion<std::uint8_t>(y.type, to_truth));
 }
 
-std::unique_ptr<step> lower_float_relu(const lowering &l) { return function(l, algorithm::eltwise_relu); }
-std::unique_ptr<step> lower_float_leaky_relu(const lowering &l) {
-    return function(l, algorithm::eltwise_relu, real_or(l, "alpha", 0.01f));
+float_function float_function_of(const lowering &l) {
+    constexpr float infinity = std::numeric_limits<float>::infinity();
+    const std::string &op = l.get_node().op;
+    if (op == "Relu")
+        return {algorithm::eltwise_relu};
+    if (op == "LeakyRelu")
+        return {algorithm::eltwise_relu, real_or(l, "alpha", 0.01f)};
+    if (op == "Elu")
+        return {algorithm::eltwise_elu, real_or(l, "alpha", 1.f)};
+    if (op == "Sigmoid")
+        return {algorithm::eltwise_logistic};
+    if (op == "Tanh")
+        return {algorithm::eltwise_tanh};
+    if (op == "Sqrt")
+        return {algorithm::eltwise_sqrt};
+    if (op == "Neg")
+        return {algorithm::eltwise_linear, -1.f};
+    if (op == "HardSwish")
+        return {algorithm::eltwise_hardswish};
+    if (op == "Gelu") {
+        const std::string approximation = l.text("approximate", "none");
+        if (approximation != "none" && approximation != "tanh")
+            refuse("attribute 'approximate' is " + approximation + ", allowed: none, tanh");
+        return {approximation == "tanh" ? algorithm::eltwise_gelu_tanh : algorithm::eltwise_gelu_erf};
+    }
+    if (op == "Clip") // limits are inputs, in older operator sets attributes
+        return {algorithm::eltwise_clip, l.has_input(1) ? constant_real(l, 1) : real_or(l, "min", -infinity),
+                l.has_input(2) ? constant_real(l, 2) : real_or(l, "max", infinity)};
+    refuse_as_unimplemented("is no function of single floats");
 }
-std::unique_ptr<step> lower_float_elu(const lowering &l) {
-    return function(l, algorithm::eltwise_elu, real_or(l, "alpha", 1.f));
-}
-std::unique_ptr<step> lower_float_sigmoid(const lowering &l) {
-    return function(l, algorithm::eltwise_logistic);
-}
-std::unique_ptr<step> lower_float_tanh(const lowering &l) { return function(l, algorithm::eltwise_tanh); }
-std::unique_ptr<step> lower_float_sqrt(const lowering &l) { return function(l, algorithm::eltwise_sqrt); }
-std::unique_ptr<step> lower_float_neg(const lowering &l) {
-    return function(l, algorithm::eltwise_linear, -1.f);
-}
-std::unique_ptr<step> lower_float_hard_swish(const lowering &l) {
-    return function(l, algorithm::eltwise_hardswish);
+
+std::unique_ptr<step> lower_float_function(const lowering &l) { return function(l, float_function_of(l)); }
+std::unique_ptr<step> lower_float_pow(const lowering &l) {
+    return function(l, {algorithm::eltwise_pow, 1.f, constant_real(l, 1)});
 }
 std::unique_ptr<step> lower_float_hard_sigmoid(const lowering &l) {
     post_ops limits;
     limits.append_eltwise(1.f, algorithm::eltwise_clip, 0.f, 1.f);
-    return function(l, algorithm::eltwise_linear, real_or(l, "alpha", 0.2f), real_or(l, "beta", 0.5f),
+    return function(l, {algorithm::eltwise_linear, real_or(l, "alpha", 0.2f), real_or(l, "beta", 0.5f)},
                     limits);
 }
 std::unique_ptr<step> lower_float_erf(const lowering &l) {
     l.input(0, {data_type::f32});
     l.output({data_type::f32});
     return unary_loop(l, erf_row);
-}
-std::unique_ptr<step> lower_float_gelu(const lowering &l) {
-    const std::string approximation = l.text("approximate", "none");
-    if (approximation != "none" && approximation != "tanh")
-        refuse("attribute 'approximate' is " + approximation + ", allowed: none, tanh");
-    return function(l, approximation == "tanh" ? algorithm::eltwise_gelu_tanh : algorithm::eltwise_gelu_erf);
-}
-
-/// Limits are inputs, in older operator sets attributes.
-std::unique_ptr<step> lower_float_clip(const lowering &l) {
-    const float infinity = std::numeric_limits<float>::infinity();
-    const float low = l.has_input(1) ? constant_real(l, 1) : real_or(l, "min", -infinity),
-                high = l.has_input(2) ? constant_real(l, 2) : real_or(l, "max", infinity);
-    return function(l, algorithm::eltwise_clip, low, high);
 }
 
 } // namespace octet::model

@@ -1,4 +1,4 @@
-// ONNX's poolings: MaxPool on codes, and ONNX Runtime's QLinearAveragePool and QLinearGlobalAveragePool.
+// ONNX's poolings on codes and floats, and ONNX Runtime's QLinearAveragePool and QLinearGlobalAveragePool.
 
 #include <algorithm>
 
@@ -87,7 +87,7 @@ bool covers_image(const memory::desc &src, const memory::dims &kernel, const win
 } // namespace
 
 std::unique_ptr<step> lower_max_pool(const lowering &l) {
-    const tensor &x = l.input(0, {data_type::u8, data_type::s8}), &y = l.output(0, {x.type});
+    const tensor &x = l.input(0, {data_type::u8, data_type::s8, data_type::f32}), &y = l.output(0, {x.type});
     check_ranks(x, y);
     const memory::desc src = activation_desc(l, x), dst = activation_desc(l, y);
     memory::dims kernel;
@@ -112,6 +112,29 @@ std::unique_ptr<step> lower_qlinear_average_pool(const lowering &l) {
                         counts_padding ? algorithm::pooling_avg_include_padding
                                        : algorithm::pooling_avg_exclude_padding,
                         src, dst, kernel, g);
+}
+
+std::unique_ptr<step> lower_float_average_pool(const lowering &l) {
+    const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
+    check_ranks(x, y);
+    const memory::desc src = activation_desc(l, x), dst = activation_desc(l, y);
+    memory::dims kernel;
+    const window_geometry g = pool_windows(l, src, dst, kernel);
+    const bool counts_padding = l.integer("count_include_pad", 0) != 0;
+    return pooling_step(l, {},
+                        counts_padding ? algorithm::pooling_avg_include_padding
+                                       : algorithm::pooling_avg_exclude_padding,
+                        src, dst, kernel, g);
+}
+
+/// A mean of all pixels, whose order is that of reductions.
+std::unique_ptr<step> lower_float_global_average_pool(const lowering &l) {
+    const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
+    check_ranks(x, y);
+    const memory::desc src = activation_desc(l, x), dst = activation_desc(l, y);
+    return one_step(
+        reduction::primitive_desc({algorithm::reduction_mean, src, dst, 0.f, 0.f}, l.get_engine()),
+        {{OCTET_ARG_SRC, l.input_buffer(0, src)}, {OCTET_ARG_DST, l.output_buffer(dst)}});
 }
 
 std::unique_ptr<step> lower_qlinear_global_average_pool(const lowering &l) {

@@ -200,38 +200,6 @@ public:
                {"MatMulIntegerToFloat", {input(i, 0), input(i, 1), a, b, input(i, 2), input(i, 3)}, {}, {}});
     }
 
-    /// Add with one number per column.
-    void bias(int i) {
-        const bool is_integer = e_.at(i).op == "MatMulIntegerToFloat";
-        constexpr std::size_t bias_of_integers = 6, bias_of_floats = 2;
-        const std::size_t place = is_integer ? bias_of_integers : bias_of_floats;
-        const int sum = reader(output(i), "Add");
-        if (sum < 0 || input(i, place) >= 0 || at(output(i)).dims != at(output(sum)).dims)
-            return;
-        const int columns = other(sum, output(i));
-        if (!is_row_of(columns, output(i)) || !is_constant(input(i, 1)) == !is_integer)
-            return;
-        node n = e_.at(i);
-        n.op = is_integer ? n.op : "MatMulAdd";
-        n.inputs.resize(place, -1);
-        n.inputs.push_back(columns);
-        become(sum, std::move(n));
-    }
-
-    /// Gelu behind a product that nobody else reads.
-    void activation(int i) {
-        if (e_.at(i).attributes.count("approximate") != 0)
-            return;
-        for (const char *const op : {"MatMulAdd", "MatMulIntegerToFloat"}) {
-            const int product = writer(input(i, 0), op);
-            if (product < 0 || e_.only_consumer(output(product)) != i)
-                continue;
-            node n = e_.at(product);
-            n.attributes["activation"] = std::string("Gelu");
-            return become(i, std::move(n));
-        }
-    }
-
 private:
     // ---- Changes
 
@@ -253,9 +221,10 @@ private:
 void recognize_float_operators(graph &g) {
     using p = float_operators;
     const std::pair<const char *, void (p::*)(int)> patterns[] = {
-        {"Erf", &p::gelu},        {"Sqrt", &p::layer_normalization},  {"MatMulInteger", &p::integer_product},
-        {"MatMul", &p::bias},     {"MatMulIntegerToFloat", &p::bias}, {"LayerNormalization", &p::skip},
-        {"Gelu", &p::activation},
+        {"Erf", &p::gelu},
+        {"Sqrt", &p::layer_normalization},
+        {"MatMulInteger", &p::integer_product},
+        {"LayerNormalization", &p::skip},
     };
     for (const auto &[op, change] : patterns)
         p(g).for_each(op, change);

@@ -78,6 +78,8 @@ void apply_passes(graph &g, const network_options &options) {
         assign_layouts(g);
     if (options.fusion)
         fuse_followers(g, options.rule);
+    if (options.fusion && is_onnx)
+        fuse_floats(g);
 }
 
 /// Tells the caller how far it is. Lowering and packing take half the time each, as far as one can say.

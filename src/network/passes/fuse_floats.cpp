@@ -1,0 +1,94 @@
+// Operators on floats behind products of matrices; see fusion.hpp. What the joined operators then compute is in
+// lower/fused_floats.cpp.
+
+#include <algorithm>
+
+#include "network/graph/graph_editor.hpp"
+#include "network/operators.hpp"
+#include "network/passes/fusion.hpp"
+
+namespace octet::model {
+namespace {
+
+class float_fusion {
+public:
+    explicit float_fusion(graph &g) : e_(g) {}
+
+    void run() {
+        for (int i = 0; i < static_cast<int>(e_.node_count()); i++) {
+            if (e_.is_removed(i) || e_.at(i).outputs.size() != 1 || !is_float(e_.at(i).outputs[0]))
+                continue;
+            const fusion_part part = facts(i).fusion;
+            if (part == fusion_part::function)
+                join(i, 0, -1);
+            else if (part == fusion_part::operand && e_.at(i).inputs.size() == 2 &&
+                     e_.at(i).inputs[0] != e_.at(i).inputs[1] && !join(i, 0, e_.at(i).inputs[1]) &&
+                     facts(i).commutes)
+                join(i, 1, e_.at(i).inputs[0]);
+        }
+        e_.finish();
+    }
+
+private:
+    const tensor &at(int t) const { return e_.tensor_at(t); }
+    const operator_facts &facts(int i) const { return facts_of("onnx", e_.at(i).op); }
+    bool is_float(int t) const { return t >= 0 && at(t).type == data_type::f32; }
+
+    /// The node whose result a follower alone reads; -1.
+    int host_of(int result, int follower) const {
+        const int host = e_.producer(result);
+        const bool fits = host >= 0 && is_float(result) && e_.only_consumer(result) == follower &&
+                          e_.at(host).outputs.size() == 1 && facts(host).fusion == fusion_part::accumulates &&
+                          at(result).dims == at(e_.at(follower).outputs[0]).dims &&
+                          at(result).is_channels_last == at(e_.at(follower).outputs[0]).is_channels_last;
+        return fits && e_.at(host).fused.size() < most_followers ? host : -1;
+    }
+
+    /// Whether kernels read an operand as they store results: with one number for each channel, or one for each result.
+    bool is_operand(int t, int result, int host) const {
+        if (!is_float(t) || at(t).is_channels_last)
+            return false;
+        const memory::dims &all = at(result).dims, &own = at(t).dims;
+        const bool is_image = facts(host).takes_padding; // of a convolution, channels come second
+        if (own == all)
+            return !is_image;
+        if (own.size() > all.size())
+            return false;
+        const std::size_t channel = is_image ? 1 : all.size() - 1, offset = all.size() - own.size();
+        for (std::size_t d = 0; d < own.size(); d++)
+            if (own[d] != 1 && (d + offset != channel || own[d] != all[channel]))
+                return false;
+        return true;
+    }
+
+    /// The follower, whose input `place` is the result so far, becomes part of the node that computes it.
+    bool join(int follower, int place, int operand) {
+        const int result =
+            e_.at(follower).inputs.empty() ? -1 : e_.at(follower).inputs[static_cast<std::size_t>(place)];
+        const int host = result < 0 ? -1 : host_of(result, follower);
+        if (host < 0 || (operand >= 0 && !is_operand(operand, result, host)))
+            return false;
+        node joined = e_.at(host), f = e_.at(follower);
+        if (joined.fused.empty())
+            joined.inputs.resize(facts(host).most_inputs, -1);
+        f.result_input = place;
+        for (const int t : f.inputs)
+            if (t >= 0 && t != result)
+                joined.inputs.push_back(t);
+        joined.outputs = f.outputs;
+        joined.fused.push_back(std::move(f));
+        const int moved = e_.producer(operand) > host ? follower : host; // where the operand has been written
+        e_.remove(moved == host ? follower : host);
+        e_.replace(moved, std::move(joined));
+        return true;
+    }
+
+    static constexpr std::size_t most_followers = 8;
+    graph_editor e_;
+};
+
+} // namespace
+
+void fuse_floats(graph &g) { float_fusion(g).run(); }
+
+} // namespace octet::model

@@ -1,0 +1,538 @@
+// Float operators of ONNX, each as the only node of a network, against its formula in binary64; masks and indices against
+// plain loops. The same bytes must come out at every level and for every number of threads.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <map>
+
+#include "octet/network.hpp"
+#include "octet/octet.hpp"
+
+namespace octet::tests {
+namespace {
+
+using dims = memory::dims;
+using model::attribute;
+using list = std::vector<std::int64_t>;
+
+/// Values between -limit and limit with nothing in common.
+std::vector<float> numbers(std::size_t count, float limit, unsigned seed = 1) {
+    std::vector<float> values(count);
+    for (float &v : values) {
+        seed = seed * 1664525 + 1013904223;
+        v = limit * (static_cast<float>(seed >> 8) / 8388608.f - 1.f);
+    }
+    return values;
+}
+
+std::size_t count_of(const dims &d) { return static_cast<std::size_t>(model::element_count(d)); }
+
+/// A network of one node.
+struct one_node {
+    model::graph graph;
+    std::vector<std::function<void(network &)>> fill;
+
+    explicit one_node(const char *op) {
+        graph.framework = "onnx";
+        graph.nodes.push_back({op, {}, {}, {}});
+    }
+    one_node &set(const char *name, attribute value) {
+        graph.nodes[0].attributes[name] = std::move(value);
+        return *this;
+    }
+    template <typename T> static data_type type_of() {
+        return std::is_same_v<T, float>          ? data_type::f32
+               : std::is_same_v<T, std::int32_t> ? data_type::s32
+                                                 : data_type::u8;
+    }
+    template <typename T> one_node &add(const dims &d, const std::vector<T> &values, bool is_constant) {
+        model::tensor t;
+        t.name = "x" + std::to_string(graph.tensors.size());
+        t.type = type_of<T>();
+        t.dims = d;
+        const auto *bytes = reinterpret_cast<const std::uint8_t *>(values.data());
+        if (is_constant) {
+            t.is_constant = true;
+            t.data = std::vector<std::uint8_t>(bytes, bytes + values.size() * sizeof(T));
+        }
+        const int index = static_cast<int>(graph.tensors.size());
+        graph.tensors.push_back(std::move(t));
+        graph.nodes[0].inputs.push_back(index);
+        if (!is_constant) {
+            const std::size_t input = graph.inputs.size();
+            graph.inputs.push_back(index);
+            fill.push_back([=](network &net) { net.input(input).copy_from(values); });
+        }
+        return *this;
+    }
+    template <typename T> one_node &input(const dims &d, const std::vector<T> &values) {
+        return add(d, values, false);
+    }
+    template <typename T> one_node &constant(const dims &d, const std::vector<T> &values) {
+        return add(d, values, true);
+    }
+    /// Shapes are the operator's own.
+    one_node &output() {
+        model::tensor t;
+        t.name = "y" + std::to_string(graph.outputs.size());
+        t.foreign_type = "unknown";
+        const int index = static_cast<int>(graph.tensors.size());
+        graph.tensors.push_back(t);
+        graph.nodes[0].outputs.push_back(index);
+        graph.outputs.push_back(index);
+        return *this;
+    }
+
+    template <typename T> std::vector<T> run_once(std::size_t i = 0) {
+        network net(graph);
+        for (const auto &f : fill)
+            f(net);
+        net.run();
+        shape = net.output(i).dims();
+        return net.output(i).as<T>();
+    }
+    /// Output `i`, after a look at every level and at 1, 2 and 3 threads.
+    template <typename T> std::vector<T> run(std::size_t i = 0) {
+        if (graph.outputs.empty())
+            output();
+        infer_shapes(graph);
+        const std::vector<T> result = run_once<T>(i);
+        const int usual = get_num_threads();
+        for (const cpu_isa level : get_available_cpu_isas())
+            for (const int threads : {1, 2, 3}) {
+                set_max_cpu_isa(level);
+                set_num_threads(threads);
+                const std::vector<T> other = run_once<T>(i);
+                EXPECT_EQ(std::memcmp(other.data(), result.data(), result.size() * sizeof(T)), 0)
+                    << graph.nodes[0].op << " at " << to_string(level) << ", " << threads << " threads";
+            }
+        set_max_cpu_isa(cpu_isa::all);
+        set_num_threads(usual);
+        return result;
+    }
+    std::string refusal() {
+        try {
+            if (graph.outputs.empty())
+                output();
+            infer_shapes(graph);
+            run_once<float>();
+        } catch (const error &e) {
+            return e.what();
+        }
+        return "";
+    }
+    dims shape;
+};
+
+void expect_near(const std::vector<float> &got, const std::vector<double> &expected, double tolerance) {
+    ASSERT_EQ(got.size(), expected.size());
+    for (std::size_t i = 0; i < got.size(); i++)
+        ASSERT_NEAR(static_cast<double>(got[i]), expected[i], tolerance * std::max(1., std::abs(expected[i])))
+            << i;
+}
+
+// ---- Element by element
+
+struct unary_case {
+    const char *op;
+    double (*f)(double);
+    float limit = 6.f;
+    std::map<std::string, attribute> attributes = {};
+};
+
+TEST(FloatOperators, Functions) {
+    const unary_case cases[] = {
+        {"Relu", [](double x) { return std::max(x, 0.); }},
+        {"LeakyRelu", [](double x) { return x < 0 ? 0.25 * x : x; }, 6.f, {{"alpha", 0.25f}}},
+        {"Elu", [](double x) { return x < 0 ? std::exp(x) - 1 : x; }},
+        {"Sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }},
+        {"Tanh", [](double x) { return std::tanh(x); }},
+        {"Erf", [](double x) { return std::erf(x); }},
+        {"Gelu", [](double x) { return x / 2 * (1 + std::erf(x / std::sqrt(2.))); }},
+        {"Neg", [](double x) { return -x; }},
+        {"HardSwish", [](double x) { return x * std::clamp(x + 3, 0., 6.) / 6; }},
+        {"HardSigmoid", [](double x) { return std::clamp(0.2 * x + 0.5, 0., 1.); }},
+        {"Clip", [](double x) { return std::clamp(x, -1., 2.); }, 6.f, {{"min", -1.f}, {"max", 2.f}}},
+    };
+    for (const unary_case &c : cases)
+        for (const dims &d : {dims{1}, {3, 5, 7}, {2, 256}}) {
+            SCOPED_TRACE(c.op);
+            const std::vector<float> x = numbers(count_of(d), c.limit);
+            one_node t(c.op);
+            t.graph.nodes[0].attributes = c.attributes;
+            std::vector<double> expected;
+            for (const float v : x)
+                expected.push_back(c.f(static_cast<double>(v)));
+            expect_near(t.input(d, x).run<float>(), expected, 2e-6);
+            EXPECT_EQ(t.shape, d);
+        }
+}
+
+TEST(FloatOperators, PowersAndRoots) {
+    std::vector<float> x = numbers(100, 3.f);
+    std::vector<double> squares, roots;
+    for (const float v : x) {
+        squares.push_back(std::pow(static_cast<double>(v), 3.));
+        roots.push_back(std::sqrt(std::abs(static_cast<double>(v))));
+    }
+    expect_near(one_node("Pow").input({100}, x).constant<float>({}, {3.f}).run<float>(), squares, 1e-6);
+    for (float &v : x)
+        v = std::abs(v);
+    expect_near(one_node("Sqrt").input({100}, x).run<float>(), roots, 1e-7);
+    EXPECT_NE(
+        one_node("Pow").input({100}, x).input<float>({}, {3.f}).refusal().find("is not one constant value"),
+        std::string::npos);
+}
+
+TEST(FloatOperators, TwoOperandsBroadcast) {
+    const dims a_dims = {2, 1, 3}, b_dims = {4, 1};
+    const std::vector<float> a = numbers(6, 3.f), b = numbers(4, 3.f, 7);
+    const auto check = [&](const char *op, float (*f)(float, float)) {
+        std::vector<float> expected;
+        for (std::size_t i = 0; i < 2; i++)
+            for (std::size_t j = 0; j < 4; j++)
+                for (std::size_t k = 0; k < 3; k++)
+                    expected.push_back(f(a[i * 3 + k], b[j]));
+        one_node t(op);
+        EXPECT_EQ(t.input(a_dims, a).input(b_dims, b).run<float>(), expected) << op;
+        EXPECT_EQ(t.shape, (dims{2, 4, 3}));
+    };
+    check("Add", [](float x, float y) { return x + y; });
+    check("Sub", [](float x, float y) { return x - y; });
+    check("Mul", [](float x, float y) { return x * y; });
+    check("Div", [](float x, float y) { return x / y; });
+    check("Min", [](float x, float y) { return std::min(x, y); });
+    check("Max", [](float x, float y) { return std::max(x, y); });
+}
+
+TEST(FloatOperators, IntegersAndTruths) {
+    using integers = std::vector<std::int32_t>;
+    using truths = std::vector<std::uint8_t>;
+    const integers a = {1, -5, 2147483647, 7}, b = {2, -5};
+    const auto of = [&](const char *op) {
+        return one_node(op).input<std::int32_t>({2, 2}, a).input<std::int32_t>({2}, b);
+    };
+    EXPECT_EQ(of("Add").run<std::int32_t>(), (integers{3, -10, -2147483647, 2})); // wraps around
+    EXPECT_EQ(of("Sub").run<std::int32_t>(), (integers{-1, 0, 2147483645, 12}));
+    EXPECT_EQ(of("Mul").run<std::int32_t>(), (integers{2, 25, -2, -35}));
+    EXPECT_EQ(of("Equal").run<std::uint8_t>(), (truths{0, 1, 0, 0}));
+    EXPECT_EQ(of("Less").run<std::uint8_t>(), (truths{1, 0, 0, 0}));
+    EXPECT_EQ(of("GreaterOrEqual").run<std::uint8_t>(), (truths{0, 1, 1, 1}));
+    EXPECT_EQ(one_node("Not").input<std::uint8_t>({3}, {0, 1, 2}).run<std::uint8_t>(), (truths{1, 0, 0}));
+    EXPECT_EQ(
+        one_node("And").input<std::uint8_t>({2}, {1, 1}).input<std::uint8_t>({2}, {0, 1}).run<std::uint8_t>(),
+        (truths{0, 1}));
+    EXPECT_EQ(one_node("Where")
+                  .input<std::uint8_t>({2, 1}, {1, 0})
+                  .input<float>({1, 3}, {1, 2, 3})
+                  .input<float>({}, {9})
+                  .run<float>(),
+              (std::vector<float>{1, 2, 3, 9, 9, 9}));
+}
+
+TEST(FloatOperators, Casts) {
+    const auto cast = [](auto values, std::int64_t to) {
+        return one_node("Cast").input(dims{static_cast<dim_t>(values.size())}, values).set("to", to);
+    };
+    EXPECT_EQ(cast(std::vector<float>{1.9f, -1.9f, 1e20f, NAN}, 7).run<std::int32_t>(),
+              (std::vector<std::int32_t>{1, -1, 2147483647, 0})); // towards zero
+    EXPECT_EQ(cast(std::vector<float>{0.5f, 0.f, -2.f}, 9).run<std::uint8_t>(),
+              (std::vector<std::uint8_t>{1, 0, 1}));
+    EXPECT_EQ(cast(std::vector<std::int32_t>{300, -1}, 1).run<float>(), (std::vector<float>{300, -1}));
+    EXPECT_EQ(cast(std::vector<std::uint8_t>{200, 1}, 6).run<std::int32_t>(),
+              (std::vector<std::int32_t>{200, 1}));
+    EXPECT_EQ(cast(std::vector<std::int32_t>{5}, 7).run<std::int32_t>(), (std::vector<std::int32_t>{5}));
+}
+
+// ---- Moving elements
+
+TEST(FloatOperators, GatherTakesBlocksByIndices) {
+    const std::vector<float> x = numbers(24, 1.f); // {2, 3, 4}
+    one_node t("Gather");
+    const std::vector<float> y = t.input({2, 3, 4}, x)
+                                     .input<std::int32_t>({2, 2}, {2, 0, -1, 1})
+                                     .set("axis", std::int64_t{1})
+                                     .run<float>();
+    EXPECT_EQ(t.shape, (dims{2, 2, 2, 4}));
+    const std::size_t rows[] = {2, 0, 2, 1};
+    for (std::size_t o = 0; o < 2; o++)
+        for (std::size_t i = 0; i < 4; i++)
+            for (std::size_t k = 0; k < 4; k++)
+                EXPECT_EQ(y[(o * 4 + i) * 4 + k], x[(o * 3 + rows[i]) * 4 + k]);
+}
+
+TEST(FloatOperators, GatherRefusesIndicesOutsideBeforeItWrites) {
+    one_node t("Gather");
+    t.input<float>({3}, {1, 2, 3}).input<std::int32_t>({2}, {0, 1}).output();
+    infer_shapes(t.graph);
+    network net(t.graph);
+    net.input(0).copy_from(std::vector<float>{1, 2, 3});
+    net.input(1).copy_from(std::vector<std::int32_t>{2, 1});
+    net.run();
+    for (const std::int32_t index : {3, -4, 2147483647, std::numeric_limits<std::int32_t>::min()}) {
+        net.input(1).copy_from(std::vector<std::int32_t>{0, index});
+        try {
+            net.run();
+            FAIL();
+        } catch (const error &e) {
+            EXPECT_NE(
+                std::string(e.what()).find("index 1 is " + std::to_string(index) + ", allowed: -3 to 2"),
+                std::string::npos)
+                << e.what();
+        }
+        EXPECT_EQ(net.output().as<float>(), (std::vector<float>{3, 2}));
+    }
+}
+
+TEST(FloatOperators, SlicesOfAnyStep) {
+    std::vector<float> x(20);
+    for (std::size_t i = 0; i < x.size(); i++)
+        x[i] = static_cast<float>(i);
+    const auto slice = [&](const std::vector<std::int32_t> &starts, const std::vector<std::int32_t> &ends,
+                           const std::vector<std::int32_t> &steps) {
+        return one_node("Slice")
+            .input({4, 5}, x)
+            .constant<std::int32_t>({2}, starts)
+            .constant<std::int32_t>({2}, ends)
+            .constant<std::int32_t>({2}, {0, 1})
+            .constant<std::int32_t>({2}, steps)
+            .run<float>();
+    };
+    EXPECT_EQ(slice({1, 2}, {3, 4}, {1, 1}), (std::vector<float>{7, 8, 12, 13}));
+    EXPECT_EQ(slice({-1, 4}, {-100, 0}, {-2, -3}), (std::vector<float>{19, 16, 9, 6}));
+    EXPECT_EQ(slice({0, 0}, {100, 100}, {3, 2}), (std::vector<float>{0, 2, 4, 15, 17, 19}));
+}
+
+TEST(FloatOperators, SplitConcatExpand) {
+    const std::vector<float> x = numbers(12, 1.f); // {2, 6}
+    one_node split("Split");
+    split.input({2, 6}, x).constant<std::int32_t>({3}, {1, 3, 2}).set("axis", std::int64_t{-1});
+    split.output().output().output();
+    EXPECT_EQ(split.run<float>(1), (std::vector<float>{x[1], x[2], x[3], x[7], x[8], x[9]}));
+    EXPECT_EQ(split.run<float>(2), (std::vector<float>{x[4], x[5], x[10], x[11]}));
+    EXPECT_EQ(one_node("Concat")
+                  .input<float>({2, 1}, {1, 2})
+                  .input<float>({2, 2}, {3, 4, 5, 6})
+                  .set("axis", std::int64_t{1})
+                  .run<float>(),
+              (std::vector<float>{1, 3, 4, 2, 5, 6}));
+    EXPECT_EQ(
+        one_node("Expand").input<float>({2, 1}, {1, 2}).constant<std::int32_t>({3}, {2, 1, 2}).run<float>(),
+        (std::vector<float>{1, 1, 2, 2, 1, 1, 2, 2}));
+}
+
+// ---- Products
+
+TEST(FloatOperators, MatrixProducts) {
+    struct sizes {
+        dims a, b, y;
+    };
+    const sizes cases[] = {
+        {{2, 3, 5, 17}, {3, 17, 33}, {2, 3, 5, 33}}, {{1, 1}, {1, 1}, {1, 1}}, {{7}, {7, 5}, {5}}};
+    for (const sizes &s : cases)
+        for (const bool is_constant : {false, true}) {
+            const std::vector<float> a = numbers(count_of(s.a), 1.f), b = numbers(count_of(s.b), 1.f, 5);
+            one_node t("MatMul");
+            const std::vector<float> y = t.input(s.a, a).add(s.b, b, is_constant).run<float>();
+            EXPECT_EQ(t.shape, s.y);
+            const std::size_t k_count = static_cast<std::size_t>(s.a.back()),
+                              n_count = static_cast<std::size_t>(s.b.back()), rows = y.size() / n_count;
+            const std::size_t m_count = s.a.size() > 1 ? static_cast<std::size_t>(s.a[s.a.size() - 2]) : 1,
+                              batches = count_of(s.b) / (k_count * n_count);
+            for (std::size_t r = 0; r < rows; r++)
+                for (std::size_t n = 0; n < n_count; n++) {
+                    float sum = 0; // in the order of the definition
+                    for (std::size_t k = 0; k < k_count; k++)
+                        sum = std::fma(a[r * k_count + k],
+                                       b[(r / m_count % batches * k_count + k) * n_count + n], sum);
+                    ASSERT_EQ(y[r * n_count + n], sum) << r << ", " << n;
+                }
+        }
+}
+
+TEST(FloatOperators, GemmWithFactors) {
+    const std::vector<float> a = numbers(6, 1.f), b = numbers(12, 1.f, 3), c = numbers(4, 1.f, 9);
+    one_node t("Gemm"); // {3, 2} transposed times {4, 3} transposed
+    t.input({3, 2}, a).constant({4, 3}, b).constant({4}, c);
+    t.set("transA", std::int64_t{1}).set("transB", std::int64_t{1}).set("alpha", 0.5f);
+    std::vector<double> expected;
+    for (std::size_t m = 0; m < 2; m++)
+        for (std::size_t n = 0; n < 4; n++) {
+            double sum = 0;
+            for (std::size_t k = 0; k < 3; k++)
+                sum += static_cast<double>(a[k * 2 + m]) * static_cast<double>(b[n * 3 + k]);
+            expected.push_back(0.5 * sum + static_cast<double>(c[n]));
+        }
+    expect_near(t.run<float>(), expected, 1e-6);
+}
+
+TEST(FloatOperators, Convolutions) {
+    const std::vector<float> x = numbers(2 * 4 * 5 * 6, 1.f), w = numbers(6 * 2 * 9, 1.f, 3),
+                             b = numbers(6, 1.f, 4);
+    one_node t("Conv");
+    t.input({2, 4, 5, 6}, x).constant({6, 2, 3, 3}, w).constant({6}, b);
+    t.set("group", std::int64_t{2}).set("pads", list{1, 1, 1, 1}).set("strides", list{2, 1});
+    const std::vector<float> y = t.run<float>();
+    EXPECT_EQ(t.shape, (dims{2, 6, 3, 6}));
+    std::vector<double> expected;
+    for (int n = 0; n < 2; n++)
+        for (int o = 0; o < 6; o++)
+            for (int oh = 0; oh < 3; oh++)
+                for (int ow = 0; ow < 6; ow++) {
+                    double sum = static_cast<double>(b[static_cast<std::size_t>(o)]);
+                    for (int i = 0; i < 2; i++)
+                        for (int kh = 0; kh < 3; kh++)
+                            for (int kw = 0; kw < 3; kw++) {
+                                const int h = oh * 2 + kh - 1, v = ow + kw - 1;
+                                if (h < 0 || h >= 5 || v < 0 || v >= 6)
+                                    continue;
+                                sum += static_cast<double>(x[static_cast<std::size_t>(
+                                           ((n * 4 + o / 3 * 2 + i) * 5 + h) * 6 + v)]) *
+                                       static_cast<double>(
+                                           w[static_cast<std::size_t>(((o * 2 + i) * 3 + kh) * 3 + kw)]);
+                            }
+                    expected.push_back(sum);
+                }
+    expect_near(y, expected, 1e-5);
+}
+
+TEST(FloatOperators, Poolings) {
+    const std::vector<float> x = numbers(2 * 3 * 4 * 5, 1.f);
+    const auto windows = [&](bool is_max, bool counts_padding) {
+        std::vector<float> y;
+        for (int c = 0; c < 6; c++)
+            for (int oh = 0; oh < 2; oh++)
+                for (int ow = 0; ow < 3; ow++) {
+                    float sum = 0, largest = -1e30f;
+                    int taps = 0;
+                    for (int h = oh * 2 - 1; h < oh * 2 + 2; h++)
+                        for (int w = ow * 2 - 1; w < ow * 2 + 1; w++)
+                            if (h >= 0 && h < 4 && w >= 0 && w < 5) {
+                                const float v = x[static_cast<std::size_t>((c * 4 + h) * 5 + w)];
+                                sum += v, largest = std::max(largest, v), taps++;
+                            }
+                    y.push_back(is_max ? largest : sum / static_cast<float>(counts_padding ? 6 : taps));
+                }
+        return y;
+    };
+    const auto pool = [&](const char *op) {
+        return one_node(op)
+            .input({2, 3, 4, 5}, x)
+            .set("kernel_shape", list{3, 2})
+            .set("strides", list{2, 2})
+            .set("pads", list{1, 1, 0, 0});
+    };
+    EXPECT_EQ(pool("MaxPool").run<float>(), windows(true, false));
+    EXPECT_EQ(pool("AveragePool").run<float>(), windows(false, false));
+    EXPECT_EQ(pool("AveragePool").set("count_include_pad", std::int64_t{1}).run<float>(),
+              windows(false, true));
+    std::vector<double> means;
+    for (std::size_t c = 0; c < 6; c++) {
+        means.push_back(0);
+        for (std::size_t i = 0; i < 20; i++)
+            means.back() += static_cast<double>(x[c * 20 + i]) / 20;
+    }
+    one_node global("GlobalAveragePool");
+    expect_near(global.input({2, 3, 4, 5}, x).run<float>(), means, 1e-6);
+    EXPECT_EQ(global.shape, (dims{2, 3, 1, 1}));
+}
+
+// ---- Rows
+
+TEST(FloatOperators, NormalizesRows) {
+    const std::vector<float> x = numbers(3 * 37, 2.f), skip = numbers(3 * 37, 2.f, 3),
+                             gamma = numbers(37, 1.f, 5), beta = numbers(37, 1.f, 6),
+                             bias = numbers(37, 1.f, 8);
+    const auto normalized = [&](const std::vector<double> &in) {
+        std::vector<double> y;
+        for (std::size_t r = 0; r < 3; r++) {
+            double mean = 0, square = 0;
+            for (std::size_t c = 0; c < 37; c++)
+                mean += in[r * 37 + c] / 37;
+            for (std::size_t c = 0; c < 37; c++)
+                square += (in[r * 37 + c] - mean) * (in[r * 37 + c] - mean) / 37;
+            for (std::size_t c = 0; c < 37; c++)
+                y.push_back((in[r * 37 + c] - mean) / std::sqrt(square + 1e-3) *
+                                static_cast<double>(gamma[c]) +
+                            static_cast<double>(beta[c]));
+        }
+        return y;
+    };
+    std::vector<double> plain(x.begin(), x.end()), sums;
+    for (std::size_t i = 0; i < x.size(); i++)
+        sums.push_back(static_cast<double>(x[i]) + static_cast<double>(skip[i]) +
+                       static_cast<double>(bias[i % 37]));
+    one_node one("LayerNormalization");
+    expect_near(
+        one.input({3, 37}, x).constant({37}, gamma).constant({37}, beta).set("epsilon", 1e-3f).run<float>(),
+        normalized(plain), 1e-5);
+    one_node two("SkipLayerNormalization");
+    two.input({1, 3, 37}, x)
+        .input({1, 3, 37}, skip)
+        .constant({37}, gamma)
+        .constant({37}, beta)
+        .constant({37}, bias);
+    two.set("epsilon", 1e-3f).output().output().output().output();
+    two.graph.outputs = {two.graph.outputs[0], two.graph.outputs[3]};
+    expect_near(two.run<float>(0), normalized(sums), 1e-5);
+    expect_near(two.run<float>(1), sums, 1e-6);
+}
+
+TEST(FloatOperators, ReductionsSoftmaxAndArgMax) {
+    const std::vector<float> x = numbers(2 * 3 * 20, 2.f);
+    const auto at = [&](std::size_t i, std::size_t j, std::size_t k) {
+        return static_cast<double>(x[(i * 3 + j) * 20 + k]);
+    };
+    std::vector<double> means, largest, softmax;
+    std::vector<std::int32_t> places;
+    for (std::size_t i = 0; i < 2; i++)
+        for (std::size_t k = 0; k < 20; k++) {
+            means.push_back((at(i, 0, k) + at(i, 1, k) + at(i, 2, k)) / 3);
+            largest.push_back(std::max({at(i, 0, k), at(i, 1, k), at(i, 2, k)}));
+            places.push_back(largest.back() == at(i, 0, k) ? 0 : largest.back() == at(i, 1, k) ? 1 : 2);
+        }
+    for (std::size_t r = 0; r < 6; r++) {
+        double sum = 0;
+        for (std::size_t k = 0; k < 20; k++)
+            sum += std::exp(static_cast<double>(x[r * 20 + k]));
+        for (std::size_t k = 0; k < 20; k++)
+            softmax.push_back(std::exp(static_cast<double>(x[r * 20 + k])) / sum);
+    }
+    one_node mean("ReduceMean"), max("ReduceMax"), arg("ArgMax");
+    expect_near(mean.input({2, 3, 20}, x).set("axes", list{1}).set("keepdims", std::int64_t{0}).run<float>(),
+                means, 1e-6);
+    EXPECT_EQ(mean.shape, (dims{2, 20}));
+    expect_near(max.input({2, 3, 20}, x).set("axes", list{-2}).run<float>(), largest, 0);
+    EXPECT_EQ(max.shape, (dims{2, 1, 20}));
+    EXPECT_EQ(arg.input({2, 3, 20}, x).set("axis", std::int64_t{1}).run<std::int32_t>(), places);
+    expect_near(one_node("Softmax").input({2, 3, 20}, x).set("axis", std::int64_t{-1}).run<float>(), softmax,
+                1e-6);
+}
+
+TEST(FloatOperators, BatchNormalizationUsesGivenStatistics) {
+    const std::vector<float> x = numbers(2 * 3 * 4, 2.f), scale = {1, 2, 3}, shift = {0, 1, -1},
+                             mean = {0.5f, 0, 1}, variance = {1, 4, 0.25f};
+    std::vector<double> expected;
+    for (std::size_t i = 0; i < x.size(); i++) {
+        const std::size_t c = i / 4 % 3;
+        expected.push_back((static_cast<double>(x[i]) - static_cast<double>(mean[c])) /
+                               std::sqrt(static_cast<double>(variance[c]) + 1e-5) *
+                               static_cast<double>(scale[c]) +
+                           static_cast<double>(shift[c]));
+    }
+    one_node t("BatchNormalization");
+    t.input({2, 3, 4}, x)
+        .constant({3}, scale)
+        .constant({3}, shift)
+        .constant({3}, mean)
+        .constant({3}, variance);
+    expect_near(t.run<float>(), expected, 1e-5);
+}
+
+} // namespace
+} // namespace octet::tests
