@@ -83,6 +83,9 @@ primitive_desc_ptr make(const description &d, const request &r) {
         p.dst_scales = lower_scales(support, attr, OCTET_ARG_DST, p.dst);
         p.out_stage = lower_epilogue(support, attr, p.dst, {});
         p.out_stage.fused_sum = false;
+        if (p.dst.format_kind == format_kind::packed && reads_dst(p.out_stage))
+            throw_unimplemented(operation, ": a sum post-op into packed weights ",
+                                memory::desc(p.dst).to_string(), ", allowed: a dst in a plain layout");
         if (p.out_stage.rule == requantization_rule::ort_f32)
             p.out_stage.dst_scales = {}; // divided by here, not folded into a factor
         if (attr.rule() == requantization_rule::automatic && p.out_stage.rule == requantization_rule::none &&

@@ -235,6 +235,22 @@ TEST(softmax_desc, refuses_wrong_parameters_of_the_frameworks) {
     expect_invalid(make(attr, dt::s8, dt::s8), {"src zero points"});
 }
 
+/// Packed weights hold no elements in the order of a destination, so nothing could be added to them.
+TEST(reorder_desc, refuses_a_sum_into_packed_weights) {
+    const memory::desc plain_weights = plain({16, 64}, dt::s8);
+    const inner_product_forward::primitive_desc product(cpu, inference, plain({2, 64}, dt::u8),
+                                                        memory::desc({16, 64}, dt::s8, format_tag::any),
+                                                        plain({2, 16}, dt::f32));
+    post_ops sum;
+    sum.append_sum();
+    primitive_attr attr;
+    attr.set_post_ops(sum);
+    EXPECT_NO_THROW(reorder::primitive_desc(cpu, plain_weights, cpu, product.weights_desc()));
+    expect_unimplemented(
+        [&] { reorder::primitive_desc(cpu, plain_weights, cpu, product.weights_desc(), attr); },
+        {"reorder: a sum post-op into packed weights", "allowed: a dst in a plain layout"});
+}
+
 TEST(reorder_desc, takes_scales_instead_of_multipliers_where_a_framework_derives_them) {
     const memory::desc codes = plain({2, 3}, dt::s8), reals = plain({2, 3}, dt::f32);
     const auto make = [](const memory::desc &from, const memory::desc &to, const primitive_attr &attr) {
