@@ -14,7 +14,7 @@ Errors: ValueError and TypeError for wrong arguments, `octet.UnsupportedError` f
 the argument, what was given and what is allowed.
 """
 
-from ._octet import (UnsupportedError, __version__, available_isas, effective_isa, get_num_threads, quantize_multiplier,
+from ._octet import (UnsupportedError, Weights, __version__, available_isas, effective_isa, get_num_threads, quantize_multiplier,
                      rules, set_max_cpu_isa, set_num_threads, set_verbose, supported_operators)
 from .comparison import Comparison, compare
 from .network import Network, Node, Tensor
@@ -23,7 +23,7 @@ from .operations import (avg_pool2d, binary, concat, conv1d, conv2d, conv3d, con
 from .profiling import Profile, explain, profile
 
 __all__ = [
-    "Comparison", "Network", "Node", "Profile", "Tensor", "UnsupportedError", "available_isas", "avg_pool2d", "binary",
+    "Comparison", "Network", "Node", "Profile", "Tensor", "UnsupportedError", "Weights", "available_isas", "avg_pool2d", "binary",
     "compare", "concat", "conv1d", "conv2d", "conv3d", "conv_transpose2d", "dequantize", "effective_isa", "eltwise",
     "explain", "get_num_threads", "linear", "matmul", "max_pool2d", "profile", "quantize", "quantize_multiplier", "reduce",
     "requantize", "resize", "rules", "set_max_cpu_isa", "set_num_threads", "set_verbose", "softmax",

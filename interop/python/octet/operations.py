@@ -12,7 +12,7 @@ x_zero_point, w_zero_point, zero_point: of input, weights and result.
 post_ops: a list of what follows before the result is stored: "relu", ("clip", low, high), ("tanh", alpha, beta, scale), ("add", array),
     ("add", number), ("prelu", weights), ("table", 256 codes).
 
-Arrays may have any strides; layout="nhwc" says that an image's channels come last.
+Weights may be `octet.Weights(w)`, which are packed once. Arrays may have any strides; layout="nhwc" says that an image's channels come last.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import Sequence, Union
 import numpy as np
 
 from . import _octet
+from ._octet import Weights
 
 Array = np.ndarray
 _Sizes = Union[int, Sequence[int]]
@@ -46,9 +47,13 @@ def _as_given(y: Array, layout: str) -> Array:
     return np.moveaxis(y, 1, -1) if layout.lower().endswith("c") and y.ndim > 2 else y
 
 
-def _weights(w, layout: str) -> Array:
-    w = np.asarray(w)
+def _weights(w, layout: str):
     layout = layout.lower()
+    if isinstance(w, Weights):
+        if layout[:2] != "oi":
+            raise ValueError(f"weights_layout is '{layout}', allowed for octet.Weights: oihw")
+        return w
+    w = np.asarray(w)
     if layout in ("oihw", "oiw", "oidhw"):
         return w
     if layout in ("ohwi", "owi", "odhwi"):
@@ -95,7 +100,7 @@ def conv3d(x, w, bias=None, *, stride: _Sizes = 1, padding=0, dilation: _Sizes =
 def conv_transpose2d(x, w, bias=None, *, stride: _Sizes = 1, padding=0, output_padding: _Sizes = 0, dilation: _Sizes = 1,
                      groups: int = 1, layout: str = "nchw", dtype=None, **words) -> Array:
     """Transposed convolution; weights are (input channels, output channels / groups, height, width)."""
-    y = _octet.deconvolution(_channels_first(x, layout), np.asarray(w), bias, stride, padding, output_padding, dilation,
+    y = _octet.deconvolution(_channels_first(x, layout), _weights(w, "oihw"), bias, stride, padding, output_padding, dilation,
                              groups, dtype, _options(words))
     return _as_given(y, layout)
 
@@ -108,7 +113,7 @@ def linear(x, w, bias=None, *, dtype=None, **words) -> Array:
     """
     x = np.asarray(x)
     rows = x.reshape(-1, x.shape[-1]) if x.ndim != 2 else x
-    y = _octet.inner_product(rows, np.asarray(w), bias, dtype, _options(words))
+    y = _octet.inner_product(rows, _weights(w, "oihw"), bias, dtype, _options(words))
     return y if x.ndim == 2 else y.reshape(x.shape[:-1] + y.shape[-1:])
 
 

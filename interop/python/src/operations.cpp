@@ -3,6 +3,7 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <mutex>
 #include <numeric>
 
 #include "attributes.hpp"
@@ -68,14 +69,55 @@ operand result(data_type type, const dims &sizes, bool channels_last) {
     return {py::module_::import("numpy").attr("moveaxis")(empty(type, moved), -1, 1), "y"};
 }
 
-/// Weights in the layout that a primitive chose.
-memory packed(const memory &weights, const memory::desc &chosen) {
-    if (weights.get_desc() == chosen)
-        return weights;
-    const memory m(chosen, cpu);
-    reorder(weights, m).execute(stream(cpu), weights, m);
-    return m;
-}
+/// Weights that are used again, with the layouts that primitives chose for them so far.
+class weights {
+public:
+    explicit weights(const py::object &w) : array_(operand(w, "w").array) {}
+
+    const py::array &array() const { return array_; }
+
+    memory packed(const memory &plain, const memory::desc &chosen) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        for (const auto &[from, to] : packed_)
+            if (from == plain.get_desc() && to.get_desc() == chosen)
+                return to;
+        packed_.emplace_back(plain.get_desc(), reordered(plain, chosen));
+        return packed_.back().second;
+    }
+
+    static memory reordered(const memory &plain, const memory::desc &chosen) {
+        const memory m(chosen, cpu);
+        reorder(plain, m).execute(stream(cpu), plain, m);
+        return m;
+    }
+
+private:
+    const py::array array_;
+    std::mutex mutex_;
+    std::vector<std::pair<memory::desc, memory>> packed_;
+};
+
+/// The argument w: an array, or `weights`.
+struct weights_operand : operand {
+    weights *kept = nullptr;
+
+    explicit weights_operand(const py::object &w) : operand(array_in(w), "w") {
+        if (py::isinstance<weights>(w))
+            kept = &py::cast<weights &>(w);
+    }
+
+    /// In the layout that a primitive chose.
+    memory packed(const memory &plain, const memory::desc &chosen) const {
+        if (plain.get_desc() == chosen)
+            return plain;
+        return kept ? kept->packed(plain, chosen) : weights::reordered(plain, chosen);
+    }
+
+private:
+    static py::object array_in(const py::object &w) {
+        return py::isinstance<weights>(w) ? py::cast<weights &>(w).array() : w;
+    }
+};
 
 void execute(const primitive &p, std::unordered_map<int, memory> args, const attributes &a) {
     args.insert(a.args.begin(), a.args.end());
@@ -156,10 +198,11 @@ void need_rank(const operand &o, const char *who, std::size_t lowest, std::size_
                               std::to_string(lowest) + " to " + std::to_string(highest));
 }
 
-py::array run_product(const primitive_desc_base &pd, const operand &x, const memory &w,
-                      const std::optional<operand> &b, const operand &y, const attributes &a) {
+py::array run_product(const primitive_desc_base &pd, const operand &x, const weights_operand &w,
+                      const memory &plain, const std::optional<operand> &b, const operand &y,
+                      const attributes &a) {
     std::unordered_map<int, memory> args = {{OCTET_ARG_SRC, x.get_memory()},
-                                            {OCTET_ARG_WEIGHTS, packed(w, pd.weights_desc())},
+                                            {OCTET_ARG_WEIGHTS, w.packed(plain, pd.weights_desc())},
                                             {OCTET_ARG_DST, y.get_memory()}};
     if (b)
         args[OCTET_ARG_BIAS] = b->get_memory();
@@ -170,7 +213,8 @@ py::array run_product(const primitive_desc_base &pd, const operand &x, const mem
 py::array convolution(const py::object &x_, const py::object &w_, const py::object &bias,
                       const py::object &stride, const py::object &padding, const py::object &dilation,
                       dim_t groups, const py::object &dtype, const py::dict &options) {
-    const operand x(x_, "x"), w(w_, "w");
+    const operand x(x_, "x");
+    const weights_operand w(w_);
     need_rank(x, "x", 3, 5);
     need_rank(w, "w", static_cast<std::size_t>(x.array.ndim()), static_cast<std::size_t>(x.array.ndim()));
     const std::size_t sides = static_cast<std::size_t>(x.array.ndim()) - 2;
@@ -188,12 +232,12 @@ py::array convolution(const py::object &x_, const py::object &w_, const py::obje
     }
     const operand y = result(result_type(dtype, x, a), sizes, is_channels_last(x));
     const std::optional<operand> b = bias_of(bias);
-    const memory::desc weights = grouped(w.desc, groups);
+    const memory::desc plain = grouped(w.desc, groups);
     const convolution_forward::primitive_desc pd({prop_kind::forward_inference, algorithm::convolution_direct,
-                                                  x.desc, any_layout(weights), desc_of(b), y.desc, strides,
+                                                  x.desc, any_layout(plain), desc_of(b), y.desc, strides,
                                                   dilates, before, after},
                                                  a.attr, cpu);
-    return run_product(pd, x, memory_of(w.array, weights), b, y, a);
+    return run_product(pd, x, w, memory_of(w.array, plain), b, y, a);
 }
 
 /// Weights I, O/G, pixels, as PyTorch has them.
@@ -201,7 +245,8 @@ py::array deconvolution(const py::object &x_, const py::object &w_, const py::ob
                         const py::object &stride, const py::object &padding, const py::object &output_padding,
                         const py::object &dilation, dim_t groups, const py::object &dtype,
                         const py::dict &options) {
-    const operand x(x_, "x"), w(w_, "w");
+    const operand x(x_, "x");
+    const weights_operand w(w_);
     need_rank(x, "x", 3, 5);
     need_rank(w, "w", static_cast<std::size_t>(x.array.ndim()), static_cast<std::size_t>(x.array.ndim()));
     const std::size_t sides = static_cast<std::size_t>(x.array.ndim()) - 2;
@@ -223,17 +268,18 @@ py::array deconvolution(const py::object &x_, const py::object &w_, const py::ob
     std::vector<int> order(static_cast<std::size_t>(by_input.get_ndims()));
     std::iota(order.begin(), order.end(), 0);
     std::swap(order[groups == 1 ? 0 : 1], order[groups == 1 ? 1 : 2]);
-    const memory::desc weights = by_input.permute_axes(order);
+    const memory::desc plain = by_input.permute_axes(order);
     const deconvolution_forward::primitive_desc pd(
-        {prop_kind::forward_inference, algorithm::deconvolution_direct, x.desc, any_layout(weights),
-         desc_of(b), y.desc, strides, dilates, before, after},
+        {prop_kind::forward_inference, algorithm::deconvolution_direct, x.desc, any_layout(plain), desc_of(b),
+         y.desc, strides, dilates, before, after},
         a.attr, cpu);
-    return run_product(pd, x, memory_of(w.array, weights), b, y, a);
+    return run_product(pd, x, w, memory_of(w.array, plain), b, y, a);
 }
 
 py::array inner_product(const py::object &x_, const py::object &w_, const py::object &bias,
                         const py::object &dtype, const py::dict &options) {
-    const operand x(x_, "x"), w(w_, "w");
+    const operand x(x_, "x");
+    const weights_operand w(w_);
     need_rank(x, "x", 2, 5);
     need_rank(w, "w", static_cast<std::size_t>(x.array.ndim()), static_cast<std::size_t>(x.array.ndim()));
     const attributes a = attributes_of(options, {1 << 1, 1 << 0, 1 << 1});
@@ -241,12 +287,13 @@ py::array inner_product(const py::object &x_, const py::object &w_, const py::ob
     const std::optional<operand> b = bias_of(bias);
     const inner_product_forward::primitive_desc pd(
         {prop_kind::forward_inference, x.desc, any_layout(w.desc), desc_of(b), y.desc}, a.attr, cpu);
-    return run_product(pd, x, w.get_memory(), b, y, a);
+    return run_product(pd, x, w, w.get_memory(), b, y, a);
 }
 
 py::array matrix_product(const py::object &x_, const py::object &w_, const py::object &bias,
                          const py::object &dtype, const py::dict &options) {
-    const operand x(x_, "x"), w(w_, "w");
+    const operand x(x_, "x");
+    const weights_operand w(w_);
     need_rank(x, "x", 2, 12);
     need_rank(w, "w", static_cast<std::size_t>(x.array.ndim()), static_cast<std::size_t>(x.array.ndim()));
     const auto rank = static_cast<std::size_t>(x.array.ndim());
@@ -264,7 +311,7 @@ py::array matrix_product(const py::object &x_, const py::object &w_, const py::o
         b->desc = b->desc.reshape(shape);
     }
     const matmul::primitive_desc pd({x.desc, any_layout(w.desc), desc_of(b), y.desc}, a.attr, cpu);
-    return run_product(pd, x, w.get_memory(), b, y, a);
+    return run_product(pd, x, w, w.get_memory(), b, y, a);
 }
 
 py::array reordered(const py::object &x_, const py::object &dtype, const py::object &axis,
@@ -440,6 +487,11 @@ py::array reduced(const std::string &kind, const py::object &x_, const std::vect
 } // namespace
 
 void bind_operations(py::module_ &m) {
+    py::class_<weights>(
+        m, "Weights",
+        "Weights that are packed once, for the operations that they are given to again and again.")
+        .def(py::init<py::object>(), py::arg("w"))
+        .def_property_readonly("array", &weights::array, "As they were given.");
     m.def("convolution", convolution);
     m.def("deconvolution", deconvolution);
     m.def("inner_product", inner_product);

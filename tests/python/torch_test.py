@@ -1,0 +1,145 @@
+"""octet.torch against PyTorch itself: equal bytes under both engines, for random single modules and for whole networks.
+
+    torch_test.py --quick       small networks: for continuous integration
+"""
+
+import os
+import sys
+import unittest
+
+import numpy as np
+import torch
+
+import octet
+import octet.torch
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "interop"))
+import torch_networks  # noqa: E402 (networks with seeded random weights)
+
+ENGINES = [e for e in ("qnnpack", "onednn") if e in torch.backends.quantized.supported_engines]
+torch.set_grad_enabled(False)
+QUICK = "--quick" in sys.argv
+
+
+def quantized_weight(random, weight, per_channel, axis=0):
+    if not per_channel:
+        return torch.quantize_per_tensor(weight, float(weight.abs().max() / 127) or 1., 0, torch.qint8)
+    rest = [d for d in range(weight.dim()) if d != axis]
+    return torch.quantize_per_channel(weight, weight.abs().amax(rest) / 127 + 1e-6,
+                                      torch.zeros(weight.shape[axis], dtype=torch.long), axis, torch.qint8)
+
+
+def random_module(random):
+    """A quantized module with random sizes and its input of codes."""
+    import torch.ao.nn.quantized as q
+    import torch.nn.intrinsic.quantized as qi
+    kind = random.choice(["conv1d", "conv2d", "conv2d", "conv3d", "transpose", "linear", "linear"])
+    relu, per_channel, has_bias = (bool(random.integers(2)) for _ in range(3))
+    groups = int(random.choice([1, 1, 2, 4]))
+    i, o = groups * int(random.integers(1, 20)), groups * int(random.integers(1, 35))
+    if kind == "conv2d" and random.integers(4) == 0:
+        groups = o = i  # depthwise
+    kernel, stride = int(random.integers(1, 5)), int(random.integers(1, 3))
+    padding, dilation = int(random.integers(0, kernel)), int(random.integers(1, 3))
+    bias = torch.randn(o) if has_bias else None
+    if kind == "linear":
+        module = qi.LinearReLU(i, o, has_bias) if relu else q.Linear(i, o, has_bias)
+        x = torch.randn(*([int(random.integers(1, 9))] * int(random.integers(1, 3))), i)
+        weight = torch.randn(o, i)
+    else:
+        dims = {"conv1d": 1, "conv2d": 2, "conv3d": 3, "transpose": 2}[kind]
+        size = [kernel * dilation + int(random.integers(1, 9)) for _ in range(dims)]
+        x = torch.randn(int(random.integers(1, 4)), i, *size)
+        if kind == "transpose":
+            per_channel = False
+            module = q.ConvTranspose2d(i, o, kernel, stride, min(padding, kernel - 1), 0, groups, has_bias, 1)
+            weight = torch.randn(i, o // groups, kernel, kernel)
+        else:
+            plain = {1: (q.Conv1d, qi.ConvReLU1d), 2: (q.Conv2d, qi.ConvReLU2d), 3: (q.Conv3d, qi.ConvReLU3d)}[dims][relu]
+            module = plain(i, o, kernel, stride, padding, dilation, groups, has_bias)
+            weight = torch.randn(o, i // groups, *[kernel] * dims)
+    module.set_weight_bias(quantized_weight(random, weight, per_channel), bias)
+    module.scale, module.zero_point = float(random.uniform(0.01, 0.2)), int(random.integers(0, 256))
+    return module, torch.quantize_per_tensor(x, float(random.uniform(0.005, 0.05)), int(random.integers(0, 256)), torch.quint8)
+
+
+def codes(y):
+    return (y.int_repr() if y.is_quantized else y).numpy()
+
+
+class Modules(unittest.TestCase):
+    def compare_single_modules(self, engine, count):
+        torch.backends.quantized.engine = engine
+        compared = unsupported = 0
+        for seed in range(10 * count):
+            random = np.random.default_rng(seed)
+            torch.manual_seed(seed)
+            try:
+                module, x = random_module(random)
+                expected, _ = module(x), module.weight()
+            except RuntimeError:  # what the engine itself refuses, or does not show
+                unsupported += 1
+                continue
+            ours = octet.torch.convert(module)
+            self.assertEqual(len(ours.octet_report.taken), 1, ours.octet_report)
+            y = ours(x)
+            self.assertEqual((y.q_scale(), y.q_zero_point()), (expected.q_scale(), expected.q_zero_point()))
+            np.testing.assert_array_equal(codes(y), codes(expected), f"{engine}, seed {seed}: {module}, input {x.shape}")
+            compared += 1
+            if compared == count:
+                break
+        self.assertEqual(compared, count, f"{unsupported} modules do not run on {engine}")
+
+    def test_single_modules_of_qnnpack(self):
+        self.compare_single_modules("qnnpack", 160)
+
+    def test_single_modules_of_onednn(self):
+        self.compare_single_modules("onednn", 160)
+
+    def test_networks(self):
+        for engine in ENGINES:
+            torch.backends.quantized.engine = engine
+            for name, make in torch_networks.make_networks(QUICK):
+                with self.subTest(engine=engine, network=name):
+                    try:
+                        net, inputs = make()
+                        expected = [net(x) for x in inputs]
+                    except (RuntimeError, AssertionError) as e:
+                        print(f"{engine} {name}: PyTorch itself fails: {str(e).splitlines()[0][:90]}")
+                        continue
+                    ours = octet.torch.convert(net, engine)
+                    for x, y in zip(inputs, expected):
+                        np.testing.assert_array_equal(codes(ours(x)), codes(y))
+                    print(f"{engine} {name}: {len(ours.octet_report.taken)} modules taken, "
+                          f"{len(ours.octet_report.left)} left, equal")
+
+    def test_every_level_gives_the_same(self):
+        torch.backends.quantized.engine = "qnnpack"
+        torch.manual_seed(3)
+        module, x = random_module(np.random.default_rng(3))
+        expected = codes(module(x))
+        try:
+            for isa in octet.available_isas():
+                octet.set_max_cpu_isa(isa)
+                np.testing.assert_array_equal(codes(octet.torch.convert(module)(x)), expected, isa)
+        finally:
+            octet.set_max_cpu_isa(octet.available_isas()[-1])
+
+    def test_operations_of_torch(self):
+        x, w = torch.randint(0, 255, (1, 8, 5, 5), dtype=torch.uint8), torch.randint(-128, 127, (70, 8, 3, 3), dtype=torch.int8)
+        y = torch.ops.octet.conv2d(x, w, None, [1, 1], [1, 1], [1, 1], 1, torch.tensor([0.01]), 3, 5, "ort_f32")
+        expected = octet.conv2d(x.numpy(), w.numpy(), padding=1, scale=0.01, x_zero_point=3, zero_point=5, rule="ort_f32")
+        np.testing.assert_array_equal(y.numpy(), expected)
+
+    def test_what_is_not_taken_is_named(self):
+        import torch.ao.nn.quantized as q
+        torch.backends.quantized.engine = "qnnpack"
+        net = torch.nn.Sequential(q.Linear(4, 4), q.ReLU6(), q.PReLU(1., 0))
+        report = octet.torch.convert(net).octet_report
+        self.assertEqual([m.name for m in report.taken], ["0"])
+        with self.assertRaisesRegex(ValueError, "engine is 'fbgemm', allowed: qnnpack, onednn"):
+            octet.torch.convert(net, "fbgemm")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[a for a in sys.argv if a != "--quick"])
