@@ -49,8 +49,10 @@ std::vector<fuzz_seed> recurrent_seeds() {
                                m.cell_clip = 3;
                            }),
 
-        hostile<s8_svdf>("svdf_rank_0", [](s8_svdf &m) { m.rank = 0; }),
-        hostile<s8_svdf>("svdf_rank_of_none", [](s8_svdf &m) { m.rank = std::numeric_limits<int>::min(); }),
+        hostile<s8_svdf>("svdf_rank_0", [](s8_svdf &m) { m.claimed_rank = 0; }),
+        hostile<s8_svdf>("svdf_rank_of_no_divisor", [](s8_svdf &m) { m.claimed_rank = 2; }),
+        hostile<s8_svdf>("svdf_rank_of_none",
+                         [](s8_svdf &m) { m.claimed_rank = std::numeric_limits<int>::min(); }),
         tampered<s8_svdf>("svdf_state_computed",
                           [](tflite_builder &b, inputs &in) {
                               in[4] = b.tensor({1, 15}, s8, codes_of_tenths);

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <random>
 
 #include "model/tflite_builder.hpp"
@@ -48,6 +49,7 @@ template <typename T> struct svdf_model {
     std::vector<T> time;
     std::vector<std::int32_t> bias;
     tampering tamper;
+    std::optional<int> claimed_rank; ///< of a liar
 
     int filters() const { return units * rank; }
 
@@ -71,7 +73,8 @@ template <typename T> struct svdf_model {
         std::vector<int> in = {src, f, t, c, s};
         if (tamper)
             tamper(b, in);
-        b.node(format::BuiltinOperator_SVDF, in, {dst}, format::CreateSVDFOptions(b.fbb, rank, activation));
+        b.node(format::BuiltinOperator_SVDF, in, {dst},
+               format::CreateSVDFOptions(b.fbb, claimed_rank.value_or(rank), activation));
         return b.finish({src}, {dst});
     }
 };
