@@ -47,8 +47,7 @@ private:
         case quantized_form::none:
             break;
         }
-        const operator_facts *known = find_operator("onnx", g_.at(i).op);
-        return known && !known->lower ? "it has no form on codes" : "";
+        return "";
     }
 
     // ---- Reasons
