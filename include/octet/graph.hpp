@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -69,6 +70,8 @@ struct node {
     ///@}
 };
 
+struct saved_plan;
+
 /// Tensors, and nodes in the order in which they run.
 struct graph {
     std::string framework;       ///< "tflite" or "onnx": decides the arithmetic of the nodes
@@ -78,6 +81,9 @@ struct graph {
     ///@{
     std::vector<int> inputs, outputs;
     ///@}
+    /// Packed weights of a graph that `network::save` stored, null for others. Such a graph runs as it is; elements of its
+    /// packed constants read as zeros.
+    std::shared_ptr<const saved_plan> saved;
 };
 
 // ---- Reading. All throw octet::error with a sentence that names the file and the defect, and read nothing
@@ -100,7 +106,9 @@ OCTET_API graph read_onnx(const std::string &path);
 /// The same for bytes in memory, which cannot have external data.
 OCTET_API graph read_onnx(const std::uint8_t *bytes, std::size_t size, const std::string &name);
 
-/// Reads a .tflite or an .onnx file, told apart by the end of the name and, failing that, by the content.
+/// Reads a .tflite or an .onnx file, told apart by the end of the name and, failing that, by the content; or what
+/// `network::save` wrote, told by the content: lengths, checksums, version, instruction set, every index and size,
+/// `check_graph`.
 OCTET_API graph read_network(const std::string &path);
 /// The same for bytes in memory, told apart by the content.
 OCTET_API graph read_network(const std::uint8_t *bytes, std::size_t size, const std::string &name);

@@ -143,7 +143,7 @@ private:
 /// one thread at a time may use it, any number those that `new_context` made.
 class OCTET_API network {
 public:
-    /// Reads a .tflite or .onnx file. Every error names it.
+    /// Reads a .tflite or .onnx file, or what `save` wrote. Every error names it.
     explicit network(const std::string &path, const network_options &options = {});
     /// The same for a file in memory, which errors call `name`. The bytes are not needed afterwards.
     network(const void *bytes, std::size_t size, const std::string &name,
@@ -197,6 +197,12 @@ public:
     using observer = std::function<void(std::size_t node, double seconds)>;
     /// Runs all nodes in order.
     void run(const observer &after_node = {});
+
+    /// Writes the network in its present sizes to a file from which it starts in milliseconds: without the model, without
+    /// analysis, without packing; processes share the weights. The file is good for this version of the library and
+    /// this instruction set alone, its network has these sizes and this rule, and another way of storing
+    /// weights is not promised: keep the model. Replaces a file by renaming. Throws octet::error if it cannot be written.
+    void save(const std::string &path) const;
 
     // ---- What it consists of
 

@@ -4,12 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <random>
 
 #include "fuzz/fuzz_network.hpp"
+#include "fuzz/saved_plans.hpp"
 #include "fuzz/seeds.hpp"
+#include "network/saved/format.hpp"
 
 namespace octet::tests {
 namespace {
@@ -58,13 +61,14 @@ bytes mutated(bytes b, std::mt19937 &random) {
     return b;
 }
 
-void expect_survival(graph_reader read, const bytes &original, int mutants) {
+/// `seal` makes a mutant's checksums right.
+void expect_survival(graph_reader read, const bytes &original, int mutants, bytes (*seal)(bytes) = nullptr) {
     ASSERT_FALSE(original.empty());
     EXPECT_EQ(fuzz_network(read, original.data(), original.size()), fuzz_outcome::ran);
     std::mt19937 random(20);
     int ran = 0, refused = 0;
     for (int i = 0; i < mutants; i++) {
-        const bytes mutant = mutated(original, random);
+        const bytes changed = mutated(original, random), mutant = seal ? seal(changed) : changed;
         const bytes exact(mutant.begin(), mutant.end()); // no spare capacity behind the end
         const fuzz_outcome outcome = fuzz_network(read, exact.data(), exact.size());
         ran += outcome == fuzz_outcome::ran;
@@ -96,6 +100,23 @@ TEST(Fuzz, MutatedOnnxFilesAreRefusedOrRun) {
     expect_survival(model::read_onnx, read_file(OCTET_SOURCE_DIR "/examples/digits/digits_int8.onnx"), 2000);
 }
 #endif
+
+TEST(Fuzz, MutatedSavedPlansAreRefusedOrRun) {
+    const bytes plan = saved_plan_of(OCTET_SOURCE_DIR "/examples/digits/digits_int8.tflite");
+    expect_survival(model::read_network, plan, 2000, resealed);
+    // Most bytes are weights: the structure by itself, where the sizes and indices are.
+    model::saved_plan_header header;
+    std::memcpy(&header, plan.data(), sizeof header);
+    const auto end = plan.begin() + static_cast<std::ptrdiff_t>(sizeof header + header.structure_size);
+    std::mt19937 random(21);
+    for (int i = 0; i < 4000; i++) {
+        bytes mutant = mutated(bytes(plan.begin(), end), random);
+        mutant.resize(static_cast<std::size_t>(end - plan.begin()));
+        mutant.insert(mutant.end(), end, plan.end());
+        mutant = resealed(std::move(mutant));
+        fuzz_network(model::read_network, mutant.data(), mutant.size());
+    }
+}
 
 } // namespace
 } // namespace octet::tests

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
+#include <new>
 
 namespace octet::model {
 namespace {
@@ -73,6 +74,32 @@ void release_pages(const shared_bytes &bytes) {
     const auto first = reinterpret_cast<std::uintptr_t>(bytes.data());
     const std::uintptr_t inside = first % page;
     madvise(const_cast<std::uint8_t *>(bytes.data()) - inside, bytes.size() + inside, MADV_DONTNEED);
+}
+
+void load_pages(const shared_bytes &bytes) {
+#ifdef MADV_POPULATE_READ
+    if (bytes.owner() && std::get_deleter<unmap>(bytes.owner())) // older systems load them one by one
+        madvise(const_cast<std::uint8_t *>(bytes.data()), bytes.size(), MADV_POPULATE_READ);
+#else
+    static_cast<void>(bytes);
+#endif
+}
+
+shared_bytes zero_bytes(std::size_t size) {
+    if (size == 0)
+        return {};
+    void *first = mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (first == MAP_FAILED)
+        throw std::bad_alloc();
+    return {std::shared_ptr<const void>(first, unmap{size}), first, size};
+}
+
+shared_bytes aligned_copy(const std::uint8_t *bytes, std::size_t size) {
+    constexpr std::align_val_t alignment{64};
+    void *first = ::operator new(std::max<std::size_t>(size, 1), alignment);
+    std::copy(bytes, bytes + size, static_cast<std::uint8_t *>(first));
+    const auto release = [](const void *p) { ::operator delete(const_cast<void *>(p), alignment); };
+    return {std::shared_ptr<const void>(first, release), first, size};
 }
 
 std::string printable(std::string text) {

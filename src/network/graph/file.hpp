@@ -15,6 +15,15 @@ shared_bytes map_small_file(const std::string &path);
 /// Bytes of a mapped file that were read take no memory any more, until they are read again. Nothing for others.
 void release_pages(const shared_bytes &bytes);
 
+/// Asks for the pages of a mapped file at once, since all of it will be read.
+void load_pages(const shared_bytes &bytes);
+
+/// Zeros that take no memory.
+shared_bytes zero_bytes(std::size_t size);
+
+/// A copy of bytes at an address that is a multiple of 64.
+shared_bytes aligned_copy(const std::uint8_t *bytes, std::size_t size);
+
 /// Text from a file, fit to be printed in one line.
 std::string printable(std::string text);
 

@@ -69,7 +69,8 @@ buffer_plan plan_buffers(const std::vector<lifetime> &lifetimes) {
 }
 
 tensor_buffers::tensor_buffers(const graph &g, packing &packed)
-    : g_(g), packing_(packed), own_(g.tensors.size()), slots_(g.tensors.size()) {
+    : g_(g), packing_(packed), own_(g.tensors.size()), slots_(g.tensors.size()),
+      packed_reads_(g.tensors.size()) {
     for (std::size_t t = 0; t < g.tensors.size(); t++)
         if (g.tensors[t].is_variable) {
             slots_[t].is_separate = true;
@@ -107,6 +108,7 @@ buffer tensor_buffers::get(int t, const memory::desc &d) {
 buffer tensor_buffers::packed(int t, const memory::desc &plain, const memory::desc &chosen) {
     if (plain == chosen)
         return get(t, plain);
+    packed_reads_[at(t)]++;
     const auto constant = packing_.get(g_.tensors.at(at(t)).data, plain, chosen);
     return buffer(constant->packed, constant);
 }
@@ -118,7 +120,21 @@ buffer tensor_buffers::scratch(const memory::desc &d) {
 }
 
 void tensor_buffers::alias(int t, int source) {
-    own_.at(at(t)) = get(source, checked_desc(g_.tensors.at(at(t))));
+    const memory::desc d = checked_desc(g_.tensors.at(at(t)));
+    const buffer shared = get(source, d);
+    const std::size_t there =
+        shared.is_shared() ? own_[at(source)].get_desc().get_size() : slots_[at(shared.slot())].bytes;
+    if (d.get_size() > there)
+        refuse("the output '" + g_.tensors[at(t)].name + "' takes " + std::to_string(d.get_size()) +
+               " bytes, but would lie in '" + g_.tensors[at(source)].name + "', which has " +
+               std::to_string(there));
+    own_.at(at(t)) = shared;
+}
+
+void tensor_buffers::overwrite(int t, int source) {
+    alias(t, source);
+    if (own_[at(t)].is_shared() || slots_[at(own_[at(t)].slot())].is_separate)
+        refuse("the output would overwrite '" + g_.tensors[at(source)].name + "', which outlives the run");
 }
 
 void tensor_buffers::fill(int t, std::vector<std::uint8_t> element) {

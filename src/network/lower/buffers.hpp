@@ -83,14 +83,19 @@ public:
     /// Bytes of the node that is lowered now, for the time that it runs.
     buffer scratch(const memory::desc &d);
 
-    /// Lets `tensor` share the bytes of `source`.
+    /// Lets `tensor` share the bytes of `source`. Throws where it takes more.
     void alias(int tensor, int source);
+    /// The same where the node writes to them: throws for bytes that outlive the run.
+    void overwrite(int tensor, int source);
 
     /// A buffer that outlives a run and holds copies of `element` at first. Comes before anyone uses the tensor.
     void fill(int tensor, std::vector<std::uint8_t> element);
 
     /// The buffer of a tensor if it has one: those that vanished between joined operators have none.
     buffer find(int tensor) const { return own_.at(at(tensor)); }
+
+    /// How often `packed` was asked for each tensor in another layout than its own.
+    const std::vector<int> &packed_reads() const { return packed_reads_; }
 
     /// The last call: lets slots share the bytes of the arena.
     memory_plan place();
@@ -105,7 +110,8 @@ private:
     int node_ = 0;
     std::vector<buffer> own_;              ///< as the tensor describes itself; none until asked for
     std::vector<memory_plan::slot> slots_; ///< one per tensor, then scratch
-    std::vector<int> scratch_nodes_;       ///< of the slots behind the tensors'
+    std::vector<int> packed_reads_;
+    std::vector<int> scratch_nodes_; ///< of the slots behind the tensors'
 };
 
 } // namespace octet::model

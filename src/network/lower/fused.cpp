@@ -24,6 +24,8 @@ std::vector<std::int32_t> table_of(const lowering &l, const node &f, data_type t
     std::iota(codes.begin(), codes.end(), static_cast<std::uint8_t>(lowest_code(type)));
     const std::vector<std::uint8_t> results =
         l.get_evaluator()(l.get_graph(), f, 0, codes, memory::dims{256});
+    if (results.size() != codes.size())
+        refuse("fused " + f.op + " is no function of single codes");
     std::vector<std::int32_t> table;
     for (const std::uint8_t byte : results)
         table.push_back(type == data_type::s8 ? static_cast<std::int8_t>(byte) : byte);
@@ -124,7 +126,7 @@ void append_fused(primitive_attr &attr, const lowering &l) {
             continue;
         }
         const auto place = std::find(host.inputs.begin(), host.inputs.end(), f.inputs[index(f.stored_input)]);
-        l.alias_output_to_input(static_cast<std::size_t>(place - host.inputs.begin()));
+        l.overwrite_input(static_cast<std::size_t>(place - host.inputs.begin()));
         stages.append_sum(f);
     }
     stages.finish(attr);

@@ -123,6 +123,7 @@ buffer lowering::packed_input(std::size_t i, const memory::desc &plain, const me
     return buffers_.packed(input_index(i), plain, chosen);
 }
 
+void lowering::overwrite_input(std::size_t i) const { buffers_.overwrite(output_index(), input_index(i)); }
 void lowering::alias_output_to_input(std::size_t i) const { buffers_.alias(output_index(), input_index(i)); }
 
 } // namespace octet::model

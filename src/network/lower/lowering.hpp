@@ -68,11 +68,14 @@ public:
     /// before the buffer.
     void fill_output(std::vector<std::uint8_t> element) const;
 
-    /// A constant input in the layout that the primitive chose, reordered once.
+    /// A constant input in the layout that the primitive chose, reordered once. Who asks for it may not read the
+    /// elements, which saved plans do not have (save_plan in run/plan.cpp knows the exception).
     buffer packed_input(std::size_t i, const memory::desc &plain, const memory::desc &chosen) const;
 
     /// Lets the output share the input's buffer.
     void alias_output_to_input(std::size_t i) const;
+    /// The same where the node writes to it.
+    void overwrite_input(std::size_t i) const;
 
 private:
     int input_index(std::size_t i) const;

@@ -25,6 +25,11 @@ bool is_same(const packed_constant &c, const shared_bytes &original, const memor
 
 } // namespace
 
+packed_weights::packed_weights(const std::vector<saved_constant> &saved) : are_saved_(true) {
+    for (const saved_constant &s : saved)
+        saved_.emplace(s.original.data(), s);
+}
+
 std::shared_ptr<const packed_constant> packed_weights::find(const shared_bytes &original,
                                                             const memory::desc &plain,
                                                             const memory::desc &chosen) const {
@@ -33,6 +38,17 @@ std::shared_ptr<const packed_constant> packed_weights::find(const shared_bytes &
     for (auto i = first; i != last; ++i)
         if (const auto constant = i->second.lock(); constant && is_same(*constant, original, plain, chosen))
             return constant;
+    const auto [first_saved, last_saved] = saved_.equal_range(original.data());
+    for (auto i = first_saved; i != last_saved; ++i) {
+        const saved_constant &s = i->second;
+        if (s.original.size() == original.size() && s.plain == plain && s.chosen == chosen &&
+            s.packed.size() == chosen.get_size())
+            return std::make_shared<const packed_constant>(
+                packed_constant{original, plain,
+                                memory(chosen, engine(engine::kind::cpu, 0),
+                                       const_cast<std::uint8_t *>(s.packed.data())), // nothing writes it
+                                s.packed.owner()});
+    }
     return nullptr;
 }
 
@@ -59,10 +75,15 @@ std::shared_ptr<const packed_constant> packing::get(const shared_bytes &original
     bytes_ += chosen.get_size();
     auto constant = shared_.find(original, plain, chosen);
     const bool is_new = !constant;
+    if (is_new && shared_.are_saved())
+        refuse("the weights are saved in other layouts than the primitives of this library choose; save the "
+               "network "
+               "again");
     if (is_new)
         constant = std::make_shared<const packed_constant>(
             packed_constant{original, plain, memory(chosen, engine(engine::kind::cpu, 0)), nullptr});
     own_.add(constant);
+    used_.push_back(constant);
     if (!is_new)
         return constant;
     {

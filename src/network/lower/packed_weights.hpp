@@ -24,9 +24,22 @@ struct packed_constant {
     std::shared_ptr<const void> owner; ///< of the packed bytes, where `packed` only sees them
 };
 
+/// A packed constant of a file: the layouts are what the file says and only good for comparisons.
+struct saved_constant {
+    shared_bytes original; ///< by which it is found
+    memory::desc plain, chosen;
+    shared_bytes packed; ///< aligned to 64 bytes
+};
+
 /// What some plan uses. May be used by several threads.
 class packed_weights {
 public:
+    packed_weights() = default;
+    /// Those of a saved plan, and no others.
+    explicit packed_weights(const std::vector<saved_constant> &saved);
+
+    bool are_saved() const { return are_saved_; }
+
     /// Null if it is not there.
     std::shared_ptr<const packed_constant> find(const shared_bytes &original, const memory::desc &plain,
                                                 const memory::desc &chosen) const;
@@ -37,6 +50,8 @@ private:
     mutable std::mutex mutex_;
     std::multimap<const std::uint8_t *, std::weak_ptr<const packed_constant>> constants_; ///< by the original
     std::size_t crowd_ = 64; ///< so many may have expired before they are dropped
+    bool are_saved_ = false;
+    std::multimap<const std::uint8_t *, saved_constant> saved_; ///< by the original
 };
 
 /// What one plan packs. Helpers, one less than threads, pack what is asked for while their caller goes on. Originals
@@ -53,6 +68,8 @@ public:
     std::shared_ptr<const packed_constant> get(const shared_bytes &original, const memory::desc &plain,
                                                const memory::desc &chosen);
     std::size_t bytes() const { return bytes_; } ///< of all that was asked for, in their layouts
+    /// What was asked for, in that order, each once.
+    const std::vector<std::shared_ptr<const packed_constant>> &used() const { return used_; }
 
     /// Comes once, after the last `get`. `report` gets the part that is done, 1 in the end. Throws what packing or
     /// `report` threw.
@@ -70,6 +87,7 @@ private:
     const bool is_immediate_;
     const std::size_t most_helpers_;
     std::size_t bytes_ = 0;
+    std::vector<std::shared_ptr<const packed_constant>> used_;
     std::vector<std::thread> helpers_;
 
     std::mutex mutex_; ///< of the members below

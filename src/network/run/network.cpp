@@ -63,6 +63,8 @@ void network::resize(const network_sizes &sizes) {
     state_->context = model::context(state_->shared->at(sizes));
 }
 
+void network::save(const std::string &path) const { save_plan(path, state_->context.get_plan(), options()); }
+
 const network_options &network::options() const { return state_->shared->options(); }
 
 const model::graph &network::get_graph() const { return state_->context.get_graph(); }

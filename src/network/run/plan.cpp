@@ -2,8 +2,10 @@
 
 #include "network/run/plan.hpp"
 
+#include <algorithm>
 #include <map>
 #include <new>
+#include <stdexcept>
 
 #include "network/lower/lowering.hpp"
 #include "network/operators.hpp"
@@ -14,6 +16,7 @@
 #include "network/passes/onnx_qdq.hpp"
 #include "network/passes/onnx_quantization.hpp"
 #include "network/run/evaluate.hpp"
+#include "network/saved/plan_file.hpp"
 #include "octet/float_environment.hpp"
 
 namespace octet::model {
@@ -33,7 +36,9 @@ void check_operators(const graph &g, const std::map<int, std::string> &reasons) 
     for (std::size_t i = 0; i < g.nodes.size(); i++) {
         const node &n = g.nodes[i];
         const operator_facts &facts = facts_of(g.framework, n.op);
-        if (facts.lower && n.inputs.size() > facts.most_inputs)
+        const auto stored = static_cast<std::size_t>( // inputs of sums that joined the node
+            std::count_if(n.fused.begin(), n.fused.end(), [](const node &f) { return f.stored_input >= 0; }));
+        if (facts.lower && n.inputs.size() > stored && n.inputs.size() - stored > facts.most_inputs)
             refuse(node_text(g, i) + ": has " + std::to_string(n.inputs.size()) +
                    " inputs, allowed are up to " + std::to_string(facts.most_inputs));
         if (facts.lower)
@@ -53,6 +58,9 @@ std::unique_ptr<step> lower(const lowering &l, const std::string &who) {
         return facts_of(l.get_graph().framework, l.get_node().op).lower(l);
     } catch (const error &e) {
         throw error(e.status, who + ": " + e.what());
+    } catch (const std::out_of_range &) {
+        throw error(status::invalid_arguments,
+                    who + ": names an input, output or dimension that there is not");
     } catch (const std::bad_alloc &) {
         throw error(status::out_of_memory, who + ": not enough memory for its tensors");
     }
@@ -128,7 +136,11 @@ std::shared_ptr<const plan> make_plan(model::graph g, const network_options &opt
     auto result = std::make_shared<plan>();
     result->graph = std::move(g);
     graph &own = result->graph; // steps and buffers refer to it
-    apply_passes(own, options);
+    if (own.saved)
+        check_operators(own, {}); // the reader has checked all else
+    else
+        apply_passes(own, options);
+    result->isa = get_effective_cpu_isa();
 
     const engine cpu(engine::kind::cpu, 0);
     const evaluator evaluating = evaluate;
@@ -142,11 +154,41 @@ std::shared_ptr<const plan> make_plan(model::graph g, const network_options &opt
             lower(lowering(own.nodes[i], own, buffers, cpu, options.rule, evaluating), node_text(own, i)));
     }
     result->memory = buffers.place();
+    result->weights = packed.used();
+    result->packed_reads = buffers.packed_reads();
     for (std::size_t t = 0; t < own.tensors.size(); t++)
         result->buffers.push_back(buffers.find(static_cast<int>(t)));
     check_memory(options.memory_limit, weight_bytes(result->buffers, packed.bytes()), result->memory);
     packed.finish([&](double done) { report.packing(done); });
     return result;
+}
+
+void save_plan(const std::string &path, const plan &p, const network_options &options) {
+    std::vector<int> reads(p.graph.tensors.size());
+    const auto count = [&](const node &n) {
+        for (const int t : n.inputs)
+            if (t >= 0)
+                reads[static_cast<std::size_t>(t)]++;
+    };
+    for (const node &n : p.graph.nodes) {
+        count(n);
+        std::for_each(n.fused.begin(), n.fused.end(), count);
+    }
+    // Small elements are stored in both orders, since they may be anything; this rule reads weights.
+    constexpr std::size_t small = 1024;
+    const bool are_read = options.rule == requantization_rule::gemmlowp_legacy_scale;
+    graph saved = p.graph;
+    std::vector<bool> is_only_packed(reads.size());
+    for (std::size_t t = 0; t < reads.size(); t++) {
+        tensor &constant = saved.tensors[t];
+        if (!constant.is_constant)
+            continue;
+        is_only_packed[t] = !are_read && constant.data.size() > small && p.packed_reads[t] > 0 &&
+                            p.packed_reads[t] == reads[t] && !p.buffers[t];
+        if (reads[t] == 0 && !p.buffers[t]) // what passes have folded away
+            constant.is_constant = false, constant.data = {};
+    }
+    write_plan(path, {saved, options.rule, p.isa, p.weights, is_only_packed});
 }
 
 } // namespace octet::model

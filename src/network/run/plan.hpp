@@ -15,11 +15,17 @@ struct plan {
     std::vector<std::unique_ptr<step>> steps; ///< one per node
     std::vector<buffer> buffers;              ///< one per tensor; none for those that vanished
     memory_plan memory;
+    std::vector<std::shared_ptr<const packed_constant>> weights; ///< packed, in the order of use
+    std::vector<int> packed_reads; ///< per tensor: how many inputs are packed ones
+    cpu_isa isa;                   ///< that the steps were made for
 };
 
 /// Checks the graph, makes operators on codes, joins, assigns layouts, lowers, packs, places the buffers. Sizes are
 /// those of the graph; of `options` all else counts. Throws octet::error, and what `options.progress` throws.
 std::shared_ptr<const plan> make_plan(model::graph g, const network_options &options,
                                       packed_weights &weights);
+
+/// See `network::save`.
+void save_plan(const std::string &path, const plan &p, const network_options &options);
 
 } // namespace octet::model

@@ -1,8 +1,10 @@
-// Which reader a network's file gets: its name says so, and where it does not, its first bytes.
+// Which reader a network's file gets: a saved plan begins with its mark, of others the name tells or the first bytes.
 
 #include <cstring>
 
 #include "network/graph/file.hpp"
+#include "network/saved/format.hpp"
+#include "network/saved/plan_file.hpp"
 
 namespace octet::model {
 namespace {
@@ -19,15 +21,19 @@ bool is_tflite(const std::uint8_t *bytes, std::size_t size) {
 } // namespace
 
 graph read_network(const std::string &path) {
+    const shared_bytes bytes = map_file(path);
+    if (is_saved_plan(bytes.data(), bytes.size()))
+        return read_plan(bytes, path);
     if (ends_with(path, ".onnx"))
         return read_onnx(path);
     if (ends_with(path, ".tflite"))
         return read_tflite(path);
-    const shared_bytes bytes = map_file(path);
     return is_tflite(bytes.data(), bytes.size()) ? read_tflite(path) : read_onnx(path);
 }
 
 graph read_network(const std::uint8_t *bytes, std::size_t size, const std::string &name) {
+    if (is_saved_plan(bytes, size))
+        return read_plan(aligned_copy(bytes, size), name);
     return is_tflite(bytes, size) ? read_tflite(bytes, size, name) : read_onnx(bytes, size, name);
 }
 

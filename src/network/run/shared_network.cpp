@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "network/graph/graph.hpp"
+#include "network/saved/plan_file.hpp"
 namespace octet::model {
 namespace {
 
@@ -19,7 +21,22 @@ std::string key_of(const network_sizes &sizes) {
     return key;
 }
 
+/// A saved plan has its rule.
+network_options options_for(const graph &g, network_options options) {
+    if (!g.saved)
+        return options;
+    if (options.rule != requantization_rule::automatic && options.rule != g.saved->rule)
+        refuse_as_unimplemented(std::string("rule ") + to_string(options.rule) +
+                                ": the plan was saved with rule " + to_string(g.saved->rule));
+    options.rule = g.saved->rule;
+    return options;
+}
+
 } // namespace
+
+shared_network::shared_network(graph g, network_options options)
+    : source_(std::move(g)), options_(options_for(source_, std::move(options))),
+      weights_(source_.saved ? packed_weights(source_.saved->weights) : packed_weights()) {}
 
 std::shared_ptr<const plan> shared_network::at(const network_sizes &sizes) {
     const std::string key = key_of(sizes);
@@ -32,7 +49,10 @@ std::shared_ptr<const plan> shared_network::at(const network_sizes &sizes) {
     }
     const num_threads_scope threads(options_.threads);
     graph g = source_;
-    set_sizes(g, sizes);
+    if (!g.saved)
+        set_sizes(g, sizes);
+    else if (sizes.batch != 0 || !sizes.shapes.empty() || !sizes.dimensions.empty())
+        refuse_as_unimplemented("a saved plan has the sizes that it was saved with, others need the model");
     plans_.emplace_front(key, make_plan(std::move(g), options_, weights_));
     if (plans_.size() > most_plans)
         plans_.pop_back();

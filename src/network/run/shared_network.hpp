@@ -14,7 +14,7 @@ namespace octet::model {
 
 class shared_network {
 public:
-    shared_network(graph g, network_options options) : source_(std::move(g)), options_(std::move(options)) {}
+    shared_network(graph g, network_options options);
 
     const network_options &options() const { return options_; }
 

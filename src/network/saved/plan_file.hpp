@@ -1,0 +1,34 @@
+#pragma once
+
+// Plans in files (plan.fbs): a network that was saved starts without reading its model, without passes and without
+// packing; its weights stay in the mapped file, which processes share.
+
+#include <vector>
+
+#include "network/lower/packed_weights.hpp"
+
+namespace octet::model {
+
+/// What a saved plan holds besides its graph; `graph::saved` of one that was read.
+struct saved_plan {
+    requantization_rule rule = requantization_rule::automatic;
+    std::vector<saved_constant> weights;
+};
+
+/// What is saved: the graph after all passes, and what was made of it.
+struct plan_to_save {
+    const graph &g;
+    requantization_rule rule;
+    cpu_isa isa; ///< that its primitives were made for
+    const std::vector<std::shared_ptr<const packed_constant>> &weights;
+    std::vector<bool> is_only_packed; ///< per tensor: nobody needs its elements in the plain order
+};
+
+/// Writes another file and renames it, since the old one may be mapped. Throws octet::error.
+void write_plan(const std::string &path, const plan_to_save &plan);
+
+/// Reads and checks a saved plan: lengths, checksums, version, instruction set, FlatBuffers' verifier, every index
+/// and size, `check_graph`. Elements of constants that are only packed are zeros. `bytes` are aligned to 64.
+graph read_plan(const shared_bytes &bytes, const std::string &name);
+
+} // namespace octet::model

@@ -1,0 +1,365 @@
+// Reads a saved plan in steps that each make the next one safe: lengths, the structure's checksum, FlatBuffers'
+// verifier, whether this library can use it at all, places and checksums of the blobs, then every field. Checksums
+// find damage, not malice: nothing is believed because a checksum is right.
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include <plan_generated.h>
+
+#include "network/graph/file.hpp"
+#include "network/graph/graph.hpp"
+#include "network/saved/format.hpp"
+#include "network/saved/plan_file.hpp"
+
+namespace octet::model {
+namespace {
+
+namespace format = octet::saved;
+
+constexpr flatbuffers::uoffset_t max_depth = 16, max_tables = 1'000'000;
+
+template <typename Vector> std::size_t length(const Vector *v) { return v ? v->size() : 0; }
+
+class reader {
+public:
+    explicit reader(const shared_bytes &file) : file_(file) {}
+
+    graph read() {
+        open_structure();
+        check_origin();
+        check_blobs();
+        graph g;
+        g.framework = text(plan_->framework());
+        g.inputs = list<int>(plan_->inputs());
+        g.outputs = list<int>(plan_->outputs());
+        for (std::size_t t = 0; t < length(plan_->tensors()); t++)
+            g.tensors.push_back(read_tensor(*plan_->tensors()->Get(at(t)), "tensor " + std::to_string(t)));
+        for (std::size_t i = 0; i < length(plan_->nodes()); i++)
+            g.nodes.push_back(read_node(*plan_->nodes()->Get(at(i)), "node " + std::to_string(i), false));
+        auto saved = std::make_shared<saved_plan>();
+        saved->rule = rule();
+        give_zeros(g);
+        for (std::size_t i = 0; i < length(plan_->packed()); i++)
+            saved->weights.push_back(
+                read_packed(g, *plan_->packed()->Get(at(i)), "packed weights " + std::to_string(i)));
+        for (std::size_t t = 0; t < g.tensors.size(); t++)
+            check_layout(g.tensors[t], "tensor " + std::to_string(t));
+        check_graph(g);
+        check_fused(g);
+        g.saved = std::move(saved);
+        return g;
+    }
+
+private:
+    [[noreturn]] static void fail(const std::string &defect) { refuse(defect); }
+    static flatbuffers::uoffset_t at(std::size_t i) { return static_cast<flatbuffers::uoffset_t>(i); }
+    static std::size_t index(int i) { return static_cast<std::size_t>(i); }
+
+    // ---- The file as a whole
+
+    void open_structure() {
+        saved_plan_header header;
+        if (file_.size() < sizeof header)
+            fail("the file has " + std::to_string(file_.size()) + " bytes, too few for a saved plan");
+        std::memcpy(&header, file_.data(), sizeof header);
+        if (header.format != saved_plan_format)
+            fail("format " + std::to_string(header.format) + " of saved plans, allowed is " +
+                 std::to_string(saved_plan_format) + "; save the network again");
+        if (header.file_size != file_.size())
+            fail("the file has " + std::to_string(file_.size()) + " bytes, but was saved with " +
+                 std::to_string(header.file_size));
+        if (header.structure_size > file_.size() - sizeof header)
+            fail("the structure has " + std::to_string(header.structure_size) + " bytes, more than the file");
+        const std::uint8_t *structure = file_.data() + sizeof header;
+        const auto size = static_cast<std::size_t>(header.structure_size);
+        check_sum(crc32c(structure, size), header.checksum, "the structure");
+        if (size < 8 || size >= FLATBUFFERS_MAX_BUFFER_SIZE || !format::PlanBufferHasIdentifier(structure))
+            fail("the structure is not that of a saved plan");
+        flatbuffers::Verifier verifier(structure, size, max_depth, max_tables);
+        if (!format::VerifyPlanBuffer(verifier))
+            fail("the structure leaves its " + std::to_string(size) + " bytes");
+        plan_ = format::GetPlan(structure);
+        structure_end_ = sizeof header + size;
+        budget_ = 64 * size + (std::size_t{1} << 16);
+    }
+
+    static void check_sum(std::uint32_t found, std::uint32_t expected, const std::string &who) {
+        if (found != expected)
+            fail("the file is damaged: the checksum of " + who + " is " + std::to_string(found) +
+                 ", but was saved as " + std::to_string(expected));
+    }
+
+    void check_origin() {
+        const std::string isa = to_string(get_effective_cpu_isa());
+        if (text(plan_->version()) != version())
+            fail("the plan was saved by version " + text(plan_->version()) + " of the library, this is " +
+                 version() + "; save the network again");
+        if (text(plan_->isa()) != isa)
+            fail("the plan was saved for " + text(plan_->isa()) + ", but this process uses " + isa +
+                 "; save the network again");
+    }
+
+    void check_blobs() {
+        std::size_t end = structure_end_;
+        const std::size_t count = length(plan_->blobs());
+        for (std::size_t i = 0; i < count; i++) {
+            const format::Blob b = blob_at(i);
+            if (b.offset() % saved_plan_alignment != 0 || b.offset() < end || b.offset() > file_.size() ||
+                b.size() > file_.size() - b.offset())
+                fail("blob " + std::to_string(i) + " lies at byte " + std::to_string(b.offset()) + " with " +
+                     std::to_string(b.size()) + " bytes, in a file of " + std::to_string(file_.size()) +
+                     " where " + std::to_string(end) + " are taken");
+            end = static_cast<std::size_t>(b.offset() + b.size());
+        }
+        load_pages(file_);
+        std::atomic<std::size_t> next{0};
+        std::atomic<bool> is_damaged{false};
+        const auto check_some = [&] {
+            for (std::size_t i = next++; i < count; i = next++) {
+                const format::Blob b = blob_at(i);
+                if (crc32c(file_.data() + b.offset(), static_cast<std::size_t>(b.size())) != b.checksum())
+                    is_damaged = true;
+            }
+        };
+        constexpr std::size_t bytes_worth_a_thread = std::size_t{1} << 22;
+        std::vector<std::thread> helpers(std::min(
+            {static_cast<std::size_t>(get_num_threads()) - 1, end / bytes_worth_a_thread, std::size_t{3}}));
+        for (std::thread &helper : helpers)
+            helper = std::thread(check_some);
+        check_some();
+        for (std::thread &helper : helpers)
+            helper.join();
+        if (is_damaged)
+            fail("the file is damaged: the checksum of a constant is not the one that was saved");
+    }
+
+    /// The verifier checks the alignment of the vector's length alone.
+    format::Blob blob_at(std::size_t i) const {
+        format::Blob b;
+        std::memcpy(&b, plan_->blobs()->Data() + i * sizeof b, sizeof b);
+        return b;
+    }
+
+    shared_bytes blob(int i, const std::string &who) const {
+        if (i < 0 || index(i) >= length(plan_->blobs()))
+            fail(who + " names blob " + std::to_string(i) + ", but there are " +
+                 std::to_string(length(plan_->blobs())));
+        const format::Blob b = blob_at(index(i));
+        return file_.part(static_cast<std::size_t>(b.offset()), static_cast<std::size_t>(b.size()));
+    }
+
+    // ---- Fields. Parts of a FlatBuffer may be shared, so what is copied is bounded.
+
+    void spend(std::size_t bytes) {
+        if (bytes > budget_)
+            fail("the structure describes far more than its size");
+        budget_ -= bytes;
+    }
+
+    std::string text(const flatbuffers::String *s) {
+        spend(length(s));
+        return s ? printable(s->str()) : "";
+    }
+
+    template <typename T, typename Stored> std::vector<T> list(const flatbuffers::Vector<Stored> *v) {
+        spend(length(v) * sizeof(T));
+        return v ? std::vector<T>(v->begin(), v->end()) : std::vector<T>();
+    }
+
+    std::vector<std::int64_t> wide_list(const flatbuffers::Vector<std::int64_t> *v) {
+        spend(length(v) * sizeof(std::int64_t));
+        std::vector<std::int64_t> values(length(v));
+        if (!values.empty()) // see `blob_at`
+            std::memcpy(values.data(), v->Data(), values.size() * sizeof(std::int64_t));
+        return values;
+    }
+
+    static data_type type_of(int type, const std::string &who) {
+        constexpr data_type known[] = {data_type::undef, data_type::f16, data_type::bf16, data_type::f32,
+                                       data_type::s32,   data_type::s8,  data_type::u8,   data_type::s16};
+        for (const data_type t : known)
+            if (static_cast<int>(t) == type)
+                return t;
+        fail(who + " has type " + std::to_string(type) + ", which is none");
+    }
+
+    requantization_rule rule() const {
+        if (plan_->rule() < 0 || plan_->rule() > static_cast<int>(requantization_rule::f64_scale))
+            fail("requantization rule " + std::to_string(plan_->rule()) + " is none");
+        return static_cast<requantization_rule>(plan_->rule());
+    }
+
+    tensor read_tensor(const format::Tensor &source, const std::string &who) {
+        spend(sizeof(tensor));
+        tensor t;
+        t.name = text(source.name());
+        t.type = type_of(source.type(), who);
+        t.foreign_type = text(source.foreign_type());
+        t.dims = wide_list(source.dims());
+        for (std::size_t i = 0; i < length(source.dim_names()); i++)
+            t.dim_names.push_back(text(source.dim_names()->Get(at(i))));
+        if (!t.dim_names.empty() && t.dim_names.size() != t.dims.size())
+            fail(who + " has " + std::to_string(t.dim_names.size()) + " names of dimensions, but " +
+                 std::to_string(t.dims.size()) + " dimensions");
+        t.is_channels_last = source.is_channels_last();
+        if (const format::Quantization *q = source.quantization()) {
+            t.quant.scales = list<float>(q->scales());
+            t.quant.zero_points = list<std::int32_t>(q->zero_points());
+            t.quant.axis = q->axis();
+            if (t.quant.scales.size() != t.quant.zero_points.size())
+                fail(who + " has " + std::to_string(t.quant.scales.size()) + " scales, but " +
+                     std::to_string(t.quant.zero_points.size()) + " zero points");
+        }
+        t.is_constant = source.is_constant();
+        t.is_variable = source.is_variable();
+        if (t.is_constant && source.blob() >= 0)
+            t.data = blob(source.blob(), who);
+        return t;
+    }
+
+    attribute read_attribute(const format::Attribute &a, const std::string &who) {
+        switch (a.kind()) {
+        case 0:
+            return a.integer();
+        case 1:
+            return a.real();
+        case 2:
+            return text(a.text());
+        case 3:
+            return wide_list(a.integers());
+        default:
+            fail(who + " has an attribute of kind " + std::to_string(a.kind()));
+        }
+    }
+
+    node read_node(const format::Node &source, const std::string &who, bool is_fused) {
+        spend(sizeof(node));
+        node n;
+        n.op = text(source.op());
+        n.inputs = list<int>(source.inputs());
+        n.outputs = list<int>(source.outputs());
+        for (std::size_t i = 0; i < length(source.attributes()); i++) {
+            const format::Attribute &a = *source.attributes()->Get(at(i));
+            spend(64);
+            n.attributes[text(a.name())] = read_attribute(a, who);
+        }
+        n.number = source.number();
+        if (is_fused && length(source.fused()) != 0)
+            fail(who + " is fused and has fused operators itself");
+        for (std::size_t i = 0; i < length(source.fused()); i++)
+            n.fused.push_back(read_node(*source.fused()->Get(at(i)), who, true));
+        n.result_input = source.result_input();
+        n.stored_input = source.stored_input();
+        return n;
+    }
+
+    // ---- Weights
+
+    /// Constants that are only packed: their elements are read by nobody, and are zeros that take no memory.
+    void give_zeros(graph &g) {
+        std::size_t total = 0;
+        std::vector<std::pair<tensor *, std::size_t>> places;
+        for (std::size_t i = 0; i < g.tensors.size(); i++) {
+            tensor &t = g.tensors[i];
+            if (!t.is_constant || plan_->tensors()->Get(at(i))->blob() >= 0)
+                continue;
+            tensor described = t; // as if computed: dimensions alone are checked
+            described.is_constant = false;
+            graph one;
+            one.tensors = {std::move(described)};
+            check_tensor(one, 0);
+            const auto bytes = static_cast<std::size_t>(element_count(t.dims)) *
+                               std::max<std::size_t>(memory::data_type_size(t.type), 1);
+            if (bytes > file_.size() - total) // packed elements are as many
+                fail("tensor " + std::to_string(i) + " ('" + t.name + "') has " + std::to_string(bytes) +
+                     " bytes of packed elements, more than the file");
+            places.emplace_back(&t, total);
+            total += bytes;
+        }
+        const shared_bytes all = zero_bytes(total);
+        for (std::size_t i = 0; i < places.size(); i++)
+            places[i].first->data = all.part(
+                places[i].second, (i + 1 < places.size() ? places[i + 1].second : total) - places[i].second);
+    }
+
+    static void copy_dims(const std::vector<std::int64_t> &from, dim_t *to) {
+        std::copy(from.begin(), from.end(), to);
+    }
+
+    /// Only compared with layouts that primitives choose.
+    memory::desc read_layout(const format::Layout &source, const std::string &who) {
+        const auto dims = wide_list(source.dims()), strides = wide_list(source.strides()),
+                   patches = wide_list(source.packed_patches()), steps = wide_list(source.packed_steps());
+        memory_desc md;
+        if (dims.empty() || dims.size() > max_ndims || strides.size() != dims.size() || patches.size() != 5 ||
+            steps.size() != std::size(md.packed_steps))
+            fail(who + " have a layout of " + std::to_string(dims.size()) + " dimensions that is none");
+        md.ndims = static_cast<int>(dims.size());
+        copy_dims(dims, md.dims);
+        copy_dims(strides, md.strides);
+        copy_dims(steps, md.packed_steps);
+        md.data_type = type_of(source.type(), who);
+        md.format_kind = static_cast<format_kind>(source.kind());
+        md.offset0 = source.offset0();
+        md.packed_kind = static_cast<packed_kind>(source.packed_kind());
+        md.packed_groups = source.packed_groups();
+        md.packed_width = source.packed_width();
+        md.packed_patches = {patches[0], patches[1], patches[2], patches[3], patches[4]};
+        return md;
+    }
+
+    saved_constant read_packed(const graph &g, const format::Packed &source, const std::string &who) {
+        spend(sizeof(saved_constant));
+        if (source.tensor() < 0 || index(source.tensor()) >= g.tensors.size() ||
+            !g.tensors[index(source.tensor())].is_constant)
+            fail(who + " are those of tensor " + std::to_string(source.tensor()) + ", which is no constant");
+        return {g.tensors[index(source.tensor())].data, read_layout(*source.plain(), who),
+                read_layout(*source.chosen(), who), blob(source.blob(), who)};
+    }
+
+    // ---- What passes guarantee
+
+    static void check_layout(const tensor &t, const std::string &who) {
+        if (t.is_channels_last && (t.dims.size() < 3 || t.dims.size() > 5))
+            fail(who + " is channels-last with " + std::to_string(t.dims.size()) +
+                 " dimensions, allowed are 3 to 5");
+    }
+
+    static void check_fused(const graph &g) {
+        for (std::size_t i = 0; i < g.nodes.size(); i++)
+            for (const node &f : g.nodes[i].fused) {
+                const std::string who = node_text(g, i) + ": fused " + f.op;
+                const auto is_tensor = [&](int t) { return t >= 0 && index(t) < g.tensors.size(); };
+                if (!std::all_of(f.inputs.begin(), f.inputs.end(),
+                                 [&](int t) { return t == -1 || is_tensor(t); }) ||
+                    !std::all_of(f.outputs.begin(), f.outputs.end(), is_tensor) || f.outputs.size() != 1)
+                    fail(who + " names tensors that there are not");
+                const auto is_input = [&](int k) {
+                    return k >= 0 && index(k) < f.inputs.size() && f.inputs[index(k)] >= 0;
+                };
+                if (!is_input(f.result_input) || f.stored_input < -1 ||
+                    (f.stored_input >= 0 && !is_input(f.stored_input)))
+                    fail(who + " has its operands at inputs " + std::to_string(f.result_input) + " and " +
+                         std::to_string(f.stored_input) + " of " + std::to_string(f.inputs.size()));
+            }
+    }
+
+    const shared_bytes &file_;
+    const format::Plan *plan_ = nullptr;
+    std::size_t structure_end_ = 0;
+    std::size_t budget_ = 0; ///< bytes that may still be copied out of the structure
+};
+
+} // namespace
+
+graph read_plan(const shared_bytes &bytes, const std::string &name) {
+    try {
+        return reader(bytes).read();
+    } catch (const error &e) {
+        throw error(e.status, name + ": " + e.what());
+    }
+}
+
+} // namespace octet::model

@@ -1,0 +1,239 @@
+// Saved plans: the same bytes come out, at every level; whatever is not a plan for this library and this processor is
+// refused with a sentence.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <plan_generated.h>
+
+#include "fuzz/saved_plans.hpp"
+#include "network/saved/format.hpp"
+#include "octet/network.hpp"
+#include "octet/octet.hpp"
+
+namespace octet::tests {
+namespace {
+
+namespace fs = std::filesystem;
+using bytes = std::vector<std::uint8_t>;
+
+const std::string digits = OCTET_SOURCE_DIR "/examples/digits/digits_int8.tflite";
+
+/// A cap of the process while it exists.
+class isa_cap {
+public:
+    explicit isa_cap(cpu_isa level) { set_max_cpu_isa(level); }
+    ~isa_cap() { set_max_cpu_isa(before_); }
+    isa_cap(const isa_cap &) = delete;
+    isa_cap &operator=(const isa_cap &) = delete;
+
+private:
+    const cpu_isa before_ = get_effective_cpu_isa();
+};
+
+std::vector<bytes> outputs_of(network &net) {
+    for (std::size_t i = 0; i < net.input_count(); i++) {
+        const tensor_view x = net.input(i);
+        for (std::size_t k = 0; k < x.size_in_bytes(); k++) // as floats: small numbers
+            static_cast<std::uint8_t *>(x.data())[k] =
+                x.data_type() == data_type::f32 && k % 4 == 3 ? 0x3e : static_cast<std::uint8_t>(k * 37);
+    }
+    net.run();
+    std::vector<bytes> outputs;
+    for (std::size_t i = 0; i < net.output_count(); i++) {
+        const auto *first = static_cast<const std::uint8_t *>(net.output(i).data());
+        outputs.emplace_back(first, first + net.output(i).size_in_bytes());
+    }
+    return outputs;
+}
+
+class SavedPlan : public testing::Test {
+protected:
+    SavedPlan() { fs::create_directories(directory_); }
+    ~SavedPlan() override { fs::remove_all(directory_); }
+
+    std::string path() const { return (directory_ / "net.octet").string(); }
+    bytes read() const {
+        std::ifstream file(path(), std::ios::binary);
+        return {std::istreambuf_iterator<char>(file), {}};
+    }
+
+    void expect_round_trip(const std::string &model, const network_options &options = {}) {
+        network original(model, options);
+        original.save(path());
+        network loaded(path());
+        ASSERT_EQ(loaded.input_count(), original.input_count());
+        for (std::size_t i = 0; i < original.input_count(); i++)
+            EXPECT_EQ(loaded.input(i).text(), original.input(i).text());
+        const std::vector<bytes> expected = outputs_of(original); // once, as there may be state
+        EXPECT_EQ(outputs_of(loaded), expected) << model;
+        loaded.save(path()); // also from a plan, while it is mapped
+        network again(path());
+        EXPECT_EQ(outputs_of(again), expected) << model;
+    }
+
+    static std::string defect(const bytes &plan) {
+        try {
+            network net(plan.data(), plan.size(), "net.octet");
+        } catch (const error &e) {
+            EXPECT_EQ(std::string(e.what()).rfind("net.octet: ", 0), 0u) << e.what();
+            return e.what();
+        }
+        return "";
+    }
+
+    fs::path directory_ =
+        fs::temp_directory_path() / ("octet_saved_" + std::to_string(reinterpret_cast<std::uintptr_t>(this)) +
+                                     "_" + std::to_string(::testing::UnitTest::GetInstance()->random_seed()));
+};
+
+#define EXPECT_DEFECT(plan, fragment)                                                                        \
+    do {                                                                                                     \
+        const std::string text = defect(plan);                                                               \
+        EXPECT_NE(text.find(fragment), std::string::npos) << "got: " << text;                                \
+    } while (false)
+
+TEST_F(SavedPlan, GivesTheSameBytesAtEveryLevelOnAnyThreads) {
+    for (const cpu_isa level : get_available_cpu_isas()) {
+        const isa_cap cap(level);
+        for (const int threads : {1, 2, 3}) {
+            network_options options;
+            options.threads = threads;
+            expect_round_trip(digits, options);
+        }
+    }
+}
+
+#ifdef OCTET_HAVE_ONNX
+TEST_F(SavedPlan, HoldsNetworksOfOnnx) {
+    expect_round_trip(OCTET_SOURCE_DIR "/examples/digits/digits_int8.onnx");
+}
+#endif
+
+TEST_F(SavedPlan, HoldsRealNetworks) {
+    const fs::path models = fs::path(OCTET_SHARED_DIR) / "models";
+    if (!fs::is_directory(models))
+        GTEST_SKIP() << models << " does not exist";
+    for (const fs::directory_entry &entry : fs::directory_iterator(models))
+        if (entry.path().extension() == ".tflite")
+            expect_round_trip(entry.path().string());
+}
+
+TEST_F(SavedPlan, HoldsOneSetOfSizesAndOneRule) {
+    network_options options;
+    options.batch = 3;
+    options.rule = requantization_rule::gemmlowp_legacy_scale; // reads weights
+    options.fusion = false;
+    expect_round_trip(digits, options);
+    EXPECT_EQ(network(path()).input().dims().front(), 3);
+    EXPECT_EQ(network(path()).options().rule, options.rule);
+    const auto status_of = [&](const network_options &other) {
+        try {
+            network net(path(), other);
+        } catch (const error &e) {
+            return e.status;
+        }
+        return status::success;
+    };
+    network_options other;
+    other.batch = 1;
+    EXPECT_EQ(status_of(other), status::unimplemented);
+    other = {};
+    other.rule = requantization_rule::f32;
+    EXPECT_EQ(status_of(other), status::unimplemented);
+    EXPECT_EQ(status_of({}), status::success);
+}
+
+TEST_F(SavedPlan, IsReadFromMemoryToo) {
+    network original(digits);
+    original.save(path());
+    const bytes plan = read();
+    network loaded(plan.data(), plan.size(), "plan");
+    EXPECT_EQ(outputs_of(loaded), outputs_of(original));
+    network other = loaded.new_context();
+    EXPECT_EQ(outputs_of(other), outputs_of(original));
+}
+
+TEST_F(SavedPlan, IsReplacedAsAWhole) {
+    network(digits).save(path());
+    EXPECT_EQ(std::distance(fs::directory_iterator(directory_), fs::directory_iterator()), 1);
+    EXPECT_THROW(network(digits).save((directory_ / "absent" / "net.octet").string()), error);
+}
+
+TEST_F(SavedPlan, OfAnotherLevelIsRefused) {
+    const std::vector<cpu_isa> levels = get_available_cpu_isas();
+    {
+        const isa_cap cap(cpu_isa::ref);
+        network(digits).save(path());
+    }
+    if (levels.size() > 1)
+        EXPECT_DEFECT(read(), "the plan was saved for ref, but this process uses ");
+}
+
+TEST_F(SavedPlan, OfAnotherVersionIsRefused) {
+    network(digits).save(path());
+    const bytes plan = read();
+    model::saved_plan_header header;
+    std::memcpy(&header, plan.data(), sizeof header);
+    std::unique_ptr<saved::PlanT> fields(saved::GetPlan(plan.data() + sizeof header)->UnPack());
+    fields->version = "0.0.1";
+    flatbuffers::FlatBufferBuilder builder;
+    builder.Finish(saved::Plan::Pack(builder, fields.get()), saved::PlanIdentifier());
+    header.structure_size = builder.GetSize();
+    bytes other(sizeof header);
+    other.insert(other.end(), builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize());
+    std::memcpy(other.data(), &header, sizeof header);
+    EXPECT_DEFECT(resealed(other), "the plan was saved by version 0.0.1 of the library, this is ");
+    header.format = 7;
+    std::memcpy(other.data(), &header, sizeof header);
+    EXPECT_DEFECT(resealed(other), "format 7 of saved plans, allowed is 1");
+}
+
+TEST_F(SavedPlan, ThatIsDamagedIsRefused) {
+    network(digits).save(path());
+    const bytes plan = read();
+    EXPECT_EQ(defect(plan), "");
+    for (std::size_t size = 8; size < plan.size(); size += size < 256 ? 1 : 61)
+        EXPECT_DEFECT(bytes(plan.begin(), plan.begin() + static_cast<std::ptrdiff_t>(size)), "bytes");
+    // Bytes between the blobs mean nothing; a change of any other is found.
+    network original(digits);
+    const std::vector<bytes> expected = outputs_of(original);
+    std::size_t refused = 0;
+    for (std::size_t at = 8; at < plan.size(); at += 97) {
+        bytes changed = plan;
+        changed[at] ^= 0x10;
+        try {
+            network net(changed.data(), changed.size(), "net.octet");
+            EXPECT_EQ(outputs_of(net), expected) << at;
+        } catch (const error &) {
+            refused++;
+        }
+    }
+    EXPECT_GT(refused, 0u);
+}
+
+TEST(Crc32c, IsCastagnolis) {
+    const std::string nine = "123456789";
+    const auto *text = reinterpret_cast<const std::uint8_t *>(nine.data());
+    EXPECT_EQ(model::crc32c(text, nine.size()), 0xe3069283u);
+    EXPECT_EQ(model::crc32c(text, 0), 0u);
+    // Long ones are summed in three parts: against the definition, bit by bit.
+    bytes long_one(40000);
+    for (std::size_t i = 0; i < long_one.size(); i++)
+        long_one[i] = static_cast<std::uint8_t>(i * 31 + i / 255);
+    for (const std::size_t size : {12287u, 12288u, 12289u, 24583u, 40000u}) {
+        std::uint32_t sum = 0xffffffff;
+        for (std::size_t i = 0; i < size; i++) {
+            sum ^= long_one[i];
+            for (int bit = 0; bit < 8; bit++)
+                sum = (sum >> 1) ^ ((sum & 1) != 0 ? 0x82f63b78u : 0);
+        }
+        EXPECT_EQ(model::crc32c(long_one.data(), size), ~sum) << size;
+    }
+}
+
+} // namespace
+} // namespace octet::tests
