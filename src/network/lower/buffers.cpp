@@ -21,7 +21,8 @@ bool meet(const lifetime &a, const lifetime &b) { return a.first <= b.last && b.
 std::vector<std::uint8_t> initial_element(const tensor &t) {
     std::vector<std::uint8_t> element(memory::data_type_size(t.type));
     const std::int32_t zero_point = t.quant.zero_points.size() == 1 ? t.quant.zero_points[0] : 0;
-    std::memcpy(element.data(), &zero_point, std::min(element.size(), sizeof zero_point));
+    if (!element.empty()) // of a type that Octet has
+        std::memcpy(element.data(), &zero_point, std::min(element.size(), sizeof zero_point));
     return element;
 }
 
