@@ -105,6 +105,9 @@ OCTET_API graph read_tflite(const std::uint8_t *bytes, std::size_t size, const s
 OCTET_API graph read_onnx(const std::string &path);
 /// The same for bytes in memory, which cannot have external data.
 OCTET_API graph read_onnx(const std::uint8_t *bytes, std::size_t size, const std::string &name);
+/// What an .onnx file says of itself, whatever its operators are, to look at: nothing is inferred, tensors that nodes
+/// compute have the type and the dimensions that the file declares, or none. Checks all but `check_graph`.
+OCTET_API graph read_onnx_structure(const std::string &path);
 
 /// Reads a .tflite or an .onnx file, told apart by the end of the name and, failing that, by the content; or what
 /// `network::save` wrote, told by the content: lengths, checksums, version, instruction set, every index and size,

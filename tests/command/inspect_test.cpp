@@ -63,10 +63,16 @@ TEST_F(InspectTest, TellsWhatIsRefused) {
     EXPECT_EQ(i["runs"], false);
     EXPECT_NE(i["refusal"].get<std::string>().find("QLinearSoftmux"), std::string::npos) << i["refusal"];
     EXPECT_EQ(i["activations"], nullptr);
-    EXPECT_EQ(i["nodes"].size(), 0u) << "an .onnx file with unknown operators has no shapes";
+    EXPECT_EQ(i["outputs"][0]["dims"], json({1, 10})) << "as the file declares";
+    EXPECT_EQ(i["nodes"].size(), 14u);
+    for (const json &node : i["nodes"]) {
+        EXPECT_EQ(node["refused"], node["operator"] == "QLinearSoftmux") << node["operator"];
+        EXPECT_EQ(node["implementation"], nullptr);
+    }
     const outcome text = octet({"inspect", file});
     EXPECT_EQ(text.exit_code, 0);
     EXPECT_NE(text.out.find("it does not run: "), std::string::npos) << text.out;
+    EXPECT_NE(text.out.find(" refused\n"), std::string::npos) << text.out;
 }
 
 TEST_F(InspectTest, RefusesWhatItCannotRead) {

@@ -28,7 +28,7 @@ struct inspect_options {
 
 /// A file and what becomes of it: a network, or the sentence that says why not.
 struct inspected {
-    model::graph file; ///< with the sizes that were asked for; no nodes: not even its shapes are known
+    model::graph file; ///< with the sizes that were asked for, where operators are known
     std::optional<network> net;
     std::string refusal;
 
@@ -84,13 +84,25 @@ std::vector<std::size_t> refused_nodes(const inspected &i) {
     return nodes;
 }
 
+/// Whether a file that cannot be read whole can at least be looked at.
+bool read_structure(const std::string &path, model::graph &g) {
+    try {
+        g = model::read_onnx_structure(path);
+    } catch (const error &) {
+        return false;
+    }
+    return true;
+}
+
 inspected inspect_file(const inspect_options &options) {
     inspected result;
     try {
         result.file = read_graph(options.net);
         result.net.emplace(make_network(result.file, options.net));
     } catch (const error &e) {
-        if (result.file.nodes.empty() && e.status != status::unimplemented)
+        const bool is_read = !result.file.nodes.empty();
+        if (!is_read &&
+            (e.status != status::unimplemented || !read_structure(options.net.model, result.file)))
             throw;
         result.refusal = e.what();
         const std::string name = options.net.model + ": "; // is known
@@ -164,10 +176,6 @@ void print_nodes(const inspected &i) {
 }
 
 void print_text(const inspected &i, const inspect_options &options) {
-    if (i.file.nodes.empty()) {
-        std::cout << options.net.model << ": it does not run: " << refusal_text(i) << '\n';
-        return;
-    }
     const size_of_weights weights = weights_of(i.file);
     std::cout << options.net.model << ": " << i.file.framework << ", " << i.file.nodes.size() << " nodes";
     if (i.net) {
@@ -231,7 +239,7 @@ json inspected_json(const inspected &i, const inspect_options &options) {
         activations = {{"arena_bytes", i.net->buffer_bytes().first},
                        {"separate_bytes", i.net->buffer_bytes().second}};
     return {{"model", options.net.model},
-            {"framework", i.file.framework.empty() ? json() : json(i.file.framework)},
+            {"framework", i.file.framework},
             {"rule", options.net.rule},
             {"threads", get_num_threads()},
             {"isa", to_string(get_effective_cpu_isa())},

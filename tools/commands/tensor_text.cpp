@@ -70,7 +70,7 @@ std::string spread(const model::tensor &t, const std::vector<double> &values) {
 } // namespace
 
 std::string shape_text(const model::tensor &t) {
-    if (t.type == data_type::undef && t.foreign_type.empty())
+    if (t.type == data_type::undef && t.dims.empty()) // computed by a node whose shapes are not inferred
         return "";
     std::string dims;
     for (std::size_t d = 0; d < t.dims.size(); d++) {

@@ -50,8 +50,7 @@ std::string type_name(int type) {
 
 void set_type(tensor &t, int type) {
     t.type = octet_type(type);
-    if (t.type == data_type::undef)
-        t.foreign_type = type_name(type);
+    t.foreign_type = t.type == data_type::undef ? type_name(type) : "";
 }
 
 /// Files that a network names beside its own, each mapped once.
@@ -204,12 +203,15 @@ private:
     std::string who_;
 };
 
+/// How much of a file is read: also what follows from its operators, or only what it says.
+enum class extent { everything, structure };
+
 class reader {
 public:
     reader(const onnx_file &file, std::filesystem::path directory)
         : file_(file), source_(file.model.graph()), external_{std::move(directory)} {}
 
-    graph read() {
+    graph read(extent how_much) {
         check_header();
         g_.framework = "onnx";
         for (const onnx_initializer &i : file_.initializers)
@@ -222,7 +224,12 @@ public:
             add_node(source_.node(i), i);
         for (const format::ValueInfoProto &output : source_.output())
             g_.outputs.push_back(find(output.name(), "the network's outputs name"));
-        if (sizes_are_known()) {
+        if (how_much == extent::structure) {
+            for (const format::ValueInfoProto &value : source_.value_info())
+                adopt_declaration(value);
+            for (const format::ValueInfoProto &output : source_.output())
+                adopt_declaration(output);
+        } else if (sizes_are_known()) {
             infer_shapes(g_);
             for (const format::ValueInfoProto &value : source_.value_info())
                 check_declaration(value);
@@ -269,9 +276,14 @@ private:
         const std::string who = "input " + quoted(source.name());
         if (!source.type().has_tensor_type() || !source.type().tensor_type().has_shape())
             fail(who + " is no tensor with dimensions");
-        const format::TypeProto::Tensor &type = source.type().tensor_type();
         tensor t;
         t.name = printable(source.name());
+        declare(t, source.type().tensor_type(), who);
+        return add(std::move(t), source.name());
+    }
+
+    /// Type and dimensions as the file declares them.
+    void declare(tensor &t, const format::TypeProto::Tensor &type, const std::string &who) {
         set_type(t, type.elem_type());
         for (const auto &d : type.shape().dim()) {
             if (d.has_dim_value() && d.dim_value() < 0)
@@ -286,7 +298,6 @@ private:
         const auto is_open = [](const std::string &name) { return !name.empty(); };
         if (std::none_of(t.dim_names.begin(), t.dim_names.end(), is_open))
             t.dim_names.clear();
-        return add(std::move(t), source.name());
     }
 
     bool sizes_are_known() const {
@@ -422,6 +433,17 @@ private:
                 t.type == data_type::s8 ? static_cast<std::int8_t>(t.data[0]) : t.data[0]);
     }
 
+    /// What the file says about a tensor that no shape function is asked about.
+    void adopt_declaration(const format::ValueInfoProto &value) {
+        const auto found = tensors_.find(value.name());
+        if (found == tensors_.end() || !value.type().has_tensor_type() ||
+            !value.type().tensor_type().has_shape())
+            return;
+        tensor &t = g_.tensors[static_cast<std::size_t>(found->second)];
+        if (t.type == data_type::undef)
+            declare(t, value.type().tensor_type(), "tensor " + quoted(value.name()));
+    }
+
     /// What the file says about a tensor must be what its node gives.
     void check_declaration(const format::ValueInfoProto &value) const {
         const auto found = tensors_.find(value.name());
@@ -453,13 +475,14 @@ private:
     graph g_;
 };
 
-graph read_model(const shared_bytes &bytes, const std::filesystem::path &directory, const std::string &name) {
+graph read_model(const shared_bytes &bytes, const std::filesystem::path &directory, const std::string &name,
+                 extent how_much = extent::everything) {
     google::protobuf::SetLogHandler(nullptr); // errors are one line, this program's own
     try {
         const std::optional<onnx_file> file = parse_onnx(bytes);
         if (!file)
             fail("this is not an .onnx model, or it is truncated or damaged");
-        return reader(*file, directory).read();
+        return reader(*file, directory).read(how_much);
     } catch (const error &e) {
         throw error(e.status, name + ": " + e.what());
     } catch (const std::bad_alloc &) {
@@ -471,12 +494,16 @@ graph read_model(const shared_bytes &bytes, const std::filesystem::path &directo
     }
 }
 
+graph read_file(const std::string &path, extent how_much) {
+    const std::filesystem::path directory = std::filesystem::path(path).parent_path();
+    return read_model(map_small_file(path), directory.empty() ? "." : directory, path, how_much);
+}
+
 } // namespace
 
-graph read_onnx(const std::string &path) {
-    const std::filesystem::path directory = std::filesystem::path(path).parent_path();
-    return read_model(map_small_file(path), directory.empty() ? "." : directory, path);
-}
+graph read_onnx(const std::string &path) { return read_file(path, extent::everything); }
+
+graph read_onnx_structure(const std::string &path) { return read_file(path, extent::structure); }
 
 graph read_onnx(const std::uint8_t *bytes, std::size_t size, const std::string &name) {
     return read_model(std::vector<std::uint8_t>(bytes, bytes + size), {}, name);

@@ -6,6 +6,8 @@ namespace octet::model {
 
 graph read_onnx(const std::string &path) { return read_onnx(nullptr, 0, path); }
 
+graph read_onnx_structure(const std::string &path) { return read_onnx(path); }
+
 graph read_onnx(const std::uint8_t *, std::size_t, const std::string &name) {
     throw error(status::unimplemented,
                 name + ": this program was built without .onnx files (libonnx-dev, libprotobuf-dev)");
