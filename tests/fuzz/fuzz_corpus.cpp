@@ -1,5 +1,5 @@
-// Writes files that fuzzing begins with into a directory: .tflite ones with state, and the given networks as saved
-// plans. fuzz_corpus DIRECTORY [MODEL...]
+// Writes files that fuzzing begins with into a directory: .tflite ones with state, and they and the given networks
+// as saved plans. fuzz_corpus DIRECTORY [MODEL...]
 
 #include <filesystem>
 #include <fstream>
@@ -21,8 +21,11 @@ int main(int argc, char **argv) {
         file.write(reinterpret_cast<const char *>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
         is_written = is_written && file;
     };
-    for (const octet::tests::fuzz_seed &seed : octet::tests::recurrent_seeds())
+    for (const octet::tests::fuzz_seed &seed : octet::tests::recurrent_seeds()) {
         write(seed.name + ".tflite", seed.bytes);
+        if (seed.expected == octet::tests::fuzz_outcome::ran)
+            write(seed.name + ".octet", octet::tests::saved_plan_of(seed.bytes));
+    }
     for (int i = 2; i < argc; i++)
         write(std::filesystem::path(argv[i]).filename().string() + ".octet",
               octet::tests::saved_plan_of(argv[i]));

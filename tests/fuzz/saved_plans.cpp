@@ -13,14 +13,24 @@
 
 namespace octet::tests {
 
-std::vector<std::uint8_t> saved_plan_of(const std::string &model) {
+namespace {
+
+std::vector<std::uint8_t> bytes_of_plan(const network &net) {
     const auto path = std::filesystem::temp_directory_path() /
                       ("octet_plan_" + std::to_string(std::random_device()()) + ".octet");
-    network(model).save(path.string());
+    net.save(path.string());
     std::ifstream file(path, std::ios::binary);
     std::vector<std::uint8_t> bytes{std::istreambuf_iterator<char>(file), {}};
     std::filesystem::remove(path);
     return bytes;
+}
+
+} // namespace
+
+std::vector<std::uint8_t> saved_plan_of(const std::string &model) { return bytes_of_plan(network(model)); }
+
+std::vector<std::uint8_t> saved_plan_of(const std::vector<std::uint8_t> &model) {
+    return bytes_of_plan(network(model.data(), model.size(), "model"));
 }
 
 std::vector<std::uint8_t> resealed(std::vector<std::uint8_t> plan) {

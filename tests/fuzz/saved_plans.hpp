@@ -9,7 +9,10 @@
 namespace octet::tests {
 
 /// A network's file as a saved plan.
+///@{
 std::vector<std::uint8_t> saved_plan_of(const std::string &model);
+std::vector<std::uint8_t> saved_plan_of(const std::vector<std::uint8_t> &model);
+///@}
 
 /// The same bytes with the length of the file and the checksums that are right for them, as far as the structure
 /// can be found.

@@ -63,7 +63,8 @@ use() {
         # shellcheck disable=SC2046
         cc -std=c11 -pedantic -Wall -Wextra -Werror "$source/tests/install/network.c" -o "$scratch/$name/c_network_user" \
             $(pkg-config --cflags --libs octet-network)
-        LD_LIBRARY_PATH=$(pkg-config --variable=libdir octet) "$scratch/$name/c_network_user" "$source/examples/digits/digits_int8.tflite"
+        LD_LIBRARY_PATH=$(pkg-config --variable=libdir octet) "$scratch/$name/c_network_user" \
+            "$source/examples/digits/digits_int8.tflite" "$scratch/$name/plan.octet"
         echo '#include <octet/octet.h>' | c++ -std=c++17 -pedantic -Wall -Wextra -Werror -fsyntax-only -x c++ - \
             "-I$(pkg-config --variable=includedir octet)"
     fi

@@ -1,5 +1,6 @@
 /* A C11 program that runs a network through octet/octet.h: what a user writes, then every failure that the header
-   promises to report. Argument: examples/digits/digits_int8.tflite. */
+   promises to report. Arguments: examples/digits/digits_int8.tflite, and a file
+   to write. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -242,6 +243,19 @@ static void read_from_memory(const char *path) {
     EXPECT(net == NULL);
 }
 
+static void save_plan(const char *path, const char *saved, const float *scores) {
+    octet_network *net = NULL;
+    float again[classes] = {0};
+    EXPECT_OK(octet_network_create(&net, path, NULL));
+    EXPECT_OK(octet_network_save(net, saved));
+    EXPECT_REFUSED(octet_network_save(net, "no/such/directory/plan"), octet_runtime_error,
+                   "no/such/directory/plan");
+    octet_network_destroy(net);
+    run_network(saved, again);
+    EXPECT(memcmp(again, scores, sizeof again) == 0);
+    remove(saved);
+}
+
 /* Every function with every pointer missing. */
 static void pass_null(octet_network *net) {
     const octet_status invalid = octet_invalid_arguments;
@@ -283,6 +297,8 @@ static void pass_null(octet_network *net) {
     EXPECT_NULL(octet_network_new_context(&net, NULL), "network");
     EXPECT_NULL(octet_network_run(NULL), "network");
     EXPECT_NULL(octet_network_reset_state(NULL), "network");
+    EXPECT_NULL(octet_network_save(NULL, "path"), "network");
+    EXPECT_NULL(octet_network_save(net, NULL), "path");
     EXPECT_NULL(octet_network_resize(NULL, options), "network");
     EXPECT_NULL(octet_network_resize(net, NULL), "sizes");
     EXPECT_NULL(octet_network_bind_input(NULL, 0, dims, 8), "network");
@@ -331,7 +347,7 @@ static void pass_null(octet_network *net) {
 }
 
 int main(int argc, char **argv) {
-    if (argc != 2)
+    if (argc != 3)
         return 2;
     EXPECT(strcmp(octet_last_error(), "") == 0);
     EXPECT(strlen(octet_version()) >= 5);
@@ -352,6 +368,7 @@ int main(int argc, char **argv) {
     use_contexts(argv[1], scores);
     bind_buffers(argv[1]);
     read_from_memory(argv[1]);
+    save_plan(argv[1], argv[2], scores);
     octet_network *net = NULL;
     EXPECT_OK(octet_network_create(&net, argv[1], NULL));
     describe_tensors(net);

@@ -95,6 +95,12 @@ TEST(Fuzz, MutatedTfliteFilesWithStateAreRefusedOrRun) {
             expect_survival(model::read_tflite, seed.bytes, 2000);
 }
 
+TEST(Fuzz, MutatedPlansWithStateAreRefusedOrRun) {
+    for (const fuzz_seed &seed : recurrent_seeds())
+        if (seed.expected == fuzz_outcome::ran)
+            expect_survival(model::read_network, saved_plan_of(seed.bytes), 500, resealed);
+}
+
 #ifdef OCTET_HAVE_ONNX
 TEST(Fuzz, MutatedOnnxFilesAreRefusedOrRun) {
     expect_survival(model::read_onnx, read_file(OCTET_SOURCE_DIR "/examples/digits/digits_int8.onnx"), 2000);

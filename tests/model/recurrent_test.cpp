@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdio>
 #include <functional>
 
 #include "model/recurrent_models.hpp"
@@ -361,6 +362,32 @@ TEST(Lstm, StateIsResetAndEachContextsOwn) {
     lstm_model m;
     m.draw(11);
     expect_state_of_its_own(m, 12);
+}
+
+/// A saved plan begins with fresh state, whatever the network's was.
+template <typename Model> void expect_saved(const Model &m, std::size_t input_codes) {
+    const std::string path = testing::TempDir() + "recurrent_test.octet";
+    network net = make(m.file());
+    std::mt19937 random(16);
+    const codes x = random_codes(random, static_cast<int>(input_codes), -128, 127);
+    const codes first = run(net, x), second = run(net, x);
+    net.save(path);
+    network saved(path);
+    EXPECT_EQ(run(saved, x), first);
+    EXPECT_EQ(run(saved, x), second);
+    std::remove(path.c_str());
+}
+
+TEST(Svdf, IsInSavedPlans) {
+    svdf_model<std::int8_t> m;
+    m.draw(17);
+    expect_saved(m, 4);
+}
+
+TEST(Lstm, IsInSavedPlans) {
+    lstm_model m;
+    m.draw(17);
+    expect_saved(m, 12);
 }
 
 TEST(Lstm, TakesOtherSizes) {

@@ -246,6 +246,13 @@ octet_status octet_network_bind_output(octet_network *net, std::size_t index, vo
     });
 }
 
+octet_status octet_network_save(const octet_network *net, const char *path) {
+    return guarded(__func__, [&] {
+        need(net, "network");
+        net->net.save(text_of(path, "path"));
+    });
+}
+
 octet_status octet_network_input_count(const octet_network *net, std::size_t *count) {
     return guarded(__func__, [&] {
         need(net, "network");
