@@ -16,6 +16,7 @@ packages=(
     help2man                         # manual pages of the octet command
     zsh fish                         # tests of its completion
     pkg-config dpkg-dev file         # test of the installation and of the Debian packages
+    python3-sphinx python3-myst-parser python3-breathe furo # the manual
     clang-format doxygen             # checks of the sources
     abigail-tools                    # check of the C interface
 )

@@ -77,12 +77,12 @@ def compare(net, expected: Union[Mapping[str, np.ndarray], Sequence[np.ndarray],
             tolerance: float = 0.0, **feeds) -> Comparison:
     """Compares a network with what another program computed from the same inputs.
 
-    expected: arrays by the names of tensors (outputs, and whatever else the other program shows), or a sequence in the order of the outputs, as an
-        ONNX Runtime session's `run` returns it.
-    values, feeds: the inputs, as for a call; without any, those of the last call.
-    tolerance: of floats, relative to the larger of 1 and the expected number.
+    - expected: arrays by the names of tensors (outputs, and whatever else the other program shows), or a sequence in the order of the
+      outputs, as an ONNX Runtime session's `run` returns it.
+    - values, feeds: the inputs, as for a call; without any, those of the last call.
+    - tolerance: of floats, relative to the larger of 1 and the expected number.
 
-        print(octet.compare(net, session.run(None, {"image": x}), x))
+    ``print(octet.compare(net, session.run(None, {"image": x}), x))``
     """
     if not isinstance(expected, Mapping):
         arrays = [expected] if isinstance(expected, np.ndarray) else list(expected)

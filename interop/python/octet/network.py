@@ -43,20 +43,16 @@ def _tensor(info: dict) -> Tensor:
 class Network(_octet.Network):
     """A network that runs.
 
-    model: path of a .tflite or .onnx file, or its bytes.
-    batch: first dimension of the inputs; 0: as in the file.
-    threads: of this network; 0: `octet.set_num_threads`, 1: the calling thread alone.
-    rule: contract of convolutions and matrix products (`octet.rules()`); "automatic": the framework's own.
-    fusion: joins operators where no byte changes.
-    shapes, dimensions: sizes of inputs by name, and of dimensions that the file names.
-    progress: called with (done, what) while it loads; True: a bar of tqdm, where that is installed.
-    memory_limit: bytes that weights and buffers may take; 0: no limit.
+    - model: path of a .tflite or .onnx file, or its bytes.
+    - batch: first dimension of the inputs; 0: as in the file.
+    - threads: of this network; 0: `octet.set_num_threads`, 1: the calling thread alone.
+    - rule: contract of convolutions and matrix products (`octet.rules()`); "automatic": the framework's own.
+    - fusion: joins operators where no byte changes.
+    - shapes, dimensions: sizes of inputs by name, and of dimensions that the file names.
+    - progress: called with (done, what) while it loads; True: a bar of tqdm, where that is installed.
+    - memory_limit: bytes that weights and buffers may take; 0: no limit.
 
-    Call it with arrays in the order of `inputs`, or by name:
-
-        y = net(x)
-        y = net(image=x)
-
+    Call it with arrays in the order of `inputs`, ``net(x)``, or by name, ``net(image=x)``.
     The result is one array, or a tuple where there are several outputs. An input of codes takes codes, or floats, which are quantized with
     the model's scale as the framework does it; then outputs of codes are returned as floats, too. C-contiguous arrays of the right type
     are not copied. Any number of threads may call one network at once.

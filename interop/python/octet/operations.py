@@ -2,15 +2,15 @@
 
 Words that all of them share:
 
-dtype: of the result; by default the input's, or int32 with rule "none".
-rule: how accumulators become codes (`octet.rules()`), e.g. "tflite_2step", "ort_f32"; "automatic": f32 scales.
-multiplier, shift: fixed-point factors of the rule, one or one per output channel.
-scale: the same as real numbers; a fixed-point rule derives its multipliers from them, as its framework does.
-x_scale, w_scale, y_scale: scales of input, weights and result instead; the factor x_scale * w_scale / y_scale is derived as the rule's
-    framework derives it.
-x_zero_point, w_zero_point, zero_point: of input, weights and result.
-post_ops: a list of what follows before the result is stored: "relu", ("clip", low, high), ("tanh", alpha, beta, scale), ("add", array),
-    ("add", number), ("prelu", weights), ("table", 256 codes).
+- dtype: of the result; by default the input's, or int32 with rule "none".
+- rule: how accumulators become codes (`octet.rules()`), e.g. "tflite_2step", "ort_f32"; "automatic": f32 scales.
+- multiplier, shift: fixed-point factors of the rule, one or one per output channel.
+- scale: the same as real numbers; a fixed-point rule derives its multipliers from them, as its framework does.
+- x_scale, w_scale, y_scale: scales of input, weights and result instead; the factor x_scale * w_scale / y_scale is derived as the
+  rule's framework derives it.
+- x_zero_point, w_zero_point, zero_point: of input, weights and result.
+- post_ops: a list of what follows before the result is stored: "relu", ("clip", low, high), ("tanh", alpha, beta, scale),
+  ("add", array), ("add", number), ("prelu", weights), ("table", 256 codes).
 
 Weights may be `octet.Weights(w)`, which are packed once. Arrays may have any strides; layout="nhwc" says that an image's channels come last.
 """

@@ -1,0 +1,42 @@
+"""The manual: scripts/manual.sh builds it from these pages, the headers' comments and the Python package's docstrings."""
+
+import os
+import re
+import sys
+
+root = os.path.abspath(os.path.join(os.path.dirname(__file__), ".."))
+sys.path.insert(0, os.environ.get("OCTET_PYTHON_DIR", os.path.join(root, "build", "release", "python")))
+
+project = "Octet"
+author = "the Octet developers"
+with open(os.path.join(root, "CMakeLists.txt")) as file:
+    release = re.search(r"project\(octet VERSION ([0-9.]+)", file.read()).group(1)
+
+extensions = ["myst_parser", "breathe", "sphinx.ext.autodoc", "sphinx.ext.doctest", "sphinx.ext.napoleon"]
+exclude_patterns = ["Doxyfile"]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+
+html_theme = "furo"
+html_title = f"Octet {release}"
+html_static_path = []
+
+myst_heading_anchors = 3
+suppress_warnings = ["myst.header"]  # pages of the repository begin where they like
+
+breathe_projects = {"octet": os.environ.get("OCTET_DOXYGEN_XML", os.path.join(root, "build", "doc", "xml"))}
+breathe_default_project = "octet"
+breathe_default_members = ("members", "undoc-members")
+breathe_show_include = True
+cpp_id_attributes = ["OCTET_API"]
+
+autodoc_typehints = "signature"
+autodoc_member_order = "bysource"
+
+# Examples of the pages run in the repository's root, where the example network lies.
+doctest_global_setup = f"""
+import os
+os.chdir({root!r})
+import numpy as np
+import octet
+from octet.operations import *
+"""
