@@ -3,6 +3,7 @@
 import doctest
 import json
 import os
+import tempfile
 import threading
 import unittest
 
@@ -219,6 +220,14 @@ class Networks(unittest.TestCase):
             np.testing.assert_array_equal(octet.Network(file.read())(self.images[0]), self.expected[0])
         net = octet.Network(os.path.join(DIGITS, "digits_int8.tflite"), rule="ort_f32")
         self.assertEqual(net(self.images[0]).shape, self.expected[0].shape)
+
+    def test_saved_plans(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "digits.octet")
+            self.net.save(path)
+            np.testing.assert_array_equal(octet.Network(path)(self.images[0]), self.expected[0])
+            with self.assertRaises(octet.UnsupportedError):
+                octet.Network(path, batch=2)
 
     def test_compare_names_the_first_operator(self):
         plain = octet.Network(os.path.join(DIGITS, "digits_int8.tflite"), fusion=False)

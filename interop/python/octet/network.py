@@ -43,7 +43,7 @@ def _tensor(info: dict) -> Tensor:
 class Network(_octet.Network):
     """A network that runs.
 
-    - model: path of a .tflite or .onnx file, or its bytes.
+    - model: path of a .tflite or .onnx file or of a saved plan, or the file's bytes.
     - batch: first dimension of the inputs; 0: as in the file.
     - threads: of this network; 0: `octet.set_num_threads`, 1: the calling thread alone.
     - rule: contract of convolutions and matrix products (`octet.rules()`); "automatic": the framework's own.

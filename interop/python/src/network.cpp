@@ -177,6 +177,13 @@ py::array python_network::prepared(std::size_t i, const py::handle &given) const
     return elements_as(values, is_real ? data_type::f32 : input.type, input.name);
 }
 
+void python_network::save(const std::string &path) {
+    const py::gil_scoped_release release;
+    std::unique_lock<std::mutex> lock(mutex_);
+    change_.wait(lock, [&] { return running_ == 0; });
+    get().save(path);
+}
+
 python_network::inputs python_network::inputs_of(const py::args &values, const py::kwargs &named) const {
     const std::size_t count = input_ports_.size();
     if (values.size() > count)
@@ -359,6 +366,15 @@ void bind_network(py::module_ &m) {
              py::arg("shapes") = std::map<std::string, memory::dims>(),
              py::arg("dimensions") = std::map<std::string, dim_t>())
         .def("reset_state", &python_network::reset_state)
+        .def(
+            "save",
+            [](python_network &n, const py::object &path) {
+                n.save(py::cast<std::string>(py::module_::import("os").attr("fspath")(path)));
+            },
+            py::arg("path"),
+            "Writes it in its present sizes to a file from which octet.Network makes it in milliseconds, on "
+            "machines with\n"
+            "this instruction set and with this version of the library. Keep the model.")
         .def_property_readonly("_inputs", [](const python_network &n) { return infos(n.get(), true); })
         .def_property_readonly("_outputs", [](const python_network &n) { return infos(n.get(), false); })
         .def_property_readonly("_nodes", [](const python_network &n) { return nodes_of(n.get()); })

@@ -33,6 +33,7 @@ public:
     void resize(dim_t batch, const std::map<std::string, memory::dims> &shapes,
                 const std::map<std::string, dim_t> &dimensions);
     void reset_state();
+    void save(const std::string &path);
 
 private:
     class lease;
