@@ -106,6 +106,8 @@ public:
     template <typename T> void copy_from(const T *values, std::size_t count) const {
         copy_from(values, type_of<T>(), count);
     }
+    /// 64-bit integers, as ONNX has them for token ids, into a tensor of s32: all of them must fit.
+    void copy_from(const std::int64_t *values, std::size_t count) const;
     /// The same from a vector, an array or whatever else has data() and size().
     template <typename Container> void copy_from(const Container &values) const {
         copy_from(values.data(), values.size());
@@ -128,6 +130,7 @@ private:
           memory_(std::move(m)) {}
     template <typename T> static octet::data_type type_of();
     void check_type(octet::data_type type) const;
+    void check_count(std::size_t count) const;
     bool stands_for_reals() const;
     void need_one_scale(const char *what) const;
     void copy_from(const void *values, octet::data_type type, std::size_t count) const;

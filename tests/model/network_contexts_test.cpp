@@ -255,6 +255,29 @@ TEST(NetworkContexts, FloatsBecomeCodesAsTheFrameworkMakesThem) {
     }
 }
 
+TEST(NetworkContexts, TakeWideIntegersThatFit) {
+    model::graph g;
+    g.framework = "onnx";
+    model::tensor x = codes("ids", {3}), y = codes("y", {3});
+    for (model::tensor *t : {&x, &y}) {
+        t->type = data_type::s32;
+        t->quant = {};
+    }
+    g.tensors = {x, y};
+    g.nodes = {{"Identity", {0}, {1}, {}}};
+    g.inputs = {0};
+    g.outputs = {1};
+    network net(g);
+    net.input().copy_from(std::vector<std::int64_t>{-5, 0, 2147483647});
+    net.run();
+    EXPECT_EQ(net.output().as<std::int32_t>(), (std::vector<std::int32_t>{-5, 0, 2147483647}));
+    EXPECT_EQ(refusal([&] {
+                  net.input().copy_from(std::vector<std::int64_t>{1, 2147483648, 3});
+              }),
+              "tensor 0 ('ids') s32 3: element 1 is 2147483648, allowed are 32-bit integers");
+    EXPECT_EQ(net.input().as<std::int32_t>()[0], -5);
+}
+
 TEST(NetworkContexts, OnnxOperatorsNameTheScalesOfTensors) {
     model::graph g;
     g.framework = "onnx";

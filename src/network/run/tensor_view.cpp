@@ -88,6 +88,12 @@ void tensor_view::need_one_scale(const char *what) const {
                std::to_string(quantization().scales.size()));
 }
 
+void tensor_view::check_count(std::size_t count) const {
+    if (count != element_count())
+        refuse("tensor " + text() + " takes " + std::to_string(element_count()) + " elements, given are " +
+               std::to_string(count));
+}
+
 bool tensor_view::stands_for_reals() const {
     const bool is_code = model::is_code(data_type()) || data_type() == octet::data_type::s16;
     return is_code && quantization().is_set();
@@ -100,10 +106,19 @@ void tensor_view::copy_bytes_from(const void *bytes, std::size_t size) const {
     std::memcpy(data(), bytes, size);
 }
 
+void tensor_view::copy_from(const std::int64_t *values, std::size_t count) const {
+    check_count(count);
+    if (data_type() != octet::data_type::s32)
+        refuse("tensor " + text() + ": its elements are used as 64-bit integers");
+    const auto fits = [](std::int64_t v) { return v == static_cast<std::int32_t>(v); };
+    if (const auto *wrong = std::find_if_not(values, values + count, fits); wrong != values + count)
+        refuse("tensor " + text() + ": element " + std::to_string(wrong - values) + " is " +
+               std::to_string(*wrong) + ", allowed are 32-bit integers");
+    std::copy(values, values + count, static_cast<std::int32_t *>(data()));
+}
+
 void tensor_view::copy_from(const void *values, octet::data_type type, std::size_t count) const {
-    if (count != element_count())
-        refuse("tensor " + text() + " takes " + std::to_string(element_count()) + " elements, given are " +
-               std::to_string(count));
+    check_count(count);
     if (type == data_type() || type != octet::data_type::f32 || !stands_for_reals()) {
         check_type(type);
         std::memcpy(data(), values, size_in_bytes());
