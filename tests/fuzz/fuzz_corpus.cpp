@@ -1,5 +1,5 @@
-// Writes files that fuzzing begins with into a directory: .tflite ones with state, and they and the given networks
-// as saved plans. fuzz_corpus DIRECTORY [MODEL...]
+// Writes files that fuzzing begins with into a directory: .tflite ones with state, .onnx ones on floats, and those with
+// state and the given networks as saved plans. fuzz_corpus DIRECTORY [MODEL...]
 
 #include <filesystem>
 #include <fstream>
@@ -26,6 +26,8 @@ int main(int argc, char **argv) {
         if (seed.expected == octet::tests::fuzz_outcome::ran)
             write(seed.name + ".octet", octet::tests::saved_plan_of(seed.bytes));
     }
+    for (const octet::tests::fuzz_seed &seed : octet::tests::onnx_seeds())
+        write(seed.name + ".onnx", seed.bytes);
     for (int i = 2; i < argc; i++)
         write(std::filesystem::path(argv[i]).filename().string() + ".octet",
               octet::tests::saved_plan_of(argv[i]));

@@ -20,4 +20,7 @@ struct fuzz_seed {
 /// Networks with state.
 std::vector<fuzz_seed> recurrent_seeds();
 
+/// Networks on floats and integers, in ONNX, where the library reads it.
+std::vector<fuzz_seed> onnx_seeds();
+
 } // namespace octet::tests

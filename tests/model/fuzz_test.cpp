@@ -105,6 +105,18 @@ TEST(Fuzz, MutatedPlansWithStateAreRefusedOrRun) {
 TEST(Fuzz, MutatedOnnxFilesAreRefusedOrRun) {
     expect_survival(model::read_onnx, read_file(OCTET_SOURCE_DIR "/examples/digits/digits_int8.onnx"), 2000);
 }
+
+TEST(Fuzz, OnnxFilesOnFloatsAreRefusedOrRunAsExpected) {
+    for (const fuzz_seed &seed : onnx_seeds())
+        EXPECT_EQ(fuzz_network(model::read_onnx, seed.bytes.data(), seed.bytes.size()), seed.expected)
+            << seed.name;
+}
+
+TEST(Fuzz, MutatedOnnxFilesOnFloatsAreRefusedOrRun) {
+    for (const fuzz_seed &seed : onnx_seeds())
+        if (seed.expected == fuzz_outcome::ran)
+            expect_survival(model::read_onnx, seed.bytes, 500);
+}
 #endif
 
 TEST(Fuzz, MutatedSavedPlansAreRefusedOrRun) {
