@@ -12,6 +12,7 @@ TEST_F(CommandTest, EveryCommandHasHelp) {
     for (const std::vector<std::string> &arguments : {std::vector<std::string>{"--help"},
                                                       {"info", "--help"},
                                                       {"run", "--help"},
+                                                      {"save", "--help"},
                                                       {"bench", "--help"},
                                                       {"check", "--help"},
                                                       {"explain", "--help"},
@@ -28,7 +29,8 @@ TEST_F(CommandTest, EveryCommandHasHelp) {
 TEST_F(CommandTest, WrongUsageIsOneLine) {
     expect_refusals({
         {{},
-         "a command (info, inspect, run, bench, check, explain, preload or completion) is required (see "
+         "a command (info, inspect, run, save, bench, check, explain, preload or completion) is required "
+         "(see "
          "octet --help)"},
         {{"nosuch"}, "unknown command or option: nosuch (see octet --help)"},
         {{"--nosuch"}, "unknown command or option: --nosuch (see octet --help)"},

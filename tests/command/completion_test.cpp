@@ -53,7 +53,7 @@ std::set<std::string> options_in_help(const std::vector<std::string> &command) {
     return options;
 }
 
-const char *const commands[] = {"info",  "inspect", "run",     "bench",
+const char *const commands[] = {"info",  "inspect", "run",     "save",      "bench",
                                 "check", "explain", "preload", "completion"};
 
 TEST(Completion, BashOffersCommandsOptionsAndWords) {

@@ -73,6 +73,16 @@ void output_file::write(const char *bytes, std::size_t size) {
         refuse(path_, with_reason("cannot be written", errno));
 }
 
+void require_writable(const std::string &path) {
+    std::error_code ignored;
+    if (fs::is_directory(path, ignored))
+        refuse(path, "is a directory");
+    const fs::path inside = fs::path(path).parent_path() / "."; // no directory has nothing inside
+    errno = 0;
+    if (path.empty() || ::access(inside.c_str(), W_OK | X_OK) != 0)
+        refuse(path, with_reason("cannot be written", path.empty() ? ENOENT : errno));
+}
+
 void make_directory(const std::string &path) {
     std::error_code failure;
     fs::create_directories(path, failure);

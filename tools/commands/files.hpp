@@ -28,6 +28,9 @@ private:
     std::ofstream file_;
 };
 
+/// Throws octet::error where no file of this path could be made or replaced; changes nothing.
+void require_writable(const std::string &path);
+
 /// Makes a directory with all those above it, unless it exists.
 void make_directory(const std::string &path);
 

@@ -112,6 +112,11 @@ inspected inspect_file(const inspect_options &options) {
     return result;
 }
 
+/// A saved plan has its own.
+std::string rule_of(const inspected &i, const inspect_options &options) {
+    return i.net ? to_string(i.net->options().rule) : options.net.rule;
+}
+
 // ---- Text
 
 /// "0.0078125", "64 scales", nothing
@@ -177,10 +182,11 @@ void print_nodes(const inspected &i) {
 
 void print_text(const inspected &i, const inspect_options &options) {
     const size_of_weights weights = weights_of(i.file);
-    std::cout << options.net.model << ": " << i.file.framework << ", " << i.file.nodes.size() << " nodes";
+    std::cout << options.net.model << ": " << i.file.framework
+              << (i.file.saved ? ", saved as it runs, " : ", ") << i.file.nodes.size() << " nodes";
     if (i.net) {
         std::cout << " in the file, " << i.net->get_graph().nodes.size() << " to run; rule "
-                  << options.net.rule << ", " << get_num_threads()
+                  << rule_of(i, options) << ", " << get_num_threads()
                   << (get_num_threads() == 1 ? " thread, " : " threads, ")
                   << to_string(get_effective_cpu_isa()) << '\n';
     } else {
@@ -240,7 +246,8 @@ json inspected_json(const inspected &i, const inspect_options &options) {
                        {"separate_bytes", i.net->buffer_bytes().second}};
     return {{"model", options.net.model},
             {"framework", i.file.framework},
-            {"rule", options.net.rule},
+            {"saved", i.file.saved != nullptr},
+            {"rule", rule_of(i, options)},
             {"threads", get_num_threads()},
             {"isa", to_string(get_effective_cpu_isa())},
             {"runs", i.net.has_value()},

@@ -79,7 +79,8 @@ network_sizes read_sizes(const model::graph &g, const network_file_options &opti
 } // namespace
 
 std::vector<std::string> add_network_options(CLI::App &command, network_file_options &options) {
-    command.add_option("MODEL", options.model, "A .tflite or .onnx file")->type_name("");
+    command.add_option("MODEL", options.model, "A .tflite or .onnx file, or one of octet save")
+        ->type_name("");
     add_rule_option(command, options.rule, "Requantization rule of the accumulating operators");
     command.add_option("--batch", options.batch, "Number of images at once, instead of the file's")
         ->type_name("N")

@@ -125,7 +125,7 @@ json results_json(const network &net, const run_inputs &inputs, const run_profil
                   const run_options &options) {
     const model::graph &g = net.get_graph();
     json object = {{"model", options.net.model},
-                   {"rule", options.net.rule},
+                   {"rule", to_string(net.options().rule)},
                    {"threads", get_num_threads()},
                    {"isa", to_string(get_effective_cpu_isa())},
                    {"inputs", json::array()},

@@ -49,10 +49,7 @@ std::shared_ptr<const plan> shared_network::at(const network_sizes &sizes) {
     }
     const num_threads_scope threads(options_.threads);
     graph g = source_;
-    if (!g.saved)
-        set_sizes(g, sizes);
-    else if (sizes.batch != 0 || !sizes.shapes.empty() || !sizes.dimensions.empty())
-        refuse_as_unimplemented("a saved plan has the sizes that it was saved with, others need the model");
+    set_sizes(g, sizes);
     plans_.emplace_front(key, make_plan(std::move(g), options_, weights_));
     if (plans_.size() > most_plans)
         plans_.pop_back();

@@ -1,0 +1,72 @@
+// octet save: what it writes is a model like any other, with the same bytes.
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "command/fixture.hpp"
+
+namespace octet::tests {
+namespace {
+
+using nlohmann::json;
+
+class SaveTest : public CommandTest {
+protected:
+    json object(std::vector<std::string> arguments) const {
+        arguments.push_back("--json");
+        const outcome got = octet(arguments);
+        EXPECT_EQ(got.exit_code, 0) << command_line(arguments) << '\n' << got.err;
+        return json::parse(got.out, nullptr, false);
+    }
+};
+
+TEST_F(SaveTest, SavedNetworksRunTheSame) {
+    for (const std::string &source :
+         {model, std::string(OCTET_SOURCE_DIR "/examples/digits/digits_int8.onnx")}) {
+        const std::string plan = path("digits.octet");
+        const json saved = object({"save", source, plan, "--batch", "3"});
+        EXPECT_EQ(saved["file"], plan);
+        EXPECT_EQ(saved["bytes"], fs::file_size(plan));
+        ASSERT_EQ(
+            octet({"run", source, "--batch", "3", "--repeat", "1", "--output-dir", path("out")}).exit_code,
+            0);
+        const json run = object({"run", plan, "--repeat", "1", "--against", path("out")});
+        EXPECT_EQ(run["equal"], true) << run;
+        const json inspected = object({"inspect", plan});
+        EXPECT_EQ(inspected["saved"], true);
+        EXPECT_EQ(inspected["inputs"][0]["dims"][0], 3);
+        EXPECT_EQ(octet({"explain", plan}).exit_code, 0);
+        expect_refusals(
+            {{{"run", plan, "--batch", "2"},
+              plan + ": a saved plan has the sizes that it was saved with, others need the model"}});
+    }
+}
+
+TEST_F(SaveTest, PlacesThatCannotBeWrittenAreRefused) {
+    write("copy.tflite", content_of(model));
+    expect_refusals({
+        {{"save", "M"}, "FILE is required (see octet save --help)"},
+        {{"save", "D/absent", "D/x.octet"}, "D/absent: does not exist"},
+        {{"save", "M", "D/folder"}, "D/folder: is a directory"},
+        {{"save", "M", "D/absent/x.octet"}, "D/absent/x.octet: cannot be written: No such file or directory"},
+        {{"save", "M", "D/empty/x.octet"}, "D/empty/x.octet: cannot be written: Not a directory"},
+        {{"save", "D/copy.tflite", "D/copy.tflite"}, "D/copy.tflite: is the model itself"},
+    });
+    EXPECT_EQ(content_of(path("copy.tflite")), content_of(model));
+}
+
+TEST_F(SaveTest, DamagedPlansAreNamed) {
+    ASSERT_EQ(octet({"save", model, path("digits.octet")}).exit_code, 0);
+    const std::string whole = content_of(path("digits.octet"));
+    write("short.octet", whole.substr(0, whole.size() / 2));
+    std::string changed = whole;
+    changed[whole.size() - 1000] ^= 1;
+    write("changed.octet", changed);
+    for (const char *command : {"run", "inspect", "explain"})
+        expect_refusals({{{command, "D/short.octet"}, "D/short.octet: …"},
+                         {{command, "D/changed.octet"}, "D/changed.octet: …"}});
+}
+
+} // namespace
+} // namespace octet::tests
