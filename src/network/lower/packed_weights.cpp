@@ -4,6 +4,7 @@
 #include "network/lower/packed_weights.hpp"
 
 #include <algorithm>
+#include <system_error>
 
 #include "network/graph/descs.hpp"
 #include "network/graph/file.hpp"
@@ -90,8 +91,8 @@ std::shared_ptr<const packed_constant> packing::get(const shared_bytes &original
         const std::lock_guard<std::mutex> lock(mutex_);
         asked_.push_back(constant);
     }
-    if (is_immediate_ && helpers_.size() < most_helpers_)
-        helpers_.emplace_back([this] { help(); });
+    if (is_immediate_)
+        start_helper();
     changed_.notify_one();
     return constant;
 }
@@ -120,6 +121,18 @@ void packing::pack(const packed_constant &c) {
     }
 }
 
+/// False if there are enough, or no more to be had.
+bool packing::start_helper() {
+    if (helpers_.size() >= most_helpers_)
+        return false;
+    try {
+        helpers_.emplace_back([this] { help(); });
+    } catch (const std::system_error &) { // those that are there, or the caller alone, do the work
+        return false;
+    }
+    return true;
+}
+
 void packing::help() {
     while (const auto constant = next(true))
         pack(*constant);
@@ -142,8 +155,8 @@ double packing::part_taken() {
 }
 
 void packing::finish(const std::function<void(double)> &report) {
-    while (helpers_.size() < most_helpers_ && helpers_.size() + 1 < asked_.size())
-        helpers_.emplace_back([this] { help(); });
+    while (helpers_.size() + 1 < asked_.size() && start_helper())
+        ;
     while (const auto constant = next(false)) {
         if (report)
             report(part_taken());

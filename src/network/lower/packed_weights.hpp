@@ -79,6 +79,7 @@ private:
     std::shared_ptr<const packed_constant> next(bool waits);
     void pack(const packed_constant &c);
     double part_taken();
+    bool start_helper();
     void help();
     void stop();
 

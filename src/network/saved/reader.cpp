@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <system_error>
 #include <thread>
 
 #include <plan_generated.h>
@@ -123,11 +124,16 @@ private:
                     is_damaged = true;
             }
         };
-        constexpr std::size_t bytes_worth_a_thread = std::size_t{1} << 22;
-        std::vector<std::thread> helpers(std::min(
-            {static_cast<std::size_t>(get_num_threads()) - 1, end / bytes_worth_a_thread, std::size_t{3}}));
-        for (std::thread &helper : helpers)
-            helper = std::thread(check_some);
+        constexpr std::size_t bytes_worth_a_thread = std::size_t{1} << 22, most_helpers = 3;
+        std::vector<std::thread> helpers;
+        const std::size_t wanted = std::min(
+            {static_cast<std::size_t>(get_num_threads()) - 1, end / bytes_worth_a_thread, most_helpers});
+        try {
+            helpers.reserve(wanted);
+            while (helpers.size() < wanted)
+                helpers.emplace_back(check_some);
+        } catch (const std::system_error &) { // no more to be had: this thread does the rest
+        }
         check_some();
         for (std::thread &helper : helpers)
             helper.join();
