@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "model/onnx_encoder.hpp"
 #include "octet/network.hpp"
@@ -59,6 +60,14 @@ TEST_P(Encoder, DependsNotOnThreadsLevelsOrJoining) {
         set_max_cpu_isa(cpu_isa::all);
         set_num_threads(usual);
     }
+}
+
+TEST_P(Encoder, ComesBackFromASavedPlan) {
+    const std::string path = (std::filesystem::temp_directory_path() / "octet_encoder_test.octet").string();
+    const std::vector<float> expected = run(make(encoder(GetParam()), 2, 5));
+    make(encoder(GetParam()), 2, 5).save(path);
+    EXPECT_EQ(run(network(path)), expected);
+    std::filesystem::remove(path);
 }
 
 INSTANTIATE_TEST_SUITE_P(Quantization, Encoder, testing::Bool(),

@@ -29,6 +29,20 @@ std::string list(const std::vector<std::string> &names) {
     return text;
 }
 
+/// Inputs of a node that belong to what joined it: a sum of codes brings one, operators on floats all but the result.
+std::size_t joined_inputs(const graph &g, const node &n) {
+    std::size_t count = 0;
+    const bool is_float = !n.outputs.empty() && n.outputs[0] >= 0 &&
+                          g.tensors[static_cast<std::size_t>(n.outputs[0])].type == data_type::f32;
+    for (const node &f : n.fused)
+        if (f.stored_input >= 0)
+            count++;
+        else if (is_float)
+            count += static_cast<std::size_t>(
+                std::count_if(f.inputs.begin(), f.inputs.end(), [](int t) { return t >= 0; }) - 1);
+    return count;
+}
+
 /// Every node that cannot run in one sentence: the user sees at once what a network lacks. `reasons` are those of
 /// operators on floats, by output tensor.
 void check_operators(const graph &g, const std::map<int, std::string> &reasons) {
@@ -36,9 +50,8 @@ void check_operators(const graph &g, const std::map<int, std::string> &reasons) 
     for (std::size_t i = 0; i < g.nodes.size(); i++) {
         const node &n = g.nodes[i];
         const operator_facts &facts = facts_of(g.framework, n.op);
-        const auto stored = static_cast<std::size_t>( // inputs of sums that joined the node
-            std::count_if(n.fused.begin(), n.fused.end(), [](const node &f) { return f.stored_input >= 0; }));
-        if (facts.lower && n.inputs.size() > stored && n.inputs.size() - stored > facts.most_inputs)
+        const std::size_t joined = joined_inputs(g, n);
+        if (facts.lower && n.inputs.size() > joined && n.inputs.size() - joined > facts.most_inputs)
             refuse(node_text(g, i) + ": has " + std::to_string(n.inputs.size()) +
                    " inputs, allowed are up to " + std::to_string(facts.most_inputs));
         if (facts.lower)
