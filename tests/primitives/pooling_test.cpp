@@ -162,5 +162,51 @@ TEST(pooling, zero_points_of_spatial_dimensions_are_refused) {
                    {"pooling", "src zero points mask is 4", "allowed"});
 }
 
+/// In window order; where a window has no number, the last one that is none stays.
+TEST(pooling, of_floats_is_in_window_order) {
+    const dims src_dims{2, 3, 5, 4}, dst_dims{2, 3, 3, 2};
+    for (const format_tag tag : {format_tag::nchw, format_tag::nhwc})
+        for (const algorithm alg : {algorithm::pooling_max, algorithm::pooling_avg_include_padding,
+                                    algorithm::pooling_avg_exclude_padding}) {
+            memory src({src_dims, data_type::f32, tag}, cpu), dst({dst_dims, data_type::f32, tag}, cpu);
+            for (std::size_t i = 0; i < 120; i++)
+                src.map_data<float>()[i] =
+                    std::ldexp(static_cast<float>(i * 7919 % 251) - 125.f, static_cast<int>(i % 19) - 9);
+            const pooling_forward::desc d(prop_kind::forward_inference, alg, src.get_desc(), dst.get_desc(),
+                                          {2, 2}, {3, 2}, {1, 0}, {1, 0});
+            const pooling_forward::primitive_desc pd(d, cpu);
+            EXPECT_EQ(pd.impl_info_str(), "ref");
+            pooling_forward(pd).execute(stream(cpu), {{OCTET_ARG_SRC, src}, {OCTET_ARG_DST, dst}});
+            for_each(dst_dims, [&](const dims &at) {
+                float sum = 0, largest = -std::numeric_limits<float>::infinity(), taps = 0;
+                for (dim_t h = at[2] * 2 - 1; h < at[2] * 2 + 2; h++)
+                    for (dim_t w = at[3] * 2; w < at[3] * 2 + 2; w++)
+                        if (h >= 0 && h < 5) {
+                            const auto x = static_cast<float>(
+                                element(src.get_desc(), src.get_data_handle(), {at[0], at[1], h, w}));
+                            sum += x, taps += 1, largest = std::max(largest, x);
+                        }
+                const float expected = alg == algorithm::pooling_max                   ? largest
+                                       : alg == algorithm::pooling_avg_include_padding ? sum / 6
+                                                                                       : sum / taps;
+                EXPECT_EQ(static_cast<float>(element(dst.get_desc(), dst.get_data_handle(), at)), expected);
+            });
+        }
+}
+
+TEST(pooling, of_floats_takes_no_scales_and_zero_points) {
+    const memory::desc src({1, 2, 4}, data_type::f32, format_tag::ncw),
+        dst({1, 2, 1}, data_type::f32, format_tag::ncw);
+    const pooling_forward::desc d(prop_kind::forward_inference, algorithm::pooling_avg_exclude_padding, src,
+                                  dst, {1}, {4}, {0}, {0});
+    primitive_attr zero_point, scaled, other_rule;
+    zero_point.set_zero_points(OCTET_ARG_SRC, 0, {3});
+    scaled.set_requantization(requantization_rule::ort_f32);
+    scaled.set_output_scales(0, {0.5f});
+    other_rule.set_requantization(requantization_rule::tflite_2step);
+    for (const primitive_attr &attr : {zero_point, scaled, other_rule})
+        expect_invalid([&] { pooling_forward::primitive_desc(d, attr, cpu); }, {"pooling", "allowed"});
+}
+
 } // namespace
 } // namespace octet::test
