@@ -33,6 +33,7 @@ public:
         check_blobs();
         graph g;
         g.framework = text(plan_->framework());
+        is_tflite_ = g.framework == "tflite";
         g.inputs = list<int>(plan_->inputs());
         g.outputs = list<int>(plan_->outputs());
         for (std::size_t t = 0; t < length(plan_->tensors()); t++)
@@ -225,16 +226,27 @@ private:
         return t;
     }
 
+    /// Integers of TFLite have 32 bits, and its lowering functions compute with them.
+    std::int64_t checked(std::int64_t value, const std::string &who) const {
+        if (is_tflite_ && value != static_cast<std::int32_t>(value))
+            fail(who + " has an attribute of " + std::to_string(value) + ", which does not fit 32 bits");
+        return value;
+    }
+
     attribute read_attribute(const format::Attribute &a, const std::string &who) {
         switch (a.kind()) {
         case 0:
-            return a.integer();
+            return checked(a.integer(), who);
         case 1:
             return a.real();
         case 2:
             return text(a.text());
-        case 3:
-            return wide_list(a.integers());
+        case 3: {
+            const std::vector<std::int64_t> values = wide_list(a.integers());
+            for (const std::int64_t value : values)
+                checked(value, who);
+            return values;
+        }
         default:
             fail(who + " has an attribute of kind " + std::to_string(a.kind()));
         }
@@ -354,6 +366,7 @@ private:
 
     const shared_bytes &file_;
     const format::Plan *plan_ = nullptr;
+    bool is_tflite_ = false;
     std::size_t structure_end_ = 0;
     std::size_t budget_ = 0; ///< bytes that may still be copied out of the structure
 };
