@@ -28,7 +28,8 @@ model::tensor &named(model::graph &g, const std::string &name) {
 std::vector<std::int32_t> integers(model::graph &g, const std::string &name) {
     const model::tensor &t = named(g, name);
     std::vector<std::int32_t> values(t.data.size() / sizeof(std::int32_t));
-    std::memcpy(values.data(), t.data.data(), t.data.size());
+    if (!values.empty())
+        std::memcpy(values.data(), t.data.data(), t.data.size());
     return values;
 }
 
