@@ -56,7 +56,7 @@ contract, explains, measures and checks them.")
 
 set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-octet)
 set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
-set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "python3 (>= ${Python_VERSION_MAJOR}.${Python_VERSION_MINOR}), python3-numpy")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "${octet_debian_library} (= ${PROJECT_VERSION}), python3 (>= ${Python_VERSION_MAJOR}.${Python_VERSION_MINOR}), python3-numpy")
 set(CPACK_DEBIAN_PYTHON_PACKAGE_SHLIBDEPS ON)
 set(CPACK_COMPONENT_PYTHON_DESCRIPTION "Python package octet: int8 networks and their operators on NumPy arrays,
 with the bytes of the framework that they were made in.")

@@ -17,7 +17,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
 sed "/^typedef/!s/);\$/) { __builtin_trap(); }/" "$header" >"$scratch/octet.c"
-cc -std=c11 -g -O0 -w -fPIC -shared "$scratch/octet.c" -o "$scratch/octet.so"
+(cd "$scratch" && cc -std=c11 -g -O0 -w -fPIC -shared octet.c -o octet.so)
 abidw --no-corpus-path --no-comp-dir-path --no-show-locs --no-elf-needed "$scratch/octet.so" --out-file "$scratch/octet.abi"
 if $update; then
     cp "$scratch/octet.abi" "$committed"
