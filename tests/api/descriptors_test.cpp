@@ -122,7 +122,9 @@ TEST(pooling_desc, refuses_wrong_requests) {
     r.dst = plain({2, 3, 3, 3}, dt::u8);
     expect_unimplemented(r, {"pooling: dst has type u8", "implemented: s8"});
     r.src = plain({2, 3, 6, 6}, dt::f32);
-    expect_unimplemented(r, {"pooling: src has type f32"});
+    expect_unimplemented(r, {"pooling: dst has type u8", "implemented: f32"});
+    r.src = plain({2, 3, 6, 6}, dt::s16);
+    expect_unimplemented(r, {"pooling: src has type s16"});
 }
 
 // ---- binary
