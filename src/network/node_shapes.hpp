@@ -6,26 +6,13 @@
 #include <algorithm>
 #include <limits>
 
+#include "network/graph/descs.hpp"
 #include "network/onnx/known_integers.hpp"
 
 namespace octet::model {
 
 /// Limit of attributes and of constants that stand for sizes, so that products of two stay inside 64 bits.
 inline constexpr std::int64_t max_size = std::numeric_limits<std::int32_t>::max();
-
-/// What two tensors of any ranks give element by element; throws if they do not broadcast.
-inline memory::dims broadcast(const memory::dims &a, const memory::dims &b) {
-    memory::dims result = a.size() < b.size() ? b : a;
-    const memory::dims &shorter = a.size() < b.size() ? a : b;
-    const std::size_t offset = result.size() - shorter.size();
-    for (std::size_t i = 0; i < shorter.size(); i++) {
-        dim_t &d = result[offset + i];
-        if (d != shorter[i] && d != 1 && shorter[i] != 1)
-            refuse("inputs " + to_text(a) + " and " + to_text(b) + " do not broadcast");
-        d = d == 1 ? shorter[i] : d;
-    }
-    return result;
-}
 
 /// One node with its tensors; what an inference function sees.
 class node_shapes {

@@ -8,18 +8,12 @@
 #include <thread>
 
 #include "octet/network.hpp"
+#include "support/expect_error.hpp"
 
 namespace octet::tests {
 namespace {
 
-std::string refusal(const std::function<void()> &call) {
-    try {
-        call();
-    } catch (const error &e) {
-        return e.what();
-    }
-    return "";
-}
+using test::refusal;
 
 model::tensor codes(const char *name, const memory::dims &dims, float scale = 0.5f,
                     std::int32_t zero_point = 1) {

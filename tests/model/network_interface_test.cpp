@@ -8,20 +8,14 @@
 #include <iterator>
 
 #include "octet/network.hpp"
+#include "support/expect_error.hpp"
 
 namespace octet::tests {
 namespace {
 
-constexpr const char *digits = OCTET_SOURCE_DIR "/examples/digits/digits_int8.tflite";
+using test::refusal;
 
-std::string refusal(const std::function<void()> &call) {
-    try {
-        call();
-    } catch (const error &e) {
-        return e.what();
-    }
-    return "";
-}
+constexpr const char *digits = OCTET_SOURCE_DIR "/examples/digits/digits_int8.tflite";
 
 /// s8 codes "x" of scale 0.5 and zero point 1, through LEAKY_RELU with alpha 0.5, to "y" in the same form.
 model::graph small_graph() {

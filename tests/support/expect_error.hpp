@@ -40,4 +40,14 @@ void expect_unimplemented(const Call &call, std::initializer_list<std::string_vi
     expect_error(status::unimplemented, call, words);
 }
 
+/// The text of the error that a call throws, "" where it throws none.
+template <typename Call> std::string refusal(const Call &call) {
+    try {
+        call();
+    } catch (const error &e) {
+        return e.what();
+    }
+    return "";
+}
+
 } // namespace octet::test

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "check/check.hpp"
+#include "commands/tensor_text.hpp"
 
 namespace octet::check {
 namespace {
@@ -36,16 +37,6 @@ std::string element_text(data_type type, const std::uint8_t *element) {
         break;
     }
     return text.str();
-}
-
-std::string coordinates_text(std::size_t index, const memory::dims &dims) {
-    std::string text;
-    for (std::size_t d = dims.size(); d-- > 0;) {
-        const auto size = static_cast<std::size_t>(dims[d]);
-        text = std::to_string(index % size) + (text.empty() ? "" : ",") + text;
-        index /= size;
-    }
-    return "(" + text + ")";
 }
 
 /// The refusals in a step's explanation, in one line.
@@ -91,7 +82,7 @@ std::string first_difference(const std::string &name, data_type type, const memo
     if (different == 0)
         return {};
     std::ostringstream text;
-    text << name << '[' << first << "] " << coordinates_text(first, dims) << ": expected "
+    text << name << '[' << first << "] " << tools::coordinates_text(first, dims) << ": expected "
          << element_text(type, expected.data + first * element_size) << ", got "
          << element_text(type, got.data + first * element_size) << " (" << different << " of " << elements
          << " elements differ)";

@@ -114,17 +114,6 @@ difference compare_as(const void *ours, const void *theirs, std::size_t count, f
     return d;
 }
 
-/// "(0,2,5)"
-std::string position(std::size_t index, const memory::dims &dims) {
-    std::string text;
-    for (std::size_t d = dims.size(); d-- > 0;) {
-        const auto size = static_cast<std::size_t>(dims[d]);
-        text = std::to_string(index % size) + (text.empty() ? "" : ",") + text;
-        index /= size;
-    }
-    return "(" + text + ")";
-}
-
 } // namespace
 
 array array_of(const tensor_view &output) {
@@ -220,8 +209,9 @@ std::string to_text(const difference &d, const memory::dims &dims) {
         return "equal (" + std::to_string(d.elements) + " elements" + (d.absolute > 0 ? "; " + largest : "") +
                ")";
     return std::to_string(d.different) + " of " + std::to_string(d.elements) +
-           " elements differ, the first at [" + std::to_string(d.first) + "] " + position(d.first, dims) +
-           ": " + number(d.ours) + " instead of " + number(d.theirs) + "; " + largest;
+           " elements differ, the first at [" + std::to_string(d.first) + "] " +
+           coordinates_text(d.first, dims) + ": " + number(d.ours) + " instead of " + number(d.theirs) +
+           "; " + largest;
 }
 
 json to_json(const difference &d) {

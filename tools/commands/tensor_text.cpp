@@ -87,6 +87,16 @@ std::string tensor_text(const model::graph &g, int index) {
     return std::to_string(index) + " ('" + t.name + "')" + (shape.empty() ? "" : " " + shape);
 }
 
+std::string coordinates_text(std::size_t index, const memory::dims &dims) {
+    std::string text;
+    for (std::size_t d = dims.size(); d-- > 0;) {
+        const auto size = static_cast<std::size_t>(dims[d]);
+        text = std::to_string(index % size) + (text.empty() ? "" : ",") + text;
+        index /= size;
+    }
+    return "(" + text + ")";
+}
+
 std::string summary(const model::tensor &t, const memory &m) {
     const std::vector<double> values = elements(m);
     const bool is_vector = std::count_if(t.dims.begin(), t.dims.end(), [](dim_t d) { return d > 1; }) <= 1;

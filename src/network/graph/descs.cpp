@@ -23,15 +23,17 @@ memory::desc padded_desc(const tensor &t, std::size_t rank) {
     return memory::desc(dims, t.type, memory::dims());
 }
 
-memory::dims broadcast_dims(const memory::desc &a, const memory::desc &b) {
-    memory::dims dims = a.dims();
-    for (std::size_t i = 0; i < dims.size(); i++) {
-        if (dims[i] != b.dims()[i] && dims[i] != 1 && b.dims()[i] != 1)
-            refuse("inputs " + to_text(a.dims()) + " and " + to_text(b.dims()) + " do not broadcast");
-        if (dims[i] == 1)
-            dims[i] = b.dims()[i];
+memory::dims broadcast(const memory::dims &a, const memory::dims &b) {
+    memory::dims result = a.size() < b.size() ? b : a;
+    const memory::dims &shorter = a.size() < b.size() ? a : b;
+    const std::size_t offset = result.size() - shorter.size();
+    for (std::size_t i = 0; i < shorter.size(); i++) {
+        dim_t &d = result[offset + i];
+        if (d != shorter[i] && d != 1 && shorter[i] != 1)
+            refuse("inputs " + to_text(a) + " and " + to_text(b) + " do not broadcast");
+        d = d == 1 ? shorter[i] : d;
     }
-    return dims;
+    return result;
 }
 
 memory::desc matrices_desc(const memory::dims &matrix_dims, data_type type, std::size_t rank,

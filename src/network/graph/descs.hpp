@@ -20,8 +20,8 @@ memory::desc padded_desc(const tensor &t, std::size_t rank);
 /// The bytes must outlive it.
 memory constant_memory(const memory::desc &d, const shared_bytes &bytes);
 
-/// What two such tensors of equal rank broadcast to; throws if they do not.
-memory::dims broadcast_dims(const memory::desc &a, const memory::desc &b);
+/// What two tensors of any ranks give element by element; throws if they do not broadcast.
+memory::dims broadcast(const memory::dims &a, const memory::dims &b);
 
 /// Row-major matrices, transposed by strides. Missing leading dimensions are 1.
 memory::desc matrices_desc(const memory::dims &matrix_dims, data_type type, std::size_t rank,

@@ -256,6 +256,15 @@ std::unique_ptr<step> matrix_product(const lowering &l, const dot_inputs &in,
     return dot_step(l, in, pd, src, weights, {}, dst, behind);
 }
 
+/// A and B of Gemm and QGemm, transposed by strides where the attributes say so.
+std::pair<memory::desc, memory::desc> gemm_matrices(const lowering &l, const dot_inputs &in) {
+    const tensor &a = l.input(in.src), &b = l.input(in.weights);
+    if (a.dims.size() != 2 || b.dims.size() != 2)
+        refuse("A " + to_text(a.dims) + " and B " + to_text(b.dims) + " are no matrices");
+    return {matrices_desc(a.dims, a.type, 2, l.integer("transA", 0) != 0),
+            matrices_desc(b.dims, b.type, 2, l.integer("transB", 0) != 0)};
+}
+
 /// QGemm's C: [N], [1, N], [M, N], [M, 1] or [1].
 memory::desc gemm_bias(const tensor &c) {
     if (c.dims.size() > 2)
@@ -300,12 +309,8 @@ std::unique_ptr<step> lower_matmul_integer_to_float(const lowering &l) {
 std::unique_ptr<step> lower_qgemm(const lowering &l) {
     const dot_inputs &in = qgemm_inputs;
     check_node(l, in);
-    const tensor &a = l.input(in.src), &b = l.input(in.weights);
-    if (a.dims.size() != 2 || b.dims.size() != 2)
-        refuse("A " + to_text(a.dims) + " and B " + to_text(b.dims) + " are no matrices");
-    const memory::desc src = matrices_desc(a.dims, a.type, 2, l.integer("transA", 0) != 0);
-    const memory::desc weights = matrices_desc(b.dims, b.type, 2, l.integer("transB", 0) != 0),
-                       dst = dense(l.output());
+    const auto [src, weights] = gemm_matrices(l, in);
+    const memory::desc dst = dense(l.output());
     memory::desc bias;
     if (l.has_input(in.bias))
         bias = gemm_bias(l.input(in.bias, {data_type::s32}));
@@ -315,7 +320,8 @@ std::unique_ptr<step> lower_qgemm(const lowering &l) {
     const float alpha = l.has_attribute("alpha") ? l.real("alpha") : 1.f;
     primitive_attr attr = qlinear_attr(l, in, {1 << 1, 1 << 1}, alpha);
     const arguments behind = append_behind(attr, l, absent, dst);
-    const matmul::primitive_desc pd({src, planned_weights(weights, b), bias, dst}, attr, l.get_engine());
+    const matmul::primitive_desc pd({src, planned_weights(weights, l.input(in.weights)), bias, dst}, attr,
+                                    l.get_engine());
     return dot_step(l, in, pd, src, weights, bias, dst, behind);
 }
 
@@ -330,12 +336,8 @@ std::unique_ptr<step> lower_float_gemm(const lowering &l) {
     const dot_inputs &in = float_inputs;
     check_node(l, in);
     l.output({data_type::f32});
-    const tensor &a = l.input(in.src), &b = l.input(in.weights);
-    if (a.dims.size() != 2 || b.dims.size() != 2)
-        refuse("A " + to_text(a.dims) + " and B " + to_text(b.dims) + " are no matrices");
-    const memory::desc src = matrices_desc(a.dims, a.type, 2, l.integer("transA", 0) != 0);
-    const memory::desc weights = matrices_desc(b.dims, b.type, 2, l.integer("transB", 0) != 0),
-                       dst = dense(l.output());
+    const auto [src, weights] = gemm_matrices(l, in);
+    const memory::desc dst = dense(l.output());
     const auto factor = [&](const char *name) { return l.has_attribute(name) ? l.real(name) : 1.f; };
     primitive_attr attr;
     if (factor("alpha") != 1.f)
@@ -352,7 +354,8 @@ std::unique_ptr<step> lower_float_gemm(const lowering &l) {
         args[OCTET_ARG_ATTR_MULTIPLE_POST_OP(0) | OCTET_ARG_SRC_1] = l.input_buffer(in.bias, c);
     }
     append_float_followers(attr, args, l, dst);
-    const matmul::primitive_desc pd({src, planned_weights(weights, b), dst}, attr, l.get_engine());
+    const matmul::primitive_desc pd({src, planned_weights(weights, l.input(in.weights)), dst}, attr,
+                                    l.get_engine());
     args[OCTET_ARG_SRC] = l.input_buffer(in.src, src);
     args[OCTET_ARG_WEIGHTS] = l.packed_input(in.weights, weights, pd.weights_desc());
     args[OCTET_ARG_DST] = l.output_buffer(dst);

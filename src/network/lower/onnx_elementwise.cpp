@@ -16,7 +16,7 @@ std::unique_ptr<step> binary_operator(const lowering &l, algorithm alg) {
                  &y = l.output({a.type});
     const std::size_t rank = std::max({a.dims.size(), b.dims.size(), std::size_t{1}});
     const memory::desc a_md = padded_desc(a, rank), b_md = padded_desc(b, rank), y_md = padded_desc(y, rank);
-    if (y_md.dims() != broadcast_dims(a_md, b_md))
+    if (y_md.dims() != broadcast(a_md.dims(), b_md.dims()))
         refuse("inputs " + to_text(a.dims) + " and " + to_text(b.dims) + " do not give " + to_text(y.dims));
     primitive_attr attr;
     attr.set_requantization(requantization_rule::ort_f32);

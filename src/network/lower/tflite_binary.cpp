@@ -15,8 +15,8 @@ std::unique_ptr<step> binary_operator(const lowering &l, algorithm alg) {
     const std::size_t rank = std::max({a.dims.size(), b.dims.size(), std::size_t{1}});
     const memory::desc a_md = padded_desc(a, rank), b_md = padded_desc(b, rank),
                        dst_md = padded_desc(dst, rank);
-    if (dst_md.dims() != broadcast_dims(a_md, b_md))
-        need_output_dims(l, broadcast_dims(a_md, b_md));
+    if (dst_md.dims() != broadcast(a_md.dims(), b_md.dims()))
+        need_output_dims(l, broadcast(a_md.dims(), b_md.dims()));
 
     primitive_attr attr;
     attr.set_requantization(requantization_rule::tflite_2step);

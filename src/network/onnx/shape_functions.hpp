@@ -7,9 +7,6 @@
 
 namespace octet::model::shape {
 
-/// Dimensions that two tensors broadcast to.
-memory::dims broadcast(const memory::dims &a, const memory::dims &b);
-
 // ---- Windows (shape_windows.cpp)
 
 void qlinear_conv(node_shapes &n);

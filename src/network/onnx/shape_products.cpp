@@ -40,19 +40,6 @@ void gemm_product(node_shapes &n, std::size_t second, data_type type) {
 
 } // namespace
 
-dims broadcast(const dims &a, const dims &b) {
-    dims result = a.size() < b.size() ? b : a;
-    const dims &shorter = a.size() < b.size() ? a : b;
-    const std::size_t offset = result.size() - shorter.size();
-    for (std::size_t i = 0; i < shorter.size(); i++) {
-        dim_t &d = result[offset + i];
-        if (d != shorter[i] && d != 1 && shorter[i] != 1)
-            refuse("inputs " + to_text(a) + " and " + to_text(b) + " do not broadcast");
-        d = d == 1 ? shorter[i] : d;
-    }
-    return result;
-}
-
 void qlinear_matmul(node_shapes &n) { matrix_product(n, 3, n.input(7).type); }
 
 void matmul_integer(node_shapes &n) { matrix_product(n, 1, data_type::s32); }

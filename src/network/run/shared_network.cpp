@@ -6,6 +6,7 @@
 
 #include "network/graph/graph.hpp"
 #include "network/saved/plan_file.hpp"
+
 namespace octet::model {
 namespace {
 
