@@ -6,24 +6,156 @@
 
 namespace octet::impl {
 
-double busiest_share(dim_t bands, dim_t panels, const task_grid &grid) {
-    return static_cast<double>(div_up(bands, grid.bands)) / static_cast<double>(bands) *
-           static_cast<double>(div_up(panels, grid.panels)) / static_cast<double>(panels);
+side_costs::side_costs(const std::vector<double> &pattern, dim_t repeats) : before_{0}, repeats_(repeats) {
+    for (const double cost : pattern)
+        before_.push_back(before_.back() + cost);
 }
 
-task_grid plan_tasks(dim_t bands, dim_t panels, int threads, bool prefers_panels) {
-    task_grid best{1, 1};
-    double best_share = 1; // of the work, that the busiest task has
-    for (dim_t i = 1; i <= std::min<dim_t>(threads, bands); i++) {
-        const dim_t b = prefers_panels ? i : std::min<dim_t>(threads, bands) + 1 - i;
-        const dim_t n = std::min<dim_t>(threads / b, panels);
-        const double share = busiest_share(bands, panels, {b, n});
-        if (share < best_share - 0.01) {
-            best_share = share;
-            best = {b, n};
+side_costs side_costs::even(dim_t count, double last, dim_t repeats) {
+    std::vector<double> pattern(static_cast<std::size_t>(count), 1);
+    pattern.back() = last;
+    return {pattern, repeats};
+}
+
+double side_costs::before(dim_t cell) const {
+    return static_cast<double>(cell / pattern()) * before_.back() +
+           before_[static_cast<std::size_t>(cell % pattern())];
+}
+
+dim_t side_costs::nearest_cut(double cost) const {
+    const dim_t repeat = std::clamp<dim_t>(static_cast<dim_t>(cost / before_.back()), 0, repeats_ - 1);
+    const double rest = cost - static_cast<double>(repeat) * before_.back();
+    auto cut = std::lower_bound(before_.begin(), before_.end() - 1, rest);
+    if (cut != before_.begin() && rest - cut[-1] <= *cut - rest)
+        cut--;
+    return repeat * pattern() + (cut - before_.begin());
+}
+
+namespace {
+
+/// Shares of the rows × shares of the panels.
+struct grid {
+    dim_t rows = 1, panels = 1;
+};
+
+/// The most even grid of at most so many shares as if all cells cost the same, and among equals the one with fewer
+/// shares of the panels, or of the rows.
+grid most_even_grid(dim_t rows, dim_t panels, int threads, bool prefers_panels) {
+    grid best;
+    double best_part = 1;
+    const dim_t most = std::min<dim_t>(threads, rows);
+    for (dim_t i = 1; i <= most; i++) {
+        const dim_t r = prefers_panels ? i : most + 1 - i;
+        const dim_t p = std::min<dim_t>(threads / r, panels);
+        const double part = static_cast<double>(div_up(rows, r) * div_up(panels, p)) /
+                            (static_cast<double>(rows) * static_cast<double>(panels));
+        if (part < best_part - 0.005) {
+            best_part = part;
+            best = {r, p};
         }
     }
     return best;
+}
+
+std::vector<dim_t> even_cuts(const side_costs &side, dim_t shares) {
+    std::vector<dim_t> cuts;
+    for (dim_t i = 0; i <= shares; i++)
+        cuts.push_back(side.nearest_cut(side.all() * static_cast<double>(i) / static_cast<double>(shares)));
+    return cuts;
+}
+
+std::vector<share> divide_into_grid(const side_costs &rows, const side_costs &panels, const grid &g) {
+    const std::vector<dim_t> r = even_cuts(rows, g.rows), p = even_cuts(panels, g.panels);
+    std::vector<share> shares;
+    for (std::size_t i = 0; i + 1 < r.size(); i++)
+        for (std::size_t j = 0; j + 1 < p.size(); j++)
+            if (r[i] < r[i + 1] && p[j] < p[j + 1])
+                shares.push_back({{r[i], r[i + 1], p[j], p[j + 1]}});
+    return shares;
+}
+
+/// A place in the sequence of cells that goes along `minor` before the next of `major`.
+struct place {
+    dim_t major, minor;
+};
+
+place nearest_place(const side_costs &major, const side_costs &minor, double cost) {
+    dim_t at = major.nearest_cut(cost / minor.all());
+    if (major.before(at) * minor.all() > cost)
+        at--;
+    if (at == major.count())
+        return {at, 0};
+    const double of_one = major.before(at + 1) - major.before(at);
+    const dim_t within = minor.nearest_cut((cost - major.before(at) * minor.all()) / of_one);
+    return within == minor.count() ? place{at + 1, 0} : place{at, within};
+}
+
+/// The rest of the line of `from`, whole lines, the part of the line of `to`: those that are not empty.
+share cells_between(const place &from, const place &to, dim_t minor_count, bool is_transposed) {
+    share cells;
+    const auto add = [&](dim_t first, dim_t last, dim_t first_minor, dim_t last_minor) {
+        if (first >= last || first_minor >= last_minor)
+            return;
+        cells.push_back(is_transposed ? cell_range{first_minor, last_minor, first, last}
+                                      : cell_range{first, last, first_minor, last_minor});
+    };
+    if (from.major == to.major) {
+        add(from.major, from.major + 1, from.minor, to.minor);
+        return cells;
+    }
+    const dim_t whole = from.minor == 0 ? from.major : from.major + 1;
+    add(from.major, whole, from.minor, minor_count);
+    add(whole, to.major, 0, minor_count);
+    add(to.major, to.major + 1, 0, to.minor);
+    return cells;
+}
+
+std::vector<share> divide_sequence(const side_costs &rows, const side_costs &panels, int threads,
+                                   bool panel_by_panel) {
+    const side_costs &major = panel_by_panel ? panels : rows, &minor = panel_by_panel ? rows : panels;
+    const double all = major.all() * minor.all();
+    std::vector<share> shares;
+    place from{0, 0};
+    for (int i = 1; i <= threads; i++) {
+        const place to =
+            i == threads ? place{major.count(), 0} : nearest_place(major, minor, all * i / threads);
+        share cells = cells_between(from, to, minor.count(), panel_by_panel);
+        if (!cells.empty())
+            shares.push_back(std::move(cells));
+        from = to;
+    }
+    return shares;
+}
+
+} // namespace
+
+double busiest_share(const side_costs &rows, const side_costs &panels, const std::vector<share> &shares) {
+    double most = 0;
+    for (const share &s : shares) {
+        double cost = 0;
+        for (const cell_range &c : s)
+            cost += (rows.before(c.last_row) - rows.before(c.first_row)) *
+                    (panels.before(c.last_panel) - panels.before(c.first_panel));
+        most = std::max(most, cost);
+    }
+    return most / (rows.all() * panels.all());
+}
+
+double busiest_share(dim_t rows, dim_t panels, int threads) {
+    const dim_t cells = rows * panels;
+    return static_cast<double>(div_up(cells, std::min<dim_t>(threads, cells))) / static_cast<double>(cells);
+}
+
+std::vector<share> divide(const side_costs &rows, const side_costs &panels, int threads,
+                          bool prefers_panels) {
+    std::vector<share> ranges =
+        divide_into_grid(rows, panels, most_even_grid(rows.count(), panels.count(), threads, prefers_panels));
+    const double part = busiest_share(rows, panels, ranges);
+    constexpr double even_enough = 1.02; // ranges read their rows and weights once
+    if (part * threads <= even_enough)
+        return ranges;
+    std::vector<share> sequence = divide_sequence(rows, panels, threads, prefers_panels);
+    return part <= busiest_share(rows, panels, sequence) ? ranges : sequence;
 }
 
 } // namespace octet::impl

@@ -1,21 +1,50 @@
 #pragma once
 
-// The division of a layer among threads: bands of rows × panels of columns.
+// The division of a layer among threads. Its work is a grid of cells, rows of tiles × panels of columns, and shares are
+// cut by what cells cost: the last tile of an image may be small, the last panel narrow, a line at the border short.
+
+#include <vector>
 
 #include "octet/types.hpp"
 
 namespace octet::impl {
 
-/// Shares of the work: bands × panels in a grid of about as many tasks as there are threads.
-struct task_grid {
-    dim_t bands = 1, panels = 1;
+/// What the cells along one side of the grid cost, in any unit: a pattern that repeats, image after image or group
+/// after group.
+class side_costs {
+public:
+    side_costs(const std::vector<double> &pattern, dim_t repeats);
+    /// `count` cells of one cost, the last one of `last` times that; `repeats` times over.
+    static side_costs even(dim_t count, double last = 1, dim_t repeats = 1);
+
+    dim_t count() const { return repeats_ * pattern(); }
+    double before(dim_t cell) const; ///< of all cells in front of this one
+    double all() const { return before(count()); }
+    dim_t nearest_cut(double cost) const; ///< the cell in front of which the costs are nearest to `cost`
+
+private:
+    dim_t pattern() const { return static_cast<dim_t>(before_.size()) - 1; }
+    std::vector<double> before_; ///< of one pattern, its whole cost last
+    dim_t repeats_;
 };
 
-/// Of all bands × panels, what the busiest task of this grid has.
-double busiest_share(dim_t bands, dim_t panels, const task_grid &grid);
+/// Cells [first_row, last_row) × [first_panel, last_panel).
+struct cell_range {
+    dim_t first_row, last_row, first_panel, last_panel;
+};
 
-/// A grid of about `threads` tasks, the most even of all shapes, and among equals the one with fewer shares of
-/// the bands or of the panels.
-task_grid plan_tasks(dim_t bands, dim_t panels, int threads, bool prefers_panels = false);
+/// The ranges of one thread, in its order.
+using share = std::vector<cell_range>;
+
+/// At most `threads` shares, none of them empty. Shares are one range each where that is about as even; else the
+/// cells are cut as one sequence: row by row, or panel by panel if each thread should rather have all rows of
+/// some columns.
+std::vector<share> divide(const side_costs &rows, const side_costs &panels, int threads, bool prefers_panels);
+
+/// Of the whole cost, what the most expensive share has.
+double busiest_share(const side_costs &rows, const side_costs &panels, const std::vector<share> &shares);
+
+/// The same for cells of one cost, without dividing them.
+double busiest_share(dim_t rows, dim_t panels, int threads);
 
 } // namespace octet::impl

@@ -28,7 +28,7 @@ struct execution {
     full_tensors full;
 };
 
-/// Part of the output that one task computes: lines of tiles of all images × blocks of channels.
+/// Part of the output that is computed at once: lines of tiles of all images × blocks of channels.
 struct work {
     dim_t first_line, last_line, first_block, last_block;
 };
@@ -140,15 +140,12 @@ private:
     }
 
     void run_tasks(const execution &run) const {
-        const dim_t all_lines = p_.mb * lines(), panels = div_up(blocks(), task_blocks);
-        const task_grid &grid = plan_.grid;
-        parallel_for(grid.bands * grid.panels, 1, [&](dim_t begin, dim_t end) {
-            for (dim_t task = begin; task < end; task++) {
-                const dim_t tl = task / grid.panels, tb = task % grid.panels;
-                run_task(run, {tl * all_lines / grid.bands, (tl + 1) * all_lines / grid.bands,
-                               tb * panels / grid.panels * task_blocks,
-                               std::min((tb + 1) * panels / grid.panels * task_blocks, blocks())});
-            }
+        const std::vector<share> &shares = plan_.shares;
+        parallel_for(static_cast<dim_t>(shares.size()), 1, [&](dim_t begin, dim_t end) {
+            for (dim_t task = begin; task < end; task++)
+                for (const cell_range &c : shares[static_cast<std::size_t>(task)])
+                    run_task(run, {c.first_row, c.last_row, c.first_panel * task_blocks,
+                                   std::min(c.last_panel * task_blocks, blocks())});
         });
     }
 

@@ -74,6 +74,17 @@ std::vector<channel_part> plan_parts(dim_t channels, int largest) {
     return parts;
 }
 
+/// By results: the last line of an image may have fewer rows, the last group fewer blocks.
+std::vector<share> plan_shares(const convolution_problem &p, dim_t phases, int threads) {
+    const auto side = [](dim_t count, dim_t of_one, dim_t repeats) {
+        const dim_t rest = count % of_one;
+        const double last = rest ? static_cast<double>(rest) / static_cast<double>(of_one) : 1;
+        return side_costs::even(div_up(count, of_one), last, repeats);
+    };
+    const dim_t blocks = div_up(p.groups * p.oc, packed_o_block);
+    return divide(side(p.out[1], phases, p.mb), side(blocks, task_blocks, 1), threads, true);
+}
+
 } // namespace
 
 depthwise_plan plan_depthwise(const convolution_problem &p, const machine &m,
@@ -87,8 +98,7 @@ depthwise_plan plan_depthwise(const convolution_problem &p, const machine &m,
     const int tile_blocks = jit::max_tile_blocks(m.isa, sums), epilogue_temps = epilogue.temps(m.isa);
     const dim_t last_row = (p.out[1] - 1) * p.stride[1] + (p.kernel[1] - 1) * p.dilation[1] - p.pad[1];
     plan.has_rows_outside = p.pad[1] > 0 || last_row >= p.in[1];
-    plan.grid =
-        plan_tasks(p.mb * div_up(p.out[1], rows.phases), div_up(blocks, task_blocks), m.threads, true);
+    plan.shares = plan_shares(p, rows.phases, m.threads);
     plan.parts = plan_parts(channels, tile_blocks);
     const auto plan_lines = [&](dim_t pad, dim_t width) {
         std::size_t kinds = 0;
@@ -130,8 +140,7 @@ std::string text_of(const depthwise_plan &p) {
     return text("tiles of ", first.line.front().columns, " columns x ", first.blocks,
                 " blocks of channels, patches of ", p.patches.rows.size, " x ", p.patches.columns.size,
                 " taps, chunks of ", p.chunk_blocks, " blocks, ",
-                p.in_place ? "rows in place" : "copied rows", ", ", p.grid.bands, " x ", p.grid.panels,
-                " tasks");
+                p.in_place ? "rows in place" : "copied rows", ", ", p.shares.size(), " shares");
 }
 
 } // namespace octet::impl

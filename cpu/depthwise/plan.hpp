@@ -36,7 +36,7 @@ struct depthwise_plan {
     dim_t padding_row_bytes = 0; ///< in place: a row of zero points for what lies above or below the image
     dim_t copied_rows = 0;
     bool has_rows_outside = false; ///< some tap lies above or below the image
-    task_grid grid;                ///< lines of tiles of all images × groups of `task_blocks` blocks
+    std::vector<share> shares;     ///< of lines of tiles of all images × groups of `task_blocks` blocks
 
     dim_t chunk_channels() const { return chunk_blocks * packed_o_block; }
     dim_t copied_row_bytes() const { return line_columns * pixel_stride; }

@@ -91,21 +91,32 @@ private:
     }
 
     void run_tasks(const execution &run) const {
-        const dot_work &w = plan_.work;
-        const dim_t units = plan_.is_flat ? plan_.line_length : geometry_.height;
-        const dim_t planes = plan_.is_flat ? 1 : geometry_.depth;
-        parallel_for(w.grid.bands * w.grid.panels, 1, [&](dim_t begin, dim_t end) {
-            for (dim_t task = begin; task < end; task++) {
-                const dim_t tb = task / w.grid.panels, tp = task % w.grid.panels;
-                const dim_t first_panel = tp * w.panels / w.grid.panels,
-                            last_panel = (tp + 1) * w.panels / w.grid.panels;
-                for (dim_t b = tb * w.bands / w.grid.bands; b < (tb + 1) * w.bands / w.grid.bands; b++) {
-                    const dim_t plane = b / w.bands_per_plane, unit = b % w.bands_per_plane * w.band;
-                    run_band(run, {plane / planes, plane % planes, unit, std::min(w.band, units - unit)},
-                             first_panel, last_panel);
-                }
-            }
+        const std::vector<share> &shares = plan_.work.shares;
+        parallel_for(static_cast<dim_t>(shares.size()), 1, [&](dim_t begin, dim_t end) {
+            for (dim_t task = begin; task < end; task++)
+                for (const cell_range &cells : shares[static_cast<std::size_t>(task)])
+                    run_cells(run, cells);
         });
+    }
+
+    /// Band after band, each in one plane of the output.
+    void run_cells(const execution &run, const cell_range &cells) const {
+        const dot_work &w = plan_.work;
+        const dim_t plane_rows = plan_.is_flat ? plan_.line_length : geometry_.height;
+        const dim_t depth = plan_.is_flat ? 1 : geometry_.depth;
+        for (dim_t unit = cells.first_row, end = 0; unit < cells.last_row; unit = end) {
+            const dim_t plane = unit / w.units_per_plane;
+            end = std::min(cells.last_row, (plane + 1) * w.units_per_plane);
+            const dim_t bands = div_up(end - unit, w.band);
+            for (dim_t b = 0; b < bands; b++) {
+                const auto row = [&](dim_t band) {
+                    const dim_t at = unit + (end - unit) * band / bands - plane * w.units_per_plane;
+                    return std::min(at * w.unit, plane_rows);
+                };
+                run_band(run, {plane / depth, plane % depth, row(b), row(b + 1) - row(b)}, cells.first_panel,
+                         cells.last_panel);
+            }
+        }
     }
 
     /// A band against panels [first_panel, last_panel).

@@ -100,8 +100,8 @@ namespace {
 
 /// Time that threads lose because shares are uneven, as a factor.
 double imbalance(const sharing &s, dim_t row_tiles, dim_t panels) {
-    const dim_t bands = s.lines * (s.splits_lines ? row_tiles : 1), all_panels = s.groups * panels;
-    return s.threads * busiest_share(bands, all_panels, plan_tasks(bands, all_panels, s.threads));
+    return s.threads *
+           busiest_share(s.lines * (s.splits_lines ? row_tiles : 1), s.groups * panels, s.threads);
 }
 
 } // namespace
@@ -279,19 +279,33 @@ std::vector<std::int64_t> offsets_of_taps(const extent3 &counts, const extent3 &
 
 } // namespace
 
+work_costs costs_of_work(const dot_plan &p, const dot_geometry &g, const dot_work &w) {
+    const tile_plan &t = p.tiles;
+    const auto cycles = [&](int rows, int vectors) {
+        return tile_cycles(rows, vectors, p.taps * p.quads, t.overlap ? costs::overlapped : costs::alone);
+    };
+    const double whole = cycles(t.rows, t.vectors);
+    const double narrow = t.last_vectors ? cycles(t.rows, t.last_vectors) / whole : 1;
+    std::vector<double> units(static_cast<std::size_t>(w.units_per_plane), 1);
+    if (p.is_flat && t.tail_rows)
+        units.back() = cycles(t.tail_rows, t.vectors) / whole;
+    if (!p.range_of_line.empty())
+        for (std::size_t line = 0; line < units.size(); line++)
+            units[line] = static_cast<double>(p.ranges[p.range_of_line[line]].count) /
+                          static_cast<double>(g.packed().lines);
+    return {{units, w.planes}, side_costs::even(t.panels, narrow, g.groups)};
+}
+
 dot_work plan_work(const dot_plan &p, const dot_geometry &g, int all_threads) {
     dot_work work;
     work.threads = useful_threads(g, all_threads);
-    const dim_t units = p.is_flat ? p.line_length : g.height, planes = g.outer() * (p.is_flat ? 1 : g.depth);
-    // Smaller bands if there are not enough of them to share.
-    work.band = p.band_lines;
-    const dim_t step = p.is_flat ? p.tiles.rows : 1, wanted = div_up(work.threads, planes);
-    if (div_up(units, work.band) % wanted != 0)
-        work.band = std::min(work.band, div_up(div_up(units, wanted), step) * step);
-    work.bands_per_plane = div_up(units, work.band);
-    work.bands = planes * work.bands_per_plane;
+    work.unit = p.is_flat ? p.tiles.rows : 1;
+    work.units_per_plane = div_up(p.is_flat ? p.line_length : g.height, work.unit);
+    work.planes = g.outer() * (p.is_flat ? 1 : g.depth);
     work.panels = g.groups * p.tiles.panels;
-    work.grid = plan_tasks(work.bands, work.panels, work.threads, prefers_panels(g));
+    work.band = div_up(p.band_lines, work.unit);
+    const work_costs costs = costs_of_work(p, g, work);
+    work.shares = divide(costs.units, costs.panels, work.threads, prefers_panels(g));
     return work;
 }
 
@@ -353,8 +367,8 @@ std::string text_of(const dot_plan &p) {
     return text("tiles of ", t.rows, " rows x ", t.vectors, " vectors", t.overlap ? " that overlap" : "",
                 ", ", t.panels, " panels, ", p.lines, " lines of ", p.line_length, " rows, ", p.taps,
                 " taps of ", p.quads, " quads, ", sources[static_cast<int>(p.source)], ", ", p.scratch_bytes,
-                " bytes of scratch, ", p.work.bands, " bands of ", p.work.band, ", ", p.work.grid.bands,
-                " x ", p.work.grid.panels, " tasks for ", p.work.threads, " threads");
+                " bytes of scratch, bands of ", std::min(p.work.band * p.work.unit, p.band_lines), ", ",
+                p.work.shares.size(), " shares for ", p.work.threads, " threads");
 }
 
 void plan_lines(dot_plan &p, const dot_geometry &g) {

@@ -31,14 +31,16 @@ struct tile_plan {
     bool overlap = false;       ///< see dot_spec
 };
 
-/// The division of a plan's work.
+/// The division of a plan's work. A unit is a row of tiles of a flat plan, else a line.
 struct dot_work {
-    dim_t band = 1;            ///< lines (flat: rows) that are worked on for all columns before going on
-    dim_t bands_per_plane = 1; ///< of the output; the last one may be smaller
-    dim_t bands = 1;           ///< of all outer indices
-    dim_t panels = 1;          ///< of all stored groups
-    task_grid grid;
-    int threads = 1; ///< that are worth waking
+    dim_t unit = 1; ///< lines (flat: rows)
+    dim_t units_per_plane =
+        1;            ///< of the output (flat: of an outer index); the last one of a flat plan may be smaller
+    dim_t planes = 1; ///< of all outer indices
+    dim_t panels = 1; ///< of all stored groups
+    dim_t band = 1;   ///< units that are worked on for all columns before going on, at most
+    int threads = 1;  ///< that are worth waking
+    std::vector<share> shares; ///< of units × panels
 };
 
 struct dot_plan {
@@ -95,6 +97,12 @@ void plan_lines(dot_plan &p, const dot_geometry &g);
 
 /// For so many threads. Made with the plan, so that it is told with it.
 dot_work plan_work(const dot_plan &p, const dot_geometry &g, int all_threads);
+
+/// What units and panels cost relative to a whole one: the sides of the grid that `plan_work` divides.
+struct work_costs {
+    side_costs units, panels;
+};
+work_costs costs_of_work(const dot_plan &p, const dot_geometry &g, const dot_work &w);
 
 /// Threads that are worth waking: a share of the work must outweigh what starting it costs.
 int useful_threads(const dot_geometry &g, int threads);

@@ -166,21 +166,44 @@ TEST(useful_threads, are_few_for_little_work) {
     EXPECT_EQ(useful_threads(dot_geometry_of(usual), 1), 1);
 }
 
-TEST(plan_tasks, share_the_work_evenly) {
-    for (const int threads : {1, 2, 3, 4, 8, 16, 64})
-        for (const dim_t bands : {1, 2, 3, 7, 14, 49, 1000})
-            for (const dim_t panels : {1, 2, 3, 8, 32}) {
-                const task_grid grid = plan_tasks(bands, panels, threads, panels > bands);
-                EXPECT_GE(grid.bands, 1);
-                EXPECT_GE(grid.panels, 1);
-                EXPECT_LE(grid.bands * grid.panels, threads);
-                EXPECT_LE(grid.bands, bands);
-                EXPECT_LE(grid.panels, panels);
-            }
-    EXPECT_EQ(plan_tasks(1, 32, 2, false).panels, 2); // one row: the columns are shared
-    EXPECT_EQ(plan_tasks(14, 1, 2, true).bands, 2);
-    EXPECT_EQ(plan_tasks(14, 32, 2, false).bands, 2);
-    EXPECT_EQ(plan_tasks(14, 32, 2, true).panels, 2);
+/// Layers of ResNet-50, VGG-16, YOLOv3, ResNeXt-50 and MobileNet v2, and products of BERT as 1x1 layers.
+constexpr image_layer usual_layers[] = {
+    {3, 224, 64, 112, 7, 2, 3},      {64, 56, 64, 56, 1, 1, 0},       {64, 56, 64, 56, 3, 1, 1},
+    {256, 56, 64, 56, 1, 1, 0},      {256, 56, 512, 28, 1, 2, 0},     {128, 28, 512, 28, 1, 1, 0},
+    {128, 28, 128, 28, 3, 1, 1},     {512, 28, 1024, 14, 1, 2, 0},    {256, 14, 256, 14, 3, 1, 1},
+    {1024, 14, 256, 14, 1, 1, 0},    {1024, 14, 2048, 7, 1, 2, 0},    {512, 7, 512, 7, 3, 1, 1},
+    {512, 7, 2048, 7, 1, 1, 0},      {64, 224, 64, 224, 3, 1, 1},     {512, 28, 512, 28, 3, 1, 1},
+    {32, 416, 64, 208, 3, 2, 1},     {1024, 13, 255, 13, 1, 1, 0},    {512, 13, 1024, 13, 3, 1, 1},
+    {128, 56, 128, 56, 3, 1, 1, 32}, {1024, 7, 1024, 7, 3, 1, 1, 32}, {24, 56, 144, 56, 1, 1, 0},
+    {960, 7, 160, 7, 1, 1, 0},       {768, 8, 3072, 8, 1, 1, 0},      {3072, 16, 768, 16, 1, 1, 0},
+};
+
+TEST(plan_work, gives_no_thread_more_than_its_share) {
+    for (const image_layer &l : usual_layers)
+        for (int threads = 2; threads <= 64; threads++) {
+            const convolution_problem problem = problem_of(l);
+            const dot_geometry g = dot_geometry_of(problem);
+            const dot_plan p = plan_dot(g, {{cpu_isa::avx512_vnni}, 1 << 20, threads}, few_temps);
+            const work_costs costs = costs_of_work(p, g, p.work);
+            const double even = 1.0 / p.work.threads;
+            const double cell = 1 / (costs.units.all() * costs.panels.all());
+            EXPECT_LE(busiest_share(costs.units, costs.panels, p.work.shares),
+                      std::max(1.04 * even, even + cell))
+                << threads << " threads, " << l.ic << "x" << l.in << " to " << l.oc << ", kernel " << l.kernel
+                << ": " << text_of(p);
+        }
+}
+
+TEST(plan_work, halves_all_layers_that_are_worth_two_threads) {
+    for (const image_layer &l : usual_layers) {
+        const convolution_problem problem = problem_of(l);
+        const dot_geometry g = dot_geometry_of(problem);
+        const dot_plan p = plan_dot(g, {{cpu_isa::avx512_vnni}, 1 << 20, 2}, few_temps);
+        const work_costs costs = costs_of_work(p, g, p.work);
+        if (p.work.threads == 2) {
+            EXPECT_LE(busiest_share(costs.units, costs.panels, p.work.shares), 0.52) << text_of(p);
+        }
+    }
 }
 
 } // namespace
