@@ -12,6 +12,7 @@ packages=(
     libbenchmark-dev                 # benchmarks
     libdnnl-dev libgemmlowp-dev      # oracles of the tests
     python3-torch python3-numpy      # tests: clients of oneDNN's, and of files of arrays
+    python3-torchvision              # tests: its quantized networks
     pybind11-dev python3-dev python3-numpy # the Python package
     help2man                         # manual pages of the octet command
     zsh fish                         # tests of its completion

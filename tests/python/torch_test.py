@@ -3,6 +3,7 @@
     torch_test.py --quick       small networks: for continuous integration
 """
 
+import collections
 import os
 import sys
 import unittest
@@ -63,6 +64,48 @@ def random_module(random):
     return module, torch.quantize_per_tensor(x, float(random.uniform(0.005, 0.05)), int(random.integers(0, 256)), torch.quint8)
 
 
+class Pair(torch.nn.Module):
+    """One method of QFunctional."""
+
+    def __init__(self, method, scale, zero_point):
+        super().__init__()
+        self.method, self.f = method, torch.nn.quantized.QFunctional()
+        self.f.scale, self.f.zero_point = scale, zero_point
+
+    def forward(self, *xs):
+        return self.f.cat(xs, 1) if self.method == "cat" else getattr(self.f, self.method)(*xs)
+
+
+def random_function(random):
+    """What lies between products: a module and its inputs."""
+    import torch.ao.nn.quantized as q
+    kind = str(random.choice(["add", "add_relu", "mul", "cat", "add_scalar", "mul_scalar", "max", "avg", "adaptive", "table", "table", "table"]))
+    size = int(random.integers(1, 4)), int(random.integers(1, 80)), int(random.integers(3, 14)), int(random.integers(3, 14))
+    scale, zero_point = float(random.uniform(0.01, 0.2)), int(random.integers(0, 255))
+    order = torch.channels_last if random.integers(2) else torch.contiguous_format
+
+    def some():
+        x = torch.from_numpy(random.integers(0, 256, size, np.uint8)).contiguous(memory_format=order)
+        return torch._make_per_tensor_quantized_tensor(x, float(random.uniform(0.01, 0.2)), int(random.integers(0, 256)))
+    if kind in ("add", "add_relu", "mul"):
+        return Pair(kind, scale, zero_point), (some(), some())
+    if kind == "cat":
+        return Pair(kind, scale, zero_point), tuple(some() for _ in range(random.integers(1, 4)))
+    if kind in ("add_scalar", "mul_scalar"):
+        return Pair(kind, 1., 0), (some(), float(random.uniform(-2, 2)))
+    if kind == "max":
+        kernel = int(random.integers(1, 4))
+        return torch.nn.MaxPool2d(kernel, int(random.integers(1, 3)), int(random.integers(0, kernel // 2 + 1))), (some(),)
+    if kind == "avg":
+        kernel = int(random.integers(1, 4))
+        return torch.nn.AvgPool2d(kernel, int(random.integers(1, 3)), int(random.integers(0, kernel // 2 + 1))), (some(),)
+    if kind == "adaptive":
+        return torch.nn.AdaptiveAvgPool2d(1), (some(),)
+    tables = [torch.nn.ReLU(), q.ReLU6(), torch.nn.Hardtanh(-0.5, 1.5), q.Sigmoid(1 / 256, 0), q.Hardswish(scale, zero_point),
+              q.LeakyReLU(scale, zero_point, float(random.uniform(0.01, 0.5))), q.ELU(scale, zero_point, 1.), torch.nn.Tanh(), torch.nn.Hardsigmoid()]
+    return tables[random.integers(len(tables))], (some(),)
+
+
 def codes(y):
     return (y.int_repr() if y.is_quantized else y).numpy()
 
@@ -96,6 +139,60 @@ class Modules(unittest.TestCase):
     def test_single_modules_of_onednn(self):
         self.compare_single_modules("onednn", 160)
 
+    def test_what_depends_on_more_than_its_codes_stays(self):
+        torch.backends.quantized.engine = "onednn"
+
+        class Sum(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.f = torch.nn.quantized.QFunctional()
+
+            def forward(self, x, y):
+                return self.f.add(x, y)
+        x = torch.quantize_per_tensor(torch.randn(2, 3, 4, 4), 0.1, 3, torch.quint8)
+        for y, text in [(x[:, :1], "different shapes"), (x[:1], "different shapes")]:
+            ours = octet.torch.convert(Sum())
+            np.testing.assert_array_equal(codes(ours(x, y)), codes(Sum()(x, y)))
+            self.assertIn(text, ours.octet_report.left[0].reason)
+            self.assertEqual(len(octet.torch.convert(torch.nn.ReLU())(torch.ones(3))), 3)  # floats are PyTorch's
+
+    def compare_functions(self, engine, count):
+        torch.backends.quantized.engine = engine
+        kinds = collections.Counter()
+        compared = 0
+        for seed in range(3 * count):
+            module, xs = random_function(np.random.default_rng(seed))
+            kind = getattr(module, "method", type(module).__name__)
+            try:
+                expected = module(*xs)
+            except RuntimeError as e:
+                kinds[kind, "fails in PyTorch"] += 1
+                continue
+            ours = octet.torch.convert(module)
+            y = ours(*xs)
+            name = f"{engine}, seed {seed}: {kind} of {xs[0].shape}"
+            self.assertEqual((y.q_scale(), y.q_zero_point(), y.shape), (expected.q_scale(), expected.q_zero_point(), expected.shape), name)
+            for order in (torch.contiguous_format, torch.channels_last):
+                self.assertEqual(y.is_contiguous(memory_format=order), expected.is_contiguous(memory_format=order), name)
+            np.testing.assert_array_equal(codes(y), codes(expected), name)
+            np.testing.assert_array_equal(codes(ours(*xs)), codes(expected), name)
+            reason = ours.octet_report[0].reason
+            kinds[kind, "left" if reason else "taken"] += 1
+            if reason:
+                print(f"{name} stays: {reason}")
+            compared += reason is None
+            if compared == count:
+                break
+        self.assertEqual(compared, count)
+        for (kind, what), n in sorted(kinds.items()):
+            print(f"{engine} {kind}: {n} {what}")
+
+    def test_functions_of_qnnpack(self):
+        self.compare_functions("qnnpack", 120)
+
+    def test_functions_of_onednn(self):
+        self.compare_functions("onednn", 120)
+
     def test_networks(self):
         for engine in ENGINES:
             torch.backends.quantized.engine = engine
@@ -110,20 +207,54 @@ class Modules(unittest.TestCase):
                     ours = octet.torch.convert(net, engine)
                     for x, y in zip(inputs, expected):
                         np.testing.assert_array_equal(codes(ours(x)), codes(y))
-                    print(f"{engine} {name}: {len(ours.octet_report.taken)} modules taken, "
+                    print(f"{engine} {name}: {len(ours.octet_report.taken)} operations taken, "
                           f"{len(ours.octet_report.left)} left, equal")
 
-    def test_every_level_gives_the_same(self):
-        torch.backends.quantized.engine = "qnnpack"
-        torch.manual_seed(3)
-        module, x = random_module(np.random.default_rng(3))
-        expected = codes(module(x))
+    def test_networks_of_torchvision(self):
         try:
-            for isa in octet.available_isas():
-                octet.set_max_cpu_isa(isa)
-                np.testing.assert_array_equal(codes(octet.torch.convert(module)(x)), expected, isa)
+            from torchvision.models import quantization as zoo
+        except ImportError:
+            self.skipTest("no torchvision (Debian: python3-torchvision)")
+        for engine in ENGINES:
+            torch.backends.quantized.engine = engine
+            for name in ("resnet18", "mobilenet_v2"):
+                with self.subTest(engine=engine, network=name):
+                    torch.manual_seed(1)
+                    net = getattr(zoo, name)(weights=None, quantize=False).eval()
+                    net.fuse_model()
+                    net.qconfig = torch.ao.quantization.get_default_qconfig("qnnpack")
+                    torch.ao.quantization.prepare(net, inplace=True)
+                    x = torch.randn(2, 3, 96, 96)
+                    net(x)
+                    torch.ao.quantization.convert(net, inplace=True)
+                    expected = net(x)
+                    ours = octet.torch.convert(net)
+                    np.testing.assert_array_equal(ours(x).numpy(), expected.numpy())
+                    np.testing.assert_array_equal(ours(x).numpy(), expected.numpy())
+                    report = ours.octet_report
+                    print(f"{engine} torchvision {name}: {len(report.taken)} operations taken, {len(report.left)} left, equal")
+                    for m in report.left:
+                        print(f"    {m.name}: {m.kind}: {m.reason}")
+
+    def test_every_level_gives_the_same(self):
+        """A user's journey: a quantized network, converted, gives the engine's bytes on every instruction set and number of threads."""
+        try:
+            for engine in ENGINES:
+                torch.backends.quantized.engine = engine
+                torch.manual_seed(3)
+                make = dict(torch_networks.make_networks(True))["resnet18_fx"]
+                net, (x, *_) = make()
+                expected = codes(net(x))
+                for isa in octet.available_isas():
+                    for threads in (1, 2):
+                        octet.set_max_cpu_isa(isa)
+                        octet.set_num_threads(threads)
+                        ours = octet.torch.convert(net)
+                        np.testing.assert_array_equal(codes(ours(x)), expected, isa)
+                        self.assertGreater(len(ours.octet_report.taken), 25)
         finally:
             octet.set_max_cpu_isa(octet.available_isas()[-1])
+            octet.set_num_threads(0)
 
     def test_operations_of_torch(self):
         x, w = torch.randint(0, 255, (1, 8, 5, 5), dtype=torch.uint8), torch.randint(-128, 127, (70, 8, 3, 3), dtype=torch.int8)
@@ -136,7 +267,8 @@ class Modules(unittest.TestCase):
         torch.backends.quantized.engine = "qnnpack"
         net = torch.nn.Sequential(q.Linear(4, 4), q.ReLU6(), q.PReLU(1., 0))
         report = octet.torch.convert(net).octet_report
-        self.assertEqual([m.name for m in report.taken], ["0"])
+        self.assertEqual([m.name for m in report.taken], ["0", "1"])
+        self.assertEqual([(m.name, m.reason) for m in report.left], [("2", "the operation is not taken")])
         with self.assertRaisesRegex(ValueError, "engine is 'fbgemm', allowed: qnnpack, onednn"):
             octet.torch.convert(net, "fbgemm")
 

@@ -1,0 +1,47 @@
+"""PyTorch's quantized modules on Octet, with the bytes of the engine that they were made for.
+
+    import octet.torch
+    fast = octet.torch.convert(quantized)                  # as torch.backends.quantized.engine computes
+    print(fast.octet_report)                               # what was taken, and what stays in PyTorch, and why
+
+Works on eager and on FX-quantized modules. Quantized convolutions, transposed convolutions and linear layers (dynamic ones, too), activations,
+sums, products, concatenation and pooling are replaced by modules that compute the same on Octet; everything else is PyTorch's.
+
+`torch.ops.octet.conv2d` and `torch.ops.octet.linear` are the operations themselves, on tensors of codes.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Optional
+
+import torch
+
+from . import library  # noqa: F401 (defines torch.ops.octet)
+from .graphs import converted
+from .products import ENGINES
+from .report import Report, Taken
+
+__all__ = ["Report", "Taken", "convert"]
+
+
+def convert(module: torch.nn.Module, engine: Optional[str] = None, *, rule: Optional[str] = None) -> torch.nn.Module:
+    """A copy of a quantized module that runs on Octet where it can.
+
+    engine: "qnnpack" or "onednn", whose arithmetic is kept; by default torch.backends.quantized.engine.
+    rule: another contract for convolutions and linear layers instead, "f32" or "ort_f32".
+
+    The copy's `octet_report` lists every operation, taken or left, with the reason. Activations, sums, averages and the like are taken
+    where they give the same codes for every code or pair of codes, which is tried at the first run, when their scales are known.
+    """
+    engine = engine or torch.backends.quantized.engine
+    if rule is None:
+        if engine not in ENGINES:
+            raise ValueError(f"engine is '{engine}', allowed: {', '.join(ENGINES)}")
+        rule = ENGINES[engine]
+    elif rule not in ("f32", "ort_f32"):
+        raise ValueError(f"rule is '{rule}', allowed: f32, ort_f32")
+    report = Report(engine)
+    result = converted(copy.deepcopy(module).eval(), "", rule, report)
+    result.octet_report = report
+    return result

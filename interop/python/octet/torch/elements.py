@@ -1,0 +1,313 @@
+"""What lies between the products of a quantized PyTorch network: activations, sums, products, concatenation, pooling.
+
+PyTorch computes most of these in floats, by vector and by scalar code that may round differently. So nothing here is believed: when the scales
+of the inputs are known, at the first run, the operation is tried on *every* code, or on every pair of codes, by PyTorch's vector code, by its
+scalar code, and by Octet. Only where all agree does Octet take it; else it stays, and the report says how many differ.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+
+import numpy as np
+import torch
+
+from .. import operations
+from .report import Taken
+
+Tensor = torch.Tensor
+_ALL = torch.arange(256, dtype=torch.uint8)
+
+
+def quantized(codes: Tensor, scale: float, zero_point: int) -> Tensor:
+    """Codes with their meaning."""
+    return torch._make_per_tensor_quantized_tensor(codes, scale, zero_point)
+
+
+def is_taken(x: Any) -> bool:
+    """A tensor of unsigned codes with one scale."""
+    return isinstance(x, Tensor) and x.is_quantized and x.dtype == torch.quint8 and x.qscheme() == torch.per_tensor_affine
+
+
+def codes_of(x: Tensor) -> np.ndarray:
+    """The codes, in the memory order of the tensor."""
+    return x.int_repr().numpy()
+
+
+def _strided(codes: Tensor, scale: float, zero_point: int) -> Tensor:
+    """The same with a hole behind each element, for which PyTorch uses its scalar code."""
+    holes = torch.zeros(codes.numel(), 2, dtype=torch.uint8)
+    holes[:, 0] = codes
+    return quantized(holes, scale, zero_point)[:, 0]
+
+
+def _is_channels_last(x: Tensor) -> bool:
+    return x.dim() == 4 and x.shape[1] > 1 and x.is_contiguous(memory_format=torch.channels_last)
+
+
+@contextmanager
+def _as_engine(name: str) -> Iterator[None]:
+    before = torch.backends.quantized.engine
+    torch.backends.quantized.engine = name
+    try:
+        yield
+    finally:
+        torch.backends.quantized.engine = before
+
+
+class Refused(Exception):
+    """Octet cannot give the same codes; the text says why."""
+
+
+class Function(torch.nn.Module):
+    """A function of PyTorch which Octet takes where it gives the same codes as `engine` does."""
+
+    def __init__(self, call: Callable[..., Any], entry: Taken, engine: str) -> None:
+        super().__init__()
+        self.call, self.entry, self.engine = call, entry, engine
+        # How `call` runs on Octet, by the scales of its inputs; found once for each.
+        self.plans: Dict[Any, Optional[Callable[..., Tensor]]] = {}
+
+    def forward(self, *args: Any, **words: Any) -> Any:
+        key = self.key(args, words)
+        if key is None:
+            return self.call(*args, **words)
+        if key not in self.plans:
+            try:
+                with _as_engine(self.engine):
+                    self.plans[key] = self._tried(self.plan(args, words), args, words)
+            except (Refused, ValueError, RuntimeError) as e:
+                self.plans[key] = None
+                self.entry.reason = str(e).splitlines()[0]
+        plan = self.plans[key]
+        return self.call(*args, **words) if plan is None else plan(*args)
+
+    def _tried(self, plan: Callable[..., Tensor], args: Sequence[Any], words: Dict[str, Any]) -> Callable[..., Tensor]:
+        """A plan that gives what PyTorch gives for these arguments, in the same memory order, on which others may depend."""
+        copies = tuple(a.clone() if isinstance(a, Tensor) else a for a in args) if self.in_place(words) else args
+        y = plan(*copies)
+        expected = self.call(*(args if copies is args else tuple(a.clone() if isinstance(a, Tensor) else a for a in args)), **words)
+        order = torch.channels_last if _is_channels_last(expected) else torch.contiguous_format
+        if y.shape != expected.shape or _meaning(y) != _meaning(expected):
+            raise Refused(f"PyTorch's result has shape {tuple(expected.shape)}, scale and zero point {_meaning(expected)}, "
+                          f"Octet's {tuple(y.shape)}, {_meaning(y)}")
+        differ = int((codes_of(y) != codes_of(expected)).sum())
+        if differ:
+            raise Refused(f"{differ} of {y.numel()} codes differ")
+        return plan if self.in_place(words) else lambda *given: plan(*given).contiguous(memory_format=order)
+
+    def in_place(self, words: Dict[str, Any]) -> bool:
+        """Whether it writes into its argument."""
+        return bool(words.get("inplace", getattr(self.call, "inplace", False)))
+
+    def key(self, args: Sequence[Any], words: Dict[str, Any]) -> Any:
+        """What a plan depends on, None where there is none."""
+        raise NotImplementedError
+
+    def plan(self, args: Sequence[Any], words: Dict[str, Any]) -> Callable[..., Tensor]:
+        """How these arguments run on Octet; throws Refused."""
+        raise NotImplementedError
+
+
+def _meaning(x: Tensor) -> Tuple[float, int]:
+    return x.q_scale(), x.q_zero_point()
+
+
+def _frozen(values: Any) -> Any:
+    """Numbers of arguments as a key."""
+    if isinstance(values, (list, tuple)):
+        return tuple(_frozen(v) for v in values)
+    if isinstance(values, dict):
+        return tuple((k, _frozen(v)) for k, v in sorted(values.items()))
+    return (values.item() if isinstance(values, Tensor) and values.numel() == 1 else values) if not is_taken(values) else _meaning(values)
+
+
+def table_of(call: Callable[[Tensor], Tensor], scale: float, zero_point: int) -> Tuple[np.ndarray, float, int]:
+    """A function's codes for all codes, with their meaning. Throws Refused where PyTorch's own scalar code gives others."""
+    y = call(quantized(_ALL.clone(), scale, zero_point))
+    if not is_taken(y):
+        raise Refused("the result has no unsigned codes with one scale")
+    alone = np.concatenate([codes_of(call(quantized(_ALL[i:i + 1].clone(), scale, zero_point))) for i in range(256)])
+    holes = codes_of(call(_strided(_ALL, scale, zero_point)))
+    differ = int(((codes_of(y) != alone) | (holes != alone)).sum())
+    if differ:
+        raise Refused(f"PyTorch's own codes depend on where an element lies: {differ} of 256 codes differ")
+    return codes_of(y), y.q_scale(), y.q_zero_point()
+
+
+def _mapped(x: Tensor, table: np.ndarray) -> np.ndarray:
+    return operations.eltwise("linear", codes_of(x), alpha=1, post_ops=[("table", table)])
+
+
+class Elementwise(Function):
+    """A function of single codes, as a table."""
+
+    def key(self, args: Sequence[Any], words: Dict[str, Any]) -> Any:
+        if not args or not is_taken(args[0]) or any(isinstance(a, Tensor) and a.numel() > 1 for a in args[1:]):
+            return None
+        return _frozen(args), _frozen(words), _is_channels_last(args[0])
+
+    def plan(self, args: Sequence[Any], words: Dict[str, Any]) -> Callable[..., Tensor]:
+        table, scale, zero_point = table_of(lambda t: self.call(t, *args[1:], **words), *_meaning(args[0]))
+
+        in_place = self.in_place(words)
+
+        def run(x: Tensor, *rest: Any) -> Tensor:
+            y = quantized(torch.from_numpy(_mapped(x, table)), scale, zero_point)
+            return x.copy_(y) if in_place else y
+        return run
+
+
+class Pairwise(Function):
+    """Sums and products of two tensors of the same shape: add, add_relu, mul, mul_relu."""
+
+    def __init__(self, call: Callable[..., Any], entry: Taken, engine: str, function: str) -> None:
+        super().__init__(call, entry, engine)
+        self.function, self.relu = function.split("_")[0], function.endswith("_relu")
+
+    def key(self, args: Sequence[Any], words: Dict[str, Any]) -> Any:
+        x, y = args[:2]
+        if not is_taken(x) or not is_taken(y):
+            return None
+        return _frozen(args), _frozen(words), x.shape == y.shape, _is_channels_last(x), _is_channels_last(y)
+
+    def plan(self, args: Sequence[Any], words: Dict[str, Any]) -> Callable[..., Tensor]:
+        x, y = args[:2]
+        if x.shape != y.shape:
+            raise Refused("the tensors have different shapes")
+        a, b = _ALL.repeat_interleave(256), _ALL.repeat(256)
+        result = self.call(quantized(a, *_meaning(x)), quantized(b, *_meaning(y)), *args[2:], **words)
+        expected, scale, zero_point = codes_of(result), result.q_scale(), result.q_zero_point()
+        holes = codes_of(self.call(_strided(a, *_meaning(x)), _strided(b, *_meaning(y)), *args[2:], **words))
+        differ = int((expected != holes).sum())
+        if differ:
+            raise Refused(f"PyTorch's own codes depend on where an element lies: {differ} of 65536 pairs of codes differ")
+        least = 65536
+        for how in self._candidates(_meaning(x), _meaning(y), scale, zero_point):
+            differ = int((self._codes(a.numpy(), b.numpy(), how) != expected).sum())
+            if differ == 0:
+                return lambda s, t, *rest: quantized(torch.from_numpy(self._codes(codes_of(s), codes_of(t), how)), scale, zero_point)
+            least = min(least, differ)
+        raise Refused(f"{least} of 65536 pairs of codes differ")
+
+    def _codes(self, x: np.ndarray, y: np.ndarray, how: Dict[str, Any]) -> np.ndarray:
+        codes = operations.binary(self.function, x, y, **how)
+        if not self.relu:
+            return codes
+        return operations.eltwise("linear", codes, alpha=1, post_ops=[("clip", how["zero_point"], 255)])
+
+    def _candidates(self, x: Tuple[float, int], y: Tuple[float, int], scale: float, zero_point: int) -> List[Dict[str, Any]]:
+        """Arithmetic that may be the engine's: QNNPACK's integers, and scales in f32 in several orders."""
+        inverse = np.float32(1) / np.float32(scale)
+        m = float(np.float32(x[0] * y[0] / scale))
+        rules = [("ort_f32", x[0], y[0], scale)]
+        if self.function == "add":
+            rules = [("caffe2_2step", x[0], y[0], scale)] + rules + [("ort_f32", float(x[0] * inverse), float(y[0] * inverse), 1.)]
+        else:
+            rules += [("ort_f32", 1., 1., 1 / m), ("ort_f32", m, 1., 1.), ("ort_f32", 1., m, 1.)]
+        return [dict(rule=rule, x_scale=s0, x1_scale=s1, y_scale=s, x_zero_point=x[1], x1_zero_point=y[1], zero_point=zero_point,
+                     dtype="uint8") for rule, s0, s1, s in rules]
+
+
+class Concatenation(Function):
+    """quantized.cat: each tensor by a table, then one behind the other."""
+
+    def key(self, args: Sequence[Any], words: Dict[str, Any]) -> Any:
+        if not args or not isinstance(args[0], (list, tuple)) or not args[0] or not all(is_taken(x) for x in args[0]):
+            return None
+        return _frozen(args), _frozen(words), tuple(_is_channels_last(x) for x in args[0])
+
+    def plan(self, args: Sequence[Any], words: Dict[str, Any]) -> Callable[..., Tensor]:
+        xs, axis = args[0], args[1] if len(args) > 1 else words.get("dim", 0)
+        rest, others = args[2:], {k: v for k, v in words.items() if k != "dim"}
+        tables, meaning = [], None
+        for x in xs:
+            table, *meaning = table_of(lambda t: self.call([t], 0, *rest, **others), *_meaning(x))
+            if all(_is_channels_last(t) for t in xs):  # another function of PyTorch's, with vectors along the channels
+                for shape in ((1, 256, 1, 1), (1, 1, 16, 16)):
+                    image = quantized(_ALL.reshape(shape).contiguous(memory_format=torch.channels_last), *_meaning(x))
+                    y = codes_of(self.call([image, image], 1, *rest, **others)).ravel()[:256]
+                    if (y != table).any():
+                        raise Refused("PyTorch's own codes depend on the memory order")
+            tables.append(None if (table == _ALL.numpy()).all() else table)
+
+        def run(xs: Sequence[Tensor], *rest: Any) -> Tensor:
+            parts = [codes_of(x) if t is None else _mapped(x, t) for x, t in zip(xs, tables)]
+            return quantized(torch.from_numpy(operations.concat(parts, axis)), *meaning)
+        return run
+
+
+def _pair(value: Any) -> Tuple[int, int]:
+    return (value, value) if isinstance(value, int) else tuple(value)
+
+
+class Pooling(Function):
+    """max_pool2d, avg_pool2d, adaptive_avg_pool2d."""
+
+    def __init__(self, call: Callable[..., Any], entry: Taken, engine: str, function: str) -> None:
+        super().__init__(call, entry, engine)
+        self.function = function
+
+    def key(self, args: Sequence[Any], words: Dict[str, Any]) -> Any:
+        if not args or not is_taken(args[0]) or args[0].dim() != 4:
+            return None
+        return _frozen(args), _frozen(words), tuple(args[0].shape[1:]), _is_channels_last(args[0])
+
+    def plan(self, args: Sequence[Any], words: Dict[str, Any]) -> Callable[..., Tensor]:
+        return getattr(self, "_" + self.function)(args[0], *args[1:], **words)
+
+    def _max_pool2d(self, x: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
+                    return_indices: bool = False) -> Callable[..., Tensor]:
+        if ceil_mode or return_indices:
+            raise Refused("ceil_mode and return_indices are not taken")
+        kernel = _pair(kernel_size)
+        how = dict(stride=_pair(stride) if stride else kernel, padding=_pair(padding), dilation=_pair(dilation))
+        meaning = _meaning(x)
+        return lambda x, *rest: quantized(torch.from_numpy(operations.max_pool2d(codes_of(x), kernel, **how)), *meaning)
+
+    def _adaptive_avg_pool2d(self, x: Tensor, output_size: Any) -> Callable[..., Tensor]:
+        height, width = (o or i for o, i in zip(_pair(output_size) if not isinstance(output_size, int) else (output_size,) * 2, x.shape[2:]))
+        if x.shape[2] % height or x.shape[3] % width:
+            raise Refused(f"{x.shape[2]} x {x.shape[3]} are no multiples of {height} x {width}")
+        return self._averages(x, (x.shape[2] // height, x.shape[3] // width), None, (0, 0), lambda t, kernel: self.call(t, 1))
+
+    def _avg_pool2d(self, x: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+                    count_include_pad: bool = True, divisor_override: Optional[int] = None) -> Callable[..., Tensor]:
+        if ceil_mode or divisor_override or (_pair(padding) != (0, 0) and not count_include_pad):
+            raise Refused("ceil_mode, divisor_override and padding that is not counted are not taken")
+        return self._averages(x, _pair(kernel_size), _pair(stride) if stride else None, _pair(padding), self.call)
+
+    def _averages(self, x: Tensor, kernel: Tuple[int, int], stride: Optional[Tuple[int, int]], padding: Tuple[int, int],
+                  of_windows: Callable[..., Tensor]) -> Callable[..., Tensor]:
+        """Averages are a depthwise convolution with ones: round(sum of (code - zero point) * f32(1 / n)) + zero point."""
+        scale, zero_point = _meaning(x)
+        channels, count = x.shape[1], kernel[0] * kernel[1]
+        if count > 4096:
+            raise Refused(f"windows have {count} elements, taken are 4096")
+        ones = operations.Weights(np.ones((channels, 1) + kernel, np.int8))
+        words = dict(stride=stride or kernel, padding=padding, groups=channels, scale=float(np.float32(1) / np.float32(count)),
+                     x_zero_point=zero_point, zero_point=zero_point, dtype="uint8")
+        images = _sums(kernel, channels if channels < 128 else 64 + channels % 64)
+        order = torch.channels_last if _is_channels_last(x) else torch.contiguous_format
+        expected = codes_of(of_windows(quantized(images.contiguous(memory_format=order), scale, zero_point), kernel))
+        least = expected.size
+        for rule in ("ort_f32", "f32"):  # rounds before or behind the zero point
+            ours = operations.conv2d(images.numpy(), np.ones((images.shape[1], 1) + kernel, np.int8), rule=rule,
+                                     **{**words, "groups": images.shape[1], "padding": 0})
+            differ = int((ours != expected).sum())
+            if differ == 0:
+                return lambda x, *rest: quantized(
+                    torch.from_numpy(operations.conv2d(codes_of(x), ones, rule=rule, **words)), scale, zero_point)
+            least = min(least, differ)
+        raise Refused(f"{least} of {expected.size} sums give other codes")
+
+
+def _sums(kernel: Tuple[int, int], channels: int) -> Tensor:
+    """Images of one window with every sum that it can have (of large windows some), over all channels, three times in another order."""
+    count = kernel[0] * kernel[1]
+    sums = np.arange(0, 255 * count + 1, max(1, 255 * count // 8000))
+    random = np.random.default_rng(count)
+    sums = np.concatenate([random.permutation(sums) for _ in range(3)] + [sums[:-3 * len(sums) % channels]])
+    windows = np.repeat((sums // count)[:, None], count, 1) + (np.arange(count) < (sums % count)[:, None])
+    return torch.from_numpy(windows.astype(np.uint8).reshape((-1, channels) + kernel))
