@@ -14,6 +14,9 @@ packages=(
     python3-torch python3-numpy      # tests: clients of oneDNN's, and of files of arrays
     python3-torchvision              # tests: its quantized networks
     pybind11-dev python3-dev python3-numpy # the Python package
+    python3-build python3-wheel python3-pip python3-venv patchelf # its wheel, and the test of that
+    python3-matplotlib python3-tqdm  # its plots and progress bars
+    mypy                             # check of its types
     help2man                         # manual pages of the octet command
     zsh fish                         # tests of its completion
     pkg-config dpkg-dev file         # test of the installation and of the Debian packages

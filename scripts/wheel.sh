@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Makes the wheel of the Python package, build/octet-*.whl: wheel.sh [BUILD]. BUILD: a compiled build to take, else build/wheel is compiled.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+scripts/packages.sh
+
+if [ $# -gt 0 ]; then
+    OCTET_WHEEL_BUILD=$(realpath "$1")
+    export OCTET_WHEEL_BUILD
+fi
+mkdir -p build
+/usr/bin/python3 -c "import sys; sys.path.insert(0, 'interop/python'); import wheel_backend; print('build/' + wheel_backend.build_wheel('build'))"

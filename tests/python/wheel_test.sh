@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# The wheel of a build in a new virtual environment: wheel_test.sh BUILD SOURCE. Installed with pip, which gets nothing from anywhere, it gives
+# the framework's bytes with the libraries that it brought itself.
+set -euo pipefail
+build=$(realpath "${1:?build directory}") source=$(realpath "${2:?source directory}")
+for command in patchelf pip3; do
+    command -v $command >/dev/null || { echo "wheel test: $command is missing (Debian: patchelf, python3-pip), skipped"; exit 77; }
+done
+python=/usr/bin/python3
+$python -c "import venv, ensurepip, wheel, build" || { echo "wheel test: python3-venv, python3-wheel or python3-build is missing, skipped"; exit 77; }
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+(cd "$source" && OCTET_WHEEL_BUILD=$build $python -m build --wheel --no-isolation --skip-dependency-check --outdir "$scratch" . >"$scratch/log" 2>&1) ||
+    { cat "$scratch/log" >&2; exit 1; }
+$python -m venv --system-site-packages "$scratch/venv" # NumPy is Debian's
+PIP_DISABLE_PIP_VERSION_CHECK=1 "$scratch/venv/bin/pip" install -q --no-index --no-deps "$scratch"/octet-*.whl
+cd "$scratch"
+env -u PYTHONPATH -u LD_LIBRARY_PATH venv/bin/python - "$source/examples/digits" <<'PYTHON'
+import json, os, sys
+import numpy as np, octet
+
+digits = sys.argv[1]
+with open(os.path.join(digits, "digits_golden.json")) as file:
+    golden = json.load(file)
+with open(os.path.join(digits, golden["blob"]), "rb") as file:
+    blob = file.read()
+model = golden["models"][0]
+net = octet.Network(os.path.join(digits, model["file"]))
+given, expected = model["runs"][0]["inputs"][0], model["runs"][0]["outputs"][0]
+x = np.frombuffer(blob, net.inputs[0].dtype, given["nbytes"] // net.inputs[0].dtype.itemsize, given["offset"]).reshape(net.inputs[0].shape)
+assert net(x).tobytes() == blob[expected["offset"]:expected["offset"] + expected["nbytes"]]
+
+assert octet.__file__.startswith(sys.prefix), octet.__file__
+with open("/proc/self/maps") as file:
+    loaded = {line.split()[-1] for line in file if "/" in line}
+brought = [path for path in loaded if "liboctet" in path or "libtbb" in path]
+assert brought and all(path.startswith(sys.prefix) for path in brought), brought
+from importlib.metadata import version
+assert version("octet") == octet.__version__
+print(f"wheel: octet {octet.__version__} in a virtual environment, {len(brought)} libraries of its own")
+PYTHON
