@@ -1,5 +1,6 @@
 # What `cmake --install` puts where, in components that are also the Debian packages (cmake/package.cmake): library (the shared
-# libraries), development (headers, static library, CMake and pkg-config files, documents), tools (the command), python.
+# libraries), development (headers, static library, CMake and pkg-config files, documents), tools (the command), python,
+# documentation (the manual).
 
 include(CMakePackageConfigHelpers)
 
@@ -55,3 +56,18 @@ install(FILES ${PROJECT_BINARY_DIR}/octet-config.cmake ${PROJECT_BINARY_DIR}/oct
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)
 install(DIRECTORY doc/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/doc COMPONENT development
         FILES_MATCHING PATTERN "*.md" PATTERN "*.svg")
+
+# The manual describes the Python package, so it needs it.
+if(OCTET_BUILD_MANUAL AND TARGET octet_python)
+    file(GLOB_RECURSE octet_manual_sources CONFIGURE_DEPENDS doc/* include/octet/* interop/python/octet/*.py)
+    list(FILTER octet_manual_sources EXCLUDE REGEX __pycache__)
+    set(octet_manual_stamp ${PROJECT_BINARY_DIR}/manual.stamp)
+    add_custom_command(OUTPUT ${octet_manual_stamp}
+                       COMMAND ${PROJECT_SOURCE_DIR}/scripts/manual.sh --html ${PROJECT_BINARY_DIR}
+                       COMMAND ${CMAKE_COMMAND} -E touch ${octet_manual_stamp}
+                       DEPENDS octet_python ${octet_manual_sources} ${PROJECT_SOURCE_DIR}/scripts/manual.sh
+                       COMMENT "Building the manual" VERBATIM)
+    add_custom_target(manual ALL DEPENDS ${octet_manual_stamp})
+    install(DIRECTORY build/doc/manual/ DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/octet/html COMPONENT documentation
+            PATTERN ".buildinfo" EXCLUDE)
+endif()

@@ -1,6 +1,6 @@
-# `cpack` makes up to four Debian packages: liboctet0.1 (shared libraries), liboctet-dev, octet-tools, python3-octet. The name of the first changes
-# with the ABI, so that programs of two versions can be installed side by side. The preset "package" is configured for /usr, where
-# libraries lie in the directory of their architecture.
+# `cpack` makes up to five Debian packages: liboctet0.1 (shared libraries), liboctet-dev, octet-tools, python3-octet, octet-doc. The name of the
+# first changes with the ABI, so that programs of two versions can be installed side by side. The preset "package" is configured for /usr,
+# where libraries lie in the directory of their architecture. scripts/try-packages.sh uses them in a clean system.
 
 set(octet_debian_library liboctet${octet_soversion})
 
@@ -26,6 +26,9 @@ if(TARGET octet_command)
 endif()
 if(TARGET octet_python AND TARGET octet_shared)
     list(APPEND CPACK_COMPONENTS_ALL python)
+endif()
+if(TARGET manual)
+    list(APPEND CPACK_COMPONENTS_ALL documentation)
 endif()
 
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME ${octet_debian_library})
@@ -60,6 +63,12 @@ set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "${octet_debian_library} (= ${PROJECT_VE
 set(CPACK_DEBIAN_PYTHON_PACKAGE_SHLIBDEPS ON)
 set(CPACK_COMPONENT_PYTHON_DESCRIPTION "Python package octet: int8 networks and their operators on NumPy arrays,
 with the bytes of the framework that they were made in.")
+
+set(CPACK_DEBIAN_DOCUMENTATION_PACKAGE_NAME octet-doc)
+set(CPACK_DEBIAN_DOCUMENTATION_PACKAGE_SECTION doc)
+set(CPACK_DEBIAN_DOCUMENTATION_PACKAGE_ARCHITECTURE all)
+set(CPACK_COMPONENT_DOCUMENTATION_DESCRIPTION "Manual of Octet: tutorials, references of C++, C, Python and the octet command,
+the arithmetic of each framework.")
 
 # Each package carries its licence where Debian looks for it. An installation without packages has it among the documents.
 foreach(component ${CPACK_COMPONENTS_ALL})

@@ -1,16 +1,22 @@
 #!/usr/bin/env bash
-# Builds the manual, build/doc/manual/index.html, and runs its examples. Every warning is an error. Needs a build of the preset
-# release, whose Python package it describes.
+# Builds the manual, build/doc/manual/index.html, and runs its examples: manual.sh [--html] [BUILD]. Every warning is an error. Needs a
+# build with the Python package, which it describes, build/release by default. --html leaves the examples out.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/packages.sh
 
-export OCTET_PYTHON_DIR=$PWD/${1:-build/release}/python OCTET_DOXYGEN_XML=$PWD/build/doc/xml
+builders=(html doctest)
+if [ "${1-}" = --html ]; then
+    builders=(html)
+    shift
+fi
+OCTET_PYTHON_DIR=$(realpath "${1:-build/release}")/python OCTET_DOXYGEN_XML=$PWD/build/doc/xml
+export OCTET_PYTHON_DIR OCTET_DOXYGEN_XML
 [ -d "$OCTET_PYTHON_DIR" ] || { echo "manual.sh: no Python package in $OCTET_PYTHON_DIR, build it first" >&2; exit 2; }
 mkdir -p build/doc
 (cat doc/Doxyfile; echo "GENERATE_XML = YES"; echo "GENERATE_HTML = NO"; echo "INPUT = include/octet"; echo "FILE_PATTERNS = *.hpp *.h"
  echo "EXCLUDE = include/octet/compat"; echo "WARN_AS_ERROR = NO"; echo "USE_MDFILE_AS_MAINPAGE =") | doxygen - >/dev/null
-for builder in html doctest; do
+for builder in "${builders[@]}"; do
     echo "== $builder"
     /usr/bin/python3 -m sphinx -q -W --keep-going -b $builder -d build/doc/doctrees doc "build/doc/$([ $builder = html ] && echo manual || echo doctest)"
 done

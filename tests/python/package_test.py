@@ -6,11 +6,13 @@ import os
 import tempfile
 import threading
 import unittest
+import unittest.mock
+from xml.etree import ElementTree
 
 import numpy as np
 
 import octet
-from octet import comparison, network, operations, profiling
+from octet import comparison, contracts, drawing, network, operations, profiling
 
 DIGITS = os.path.join(os.environ.get("OCTET_SOURCE_DIR", "."), "examples", "digits")
 random = np.random.default_rng(1)
@@ -206,6 +208,18 @@ class Networks(unittest.TestCase):
             def __dlpack__(self, stream=None): return self.array.__dlpack__()
             def __dlpack_device__(self): return self.array.__dlpack_device__()
         np.testing.assert_array_equal(self.net(Foreign(self.images[0].copy())), self.expected[0])
+        y = self.net(self.images[0])
+        shared = np.from_dlpack(y)
+        self.assertEqual(shared.ctypes.data, y.ctypes.data)  # the result's own memory
+
+    def test_buffers(self):
+        image = bytearray(np.ascontiguousarray(self.images[0]).tobytes())
+        view = memoryview(image).cast("b", (1, 8, 8, 1))
+        np.testing.assert_array_equal(self.net(view), self.expected[0])
+        y = memoryview(self.net(self.images[0]))
+        self.assertEqual((y.format, y.shape, y.tobytes()), ("b", (1, 10), self.expected[0].tobytes()))
+        x = np.arange(6, dtype=np.int32).reshape(2, 3)
+        np.testing.assert_array_equal(octet.dequantize(memoryview(x), scale=0.5), x / 2)
 
     def test_sizes(self):
         net = octet.Network(os.path.join(DIGITS, "digits_int8.tflite"), batch=4, threads=1)
@@ -250,7 +264,57 @@ class Networks(unittest.TestCase):
         self.assertEqual(len(table.rows()), len(self.net.nodes))
         self.assertIn("CONV_2D", str(table))
         self.assertIn("<svg", table.to_html())
+        picture = ElementTree.fromstring(table.to_svg())
+        boxes = [e for e in picture.iter() if e.tag.endswith("rect")]
+        self.assertEqual(len(boxes), len(self.net.nodes))
         self.assertIn("runs on", octet.explain(self.net))
+
+    def test_graphs_with_branches(self):
+        def node(number, inputs, output):
+            return network.Node(number, "ADD <>", inputs, [output], (1, 2), "ref", "")
+        nodes = [node(0, ["x"], "a"), node(1, ["a"], "b"), node(2, ["a"], "c"), node(3, ["b", "c", "a"], "d")]
+        rows, edges = drawing._rows(nodes)
+        self.assertEqual(rows, [0, 1, 1, 2])
+        self.assertEqual(edges, [(0, 1), (0, 2), (0, 3), (1, 3), (2, 3)])
+        places = drawing._places(rows, edges)
+        self.assertEqual(len(set(places)), 4)
+        ElementTree.fromstring(drawing.graph_svg(nodes, [0., 1e-6, 2e-6, 0.]))
+        ElementTree.fromstring(drawing.graph_svg([], []))
+
+    def test_rules_are_compared(self):
+        path = os.path.join(DIGITS, "digits_int8.tflite")
+        found = octet.compare_rules(path, self.images[0], rules=("tflite_2step", "ort_f32"), progress=True)
+        self.assertEqual([sum(d.count for d in found.layers[r]) == 0 for r in found.rules], [True, False])
+        plain, ort = octet.Network(path, fusion=False), octet.Network(path, fusion=False, rule="ort_f32")
+        a, b = plain.trace(self.images[0]), ort.trace(self.images[0])
+        for d in found.layers["ort_f32"]:
+            self.assertEqual((d.count, d.size), ((a[d.name] != b[d.name]).sum(), a[d.name].size))
+        self.assertIn("ort_f32", str(found))
+
+    def test_plots(self):
+        try:
+            import matplotlib
+        except ImportError:
+            self.skipTest("no matplotlib (Debian: python3-matplotlib)")
+        matplotlib.use("Agg")
+        path = os.path.join(DIGITS, "digits_int8.tflite")
+        found = octet.compare_rules(path, self.images[0])
+        axes = found.plot()
+        self.assertEqual(len(axes.lines), 2)
+        np.testing.assert_allclose(axes.lines[0].get_ydata(), [100 * d.share for d in found.layers["ort_f32"]])
+        bars = self.net.profile(self.images[0], repeat=2, progress=True).plot()
+        self.assertEqual(len(bars.patches), len(self.net.nodes))
+        plain = octet.Network(path, fusion=False)
+        difference = octet.compare(plain, octet.Network(path, fusion=False, rule="ort_f32").trace(self.images[0]), self.images[0])
+        self.assertEqual(len(difference.plot().patches), len(difference.first.histogram))
+        with tempfile.TemporaryFile() as file:
+            axes.figure.savefig(file, format="png")
+
+    def test_without_matplotlib(self):
+        found = octet.compare_rules(os.path.join(DIGITS, "digits_int8.tflite"), self.images[0])
+        with unittest.mock.patch.dict("sys.modules", {"matplotlib": None}):
+            with self.assertRaisesRegex(ImportError, "plots need matplotlib.*python3-matplotlib"):
+                found.plot()
 
     def test_wrong_calls_are_named(self):
         for error, call, text in [(TypeError, lambda: self.net(), "input 'image' is missing"),
@@ -274,7 +338,7 @@ class Networks(unittest.TestCase):
 
 def load_tests(loader, tests, pattern):
     os.chdir(os.environ.get("OCTET_SOURCE_DIR", "."))
-    for module in (octet, comparison, network, operations, profiling):
+    for module in (octet, comparison, contracts, drawing, network, operations, profiling):
         tests.addTests(doctest.DocTestSuite(module))
     return tests
 

@@ -16,15 +16,16 @@ the argument, what was given and what is allowed.
 
 from ._octet import (UnsupportedError, Weights, __version__, available_isas, effective_isa, get_num_threads, quantize_multiplier,
                      rules, set_max_cpu_isa, set_num_threads, set_verbose, supported_operators)
-from .comparison import Comparison, compare
+from .comparison import Comparison, Difference, compare
+from .contracts import RuleComparison, compare_rules
 from .network import Network, Node, Tensor
 from .operations import (avg_pool2d, binary, concat, conv1d, conv2d, conv3d, conv_transpose2d, dequantize, eltwise, linear,
                          matmul, max_pool2d, quantize, reduce, requantize, resize, softmax)
 from .profiling import Profile, explain, profile
 
 __all__ = [
-    "Comparison", "Network", "Node", "Profile", "Tensor", "UnsupportedError", "Weights", "available_isas", "avg_pool2d", "binary",
-    "compare", "concat", "conv1d", "conv2d", "conv3d", "conv_transpose2d", "dequantize", "effective_isa", "eltwise",
+    "Comparison", "Difference", "Network", "Node", "Profile", "RuleComparison", "Tensor", "UnsupportedError", "Weights", "available_isas", "avg_pool2d", "binary",
+    "compare", "compare_rules", "concat", "conv1d", "conv2d", "conv3d", "conv_transpose2d", "dequantize", "effective_isa", "eltwise",
     "explain", "get_num_threads", "linear", "matmul", "max_pool2d", "profile", "quantize", "quantize_multiplier", "reduce",
     "requantize", "resize", "rules", "set_max_cpu_isa", "set_num_threads", "set_verbose", "softmax",
     "supported_operators",

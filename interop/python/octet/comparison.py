@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Union
+from dataclasses import dataclass
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
+from .drawing import pyplot
+from .network import Network
 
-class Difference(NamedTuple):
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Difference:
     """One tensor in which elements differ."""
 
     name: str
@@ -15,7 +22,7 @@ class Difference(NamedTuple):
     number: int        # of that operator in its file
     count: int         # elements that differ
     size: int          # of all
-    first: tuple       # index of the first
+    first: Tuple[int, ...]       # index of the first
     ours: object       # its value here
     theirs: object     # and there
     histogram: Dict[float, int]  # ours - theirs: how often
@@ -52,17 +59,16 @@ class Comparison:
 
     __repr__ = __str__
 
-    def plot(self, axes=None):
-        """Histogram of the first difference, with matplotlib."""
-        import matplotlib.pyplot as plt
-        axes = axes or plt.gca()
+    def plot(self, axes: Any = None) -> Any:
+        """Histogram of the first difference, with matplotlib, whose axes it returns."""
+        axes = axes or pyplot().subplots(layout="constrained")[1]
         if self.first:
             axes.bar(list(self.first.histogram), list(self.first.histogram.values()))
             axes.set(title=f"'{self.first.name}' ({self.first.op})", xlabel="here - there", ylabel="elements")
         return axes
 
 
-def _histogram(ours: np.ndarray, theirs: np.ndarray) -> Dict[float, int]:
+def _histogram(ours: Array, theirs: Array) -> Dict[float, int]:
     kind = np.int64 if ours.dtype.kind in "iu" else np.float64
     delta = ours.astype(kind) - theirs.astype(kind)
     delta = delta[delta != 0]
@@ -73,8 +79,8 @@ def _histogram(ours: np.ndarray, theirs: np.ndarray) -> Dict[float, int]:
     return {float(v): int(n) for v, n in zip(values, counts)}
 
 
-def compare(net, expected: Union[Mapping[str, np.ndarray], Sequence[np.ndarray], np.ndarray], *values,
-            tolerance: float = 0.0, **feeds) -> Comparison:
+def compare(net: Network, expected: Union[Mapping[str, Array], Sequence[Array], Array], *values: Any,
+            tolerance: float = 0.0, **feeds: Any) -> Comparison:
     """Compares a network with what another program computed from the same inputs.
 
     - expected: arrays by the names of tensors (outputs, and whatever else the other program shows), or a sequence in the order of the

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from . import _octet
+
+if TYPE_CHECKING:
+    from .profiling import Profile
 
 
 class Tensor(NamedTuple):
@@ -15,7 +18,7 @@ class Tensor(NamedTuple):
 
     name: str
     shape: Tuple[int, ...]
-    dtype: np.dtype
+    dtype: np.dtype[Any]
     scale: Optional[float]
     zero_point: Optional[int]
 
@@ -36,7 +39,7 @@ class Node(NamedTuple):
     explanation: str
 
 
-def _tensor(info: dict) -> Tensor:
+def _tensor(info: Dict[str, Any]) -> Tensor:
     return Tensor(info["name"], info["shape"], info["dtype"], info["scale"], info["zero_point"])
 
 
@@ -58,13 +61,13 @@ class Network(_octet.Network):
     are not copied. Any number of threads may call one network at once.
     """
 
-    def __init__(self, model: Union[str, bytes, os.PathLike], *, batch: int = 0, threads: int = 0,
+    def __init__(self, model: Union[str, bytes, "os.PathLike[str]"], *, batch: int = 0, threads: int = 0,
                  rule: str = "automatic", fusion: bool = True, shapes: Mapping[str, Sequence[int]] = {},
                  dimensions: Mapping[str, int] = {},
                  progress: Union[None, bool, Callable[[float, str], None]] = None, memory_limit: int = 0) -> None:
-        bar = _progress_bar() if progress is True else None
+        bar = progress_bar(True, 100, "%") if progress is True else None
         super().__init__(model, batch=batch, threads=threads, rule=rule, fusion=fusion, shapes=dict(shapes),
-                         dimensions=dict(dimensions), progress=bar.report if bar else progress or None,
+                         dimensions=dict(dimensions), progress=bar.report if bar else progress if callable(progress) else None,
                          memory_limit=memory_limit)
 
     @property
@@ -82,11 +85,11 @@ class Network(_octet.Network):
         """Its operators in the order of execution, with what each runs on."""
         return [Node(**node) for node in self._nodes]
 
-    def run(self, feeds: Mapping[str, np.ndarray], outputs: Sequence[str] = ()) -> Dict[str, np.ndarray]:
+    def run(self, feeds: Mapping[str, Any], outputs: Sequence[str] = ()) -> Dict[str, np.ndarray[Any, Any]]:
         """Outputs by name for inputs by name; `outputs` selects some."""
         return super().run(dict(feeds), list(outputs))
 
-    def trace(self, *values, **feeds) -> Dict[str, np.ndarray]:
+    def trace(self, *values: Any, **feeds: Any) -> Dict[str, np.ndarray[Any, Any]]:
         """Every tensor that an operator writes, by name. Joined operators write one; fusion=False shows all."""
         return super().trace(self._by_name(values, feeds))
 
@@ -95,17 +98,17 @@ class Network(_octet.Network):
         """Gives it other sizes; what is not said is as in the file. State and contents are lost."""
         super().resize(batch=batch, shapes=dict(shapes), dimensions=dict(dimensions))
 
-    def profile(self, *values, repeat: int = 10, **feeds) -> "Profile":
+    def profile(self, *values: Any, repeat: int = 10, progress: bool = False, **feeds: Any) -> "Profile":
         """Times of its operators; see `octet.profile`."""
         from .profiling import profile
-        return profile(self, *values, repeat=repeat, **feeds)
+        return profile(self, *values, repeat=repeat, progress=progress, **feeds)
 
     def explain(self) -> str:
         """What each operator runs on, and why, as a table."""
         from .profiling import explain
         return explain(self)
 
-    def _by_name(self, values: Sequence, feeds: Mapping) -> dict:
+    def _by_name(self, values: Sequence[Any], feeds: Mapping[str, Any]) -> Dict[str, Any]:
         """Inputs by name; what is not given is zero."""
         inputs = self.inputs
         if len(values) > len(inputs):
@@ -120,20 +123,32 @@ class Network(_octet.Network):
         return f"<octet.Network ({self.framework}): {self.inputs} -> {self.outputs}>"
 
 
-class _progress_bar:
-    """tqdm's, where it is installed."""
+class progress_bar:
+    """tqdm's bar where it is wanted and installed, else nothing."""
 
-    def __new__(cls):
-        try:
-            from tqdm import tqdm
-        except ImportError:
-            return None
-        self = super().__new__(cls)
-        self._bar = tqdm(total=100, unit="%", leave=False)
-        return self
+    def __init__(self, wanted: Any, total: int, unit: str) -> None:
+        self._bar: Any = None
+        if wanted:
+            try:
+                from tqdm import tqdm
+                self._bar = tqdm(total=total, unit=unit, leave=False)
+            except ImportError:
+                pass
+
+    def update(self, count: float) -> None:
+        """`count` more are done."""
+        if self._bar:
+            self._bar.update(count)
 
     def report(self, done: float, what: str) -> None:
-        self._bar.set_description(what)
-        self._bar.update(100 * done - self._bar.n)
-        if done >= 1:
+        """A part of the whole is done, for bars of 100 per cent."""
+        if self._bar:
+            self._bar.set_description(what)
+            self._bar.update(100 * done - self._bar.n)
+            if done >= 1:
+                self._bar.close()
+
+    def close(self) -> None:
+        """Removes the bar."""
+        if self._bar:
             self._bar.close()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import html
-from typing import List
+from typing import Any, Dict, List
 
-from .network import Network, Node
+from .drawing import graph_svg, pyplot
+from .network import Network, Node, progress_bar
 
 
 class Profile:
@@ -19,7 +20,7 @@ class Profile:
         """Seconds of all operators."""
         return sum(self.seconds)
 
-    def rows(self) -> List[dict]:
+    def rows(self) -> List[Dict[str, Any]]:
         """A dict per operator: number, op, shape, microseconds, share, implementation; pandas takes them."""
         return [{"number": n.number, "op": n.op, "shape": n.shape, "microseconds": 1e6 * s,
                  "share": s / self.total if self.total else 0.0, "implementation": n.implementation}
@@ -37,7 +38,7 @@ class Profile:
     __repr__ = __str__
 
     def to_html(self) -> str:
-        """A page of its own: the operators from top to bottom, with bars as wide as their shares."""
+        """A page of its own: a table with bars as long as the times, and a picture of the graph, the darker the longer an operator takes."""
         widest = max(self.seconds, default=0) or 1
         rows = []
         for row, seconds in zip(self.rows(), self.seconds):
@@ -47,20 +48,43 @@ class Profile:
                         f"<td class=n>{row['share']:.1%}</td>"
                         f"<td><svg width=300 height=14><rect width={300 * seconds / widest:.1f} height=14 /></svg></td></tr>")
         style = ("body{font-family:sans-serif}td,th{padding:2px 8px;text-align:left}.n{text-align:right}"
-                 "rect{fill:#36c}tr:nth-child(even){background:#f4f4f4}")
+                 "td rect{fill:#36c}tr:nth-child(even){background:#f4f4f4}")
         return (f"<!doctype html><meta charset=utf-8><title>Profile</title><style>{style}</style>"
                 f"<h1>{1e6 * self.total:.0f} microseconds</h1><table><tr><th>node<th>operator<th>shape<th>runs on"
-                f"<th>microseconds<th>share<th></tr>{''.join(rows)}</table>")
+                f"<th>microseconds<th>share<th></tr>{''.join(rows)}</table><h2>Graph</h2>{self.to_svg()}")
+
+    def to_svg(self) -> str:
+        """The picture of the graph alone."""
+        return graph_svg(self.nodes, self.seconds)
+
+    def plot(self, axes: Any = None) -> Any:
+        """Microseconds of each operator as bars, with matplotlib, whose axes it returns."""
+        axes = axes or pyplot().subplots(figsize=(9, 4), layout="constrained")[1]
+        axes.bar([str(n.number) for n in self.nodes], [1e6 * s for s in self.seconds])
+        axes.set(xlabel="operator", ylabel="microseconds", title=f"{1e6 * self.total:.0f} microseconds")
+        return axes
 
     def _repr_html_(self) -> str:
         return self.to_html()
 
 
-def profile(net: Network, *values, repeat: int = 10, **feeds) -> Profile:
-    """Runs a network `repeat` times, after a warm-up, with these inputs (zeros by default)."""
+def profile(net: Network, *values: Any, repeat: int = 10, progress: bool = False, **feeds: Any) -> Profile:
+    """Runs a network `repeat` times, after a warm-up, with these inputs (zeros by default), and takes the median of each operator.
+
+    progress: a bar of tqdm, where that is installed.
+    """
     if repeat < 1:
         raise ValueError(f"repeat is {repeat}, allowed: 1 or more")
-    return Profile(net.nodes, net._profile(net._by_name(values, feeds), repeat))
+    nodes, inputs = net.nodes, net._by_name(values, feeds)
+    if not progress:
+        return Profile(nodes, net._profile(inputs, repeat))
+    bar = progress_bar(True, repeat, "run")
+    runs = []
+    for _ in range(repeat):
+        runs.append(net._profile(inputs, 1))
+        bar.update(1)
+    bar.close()
+    return Profile(nodes, [sorted(times)[repeat // 2] for times in zip(*runs)])
 
 
 def explain(net: Network) -> str:

@@ -13,7 +13,7 @@ sums, products, concatenation and pooling are replaced by modules that compute t
 from __future__ import annotations
 
 import copy
-from typing import Optional
+from typing import Any, Optional, cast
 
 import torch
 
@@ -42,6 +42,6 @@ def convert(module: torch.nn.Module, engine: Optional[str] = None, *, rule: Opti
     elif rule not in ("f32", "ort_f32"):
         raise ValueError(f"rule is '{rule}', allowed: f32, ort_f32")
     report = Report(engine)
-    result = converted(copy.deepcopy(module).eval(), "", rule, report)
+    result: Any = converted(copy.deepcopy(module).eval(), "", rule, report)
     result.octet_report = report
-    return result
+    return cast(torch.nn.Module, result)

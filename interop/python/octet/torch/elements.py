@@ -12,11 +12,12 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tupl
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from .. import operations
+from ..operations import Array
 from .report import Taken
 
-Tensor = torch.Tensor
 _ALL = torch.arange(256, dtype=torch.uint8)
 
 
@@ -30,7 +31,7 @@ def is_taken(x: Any) -> bool:
     return isinstance(x, Tensor) and x.is_quantized and x.dtype == torch.quint8 and x.qscheme() == torch.per_tensor_affine
 
 
-def codes_of(x: Tensor) -> np.ndarray:
+def codes_of(x: Tensor) -> Array:
     """The codes, in the memory order of the tensor."""
     return x.int_repr().numpy()
 
@@ -85,9 +86,9 @@ class Function(torch.nn.Module):
 
     def _tried(self, plan: Callable[..., Tensor], args: Sequence[Any], words: Dict[str, Any]) -> Callable[..., Tensor]:
         """A plan that gives what PyTorch gives for these arguments, in the same memory order, on which others may depend."""
-        copies = tuple(a.clone() if isinstance(a, Tensor) else a for a in args) if self.in_place(words) else args
-        y = plan(*copies)
-        expected = self.call(*(args if copies is args else tuple(a.clone() if isinstance(a, Tensor) else a for a in args)), **words)
+        def given() -> Sequence[Any]:  # anew for functions that write into theirs
+            return [a.clone() if isinstance(a, Tensor) else a for a in args] if self.in_place(words) else args
+        y, expected = plan(*given()), self.call(*given(), **words)
         order = torch.channels_last if _is_channels_last(expected) else torch.contiguous_format
         if y.shape != expected.shape or _meaning(y) != _meaning(expected):
             raise Refused(f"PyTorch's result has shape {tuple(expected.shape)}, scale and zero point {_meaning(expected)}, "
@@ -95,7 +96,9 @@ class Function(torch.nn.Module):
         differ = int((codes_of(y) != codes_of(expected)).sum())
         if differ:
             raise Refused(f"{differ} of {y.numel()} codes differ")
-        return plan if self.in_place(words) else lambda *given: plan(*given).contiguous(memory_format=order)
+        if self.in_place(words):
+            return plan
+        return lambda *given: plan(*given).contiguous(memory_format=order)
 
     def in_place(self, words: Dict[str, Any]) -> bool:
         """Whether it writes into its argument."""
@@ -123,7 +126,7 @@ def _frozen(values: Any) -> Any:
     return (values.item() if isinstance(values, Tensor) and values.numel() == 1 else values) if not is_taken(values) else _meaning(values)
 
 
-def table_of(call: Callable[[Tensor], Tensor], scale: float, zero_point: int) -> Tuple[np.ndarray, float, int]:
+def table_of(call: Callable[[Tensor], Tensor], scale: float, zero_point: int) -> Tuple[Array, float, int]:
     """A function's codes for all codes, with their meaning. Throws Refused where PyTorch's own scalar code gives others."""
     y = call(quantized(_ALL.clone(), scale, zero_point))
     if not is_taken(y):
@@ -136,7 +139,7 @@ def table_of(call: Callable[[Tensor], Tensor], scale: float, zero_point: int) ->
     return codes_of(y), y.q_scale(), y.q_zero_point()
 
 
-def _mapped(x: Tensor, table: np.ndarray) -> np.ndarray:
+def _mapped(x: Tensor, table: Array) -> Array:
     return operations.eltwise("linear", codes_of(x), alpha=1, post_ops=[("table", table)])
 
 
@@ -191,7 +194,7 @@ class Pairwise(Function):
             least = min(least, differ)
         raise Refused(f"{least} of 65536 pairs of codes differ")
 
-    def _codes(self, x: np.ndarray, y: np.ndarray, how: Dict[str, Any]) -> np.ndarray:
+    def _codes(self, x: Array, y: Array, how: Dict[str, Any]) -> Array:
         codes = operations.binary(self.function, x, y, **how)
         if not self.relu:
             return codes
@@ -221,7 +224,8 @@ class Concatenation(Function):
     def plan(self, args: Sequence[Any], words: Dict[str, Any]) -> Callable[..., Tensor]:
         xs, axis = args[0], args[1] if len(args) > 1 else words.get("dim", 0)
         rest, others = args[2:], {k: v for k, v in words.items() if k != "dim"}
-        tables, meaning = [], None
+        tables: List[Optional[Array]] = []
+        meaning: List[Any] = []
         for x in xs:
             table, *meaning = table_of(lambda t: self.call([t], 0, *rest, **others), *_meaning(x))
             if all(_is_channels_last(t) for t in xs):  # another function of PyTorch's, with vectors along the channels
@@ -239,7 +243,8 @@ class Concatenation(Function):
 
 
 def _pair(value: Any) -> Tuple[int, int]:
-    return (value, value) if isinstance(value, int) else tuple(value)
+    height, width = (value, value) if isinstance(value, int) else value
+    return height, width
 
 
 class Pooling(Function):
@@ -262,7 +267,7 @@ class Pooling(Function):
         if ceil_mode or return_indices:
             raise Refused("ceil_mode and return_indices are not taken")
         kernel = _pair(kernel_size)
-        how = dict(stride=_pair(stride) if stride else kernel, padding=_pair(padding), dilation=_pair(dilation))
+        how: Dict[str, Any] = dict(stride=_pair(stride) if stride else kernel, padding=_pair(padding), dilation=_pair(dilation))
         meaning = _meaning(x)
         return lambda x, *rest: quantized(torch.from_numpy(operations.max_pool2d(codes_of(x), kernel, **how)), *meaning)
 
@@ -286,7 +291,7 @@ class Pooling(Function):
         if count > 4096:
             raise Refused(f"windows have {count} elements, taken are 4096")
         ones = operations.Weights(np.ones((channels, 1) + kernel, np.int8))
-        words = dict(stride=stride or kernel, padding=padding, groups=channels, scale=float(np.float32(1) / np.float32(count)),
+        words: Dict[str, Any] = dict(stride=stride or kernel, padding=padding, groups=channels, scale=float(np.float32(1) / np.float32(count)),
                      x_zero_point=zero_point, zero_point=zero_point, dtype="uint8")
         images = _sums(kernel, channels if channels < 128 else 64 + channels % 64)
         order = torch.channels_last if _is_channels_last(x) else torch.contiguous_format

@@ -84,12 +84,13 @@ class Functional(torch.nn.Module):
 class Pool(torch.nn.Module):
     """A pooling module of PyTorch."""
 
-    def __init__(self, source: torch.nn.Module, entry: Taken, engine: str) -> None:
+    def __init__(self, source: Any, entry: Taken, engine: str) -> None:
         super().__init__()
+        self.words: Dict[str, Any]
         if isinstance(source, _nn.AdaptiveAvgPool2d):
-            name, self.words = "adaptive_avg_pool2d", dict(output_size=source.output_size)
+            name, self.words = "adaptive_avg_pool2d", {"output_size": source.output_size}
         else:
-            self.words = dict(kernel_size=source.kernel_size, stride=source.stride, padding=source.padding, ceil_mode=source.ceil_mode)
+            self.words = {word: getattr(source, word) for word in ("kernel_size", "stride", "padding", "ceil_mode")}
             if isinstance(source, _nn.MaxPool2d):
                 name = "max_pool2d"
                 self.words.update(dilation=source.dilation, return_indices=source.return_indices)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Callable, Dict, Optional, Tuple
+from typing import Any, Callable, Dict, Optional, Tuple
 
 import numpy as np
 import torch
 
 from .. import operations
 from .._octet import Weights
+from ..operations import Array
 
 ENGINES = {
     # The bias is rounded to accumulator units, sums are scaled in f32 and rounded before the zero point is added.
@@ -29,7 +30,7 @@ class Product(torch.nn.Module):
         self.weights = Weights(np.ascontiguousarray(weight.int_repr().numpy()))
         self.weight_scales = _scales(weight)
         self.bias = None if bias is None else bias.detach().float()
-        self.factors_of = {}  # by the input's scale
+        self.factors_of: Dict[float, Tuple[Array, Optional[Array]]] = {}  # by the input's scale
         self.call = _call_of(source)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -43,7 +44,7 @@ class Product(torch.nn.Module):
         y = channels_last(torch.from_numpy(codes))
         return torch._make_per_tensor_quantized_tensor(y, self.scale, self.zero_point)
 
-    def _factors(self, x_scale: float) -> Tuple[np.ndarray, Optional[np.ndarray]]:
+    def _factors(self, x_scale: float) -> Tuple[Array, Optional[Array]]:
         """Factors from sums to codes, and the bias in the units that the rule adds it in; each product as the engine rounds it."""
         one = np.float32(1)
         if self.rule == "f32":  # oneDNN's wrapper works with reciprocal scales
@@ -81,7 +82,7 @@ class DynamicLinear(torch.nn.Module):
         y = torch.from_numpy(self._scaled(codes, scale, zero_point))
         return torch.relu(y) if self.relu else y
 
-    def _scaled(self, codes: np.ndarray, scale: float, zero_point: int) -> np.ndarray:
+    def _scaled(self, codes: Array, scale: float, zero_point: int) -> Array:
         one = np.float32(1)
         if self.rule == "f32":
             unit = np.float32(1 / scale) * (one / self.weight_scales)
@@ -102,25 +103,25 @@ def channels_last(t: torch.Tensor) -> torch.Tensor:
     return t.contiguous(memory_format=orders[t.dim()]) if t.dim() in orders else t
 
 
-def _scales(weight: torch.Tensor) -> np.ndarray:
+def _scales(weight: torch.Tensor) -> Array:
     """One, or one per output channel."""
     if weight.qscheme() in (torch.per_channel_affine, torch.per_channel_symmetric):
         return weight.q_per_channel_scales().numpy().astype(np.float32)
     return np.array([weight.q_scale()], np.float32)
 
 
-def _zero_points(weight: torch.Tensor) -> np.ndarray:
+def _zero_points(weight: torch.Tensor) -> Array:
     if weight.qscheme() in (torch.per_channel_affine, torch.per_channel_symmetric):
         return weight.q_per_channel_zero_points().numpy()
     return np.array([weight.q_zero_point()])
 
 
-def _quantized():
+def _quantized() -> Any:
     import torch.ao.nn.quantized as quantized
     return quantized
 
 
-def _call_of(source: torch.nn.Module):
+def _call_of(source: torch.nn.Module) -> Callable[..., Array]:
     """The operation of a quantized module as a function of codes, weights and bias."""
     q = _quantized()
     if isinstance(source, q.Linear):

@@ -1,0 +1,90 @@
+"""How far the contracts of several frameworks lie apart on one network."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any, Dict, List, Sequence, Union
+
+import numpy as np
+
+from .drawing import pyplot
+from .network import Network, progress_bar
+
+
+@dataclass(frozen=True)
+class LayerDifference:
+    """One operator's codes under a rule, compared with those under the first."""
+
+    number: int
+    op: str
+    name: str
+    count: int
+    size: int
+    largest: float
+
+    @property
+    def share(self) -> float:
+        """Part of the elements that differ."""
+        return self.count / self.size if self.size else 0.0
+
+
+class RuleComparison:
+    """What `compare_rules` found: `layers[rule]` lists a difference per operator. Printed, it is a table; `plot` draws it."""
+
+    def __init__(self, base: str, layers: Dict[str, List[LayerDifference]]) -> None:
+        self.base, self.layers = base, layers
+
+    @property
+    def rules(self) -> List[str]:
+        """Those that were compared with `base`."""
+        return list(self.layers)
+
+    def __str__(self) -> str:
+        lines = [f"codes that differ from rule {self.base}", f"{'node':>5}  " + "  ".join(f"{r:>22}" for r in self.rules) + "  operator"]
+        for row in zip(*self.layers.values()):
+            cells = "  ".join(f"{d.count:>9} {d.share:>6.2%} ±{d.largest:<4g}" for d in row)
+            lines.append(f"{row[0].number:>5}  {cells}  {row[0].op}")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def plot(self, axes: Any = None) -> Any:
+        """Part of the codes that differ, operator by operator, a line per rule; returns matplotlib's axes."""
+        axes = axes or pyplot().subplots(figsize=(9, 4), layout="constrained")[1]
+        for rule, layers in self.layers.items():
+            axes.plot([d.number for d in layers], [100 * d.share for d in layers], marker=".", label=rule)
+        axes.set(xlabel="operator", ylabel="% of codes", title=f"Codes that differ from rule {self.base}", ylim=(0, None))
+        axes.legend()
+        return axes
+
+
+def compare_rules(model: Union[str, bytes, "os.PathLike[str]"], *values: Any, rules: Sequence[str] = ("ort_f32", "tflite_single_rounding"),
+                  base: str = "automatic", progress: bool = False, **feeds: Any) -> RuleComparison:
+    """Runs a network under several contracts and counts, operator by operator, the codes that differ from those under `base`.
+
+    values, feeds: the inputs, as for a call; zeros by default. progress: a bar of tqdm, where that is installed.
+
+    >>> found = compare_rules("examples/digits/digits_int8.tflite", np.arange(64, dtype=np.int8).reshape(1, 8, 8, 1))
+    >>> found.rules
+    ['ort_f32', 'tflite_single_rounding']
+    >>> all(d.largest <= 2 for d in found.layers["ort_f32"])
+    True
+    """
+    first = Network(model, rule=base, fusion=False)
+    expected = first.trace(*values, **feeds)
+    layers: Dict[str, List[LayerDifference]] = {}
+    bar = progress_bar(progress, len(rules), "rule")
+    for rule in rules:
+        net = Network(model, rule=rule, fusion=False)
+        ours = net.trace(*values, **feeds)
+        layers[rule] = []
+        for node in first.nodes:
+            for name in node.outputs:
+                if name in expected and name in ours:
+                    a, b = expected[name].astype(np.float64), ours[name].astype(np.float64)
+                    layers[rule].append(LayerDifference(node.number, node.op, name, int((a != b).sum()), a.size,
+                                                        float(np.abs(a - b).max(initial=0))))
+        bar.update(1)
+    bar.close()
+    return RuleComparison(base, layers)
