@@ -73,7 +73,7 @@ def graph_svg(nodes: Sequence[Node], seconds: Sequence[float]) -> str:
         x1, y1 = places[i][0] + _BOX / 2, places[i][1]
         aside = 0.0  # past the boxes between
         if rows[i] - rows[s] > 1 and abs(x0 - x1) < _BOX / 2:
-            aside = _BOX * 0.75
+            aside = _BOX * 0.85
         bend = (y1 - y0) / 2 if aside else 14
         parts.append(f"<path d='M{x0:.0f},{y0:.0f} C{x0 + aside:.0f},{y0 + bend:.0f} {x1 + aside:.0f},{y1 - bend:.0f} {x1:.0f},{y1:.0f}' "
                      "fill='none' stroke='#888'/>")
