@@ -50,6 +50,21 @@ if(OCTET_WITH_ONNX AND (OCTET_BUILD_NETWORK OR OCTET_BUILD_TOOLS OR OCTET_BUILD_
     octet_with(ONNX "libonnx-dev libprotobuf-dev" ".onnx files" Protobuf_FOUND ONNX_INCLUDE_DIR ONNX_PROTO_LIBRARY)
 endif()
 
+# `octet serve`. prometheus-cpp also looks for what its listener would need; ours is the server's own.
+set(OCTET_WITH_SERVE AUTO CACHE STRING "`octet serve`: AUTO (where Boost, OpenSSL, prometheus-cpp and spdlog are found), ON, OFF")
+set_property(CACHE OCTET_WITH_SERVE PROPERTY STRINGS AUTO ON OFF)
+set(OCTET_HAVE_SERVE FALSE)
+if(OCTET_WITH_SERVE AND OCTET_BUILD_TOOLS)
+    find_package(Boost 1.74 QUIET)
+    find_package(OpenSSL QUIET)
+    find_package(spdlog QUIET)
+    find_path(PROMETHEUS_INCLUDE_DIR prometheus/registry.h)
+    find_library(PROMETHEUS_CORE_LIBRARY prometheus-cpp-core)
+    mark_as_advanced(PROMETHEUS_INCLUDE_DIR PROMETHEUS_CORE_LIBRARY)
+    octet_with(SERVE "libboost-dev libssl-dev prometheus-cpp-dev libspdlog-dev" "octet serve"
+               Boost_FOUND OpenSSL_FOUND spdlog_FOUND PROMETHEUS_INCLUDE_DIR PROMETHEUS_CORE_LIBRARY)
+endif()
+
 set(OCTET_HAVE_ONEDNN FALSE)
 if(OCTET_WITH_ONEDNN AND (OCTET_BUILD_TESTS OR OCTET_BUILD_TOOLS))
     find_path(DNNL_INCLUDE_DIR oneapi/dnnl/dnnl.hpp)

@@ -8,6 +8,7 @@ packages=(
     libcli11-dev nlohmann-json3-dev libflatbuffers-dev flatbuffers-compiler zlib1g-dev # the octet command
     libzip-dev libpng-dev libturbojpeg0-dev # its files: .npz, PNG, JPEG
     libonnx-dev libprotobuf-dev      # .onnx files in the octet command
+    libboost-dev libssl-dev prometheus-cpp-dev libspdlog-dev # octet serve
     libgtest-dev                     # tests
     libbenchmark-dev                 # benchmarks
     libdnnl-dev libgemmlowp-dev      # oracles of the tests

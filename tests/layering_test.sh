@@ -23,6 +23,8 @@ forbid cpu 'xbyak/' 'Xbyak belongs to jit/'
 forbid tools '(cpu|jit|api|network)/' 'the command uses the public API'
 forbid interop '(common|cpu|jit|api|network)/' 'interop uses the public API'
 forbid examples '(common|cpu|jit|api|network)/' 'examples use the public API'
+forbid serve '(common|cpu|jit|api|network|commands)/' 'the server uses the public API'
+forbid serve/core '(http|grpc)/|boost/|grpcpp/' 'serve/core knows no protocol'
 forbid src/compat '(common|cpu|jit|api|network)/' "oneDNN's interface uses the public API"
 forbid src/network '(common|cpu|jit|api)/' 'networks use the public API'
 for room in graph tflite onnx passes lower; do

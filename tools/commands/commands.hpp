@@ -17,6 +17,7 @@ void add_info_command(CLI::App &app);
 void add_inspect_command(CLI::App &app);
 void add_run_command(CLI::App &app);
 void add_save_command(CLI::App &app);
+void add_serve_command(CLI::App &app);
 void add_bench_command(CLI::App &app);
 void add_check_command(CLI::App &app);
 void add_explain_command(CLI::App &app);

@@ -28,7 +28,7 @@ int execute(CLI::App &app, int argc, char **argv) {
         app.parse(argc, argv);
         if (app.get_subcommands().empty())
             throw CLI::RequiredError(
-                "a command (info, inspect, run, save, bench, check, explain, preload or completion)");
+                "a command (info, inspect, run, save, serve, bench, check, explain, preload or completion)");
         return 0;
     } catch (const CLI::Success &help) { // --help, --version
         return app.exit(help);
@@ -65,6 +65,7 @@ int main(int argc, char **argv) {
     add_inspect_command(app);
     add_run_command(app);
     add_save_command(app);
+    add_serve_command(app);
     add_bench_command(app);
     add_check_command(app);
     add_explain_command(app);

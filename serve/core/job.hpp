@@ -1,0 +1,89 @@
+#pragma once
+
+// One request on its way: what it asks, as the protocols have checked it, and what became of it. It knows no protocol, and
+// the scheduler that queues it knows no network.
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace octet::serve {
+
+using clock = std::chrono::steady_clock;
+
+/// How a request ended; each protocol has a code for each.
+enum class outcome {
+    ok,
+    invalid,      ///< the request contradicts itself or the model
+    unauthorized, ///< no token, or a wrong one
+    forbidden,    ///< the server was told not to do that
+    not_found,    ///< no such model, version or path
+    too_large,    ///< beyond a limit
+    overloaded,   ///< bounds of the queue: later, or elsewhere
+    unavailable,  ///< not ready, or stopping
+    expired,      ///< its time was over before it ran
+    cancelled,    ///< the client has left
+    failed        ///< everything else
+};
+/// "ok", "invalid", … as in metrics and logs.
+const char *to_string(outcome o);
+
+/// A request that ends before it is queued.
+struct refusal : std::runtime_error {
+    refusal(outcome o, const std::string &sentence) : std::runtime_error(sentence), why(o) {}
+    outcome why;
+    bool is_counted = false; ///< in the figures of a model
+};
+
+/// A range of bytes of somebody else's.
+struct byte_range {
+    const std::byte *data = nullptr;
+    std::size_t size = 0;
+};
+
+class job_queue;
+
+struct job {
+    // ---- The request
+    std::vector<byte_range> inputs;   ///< dense and row-major, in the model's order
+    std::shared_ptr<const void> keep; ///< what the inputs lie in
+    std::int64_t rows = 1;            ///< first dimension of the inputs, where the model batches
+    std::string shapes;               ///< only jobs with equal text are batched together
+    std::size_t bytes = 0;            ///< of the inputs, for the bounds
+    std::vector<std::size_t> wanted;  ///< outputs
+    clock::time_point deadline = clock::time_point::max();
+    bool wants_profile = false;           ///< runs alone, then
+    std::function<void(job &)> when_done; ///< called once, from any thread
+
+    // ---- What became of it
+    outcome result = outcome::ok;
+    std::string sentence;            ///< why it failed
+    std::vector<std::byte> storage;  ///< of the outputs
+    std::vector<byte_range> outputs; ///< as `wanted`
+    std::vector<std::vector<std::int64_t>> output_dims;
+    clock::time_point queued, started, finished;
+    std::int64_t batch = 0; ///< rows that ran together
+    std::string profile;    ///< JSON, if wanted
+
+    // ---- The scheduler's own
+    job_queue *waits_in = nullptr;
+    std::list<std::shared_ptr<job>>::iterator place;
+
+    void finish(outcome o, std::string why = {}) {
+        result = o;
+        sentence = std::move(why);
+        finished = clock::now();
+        const auto tell = std::move(when_done); // which holds the job
+        when_done = nullptr;
+        tell(*this);
+    }
+};
+
+} // namespace octet::serve

@@ -1,0 +1,112 @@
+#pragma once
+
+// One version of a model, loaded and warm: its networks, the places to run them in, and how their batches look.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/metrics.hpp"
+#include "core/model_config.hpp"
+#include "core/scheduler.hpp"
+#include "octet/network.hpp"
+
+namespace octet::serve {
+
+/// An input or output as clients see it.
+struct tensor_info {
+    std::string name;
+    octet::data_type type;
+    memory::dims dims;          ///< of the file
+    std::vector<bool> is_open;  ///< by dimension: requests choose it
+    std::size_t bytes = 0;      ///< of one row where the model batches, else of all if nothing is open
+    memory::dims shown() const; ///< -1 where open
+    bool operator==(const tensor_info &o) const {
+        return name == o.name && type == o.type && dims == o.dims && is_open == o.is_open;
+    }
+};
+
+/// Where a model comes from: a file, or bytes of the program's own.
+struct model_source {
+    std::string name, version = "1";
+    std::string path;
+    std::string bytes; ///< used if there is no path
+};
+
+class served_model : public executor {
+public:
+    /// Reads, plans, measures and warms. `workers`: what may call `run` at once. `stop` is asked now and then, and ends
+    /// the work with an exception. Throws octet::error.
+    static std::shared_ptr<served_model> load(const model_source &source, const model_config &config,
+                                              int workers, const std::function<bool()> &stop = {});
+
+    const std::string &name() const { return name_; }
+    const std::string &version() const { return version_; }
+    std::string platform() const { return "octet_" + framework_; }
+    const std::vector<tensor_info> &inputs() const { return inputs_; }
+    const std::vector<tensor_info> &outputs() const { return outputs_; }
+    bool is_batching() const { return why_alone_.empty(); }
+    const std::string &why_not_batching() const { return why_alone_; }
+    std::int64_t most_rows() const { return is_batching() ? most_rows_ : 1; }
+    const queue_options &queue_settings() const { return queue_options_; }
+    bool has_latency_mode() const { return wide_ != nullptr; }
+    std::size_t buffer_bytes() const { return buffer_bytes_; } ///< of all contexts, once warm
+
+    /// Whether requests that were checked for the other one can run here.
+    bool takes_requests_of(const served_model &other) const {
+        return inputs_ == other.inputs_ && outputs_ == other.outputs_ &&
+               is_batching() == other.is_batching() && most_rows_ >= other.most_rows_;
+    }
+
+    /// Dimensions of an input of one request that are not the model's; sets rows and the text of shapes of the job.
+    /// Throws refusal.
+    void set_shapes(job &j, const std::vector<memory::dims> &shapes) const;
+
+    void run(const std::vector<std::shared_ptr<job>> &batch, bool is_alone) override;
+    void ran(const std::vector<std::shared_ptr<job>> &batch, double seconds) override;
+
+    std::shared_ptr<job_queue> queue; ///< where its jobs wait, set by the repository
+    void set_metrics(std::shared_ptr<model_metrics> m) { metrics_ = std::move(m); }
+    model_metrics *metrics() const { return metrics_.get(); }
+
+private:
+    /// A context with the addresses of its tensors.
+    struct place {
+        explicit place(network n);
+        network net;
+        std::vector<std::byte *> inputs, outputs;
+        std::vector<std::size_t> output_bytes;
+    };
+    /// What one batch at a time runs in: places by their sizes, the last ones used first.
+    struct instance {
+        const network *made_of = nullptr;
+        std::vector<std::pair<std::string, std::unique_ptr<place>>> places;
+    };
+
+    served_model() = default;
+    place &place_for(instance &i, const std::string &shapes, std::int64_t rows) const;
+    std::int64_t size_for(std::int64_t rows) const;
+    void run_in(place &p, const std::vector<std::shared_ptr<job>> &batch, std::int64_t size) const;
+    void describe(const model::graph &g);
+    void warm(const model_config &config, int workers, const std::function<bool()> &stop);
+    std::vector<std::int64_t> measured_sizes(std::int64_t most, const std::function<bool()> &stop);
+    bool rows_are_independent(std::int64_t size);
+    double best_time(place &p) const;
+
+    std::string name_, version_, framework_, why_alone_;
+    std::vector<tensor_info> inputs_, outputs_;
+    bool has_state_ = false;
+    std::int64_t most_rows_ = 1;
+    std::size_t buffer_bytes_ = 0;
+    queue_options queue_options_;
+    std::unique_ptr<network> narrow_, wide_; ///< of one thread, and of all
+    std::mutex mutex_;                       ///< of what follows
+    std::vector<std::unique_ptr<instance>> free_;
+    std::unique_ptr<instance> free_wide_;
+    std::shared_ptr<model_metrics> metrics_;
+};
+
+} // namespace octet::serve

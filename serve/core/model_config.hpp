@@ -1,0 +1,34 @@
+#pragma once
+
+// config.json of a model folder: how a model is served. Everything has a default, so most folders have none.
+
+#include <map>
+#include <string>
+
+#include "core/scheduler.hpp"
+#include "octet/network.hpp"
+
+namespace octet::serve {
+
+struct model_config {
+    /// Batches that run at once; 0: as many as the server has workers.
+    int instances = 0;
+    /// Largest batch, where rows are independent ("max_batch_size"). Larger requests of one client are refused.
+    std::int64_t most_rows = 32;
+    /// Sizes of batches ("preferred_batch_sizes"); none: measured when the model is loaded.
+    std::vector<std::int64_t> sizes;
+    /// 0: one thread a batch, or all of them for a request that is alone, where that was measured to be faster.
+    int threads = 0;
+    /// How many of the highest versions are served.
+    int versions = 1;
+    /// Its sizes are those of the measured or preferred batches, its instances those of above.
+    queue_options queue;
+    /// Rule, sizes of dimensions that the file leaves open, bound of memory.
+    network_options network;
+};
+
+/// Reads a config.json, of which errors name the key. Keys that it does not know are errors: a slip of the pen is not a
+/// default. Throws octet::error.
+model_config read_config(const std::string &text);
+
+} // namespace octet::serve

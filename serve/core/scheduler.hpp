@@ -1,0 +1,107 @@
+#pragma once
+
+// Who runs next. Jobs wait in queues, one per model version; a fixed set of workers takes them out in batches.
+//
+// A worker that is free takes what is there: under load batches form by themselves, without load nothing waits. A
+// queue with a delay may hold jobs back that long to get more of them. Between queues the one that has had the least
+// computing time goes first, so that no model starves another. What cannot be served in time is refused when it
+// arrives, which costs nothing, instead of being served late.
+
+#include <condition_variable>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "core/job.hpp"
+
+namespace octet::serve {
+
+/// What runs the jobs of a queue: a model.
+class executor {
+public:
+    virtual ~executor() = default;
+    /// Runs the jobs, which have one text of shapes, as one batch and fills in outputs and `batch`. Called from as many
+    /// threads at once as the queue has instances. `is_alone`: nothing else runs or waits, all cores are free.
+    /// Throws where none of them could be run.
+    virtual void run(const std::vector<std::shared_ptr<job>> &batch, bool is_alone) = 0;
+    /// After a batch, before its jobs are finished.
+    virtual void ran(const std::vector<std::shared_ptr<job>> &, double /*seconds*/) {}
+};
+
+struct queue_options {
+    std::vector<std::int64_t> sizes = {1}; ///< of batches, ascending; the last one is the largest
+    std::chrono::microseconds delay{0};    ///< that a job may wait for others
+    std::size_t most_jobs = 1024, most_bytes = std::size_t(256) << 20; ///< that wait
+    std::chrono::milliseconds most_wait{1000}; ///< by estimate; a job that would wait longer is refused
+    int instances = 1;                         ///< batches at once
+};
+
+/// Jobs that wait for one executor. Made by `scheduler::add`; all its members are the scheduler's.
+class job_queue {
+public:
+    job_queue(std::shared_ptr<executor> e, const queue_options &o) : executor_(std::move(e)), options_(o) {}
+
+private:
+    friend class scheduler;
+    std::shared_ptr<executor> executor_;
+    queue_options options_;
+    std::list<std::shared_ptr<job>> jobs_;
+    std::int64_t rows_ = 0;
+    std::size_t bytes_ = 0;
+    int running_ = 0;
+    bool is_closed_ = false;
+    double used_ = 0;            ///< computing time, in which queues take turns
+    double seconds_per_row_ = 0; ///< lately
+};
+
+class scheduler {
+public:
+    /// With `is_pinned`, worker i stays on the i-th CPU of the process.
+    explicit scheduler(int workers, bool is_pinned = false);
+    /// Finishes every job that waits as `unavailable`, waits for those that run.
+    ~scheduler();
+    scheduler(const scheduler &) = delete;
+    scheduler &operator=(const scheduler &) = delete;
+
+    std::shared_ptr<job_queue> add(std::shared_ptr<executor> e, const queue_options &options);
+    /// Takes no more jobs; those that wait are run. The queue drops its executor after the last one.
+    void close(const std::shared_ptr<job_queue> &queue);
+
+    /// Throws `refusal`: overloaded, or unavailable for a closed queue. The job is not touched, then.
+    void submit(const std::shared_ptr<job_queue> &queue, std::shared_ptr<job> j);
+    /// Finishes a job that still waits; false if it runs or is done.
+    bool withdraw(const std::shared_ptr<job> &j, outcome why, const std::string &sentence);
+
+    /// Seconds after which an overloaded queue may take jobs again.
+    int retry_after(const std::shared_ptr<job_queue> &queue) const;
+    struct load {
+        std::size_t jobs = 0, bytes = 0;
+        int running = 0;
+    };
+    load load_of(const std::shared_ptr<job_queue> &queue) const;
+    /// Whether nothing waits or runs by then.
+    bool wait_until_idle(clock::time_point until);
+    int worker_count() const { return static_cast<int>(workers_.size()); }
+
+private:
+    using jobs = std::vector<std::shared_ptr<job>>;
+    using executors = std::vector<std::shared_ptr<executor>>;
+    void work(int index, bool is_pinned);
+    std::shared_ptr<job_queue> pick(clock::time_point now, clock::time_point &next) const;
+    jobs take_batch(job_queue &queue, clock::time_point now, jobs &expired);
+    static double run(executor &runs, const jobs &batch, bool is_alone);
+    void remove(job &j);
+    double estimate(const job_queue &queue) const;
+    executors remove_closed();
+
+    mutable std::mutex mutex_;
+    std::condition_variable wake_, idle_;
+    std::list<std::shared_ptr<job_queue>> queues_;
+    int busy_ = 0, sleeping_ = 0;
+    std::size_t waiting_ = 0;
+    bool is_stopping_ = false;
+    std::vector<std::thread> workers_;
+};
+
+} // namespace octet::serve

@@ -1,0 +1,265 @@
+#include "core/service.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "core/datatypes.hpp"
+
+namespace octet::serve {
+namespace {
+
+[[noreturn]] void refuse(const std::string &sentence) { throw refusal(outcome::invalid, sentence); }
+
+/// Buffers of a request, and what it lay in before.
+struct owned_inputs {
+    std::shared_ptr<const void> before;
+    std::vector<std::vector<std::byte>> buffers;
+};
+
+template <typename To>
+void put(std::vector<std::byte> &to, const std::string &name, const double *numbers, std::size_t count) {
+    to.resize(count * sizeof(To));
+    for (std::size_t i = 0; i < count; i++) {
+        const double v = numbers[i];
+        bool fits = false;
+        if constexpr (std::is_floating_point_v<To>)
+            fits = !std::isfinite(v) || std::abs(v) <= static_cast<double>(std::numeric_limits<To>::max());
+        else
+            fits = v >= static_cast<double>(std::numeric_limits<To>::min()) &&
+                   v <= static_cast<double>(std::numeric_limits<To>::max()) && v == std::trunc(v);
+        if (!fits)
+            refuse("input '" + name + "': element " + std::to_string(i) + " is " + std::to_string(v) +
+                   ", which its datatype cannot hold");
+        const To value = static_cast<To>(v);
+        std::memcpy(to.data() + i * sizeof(To), &value, sizeof(To));
+    }
+}
+
+std::vector<std::byte> bytes_of_numbers(const given_tensor &given, data_type type) {
+    std::vector<std::byte> bytes;
+    const auto put_as = [&](auto zero) {
+        put<decltype(zero)>(bytes, given.name, given.numbers.data(), given.numbers.size());
+    };
+    switch (type) {
+    case data_type::f32:
+        put_as(float());
+        break;
+    case data_type::s32:
+        put_as(std::int32_t());
+        break;
+    case data_type::s16:
+        put_as(std::int16_t());
+        break;
+    case data_type::s8:
+        put_as(std::int8_t());
+        break;
+    case data_type::u8:
+        put_as(std::uint8_t());
+        break;
+    default:
+        refuse("input '" + given.name + "' is " + protocol_name(type) + ", which is sent as bytes");
+    }
+    return bytes;
+}
+
+/// ONNX's token ids: the network has 32 bits of them.
+std::vector<std::byte> narrowed(const given_tensor &given) {
+    std::vector<std::byte> bytes(given.bytes->size / 2);
+    for (std::size_t i = 0; i < bytes.size() / 4; i++) {
+        std::int64_t wide = 0;
+        std::memcpy(&wide, given.bytes->data + 8 * i, 8);
+        const auto value = static_cast<std::int32_t>(wide);
+        if (value != wide)
+            refuse("input '" + given.name + "': element " + std::to_string(i) + " is " +
+                   std::to_string(wide) + ", allowed are numbers of 32 bits");
+        std::memcpy(bytes.data() + 4 * i, &value, 4);
+    }
+    return bytes;
+}
+
+std::size_t elements(const given_tensor &given, std::size_t most) {
+    std::size_t count = 1;
+    for (const std::int64_t d : given.shape) {
+        if (d < 0 || (d > 0 && count > most / static_cast<std::size_t>(d)))
+            refuse("input '" + given.name + "' has shape " + model::to_text(given.shape) +
+                   ", which is beyond all limits");
+        count *= static_cast<std::size_t>(d);
+    }
+    return count;
+}
+
+std::string names_of(const std::vector<tensor_info> &tensors) {
+    std::string names;
+    for (const tensor_info &t : tensors)
+        names += (names.empty() ? "'" : ", '") + t.name + "'";
+    return names;
+}
+
+std::size_t index_of(const std::vector<tensor_info> &tensors, const std::string &name, const char *what) {
+    for (std::size_t i = 0; i < tensors.size(); i++)
+        if (tensors[i].name == name)
+            return i;
+    refuse(std::string("there is no ") + what + " '" + name + "', allowed: " + names_of(tensors));
+}
+
+double seconds(clock::duration d) { return std::chrono::duration<double>(d).count(); }
+
+} // namespace
+
+std::shared_ptr<job> service::make_job(const served_model &m, infer_request &request) const {
+    const auto j = std::make_shared<job>();
+    const std::size_t count = m.inputs().size();
+    if (request.inputs.size() != count)
+        refuse(std::to_string(request.inputs.size()) + " inputs given, the model has " +
+               std::to_string(count) + ": " + names_of(m.inputs()));
+    const auto owned = std::make_shared<owned_inputs>();
+    owned->before = std::move(request.keep);
+    j->inputs.resize(count);
+    std::vector<memory::dims> shapes(count);
+    std::vector<bool> is_given(count);
+    for (given_tensor &given : request.inputs) {
+        const std::size_t i = index_of(m.inputs(), given.name, "input");
+        if (is_given[i])
+            refuse("input '" + given.name + "' is given twice");
+        is_given[i] = true;
+        const data_type type = m.inputs()[i].type;
+        const bool is_wide = given.datatype == "INT64" && type == data_type::s32;
+        const bool is_truth = given.datatype == "BOOL" && type == data_type::u8;
+        if (given.datatype != protocol_name(type) && !is_wide && !is_truth)
+            refuse("input '" + given.name + "' has datatype '" + given.datatype + "', the model's is " +
+                   protocol_name(type));
+        const std::size_t expected = elements(given, options.most_body_bytes);
+        const std::size_t width = is_wide ? 8 : size_of(type);
+        if (given.bytes ? given.bytes->size != expected * width : given.numbers.size() != expected)
+            refuse("input '" + given.name + "' has " +
+                   (given.bytes ? std::to_string(given.bytes->size) + " bytes"
+                                : std::to_string(given.numbers.size()) + " numbers") +
+                   ", its shape " + model::to_text(given.shape) + " needs " +
+                   std::to_string(given.bytes ? expected * width : expected));
+        if (!given.bytes)
+            owned->buffers.push_back(bytes_of_numbers(given, type));
+        else if (is_wide)
+            owned->buffers.push_back(narrowed(given));
+        j->inputs[i] = !given.bytes || is_wide
+                           ? byte_range{owned->buffers.back().data(), owned->buffers.back().size()}
+                           : *given.bytes;
+        j->bytes += j->inputs[i].size;
+        shapes[i] = std::move(given.shape);
+    }
+    m.set_shapes(*j, shapes);
+    for (const std::string &name : request.outputs) {
+        const std::size_t o = index_of(m.outputs(), name, "output");
+        if (std::find(j->wanted.begin(), j->wanted.end(), o) != j->wanted.end())
+            refuse("output '" + name + "' is asked for twice");
+        j->wanted.push_back(o);
+    }
+    if (request.outputs.empty())
+        for (std::size_t i = 0; i < m.outputs().size(); i++)
+            j->wanted.push_back(i);
+    if (request.wants_profile && !options.may_profile)
+        throw refusal(outcome::forbidden, "parameter 'profile': the server was started without --profile");
+    j->wants_profile = request.wants_profile;
+    if (request.timeout_us < 0)
+        refuse("parameter 'timeout' is " + std::to_string(request.timeout_us) +
+               ", allowed are microseconds from 0");
+    if (request.timeout_us > 0)
+        j->deadline = clock::now() +
+                      std::chrono::microseconds(std::min<std::int64_t>(request.timeout_us, 86'400'000'000));
+    j->keep = owned;
+    return j;
+}
+
+std::shared_ptr<const service::call> service::infer(infer_request &&request, const std::string &protocol,
+                                                    answer done) {
+    if (is_stopping_ || !models.is_loaded())
+        throw refusal(outcome::unavailable, is_stopping_ ? "the server stops" : "the server is not ready");
+    const auto c = std::make_shared<call>();
+    c->id = std::move(request.id);
+    c->trace = std::move(request.trace);
+    c->model = models.find(request.model, request.version);
+    try {
+        c->work = make_job(*c->model, request);
+        c->work->when_done = [this, c, protocol, done = std::move(done)](job &) {
+            finished(*c, protocol);
+            done(c);
+        };
+        for (int tries = 0;; tries++)
+            try {
+                scheduler_.submit(c->model->queue, c->work);
+                break;
+            } catch (const refusal &r) { // replaced by another version since it was found
+                if (r.why != outcome::unavailable || tries == 3)
+                    throw;
+                const auto next = models.find(request.model, request.version);
+                if (!next->takes_requests_of(*c->model))
+                    throw;
+                c->model = next;
+            }
+    } catch (refusal &r) {
+        c->model->metrics()->count(r.why);
+        r.is_counted = true;
+        if (c->work)
+            c->work->when_done = nullptr; // which holds the call
+        throw;
+    }
+    return c;
+}
+
+void service::finished(const call &c, const std::string &protocol) const {
+    const job &j = *c.work;
+    model_metrics &m = *c.model->metrics();
+    m.count(j.result);
+    access a;
+    for (const byte_range &b : j.outputs)
+        a.bytes_out += b.size;
+    if (j.result == outcome::ok) {
+        m.queue_seconds->Observe(seconds(j.started - j.queued));
+        m.request_seconds->Observe(seconds(j.finished - j.queued));
+        m.bytes_in->Increment(static_cast<double>(j.bytes));
+        m.bytes_out->Increment(static_cast<double>(a.bytes_out));
+    }
+    if (!options.log)
+        return;
+    a.protocol = protocol;
+    a.what = "infer";
+    a.model = c.model->name();
+    a.version = c.model->version();
+    a.id = c.id;
+    a.trace = c.trace;
+    a.result = j.result;
+    a.seconds = seconds(j.finished - j.queued);
+    if (j.batch > 0) {
+        a.queue_seconds = seconds(j.started - j.queued);
+        a.compute_seconds = seconds(j.finished - j.started);
+    }
+    a.batch = j.batch;
+    a.bytes_in = j.bytes;
+    options.log(a);
+}
+
+void service::refused(const std::string &protocol, const std::string &what, const refusal &r,
+                      const std::string &model, const std::string &trace) {
+    if (!r.is_counted)
+        figures.count_other(r.why);
+    if (options.log) {
+        access a;
+        a.protocol = protocol;
+        a.what = what;
+        a.model = model;
+        a.trace = trace;
+        a.result = r.why;
+        options.log(a);
+    }
+}
+
+int service::retry_after(const std::string &model) const {
+    try {
+        return scheduler_.retry_after(models.find(model, "")->queue);
+    } catch (const refusal &) {
+        return 1;
+    }
+}
+
+} // namespace octet::serve

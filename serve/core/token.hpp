@@ -1,0 +1,36 @@
+#pragma once
+
+// The bearer token, if one is required; it can change while the server runs.
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include <openssl/crypto.h>
+
+namespace octet::serve {
+
+class token {
+public:
+    void set(std::string secret) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        secret_ = std::make_shared<const std::string>("Bearer " + std::move(secret));
+    }
+    /// Whether the value of an `Authorization` header is right. Takes as long for every wrong one of a length.
+    bool allows(std::string_view authorization) const {
+        const auto secret = current();
+        return !secret || (authorization.size() == secret->size() &&
+                           CRYPTO_memcmp(authorization.data(), secret->data(), secret->size()) == 0);
+    }
+
+private:
+    std::shared_ptr<const std::string> current() const {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        return secret_;
+    }
+    mutable std::mutex mutex_;
+    std::shared_ptr<const std::string> secret_;
+};
+
+} // namespace octet::serve

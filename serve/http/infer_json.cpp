@@ -1,0 +1,321 @@
+#include "http/infer_json.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <cstring>
+
+#include <nlohmann/json.hpp>
+
+#include "core/datatypes.hpp"
+
+namespace octet::serve {
+namespace {
+
+using nlohmann::json;
+
+[[noreturn]] void refuse(const std::string &sentence) { throw refusal(outcome::invalid, sentence); }
+
+/// Takes the events of the parser. A stack says where it is; whatever is no part of the protocol is `other`.
+class reader : public nlohmann::json_sax<json> {
+public:
+    infer_request request;
+    reply_form form;
+    std::vector<std::int64_t> binary_sizes; ///< by input, -1: none
+
+    bool null() override { return scalar_of_wrong_kind("null"); }
+    bool boolean(bool v) override {
+        switch (where()) {
+        case place::data:
+            request.inputs.back().numbers.push_back(v);
+            return true;
+        case place::parameters:
+            if (key_ == "binary_data_output")
+                form.all_binary = v;
+            else if (key_ == "profile")
+                request.wants_profile = v;
+            return true;
+        case place::output_parameters:
+            if (key_ == "binary_data")
+                is_binary_ = v;
+            return true;
+        default:
+            return scalar_of_wrong_kind(v ? "true" : "false");
+        }
+    }
+    bool number_integer(std::int64_t v) override { return integer(v, static_cast<double>(v)); }
+    bool number_unsigned(std::uint64_t v) override {
+        constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+        if (v > most && where() != place::data && where() != place::other)
+            refuse("JSON: " + std::to_string(v) + " is beyond all limits");
+        return integer(static_cast<std::int64_t>(std::min(v, most)), static_cast<double>(v));
+    }
+    bool number_float(double v, const std::string &text) override {
+        if (where() != place::data)
+            return scalar_of_wrong_kind(text);
+        request.inputs.back().numbers.push_back(v);
+        return true;
+    }
+    bool string(std::string &v) override {
+        switch (where()) {
+        case place::root:
+            if (key_ == "id")
+                request.id = v;
+            return true;
+        case place::input:
+            (key_ == "name"       ? request.inputs.back().name
+             : key_ == "datatype" ? request.inputs.back().datatype
+                                  : ignored_) = v;
+            return true;
+        case place::output:
+            if (key_ == "name")
+                request.outputs.back() = v;
+            return true;
+        default:
+            return scalar_of_wrong_kind("a string");
+        }
+    }
+    bool binary(json::binary_t &) override { return true; }
+    bool key(std::string &v) override {
+        key_ = v;
+        return true;
+    }
+
+    bool start_object(std::size_t) override {
+        switch (where()) {
+        case place::nowhere:
+            return enter(place::root);
+        case place::root:
+            return enter(key_ == "parameters" ? place::parameters : place::other);
+        case place::inputs:
+            request.inputs.emplace_back();
+            binary_sizes.push_back(-1);
+            check_count(request.inputs.size());
+            return enter(place::input);
+        case place::input:
+            return enter(key_ == "parameters" ? place::input_parameters : place::other);
+        case place::outputs:
+            request.outputs.emplace_back();
+            is_binary_.reset();
+            check_count(request.outputs.size());
+            return enter(place::output);
+        case place::output:
+            return enter(key_ == "parameters" ? place::output_parameters : place::other);
+        case place::data:
+        case place::shape:
+            refuse("JSON: an object in \"data\" or \"shape\"");
+        default:
+            return enter(place::other);
+        }
+    }
+    bool end_object() override {
+        if (where() == place::output && is_binary_)
+            form.binary_of[request.outputs.back()] = *is_binary_;
+        return leave();
+    }
+    bool start_array(std::size_t) override {
+        switch (where()) {
+        case place::nowhere:
+            refuse("JSON: an array, allowed is an object");
+        case place::root:
+            return enter(key_ == "inputs"    ? place::inputs
+                         : key_ == "outputs" ? place::outputs
+                                             : place::other);
+        case place::input:
+            return enter(key_ == "shape" ? place::shape : key_ == "data" ? place::data : place::other);
+        case place::data:
+            return enter(place::data);
+        case place::shape:
+            refuse("JSON: an array in \"shape\"");
+        default:
+            return enter(place::other);
+        }
+    }
+    bool end_array() override { return leave(); }
+    bool parse_error(std::size_t position, const std::string &,
+                     const nlohmann::detail::exception &e) override {
+        std::string what = e.what(); // "[json.exception.parse_error.101] parse error at line 1, column 5: …"
+        what.erase(0, what.find("] ") == std::string::npos ? 0 : what.find("] ") + 2);
+        refuse("JSON, byte " + std::to_string(position) + ": " + what.substr(0, 200));
+    }
+
+private:
+    enum class place {
+        nowhere,
+        root,
+        parameters,
+        inputs,
+        input,
+        input_parameters,
+        shape,
+        data,
+        outputs,
+        output,
+        output_parameters,
+        other
+    };
+
+    place where() const { return path_.empty() ? place::nowhere : path_.back(); }
+    bool enter(place p) {
+        constexpr std::size_t deepest = 32;
+        if (path_.size() == deepest)
+            refuse("JSON is nested deeper than " + std::to_string(deepest) + " levels");
+        path_.push_back(p);
+        return true;
+    }
+    bool leave() {
+        path_.pop_back();
+        return true;
+    }
+    static void check_count(std::size_t count) {
+        constexpr std::size_t most = 1024;
+        if (count > most)
+            refuse("more than " + std::to_string(most) + " tensors");
+    }
+    bool integer(std::int64_t v, double value) {
+        switch (where()) {
+        case place::data:
+            request.inputs.back().numbers.push_back(value);
+            return true;
+        case place::shape:
+            if (request.inputs.back().shape.size() == 32)
+                refuse("input '" + request.inputs.back().name + "' has more than 32 dimensions");
+            request.inputs.back().shape.push_back(v);
+            return true;
+        case place::parameters:
+            if (key_ == "timeout")
+                request.timeout_us = v;
+            return true;
+        case place::input_parameters:
+            if (key_ == "binary_data_size")
+                binary_sizes.back() = v;
+            return true;
+        default:
+            return scalar_of_wrong_kind(std::to_string(v));
+        }
+    }
+    /// Only where the protocol says what stands there.
+    bool scalar_of_wrong_kind(const std::string &what) const {
+        const place p = where();
+        const bool is_known = p == place::nowhere || p == place::shape || p == place::data ||
+                              p == place::inputs || p == place::outputs ||
+                              (p == place::root && (key_ == "inputs" || key_ == "outputs" || key_ == "id")) ||
+                              (p == place::input &&
+                               (key_ == "name" || key_ == "datatype" || key_ == "shape" || key_ == "data")) ||
+                              (p == place::output && key_ == "name") ||
+                              (p == place::parameters && key_ == "timeout");
+        if (is_known)
+            refuse("JSON: " + what.substr(0, 40) +
+                   (p == place::shape  ? " in \"shape\""
+                    : p == place::data ? " in \"data\""
+                                       : " where \"" + key_ + "\" is expected"));
+        return true;
+    }
+
+    std::vector<place> path_;
+    std::string key_, ignored_;
+    std::optional<bool> is_binary_;
+};
+
+template <typename T>
+void append_numbers(std::string &text, const byte_range &bytes, const std::string &name) {
+    char digits[32];
+    for (std::size_t i = 0; i < bytes.size / sizeof(T); i++) {
+        T value;
+        std::memcpy(&value, bytes.data + i * sizeof(T), sizeof(T));
+        if constexpr (std::is_floating_point_v<T>)
+            if (!std::isfinite(value))
+                refuse("output '" + name +
+                       "' has a value that is no number, which JSON cannot say: ask for binary data");
+        const auto end = [&] {
+            if constexpr (sizeof(T) == 1)
+                return std::to_chars(digits, digits + sizeof digits, static_cast<int>(value)).ptr;
+            else
+                return std::to_chars(digits, digits + sizeof digits, value).ptr;
+        }();
+        if (i > 0)
+            text += ',';
+        text.append(digits, end);
+    }
+}
+
+void append_data(std::string &text, const tensor_info &t, const byte_range &bytes) {
+    switch (t.type) {
+    case data_type::f32:
+        return append_numbers<float>(text, bytes, t.name);
+    case data_type::s32:
+        return append_numbers<std::int32_t>(text, bytes, t.name);
+    case data_type::s16:
+        return append_numbers<std::int16_t>(text, bytes, t.name);
+    case data_type::s8:
+        return append_numbers<std::int8_t>(text, bytes, t.name);
+    case data_type::u8:
+        return append_numbers<std::uint8_t>(text, bytes, t.name);
+    default:
+        refuse("output '" + t.name + "' is " + protocol_name(t.type) +
+               ", which has no form in JSON: ask for binary data");
+    }
+}
+
+std::string quoted(const std::string &text) {
+    return json(text).dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+} // namespace
+
+infer_request read_infer_request(const std::shared_ptr<const std::string> &body, std::size_t json_size,
+                                 reply_form &form) {
+    if (json_size > body->size())
+        refuse("Inference-Header-Content-Length is " + std::to_string(json_size) + ", the body has " +
+               std::to_string(body->size()) + " bytes");
+    reader r;
+    json::sax_parse(body->data(), body->data() + json_size, &r);
+    std::size_t at = json_size;
+    for (std::size_t i = 0; i < r.request.inputs.size(); i++) {
+        if (r.binary_sizes[i] == -1)
+            continue;
+        given_tensor &t = r.request.inputs[i];
+        if (!t.numbers.empty())
+            refuse("input '" + t.name + "' has \"data\" and \"binary_data_size\"");
+        const std::size_t left = body->size() - at;
+        if (r.binary_sizes[i] < 0 || static_cast<std::uint64_t>(r.binary_sizes[i]) > left)
+            refuse("input '" + t.name + "': binary_data_size is " + std::to_string(r.binary_sizes[i]) + ", " +
+                   std::to_string(left) + " bytes are left in the body");
+        const auto size = static_cast<std::size_t>(r.binary_sizes[i]);
+        t.bytes = byte_range{reinterpret_cast<const std::byte *>(body->data()) + at, size};
+        at += size;
+    }
+    if (at != body->size())
+        refuse(std::to_string(body->size() - at) + " bytes follow the last tensor");
+    r.request.keep = body;
+    form = std::move(r.form);
+    return std::move(r.request);
+}
+
+std::string infer_reply_json(const service::call &c, const reply_form &form, bool &has_binary) {
+    const job &j = *c.work;
+    std::string text =
+        "{\"model_name\":" + quoted(c.model->name()) + ",\"model_version\":\"" + c.model->version() + '"';
+    if (!c.id.empty())
+        text += ",\"id\":" + quoted(c.id);
+    if (!j.profile.empty())
+        text += ",\"parameters\":{\"profile\":" + quoted(j.profile) + '}';
+    text += ",\"outputs\":[";
+    for (std::size_t i = 0; i < j.wanted.size(); i++) {
+        const tensor_info &t = c.model->outputs()[j.wanted[i]];
+        text += (i > 0 ? ",{\"name\":" : "{\"name\":") + quoted(t.name) + ",\"datatype\":\"" +
+                protocol_name(t.type) + "\",\"shape\":[";
+        for (std::size_t d = 0; d < j.output_dims[i].size(); d++)
+            text += (d > 0 ? "," : "") + std::to_string(j.output_dims[i][d]);
+        if (form.is_binary(t.name)) {
+            has_binary = true;
+            text += "],\"parameters\":{\"binary_data_size\":" + std::to_string(j.outputs[i].size) + "}}";
+        } else {
+            text += "],\"data\":[";
+            append_data(text, t, j.outputs[i]);
+            text += "]}";
+        }
+    }
+    return text += "]}";
+}
+
+} // namespace octet::serve

@@ -1,0 +1,31 @@
+#pragma once
+
+// The REST form of an inference: JSON, optionally followed by the bytes of tensors ("binary data extension").
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "core/service.hpp"
+
+namespace octet::serve {
+
+/// What the reply should look like.
+struct reply_form {
+    bool all_binary = false;               ///< "binary_data_output"
+    std::map<std::string, bool> binary_of; ///< by output
+    bool is_binary(const std::string &output) const {
+        const auto found = binary_of.find(output);
+        return found == binary_of.end() ? all_binary : found->second;
+    }
+};
+
+/// Reads a body of which the first `json_size` bytes are JSON. Numbers go straight into arrays, nesting is limited, what is
+/// not known is skipped. Inputs point into the body, which the request keeps. Throws refusal.
+infer_request read_infer_request(const std::shared_ptr<const std::string> &body, std::size_t json_size,
+                                 reply_form &form);
+
+/// The JSON part of a reply. Throws refusal where an output has no JSON form.
+std::string infer_reply_json(const service::call &c, const reply_form &form, bool &has_binary);
+
+} // namespace octet::serve

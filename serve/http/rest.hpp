@@ -1,0 +1,58 @@
+#pragma once
+
+// The paths of the Open Inference Protocol's REST form, as functions from a request to a reply: no sockets here.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/service.hpp"
+#include "core/token.hpp"
+
+namespace octet::serve {
+
+struct http_request {
+    std::string_view method, target, authorization, json_size,
+        trace; ///< of a header each, "" where there is none
+    std::shared_ptr<const std::string> body;
+};
+
+struct http_reply {
+    int status = 200;
+    std::string type = "application/json";
+    std::vector<std::pair<std::string, std::string>> headers;
+    std::string text;
+    std::vector<byte_range> parts; ///< follow the text
+    std::shared_ptr<const void> keep;
+};
+
+/// {"error": "…"} with the status of the outcome.
+http_reply error_reply(outcome o, const std::string &sentence);
+
+class rest {
+public:
+    rest(service &s, const token &t) : service_(s), token_(t) {}
+
+    using reply = std::function<void(http_reply &&)>;
+    /// Runs a function where replies are written.
+    using run_later = std::function<void(std::function<void()>)>;
+    /// Calls `done` once: now, or through `later` when an inference is finished; then the call is returned.
+    std::shared_ptr<const service::call> handle(const http_request &request, const run_later &later,
+                                                reply done) const;
+    /// For a request that was never complete.
+    http_reply refuse(outcome o, const std::string &sentence) const;
+
+private:
+    std::shared_ptr<const service::call> infer(const http_request &request, std::string model,
+                                               std::string version, const run_later &later, reply done) const;
+    http_reply answer(const http_request &request, const std::vector<std::string> &path) const;
+    http_reply repository(const http_request &request, const std::vector<std::string> &path) const;
+
+    service &service_;
+    const token &token_;
+};
+
+} // namespace octet::serve

@@ -1,0 +1,476 @@
+// A loop per thread, and every connection belongs to one loop: nothing of a connection is locked. Time limits are kept by a
+// tick of the loop that looks at its connections ten times a second, which costs a request nothing; the same tick finds
+// clients that left while their request waits.
+
+#include "http/server.hpp"
+
+#include <atomic>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/ssl.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http.hpp>
+#include <sys/socket.h>
+
+#include "octet/error.hpp"
+
+namespace octet::serve {
+namespace {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+using tcp = asio::ip::tcp;
+using error_code = boost::system::error_code;
+
+constexpr auto tick = std::chrono::milliseconds(100);
+
+const char *reason_of(int status) {
+    switch (status) {
+    case 200:
+        return "OK";
+    case 499:
+        return "Client Closed Request";
+    default:
+        return http::obsolete_reason(static_cast<http::status>(status)).data();
+    }
+}
+
+/// What all connections share.
+struct shared {
+    http_options options;
+    http_server::handlers handlers;
+    std::atomic<std::size_t> connections{0}, body_bytes{0};
+    std::atomic<bool> is_draining{false};
+    std::mutex mutex;
+    std::shared_ptr<asio::ssl::context> tls; ///< null: none
+};
+
+/// A connection as its loop sees it.
+class connection {
+public:
+    virtual ~connection() = default;
+    virtual void look(clock::time_point now) = 0;
+};
+
+struct loop {
+    std::list<connection *> connections; // goes after the context, whose handlers hold them
+    asio::io_context context{1};
+    asio::executor_work_guard<asio::io_context::executor_type> work = asio::make_work_guard(context);
+    asio::steady_timer timer{context};
+    std::thread thread;
+
+    void start_ticking() {
+        timer.expires_after(tick);
+        timer.async_wait([this](error_code failed) {
+            if (failed)
+                return;
+            const auto now = clock::now();
+            for (auto it = connections.begin(); it != connections.end();)
+                (*it++)->look(now);
+            start_ticking();
+        });
+    }
+};
+
+tcp::socket &socket_of(tcp::socket &s) { return s; }
+tcp::socket &socket_of(asio::ssl::stream<tcp::socket> &s) { return s.next_layer(); }
+
+template <typename Stream>
+class session : public connection, public std::enable_shared_from_this<session<Stream>> {
+public:
+    session(Stream stream, loop &l, shared &s, std::shared_ptr<asio::ssl::context> tls)
+        : tls_(std::move(tls)), stream_(std::move(stream)), loop_(l), shared_(s) {
+        shared_.connections++;
+        place_ = loop_.connections.insert(loop_.connections.end(), this);
+        shared_.handlers.connections(1);
+    }
+    ~session() override {
+        loop_.connections.erase(place_);
+        release_bytes();
+        shared_.handlers.connections(-1);
+        shared_.connections--;
+    }
+
+    void start() {
+        if constexpr (std::is_same_v<Stream, tcp::socket>) {
+            read_header();
+        } else {
+            until_ = clock::now() + shared_.options.receive;
+            stream_.async_handshake(asio::ssl::stream_base::server, [self = self()](error_code failed) {
+                if (!failed)
+                    self->read_header();
+            });
+        }
+    }
+
+    void look(clock::time_point now) override {
+        const bool is_over = now > until_;
+        if (phase_ == phase::waiting) {
+            look_at_call(now);
+        } else if (is_over || (phase_ == phase::idle && shared_.is_draining)) {
+            close();
+        }
+    }
+
+private:
+    enum class phase { idle, receiving, waiting, sending };
+    using parser = http::request_parser<http::string_body>;
+
+    std::shared_ptr<session> self() { return this->shared_from_this(); }
+
+    void close() {
+        error_code ignored;
+        socket_of(stream_).shutdown(tcp::socket::shutdown_both, ignored);
+        socket_of(stream_).close(ignored);
+    }
+
+    void release_bytes() {
+        shared_.body_bytes -= reserved_;
+        reserved_ = 0;
+    }
+
+    /// The client of a request that waits may have left, or its time may be over.
+    void look_at_call(clock::time_point now) {
+        if (!call_)
+            return;
+        if (call_->work->deadline <= now) {
+            const auto call = std::move(call_);
+            return shared_.handlers.give_up(*call, true);
+        }
+        char byte;
+        const auto got = ::recv(socket_of(stream_).native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+        if (got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK)) {
+            const auto call = std::move(call_);
+            close();
+            shared_.handlers.give_up(*call, false);
+        }
+    }
+
+    void read_header() {
+        phase_ = phase::idle;
+        until_ = clock::now() + shared_.options.idle;
+        parser_.emplace();
+        parser_->header_limit(static_cast<std::uint32_t>(shared_.options.most_header_bytes));
+        parser_->body_limit(shared_.options.most_body_bytes);
+        http::async_read_header(stream_, buffer_, *parser_, [self = self()](error_code failed, std::size_t) {
+            self->got_header(failed);
+        });
+    }
+
+    void got_header(error_code failed) {
+        if (failed)
+            return read_failed(failed);
+        phase_ = phase::receiving;
+        until_ = clock::now() + shared_.options.receive;
+        const auto &head = parser_->get();
+        if (!head["Content-Encoding"].empty())
+            return end_with(415, "Content-Encoding: no encoding is taken");
+        const auto length = parser_->content_length();
+        const std::size_t expected = length               ? *length
+                                     : parser_->chunked() ? shared_.options.most_body_bytes
+                                                          : 0;
+        if (expected > shared_.options.most_body_bytes)
+            return end_with(413, "the body has " + std::to_string(expected) + " bytes, at most " +
+                                     std::to_string(shared_.options.most_body_bytes) + " are taken");
+        reserved_ = expected;
+        if ((shared_.body_bytes += expected) > shared_.options.most_total_bytes) {
+            release_bytes();
+            return end_with(503, "requests that are being received fill the memory for them");
+        }
+        if (boost::beast::iequals(head[http::field::expect], "100-continue")) {
+            static const std::string go_on = "HTTP/1.1 100 Continue\r\n\r\n";
+            asio::async_write(stream_, asio::buffer(go_on), [self = self()](error_code e, std::size_t) {
+                if (!e)
+                    self->read_body();
+            });
+            return;
+        }
+        read_body();
+    }
+
+    void read_body() {
+        http::async_read(stream_, buffer_, *parser_, [self = self()](error_code failed, std::size_t) {
+            if (failed)
+                return self->read_failed(failed);
+            self->got_request();
+        });
+    }
+
+    void read_failed(error_code failed) {
+        if (failed == http::error::header_limit)
+            return end_with(431, "the header is larger than " +
+                                     std::to_string(shared_.options.most_header_bytes) + " bytes");
+        if (failed == http::error::body_limit)
+            return end_with(413, "the body is larger than " +
+                                     std::to_string(shared_.options.most_body_bytes) + " bytes");
+        const bool is_closed = failed == http::error::end_of_stream ||
+                               failed == http::error::partial_message ||
+                               failed.category() != http::make_error_code(http::error::bad_method).category();
+        if (!is_closed)
+            end_with(400, "no HTTP: " + failed.message());
+    }
+
+    /// A reply to what is not read to its end: the connection cannot be used again.
+    void end_with(int status, const std::string &sentence) {
+        keep_alive_ = false;
+        const outcome o = status == 413 || status == 431 ? outcome::too_large
+                          : status == 503                ? outcome::overloaded
+                                                         : outcome::invalid;
+        http_reply reply = shared_.handlers.refuse(o, sentence);
+        reply.status = status;
+        send(std::move(reply), true);
+    }
+
+    void got_request() {
+        phase_ = phase::waiting;
+        until_ = clock::time_point::max();
+        auto message = parser_->release();
+        keep_alive_ = message.keep_alive() && !shared_.is_draining;
+        has_body_ = message.method() != http::verb::head;
+        const auto body = std::make_shared<std::string>(std::move(message.body()));
+        const auto view = [](boost::beast::string_view v) { return std::string_view(v.data(), v.size()); };
+        http_request request{view(message.method_string()),
+                             view(message.target()),
+                             view(message[http::field::authorization]),
+                             view(message["Inference-Header-Content-Length"]),
+                             view(message["traceparent"]),
+                             body};
+        if (request.trace.size() > 64 ||
+            request.trace.find_first_not_of("0123456789abcdef-") != std::string_view::npos)
+            request.trace = {};
+        trace_ = request.trace;
+        const rest::run_later later = [self = self()](std::function<void()> f) {
+            asio::post(self->loop_.context, [self, f = std::move(f)] { f(); });
+        };
+        call_ = shared_.handlers.handle(
+            request, later, [self = self()](http_reply &&reply) { self->send(std::move(reply)); });
+        if (phase_ != phase::waiting)
+            call_.reset(); // it was replied to at once
+    }
+
+    void send(http_reply &&reply, bool is_last = false) {
+        phase_ = phase::sending;
+        until_ = clock::now() + shared_.options.send;
+        call_.reset();
+        reply_ = std::move(reply);
+        std::size_t length = reply_.text.size();
+        for (const byte_range &part : reply_.parts)
+            length += part.size;
+        keep_alive_ &= !is_last;
+        head_ = "HTTP/1.1 " + std::to_string(reply_.status) + ' ' + reason_of(reply_.status) +
+                "\r\nContent-Type: " + reply_.type + "\r\nContent-Length: " + std::to_string(length) + "\r\n";
+        for (const auto &[name, value] : reply_.headers)
+            head_ += name + ": " + value + "\r\n";
+        if (!trace_.empty())
+            head_ += "traceparent: " + trace_ + "\r\n";
+        head_ += keep_alive_ ? "Connection: keep-alive\r\n\r\n" : "Connection: close\r\n\r\n";
+        buffers_.assign({asio::buffer(head_)});
+        if (has_body_) {
+            buffers_.push_back(asio::buffer(reply_.text));
+            for (const byte_range &part : reply_.parts)
+                buffers_.emplace_back(part.data, part.size);
+        }
+        asio::async_write(stream_, buffers_, [self = self()](error_code failed, std::size_t) {
+            self->reply_ = {};
+            self->release_bytes();
+            if (failed)
+                return;
+            if (self->keep_alive_)
+                return self->read_header();
+            self->finish_sending();
+        });
+    }
+
+    /// A socket that is closed with unread bytes in it resets the connection, and the client may lose the reply.
+    void finish_sending() {
+        error_code ignored;
+        socket_of(stream_).shutdown(tcp::socket::shutdown_send, ignored);
+        phase_ = phase::sending;
+        until_ = clock::now() + std::chrono::seconds(1);
+        drop_rest();
+    }
+    void drop_rest() {
+        socket_of(stream_).async_read_some(asio::buffer(dropped_),
+                                           [self = self()](error_code failed, std::size_t) {
+                                               if (!failed)
+                                                   self->drop_rest();
+                                           });
+    }
+
+    std::shared_ptr<asio::ssl::context> tls_; ///< lives as long as the stream
+    Stream stream_;
+    loop &loop_;
+    shared &shared_;
+    std::list<connection *>::iterator place_;
+    boost::beast::flat_buffer buffer_;
+    std::optional<parser> parser_;
+    phase phase_ = phase::idle;
+    clock::time_point until_ = clock::time_point::max();
+    std::shared_ptr<const service::call> call_;
+    std::size_t reserved_ = 0;
+    bool keep_alive_ = true, has_body_ = true;
+    std::string trace_, head_;
+    http_reply reply_;
+    std::vector<asio::const_buffer> buffers_;
+    char dropped_[4096];
+};
+
+std::shared_ptr<asio::ssl::context> make_tls(const http_options &o) {
+    if (o.certificate.empty())
+        return nullptr;
+    const auto tls = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
+    try {
+        tls->set_options(asio::ssl::context::no_tlsv1 | asio::ssl::context::no_tlsv1_1 |
+                         asio::ssl::context::default_workarounds);
+        tls->use_certificate_chain_file(o.certificate);
+        tls->use_private_key_file(o.key, asio::ssl::context::pem);
+    } catch (const std::exception &e) {
+        throw error(status::invalid_arguments,
+                    "TLS with " + o.certificate + " and " + o.key + ": " + e.what());
+    }
+    return tls;
+}
+
+tcp::endpoint endpoint_of(asio::io_context &context, const std::string &address) {
+    const std::size_t colon = address.rfind(':');
+    if (colon == std::string::npos)
+        throw error(status::invalid_arguments, "'" + address + "' given, the form is ADDRESS:PORT");
+    std::string host = address.substr(0, colon);
+    if (host.size() > 2 && host.front() == '[')
+        host = host.substr(1, host.size() - 2);
+    error_code failed;
+    tcp::resolver resolver(context);
+    const auto found = resolver.resolve(host, address.substr(colon + 1), tcp::resolver::passive, failed);
+    if (failed || found.empty())
+        throw error(status::invalid_arguments, "'" + address + "': " + failed.message());
+    return found.begin()->endpoint();
+}
+
+} // namespace
+
+struct http_server::state {
+    shared all;
+    std::vector<std::unique_ptr<loop>> loops;
+    std::unique_ptr<tcp::acceptor> acceptor;
+    std::unique_ptr<asio::steady_timer> pause;
+    std::size_t next = 0;
+    unsigned short port = 0;
+
+    void accept() {
+        loop &l = *loops[next++ % loops.size()];
+        acceptor->async_accept(l.context, [this, &l](error_code failed, tcp::socket socket) {
+            if (failed == asio::error::operation_aborted || all.is_draining)
+                return;
+            if (failed) { // no descriptors are left, for example: some will be free again
+                pause->expires_after(tick);
+                pause->async_wait([this](error_code e) {
+                    if (!e)
+                        accept();
+                });
+                return;
+            }
+            welcome(l, std::move(socket));
+            accept();
+        });
+    }
+
+    void welcome(loop &l, tcp::socket socket) {
+        if (all.connections >= all.options.most_connections) {
+            static const std::string full =
+                "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n"
+                "Connection: close\r\n\r\n";
+            error_code ignored;
+            socket.non_blocking(true, ignored);
+            socket.write_some(asio::buffer(full), ignored);
+            return;
+        }
+        std::shared_ptr<asio::ssl::context> tls;
+        {
+            const std::lock_guard<std::mutex> lock(all.mutex);
+            tls = all.tls;
+        }
+        const auto shared_socket = std::make_shared<tcp::socket>(std::move(socket));
+        asio::post(l.context, [this, &l, shared_socket, tls] {
+            error_code ignored;
+            shared_socket->set_option(tcp::no_delay(true), ignored);
+            if (tls)
+                std::make_shared<session<asio::ssl::stream<tcp::socket>>>(
+                    asio::ssl::stream<tcp::socket>(std::move(*shared_socket), *tls), l, all, tls)
+                    ->start();
+            else
+                std::make_shared<session<tcp::socket>>(std::move(*shared_socket), l, all, nullptr)->start();
+        });
+    }
+};
+
+http_server::http_server(const http_options &options, handlers h) : state_(std::make_unique<state>()) {
+    state &s = *state_;
+    s.all.options = options;
+    s.all.handlers = std::move(h);
+    s.all.tls = make_tls(options);
+    for (int i = 0; i < std::max(1, options.threads); i++)
+        s.loops.push_back(std::make_unique<loop>());
+    asio::io_context &first = s.loops.front()->context;
+    try {
+        const tcp::endpoint endpoint = endpoint_of(first, options.address);
+        s.acceptor = std::make_unique<tcp::acceptor>(first);
+        s.acceptor->open(endpoint.protocol());
+        s.acceptor->set_option(tcp::acceptor::reuse_address(true));
+        s.acceptor->bind(endpoint);
+        s.acceptor->listen(1024);
+        s.port = s.acceptor->local_endpoint().port();
+    } catch (const boost::system::system_error &e) {
+        throw error(status::invalid_arguments,
+                    "cannot listen on " + options.address + ": " + e.code().message());
+    }
+    s.pause = std::make_unique<asio::steady_timer>(first);
+    s.accept();
+    for (const auto &l : s.loops) {
+        l->start_ticking();
+        l->thread = std::thread([&l = *l] { l.context.run(); });
+    }
+}
+
+http_server::~http_server() {
+    for (const auto &l : state_->loops)
+        l->context.stop();
+    for (const auto &l : state_->loops)
+        l->thread.join();
+    state_->acceptor.reset();
+    state_->pause.reset();
+    for (const auto &l : state_->loops) { // connections go with the handlers that hold them
+        l->work.reset();
+        l->context.restart();
+        for (connection *c : std::list<connection *>(l->connections))
+            c->look(clock::time_point::max());
+        l->timer.cancel();
+        l->context.poll();
+    }
+}
+
+unsigned short http_server::port() const { return state_->port; }
+
+void http_server::reload_certificate() {
+    auto next = make_tls(state_->all.options);
+    const std::lock_guard<std::mutex> lock(state_->all.mutex);
+    state_->all.tls = std::move(next);
+}
+
+void http_server::drain() {
+    state_->all.is_draining = true;
+    asio::post(state_->loops.front()->context, [s = state_.get()] {
+        error_code ignored;
+        s->acceptor->close(ignored);
+    });
+}
+
+bool http_server::is_idle() const { return state_->all.connections == 0; }
+
+} // namespace octet::serve

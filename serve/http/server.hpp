@@ -1,0 +1,52 @@
+#pragma once
+
+// HTTP/1.1 with Boost.Beast: connections, limits, time limits and TLS. What a request means is rest.hpp's.
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "http/rest.hpp"
+
+namespace octet::serve {
+
+struct http_options {
+    std::string address = "127.0.0.1:8000"; ///< port 0: any that is free
+    int threads = 1;
+    std::size_t most_connections = 1024;
+    std::size_t most_header_bytes = 16 << 10, most_body_bytes = std::size_t(64) << 20;
+    std::size_t most_total_bytes = std::size_t(1) << 30;     ///< of bodies, all connections together
+    std::chrono::milliseconds idle{60'000};                  ///< between requests
+    std::chrono::milliseconds receive{30'000}, send{30'000}; ///< of a whole request and reply: slow clients
+    std::string certificate, key;                            ///< files in PEM: TLS
+};
+
+class http_server {
+public:
+    using handler = std::function<std::shared_ptr<const service::call>(const http_request &,
+                                                                       const rest::run_later &, rest::reply)>;
+    struct handlers {
+        handler handle;
+        std::function<http_reply(outcome, const std::string &)> refuse;
+        std::function<void(const service::call &, bool is_expired)>
+            give_up;                          ///< the client has left, or its time is over
+        std::function<void(int)> connections; ///< how many more, or -1
+    };
+
+    /// Listens and serves. Throws std::exception with a sentence.
+    http_server(const http_options &options, handlers h);
+    ~http_server();
+    unsigned short port() const;
+    /// The certificate's files are read anew, for connections from now on.
+    void reload_certificate();
+    /// Takes no more connections; those that wait for a request are closed, the others after their reply.
+    void drain();
+    bool is_idle() const; ///< no connection is left
+
+private:
+    struct state;
+    std::unique_ptr<state> state_;
+};
+
+} // namespace octet::serve

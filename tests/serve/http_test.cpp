@@ -1,0 +1,288 @@
+// The REST protocol over sockets: what it answers, and that it survives clients of every kind.
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "serve/fixture.hpp"
+
+namespace octet::tests {
+namespace {
+
+using nlohmann::json;
+
+/// One server for the tests that change nothing of it.
+serve::server &demo() {
+    static serve::server s(demo_options());
+    return s;
+}
+
+std::string ask(const std::string &body, int status, const std::string &headers = "") {
+    client c(demo().http_port());
+    const http_answer answer = c.post(digits_path, body, headers);
+    EXPECT_EQ(answer.status, status) << body.substr(0, 200) << '\n' << answer.body;
+    return answer.body;
+}
+
+void expect_refusal(const std::string &body, const std::string &part, int status = 400,
+                    const std::string &headers = "") {
+    const json answer = json::parse(ask(body, status, headers));
+    EXPECT_NE(answer["error"].get<std::string>().find(part), std::string::npos) << body.substr(0, 200) << '\n'
+                                                                                << answer.dump();
+}
+
+std::string with_tensor(const std::string &fields) { return "{\"inputs\":[{" + fields + "}]}"; }
+
+} // namespace
+
+TEST(serve_http, tells_about_server_and_models) {
+    client c(demo().http_port());
+    EXPECT_EQ(c.get("/v2/health/live").status, 200);
+    EXPECT_EQ(c.get("/v2/health/ready").status, 200);
+    EXPECT_EQ(json::parse(c.get("/v2").body)["name"], "octet");
+    EXPECT_EQ(c.get("/v2/models/digits/ready").status, 200);
+    EXPECT_EQ(c.get("/v2/models/digits/versions/1/ready").status, 200);
+    EXPECT_EQ(c.get("/v2/models/digits/versions/2/ready").status, 404);
+    EXPECT_EQ(c.get("/v2/models/none").status, 404);
+    EXPECT_EQ(c.get("/v2/models/di%67its").status, 200);
+    EXPECT_EQ(c.get("/v2/models/%zz").status, 400);
+    EXPECT_EQ(c.get("/elsewhere").status, 404);
+    EXPECT_EQ(c.get("/v2/models/digits/infer").status, 404); // not by GET
+    const json model = json::parse(c.get("/v2/models/digits").body);
+    EXPECT_EQ(model["inputs"][0], json::parse(R"({"name":"image","datatype":"INT8","shape":[-1,8,8,1]})"));
+    EXPECT_EQ(json::parse(c.post("/v2/repository/index", "").body)[0]["state"], "READY");
+    EXPECT_EQ(c.post("/v2/repository/models/digits/unload", "").status, 403);
+}
+
+TEST(serve_http, answers_with_the_networks_bytes) {
+    digits_oracle oracle;
+    std::minstd_rand random(1);
+    client c(demo().http_port());
+    for (const std::size_t rows : {1u, 3u, 32u}) {
+        const std::string codes = random_codes(random, rows), expected = oracle(codes);
+        const json answer = json::parse(c.post(digits_path, json_request(codes, ",\"id\":\"a \\\"b\"")).body);
+        EXPECT_EQ(answer["id"], "a \"b");
+        EXPECT_EQ(answer["outputs"][0]["shape"], json({rows, 10}));
+        std::string got;
+        for (const int v : answer["outputs"][0]["data"])
+            got += static_cast<char>(v);
+        EXPECT_EQ(got, expected);
+        std::string head;
+        const std::string body = binary_request(codes, head);
+        EXPECT_EQ(binary_part(c.post(digits_path, body, head)), expected);
+        EXPECT_EQ(binary_part(
+                      c.post("/v2/models/digits/versions/1/infer", body, head + "Expect: 100-continue\r\n")),
+                  expected);
+    }
+}
+
+TEST(serve_http, nested_data_and_what_it_does_not_know) {
+    digits_oracle oracle;
+    const std::string codes(64, '\5');
+    json body = json::parse(json_request(codes));
+    json image = json::array();
+    for (int y = 0; y < 8; y++) {
+        image.push_back(json::array());
+        for (int x = 0; x < 8; x++)
+            image.back().push_back({5});
+    }
+    body["inputs"][0]["data"] = {image};
+    body["outputs"] = {
+        {{"name", "probabilities"}, {"parameters", {{"binary_data", true}}}, {"more", {1, {2}}}}};
+    body["parameters"] = {{"timeout", 60'000'000}, {"sequence_id", 3}};
+    body["unknown"] = {{"inputs", {nullptr, true}}};
+    client c(demo().http_port());
+    const http_answer answer = c.post(
+        digits_path, body.dump(), "traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\n");
+    EXPECT_EQ(binary_part(answer), oracle(codes));
+    EXPECT_EQ(answer.header("traceparent"), "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
+}
+
+TEST(serve_http, refuses_with_a_sentence) {
+    const std::string good = json_request(std::string(64, '\0'));
+    expect_refusal("", "JSON");
+    expect_refusal("{", "JSON");
+    expect_refusal("[]", "object");
+    expect_refusal("7", "JSON");
+    expect_refusal(std::string(100'000, '['), "object");
+    expect_refusal("{\"a\":" + std::string(100'000, '['), "nested deeper");
+    expect_refusal(good + " x", "JSON");
+    expect_refusal("{}", "0 inputs");
+    expect_refusal(json_request(std::string(64, '\0'), ",\"outputs\":[{\"name\":\"none\"}]"),
+                   "no output 'none'");
+    expect_refusal(json_request(std::string(64, '\0'),
+                                ",\"outputs\":[{\"name\":\"probabilities\"},{\"name\":\"probabilities\"}]"),
+                   "twice");
+    expect_refusal(json_request(std::string(64, '\0'), ",\"parameters\":{\"timeout\":-1}"), "timeout");
+    expect_refusal(json_request(std::string(64, '\0'), ",\"parameters\":{\"profile\":true}"), "--profile",
+                   403);
+    expect_refusal(with_tensor(R"("name":"other","shape":[1,8,8,1],"datatype":"INT8","data":[])"),
+                   "no input 'other'");
+    expect_refusal(with_tensor(R"("name":"image","shape":[1,8,8,1],"datatype":"FP32","data":[])"),
+                   "datatype 'FP32'");
+    expect_refusal(with_tensor(R"("name":"image","shape":[1,8,8,1],"datatype":"INT8","data":[1,2])"),
+                   "2 numbers");
+    expect_refusal(with_tensor(R"("name":"image","shape":[1,8],"datatype":"INT8","data":[1,2,3,4,5,6,7,8])"),
+                   "shape 1x8");
+    expect_refusal(with_tensor(R"("name":"image","shape":[-1,8,8,1],"datatype":"INT8","data":[])"),
+                   "beyond all limits");
+    expect_refusal(with_tensor(R"("name":"image","shape":[0,8,8,1],"datatype":"INT8","data":[])"),
+                   "shape 0x8x8x1");
+    expect_refusal(
+        with_tensor(R"("name":"image","shape":[9999999999,9999999999],"datatype":"INT8","data":[])"),
+        "beyond all limits");
+    expect_refusal(with_tensor(R"("name":"image","shape":[1e3],"datatype":"INT8","data":[])"), "shape");
+    expect_refusal(with_tensor(R"("name":"image","shape":[1,8,8,1],"datatype":"INT8","data":[NaN])"), "JSON");
+    expect_refusal(with_tensor(R"("name":"image","shape":[1,8,8,1],"datatype":"INT8","data":[1e999])"),
+                   "JSON");
+    expect_refusal(with_tensor(R"("name":"image","shape":[1,8,8,1],"datatype":"INT8","data":["a"])"), "data");
+    expect_refusal(with_tensor(R"("name":"image","shape":[1,8,8,1],"datatype":"INT8","data":[{}])"),
+                   "object");
+    expect_refusal(with_tensor(R"("name":7)"), "name");
+    std::string too_large = good;
+    too_large.replace(too_large.find("[0,"), 2, "[300");
+    expect_refusal(too_large, "element 0 is 300");
+    too_large.replace(too_large.find("[300"), 4, "[0.5");
+    expect_refusal(too_large, "element 0 is 0.5");
+    std::string head;
+    const std::string binary = binary_request(std::string(64, '\0'), head);
+    expect_refusal(binary, "0 bytes are left"); // without the header all of it is JSON
+    expect_refusal(binary + "x", "1 bytes follow", 400, head);
+    expect_refusal(binary.substr(0, binary.size() - 1), "63 bytes are left", 400, head);
+    expect_refusal(binary, "no number", 400, "Inference-Header-Content-Length: -5\r\n");
+    expect_refusal(binary, "the body has", 400, "Inference-Header-Content-Length: 99999\r\n");
+    ask(good, 200);
+}
+
+TEST(serve_http, survives_broken_clients) {
+    const unsigned short port = demo().http_port();
+    const auto status_of = [&](const std::string &bytes) {
+        client c(port);
+        c.send(bytes);
+        return c.receive().status;
+    };
+    EXPECT_EQ(status_of("nonsense\r\n\r\n"), 400);
+    EXPECT_EQ(status_of(std::string("\0\1\2\r\n\r\n", 7)), 400);
+    EXPECT_EQ(status_of("GET /v2 HTTP/1.1\r\nX: " + std::string(20'000, 'x') + "\r\n\r\n"), 431);
+    EXPECT_EQ(status_of("POST /v2/models/digits/infer HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n"), 413);
+    EXPECT_EQ(status_of("POST /v2/models/digits/infer HTTP/1.1\r\nContent-Length: -1\r\n\r\n"), 400);
+    EXPECT_EQ(status_of("POST /v2 HTTP/1.1\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\nxx"), 415);
+    EXPECT_EQ(status_of("POST /v2/models/digits/infer HTTP/1.1\r\nTransfer-Encoding: "
+                        "chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"),
+              400);
+    EXPECT_EQ(status_of("GET v2 HTTP/1.1\r\n\r\n"), 400);
+    for (int i = 0; i < 20; i++) { // they leave in the middle of a header, of a body, before the reply
+        client(port).send("POST /v2/mod");
+        client(port).send("POST /v2/models/digits/infer HTTP/1.1\r\nContent-Length: 100\r\n\r\n{");
+        const std::string body = json_request(std::string(64, '\0'));
+        client(port).send("POST /v2/models/digits/infer HTTP/1.1\r\nContent-Length: " +
+                          std::to_string(body.size()) + "\r\n\r\n" + body);
+    }
+    ask(json_request(std::string(64, '\0')), 200);
+}
+
+TEST(serve_http, limits_of_time_and_connections) {
+    serve::server_options o = demo_options();
+    o.receive = o.idle = std::chrono::milliseconds(150);
+    o.most_connections = 3;
+    serve::server s(o);
+    client half(s.http_port()), silent(s.http_port());
+    half.send("POST /v2/models/digits/infer HTTP/1.1\r\nContent-Length: 100\r\n\r\n{");
+    EXPECT_TRUE(half.is_closed_by_server());
+    EXPECT_TRUE(silent.is_closed_by_server());
+    o.idle = std::chrono::hours(1);
+    serve::server patient(o);
+    client a(patient.http_port()), b(patient.http_port()), c(patient.http_port());
+    for (client *one : {&a, &b, &c})
+        EXPECT_EQ(one->get("/v2/health/live").status, 200);
+    client d(patient.http_port());
+    EXPECT_EQ(d.receive().status, 503);
+}
+
+TEST(serve_http, a_token_is_required_if_there_is_one) {
+    const std::string file = testing::TempDir() + "octet_serve_token";
+    std::ofstream(file) << "secret\n";
+    serve::server_options o = demo_options();
+    o.token_file = file;
+    serve::server s(o);
+    client c(s.http_port());
+    EXPECT_EQ(c.get("/v2/health/ready").status, 200);
+    EXPECT_EQ(c.get("/v2").status, 401);
+    EXPECT_EQ(c.get("/v2", "Authorization: Bearer secreT\r\n").status, 401);
+    EXPECT_EQ(c.get("/v2", "Authorization: Bearer secret\r\n").status, 200);
+    std::ofstream(file) << "other\n";
+    s.reload();
+    EXPECT_EQ(c.get("/v2", "Authorization: Bearer secret\r\n").status, 401);
+    EXPECT_EQ(c.get("/v2", "Authorization: Bearer other\r\n").status, 200);
+}
+
+TEST(serve_http, profile_and_metrics) {
+    serve::server_options o = demo_options();
+    o.may_profile = true;
+    o.access_log = testing::TempDir() + "octet_serve_access.log";
+    std::filesystem::remove(o.access_log);
+    {
+        serve::server s(o);
+        client c(s.http_port()), m(s.metrics_port());
+        const std::string body =
+            json_request(std::string(64, '\0'), ",\"parameters\":{\"profile\":true},\"id\":\"x1\"");
+        const json answer = json::parse(c.post(digits_path, body).body);
+        const json profile = json::parse(answer["parameters"]["profile"].get<std::string>());
+        EXPECT_EQ(profile.size(), 11u);
+        EXPECT_EQ(profile[0]["op"].get<std::string>().substr(0, 7), "CONV_2D");
+        c.post(digits_path, "{}");
+        const std::string text = m.get("/metrics").body;
+        EXPECT_NE(text.find("octet_requests_total{model=\"digits\",result=\"ok\",version=\"1\"} 1\n"),
+                  std::string::npos)
+            << text;
+        EXPECT_NE(text.find("octet_requests_total{model=\"digits\",result=\"invalid\",version=\"1\"} 1\n"),
+                  std::string::npos);
+        EXPECT_EQ(m.get("/v2").status, 404);
+    }
+    std::ifstream log(o.access_log);
+    std::string line;
+    ASSERT_TRUE(std::getline(log, line));
+    const json row = json::parse(line);
+    EXPECT_EQ(row["id"], "x1");
+    EXPECT_EQ(row["result"], "ok");
+    EXPECT_EQ(row["bytes_in"], 64);
+}
+
+TEST(serve_http, stops_in_good_order) {
+    serve::server s(demo_options());
+    digits_oracle oracle;
+    std::atomic<bool> is_over{false};
+    std::atomic<int> good{0}, wrong{0};
+    std::vector<std::thread> clients;
+    for (unsigned i = 1; i <= 4; i++)
+        clients.emplace_back([&, i] {
+            std::minstd_rand random(i);
+            digits_oracle mine;
+            client c(s.http_port());
+            while (!is_over) {
+                std::string head;
+                const std::string codes = random_codes(random, 1 + random() % 4),
+                                  body = binary_request(codes, head);
+                const http_answer answer = c.post(digits_path, body, head);
+                if (answer.status == 0)
+                    return; // closed between requests
+                if (answer.status == 200)
+                    (binary_part(answer) == mine(codes) ? good : wrong)++;
+                else
+                    EXPECT_EQ(answer.status, 503);
+            }
+        });
+    while (good < 200 && wrong == 0)
+        std::this_thread::yield();
+    EXPECT_TRUE(s.stop());
+    is_over = true;
+    for (std::thread &t : clients)
+        t.join();
+    EXPECT_EQ(wrong, 0);
+    EXPECT_FALSE(client(s.http_port()).is_connected());
+}
+
+} // namespace octet::tests

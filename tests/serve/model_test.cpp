@@ -1,0 +1,209 @@
+// Models by themselves: what may be batched, configurations, and answers that do not depend on company.
+
+#include "core/model.hpp"
+
+#include <cstring>
+#include <fstream>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "core/rows.hpp"
+#include "demo.hpp"
+#include "support/expect_error.hpp"
+
+namespace octet::serve {
+namespace {
+
+/// x → op → y in f32, with attributes and constants of s32.
+struct little_graph {
+    model::graph g;
+
+    explicit little_graph(const memory::dims &x, const memory::dims &y, const std::string &op) {
+        g.framework = "onnx";
+        add("x", x);
+        add("y", y);
+        g.inputs = {0};
+        g.outputs = {1};
+        g.nodes.push_back({op, {0}, {1}, {}});
+    }
+    int add(const std::string &name, const memory::dims &dims) {
+        model::tensor t;
+        t.name = name;
+        t.type = data_type::f32;
+        t.dims = dims;
+        g.tensors.push_back(t);
+        return static_cast<int>(g.tensors.size()) - 1;
+    }
+    little_graph &integers(const std::vector<std::int32_t> &values) {
+        const int t = add("integers", {static_cast<dim_t>(values.size())});
+        model::tensor &c = g.tensors.back();
+        c.type = data_type::s32;
+        c.is_constant = true;
+        const auto *bytes = reinterpret_cast<const std::uint8_t *>(values.data());
+        c.data = std::vector<std::uint8_t>(bytes, bytes + 4 * values.size());
+        g.nodes[0].inputs.push_back(t);
+        return *this;
+    }
+    little_graph &with(const std::string &name, const model::attribute &value) {
+        g.nodes[0].attributes[name] = value;
+        return *this;
+    }
+    little_graph &twice() {
+        g.nodes[0].inputs.push_back(0);
+        return *this;
+    }
+    bool is_batched() const { return why_not_batched(g).empty(); }
+};
+
+using ints = std::vector<std::int64_t>;
+
+network_options one_thread() {
+    network_options o;
+    o.threads = 1;
+    return o;
+}
+
+} // namespace
+
+TEST(serve_rows, operators_that_keep_rows_apart) {
+    EXPECT_TRUE(little_graph({1, 4}, {1, 4}, "Relu").is_batched());
+    EXPECT_TRUE(little_graph({1, 4}, {1, 4}, "Add").twice().is_batched());
+    EXPECT_TRUE(little_graph({1, 4, 2}, {1, 4, 2}, "Softmax").with("axis", std::int64_t{-1}).is_batched());
+    EXPECT_TRUE(little_graph({1, 4, 2}, {1, 2, 4}, "Transpose").with("perm", ints{0, 2, 1}).is_batched());
+    EXPECT_TRUE(little_graph({1, 4, 2}, {1, 2}, "ReduceMean").with("axes", ints{1}).is_batched());
+    EXPECT_TRUE(little_graph({1, 4, 2}, {1, 4}, "ReduceMean").integers({-1}).is_batched());
+    EXPECT_TRUE(little_graph({1, 4, 2}, {1, 8}, "Reshape").integers({1, 8}).is_batched());
+    EXPECT_TRUE(little_graph({1, 4, 1}, {1, 4}, "Squeeze").integers({2}).is_batched());
+    EXPECT_TRUE(little_graph({1, 4, 4}, {1, 4, 4}, "MatMul").twice().is_batched());
+}
+
+TEST(serve_rows, operators_that_mix_them) {
+    EXPECT_FALSE(little_graph({1, 4}, {1, 4}, "DynamicQuantizeLinear").is_batched());
+    EXPECT_FALSE(little_graph({1, 4}, {1, 4}, "NoSuchOperator").is_batched());
+    EXPECT_FALSE(little_graph({1, 4, 2}, {1, 4, 2}, "Softmax").with("axis", std::int64_t{0}).is_batched());
+    EXPECT_FALSE(little_graph({1, 4, 2}, {1, 4, 2}, "Softmax").with("axis", std::int64_t{-3}).is_batched());
+    EXPECT_FALSE(little_graph({1, 1, 2}, {1, 1, 2}, "Transpose").with("perm", ints{1, 0, 2}).is_batched());
+    EXPECT_FALSE(little_graph({1, 1, 2}, {1, 1, 2}, "Transpose").is_batched());
+    EXPECT_FALSE(little_graph({1, 4}, {1, 4}, "ReduceSum").with("axes", ints{0}).is_batched());
+    EXPECT_FALSE(little_graph({1, 4}, {1, 1}, "ReduceSum").is_batched()); // all of them
+    EXPECT_FALSE(little_graph({1, 4}, {1, 4}, "Squeeze").integers({0}).is_batched());
+    EXPECT_FALSE(little_graph({1, 4}, {1, 1, 4}, "Unsqueeze").integers({0}).is_batched());
+    EXPECT_FALSE(
+        little_graph({1, 1}, {1, 1}, "MatMul").twice().is_batched()); // one's columns are the other's rows
+    EXPECT_FALSE(little_graph({1, 4}, {1, 4}, "Flatten").with("axis", std::int64_t{0}).is_batched());
+    EXPECT_FALSE(little_graph({1, 4}, {4}, "Reshape").integers({4}).is_batched());
+    EXPECT_FALSE(little_graph({2, 4}, {2, 4}, "Relu").is_batched()); // the file's batch
+    EXPECT_FALSE(little_graph({1, -1}, {1, 4}, "Relu").is_batched());
+}
+
+TEST(serve_rows, broadcasting_that_would_shift_the_batch) {
+    little_graph shorter({1, 3, 4}, {1, 3, 4}, "Add");
+    shorter.g.nodes[0].inputs.push_back(shorter.add("short", {1, 4}));
+    shorter.g.inputs.push_back(2);
+    EXPECT_FALSE(shorter.is_batched());
+    little_graph longer({1, 4}, {1, 1, 4}, "Add");
+    longer.integers({1});
+    longer.g.tensors.back().dims = {1, 1, 1};
+    EXPECT_FALSE(longer.is_batched());
+}
+
+TEST(serve_rows, a_state_is_one_requests_own) {
+    little_graph graph({1, 4}, {1, 4}, "Relu");
+    graph.g.tensors[1].is_variable = true;
+    EXPECT_FALSE(graph.is_batched());
+}
+
+TEST(serve_config, says_what_is_wrong) {
+    const model_config c = read_config(R"({"max_batch_size": 8, "preferred_batch_sizes": [4, 8], "threads": 1,
+        "max_queue_delay_microseconds": 100, "rule": "ort_f32", "dimensions": {"sequence": 7}})");
+    EXPECT_EQ(c.most_rows, 8);
+    EXPECT_EQ(c.sizes, (std::vector<std::int64_t>{1, 4, 8}));
+    EXPECT_EQ(c.network.dimensions.at("sequence"), 7);
+    EXPECT_EQ(c.network.rule, requantization_rule::ort_f32);
+    const auto refuses = [](const std::string &text, const std::string &part) {
+        try {
+            read_config(text);
+            ADD_FAILURE() << text;
+        } catch (const error &e) {
+            EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
+        }
+    };
+    refuses("{", "config.json");
+    refuses("[]", "no object");
+    refuses(R"({"max_batch": 8})", "unknown key \"max_batch\"");
+    refuses(R"({"max_batch_size": 0})", "from 1 to 4096");
+    refuses(R"({"max_batch_size": 1.5})", "whole numbers");
+    refuses(R"({"max_batch_size": 4, "preferred_batch_sizes": [8]})", "max_batch_size");
+    refuses(R"({"rule": "nonsense"})", "nonsense");
+    refuses(R"({"dimensions": 3})", "an object");
+}
+
+TEST(serve_model, an_answer_does_not_depend_on_company) {
+    model_config config;
+    config.sizes = {1, 2, 4, 8};
+    const auto m = served_model::load(demo_model(), config, 2);
+    ASSERT_TRUE(m->is_batching()) << m->why_not_batching();
+    const std::string bytes = demo_model().bytes;
+    network alone(bytes.data(), bytes.size(), "digits", one_thread());
+    std::minstd_rand random(5);
+    for (int round = 0; round < 100; round++) {
+        std::vector<std::shared_ptr<job>> batch;
+        std::vector<std::vector<std::byte>> images;
+        const std::size_t jobs = 1 + random() % 4;
+        for (std::size_t i = 0; i < jobs; i++) {
+            const std::int64_t rows = static_cast<std::int64_t>(1 + random() % 3);
+            images.emplace_back(static_cast<std::size_t>(rows) * 64);
+            for (std::byte &b : images.back())
+                b = static_cast<std::byte>(random() >> 5);
+            const auto j = std::make_shared<job>();
+            j->inputs = {{images.back().data(), images.back().size()}};
+            j->wanted = {0};
+            m->set_shapes(*j, {{rows, 8, 8, 1}});
+            batch.push_back(j);
+        }
+        m->run(batch, false);
+        for (std::size_t i = 0; i < jobs; i++) {
+            ASSERT_EQ(batch[i]->outputs[0].size, static_cast<std::size_t>(batch[i]->rows) * 10);
+            EXPECT_EQ(batch[i]->output_dims[0], (memory::dims{batch[i]->rows, 10}));
+            for (std::size_t r = 0; r < images[i].size() / 64; r++) {
+                alone.input().copy_bytes_from(images[i].data() + 64 * r, 64);
+                alone.run();
+                ASSERT_EQ(std::memcmp(alone.output().data(), batch[i]->outputs[0].data + 10 * r, 10), 0);
+            }
+        }
+    }
+}
+
+TEST(serve_model, measures_its_batches_and_refuses_larger_ones) {
+    model_config config;
+    config.most_rows = 4;
+    const auto m = served_model::load(demo_model(), config, 1);
+    EXPECT_EQ(m->queue_settings().sizes.front(), 1);
+    EXPECT_LE(m->queue_settings().sizes.back(), 4);
+    EXPECT_EQ(m->inputs()[0].shown(), (memory::dims{-1, 8, 8, 1}));
+    job j;
+    EXPECT_THROW(m->set_shapes(j, {{5, 8, 8, 1}}), refusal);
+    EXPECT_THROW(m->set_shapes(j, {{0, 8, 8, 1}}), refusal);
+    EXPECT_THROW(m->set_shapes(j, {{1, 8, 8, 2}}), refusal);
+    EXPECT_THROW(m->set_shapes(j, {{1, 8, 8}}), refusal);
+    m->set_shapes(j, {{4, 8, 8, 1}});
+    EXPECT_EQ(j.rows, 4);
+}
+
+TEST(serve_model, without_batches_it_has_the_files_shape) {
+    model_config config;
+    config.most_rows = 1;
+    const auto m = served_model::load(demo_model(), config, 1);
+    EXPECT_FALSE(m->is_batching());
+    EXPECT_EQ(m->inputs()[0].shown(), (memory::dims{1, 8, 8, 1}));
+}
+
+TEST(serve_model, a_bad_file_is_an_error) {
+    const std::string path = testing::TempDir() + "octet_serve_bad.tflite";
+    std::ofstream(path) << "nothing";
+    EXPECT_THROW(served_model::load({"bad", "1", path, ""}, {}, 1), error);
+    EXPECT_THROW(served_model::load({"bad", "1", "/nowhere/model.tflite", ""}, {}, 1), error);
+}
+
+} // namespace octet::serve
