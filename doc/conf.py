@@ -38,5 +38,11 @@ import os
 os.chdir({root!r})
 import numpy as np
 import octet
+from octet import compare_rules
 from octet.operations import *
+try:
+    import torch, warnings
+    warnings.filterwarnings("ignore")
+except ImportError:
+    torch = None
 """

@@ -3,12 +3,13 @@
 # build with the Python package, which it describes, build/release by default. --html leaves the examples out.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-scripts/packages.sh
 
 builders=(html doctest)
 if [ "${1-}" = --html ]; then
     builders=(html)
     shift
+else
+    scripts/packages.sh
 fi
 OCTET_PYTHON_DIR=$(realpath "${1:-build/release}")/python OCTET_DOXYGEN_XML=$PWD/build/doc/xml
 export OCTET_PYTHON_DIR OCTET_DOXYGEN_XML
@@ -16,6 +17,8 @@ export OCTET_PYTHON_DIR OCTET_DOXYGEN_XML
 mkdir -p build/doc
 (cat doc/Doxyfile; echo "GENERATE_XML = YES"; echo "GENERATE_HTML = NO"; echo "INPUT = include/octet"; echo "FILE_PATTERNS = *.hpp *.h"
  echo "EXCLUDE = include/octet/compat"; echo "WARN_AS_ERROR = NO"; echo "USE_MDFILE_AS_MAINPAGE =") | doxygen - >/dev/null
+PYTHONPATH=$OCTET_PYTHON_DIR /usr/bin/python3 -W ignore scripts/doc_coverage.py build/doc/xml
+PYTHONPATH=$OCTET_PYTHON_DIR /usr/bin/python3 scripts/pictures.py --check
 for builder in "${builders[@]}"; do
     echo "== $builder"
     /usr/bin/python3 -m sphinx -q -W --keep-going -b $builder -d build/doc/doctrees doc "build/doc/$([ $builder = html ] && echo manual || echo doctest)"

@@ -1,25 +1,25 @@
 #!/usr/bin/env bash
-# Installs the Debian packages in a clean Debian 12 and uses them as a stranger would: try-packages.sh [DIRECTORY with *.deb].
+# Installs the Debian packages in a clean Debian 12 and uses them as a stranger would: try-packages.sh [BUILD].
 #
-# Without a directory the packages of build/package are made first. Needs root and mmdebstrap; exits with 77 where it has neither. A
-# clean system has nothing of this machine: what a package forgot to depend on is missing there.
+# Without a directory build/package is compiled and taken. A clean system has nothing of this machine: what a package forgot to depend on is
+# missing there. Exits with 77 where none can be made, which takes root, mmdebstrap and Debian's packages from the network.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ "$(id -u)" -eq 0 ] || { echo "try-packages.sh: not root, skipped"; exit 77; }
 command -v mmdebstrap >/dev/null || { echo "try-packages.sh: mmdebstrap is missing (Debian: mmdebstrap), skipped"; exit 77; }
 
-packages=${1-}
-if [ -z "$packages" ]; then
+build=${1-}
+if [ -z "$build" ]; then
+    build=build/package
     cmake --preset package >/dev/null
     cmake --build --preset package -- --quiet
-    (cd build/package && rm -f ./*.deb && cpack >cpack.log) || { cat build/package/cpack.log >&2; exit 1; }
-    packages=build/package
 fi
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 place=$scratch/octet-journey
 mkdir -p "$place/packages"
-cp "$packages"/*.deb "$place/packages/"
+(cd "$build" && cpack -G DEB -B "$place/packages" >"$scratch/cpack.log" 2>&1) || { cat "$scratch/cpack.log" >&2; exit 1; }
+rm -rf "$place/packages/_CPack_Packages"
 cp tests/packages/journey.sh tests/packages/five_lines.py tests/install/five_lines.cpp "$place/"
 
 # Networks with the bytes that their framework gives, as plain files.
@@ -46,6 +46,7 @@ for path in filter(os.path.exists, manifests):
 PYTHON
 
 mmdebstrap --quiet --variant=minbase --format=null \
-    --customize-hook="copy-in $place /root" \
-    --chrooted-customize-hook="sh /root/octet-journey/journey.sh" bookworm /dev/null
+    --customize-hook="touch $scratch/made" --customize-hook="copy-in $place /root" \
+    --chrooted-customize-hook="sh /root/octet-journey/journey.sh" bookworm /dev/null ||
+    { [ -e "$scratch/made" ] && exit 1; echo "try-packages.sh: no clean Debian 12 can be made here, skipped"; exit 77; }
 echo "packages: installed and used in a clean Debian 12"

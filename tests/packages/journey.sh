@@ -20,7 +20,7 @@ for case in cases/*/; do
     python3 five_lines.py "$case/model.tflite" "$case/input.bin" "$case/expected.bin" || fail "$case"
     echo "$(cat "$case/name"): the framework's bytes"
 done
-python3 -c "import octet; help(octet.conv2d)" | grep -q 'Convolution of images' || fail "no help"
+python3 -c "import octet; help(octet.conv2d)" | grep 'Convolution of images' >/dev/null || fail "no help"
 
 echo "== the command"
 octet --version

@@ -4,6 +4,7 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <chrono>
 
 namespace octet::python {
 namespace {
@@ -330,6 +331,15 @@ std::vector<double> python_network::profile(const py::dict &feeds, int repeat) {
     return medians;
 }
 
+double python_network::seconds_per_run(int repeat) {
+    const lease net(*this);
+    const py::gil_scoped_release release;
+    const auto begin = std::chrono::steady_clock::now();
+    for (int r = 0; r < repeat; r++)
+        net->run();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / repeat;
+}
+
 void bind_network(py::module_ &m) {
     const auto make =
         [](const py::object &source, dim_t batch, int threads, const std::string &rule, bool fusion,
@@ -375,16 +385,21 @@ void bind_network(py::module_ &m) {
             "Writes it in its present sizes to a file from which octet.Network makes it in milliseconds, on "
             "machines with\n"
             "this instruction set and with this version of the library. Keep the model.")
+        .def("_seconds_per_run", &python_network::seconds_per_run, py::arg("repeat"))
         .def_property_readonly("_inputs", [](const python_network &n) { return infos(n.get(), true); })
         .def_property_readonly("_outputs", [](const python_network &n) { return infos(n.get(), false); })
         .def_property_readonly("_nodes", [](const python_network &n) { return nodes_of(n.get()); })
         .def_property_readonly("last_inputs", &python_network::last_inputs,
                                "Inputs of the call that began last, by name.")
-        .def_property_readonly("framework",
-                               [](const python_network &n) { return n.get().get_graph().framework; })
-        .def_property_readonly("threads", [](const python_network &n) { return n.get().options().threads; })
-        .def_property_readonly("buffer_bytes",
-                               [](const python_network &n) { return n.get().buffer_bytes().first; });
+        .def_property_readonly(
+            "framework", [](const python_network &n) { return n.get().get_graph().framework; },
+            "Whose operators the file has: \"tflite\" or \"onnx\".")
+        .def_property_readonly(
+            "threads", [](const python_network &n) { return n.get().options().threads; },
+            "Of this network; 0: as octet.set_num_threads says.")
+        .def_property_readonly(
+            "buffer_bytes", [](const python_network &n) { return n.get().buffer_bytes().first; },
+            "What a context takes for the tensors between operators.");
 }
 
 } // namespace octet::python

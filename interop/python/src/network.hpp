@@ -27,6 +27,9 @@ public:
     py::dict trace(const py::dict &feeds);
     std::vector<double> profile(const py::dict &feeds, int repeat);
 
+    /// Of the network alone, without Python, on whatever its buffers hold.
+    double seconds_per_run(int repeat);
+
     /// Of the call that began last, by name; empty before the first.
     py::dict last_inputs() const;
 

@@ -19,7 +19,7 @@ _ELEMENTWISE = ("relu", "relu6", "hardtanh", "sigmoid", "tanh", "hardsigmoid", "
 _PAIRWISE = ("add", "add_relu", "mul", "mul_relu")
 _POOLING = ("max_pool2d", "avg_pool2d", "adaptive_avg_pool2d")
 _MOVES = ("flatten", "reshape", "view", "permute", "transpose", "getitem", "getattr", "size", "contiguous", "squeeze", "unsqueeze", "chunk",
-          "split", "dim", "detach", "clone", "channel_shuffle")
+          "split", "dim", "detach", "clone", "channel_shuffle", "unflatten")
 _BOUNDARIES = ("quantize_per_tensor", "dequantize", "quantize", "quantize_per_tensor_dynamic")
 
 
@@ -35,7 +35,7 @@ def function_of(name: str, call: Callable[..., Any], entry: Taken, engine: str) 
 
 
 def _reason(name: str) -> str:
-    if name in _MOVES:
+    if name.lower() in _MOVES:
         return "moves codes, computes nothing"
     return "changes between codes and floats" if name.lower() in _BOUNDARIES else "the operation is not taken"
 
