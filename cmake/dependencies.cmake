@@ -51,7 +51,7 @@ if(OCTET_WITH_ONNX AND (OCTET_BUILD_NETWORK OR OCTET_BUILD_TOOLS OR OCTET_BUILD_
 endif()
 
 # `octet serve`. prometheus-cpp also looks for what its listener would need; ours is the server's own.
-set(OCTET_WITH_SERVE AUTO CACHE STRING "`octet serve`: AUTO (where Boost, OpenSSL, prometheus-cpp and spdlog are found), ON, OFF")
+set(OCTET_WITH_SERVE AUTO CACHE STRING "`octet serve`: AUTO (where gRPC, Boost, OpenSSL, prometheus-cpp and spdlog are found), ON, OFF")
 set_property(CACHE OCTET_WITH_SERVE PROPERTY STRINGS AUTO ON OFF)
 set(OCTET_HAVE_SERVE FALSE)
 if(OCTET_WITH_SERVE AND OCTET_BUILD_TOOLS)
@@ -60,9 +60,19 @@ if(OCTET_WITH_SERVE AND OCTET_BUILD_TOOLS)
     find_package(spdlog QUIET)
     find_path(PROMETHEUS_INCLUDE_DIR prometheus/registry.h)
     find_library(PROMETHEUS_CORE_LIBRARY prometheus-cpp-core)
-    mark_as_advanced(PROMETHEUS_INCLUDE_DIR PROMETHEUS_CORE_LIBRARY)
-    octet_with(SERVE "libboost-dev libssl-dev prometheus-cpp-dev libspdlog-dev" "octet serve"
-               Boost_FOUND OpenSSL_FOUND spdlog_FOUND PROMETHEUS_INCLUDE_DIR PROMETHEUS_CORE_LIBRARY)
+    find_package(Protobuf QUIET)
+    find_path(GRPC_INCLUDE_DIR grpcpp/grpcpp.h)
+    find_library(GRPC_LIBRARY grpc++)
+    find_library(GRPC_REFLECTION_LIBRARY grpc++_reflection)
+    find_library(GPR_LIBRARY gpr)
+    find_library(ABSL_SYNCHRONIZATION_LIBRARY absl_synchronization) # of its headers
+    find_program(GRPC_CPP_PLUGIN grpc_cpp_plugin)
+    find_program(PROTOC protoc)
+    mark_as_advanced(PROMETHEUS_INCLUDE_DIR PROMETHEUS_CORE_LIBRARY GRPC_INCLUDE_DIR GRPC_LIBRARY GRPC_REFLECTION_LIBRARY GPR_LIBRARY ABSL_SYNCHRONIZATION_LIBRARY
+                     GRPC_CPP_PLUGIN PROTOC)
+    octet_with(SERVE "libgrpc++-dev protobuf-compiler-grpc libboost-dev libssl-dev prometheus-cpp-dev libspdlog-dev" "octet serve"
+               Boost_FOUND OpenSSL_FOUND spdlog_FOUND PROMETHEUS_INCLUDE_DIR PROMETHEUS_CORE_LIBRARY Protobuf_FOUND GRPC_INCLUDE_DIR
+               GRPC_LIBRARY GRPC_REFLECTION_LIBRARY GPR_LIBRARY ABSL_SYNCHRONIZATION_LIBRARY GRPC_CPP_PLUGIN PROTOC)
 endif()
 
 set(OCTET_HAVE_ONEDNN FALSE)

@@ -8,7 +8,8 @@ packages=(
     libcli11-dev nlohmann-json3-dev libflatbuffers-dev flatbuffers-compiler zlib1g-dev # the octet command
     libzip-dev libpng-dev libturbojpeg0-dev # its files: .npz, PNG, JPEG
     libonnx-dev libprotobuf-dev      # .onnx files in the octet command
-    libboost-dev libssl-dev prometheus-cpp-dev libspdlog-dev # octet serve
+    libgrpc++-dev protobuf-compiler-grpc libboost-dev libssl-dev prometheus-cpp-dev libspdlog-dev # octet serve
+    python3-grpcio python3-protobuf haproxy # its tests
     libgtest-dev                     # tests
     libbenchmark-dev                 # benchmarks
     libdnnl-dev libgemmlowp-dev      # oracles of the tests

@@ -9,6 +9,7 @@
 
 #include "core/service.hpp"
 #include "core/token.hpp"
+#include "grpc/server.hpp"
 #include "http/server.hpp"
 #include "log.hpp"
 #include "octet/settings.hpp"
@@ -48,6 +49,7 @@ struct server::state {
     std::unique_ptr<service> requests;
     std::unique_ptr<rest> paths;
     std::unique_ptr<http_server> http, scrapes;
+    std::unique_ptr<grpc_server> calls;
 
     explicit state(const server_options &o) : options(o), out(o.access_log) {
         if (options.workers == 0)
@@ -100,6 +102,11 @@ struct server::state {
                                 return paths->handle(r, later, std::move(done));
                             }));
         }
+        if (options.grpc != "off")
+            calls = std::make_unique<grpc_server>(grpc_options{options.grpc, options.most_body_bytes,
+                                                               options.most_total_bytes, options.certificate,
+                                                               options.key},
+                                                  *requests, secret);
         if (options.metrics != "off") {
             h.address = options.metrics;
             h.threads = 1;
@@ -144,7 +151,7 @@ server::~server() {
 }
 
 unsigned short server::http_port() const { return state_->http ? state_->http->port() : 0; }
-unsigned short server::grpc_port() const { return 0; }
+unsigned short server::grpc_port() const { return state_->calls ? state_->calls->port() : 0; }
 unsigned short server::metrics_port() const { return state_->scrapes ? state_->scrapes->port() : 0; }
 
 void server::reload() {
@@ -170,6 +177,8 @@ void server::reload() {
 bool server::stop() {
     state &s = *state_;
     s.requests->leave();
+    if (s.calls)
+        s.calls->leave();
     s.models->stop();
     std::this_thread::sleep_for(s.options.leave);
     const auto until = clock::now() + s.options.most_drain;
@@ -177,6 +186,8 @@ bool server::stop() {
     if (s.http)
         s.http->drain();
     bool is_done = s.workers->wait_until_idle(until);
+    if (s.calls)
+        s.calls->drain(until);
     while (is_done && s.http && !s.http->is_idle()) { // replies that are being sent
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
         is_done = clock::now() < until;

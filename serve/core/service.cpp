@@ -164,6 +164,7 @@ std::shared_ptr<job> service::make_job(const served_model &m, infer_request &req
     if (request.timeout_us < 0)
         refuse("parameter 'timeout' is " + std::to_string(request.timeout_us) +
                ", allowed are microseconds from 0");
+    j->deadline = request.deadline;
     if (request.timeout_us > 0)
         j->deadline = clock::now() +
                       std::chrono::microseconds(std::min<std::int64_t>(request.timeout_us, 86'400'000'000));
@@ -252,6 +253,13 @@ void service::refused(const std::string &protocol, const std::string &what, cons
         a.result = r.why;
         options.log(a);
     }
+}
+
+void service::require_changes() const {
+    if (!options.may_change_models)
+        throw refusal(
+            outcome::forbidden,
+            "loading and unloading is off: the server was started without --allow-repository-changes");
 }
 
 int service::retry_after(const std::string &model) const {

@@ -24,8 +24,9 @@ struct given_tensor {
 struct infer_request {
     std::string model, version, id;
     std::vector<given_tensor> inputs;
-    std::vector<std::string> outputs; ///< none: all
-    std::int64_t timeout_us = 0;      ///< 0: as long as it takes
+    std::vector<std::string> outputs;                      ///< none: all
+    std::int64_t timeout_us = 0;                           ///< 0: as long as it takes
+    clock::time_point deadline = clock::time_point::max(); ///< of the protocol itself
     bool wants_profile = false;
     std::shared_ptr<const void> keep; ///< what `bytes` of inputs lie in
     std::string trace;                ///< for the log
@@ -80,6 +81,8 @@ public:
     /// Takes no more requests; those that were accepted are finished.
     void stop() { is_leaving_ = is_stopping_ = true; }
     int retry_after(const std::string &model) const;
+    /// Throws refusal where clients may not load and unload.
+    void require_changes() const;
 
 private:
     void withdraw(const call &c, outcome o, const char *why) { scheduler_.withdraw(c.work, o, why); }

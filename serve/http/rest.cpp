@@ -181,10 +181,7 @@ http_reply rest::repository(const http_request &request, const std::vector<std::
     }
     if (path.size() != 5 || path[2] != "models" || (path[4] != "load" && path[4] != "unload"))
         no_such_path(request);
-    if (!service_.options.may_change_models)
-        throw refusal(
-            outcome::forbidden,
-            "loading and unloading is off: the server was started without --allow-repository-changes");
+    service_.require_changes();
     if (path[4] == "load")
         service_.models.load(path[3]);
     else

@@ -147,7 +147,7 @@ void add_serve_command(CLI::App &app) {
     command->allow_extras();
     command->callback([] {
         throw error(status::unimplemented,
-                    "serve: this command was built without Boost, OpenSSL, prometheus-cpp or spdlog");
+                    "serve: this command was built without gRPC, Boost, OpenSSL, prometheus-cpp or spdlog");
     });
 }
 

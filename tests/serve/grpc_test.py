@@ -1,0 +1,105 @@
+"""The protocol over gRPC, asked by Python's gRPC: an implementation of the wire that shares nothing with the server's client code."""
+
+import sys
+import unittest
+
+import grpc
+
+import serving
+
+COMMAND = sys.argv.pop(1)
+
+
+class GrpcTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = serving.Server(COMMAND, "--demo")
+        cls.pb = serving.protocol_messages()
+        cls.channel = grpc.insecure_channel(f"127.0.0.1:{cls.server.grpc}")
+        cls.digits = serving.digits()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.channel.close()
+        cls.server.__exit__(None)
+
+    def call(self, method, request, channel=None, **options):
+        name = "/inference.GRPCInferenceService/" + method
+        answer = getattr(self.pb, method + "Response")
+        return (channel or self.channel).unary_unary(name, type(request).SerializeToString, answer.FromString)(request, **options)
+
+    def refusal(self, code, part, method, request, **options):
+        with self.assertRaises(grpc.RpcError) as caught:
+            self.call(method, request, **options)
+        self.assertEqual(caught.exception.code(), code)
+        self.assertIn(part, caught.exception.details())
+
+    def request(self, codes, datatype="INT8"):
+        r = self.pb.ModelInferRequest(model_name="digits", id="7")
+        r.inputs.add(name="image", datatype=datatype, shape=[len(codes) // 64, 8, 8, 1])
+        r.raw_input_contents.append(codes)
+        return r
+
+    def test_health_and_metadata(self):
+        pb = self.pb
+        self.assertTrue(self.call("ServerLive", pb.ServerLiveRequest()).live)
+        self.assertTrue(self.call("ServerReady", pb.ServerReadyRequest()).ready)
+        self.assertTrue(self.call("ModelReady", pb.ModelReadyRequest(name="digits")).ready)
+        self.assertEqual(self.call("ServerMetadata", pb.ServerMetadataRequest()).name, "octet")
+        model = self.call("ModelMetadata", pb.ModelMetadataRequest(name="digits"))
+        self.assertEqual((model.inputs[0].name, model.inputs[0].datatype, list(model.inputs[0].shape)), ("image", "INT8", [-1, 8, 8, 1]))
+        self.assertEqual(self.call("RepositoryIndex", pb.RepositoryIndexRequest()).models[0].state, "READY")
+
+    def test_answers_are_those_of_the_goldens(self):
+        calls = [self.channel.unary_unary("/inference.GRPCInferenceService/ModelInfer", self.pb.ModelInferRequest.SerializeToString,
+                                          self.pb.ModelInferResponse.FromString).future(self.request(codes)) for codes, _ in self.digits]
+        for call, (_, expected) in zip(calls, self.digits):  # all of them at once: they share batches
+            answer = call.result()
+            self.assertEqual(answer.raw_output_contents[0], expected)
+            self.assertEqual((answer.id, list(answer.outputs[0].shape)), ("7", [1, 10]))
+
+    def test_contents_instead_of_bytes(self):
+        codes, expected = self.digits[1]
+        r = self.request(codes)
+        del r.raw_input_contents[:]
+        r.inputs[0].contents.int_contents.extend(c - 256 if c > 127 else c for c in codes)
+        self.assertEqual(self.call("ModelInfer", r).raw_output_contents[0], expected)
+
+    def test_refusals(self):
+        code, pb = grpc.StatusCode, self.pb
+        codes = self.digits[0][0]
+        self.refusal(code.NOT_FOUND, "no model 'none'", "ModelInfer", pb.ModelInferRequest(model_name="none"))
+        self.refusal(code.NOT_FOUND, "no version '9'", "ModelInfer", pb.ModelInferRequest(model_name="digits", model_version="9"))
+        self.refusal(code.INVALID_ARGUMENT, "datatype 'FP32'", "ModelInfer", self.request(codes, "FP32"))
+        self.refusal(code.INVALID_ARGUMENT, "65 bytes", "ModelInfer", self.request(codes + b"x"))
+        self.refusal(code.INVALID_ARGUMENT, "0 inputs", "ModelInfer", pb.ModelInferRequest(model_name="digits"))
+        two = self.request(codes)
+        two.raw_input_contents.append(b"")
+        self.refusal(code.INVALID_ARGUMENT, "2 raw_input_contents for 1", "ModelInfer", two)
+        text = self.request(codes)
+        del text.raw_input_contents[:]
+        text.inputs[0].contents.bytes_contents.append(b"x")
+        self.refusal(code.INVALID_ARGUMENT, "strings", "ModelInfer", text)
+        self.refusal(code.PERMISSION_DENIED, "--allow-repository-changes", "RepositoryModelUnload", pb.RepositoryModelUnloadRequest(model_name="digits"))
+        self.refusal(code.RESOURCE_EXHAUSTED, "larger than max", "ModelInfer", self.request(bytes(65 << 20)))
+        late = self.request(codes)
+        late.parameters["timeout"].int64_param = -1
+        self.refusal(code.INVALID_ARGUMENT, "timeout", "ModelInfer", late)
+        self.refusal(code.DEADLINE_EXCEEDED, "", "ModelInfer", self.request(codes), timeout=0)
+
+    def test_cancelled_calls_leave_the_server_alone(self):
+        for codes, _ in self.digits[:50]:
+            self.channel.unary_unary("/inference.GRPCInferenceService/ModelInfer", self.pb.ModelInferRequest.SerializeToString,
+                                     self.pb.ModelInferResponse.FromString).future(self.request(codes)).cancel()
+        codes, expected = self.digits[0]
+        self.assertEqual(self.call("ModelInfer", self.request(codes)).raw_output_contents[0], expected)
+
+    def test_reflection_and_health_are_there(self):
+        # ServerReflectionRequest{list_services = "*"} (field 7) and HealthCheckRequest{}, by hand: no package has their classes here.
+        listed = self.channel.stream_stream("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo")(iter([b"\x3a\x01*"]))
+        self.assertIn(b"inference.GRPCInferenceService", next(iter(listed)))
+        self.assertEqual(self.channel.unary_unary("/grpc.health.v1.Health/Check")(b""), b"\x08\x01")  # SERVING
+
+
+if __name__ == "__main__":
+    unittest.main()
