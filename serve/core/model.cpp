@@ -174,17 +174,21 @@ double served_model::best_time(place &p) const {
     return best;
 }
 
-/// Doubles the batch as long as a row gets cheaper by it.
+/// Doubles the batch until a row gets no cheaper by it, twice in a row: a machine that is busy measures badly.
 std::vector<std::int64_t> served_model::measured_sizes(std::int64_t most, const std::function<bool()> &stop) {
     constexpr double worth = 0.95;
     std::vector<std::int64_t> sizes = {1};
     double best = best_time(place_for(*free_.front(), "", 1));
-    for (std::int64_t size = 2; size <= most; size *= 2) {
+    int in_vain = 0;
+    for (std::int64_t size = 2; size <= most && in_vain < 2; size *= 2) {
         if (stop && stop())
             throw error(status::runtime_error, "stopped");
         const double row = best_time(place_for(*free_.front(), "", size)) / static_cast<double>(size);
-        if (row > best * worth)
-            break;
+        if (row > best * worth) {
+            in_vain++;
+            continue;
+        }
+        in_vain = 0;
         best = row;
         sizes.push_back(size);
     }

@@ -166,7 +166,7 @@ void repository::scan_model(const std::string &name, bool is_urgent) {
     model_config config;
     try {
         config = config_of(folder / "config.json");
-        if (before.count(no_version))
+        if (before.count(no_version) && !found.empty())
             remove(name, no_version);
     } catch (const std::exception &e) {
         if (is_settled(name, config_signature, is_urgent) &&
@@ -176,9 +176,11 @@ void repository::scan_model(const std::string &name, bool is_urgent) {
         }
         return;
     }
-    if (found.empty() && before.empty())
-        log_(true,
-             "model '" + name + "': there is no VERSION/model.tflite, .onnx or .octet in " + folder.string());
+    if (found.empty() && before.empty()) {
+        const std::string reason = "there is no VERSION/model.tflite, .onnx or .octet in " + folder.string();
+        log_(true, "model '" + name + "': " + reason);
+        replace(name, no_version, {nullptr, "", reason});
+    }
     int left = config.versions;
     for (auto it = found.rbegin(); it != found.rend() && !is_stopping_; ++it) { // the highest first
         const auto &[version, file] = *it;

@@ -1,0 +1,166 @@
+// Folders of models that change while they are served.
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "serve/fixture.hpp"
+
+namespace octet::tests {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+/// A folder that goes with the test.
+struct folder {
+    fs::path path;
+    folder()
+        : path(fs::path(testing::TempDir()) /
+               ("octet_serve_" + std::to_string(::getpid()) + '_' + std::to_string(next++))) {
+        fs::create_directories(path);
+    }
+    ~folder() { fs::remove_all(path); }
+    void write(const std::string &name, const std::string &bytes) const {
+        fs::create_directories((path / name).parent_path());
+        std::ofstream(path / name, std::ios::binary) << bytes;
+    }
+    static inline int next = 0;
+};
+
+std::string digits_bytes() { return serve::demo_model().bytes; }
+
+serve::server_options of_folder(const folder &f) {
+    serve::server_options o = on_free_ports();
+    o.models = f.path.string();
+    o.may_change_models = true;
+    return o;
+}
+
+json index_of(client &c) { return json::parse(c.post("/v2/repository/index", "").body); }
+
+int status_of(client &c, const std::string &model, const std::string &version = "") {
+    return c.get("/v2/models/" + model + (version.empty() ? "" : "/versions/" + version) + "/ready").status;
+}
+
+} // namespace
+
+TEST(serve_repository, models_come_change_and_go) {
+    const folder f;
+    f.write("digits/1/model.tflite", digits_bytes());
+    f.write("digits/config.json", R"({"max_batch_size": 4, "preferred_batch_sizes": [4]})");
+    f.write(".hidden/1/model.tflite", digits_bytes());
+    f.write("empty/readme.txt", "");
+    serve::server s(of_folder(f));
+    client c(s.http_port());
+    EXPECT_EQ(status_of(c, "digits"), 200);
+    EXPECT_EQ(status_of(c, ".hidden"), 404);
+    EXPECT_EQ(status_of(c, "empty"), 503);
+
+    f.write("digits/2/model.tflite", digits_bytes());
+    f.write("other/7/model.tflite", digits_bytes());
+    s.reload();
+    EXPECT_EQ(status_of(c, "digits", "2"), 200);
+    EXPECT_EQ(status_of(c, "digits", "1"), 404) << "the highest version alone";
+    EXPECT_EQ(index_of(c).size(), 3u);
+    EXPECT_EQ(status_of(c, "other", "7"), 200);
+
+    fs::remove_all(f.path / "other");
+    fs::remove_all(f.path / "digits/2");
+    s.reload();
+    EXPECT_EQ(status_of(c, "other"), 404);
+    EXPECT_EQ(status_of(c, "digits", "1"), 200) << "the one before is there again";
+}
+
+TEST(serve_repository, what_cannot_be_loaded_changes_nothing) {
+    const folder f;
+    f.write("digits/1/model.tflite", digits_bytes());
+    f.write("broken/1/model.tflite", "nothing");
+    serve::server s(of_folder(f));
+    client c(s.http_port());
+    EXPECT_EQ(c.get("/v2/health/ready").status, 200);
+    EXPECT_EQ(status_of(c, "broken"), 503);
+    f.write("digits/2/model.tflite", digits_bytes().substr(0, 5000));
+    f.write("digits/1/model.tflite", "worse");
+    s.reload();
+    EXPECT_EQ(status_of(c, "digits", "1"), 200);
+    EXPECT_EQ(status_of(c, "digits", "2"), 503);
+    std::string head;
+    const std::string codes(64, '\1'), body = binary_request(codes, head);
+    EXPECT_EQ(binary_part(c.post(digits_path, body, head)), digits_oracle()(codes));
+    f.write("digits/config.json", "{\"max_batch_size\": \"many\"}");
+    s.reload();
+    EXPECT_EQ(status_of(c, "digits", "1"), 200);
+    int reasons = 0;
+    for (const json &row : index_of(c))
+        reasons += !row["reason"].get<std::string>().empty();
+    EXPECT_EQ(reasons, 4);
+    f.write("digits/config.json", "{}");
+    f.write("digits/2/model.tflite", digits_bytes());
+    s.reload();
+    EXPECT_EQ(status_of(c, "digits", "2"), 200);
+}
+
+TEST(serve_repository, clients_load_and_unload) {
+    const folder f;
+    f.write("digits/1/model.tflite", digits_bytes());
+    serve::server s(of_folder(f));
+    client c(s.http_port());
+    const auto post = [&](const std::string &what) {
+        return c.post("/v2/repository/models/" + what, "").status;
+    };
+    EXPECT_EQ(post("digits/unload"), 200);
+    EXPECT_EQ(status_of(c, "digits"), 404);
+    s.reload();
+    EXPECT_EQ(status_of(c, "digits"), 404) << "stays unloaded";
+    EXPECT_EQ(post("digits/load"), 200);
+    EXPECT_EQ(status_of(c, "digits"), 200);
+    EXPECT_EQ(post("none/load"), 404);
+    EXPECT_EQ(post("none/unload"), 404);
+    EXPECT_EQ(post("..%2Fdigits/load"), 404);
+    EXPECT_EQ(post("digits/explode"), 404);
+}
+
+// Every answer is compared with the network's own, whatever it was batched with and whichever version gave it.
+TEST(serve_repository, no_request_fails_or_changes_while_versions_do) {
+    const folder f;
+    f.write("digits/1/model.tflite", digits_bytes());
+    serve::server s(of_folder(f));
+    std::atomic<bool> is_over{false};
+    std::atomic<int> good{0}, bad{0};
+    std::vector<std::thread> clients;
+    for (unsigned i = 1; i <= 8; i++)
+        clients.emplace_back([&, i] {
+            std::minstd_rand random(i);
+            digits_oracle oracle;
+            client c(s.http_port());
+            while (!is_over) {
+                std::string head;
+                const std::string codes = random_codes(random, 1 + random() % 5),
+                                  body = binary_request(codes, head);
+                const http_answer answer = c.post(digits_path, body, head);
+                (answer.status == 200 && binary_part(answer) == oracle(codes) ? good : bad)++;
+            }
+        });
+    for (int version = 2; version <= 12; version++) {
+        const int before = good;
+        f.write("digits/" + std::to_string(version) + "/model.tflite", digits_bytes());
+        if (version % 3 == 0)
+            f.write("digits/config.json",
+                    version % 2 ? R"({"preferred_batch_sizes": [8]})" : R"({"max_batch_size": 5})");
+        s.reload();
+        while (good < before + 50 && bad == 0)
+            std::this_thread::yield();
+    }
+    is_over = true;
+    for (std::thread &t : clients)
+        t.join();
+    EXPECT_EQ(bad, 0);
+    EXPECT_GE(good, 11 * 50);
+}
+
+} // namespace octet::tests
