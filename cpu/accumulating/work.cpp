@@ -3,8 +3,14 @@
 #include <algorithm>
 
 #include "common/layout/layout.hpp"
+#include "cpu/machine/costs.hpp"
 
 namespace octet::impl {
+
+int useful_threads(dim_t cycles, const machine &m) {
+    return static_cast<int>(
+        std::clamp<dim_t>(cycles / (costs::forks_per_share * m.fork_cycles), 1, m.threads));
+}
 
 side_costs::side_costs(const std::vector<double> &pattern, dim_t repeats) : before_{0}, repeats_(repeats) {
     for (const double cost : pattern)
@@ -32,47 +38,6 @@ dim_t side_costs::nearest_cut(double cost) const {
 }
 
 namespace {
-
-/// Shares of the rows × shares of the panels.
-struct grid {
-    dim_t rows = 1, panels = 1;
-};
-
-/// The most even grid of at most so many shares as if all cells cost the same, and among equals the one with fewer
-/// shares of the panels, or of the rows.
-grid most_even_grid(dim_t rows, dim_t panels, int threads, bool prefers_panels) {
-    grid best;
-    double best_part = 1;
-    const dim_t most = std::min<dim_t>(threads, rows);
-    for (dim_t i = 1; i <= most; i++) {
-        const dim_t r = prefers_panels ? i : most + 1 - i;
-        const dim_t p = std::min<dim_t>(threads / r, panels);
-        const double part = static_cast<double>(div_up(rows, r) * div_up(panels, p)) /
-                            (static_cast<double>(rows) * static_cast<double>(panels));
-        if (part < best_part - 0.005) {
-            best_part = part;
-            best = {r, p};
-        }
-    }
-    return best;
-}
-
-std::vector<dim_t> even_cuts(const side_costs &side, dim_t shares) {
-    std::vector<dim_t> cuts;
-    for (dim_t i = 0; i <= shares; i++)
-        cuts.push_back(side.nearest_cut(side.all() * static_cast<double>(i) / static_cast<double>(shares)));
-    return cuts;
-}
-
-std::vector<share> divide_into_grid(const side_costs &rows, const side_costs &panels, const grid &g) {
-    const std::vector<dim_t> r = even_cuts(rows, g.rows), p = even_cuts(panels, g.panels);
-    std::vector<share> shares;
-    for (std::size_t i = 0; i + 1 < r.size(); i++)
-        for (std::size_t j = 0; j + 1 < p.size(); j++)
-            if (r[i] < r[i + 1] && p[j] < p[j + 1])
-                shares.push_back({{r[i], r[i + 1], p[j], p[j + 1]}});
-    return shares;
-}
 
 /// A place in the sequence of cells that goes along `minor` before the next of `major`.
 struct place {
@@ -110,16 +75,15 @@ share cells_between(const place &from, const place &to, dim_t minor_count, bool 
     return cells;
 }
 
-std::vector<share> divide_sequence(const side_costs &rows, const side_costs &panels, int threads,
-                                   bool panel_by_panel) {
-    const side_costs &major = panel_by_panel ? panels : rows, &minor = panel_by_panel ? rows : panels;
-    const double all = major.all() * minor.all();
+/// The cells in front of which the shares of `threads` begin, and the end.
+template <typename Cut>
+std::vector<share> shares_between(int threads, const place &end, bool panel_by_panel, dim_t minor_count,
+                                  const Cut &cut) {
     std::vector<share> shares;
     place from{0, 0};
     for (int i = 1; i <= threads; i++) {
-        const place to =
-            i == threads ? place{major.count(), 0} : nearest_place(major, minor, all * i / threads);
-        share cells = cells_between(from, to, minor.count(), panel_by_panel);
+        const place to = i == threads ? end : cut(static_cast<double>(i) / threads);
+        share cells = cells_between(from, to, minor_count, panel_by_panel);
         if (!cells.empty())
             shares.push_back(std::move(cells));
         from = to;
@@ -147,15 +111,18 @@ double busiest_share(dim_t rows, dim_t panels, int threads) {
 }
 
 std::vector<share> divide(const side_costs &rows, const side_costs &panels, int threads,
-                          bool prefers_panels) {
-    std::vector<share> ranges =
-        divide_into_grid(rows, panels, most_even_grid(rows.count(), panels.count(), threads, prefers_panels));
-    const double part = busiest_share(rows, panels, ranges);
-    constexpr double even_enough = 1.02; // ranges read their rows and weights once
-    if (part * threads <= even_enough)
+                          bool panel_by_panel) {
+    const side_costs &major = panel_by_panel ? panels : rows, &minor = panel_by_panel ? rows : panels;
+    const place end{major.count(), 0};
+    constexpr double even_enough = 1.02; // a range reads its rows and its weights once
+    std::vector<share> ranges = shares_between(threads, end, panel_by_panel, minor.count(), [&](double part) {
+        return place{major.nearest_cut(major.all() * part), 0};
+    });
+    if (busiest_share(rows, panels, ranges) * threads <= even_enough)
         return ranges;
-    std::vector<share> sequence = divide_sequence(rows, panels, threads, prefers_panels);
-    return part <= busiest_share(rows, panels, sequence) ? ranges : sequence;
+    return shares_between(threads, end, panel_by_panel, minor.count(), [&](double part) {
+        return nearest_place(major, minor, major.all() * minor.all() * part);
+    });
 }
 
 } // namespace octet::impl

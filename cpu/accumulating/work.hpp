@@ -5,9 +5,13 @@
 
 #include <vector>
 
+#include "common/machine.hpp"
 #include "octet/types.hpp"
 
 namespace octet::impl {
+
+/// Threads whose shares of so many cycles outweigh what starting a loop on them costs.
+int useful_threads(dim_t cycles, const machine &m);
 
 /// What the cells along one side of the grid cost, in any unit: a pattern that repeats, image after image or group
 /// after group.
@@ -36,10 +40,10 @@ struct cell_range {
 /// The ranges of one thread, in its order.
 using share = std::vector<cell_range>;
 
-/// At most `threads` shares, none of them empty. Shares are one range each where that is about as even; else the
-/// cells are cut as one sequence: row by row, or panel by panel if each thread should rather have all rows of
-/// some columns.
-std::vector<share> divide(const side_costs &rows, const side_costs &panels, int threads, bool prefers_panels);
+/// At most `threads` shares, none of them empty. The cells are cut as one sequence, row by row, or panel by panel if
+/// each thread should rather have all rows of some columns; between whole rows (panels) where that is as even.
+/// Layers that are all cut by rows find most of what they read in their own core's caches.
+std::vector<share> divide(const side_costs &rows, const side_costs &panels, int threads, bool panel_by_panel);
 
 /// Of the whole cost, what the most expensive share has.
 double busiest_share(const side_costs &rows, const side_costs &panels, const std::vector<share> &shares);

@@ -75,14 +75,19 @@ std::vector<channel_part> plan_parts(dim_t channels, int largest) {
 }
 
 /// By results: the last line of an image may have fewer rows, the last group fewer blocks.
-std::vector<share> plan_shares(const convolution_problem &p, dim_t phases, int threads) {
+std::vector<share> plan_shares(const convolution_problem &p, const tap_patches &patches, const machine &m) {
     const auto side = [](dim_t count, dim_t of_one, dim_t repeats) {
         const dim_t rest = count % of_one;
         const double last = rest ? static_cast<double>(rest) / static_cast<double>(of_one) : 1;
         return side_costs::even(div_up(count, of_one), last, repeats);
     };
     const dim_t blocks = div_up(p.groups * p.oc, packed_o_block);
-    return divide(side(p.out[1], phases, p.mb), side(blocks, task_blocks, 1), threads, true);
+    const dim_t results = p.mb * p.out[1] * p.out[2] * blocks * packed_o_block;
+    return divide(side(p.out[1], patches.rows.phases, p.mb), side(blocks, task_blocks, 1),
+                  useful_threads(results * patches.rows.patches() * patches.columns.patches() /
+                                     costs::depthwise_products_per_cycle,
+                                 m),
+                  false);
 }
 
 } // namespace
@@ -98,7 +103,7 @@ depthwise_plan plan_depthwise(const convolution_problem &p, const machine &m,
     const int tile_blocks = jit::max_tile_blocks(m.isa, sums), epilogue_temps = epilogue.temps(m.isa);
     const dim_t last_row = (p.out[1] - 1) * p.stride[1] + (p.kernel[1] - 1) * p.dilation[1] - p.pad[1];
     plan.has_rows_outside = p.pad[1] > 0 || last_row >= p.in[1];
-    plan.shares = plan_shares(p, rows.phases, m.threads);
+    plan.shares = plan_shares(p, plan.patches, m);
     plan.parts = plan_parts(channels, tile_blocks);
     const auto plan_lines = [&](dim_t pad, dim_t width) {
         std::size_t kinds = 0;

@@ -296,9 +296,9 @@ work_costs costs_of_work(const dot_plan &p, const dot_geometry &g, const dot_wor
     return {{units, w.planes}, side_costs::even(t.panels, narrow, g.groups)};
 }
 
-dot_work plan_work(const dot_plan &p, const dot_geometry &g, int all_threads) {
+dot_work plan_work(const dot_plan &p, const dot_geometry &g, const machine &m) {
     dot_work work;
-    work.threads = useful_threads(g, all_threads);
+    work.threads = useful_threads(g, m);
     work.unit = p.is_flat ? p.tiles.rows : 1;
     work.units_per_plane = div_up(p.is_flat ? p.line_length : g.height, work.unit);
     work.planes = g.outer() * (p.is_flat ? 1 : g.depth);
@@ -314,7 +314,7 @@ dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps) {
     const dim_t segment = g.tap_bytes();
     const dim_t quads_of_row =
         g.kernel[0] * g.kernel[1] * g.kernel[2] / g.packed().fused_width * div_up(segment, packed_i_block);
-    sharing shares{useful_threads(g, m.threads), g.outer() * g.depth * g.height, g.groups, false};
+    sharing shares{useful_threads(g, m), g.outer() * g.depth * g.height, g.groups, false};
     const tile_plan line_tiles =
         plan_tiles(m.isa, g.width, g.packed().o, quads_of_row, epilogue_temps, shares, {}, g.products());
     p.source = choose_source(g, line_tiles);
@@ -357,7 +357,7 @@ dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps) {
     } else if (p.source == row_source::copied_edges) {
         p.scratch_bytes = 2 * image_bytes + slack;
     }
-    p.work = plan_work(p, g, m.threads);
+    p.work = plan_work(p, g, m);
     return p;
 }
 
@@ -393,13 +393,13 @@ dim_t rows_of(const dot_geometry &g) { return g.outer() * g.depth * g.height * g
 
 } // namespace
 
-int useful_threads(const dot_geometry &g, int threads) {
+int useful_threads(const dot_geometry &g, const machine &m) {
     const dim_t results = rows_of(g) * g.groups * g.packed().line_sums();
     const dim_t weights = g.packed().groups * g.packed().group_bytes();
     const dim_t cycles = std::max(results * g.tap_bytes() * g.packed().taps / costs::products_per_cycle,
                                   weights / costs::weight_bytes_per_cycle) +
                          results / costs::results_per_cycle;
-    return static_cast<int>(std::clamp<dim_t>(cycles / costs::least_cycles_of_thread, 1, threads));
+    return useful_threads(cycles, m);
 }
 
 bool prefers_panels(const dot_geometry &g) {

@@ -95,8 +95,8 @@ edge_rows plan_edges(const dot_geometry &g, dim_t tile_rows);
 /// the image. Not where taps are merged, in 3D, or where row sums would have to skip them too.
 void plan_lines(dot_plan &p, const dot_geometry &g);
 
-/// For so many threads. Made with the plan, so that it is told with it.
-dot_work plan_work(const dot_plan &p, const dot_geometry &g, int all_threads);
+/// Made with the plan, so that it is told with it.
+dot_work plan_work(const dot_plan &p, const dot_geometry &g, const machine &m);
 
 /// What units and panels cost relative to a whole one: the sides of the grid that `plan_work` divides.
 struct work_costs {
@@ -105,7 +105,7 @@ struct work_costs {
 work_costs costs_of_work(const dot_plan &p, const dot_geometry &g, const dot_work &w);
 
 /// Threads that are worth waking: a share of the work must outweigh what starting it costs.
-int useful_threads(const dot_geometry &g, int threads);
+int useful_threads(const dot_geometry &g, const machine &m);
 
 /// True if each thread should rather have all rows of some columns: it then reads a share of the weights.
 /// With more results than weights, threads that write neighbouring columns disturb each other's caches.

@@ -6,6 +6,8 @@
 // named there, with AVX512-VNNI; all levels use them, for want of a case where other numbers choose better.
 // What a machine tells about itself is in `machine` (common/machine.hpp) instead.
 
+#include <cstdint>
+
 #include "octet/types.hpp"
 
 namespace octet::impl::costs {
@@ -32,8 +34,17 @@ constexpr double per_refetched_line = 10;
 
 /// Two dot products of 64 bytes; what the second-level cache delivers; 2 cycles for the epilogue of 16 results.
 constexpr dim_t products_per_cycle = 128, weight_bytes_per_cycle = 48, results_per_cycle = 8;
-/// A thread's share of a layer that is worth waking it: some 3 us, a few times what waking takes.
-constexpr dim_t least_cycles_of_thread = 8192;
+/// Of a depthwise layer: a patch of taps for 16 channels in about a cycle.
+constexpr dim_t depthwise_products_per_cycle = 16;
+
+// ---- of threads, in cycles of the time stamp counter
+
+/// A thread's share of a layer is worth starting a loop from so many times of what that takes, which is measured
+/// (`fork_cycles`) within these bounds.
+constexpr dim_t forks_per_share = 2, least_fork = 512, usual_fork = 4096, most_fork = 16384;
+/// A thread that waits for the next loop spins for some 20 us, then yields; it goes after 1 ms within a phase, else
+/// after 0.1 ms.
+constexpr std::uint64_t spin_cycles = 1 << 16, patient_cycles = 3 << 20, impatient_cycles = 3 << 17;
 
 // ---- shares of caches, in bytes
 

@@ -8,6 +8,7 @@
 
 #include "common/environment.hpp"
 #include "common/text.hpp"
+#include "cpu/machine/parallel.hpp"
 #include "jit/base/cpu_features.hpp"
 
 namespace octet {
@@ -57,7 +58,8 @@ std::int64_t l2_cache_bytes() {
 bool isa_is_usable(cpu_isa level) { return level <= cap().load() && machine_has(facts_of(level)); }
 
 machine machine_at(cpu_isa level) {
-    return {instruction_set_of(level, machine_features()), l2_cache_bytes(), get_num_threads()};
+    return {instruction_set_of(level, machine_features()), l2_cache_bytes(), get_num_threads(),
+            fork_cycles()};
 }
 
 } // namespace impl

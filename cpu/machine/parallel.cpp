@@ -1,22 +1,19 @@
-// How many threads there are, and the division of a loop among them: the only file that knows oneTBB. The
-// default respects what the process may use (affinity mask, cgroup quota, the caller's arena); a count that
-// was asked for is given, also beyond the CPUs. A pool of the caller's (`set_thread_pool`) takes oneTBB's place.
+// What runs a loop: the only file that knows oneTBB. Within a `parallel_phase` its workers are lent to a team, which
+// keeps them awake. A pool of the caller's (`set_thread_pool`) takes the place of both.
 
 #include "cpu/machine/parallel.hpp"
 
-#include <sched.h>
+#include <x86intrin.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
-#include <cmath>
 #include <deque>
 #include <exception>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <string>
-#include <thread>
+#include <vector>
 
 #include <tbb/blocked_range.h>
 #include <tbb/global_control.h>
@@ -24,8 +21,10 @@
 #include <tbb/partitioner.h>
 #include <tbb/task_arena.h>
 
-#include "common/environment.hpp"
 #include "common/text.hpp"
+#include "cpu/machine/costs.hpp"
+#include "cpu/machine/team.hpp"
+#include "cpu/machine/thread_count.hpp"
 #include "octet/float_environment.hpp"
 #include "octet/settings.hpp"
 
@@ -38,72 +37,16 @@ namespace octet {
 namespace impl {
 namespace {
 
-int affinity_cpus() {
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) != 0)
-        return static_cast<int>(std::thread::hardware_concurrency());
-    return CPU_COUNT(&set);
-}
-
-/// CPUs that the cgroup's quota pays for, or `otherwise` without a quota. cgroup v2: "quota period" or "max
-/// period".
-int cgroup_cpus(int otherwise) {
-    std::ifstream v2("/sys/fs/cgroup/cpu.max");
-    double quota = 0, period = 0;
-    std::string first;
-    if (v2 >> first >> period) {
-        if (first == "max")
-            return otherwise;
-        quota = std::atof(first.c_str());
-    } else {
-        std::ifstream v1_quota("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"),
-            v1_period("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
-        if (!(v1_quota >> quota) || !(v1_period >> period))
-            return otherwise;
-    }
-    if (quota <= 0 || period <= 0)
-        return otherwise;
-    return std::max(1, static_cast<int>(std::ceil(quota / period)));
-}
-
-int machine_threads() {
-    static const int threads = [] {
-        const int cpus = std::max(1, affinity_cpus());
-        return std::min(cpus, cgroup_cpus(cpus));
-    }();
-    return threads;
-}
-
-constexpr int most_threads = 4096;
-
-std::atomic<int> &requested_of_process() {
-    static std::atomic<int> threads{
-        static_cast<int>(environment_number("OCTET_NUM_THREADS", 0, most_threads, 0))};
-    return threads;
-}
-
-/// 0 outside of every `num_threads_scope`.
-thread_local int requested_of_thread = 0;
-
-int requested_threads() {
-    return requested_of_thread > 0 ? requested_of_thread : requested_of_process().load();
-}
-
-void check_thread_count(const char *who, int threads) {
-    if (threads < 0 || threads > most_threads)
-        throw_invalid(who, ": threads is ", threads, ", allowed: 0 (all of the arena) to ", most_threads);
-}
-
 /// The arena of an explicit thread count. oneTBB starts one thread per CPU unless it is told otherwise, and
 /// complains on stderr when an arena asks for more; a limit that the process has set itself stays in force.
 class explicit_arena {
 public:
     explicit explicit_arena(int threads)
-        : threads_(threads), allowed_(parallelism, allowed(threads)),
+        : allowed_(parallelism, allowed(threads)),
           arena_(std::min(threads, static_cast<int>(tbb::global_control::active_value(parallelism)))) {}
 
-    int threads() const { return threads_; }
     template <typename Body> void execute(const Body &body) { arena_.execute(body); }
+    tbb::task_arena &get() { return arena_; }
 
 private:
     static constexpr auto parallelism = tbb::global_control::max_allowed_parallelism;
@@ -115,7 +58,6 @@ private:
             std::max({std::min(threads, most), default_threads, machine_threads()}));
     }
 
-    const int threads_;
     const tbb::global_control allowed_;
     tbb::task_arena arena_;
 };
@@ -194,17 +136,132 @@ struct divided_loop {
     }
 };
 
-void parallel_for_on(const thread_pool &pool, std::int64_t count, std::int64_t grain, range_body body) {
-    const std::int64_t ranges = 1 + (count - 1) / std::max<std::int64_t>(grain, 1); // as oneTBB's would split
-    const auto tasks = static_cast<int>(std::min<std::int64_t>(threads_of(pool), ranges));
+/// Ranges of at least `grain`, as oneTBB would split them, but no more than threads.
+int tasks_of(std::int64_t count, std::int64_t grain, int threads) {
+    const std::int64_t ranges = 1 + (count - 1) / std::max<std::int64_t>(grain, 1);
+    return static_cast<int>(std::min<std::int64_t>(threads, ranges));
+}
+
+/// Divides the loop into tasks for `run(tasks, task, arg)`.
+template <typename Run>
+void run_divided(std::int64_t count, std::int64_t grain, range_body body, int threads, const Run &run) {
+    const int tasks = tasks_of(count, grain, threads);
     if (tasks == 1) {
         body(0, count);
         return;
     }
     divided_loop loop{count, tasks, body, {}, {}};
-    pool.run(pool.context, tasks, divided_loop::run_task, &loop);
+    run(tasks, divided_loop::run_task, &loop);
     if (loop.failure)
         std::rethrow_exception(loop.failure);
+}
+
+void parallel_for_on(const thread_pool &pool, std::int64_t count, std::int64_t grain, range_body body) {
+    run_divided(count, grain, body, threads_of(pool),
+                [&](int tasks, team::task task, void *loop) { pool.run(pool.context, tasks, task, loop); });
+}
+
+/// Teams without a leader. They are never freed: a worker that comes late finds its team, whoever leads it now.
+class idle_teams {
+public:
+    static team &take(int size) {
+        idle_teams &all = instance();
+        const std::lock_guard<std::mutex> lock(all.mutex_);
+        std::vector<team *> &free = all.free_[size];
+        if (free.empty())
+            free.push_back(new team(size));
+        team &result = *free.back();
+        free.pop_back();
+        result.set_leader();
+        return result;
+    }
+    static void give_back(team &t) {
+        idle_teams &all = instance();
+        const std::lock_guard<std::mutex> lock(all.mutex_);
+        all.free_[t.size()].push_back(&t);
+    }
+
+private:
+    static idle_teams &instance() {
+        static auto *all = new idle_teams; // workers outlive static objects
+        return *all;
+    }
+    std::mutex mutex_;
+    std::map<int, std::vector<team *>> free_;
+};
+
+/// What a thread keeps for its phases: a team of each count that it has used.
+class phases {
+public:
+    ~phases() {
+        for (const auto &[size, t] : teams_)
+            idle_teams::give_back(*t);
+    }
+    void enter() {
+        if (depth_++ == 0)
+            set_patient(true);
+    }
+    void leave() {
+        if (--depth_ == 0)
+            set_patient(false);
+    }
+    bool are_open() const { return depth_ > 0; }
+    team &team_of(int size) {
+        team *&t = teams_[size];
+        if (!t) {
+            t = &idle_teams::take(size);
+            t->set_patient(true);
+        }
+        return *t;
+    }
+
+private:
+    void set_patient(bool is_patient) {
+        for (const auto &[size, t] : teams_)
+            t->set_patient(is_patient);
+    }
+    int depth_ = 0;
+    std::map<int, team *> teams_;
+};
+
+thread_local phases phases_of_thread;
+
+/// Asks for oneTBB's workers, of the caller's arena if it is the one that counts.
+void fill_places(team &t, int threads, bool in_callers_arena) {
+    if (t.has_free_place())
+        t.note_leaders_cpu();
+    while (t.has_free_place()) {
+        t.invite();
+#ifdef __SANITIZE_THREAD__
+        __tsan_release(&t);
+#endif
+        const auto serve = [&t] {
+#ifdef __SANITIZE_THREAD__
+            __tsan_acquire(&t);
+#endif
+            const default_float_environment environment;
+            t.serve();
+        };
+        if (in_callers_arena)
+            tbb::task_arena(tbb::task_arena::attach{}).enqueue(serve);
+        else
+            arena_of(threads).get().enqueue(serve);
+    }
+}
+
+/// No worker comes beyond a limit that the process has set itself.
+int most_workers() {
+    return static_cast<int>(tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism));
+}
+
+void parallel_for_in_team(std::int64_t count, std::int64_t grain, range_body body, int threads,
+                          bool in_callers_arena) {
+    const int size = in_callers_arena ? std::min(threads, most_workers()) : threads;
+    run_divided(count, grain, body, size, [&](int tasks, team::task task, void *loop) {
+        team &t = phases_of_thread.team_of(size);
+        fill_places(t, threads, in_callers_arena);
+        t.run(tasks, task, loop);
+    });
 }
 
 } // namespace
@@ -223,28 +280,58 @@ void parallel_for(std::int64_t count, std::int64_t grain, range_body body) {
     const int threads = requested > 0 ? requested : machine_threads();
     if (threads == 1 || count <= grain || is_sequential) {
         body(0, count);
-    } else if (requested > 0 || tbb::this_task_arena::max_concurrency() > threads) {
-        arena_of(threads).execute([&] { parallel_for_in_arena(count, grain, body); });
-    } else {
-        parallel_for_in_arena(count, grain, body);
+        return;
     }
+    const int places = tbb::this_task_arena::max_concurrency();
+    const bool in_callers_arena = requested == 0 && places <= threads;
+    if (phases_of_thread.are_open())
+        parallel_for_in_team(count, grain, body, in_callers_arena ? places : threads, in_callers_arena);
+    else if (in_callers_arena)
+        parallel_for_in_arena(count, grain, body);
+    else
+        arena_of(threads).execute([&] { parallel_for_in_arena(count, grain, body); });
+}
+
+namespace {
+
+/// Median of empty loops, when those who take part have come.
+std::int64_t measure_fork(int threads) {
+    constexpr int warm_up = 200, samples = 101;
+    std::array<std::int64_t, samples> cycles;
+    for (int i = -warm_up; i < samples; i++) {
+        const std::uint64_t start = __rdtsc();
+        parallel_for(threads, 1, [](std::int64_t, std::int64_t) {});
+        if (i >= 0)
+            cycles[static_cast<std::size_t>(i)] = static_cast<std::int64_t>(__rdtsc() - start);
+    }
+    std::nth_element(cycles.begin(), cycles.begin() + samples / 2, cycles.end());
+    return std::clamp<std::int64_t>(cycles[samples / 2], costs::least_fork, costs::most_fork);
+}
+
+} // namespace
+
+std::int64_t fork_cycles() {
+    const int threads = get_num_threads();
+    if (threads == 1 || is_sequential)
+        return costs::usual_fork;
+    if (users_pool()) {
+        static const std::int64_t of_pool = measure_fork(threads);
+        return of_pool;
+    }
+    if (phases_of_thread.are_open()) {
+        static const std::int64_t of_team = measure_fork(threads);
+        return of_team;
+    }
+    static const std::int64_t of_arena = measure_fork(threads);
+    return of_arena;
 }
 
 } // namespace impl
 
 inline namespace v0 {
 
-void set_num_threads(int threads) {
-    impl::check_thread_count("set_num_threads", threads);
-    impl::requested_of_process() = threads;
-}
-
-num_threads_scope::num_threads_scope(int threads) : before_(impl::requested_of_thread) {
-    impl::check_thread_count("num_threads_scope", threads);
-    if (threads > 0)
-        impl::requested_of_thread = threads;
-}
-num_threads_scope::~num_threads_scope() { impl::requested_of_thread = before_; }
+parallel_phase::parallel_phase() { impl::phases_of_thread.enter(); }
+parallel_phase::~parallel_phase() { impl::phases_of_thread.leave(); }
 
 void set_thread_pool(const thread_pool &pool) {
     if (!pool.threads != !pool.run)

@@ -129,7 +129,8 @@ primitive_desc_ptr make_primitive_desc(const request &r, const tensor_map &tenso
         .add(data->parameters)
         .add(data->implementation)
         .add(data->attr)
-        .add(chosen.threads);
+        .add(chosen.here.threads)
+        .add(chosen.here.fork_cycles);
     for (const auto &[arg, md] : data->args)
         key.add(arg).add(md.data);
     data->key = key.take();

@@ -64,7 +64,7 @@ struct chosen_implementation {
     const char *name = nullptr; ///< null: none
     std::function<std::shared_ptr<const kernel>()> create;
     std::vector<std::string> refusals;
-    int threads = 0; ///< that the plan divides the work among: part of the key
+    machine here; ///< that the plan divides the work for: part of the key
 };
 /// Null without an implementation, if the request allows that; else throws `unimplemented` with all reasons.
 primitive_desc_ptr make_primitive_desc(const request &r, const tensor_map &tensors, std::string parameters,
@@ -79,7 +79,7 @@ template <typename Problem>
 primitive_desc_ptr make_primitive_desc(const request &r, const tensor_map &tensors, std::string parameters,
                                        const Problem &problem) {
     selection<Problem> choice = select(problem);
-    chosen_implementation chosen{nullptr, {}, std::move(choice.refusals), choice.here.threads};
+    chosen_implementation chosen{nullptr, {}, std::move(choice.refusals), choice.here};
     if (choice.chosen) {
         chosen.name = choice.chosen->name.c_str(); // of a table that stays
         chosen.create = [taken = choice.taken] { return taken.make(); };

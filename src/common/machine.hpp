@@ -96,6 +96,7 @@ struct machine {
     instruction_set isa;
     std::int64_t l2_bytes = 1 << 20; ///< of a core's second-level cache
     int threads = 1;                 ///< that a primitive may use
+    std::int64_t fork_cycles = 4096; ///< what starting a loop on them costs
 };
 
 } // namespace octet::impl

@@ -161,9 +161,9 @@ TEST(plan_lines, skip_the_kernel_lines_outside_the_image) {
 TEST(useful_threads, are_few_for_little_work) {
     const convolution_problem tiny = problem_of({64, 7, 64, 7, 1, 1, 0}),
                               usual = problem_of({64, 56, 64, 56, 3, 1, 1});
-    EXPECT_EQ(useful_threads(dot_geometry_of(tiny), 8), 1);
-    EXPECT_EQ(useful_threads(dot_geometry_of(usual), 8), 8);
-    EXPECT_EQ(useful_threads(dot_geometry_of(usual), 1), 1);
+    EXPECT_EQ(useful_threads(dot_geometry_of(tiny), {{cpu_isa::avx512_vnni}, 1 << 20, 8}), 1);
+    EXPECT_EQ(useful_threads(dot_geometry_of(usual), {{cpu_isa::avx512_vnni}, 1 << 20, 8}), 8);
+    EXPECT_EQ(useful_threads(dot_geometry_of(usual), {{cpu_isa::avx512_vnni}, 1 << 20, 1}), 1);
 }
 
 /// Layers of ResNet-50, VGG-16, YOLOv3, ResNeXt-50 and MobileNet v2, and products of BERT as 1x1 layers.

@@ -96,6 +96,7 @@ void network::reset_state() { state_->context.reset_state(); }
 
 void network::run(const observer &after_node) {
     const num_threads_scope threads(options().threads);
+    const parallel_phase phase;
     state_->context.run(after_node);
 }
 

@@ -51,6 +51,7 @@ std::shared_ptr<const plan> shared_network::at(const network_sizes &sizes) {
     const num_threads_scope threads(options_.threads);
     graph g = source_;
     set_sizes(g, sizes);
+    const parallel_phase phase; // primitives are planned for threads that are awake, as in a run
     plans_.emplace_front(key, make_plan(std::move(g), options_, weights_));
     if (plans_.size() > most_plans)
         plans_.pop_back();

@@ -1,0 +1,61 @@
+#pragma once
+
+// Threads that stay awake between loops. A member is a thread that someone lends (`serve`): it waits for the next loop
+// on one word, so that starting and ending one costs a few cache misses instead of a system call. Nobody waits for a
+// member that has not come: a loop's tasks are taken by whoever is there, and the leader can do them all.
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+namespace octet::impl {
+
+class team {
+public:
+    using task = void (*)(void *arg, int index);
+
+    /// Of `size` threads, the leader included.
+    explicit team(int size);
+    team(const team &) = delete;
+    team &operator=(const team &) = delete;
+
+    int size() const { return static_cast<int>(seats_.size()); }
+
+    /// The calling thread leads from now on.
+    void set_leader() { leader_ = std::this_thread::get_id(); }
+    /// Tells members where the leader is, so that none stays there.
+    void note_leaders_cpu();
+    /// Whether members should wait long for the next loop: within a phase.
+    void set_patient(bool is_patient) { is_patient_.store(is_patient, std::memory_order_relaxed); }
+    /// Places that nobody has taken or was asked to take; each call of `invite` fills one.
+    bool has_free_place() const { return places_taken_.load(std::memory_order_relaxed) < size() - 1; }
+    void invite() { places_taken_.fetch_add(1, std::memory_order_relaxed); }
+
+    /// Calls task(arg, 0) … task(arg, tasks - 1), at most `size()` of them, and returns when all are done. By the
+    /// leader.
+    void run(int tasks, task what, void *arg);
+
+    /// Takes part in loops until there has been none for a while. By an invited thread.
+    void serve();
+
+private:
+    int take_seat();
+    void take_tasks(std::uint64_t loop, int seat);
+
+    /// Number of the loop << task_bits | its tasks: one word, so that both are of the same loop.
+    static constexpr int task_bits = 16;
+    alignas(64) std::atomic<std::uint64_t> posted_{0};
+    task what_ = nullptr; ///< of the posted loop; only read after claiming one of its tasks
+    void *arg_ = nullptr;
+    alignas(64) std::atomic<int> unfinished_{0};
+    std::vector<std::atomic<std::uint64_t>>
+        claimed_; ///< number of the last loop in which somebody took the task
+    alignas(64) std::atomic<int> places_taken_{0};
+    std::atomic<bool> is_patient_{false};
+    std::vector<std::atomic<bool>> seats_; ///< the leader has the first
+    std::thread::id leader_;
+    std::atomic<int> leaders_cpu_{-1};
+};
+
+} // namespace octet::impl

@@ -1,0 +1,13 @@
+#pragma once
+
+// How many threads a loop may have, before anyone asks what runs them (parallel.cpp).
+
+namespace octet::impl {
+
+/// CPUs that the process may use.
+int machine_threads();
+
+/// What `num_threads_scope`, `set_num_threads` or the environment ask for; 0: nothing.
+int requested_threads();
+
+} // namespace octet::impl
