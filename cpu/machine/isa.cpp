@@ -16,8 +16,8 @@ namespace octet {
 namespace impl {
 namespace {
 
-unsigned machine_features() {
-    static const unsigned features = jit::detect_cpu_features();
+std::atomic<unsigned> &machine_features() {
+    static std::atomic<unsigned> features{jit::detect_cpu_features()};
     return features;
 }
 
@@ -54,6 +54,8 @@ std::int64_t l2_cache_bytes() {
 }
 
 } // namespace
+
+void pretend_cpu_features(unsigned features) { machine_features() |= features; }
 
 bool isa_is_usable(cpu_isa level) { return level <= cap().load() && machine_has(facts_of(level)); }
 

@@ -14,4 +14,7 @@ bool isa_is_usable(cpu_isa level);
 /// This machine, used up to a level that it has: what plans and generators are given.
 machine machine_at(cpu_isa level);
 
+/// From here on the machine has these features too (cpu_feature): for tests that emulate their instructions.
+void pretend_cpu_features(unsigned features);
+
 } // namespace octet::impl

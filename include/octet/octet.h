@@ -61,7 +61,8 @@ OCTET_C_API const char *octet_version(void);
 OCTET_C_API const char *octet_machine_cpu_isa(void);
 /// The one in use: the machine's best, unless capped. Never null.
 OCTET_C_API const char *octet_cpu_isa(void);
-/// Caps the instruction set of networks created from now on: "ref", "avx2", "avx_vnni", "avx512_core" or "avx512_vnni".
+/// Caps the instruction set of networks created from now on: "ref", "avx2", "avx_vnni", "avx512_core", "avx512_vnni" or
+/// "avx512_amx".
 OCTET_C_API octet_status octet_set_max_cpu_isa(const char *name);
 /// Threads that a run may use; 0: as many as the process may use.
 OCTET_C_API octet_status octet_threads(int *threads);

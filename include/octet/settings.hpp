@@ -13,20 +13,23 @@
 namespace octet {
 inline namespace v0 {
 
-/// Instruction-set levels, in ascending order. The last line is oneDNN's spelling.
+/// Instruction-set levels, in ascending order. The last lines are oneDNN's spellings.
 enum class cpu_isa {
     ref,
     avx2,
     avx_vnni,
     avx512_core,
     avx512_vnni,
+    avx512_amx,
     avx2_vnni = avx_vnni,
     avx512_core_vnni = avx512_vnni,
-    all = avx512_vnni
+    avx512_core_amx = avx512_amx,
+    all = avx512_amx
 };
 
 /// Highest level of this machine, and the level in use (capped by OCTET_MAX_CPU_ISA or `set_max_cpu_isa`).
-/// Where the system doesn't let generated code run, the only level is `ref`.
+/// Where the system doesn't let generated code run, the only level is `ref`. The first call of the library asks the
+/// system for the tile registers of avx512_amx, where the CPU has them; without that permission the level is absent.
 ///@{
 OCTET_API cpu_isa get_machine_cpu_isa();
 OCTET_API cpu_isa get_effective_cpu_isa();

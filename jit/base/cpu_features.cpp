@@ -1,9 +1,11 @@
 #include "jit/base/cpu_features.hpp"
 
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstddef>
+#include <cstdint>
 
 #include <xbyak/xbyak_util.h>
 
@@ -25,9 +27,19 @@ bool can_run_generated_code() {
     return can;
 }
 
+/// Whether this process may use tile registers. Linux saves their 8 KiB only for processes that ask.
+bool may_use_tile_registers() {
+    constexpr std::uint64_t tile_configuration = 1 << 17, tile_data = 1 << 18; // of XCR0
+    constexpr long arch_req_xcomp_perm = 0x1023, tile_data_feature = 18;
+    using cpu = Xbyak::util::Cpu;
+    const bool are_saved =
+        (~cpu::getXfeature() & (tile_configuration | tile_data)) == 0; // by some process of the system
+    return are_saved && syscall(SYS_arch_prctl, arch_req_xcomp_perm, tile_data_feature) == 0;
+}
+
 } // namespace
 
-// Xbyak reports a feature only where the system saves the registers that go with it.
+// Xbyak reports a feature only where the system saves the registers that go with it, tile registers excepted.
 unsigned detect_cpu_features() {
     if (!can_run_generated_code())
         return 0;
@@ -47,6 +59,8 @@ unsigned detect_cpu_features() {
     for (const auto &f : features)
         if (here.has(f.needs))
             has |= f.feature;
+    if (here.has(cpu::tOSXSAVE | cpu::tAMX_TILE | cpu::tAMX_INT8) && may_use_tile_registers())
+        has |= cpu_feature::amx_int8;
     return has;
 }
 

@@ -22,6 +22,7 @@ enum bits : unsigned {
     avx512_vnni = 8,  ///< vpdpbusd, EVEX encoding
     avx512_vbmi = 16, ///< vpermb, vpermi2b: bytes over a whole vector. No level implies it, because
                       ///< machines of one level differ in it: Cascade Lake has none, Ice Lake does.
+    amx_int8 = 32,    ///< tile registers and their products of bytes, which the system permits
 };
 }
 
@@ -31,17 +32,20 @@ struct isa_facts {
     int lanes;      ///< of 32 bits in a vector; 16 come with EVEX encodings and mask registers
     int registers;  ///< vectors
     bool has_dot4;  ///< vpdpbusd; else pairs of 16-bit products, as exact
+    bool has_amx;   ///< tdpbusd and its like: products of 16 rows and 16 columns in tile registers
     unsigned needs; ///< cpu_feature
 };
 
 /// In ascending order of preference, the first one without generated code.
 constexpr isa_facts isa_table[] = {
-    {cpu_isa::ref, "ref", 0, 0, false, 0},
-    {cpu_isa::avx2, "avx2", 8, 16, false, cpu_feature::avx2},
-    {cpu_isa::avx_vnni, "avx_vnni", 8, 16, true, cpu_feature::avx2 | cpu_feature::avx_vnni},
-    {cpu_isa::avx512_core, "avx512_core", 16, 32, false, cpu_feature::avx2 | cpu_feature::avx512_core},
-    {cpu_isa::avx512_vnni, "avx512_vnni", 16, 32, true,
+    {cpu_isa::ref, "ref", 0, 0, false, false, 0},
+    {cpu_isa::avx2, "avx2", 8, 16, false, false, cpu_feature::avx2},
+    {cpu_isa::avx_vnni, "avx_vnni", 8, 16, true, false, cpu_feature::avx2 | cpu_feature::avx_vnni},
+    {cpu_isa::avx512_core, "avx512_core", 16, 32, false, false, cpu_feature::avx2 | cpu_feature::avx512_core},
+    {cpu_isa::avx512_vnni, "avx512_vnni", 16, 32, true, false,
      cpu_feature::avx2 | cpu_feature::avx512_core | cpu_feature::avx512_vnni},
+    {cpu_isa::avx512_amx, "avx512_amx", 16, 32, true, true,
+     cpu_feature::avx2 | cpu_feature::avx512_core | cpu_feature::avx512_vnni | cpu_feature::amx_int8},
 };
 
 constexpr std::size_t isa_count = sizeof isa_table / sizeof isa_table[0];
@@ -84,6 +88,7 @@ struct instruction_set {
     constexpr int vector_bytes() const { return 4 * lanes(); }
     constexpr int registers() const { return facts_of(level).registers; }
     constexpr bool has_dot4() const { return facts_of(level).has_dot4; }
+    constexpr bool has_amx() const { return facts_of(level).has_amx; }
 };
 
 /// A level on a CPU with these features.

@@ -26,7 +26,7 @@ constexpr level levels[] = {{dnnl_cpu_isa_sse41, cpu_isa::ref},
                             {dnnl_cpu_isa_avx512_core, cpu_isa::avx512_core},
                             {dnnl_cpu_isa_avx512_core_vnni, cpu_isa::avx512_vnni},
                             {dnnl_cpu_isa_avx512_core_bf16, cpu_isa::avx512_vnni},
-                            {dnnl_cpu_isa_avx512_core_amx, cpu_isa::avx512_vnni},
+                            {dnnl_cpu_isa_avx512_core_amx, cpu_isa::avx512_amx},
                             {dnnl_cpu_isa_all, cpu_isa::all}};
 
 dnnl_fpmath_mode_t default_mode = dnnl_fpmath_mode_strict;

@@ -121,8 +121,8 @@ TEST(environment, a_wrong_value_is_reported_once_and_ignored) {
 }
 
 TEST(settings, isa_levels_have_names) {
-    for (const cpu_isa level :
-         {cpu_isa::ref, cpu_isa::avx2, cpu_isa::avx_vnni, cpu_isa::avx512_core, cpu_isa::avx512_vnni})
+    for (const cpu_isa level : {cpu_isa::ref, cpu_isa::avx2, cpu_isa::avx_vnni, cpu_isa::avx512_core,
+                                cpu_isa::avx512_vnni, cpu_isa::avx512_amx})
         EXPECT_EQ(cpu_isa_from_string(to_string(level)), level);
     expect_invalid([] { cpu_isa_from_string("sse2"); },
                    {"'sse2'", "allowed: ref, avx2, avx_vnni, avx512_core, avx512_vnni"});
@@ -138,7 +138,7 @@ TEST(settings, the_isa_cap_caps) {
         set_max_cpu_isa(level);
         EXPECT_EQ(get_effective_cpu_isa(), level);
     }
-    set_max_cpu_isa(cpu_isa::avx512_vnni);
+    set_max_cpu_isa(cpu_isa::all);
     EXPECT_EQ(get_effective_cpu_isa(), get_machine_cpu_isa())
         << "a cap above the machine gives no more than the machine";
     set_max_cpu_isa(before);

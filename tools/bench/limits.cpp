@@ -65,6 +65,21 @@ OCTET_CHAINS(zmm_f32_chains, "avx512f", __m512, "v", 24, "vfmadd231ps %2, %3, %0
 OCTET_CHAINS(ymm_f32_chains, "avx2,fma", __m256, "x", 12, "vfmadd231ps %2, %3, %0")
 #undef OCTET_CHAINS
 
+/// Six accumulators in tile registers, which no compiler allocates; all tiles have 16 rows of 64 bytes.
+void amx_chains() {
+    struct alignas(64) {
+        std::uint8_t palette = 1, start_row = 0, reserved[14] = {};
+        std::uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+        std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+    } const shapes;
+    asm volatile("ldtilecfg %0" : : "m"(shapes));
+    for (int r = 0; r < rounds; r++)
+        asm volatile(
+            "tdpbusd %tmm7, %tmm6, %tmm0\n tdpbusd %tmm7, %tmm6, %tmm1\n tdpbusd %tmm7, %tmm6, %tmm2\n"
+            "tdpbusd %tmm7, %tmm6, %tmm3\n tdpbusd %tmm7, %tmm6, %tmm4\n tdpbusd %tmm7, %tmm6, %tmm5");
+    asm volatile("tilerelease");
+}
+
 struct chain_loop {
     void (*run)();
     int products; ///< of one instruction
@@ -72,10 +87,12 @@ struct chain_loop {
 };
 
 chain_loop loop_of(cpu_isa level, bool is_f32) {
-    const bool has_zmm = level == cpu_isa::avx512_core || level == cpu_isa::avx512_vnni;
+    const bool has_zmm = level >= cpu_isa::avx512_core;
     if (is_f32 && level != cpu_isa::ref)
         return has_zmm ? chain_loop{zmm_f32_chains, 16, 24} : chain_loop{ymm_f32_chains, 8, 12};
     switch (level) {
+    case cpu_isa::avx512_amx:
+        return {amx_chains, 16 * 16 * 64, 6};
     case cpu_isa::avx512_vnni:
         return {avx512_vnni_chains, 64, 24};
     case cpu_isa::avx512_core:

@@ -27,6 +27,8 @@ void set_attributes(dnnl::primitive_attr &attr, const layer &l, const bench_cont
 
 dnnl::cpu_isa peer_isa(cpu_isa level) {
     switch (level) {
+    case cpu_isa::avx512_amx:
+        return dnnl::cpu_isa::avx512_core_amx;
     case cpu_isa::avx512_vnni:
         return dnnl::cpu_isa::avx512_core_vnni;
     case cpu_isa::avx512_core:

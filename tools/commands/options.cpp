@@ -21,8 +21,8 @@ std::string not_allowed(const std::string &given, const std::string &allowed) {
 
 std::vector<std::string> level_names() {
     std::vector<std::string> names;
-    for (const cpu_isa level :
-         {cpu_isa::ref, cpu_isa::avx2, cpu_isa::avx_vnni, cpu_isa::avx512_core, cpu_isa::avx512_vnni})
+    for (const cpu_isa level : {cpu_isa::ref, cpu_isa::avx2, cpu_isa::avx_vnni, cpu_isa::avx512_core,
+                                cpu_isa::avx512_vnni, cpu_isa::avx512_amx})
         names.emplace_back(to_string(level));
     return names;
 }
