@@ -69,7 +69,7 @@ void compare_levels(const maker &make, const std::unordered_map<int, memory> &ar
                 EXPECT_EQ(difference(expected, run_at(level)), "")
                     << c.name << ", " << to_string(level) << (type == data_type::u8 ? ", u8" : ", s8");
         }
-    set_max_cpu_isa(cpu_isa::avx512_vnni);
+    set_max_cpu_isa(cpu_isa::all);
 }
 
 memory::desc nhwc(data_type type, dim_t size) {
@@ -181,7 +181,7 @@ TEST(Bounds, OfADivisionBehindPostOps) {
             for (const cpu_isa level : get_available_cpu_isas())
                 EXPECT_EQ(difference(expected, run_at(level)), "") << to_string(level) << ", sum " << sums;
         }
-    set_max_cpu_isa(cpu_isa::avx512_vnni);
+    set_max_cpu_isa(cpu_isa::all);
 }
 
 } // namespace

@@ -125,7 +125,7 @@ inline void compare_implementations(const comparison &p, random_source &r,
         EXPECT_EQ(difference(expected, got), "")
             << to_string(level) << " as " << implementation << " on " << get_num_threads() << " threads";
     }
-    set_max_cpu_isa(cpu_isa::avx512_vnni);
+    set_max_cpu_isa(cpu_isa::all);
     set_num_threads(0);
 }
 

@@ -109,7 +109,7 @@ void compare_implementations(const test_problem &p, random_source &r, std::map<s
         EXPECT_EQ(difference(expected, got), "")
             << to_string(level) << " as " << implementation << " on " << get_num_threads() << " threads";
     }
-    set_max_cpu_isa(cpu_isa::avx512_vnni);
+    set_max_cpu_isa(cpu_isa::all);
     set_num_threads(0);
 }
 
@@ -446,7 +446,7 @@ TEST(Implementations, RealScalesPerChannelOfDepthwiseConvolutions) {
                     EXPECT_EQ(difference(expected, run_at(level)), "")
                         << to_string(rule) << ", " << channels << " channels, " << to_string(level);
             }
-    set_max_cpu_isa(cpu_isa::avx512_vnni);
+    set_max_cpu_isa(cpu_isa::all);
 }
 
 TEST(Implementations, ConvolutionEqualsReference) { compare_many(random_convolution, 1000000); }

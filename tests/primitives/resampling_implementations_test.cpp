@@ -84,7 +84,7 @@ TEST(Resampling, PositionsBeyondTheLastElementAreTheLastElement) {
         for (int i = 0; i < 1025; i++)
             ASSERT_EQ(static_cast<const std::int8_t *>(y.get_data_handle())[i], 77) << i;
     }
-    set_max_cpu_isa(cpu_isa::avx512_vnni);
+    set_max_cpu_isa(cpu_isa::all);
 }
 
 /// Equal images, so that the reference makes one; from another byte in, dst is not aligned to cache lines.
@@ -132,7 +132,7 @@ void expect_equal_images(algorithm alg, rules rule, data_type type, dim_t size, 
                 << implementation << ", image " << i << " of " << images << ", type "
                 << static_cast<int>(type) << ", from " << size;
     }
-    set_max_cpu_isa(cpu_isa::avx512_vnni);
+    set_max_cpu_isa(cpu_isa::all);
 }
 
 /// Beyond the caches lines are prefetched, and stores go past these where dst is aligned.

@@ -53,7 +53,7 @@ TEST(SmallFloats, ReordersRoundAnyFloat) {
                           std::memcmp(&widened, static_cast<const float *>(back.get_data_handle()) + i, 4));
             }
         }
-    set_max_cpu_isa(cpu_isa::avx512_vnni);
+    set_max_cpu_isa(cpu_isa::all);
 }
 
 /// Σ, a bias in 16 bits, a scale, a sum with the destination and an operand in 16 bits: each written out here.
@@ -116,7 +116,7 @@ TEST(SmallFloats, ProductsWithBiasSumAndOperand) {
                 }
         }
     }
-    set_max_cpu_isa(cpu_isa::avx512_vnni);
+    set_max_cpu_isa(cpu_isa::all);
 }
 
 } // namespace

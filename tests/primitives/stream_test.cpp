@@ -321,7 +321,7 @@ TEST(Streams, QuantizationDividesExactly) {
                     << values[k] << " / " << scale << " at " << to_string(level);
             }
         }
-        set_max_cpu_isa(cpu_isa::avx512_vnni);
+        set_max_cpu_isa(cpu_isa::all);
     }
 }
 
@@ -377,7 +377,7 @@ TEST(Streams, LargeTransposes) {
                           "")
                     << to_string(level) << " " << text_of(dims) << (to_last ? " to nhwc" : " to nchw");
             }
-            set_max_cpu_isa(cpu_isa::avx512_vnni);
+            set_max_cpu_isa(cpu_isa::all);
         }
     }
 }
@@ -407,7 +407,7 @@ TEST(Streams, LargeConcatenations) {
                       "")
                 << to_string(level) << ", rows of " << first << " bytes";
         }
-        set_max_cpu_isa(cpu_isa::avx512_vnni);
+        set_max_cpu_isa(cpu_isa::all);
     }
 }
 
@@ -434,7 +434,7 @@ TEST(Streams, LargeSums) {
             for (const cpu_isa level : get_available_cpu_isas())
                 EXPECT_EQ(difference(expected, result(level)), "")
                     << to_string(level) << " " << md.to_string() << " rows of " << step;
-            set_max_cpu_isa(cpu_isa::avx512_vnni);
+            set_max_cpu_isa(cpu_isa::all);
         }
 }
 
