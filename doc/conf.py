@@ -40,6 +40,7 @@ import numpy as np
 import octet
 from octet import compare_rules
 from octet.operations import *
+from octet.mpi import part_of
 try:
     import torch, warnings
     warnings.filterwarnings("ignore")

@@ -18,6 +18,7 @@ packages=(
     pybind11-dev python3-dev python3-numpy # the Python package
     python3-build python3-wheel python3-pip python3-venv patchelf # its wheel, and the test of that
     python3-matplotlib python3-tqdm  # its plots and progress bars
+    python3-distributed python3-mpi4py openmpi-bin # its work on several machines
     mypy                             # check of its types
     help2man                         # manual pages of the octet command
     zsh fish                         # tests of its completion

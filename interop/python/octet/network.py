@@ -70,6 +70,17 @@ class Network(_octet.Network):
                          dimensions=dict(dimensions), progress=bar.report if bar else progress if callable(progress) else None,
                          memory_limit=memory_limit)
 
+        self._made = (model, dict(threads=threads, rule=rule, fusion=fusion, memory_limit=memory_limit))
+        self._sizes: Dict[str, Any] = dict(batch=batch, shapes=dict(shapes), dimensions=dict(dimensions))
+
+    def __reduce__(self) -> Any:
+        """Pickled, it is the bytes of its model, so that another process, or machine, makes it anew."""
+        model, words = self._made
+        if not isinstance(model, bytes):
+            with open(model, "rb") as file:
+                model = file.read()
+        return _made_again, (model, {**words, **self._sizes})
+
     @property
     def inputs(self) -> List[Tensor]:
         """What it takes."""
@@ -96,7 +107,9 @@ class Network(_octet.Network):
     def resize(self, *, batch: int = 0, shapes: Mapping[str, Sequence[int]] = {},
                dimensions: Mapping[str, int] = {}) -> None:
         """Gives it other sizes; what is not said is as in the file. State and contents are lost."""
-        super().resize(batch=batch, shapes=dict(shapes), dimensions=dict(dimensions))
+        sizes: Dict[str, Any] = dict(batch=batch, shapes=dict(shapes), dimensions=dict(dimensions))
+        super().resize(**sizes)
+        self._sizes = sizes
 
     def profile(self, *values: Any, repeat: int = 10, progress: bool = False, **feeds: Any) -> "Profile":
         """Times of its operators; see `octet.profile`."""
@@ -121,6 +134,10 @@ class Network(_octet.Network):
 
     def __repr__(self) -> str:
         return f"<octet.Network ({self.framework}): {self.inputs} -> {self.outputs}>"
+
+
+def _made_again(model: bytes, words: Dict[str, Any]) -> Network:
+    return Network(model, **words)
 
 
 class progress_bar:
