@@ -58,6 +58,8 @@ scheduler::~scheduler() {
         j->finish(outcome::unavailable, "the server stops");
     for (std::thread &worker : workers_)
         worker.join();
+    for (const auto &queue : queues_)
+        queue->executor_.reset(); // which may hold the queue
 }
 
 std::shared_ptr<job_queue> scheduler::add(std::shared_ptr<executor> e, const queue_options &options) {

@@ -16,14 +16,14 @@ ROOT = os.environ["OCTET_SOURCE_DIR"]
 class Server:
     """`octet serve` on free ports. As a context it is ended by SIGTERM, and has to end in good order."""
 
-    def __init__(self, command, *arguments, env=None):
-        everywhere = ["--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--metrics", "127.0.0.1:0"]
+    def __init__(self, command, *arguments, http=0, grpc=0, env=None):
+        everywhere = ["--http", f"127.0.0.1:{http}", "--grpc", f"127.0.0.1:{grpc}", "--metrics", "127.0.0.1:0"]
         self.process = subprocess.Popen([command, "serve", *everywhere, *arguments], stdout=subprocess.DEVNULL,
                                         stderr=subprocess.PIPE, text=True, env={**os.environ, **(env or {})})
         self.lines = []
         for line in self.process.stderr:
             self.lines.append(line)
-            ports = re.search(r"ready: HTTP \S*?:?(\d+), gRPC \S*?:?(\d+), metrics \S*?:?(\d+)", line)
+            ports = re.search(r"ready: HTTP \S*?:?(\d+), gRPC \S*?:?(\d+), metrics \S*?:?(\d+)$", line)
             if ports:
                 self.http, self.grpc, self.metrics = (int(p) for p in ports.groups())
                 break
