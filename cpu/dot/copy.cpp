@@ -56,19 +56,24 @@ dim_t joined_row_bytes(const dot_geometry &g) {
 
 } // namespace
 
-__attribute__((target("avx2"))) std::int32_t sum_bytes(const std::uint8_t *from, dim_t count) {
+__attribute__((target("avx2"))) std::int32_t sum_bytes(const std::uint8_t *from, dim_t count,
+                                                       bool is_signed) {
+    // A signed byte with its sign bit flipped is an unsigned one, higher by 128.
+    const std::uint8_t flip = is_signed ? 0x80 : 0;
+    const __m256i flips = _mm256_set1_epi8(static_cast<char>(flip));
     __m256i sums = _mm256_setzero_si256(); // 64-bit lanes
     dim_t i = 0;
     for (; i + 32 <= count; i += 32)
         sums = _mm256_add_epi64(
-            sums, _mm256_sad_epu8(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(from + i)),
+            sums, _mm256_sad_epu8(_mm256_xor_si256(
+                                      _mm256_loadu_si256(reinterpret_cast<const __m256i *>(from + i)), flips),
                                   _mm256_setzero_si256()));
     std::int64_t lanes[4];
     _mm256_storeu_si256(reinterpret_cast<__m256i *>(lanes), sums);
     std::int64_t sum = lanes[0] + lanes[1] + lanes[2] + lanes[3];
     for (; i < count; i++)
-        sum += from[i];
-    return static_cast<std::int32_t>(sum); // modulo 2^32, as accumulators
+        sum += from[i] ^ flip;
+    return static_cast<std::int32_t>(sum - flip * count); // modulo 2^32, as accumulators
 }
 
 void copy_rows(const dot_geometry &g, const dot_plan &p, const copy_source &src, dim_t first, dim_t count,

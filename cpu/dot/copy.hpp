@@ -16,8 +16,8 @@ struct copy_source {
     std::uint8_t padding;     ///< zero point of the flipped source
 };
 
-/// Sum of unsigned bytes modulo 2^32.
-std::int32_t sum_bytes(const std::uint8_t *from, dim_t count);
+/// Sum of bytes modulo 2^32.
+std::int32_t sum_bytes(const std::uint8_t *from, dim_t count, bool is_signed);
 
 /// Rows [first, first + count) of a flat plan (or of the line that starts at row `first`) one below the
 /// other.

@@ -40,13 +40,13 @@ public:
 
     void execute(const arguments &args) const override {
         const std::int32_t *zp = geometry_.src_zero_points.bind(args);
-        const std::int32_t src_zp = (zp ? *zp : 0) + (geometry_.flips_source() ? 128 : 0);
+        const std::int32_t src_zp = (zp ? *zp : 0) + (plan_.flips_source ? 128 : 0);
         const std::int8_t *weights = geometry_.weights.bind(args);
         run_tasks({args.get<const std::uint8_t>(OCTET_ARG_SRC) +
                        geometry_.src.offset0 * geometry_.src_element_bytes,
                    args.get<std::uint8_t>(OCTET_ARG_DST) + geometry_.dst.offset0 * dst_size(), weights,
                    columns_.params(args), columns_.initial(args, weights, src_zp),
-                   static_cast<std::uint8_t>(geometry_.flips_source() ? 0x80 : 0),
+                   static_cast<std::uint8_t>(plan_.flips_source ? 0x80 : 0),
                    static_cast<std::uint8_t>(src_zp), full_tensors(epilogue_, args)});
     }
 
@@ -66,19 +66,22 @@ private:
         return geometry_.sums_f32() ? jit::epilogue_stage::f32_accumulator : jit::epilogue_stage::accumulator;
     }
     bool sums_rows() const { return geometry_.weights.sums_source(); }
+    bool has_signed_rows() const { return geometry_.flips_source() && !plan_.flips_source; }
     dim_t dst_size() const { return static_cast<dim_t>(memory::data_type_size(geometry_.dst.data_type)); }
-    std::shared_ptr<const jit::dot_kernel> &kernel_of(bool is_tail, bool is_last_panel) {
+    using tile_kernel = jit::generated<jit::dot_args>;
+    std::shared_ptr<const tile_kernel> &kernel_of(bool is_tail, bool is_last_panel) {
         return kernels_[(is_tail ? 2 : 0) + (is_last_panel ? 1 : 0)];
     }
-    const jit::dot_kernel &kernel_of(bool is_tail, bool is_last_panel) const {
+    const tile_kernel &kernel_of(bool is_tail, bool is_last_panel) const {
         return *kernels_[(is_tail ? 2 : 0) + (is_last_panel ? 1 : 0)];
     }
 
-    std::shared_ptr<const jit::dot_kernel> make_kernel(int rows, bool last_panel) const {
+    std::shared_ptr<const tile_kernel> make_kernel(int rows, bool last_panel) const {
         jit::dot_spec spec;
         spec.isa = isa_;
-        spec.products = geometry_.products();
+        spec.products = plan_.products;
         spec.rows = rows;
+        spec.tile_rows = std::min(rows, plan_.tiles.register_rows);
         spec.vectors =
             last_panel && plan_.tiles.last_vectors ? plan_.tiles.last_vectors : plan_.tiles.vectors;
         spec.tail = last_panel ? plan_.tiles.tail : isa_.lanes();
@@ -87,12 +90,15 @@ private:
         spec.overlaps_tiles = plan_.tiles.overlap && rows == plan_.tiles.rows;
         spec.taps = plan_.taps;
         spec.quads = plan_.quads;
+        if (jit::are_in_tiles(spec.products))
+            return jit::shared_kernel<jit::amx_dot_kernel>(spec, epilogue_);
         return jit::shared_kernel<jit::dot_kernel>(spec, epilogue_);
     }
 
     void run_tasks(const execution &run) const {
         const std::vector<share> &shares = plan_.work.shares;
         parallel_for(static_cast<dim_t>(shares.size()), 1, [&](dim_t begin, dim_t end) {
+            const jit::tile_registers_scope until_all_are_done;
             for (dim_t task = begin; task < end; task++)
                 for (const cell_range &cells : shares[static_cast<std::size_t>(task)])
                     run_cells(run, cells);
@@ -182,7 +188,7 @@ private:
                 for (const dim_t tap : plan_.tap_offsets)
                     sum += static_cast<std::uint32_t>(sum_bytes(rows.src + line * rows.line_stride +
                                                                     group_offset + r * plan_.row_stride + tap,
-                                                                segment));
+                                                                segment, has_signed_rows()));
                 sums[(line - first_line) * rows.rows + r] = static_cast<std::int32_t>(sum);
             }
         return sums;
@@ -209,6 +215,7 @@ private:
         const dim_t first_tap = lines.first * taps_per_line;
         const void *full[max_post_ops];
         jit::dot_args args;
+        args.configured_tiles = jit::tile_registers_scope::configured();
         const std::int8_t *weights =
             run.weights + block * p.block_bytes() + first_tap * plan_.quads * packed_o_block * packed_i_block;
         const std::int32_t *initial =
@@ -270,7 +277,7 @@ private:
     const dot_plan plan_;
     const columns columns_;
     const instruction_set isa_;
-    std::array<std::shared_ptr<const jit::dot_kernel>, 4> kernels_; ///< by "tail rows" and "last panel"
+    std::array<std::shared_ptr<const tile_kernel>, 4> kernels_; ///< by "tail rows" and "last panel"
 };
 
 template <typename Problem> offer plan_problem(const Problem &p, const machine &m) {

@@ -29,16 +29,49 @@ double reduction_cycles(int rows, int vectors, dim_t quads) {
            (std::max({products, loads, costs::dot_latency}) + vectors * costs::per_far_weights);
 }
 
-double tile_cycles(int rows, int vectors, dim_t quads, const costs::tile_end &end) {
+double vector_tile_cycles(int rows, int vectors, dim_t quads, const costs::tile_end &end) {
     return reduction_cycles(rows, vectors, quads) +
            rows * vectors * (end.per_vector + end.per_store * stores_per_vector(vectors)) + end.per_tile;
 }
 
-double line_cycles(dim_t length, int rows, int vectors, dim_t quads, bool overlap) {
+/// Rows of each tile register, in one or two.
+int amx_register_rows(int rows) { return static_cast<int>(div_up(rows, div_up(rows, jit::amx_rows))); }
+
+/// The same in tile registers: steps of 16 quads.
+double amx_tile_cycles(int rows, int vectors, dim_t quads) {
+    const int row_tiles = rows > jit::amx_rows ? 2 : 1, tiles = row_tiles * vectors;
+    // Rows come from the second-level cache, weights as well unless the first one keeps them from tile to tile.
+    const dim_t weights = quads * packed_i_block * packed_o_block * vectors;
+    const bool are_near = weights <= costs::l1_ways * costs::l1_way_bytes;
+    const double products = tiles * costs::per_tile_product,
+                 loads = (row_tiles + vectors) * costs::per_tile_load,
+                 far = (row_tiles + (are_near ? 0 : vectors)) * costs::per_far_tile;
+    const auto steps = static_cast<double>(div_up(quads, jit::most_amx_quads));
+    return steps * std::max({products, loads, far, costs::tile_product_latency}) +
+           tiles * (costs::per_tile_load + costs::per_tile_store) +
+           rows * vectors * (costs::alone.per_vector + costs::alone.per_store * stores_per_vector(vectors)) +
+           costs::alone.per_tile;
+}
+
+double tile_cycles(jit::dot_products products, int rows, int vectors, dim_t quads, bool overlap) {
+    return jit::are_in_tiles(products)
+               ? amx_tile_cycles(rows, vectors, quads)
+               : vector_tile_cycles(rows, vectors, quads, overlap ? costs::overlapped : costs::alone);
+}
+
+double line_cycles(jit::dot_products products, dim_t length, int rows, int vectors, dim_t quads,
+                   bool overlap) {
     const int tail = static_cast<int>(length % rows);
-    const double cycles = tile_cycles(rows, vectors, quads, overlap ? costs::overlapped : costs::alone);
-    return static_cast<double>(length / rows) * cycles +
-           (tail ? tile_cycles(tail, vectors, quads, costs::alone) : 0);
+    const bool differs = jit::are_in_tiles(products) && tail && tail < amx_register_rows(rows);
+    return static_cast<double>(length / rows) * tile_cycles(products, rows, vectors, quads, overlap) +
+           (tail ? tile_cycles(products, tail, vectors, quads, false) : 0) +
+           (differs ? 2 * costs::per_tile_configuration : 0);
+}
+
+/// What counts of a reduction: in tile registers each tap begins a step.
+dim_t planned_quads(jit::dot_products products, dim_t taps, dim_t quads) {
+    constexpr dim_t step = jit::most_amx_quads;
+    return taps * (jit::are_in_tiles(products) ? div_up(quads, step) * step : quads);
 }
 
 /// Rows at this distance that the first-level cache holds beside the weights: rows a multiple of 4 KiB apart
@@ -113,19 +146,21 @@ tile_plan plan_tiles(instruction_set isa, dim_t length, dim_t columns, dim_t qua
     const int vectors_per_block = static_cast<int>(packed_o_block) / lanes;
     tile_plan best;
     double best_cycles = std::numeric_limits<double>::max();
+    const bool in_tiles = jit::are_in_tiles(products);
     const auto consider = [&](int width, int limit, bool overlap) {
         const dim_t tiles = div_up(length, std::min<dim_t>(limit, length));
         const int rows = overlap ? limit : static_cast<int>(div_up(length, tiles));
         const int last = static_cast<int>(vectors % width);
-        const double work =
-            static_cast<double>(vectors / width) * line_cycles(length, rows, width, quads, overlap) +
-            (last ? line_cycles(length, rows, last, quads, overlap) : 0) +
-            (memory.is_dst_beyond_l2 ? refetch_cycles(length, width * lanes, columns) : 0);
+        const double work = static_cast<double>(vectors / width) *
+                                line_cycles(products, length, rows, width, quads, overlap) +
+                            (last ? line_cycles(products, length, rows, last, quads, overlap) : 0) +
+                            (memory.is_dst_beyond_l2 ? refetch_cycles(length, width * lanes, columns) : 0);
         const double cycles = work * imbalance(shares, tiles, div_up(vectors, width));
         if (cycles >= best_cycles)
             return;
-        best_cycles = cycles;
+        best.cycles = best_cycles = cycles;
         best.rows = rows;
+        best.register_rows = in_tiles ? amx_register_rows(rows) : 0;
         best.tail_rows = static_cast<int>(length % rows);
         best.vectors = width;
         best.last_vectors = last;
@@ -134,8 +169,13 @@ tile_plan plan_tiles(instruction_set isa, dim_t length, dim_t columns, dim_t qua
         best.overlap = overlap;
     };
     const bool may_overlap = shares.may_overlap && quads <= jit::max_overlapping_quads;
+    if (in_tiles) // a step's products need less than four accumulators nowhere, and there are no more
+        for (const int limit : {jit::most_amx_rows, jit::amx_rows})
+            for (int v = 1; v <= jit::amx_accumulators * jit::amx_rows / limit; v++)
+                consider(static_cast<int>(std::min<dim_t>(v, vectors)), limit, false);
     // 12 vectors leave registers for one row; wider panels would only have fewer tasks to share.
-    for (int v = vectors_per_block; v <= 12; v += vectors_per_block) { // panels hold whole blocks
+    for (int v = vectors_per_block; v <= 12 && !in_tiles;
+         v += vectors_per_block) { // panels hold whole blocks
         const int width = static_cast<int>(std::min<dim_t>(v, vectors));
         const int limit = static_cast<int>(std::min<dim_t>(
             jit::max_rows(isa, width, epilogue_temps, products), rows_without_conflict(memory.row_stride)));
@@ -181,10 +221,10 @@ line_range lines_inside(const dot_geometry &g, dim_t oh) {
 
 /// True if rows may be read where they are as long as they stay inside a line of the image. Lines outside are
 /// skipped, which row sums could not.
-bool can_copy_edges(const dot_geometry &g) {
+bool can_copy_edges(const dot_geometry &g, bool flips_source) {
     const bool is_dense = g.has_dense_positions() && g.src_strides[2] == g.position_bytes;
     const bool is_plane = g.kernel[0] == 1 && g.depth == 1 && g.in[0] == 1 && g.pad[0] == 0;
-    if (g.flips_source() || g.sums_f32() || !is_dense || !is_plane || g.weights.sums_source() ||
+    if (flips_source || g.sums_f32() || !is_dense || !is_plane || g.weights.sums_source() ||
         g.rows_are_images)
         return false;
     for (dim_t oh = 0; oh < g.height; oh++)
@@ -193,17 +233,16 @@ bool can_copy_edges(const dot_geometry &g) {
     return true;
 }
 
-row_source choose_source(const dot_geometry &g, const tile_plan &line_tiles) {
+row_source choose_source(const dot_geometry &g, const tile_plan &line_tiles, bool flips_source) {
     const bool whole_quads = g.tap_bytes() % packed_i_block == 0;
     const bool fused_is_contiguous = g.packed().fused_width == 1 || g.src_tap_strides[2] == g.position_bytes;
-    if (!g.flips_source() && g.has_dense_positions() && whole_quads && fused_is_contiguous &&
-        !g.reads_outside())
+    if (!flips_source && g.has_dense_positions() && whole_quads && fused_is_contiguous && !g.reads_outside())
         return row_source::in_place;
     if (rows_are_disjoint(g))
         return row_source::copied_rows;
     const edge_rows edges = plan_edges(g, line_tiles.rows);
-    return can_copy_edges(g) && edges.left + edges.right < g.width ? row_source::copied_edges
-                                                                   : row_source::copied_image;
+    return can_copy_edges(g, flips_source) && edges.left + edges.right < g.width ? row_source::copied_edges
+                                                                                 : row_source::copied_image;
 }
 
 /// Strides between neighbouring taps in a scratch image of these columns.
@@ -282,7 +321,7 @@ std::vector<std::int64_t> offsets_of_taps(const extent3 &counts, const extent3 &
 work_costs costs_of_work(const dot_plan &p, const dot_geometry &g, const dot_work &w) {
     const tile_plan &t = p.tiles;
     const auto cycles = [&](int rows, int vectors) {
-        return tile_cycles(rows, vectors, p.taps * p.quads, t.overlap ? costs::overlapped : costs::alone);
+        return tile_cycles(p.products, rows, vectors, planned_quads(p.products, p.taps, p.quads), t.overlap);
     };
     const double whole = cycles(t.rows, t.vectors);
     const double narrow = t.last_vectors ? cycles(t.rows, t.last_vectors) / whole : 1;
@@ -309,15 +348,39 @@ dot_work plan_work(const dot_plan &p, const dot_geometry &g, const machine &m) {
     return work;
 }
 
+namespace {
+
+dim_t quads_of_row(jit::dot_products products, const dot_geometry &g) {
+    return planned_quads(products, g.kernel[0] * g.kernel[1] * g.kernel[2] / g.packed().fused_width,
+                         div_up(g.tap_bytes(), packed_i_block));
+}
+
+/// Tile registers where they take less time: neither for short reductions nor for a row or two.
+jit::dot_products choose_products(const dot_geometry &g, instruction_set isa, int epilogue_temps) {
+    using jit::dot_products;
+    if (!isa.has_amx() || g.products() != dot_products::codes)
+        return g.products();
+    const dot_products in_tiles = g.flips_source() ? dot_products::signed_tiles : dot_products::tiles;
+    const bool is_flat = rows_are_disjoint(g) && lines_are_joined(g, g.dst_strides);
+    const dim_t length = is_flat ? g.depth * g.height * g.width : g.width;
+    const auto cycles = [&](dot_products by) {
+        return plan_tiles(isa, length, g.packed().o, quads_of_row(by, g), epilogue_temps, {}, {}, by).cycles;
+    };
+    return cycles(in_tiles) < cycles(dot_products::codes) ? in_tiles : dot_products::codes;
+}
+
+} // namespace
+
 dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps) {
     dot_plan p;
     const dim_t segment = g.tap_bytes();
-    const dim_t quads_of_row =
-        g.kernel[0] * g.kernel[1] * g.kernel[2] / g.packed().fused_width * div_up(segment, packed_i_block);
     sharing shares{useful_threads(g, m), g.outer() * g.depth * g.height, g.groups, false};
+    p.products = choose_products(g, m.isa, epilogue_temps);
+    p.flips_source = g.flips_source() && !jit::are_in_tiles(p.products);
+    const dim_t quads = quads_of_row(p.products, g);
     const tile_plan line_tiles =
-        plan_tiles(m.isa, g.width, g.packed().o, quads_of_row, epilogue_temps, shares, {}, g.products());
-    p.source = choose_source(g, line_tiles);
+        plan_tiles(m.isa, g.width, g.packed().o, quads, epilogue_temps, shares, {}, p.products);
+    p.source = choose_source(g, line_tiles, p.flips_source);
     if (p.source == row_source::copied_edges) {
         const edge_rows edges = plan_edges(g, line_tiles.rows);
         p.left_rows = edges.left;
@@ -338,12 +401,12 @@ dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps) {
         shares.lines = g.outer();
         shares.splits_lines = true;
         shares.may_overlap = p.taps == 1 && g.groups == 1 && !g.weights.sums_source() &&
-                             g.products() != jit::dot_products::own_floats;
+                             p.products != jit::dot_products::own_floats;
         const bool has_codes =
             memory::data_type_size(g.dst.data_type) == 1; // else panels are whole cache lines
         const tile_memory memory{p.row_stride, has_codes && p.line_length * g.packed().o > m.l2_bytes / 2};
-        p.tiles = plan_tiles(m.isa, p.line_length, g.packed().o, quads_of_row, epilogue_temps, shares, memory,
-                             g.products());
+        p.tiles =
+            plan_tiles(m.isa, p.line_length, g.packed().o, quads, epilogue_temps, shares, memory, p.products);
         p.band_lines = std::min(p.line_length, div_up(p.band_lines, p.tiles.rows) * p.tiles.rows);
     }
 
@@ -364,7 +427,8 @@ dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps) {
 std::string text_of(const dot_plan &p) {
     constexpr const char *sources[] = {"rows in place", "copied rows", "copied image", "copied edges"};
     const tile_plan &t = p.tiles;
-    return text("tiles of ", t.rows, " rows x ", t.vectors, " vectors", t.overlap ? " that overlap" : "",
+    return text("tiles of ", t.rows, " rows x ", t.vectors, " vectors",
+                jit::are_in_tiles(p.products) ? " in tile registers" : "", t.overlap ? " that overlap" : "",
                 ", ", t.panels, " panels, ", p.lines, " lines of ", p.line_length, " rows, ", p.taps,
                 " taps of ", p.quads, " quads, ", sources[static_cast<int>(p.source)], ", ", p.scratch_bytes,
                 " bytes of scratch, bands of ", std::min(p.work.band * p.work.unit, p.band_lines), ", ",

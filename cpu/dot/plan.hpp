@@ -8,7 +8,7 @@
 #include "cpu/accumulating/columns.hpp"
 #include "cpu/accumulating/work.hpp"
 #include "cpu/dot/geometry.hpp"
-#include "jit/kernels/dot.hpp"
+#include "jit/kernels/dot_amx.hpp"
 
 namespace octet::impl {
 
@@ -23,12 +23,14 @@ enum class row_source {
 /// Tiles of one line of `length` rows and one stored group of columns.
 struct tile_plan {
     int rows = 1, tail_rows = 0; ///< all tiles but the last of a line have `rows`
+    int register_rows = 0;       ///< of a tile register, where products are in such; else 0
     int vectors = 1,
         last_vectors = 0;       ///< column vectors of a panel; of the last panel if it is narrower (else 0)
     int tail = 1;               ///< valid lanes of the last vector
     dim_t panels = 1;           ///< per stored group, the narrower one included
     dim_t blocks_per_panel = 1; ///< 16-column blocks
     bool overlap = false;       ///< see dot_spec
+    double cycles = 0;          ///< estimate for all of a line, threads' unevenness included
 };
 
 /// The division of a plan's work. A unit is a row of tiles of a flat plan, else a line.
@@ -44,6 +46,8 @@ struct dot_work {
 };
 
 struct dot_plan {
+    jit::dot_products products = jit::dot_products::codes;
+    bool flips_source = false; ///< sign bits of a signed one: products in vectors take unsigned codes
     row_source source = row_source::in_place;
     bool is_flat = false;             ///< all rows of an outer index form one line
     dim_t line_length = 1, lines = 1; ///< per outer index

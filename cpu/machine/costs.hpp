@@ -27,6 +27,14 @@ constexpr tile_end alone{1, 1.4, 4};
 /// Where it comes among the products of the next tile, which hide most of it.
 constexpr tile_end overlapped{0.3, 0.8, 0};
 
+/// In tile registers, cycles of one: products of 16 rows, 16 columns and 64 bytes, a load from the first-level cache or
+/// from the second, a store; and of other shapes. From Intel's optimization manual and the width of the caches, none
+/// of it measured.
+constexpr double per_tile_product = 16, per_tile_load = 8, per_far_tile = 1024.0 / 48, per_tile_store = 16,
+                 per_tile_configuration = 100;
+/// A product in tile registers waits for the one before in the same accumulators.
+constexpr double tile_product_latency = 52;
+
 /// Fetching a cache line of dst again that was written in part and has left the second-level cache.
 constexpr double per_refetched_line = 10;
 

@@ -50,6 +50,20 @@ int max_overlapping_rows(instruction_set isa, int vectors, int epilogue_temps, d
     return (isa.registers() - vectors - 1 - epilogue_temps) / (2 * vectors);
 }
 
+void prefetch_dst(emitter &e, const dot_spec &spec, const epilogue &out, const Reg64 (&dst_row_scratch)[3]) {
+    const auto &[dst, row, scratch] = dst_row_scratch;
+    constexpr std::int64_t line = 64;
+    const auto size = static_cast<std::int64_t>(memory::data_type_size(out.dst.data_type));
+    const std::int64_t row_bytes = ((spec.vectors - 1) * e.lanes() + spec.tail) * size;
+    e.lea(scratch, e.ptr[row * static_cast<int>(size) + dst]);
+    for (int r = 0; r < spec.rows; r++)
+        for (std::int64_t at = 0; at < row_bytes; at += line) {
+            const std::int64_t offset = r * spec.dst_row_stride * size + at;
+            if (offset <= int32_max)
+                e.prefetcht0(e.ptr[scratch + static_cast<int>(offset)]);
+        }
+}
+
 dot_kernel::dot_kernel(const dot_spec &spec, const epilogue_plan &plan)
     : generated(spec.isa), spec_(spec), plan_(plan) {
     generate();
@@ -98,7 +112,7 @@ void dot_kernel::tiles_one_by_one() {
     mov(reg_weights, arg(&dot_args::weights));
     initialise();
     if (reads_dst(plan_.source()))
-        prefetch_dst();
+        prefetch_dst(*this, spec_, plan_.source(), {reg_dst, reg_row, reg_address});
     reduce();
     if (!has_one_sum())
         combine_pairs();
@@ -198,21 +212,6 @@ void dot_kernel::initialise() {
             } else {
                 move(acc(r, v), acc(0, v));
             }
-        }
-}
-
-/// What the epilogue reads is fetched during the reduction; rows lie too far apart for the machine to
-/// foresee.
-void dot_kernel::prefetch_dst() {
-    constexpr std::int64_t line = 64;
-    const auto size = static_cast<std::int64_t>(memory::data_type_size(plan_.source().dst.data_type));
-    const std::int64_t row_bytes = ((spec_.vectors - 1) * lanes() + spec_.tail) * size;
-    lea(reg_address, ptr[reg_row * static_cast<int>(size) + reg_dst]);
-    for (int r = 0; r < spec_.rows; r++)
-        for (std::int64_t at = 0; at < row_bytes; at += line) {
-            const std::int64_t offset = r * spec_.dst_row_stride * size + at;
-            if (offset <= int32_max)
-                prefetcht0(ptr[reg_address + static_cast<int>(offset)]);
         }
 }
 

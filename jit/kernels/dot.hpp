@@ -22,16 +22,22 @@ namespace octet::impl::jit {
 
 /// What a quad, 4 bytes of the reduction, is.
 enum class dot_products {
-    codes,      ///< 4 unsigned bytes, times 4 signed ones of each column
-    floats,     ///< an f32, times one of each column
-    own_floats, ///< an f32 for each column, side by side in the source, times its own: depthwise
+    codes,        ///< 4 unsigned bytes, times 4 signed ones of each column
+    floats,       ///< an f32, times one of each column
+    own_floats,   ///< an f32 for each column, side by side in the source, times its own: depthwise
+    tiles,        ///< codes in tile registers (dot_amx.hpp)
+    signed_tiles, ///< the same with signed ones in the source
 };
+constexpr bool are_in_tiles(dot_products p) {
+    return p == dot_products::tiles || p == dot_products::signed_tiles;
+}
 
 /// Everything that decides the code.
 struct dot_spec {
     instruction_set isa;
     dot_products products = dot_products::codes;
     int rows = 1;
+    int tile_rows = 0;               ///< of a tile register, in tiles: all rows, or half of them and more
     int vectors = 1;                 ///< column vectors; all but the last are full
     int tail = 1;                    ///< valid lanes of the last vector
     std::int64_t row_stride = 0;     ///< bytes between source rows
@@ -56,6 +62,7 @@ struct dot_args {
     const std::int64_t *tap_offsets; ///< bytes, one per tap
     std::int64_t taps;
     std::int64_t tiles;
+    std::uint64_t *configured_tiles; ///< of tile registers: tile_registers_scope
     /// From tile to tile; dst in elements, all others in bytes.
     std::int64_t src_step, weights_step, initial_step, params_step, dst_step, row_sums_step;
 };
@@ -70,6 +77,11 @@ int max_overlapping_rows(instruction_set isa, int vectors, int epilogue_temps,
 /// Longest reduction of tiles that overlap: longer ones gain little, and their code is not a loop.
 constexpr std::int64_t max_overlapping_quads = 16;
 
+/// What the epilogue reads is fetched during the reduction; rows lie too far apart for the machine to foresee.
+/// Clobbers the last register.
+void prefetch_dst(emitter &e, const dot_spec &spec, const epilogue &out,
+                  const Xbyak::Reg64 (&dst_row_scratch)[3]);
+
 class dot_kernel : public generated<dot_args> {
 public:
     dot_kernel(const dot_spec &spec, const epilogue_plan &plan);
@@ -81,7 +93,6 @@ private:
     void multiply_tile(const std::vector<epilogue_result> &before);
     std::vector<vec> take_tile();
     void initialise();
-    void prefetch_dst();
     Xbyak::Address initial(int v);
     void reduce();
     void reduce_tap(const Xbyak::Reg64 &src);

@@ -1,0 +1,116 @@
+// Which products go to tile registers, in which tiles, and the shapes that registers get: pure functions.
+
+#include <gtest/gtest.h>
+
+#include "cpu/dot/plan.hpp"
+
+using namespace octet;
+using namespace octet::impl;
+
+namespace {
+
+constexpr instruction_set amx{cpu_isa::avx512_amx};
+constexpr int few_temps = 3;
+
+struct layer {
+    dim_t ic, in, oc, kernel = 1;
+    data_type src = data_type::u8;
+};
+
+/// A square convolution that keeps the size, channels-last, with packed weights.
+dot_plan plan_of(const layer &l, instruction_set isa = amx) {
+    convolution_problem p;
+    const auto plain = [](const memory::dims &dims, data_type type, format_tag tag) {
+        return memory::desc(dims, type, tag).data;
+    };
+    p.src = plain({1, l.ic, l.in, l.in}, l.src, format_tag::nhwc);
+    p.dst = plain({1, l.oc, l.in, l.in}, data_type::u8, format_tag::nhwc);
+    p.weights = plain({1, l.oc, l.ic, l.kernel, l.kernel}, data_type::s8, format_tag::goihw);
+    p.weights_have_groups = true;
+    p.oc = l.oc;
+    p.ic = l.ic;
+    p.in = p.out = {1, l.in, l.in};
+    p.kernel = {1, l.kernel, l.kernel};
+    p.pad = {0, l.kernel / 2, l.kernel / 2};
+    p.spatial_ndims = 2;
+    return plan_dot(dot_geometry_of(p), {isa, 1 << 20, 1}, few_temps);
+}
+
+TEST(amx_plan, takes_tile_registers_where_they_pay) {
+    using jit::dot_products;
+    EXPECT_EQ(plan_of({256, 14, 256}).products, dot_products::tiles);
+    EXPECT_EQ(plan_of({64, 28, 64, 3}).products, dot_products::tiles);
+    EXPECT_EQ(plan_of({512, 7, 512, 3}).products, dot_products::tiles);
+    EXPECT_EQ(plan_of({256, 14, 256, 1, data_type::s8}).products, dot_products::signed_tiles);
+    EXPECT_EQ(plan_of({1024, 1, 1000}).products, dot_products::codes) << "one row";
+    EXPECT_EQ(plan_of({16, 56, 64}).products, dot_products::codes) << "a short reduction";
+    EXPECT_EQ(plan_of({256, 14, 256}, {cpu_isa::avx512_vnni}).products, dot_products::codes);
+}
+
+TEST(amx_plan, signed_sources_need_no_copy) {
+    const dot_plan p = plan_of({256, 14, 256, 1, data_type::s8});
+    EXPECT_EQ(p.source, row_source::in_place);
+    EXPECT_FALSE(p.flips_source);
+    EXPECT_TRUE(plan_of({16, 14, 256, 1, data_type::s8}).flips_source);
+    EXPECT_EQ(plan_of({64, 112, 64, 3, data_type::s8}).source, row_source::copied_edges);
+}
+
+TEST(amx_plan, large_layers_have_four_accumulators) {
+    for (const dim_t size : {14, 28, 56})
+        for (const dim_t channels : {256, 512, 1024}) {
+            const tile_plan t = plan_of({channels, size, 256}).tiles;
+            EXPECT_EQ(t.vectors * (t.rows > t.register_rows ? 2 : 1), jit::amx_accumulators) << size;
+        }
+    EXPECT_EQ(plan_of({1024, 28, 256}).tiles.vectors, 2)
+        << "weights that are read from the second-level cache";
+    EXPECT_EQ(plan_of({512, 7, 512, 3}).tiles.vectors, 4) << "seven rows at a time";
+}
+
+TEST(amx_plan, tiles_cover_the_line_and_fit_the_registers) {
+    for (const auto products : {jit::dot_products::tiles, jit::dot_products::signed_tiles})
+        for (dim_t length = 1; length <= 300; length++)
+            for (const dim_t columns : {1, 16, 17, 33, 64, 100, 1000}) {
+                const tile_plan t = plan_tiles(amx, length, columns, 64, few_temps, {}, {}, products);
+                const auto text = ::testing::Message() << length << " x " << columns;
+                ASSERT_GE(t.rows, 1) << text;
+                ASSERT_EQ(t.tail_rows, length % t.rows) << text;
+                ASSERT_LE(t.register_rows, jit::amx_rows) << text;
+                ASSERT_LE(t.rows, 2 * t.register_rows) << text;
+                ASSERT_LE(t.vectors * (t.rows > t.register_rows ? 2 : 1), jit::amx_accumulators) << text;
+                const dim_t vectors =
+                    t.last_vectors ? (t.panels - 1) * t.vectors + t.last_vectors : t.panels * t.vectors;
+                ASSERT_EQ((vectors - 1) * 16 + t.tail, columns) << text;
+            }
+}
+
+TEST(amx_plan, lines_of_images_are_done_with_one_configuration) {
+    for (const dim_t width : {7, 13, 14, 17, 26, 28, 33, 52, 56, 65, 100, 104, 112, 208, 224, 416}) {
+        const tile_plan t = plan_tiles(amx, width, 64, 144, few_temps, {}, {}, jit::dot_products::tiles);
+        EXPECT_TRUE(t.tail_rows == 0 || t.tail_rows >= t.register_rows) << width;
+    }
+}
+
+TEST(amx_shapes, divide_a_reduction_into_steps) {
+    for (std::int64_t quads = 1; quads <= 2000; quads++) {
+        const jit::tile_shapes s = jit::amx_shapes(16, quads);
+        ASSERT_GE(s.quads, 1);
+        ASSERT_LE(s.quads, jit::most_amx_quads);
+        ASSERT_EQ(quads % s.quads, s.last_quads) << quads;
+        const std::int64_t steps = quads / s.quads + (s.last_quads > 0);
+        ASSERT_LE(4 * steps, 5 * ((quads + 15) / 16)) << quads;
+    }
+    EXPECT_EQ(jit::amx_shapes(16, 64).quads, 16);
+    EXPECT_EQ(jit::amx_shapes(16, 24).quads, 12); // 96 channels: two equal steps
+    EXPECT_EQ(jit::amx_shapes(16, 17).last_quads, 1);
+}
+
+TEST(amx_shapes, have_keys_of_their_own) {
+    const jit::tile_shapes shapes[] = {{16, 16, 0}, {15, 16, 0}, {16, 15, 0}, {16, 16, 1}, {1, 1, 0}};
+    for (const auto &a : shapes) {
+        EXPECT_NE(a.key(), 0u);
+        for (const auto &b : shapes)
+            EXPECT_EQ(a.key() == b.key(), &a == &b);
+    }
+}
+
+} // namespace
