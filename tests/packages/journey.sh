@@ -41,3 +41,16 @@ echo "== and away"
 apt-get purge -y -qq '*octet*' >>install.log 2>&1
 left=$(find / -xdev \( -name '*liboctet*' -o -path '*/octet/*' \) -not -path "$PWD/*" -not -path '/proc/*' -not -path '/var/lib/*' | head)
 [ -z "$left" ] || fail "left behind: $left"
+
+for wheel in octet-*.whl; do
+    [ -e "$wheel" ] || continue
+    echo "== the wheel, without Octet's and oneTBB's packages"
+    apt-mark manual python3-numpy >/dev/null
+    apt-get autoremove --purge -y -qq >>install.log 2>&1
+    if dpkg -s libtbb12 >/dev/null 2>&1; then fail "oneTBB is still here"; fi
+    python3 -m zipfile -e "$wheel" wheel
+    for case in cases/*/; do
+        PYTHONPATH=wheel python3 five_lines.py "$case/model.tflite" "$case/input.bin" "$case/expected.bin" || fail "$wheel: $case"
+    done
+    echo "$wheel: the framework's bytes"
+done

@@ -79,7 +79,7 @@ class Pair(torch.nn.Module):
 def random_function(random):
     """What lies between products: a module and its inputs."""
     import torch.ao.nn.quantized as q
-    kind = str(random.choice(["add", "add_relu", "mul", "cat", "add_scalar", "mul_scalar", "max", "avg", "adaptive", "table", "table", "table"]))
+    kind = str(random.choice(["add", "add_relu", "mul", "cat", "add_scalar", "mul_scalar", "max", "avg", "adaptive", "norm", "table", "table", "table"]))
     size = int(random.integers(1, 4)), int(random.integers(1, 80)), int(random.integers(3, 14)), int(random.integers(3, 14))
     scale, zero_point = float(random.uniform(0.01, 0.2)), int(random.integers(0, 255))
     order = torch.channels_last if random.integers(2) else torch.contiguous_format
@@ -99,6 +99,15 @@ def random_function(random):
     if kind == "avg":
         kernel = int(random.integers(1, 4))
         return torch.nn.AvgPool2d(kernel, int(random.integers(1, 3)), int(random.integers(0, kernel // 2 + 1))), (some(),)
+    if kind == "norm":
+        import torch.nn.intrinsic.quantized as qi
+        module = (qi.BNReLU2d if random.integers(2) else q.BatchNorm2d)(size[1]).eval()
+        values = {"weight": random.uniform(-1, 2, size[1]), "bias": random.normal(size=size[1]), "running_mean": random.normal(size=size[1]),
+                  "running_var": random.uniform(0.1, 2, size[1])}
+        for name, value in values.items():
+            getattr(module, name).copy_(torch.from_numpy(value.astype(np.float32)))
+        module.scale, module.zero_point = torch.tensor(scale), torch.tensor(zero_point)
+        return module, (some(),)
     if kind == "adaptive":
         return torch.nn.AdaptiveAvgPool2d(1), (some(),)
     tables = [torch.nn.ReLU(), q.ReLU6(), torch.nn.Hardtanh(-0.5, 1.5), q.Sigmoid(1 / 256, 0), q.Hardswish(scale, zero_point),

@@ -291,19 +291,24 @@ class Pooling(Function):
         if count > 4096:
             raise Refused(f"windows have {count} elements, taken are 4096")
         ones = operations.Weights(np.ones((channels, 1) + kernel, np.int8))
-        words: Dict[str, Any] = dict(stride=stride or kernel, padding=padding, groups=channels, scale=float(np.float32(1) / np.float32(count)),
-                     x_zero_point=zero_point, zero_point=zero_point, dtype="uint8")
+        words: Dict[str, Any] = dict(stride=stride or kernel, groups=channels, rule="ort_f32", dtype="uint8")
         images = _sums(kernel, channels if channels < 128 else 64 + channels % 64)
         order = torch.channels_last if _is_channels_last(x) else torch.contiguous_format
         expected = codes_of(of_windows(quantized(images.contiguous(memory_format=order), scale, zero_point), kernel))
-        least = expected.size
-        for rule in ("ort_f32", "f32"):  # rounds before or behind the zero point
-            ours = operations.conv2d(images.numpy(), np.ones((images.shape[1], 1) + kernel, np.int8), rule=rule,
-                                     **{**words, "groups": images.shape[1], "padding": 0})
+        few = np.ones((images.shape[1], 1) + kernel, np.int8)
+        one, least = np.float32(1), expected.size
+        factor = one / np.float32(count)
+        around: Dict[str, Any] = dict(x_zero_point=zero_point, zero_point=zero_point)
+        qnnpack = np.float32(scale) / (np.float32(scale) * np.float32(count))
+        plain: Dict[str, Any] = dict(scale=factor)  # codes without their zero point
+        for how in (dict(around, scale=factor), dict(around, scale=qnnpack), plain):
+            if "zero_point" not in how and padding != (0, 0):
+                continue
+            ours = operations.conv2d(images.numpy(), few, **{**words, **how, "groups": images.shape[1]})
             differ = int((ours != expected).sum())
             if differ == 0:
-                return lambda x, *rest: quantized(
-                    torch.from_numpy(operations.conv2d(codes_of(x), ones, rule=rule, **words)), scale, zero_point)
+                words.update(how, padding=padding)
+                return lambda x, *rest: quantized(torch.from_numpy(operations.conv2d(codes_of(x), ones, **words)), scale, zero_point)
             least = min(least, differ)
         raise Refused(f"{least} of {expected.size} sums give other codes")
 

@@ -9,6 +9,7 @@ import torch
 
 from . import products
 from .elements import Concatenation, Elementwise, Function, Pairwise, Pooling
+from .normalization import Normalization
 from .report import Report, Taken
 
 _nn, _functions = torch.nn, torch.nn.functional
@@ -136,6 +137,9 @@ def _module(module: torch.nn.Module, name: str, rule: str, report: Report) -> Op
     if isinstance(module, (_nn.MaxPool2d, _nn.AvgPool2d, _nn.AdaptiveAvgPool2d)):
         report.append(entry)
         return Pool(module, entry, report.engine)
+    if is_quantized and kind in ("BatchNorm2d", "BatchNorm3d", "BNReLU2d", "BNReLU3d"):
+        report.append(entry)
+        return Normalization(module, entry, report.engine)
     if isinstance(module, (_nn.Identity, _nn.Dropout)):
         return module
     if is_quantized or (not list(module.children()) and type(module).__module__.startswith("torch.nn.modules")
