@@ -192,12 +192,19 @@ void repository::scan_model(const std::string &name, bool is_urgent) {
         const auto at = now.find(version);
         left -= left > 0 && at != now.end() && at->second.model;
     }
-    // What is gone, and what is older than the versions that are served.
+    // What is older than the versions that are served; what is gone, once another one is there to take its place.
     int kept = config.versions;
     const versions_of_one now = entries(name);
-    for (auto it = now.rbegin(); it != now.rend(); ++it)
-        if (it->first != no_version && (!found.count(it->first) || (it->second.model && kept-- <= 0)))
-            remove(name, it->first);
+    const bool is_replaced = found.empty() || std::any_of(found.begin(), found.end(), [&](const auto &f) {
+                                 const auto at = now.find(f.first);
+                                 return at != now.end() && at->second.model;
+                             });
+    for (auto it = now.rbegin(); it != now.rend(); ++it) {
+        const auto &[version, e] = *it;
+        const bool is_gone = !found.count(version) && (is_replaced || !e.model);
+        if (version != no_version && (is_gone || (e.model && kept-- <= 0)))
+            remove(name, version);
+    }
 }
 
 bool repository::load_version(const std::string &name, long version, const found_version &found,

@@ -76,6 +76,24 @@ TEST(serve_repository, models_come_change_and_go) {
     EXPECT_EQ(status_of(c, "digits", "1"), 200) << "the one before is there again";
 }
 
+TEST(serve_repository, the_last_version_stays_until_another_is_there) {
+    const folder f;
+    f.write("digits/1/model.tflite", digits_bytes());
+    serve::server s(of_folder(f));
+    client c(s.http_port());
+    f.write("digits/2/model.tflite", "not yet");
+    fs::remove_all(f.path / "digits/1");
+    s.reload();
+    EXPECT_EQ(status_of(c, "digits", "1"), 200);
+    f.write("digits/2/model.tflite", digits_bytes());
+    s.reload();
+    EXPECT_EQ(status_of(c, "digits", "1"), 404);
+    EXPECT_EQ(status_of(c, "digits", "2"), 200);
+    fs::remove_all(f.path / "digits/2");
+    s.reload();
+    EXPECT_EQ(status_of(c, "digits"), 404);
+}
+
 TEST(serve_repository, what_cannot_be_loaded_changes_nothing) {
     const folder f;
     f.write("digits/1/model.tflite", digits_bytes());

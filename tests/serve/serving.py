@@ -38,6 +38,7 @@ class Server:
             self.process.send_signal(signal.SIGTERM)
         code = self.process.wait(60)
         self.lines += self.process.stderr.readlines()
+        self.process.stderr.close()
         if kind is None and code != 0:
             raise RuntimeError(f"exit code {code}: " + "".join(self.lines))
 

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""Throughput and latency of `octet serve` on this machine, by generators that others wrote: wrk for the most that can be had,
+h2load for fixed rates. doc/serving.md has the last figures.
+
+    OCTET_SOURCE_DIR=. bench/serve/load.py build/release/tools/octet [MODEL] [--seconds 5] [--peer NODE_MODULES]
+
+Without MODEL it is the digits network. --peer compares with ONNX Runtime behind node's HTTP server, which needs an .onnx model."""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+os.environ.setdefault("OCTET_SOURCE_DIR", ROOT)
+sys.path.insert(0, os.path.join(ROOT, "tests", "serve"))
+import serving  # noqa: E402
+
+SIZES = {"FP32": 4, "INT32": 4, "INT16": 2}
+
+
+def request_of(server, model):
+    """A request of zeros, in the binary form: JSON, tensors."""
+    told = json.loads(server.get(f"/v2/models/{model}")[1])
+    inputs, tensors = [], b""
+    for t in told["inputs"]:
+        shape = [1 if d < 0 else d for d in t["shape"]]
+        count = 1
+        for d in shape:
+            count *= d
+        size = count * SIZES.get(t["datatype"], 1)
+        inputs.append({"name": t["name"], "shape": shape, "datatype": t["datatype"], "parameters": {"binary_data_size": size}})
+        tensors += bytes(size)
+    return json.dumps({"inputs": inputs, "parameters": {"binary_data_output": True}}).encode(), tensors
+
+
+def most(url, head, body_file, connections, seconds):
+    """Requests per second and percentiles when every connection asks again at once."""
+    script = tempfile.NamedTemporaryFile("w", suffix=".lua", delete=False)
+    script.write(f'''local f = io.open("{body_file}", "rb")
+wrk.method = "POST"
+wrk.body = f:read("*a")
+wrk.headers["Inference-Header-Content-Length"] = "{len(head)}"
+''')
+    script.close()
+    out = subprocess.run(["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency", "-s", script.name, url],
+                         capture_output=True, text=True, check=True).stdout
+    os.unlink(script.name)
+    if "Non-2xx" in out:
+        raise RuntimeError(out)
+    return float(re.search(r"Requests/sec:\s*([0-9.]+)", out).group(1)), {k: re.search(rf"{k}%\s+(\S+)", out).group(1) for k in ("50", "99")}
+
+
+def at_rate(url, head, body_file, rate, clients, seconds):
+    """Goodput and latencies of accepted requests when they come at a rate, whatever becomes of them."""
+    log = tempfile.mktemp()
+    subprocess.run(["h2load", "--h1", "-t1", f"-c{clients}", f"--rps={rate / clients:g}", f"-D{seconds}", f"--log-file={log}",
+                    "-d", body_file, "-H", f"Inference-Header-Content-Length: {len(head)}", url], capture_output=True, check=True)
+    good, refused, failed, times = 0, 0, 0, []
+    with open(log) as rows:
+        for row in rows:
+            _, status, microseconds = row.split()[:3]
+            if status == "200":
+                good += 1
+                times.append(int(microseconds))
+            elif status == "503":
+                refused += 1
+            else:
+                failed += 1
+    os.unlink(log)
+    times.sort()
+    at = lambda q: times[min(len(times) - 1, int(q * len(times)))] / 1000 if times else float("nan")
+    return good / seconds, refused / seconds, failed, at(0.5), at(0.99), at(0.999)
+
+
+def in_process(octet, path, processes):
+    """Runs per second of that many processes with a thread each, at the same time."""
+    running = [subprocess.Popen([octet, "run", path, "--threads", "1", "--json", "--repeat", "300"], stdout=subprocess.PIPE) for _ in range(processes)]
+    return sum(1000 / json.loads(p.communicate()[0])["runs"]["median_ms"] for p in running)
+
+
+def measure(name, url, head, body_file, connections, seconds):
+    capacity = 0
+    for c in connections:
+        rate, times = most(url, head, body_file, c, seconds)
+        print(f"  {c:4} connections: {rate:9.1f} requests/s, p50 {times['50']}, p99 {times['99']}", flush=True)
+        capacity = max(capacity, rate)
+    for share in (0.5, 0.8, 1.0, 2.0):
+        good, refused, failed, p50, p99, p999 = at_rate(url, head, body_file, capacity * share, 256 if share > 1 else 64, seconds)
+        print(f"  {100 * share:3.0f} % of that: {good:9.1f} good/s, {refused:9.1f} refused/s, {failed} failed; accepted p50 {p50:.2f} ms, "
+              f"p99 {p99:.2f} ms, p99.9 {p999:.2f} ms", flush=True)
+    return capacity
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("octet")
+    parser.add_argument("model", nargs="?")
+    parser.add_argument("--seconds", type=int, default=5)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--peer", help="folder node_modules with onnxruntime-node")
+    args = parser.parse_args()
+    path = args.model or os.path.join(ROOT, "examples", "digits", "digits_int8.tflite")
+    name = os.path.splitext(os.path.basename(path))[0]
+    print(f"{name}, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f} before")
+    alone = in_process(args.octet, path, args.workers)
+    print(f"  in process: {alone:.1f} runs/s in {args.workers} processes of one thread")
+    body = tempfile.NamedTemporaryFile(delete=False)
+    with serving.Server(args.octet, path, "--workers", str(args.workers)) as server:
+        head, tensors = request_of(server, name)
+        body.write(head + tensors)
+        body.close()
+        capacity = measure(name, server.url(f"/v2/models/{name}/infer"), head, body.name, (2, 8, 64), args.seconds)
+        print(f"  {100 * capacity / alone:.0f} % of what runs in process")
+    if args.peer:
+        with open(body.name, "wb") as bare:
+            bare.write(tensors)
+        peer = subprocess.Popen([shutil.which("node"), os.path.join(HERE, "onnxruntime_server.cjs"), path, "18080", str(args.workers)],
+                                env=dict(os.environ, NODE_PATH=args.peer), stdout=subprocess.PIPE, text=True)
+        try:
+            for _ in range(args.workers):
+                peer.stdout.readline()
+            print(f"{name}, ONNX Runtime behind node's HTTP server, {args.workers} processes of one thread")
+            measure(name, "http://127.0.0.1:18080/", b"", body.name, (2, 8, 64), args.seconds)
+        finally:
+            peer.terminate()
+            peer.wait()
+    os.unlink(body.name)
+    print(f"load {os.getloadavg()[0]:.1f} after")
+
+
+main()
