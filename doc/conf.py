@@ -31,6 +31,7 @@ cpp_id_attributes = ["OCTET_API"]
 
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
+default_role = "literal"  # of the docstrings' single backticks
 
 # Examples of the pages run in the repository's root, where the example network lies.
 doctest_global_setup = f"""

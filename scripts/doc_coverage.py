@@ -2,7 +2,7 @@
 """How much of the public interfaces is documented: doc_coverage.py XML [--least PERCENT]
 
 C++ and C: every public class, function, variable, type and enumeration that doxygen found below include/octet (XML is its output).
-Not counted: what the compiler writes (= default), operators, the names in a documented enumeration, oneDNN's own interface (compat).
+Not counted: what is = default or = delete, operators, the names in a documented enumeration, oneDNN's own interface (compat).
 Python: every public name of the package octet, and every public member of its classes. Prints a table and what is missing; fails where one
 of them has less than PERCENT (95). Run by scripts/manual.sh.
 """
@@ -48,7 +48,7 @@ def add(found, element, name, identity=None):
         return
     language = "C" if file.endswith(".h") else "C++"
     kind = element.get("kind")
-    if "operator" in (element.findtext("name") or "") or "=default" in (element.findtext("argsstring") or ""):
+    if "operator" in (element.findtext("name") or "") or (element.findtext("argsstring") or "").endswith(("=default", "=delete")):
         return
     if kind == "define" and language == "C++":
         return  # the interface of C++ has none
@@ -75,13 +75,21 @@ def python():
     return found
 
 
+def is_documented(item):
+    """Whether there is more than the signature that pybind11 writes by itself."""
+    words = inspect.getdoc(item) or ""
+    if inspect.isbuiltin(item):
+        words = words.partition("\n")[2]
+    return bool(words.strip())
+
+
 def members_of(owner, names, prefix, found):
     """Notes names and, of classes, what they define in public."""
     for name in names:
         item = getattr(owner, name)
         if not (inspect.isclass(item) or inspect.isroutine(item)):
             continue
-        found[f"{prefix}.{name}"] = bool(inspect.getdoc(item))
+        found[f"{prefix}.{name}"] = is_documented(item)
         if not inspect.isclass(item):
             continue
         for base in item.__mro__:
@@ -89,7 +97,7 @@ def members_of(owner, names, prefix, found):
                 continue
             for member, value in vars(base).items():
                 if not member.startswith("_") and (inspect.isroutine(value) or isinstance(value, property)):
-                    found[f"{prefix}.{name}.{member}"] = bool(inspect.getdoc(getattr(item, member)))
+                    found[f"{prefix}.{name}.{member}"] = is_documented(getattr(item, member))
 
 
 def main():

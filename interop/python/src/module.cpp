@@ -12,33 +12,45 @@ namespace octet::python {
 namespace {
 
 void bind_settings(py::module_ &m) {
-    m.def("set_num_threads", set_num_threads, py::arg("threads"));
-    m.def("get_num_threads", get_num_threads);
+    m.def("set_num_threads", set_num_threads, py::arg("threads"),
+          "Threads of operations, and of networks that have no number of their own; 0: one per core.");
+    m.def("get_num_threads", get_num_threads, "Threads that set_num_threads or OCTET_NUM_THREADS asked for.");
     m.def(
         "set_max_cpu_isa", [](const std::string &name) { set_max_cpu_isa(cpu_isa_from_string(name)); },
-        py::arg("isa"));
-    m.def("available_isas", [] {
-        std::vector<std::string> names;
-        for (const cpu_isa level : get_available_cpu_isas())
-            names.push_back(to_string(level));
-        return names;
-    });
-    m.def("effective_isa", [] { return std::string(to_string(get_effective_cpu_isa())); });
-    m.def("set_verbose", set_verbose, py::arg("level"));
-    m.def("supported_operators", supported_operators, py::arg("framework"));
-    m.def("rules", [] {
-        std::vector<std::string> names;
-        for (const requantization_rule rule : all_requantization_rules())
-            names.push_back(to_string(rule));
-        return names;
-    });
+        py::arg("isa"), "Highest instruction set for what is made from now on. Results do not depend on it.");
+    m.def(
+        "available_isas",
+        [] {
+            std::vector<std::string> names;
+            for (const cpu_isa level : get_available_cpu_isas())
+                names.push_back(to_string(level));
+            return names;
+        },
+        "Instruction sets that this machine has and Octet uses, the lowest first.");
+    m.def(
+        "effective_isa", [] { return std::string(to_string(get_effective_cpu_isa())); },
+        "The instruction set in use.");
+    m.def("set_verbose", set_verbose, py::arg("level"),
+          "0: silent; 1: a row of CSV per execution; 2: also per creation and refusal.");
+    m.def("supported_operators", supported_operators, py::arg("framework"),
+          "Names of the operators that networks of \"tflite\" or \"onnx\" may have.");
+    m.def(
+        "rules",
+        [] {
+            std::vector<std::string> names;
+            for (const requantization_rule rule : all_requantization_rules())
+                names.push_back(to_string(rule));
+            return names;
+        },
+        "Names of the contracts by which sums become codes.");
     m.def(
         "quantize_multiplier",
         [](double real, const std::string &rule) {
             const fixed_point_multiplier f = from_double(requantization_rule_from_string(rule.c_str()), real);
             return py::make_tuple(f.multiplier, f.shift);
         },
-        py::arg("real"), py::arg("rule") = "tflite_2step");
+        py::arg("real"), py::arg("rule") = "tflite_2step",
+        "(multiplier, shift) of a real factor, as the rule's framework derives them.");
 }
 
 } // namespace
