@@ -163,7 +163,9 @@ class Modules(unittest.TestCase):
             ours = octet.torch.convert(Sum())
             np.testing.assert_array_equal(codes(ours(x, y)), codes(Sum()(x, y)))
             self.assertIn(text, ours.octet_report.left[0].reason)
-            self.assertEqual(len(octet.torch.convert(torch.nn.ReLU())(torch.ones(3))), 3)  # floats are PyTorch's
+            relu = octet.torch.convert(torch.nn.ReLU())
+            self.assertEqual(len(relu(torch.ones(3))), 3)  # floats are PyTorch's
+            self.assertIn("no codes", relu.octet_report.left[0].reason)
 
     def compare_functions(self, engine, count):
         torch.backends.quantized.engine = engine

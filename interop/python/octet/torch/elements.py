@@ -73,6 +73,7 @@ class Function(torch.nn.Module):
     def forward(self, *args: Any, **words: Any) -> Any:
         key = self.key(args, words)
         if key is None:
+            self.entry.reason = self.entry.reason or "its inputs are no codes of torch.quint8 with one scale"
             return self.call(*args, **words)
         if key not in self.plans:
             try:

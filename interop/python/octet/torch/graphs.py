@@ -145,7 +145,7 @@ def _module(module: torch.nn.Module, name: str, rule: str, report: Report) -> Op
     if is_quantized or (not list(module.children()) and type(module).__module__.startswith("torch.nn.modules")
                         and not isinstance(module, (_nn.Sequential, _nn.ModuleList, _nn.ModuleDict))):
         report.append(entry)
-        entry.reason = _reason(kind)
+        entry.reason = _reason(kind) if is_quantized or kind.lower() in _MOVES else "computes in floats"
         return module
     return None
 
