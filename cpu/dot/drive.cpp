@@ -90,6 +90,7 @@ private:
         spec.overlaps_tiles = plan_.tiles.overlap && rows == plan_.tiles.rows;
         spec.taps = plan_.taps;
         spec.quads = plan_.quads;
+        spec.lines_ahead = plan_.lines_ahead;
         if (jit::are_in_tiles(spec.products))
             return jit::shared_kernel<jit::amx_dot_kernel>(spec, epilogue_);
         return jit::shared_kernel<jit::dot_kernel>(spec, epilogue_);
@@ -156,18 +157,26 @@ private:
                 row_sums = sum_rows(segments[0], group_offset, first_line, last_line);
                 summed_group = group;
             }
+            dim_t tiles = 0; // of this panel so far
             for (dim_t line = first_line; line < last_line; line++) {
                 const std::size_t range =
                     plan_.range_of_line.empty()
                         ? 0
                         : plan_.range_of_line[static_cast<std::size_t>(band.first + line)];
-                const line_part part{band.outer, group, all_groups ? last_panel - first_panel : 1,
-                                     panel % plan_.tiles.panels, range};
-                for (const row_segment &s : segments)
-                    if (s.rows > 0)
-                        run_segment(run, part, s, s.src + line * s.line_stride + group_offset,
-                                    dst_line + line * geometry_.dst_strides[1],
-                                    row_sums ? row_sums + (line - first_line) * s.rows : nullptr);
+                for (const row_segment &s : segments) {
+                    if (s.rows == 0)
+                        continue;
+                    const line_part part{band.outer,
+                                         group,
+                                         all_groups ? last_panel - first_panel : 1,
+                                         panel % plan_.tiles.panels,
+                                         range,
+                                         tiles};
+                    run_segment(run, part, s, s.src + line * s.line_stride + group_offset,
+                                dst_line + line * geometry_.dst_strides[1],
+                                row_sums ? row_sums + (line - first_line) * s.rows : nullptr);
+                    tiles += div_up(s.rows, plan_.tiles.rows);
+                }
             }
         }
     }
@@ -198,6 +207,7 @@ private:
     struct line_part {
         dim_t outer, group, groups, panel; ///< `groups` groups from `group` on
         std::size_t range;
+        dim_t tiles_before; ///< that the panel has been multiplied with
     };
 
     /// One segment of a line; `src` is its first row, `dst_line` the element of the line's first row.
@@ -249,6 +259,8 @@ private:
             return;
         }
         set_row_steps(args);
+        set_ahead(args, weights - first_tap * plan_.quads * packed_o_block * packed_i_block,
+                  part.tiles_before);
         if (row_tiles > 0)
             call(false, 0, row_tiles);
         if (segment.rows > tiled_rows)
@@ -261,6 +273,13 @@ private:
         args.dst_step = rows * geometry_.dst_strides[2];
         args.row_sums_step = rows * static_cast<dim_t>(sizeof(std::int32_t));
         args.weights_step = args.initial_step = args.params_step = 0;
+    }
+    /// The next panel lies behind this one; each tile fetches its part.
+    void set_ahead(jit::dot_args &args, const std::int8_t *panel, dim_t tiles_before) const {
+        args.ahead_step = plan_.lines_ahead * packed_o_block * packed_i_block *
+                          (plan_.quads / jit::quads_per_step) * plan_.taps;
+        args.ahead = panel + plan_.tiles.blocks_per_panel * geometry_.packed().block_bytes() +
+                     tiles_before * args.ahead_step;
     }
     void set_group_steps(jit::dot_args &args) const {
         const packed_geometry &p = geometry_.packed();

@@ -369,7 +369,26 @@ jit::dot_products choose_products(const dot_geometry &g, instruction_set isa, in
     return cycles(in_tiles) < cycles(dot_products::codes) ? in_tiles : dot_products::codes;
 }
 
+/// Tiles that a thread multiplies with a panel before the next one.
+dim_t tiles_of_panel(const dot_plan &p) {
+    const dot_work &w = p.work;
+    const cell_range &first = w.shares.front().front();
+    const dim_t units = std::min({w.units_per_plane, w.band, first.last_row - first.first_row});
+    return std::max<dim_t>(1, p.is_flat ? units : units * div_up(p.line_length, p.tiles.rows));
+}
+
 } // namespace
+
+int plan_lines_ahead(const dot_plan &p) {
+    const dim_t panel_bytes = p.taps * p.quads * packed_i_block * packed_o_block * p.tiles.blocks_per_panel;
+    if (jit::are_in_tiles(p.products) || p.tiles.overlap || p.lines_first || p.quads < jit::quads_per_step ||
+        panel_bytes * p.work.panels < costs::least_weights_ahead)
+        return 0;
+    const dim_t tiles = tiles_of_panel(p);
+    return tiles > costs::most_tiles_ahead
+               ? 0
+               : static_cast<int>(div_up(jit::quads_per_step * p.tiles.blocks_per_panel, tiles));
+}
 
 dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps) {
     dot_plan p;
@@ -421,6 +440,7 @@ dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps) {
         p.scratch_bytes = 2 * image_bytes + slack;
     }
     p.work = plan_work(p, g, m);
+    p.lines_ahead = plan_lines_ahead(p);
     return p;
 }
 

@@ -68,6 +68,9 @@ struct dot_plan {
     std::vector<std::size_t> range_of_line;
     dim_t scratch_bytes = 0; ///< per thread
     dot_work work;
+    /// Few tiles share a panel of weights, which then arrive while the panel before is multiplied: a tile fetches so
+    /// many lines per step of 8 quads (`dot_spec::lines_ahead`). 0: nothing.
+    int lines_ahead = 0;
 };
 
 /// What threads can share besides the panels of one stored group: lines that are whole shares, or whose tiles
@@ -107,6 +110,9 @@ struct work_costs {
     side_costs units, panels;
 };
 work_costs costs_of_work(const dot_plan &p, const dot_geometry &g, const dot_work &w);
+
+/// See dot_plan::lines_ahead.
+int plan_lines_ahead(const dot_plan &p);
 
 /// Threads that are worth waking: a share of the work must outweigh what starting it costs.
 int useful_threads(const dot_geometry &g, const machine &m);

@@ -38,6 +38,10 @@ constexpr double tile_product_latency = 52;
 /// Fetching a cache line of dst again that was written in part and has left the second-level cache.
 constexpr double per_refetched_line = 10;
 
+/// Weights are fetched ahead if there are at least so many bytes, which will not be in the second-level cache when a
+/// network comes back to the layer, and where at most so many tiles share a panel: more hide the wait for it.
+constexpr dim_t least_weights_ahead = 64 * 1024, most_tiles_ahead = 64;
+
 // ---- of a whole layer, per cycle of a core
 
 /// Two dot products of 64 bytes; what the second-level cache delivers; 2 cycles for the epilogue of 16 results.

@@ -14,9 +14,7 @@ namespace {
 
 constexpr int bytes_per_quad = 4;    // of the reduction, per column and row
 constexpr int block_quad_bytes = 64; // one quad of a block of 16 columns
-// Hides the loop's overhead. An iteration moves on by 512 bytes in each stream of weights: steps of 2 KiB and
-// more would halve what the second-level cache delivers.
-constexpr int quads_per_iteration = 8;
+constexpr int cache_line = 64;
 
 } // namespace
 
@@ -52,7 +50,7 @@ int max_overlapping_rows(instruction_set isa, int vectors, int epilogue_temps, d
 
 void prefetch_dst(emitter &e, const dot_spec &spec, const epilogue &out, const Reg64 (&dst_row_scratch)[3]) {
     const auto &[dst, row, scratch] = dst_row_scratch;
-    constexpr std::int64_t line = 64;
+    constexpr std::int64_t line = cache_line;
     const auto size = static_cast<std::int64_t>(memory::data_type_size(out.dst.data_type));
     const std::int64_t row_bytes = ((spec.vectors - 1) * e.lanes() + spec.tail) * size;
     e.lea(scratch, e.ptr[row * static_cast<int>(size) + dst]);
@@ -72,7 +70,7 @@ dot_kernel::dot_kernel(const dot_spec &spec, const epilogue_plan &plan)
         return name(products[static_cast<int>(spec.products)], text(spec.rows, "x", spec.vectors),
                     text("t", spec.taps), text("q", spec.quads),
                     spec.tail != lanes() ? text("tail", spec.tail) : "", spec.overlaps_tiles ? "overlap" : "",
-                    plan.name());
+                    spec.lines_ahead ? text("ahead", spec.lines_ahead) : "", plan.name());
     });
 }
 
@@ -127,6 +125,8 @@ void dot_kernel::tiles_one_by_one() {
     advance(reg_params, &dot_args::params_step);
     advance(reg_row, &dot_args::dst_step);
     advance(reg_row_sums, &dot_args::row_sums_step);
+    if (spec_.lines_ahead > 0)
+        advance(arg(&dot_args::ahead), &dot_args::ahead_step);
     dec(reg_tiles);
     jnz(tile, T_NEAR);
 }
@@ -219,6 +219,8 @@ void dot_kernel::initialise() {
 Xbyak::Address dot_kernel::initial(int v) { return ptr[reg_address + v * vector_bytes()]; }
 
 void dot_kernel::reduce() {
+    if (spec_.lines_ahead > 0)
+        mov(reg_address, arg(&dot_args::ahead));
     if (spec_.taps == 1) {
         reduce_tap(reg_src);
         return;
@@ -237,18 +239,18 @@ void dot_kernel::reduce() {
 
 /// All quads of one tap; leaves the weights cursor behind them.
 void dot_kernel::reduce_tap(const Reg64 &src) {
-    const std::int64_t iterations = spec_.quads / quads_per_iteration;
-    const int rest = static_cast<int>(spec_.quads % quads_per_iteration);
+    const std::int64_t iterations = spec_.quads / quads_per_step;
+    const int rest = static_cast<int>(spec_.quads % quads_per_step);
     if (src.getIdx() != reg_tap_src.getIdx())
         mov(reg_tap_src, src);
     if (iterations == 1) {
-        reduce_quads(reg_tap_src, quads_per_iteration);
+        reduce_quads(reg_tap_src, quads_per_step);
     } else if (iterations > 1) {
         Xbyak::Label quads;
         mov(reg_quads, iterations);
         align(64);
         L(quads);
-        reduce_quads(reg_tap_src, quads_per_iteration);
+        reduce_quads(reg_tap_src, quads_per_step);
         dec(reg_quads);
         jnz(quads, T_NEAR);
     }
@@ -258,13 +260,25 @@ void dot_kernel::reduce_tap(const Reg64 &src) {
 
 /// Multiplies `count` quads and advances the cursors.
 void dot_kernel::reduce_quads(const Reg64 &src, int count) {
-    for (int q = 0; q < count; q++)
+    for (int q = 0; q < count; q++) {
         if (spec_.products == dot_products::own_floats)
             own_quad(src);
         else
             has_one_sum() ? quad(src, q) : quad_by_pairs(src, q);
+        if (count == quads_per_step)
+            fetch_ahead(q);
+    }
+    if (count == quads_per_step && spec_.lines_ahead > 0)
+        add(reg_address, spec_.lines_ahead * cache_line);
     add(src, count * bytes_per_quad);
     add(reg_weights, count * block_quad_bytes);
+}
+
+/// The part of a step's lines that comes with its q-th quad; reg_address has the cursor during the reduction.
+void dot_kernel::fetch_ahead(int q) {
+    const auto before = [&](int quads) { return spec_.lines_ahead * quads / quads_per_step; };
+    for (int line = before(q); line < before(q + 1); line++)
+        prefetcht1(ptr[reg_address + line * cache_line]);
 }
 
 /// acc += source * weights, the quad of a row with those of a column vector.

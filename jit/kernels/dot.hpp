@@ -47,6 +47,8 @@ struct dot_spec {
     /// The epilogue of a tile is emitted among the products of the next one, which has accumulators of its
     /// own: for short reductions, of one tap. Calls have steps of source and destination alone.
     bool overlaps_tiles = false;
+    /// Cache lines of the weights of a later call that each step of 8 quads fetches ahead, from `dot_args::ahead` on.
+    int lines_ahead = 0;
 };
 
 /// Arguments of one call: `tiles` tiles of equal shape, one below the other or of one group after the other.
@@ -65,7 +67,13 @@ struct dot_args {
     std::uint64_t *configured_tiles; ///< of tile registers: tile_registers_scope
     /// From tile to tile; dst in elements, all others in bytes.
     std::int64_t src_step, weights_step, initial_step, params_step, dst_step, row_sums_step;
+    const void *ahead; ///< where fetching ahead begins, for the first tile; need not be readable
+    std::int64_t ahead_step;
 };
+
+/// Quads of a step of the reduction, which hide the loop's overhead. A step moves on by 512 bytes in each stream of
+/// weights: 2 KiB and more would halve what the second-level cache delivers.
+constexpr int quads_per_step = 8;
 
 /// Registers of a level against a tile: the largest number of rows that fits `vectors`, given the epilogue's
 /// needs.
@@ -97,6 +105,7 @@ private:
     void reduce();
     void reduce_tap(const Xbyak::Reg64 &src);
     void reduce_quads(const Xbyak::Reg64 &src, int count);
+    void fetch_ahead(int q);
     void quad(const Xbyak::Reg64 &src, int q);
     void quad_by_pairs(const Xbyak::Reg64 &src, int q);
     void own_quad(const Xbyak::Reg64 &src);

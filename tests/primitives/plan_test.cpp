@@ -130,6 +130,17 @@ TEST(plan_dot, fuses_the_width_of_first_layers) {
     EXPECT_EQ(p.quads, 6); // 7 * 3 bytes
 }
 
+TEST(plan_dot, fetches_weights_ahead_where_few_tiles_share_them) {
+    const dot_plan late = plan_of({512, 7, 2048, 7, 1, 1, 0});
+    ASSERT_GT(late.lines_ahead, 0);
+    const dim_t tiles = div_up(late.line_length, late.tiles.rows), steps = late.quads / jit::quads_per_step;
+    EXPECT_GE(tiles * late.lines_ahead * steps, late.quads * late.tiles.blocks_per_panel)
+        << "the whole panel";
+    EXPECT_GT(plan_of({512, 7, 512, 7, 3, 1, 1}).lines_ahead, 0);
+    EXPECT_EQ(plan_of({256, 56, 64, 56, 1, 1, 0}).lines_ahead, 0); // 16 KiB of weights for 3136 rows
+    EXPECT_EQ(plan_of({64, 56, 256, 56, 1, 1, 0}).lines_ahead, 0); // tiles overlap
+}
+
 TEST(plan_edges, are_whole_tiles_that_hold_all_rows_outside) {
     const auto edges = [](const image_layer &l, dim_t tile_rows) {
         const convolution_problem p = problem_of(l);
