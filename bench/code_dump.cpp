@@ -136,7 +136,7 @@ std::vector<algorithm> algorithms(algorithm first, algorithm last) {
     return all;
 }
 const std::vector<algorithm> eltwise_algorithms =
-    algorithms(algorithm::eltwise_relu, algorithm::eltwise_soft_relu_v2);
+    algorithms(algorithm::eltwise_relu, algorithm::eltwise_ort_swish);
 const std::vector<algorithm> binary_algorithms = algorithms(algorithm::binary_add, algorithm::binary_ne);
 
 struct convolution_shape {

@@ -75,6 +75,30 @@ OCTET_FMA void write(const float *x, dim_t n, float mean, float factor, const bo
         y[i] = normalize((x[i] - mean) * factor, operands, i);
 }
 
+/// As `ort_moments` of common/normalization.hpp, of rows that have a vector.
+OCTET_FMA row_moments ort_moments_of(const float *x, dim_t n) {
+    __m256d sums = _mm256_setzero_pd();
+    dim_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        sums = _mm256_add_pd(sums, _mm256_cvtps_pd(_mm_loadu_ps(x + i)));
+    double lane[4];
+    _mm256_storeu_pd(lane, sums);
+    double sum = (lane[0] + lane[2]) + (lane[1] + lane[3]);
+    for (; i < n; i++)
+        sum += static_cast<double>(x[i]);
+    const auto mean = static_cast<float>(sum / static_cast<double>(n));
+
+    const __m256 means = _mm256_set1_ps(mean);
+    __m256 squares = _mm256_setzero_ps();
+    for (i = 0; i + ort_vector <= n; i += ort_vector) {
+        const __m256 d = _mm256_sub_ps(_mm256_loadu_ps(x + i), means);
+        squares = _mm256_fmadd_ps(d, d, squares);
+    }
+    float lanes[ort_vector];
+    _mm256_storeu_ps(lanes, squares);
+    return {mean, ort_variance(lanes, n, i, mean, [&](dim_t k) { return x[k]; })};
+}
+
 class rows_kernel : public kernel {
 public:
     explicit rows_kernel(const layer_normalization_problem &p) : p_(p) {}
@@ -93,18 +117,32 @@ public:
             for (dim_t row = begin; row < end; row++) {
                 const coordinates at = coordinates_of(row, rows);
                 const float *x = src + plain_offset(p_.src, at);
+                float *y = dst + plain_offset(p_.dst, at);
+                if (is_ort(p_)) {
+                    ort_row(x, n, operands, y);
+                    continue;
+                }
                 const bool has_stats = p_.stats.ndims != 0;
                 const dim_t stat = has_stats ? plain_offset(p_.stats, at) : 0;
                 const float mean = has_stats ? means[stat] : mean_of(x, n);
                 const float variance = has_stats ? variances[stat] : variance_of(x, n, mean);
-                write(x, n, mean, 1.f / std::sqrt(variance + p_.epsilon), operands,
-                      dst + plain_offset(p_.dst, at));
+                write(x, n, mean, 1.f / std::sqrt(variance + p_.epsilon), operands, y);
             }
         });
     }
     std::size_t size_bytes() const override { return sizeof *this; }
 
 private:
+    void ort_row(const float *x, dim_t n, const bound_operands &operands, float *y) const {
+        if (n >= ort_vector) {
+            const row_moments m = ort_moments_of(x, n);
+            return write(x, n, m.mean, 1.f / std::sqrt(m.variance + p_.epsilon), operands, y);
+        }
+        const row_moments m = ort_moments(n, [&](dim_t i) { return x[i]; });
+        for (dim_t i = 0; i < n; i++)
+            y[i] = ort_normalize(x[i], n, m, p_.epsilon, operands, i);
+    }
+
     const layer_normalization_problem p_;
 };
 

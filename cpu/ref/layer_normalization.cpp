@@ -1,5 +1,6 @@
 // Rows along the last dimension: d = (src - mean) * (1 / sqrt(variance + epsilon)), dst = epilogue( d scaled and
-// shifted ). Means are sums over lanes (common/lanes.hpp) divided by the number of elements.
+// shifted ). Means are sums over lanes (common/lanes.hpp) divided by the number of elements. Under ort_f32 all is as
+// common/normalization.hpp says.
 
 #include "common/element.hpp"
 #include "common/normalization.hpp"
@@ -36,6 +37,15 @@ void run(const layer_normalization_problem &p, const arguments &args) {
             coordinates at = coordinates_of(row, rows);
             const float *x = src + plain_offset(p.src, at);
             const dim_t stride = p.src.strides[last];
+            if (is_ort(p)) {
+                const auto element = [&](dim_t i) { return x[i * stride]; };
+                const row_moments moments = ort_moments(channels, element);
+                for (dim_t c = 0; c < channels; c++) {
+                    at[static_cast<std::size_t>(last)] = c;
+                    out.finish(ort_normalize(element(c), channels, moments, p.epsilon, operands, c), at);
+                }
+                continue;
+            }
             const bool has_stats = p.stats.ndims != 0;
             const dim_t stat = has_stats ? plain_offset(p.stats, at) : 0;
             const float mean =

@@ -7,7 +7,7 @@
 // ONNX Runtime's: exponentials e(x - max), shifted so that they use the range of f32; sum in order;
 // y = rne(e * floor(1 / s_dst) / sum) + zp.
 //
-// f32: y = exp(x - max) / Σ exp(x - max), or x - max - ln Σ.
+// f32: y = exp(x - max) / Σ exp(x - max), or x - max - ln Σ; also ONNX Runtime's of floats, whose exp and Σ are others.
 
 #include <algorithm>
 #include <limits>
@@ -122,16 +122,18 @@ public:
             highest = std::max(highest, value(i));
         softmax_lane_sums sums{};
         for (dim_t i = 0; i < n; i++)
-            sums[i % softmax_lanes] += eltwise_exp(value(i) - highest);
-        const float sum = sum_of_lanes(sums), log_of_sum = eltwise_log(sum), reciprocal_of_sum = 1.f / sum;
+            sums[i % softmax_lanes] += exponential(value(i) - highest);
+        const float sum = sum_of_lanes(p_, sums), log_of_sum = eltwise_log(sum),
+                    reciprocal_of_sum = 1.f / sum;
         for (dim_t i = 0; i < n; i++) {
             const float x = value(i) - highest; // also places `at`
-            const float y = p_.is_log ? x - log_of_sum : eltwise_exp(x) * reciprocal_of_sum;
+            const float y = p_.is_log ? x - log_of_sum : exponential(x) * reciprocal_of_sum;
             out.finish(y * p_.src_scale * output_scale(out, at), at);
         }
     }
 
 private:
+    float exponential(float x) const { return eltwise(exponential_of(p_), 0.f, 0.f, x); }
     float output_scale(const bound_epilogue &out, const coordinates &at) const {
         return p_.out_stage.output_scales.is_set() ? out.scale_at(at) : 1.f;
     }
@@ -155,7 +157,7 @@ template <typename Softmax> void run_rows(const softmax_problem &p, const argume
 void run(const softmax_problem &p, const arguments &args) {
     if (is_tflite(p.out_stage.rule))
         run_rows<tflite_softmax>(p, args);
-    else if (p.out_stage.rule == requantization_rule::ort_f32)
+    else if (p.out_stage.rule == requantization_rule::ort_f32 && !is_ort_of_reals(p))
         run_rows<ort_softmax>(p, args);
     else
         run_rows<f32_softmax>(p, args);

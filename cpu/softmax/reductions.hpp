@@ -118,10 +118,10 @@ std::uint32_t sum_of_terms(const Row &row, std::int32_t highest, const softmax_t
     return sums[0] + sums[1] + sums[2] + sums[3];
 }
 
-inline float sum_of(const row_of<float> &row) {
+inline float sum_of(const softmax_problem &p, const row_of<float> &row) {
     softmax_lane_sums sums{};
     for_each_lane(row, sums, [](float &sum, float x) { sum += x; });
-    return sum_of_lanes(sums);
+    return sum_of_lanes(p, sums);
 }
 
 /// Sums in order, `table` by code; of several rows at a time, since each addition waits for the one before.

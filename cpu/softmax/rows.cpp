@@ -181,8 +181,9 @@ std::string refuses_f32(const softmax_problem &p) {
 class f32_kernel : public row_kernel {
 public:
     f32_kernel(instruction_set isa, const softmax_problem &p) : row_kernel(p), factors_(factors_of(p)) {
-        code_ = jit::shared_kernel<jit::softmax_f32_kernel>(jit::softmax_f32_spec{
-            isa, static_cast<int>(columns_ % softmax_lanes), static_cast<int>(factors_.size())});
+        code_ = jit::shared_kernel<jit::softmax_f32_kernel>(
+            jit::softmax_f32_spec{isa, static_cast<int>(columns_ % softmax_lanes),
+                                  static_cast<int>(factors_.size()), is_ort_of_reals(p)});
     }
 
     void execute(const arguments &args) const override {
@@ -205,7 +206,8 @@ private:
 softmax_form softmax_form_of(const softmax_problem &p) {
     if (is_tflite(p.out_stage.rule))
         return softmax_form::tflite;
-    return p.out_stage.rule == requantization_rule::ort_f32 ? softmax_form::ort : softmax_form::f32;
+    return p.out_stage.rule == requantization_rule::ort_f32 && !is_ort_of_reals(p) ? softmax_form::ort
+                                                                                   : softmax_form::f32;
 }
 
 std::string refuses_softmax_rows(const softmax_problem &p) {

@@ -109,7 +109,7 @@ task exponentials_task(const softmax_problem &p) {
     out.dst = exponentials_of(p);
     task_builder b(out);
     subtract_maximum(b, p);
-    b.eltwise(algorithm::eltwise_exp, 0.f, 0.f);
+    b.eltwise(exponential_of(p), 0.f, 0.f);
     return b.finish(stage::f32_value);
 }
 
@@ -260,7 +260,7 @@ private:
                      [&](const row_of<T> &row, dim_t to) { maxima[to] = maximum_of_reals(row); });
         exponentials_->execute(arguments(args, OCTET_ARG_DST, exponentials));
         for_each_row(exponentials_of(p_), exponentials, [&](const row_of<float> &row, dim_t to) {
-            const float sum = sum_of(row);
+            const float sum = sum_of(p_, row);
             numbers[to] = p_.is_log ? eltwise_log(sum) : 1.f / sum;
         });
     }

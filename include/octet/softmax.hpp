@@ -14,8 +14,10 @@ inline namespace v0 {
 /// - tflite_2step, tflite_single_rounding: TFLite's fixed-point softmax of s8 or u8 to s8 (scale 1/256, zero
 ///   point -128), u8 (1/256, 0) or s16 (1/65536, -32768). `set_input_multiplier(OCTET_ARG_SRC, …)` is
 ///   beta * scale * 2^26 in fixed point. No other attributes.
-/// - ort_f32: QLinearSoftmax, a table of exponentials, of s8 to s8 or u8 to u8; scales of SRC and DST, zero
+/// - ort_f32, codes: QLinearSoftmax, a table of exponentials, of s8 to s8 or u8 to u8; scales of SRC and DST, zero
 ///   point of DST. No other attributes.
+/// - ort_f32, f32 to f32: Softmax of ONNX Runtime 1.30 with AVX-512: e_i = eltwise_ort_exp(src_i - max), 16 lanes in
+///   order, lanes 8 apart, then neighbours, pairs and fours; e_i * (1 / Σ). No other attributes, no softmax_log.
 struct OCTET_API softmax_forward : public primitive {
     /// The operation as the caller describes it. Checked when a primitive_desc is made of it.
     struct OCTET_API desc {

@@ -172,6 +172,16 @@ enum class algorithm {
     eltwise_mish,
     eltwise_hardswish,
     eltwise_soft_relu_v2,
+    /// ONNX Runtime's functions, that is MLAS's polynomials; not in oneDNN.
+    ///@{
+    eltwise_ort_erf,
+    eltwise_ort_exp,
+    eltwise_ort_gelu_erf,
+    eltwise_ort_gelu_tanh,
+    eltwise_ort_logistic,
+    eltwise_ort_tanh,
+    eltwise_ort_swish,
+    ///@}
     pooling_max,
     pooling_avg_include_padding,
     pooling_avg_exclude_padding,

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "common/eltwise_math.hpp"
+#include "jit/epilogue/eltwise_ort.hpp"
 #include "jit/epilogue/eltwise_pow.hpp"
 
 namespace octet::impl::jit {
@@ -410,7 +411,7 @@ void emit_eltwise(emitter &e, algorithm alg, float alpha, float beta, const vec 
     case algorithm::eltwise_soft_relu_v2:
         return soft_relu_v2(e, x, alpha);
     default:
-        return;
+        return emit_eltwise_ort(e, alg, alpha, x);
     }
 }
 

@@ -5,6 +5,7 @@
 #include "api/elementwise.hpp"
 #include "api/normalization.hpp"
 #include "api/runtime_sizes.hpp"
+#include "common/normalization.hpp"
 #include "common/text.hpp"
 
 namespace octet {
@@ -64,7 +65,10 @@ primitive_desc_ptr make(const layer_normalization_forward::desc &d, const reques
             p.stats = resolve_stats(d.stats.data, p.src);
             tensors[OCTET_ARG_MEAN] = tensors[OCTET_ARG_VARIANCE] = &p.stats;
         }
-        p.out_stage = lower_post_ops_alone(operation, r.attr, p.dst);
+        p.out_stage = lower_post_ops_alone(operation, r.attr, p.dst, requantization_rule::ort_f32);
+        if (is_ort(p) && (has_stats || !p.out_stage.post_ops.empty()))
+            throw_unimplemented(operation, has_stats ? ": use_global_stats" : ": post-ops",
+                                " with rule ort_f32");
         return make_primitive_desc(r, tensors, normalization_parameters(d.epsilon, d.flags), p);
     });
 }

@@ -65,16 +65,19 @@ flags_t flags_from_text(const std::string &given) {
     return flags;
 }
 
-epilogue lower_post_ops_alone(const char *operation, const primitive_attr &attr, const memory_desc &dst) {
-    if (attr.rule() != requantization_rule::automatic && attr.rule() != requantization_rule::f32)
-        throw_unimplemented(operation, ": rule ", to_string(attr.rule()), ", implemented: f32");
+epilogue lower_post_ops_alone(const char *operation, const primitive_attr &attr, const memory_desc &dst,
+                              requantization_rule other) {
+    const requantization_rule rule = attr.rule();
+    if (rule != requantization_rule::automatic && rule != requantization_rule::f32 && rule != other)
+        throw_unimplemented(operation, ": rule ", to_string(rule), ", implemented: f32",
+                            other == requantization_rule::f32 ? "" : std::string(", ") + to_string(other));
     if (attr.output_scales().is_set() || !attr.scales().empty() || !attr.zero_points().empty() ||
         attr.multipliers().is_set() || attr.real_scales().is_set() || !attr.input_multipliers().empty())
         throw_unimplemented(operation, ": attributes other than post-ops");
     attribute_support support{operation};
     support.accumulates = false;
     epilogue out;
-    out.rule = requantization_rule::f32;
+    out.rule = rule == other ? other : requantization_rule::f32;
     out.dst = dst;
     out.post_ops = lower_post_ops(support, attr, dst);
     return out;

@@ -29,7 +29,8 @@ std::string normalization_parameters(float epsilon, normalization_flags flags);
 /// The set of names; throws `invalid_arguments` for another one.
 normalization_flags flags_from_text(const std::string &text);
 
-/// Post-ops are the only attributes that normalizations and reductions have.
-epilogue lower_post_ops_alone(const char *operation, const primitive_attr &attr, const memory_desc &dst);
+/// Post-ops are the only attributes that normalizations and reductions have; rules are f32 and `other`.
+epilogue lower_post_ops_alone(const char *operation, const primitive_attr &attr, const memory_desc &dst,
+                              requantization_rule other = requantization_rule::f32);
 
 } // namespace octet::impl

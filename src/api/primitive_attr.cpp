@@ -108,7 +108,7 @@ void post_ops::append_sum(float scale, std::int32_t zero_point, octet::data_type
 }
 
 void post_ops::append_eltwise(float scale, octet::algorithm alg, float alpha, float beta) {
-    if (alg < algorithm::eltwise_relu || alg > algorithm::eltwise_soft_relu_v2)
+    if (alg < algorithm::eltwise_relu || alg > algorithm::eltwise_ort_swish)
         throw_invalid("append_eltwise: algorithm is ", impl::name_or_number(alg), ", allowed: eltwise_*");
     if (!std::isfinite(scale))
         throw_invalid("append_eltwise: scale is ", scale, ", allowed: finite");

@@ -5,6 +5,7 @@
 #include "octet/softmax.hpp"
 
 #include "api/elementwise.hpp"
+#include "api/normalization.hpp"
 #include "api/runtime_sizes.hpp"
 #include "common/text.hpp"
 
@@ -80,6 +81,13 @@ void lower_quantized(softmax_problem &p, const primitive_attr &attr) {
         lower_tflite(p, attr);
 }
 
+/// ONNX Runtime's Softmax of floats.
+void lower_ort_of_reals(softmax_problem &p, const primitive_attr &attr) {
+    p.out_stage = lower_post_ops_alone(operation, attr, p.dst, requantization_rule::ort_f32);
+    if (p.is_log || !p.out_stage.post_ops.empty())
+        throw_unimplemented(operation, p.is_log ? ": softmax_log" : ": post-ops", " with rule ort_f32");
+}
+
 /// Codes are numbers; a scale of SRC multiplies the result in f32_v3, as in oneDNN 3.x.
 void lower_f32(softmax_problem &p, const primitive_attr &attr, const attribute_support &support) {
     for (const memory_desc *md : {&p.src, &p.dst})
@@ -107,7 +115,10 @@ primitive_desc_ptr make(const softmax_forward::desc &d, const request &r) {
         case requantization_rule::tflite_2step:
         case requantization_rule::tflite_single_rounding:
         case requantization_rule::ort_f32:
-            lower_quantized(p, attr);
+            if (p.src.data_type == data_type::f32 && p.dst.data_type == data_type::f32)
+                lower_ort_of_reals(p, attr);
+            else
+                lower_quantized(p, attr);
             break;
         case requantization_rule::automatic:
         case requantization_rule::f32:

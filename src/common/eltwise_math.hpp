@@ -8,7 +8,7 @@
 //
 // The sequences and their polynomial coefficients are those oneDNN 2.6 (Apache-2.0) executes on AVX-512,
 // including its behaviour at NaN and at the ends of the range: a network moved to Octet keeps its bytes. The
-// exception is pow, for which oneDNN calls the C library. Errors and special values of each function:
+// exceptions are pow, for which oneDNN calls the C library, and the functions of common/eltwise_ort.hpp. Errors and special values of each function:
 // doc/eltwise.md.
 //
 // NaNs follow x86 too: an invalid operation gives 0xffc00000, an operand that is NaN goes on, quieted, and of two
@@ -24,45 +24,11 @@
 #include <limits>
 
 #include "common/bits.hpp"
+#include "common/eltwise_ort.hpp"
+#include "common/lane.hpp"
 #include "octet/types.hpp"
 
 namespace octet::impl {
-
-/// One lane of the vector instructions that differ from the C++ operators, or have none.
-namespace lane {
-
-// vminps and vmaxps give the second operand when one is NaN and when both are zeros.
-template <typename T> T min(T a, T b) { return a < b ? a : b; }
-
-template <typename T> T max(T a, T b) { return a > b ? a : b; }
-
-// vaddps, vmulps and vfmadd…ps give the first operand that is NaN, quieted.
-inline float quiet(float nan) { return nan + nan; }
-inline float add(float a, float b) { return a != a ? quiet(a) : a + b; }
-inline float mul(float a, float b) { return a != a ? quiet(a) : a * b; }
-inline float fma(float a, float b, float c) {
-    return a != a ? quiet(a) : b != b ? quiet(b) : std::fma(a, b, c);
-}
-
-inline constexpr std::uint32_t sign_bit = 0x80000000;
-
-inline std::uint32_t sign(float x) { return bits(x) & sign_bit; }
-inline float abs(float x) { return from_bits(bits(x) & ~sign_bit); }
-inline float negative_abs(float x) { return from_bits(bits(x) | sign_bit); }
-inline float flip_sign(float x, std::uint32_t sign) { return from_bits(bits(x) ^ sign); }
-
-/// 2^n for an integer n in [-127, 127]; 2^-127, a denormal, becomes 0.
-inline float pow2(float n) { return from_bits(static_cast<std::uint32_t>(static_cast<int>(n) + 127) << 23); }
-
-/// c[0] + c[1] x + c[2] x² + ..., from the highest power down, each step one fused multiply-add.
-template <typename T, std::size_t n> T polynomial(T x, const T (&c)[n]) {
-    T sum = c[n - 1];
-    for (std::size_t i = n - 1; i-- > 0;)
-        sum = std::fma(sum, x, c[i]);
-    return sum;
-}
-
-} // namespace lane
 
 namespace eltwise_constants {
 
@@ -372,6 +338,20 @@ inline float eltwise(algorithm alg, float alpha, float beta, float x) {
         return eltwise_hardswish(x);
     case algorithm::eltwise_soft_relu_v2:
         return eltwise_soft_relu_v2(x, alpha);
+    case algorithm::eltwise_ort_erf:
+        return eltwise_ort_erf(x);
+    case algorithm::eltwise_ort_exp:
+        return eltwise_ort_exp(x);
+    case algorithm::eltwise_ort_gelu_erf:
+        return eltwise_ort_gelu_erf(x);
+    case algorithm::eltwise_ort_gelu_tanh:
+        return eltwise_ort_gelu_tanh(x);
+    case algorithm::eltwise_ort_logistic:
+        return eltwise_ort_logistic(x);
+    case algorithm::eltwise_ort_tanh:
+        return eltwise_ort_tanh(x);
+    case algorithm::eltwise_ort_swish:
+        return eltwise_ort_swish(x, alpha);
     default:
         return eltwise_constants::nan;
     }

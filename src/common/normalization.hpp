@@ -52,6 +52,70 @@ inline float normalize(float centred_and_scaled, const bound_operands &operands,
     return operands.shifts() ? d + operands.shift(c) : d;
 }
 
+// ---- ONNX Runtime's layer normalization
+
+inline bool is_ort(const layer_normalization_problem &p) {
+    return p.out_stage.rule == requantization_rule::ort_f32;
+}
+
+/// Its kernel for whole vectors takes rows of so many elements.
+constexpr dim_t ort_vector = 8;
+
+struct row_moments {
+    float mean, variance; ///< variance without epsilon
+};
+
+/// Mean of squares: those in lanes, and of the elements from i on.
+template <typename X>
+float ort_variance(const float (&lanes)[ort_vector], dim_t n, dim_t i, float mean, const X &x) {
+    float squares =
+        ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
+    const dim_t fused_from = n - i >= 4 ? i + 4 : i;
+    for (; i < n; i++) {
+        const float d = x(i) - mean;
+        squares = i < fused_from ? squares + d * d : std::fma(d, d, squares);
+    }
+    return squares / static_cast<float>(n);
+}
+
+/// x(i) is element i of a row of n. In the kernel the mean is a sum of binary64 over 4 lanes, squares go to 8 lanes, both
+/// then by halves; what is left over is added behind them, of squares the first four without fusing. Shorter rows:
+/// Welford's updates.
+template <typename X> row_moments ort_moments(dim_t n, const X &x) {
+    if (n < ort_vector) {
+        float mean = 0.f, squares = 0.f;
+        for (dim_t i = 0; i < n; i++) {
+            const float delta = x(i) - mean;
+            mean += delta / static_cast<float>(i + 1);
+            squares += delta * (x(i) - mean);
+        }
+        return {mean, squares / static_cast<float>(n)};
+    }
+    double sums[4] = {};
+    dim_t i = 0;
+    for (; i < n / 4 * 4; i++)
+        sums[i % 4] += static_cast<double>(x(i));
+    double sum = (sums[0] + sums[2]) + (sums[1] + sums[3]);
+    for (; i < n; i++)
+        sum += static_cast<double>(x(i));
+    const auto mean = static_cast<float>(sum / static_cast<double>(n));
+
+    float lanes[ort_vector] = {};
+    for (i = 0; i < n / ort_vector * ort_vector; i++)
+        lanes[i % ort_vector] = std::fma(x(i) - mean, x(i) - mean, lanes[i % ort_vector]);
+    return {mean, ort_variance(lanes, n, i, mean, x)};
+}
+
+/// What the moments make of an element of a row of n.
+inline float ort_normalize(float x, dim_t n, row_moments m, float epsilon, const bound_operands &operands,
+                           dim_t c) {
+    const float deviation = std::sqrt(m.variance + epsilon);
+    if (n >= ort_vector)
+        return normalize((x - m.mean) * (1.f / deviation), operands, c);
+    const float scaled = (x - m.mean) / deviation * operands.scale(c);
+    return operands.shifts() ? scaled + operands.shift(c) : scaled;
+}
+
 // ---- reductions
 
 inline bool is_norm(algorithm alg) { return alg >= algorithm::reduction_norm_lp_max; }

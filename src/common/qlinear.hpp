@@ -6,16 +6,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/eltwise_ort.hpp"
 #include "common/rounding.hpp"
 
 namespace octet::impl {
-
-/// cvtps2dq: rounds to even; what does not fit an int32, NaN included, is INT32_MIN.
-inline std::int32_t convert_to_s32(float x) {
-    const float rounded = round_to_even(x);
-    return rounded >= -2147483648.f && rounded < 2147483648.f ? static_cast<std::int32_t>(rounded)
-                                                              : int32_min;
-}
 
 /// QLinearAdd: the operand `y` enters first. Codes are not centred; `fixed` holds all zero points.
 struct qlinear_sum {
@@ -49,21 +43,7 @@ struct qlinear_product {
     }
 };
 
-/// Logistic function as MLAS computes it: a rational polynomial on [-18, 18].
-inline float qlinear_logistic(float x) {
-    constexpr float a9 = 4.37031012579801e-11f, a7 = 1.15627324459942e-07f, a5 = 6.08574864600143e-05f,
-                    a3 = 8.51377133304701e-03f, a1 = 2.48287947061529e-01f;
-    constexpr float b10 = 6.10247389755681e-13f, b8 = 5.76102136993427e-09f, b6 = 6.29106785017040e-06f,
-                    b4 = 1.70198817374094e-03f, b2 = 1.16817656904453e-01f, b0 = 9.93151921023180e-01f;
-    const float v = std::min(std::max(x, -18.f), 18.f), v2 = v * v;
-    float p = std::fma(v2, a9, a7);
-    for (const float a : {a5, a3, a1})
-        p = std::fma(p, v2, a);
-    float q = std::fma(v2, b10, b8);
-    for (const float b : {b6, b4, b2, b0})
-        q = std::fma(q, v2, b);
-    const float result = p * v / q + 0.5f;
-    return result > 0.f ? result : 0.f;
-}
+/// Logistic function of codes, whose NaN is 0.
+inline float qlinear_logistic(float x) { return x != x ? 0.f : eltwise_ort_logistic(x); }
 
 } // namespace octet::impl

@@ -62,4 +62,11 @@ inline std::int32_t round_to_s32(float x) {
 inline float round_half_away(float x) { return std::round(x); }
 inline double round_half_away(double x) { return std::round(x); }
 
+/// cvtps2dq: rounds to even; what does not fit an int32, NaN included, is INT32_MIN.
+inline std::int32_t convert_to_s32(float x) {
+    const float rounded = round_to_even(x);
+    return rounded >= -2147483648.f && rounded < 2147483648.f ? static_cast<std::int32_t>(rounded)
+                                                              : int32_min;
+}
+
 } // namespace octet::impl

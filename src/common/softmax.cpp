@@ -45,8 +45,19 @@ softmax_table<float> ort_exponentials(const softmax_problem &p) {
 
 float ort_softmax_multiplier(const softmax_problem &p) { return std::floor(1.f / p.dst_scale); }
 
-float sum_of_lanes(softmax_lane_sums sums) {
-    return reduce_lanes(sums, [](float a, float b) { return a + b; });
+algorithm exponential_of(const softmax_problem &p) {
+    return is_ort_of_reals(p) ? algorithm::eltwise_ort_exp : algorithm::eltwise_exp;
+}
+
+float sum_of_lanes(const softmax_problem &p, softmax_lane_sums sums) {
+    if (!is_ort_of_reals(p))
+        return reduce_lanes(sums, [](float a, float b) { return a + b; });
+    for (std::size_t i = 0; i < sums.size() / 2; i++)
+        sums[i] += sums[i + sums.size() / 2];
+    for (std::size_t distance = 1; distance < sums.size() / 2; distance *= 2)
+        for (std::size_t i = 0; i < sums.size() / 2; i += 2 * distance)
+            sums[i] += sums[i + distance];
+    return sums[0];
 }
 
 } // namespace octet::impl

@@ -25,9 +25,16 @@ int tflite_softmax_shift(const softmax_problem &p, int bits_over_unit);
 softmax_table<float> ort_exponentials(const softmax_problem &p);
 float ort_softmax_multiplier(const softmax_problem &p);
 
-/// f32 rules: element i of a row is added to lane i mod 16.
+/// ort_f32 on floats: as the f32 rules, but for ONNX Runtime's exponential and order of lanes.
+inline bool is_ort_of_reals(const softmax_problem &p) {
+    return p.out_stage.rule == requantization_rule::ort_f32 && p.src.data_type == data_type::f32;
+}
+algorithm exponential_of(const softmax_problem &p);
+
+/// f32 rules and `is_ort_of_reals`: element i of a row is added to lane i mod 16.
 constexpr dim_t softmax_lanes = lane_count;
 using softmax_lane_sums = f32_lanes;
-float sum_of_lanes(softmax_lane_sums sums);
+/// Lanes by halves; those of ort_f32 by halves once, then neighbours, pairs and fours.
+float sum_of_lanes(const softmax_problem &p, softmax_lane_sums sums);
 
 } // namespace octet::impl

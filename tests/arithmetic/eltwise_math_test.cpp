@@ -99,6 +99,8 @@ real gelu_tanh(real x, real, real) {
     return x * logistic(2 * std::sqrt(2 / pi) * (x + real(0.044715) * x * x * x));
 }
 
+real erf(real x, real, real) { return std::erf(x); }
+
 // x tanh(ln(1 + e^x)) without cancellation: tanh(ln u) = (u² - 1) / (u² + 1)
 real mish(real x, real, real) {
     const real e = std::exp(std::min<real>(x, 100));
@@ -140,6 +142,17 @@ const error_bound error_bounds[] = {
     {"mish", {algorithm::eltwise_mish, 0, 0}, -FLT_MAX, -1, 0, 1e-6, exact::mish},
     {"hardswish", {algorithm::eltwise_hardswish, 0, 0}, -FLT_MAX, FLT_MAX, 1.88, 0, exact::hardswish},
     {"soft_relu_v2", {algorithm::eltwise_soft_relu_v2, 2, 0}, 0, 1e38f, 3.62, 0, exact::soft_relu_v2},
+    {"ort_erf", {algorithm::eltwise_ort_erf, 0, 0}, -FLT_MAX, FLT_MAX, 0.97, 0, exact::erf},
+    {"ort_exp", {algorithm::eltwise_ort_exp, 0, 0}, -103.9f, exp_high, 0.87, 0, exact::exp},
+    {"ort_gelu_erf", {algorithm::eltwise_ort_gelu_erf, 0, 0}, -1, FLT_MAX, 2.4, 0, exact::gelu_erf},
+    {"ort_gelu_erf", {algorithm::eltwise_ort_gelu_erf, 0, 0}, -FLT_MAX, -1, 0, 8.3e-8, exact::gelu_erf},
+    {"ort_gelu_tanh", {algorithm::eltwise_ort_gelu_tanh, 0, 0}, -1, FLT_MAX, 5.3, 0, exact::gelu_tanh},
+    {"ort_gelu_tanh", {algorithm::eltwise_ort_gelu_tanh, 0, 0}, -5.2f, -1, 0, 8e-7, exact::gelu_tanh},
+    {"ort_logistic", {algorithm::eltwise_ort_logistic, 0, 0}, -1, FLT_MAX, 2.4, 0, exact::logistic},
+    {"ort_logistic", {algorithm::eltwise_ort_logistic, 0, 0}, -FLT_MAX, -1, 0, 1.5e-7, exact::logistic},
+    {"ort_tanh", {algorithm::eltwise_ort_tanh, 0, 0}, -FLT_MAX, FLT_MAX, 0, 2.7e-7, exact::tanh},
+    {"ort_swish", {algorithm::eltwise_ort_swish, 1, 0}, -1, FLT_MAX, 3.5, 0, exact::swish},
+    {"ort_swish", {algorithm::eltwise_ort_swish, 1, 0}, -FLT_MAX, -1, 0, 2.3e-6, exact::swish},
 };
 
 class EltwiseError : public testing::TestWithParam<error_bound> {};

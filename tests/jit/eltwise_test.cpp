@@ -90,11 +90,18 @@ const eltwise_case cases[] = {
     {"hardswish", algorithm::eltwise_hardswish, 0, 0},
     {"soft_relu_v2", algorithm::eltwise_soft_relu_v2, 2, 0},
     {"soft_relu_v2", algorithm::eltwise_soft_relu_v2, -0.3f, 0},
+    {"ort_erf", algorithm::eltwise_ort_erf, 0, 0},
+    {"ort_exp", algorithm::eltwise_ort_exp, 0, 0},
+    {"ort_gelu_erf", algorithm::eltwise_ort_gelu_erf, 0, 0},
+    {"ort_gelu_tanh", algorithm::eltwise_ort_gelu_tanh, 0, 0},
+    {"ort_logistic", algorithm::eltwise_ort_logistic, 0, 0},
+    {"ort_tanh", algorithm::eltwise_ort_tanh, 0, 0},
+    {"ort_swish", algorithm::eltwise_ort_swish, 1.702f, 0},
 };
 
 TEST(EltwiseJitCases, CoverEveryAlgorithm) {
     for (int a = static_cast<int>(algorithm::eltwise_relu);
-         a <= static_cast<int>(algorithm::eltwise_soft_relu_v2); a++)
+         a <= static_cast<int>(algorithm::eltwise_ort_swish); a++)
         EXPECT_TRUE(std::any_of(std::begin(cases), std::end(cases), [&](const eltwise_case &c) {
             return static_cast<int>(c.alg) == a;
         })) << a;
@@ -148,9 +155,30 @@ std::vector<float> dense_inputs() {
     std::vector<float> x;
     for (std::uint64_t u = 0; u < std::uint64_t{1} << 32; u += 4093)
         x.push_back(from_bits(static_cast<std::uint32_t>(u)));
-    for (const float t :
-         {0.f, FLT_TRUE_MIN, FLT_MIN, FLT_MAX, infinity, nan_value, 0.5f, 1.f, 1.5f, 2.f, 2.5f, 3.f, 6.f,
-          exp_max, exp_min, mish_max, 86.9899673f, tanh_linear_below, tanh_one_above})
+    for (const float t : {0.f,
+                          FLT_TRUE_MIN,
+                          FLT_MIN,
+                          FLT_MAX,
+                          infinity,
+                          nan_value,
+                          0.5f,
+                          1.f,
+                          1.5f,
+                          2.f,
+                          2.5f,
+                          3.f,
+                          6.f,
+                          exp_max,
+                          exp_min,
+                          mish_max,
+                          86.9899673f,
+                          tanh_linear_below,
+                          tanh_one_above,
+                          ort_exp_min,
+          ort_exp_max, ort_erf_split,
+                          ort_erf_limit,
+                          ort_logistic_limit,
+                          ort_tanh_limit})
         for (const float near : {std::nextafter(t, -infinity), t, std::nextafter(t, infinity)})
             x.insert(x.end(), {near, -near});
     x.resize((x.size() + 15) / 16 * 16);

@@ -48,7 +48,7 @@ comparison random_function(random_source &r) {
     p.srcs = {{OCTET_ARG_SRC, src}};
     p.dst = memory::desc(dims, to, r.chance(80) ? strides : random_strides(r, dims));
     const auto alg = static_cast<algorithm>(r.between(static_cast<dim_t>(algorithm::eltwise_relu),
-                                                      static_cast<dim_t>(algorithm::eltwise_soft_relu_v2)));
+                                                      static_cast<dim_t>(algorithm::eltwise_ort_swish)));
     const bool clips = alg == algorithm::eltwise_clip || alg == algorithm::eltwise_clip_v2;
     const float alpha = clips ? -10.f : r.real(0.1f, 2.f),
                 beta = clips ? 90.f : r.pick({0.f, 1.f, 2.f, 0.5f});

@@ -7,6 +7,7 @@
 #include "common/softmax.hpp"
 #include "common/text.hpp"
 #include "jit/epilogue/eltwise.hpp"
+#include "jit/epilogue/eltwise_ort.hpp"
 
 namespace octet::impl::jit {
 
@@ -23,7 +24,7 @@ softmax_f32_kernel::softmax_f32_kernel(const softmax_f32_spec &spec) : generated
     generate();
     finish([&] {
         return name("softmax_f32", spec.rest != 0 ? text("rest", spec.rest) : "",
-                    spec.factors != 0 ? text("factors", spec.factors) : "");
+                    spec.factors != 0 ? text("factors", spec.factors) : "", spec.is_ort ? "ort" : "");
     });
 }
 
@@ -91,6 +92,25 @@ template <typename Add> void softmax_f32_kernel::add_lanes(const vec &v, const A
     add(xmm_of(v), xmm_of(other));
 }
 
+/// By halves once, then neighbours, pairs and fours, as common/softmax.hpp has it for ort_f32.
+void softmax_f32_kernel::add_neighbours(const vec &v) {
+    const temp other(*this);
+    const Xbyak::Ymm sum = ymm_of(v), part = ymm_of(other);
+    if (lanes() == 16) {
+        vextractf64x4(part, Xbyak::Zmm(v.getIdx()), 1);
+        vaddps(sum, sum, part);
+    }
+    vmovshdup(part, sum);
+    vaddps(sum, sum, part);
+    vshufps(part, sum, sum, 2);
+    vaddps(sum, sum, part);
+    if (lanes() == 16)
+        vextractf32x4(xmm_of(other), sum, 1);
+    else
+        vextractf128(xmm_of(other), sum, 1);
+    vaddss(xmm_of(v), xmm_of(v), xmm_of(other));
+}
+
 // ---- a row
 
 /// The second operand of vmaxps wins over a NaN, as in the definition.
@@ -138,7 +158,7 @@ void softmax_f32_kernel::exponentials(int columns) {
         load_dwords(x.back(), reg_from, at, valid);
         vsubps(x.back(), x.back(), highest_);
     });
-    emit_exp(*this, x);
+    spec_.is_ort ? emit_ort_exp(*this, x) : emit_exp(*this, x);
     std::size_t v = 0;
     for_each_vector(columns, [&](int at, int valid) {
         store_dwords(reg_to, at, x[v], valid);
@@ -154,7 +174,10 @@ void softmax_f32_kernel::reciprocal() {
     const auto add = [this](const vec &to, const vec &by) { vaddps(to, to, by); };
     for (std::size_t i = 1; i < sums_.size(); i++)
         add(sums_[0], sums_[i]);
-    add_lanes(sums_[0], add);
+    if (spec_.is_ort)
+        add_neighbours(sums_[0]);
+    else
+        add_lanes(sums_[0], add);
     vmovups(xmm_of(reciprocal_), constant(1.f));
     vdivss(xmm_of(reciprocal_), xmm_of(reciprocal_), xmm_of(sums_[0]));
     vbroadcastss(reciprocal_, xmm_of(reciprocal_));

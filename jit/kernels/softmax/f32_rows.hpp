@@ -13,8 +13,9 @@ namespace octet::impl::jit {
 
 struct softmax_f32_spec {
     instruction_set isa;
-    int rest = 0;    ///< columns beyond whole groups of 16
-    int factors = 0; ///< numbers that results are multiplied by
+    int rest = 0;        ///< columns beyond whole groups of 16
+    int factors = 0;     ///< numbers that results are multiplied by
+    bool is_ort = false; ///< ONNX Runtime's exponential and order of lanes
 };
 
 struct softmax_f32_args {
@@ -39,6 +40,7 @@ private:
     void products(int columns);
     /// add(a, b): a += b for whatever width; leaves the result of all lanes in lane 0 of v.
     template <typename Add> void add_lanes(const vec &v, const Add &add);
+    void add_neighbours(const vec &v);
     template <typename Groups> void for_each_group(int at_a_time, const Groups &groups);
     /// vector(offset in bytes, valid lanes)
     template <typename Vector> void for_each_vector(int columns, const Vector &vector);
