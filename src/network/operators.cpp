@@ -136,6 +136,7 @@ constexpr row onnx[] = {
         .gives(shape::pooling)
         .becomes(form::unary, "QLinearAveragePool"),
     row("BatchNormalization", 5, lower_batch_normalization).gives(shape::same),
+    row("AttentionMask", 2, lower_attention_mask).gives(shape::attention_mask),
     row("Cast", 1, lower_cast).gives(shape::cast).use(unusual),
     row("Clip", 3, lower_float_function).part(function).gives(shape::same),
     row("Concat", any, lower_concat).gives(shape::concat).becomes(form::concatenation, "QLinearConcat"),
@@ -147,9 +148,13 @@ constexpr row onnx[] = {
         .becomes(form::convolution, "QLinearConv"),
     row("Div", 2, lower_float_div).part(fusion_part::operand).gives(shape::binary),
     row("Elu", 1, lower_float_function).part(function).gives(shape::same),
+    row("EmbedLayerNormalization", 9, lower_embed_layer_normalization)
+        .gives(shape::embed_layer_normalization),
     row("Equal", 2, lower_equal).gives(shape::comparison),
-    row("Erf", 1, lower_float_erf).gives(shape::same),
+    row("Erf", 1, lower_float_function).part(function).gives(shape::same),
+    row("Exp", 1, lower_float_function).part(function).gives(shape::same),
     row("Expand", 2, lower_expand).gives(shape::expand).use(unusual).moved(code_move::down),
+    row("FusedMatMul", 2, lower_fused_matmul).part(accumulates).gives(shape::matmul),
     row("Gather", 2, lower_gather).gives(shape::gather).moved(code_move::down),
     row("Gelu", 1, lower_float_function).part(function).gives(shape::same),
     row("Gemm", 3, lower_float_gemm).part(accumulates).gives(shape::gemm).becomes(form::gemm, "QGemm"),
@@ -182,13 +187,14 @@ constexpr row onnx[] = {
     row("Not", 1, lower_not).gives(shape::same),
     row("Or", 2, lower_or).gives(shape::comparison),
     row("Pow", 2, lower_float_pow).gives(shape::binary),
+    row("QuickGelu", 1, lower_float_function).part(function).gives(shape::same),
     row("Range", 3).gives(shape::range),
     row("ReduceMax", 2, lower_reduce_max).gives(shape::reduce).use(unusual),
     row("ReduceMean", 2, lower_reduce_mean).gives(shape::reduce).use(unusual),
     row("ReduceMin", 2, lower_reduce_min).gives(shape::reduce).use(unusual),
     row("ReduceSum", 2, lower_reduce_sum).gives(shape::reduce).use(unusual),
     row("Relu", 1, lower_float_function).part(function).gives(shape::same),
-    row("Resize", 4).gives(shape::resize),
+    row("Resize", 4, lower_resize).gives(shape::resize),
     row("Shape", 1).gives(shape::shape_of),
     row("Sigmoid", 1, lower_float_function)
         .part(function)

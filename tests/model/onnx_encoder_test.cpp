@@ -78,9 +78,9 @@ TEST(EncoderPasses, FindTheirOperators) {
     EXPECT_EQ(operators(make(encoder(true), 1, 4)),
               "Gather, DequantizeLinear, LayerNormalization, DynamicQuantizeLinear, " + product + heads +
                   product + heads + product + heads +
-                  "MatMul + Div, Softmax, MatMul, Transpose, Reshape, DynamicQuantizeLinear, " + product +
-                  ", SkipLayerNormalization, DynamicQuantizeLinear, " + product +
-                  " + Gelu, DynamicQuantizeLinear, " + product + ", SkipLayerNormalization, Identity");
+                  "FusedMatMul, Softmax, MatMul, Transpose, Reshape, DynamicQuantizeLinear, " + product +
+                  " + Add, LayerNormalization, DynamicQuantizeLinear, " + product +
+                  " + Gelu, DynamicQuantizeLinear, " + product + " + Add, LayerNormalization, Identity");
 }
 
 TEST(EncoderStatic, EachImageOfABatchIsAsAlone) {

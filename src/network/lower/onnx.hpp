@@ -57,11 +57,13 @@ std::unique_ptr<step> lower_not(const lowering &l);
 std::unique_ptr<step> lower_cast(const lowering &l);
 std::unique_ptr<step> lower_float_function(const lowering &l); ///< of `float_function_of`
 std::unique_ptr<step> lower_float_hard_sigmoid(const lowering &l);
-std::unique_ptr<step> lower_float_erf(const lowering &l);
 
+std::unique_ptr<step> lower_attention_mask(const lowering &l);
+std::unique_ptr<step> lower_resize(const lowering &l);
 std::unique_ptr<step> lower_float_softmax(const lowering &l);
 std::unique_ptr<step> lower_layer_normalization(const lowering &l);
 std::unique_ptr<step> lower_skip_layer_normalization(const lowering &l);
+std::unique_ptr<step> lower_embed_layer_normalization(const lowering &l);
 std::unique_ptr<step> lower_batch_normalization(const lowering &l);
 std::unique_ptr<step> lower_reduce_mean(const lowering &l);
 std::unique_ptr<step> lower_reduce_sum(const lowering &l);
@@ -70,6 +72,7 @@ std::unique_ptr<step> lower_reduce_min(const lowering &l);
 std::unique_ptr<step> lower_arg_max(const lowering &l);
 
 std::unique_ptr<step> lower_float_matmul(const lowering &l);
+std::unique_ptr<step> lower_fused_matmul(const lowering &l);
 std::unique_ptr<step> lower_float_gemm(const lowering &l);
 std::unique_ptr<step> lower_float_conv(const lowering &l);
 std::unique_ptr<step> lower_float_average_pool(const lowering &l);
@@ -89,6 +92,9 @@ linear_parameters per_tensor_parameters(const lowering &l, std::size_t scale_inp
 
 /// Sets scale and zero point of an argument.
 void set_parameters(primitive_attr &attr, int arg, const linear_parameters &q);
+
+/// Refuses a node of which somebody reads an output besides the first and the allowed ones.
+void need_only_outputs(const lowering &l, std::initializer_list<std::size_t> allowed);
 
 /// Windows of a convolution or pooling, as attributes describe them; dilates 0 is a dense kernel.
 struct window_geometry {

@@ -223,9 +223,14 @@ std::unique_ptr<step> convolution(const lowering &l, const dot_inputs &in,
 
 // ---- Matrix products, batched and broadcast as in numpy.
 
+/// Operands that are read transposed.
+struct transposes {
+    bool a = false, b = false;
+};
+
 std::unique_ptr<step> matrix_product(const lowering &l, const dot_inputs &in,
                                      primitive_attr (*make_attr)(const lowering &, channel_masks),
-                                     std::size_t bias = absent) {
+                                     std::size_t bias = absent, transposes t = {}) {
     check_node(l, in);
     const tensor &a = l.input(in.src), &b = l.input(in.weights);
     if (a.dims.empty() || b.dims.empty())
@@ -236,8 +241,8 @@ std::unique_ptr<step> matrix_product(const lowering &l, const dot_inputs &in,
     if (b_dims.size() == 1)
         b_dims.push_back(1);
     const std::size_t rank = std::max(a_dims.size(), b_dims.size());
-    const memory::desc src = matrices_desc(a_dims, a.type, rank, false),
-                       weights = matrices_desc(b_dims, b.type, rank, false);
+    const memory::desc src = matrices_desc(a_dims, a.type, rank, t.a),
+                       weights = matrices_desc(b_dims, b.type, rank, t.b);
 
     memory::dims dst_dims =
         src.dims(); // 1-D operands lose their dimension in the output, which changes no byte
@@ -329,6 +334,22 @@ std::unique_ptr<step> lower_float_conv(const lowering &l) { return convolution(l
 
 std::unique_ptr<step> lower_float_matmul(const lowering &l) {
     return matrix_product(l, float_inputs, float_attr);
+}
+
+/// Of ONNX Runtime: alpha * A * B, either of them transposed.
+std::unique_ptr<step> lower_fused_matmul(const lowering &l) {
+    for (const char *const name : {"transBatchA", "transBatchB"})
+        if (l.integer(name, 0) != 0)
+            refuse_as_unimplemented(std::string("attribute '") + name + "' is not 0");
+    return matrix_product(l, float_inputs,
+                          [](const lowering &node, channel_masks) {
+                              node.output({data_type::f32});
+                              primitive_attr attr;
+                              if (node.has_attribute("alpha") && node.real("alpha") != 1.f)
+                                  attr.set_output_scales(0, {node.real("alpha")});
+                              return attr;
+                          },
+                          absent, {l.integer("transA", 0) != 0, l.integer("transB", 0) != 0});
 }
 
 /// alpha * A * B + beta * C; C comes behind the factor, so it is a post-op.

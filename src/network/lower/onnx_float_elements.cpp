@@ -149,27 +149,6 @@ std::unique_ptr<step> unary_loop(const lowering &l, row_function f) {
     return broadcast_step(l, {{l.input_buffer(0), broadcast_strides(l.input(0).dims, l.output().dims)}}, f);
 }
 
-/// The series of erf, whose terms are small enough up to 4 in binary64; beyond, it is 1 in f32.
-float erf_of(float x) {
-    if (x != x)
-        return x;
-    if (std::abs(x) >= 4.f)
-        return std::copysign(1.f, x);
-    constexpr double two_by_root_pi = 1.1283791670955126;
-    const double square = static_cast<double>(x) * static_cast<double>(x);
-    double power = static_cast<double>(x), sum = power; // (-1)^n x^(2n + 1) / n!
-    for (int n = 1; n < 80; n++) {
-        power *= -square / n;
-        sum += power / (2 * n + 1);
-    }
-    return static_cast<float>(two_by_root_pi * sum);
-}
-
-void erf_row(void *y, const void *const *operands, const dim_t *strides, dim_t count) {
-    for (dim_t i = 0; i < count; i++)
-        static_cast<float *>(y)[i] = erf_of(static_cast<const float *>(operands[0])[i * strides[0]]);
-}
-
 void not_row(void *y, const void *const *operands, const dim_t *strides, dim_t count) {
     for (dim_t i = 0; i < count; i++)
         static_cast<std::uint8_t *>(y)[i] =
@@ -245,20 +224,26 @@ float_function float_function_of(const lowering &l) {
     if (op == "Elu")
         return {algorithm::eltwise_elu, real_or(l, "alpha", 1.f)};
     if (op == "Sigmoid")
-        return {algorithm::eltwise_logistic};
+        return {algorithm::eltwise_ort_logistic};
     if (op == "Tanh")
-        return {algorithm::eltwise_tanh};
+        return {algorithm::eltwise_ort_tanh};
+    if (op == "Erf")
+        return {algorithm::eltwise_ort_erf};
+    if (op == "Exp")
+        return {algorithm::eltwise_ort_exp};
     if (op == "Sqrt")
         return {algorithm::eltwise_sqrt};
     if (op == "Neg")
         return {algorithm::eltwise_linear, -1.f};
     if (op == "HardSwish")
         return {algorithm::eltwise_hardswish};
+    if (op == "QuickGelu")
+        return {algorithm::eltwise_ort_swish, real_or(l, "alpha", 1.702f)};
     if (op == "Gelu") {
         const std::string approximation = l.text("approximate", "none");
         if (approximation != "none" && approximation != "tanh")
             refuse("attribute 'approximate' is " + approximation + ", allowed: none, tanh");
-        return {approximation == "tanh" ? algorithm::eltwise_gelu_tanh : algorithm::eltwise_gelu_erf};
+        return {approximation == "tanh" ? algorithm::eltwise_ort_gelu_tanh : algorithm::eltwise_ort_gelu_erf};
     }
     if (op == "Clip") // limits are inputs, in older operator sets attributes
         return {algorithm::eltwise_clip, l.has_input(1) ? constant_real(l, 1) : real_or(l, "min", -infinity),
@@ -275,11 +260,6 @@ std::unique_ptr<step> lower_float_hard_sigmoid(const lowering &l) {
     limits.append_eltwise(1.f, algorithm::eltwise_clip, 0.f, 1.f);
     return function(l, {algorithm::eltwise_linear, real_or(l, "alpha", 0.2f), real_or(l, "beta", 0.5f)},
                     limits);
-}
-std::unique_ptr<step> lower_float_erf(const lowering &l) {
-    l.input(0, {data_type::f32});
-    l.output({data_type::f32});
-    return unary_loop(l, erf_row);
 }
 
 } // namespace octet::model

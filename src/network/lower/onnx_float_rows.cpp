@@ -14,6 +14,13 @@ using flags = normalization_flags;
 
 float epsilon_of(const lowering &l) { return l.has_attribute("epsilon") ? l.real("epsilon") : 1e-5f; }
 
+/// ONNX Runtime's own polynomials and orders of sums.
+primitive_attr ort_attr() {
+    primitive_attr attr;
+    attr.set_requantization(requantization_rule::ort_f32);
+    return attr;
+}
+
 /// Rows of a tensor from dimension `axis` on.
 memory::desc rows_desc(const tensor &t, std::size_t axis) {
     const auto middle = t.dims.begin() + static_cast<std::ptrdiff_t>(axis);
@@ -28,21 +35,6 @@ buffer row_parameter(const lowering &l, std::size_t i, dim_t size) {
         refuse("input " + std::to_string(i) + " (" + to_text(t.dims) + ") is not one value for each of " +
                std::to_string(size));
     return l.input_buffer(i, memory::desc({size}, data_type::f32, format_tag::x));
-}
-
-/// Outputs besides the first that somebody needs.
-void need_only_outputs(const lowering &l, std::initializer_list<std::size_t> allowed) {
-    const node &n = l.get_node();
-    const graph &g = l.get_graph();
-    const auto is_read = [&](int t) {
-        return std::count(g.outputs.begin(), g.outputs.end(), t) != 0 ||
-               std::any_of(g.nodes.begin(), g.nodes.end(), [&](const node &reader) {
-                   return std::count(reader.inputs.begin(), reader.inputs.end(), t) != 0;
-               });
-    };
-    for (std::size_t i = 1; i < n.outputs.size(); i++)
-        if (std::count(allowed.begin(), allowed.end(), i) == 0 && is_read(n.outputs[i]))
-            refuse_as_unimplemented("output " + std::to_string(i) + " is read, allowed is the first");
 }
 
 struct row_parameters {
@@ -64,7 +56,7 @@ void add_layer_normalization(primitive_step &s, const lowering &l, const buffer 
     }
     const layer_normalization_forward::desc d(inference, src.get_desc(), dst.get_desc(), memory::desc(),
                                               epsilon_of(l), f);
-    s.add(layer_normalization_forward::primitive_desc(d, primitive_attr(), l.get_engine()), args);
+    s.add(layer_normalization_forward::primitive_desc(d, ort_attr(), l.get_engine()), args);
 }
 
 std::unique_ptr<step> reduce(const lowering &l, algorithm alg) {
@@ -112,6 +104,20 @@ private:
 
 } // namespace
 
+void need_only_outputs(const lowering &l, std::initializer_list<std::size_t> allowed) {
+    const node &n = l.get_node();
+    const graph &g = l.get_graph();
+    const auto is_read = [&](int t) {
+        return std::count(g.outputs.begin(), g.outputs.end(), t) != 0 ||
+               std::any_of(g.nodes.begin(), g.nodes.end(), [&](const node &reader) {
+                   return std::count(reader.inputs.begin(), reader.inputs.end(), t) != 0;
+               });
+    };
+    for (std::size_t i = 1; i < n.outputs.size(); i++)
+        if (std::count(allowed.begin(), allowed.end(), i) == 0 && is_read(n.outputs[i]))
+            refuse_as_unimplemented("output " + std::to_string(i) + " is read, allowed is the first");
+}
+
 std::unique_ptr<step> lower_float_softmax(const lowering &l) {
     const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
     if (x.dims != y.dims)
@@ -119,7 +125,7 @@ std::unique_ptr<step> lower_float_softmax(const lowering &l) {
     int axis = 0;
     const memory::desc md = softmax_desc(l, x, axis);
     const softmax_forward::desc d(inference, md, md, axis);
-    return one_step(softmax_forward::primitive_desc(d, primitive_attr(), l.get_engine()),
+    return one_step(softmax_forward::primitive_desc(d, ort_attr(), l.get_engine()),
                     {{OCTET_ARG_SRC, l.input_buffer(0, md)}, {OCTET_ARG_DST, l.output_buffer(md)}});
 }
 
@@ -134,35 +140,6 @@ std::unique_ptr<step> lower_layer_normalization(const lowering &l) {
     const memory::desc md = rows_desc(x, static_cast<std::size_t>(axis));
     auto result = std::make_unique<primitive_step>();
     add_layer_normalization(*result, l, l.input_buffer(0, md), l.output_buffer(0).seen_through(md), {1, 2});
-    return result;
-}
-
-/// Of ONNX Runtime: input + skip + bias, which may be an output, too, is normalized.
-std::unique_ptr<step> lower_skip_layer_normalization(const lowering &l) {
-    constexpr std::size_t skip = 1, gamma = 2, beta = 3, bias = 4, sum_output = 3;
-    need_only_outputs(l, {sum_output});
-    const tensor &x = l.input(0, {data_type::f32});
-    l.output(0, {data_type::f32});
-    if (l.input(skip, {data_type::f32}).dims != x.dims || x.dims.size() < 2)
-        refuse("input " + to_text(x.dims) + " and skip " + to_text(l.input(skip).dims) + " differ in shape");
-    const memory::desc md = rows_desc(x, x.dims.size() - 1);
-    const buffer sum = l.get_node().outputs.size() > sum_output ? l.output_buffer(sum_output).seen_through(md)
-                                                                : l.scratch(md);
-    primitive_attr attr;
-    arguments args{{OCTET_ARG_SRC_0, l.input_buffer(0, md)},
-                   {OCTET_ARG_SRC_1, l.input_buffer(skip, md)},
-                   {OCTET_ARG_DST, sum}};
-    if (l.has_input(bias)) {
-        const memory::desc row({1, x.dims.back()}, data_type::f32, format_tag::nc);
-        post_ops ops;
-        ops.append_binary(algorithm::binary_add, row);
-        attr.set_post_ops(ops);
-        args[OCTET_ARG_ATTR_MULTIPLE_POST_OP(0) | OCTET_ARG_SRC_1] =
-            row_parameter(l, bias, x.dims.back()).seen_through(row);
-    }
-    auto result = std::make_unique<primitive_step>();
-    result->add(binary::primitive_desc({algorithm::binary_add, md, md, md}, attr, l.get_engine()), args);
-    add_layer_normalization(*result, l, sum, l.output_buffer(0).seen_through(md), {gamma, beta});
     return result;
 }
 

@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "network/graph/file.hpp"
+#include "network/onnx/contrib_operators.hpp"
 #include "network/onnx/model_file.hpp"
 
 namespace octet::model {
@@ -224,6 +225,8 @@ public:
             add_node(source_.node(i), i);
         for (const format::ValueInfoProto &output : source_.output())
             g_.outputs.push_back(find(output.name(), "the network's outputs name"));
+        if (how_much == extent::everything)
+            expand_contrib_operators(g_);
         if (how_much == extent::structure) {
             for (const format::ValueInfoProto &value : source_.value_info())
                 adopt_declaration(value);
@@ -341,7 +344,7 @@ private:
             n.outputs.push_back(add_output(source.output(i), who));
         for (const format::AttributeProto &a : source.attribute())
             add_attribute(n, a);
-        if (n.op == "Softmax" || n.op == "LogSoftmax") // its meaning changed with operator set 13
+        if (n.op == "Softmax" || n.op == "LogSoftmax" || n.op == "Resize") // meanings changed with 13 and 11
             n.attributes.emplace("opset", opset_);
         g_.nodes.push_back(std::move(n));
     }

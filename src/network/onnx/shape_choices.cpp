@@ -117,8 +117,8 @@ void resize(node_shapes &n) {
             refuse_as_unimplemented("the scales are not " + std::to_string(x.size()) + " constant f32");
         const std::vector<float> factors = values_of<float>(scales);
         for (std::size_t i = 0; i < x.size(); i++) {
-            const double size = static_cast<double>(x[i]) * static_cast<double>(factors[i]);
-            if (!(size >= 1 && size < static_cast<double>(max_size)))
+            const float size = factors[i] * static_cast<float>(x[i]); // rounded to f32, as ONNX Runtime does
+            if (!(size >= 1 && size < static_cast<float>(max_size)))
                 refuse("a scale is " + std::to_string(factors[i]));
             result[i] = static_cast<dim_t>(size);
         }

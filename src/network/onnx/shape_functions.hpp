@@ -65,5 +65,7 @@ void reduce(node_shapes &n);
 void arg_max(node_shapes &n);
 void layer_normalization(node_shapes &n);
 void skip_layer_normalization(node_shapes &n);
+void embed_layer_normalization(node_shapes &n);
+void attention_mask(node_shapes &n);
 
 } // namespace octet::model::shape

@@ -11,6 +11,10 @@ using dims = memory::dims;
 void matrix_product(node_shapes &n, std::size_t second, data_type type) {
     dims a = n.dims_of_rank(0, 1), b = n.dims_of_rank(second, 1);
     const bool a_is_vector = a.size() == 1, b_is_vector = b.size() == 1;
+    if (n.integer("transA", 0) != 0 && !a_is_vector)
+        std::swap(a[a.size() - 2], a.back());
+    if (n.integer("transB", 0) != 0 && !b_is_vector)
+        std::swap(b[b.size() - 2], b.back());
     if (a_is_vector)
         a.insert(a.begin(), 1);
     if (b_is_vector)

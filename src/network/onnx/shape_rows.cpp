@@ -61,4 +61,22 @@ void skip_layer_normalization(node_shapes &n) {
     n.set_output(n.input(0).type, x, 3);
 }
 
+/// Embeddings of batch x length words, how many elements of each mask are set, and the sums that were normalized.
+void embed_layer_normalization(node_shapes &n) {
+    dims y = n.dims_of_rank(0, 2);
+    n.set_output(data_type::s32, {y[0]}, 1);
+    y.push_back(n.dims_of_rank(2, 2)[1]);
+    n.set_output(data_type::f32, y);
+    n.set_output(data_type::f32, y, 2);
+}
+
+/// A penalty for each column of the scores: of a mask {batch, length}, or of the lengths {batch}.
+void attention_mask(node_shapes &n) {
+    const dims mask = n.dims_of_rank(0, 1), x = n.dims_of_rank(1, 3);
+    if (mask.size() > 2 || mask[0] != x[0] || (mask.size() == 2 && mask[1] != x[1]))
+        refuse_as_unimplemented("a mask " + to_text(mask) + " for " + to_text(x) + ", allowed are " +
+                                to_text({x[0], x[1]}) + " and " + to_text({x[0]}));
+    n.set_output(data_type::f32, {x[0], 1, 1, x[1]});
+}
+
 } // namespace octet::model::shape

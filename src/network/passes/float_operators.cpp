@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "network/graph/graph_editor.hpp"
 #include "network/operators.hpp"
@@ -142,41 +143,47 @@ public:
         become(has_shift ? shift : product, std::move(n));
     }
 
-    /// What is normalized is a sum of two tensors of its shape.
-    void skip(int i) {
-        const int sum = writer(input(i, 0), "Add");
-        const node &n = e_.at(i);
-        if (sum < 0 || n.inputs.size() < 2 || n.outputs.size() != 1 ||
-            !is_last_axis(n, at(input(i, 0)).dims.size()))
-            return;
-        const int a = input(sum, 0), b = input(sum, 1), x = output(sum);
-        if (at(a).dims != at(x).dims || at(b).dims != at(x).dims || at(x).dims.size() < 2)
-            return;
-        node joined{"SkipLayerNormalization", {a, b, n.inputs[1]}, n.outputs, {}};
-        if (n.inputs.size() == 3)
-            joined.inputs.push_back(n.inputs[2]);
-        joined.attributes["epsilon"] = attribute_or(n, "epsilon", 1e-5f);
-        if (e_.only_consumer(x) != i) { // somebody else reads the sum
-            if (e_.consumers(x).empty() || std::any_of(e_.consumers(x).begin(), e_.consumers(x).end(),
-                                                       [&](int r) { return r >= 0 && r < i; }))
-                return;
-            for (const char *const left_out : {"mean", "deviation"}) {
-                tensor t = at(x);
-                t.name += std::string(" ") + left_out;
-                joined.outputs.push_back(e_.add_tensor(std::move(t)));
-            }
-            joined.outputs.push_back(x);
-            e_.remove(sum);
-        }
-        e_.replace(i, std::move(joined));
-    }
-
-    static bool is_last_axis(const node &n, std::size_t rank) {
-        const std::int64_t axis = attribute_or<std::int64_t>(n, "axis", -1);
-        return axis == -1 || axis == static_cast<std::int64_t>(rank) - 1;
-    }
-
     // ---- Matrix products
+
+    /// The factor of a product with one constant, or of a quotient by it, and the other operand; see ONNX Runtime's
+    /// MatMulScaleFusion.
+    std::optional<std::pair<float, int>> scaling(int i) const {
+        if (!is(i, "Mul") && !is(i, "Div"))
+            return std::nullopt;
+        for (std::size_t k = is(i, "Div") ? 1 : 0; k < 2; k++) {
+            const int constant = input(i, k), scaled = input(i, 1 - k);
+            if (!is_constant(constant) || at(constant).data.size() != sizeof(float) || !is_float(scaled) ||
+                at(constant).dims.size() > at(scaled).dims.size() || at(scaled).dims.empty())
+                continue;
+            const float factor = values_of<float>(at(constant))[0];
+            return std::pair(is(i, "Div") ? 1.f / factor : factor, scaled);
+        }
+        return std::nullopt;
+    }
+
+    /// Factors of the operands and of the product become one, which is not the same to the last bit.
+    void scaled_product(int i) {
+        if (!is_float(output(i)) || !is_float(input(i, 0)) || !is_float(input(i, 1)))
+            return;
+        node n{"FusedMatMul", {input(i, 0), input(i, 1)}, {}, {}};
+        float alpha = 1.f;
+        bool is_scaled = false;
+        const auto scale = [&](int node) {
+            const auto found = node < 0 ? std::nullopt : scaling(node);
+            if (found)
+                alpha *= found->first;
+            is_scaled = is_scaled || found;
+            return found;
+        };
+        for (int &operand : n.inputs)
+            if (const auto found = scale(e_.producer(operand)))
+                operand = found->second;
+        const int follower = e_.only_consumer(output(i));
+        const bool is_behind = follower >= 0 && scale(follower);
+        n.attributes["alpha"] = alpha;
+        if (is_scaled)
+            become(is_behind ? follower : i, std::move(n));
+    }
 
     /// MatMulInteger, Cast, and Mul with a product of two scales.
     void integer_product(int i) {
@@ -221,10 +228,10 @@ private:
 void recognize_float_operators(graph &g) {
     using p = float_operators;
     const std::pair<const char *, void (p::*)(int)> patterns[] = {
+        {"MatMul", &p::scaled_product},
         {"Erf", &p::gelu},
         {"Sqrt", &p::layer_normalization},
         {"MatMulInteger", &p::integer_product},
-        {"LayerNormalization", &p::skip},
     };
     for (const auto &[op, change] : patterns)
         p(g).for_each(op, change);

@@ -5,7 +5,7 @@
 namespace octet::model {
 
 /// Operators on floats that exporters and quantizers write as several nodes become one again, those of ONNX and of ONNX
-/// Runtime: Gelu, LayerNormalization, SkipLayerNormalization, MatMulIntegerToFloat out of MatMulInteger, Cast and Mul. Comes after `fuse_qdq`. It decides what is computed, not
+/// Runtime: Gelu, LayerNormalization, FusedMatMul out of MatMul and factors, MatMulIntegerToFloat out of MatMulInteger, Cast and Mul. Comes after `fuse_qdq`. It decides what is computed, not
 /// how, so it is no part of `network_options::fusion`.
 void recognize_float_operators(graph &g);
 

@@ -1,0 +1,231 @@
+// ONNX Runtime's Resize on its own arithmetic: a coordinate for each index of an axis, in binary32, and from it the nearest
+// element or, of planes, the weights of four. Tables of both are made here, plain loops use them.
+
+#include <algorithm>
+#include <cmath>
+
+#include "network/lower/moving.hpp"
+#include "network/lower/onnx.hpp"
+
+namespace octet::model {
+namespace {
+
+float f32(dim_t n) { return static_cast<float>(n); }
+
+struct axis_sizes {
+    dim_t in, out;
+    float scale;
+};
+
+/// Where in the source index i lies.
+using coordinate_function = float (*)(const axis_sizes &, float i);
+
+float half_pixel(const axis_sizes &a, float i) { return (i + 0.5f) / a.scale - 0.5f; }
+float pytorch_half_pixel(const axis_sizes &a, float i) { return a.out > 1 ? half_pixel(a, i) : 0.f; }
+float half_pixel_for_nearest(const axis_sizes &a, float i) { return (i + 0.5f) / a.scale; }
+float asymmetric(const axis_sizes &a, float i) { return i / a.scale; }
+float align_corners(const axis_sizes &a, float i) {
+    return a.out == 1 ? 0.f : i * f32(a.in - 1) / f32(a.out - 1);
+}
+float half_pixel_symmetric(const axis_sizes &a, float i) {
+    const float adjustment = f32(a.out) / (a.scale * f32(a.in)),
+                offset = f32(a.in) / 2.f * (1.f - adjustment);
+    const double position = static_cast<double>(i) + 0.5; // a constant of binary64 there
+    return static_cast<float>(static_cast<double>(offset) + position / static_cast<double>(a.scale) - 0.5);
+}
+
+/// Which element is nearest.
+using nearest_function = float (*)(const axis_sizes &, float x);
+
+/// Halfway, as far as rounding errors of coordinates let one tell.
+bool is_halfway(float x) { return std::fabs(x - std::floor(x) - 0.5f) < 1e-6f; }
+float prefer_floor(const axis_sizes &, float x) { return is_halfway(x) ? std::floor(x) : std::round(x); }
+float prefer_ceil(const axis_sizes &, float x) { return is_halfway(x) ? std::ceil(x) : std::round(x); }
+float floor_of(const axis_sizes &, float x) { return std::floor(x); }
+float ceil_of(const axis_sizes &, float x) { return std::ceil(x); }
+float before_modes(const axis_sizes &a, float x) { return a.scale < 1.f ? std::ceil(x) : std::trunc(x); }
+
+/// The value of a name in a list of them.
+template <typename T>
+T choose(const lowering &l, const char *attribute, const char *fallback,
+         std::initializer_list<std::pair<const char *, T>> choices) {
+    const std::string name = l.text(attribute, fallback);
+    std::string allowed;
+    for (const auto &[choice, value] : choices) {
+        if (name == choice)
+            return value;
+        allowed += (allowed.empty() ? "" : ", ") + std::string(choice);
+    }
+    refuse_as_unimplemented("attribute '" + std::string(attribute) + "' is " + name +
+                            ", allowed: " + allowed);
+}
+
+coordinate_function coordinates_of(const lowering &l) {
+    if (l.integer("opset") < 11)
+        return asymmetric;
+    return choose<coordinate_function>(l, "coordinate_transformation_mode", "half_pixel",
+                                       {{"half_pixel", half_pixel},
+                                        {"half_pixel_symmetric", half_pixel_symmetric},
+                                        {"pytorch_half_pixel", pytorch_half_pixel},
+                                        {"tf_half_pixel_for_nn", half_pixel_for_nearest},
+                                        {"align_corners", align_corners},
+                                        {"asymmetric", asymmetric}});
+}
+
+nearest_function nearest_of(const lowering &l) {
+    if (l.integer("opset") < 11)
+        return before_modes;
+    return choose<nearest_function>(l, "nearest_mode", "round_prefer_floor",
+                                    {{"round_prefer_floor", prefer_floor},
+                                     {"round_prefer_ceil", prefer_ceil},
+                                     {"floor", floor_of},
+                                     {"ceil", ceil_of}});
+}
+
+/// Factors are an input, or follow from the sizes.
+std::vector<axis_sizes> axes_of(const lowering &l) {
+    const memory::dims &x = l.input(0).dims, &y = l.output().dims;
+    const std::size_t place = l.integer("opset") < 11 ? 1 : 2;
+    std::vector<float> scales;
+    if (l.has_input(place) && element_count(l.input(place).dims) > 0)
+        scales = constant_scales(l, place);
+    if (y.size() != x.size() || (!scales.empty() && scales.size() != x.size()))
+        refuse("input " + to_text(x) + " and output " + to_text(y) + " differ in rank");
+    std::vector<axis_sizes> axes;
+    for (std::size_t i = 0; i < x.size(); i++)
+        axes.push_back({x[i], y[i], scales.empty() ? f32(y[i]) / f32(x[i]) : scales[i]});
+    return axes;
+}
+
+// ---- the nearest element, along any axes
+
+class nearest_step final : public step {
+public:
+    nearest_step(const lowering &l, const std::vector<axis_sizes> &axes)
+        : src_(l.input_buffer(0)), dst_(l.output_buffer()) {
+        const coordinate_function coordinate = coordinates_of(l);
+        const nearest_function nearest = nearest_of(l);
+        dim_t stride = element_count(l.input(0).dims);
+        for (const axis_sizes &a : axes) {
+            stride /= a.in;
+            std::vector<dim_t> offsets;
+            for (dim_t i = 0; i < a.out; i++) {
+                const float index = a.scale == 1.f ? f32(i) : nearest(a, coordinate(a, f32(i)));
+                offsets.push_back(static_cast<dim_t>(std::clamp(index, 0.f, f32(a.in - 1))) * stride);
+            }
+            offsets_.push_back(std::move(offsets));
+        }
+    }
+
+    void run(const stream &, const run_memory &m) const override {
+        if (memory::data_type_size(dst_.get_desc().data_type()) == 1)
+            copy(m.at<std::uint8_t>(src_), m.at<std::uint8_t>(dst_), 0);
+        else
+            copy(m.at<std::uint32_t>(src_), m.at<std::uint32_t>(dst_), 0);
+    }
+    std::string implementation() const override { return "loop"; }
+    std::string explain() const override { return "a plain loop that copies the nearest elements"; }
+
+private:
+    template <typename T> T *copy(const T *src, T *dst, std::size_t axis) const {
+        for (const dim_t offset : offsets_[axis])
+            if (axis + 1 == offsets_.size())
+                *dst++ = src[offset];
+            else
+                dst = copy(src + offset, dst, axis + 1);
+        return dst;
+    }
+
+    buffer src_, dst_;
+    std::vector<std::vector<dim_t>> offsets_; ///< by axis
+};
+
+// ---- linear, of planes
+
+class linear_step final : public step {
+public:
+    linear_step(const lowering &l, const axis_sizes &rows, const axis_sizes &columns)
+        : src_(l.input_buffer(0)), dst_(l.output_buffer()), rows_(weights_of(l, rows)),
+          columns_(weights_of(l, columns)), plane_(rows.in * columns.in), row_(columns.in) {}
+
+    void run(const stream &, const run_memory &m) const override {
+        switch (dst_.get_desc().data_type()) {
+        case data_type::f32:
+            return planes<float>(m);
+        case data_type::u8:
+            return planes<std::uint8_t>(m);
+        default:
+            return planes<std::int8_t>(m);
+        }
+    }
+    std::string implementation() const override { return "loop"; }
+    std::string explain() const override { return "a plain loop over four weighted elements"; }
+
+private:
+    struct weighted {
+        dim_t near, far;
+        float near_weight, far_weight;
+    };
+
+    static std::vector<weighted> weights_of(const lowering &l, const axis_sizes &a) {
+        const coordinate_function coordinate = coordinates_of(l);
+        std::vector<weighted> all;
+        for (dim_t i = 0; i < a.out; i++) {
+            const float x = std::clamp(a.scale == 1.f ? f32(i) : coordinate(a, f32(i)), 0.f, f32(a.in - 1));
+            const auto near = static_cast<dim_t>(x), far = std::min(near + 1, a.in - 1);
+            if (near == far)
+                all.push_back({near, far, 0.5f, 0.5f});
+            else
+                all.push_back({near, far, std::fabs(x - f32(far)), std::fabs(x - f32(near))});
+        }
+        return all;
+    }
+
+    template <typename T> void planes(const run_memory &m) const {
+        const T *src = m.at<T>(src_);
+        T *dst = m.at<T>(dst_);
+        const auto size = static_cast<dim_t>(rows_.size() * columns_.size());
+        for (dim_t left = element_count(dst_.get_desc().dims()); left > 0; left -= size, src += plane_)
+            for (const weighted &y : rows_)
+                for (const weighted &x : columns_) {
+                    const T *near = src + y.near * row_, *far = src + y.far * row_;
+                    const auto term = [](float a, float b, T value) {
+                        return a * b * static_cast<float>(value);
+                    };
+                    *dst++ = static_cast<T>(term(x.near_weight, y.near_weight, near[x.near]) +
+                                            term(x.far_weight, y.near_weight, near[x.far]) +
+                                            term(x.near_weight, y.far_weight, far[x.near]) +
+                                            term(x.far_weight, y.far_weight, far[x.far]));
+                }
+    }
+
+    buffer src_, dst_;
+    std::vector<weighted> rows_, columns_;
+    dim_t plane_, row_;
+};
+
+} // namespace
+
+std::unique_ptr<step> lower_resize(const lowering &l) {
+    const tensor &x = l.input(0, {data_type::f32, data_type::s32, data_type::u8, data_type::s8});
+    l.output({x.type});
+    for (const char *const name : {"antialias", "exclude_outside"})
+        if (l.integer(name, 0) != 0)
+            refuse_as_unimplemented(std::string("attribute '") + name + "' is not 0");
+    if (l.has_attribute("axes") || l.text("keep_aspect_ratio_policy", "stretch") != "stretch")
+        refuse_as_unimplemented("attributes 'axes' and 'keep_aspect_ratio_policy'");
+    const std::vector<axis_sizes> axes = axes_of(l);
+    const bool is_linear = choose<bool>(l, "mode", "nearest", {{"nearest", false}, {"linear", true}});
+    if (axes.empty() || element_count(x.dims) == 0)
+        refuse("input " + to_text(x.dims) + " has no elements to resize");
+    if (!is_linear)
+        return std::make_unique<nearest_step>(l, axes);
+    const std::size_t rank = axes.size();
+    const bool is_plane = rank == 2 || (rank == 4 && axes[0].scale == 1.f && axes[1].scale == 1.f);
+    if (!is_plane || x.type == data_type::s32)
+        refuse_as_unimplemented("mode linear of " + to_text(x.type) + " " + to_text(x.dims) +
+                                ", allowed are the last two of 2 or 4 dimensions of f32, u8 or s8");
+    return std::make_unique<linear_step>(l, axes[rank - 2], axes[rank - 1]);
+}
+
+} // namespace octet::model

@@ -1,0 +1,12 @@
+#pragma once
+
+// Operators of ONNX Runtime's own set that are several others in one node.
+
+#include "octet/graph.hpp"
+
+namespace octet::model {
+
+/// Puts what a node consists of in its place, which computes the same to the last bit; before shapes are inferred.
+void expand_contrib_operators(graph &g);
+
+} // namespace octet::model

@@ -1,0 +1,434 @@
+// ONNX Runtime's own operators in .onnx files, and Resize: against their formulas, written here, and what ONNX Runtime 1.30
+// gave. The same bytes must come out at every level and for every number of threads.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "model/onnx_builder.hpp"
+#include "octet/network.hpp"
+#include "octet/octet.hpp"
+#include "support/expect_error.hpp"
+
+namespace octet::tests {
+namespace {
+
+using dims = onnx_builder::dims;
+using row = std::vector<float>;
+
+/// Values between -limit and limit with nothing in common.
+row numbers(std::size_t count, float limit, unsigned seed = 1) {
+    row values(count);
+    for (float &v : values) {
+        seed = seed * 1664525 + 1013904223;
+        v = limit * (static_cast<float>(seed >> 8) / 8388608.f - 1.f);
+    }
+    return values;
+}
+template <typename T> std::vector<T> codes(std::size_t count, unsigned seed = 1) {
+    std::vector<T> values(count);
+    for (T &v : values) {
+        seed = seed * 1664525 + 1013904223;
+        v = static_cast<T>(seed >> 24);
+    }
+    return values;
+}
+
+/// A model whose operator computes "y".
+struct contrib_model : onnx_builder {
+    contrib_model() { output("y"); }
+    onnx::NodeProto &own(const char *op, const names &inputs) { return node(op, inputs, {"y"}, microsoft); }
+
+    template <typename... Inputs> row run_once(const Inputs &...inputs) const {
+        const std::vector<std::uint8_t> file = finish();
+        network net(file.data(), file.size(), "contrib.onnx");
+        std::size_t i = 0;
+        (net.input(i++).copy_from(inputs), ...);
+        net.run();
+        return net.output(0).as<float>();
+    }
+    /// "y", after a look at every level and at 1 and 3 threads.
+    template <typename... Inputs> row run(const Inputs &...inputs) const {
+        const row result = run_once(inputs...);
+        const int usual = get_num_threads();
+        for (const cpu_isa level : get_available_cpu_isas())
+            for (const int threads : {1, 3}) {
+                set_max_cpu_isa(level);
+                set_num_threads(threads);
+                EXPECT_EQ(run_once(inputs...), result) << to_string(level) << ", " << threads << " threads";
+                set_max_cpu_isa(cpu_isa::all);
+                set_num_threads(usual);
+            }
+        return result;
+    }
+};
+
+float f32(double x) { return static_cast<float>(x); }
+
+// ---- Products
+
+TEST(OnnxContrib, DynamicQuantizeMatMulQuantizesAndMultiplies) {
+    constexpr std::size_t m = 6, k = 40, n = 37;
+    const row x = numbers(m * k, 3.f), bias = numbers(n, 1.f, 2);
+    const std::vector<std::int8_t> w = codes<std::int8_t>(k * n);
+    contrib_model file;
+    file.input<float>("x", {2, 3, k});
+    file.constant("w", {k, n}, w);
+    file.scalar("scale", 0.02f);
+    file.scalar<std::int8_t>("zero_point", 3);
+    file.constant("bias", {n}, bias);
+    file.own("DynamicQuantizeMatMul", {"x", "w", "scale", "zero_point", "bias"});
+    const row y = file.run(x);
+
+    const float low = std::min(0.f, *std::min_element(x.begin(), x.end())),
+                high = std::max(0.f, *std::max_element(x.begin(), x.end())), scale = (high - low) / 255.f;
+    const float zero_point = std::nearbyint(std::clamp(0.f - low / scale, 0.f, 255.f)),
+                factor = scale * 0.02f;
+    ASSERT_EQ(y.size(), m * n);
+    for (std::size_t i = 0; i < m; i++)
+        for (std::size_t j = 0; j < n; j++) {
+            int sum = 0;
+            for (std::size_t c = 0; c < k; c++) {
+                const float code =
+                    std::nearbyint(std::clamp(x[i * k + c] / scale, -zero_point, 255.f - zero_point));
+                sum += static_cast<int>(code) * (w[c * n + j] - 3);
+            }
+            const float product = static_cast<float>(sum) * factor;
+            ASSERT_EQ(y[i * n + j], product + bias[j]) << i << ", " << j;
+        }
+}
+
+TEST(OnnxContrib, FusedMatMulScalesAndTransposes) {
+    constexpr std::size_t m = 5, k = 40, n = 19;
+    const row a = numbers(2 * k * m, 2.f), b = numbers(2 * n * k, 2.f, 7);
+    contrib_model file;
+    file.input<float>("a", {2, k, m});
+    file.input<float>("b", {2, n, k});
+    onnx::NodeProto &node = file.own("FusedMatMul", {"a", "b"});
+    onnx_builder::set(node, "transA", std::int64_t{1});
+    onnx_builder::set(node, "transB", std::int64_t{1});
+    onnx_builder::set(node, "alpha", 0.3f);
+    const row y = file.run(a, b);
+    ASSERT_EQ(y.size(), 2 * m * n);
+    for (std::size_t g = 0; g < 2; g++)
+        for (std::size_t i = 0; i < m; i++)
+            for (std::size_t j = 0; j < n; j++) {
+                float sum = 0.f;
+                for (std::size_t c = 0; c < k; c++)
+                    sum = std::fma(a[(g * k + c) * m + i], b[(g * n + j) * k + c], sum);
+                ASSERT_EQ(y[(g * m + i) * n + j], sum * 0.3f);
+            }
+}
+
+/// Factors before and behind a product become one.
+TEST(OnnxContrib, ConstantFactorsOfAProductBecomeOne) {
+    constexpr std::size_t m = 4, k = 24, n = 10;
+    const row a = numbers(m * k, 2.f), b = numbers(k * n, 2.f, 7);
+    contrib_model file;
+    file.input<float>("a", {m, k});
+    file.input<float>("b", {k, n});
+    file.scalar("factor", 0.37f);
+    file.scalar("divisor", 5.7f);
+    file.node("Mul", {"factor", "b"}, {"scaled"});
+    file.node("MatMul", {"a", "scaled"}, {"product"});
+    file.node("Div", {"product", "divisor"}, {"y"});
+    const row y = file.run(a, b);
+    const float alpha = 0.37f * (1.f / 5.7f);
+    for (std::size_t i = 0; i < m; i++)
+        for (std::size_t j = 0; j < n; j++) {
+            float sum = 0.f;
+            for (std::size_t c = 0; c < k; c++)
+                sum = std::fma(a[i * k + c], b[c * n + j], sum);
+            ASSERT_EQ(y[i * n + j], sum * alpha);
+        }
+}
+
+// ---- Functions with a bias
+
+TEST(OnnxContrib, GeluWithABiasIsASumAndGelu) {
+    const row x = numbers(6 * 37, 3.f), bias = numbers(37, 1.f, 5);
+    for (const bool is_fast : {false, true}) {
+        contrib_model file, parts;
+        for (contrib_model *f : {&file, &parts}) {
+            f->input<float>("x", {6, 37});
+            f->constant("bias", {37}, bias);
+        }
+        file.own(is_fast ? "FastGelu" : "BiasGelu", {"x", "bias"});
+        parts.node("Add", {"x", "bias"}, {"sum"});
+        onnx::NodeProto &gelu = parts.node("Gelu", {"sum"}, {"y"});
+        if (is_fast)
+            onnx_builder::set(gelu, "approximate", "tanh");
+        EXPECT_EQ(file.run(x), parts.run(x));
+    }
+}
+
+// ---- Normalizations
+
+/// (x - mean) / deviation * scale + shift of rows, by Welford's updates or by two sums.
+row normalized(row x, const row &scale, const row &shift, float epsilon, bool by_updates) {
+    const std::size_t n = scale.size();
+    for (std::size_t first = 0; first < x.size(); first += n) {
+        float *v = &x[first], mean = 0, squares = 0;
+        for (std::size_t i = 0; i < n; i++)
+            if (by_updates) {
+                const float before = v[i] - mean;
+                mean += before / f32(static_cast<double>(i + 1));
+                squares += before * (v[i] - mean);
+            } else {
+                mean += v[i];
+            }
+        if (!by_updates) {
+            mean /= f32(static_cast<double>(n));
+            for (std::size_t i = 0; i < n; i++)
+                squares += (v[i] - mean) * (v[i] - mean);
+        }
+        const float deviation = std::sqrt(squares / f32(static_cast<double>(n)) + epsilon);
+        for (std::size_t i = 0; i < n; i++) {
+            v[i] = (v[i] - mean) / deviation * scale[i];
+            v[i] = shift.empty() ? v[i] : v[i] + shift[i];
+        }
+    }
+    return x;
+}
+
+TEST(OnnxContrib, SkipLayerNormalizationUpdatesMeans) {
+    constexpr std::size_t n = 37, rows = 11;
+    const row x = numbers(rows * n, 2.f), skip = numbers(rows * n, 2.f, 3), scale = numbers(n, 2.f, 4),
+              shift = numbers(n, 1.f, 5), bias = numbers(n, 1.f, 6);
+    for (const bool has_all : {true, false}) {
+        contrib_model file;
+        file.input<float>("x", {1, rows, n});
+        file.input<float>("skip", {1, rows, n});
+        file.constant("scale", {n}, scale);
+        file.constant("shift", {n}, shift);
+        file.constant("bias", {n}, bias);
+        onnx::NodeProto &node = file.own("SkipLayerNormalization",
+                                         has_all ? onnx_builder::names{"x", "skip", "scale", "shift", "bias"}
+                                                 : onnx_builder::names{"x", "skip", "scale"});
+        onnx_builder::set(node, "epsilon", 1e-5f);
+        row sum(x.size());
+        for (std::size_t i = 0; i < x.size(); i++)
+            sum[i] = has_all ? x[i] + skip[i] + bias[i % n] : x[i] + skip[i];
+        EXPECT_EQ(file.run(x, skip), normalized(sum, scale, has_all ? shift : row(), 1e-5f, true));
+    }
+}
+
+TEST(OnnxContrib, EmbedLayerNormalizationAddsRowsOfTables) {
+    constexpr std::size_t n = 20, length = 9, words = 30;
+    const row word = numbers(words * n, 1.f), place = numbers(12 * n, 1.f, 2), kind = numbers(2 * n, 1.f, 3),
+              scale = numbers(n, 2.f, 4), shift = numbers(n, 1.f, 5);
+    std::vector<std::int32_t> ids(2 * length), segments(2 * length), mask(2 * length, 1);
+    for (std::size_t i = 0; i < ids.size(); i++) {
+        ids[i] = static_cast<std::int32_t>(i * 7 % words);
+        segments[i] = i % length > 4;
+    }
+    mask[length - 1] = 0;
+    contrib_model file;
+    for (const char *const name : {"ids", "segments", "mask"})
+        file.input<std::int32_t>(name, {2, length});
+    file.constant("word", {words, n}, word);
+    file.constant("place", {12, n}, place);
+    file.constant("kind", {2, n}, kind);
+    file.constant("scale", {n}, scale);
+    file.constant("shift", {n}, shift);
+    onnx::NodeProto &node = file.node("EmbedLayerNormalization",
+                                      {"ids", "segments", "word", "place", "kind", "scale", "shift", "mask"},
+                                      {"y", "counted"}, onnx_builder::microsoft);
+    onnx_builder::set(node, "epsilon", 1e-12f);
+    row sum;
+    for (std::size_t r = 0; r < ids.size(); r++)
+        for (std::size_t i = 0; i < n; i++)
+            sum.push_back(word[static_cast<std::size_t>(ids[r]) * n + i] + place[r % length * n + i] +
+                          kind[static_cast<std::size_t>(segments[r]) * n + i]);
+    EXPECT_EQ(file.run(ids, segments, mask), normalized(sum, scale, shift, 1e-12f, false));
+
+    ids[3] = static_cast<std::int32_t>(words);
+    test::expect_invalid([&] { file.run_once(ids, segments, mask); }, {"EmbedLayerNormalization", "0 to 29"});
+}
+
+// ---- Attention
+
+/// softmax(q k / sqrt(head) + penalty) v in binary64; projections have q, k and v side by side.
+std::vector<double> attention(const std::vector<double> &projections, std::size_t batch, std::size_t length,
+                              std::size_t width, std::size_t heads, const std::vector<bool> &counts) {
+    const std::size_t head = width / heads;
+    std::vector<double> y(batch * length * width);
+    const auto at = [&](std::size_t b, std::size_t i, std::size_t part, std::size_t c) {
+        return projections[((b * length + i) * 3 + part) * width + c];
+    };
+    for (std::size_t b = 0; b < batch; b++)
+        for (std::size_t h = 0; h < heads; h++)
+            for (std::size_t i = 0; i < length; i++) {
+                std::vector<double> share(length);
+                double sum = 0;
+                for (std::size_t j = 0; j < length; j++) {
+                    double score = 0;
+                    for (std::size_t c = h * head; c < (h + 1) * head; c++)
+                        score += at(b, i, 0, c) * at(b, j, 1, c);
+                    share[j] =
+                        counts[b * length + j] ? std::exp(score / std::sqrt(static_cast<double>(head))) : 0;
+                    sum += share[j];
+                }
+                for (std::size_t c = h * head; c < (h + 1) * head; c++)
+                    for (std::size_t j = 0; j < length; j++)
+                        y[(b * length + i) * width + c] += share[j] / sum * at(b, j, 2, c);
+            }
+    return y;
+}
+
+void expect_near(const row &y, const std::vector<double> &expected) {
+    ASSERT_EQ(y.size(), expected.size());
+    for (std::size_t i = 0; i < y.size(); i++)
+        ASSERT_NEAR(y[i], expected[i], 2e-5) << i;
+}
+
+TEST(OnnxContrib, AttentionOfFloatsAndOfCodes) {
+    constexpr std::size_t batch = 2, length = 7, width = 24, heads = 3;
+    const row x = numbers(batch * length * width, 1.f), w = numbers(width * 3 * width, 0.3f, 2),
+              bias = numbers(3 * width, 0.2f, 3);
+    const std::vector<std::uint8_t> x_codes = codes<std::uint8_t>(x.size(), 4);
+    const std::vector<std::int8_t> w_codes = codes<std::int8_t>(w.size(), 5);
+    std::vector<std::int32_t> mask(batch * length, 1), lengths(batch, length);
+    lengths[1] = length - 2;
+    mask[2 * length - 1] = mask[2 * length - 2] = 0;
+    const std::vector<bool> counts(mask.begin(), mask.end());
+    for (const bool is_quantized : {false, true})
+        for (const bool has_lengths : {false, true}) {
+            contrib_model file;
+            if (is_quantized)
+                file.input<std::uint8_t>("x", {batch, length, width});
+            else
+                file.input<float>("x", {batch, length, width});
+            file.input<std::int32_t>("mask", has_lengths ? dims{batch} : dims{batch, length});
+            file.constant("bias", {3 * width}, bias);
+            file.scalar("x_scale", 0.01f);
+            file.scalar("w_scale", 0.003f);
+            file.scalar<std::uint8_t>("x_zero", 120);
+            file.scalar<std::int8_t>("w_zero", -4);
+            is_quantized ? file.constant("w", {width, 3 * width}, w_codes)
+                         : file.constant("w", {width, 3 * width}, w);
+            onnx::NodeProto &node =
+                is_quantized ? file.own("QAttention",
+                                        {"x", "w", "bias", "x_scale", "w_scale", "mask", "x_zero", "w_zero"})
+                             : file.own("Attention", {"x", "w", "bias", "mask"});
+            onnx_builder::set(node, "num_heads", static_cast<std::int64_t>(heads));
+            std::vector<double> projections;
+            for (std::size_t r = 0; r < batch * length; r++)
+                for (std::size_t c = 0; c < 3 * width; c++) {
+                    double sum = 0;
+                    for (std::size_t k = 0; k < width; k++)
+                        sum += is_quantized ? (x_codes[r * width + k] - 120) *
+                                                  (w_codes[k * 3 * width + c] + 4) * 0.01 * 0.003
+                                            : static_cast<double>(x[r * width + k]) *
+                                                  static_cast<double>(w[k * 3 * width + c]);
+                    projections.push_back(sum + static_cast<double>(bias[c]));
+                }
+            const std::vector<std::int32_t> &given = has_lengths ? lengths : mask;
+            expect_near(is_quantized ? file.run(x_codes, given) : file.run(x, given),
+                        attention(projections, batch, length, width, heads, counts));
+        }
+}
+
+TEST(OnnxContrib, RefusesWhatAttentionLacks) {
+    contrib_model file;
+    file.input<float>("x", {1, 4, 12});
+    file.constant("w", {12, 36}, numbers(12 * 36, 1.f));
+    file.constant("bias", {36}, numbers(36, 1.f));
+    onnx::NodeProto &node = file.own("Attention", {"x", "w", "bias"});
+    onnx_builder::set(node, "num_heads", std::int64_t{5});
+    test::expect_unimplemented([&] { file.run_once(numbers(48, 1.f)); }, {"Attention", "5 heads"});
+}
+
+// ---- Resize
+
+struct nearest_case {
+    const char *coordinates, *mode, *to_12, *to_4; ///< digits: which of 7 elements
+};
+const nearest_case nearest_cases[] = {
+    {"half_pixel", "round_prefer_floor", "001223344566", "0246"},
+    {"half_pixel", "round_prefer_ceil", "001223344566", "0246"},
+    {"half_pixel", "floor", "000122334556", "0235"},
+    {"half_pixel", "ceil", "011233445666", "1346"},
+    {"pytorch_half_pixel", "round_prefer_floor", "001223344566", "0246"},
+    {"pytorch_half_pixel", "round_prefer_ceil", "001223344566", "0246"},
+    {"pytorch_half_pixel", "floor", "000122334556", "0235"},
+    {"pytorch_half_pixel", "ceil", "011233445666", "1346"},
+    {"align_corners", "round_prefer_floor", "011223344556", "0246"},
+    {"align_corners", "round_prefer_ceil", "011223344556", "0246"},
+    {"align_corners", "floor", "001122334456", "0246"},
+    {"align_corners", "ceil", "012233445566", "0246"},
+    {"asymmetric", "round_prefer_floor", "011223345566", "0235"},
+    {"asymmetric", "round_prefer_ceil", "011223445566", "0245"},
+    {"asymmetric", "floor", "001122344556", "0135"},
+    {"asymmetric", "ceil", "012233455666", "0246"},
+    {"tf_half_pixel_for_nn", "round_prefer_floor", "011233445666", "1346"},
+    {"tf_half_pixel_for_nn", "round_prefer_ceil", "011233445666", "1346"},
+    {"tf_half_pixel_for_nn", "floor", "001223344566", "0246"},
+    {"tf_half_pixel_for_nn", "ceil", "112334455666", "1356"},
+};
+
+TEST(OnnxResize, NearestElementsAreThoseOfOnnxRuntime) {
+    const row x{0, 1, 2, 3, 4, 5, 6};
+    for (const nearest_case &c : nearest_cases)
+        for (const bool grows : {true, false}) {
+            contrib_model file;
+            file.input<float>("x", {7});
+            file.constant<std::int64_t>("sizes", {1}, {grows ? 12 : 4});
+            onnx::NodeProto &node = file.node("Resize", {"x", "", "", "sizes"}, {"y"});
+            onnx_builder::set(node, "mode", "nearest");
+            onnx_builder::set(node, "coordinate_transformation_mode", c.coordinates);
+            onnx_builder::set(node, "nearest_mode", c.mode);
+            std::string digits;
+            for (const float v : file.run_once(x))
+                digits += static_cast<char>('0' + static_cast<int>(v));
+            EXPECT_EQ(digits, grows ? c.to_12 : c.to_4) << c.coordinates << ", " << c.mode;
+        }
+}
+
+struct linear_case {
+    const char *coordinates;
+    std::uint32_t y[24]; ///< bits
+};
+const linear_case linear_cases[] = {
+    {"half_pixel",
+     {0x40400000, 0x3fbc3c3e, 0xbf61e1e0, 0x3fe5a5a8, 0x4063c3c5, 0x3fe5a5a6, 0xbf70f0e0, 0xc08f0f0e,
+      0x40c00000, 0x4079696a, 0x3f29696c, 0xbead2d30, 0xbed2d2e0, 0x3ff87878, 0x3fe4b4ba, 0xbed6968c,
+      0x41100000, 0x40ca5a5b, 0x400d2d2e, 0xc01e1e20, 0xc08c3c3f, 0x4005a5a5, 0x40907879, 0x4068787a}},
+    {"align_corners",
+     {0x40400000, 0x3f36db6b, 0xbe92491c, 0x4024924a, 0x40492491, 0x3fb6db6c, 0xbfc92494, 0xc0a00000,
+      0x40c00000, 0x4036db6d, 0x3e924922, 0xbf124922, 0x3e124940, 0x401b6db8, 0x3fb24924, 0xbf400000,
+      0x41100000, 0x40a00000, 0x3f5b6db0, 0xc06db6db, 0xc036db6a, 0x405b6dba, 0x408b6db7, 0x40600000}},
+    {"asymmetric",
+     {0x40400000, 0x3f25a5a8, 0xbdf0f120, 0x4034b4b2, 0x403c3c3e, 0x3f969698, 0xc00b4b46, 0xc0a00000,
+      0x40e00000, 0x405e1e20, 0x3eb4b4c0, 0xbfe6e6e6, 0xbedcdcfc, 0x4052d2d1, 0x40050508, 0x3f2aaab0,
+      0x41100000, 0x409c3c3d, 0x3f1696a0, 0xc083c3c2, 0xc007878e, 0x408b4b4a, 0x40869697, 0x40600000}},
+};
+
+TEST(OnnxResize, LinearPlanesAreThoseOfOnnxRuntime) {
+    const row x{3, -1, 4, 1, -5, 9, 2, -6, 5, 3.5f};
+    for (const linear_case &c : linear_cases) {
+        contrib_model file;
+        file.input<float>("x", {1, 1, 2, 5});
+        file.constant<float>("scales", {4}, {1, 1, 1.5f, 1.7f});
+        onnx::NodeProto &node = file.node("Resize", {"x", "", "scales"}, {"y"});
+        onnx_builder::set(node, "mode", "linear");
+        onnx_builder::set(node, "coordinate_transformation_mode", c.coordinates);
+        const row y = file.run(x);
+        ASSERT_EQ(y.size(), std::size(c.y));
+        EXPECT_EQ(std::memcmp(y.data(), c.y, sizeof c.y), 0) << c.coordinates;
+    }
+}
+
+TEST(OnnxResize, RefusesOtherModes) {
+    contrib_model file;
+    file.input<float>("x", {1, 1, 2, 5});
+    file.constant<float>("scales", {4}, {1, 1, 2, 2});
+    onnx_builder::set(file.node("Resize", {"x", "", "scales"}, {"y"}), "mode", "cubic");
+    test::expect_unimplemented([&] { file.run_once(numbers(10, 1.f)); },
+                               {"'mode' is cubic", "nearest, linear"});
+}
+
+} // namespace
+} // namespace octet::tests
