@@ -175,7 +175,8 @@ std::vector<float> dense_inputs() {
                           tanh_linear_below,
                           tanh_one_above,
                           ort_exp_min,
-          ort_exp_max, ort_erf_split,
+                          ort_exp_max,
+                          ort_erf_split,
                           ort_erf_limit,
                           ort_logistic_limit,
                           ort_tanh_limit})

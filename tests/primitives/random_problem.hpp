@@ -321,9 +321,8 @@ inline void random_post_op(random_source &r, const attribute_target &t, const en
         break;
     case 1:
     case 2: {
-        const auto alg =
-            static_cast<algorithm>(r.between(static_cast<dim_t>(algorithm::eltwise_relu),
-                                             static_cast<dim_t>(algorithm::eltwise_ort_swish)));
+        const auto alg = static_cast<algorithm>(r.between(static_cast<dim_t>(algorithm::eltwise_relu),
+                                                          static_cast<dim_t>(algorithm::eltwise_ort_swish)));
         const bool clips = alg == algorithm::eltwise_clip || alg == algorithm::eltwise_clip_v2;
         ops.append_eltwise(r.chance(70) ? 1.f : r.real(0.5f, 2.f), alg, clips ? -10.f : r.real(0.1f, 2.f),
                            clips ? 90.f : r.pick({0.f, 1.f, 2.f, 0.5f, 3.f}));
