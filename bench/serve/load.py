@@ -82,7 +82,7 @@ def at_rate(url, head, body_file, rate, clients, seconds):
 def in_process(octet, path, processes):
     """Runs per second of that many processes with a thread each, at the same time."""
     running = [subprocess.Popen([octet, "run", path, "--threads", "1", "--json", "--repeat", "300"], stdout=subprocess.PIPE) for _ in range(processes)]
-    return sum(1000 / json.loads(p.communicate()[0])["runs"]["median_ms"] for p in running)
+    return sum(1000 / json.loads(p.communicate()[0])["times"]["median_ms"] for p in running)
 
 
 def measure(name, url, head, body_file, connections, seconds):

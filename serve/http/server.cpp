@@ -12,6 +12,7 @@
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/read.hpp>
 #include <boost/asio/ssl.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
@@ -195,12 +196,30 @@ private:
         read_body();
     }
 
+    /// Bodies of a known length go straight from the socket to where they stay, in large pieces: the parser would copy an
+    /// image twice.
     void read_body() {
-        http::async_read(stream_, buffer_, *parser_, [self = self()](error_code failed, std::size_t) {
-            if (failed)
-                return self->read_failed(failed);
-            self->got_request();
-        });
+        const auto length = parser_->content_length();
+        if (!length) // chunked, or none
+            return (void)http::async_read(
+                stream_, buffer_, *parser_, [self = self()](error_code failed, std::size_t) {
+                    if (failed)
+                        return self->read_failed(failed);
+                    self->got_request(std::make_shared<std::string>(std::move(self->parser_->get().body())));
+                });
+        const auto body = std::make_shared<std::string>(static_cast<std::size_t>(*length), '\0');
+        const std::size_t there = asio::buffer_copy(asio::buffer(*body), buffer_.data());
+        buffer_.consume(there);
+        if (there == body->size())
+            return got_request(body);
+        const auto rest = [missing = body->size() - there](error_code failed, std::size_t got) {
+            return failed ? 0 : missing - got;
+        };
+        asio::async_read(stream_, asio::buffer(*body) + there, rest,
+                         [self = self(), body](error_code failed, std::size_t) {
+                             if (!failed)
+                                 self->got_request(body);
+                         });
     }
 
     void read_failed(error_code failed) {
@@ -228,13 +247,12 @@ private:
         send(std::move(reply), true);
     }
 
-    void got_request() {
+    void got_request(const std::shared_ptr<const std::string> &body) {
         phase_ = phase::waiting;
         until_ = clock::time_point::max();
-        auto message = parser_->release();
+        const auto &message = parser_->get();
         keep_alive_ = message.keep_alive() && !shared_.is_draining;
         has_body_ = message.method() != http::verb::head;
-        const auto body = std::make_shared<std::string>(std::move(message.body()));
         const auto view = [](boost::beast::string_view v) { return std::string_view(v.data(), v.size()); };
         http_request request{view(message.method_string()),
                              view(message.target()),
