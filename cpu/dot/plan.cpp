@@ -355,7 +355,8 @@ dim_t quads_of_row(jit::dot_products products, const dot_geometry &g) {
                          div_up(g.tap_bytes(), packed_i_block));
 }
 
-/// Tile registers where they take less time: neither for short reductions nor for a row or two.
+/// Tile registers where they take less time, their configuration included: neither for short reductions nor for a row
+/// or two.
 jit::dot_products choose_products(const dot_geometry &g, instruction_set isa, int epilogue_temps) {
     using jit::dot_products;
     if (!isa.has_amx() || g.products() != dot_products::codes)
@@ -366,7 +367,8 @@ jit::dot_products choose_products(const dot_geometry &g, instruction_set isa, in
     const auto cycles = [&](dot_products by) {
         return plan_tiles(isa, length, g.packed().o, quads_of_row(by, g), epilogue_temps, {}, {}, by).cycles;
     };
-    return cycles(in_tiles) < cycles(dot_products::codes) ? in_tiles : dot_products::codes;
+    const bool pay = cycles(in_tiles) + costs::per_tile_configuration < cycles(dot_products::codes);
+    return pay ? in_tiles : dot_products::codes;
 }
 
 /// Tiles that a thread multiplies with a panel before the next one.

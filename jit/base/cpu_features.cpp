@@ -27,6 +27,19 @@ bool can_run_generated_code() {
     return can;
 }
 
+/// Eight tile registers of 16 rows of 64 bytes, as all CPUs have them so far.
+bool has_usual_tile_registers() {
+    constexpr unsigned palettes = 0x1d, usual = 1;
+    unsigned registers[4];
+    Xbyak::util::Cpu::getCpuidEx(palettes, 0, registers);
+    if (registers[0] < usual)
+        return false;
+    Xbyak::util::Cpu::getCpuidEx(palettes, usual, registers);
+    const unsigned row_bytes = registers[1] & 0xffff, count = registers[1] >> 16,
+                   rows = registers[2] & 0xffff;
+    return row_bytes == 64 && count == 8 && rows == 16;
+}
+
 /// Whether this process may use tile registers. Linux saves their 8 KiB only for processes that ask.
 bool may_use_tile_registers() {
     constexpr std::uint64_t tile_configuration = 1 << 17, tile_data = 1 << 18; // of XCR0
@@ -59,7 +72,8 @@ unsigned detect_cpu_features() {
     for (const auto &f : features)
         if (here.has(f.needs))
             has |= f.feature;
-    if (here.has(cpu::tOSXSAVE | cpu::tAMX_TILE | cpu::tAMX_INT8) && may_use_tile_registers())
+    if (here.has(cpu::tOSXSAVE | cpu::tAMX_TILE | cpu::tAMX_INT8) && has_usual_tile_registers() &&
+        may_use_tile_registers())
         has |= cpu_feature::amx_int8;
     return has;
 }
