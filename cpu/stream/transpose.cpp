@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <optional>
 
 #include "cpu/machine/caches.hpp"
+#include "cpu/stream/interleave.hpp"
 #include "cpu/stream/nest.hpp"
 #include "jit/kernels/byte_table.hpp"
 #include "jit/kernels/transpose.hpp"
@@ -101,6 +103,10 @@ public:
         tile_rows_ = std::max(strip_, elements_per_task / std::min(columns, tile_columns_) / strip_ * strip_);
         down_ = std::max(rows / tile_rows_, dim_t{1});
         across_ = std::max(columns / tile_columns_, dim_t{1});
+        if (element_bytes_ == 1 && rows <= byte_interleaver::most_rows && dst_stride_ == rows)
+            few_rows_.emplace(rows);
+        else if (element_bytes_ == 1 && columns <= byte_interleaver::most_rows && src_stride_ == columns)
+            few_columns_.emplace(columns);
     }
 
     void execute(const arguments &args) const override {
@@ -219,6 +225,10 @@ private:
     }
 
     void run_elements(const tile &t) const {
+        if (few_rows_)
+            return few_rows_->interleave(t.src, src_stride_, t.dst, t.columns);
+        if (few_columns_)
+            return few_columns_->separate(t.src, t.dst, dst_stride_, t.rows);
         if (element_bytes_ == 1)
             return run_elements_of<std::uint8_t>(t);
         run_elements_of<std::uint32_t>(t);
@@ -242,7 +252,8 @@ private:
     const bool leaves_caches_, shares_sets_;
     const std::shared_ptr<const jit::byte_table_kernel> copy_code_; ///< or null
     dim_t tile_rows_, tile_columns_;
-    dim_t down_, across_; ///< tiles of a matrix
+    dim_t down_, across_;                                    ///< tiles of a matrix
+    std::optional<byte_interleaver> few_rows_, few_columns_; ///< in place of parts, where a matrix has so few
 };
 
 std::string refuses_transpose(const memory_desc &src, const memory_desc &dst) {

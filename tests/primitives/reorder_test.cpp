@@ -276,6 +276,28 @@ TEST(reorder, integers_stay_exact_without_attributes) {
 
 // ---- packed weights
 
+TEST(reorder, few_channels_change_their_place) {
+    for (const dim_t channels : {1, 2, 3, 4, 5, 8, 12, 15, 16, 17})
+        for (const memory::dims &size : {memory::dims{1, 1, 15}, {2, 5, 16}, {1, 37, 113}}) {
+            const memory::dims dims{size[0], channels, size[1], size[2]};
+            const memory::desc first(dims, data_type::u8, format_tag::nchw),
+                last(dims, data_type::u8, format_tag::nhwc);
+            const memory images(first, cpu), moved(last, cpu), back(first, cpu);
+            auto *values = images.map_data<std::uint8_t>();
+            for (std::size_t i = 0; i < first.get_size(); i++)
+                values[i] = static_cast<std::uint8_t>(i * 2654435761u >> 13);
+            octet::reorder(images, moved).execute(stream(cpu), images, moved);
+            octet::reorder(moved, back).execute(stream(cpu), moved, back);
+            const dim_t pixels = size[1] * size[2];
+            for (dim_t i = 0; i < static_cast<dim_t>(first.get_size()); i++) {
+                const dim_t n = i / (channels * pixels), c = i / pixels % channels, at = i % pixels;
+                ASSERT_EQ(moved.map_data<std::uint8_t>()[(n * pixels + at) * channels + c], values[i])
+                    << channels << " channels of " << size[1] << " x " << size[2] << ", byte " << i;
+                ASSERT_EQ(back.map_data<std::uint8_t>()[i], values[i]) << channels << " channels, byte " << i;
+            }
+        }
+}
+
 TEST(reorder, packed_weights_come_back_unchanged) {
     inputs in(136);
     for (int i = 0; i < 150 && !testing::Test::HasFailure(); i++) {
