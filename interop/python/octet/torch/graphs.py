@@ -122,7 +122,7 @@ def _module(module: torch.nn.Module, name: str, rule: str, report: Report) -> Op
     """What stands for a module, itself if it stays; None for one that only holds others."""
     kind = type(module).__name__
     entry = Taken(name or "(the module itself)", kind)
-    is_quantized = "quantized" in type(module).__module__
+    is_quantized = "quantized" in type(module).__module__ and ".reference" not in type(module).__module__
     if is_quantized and hasattr(module, "weight") and callable(module.weight):
         report.append(entry)
         entry.reason = products.reason(module)
@@ -142,7 +142,7 @@ def _module(module: torch.nn.Module, name: str, rule: str, report: Report) -> Op
         return Normalization(module, entry, report.engine)
     if isinstance(module, (_nn.Identity, _nn.Dropout)):
         return module
-    if is_quantized or (not list(module.children()) and type(module).__module__.startswith("torch.nn.modules")
+    if is_quantized or (not list(module.children()) and type(module).__module__.startswith("torch.")
                         and not isinstance(module, (_nn.Sequential, _nn.ModuleList, _nn.ModuleDict))):
         report.append(entry)
         entry.reason = _reason(kind) if is_quantized or kind.lower() in _MOVES else "computes in floats"
