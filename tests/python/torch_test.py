@@ -176,7 +176,7 @@ class Modules(unittest.TestCase):
             kind = getattr(module, "method", type(module).__name__)
             try:
                 expected = module(*xs)
-            except RuntimeError as e:
+            except RuntimeError:
                 kinds[kind, "fails in PyTorch"] += 1
                 continue
             ours = octet.torch.convert(module)
