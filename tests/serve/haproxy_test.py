@@ -59,13 +59,14 @@ def main():
     config = os.path.join(serving.ROOT, "serve", "deploy", "haproxy.cfg")
     proxy = subprocess.Popen(["haproxy", "-q", "-f", config], env=env)
     try:
-        for _ in range(100):  # HAProxy listens, and has asked the servers
-            time.sleep(0.1)
+        while True:  # until HAProxy listens
+            if proxy.poll() is not None:
+                sys.exit("HAProxy did not start")
             try:
                 with socket.create_connection(("127.0.0.1", front)):
                     break
             except OSError:
-                pass
+                time.sleep(0.05)
         over, counts, times = threading.Event(), [{} for _ in range(CLIENTS)], [[] for _ in range(CLIENTS)]
         threads = [threading.Thread(target=client, args=(front, 11 * i, over, counts[i], times[i])) for i in range(CLIENTS)]
         for t in threads:
