@@ -186,6 +186,10 @@ std::unique_ptr<step> lower_skip_layer_normalization(const lowering &l) {
     if (l.input(skip, {data_type::f32}).dims != x.dims || x.dims.size() < 2)
         refuse("input " + to_text(x.dims) + " and skip " + to_text(l.input(skip).dims) + " differ in shape");
     const dim_t n = x.dims.back();
+    if (n < 1)
+        refuse("input " + to_text(x.dims) + " has empty rows");
+    if (l.get_node().outputs.size() > sum_output && l.output(sum_output, {data_type::f32}).dims != x.dims)
+        refuse("output 3 is not " + to_text(x.dims));
     const memory::desc md({element_count(x.dims) / std::max<dim_t>(n, 1), n}, data_type::f32, format_tag::nc),
         row({1, n}, data_type::f32, format_tag::nc);
     const buffer sum = l.get_node().outputs.size() > sum_output ? l.output_buffer(sum_output).seen_through(md)
@@ -209,7 +213,7 @@ std::unique_ptr<step> lower_skip_layer_normalization(const lowering &l) {
 /// Words, positions and, if they are given, segments.
 std::unique_ptr<step> lower_embed_layer_normalization(const lowering &l) {
     constexpr std::size_t ids = 0, segments = 1, words = 2, positions = 3, kinds = 4, gamma = 5, beta = 6,
-                          position_ids = 8;
+                          mask = 7, position_ids = 8;
     const tensor &x = l.input(ids, {data_type::s32}), &y = l.output(0, {data_type::f32});
     const dim_t n = y.dims.empty() ? 0 : y.dims.back(), rows = element_count(x.dims);
     std::vector<embedding_step::table> tables;
@@ -228,7 +232,14 @@ std::unique_ptr<step> lower_embed_layer_normalization(const lowering &l) {
     add(positions, position_ids);
     if (l.has_input(segments))
         add(kinds, segments);
-    if (x.dims.size() != 2 || element_count(y.dims) != rows * n)
+    if (l.get_node().outputs.size() > 1 &&
+        (x.dims.empty() || element_count(l.output(1, {data_type::s32}).dims) != x.dims[0]))
+        refuse("output 1 is not one number for each row of " + to_text(x.dims));
+    if (l.get_node().outputs.size() > 2 && l.output(2, {data_type::f32}).dims != y.dims)
+        refuse("output 2 is not " + to_text(y.dims));
+    if (l.has_input(mask) && l.input(mask, {data_type::s32}).dims != x.dims)
+        refuse("input 7 is not " + to_text(x.dims));
+    if (x.dims.size() != 2 || n < 1 || element_count(y.dims) != rows * n)
         refuse("indices " + to_text(x.dims) + " do not give " + to_text(y.dims));
     return std::make_unique<embedding_step>(l, std::move(tables), std::max<dim_t>(x.dims[1], 1), n,
                                             operands_of(l, gamma, beta, n));

@@ -17,6 +17,9 @@ struct axis_sizes {
     float scale;
 };
 
+/// A coordinate within the source; also what scales at the ends of f32 make of it.
+float inside(const axis_sizes &a, float x) { return x >= 0.f ? std::min(x, f32(a.in - 1)) : 0.f; }
+
 /// Where in the source index i lies.
 using coordinate_function = float (*)(const axis_sizes &, float i);
 
@@ -92,6 +95,9 @@ std::vector<axis_sizes> axes_of(const lowering &l) {
     if (y.size() != x.size() || (!scales.empty() && scales.size() != x.size()))
         refuse("input " + to_text(x) + " and output " + to_text(y) + " differ in rank");
     std::vector<axis_sizes> axes;
+    for (const float scale : scales)
+        if (!(scale > 0.f && std::isfinite(scale)))
+            refuse("a scale is " + std::to_string(scale) + ", allowed: above 0, finite");
     for (std::size_t i = 0; i < x.size(); i++)
         axes.push_back({x[i], y[i], scales.empty() ? f32(y[i]) / f32(x[i]) : scales[i]});
     return axes;
@@ -111,7 +117,7 @@ public:
             std::vector<dim_t> offsets;
             for (dim_t i = 0; i < a.out; i++) {
                 const float index = a.scale == 1.f ? f32(i) : nearest(a, coordinate(a, f32(i)));
-                offsets.push_back(static_cast<dim_t>(std::clamp(index, 0.f, f32(a.in - 1))) * stride);
+                offsets.push_back(static_cast<dim_t>(inside(a, index)) * stride);
             }
             offsets_.push_back(std::move(offsets));
         }
@@ -171,7 +177,7 @@ private:
         const coordinate_function coordinate = coordinates_of(l);
         std::vector<weighted> all;
         for (dim_t i = 0; i < a.out; i++) {
-            const float x = std::clamp(a.scale == 1.f ? f32(i) : coordinate(a, f32(i)), 0.f, f32(a.in - 1));
+            const float x = inside(a, a.scale == 1.f ? f32(i) : coordinate(a, f32(i)));
             const auto near = static_cast<dim_t>(x), far = std::min(near + 1, a.in - 1);
             if (near == far)
                 all.push_back({near, far, 0.5f, 0.5f});

@@ -90,6 +90,8 @@ private:
 
     /// softmax(alpha q k + mask) v for each head.
     void attend(int projections, int mask) {
+        if (input(1) < 0)
+            refuse("no weights");
         const tensor &weights = g_.tensors[static_cast<std::size_t>(input(1))];
         const std::int64_t heads = attribute_or<std::int64_t>(whole_, "num_heads", 0),
                            width = weights.dims.size() == 2 ? weights.dims[1] / 3 : 0;
