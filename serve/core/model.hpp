@@ -11,6 +11,7 @@
 
 #include "core/metrics.hpp"
 #include "core/model_config.hpp"
+#include "core/model_source.hpp"
 #include "core/scheduler.hpp"
 #include "octet/network.hpp"
 
@@ -27,13 +28,6 @@ struct tensor_info {
     bool operator==(const tensor_info &o) const {
         return name == o.name && type == o.type && dims == o.dims && is_open == o.is_open;
     }
-};
-
-/// Where a model comes from: a file, or bytes of the program's own.
-struct model_source {
-    std::string name, version = "1";
-    std::string path;
-    std::string bytes; ///< used if there is no path
 };
 
 class served_model : public executor {

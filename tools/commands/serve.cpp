@@ -1,68 +1,17 @@
-// octet serve: models behind HTTP and gRPC. The server itself is serve/; here are its options.
+// The words of `octet serve`. What they start is in octet_serve.cpp.
 
-#include <iostream>
+#include <memory>
 
 #include <CLI/CLI.hpp>
 
 #include "commands/commands.hpp"
 #include "commands/options.hpp"
-#include "octet/octet.hpp"
-
-#ifdef OCTET_HAVE_SERVE
-#include <filesystem>
-
-#include "demo.hpp"
-#include "server.hpp"
-#endif
+#include "commands/serve_options.hpp"
 
 namespace octet::tools {
-
-#ifdef OCTET_HAVE_SERVE
 namespace {
 
 constexpr long long day_ms = 86'400'000;
-
-struct serve_options {
-    serve::server_options server;
-    std::vector<std::string> files;
-    bool is_demo = false;
-    long long poll = 5000, idle = 60'000, receive = 30'000, leave = 0, drain = 30'000, body_mib = 64,
-              total_mib = 1024, connections = 1024;
-    machine_options machine;
-};
-
-void serve_models(const serve_options &given) {
-    namespace fs = std::filesystem;
-    if (!given.machine.isa.empty())
-        set_max_cpu_isa(available_isa(given.machine.isa));
-    serve::server_options o = given.server;
-    if (given.is_demo)
-        o.sources.push_back(serve::demo_model());
-    for (const std::string &file : given.files) {
-        const fs::path path = file;
-        o.sources.push_back({path.stem().string(), "1", file, ""});
-    }
-    if (o.sources.empty() && o.models.empty())
-        throw error(status::invalid_arguments,
-                    "serve needs a MODEL, --models or --demo (see octet serve --help)");
-    if (o.certificate.empty() != o.key.empty())
-        throw error(status::invalid_arguments, "--tls-certificate and --tls-key belong together");
-    using ms = std::chrono::milliseconds;
-    o.poll = ms(given.poll);
-    o.idle = ms(given.idle);
-    o.receive = ms(given.receive);
-    o.leave = ms(given.leave);
-    o.most_drain = ms(given.drain);
-    o.most_body_bytes = static_cast<std::size_t>(given.body_mib) << 20;
-    o.most_total_bytes = static_cast<std::size_t>(given.total_mib) << 20;
-    o.most_connections = static_cast<std::size_t>(given.connections);
-    std::string greeting;
-    if (given.is_demo && o.http != "off")
-        greeting = serve::demo_greeting((o.certificate.empty() ? "http://" : "-k https://") + o.http);
-    const int code = serve::server::run(o, greeting);
-    if (code != 0)
-        throw CLI::RuntimeError(code);
-}
 
 void add_limits(CLI::App &command, serve_options &o) {
     const auto number = [&](const char *name, long long &value, long long low, long long high,
@@ -86,7 +35,7 @@ void add_limits(CLI::App &command, serve_options &o) {
 
 } // namespace
 
-void add_serve_command(CLI::App &app) {
+void add_serve_command(CLI::App &app, const std::function<void(const serve_options &)> &serve) {
     const auto options = std::make_shared<serve_options>();
     serve::server_options &s = options->server;
     CLI::App *command =
@@ -129,28 +78,15 @@ void add_serve_command(CLI::App &app) {
                       "Let clients load and unload models");
     command->add_flag("--profile", s.may_profile, "Let requests ask for times per operator");
     add_limits(*command, *options);
-    command->callback([options, command] {
+    command->callback([options, command, serve] {
         if (options->is_demo) // what was not asked for stays on this machine
             for (const auto &[name, address] :
                  {std::pair("--http", &options->server.http), std::pair("--grpc", &options->server.grpc),
                   std::pair("--metrics", &options->server.metrics)})
                 if (command->count(name) == 0)
                     address->replace(0, address->rfind(':'), "127.0.0.1");
-        serve_models(*options);
+        serve(*options);
     });
 }
-
-#else
-
-void add_serve_command(CLI::App &app) {
-    CLI::App *command = app.add_subcommand("serve", "Serve models (not in this build)");
-    command->allow_extras();
-    command->callback([] {
-        throw error(status::unimplemented,
-                    "serve: this command was built without gRPC, Boost, OpenSSL, prometheus-cpp or spdlog");
-    });
-}
-
-#endif
 
 } // namespace octet::tools

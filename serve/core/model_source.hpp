@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+namespace octet::serve {
+
+/// Where a model comes from: a file, or bytes of the program's own.
+struct model_source {
+    std::string name, version = "1";
+    std::string path;
+    std::string bytes; ///< used if there is no path
+};
+
+} // namespace octet::serve

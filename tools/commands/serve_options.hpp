@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "commands/options.hpp"
+#include "server_options.hpp"
+
+namespace octet::tools {
+
+/// Of `octet serve`, as they are typed.
+struct serve_options {
+    serve::server_options server;
+    std::vector<std::string> files;
+    bool is_demo = false;
+    long long poll = 5000, idle = 60'000, receive = 30'000, leave = 0, drain = 30'000, body_mib = 64,
+              total_mib = 1024, connections = 1024;
+    machine_options machine;
+};
+
+} // namespace octet::tools
