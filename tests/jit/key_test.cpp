@@ -94,7 +94,7 @@ template <typename Spec> void expect_every_field_in_key(Spec spec, int fields) {
 }
 
 TEST(Keys, HaveEveryFieldOfEverySpec) {
-    expect_every_field_in_key(dot_spec{}, 11);
+    expect_every_field_in_key(dot_spec{}, 13);
     depthwise_spec depthwise;
     depthwise.line.resize(2);
     expect_every_field_in_key(depthwise, 11 + 2 * 4 + 3 + 1 + 2 * 4); // patches, taps, line
@@ -108,7 +108,7 @@ TEST(Keys, HaveEveryFieldOfEverySpec) {
     expect_every_field_in_key(resampling_spec{}, 10);
     expect_every_field_in_key(code_resampling_spec{}, 10);
     expect_every_field_in_key(softmax_codes_spec{}, 4);
-    expect_every_field_in_key(softmax_f32_spec{}, 4);
+    expect_every_field_in_key(softmax_f32_spec{}, 5);
     expect_every_field_in_key(softmax_sums_spec{}, 3 + 4);
 }
 

@@ -85,7 +85,7 @@ class GrpcTest(unittest.TestCase):
         late = self.request(codes)
         late.parameters["timeout"].int64_param = -1
         self.refusal(code.INVALID_ARGUMENT, "timeout", "ModelInfer", late)
-        self.refusal(code.DEADLINE_EXCEEDED, "", "ModelInfer", self.request(codes), timeout=0)
+        self.refusal(code.DEADLINE_EXCEEDED, "", "ModelInfer", self.request(codes), timeout=-1)
 
     def test_cancelled_calls_leave_the_server_alone(self):
         for codes, _ in self.digits[:50]:
