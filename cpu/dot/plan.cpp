@@ -387,9 +387,9 @@ int plan_lines_ahead(const dot_plan &p) {
         panel_bytes * p.work.panels < costs::least_weights_ahead)
         return 0;
     const dim_t tiles = tiles_of_panel(p);
-    return tiles > costs::most_tiles_ahead
-               ? 0
-               : static_cast<int>(div_up(jit::quads_per_step * p.tiles.blocks_per_panel, tiles));
+    if (tiles > costs::most_tiles_ahead || tiles * p.tiles.rows < costs::least_rows_ahead)
+        return 0;
+    return static_cast<int>(div_up(jit::quads_per_step * p.tiles.blocks_per_panel, tiles));
 }
 
 dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps) {

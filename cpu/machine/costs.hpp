@@ -39,8 +39,9 @@ constexpr double tile_product_latency = 52;
 constexpr double per_refetched_line = 10;
 
 /// Weights are fetched ahead if there are at least so many bytes, which will not be in the second-level cache when a
-/// network comes back to the layer, and where at most so many tiles share a panel: more hide the wait for it.
-constexpr dim_t least_weights_ahead = 64 * 1024, most_tiles_ahead = 64;
+/// network comes back to the layer; where at most so many tiles share a panel, since more hide the wait for it; and at
+/// least so many rows, since fewer have no time for anything but reading this panel.
+constexpr dim_t least_weights_ahead = 64 * 1024, most_tiles_ahead = 64, least_rows_ahead = 8;
 
 // ---- of a whole layer, per cycle of a core
 

@@ -137,6 +137,7 @@ TEST(plan_dot, fetches_weights_ahead_where_few_tiles_share_them) {
     EXPECT_GE(tiles * late.lines_ahead * steps, late.quads * late.tiles.blocks_per_panel)
         << "the whole panel";
     EXPECT_GT(plan_of({512, 7, 512, 7, 3, 1, 1}).lines_ahead, 0);
+    EXPECT_EQ(plan_of({512, 1, 2048, 1, 1, 1, 0}).lines_ahead, 0); // a row: nothing to hide it behind
     EXPECT_EQ(plan_of({256, 56, 64, 56, 1, 1, 0}).lines_ahead, 0); // 16 KiB of weights for 3136 rows
     EXPECT_EQ(plan_of({64, 56, 256, 56, 1, 1, 0}).lines_ahead, 0); // tiles overlap
 }
