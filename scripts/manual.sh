@@ -11,8 +11,10 @@ if [ "${1-}" = --html ]; then
 else
     scripts/packages.sh
 fi
-OCTET_PYTHON_DIR=$(realpath "${1:-build/release}")/python OCTET_DOXYGEN_XML=$PWD/build/doc/xml
-export OCTET_PYTHON_DIR OCTET_DOXYGEN_XML
+build=$(realpath "${1:-build/release}")
+OCTET_PYTHON_DIR=$build/python OCTET_DOXYGEN_XML=$PWD/build/doc/xml
+PATH=$build/tools:$PATH # of the examples that start the command
+export OCTET_PYTHON_DIR OCTET_DOXYGEN_XML PATH
 [ -d "$OCTET_PYTHON_DIR" ] || { echo "manual.sh: no Python package in $OCTET_PYTHON_DIR, build it first" >&2; exit 2; }
 mkdir -p build/doc
 (cat doc/Doxyfile; echo "GENERATE_XML = YES"; echo "GENERATE_HTML = NO"; echo "INPUT = include/octet"; echo "FILE_PATTERNS = *.hpp *.h"
