@@ -15,12 +15,14 @@ using octet::impl::team;
 
 namespace {
 
-/// Lends a team a thread for each free place, until it is destroyed.
+/// Lends a team all the threads that it has places for, until it is destroyed.
 class lent_threads {
 public:
     explicit lent_threads(team &t) {
-        for (; t.has_free_place(); t.invite())
+        for (int i = 1; i < t.size(); i++) {
+            t.invite(); // before it can have gone again
             threads_.emplace_back([&t] { t.serve(); });
+        }
     }
     ~lent_threads() {
         for (std::thread &thread : threads_)
