@@ -1,208 +1,22 @@
 // Reads an .onnx file in steps that each make the next one safe: the protobuf parser (`parse_onnx`: lengths lie
-// inside the bytes), names, types and data sizes (here), shapes (`infer_shapes`), and what must hold in any graph
-// (`check_graph`). Start at `reader::read`.
+// inside the bytes), constants (`read_constant`), names and types (here), shapes (`infer_shapes`), and what must hold
+// in any graph (`check_graph`). Start at `reader::read`.
 
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
-#include <limits>
-#include <map>
 #include <optional>
 #include <unordered_map>
 
 #include "network/graph/file.hpp"
+#include "network/onnx/constants.hpp"
 #include "network/onnx/contrib_operators.hpp"
-#include "network/onnx/model_file.hpp"
 
 namespace octet::model {
 namespace {
 
 namespace format = onnx;
 
-[[noreturn]] void fail(const std::string &defect) { throw error(status::invalid_arguments, defect); }
-
 std::string quoted(const std::string &name) { return "'" + printable(name) + "'"; }
-
-/// 64-bit integers are sizes, axes and indices, which 32 bits hold.
-data_type octet_type(int type) {
-    switch (type) {
-    case format::TensorProto::FLOAT:
-        return data_type::f32;
-    case format::TensorProto::INT32:
-    case format::TensorProto::INT64:
-        return data_type::s32;
-    case format::TensorProto::INT16:
-        return data_type::s16;
-    case format::TensorProto::INT8:
-        return data_type::s8;
-    case format::TensorProto::UINT8:
-    case format::TensorProto::BOOL:
-        return data_type::u8;
-    default:
-        return data_type::undef;
-    }
-}
-
-std::string type_name(int type) {
-    return format::TensorProto::DataType_IsValid(type)
-               ? format::TensorProto::DataType_Name(static_cast<format::TensorProto::DataType>(type))
-               : "TYPE(" + std::to_string(type) + ")";
-}
-
-void set_type(tensor &t, int type) {
-    t.type = octet_type(type);
-    t.foreign_type = t.type == data_type::undef ? type_name(type) : "";
-}
-
-/// Files that a network names beside its own, each mapped once.
-struct external_files {
-    std::filesystem::path directory; ///< empty: there are none
-    std::map<std::filesystem::path, shared_bytes> mapped = {};
-};
-
-/// The elements of a constant, little-endian.
-class constant_reader {
-public:
-    /// `raw_data` is null where there is none.
-    constant_reader(const format::TensorProto &source, const shared_bytes *raw_data, external_files &files,
-                    std::string who)
-        : source_(source), raw_data_(raw_data), files_(files), who_(std::move(who)) {}
-
-    tensor read() const {
-        tensor t;
-        t.name = printable(source_.name());
-        t.dims.assign(source_.dims().begin(), source_.dims().end());
-        t.is_constant = true;
-        const std::int64_t count = checked_count();
-        if (source_.data_type() == format::TensorProto::INT64) {
-            t.type = data_type::s32;
-            t.data = narrowed(elements<std::int64_t>(count, source_.int64_data()));
-            return t;
-        }
-        set_type(t, source_.data_type());
-        switch (t.type) {
-        case data_type::f32:
-            t.data = elements<float>(count, source_.float_data());
-            break;
-        case data_type::s32:
-            t.data = elements<std::int32_t>(count, source_.int32_data());
-            break;
-        case data_type::s16:
-            t.data = elements<std::int16_t>(count, source_.int32_data());
-            break;
-        case data_type::s8:
-            t.data = elements<std::int8_t>(count, source_.int32_data());
-            break;
-        case data_type::u8:
-            t.data = elements<std::uint8_t>(count, source_.int32_data());
-            break;
-        case data_type::f16:
-        case data_type::bf16:
-        case data_type::undef: // may be there as long as no node reads it
-            break;
-        }
-        return t;
-    }
-
-private:
-    std::int64_t checked_count() const {
-        std::int64_t count = 1;
-        for (const std::int64_t d : source_.dims()) {
-            if (d < 0 || (d > 0 && count > std::numeric_limits<std::int32_t>::max() / d))
-                fail(who_ + " has dimensions " +
-                     to_text(memory::dims(source_.dims().begin(), source_.dims().end())) +
-                     ", allowed are at most 2^31 - 1 elements and no negative sizes");
-            count *= d;
-        }
-        return count;
-    }
-
-    void need_size(std::size_t size, std::size_t expected, const char *unit) const {
-        if (size != expected)
-            fail(who_ + " holds " + std::to_string(size) + " " + unit + ", but its dimensions give " +
-                 std::to_string(expected));
-    }
-
-    template <typename T, typename Field>
-    shared_bytes elements(std::int64_t count, const Field &typed) const {
-        const auto expected = static_cast<std::size_t>(count);
-        if (source_.data_location() == format::TensorProto::EXTERNAL)
-            return external_bytes(expected * sizeof(T));
-        if (raw_data_) {
-            need_size(raw_data_->size(), expected * sizeof(T), "bytes of data");
-            return *raw_data_;
-        }
-        need_size(static_cast<std::size_t>(typed.size()), expected, "elements");
-        std::vector<T> values(expected);
-        std::transform(typed.begin(), typed.end(), values.begin(), [](auto v) { return static_cast<T>(v); });
-        std::vector<std::uint8_t> bytes(expected * sizeof(T));
-        if (!bytes.empty())
-            std::memcpy(bytes.data(), values.data(), bytes.size());
-        return bytes;
-    }
-
-    static shared_bytes narrowed(const shared_bytes &wide) {
-        std::vector<std::uint8_t> bytes(wide.size() / 2);
-        for (std::size_t i = 0; i < wide.size() / sizeof(std::int64_t); i++) {
-            std::int64_t value;
-            std::memcpy(&value, wide.data() + i * sizeof value, sizeof value);
-            const auto narrow = static_cast<std::int32_t>(std::clamp<std::int64_t>(
-                value, std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()));
-            std::memcpy(bytes.data() + i * sizeof narrow, &narrow, sizeof narrow);
-        }
-        return bytes;
-    }
-
-    /// A number among the entries of `external_data`.
-    std::uint64_t external_number(const std::string &key, const std::string &text) const {
-        const bool is_number =
-            !text.empty() && text.size() <= 18 && text.find_first_not_of("0123456789") == std::string::npos;
-        if (!is_number)
-            fail(who_ + " has external data with " + key + " " + quoted(text) + ", which is no number");
-        return std::stoull(text);
-    }
-
-    shared_bytes external_bytes(std::size_t size) const {
-        std::filesystem::path location;
-        std::uint64_t offset = 0, length = size;
-        for (const auto &entry : source_.external_data()) {
-            if (entry.key() == "location")
-                location = entry.value();
-            else if (entry.key() == "offset")
-                offset = external_number("offset", entry.value());
-            else if (entry.key() == "length")
-                length = external_number("length", entry.value());
-        }
-        need_size(length, size, "bytes of external data");
-        const std::string where = who_ + " has its data in file " + quoted(location.string());
-        if (files_.directory.empty())
-            fail(where + ", but a network in memory has no directory");
-        // A model must not reach out of its directory.
-        if (location.empty() || location.is_absolute() ||
-            std::find(location.begin(), location.end(), "..") != location.end())
-            fail(where + ", allowed are files in the directory of the network");
-        const shared_bytes &file = external_file(location);
-        if (offset > file.size() || size > file.size() - offset)
-            fail(where + " at byte " + std::to_string(offset) + " with " + std::to_string(size) +
-                 " bytes, but that file has " + std::to_string(file.size()));
-        return file.part(offset, size);
-    }
-
-    /// No bytes for a file that is not there.
-    const shared_bytes &external_file(const std::filesystem::path &location) const {
-        const auto [entry, is_new] = files_.mapped.emplace(location, shared_bytes());
-        const std::filesystem::path path = files_.directory / location;
-        std::error_code failure;
-        if (is_new && std::filesystem::is_regular_file(path, failure))
-            entry->second = map_file(path.string());
-        return entry->second;
-    }
-
-    const format::TensorProto &source_;
-    const shared_bytes *raw_data_;
-    external_files &files_;
-    std::string who_;
-};
 
 /// How much of a file is read: also what follows from its operators, or only what it says.
 enum class extent { everything, structure };
@@ -246,16 +60,16 @@ public:
 private:
     void check_header() {
         if (!file_.model.has_graph() || source_.node_size() == 0)
-            fail("this is not an .onnx model: it holds no graph with nodes");
+            refuse("this is not an .onnx model: it holds no graph with nodes");
         constexpr std::int64_t oldest = 7; // broadcasting as today; the quantized operators are younger
         for (const format::OperatorSetIdProto &set : file_.model.opset_import())
             if (is_default_domain(set.domain()))
                 opset_ = set.version();
         if (opset_ < oldest)
-            fail("operator set " + std::to_string(opset_) + ", allowed is " + std::to_string(oldest) +
-                 " or later");
+            refuse("operator set " + std::to_string(opset_) + ", allowed is " + std::to_string(oldest) +
+                   " or later");
         if (source_.sparse_initializer_size() != 0)
-            fail("sparse initialisers are not supported");
+            refuse("sparse initialisers are not supported");
     }
 
     static bool is_default_domain(const std::string &domain) { return domain.empty() || domain == "ai.onnx"; }
@@ -264,13 +78,13 @@ private:
         g_.tensors.push_back(std::move(t));
         const int index = static_cast<int>(g_.tensors.size() - 1);
         if (!tensors_.emplace(name, index).second)
-            fail("two tensors have the name " + quoted(name));
+            refuse("two tensors have the name " + quoted(name));
         return index;
     }
 
     void add_constant(const format::TensorProto &source, const shared_bytes *raw_data,
                       const std::string &name, const std::string &who) {
-        tensor t = constant_reader(source, raw_data, external_, who).read();
+        tensor t = read_constant(source, raw_data, external_, who);
         t.name = printable(name);
         add(std::move(t), name);
     }
@@ -278,7 +92,7 @@ private:
     int add_input(const format::ValueInfoProto &source) {
         const std::string who = "input " + quoted(source.name());
         if (!source.type().has_tensor_type() || !source.type().tensor_type().has_shape())
-            fail(who + " is no tensor with dimensions");
+            refuse(who + " is no tensor with dimensions");
         tensor t;
         t.name = printable(source.name());
         declare(t, source.type().tensor_type(), who);
@@ -290,8 +104,8 @@ private:
         set_type(t, type.elem_type());
         for (const auto &d : type.shape().dim()) {
             if (d.has_dim_value() && d.dim_value() < 0)
-                fail(who + ": dimension " + std::to_string(t.dims.size()) + " is " +
-                     std::to_string(d.dim_value()) + ", allowed is 0 or more");
+                refuse(who + ": dimension " + std::to_string(t.dims.size()) + " is " +
+                       std::to_string(d.dim_value()) + ", allowed is 0 or more");
             const dim_t open_size = t.dims.empty() ? 1 : -1; // of the batch
             t.dim_names.push_back(d.has_dim_value()       ? ""
                                   : d.dim_param().empty() ? "dimension " + std::to_string(t.dims.size())
@@ -313,8 +127,8 @@ private:
     int find(const std::string &name, const std::string &who) const {
         const auto found = tensors_.find(name);
         if (found == tensors_.end())
-            fail(who + " " + quoted(name) +
-                 ", which is no input, initialiser or output of an earlier node (nodes must be in order)");
+            refuse(who + " " + quoted(name) +
+                   ", which is no input, initialiser or output of an earlier node (nodes must be in order)");
         return found->second;
     }
 
@@ -339,7 +153,7 @@ private:
         while (last > 0 && source.output(last - 1).empty())
             last--;
         if (last == 0)
-            fail(who + " has no output");
+            refuse(who + " has no output");
         for (int i = 0; i < last; i++)
             n.outputs.push_back(add_output(source.output(i), who));
         for (const format::AttributeProto &a : source.attribute())
@@ -358,7 +172,7 @@ private:
             return static_cast<int>(g_.tensors.size() - 1);
         }
         if (tensors_.count(name) != 0)
-            fail(who + " writes " + quoted(name) + ", which is an input, an initialiser or written before");
+            refuse(who + " writes " + quoted(name) + ", which is an input, an initialiser or written before");
         return add(std::move(t), name);
     }
 
@@ -424,9 +238,8 @@ private:
         const std::string &raw = a.t().raw_data();
         const shared_bytes copy(std::vector<std::uint8_t>(raw.begin(), raw.end()));
         external_files none;
-        const tensor t = constant_reader(a.t(), a.t().has_raw_data() ? &copy : nullptr, none,
-                                         "attribute " + quoted(a.name()))
-                             .read();
+        const tensor t = read_constant(a.t(), a.t().has_raw_data() ? &copy : nullptr, none,
+                                       "attribute " + quoted(a.name()));
         if (t.data.size() == sizeof(float) && t.type == data_type::f32)
             n.attributes[a.name()] = values_of<float>(t)[0];
         else if (t.data.size() == sizeof(std::int32_t) && t.type == data_type::s32)
@@ -457,8 +270,8 @@ private:
         const data_type type = octet_type(declared.elem_type());
         if (declared.elem_type() != format::TensorProto::UNDEFINED && t.type != data_type::undef &&
             t.type != type && !t.is_constant)
-            fail("tensor " + quoted(value.name()) + " is declared " + type_name(declared.elem_type()) +
-                 ", but its node gives " + type_text(t));
+            refuse("tensor " + quoted(value.name()) + " is declared " + type_name(declared.elem_type()) +
+                   ", but its node gives " + type_text(t));
         if (!declared.has_shape() || t.type == data_type::undef)
             return;
         bool is_equal = declared.shape().dim_size() == static_cast<int>(t.dims.size());
@@ -466,8 +279,8 @@ private:
             is_equal = !declared.shape().dim(d).has_dim_value() ||
                        declared.shape().dim(d).dim_value() == t.dims[static_cast<std::size_t>(d)];
         if (!is_equal)
-            fail("tensor " + quoted(value.name()) +
-                 " is declared with other dimensions than its node gives (" + to_text(t.dims) + ")");
+            refuse("tensor " + quoted(value.name()) +
+                   " is declared with other dimensions than its node gives (" + to_text(t.dims) + ")");
     }
 
     const onnx_file &file_;
@@ -484,7 +297,7 @@ graph read_model(const shared_bytes &bytes, const std::filesystem::path &directo
     try {
         const std::optional<onnx_file> file = parse_onnx(bytes);
         if (!file)
-            fail("this is not an .onnx model, or it is truncated or damaged");
+            refuse("this is not an .onnx model, or it is truncated or damaged");
         return reader(*file, directory).read(how_much);
     } catch (const error &e) {
         throw error(e.status, name + ": " + e.what());

@@ -1,0 +1,199 @@
+// Sizes are checked against dimensions before anything is read; a file beside the model must lie in its directory.
+
+#include "network/onnx/constants.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "network/graph/file.hpp"
+
+namespace octet::model {
+namespace {
+
+namespace format = onnx;
+
+std::string quoted(const std::string &name) { return "'" + printable(name) + "'"; }
+
+/// The elements of a constant, little-endian.
+class constant_reader {
+public:
+    /// `raw_data` is null where there is none.
+    constant_reader(const format::TensorProto &source, const shared_bytes *raw_data, external_files &files,
+                    std::string who)
+        : source_(source), raw_data_(raw_data), files_(files), who_(std::move(who)) {}
+
+    tensor read() const {
+        tensor t;
+        t.name = printable(source_.name());
+        t.dims.assign(source_.dims().begin(), source_.dims().end());
+        t.is_constant = true;
+        const std::int64_t count = checked_count();
+        if (source_.data_type() == format::TensorProto::INT64) {
+            t.type = data_type::s32;
+            t.data = narrowed(elements<std::int64_t>(count, source_.int64_data()));
+            return t;
+        }
+        set_type(t, source_.data_type());
+        switch (t.type) {
+        case data_type::f32:
+            t.data = elements<float>(count, source_.float_data());
+            break;
+        case data_type::s32:
+            t.data = elements<std::int32_t>(count, source_.int32_data());
+            break;
+        case data_type::s16:
+            t.data = elements<std::int16_t>(count, source_.int32_data());
+            break;
+        case data_type::s8:
+            t.data = elements<std::int8_t>(count, source_.int32_data());
+            break;
+        case data_type::u8:
+            t.data = elements<std::uint8_t>(count, source_.int32_data());
+            break;
+        case data_type::f16:
+        case data_type::bf16:
+        case data_type::undef: // may be there as long as no node reads it
+            break;
+        }
+        return t;
+    }
+
+private:
+    std::int64_t checked_count() const {
+        std::int64_t count = 1;
+        for (const std::int64_t d : source_.dims()) {
+            if (d < 0 || (d > 0 && count > std::numeric_limits<std::int32_t>::max() / d))
+                refuse(who_ + " has dimensions " +
+                       to_text(memory::dims(source_.dims().begin(), source_.dims().end())) +
+                       ", allowed are at most 2^31 - 1 elements and no negative sizes");
+            count *= d;
+        }
+        return count;
+    }
+
+    void need_size(std::size_t size, std::size_t expected, const char *unit) const {
+        if (size != expected)
+            refuse(who_ + " holds " + std::to_string(size) + " " + unit + ", but its dimensions give " +
+                   std::to_string(expected));
+    }
+
+    template <typename T, typename Field>
+    shared_bytes elements(std::int64_t count, const Field &typed) const {
+        const auto expected = static_cast<std::size_t>(count);
+        if (source_.data_location() == format::TensorProto::EXTERNAL)
+            return external_bytes(expected * sizeof(T));
+        if (raw_data_) {
+            need_size(raw_data_->size(), expected * sizeof(T), "bytes of data");
+            return *raw_data_;
+        }
+        need_size(static_cast<std::size_t>(typed.size()), expected, "elements");
+        std::vector<T> values(expected);
+        std::transform(typed.begin(), typed.end(), values.begin(), [](auto v) { return static_cast<T>(v); });
+        std::vector<std::uint8_t> bytes(expected * sizeof(T));
+        if (!bytes.empty())
+            std::memcpy(bytes.data(), values.data(), bytes.size());
+        return bytes;
+    }
+
+    static shared_bytes narrowed(const shared_bytes &wide) {
+        std::vector<std::uint8_t> bytes(wide.size() / 2);
+        for (std::size_t i = 0; i < wide.size() / sizeof(std::int64_t); i++) {
+            std::int64_t value;
+            std::memcpy(&value, wide.data() + i * sizeof value, sizeof value);
+            const auto narrow = static_cast<std::int32_t>(std::clamp<std::int64_t>(
+                value, std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()));
+            std::memcpy(bytes.data() + i * sizeof narrow, &narrow, sizeof narrow);
+        }
+        return bytes;
+    }
+
+    /// A number among the entries of `external_data`.
+    std::uint64_t external_number(const std::string &key, const std::string &text) const {
+        const bool is_number =
+            !text.empty() && text.size() <= 18 && text.find_first_not_of("0123456789") == std::string::npos;
+        if (!is_number)
+            refuse(who_ + " has external data with " + key + " " + quoted(text) + ", which is no number");
+        return std::stoull(text);
+    }
+
+    shared_bytes external_bytes(std::size_t size) const {
+        std::filesystem::path location;
+        std::uint64_t offset = 0, length = size;
+        for (const auto &entry : source_.external_data()) {
+            if (entry.key() == "location")
+                location = entry.value();
+            else if (entry.key() == "offset")
+                offset = external_number("offset", entry.value());
+            else if (entry.key() == "length")
+                length = external_number("length", entry.value());
+        }
+        need_size(length, size, "bytes of external data");
+        const std::string where = who_ + " has its data in file " + quoted(location.string());
+        if (files_.directory.empty())
+            refuse(where + ", but a network in memory has no directory");
+        // A model must not reach out of its directory.
+        if (location.empty() || location.is_absolute() ||
+            std::find(location.begin(), location.end(), "..") != location.end())
+            refuse(where + ", allowed are files in the directory of the network");
+        const shared_bytes &file = external_file(location);
+        if (offset > file.size() || size > file.size() - offset)
+            refuse(where + " at byte " + std::to_string(offset) + " with " + std::to_string(size) +
+                   " bytes, but that file has " + std::to_string(file.size()));
+        return file.part(offset, size);
+    }
+
+    /// No bytes for a file that is not there.
+    const shared_bytes &external_file(const std::filesystem::path &location) const {
+        const auto [entry, is_new] = files_.mapped.emplace(location, shared_bytes());
+        const std::filesystem::path path = files_.directory / location;
+        std::error_code failure;
+        if (is_new && std::filesystem::is_regular_file(path, failure))
+            entry->second = map_file(path.string());
+        return entry->second;
+    }
+
+    const format::TensorProto &source_;
+    const shared_bytes *raw_data_;
+    external_files &files_;
+    std::string who_;
+};
+
+} // namespace
+
+data_type octet_type(int type) {
+    switch (type) {
+    case format::TensorProto::FLOAT:
+        return data_type::f32;
+    case format::TensorProto::INT32:
+    case format::TensorProto::INT64:
+        return data_type::s32;
+    case format::TensorProto::INT16:
+        return data_type::s16;
+    case format::TensorProto::INT8:
+        return data_type::s8;
+    case format::TensorProto::UINT8:
+    case format::TensorProto::BOOL:
+        return data_type::u8;
+    default:
+        return data_type::undef;
+    }
+}
+
+std::string type_name(int type) {
+    return format::TensorProto::DataType_IsValid(type)
+               ? format::TensorProto::DataType_Name(static_cast<format::TensorProto::DataType>(type))
+               : "TYPE(" + std::to_string(type) + ")";
+}
+
+void set_type(tensor &t, int type) {
+    t.type = octet_type(type);
+    t.foreign_type = t.type == data_type::undef ? type_name(type) : "";
+}
+
+tensor read_constant(const format::TensorProto &source, const shared_bytes *raw_data, external_files &files,
+                     const std::string &who) {
+    return constant_reader(source, raw_data, files, who).read();
+}
+
+} // namespace octet::model

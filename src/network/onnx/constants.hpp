@@ -1,0 +1,30 @@
+#pragma once
+
+// The elements of an .onnx file's constants, and its types as Octet's: in the message, in the bytes that were left where
+// they are, or in files beside it.
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "network/onnx/model_file.hpp"
+#include "octet/graph.hpp"
+
+namespace octet::model {
+
+/// undef for a type that Octet lacks. 64-bit integers are sizes, axes and indices, which 32 bits hold.
+data_type octet_type(int type);
+std::string type_name(int type); ///< of the format
+void set_type(tensor &t, int type);
+
+/// Files that a network names beside its own, each mapped once.
+struct external_files {
+    std::filesystem::path directory; ///< empty: there are none
+    std::map<std::filesystem::path, shared_bytes> mapped = {};
+};
+
+/// The constant with its elements, little-endian. `raw_data` is null where there is none; messages begin with `who`.
+tensor read_constant(const onnx::TensorProto &source, const shared_bytes *raw_data, external_files &files,
+                     const std::string &who);
+
+} // namespace octet::model
