@@ -19,14 +19,17 @@ from ._octet import (UnsupportedError, Weights, __version__, available_isas, eff
 from .comparison import Comparison, Difference, compare
 from .contracts import RuleComparison, compare_rules
 from .network import Network, Node, Tensor
-from .operations import (avg_pool2d, binary, concat, conv1d, conv2d, conv3d, conv_transpose2d, dequantize, eltwise, linear,
-                         matmul, max_pool2d, quantize, reduce, requantize, resize, softmax)
+from .operations import (avg_pool1d, avg_pool2d, avg_pool3d, batch_norm, binary, concat, conv1d, conv2d, conv3d,
+                         conv_transpose1d, conv_transpose2d, conv_transpose3d, dequantize, eltwise, layer_norm, linear,
+                         matmul, max_pool1d, max_pool2d, max_pool3d, prelu, quantize, reduce, requantize, resize, softmax,
+                         sum)
 from .profiling import Profile, explain, profile
 
 __all__ = [
-    "Comparison", "Difference", "Network", "Node", "Profile", "RuleComparison", "Tensor", "UnsupportedError", "Weights", "available_isas", "avg_pool2d", "binary",
-    "compare", "compare_rules", "concat", "conv1d", "conv2d", "conv3d", "conv_transpose2d", "dequantize", "effective_isa", "eltwise",
-    "explain", "get_num_threads", "linear", "matmul", "max_pool2d", "profile", "quantize", "quantize_multiplier", "reduce",
-    "requantize", "resize", "rules", "set_max_cpu_isa", "set_num_threads", "set_verbose", "softmax",
-    "supported_operators",
+    "Comparison", "Difference", "Network", "Node", "Profile", "RuleComparison", "Tensor", "UnsupportedError", "Weights",
+    "available_isas", "avg_pool1d", "avg_pool2d", "avg_pool3d", "batch_norm", "binary", "compare", "compare_rules", "concat",
+    "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "dequantize", "effective_isa",
+    "eltwise", "explain", "get_num_threads", "layer_norm", "linear", "matmul", "max_pool1d", "max_pool2d", "max_pool3d",
+    "prelu", "profile", "quantize", "quantize_multiplier", "reduce", "requantize", "resize", "rules", "set_max_cpu_isa",
+    "set_num_threads", "set_verbose", "softmax", "sum", "supported_operators",
 ]

@@ -9,10 +9,13 @@ Words that all of them share:
 - x_scale, w_scale, y_scale: scales of input, weights and result instead; the factor x_scale * w_scale / y_scale is derived as the
   rule's framework derives it.
 - x_zero_point, w_zero_point, zero_point: of input, weights and result.
+- x_multiplier, x_shift; x1_…, w_…: fixed-point factors of single inputs, where a rule has such (TFLite's ADD, SOFTMAX, PRELU, …).
 - post_ops: a list of what follows before the result is stored: "relu", ("clip", low, high), ("tanh", alpha, beta, scale),
-  ("add", array), ("add", number), ("prelu", weights), ("table", 256 codes).
+  ("add", array) or another operation of `binary`, ("add", number), ("prelu", weights), ("table", 256 codes),
+  ("sum", array, scale, zero_point), ("leaky_relu", multiplier, shift, multiplier below 0, shift below 0).
 
 Weights may be `octet.Weights(w)`, which are packed once. Arrays may have any strides; layout="nhwc" says that an image's channels come last.
+float64, NumPy's default, is rounded to float32; other types than the operation's are TypeErrors.
 """
 
 from __future__ import annotations
@@ -47,6 +50,11 @@ def _as_given(y: Array, layout: str) -> Array:
     return np.moveaxis(y, 1, -1) if layout.lower().endswith("c") and y.ndim > 2 else y
 
 
+def _need_rank(x: Array, rank: int) -> None:
+    if x.ndim != rank:
+        raise ValueError(f"x has {x.ndim} dimensions, allowed: {rank}")
+
+
 def _weights(w: Any, layout: str) -> Any:
     layout = layout.lower()
     if isinstance(w, Weights):
@@ -67,8 +75,7 @@ def _convolution(dims: int, x: Any, w: Any, bias: Any, stride: Any, padding: Any
                  weights_layout: str,
                  dtype: Any, words: Dict[str, Any]) -> Array:
     x = _channels_first(x, layout)
-    if x.ndim != dims + 2:
-        raise ValueError(f"x has {x.ndim} dimensions, allowed: {dims + 2}")
+    _need_rank(x, dims + 2)
     y = _octet.convolution(x, _weights(w, weights_layout), bias, stride, padding, dilation, groups, dtype, _options(words))
     return _as_given(y, layout)
 
@@ -91,24 +98,64 @@ def conv2d(x: Any, w: Any, bias: Any = None, *, stride: _Sizes = 1, padding: Any
 def conv1d(x: Any, w: Any, bias: Any = None, *, stride: _Sizes = 1, padding: Any = 0, dilation: _Sizes = 1, groups: int = 1,
            layout: str = "ncw",
            weights_layout: str = "oiw", dtype: Any = None, **words: Any) -> Array:
-    """`conv2d` of sequences."""
+    """`conv2d` of sequences.
+
+    >>> conv1d(np.array([[[1, 2, 3]]], np.int8), np.array([[[1, 1]]], np.int8), rule="none").tolist()
+    [[[3, 5]]]
+    """
     return _convolution(1, x, w, bias, stride, padding, dilation, groups, layout, weights_layout, dtype, words)
 
 
 def conv3d(x: Any, w: Any, bias: Any = None, *, stride: _Sizes = 1, padding: Any = 0, dilation: _Sizes = 1, groups: int = 1,
            layout: str = "ncdhw",
            weights_layout: str = "oidhw", dtype: Any = None, **words: Any) -> Array:
-    """`conv2d` of volumes."""
+    """`conv2d` of volumes.
+
+    >>> conv3d(np.ones((1, 2, 3, 3, 3), np.uint8), np.ones((1, 2, 3, 3, 3), np.int8), rule="none").tolist()
+    [[[[[54]]]]]
+    """
     return _convolution(3, x, w, bias, stride, padding, dilation, groups, layout, weights_layout, dtype, words)
+
+
+def _transposed(dims: int, x: Any, w: Any, bias: Any, stride: Any, padding: Any, output_padding: Any, dilation: Any, groups: int,
+                layout: str, dtype: Any, words: Dict[str, Any]) -> Array:
+    x = _channels_first(x, layout)
+    _need_rank(x, dims + 2)
+    y = _octet.deconvolution(x, _weights(w, "oihw"), bias, stride, padding, output_padding, dilation, groups, dtype, _options(words))
+    return _as_given(y, layout)
 
 
 def conv_transpose2d(x: Any, w: Any, bias: Any = None, *, stride: _Sizes = 1, padding: Any = 0, output_padding: _Sizes = 0,
                      dilation: _Sizes = 1,
                      groups: int = 1, layout: str = "nchw", dtype: Any = None, **words: Any) -> Array:
-    """Transposed convolution; weights are (input channels, output channels / groups, height, width)."""
-    y = _octet.deconvolution(_channels_first(x, layout), _weights(w, "oihw"), bias, stride, padding, output_padding, dilation,
-                             groups, dtype, _options(words))
-    return _as_given(y, layout)
+    """Transposed convolution (the C++ API's deconvolution); weights are (input channels, output channels / groups, height, width).
+
+    >>> conv_transpose2d(np.array([[[[1, 2]]]], np.int8), np.ones((1, 1, 1, 2), np.int8), stride=2, rule="none")[0, 0].tolist()
+    [[1, 1, 2, 2]]
+    """
+    return _transposed(2, x, w, bias, stride, padding, output_padding, dilation, groups, layout, dtype, words)
+
+
+def conv_transpose1d(x: Any, w: Any, bias: Any = None, *, stride: _Sizes = 1, padding: Any = 0, output_padding: _Sizes = 0,
+                     dilation: _Sizes = 1,
+                     groups: int = 1, layout: str = "ncw", dtype: Any = None, **words: Any) -> Array:
+    """`conv_transpose2d` of sequences.
+
+    >>> conv_transpose1d(np.array([[[1, 2]]], np.int8), np.array([[[1, 10]]], np.int8), rule="none").tolist()
+    [[[1, 12, 20]]]
+    """
+    return _transposed(1, x, w, bias, stride, padding, output_padding, dilation, groups, layout, dtype, words)
+
+
+def conv_transpose3d(x: Any, w: Any, bias: Any = None, *, stride: _Sizes = 1, padding: Any = 0, output_padding: _Sizes = 0,
+                     dilation: _Sizes = 1,
+                     groups: int = 1, layout: str = "ncdhw", dtype: Any = None, **words: Any) -> Array:
+    """`conv_transpose2d` of volumes.
+
+    >>> conv_transpose3d(np.ones((1, 2, 1, 1, 1), np.int8), np.ones((2, 3, 2, 2, 2), np.int8), rule="none").shape
+    (1, 3, 2, 2, 2)
+    """
+    return _transposed(3, x, w, bias, stride, padding, output_padding, dilation, groups, layout, dtype, words)
 
 
 def linear(x: Any, w: Any, bias: Any = None, *, dtype: Any = None, **words: Any) -> Array:
@@ -129,11 +176,19 @@ def matmul(x: Any, w: Any, bias: Any = None, *, dtype: Any = None, **words: Any)
     >>> matmul(np.array([[1, 2]], np.int8), np.array([[3], [4]], np.int8), rule="none").tolist()
     [[11]]
     """
+    if isinstance(w, Weights):
+        if np.ndim(x) != w.array.ndim:
+            raise ValueError(f"x has {np.ndim(x)} dimensions, allowed with these octet.Weights: {w.array.ndim}")
+        return _octet.matmul(x, w, bias, dtype, _options(words))
     x, w = np.asarray(x), np.asarray(w)
-    rank = max(x.ndim, w.ndim, 2)
-    x = x.reshape((1,) * (rank - x.ndim) + x.shape)
-    w = w.reshape((1,) * (rank - w.ndim) + w.shape)
-    return _octet.matmul(x, w, bias, dtype, _options(words))
+    if x.ndim == 0 or w.ndim == 0:
+        raise ValueError(f"{'x' if x.ndim == 0 else 'w'} has 0 dimensions, allowed: 1 or more")
+    a, b = x[None] if x.ndim == 1 else x, w[:, None] if w.ndim == 1 else w
+    rank = max(a.ndim, b.ndim)
+    y = _octet.matmul(a.reshape((1,) * (rank - a.ndim) + a.shape), b.reshape((1,) * (rank - b.ndim) + b.shape), bias, dtype,
+                      _options(words))
+    y = y[..., 0] if w.ndim == 1 else y
+    return y if x.ndim > 1 else y[..., 0] if w.ndim == 1 else y[..., 0, :]
 
 
 def quantize(x: Any, *, scale: Any, zero_point: Any = 0, dtype: Any = "int8", axis: Any = None, rule: str = "ort_f32") -> Array:
@@ -166,34 +221,87 @@ def requantize(x: Any, *, dtype: Any = "int8", axis: Any = None, **words: Any) -
     return _octet.reorder(x, dtype, axis, _options(words))
 
 
-def _pooling(kind: str, x: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, layout: str, dtype: Any, words: Dict[str,
-             Any]) -> Array:
-    y = _octet.pooling(kind, _channels_first(x, layout), kernel, stride, padding, dilation, dtype, _options(words))
-    return _as_given(y, layout)
+def _pooling(dims: int, kind: str, x: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, layout: str, dtype: Any,
+             words: Dict[str, Any]) -> Array:
+    x = _channels_first(x, layout)
+    _need_rank(x, dims + 2)
+    return _as_given(_octet.pooling(kind, x, kernel, stride, padding, dilation, dtype, _options(words)), layout)
 
 
-def max_pool2d(x: Any, kernel: _Sizes, *, stride: Any = None, padding: Any = 0, dilation: _Sizes = 1, layout: str = "nchw",
-               dtype: Any = None,
-               **words: Any) -> Array:
-    """Largest element of each window; `stride` is the kernel by default."""
-    return _pooling("max", x, kernel, stride, padding, dilation, layout, dtype, words)
+def max_pool2d(x: Any, kernel: _Sizes, *, stride: Any = None, padding: Any = 0, dilation: _Sizes = 1,
+               layout: str = "nchw", dtype: Any = None, **words: Any) -> Array:
+    """Largest element of each window; `stride` is the kernel by default.
+
+    >>> max_pool2d(np.arange(8, dtype=np.int8).reshape(1, 1, 2, 4), 2).tolist()
+    [[[[5, 7]]]]
+    """
+    return _pooling(2, "max", x, kernel, stride, padding, dilation, layout, dtype, words)
 
 
-def avg_pool2d(x: Any, kernel: _Sizes, *, stride: Any = None, padding: Any = 0, include_padding: bool = False,
-               layout: str = "nchw", dtype: Any = None,
-               **words: Any) -> Array:
-    """Average of each window, rounded as the rule says."""
-    kind = "avg_include_padding" if include_padding else "avg_exclude_padding"
-    return _pooling(kind, x, kernel, stride, padding, 1, layout, dtype, words)
+def max_pool1d(x: Any, kernel: _Sizes, *, stride: Any = None, padding: Any = 0, dilation: _Sizes = 1,
+               layout: str = "ncw", dtype: Any = None, **words: Any) -> Array:
+    """`max_pool2d` of sequences.
+
+    >>> max_pool1d(np.array([[[1, 3, 2, 0]]], np.int8), 2, stride=1).tolist()
+    [[[3, 3, 2]]]
+    """
+    return _pooling(1, "max", x, kernel, stride, padding, dilation, layout, dtype, words)
+
+
+def max_pool3d(x: Any, kernel: _Sizes, *, stride: Any = None, padding: Any = 0, dilation: _Sizes = 1,
+               layout: str = "ncdhw", dtype: Any = None, **words: Any) -> Array:
+    """`max_pool2d` of volumes.
+
+    >>> max_pool3d(np.arange(8, dtype=np.uint8).reshape(1, 1, 2, 2, 2), 2).tolist()
+    [[[[[7]]]]]
+    """
+    return _pooling(3, "max", x, kernel, stride, padding, dilation, layout, dtype, words)
+
+
+def avg_pool2d(x: Any, kernel: _Sizes, *, stride: Any = None, padding: Any = 0, dilation: _Sizes = 1, include_padding: bool = False,
+               layout: str = "nchw", dtype: Any = None, **words: Any) -> Array:
+    """Average of each window, rounded as the rule says.
+
+    >>> avg_pool2d(np.arange(8, dtype=np.int8).reshape(1, 1, 2, 4), 2).tolist()         # 2.5 and 4.5, halves to even
+    [[[[2, 4]]]]
+    """
+    return _pooling(2, "avg_include_padding" if include_padding else "avg_exclude_padding", x, kernel, stride, padding, dilation, layout, dtype, words)
+
+
+def avg_pool1d(x: Any, kernel: _Sizes, *, stride: Any = None, padding: Any = 0, dilation: _Sizes = 1, include_padding: bool = False,
+               layout: str = "ncw", dtype: Any = None, **words: Any) -> Array:
+    """`avg_pool2d` of sequences.
+
+    >>> avg_pool1d(np.array([[[2, 4, 6]]], np.int8), 3, padding=1, stride=2).tolist()
+    [[[3, 5]]]
+    >>> avg_pool1d(np.array([[[2, 4, 6]]], np.int8), 3, padding=1, stride=2, include_padding=True).tolist()
+    [[[2, 3]]]
+    """
+    return _pooling(1, "avg_include_padding" if include_padding else "avg_exclude_padding", x, kernel, stride, padding, dilation, layout, dtype, words)
+
+
+def avg_pool3d(x: Any, kernel: _Sizes, *, stride: Any = None, padding: Any = 0, dilation: _Sizes = 1, include_padding: bool = False,
+               layout: str = "ncdhw", dtype: Any = None, **words: Any) -> Array:
+    """`avg_pool2d` of volumes.
+
+    >>> avg_pool3d(np.full((1, 2, 2, 2, 2), 7, np.uint8), 2).tolist()
+    [[[[[7]]], [[[7]]]]]
+    """
+    return _pooling(3, "avg_include_padding" if include_padding else "avg_exclude_padding", x, kernel, stride, padding, dilation, layout, dtype, words)
 
 
 def eltwise(function: str, x: Any, *, alpha: float = 0, beta: float = 0, dtype: Any = None, **words: Any) -> Array:
-    """A function of single elements: "relu", "tanh", "logistic", "gelu_erf", "hardswish", "clip", "linear", …"""
+    """A function of single elements: "relu", "tanh", "logistic", "gelu_erf", "hardswish", "clip", "linear", …
+
+    >>> eltwise("relu", np.array([-4, 4], np.int8), alpha=0.5).tolist()
+    [-2, 4]
+    """
     return _octet.eltwise(function, x, alpha, beta, dtype, _options(words))
 
 
 def binary(function: str, x: Any, y: Any, *, dtype: Any = None, **words: Any) -> Array:
-    """Two arrays element by element: "add", "sub", "mul", "div", "max", "min", "ge", …; scales of y are x1_scale, x1_zero_point.
+    """Two arrays element by element, broadcast as NumPy's: "add", "sub", "mul", "div", "max", "min", "ge", …; x1_scale, x1_zero_point
+    and, for the rules of TFLite, x1_multiplier, x1_shift are y's.
 
     >>> binary("add", np.array([1, 2], np.int8), np.array([10], np.int8)).tolist()
     [11, 12]
@@ -201,24 +309,92 @@ def binary(function: str, x: Any, y: Any, *, dtype: Any = None, **words: Any) ->
     return _octet.binary(function, x, y, dtype, _options(words))
 
 
+def prelu(x: Any, w: Any, *, dtype: Any = None, **words: Any) -> Array:
+    """Parametric ReLU: x where it is positive, else x * w. One slope, a vector of one per channel (dimension 1), or an array that is
+    broadcast. With the rules of TFLite w holds codes: x_scale, w_scale, y_scale and zero points, or multiplier, shift, w_multiplier, w_shift.
+
+    >>> prelu(np.array([[-4, -4, 4]], np.float32), np.array([0.25, 0.5, 0.5], np.float32)).tolist()
+    [[-1.0, -2.0, 4.0]]
+    """
+    return _octet.prelu(x, w, dtype, _options(words))
+
+
+def sum(xs: Sequence[Any], scales: Any = None, *, dtype: Any = None, **words: Any) -> Array:
+    """Arrays of one shape added up, each times its scale (1 by default). Rule "caffe_double_round" also takes zero_points, one per array,
+    with y_scale and zero_point of the result. Along an axis: `reduce`.
+
+    >>> sum([np.array([1, 2], np.int8), np.array([10, 100], np.int8)], [1, 0.5]).tolist()
+    [6, 52]
+    """
+    factors = [] if scales is None else [float(s) for s in np.ravel(scales)]
+    return _octet.sum(list(xs), factors, dtype, _options(words))
+
+
+def layer_norm(x: Any, scale: Any = None, shift: Any = None, *, epsilon: float = 1e-5, mean: Any = None, variance: Any = None,
+               **words: Any) -> Array:
+    """Layer normalization of floats: each row (last dimension) gets mean 0 and variance 1, then `scale` and `shift` of its elements.
+    With `mean` and `variance`, one per row, those are used. rule "ort_f32": ONNX Runtime's to the last bit.
+
+    >>> layer_norm(np.array([[1, 3]], np.float32), np.array([2, 2], np.float32), np.array([0, 1], np.float32), epsilon=0).tolist()
+    [[-2.0, 3.0]]
+    """
+    x = np.asarray(x)
+    y = _octet.layer_normalization(np.atleast_2d(x), scale, shift, epsilon, mean, variance, _options(words))
+    return y.reshape(x.shape)
+
+
+def batch_norm(x: Any, mean: Any, variance: Any, scale: Any = None, shift: Any = None, *, epsilon: float = 1e-5, relu: bool = False,
+               layout: str = "nchw", **words: Any) -> Array:
+    """Batch normalization of floats by given statistics, one per channel: (x - mean) / sqrt(variance + epsilon) * scale + shift, folded
+    into one product and sum; `relu` follows it in the same operation.
+
+    >>> batch_norm(np.array([[5, 5]], np.float32), [1, 6], [4, 1], [1, 3], [0, 1], epsilon=0, relu=True).tolist()
+    [[2.0, 0.0]]
+    """
+    y = _octet.batch_normalization(_channels_first(x, layout), mean, variance, scale, shift, epsilon, relu, _options(words))
+    return _as_given(y, layout)
+
+
 def softmax(x: Any, axis: int = -1, *, log: bool = False, dtype: Any = None, **words: Any) -> Array:
-    """Softmax along an axis; with codes by the rule's framework (x_scale, y_scale, zero_point)."""
+    """Softmax along an axis, or its logarithm; of codes by the rule's framework: "ort_f32" with x_scale, y_scale, zero_point,
+    "tflite_2step" with x_multiplier and x_shift.
+
+    >>> softmax(np.array([1, 1], np.float32)).tolist()
+    [0.5, 0.5]
+    """
     return _octet.softmax(x, axis, log, dtype, _options(words))
 
 
-def concat(xs: Sequence[Any], axis: int = 0, **words: Any) -> Array:
-    """Arrays one behind the other along an axis."""
-    return _octet.concat(list(xs), axis, _options(words))
+def concat(xs: Sequence[Any], axis: int = 0, *, scales: Any = None, zero_points: Any = None, dtype: Any = None, **words: Any) -> Array:
+    """Arrays one behind the other along an axis. scales, zero_points: one per array, which `rule` makes codes of y_scale and zero_point.
+
+    >>> concat([np.array([1, 2], np.int8), np.array([3], np.int8)]).tolist()
+    [1, 2, 3]
+    >>> concat([np.array([10], np.int8), np.array([10], np.int8)], scales=[1, 2], zero_points=[0, 4], y_scale=4, rule="ort_f32").tolist()
+    [2, 3]
+    """
+    return _octet.concat(list(xs), axis, dtype, _options(dict(words, scales=scales, zero_points=zero_points)))
 
 
 def resize(x: Any, size: _Sizes, *, mode: str = "nearest", coordinates: str = "half_pixel", layout: str = "nchw", dtype: Any = None,
            **words: Any) -> Array:
-    """Images of another size; mode "nearest" or "linear", coordinates as ONNX and TFLite call them."""
+    """Images of another size; mode "nearest" or "linear", coordinates as ONNX and TFLite call them.
+
+    >>> resize(np.array([[[1, 2]]], np.uint8), 4, layout="ncw").tolist()
+    [[[1, 1, 2, 2]]]
+    """
     y = _octet.resampling(mode, _channels_first(x, layout), size, coordinates, dtype, _options(words))
     return _as_given(y, layout)
 
 
-def reduce(function: str, x: Any, axis: Any = None, *, keep_dims: bool = False, **words: Any) -> Array:
-    """"max", "min", "sum", "mul" or "mean" along axes, in float32; None: along all."""
+def reduce(function: str, x: Any, axis: Any = None, *, keep_dims: bool = False, p: float = 0, epsilon: float = 0, dtype: Any = None,
+           **words: Any) -> Array:
+    """"max", "min", "sum", "mul", "mean" or norms ("norm_lp_sum" and others, of power p) along axes, computed in float32; None: along all.
+
+    >>> reduce("sum", np.arange(6, dtype=np.float32).reshape(2, 3), 1).tolist()
+    [3.0, 12.0]
+    >>> reduce("norm_lp_sum", np.array([3, 4], np.float32), p=2).tolist()
+    5.0
+    """
     axes = [] if axis is None else [int(a) for a in np.atleast_1d(axis)]
-    return _octet.reduction(function, x, axes, keep_dims, _options(words))
+    return _octet.reduction(function, x, axes, keep_dims, p, epsilon, dtype, _options(words))

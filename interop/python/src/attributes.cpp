@@ -49,6 +49,16 @@ private:
     py::dict options_;
 };
 
+fixed_point_multiplier one_multiplier(const py::handle &multiplier, const py::handle &shift,
+                                      const std::string &prefix) {
+    const auto m = numbers<std::int32_t>(multiplier, prefix + "multiplier"),
+               s = numbers<std::int32_t>(shift, prefix + "shift");
+    if (m.size() != 1 || s.size() != 1)
+        throw py::value_error(prefix + "multiplier and " + prefix + "shift have " + std::to_string(m.size()) +
+                              " and " + std::to_string(s.size()) + " values, allowed: 1");
+    return {m[0], s[0], 0};
+}
+
 int mask_of(std::size_t count, int channel_mask) { return count == 1 ? 0 : channel_mask; }
 
 void set_rule(primitive_attr &attr, reader &options, int dst_mask) {
@@ -98,6 +108,17 @@ struct side {
     int arg, mask;
 };
 
+/// multiplier and shift of `prefix`: neither, or both.
+std::optional<fixed_point_multiplier> input_multiplier(reader &options, const std::string &prefix) {
+    const auto multiplier = options.take((prefix + "multiplier").c_str()),
+               shift = options.take((prefix + "shift").c_str());
+    if (!multiplier && !shift)
+        return {};
+    if (!multiplier || !shift)
+        throw py::type_error(prefix + "multiplier and " + prefix + "shift are given one without the other");
+    return one_multiplier(*multiplier, *shift, prefix);
+}
+
 void set_sides(primitive_attr &attr, reader &options, const channel_masks &masks) {
     for (const side &s : {side{"x_scale", "x_zero_point", OCTET_ARG_SRC, masks.src},
                           side{"x1_scale", "x1_zero_point", OCTET_ARG_SRC_1, masks.src},
@@ -112,6 +133,33 @@ void set_sides(primitive_attr &attr, reader &options, const channel_masks &masks
             attr.set_zero_points(s.arg, mask_of(values.size(), s.mask), values);
         }
     }
+    for (const auto &[prefix, arg] : {std::pair("x_", OCTET_ARG_SRC), std::pair("x1_", OCTET_ARG_SRC_1),
+                                      std::pair("w_", OCTET_ARG_WEIGHTS)})
+        if (const auto factor = input_multiplier(options, prefix))
+            attr.set_input_multiplier(arg, *factor);
+}
+
+/// One value for each tensor of a list.
+template <typename T> std::vector<T> per_source(const py::object &value, std::size_t count, const char *who) {
+    const auto values = numbers<T>(value, who);
+    if (values.size() != count)
+        throw py::value_error(std::string(who) + " has " + std::to_string(values.size()) +
+                              " values, allowed: one for each of the " + std::to_string(count) + " tensors");
+    return values;
+}
+
+void set_sources(primitive_attr &attr, reader &options, std::size_t count) {
+    const auto scales = options.take("scales"), zero_points = options.take("zero_points");
+    if (scales) {
+        const auto values = per_source<float>(*scales, count, "scales");
+        for (std::size_t i = 0; i < count; i++)
+            attr.set_scales(OCTET_ARG_MULTIPLE_SRC + static_cast<int>(i), 0, {values[i]});
+    }
+    if (zero_points) {
+        const auto values = per_source<std::int32_t>(*zero_points, count, "zero_points");
+        for (std::size_t i = 0; i < count; i++)
+            attr.set_zero_points(OCTET_ARG_MULTIPLE_SRC + static_cast<int>(i), 0, {values[i]});
+    }
 }
 
 /// A post-op as a tuple: its name, then its numbers.
@@ -122,11 +170,19 @@ public:
     void append(const py::handle &stage) {
         const py::tuple parts =
             py::isinstance<py::str>(stage) ? py::make_tuple(stage) : py::cast<py::tuple>(stage);
+        if (parts.empty() || !py::isinstance<py::str>(parts[0]))
+            throw py::type_error("post_ops: " + py::cast<std::string>(py::repr(stage)) +
+                                 " does not begin with a name");
         const auto name = py::cast<std::string>(parts[0]);
         if (name == "sum")
-            ops_.append_sum(number(parts, 1, 1.), static_cast<std::int32_t>(number(parts, 2, 0.)));
+            append_sum(parts);
+        else if (name == "leaky_relu")
+            append_leaky_relu(parts);
         else if (name == "clip")
             ops_.append_clip(integer(parts, 1), integer(parts, 2));
+        else if ((name == "table" || name == "prelu" || name == "add") && parts.size() != 2)
+            throw py::value_error("post_ops: '" + name + "' has " + std::to_string(parts.size() - 1) +
+                                  " values, allowed: 1");
         else if (name == "add" && !py::isinstance<py::array>(parts[1]))
             ops_.append_add(integer(parts, 1));
         else if (name == "table")
@@ -144,12 +200,19 @@ public:
 
 private:
     static float number(const py::tuple &parts, std::size_t i, double fallback) {
-        return i < parts.size() ? py::cast<float>(parts[i]) : static_cast<float>(fallback);
+        return i < parts.size() ? as<float>(parts[i], "number") : static_cast<float>(fallback);
     }
     static std::int32_t integer(const py::tuple &parts, std::size_t i) {
         if (i >= parts.size())
             throw py::value_error("post_ops: '" + py::cast<std::string>(parts[0]) + "' lacks a number");
-        return py::cast<std::int32_t>(parts[i]);
+        return as<std::int32_t>(parts[i], "integer");
+    }
+    template <typename T> static T as(const py::handle &value, const char *what) {
+        try {
+            return py::cast<T>(value);
+        } catch (const py::cast_error &) {
+            throw py::type_error("post_ops: " + py::cast<std::string>(py::repr(value)) + " is no " + what);
+        }
     }
     int arg(int kind) const { return OCTET_ARG_ATTR_MULTIPLE_POST_OP(ops_.len()) | kind; }
 
@@ -164,6 +227,25 @@ private:
         const memory::desc d = desc_of(a, name);
         keep(a, d, arg(OCTET_ARG_SRC_1));
         ops_.append_binary(algorithm_of("binary_", name), d);
+    }
+    /// The result begins as the array.
+    void append_sum(const py::tuple &parts) {
+        if (parts.size() < 2)
+            throw py::value_error("post_ops: 'sum' lacks the array that is added to");
+        if (result_.begins_as)
+            throw py::value_error("post_ops: there are two sums, allowed: 1");
+        result_.begins_as = array_of(parts[1], "post_ops: sum");
+        ops_.append_sum(number(parts, 2, 1.), parts.size() > 3 ? integer(parts, 3) : 0);
+    }
+    void append_leaky_relu(const py::tuple &parts) {
+        if (parts.size() != 5)
+            throw py::value_error("post_ops: 'leaky_relu' has " + std::to_string(parts.size() - 1) +
+                                  " numbers, allowed: multiplier, shift, multiplier, shift");
+        post_op::leaky_relu stage;
+        stage.identity = one_multiplier(parts[1], parts[2], "post_ops: leaky_relu ");
+        stage.alpha = one_multiplier(parts[3], parts[4], "post_ops: leaky_relu ");
+        stage.rule = result_.attr.rule();
+        ops_.append_leaky_relu(stage);
     }
     void append_prelu(const py::handle &weights) {
         const py::array a =
@@ -188,15 +270,20 @@ private:
 
 } // namespace
 
-attributes attributes_of(const py::dict &options, const channel_masks &masks) {
+attributes attributes_of(const py::dict &options, const channel_masks &masks, std::size_t sources) {
     attributes result;
     reader words(options);
     set_rule(result.attr, words, masks.dst);
     set_sides(result.attr, words, masks);
+    if (sources > 0)
+        set_sources(result.attr, words, sources);
     if (const auto stages = words.take("post_ops")) {
         chain c(result);
-        for (const py::handle stage : *stages)
-            c.append(stage);
+        if (py::isinstance<py::str>(*stages))
+            c.append(*stages);
+        else
+            for (const py::handle stage : *stages)
+                c.append(stage);
         c.finish();
     }
     words.finish();

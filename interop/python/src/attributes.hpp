@@ -17,13 +17,15 @@ struct channel_masks {
 struct attributes {
     primitive_attr attr;
     std::unordered_map<int, memory> args;
-    std::vector<py::array> kept; ///< whose bytes `args` are
+    std::vector<py::array> kept;        ///< whose bytes `args` are
+    std::optional<py::array> begins_as; ///< what a sum post-op adds to
 };
 
 /// `options` is a dict with the words of the C++ API, all of which may be absent or None: rule, multiplier, shift,
-/// scale, x_scale, x1_scale, w_scale, y_scale, x_zero_point, x1_zero_point, w_zero_point, y_zero_point, post_ops. Throws
-/// TypeError for another word.
-attributes attributes_of(const py::dict &options, const channel_masks &masks);
+/// scale, x_scale, x1_scale, w_scale, y_scale, x_zero_point, x1_zero_point, w_zero_point, y_zero_point, x_multiplier,
+/// x_shift, x1_multiplier, x1_shift, w_multiplier, w_shift, post_ops. Operations on a list of `sources` have scales and
+/// zero_points, one each. Throws TypeError for another word.
+attributes attributes_of(const py::dict &options, const channel_masks &masks, std::size_t sources = 0);
 
 /// An algorithm by its name without the family's prefix: ("pooling_", "max").
 algorithm algorithm_of(const std::string &family, const std::string &name);

@@ -73,6 +73,7 @@ PYBIND11_MODULE(_octet, m) {
         }
     });
     bind_network(m);
+    bind_products(m);
     bind_operations(m);
     bind_settings(m);
 }

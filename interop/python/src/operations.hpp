@@ -7,6 +7,9 @@
 
 namespace octet::python {
 
+/// Those with weights that may be packed, and `Weights`.
+void bind_products(py::module_ &m);
+/// The others.
 void bind_operations(py::module_ &m);
 
 } // namespace octet::python

@@ -1,0 +1,146 @@
+#include "operand.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+
+#include <pybind11/stl.h>
+
+namespace octet::python {
+
+const engine cpu(engine::kind::cpu, 0);
+
+operand::operand(const py::handle &object, const std::string &who) : array(array_of(object, who)) {
+    if (array.dtype().kind() == 'f' && array.itemsize() == sizeof(double))
+        array = elements_as(array, data_type::f32, who); // NumPy's default, which networks round, too
+    if (!is_plain())
+        array = py::module_::import("numpy").attr("ascontiguousarray")(array);
+    dims strides;
+    for (py::ssize_t i = 0; i < array.ndim(); i++)
+        strides.push_back(array.strides(i) / array.itemsize());
+    const data_type type = type_of(array.dtype(), who);
+    const dims sizes = dims_of(array);
+    if (sizes.empty())
+        desc = memory::desc({1}, type, dims());
+    else
+        desc = memory::desc(sizes, type, array.size() == 0 ? dims() : strides);
+}
+
+/// Every element at a place of its own, at multiples of its size.
+bool operand::is_plain() const {
+    std::vector<py::ssize_t> order(static_cast<std::size_t>(array.ndim()));
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](py::ssize_t a, py::ssize_t b) { return array.strides(a) < array.strides(b); });
+    py::ssize_t next = array.itemsize();
+    for (const py::ssize_t d : order) {
+        if (array.shape(d) == 0 || array.strides(d) % array.itemsize() != 0)
+            return false;
+        if (array.shape(d) > 1 && array.strides(d) < next)
+            return false;
+        if (array.shape(d) > 1)
+            next = array.strides(d) * array.shape(d);
+    }
+    return reinterpret_cast<std::uintptr_t>(array.data()) % static_cast<std::uintptr_t>(array.itemsize()) ==
+           0;
+}
+
+bool is_channels_last(const operand &x) {
+    return x.array.ndim() > 2 && x.array.shape(1) > 1 && x.array.strides(1) == x.array.itemsize();
+}
+
+namespace {
+
+/// Without contents.
+operand uninitialized(data_type type, const dims &sizes, bool channels_last) {
+    if (!channels_last || sizes.size() < 3)
+        return {empty(type, sizes), "y"};
+    dims moved = sizes; // batch, pixels, channels
+    moved.erase(moved.begin() + 1);
+    moved.push_back(sizes[1]);
+    return {py::module_::import("numpy").attr("moveaxis")(empty(type, moved), -1, 1), "y"};
+}
+
+} // namespace
+
+operand result(data_type type, const dims &sizes, bool channels_last, const attributes &a) {
+    operand y = uninitialized(type, sizes, channels_last);
+    if (a.begins_as) {
+        const operand begin(*a.begins_as, "post_ops: sum");
+        if (begin.desc.data_type() != type || begin.desc.dims() != y.desc.dims())
+            throw py::value_error("post_ops: sum has an array of other shape or dtype than the result");
+        py::module_::import("numpy").attr("copyto")(y.array, begin.array);
+    }
+    return y;
+}
+
+void execute(const primitive &p, std::unordered_map<int, memory> args, const attributes &a) {
+    args.insert(a.args.begin(), a.args.end());
+    const py::gil_scoped_release release;
+    p.execute(stream(cpu), args);
+}
+
+data_type result_type(const py::object &asked, const operand &x, const attributes &a) {
+    if (!asked.is_none())
+        return type_of(asked, "dtype");
+    return a.attr.rule() == requantization_rule::none ? data_type::s32 : x.desc.data_type();
+}
+
+dims per_side(const py::object &value, std::size_t sides, const std::string &who) {
+    dims values;
+    try {
+        if (py::hasattr(value, "__index__"))
+            values.assign(sides, py::cast<dim_t>(value));
+        else
+            values = py::cast<dims>(value);
+    } catch (const py::cast_error &) {
+        throw py::type_error(who + " is " + py::cast<std::string>(py::repr(value)) +
+                             ", allowed: an integer, or one per side");
+    }
+    if (values.size() != sides)
+        throw py::value_error(who + " has " + std::to_string(values.size()) + " values, allowed: 1 or " +
+                              std::to_string(sides));
+    return values;
+}
+
+std::pair<dims, dims> padding_of(const py::object &value, std::size_t sides) {
+    if (py::isinstance<py::sequence>(value) && py::len(value) == sides && sides > 0 &&
+        py::isinstance<py::sequence>(py::cast<py::sequence>(value)[0])) {
+        dims before, after;
+        for (const py::handle side : value) {
+            const dims both = per_side(py::reinterpret_borrow<py::object>(side), 2, "padding of a side");
+            before.push_back(both[0]);
+            after.push_back(both[1]);
+        }
+        return {before, after};
+    }
+    const dims same = per_side(value, sides, "padding");
+    return {same, same};
+}
+
+void need_rank(const operand &o, const char *who, std::size_t lowest, std::size_t highest) {
+    const auto rank = static_cast<std::size_t>(o.array.ndim());
+    if (rank < lowest || rank > highest)
+        throw py::value_error(std::string(who) + " has " + std::to_string(rank) + " dimensions, allowed: " +
+                              std::to_string(lowest) + " to " + std::to_string(highest));
+}
+
+dim_t positions(dim_t size, dim_t padding, dim_t kernel, dim_t dilation, dim_t stride) {
+    if (stride < 1)
+        throw py::value_error("stride is " + std::to_string(stride) + ", allowed: 1 or more");
+    const dim_t extent = (kernel - 1) * dilation + 1;
+    if (size + padding < extent)
+        throw py::value_error("x has " + std::to_string(size) + " elements and a padding of " +
+                              std::to_string(padding) + " along a side, allowed: at least the " +
+                              std::to_string(extent) + " of a window");
+    return (size + padding - extent) / stride + 1;
+}
+
+int axis_of(int axis, int rank) {
+    if (axis < -rank || axis >= rank)
+        throw py::value_error("axis is " + std::to_string(axis) + ", allowed: " + std::to_string(-rank) +
+                              " to " + std::to_string(rank - 1));
+    return axis < 0 ? axis + rank : axis;
+}
+
+} // namespace octet::python

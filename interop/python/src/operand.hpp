@@ -1,0 +1,55 @@
+#pragma once
+
+// What all operations do with their arguments: arrays as operands of primitives, results, sizes per side, execution.
+
+#include <unordered_map>
+#include <utility>
+
+#include "attributes.hpp"
+
+namespace octet::python {
+
+using dims = memory::dims;
+
+extern const engine cpu;
+
+/// An array with the descriptor of its strides; copied where a descriptor cannot say them (negative, overlapping).
+struct operand {
+    py::array array;
+    memory::desc desc;
+
+    operand(const py::handle &object, const std::string &who);
+
+    memory get_memory() const { return memory_of(array, desc); }
+
+private:
+    bool is_plain() const;
+};
+
+bool is_channels_last(const operand &x);
+
+/// An array for results, in channels-last order if asked for; it begins as the array that a sum post-op adds to.
+operand result(data_type type, const dims &sizes, bool channels_last, const attributes &a);
+
+/// Runs a primitive with its arguments and those of post-ops, without Python's lock.
+void execute(const primitive &p, std::unordered_map<int, memory> args, const attributes &a);
+
+/// The type of results: as asked for, or that of the input (s32 behind rule none).
+data_type result_type(const py::object &asked, const operand &x, const attributes &a);
+
+/// One value, or one per side.
+dims per_side(const py::object &value, std::size_t sides, const std::string &who);
+
+/// Padding: one value, one per side, or {before, after} per side.
+std::pair<dims, dims> padding_of(const py::object &value, std::size_t sides);
+
+/// Throws ValueError unless the array has so many dimensions.
+void need_rank(const operand &o, const char *who, std::size_t lowest, std::size_t highest);
+
+/// Windows along a side; throws ValueError where there is none.
+dim_t positions(dim_t size, dim_t padding, dim_t kernel, dim_t dilation, dim_t stride);
+
+/// A dimension counted from either end, from 0 on.
+int axis_of(int axis, int rank);
+
+} // namespace octet::python

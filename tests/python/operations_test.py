@@ -1,0 +1,361 @@
+"""Every primitive of the C++ API has a function in Python, which gives what a formula written out here gives.
+
+The formulas are those of the headers in include/octet, in NumPy, with each rounding where the header has it. Sizes: one element, vectors and
+their tails (1, 63, 65, 130 channels); arrays that are views, in several orders.
+"""
+
+import glob
+import inspect
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+import numpy as np
+
+import octet
+from package_test import codes, random, tflite_2step
+
+SOURCE = os.environ.get("OCTET_SOURCE_DIR", ".")
+CHANNELS = (1, 63, 65, 130)
+f32 = np.float32
+
+# One call of each function; `Completeness` sees which primitives they run.
+CALLS = """
+x, image, line, volume = np.ones((2, 3), f), np.ones((1, 2, 4, 4), c), np.ones((1, 2, 4), c), np.ones((1, 2, 4, 4, 4), c)
+w = lambda sides: np.ones((2, 2) + (1,) * sides, c)
+calls = dict(
+    avg_pool1d=lambda: octet.avg_pool1d(line, 2), avg_pool2d=lambda: octet.avg_pool2d(image, 2), avg_pool3d=lambda: octet.avg_pool3d(volume, 2),
+    max_pool1d=lambda: octet.max_pool1d(line, 2), max_pool2d=lambda: octet.max_pool2d(image, 2), max_pool3d=lambda: octet.max_pool3d(volume, 2),
+    conv1d=lambda: octet.conv1d(line, w(1)), conv2d=lambda: octet.conv2d(image, w(2)), conv3d=lambda: octet.conv3d(volume, w(3)),
+    conv_transpose1d=lambda: octet.conv_transpose1d(line, w(1)), conv_transpose2d=lambda: octet.conv_transpose2d(image, w(2)),
+    conv_transpose3d=lambda: octet.conv_transpose3d(volume, w(3)),
+    linear=lambda: octet.linear(np.ones((1, 2), c), w(0)), matmul=lambda: octet.matmul(w(0), w(0)),
+    batch_norm=lambda: octet.batch_norm(x, np.ones(3), np.ones(3)), layer_norm=lambda: octet.layer_norm(x),
+    softmax=lambda: octet.softmax(x), prelu=lambda: octet.prelu(x, 0.5), eltwise=lambda: octet.eltwise("tanh", x),
+    binary=lambda: octet.binary("add", x, x), sum=lambda: octet.sum([x, x]), concat=lambda: octet.concat([x, x]),
+    reduce=lambda: octet.reduce("max", x), resize=lambda: octet.resize(image, 2), quantize=lambda: octet.quantize(x, scale=1.),
+    dequantize=lambda: octet.dequantize(image, scale=1.), requantize=lambda: octet.requantize(image, scale=1.))
+"""
+
+
+def header(name):
+    with open(os.path.join(SOURCE, "include", "octet", name + ".hpp")) as file:
+        return file.read()
+
+
+def round_to_odd_sum(a, b):
+    """a + b of float64, inexact results with an odd last bit, so that a second rounding to float32 is the only one."""
+    s = a + b
+    t = s - a
+    rest = (a - (s - t)) + (b - t)
+    is_even = (s.view(np.int64) & 1) == 0
+    return np.where((rest != 0) & is_even, np.nextafter(s, np.where(rest > 0, np.inf, -np.inf)), s)
+
+
+def fma(a, b, c):
+    """a * b + c of float32 with one rounding."""
+    a, b, c = np.broadcast_arrays(f32(a), f32(b), f32(c))
+    return round_to_odd_sum(a.astype(np.float64) * b.astype(np.float64), c.astype(np.float64)).astype(f32)
+
+
+def stored(y, dtype):
+    """f32 as codes: to nearest even, saturated."""
+    info = np.iinfo(dtype)
+    return np.clip(np.rint(y), info.min, info.max).astype(dtype)
+
+
+def views(x):
+    """The same numbers in other memory: reversed, every second element, another order of dimensions."""
+    yield x
+    yield np.ascontiguousarray(x[..., ::-1])[..., ::-1]
+    wide = np.zeros(x.shape[:-1] + (2 * x.shape[-1],), x.dtype)
+    wide[..., ::2] = x
+    yield wide[..., ::2]
+    yield np.asfortranarray(x)
+    if x.ndim > 2:
+        yield np.moveaxis(np.ascontiguousarray(np.moveaxis(x, 1, -1)), -1, 1)
+
+
+class Completeness(unittest.TestCase):
+    """A primitive, an algorithm or a word of the C++ API without Python's fails here."""
+
+    def test_every_primitive_has_a_function(self):
+        kinds = re.search(r"enum class primitive_kind \{(.*?)\}", header("types"), re.S).group(1)
+        kinds = set(re.findall(r"\w+", kinds)) - {"undef"}
+        declared = set()
+        for path in glob.glob(os.path.join(SOURCE, "include", "octet", "*.hpp")):
+            with open(path) as file:
+                declared |= set(re.findall(r"struct OCTET_API (\w+?)(?:_forward)? : public primitive \{", file.read()))
+        self.assertEqual(declared, kinds)
+        program = f"import numpy as np, octet\nf, c = np.float32, np.int8\n{CALLS}\nfor call in calls.values(): call()\nprint(','.join(calls))"
+        run = subprocess.run([sys.executable, "-c", program], env=dict(os.environ, OCTET_VERBOSE="1"), capture_output=True, text=True, check=True)
+        executed = set(re.findall(r"octet_verbose,exec,\w+,[^,]*,(\w+)", run.stdout))
+        self.assertEqual(kinds - executed, set(), "primitives that no function runs")
+        functions = {name for name, value in vars(octet.operations).items()
+                     if inspect.isfunction(value) and not name.startswith("_") and value.__module__ == "octet.operations"}
+        self.assertEqual(functions, set(run.stdout.splitlines()[-1].split(",")), "functions without a call above")
+        self.assertEqual(functions - set(octet.__all__), set())
+
+    def test_every_algorithm_is_known(self):
+        body = re.search(r"enum class algorithm \{(.*?)\};", header("types"), re.S).group(1)
+        names = re.findall(r"^\s*(\w+?_\w+)(?: = \w+)?,?\s*(?://.*)?$", body, re.M)
+        x, image = np.ones((2, 3), f32), np.ones((1, 2, 4, 4), np.int8)
+        call = {"eltwise": lambda f: octet.eltwise(f, x), "binary": lambda f: octet.binary(f, x, x),
+                "reduction": lambda f: octet.reduce(f, x, p=2., epsilon=0.5), "resampling": lambda f: octet.resize(image, 2, mode=f)}
+        counts = dict.fromkeys(call, 0)
+        for name in names:
+            family, _, function = name.partition("_")
+            if family in call and function not in ("gelu",):  # a second name
+                counts[family] += 1
+                try:
+                    call[family](function)
+                except octet.UnsupportedError:
+                    pass
+        self.assertEqual({f for f, n in counts.items() if n == 0}, set())
+        others = {n for n in names if n.split("_")[0] not in call}
+        self.assertEqual(others, {"convolution_direct", "convolution_auto", "deconvolution_direct", "pooling_max", "pooling_avg",
+                                  "pooling_avg_include_padding", "pooling_avg_exclude_padding", "softmax_accurate", "softmax_log"})
+
+    def test_help_shows_arguments_and_an_example(self):
+        for name, function in vars(octet.operations).items():
+            if inspect.isfunction(function) and name in octet.__all__:
+                self.assertIn(">>> " + name, function.__doc__, name)
+
+
+class Windows(unittest.TestCase):
+    def test_pooling_of_sequences_images_and_volumes(self):
+        for sides, largest, average in ((1, octet.max_pool1d, octet.avg_pool1d), (2, octet.max_pool2d, octet.avg_pool2d),
+                                        (3, octet.max_pool3d, octet.avg_pool3d)):
+            for channels in CHANNELS:
+                x = codes(2, channels, *[7, 6, 5][:sides], dtype=(np.int8, np.uint8)[sides % 2])
+                for kernel, stride, padding, dilation in ((2, 2, 0, 1), (3, 1, 1, 1), (2, 1, 1, 2)):
+                    low = np.iinfo(x.dtype).min
+                    pad = [(0, 0)] * 2 + [(padding, padding)] * sides
+                    window, axes = (kernel - 1) * dilation + 1, tuple(range(2, 2 + sides))
+
+                    def windows(a, fill):
+                        a = np.lib.stride_tricks.sliding_window_view(np.pad(a, pad, constant_values=fill), [window] * sides, axes)
+                        step, tap = (slice(None, None, stride),) * sides, (slice(None, None, dilation),) * sides
+                        return a[(slice(None),) * 2 + step + tap].reshape(a.shape[:2] + tuple(-(-n // stride) for n in a.shape[2:2 + sides]) + (-1,))
+                    words = dict(stride=stride, padding=padding, dilation=dilation)
+                    sums, count = windows(x.astype(np.int64), 0).sum(-1), windows(np.ones(x.shape, np.int64), 0).sum(-1)
+                    for view in views(x):
+                        np.testing.assert_array_equal(largest(view, kernel, **words), windows(x, low).max(-1))
+                        np.testing.assert_array_equal(average(view, kernel, **words), stored(f32(sums) / f32(count), x.dtype))
+                        np.testing.assert_array_equal(average(view, kernel, include_padding=True, **words),
+                                                      stored(f32(sums) / f32(kernel ** sides), x.dtype))
+                    last = np.moveaxis(x, 1, -1)
+                    np.testing.assert_array_equal(largest(last, kernel, layout=["nwc", "nhwc", "ndhwc"][sides - 1], **words),
+                                                  np.moveaxis(windows(x, low).max(-1), 1, -1))
+
+    def test_transposed_convolutions(self):
+        for sides, function in ((1, octet.conv_transpose1d), (2, octet.conv_transpose2d), (3, octet.conv_transpose3d)):
+            for groups, i, o, stride, padding, extra, dilation in ((1, 5, 67, 2, 1, 1, 1), (1, 1, 1, 1, 0, 0, 1), (2, 6, 130, 3, 1, 2, 1),
+                                                                   (1, 65, 3, 1, 1, 0, 2), (3, 3, 3, 2, 0, 1, 1)):
+                x, w, bias = codes(2, i, *[4, 3, 2][:sides], dtype=np.uint8), codes(i, o // groups, *[3] * sides), random.integers(-99, 99, o, np.int32)
+                whole = [(n - 1) * stride + 2 * dilation + 1 + extra for n in x.shape[2:]]
+                acc = np.zeros((2, o, *whole), np.int64)
+                for tap in np.ndindex(*[3] * sides):
+                    for g in range(groups):
+                        part = np.einsum("ni...,io->no...", x[:, g * i // groups:(g + 1) * i // groups].astype(np.int64) - 7,
+                                         w[(slice(g * i // groups, (g + 1) * i // groups), slice(None)) + tap].astype(np.int64))
+                        place = tuple(slice(t * dilation, t * dilation + (n - 1) * stride + 1, stride) for t, n in zip(tap, x.shape[2:]))
+                        acc[(slice(None), slice(g * o // groups, (g + 1) * o // groups)) + place] += part
+                inside = (slice(None), slice(None)) + tuple(slice(padding, n - padding) for n in whole)
+                acc = acc[inside] + bias.reshape((1, o) + (1,) * sides)
+                words = dict(stride=stride, padding=padding, output_padding=extra, dilation=dilation, groups=groups, x_zero_point=7)
+                np.testing.assert_array_equal(function(x, w, bias, rule="none", **words), acc)
+                multiplier, shift = random.integers(1 << 30, (1 << 31) - 1, o), random.integers(-9, -4, o)
+                expected = np.stack([tflite_2step(acc[:, c], int(multiplier[c]), int(shift[c])) for c in range(o)], 1)
+                for view in views(x):
+                    y = function(view, octet.Weights(w), bias, rule="tflite_2step", multiplier=multiplier, shift=shift, dtype="int8", zero_point=-3, **words)
+                    np.testing.assert_array_equal(y, np.clip(expected - 3, -128, 127))
+
+
+class Elements(unittest.TestCase):
+    def test_prelu(self):
+        for channels in CHANNELS:
+            x, w = f32(random.normal(size=(2, channels, 3, 5))), f32(random.normal(size=channels))
+            slopes = w.reshape(-1, 1, 1)
+            for view in views(x):
+                np.testing.assert_array_equal(octet.prelu(view, w), np.where(x > 0, x, x * slopes))
+            np.testing.assert_array_equal(octet.prelu(x, slopes), np.where(x > 0, x, x * slopes))
+            every = f32(random.normal(size=x.shape[1:]))
+            np.testing.assert_array_equal(octet.prelu(x, every), np.where(x > 0, x, x * every))
+            c = codes(2, channels, 3, 5)
+            np.testing.assert_array_equal(octet.prelu(c, w), stored(np.where(c > 0, f32(c), f32(c) * slopes), np.int8))
+
+    def test_prelu_of_tflite(self):
+        x, w = codes(2, 65, 3, 3), codes(65)
+        d, alpha = x.astype(np.int64) - 3, w.astype(np.int64).reshape(-1, 1, 1) + 5
+        expected = np.where(d >= 0, tflite_2step(d, 1 << 30, 1), tflite_2step(d * alpha, (1 << 30) + 12345, -7)) - 10
+        y = octet.prelu(x, w, rule="tflite_2step", multiplier=1 << 30, shift=1, w_multiplier=(1 << 30) + 12345, w_shift=-7, x_zero_point=3,
+                        w_zero_point=-5, zero_point=-10)
+        np.testing.assert_array_equal(y, np.clip(expected, -128, 127))
+        with self.assertRaisesRegex(TypeError, "w_multiplier and w_shift are given one without the other"):
+            octet.prelu(x, w, rule="tflite_2step", multiplier=1, shift=1, w_multiplier=3)
+
+    def test_sum(self):
+        for channels in CHANNELS:
+            xs, scales = [f32(random.normal(size=(2, channels, 5))) for _ in range(3)], [0.3, -1.5, 2.25]
+            expected = f32(0) + xs[0] * f32(0.3)
+            for x, s in zip(xs[1:], scales[1:]):
+                expected = expected + x * f32(s)
+            for first in views(xs[0]):
+                np.testing.assert_array_equal(octet.sum([first] + xs[1:], scales), expected)
+            a, b = codes(channels, 4), codes(channels, 4, dtype=np.uint8)
+            np.testing.assert_array_equal(octet.sum([a, b]), stored(f32(a) + f32(b), np.int8))
+            np.testing.assert_array_equal(octet.sum([a, b], dtype="int32"), a.astype(np.int32) + b)
+
+    def test_sum_of_caffe(self):
+        a, b = codes(3, 65), codes(3, 65)
+        ratios, shift = [f32(0.04) / f32(0.05), f32(0.07) / f32(0.05)], 0
+        while max(ratios) < 2 ** 21:
+            ratios, shift = [r * f32(2) for r in ratios], shift + 1
+        m = [int(np.floor(r + 0.5)) for r in ratios]
+        acc = (a.astype(np.int64) - 2) * m[0] + (b.astype(np.int64) + 3) * m[1]
+        expected = np.sign(acc) * ((abs(acc) + (1 << (shift - 1))) >> shift) + 4
+        y = octet.sum([a, b], [0.04, 0.07], zero_points=[2, -3], y_scale=0.05, zero_point=4, rule="caffe_double_round")
+        np.testing.assert_array_equal(y, np.clip(expected, -128, 127))
+
+    def test_concat_of_codes_with_scales(self):
+        xs, scales, zero_points = [codes(2, n, 3) for n in CHANNELS], [0.1, 0.2, 0.05, 0.1], [3, 0, -7, 1]
+        expected = [stored(np.rint(f32(s) * (f32(x) - z) / f32(0.1)) + 1, np.int8) if (s, z) != (0.1, 1) else x
+                    for x, s, z in zip(xs, scales, zero_points)]
+        y = octet.concat(xs, 1, scales=scales, zero_points=zero_points, y_scale=0.1, zero_point=1, rule="ort_f32")
+        np.testing.assert_array_equal(y, np.concatenate(expected, 1))
+        with self.assertRaisesRegex(ValueError, "scales has 1 values, allowed: one for each of the 4 tensors"):
+            octet.concat(xs, 1, scales=[1], rule="ort_f32")
+
+    def test_scalars_and_broadcasting(self):
+        self.assertEqual(octet.binary("mul", np.int8(3), np.int8(4)).shape, ())
+        self.assertEqual(octet.prelu(f32(-2), f32(0.5)), -1)
+        x, y = codes(2, 65, 4), codes(65, 1)
+        np.testing.assert_array_equal(octet.binary("max", x, y), np.maximum(x, y))
+        np.testing.assert_array_equal(octet.matmul(x[0, :, 0], y, rule="none"), x[0, :, 0].astype(int) @ y.astype(int))
+        np.testing.assert_array_equal(octet.matmul(x[0].T, y[:, 0], rule="none"), x[0].T.astype(int) @ y[:, 0].astype(int))
+        np.testing.assert_array_equal(octet.matmul(y[:, 0], y[:, 0], rule="none"), y[:, 0].astype(int) @ y[:, 0].astype(int))
+        np.testing.assert_array_equal(octet.matmul(x[:, 0], octet.Weights(codes(4, 7) * 0 + 1), rule="none"),
+                                      x[:, 0].astype(int).sum(1, keepdims=True).repeat(7, 1))
+
+
+class Normalizations(unittest.TestCase):
+    def test_layer_norm(self):
+        for n in (1, 2, 15, 16, 17, 63, 65, 130):
+            x, scale, shift = f32(random.normal(size=(2, 3, n)) + 1), f32(random.normal(size=n)), f32(random.normal(size=n))
+
+            def lanes(values, step):
+                acc = np.zeros((2, 3, 16), f32)
+                for i in range(n):
+                    acc[..., i % 16] = step(values[..., i], acc[..., i % 16])
+                for half in (8, 4, 2, 1):
+                    acc = acc[..., :half] + acc[..., half:2 * half]
+                return acc / f32(n)
+            mean = lanes(x, lambda v, a: v + a)
+            d = x - mean
+            variance = lanes(d, lambda v, a: fma(v, v, a))
+            d = d * (f32(1) / np.sqrt(variance + f32(1e-5)))
+            for view in views(x):
+                np.testing.assert_array_equal(octet.layer_norm(view), d)
+            np.testing.assert_array_equal(octet.layer_norm(x, scale, shift), fma(d, scale, shift))
+            np.testing.assert_array_equal(octet.layer_norm(x, scale), d * scale)
+            np.testing.assert_array_equal(octet.layer_norm(x, shift=shift), d + shift)
+            np.testing.assert_array_equal(octet.layer_norm(x, mean=mean[..., 0], variance=variance[..., 0]), d)
+            np.testing.assert_array_equal(octet.layer_norm(x[0, 0]), d[0, 0])
+            np.testing.assert_allclose(octet.layer_norm(x, scale, shift, rule="ort_f32"), fma(d, scale, shift), rtol=1e-4, atol=1e-4)
+
+    def test_batch_norm(self):
+        for c in CHANNELS:
+            for sides in range(4):
+                x = f32(random.normal(size=(2, c, 4, 3, 2)[:2 + sides]))
+                mean, scale, shift, variance = (f32(v) for v in (*random.normal(size=(3, c)), random.uniform(0.1, 2, c)))
+                a = scale / np.sqrt(variance + f32(1e-3))
+                shape = (c,) + (1,) * sides
+                y = fma(x, a.reshape(shape), fma(-mean, a, shift).reshape(shape))
+                for view in views(x):
+                    np.testing.assert_array_equal(octet.batch_norm(view, mean, variance, scale, shift, epsilon=1e-3), y)
+                np.testing.assert_array_equal(octet.batch_norm(x, mean, variance, scale, shift, epsilon=1e-3, relu=True), np.maximum(y, 0))
+                plain = f32(1) / np.sqrt(variance + f32(1e-5))
+                np.testing.assert_array_equal(octet.batch_norm(x, mean, variance), fma(x, plain.reshape(shape), fma(-mean, plain, f32(0)).reshape(shape)))
+
+    def test_reductions(self):
+        x = f32(random.integers(-9, 9, (3, 65, 2)))
+        for view in views(x):
+            np.testing.assert_array_equal(octet.reduce("norm_lp_sum", view, 1, p=2, epsilon=1), np.sqrt(f32((x * x).sum(1) + 1)))
+            np.testing.assert_array_equal(octet.reduce("norm_lp_power_p_max", view, (0, -1), p=1, epsilon=1e9), np.full(65, 1e9, f32))
+            np.testing.assert_array_equal(octet.reduce("mean", view, keep_dims=True), f32([[[x.sum() / f32(x.size)]]]))
+        c = codes(70, 3)
+        np.testing.assert_array_equal(octet.reduce("sum", c, 0, dtype="int32"), c.sum(0))
+        np.testing.assert_array_equal(octet.reduce("sum", c, 0), np.clip(c.sum(0), -128, 127))
+
+
+class Arguments(unittest.TestCase):
+    def test_sums_of_post_ops_begin_with_an_array(self):
+        x, w, before = codes(2, 5, 4, 4), codes(65, 5, 1, 1), codes(2, 65, 4, 4)
+        acc = np.einsum("nchw,oc->nohw", x.astype(np.int64), w[:, :, 0, 0].astype(np.int64))
+        expected = stored(fma(f32(0.5), f32(before), f32(acc) * f32(0.01)), np.int8)
+        kept = before.copy()
+        np.testing.assert_array_equal(octet.conv2d(x, w, rule="f32", scale=0.01, post_ops=[("sum", before, 0.5)]), expected)
+        np.testing.assert_array_equal(before, kept)
+        with self.assertRaisesRegex(ValueError, "post_ops: sum has an array of other shape"):
+            octet.conv2d(x, w, rule="f32", scale=0.01, post_ops=[("sum", before[:1], 0.5)])
+
+    def test_leaky_relu_of_tflite(self):
+        x, w = codes(2, 30), codes(65, 30)
+        acc = x.astype(np.int64) @ w.T.astype(np.int64)
+        sums = tflite_2step(acc, 1 << 30, -4)
+        expected = np.where(sums >= 0, tflite_2step(sums, 1 << 30, 1), tflite_2step(sums, 1 << 30, -2))
+        y = octet.linear(x, w, rule="tflite_2step", multiplier=1 << 30, shift=-4, post_ops=[("leaky_relu", 1 << 30, 1, 1 << 30, -2)])
+        np.testing.assert_array_equal(y, np.clip(expected, -128, 127))
+
+    def test_numpys_default_types(self):
+        x = random.normal(size=(3, 4))
+        self.assertEqual(octet.layer_norm(x).dtype, np.float32)
+        np.testing.assert_array_equal(octet.quantize(x.tolist(), scale=0.1), octet.quantize(f32(x), scale=0.1))
+        c, w = codes(2, 3), codes(4, 3)
+        np.testing.assert_array_equal(octet.linear(c, w, [1, 2, 3, 4], rule="none"), c.astype(int) @ w.T.astype(int) + [1, 2, 3, 4])
+        np.testing.assert_array_equal(octet.linear(c, w, [.5, 1, 2, 3.], rule="f32", scale=1., dtype="float32"),
+                                      f32(c.astype(int) @ w.T.astype(int)) + f32([.5, 1, 2, 3]))
+
+    def test_empty_arrays(self):
+        self.assertEqual(octet.conv2d(np.zeros((0, 3, 4, 4), np.int8), np.ones((8, 3, 3, 3), np.int8), rule="none").shape, (0, 8, 2, 2))
+        self.assertEqual(octet.max_pool1d(np.zeros((0, 3, 4), np.int8), 2).shape, (0, 3, 2))
+        self.assertEqual(octet.eltwise("relu", np.zeros((0, 3), np.int8)).shape, (0, 3))
+
+    def test_wrong_arguments_are_named(self):
+        image, x = codes(1, 2, 4, 4), f32(np.ones((2, 3)))
+        for error, call, text in [
+                (ValueError, lambda: octet.max_pool1d(image, 2), "x has 4 dimensions, allowed: 3"),
+                (ValueError, lambda: octet.conv_transpose3d(image, image), "x has 4 dimensions, allowed: 5"),
+                (ValueError, lambda: octet.max_pool2d(image, 5), "at least the 5 of a window"),
+                (ValueError, lambda: octet.avg_pool2d(image, 2, stride=0), "stride is 0, allowed: 1 or more"),
+                (TypeError, lambda: octet.max_pool2d(image, 1.5), "kernel is 1.5, allowed: an integer, or one per side"),
+                (ValueError, lambda: octet.max_pool2d(image, (1, 2, 3)), "kernel has 3 values, allowed: 1 or 2"),
+                (ValueError, lambda: octet.sum([]), "xs is empty"),
+                (ValueError, lambda: octet.sum([x, x[0]]), "x1 has 1 dimensions, the first 2"),
+                (ValueError, lambda: octet.sum([x, x], [1]), "1 scales for 2 sources"),
+                (TypeError, lambda: octet.sum([x.astype(complex)]), "x0 is complex128"),
+                (ValueError, lambda: octet.prelu(x, x[None]), "w has 3 dimensions, allowed: up to 2"),
+                (ValueError, lambda: octet.prelu(x, x[0, :2]), "prelu: weights have dims {1, 2}"),
+                (octet.UnsupportedError, lambda: octet.layer_norm(image), "src has type s8, implemented: f32"),
+                (ValueError, lambda: octet.layer_norm(x, x), r"scale has shape (2, 3), allowed: (3,)"),
+                (TypeError, lambda: octet.layer_norm(x, mean=x[:, 0]), "mean and variance are given one without the other"),
+                (ValueError, lambda: octet.layer_norm(x, epsilon=-1), "epsilon is -1"),
+                (ValueError, lambda: octet.batch_norm(x, x[0], x[0, :2]), "variance has shape (2,), allowed: (3,)"),
+                (ValueError, lambda: octet.batch_norm(x, x[0], None), "OCTET_ARG_VARIANCE"),
+                (ValueError, lambda: octet.softmax(x, 2), "axis is 2, allowed: -2 to 1"),
+                (ValueError, lambda: octet.quantize(x, scale=[1, 1], axis=2), "axis is 2, allowed: -2 to 1"),
+                (TypeError, lambda: octet.eltwise("relu", x, post_ops=[3]), "not iterable"),
+                (TypeError, lambda: octet.eltwise("relu", x, post_ops=[(3, 4)]), "does not begin with a name"),
+                (TypeError, lambda: octet.eltwise("relu", x, post_ops=[("clip", "low", 4)]), "'low' is no integer"),
+                (ValueError, lambda: octet.eltwise("relu", x, post_ops=["sum"]), "'sum' lacks the array"),
+                (ValueError, lambda: octet.eltwise("relu", x, post_ops=["table"]), "'table' has 0 values, allowed: 1")]:
+            with self.subTest(text=text), self.assertRaises(error) as raised:
+                call()
+            self.assertIn(text, str(raised.exception))
+
+
+if __name__ == "__main__":
+    unittest.main()
