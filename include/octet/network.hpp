@@ -203,8 +203,10 @@ public:
 
     /// Writes the network in its present sizes to a file from which it starts in milliseconds: without the model, without
     /// analysis, without packing; processes share the weights. The file is good for this version of the library and
-    /// this instruction set alone, its network has these sizes and this rule, and another way of storing
-    /// weights is not promised: keep the model. Replaces a file by renaming. Throws octet::error if it cannot be written.
+    /// this instruction set alone, its network has this rule, and another way of storing weights is not promised:
+    /// keep the model. Its network begins with these sizes, can have others as the model can, for which its weights are
+    /// unpacked once, and keeps these where it is not told others. Replaces a file by renaming. Throws octet::error if
+    /// it cannot be written.
     void save(const std::string &path) const;
 
     // ---- What it consists of

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "network/saved/plan_file.hpp"
 #include "octet/network.hpp"
 #include "octet/octet.hpp"
 
@@ -36,6 +37,23 @@ void fill(const memory &m) {
         m.map_data<std::uint8_t>()[i] = static_cast<std::uint8_t>(i * 89 + i / 7);
 }
 
+void run(network &net) {
+    for (const int t : net.get_graph().inputs)
+        fill(net.get_memory(t));
+    net.run();
+}
+
+/// What a plan's file has for other sizes, which may be refused.
+void run_two_images(network &net, model::graph source) try {
+    model::infer_shapes(source);
+    model::set_batch(source, 2);
+    if (work_of(source) > most_work)
+        return;
+    net.resize({2, {}, {}});
+    run(net);
+} catch (const error &) {
+}
+
 } // namespace
 
 fuzz_outcome fuzz_network(graph_reader read, const std::uint8_t *bytes, std::size_t size) {
@@ -43,10 +61,11 @@ fuzz_outcome fuzz_network(graph_reader read, const std::uint8_t *bytes, std::siz
         model::graph g = read(bytes, size, "fuzzed");
         if (work_of(g) > most_work)
             return fuzz_outcome::too_large;
+        const auto saved = g.saved;
         network net(std::move(g));
-        for (const int t : net.get_graph().inputs)
-            fill(net.get_memory(t));
-        net.run();
+        run(net);
+        if (saved)
+            run_two_images(net, saved->source);
         return fuzz_outcome::ran;
     } catch (const error &e) {
         if (std::strlen(e.what()) == 0)

@@ -139,7 +139,8 @@ TEST(PackedWeights, AreThoseOfTheReorder) {
         for (const bool is_immediate : {false, true}) {
             const num_threads_scope scope(threads);
             model::packed_weights shared;
-            model::packing packing(shared, is_immediate);
+            model::packing packing(shared, is_immediate ? model::packing::work::immediate
+                                                        : model::packing::work::later);
             std::vector<std::shared_ptr<const model::packed_constant>> packed;
             std::vector<shared_bytes> originals(20);
             for (shared_bytes &o : originals) {

@@ -26,9 +26,14 @@ bool is_same(const packed_constant &c, const shared_bytes &original, const memor
 
 } // namespace
 
-packed_weights::packed_weights(const std::vector<saved_constant> &saved) : are_saved_(true) {
+packed_weights::packed_weights(const std::vector<saved_constant> &saved) {
     for (const saved_constant &s : saved)
-        saved_.emplace(s.original.data(), s);
+        add(s);
+}
+
+void packed_weights::add(const saved_constant &constant) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    saved_.emplace(constant.original.data(), constant);
 }
 
 std::shared_ptr<const packed_constant> packed_weights::find(const shared_bytes &original,
@@ -63,8 +68,26 @@ void packed_weights::add(const std::shared_ptr<const packed_constant> &constant)
     constants_.emplace(constant->original.data(), constant);
 }
 
-packing::packing(packed_weights &shared, bool is_immediate)
-    : shared_(shared), is_immediate_(is_immediate),
+bool can_be_unpacked(const packed_constant &c) {
+    const auto elements = static_cast<std::size_t>(element_count(c.plain.dims()));
+    return c.plain.get_size() == c.original.size() &&
+           elements * memory::data_type_size(c.plain.data_type()) == c.original.size();
+}
+
+shared_bytes unpacked(const packed_constant &c) {
+    if (!can_be_unpacked(c))
+        refuse("packed weights of " + std::to_string(c.original.size()) +
+               " bytes do not hold all elements of their tensor");
+    memory plain(c.plain, c.packed.get_engine());
+    stream s(c.packed.get_engine());
+    reorder(c.packed, plain).execute(s, c.packed, plain);
+    s.wait();
+    const auto owner = std::make_shared<const memory>(plain);
+    return {owner, owner->get_data_handle(), c.original.size()};
+}
+
+packing::packing(packed_weights &shared, work w)
+    : shared_(shared), work_(w),
       most_helpers_(std::min(static_cast<std::size_t>(get_num_threads()), most_useful_threads) - 1) {}
 
 packing::~packing() { stop(); }
@@ -76,10 +99,9 @@ std::shared_ptr<const packed_constant> packing::get(const shared_bytes &original
     bytes_ += chosen.get_size();
     auto constant = shared_.find(original, plain, chosen);
     const bool is_new = !constant;
-    if (is_new && shared_.are_saved())
+    if (is_new && work_ == work::none)
         refuse("the weights are saved in other layouts than the primitives of this library choose; save the "
-               "network "
-               "again");
+               "network again");
     if (is_new)
         constant = std::make_shared<const packed_constant>(
             packed_constant{original, plain, memory(chosen, engine(engine::kind::cpu, 0)), nullptr});
@@ -91,7 +113,7 @@ std::shared_ptr<const packed_constant> packing::get(const shared_bytes &original
         const std::lock_guard<std::mutex> lock(mutex_);
         asked_.push_back(constant);
     }
-    if (is_immediate_)
+    if (work_ == work::immediate)
         start_helper();
     changed_.notify_one();
     return constant;

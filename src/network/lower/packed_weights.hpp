@@ -35,31 +35,37 @@ struct saved_constant {
 class packed_weights {
 public:
     packed_weights() = default;
-    /// Those of a saved plan, and no others.
+    /// With those of a saved plan.
     explicit packed_weights(const std::vector<saved_constant> &saved);
-
-    bool are_saved() const { return are_saved_; }
 
     /// Null if it is not there.
     std::shared_ptr<const packed_constant> find(const shared_bytes &original, const memory::desc &plain,
                                                 const memory::desc &chosen) const;
     /// For as long as a plan holds it.
     void add(const std::shared_ptr<const packed_constant> &constant);
+    void add(const saved_constant &constant);
 
 private:
     mutable std::mutex mutex_;
     std::multimap<const std::uint8_t *, std::weak_ptr<const packed_constant>> constants_; ///< by the original
     std::size_t crowd_ = 64; ///< so many may have expired before they are dropped
-    bool are_saved_ = false;
     std::multimap<const std::uint8_t *, saved_constant> saved_; ///< by the original
 };
+
+/// Whether all elements of the original can be had from the packed ones, and the elements.
+///@{
+bool can_be_unpacked(const packed_constant &constant);
+shared_bytes unpacked(const packed_constant &constant);
+///@}
 
 /// What one plan packs. Helpers, one less than threads, pack what is asked for while their caller goes on. Originals
 /// in mapped files take no memory afterwards.
 class packing {
 public:
-    /// `is_immediate`: false leaves all work to `finish`, so that one can ask for `bytes` before.
-    explicit packing(packed_weights &shared, bool is_immediate = true);
+    /// Who packs: threads beside the caller's from the first constant on; all from `finish` on, so that one can ask for
+    /// `bytes` before; or nobody, since there must be a saved one for each.
+    enum class work { immediate, later, none };
+    explicit packing(packed_weights &shared, work w = work::immediate);
     ~packing();
     packing(const packing &) = delete;
     packing &operator=(const packing &) = delete;
@@ -85,7 +91,7 @@ private:
 
     packed_weights &shared_;
     packed_weights own_; ///< also what is not packed yet
-    const bool is_immediate_;
+    const work work_;
     const std::size_t most_helpers_;
     std::size_t bytes_ = 0;
     std::vector<std::shared_ptr<const packed_constant>> used_;

@@ -10,10 +10,11 @@ namespace octet {
 inline namespace v0 {
 
 struct network::state {
-    explicit state(std::shared_ptr<model::shared_network> s, const network_sizes &sizes)
-        : shared(std::move(s)), context(shared->at(sizes)) {}
+    explicit state(std::shared_ptr<model::shared_network> s, network_sizes wanted)
+        : shared(std::move(s)), sizes(std::move(wanted)), context(shared->at(sizes)) {}
 
     std::shared_ptr<model::shared_network> shared;
+    network_sizes sizes; ///< as they were asked for
     model::context context;
 };
 
@@ -61,9 +62,12 @@ network network::new_context() const {
 
 void network::resize(const network_sizes &sizes) {
     state_->context = model::context(state_->shared->at(sizes));
+    state_->sizes = sizes;
 }
 
-void network::save(const std::string &path) const { save_plan(path, state_->context.get_plan(), options()); }
+void network::save(const std::string &path) const {
+    state_->shared->save(path, state_->context.get_plan(), state_->sizes);
+}
 
 const network_options &network::options() const { return state_->shared->options(); }
 

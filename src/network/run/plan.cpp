@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <new>
+#include <set>
 #include <stdexcept>
 
 #include "network/lower/lowering.hpp"
@@ -158,7 +159,9 @@ std::shared_ptr<const plan> make_plan(model::graph g, const network_options &opt
     const engine cpu(engine::kind::cpu, 0);
     const evaluator evaluating = evaluate;
     const progress report(options);
-    packing packed(weights, options.memory_limit == 0);
+    packing packed(weights, own.saved                   ? packing::work::none
+                            : options.memory_limit == 0 ? packing::work::immediate
+                                                        : packing::work::later);
     tensor_buffers buffers(own, packed);
     for (std::size_t i = 0; i < own.nodes.size(); i++) {
         report.lowering(own, i);
@@ -176,7 +179,7 @@ std::shared_ptr<const plan> make_plan(model::graph g, const network_options &opt
     return result;
 }
 
-void save_plan(const std::string &path, const plan &p, const network_options &options) {
+void save_plan(const std::string &path, const plan &p, const graph &source, const network_options &options) {
     std::vector<int> reads(p.graph.tensors.size());
     const auto count = [&](const node &n) {
         for (const int t : n.inputs)
@@ -190,6 +193,10 @@ void save_plan(const std::string &path, const plan &p, const network_options &op
     // Small elements are stored in both orders, since they may be anything; this rule reads weights.
     constexpr std::size_t small = 1024;
     const bool are_read = options.rule == requantization_rule::gemmlowp_legacy_scale;
+    std::set<const std::uint8_t *> recoverable;
+    for (const auto &w : p.weights)
+        if (can_be_unpacked(*w))
+            recoverable.insert(w->original.data());
     graph saved = p.graph;
     std::vector<bool> is_only_packed(reads.size());
     for (std::size_t t = 0; t < reads.size(); t++) {
@@ -197,11 +204,12 @@ void save_plan(const std::string &path, const plan &p, const network_options &op
         if (!constant.is_constant)
             continue;
         is_only_packed[t] = !are_read && constant.data.size() > small && p.packed_reads[t] > 0 &&
-                            p.packed_reads[t] == reads[t] && !p.buffers[t];
+                            p.packed_reads[t] == reads[t] && !p.buffers[t] &&
+                            recoverable.count(constant.data.data()) != 0;
         if (reads[t] == 0 && !p.buffers[t]) // what passes have folded away
             constant.is_constant = false, constant.data = {};
     }
-    write_plan(path, {saved, options.rule, p.isa, p.weights, is_only_packed});
+    write_plan(path, {saved, source, options.rule, p.isa, p.weights, is_only_packed});
 }
 
 } // namespace octet::model

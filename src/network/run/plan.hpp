@@ -25,7 +25,7 @@ struct plan {
 std::shared_ptr<const plan> make_plan(model::graph g, const network_options &options,
                                       packed_weights &weights);
 
-/// See `network::save`.
-void save_plan(const std::string &path, const plan &p, const network_options &options);
+/// See `network::save`. `source` is what the plan was made of, with its sizes.
+void save_plan(const std::string &path, const plan &p, const graph &source, const network_options &options);
 
 } // namespace octet::model

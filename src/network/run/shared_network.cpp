@@ -39,9 +39,57 @@ shared_network::shared_network(graph g, network_options options)
     : source_(std::move(g)), options_(options_for(source_, std::move(options))),
       weights_(source_.saved ? packed_weights(source_.saved->weights) : packed_weights()) {}
 
+/// The network before the passes. Of a saved plan, elements that are packed are zeros.
+graph shared_network::sized_source(const network_sizes &sizes) const {
+    graph g = source_.saved ? source_.saved->source : source_;
+    if (source_.saved && g.framework == "onnx") // integers that follow from sizes are in no file
+        infer_shapes(g);
+    set_sizes(g, sizes);
+    return g;
+}
+
+bool shared_network::is_for_saved_sizes(const graph &g) const {
+    if (!source_.saved)
+        return false;
+    const auto dims = [](const graph &of, int t) { return of.tensors[static_cast<std::size_t>(t)].dims; };
+    return std::all_of(g.inputs.begin(), g.inputs.end(),
+                       [&](int t) { return dims(g, t) == dims(source_.saved->source, t); });
+}
+
+/// Gives the source of a saved plan the elements that are zeros in the file. Their layouts are those that the plan's
+/// own primitives chose, not what the file says.
+void shared_network::unpack_weights(graph &g) {
+    const saved_plan &saved = *source_.saved;
+    if (unpacked_.empty())
+        for (const auto &w : plan_at({})->weights) {
+            if (w->original.owner() != saved.zeros.owner() || unpacked_.count(w->original.data()) != 0)
+                continue;
+            const shared_bytes elements = unpacked(*w);
+            unpacked_.emplace(w->original.data(), elements);
+            for (const saved_constant &s : saved.weights) // who wants the saved layouts needs no packing
+                if (s.original.data() == w->original.data())
+                    weights_.add({elements, s.plain, s.chosen, s.packed});
+        }
+    for (tensor &t : g.tensors)
+        if (const auto found = unpacked_.find(t.data.data()); t.is_constant && found != unpacked_.end())
+            t.data = found->second;
+}
+
 std::shared_ptr<const plan> shared_network::at(const network_sizes &sizes) {
-    const std::string key = key_of(sizes);
     const std::lock_guard<std::mutex> lock(mutex_);
+    return plan_at(sizes);
+}
+
+void shared_network::save(const std::string &path, const plan &p, const network_sizes &sizes) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    graph source = sized_source(sizes);
+    if (source_.saved && !is_for_saved_sizes(source))
+        unpack_weights(source);
+    save_plan(path, p, source, options_);
+}
+
+std::shared_ptr<const plan> shared_network::plan_at(const network_sizes &sizes) {
+    const std::string key = key_of(sizes);
     const auto found =
         std::find_if(plans_.begin(), plans_.end(), [&](const auto &entry) { return entry.first == key; });
     if (found != plans_.end()) {
@@ -49,9 +97,13 @@ std::shared_ptr<const plan> shared_network::at(const network_sizes &sizes) {
         return found->second;
     }
     const num_threads_scope threads(options_.threads);
-    graph g = source_;
-    set_sizes(g, sizes);
     const parallel_phase phase; // primitives are planned for threads that are awake, as in a run
+    const bool is_saved = source_.saved && key == key_of({});
+    graph g = is_saved ? source_ : sized_source(sizes);
+    if (!is_saved && is_for_saved_sizes(g))
+        return plan_at({});
+    if (!is_saved && source_.saved)
+        unpack_weights(g);
     plans_.emplace_front(key, make_plan(std::move(g), options_, weights_));
     if (plans_.size() > most_plans)
         plans_.pop_back();

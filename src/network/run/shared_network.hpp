@@ -1,9 +1,11 @@
 #pragma once
 
 // What contexts of one network share: the graph as it was read, and a plan for each set of sizes that was used
-// lately.
+// lately. A saved plan is the plan for the sizes of its file; for others its source is used, whose weights are unpacked
+// then.
 
 #include <list>
+#include <map>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -21,13 +23,23 @@ public:
     /// The plan for these sizes, from any thread. Throws octet::error where the network cannot have them.
     std::shared_ptr<const plan> at(const network_sizes &sizes);
 
+    /// See `network::save`; `p` is the plan for these sizes.
+    void save(const std::string &path, const plan &p, const network_sizes &sizes);
+
 private:
+    // Under the mutex:
+    std::shared_ptr<const plan> plan_at(const network_sizes &sizes);
+    graph sized_source(const network_sizes &sizes) const;
+    bool is_for_saved_sizes(const graph &g) const;
+    void unpack_weights(graph &g);
+
     const graph source_;
     const network_options options_;
     packed_weights weights_; ///< of all plans
     std::mutex mutex_;       ///< of what follows
     std::list<std::pair<std::string, std::shared_ptr<const plan>>>
-        plans_; ///< latest first, by the text of the sizes
+        plans_;                                             ///< latest first, by the text of the sizes
+    std::map<const std::uint8_t *, shared_bytes> unpacked_; ///< by what stands for them in the saved plan
 };
 
 } // namespace octet::model

@@ -68,8 +68,6 @@ void change_batch(graph &g, dim_t batch) {
 } // namespace
 
 void set_sizes(graph &g, const network_sizes &sizes) {
-    if (g.saved && (sizes.batch != 0 || !sizes.shapes.empty() || !sizes.dimensions.empty()))
-        refuse_as_unimplemented("a saved plan has the sizes that it was saved with, others need the model");
     for (const auto &[name, size] : sizes.dimensions)
         set_dimension(g, name, size);
     for (const auto &[name, dims] : sizes.shapes)

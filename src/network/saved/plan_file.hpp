@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "network/graph/graph.hpp"
 #include "network/lower/packed_weights.hpp"
 
 namespace octet::model {
@@ -13,11 +14,14 @@ namespace octet::model {
 struct saved_plan {
     requantization_rule rule = requantization_rule::automatic;
     std::vector<saved_constant> weights;
+    graph source;       ///< the network before the passes; what is only packed is zeros in it, too
+    shared_bytes zeros; ///< all of them, in both graphs
 };
 
 /// What is saved: the graph after all passes, and what was made of it.
 struct plan_to_save {
     const graph &g;
+    const graph &source; ///< of the same sizes before all passes; `g` has the bytes of its constants
     requantization_rule rule;
     cpu_isa isa; ///< that its primitives were made for
     const std::vector<std::shared_ptr<const packed_constant>> &weights;

@@ -31,30 +31,61 @@ public:
         open_structure();
         check_origin();
         check_blobs();
-        graph g;
-        g.framework = text(plan_->framework());
-        is_tflite_ = g.framework == "tflite";
-        g.inputs = list<int>(plan_->inputs());
-        g.outputs = list<int>(plan_->outputs());
-        for (std::size_t t = 0; t < length(plan_->tensors()); t++)
-            g.tensors.push_back(read_tensor(*plan_->tensors()->Get(at(t)), "tensor " + std::to_string(t)));
-        for (std::size_t i = 0; i < length(plan_->nodes()); i++)
-            g.nodes.push_back(read_node(*plan_->nodes()->Get(at(i)), "node " + std::to_string(i), false));
+        is_tflite_ = text(plan_->framework()) == "tflite";
+        graph g = read_graph(*plan_, "");
         auto saved = std::make_shared<saved_plan>();
         saved->rule = rule();
-        give_zeros(g);
+        saved->zeros = give_zeros(g);
         for (std::size_t i = 0; i < length(plan_->packed()); i++)
             saved->weights.push_back(
                 read_packed(g, *plan_->packed()->Get(at(i)), "packed weights " + std::to_string(i)));
-        for (std::size_t t = 0; t < g.tensors.size(); t++)
-            check_layout(g.tensors[t], "tensor " + std::to_string(t));
-        check_graph(g);
-        check_fused(g);
+        check(g);
+        saved->source = read_graph(*plan_->source(), "the source's ");
+        share_elements(g, saved->source);
+        check(saved->source);
         g.saved = std::move(saved);
         return g;
     }
 
 private:
+    /// Of the plan or its source.
+    template <typename Stored> graph read_graph(const Stored &stored, const std::string &whose) {
+        graph g;
+        g.framework = text(plan_->framework());
+        g.inputs = list<int>(stored.inputs());
+        g.outputs = list<int>(stored.outputs());
+        g.tensors.reserve(length(stored.tensors()));
+        for (std::size_t t = 0; t < length(stored.tensors()); t++)
+            g.tensors.push_back(
+                read_tensor(*stored.tensors()->Get(at(t)), whose + "tensor " + std::to_string(t)));
+        g.nodes.reserve(length(stored.nodes()));
+        for (std::size_t i = 0; i < length(stored.nodes()); i++)
+            g.nodes.push_back(
+                read_node(*stored.nodes()->Get(at(i)), whose + "node " + std::to_string(i), false));
+        return g;
+    }
+
+    /// The same bytes, by which packed weights are found, too.
+    void share_elements(const graph &plan, graph &source) const {
+        for (std::size_t t = 0; t < source.tensors.size(); t++) {
+            const format::Tensor &stored = *plan_->source()->tensors()->Get(at(t));
+            if (!source.tensors[t].is_constant || stored.blob() >= 0)
+                continue;
+            const int same = stored.same_as();
+            if (same < 0 || index(same) >= plan.tensors.size() || !plan.tensors[index(same)].is_constant)
+                fail("the source's tensor " + std::to_string(t) + " has the elements of tensor " +
+                     std::to_string(same) + ", which is no constant");
+            source.tensors[t].data = plan.tensors[index(same)].data;
+        }
+    }
+
+    static void check(const graph &g) {
+        for (std::size_t t = 0; t < g.tensors.size(); t++)
+            check_layout(g.tensors[t], "tensor " + std::to_string(t));
+        check_graph(g);
+        check_fused(g);
+    }
+
     [[noreturn]] static void fail(const std::string &defect) { refuse(defect); }
     static flatbuffers::uoffset_t at(std::size_t i) { return static_cast<flatbuffers::uoffset_t>(i); }
     static std::size_t index(int i) { return static_cast<std::size_t>(i); }
@@ -276,7 +307,7 @@ private:
     // ---- Weights
 
     /// Constants that are only packed: their elements are read by nobody, and are zeros that take no memory.
-    void give_zeros(graph &g) {
+    shared_bytes give_zeros(graph &g) {
         std::size_t total = 0;
         std::vector<std::pair<tensor *, std::size_t>> places;
         for (std::size_t i = 0; i < g.tensors.size(); i++) {
@@ -300,6 +331,7 @@ private:
         for (std::size_t i = 0; i < places.size(); i++)
             places[i].first->data = all.part(
                 places[i].second, (i + 1 < places.size() ? places[i + 1].second : total) - places[i].second);
+        return all;
     }
 
     static void copy_dims(const std::vector<std::int64_t> &from, dim_t *to) {

@@ -18,7 +18,7 @@ namespace format = octet::saved;
 
 class plan_writer {
 public:
-    explicit plan_writer(const plan_to_save &plan) : source_(plan) {}
+    explicit plan_writer(const plan_to_save &plan) : from_(plan) {}
 
     void write(const std::filesystem::path &path) {
         describe();
@@ -58,23 +58,44 @@ private:
     }
 
     void describe() {
-        const graph &g = source_.g;
+        const graph &g = from_.g;
         plan_.version = version();
-        plan_.isa = to_string(source_.isa);
-        plan_.rule = static_cast<int>(source_.rule);
+        plan_.isa = to_string(from_.isa);
+        plan_.rule = static_cast<int>(from_.rule);
         plan_.framework = g.framework;
         plan_.inputs = g.inputs;
         plan_.outputs = g.outputs;
         std::multimap<const std::uint8_t *, int> places;
         for (std::size_t t = 0; t < g.tensors.size(); t++) {
-            plan_.tensors.push_back(tensor_of(g.tensors[t], source_.is_only_packed[t]));
+            plan_.tensors.push_back(tensor_of(g.tensors[t], from_.is_only_packed[t]));
             if (g.tensors[t].is_constant && !g.tensors[t].data.empty())
                 places.emplace(g.tensors[t].data.data(), static_cast<int>(t));
         }
         for (const node &n : g.nodes)
             plan_.nodes.push_back(node_of(n));
-        for (const auto &w : source_.weights)
+        for (const auto &w : from_.weights)
             add_packed(*w, places);
+        plan_.source = source_of(from_.source, places);
+    }
+
+    /// Most constants are the plan's own; only what passes have replaced is stored again.
+    std::unique_ptr<format::SourceT> source_of(const graph &g,
+                                               const std::multimap<const std::uint8_t *, int> &places) {
+        auto result = std::make_unique<format::SourceT>();
+        for (const tensor &t : g.tensors) {
+            const auto [first, last] = places.equal_range(t.data.data());
+            const auto same = std::find_if(first, last, [&](const auto &place) {
+                return from_.g.tensors[static_cast<std::size_t>(place.second)].data.size() == t.data.size();
+            });
+            const bool is_there = t.is_constant && same != last;
+            result->tensors.push_back(tensor_of(t, is_there));
+            result->tensors.back()->same_as = is_there ? same->second : -1;
+        }
+        for (const node &n : g.nodes)
+            result->nodes.push_back(node_of(n));
+        result->inputs = g.inputs;
+        result->outputs = g.outputs;
+        return result;
     }
 
     int add_blob(const void *bytes, std::size_t size) {
@@ -84,7 +105,7 @@ private:
         return static_cast<int>(plan_.blobs.size() - 1);
     }
 
-    std::unique_ptr<format::TensorT> tensor_of(const tensor &t, bool is_only_packed) {
+    std::unique_ptr<format::TensorT> tensor_of(const tensor &t, bool is_elsewhere) {
         auto result = std::make_unique<format::TensorT>();
         result->name = t.name;
         result->type = static_cast<int>(t.type);
@@ -100,7 +121,7 @@ private:
         }
         result->is_constant = t.is_constant;
         result->is_variable = t.is_variable;
-        result->blob = t.is_constant && !is_only_packed ? add_blob(t.data.data(), t.data.size()) : -1;
+        result->blob = t.is_constant && !is_elsewhere ? add_blob(t.data.data(), t.data.size()) : -1;
         return result;
     }
 
@@ -163,7 +184,7 @@ private:
         }
     }
 
-    const plan_to_save &source_;
+    const plan_to_save &from_;
     format::PlanT plan_;
     std::vector<std::pair<const void *, std::size_t>> contents_; ///< of the blobs
     std::size_t size_ = 0;                                       ///< of all blobs
