@@ -5,6 +5,7 @@
 #include <iostream>
 #include <thread>
 
+#include <malloc.h>
 #include <sched.h>
 
 #include "core/service.hpp"
@@ -202,6 +203,10 @@ int server::run(const server_options &options, const std::string &greeting) {
         sigaddset(&watched, number);
     pthread_sigmask(SIG_BLOCK, &watched, nullptr); // in all threads, which are made from here on
     std::signal(SIGPIPE, SIG_IGN);
+    // Memory of an image is used again for the next one instead of being given back to the kernel and cleared by it.
+    constexpr int kept = 32 << 20;
+    mallopt(M_MMAP_THRESHOLD, kept);
+    mallopt(M_TRIM_THRESHOLD, kept);
     server s(options);
     log &out = s.state_->out;
     const auto told = [](const std::string &address, unsigned short port) {

@@ -18,6 +18,8 @@ namespace octet::serve {
 namespace {
 
 constexpr std::size_t most_places = 12; ///< of an instance; sizes beyond are made again
+/// Of an input from which it is read where it lies: less is copied in less time than it takes to say where it is.
+constexpr std::size_t least_in_place = std::size_t(16) << 10;
 
 double seconds_since(clock::time_point start) {
     return std::chrono::duration<double>(clock::now() - start).count();
@@ -341,8 +343,36 @@ served_model::place &served_model::place_for(instance &i, const std::string &sha
     return *i.places.front().second;
 }
 
+/// Inputs that a network reads where a request has them, for the time of a run.
+class served_model::inputs_in_place {
+public:
+    explicit inputs_in_place(network &n) : net_(n) {}
+    ~inputs_in_place() {
+        for (const std::size_t i : bound_)
+            net_.bind_input(i, nullptr, 0);
+    }
+    inputs_in_place(const inputs_in_place &) = delete;
+    inputs_in_place &operator=(const inputs_in_place &) = delete;
+    /// False for one that has to be copied.
+    bool take(std::size_t i, const byte_range &bytes, std::size_t alignment) {
+        if (bytes.size < least_in_place || reinterpret_cast<std::uintptr_t>(bytes.data) % alignment != 0)
+            return false;
+        net_.bind_input(i, bytes.data, bytes.size);
+        bound_.push_back(i);
+        return true;
+    }
+
+private:
+    network &net_;
+    std::vector<std::size_t> bound_;
+};
+
 void served_model::run_in(place &p, const std::vector<std::shared_ptr<job>> &batch, std::int64_t size) const {
+    const bool is_whole = batch.size() == 1 && (!is_batching() || batch.front()->rows == size);
+    inputs_in_place in_place(p.net);
     for (std::size_t i = 0; i < inputs_.size(); i++) {
+        if (is_whole && in_place.take(i, batch.front()->inputs[i], size_of(inputs_[i].type)))
+            continue;
         std::byte *to = p.inputs[i];
         for (const auto &j : batch) {
             std::memcpy(to, j->inputs[i].data, j->inputs[i].size);
@@ -379,11 +409,13 @@ void served_model::run_in(place &p, const std::vector<std::shared_ptr<job>> &bat
             total += bytes_of(o);
         j->storage.resize(total);
         for (const std::size_t o : j->wanted) {
-            const std::byte *from =
-                p.outputs[o] + (is_batching() ? outputs_[o].bytes * static_cast<std::size_t>(row) : 0);
-            std::memcpy(j->storage.data() + at, from, bytes_of(o));
+            const tensor_view out = p.net.output(o); // which may be an input's bytes
+            std::memcpy(j->storage.data() + at,
+                        static_cast<const std::byte *>(out.data()) +
+                            (is_batching() ? outputs_[o].bytes * static_cast<std::size_t>(row) : 0),
+                        bytes_of(o));
             j->outputs.push_back({j->storage.data() + at, bytes_of(o)});
-            j->output_dims.push_back(p.net.output(o).dims());
+            j->output_dims.push_back(out.dims());
             if (is_batching())
                 j->output_dims.back()[0] = j->rows;
             at += bytes_of(o);

@@ -80,6 +80,8 @@ private:
         std::vector<std::pair<std::string, std::unique_ptr<place>>> places;
     };
 
+    class inputs_in_place;
+
     served_model() = default;
     place &place_for(instance &i, const std::string &shapes, std::int64_t rows) const;
     std::int64_t size_for(std::int64_t rows) const;

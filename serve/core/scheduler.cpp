@@ -264,7 +264,8 @@ void scheduler::work(int index, bool is_pinned) {
         }
         jobs expired;
         const jobs batch = take_batch(*queue, now, expired);
-        const bool is_alone = busy_ == 0 && waiting_ == 0;
+        const bool has_company = busy_ > 0 || waiting_ > 0;
+        const bool is_alone = !has_company && alone_ == enough_alone;
         std::shared_ptr<executor> runs = queue->executor_;
         queue->running_++;
         busy_++;
@@ -281,6 +282,8 @@ void scheduler::work(int index, bool is_pinned) {
 
         lock.lock();
         busy_--;
+        // All cores for one request cost the next one time if it comes meanwhile: not where that has happened lately.
+        alone_ = has_company || busy_ > 0 || waiting_ > 0 ? 0 : std::min(alone_ + 1, enough_alone);
         queue->running_--;
         queue->used_ += took;
         if (rows > 0) {

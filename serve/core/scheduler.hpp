@@ -22,7 +22,8 @@ class executor {
 public:
     virtual ~executor() = default;
     /// Runs the jobs, which have one text of shapes, as one batch and fills in outputs and `batch`. Called from as many
-    /// threads at once as the queue has instances. `is_alone`: nothing else runs or waits, all cores are free.
+    /// threads at once as the queue has instances. `is_alone`: nothing else runs or waits, and nothing did with the last
+    /// batches either, so all cores are free.
     /// Throws where none of them could be run.
     virtual void run(const std::vector<std::shared_ptr<job>> &batch, bool is_alone) = 0;
     /// After a batch, before its jobs are finished.
@@ -85,6 +86,7 @@ public:
     int worker_count() const { return static_cast<int>(workers_.size()); }
 
 private:
+    static constexpr int enough_alone = 4;
     using jobs = std::vector<std::shared_ptr<job>>;
     using executors = std::vector<std::shared_ptr<executor>>;
     void work(int index, bool is_pinned);
@@ -99,6 +101,7 @@ private:
     std::condition_variable wake_, idle_;
     std::list<std::shared_ptr<job_queue>> queues_;
     int busy_ = 0, sleeping_ = 0;
+    int alone_ = enough_alone; ///< batches in a row that had no company, as far as that is counted
     std::size_t waiting_ = 0;
     bool is_stopping_ = false;
     std::vector<std::thread> workers_;

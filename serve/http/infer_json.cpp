@@ -262,13 +262,12 @@ std::string quoted(const std::string &text) {
 
 } // namespace
 
-infer_request read_infer_request(const std::shared_ptr<const std::string> &body, std::size_t json_size,
-                                 reply_form &form) {
-    if (json_size > body->size())
+infer_request read_infer_request(std::string_view body, std::size_t json_size, reply_form &form) {
+    if (json_size > body.size())
         refuse("Inference-Header-Content-Length is " + std::to_string(json_size) + ", the body has " +
-               std::to_string(body->size()) + " bytes");
+               std::to_string(body.size()) + " bytes");
     reader r;
-    json::sax_parse(body->data(), body->data() + json_size, &r);
+    json::sax_parse(body.data(), body.data() + json_size, &r);
     std::size_t at = json_size;
     for (std::size_t i = 0; i < r.request.inputs.size(); i++) {
         if (r.binary_sizes[i] == -1)
@@ -276,17 +275,16 @@ infer_request read_infer_request(const std::shared_ptr<const std::string> &body,
         given_tensor &t = r.request.inputs[i];
         if (!t.numbers.empty())
             refuse("input '" + t.name + "' has \"data\" and \"binary_data_size\"");
-        const std::size_t left = body->size() - at;
+        const std::size_t left = body.size() - at;
         if (r.binary_sizes[i] < 0 || static_cast<std::uint64_t>(r.binary_sizes[i]) > left)
             refuse("input '" + t.name + "': binary_data_size is " + std::to_string(r.binary_sizes[i]) + ", " +
                    std::to_string(left) + " bytes are left in the body");
         const auto size = static_cast<std::size_t>(r.binary_sizes[i]);
-        t.bytes = byte_range{reinterpret_cast<const std::byte *>(body->data()) + at, size};
+        t.bytes = byte_range{reinterpret_cast<const std::byte *>(body.data()) + at, size};
         at += size;
     }
-    if (at != body->size())
-        refuse(std::to_string(body->size() - at) + " bytes follow the last tensor");
-    r.request.keep = body;
+    if (at != body.size())
+        refuse(std::to_string(body.size() - at) + " bytes follow the last tensor");
     form = std::move(r.form);
     return std::move(r.request);
 }

@@ -168,8 +168,8 @@ http_reply rest::answer(const http_request &request, const std::vector<std::stri
 http_reply rest::repository(const http_request &request, const std::vector<std::string> &path) const {
     if (path.size() == 3 && path[2] == "index") {
         bool only_ready = false;
-        if (!request.body->empty()) {
-            const json body = json::parse(*request.body, nullptr, false);
+        if (!request.body.empty()) {
+            const json body = json::parse(request.body, nullptr, false);
             only_ready = body.is_object() && body.contains("ready") && body["ready"] == true;
         }
         json list = json::array();
@@ -192,7 +192,7 @@ http_reply rest::repository(const http_request &request, const std::vector<std::
 std::shared_ptr<const service::call> rest::infer(const http_request &request, std::string model,
                                                  std::string version, const run_later &later,
                                                  reply done) const {
-    std::size_t json_size = request.body->size();
+    std::size_t json_size = request.body.size();
     if (!request.json_size.empty()) {
         const char *end = request.json_size.data() + request.json_size.size();
         const auto [stop, failure] = std::from_chars(request.json_size.data(), end, json_size);
@@ -201,6 +201,7 @@ std::shared_ptr<const service::call> rest::infer(const http_request &request, st
     }
     const auto form = std::make_shared<reply_form>();
     infer_request r = read_infer_request(request.body, json_size, *form);
+    r.keep = request.keep;
     r.model = std::move(model);
     r.version = std::move(version);
     r.trace = request.trace;

@@ -17,7 +17,8 @@ namespace octet::serve {
 struct http_request {
     std::string_view method, target, authorization, json_size,
         trace; ///< of a header each, "" where there is none
-    std::shared_ptr<const std::string> body;
+    std::string_view body;
+    std::shared_ptr<const void> keep; ///< what the body lies in
 };
 
 struct http_reply {

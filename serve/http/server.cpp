@@ -5,6 +5,8 @@
 #include "http/server.hpp"
 
 #include <atomic>
+#include <charconv>
+#include <cstdint>
 #include <list>
 #include <mutex>
 #include <optional>
@@ -31,6 +33,8 @@ using tcp = asio::ip::tcp;
 using error_code = boost::system::error_code;
 
 constexpr auto tick = std::chrono::milliseconds(100);
+constexpr std::size_t alignment = 64;
+constexpr const char *json_size_field = "Inference-Header-Content-Length";
 
 const char *reason_of(int status) {
     switch (status) {
@@ -205,21 +209,54 @@ private:
                 stream_, buffer_, *parser_, [self = self()](error_code failed, std::size_t) {
                     if (failed)
                         return self->read_failed(failed);
-                    self->got_request(std::make_shared<std::string>(std::move(self->parser_->get().body())));
+                    const auto body = std::make_shared<std::string>(std::move(self->parser_->get().body()));
+                    self->got_request(*body, body);
                 });
-        const auto body = std::make_shared<std::string>(static_cast<std::size_t>(*length), '\0');
-        const std::size_t there = asio::buffer_copy(asio::buffer(*body), buffer_.data());
+        const auto size = static_cast<std::size_t>(*length);
+        const std::shared_ptr<char[]> memory(new char[size + alignment]); // not zeroed
+        char *const begin = memory.get() + before_body(memory.get());
+        const std::size_t there = asio::buffer_copy(asio::buffer(begin, size), buffer_.data());
         buffer_.consume(there);
-        if (there == body->size())
-            return got_request(body);
-        const auto rest = [missing = body->size() - there](error_code failed, std::size_t got) {
-            return failed ? 0 : missing - got;
-        };
-        asio::async_read(stream_, asio::buffer(*body) + there, rest,
-                         [self = self(), body](error_code failed, std::size_t) {
-                             if (!failed)
-                                 self->got_request(body);
-                         });
+        if (there == size)
+            return got_request({begin, size}, memory);
+        read_rest(memory, {begin, size}, there);
+    }
+
+    /// With a few large reads: the kernel wakes the loop when a good part of what is missing is there, not for each segment.
+    void read_rest(const std::shared_ptr<char[]> &memory, asio::mutable_buffer body, std::size_t there) {
+        const std::size_t missing = body.size() - there;
+        wait_for(missing);
+        stream_.async_read_some(
+            body + there, [self = self(), memory, body, there](error_code failed, std::size_t got) {
+                if (failed)
+                    return;
+                if (there + got < body.size())
+                    return self->read_rest(memory, body, there + got);
+                self->wait_for(1);
+                self->got_request({static_cast<const char *>(body.data()), body.size()}, memory);
+            });
+    }
+
+    /// Sets how much has to be there before the socket counts as readable.
+    void wait_for(std::size_t missing) {
+        constexpr std::size_t most = std::size_t(256) << 10, least = std::size_t(32) << 10;
+        if constexpr (std::is_same_v<Stream, tcp::socket>) {
+            const int bytes = missing < least ? 1 : static_cast<int>(std::min(missing, most));
+            if (bytes == awaited_)
+                return;
+            awaited_ = bytes;
+            error_code ignored;
+            stream_.set_option(asio::socket_base::receive_low_watermark(bytes), ignored);
+        }
+    }
+
+    /// Bytes to leave out at the beginning so that the first tensor, which follows the JSON, is aligned: a network can
+    /// read it where it lies.
+    std::size_t before_body(const char *memory) const {
+        const auto json = parser_->get()[json_size_field];
+        std::size_t size = 0;
+        std::from_chars(json.data(), json.data() + json.size(), size);
+        return -(reinterpret_cast<std::uintptr_t>(memory) + size) % alignment;
     }
 
     void read_failed(error_code failed) {
@@ -247,7 +284,7 @@ private:
         send(std::move(reply), true);
     }
 
-    void got_request(const std::shared_ptr<const std::string> &body) {
+    void got_request(std::string_view body, std::shared_ptr<const void> memory) {
         phase_ = phase::waiting;
         until_ = clock::time_point::max();
         const auto &message = parser_->get();
@@ -257,9 +294,10 @@ private:
         http_request request{view(message.method_string()),
                              view(message.target()),
                              view(message[http::field::authorization]),
-                             view(message["Inference-Header-Content-Length"]),
+                             view(message[json_size_field]),
                              view(message["traceparent"]),
-                             body};
+                             body,
+                             std::move(memory)};
         if (request.trace.size() > 64 ||
             request.trace.find_first_not_of("0123456789abcdef-") != std::string_view::npos)
             request.trace = {};
@@ -333,6 +371,7 @@ private:
     clock::time_point until_ = clock::time_point::max();
     std::shared_ptr<const service::call> call_;
     std::size_t reserved_ = 0;
+    int awaited_ = 1; ///< bytes, of the socket
     bool keep_alive_ = true, has_body_ = true;
     std::string trace_, head_;
     http_reply reply_;

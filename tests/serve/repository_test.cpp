@@ -76,6 +76,29 @@ TEST(serve_repository, models_come_change_and_go) {
     EXPECT_EQ(status_of(c, "digits", "1"), 200) << "the one before is there again";
 }
 
+// Tensors of 64 KB are read by the network where they were received; they come in pieces, at any offset behind the JSON.
+TEST(serve_repository, large_bodies_come_in_pieces) {
+    const folder f;
+    f.write("digits/1/model.tflite", digits_bytes());
+    f.write("digits/config.json", R"({"max_batch_size": 1024, "preferred_batch_sizes": [1024]})");
+    serve::server s(of_folder(f));
+    digits_oracle oracle;
+    std::minstd_rand random(9);
+    client c(s.http_port());
+    for (const std::size_t rows : {1024u, 3u, 1024u, 1000u, 1024u}) {
+        std::string head;
+        const std::string codes = random_codes(random, rows), body = binary_request(codes, head);
+        c.send("POST " + std::string(digits_path) + " HTTP/1.1\r\nHost: x\r\n" + head +
+               "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n");
+        for (std::size_t at = 0, piece = 0; at < body.size(); at += piece) {
+            piece = std::min<std::size_t>(body.size() - at, 1 + random() % 40'000);
+            c.send(body.substr(at, piece));
+            std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        }
+        EXPECT_EQ(binary_part(c.receive()), oracle(codes));
+    }
+}
+
 TEST(serve_repository, the_last_version_stays_until_another_is_there) {
     const folder f;
     f.write("digits/1/model.tflite", digits_bytes());

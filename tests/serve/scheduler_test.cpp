@@ -206,6 +206,27 @@ TEST(serve_scheduler, a_model_that_had_less_time_goes_first) {
     EXPECT_LT(before, 20);
 }
 
+// All cores help a request that is alone, until there was company; then not before four batches in a row had none.
+TEST(serve_scheduler, all_cores_are_for_those_that_are_alone_lately) {
+    struct : executor {
+        void run(const std::vector<std::shared_ptr<job>> &, bool is_alone) override {
+            alone += is_alone ? '1' : '0';
+        }
+        std::string alone;
+    } notes;
+    held_up h(sizes({1}));
+    const auto queue = h.s.add(std::shared_ptr<executor>(&notes, [](executor *) {}), sizes({1}));
+    const auto behind = ask(h.s, queue);
+    h.door->open();
+    behind->result.get();
+    for (int i = 0; i < 7; i++) {
+        h.s.wait_until_idle(clock::time_point::max());
+        ask(h.s, queue)->result.get();
+    }
+    h.s.wait_until_idle(clock::time_point::max());
+    EXPECT_EQ(notes.alone, "00001111");
+}
+
 TEST(serve_scheduler, a_closed_queue_runs_what_waits_and_frees_the_model) {
     held_up h(sizes({1}));
     const auto a = ask(h.s, h.queue);
