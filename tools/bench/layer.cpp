@@ -9,6 +9,7 @@
 #include <random>
 #include <sstream>
 
+#include "bench/roofline.hpp"
 #include "commands/files.hpp"
 #include "commands/print.hpp"
 
@@ -134,6 +135,16 @@ private:
 
 std::vector<layer> read_layers(const std::string &path, layer_kind product_kind) {
     return table_reader(path, product_kind).read();
+}
+
+std::int64_t layer::needed_source() const {
+    if (kind != layer_kind::convolution)
+        return m * k;
+    return mb * ic * needed_positions(ih, oh, kh) * needed_positions(iw, ow, kw);
+}
+
+std::int64_t layer::destination() const {
+    return kind == layer_kind::convolution ? mb * oc * oh * ow : m * n;
 }
 
 double layer::elements() const {

@@ -1,47 +1,16 @@
 #include "bench/limits.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
-#include <functional>
-#include <thread>
-#include <vector>
 
 #include <immintrin.h>
+
+#include "bench/together.hpp"
 
 namespace octet::tools {
 
 namespace {
-
-using clock = std::chrono::steady_clock;
-
-/// Runs body(thread) on all threads, started together; returns the seconds until the last one ends.
-double seconds_of(int threads, const std::function<void(int)> &body) {
-    std::atomic<int> ready{0};
-    std::vector<clock::time_point> ends(static_cast<std::size_t>(threads));
-    clock::time_point start;
-    std::atomic<bool> go{threads == 1};
-    const auto work = [&](int t) {
-        ready++;
-        while (!go)
-            _mm_pause();
-        body(t);
-        ends[static_cast<std::size_t>(t)] = clock::now();
-    };
-    std::vector<std::thread> others;
-    for (int t = 1; t < threads; t++)
-        others.emplace_back(work, t);
-    while (ready < threads - 1)
-        std::this_thread::yield();
-    start = clock::now();
-    go = true;
-    work(0);
-    for (std::thread &other : others)
-        other.join();
-    return std::chrono::duration<double>(*std::max_element(ends.begin(), ends.end()) - start).count();
-}
 
 constexpr int rounds = 20000;
 
@@ -117,6 +86,30 @@ __attribute__((target("avx2"))) void read_lines(const std::uint8_t *from, std::s
     [[maybe_unused]] volatile int sink = _mm_cvtsi128_si32(_mm256_castsi256_si128(sums[0]));
 }
 
+__attribute__((target("avx2"))) void write_lines(std::uint8_t *to, std::size_t size) {
+    const __m256i ones = _mm256_set1_epi8(1);
+    for (std::size_t i = 0; i + 32 <= size; i += 32)
+        _mm256_storeu_si256(reinterpret_cast<__m256i *>(to + i), ones);
+    asm volatile("" : : "r"(to) : "memory"); // one pass does not replace another
+}
+
+/// `to` begins a cache line.
+__attribute__((target("avx2"))) void write_past_caches(std::uint8_t *to, std::size_t size) {
+    const __m256i ones = _mm256_set1_epi8(1);
+    for (std::size_t i = 0; i + 32 <= size; i += 32)
+        _mm256_stream_si256(reinterpret_cast<__m256i *>(to + i), ones);
+    _mm_sfence();
+}
+
+/// Seconds of a pass in which each thread does its share.
+template <typename Share> double in_shares(int threads, int passes, const Share &share) {
+    const auto all_passes = [&](int t) {
+        for (int p = 0; p < passes; p++)
+            share(static_cast<std::size_t>(t));
+    };
+    return seconds_together(threads, all_passes) / passes;
+}
+
 } // namespace
 
 double measure_peak(cpu_isa level, bool is_f32, int threads) {
@@ -126,15 +119,28 @@ double measure_peak(cpu_isa level, bool is_f32, int threads) {
     // The best of several: the clock takes a while to rise after a rest.
     double seconds = INFINITY;
     for (int i = 0; i < 6; i++)
-        seconds = std::min(seconds, seconds_of(threads, [&](int) { loop.run(); }));
+        seconds = std::min(seconds, seconds_together(threads, [&](int) { loop.run(); }));
     return 2.0 * loop.products * loop.chains * rounds * threads / seconds;
 }
 
-double measure_read(const void *bytes, std::size_t size, int threads) {
+double measure_read(const void *bytes, std::size_t size, int threads, int passes) {
     const std::size_t share = size / static_cast<std::size_t>(threads);
-    return seconds_of(threads, [&](int t) {
-        read_lines(static_cast<const std::uint8_t *>(bytes) + static_cast<std::size_t>(t) * share, share);
+    return in_shares(threads, passes, [&](std::size_t t) {
+        read_lines(static_cast<const std::uint8_t *>(bytes) + t * share, share);
     });
+}
+
+double measure_write(void *bytes, std::size_t size, int threads, int passes) {
+    constexpr std::size_t beyond_caches = std::size_t{32} << 20; // as operators store past the caches
+    const std::size_t share = size / static_cast<std::size_t>(threads) / 64 * 64;
+    const auto write = size > beyond_caches ? write_past_caches : write_lines;
+    return in_shares(threads, passes,
+                     [&](std::size_t t) { write(static_cast<std::uint8_t *>(bytes) + t * share, share); });
+}
+
+int passes_over(std::size_t size) {
+    constexpr std::size_t enough = std::size_t{1} << 20;
+    return static_cast<int>(std::clamp<std::size_t>(enough / std::max<std::size_t>(size, 1), 1, 1000));
 }
 
 } // namespace octet::tools

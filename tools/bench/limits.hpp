@@ -13,7 +13,13 @@ namespace octet::tools {
 /// has none.
 double measure_peak(cpu_isa level, bool is_f32, int threads);
 
-/// Seconds that `threads` threads take to read these bytes once, in contiguous shares.
-double measure_read(const void *bytes, std::size_t size, int threads);
+/// Seconds that `threads` threads take to read these bytes once, to write them once, in contiguous shares: the mean of
+/// so many passes one after the other. Bytes that are written begin a cache line.
+///@{
+double measure_read(const void *bytes, std::size_t size, int threads, int passes = 1);
+double measure_write(void *bytes, std::size_t size, int threads, int passes = 1);
+///@}
+/// Passes over so many bytes after which the clock's resolution and the start of threads don't matter.
+int passes_over(std::size_t size);
 
 } // namespace octet::tools

@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <thread>
-#include <vector>
 
+#include "bench/eviction.hpp"
 #include "bench/limits.hpp"
 
 namespace octet::tools {
@@ -33,61 +34,218 @@ void settle(int threads) {
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
 }
 
-/// Warms up, with workers until they are surely awake, then takes the mean of the sample's runs.
-double sample(workload &w, int runs, int threads) {
+/// Runs once at least, with several threads until they are surely awake.
+void warm_up(workload &w, int threads) {
     constexpr std::chrono::milliseconds waking(5);
     const auto start = std::chrono::steady_clock::now();
     do {
         w.run();
     } while (threads > 1 && std::chrono::steady_clock::now() - start < waking);
-    return seconds_of(w, runs);
 }
+
+double median_of(std::vector<double> values) {
+    return values.empty() ? 0 : summarize(std::move(values)).median;
+}
+
+/// A workload and, for cold caches, its twin: it warms up code and threads, and leaves this one's memory alone.
+struct contender {
+    std::unique_ptr<workload> warm, cold;
+    int runs = 1;
+    std::vector<double> times, cold_times;
+
+    contender(const std::function<std::unique_ptr<workload>()> &make, bool with_cold)
+        : warm(make()), cold(with_cold ? make() : nullptr), runs(runs_per_sample(*warm)) {}
+
+    void sample(int threads) {
+        warm_up(*warm, threads);
+        times.push_back(seconds_of(*warm, runs));
+    }
+    void sample_cold(int threads) {
+        warm_up(*warm, threads);
+        cold_times.push_back(seconds_of(*cold, 1));
+    }
+};
+
+/// Seconds to read and to write a layer's bytes, sample by sample.
+struct plain_loops {
+    std::vector<double> reads, writes;
+    roofline best(double compute) const { return {compute, median_of(reads), median_of(writes)}; }
+};
 
 } // namespace
 
-subject subject_of(const layer &l, const bench_contract &contract) {
-    const bool is_one_row = l.kind != layer_kind::convolution && l.m == 1;
-    const auto weights_bytes =
-        l.weights() * static_cast<std::int64_t>(memory::data_type_size(contract.weights));
-    return {l.name, l.count, l.operations(), is_one_row ? weights_bytes : 0, contract.is_f32()};
+const char *to_string(caches state) {
+    return state == caches::warm ? "warm" : state == caches::cold ? "cold" : "network";
 }
 
-measurement measure(const subject &what, workload &ours, workload *peer, const measuring &how) {
-    measurement m;
-    m.what = what;
-    m.implementation = ours.implementation();
-    const std::vector<char> weights(static_cast<std::size_t>(what.read_at_least), 1);
+subject subject_of(const layer &l, const bench_contract &contract) {
+    const auto size = [](std::int64_t elements, data_type type) {
+        return elements * static_cast<std::int64_t>(memory::data_type_size(type));
+    };
+    const bool is_one_row = l.kind != layer_kind::convolution && l.m == 1;
+    const std::int64_t weights_bytes = size(l.weights(), contract.weights);
+    return {l.name,
+            l.count,
+            l.operations(),
+            is_one_row ? weights_bytes : 0,
+            contract.is_f32(),
+            {size(l.needed_source(), contract.src) + weights_bytes, size(l.destination(), contract.dst)}};
+}
 
-    const int runs = runs_per_sample(ours);
-    std::vector<double> times, peer_times, peaks, reads;
-    int peer_runs = 1;
-    if (peer) {
-        m.peer_implementation = peer->implementation();
-        peer_runs = runs_per_sample(*peer);
+struct measured_layer::state {
+    state(subject s, const workload_makers &makers, int thread_count, const measuring &how)
+        : what(std::move(s)), threads(thread_count), in_phase(how.in_phase),
+          weights(static_cast<std::size_t>(what.read_at_least), 1),
+          source(static_cast<std::size_t>(what.bytes.read), 1),
+          destination(static_cast<std::size_t>(what.bytes.written) + cache_line, 1), spins{threads, 0, 0} {
+        const num_threads_scope scope(threads);
+        set_onednn_threads(threads);
+        {
+            const std::unique_ptr<parallel_phase> phase = awake();
+            ours.emplace(makers.ours, how.with_cold);
+        }
+        if (!makers.peer)
+            return;
+        peer.emplace(makers.peer, how.with_cold);
         rest_onednn();
     }
-    for (int i = 0; i < how.samples; i++) {
-        settle(how.threads);
-        peaks.push_back(measure_peak(get_effective_cpu_isa(), what.is_f32, how.threads));
-        if (!weights.empty()) {
-            measure_read(weights.data(), weights.size(), how.threads);
-            reads.push_back(measure_read(weights.data(), weights.size(), how.threads));
+
+    /// Calls `part` with Octet, then with the peer, where each finds the other's threads asleep.
+    template <typename Part> void take_turns(const Part &part) {
+        settle(threads);
+        {
+            const std::unique_ptr<parallel_phase> phase = awake();
+            part(*ours);
         }
-        times.push_back(sample(ours, runs, how.threads));
-        if (peer) {
-            settle(how.threads);
-            peer_times.push_back(sample(*peer, peer_runs, how.threads));
-            if (how.threads > 1)
-                rest_onednn();
-        }
+        if (!peer)
+            return;
+        settle(threads);
+        part(*peer);
+        if (threads > 1)
+            rest_onednn();
     }
-    m.time = summarize(std::move(times));
-    m.peak = summarize(std::move(peaks)).median;
-    if (peer)
-        m.peer_time = summarize(std::move(peer_times));
-    if (!reads.empty())
-        m.read_seconds = summarize(std::move(reads)).median;
-    return m;
+
+    /// Few bytes are moved sooner by one thread than others hear of them.
+    int movers(std::size_t bytes) const {
+        constexpr std::size_t worth_a_thread = 32 << 10;
+        return bytes / static_cast<std::size_t>(threads) < worth_a_thread ? 1 : threads;
+    }
+    double read(int passes) {
+        return measure_read(source.data(), source.size(), movers(source.size()), passes);
+    }
+    double write(int passes) {
+        const auto address = reinterpret_cast<std::uintptr_t>(destination.data());
+        return measure_write(destination.data() + (cache_line - address % cache_line) % cache_line,
+                             destination.size() - cache_line, movers(destination.size()), passes);
+    }
+
+    measurement result(caches of) const {
+        const bool is_cold = of == caches::cold;
+        measurement m;
+        m.what = what;
+        m.threads = threads;
+        m.state = of;
+        m.implementation = ours->warm->implementation();
+        m.time = summarize(is_cold ? ours->cold_times : ours->times);
+        m.peak = median_of(peaks);
+        m.best = (is_cold ? cold_loops : loops).best(m.peak > 0 ? what.operations / m.peak : 0);
+        m.read_seconds = is_cold ? 0 : median_of(weight_reads);
+        m.cores = threads > 1 ? spins.cores() : 0;
+        m.round_trip = median_of(round_trips);
+        if (peer) {
+            m.peer_implementation = peer->warm->implementation();
+            m.peer_time = summarize(is_cold ? peer->cold_times : peer->times);
+        }
+        return m;
+    }
+
+    static constexpr std::size_t cache_line = 64;
+    const subject what;
+    const int threads;
+    const bool in_phase;
+    std::vector<char> weights, source, destination; ///< as large as the layer's
+    std::optional<contender> ours, peer;
+    plain_loops loops, cold_loops;
+    std::vector<double> peaks, weight_reads, round_trips;
+    spin_times spins;
+
+private:
+    std::unique_ptr<parallel_phase> awake() const {
+        return in_phase ? std::make_unique<parallel_phase>() : nullptr;
+    }
+};
+
+measured_layer::measured_layer(subject what, const workload_makers &makers, int threads, const measuring &how)
+    : state_(std::make_unique<state>(std::move(what), makers, threads, how)) {}
+measured_layer::measured_layer(measured_layer &&) noexcept = default;
+measured_layer::~measured_layer() = default;
+
+void measured_layer::sample_cold() {
+    state &s = *state_;
+    const num_threads_scope scope(s.threads);
+    set_onednn_threads(s.threads);
+    s.cold_loops.reads.push_back(s.read(1));
+    s.cold_loops.writes.push_back(s.write(1));
+    s.take_turns([&](contender &c) { c.sample_cold(s.threads); });
+}
+
+void measured_layer::sample() {
+    state &s = *state_;
+    const num_threads_scope scope(s.threads);
+    set_onednn_threads(s.threads);
+    settle(s.threads);
+    s.peaks.push_back(measure_peak(get_effective_cpu_isa(), s.what.is_f32, s.threads));
+    if (s.threads > 1) {
+        s.spins.add(measure_spin(s.threads));
+        s.round_trips.push_back(measure_round_trip(s.threads));
+    }
+    if (!s.weights.empty()) {
+        measure_read(s.weights.data(), s.weights.size(), s.threads);
+        s.weight_reads.push_back(measure_read(s.weights.data(), s.weights.size(), s.threads));
+    }
+    s.read(1);
+    s.loops.reads.push_back(s.read(passes_over(s.source.size())));
+    s.write(1);
+    s.loops.writes.push_back(s.write(passes_over(s.destination.size())));
+    s.take_turns([&](contender &c) { c.sample(s.threads); });
+}
+
+std::vector<measurement> measured_layer::results() const {
+    std::vector<measurement> results = {state_->result(caches::warm)};
+    if (!state_->ours->cold_times.empty())
+        results.push_back(state_->result(caches::cold));
+    return results;
+}
+
+std::vector<measurement> measure(const subject &what, const workload_makers &makers, const measuring &how) {
+    std::vector<measured_layer> layers;
+    for (const int threads : how.threads)
+        layers.emplace_back(what, makers, threads, how);
+    for (int i = 0; i < how.samples; i++) {
+        if (how.with_cold)
+            evict_caches();
+        for (measured_layer &l : layers) {
+            if (how.with_cold)
+                l.sample_cold();
+        }
+        for (measured_layer &l : layers)
+            l.sample();
+    }
+    std::vector<measurement> results;
+    for (const measured_layer &l : layers)
+        for (measurement &m : l.results())
+            results.push_back(std::move(m));
+    set_scaling(results);
+    return results;
+}
+
+void set_scaling(std::vector<measurement> &of_one_layer) {
+    for (measurement &m : of_one_layer) {
+        const auto first = std::find_if(of_one_layer.begin(), of_one_layer.end(),
+                                        [&](const measurement &other) { return other.state == m.state; });
+        if (&*first != &m)
+            m.scaling = first->time.median / m.time.median;
+    }
 }
 
 } // namespace octet::tools

@@ -2,11 +2,16 @@
 
 // One layer timed: in samples, each the mean of as many runs as make the clock's resolution negligible, and
 // between them what the machine could do at that moment, and the peer. Whatever disturbs the machine then
-// meets all of them alike.
+// meets all of them alike. So do counts of threads, which take turns too.
 
+#include <functional>
+#include <memory>
 #include <string>
+#include <vector>
 
+#include "bench/cores.hpp"
 #include "bench/layer.hpp"
+#include "bench/roofline.hpp"
 #include "commands/statistics.hpp"
 
 namespace octet::tools {
@@ -18,29 +23,74 @@ struct subject {
     double operations = 0;          ///< of one run; a multiplication and an addition count as two; 0: unknown
     std::int64_t read_at_least = 0; ///< bytes of the weights of a one-row product, which are read once
     bool is_f32 = false;            ///< of what the operations are
+    traffic bytes;                  ///< between memory and the core
 };
 subject subject_of(const layer &l, const bench_contract &contract);
 
+enum class caches {
+    warm,      ///< run after run of the same layer
+    cold,      ///< other bytes in the caches before each run; code and threads are awake
+    in_network ///< one layer after the other
+};
+const char *to_string(caches state);
+
 struct measurement {
     subject what;
+    int threads = 1;
+    caches state = caches::warm;
     std::string implementation, peer_implementation;
     time_summary time, peer_time; ///< of one run
     double peak = 0;              ///< operations per second, median; 0 where the level has none
     double read_seconds = 0;      ///< of `read_at_least` bytes, median; 0 where there are none
+    roofline best;                ///< of the same caches
+    double cores = 0;             ///< that several threads had meanwhile
+    double round_trip = 0;        ///< of a cache line between two of them, in cycles, median; 0: unknown
+    double scaling = 0; ///< time with the first count of threads / with this one; 0: it is the first
 
     bool has_peer() const { return !peer_implementation.empty(); }
     double gops() const { return what.operations / time.median * 1e-9; }
     double share_of_peak() const { return what.operations / time.median / peak; }
     double peer_share_of_peak() const { return what.operations / peer_time.median / peak; }
     double share_of_read() const { return read_seconds / time.median; }
+    double share_of_bound() const { return best.bound() / time.median; }
+    double peer_share_of_bound() const { return best.bound() / peer_time.median; }
     double ratio() const { return peer_time.median / time.median; }
 };
 
 struct measuring {
-    int samples = 11, threads = 1;
+    int samples = 11;
+    std::vector<int> threads = {1}; ///< counts, each at least 1
+    bool with_cold = false;         ///< beside warm caches
+    bool in_phase = false;          ///< Octet's threads stay awake, as in a network
 };
 
-/// `peer` may be null.
-measurement measure(const subject &what, workload &ours, workload *peer, const measuring &how);
+/// Makes a workload for the count of threads that holds at the time; an empty function is no peer.
+struct workload_makers {
+    std::function<std::unique_ptr<workload>()> ours, peer;
+};
+
+/// One layer, one count of threads, sample by sample.
+class measured_layer {
+public:
+    measured_layer(subject what, const workload_makers &makers, int threads, const measuring &how);
+    measured_layer(measured_layer &&) noexcept;
+    ~measured_layer();
+
+    /// With cold caches, for whose coldness the caller has seen: nothing of this layer was touched since.
+    void sample_cold();
+    void sample();
+    /// Of warm caches, then of cold ones if there are samples.
+    std::vector<measurement> results() const;
+
+private:
+    struct state;
+    std::unique_ptr<state> state_;
+};
+
+/// For each count of threads the measurement with warm caches, then the one with cold ones if that is asked for.
+std::vector<measurement> measure(const subject &what, const workload_makers &makers, const measuring &how);
+
+/// Sets the scaling of those with the same caches as one before them.
+void set_scaling(std::vector<measurement> &of_one_layer);
 
 } // namespace octet::tools

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "bench/roofline.hpp"
+
 namespace octet::tools {
 namespace {
 
@@ -72,8 +74,37 @@ std::unique_ptr<workload> make_problem_workload(const primitive_desc &pd) {
     return std::make_unique<problem_workload>(pd);
 }
 
+namespace {
+
+std::int64_t size_of(const memory::desc &d) {
+    return d.get_dims().empty() ? 0 : static_cast<std::int64_t>(d.get_size());
+}
+
+/// All arguments but the destination are read; of a convolution's source what some output needs.
+traffic traffic_of(const primitive_desc &pd) {
+    traffic bytes;
+    for (const int arg : pd.args())
+        (arg == OCTET_ARG_DST ? bytes.written : bytes.read) += size_of(pd.arg_desc(arg));
+    if (pd.get_kind() != primitive_kind::convolution)
+        return bytes;
+    const memory::dims src = pd.src_desc().get_dims(), weights = pd.weights_desc().get_dims(),
+                       dst = pd.dst_desc().get_dims();
+    const std::int64_t whole = size_of(pd.src_desc());
+    std::int64_t needed = whole;
+    for (std::size_t from_end = 1; from_end + 2 <= src.size(); from_end++) { // width, height, depth
+        const auto at = [&](const memory::dims &dims) { return dims[dims.size() - from_end]; };
+        if (at(src) > 0)
+            needed = needed / at(src) * needed_positions(at(src), at(dst), at(weights));
+    }
+    bytes.read += needed - whole;
+    return bytes;
+}
+
+} // namespace
+
 subject subject_of(const primitive_desc &pd) {
     subject s;
+    s.bytes = traffic_of(pd);
     s.name = to_string(pd.get_kind());
     s.is_f32 = pd.src_desc().data_type() == data_type::f32;
     const memory::dims dst = pd.dst_desc().get_dims(), weights = pd.weights_desc().get_dims();

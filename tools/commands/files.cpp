@@ -57,12 +57,12 @@ std::vector<std::uint8_t> read_file(const std::string &path) {
     return bytes;
 }
 
-output_file::output_file(std::string path) : path_(std::move(path)) {
+output_file::output_file(std::string path, start from) : path_(std::move(path)) {
     std::error_code ignored;
     if (fs::is_directory(path_, ignored))
         refuse(path_, "is a directory");
     errno = 0;
-    file_.open(path_, std::ios::binary);
+    file_.open(path_, from == start::end ? std::ios::binary | std::ios::app : std::ios::binary);
     if (!file_)
         refuse(path_, with_reason("cannot be written", errno));
 }

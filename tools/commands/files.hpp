@@ -13,10 +13,12 @@ namespace octet::tools {
 /// All bytes of a file or a pipe, at most 2 GiB. Throws octet::error.
 std::vector<std::uint8_t> read_file(const std::string &path);
 
-/// A file for results, opened (and emptied) before the work that makes them. Everything throws octet::error.
+/// A file for results, opened before the work that makes them: emptied, or written to from its end. Everything throws
+/// octet::error.
 class output_file {
 public:
-    explicit output_file(std::string path);
+    enum class start { empty, end };
+    explicit output_file(std::string path, start from = start::empty);
 
     const std::string &path() const { return path_; }
     /// Hands the text over to the system at once: who watches the file sees it, an interrupted run keeps it.

@@ -27,6 +27,22 @@ std::vector<std::string> level_names() {
     return names;
 }
 
+const std::string threads_help =
+    "Threads, 0 to " + std::to_string(max_threads) + "; 0: as many as the process may use";
+
+CLI::Validator thread_count() { return whole_number(0, max_threads); }
+
+void add_isa_option(CLI::App &command, std::string &isa) {
+    command.add_option("--isa", isa, "Highest instruction set: " + list_text(level_names()))
+        ->type_name("LEVEL")
+        ->check(word_of(level_names()));
+}
+
+void set_isa(const std::string &name) {
+    if (!name.empty())
+        set_max_cpu_isa(available_isa(name));
+}
+
 } // namespace
 
 CLI::Validator whole_number(long long low, long long high) {
@@ -81,21 +97,37 @@ cpu_isa available_isa(const std::string &name) {
 }
 
 void add_machine_options(CLI::App &command, machine_options &options) {
-    command
-        .add_option("--threads", options.threads,
-                    "Threads, 0 to " + std::to_string(max_threads) + "; 0: as many as the process may use")
-        ->type_name("N")
-        ->check(whole_number(0, max_threads));
-    command.add_option("--isa", options.isa, "Highest instruction set: " + list_text(level_names()))
-        ->type_name("LEVEL")
-        ->check(word_of(level_names()));
+    command.add_option("--threads", options.threads, threads_help)->type_name("N")->check(thread_count());
+    add_isa_option(command, options.isa);
 }
 
 void apply(const machine_options &options) {
-    if (!options.isa.empty())
-        set_max_cpu_isa(available_isa(options.isa));
+    set_isa(options.isa);
     if (options.threads >= 0)
         set_num_threads(options.threads);
+}
+
+void add_machine_options(CLI::App &command, bench_machine_options &options) {
+    command.add_option("--threads", options.threads, threads_help + "; several counts, as 1,2, take turns")
+        ->type_name("N[,N]")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(thread_count());
+    add_isa_option(command, options.isa);
+}
+
+std::vector<int> apply(const bench_machine_options &options) {
+    set_isa(options.isa);
+    std::vector<int> counts;
+    for (const int given : options.threads.empty() ? std::vector<int>{-1} : options.threads) {
+        if (given >= 0)
+            set_num_threads(given);
+        const int count = get_num_threads();
+        if (std::find(counts.begin(), counts.end(), count) != counts.end())
+            throw error(status::invalid_arguments, "--threads: " + std::to_string(count) + " given twice");
+        counts.push_back(count);
+    }
+    return counts;
 }
 
 CLI::Option *add_rule_option(CLI::App &command, std::string &rule, const std::string &description) {

@@ -20,6 +20,15 @@ struct machine_options {
 void add_machine_options(CLI::App &command, machine_options &options);
 /// Settings of the process. Throws octet::error for a level that this machine lacks.
 void apply(const machine_options &options);
+
+/// The same for several counts, which take turns: --threads 1,2.
+struct bench_machine_options {
+    std::vector<int> threads; ///< as given; none: as the environment says
+    std::string isa;
+};
+void add_machine_options(CLI::App &command, bench_machine_options &options);
+/// Sets the level. Returns the counts, at least one, each at least 1. Throws octet::error for one given twice, too.
+std::vector<int> apply(const bench_machine_options &options);
 /// The level of that name. Throws octet::error if there is none, or if this machine does not run it.
 cpu_isa available_isa(const std::string &name);
 

@@ -1,0 +1,27 @@
+#pragma once
+
+// Where measurements are kept beside what is printed.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/measure.hpp"
+#include "commands/files.hpp"
+
+namespace octet::tools {
+
+/// The files of --csv, made anew, and of --history, which keeps what it has. Opened before anything is timed.
+class results_files {
+public:
+    /// An empty path is no file. Throws octet::error where a file cannot be written, and for a history with other columns.
+    results_files(const std::string &csv, const std::string &history);
+
+    /// One line each, at once.
+    void add(const std::string &table, const std::vector<measurement> &measurements);
+
+private:
+    std::vector<output_file> files_;
+};
+
+} // namespace octet::tools

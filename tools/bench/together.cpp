@@ -1,0 +1,39 @@
+#include "bench/together.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include <immintrin.h>
+
+namespace octet::tools {
+
+double seconds_together(int threads, const std::function<void(int)> &body) {
+    using clock = std::chrono::steady_clock;
+    std::atomic<int> ready{0};
+    std::vector<clock::time_point> ends(static_cast<std::size_t>(threads));
+    clock::time_point start;
+    std::atomic<bool> go{threads == 1};
+    const auto work = [&](int t) {
+        ready++;
+        while (!go)
+            _mm_pause();
+        body(t);
+        ends[static_cast<std::size_t>(t)] = clock::now();
+    };
+    std::vector<std::thread> others;
+    for (int t = 1; t < threads; t++)
+        others.emplace_back(work, t);
+    while (ready < threads - 1)
+        std::this_thread::yield();
+    start = clock::now();
+    go = true;
+    work(0);
+    for (std::thread &other : others)
+        other.join();
+    return std::chrono::duration<double>(*std::max_element(ends.begin(), ends.end()) - start).count();
+}
+
+} // namespace octet::tools

@@ -1,0 +1,31 @@
+#pragma once
+
+// The options of `octet bench`, and the things that it times.
+
+#include <string>
+#include <vector>
+
+#include "bench/measure.hpp"
+#include "commands/network_file.hpp"
+#include "commands/options.hpp"
+
+namespace octet::tools {
+
+struct bench_options {
+    std::vector<std::string> shapes, problems, networks, compared; ///< one of them has elements
+    bool conv = false, inner_product = false, matrix = false, skip_depthwise = false;
+    std::string only;
+    std::string rule = "f32", types = "u8:s8:u8", peer, csv, history;
+    bench_machine_options machine;
+    int samples = 11;
+    std::int64_t batch = 1;
+    bool cold = false, json = false;
+};
+
+/// Layers of shape tables, and problems of verbose mode.
+///@{
+void bench_tables(const bench_options &options);
+void bench_problems(const bench_options &options);
+///@}
+
+} // namespace octet::tools
