@@ -4,12 +4,16 @@
 """
 
 import collections
+import copy
+import inspect
 import os
 import sys
+import threading
 import unittest
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 
 import octet
 import octet.torch
@@ -117,6 +121,108 @@ def random_function(random):
 
 def codes(y):
     return (y.int_repr() if y.is_quantized else y).numpy()
+
+
+class Block(torch.nn.Module):
+    """Calls functions by itself, as eager modules do."""
+
+    def __init__(self, i, o):
+        super().__init__()
+        self.a, self.b, self.f = torch.nn.Conv2d(i, o, 3, padding=1), torch.nn.Conv2d(o, o, 1), torch.nn.quantized.FloatFunctional()
+
+    def forward(self, x):
+        y = F.relu(self.a(x))
+        y = torch.relu(self.b(y)).clamp(0.1, 1.5)
+        return torch.cat([self.f.add(y, y), y], 1)
+
+
+class Eager(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.quant, self.dequant = torch.ao.quantization.QuantStub(), torch.ao.quantization.DeQuantStub()
+        self.first, self.second, self.last = Block(3, 24), Block(48, 40), torch.nn.Linear(80, 10)
+
+    def forward(self, x, with_relu6=False, fail=False):
+        """Logits."""
+        x = F.max_pool2d(self.first(self.quant(x)), 2)
+        if with_relu6:  # no trace of one run knows the other
+            x = F.relu6(x)
+        if fail:
+            raise KeyError("forward fails")
+        x = F.adaptive_avg_pool2d(self.second(x), 1).flatten(1)
+        F.hardtanh(x, -1, 0.5, True)  # in place
+        return torch.softmax(self.dequant(self.last(x)), -1)
+
+
+def eager(engine):
+    torch.backends.quantized.engine = engine
+    torch.manual_seed(5)
+    net, x = Eager().eval(), torch.randn(2, 3, 24, 24)
+    net.qconfig = torch.ao.quantization.get_default_qconfig("qnnpack")
+    torch.ao.quantization.prepare(net, inplace=True)
+    net(x)
+    return torch.ao.quantization.convert(net, inplace=True), x
+
+
+class Calls(unittest.TestCase):
+    """What a module's own `forward` calls."""
+
+    def test_functions_of_forward(self):
+        for engine in ENGINES:
+            net, x = eager(engine)
+            ours = octet.torch.convert(net)
+            for words in ({}, {"with_relu6": True}, {}, {"with_relu6": True}):
+                np.testing.assert_array_equal(ours(x, **words).numpy(), net(x, **words).numpy(), engine)
+            report = {m.name: m for m in ours.octet_report}
+            self.assertEqual(len(report), len(ours.octet_report), ours.octet_report)  # names are unique
+            for name in ("first.relu", "first.relu_1", "first.clamp", "first.f.add", "first.cat", "second.relu", "second.cat", "max_pool2d",
+                         "adaptive_avg_pool2d", "hardtanh", "last"):
+                self.assertIn(name, report)
+                if name.split(".")[-1] not in ("clamp", "add"):  # on which PyTorch's own codes may depend on places
+                    self.assertIsNone(report[name].reason, report[name])
+            self.assertIn("relu6", report)
+            self.assertEqual(report["flatten"].reason, "moves codes, computes nothing")
+            self.assertIn("softmax", report)
+            self.assertRegex(report["first.relu"].kind, r"^relu at torch_test.py:\d+$")
+
+    def test_it_stays_a_module(self):
+        net, x = eager(ENGINES[0])
+        ours = octet.torch.convert(net)
+        expected = net(x).numpy()
+        with self.assertRaisesRegex(KeyError, "forward fails"):
+            ours(x, fail=True)
+        self.assertIsNone(octet.torch.calls._current.mode)
+        again = copy.deepcopy(ours)
+        for module in (ours, again, torch.nn.Sequential(ours)):
+            np.testing.assert_array_equal(module(x).numpy(), expected)
+        self.assertEqual(inspect.signature(ours.forward), inspect.signature(net.forward))
+        self.assertEqual(ours.forward.__doc__, "Logits.")
+
+        class Both(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a, self.b = octet.torch.convert(net), net
+
+            def forward(self, x):
+                return torch.stack([self.a(x), self.b(x)])
+        y = Both()(x)
+        np.testing.assert_array_equal(y[0].numpy(), y[1].numpy())
+        np.testing.assert_array_equal(octet.torch.convert(Both())(x).numpy(), y.numpy())
+
+    def test_threads(self):
+        net, x = eager(ENGINES[0])
+        ours, expected, wrong = octet.torch.convert(net), net(x).numpy(), []
+
+        def work():
+            for _ in range(5):
+                if (ours(x).numpy() != expected).any():
+                    wrong.append(1)
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
 
 
 class Modules(unittest.TestCase):

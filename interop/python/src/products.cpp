@@ -216,6 +216,8 @@ void bind_products(py::module_ &m) {
         m, "Weights",
         "Weights that are packed once, for the operations that they are given to again and again.")
         .def(py::init<py::object>(), py::arg("w"))
+        .def("__copy__", [](const py::object &self) { return self; }) // they never change
+        .def("__deepcopy__", [](const py::object &self, const py::dict &) { return self; })
         .def_property_readonly("array", &weights::array, "As they were given.");
     m.def("convolution", convolution);
     m.def("deconvolution", deconvolution);

@@ -5,7 +5,8 @@
     print(fast.octet_report)                               # what was taken, and what stays in PyTorch, and why
 
 Works on eager and on FX-quantized modules. Quantized convolutions, transposed convolutions and linear layers (dynamic ones, too), activations,
-sums, products, concatenation and pooling are replaced by modules that compute the same on Octet; everything else is PyTorch's.
+sums, products, concatenation and pooling are replaced by modules that compute the same on Octet; everything else is PyTorch's. What a
+`forward` written in Python calls itself (`F.relu`, `torch.cat`, `x.clamp`) is seen while it runs, so under any condition.
 
 `torch.ops.octet.conv2d` and `torch.ops.octet.linear` are the operations themselves, on tensors of codes.
 """

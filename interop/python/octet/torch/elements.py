@@ -8,7 +8,7 @@ scalar code, and by Octet. Only where all agree does Octet take it; else it stay
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Callable, ContextManager, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import numpy as np
 import torch
@@ -19,6 +19,9 @@ from ..operations import Array
 from .report import Taken
 
 _ALL = torch.arange(256, dtype=torch.uint8)
+
+# Without modes that see PyTorch's functions (torch.overrides), which cost microseconds per call.
+unseen: Callable[[], ContextManager[None]] = getattr(torch.overrides, "_no_torch_function_mode", torch._C.DisableTorchFunction)
 
 
 def quantized(codes: Tensor, scale: float, zero_point: int) -> Tensor:
@@ -71,6 +74,10 @@ class Function(torch.nn.Module):
         self.plans: Dict[Any, Optional[Callable[..., Tensor]]] = {}
 
     def forward(self, *args: Any, **words: Any) -> Any:
+        with unseen():
+            return self._run(args, words)
+
+    def _run(self, args: Tuple[Any, ...], words: Dict[str, Any]) -> Any:
         key = self.key(args, words)
         if key is None:
             self.entry.reason = self.entry.reason or "its inputs are no codes of torch.quint8 with one scale"
@@ -87,9 +94,8 @@ class Function(torch.nn.Module):
 
     def _tried(self, plan: Callable[..., Tensor], args: Sequence[Any], words: Dict[str, Any]) -> Callable[..., Tensor]:
         """A plan that gives what PyTorch gives for these arguments, in the same memory order, on which others may depend."""
-        def given() -> Sequence[Any]:  # anew for functions that write into theirs
-            return [a.clone() if isinstance(a, Tensor) else a for a in args] if self.in_place(words) else args
-        y, expected = plan(*given()), self.call(*given(), **words)
+        given = _copies(args)  # of functions that write into theirs
+        y, expected = plan(*_copies(args)), self.call(*given, **words)
         order = torch.channels_last if _is_channels_last(expected) else torch.contiguous_format
         if y.shape != expected.shape or _meaning(y) != _meaning(expected):
             raise Refused(f"PyTorch's result has shape {tuple(expected.shape)}, scale and zero point {_meaning(expected)}, "
@@ -97,13 +103,9 @@ class Function(torch.nn.Module):
         differ = int((codes_of(y) != codes_of(expected)).sum())
         if differ:
             raise Refused(f"{differ} of {y.numel()} codes differ")
-        if self.in_place(words):
+        if expected is given[0]:
             return plan
         return lambda *given: plan(*given).contiguous(memory_format=order)
-
-    def in_place(self, words: Dict[str, Any]) -> bool:
-        """Whether it writes into its argument."""
-        return bool(words.get("inplace", getattr(self.call, "inplace", False)))
 
     def key(self, args: Sequence[Any], words: Dict[str, Any]) -> Any:
         """What a plan depends on, None where there is none."""
@@ -112,6 +114,11 @@ class Function(torch.nn.Module):
     def plan(self, args: Sequence[Any], words: Dict[str, Any]) -> Callable[..., Tensor]:
         """How these arguments run on Octet; throws Refused."""
         raise NotImplementedError
+
+
+def _copies(args: Sequence[Any]) -> Sequence[Any]:
+    """In the same memory order, which `clone` of codes does not keep."""
+    return [quantized(a.int_repr(), *_meaning(a)) if is_taken(a) else a.clone() if isinstance(a, Tensor) else a for a in args]
 
 
 def _meaning(x: Tensor) -> Tuple[float, int]:
@@ -154,8 +161,8 @@ class Elementwise(Function):
 
     def plan(self, args: Sequence[Any], words: Dict[str, Any]) -> Callable[..., Tensor]:
         table, scale, zero_point = table_of(lambda t: self.call(t, *args[1:], **words), *_meaning(args[0]))
-
-        in_place = self.in_place(words)
+        one = quantized(_ALL[:1].clone(), *_meaning(args[0]))
+        in_place = self.call(one, *args[1:], **words) is one
 
         def run(x: Tensor, *rest: Any) -> Tensor:
             y = quantized(torch.from_numpy(_mapped(x, table)), scale, zero_point)
@@ -227,12 +234,14 @@ class Concatenation(Function):
         rest, others = args[2:], {k: v for k, v in words.items() if k != "dim"}
         tables: List[Optional[Array]] = []
         meaning: List[Any] = []
+        first = quantized(_ALL[:1].clone(), *_meaning(xs[0]))  # whose scale torch.cat gives to all
         for x in xs:
-            table, *meaning = table_of(lambda t: self.call([t], 0, *rest, **others), *_meaning(x))
+            table, *meaning = table_of(lambda t: self.call([first, t], 0, *rest, **others)[1:], *_meaning(x))
             if all(_is_channels_last(t) for t in xs):  # another function of PyTorch's, with vectors along the channels
                 for shape in ((1, 256, 1, 1), (1, 1, 16, 16)):
                     image = quantized(_ALL.reshape(shape).contiguous(memory_format=torch.channels_last), *_meaning(x))
-                    y = codes_of(self.call([image, image], 1, *rest, **others)).ravel()[:256]
+                    head = quantized(torch.zeros_like(image.int_repr()), *_meaning(xs[0]))
+                    y = codes_of(self.call([head, image], 1, *rest, **others)[:, head.shape[1]:]).ravel()
                     if (y != table).any():
                         raise Refused("PyTorch's own codes depend on the memory order")
             tables.append(None if (table == _ALL.numpy()).all() else table)

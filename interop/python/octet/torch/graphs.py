@@ -8,6 +8,7 @@ from typing import Any, Callable, Dict, Optional, Tuple
 import torch
 
 from . import products
+from .calls import Calls, Seen
 from .elements import Concatenation, Elementwise, Function, Pairwise, Pooling
 from .normalization import Normalization
 from .report import Report, Taken
@@ -26,7 +27,7 @@ _BOUNDARIES = ("quantize_per_tensor", "dequantize", "quantize", "quantize_per_te
 
 def function_of(name: str, call: Callable[..., Any], entry: Taken, engine: str) -> Optional[Function]:
     """A function of PyTorch on Octet, None for those that are not taken."""
-    if name in _ELEMENTWISE:
+    if name in _ELEMENTWISE or (name.endswith("_") and name[:-1] in _ELEMENTWISE):
         return Elementwise(call, entry, engine)
     if name in _PAIRWISE:
         return Pairwise(call, entry, engine, name)
@@ -104,18 +105,29 @@ class Pool(torch.nn.Module):
         return self.function(x, **self.words)
 
 
-def converted(module: torch.nn.Module, name: str, rule: str, report: Report) -> torch.nn.Module:
+def converted(module: torch.nn.Module, name: str, rule: str, report: Report, calls: Optional[Calls] = None) -> torch.nn.Module:
     """A module with all that Octet takes replaced, children first."""
     taken = _module(module, name, rule, report)
     if taken is not None:
         return taken
+    calls = calls or Calls(lambda name, call, entry: _taken(name, call, entry, report.engine), report)
     for child_name, child in list(module.named_children()):
-        replaced = converted(child, f"{name}.{child_name}" if name else child_name, rule, report)
+        replaced = converted(child, f"{name}.{child_name}" if name else child_name, rule, report, calls)
         if replaced is not child:
             setattr(module, child_name, replaced)
     if isinstance(module, torch.fx.GraphModule):
         _convert_graph(module, name, report)
+    elif not type(module).__module__.startswith("torch."):
+        module.forward = Seen(module, name, calls)
     return module
+
+
+def _taken(name: str, call: Callable[..., Any], entry: Taken, engine: str) -> Optional[Function]:
+    """A function on Octet; None where it stays, which the report then says."""
+    function = function_of(name, call, entry, engine)
+    if function is None:
+        entry.reason = _reason(name)
+    return function
 
 
 def _module(module: torch.nn.Module, name: str, rule: str, report: Report) -> Optional[torch.nn.Module]:
@@ -168,9 +180,8 @@ def _convert_graph(module: Any, name: str, report: Report) -> None:
         function_name, call = _name_of(node)
         entry = Taken(f"{name}.{node.name}" if name else node.name, function_name)
         report.append(entry)
-        function = function_of(function_name, call, entry, report.engine)
+        function = _taken(function_name, call, entry, report.engine)
         if function is None:
-            entry.reason = _reason(function_name)
             continue
         path = "octet_" + node.name
         module.add_module(path, function)

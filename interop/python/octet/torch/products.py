@@ -10,6 +10,7 @@ import torch
 from .. import operations
 from .._octet import Weights
 from ..operations import Array
+from .elements import unseen
 
 ENGINES = {
     # The bias is rounded to accumulator units, sums are scaled in f32 and rounded before the zero point is added.
@@ -34,6 +35,10 @@ class Product(torch.nn.Module):
         self.call = _call_of(source)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        with unseen():
+            return self._product(x)
+
+    def _product(self, x: torch.Tensor) -> torch.Tensor:
         key = float(x.q_scale())
         if key not in self.factors_of:
             self.factors_of[key] = self._factors(key)
@@ -76,6 +81,10 @@ class DynamicLinear(torch.nn.Module):
         self.bias = None if bias is None else bias.detach().float()
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        with unseen():
+            return self._product(x)
+
+    def _product(self, x: torch.Tensor) -> torch.Tensor:
         # oneDNN's wrapper leaves a bit of the range unused, as old instruction sets need it.
         scale, zero_point = torch._choose_qparams_per_tensor(x, self.rule == "f32")
         codes = torch.quantize_per_tensor(x, scale, zero_point, torch.quint8).int_repr().numpy()
