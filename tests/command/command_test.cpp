@@ -47,7 +47,7 @@ TEST_F(CommandTest, WrongUsageIsOneLine) {
          "--batch: 'two' given, allowed: 1 to 1000000 (see octet run --help)"},
         {{"run", "M", "--rule", "nosuch"}, "--rule: 'nosuch' given, allowed: automatic, none, f32, …"},
         {{"run", "M", "--isa", "nosuch"}, "--isa: 'nosuch' given, allowed: ref, avx2, …"},
-        {{"bench"}, "either --shapes or --problem is required (see octet bench --help)"},
+        {{"bench"}, "--shapes, --problem or --compare is required (see octet bench --help)"},
         {{"bench", "--problem", "nosuch"}, "…"},
         {{"explain", "--problem", "nosuch"}, "…"},
         {{"bench", "--shapes"}, "--shapes needs a value (see octet bench --help)"},

@@ -11,14 +11,16 @@ namespace octet::tools {
 namespace {
 
 void bench(const bench_options &options) {
-    if (options.shapes.empty() == options.problems.empty())
-        throw CLI::RequiredError("either --shapes or --problem");
     if (options.json)
         reserve_standard_output();
-    if (!options.problems.empty())
-        bench_problems(options);
-    else
+    if (!options.shapes.empty())
         bench_tables(options);
+    else if (!options.problems.empty())
+        bench_problems(options);
+    else if (!options.compared.empty())
+        bench_compare(options);
+    else
+        throw CLI::RequiredError("--shapes, --problem or --compare");
 }
 
 } // namespace
@@ -71,6 +73,28 @@ void add_bench_command(CLI::App &app) {
                      "Add the results to this file, which keeps those of earlier runs")
         ->type_name("FILE");
     add_json_option(*command, options->json);
+    CLI::Option *compare =
+        command
+            ->add_option("--compare", options->compared,
+                         "Instead of timing, compare two files of --csv or --history row by row; exit code 1 "
+                         "if the second is slower")
+            ->type_name("OLD NEW")
+            ->expected(2);
+    command
+        ->add_option(
+            "--by", options->by,
+            "Column to compare: microseconds (the default, where both files have it) or share_of_peak, "
+            "which the machine's clock does not change")
+        ->type_name("COLUMN")
+        ->check(word_of({"microseconds", "share_of_peak"}))
+        ->needs(compare);
+    command
+        ->add_option("--tolerance", options->tolerance,
+                     "Per cent by which a row of NEW may be slower, whatever its noise")
+        ->type_name("NUMBER")
+        ->capture_default_str()
+        ->check(number_from_zero())
+        ->needs(compare);
     command->footer("Shape tables (samples in bench/shapes) start with a line of column names:\n"
                     "  convolutions  name,mb,g,ic,ih,iw,oc,oh,ow,kh,kw,sh,sw,ph,pw,dh,dw,count\n"
                     "  products      name,m,n,k,count          dst[m x n] = src[m x k] * weights[k x n]\n"
@@ -87,6 +111,10 @@ void add_bench_command(CLI::App &app) {
     for (const char *option : {"--shapes", "--conv", "--ip", "--matmul", "--skip-depthwise", "--only",
                                "--batch", "--rule", "--types", "--peer"})
         problem->excludes(command->get_option(option));
+    for (const CLI::Option *option : command->get_options())
+        if (const std::string &name = option->get_single_name();
+            name != "help" && name != "json" && name != "compare" && name != "by" && name != "tolerance")
+            compare->excludes(command->get_option("--" + name));
     command->callback([options] { bench(*options); });
 }
 

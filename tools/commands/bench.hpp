@@ -20,6 +20,8 @@ struct bench_options {
     int samples = 11;
     std::int64_t batch = 1;
     bool cold = false, json = false;
+    std::string by;
+    float tolerance = 5; ///< percent
 };
 
 /// Layers of shape tables, and problems of verbose mode.
@@ -27,5 +29,7 @@ struct bench_options {
 void bench_tables(const bench_options &options);
 void bench_problems(const bench_options &options);
 ///@}
+/// Two files of results. Throws CLI::RuntimeError(1) if the second one is slower.
+void bench_compare(const bench_options &options);
 
 } // namespace octet::tools
