@@ -134,6 +134,7 @@ primitive_desc_ptr make_primitive_desc(const request &r, const tensor_map &tenso
     for (const auto &[arg, md] : data->args)
         key.add(arg).add(md.data);
     data->key = key.take();
+    data->key.shrink_to_fit(); // it lives as long as the primitive
 
     if (!r.is_trial)
         log_creation(*data);

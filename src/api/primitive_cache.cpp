@@ -2,6 +2,7 @@
 
 #include <list>
 #include <mutex>
+#include <string_view>
 #include <unordered_map>
 
 #include "common/environment.hpp"
@@ -31,8 +32,7 @@ public:
     }
 
     std::shared_ptr<const kernel> insert(const std::string &key, std::shared_ptr<const kernel> code) {
-        // The key is kept twice, for the index and for what is dropped at the end of the list.
-        const std::size_t bytes = code->size_bytes() + 2 * key.size() + sizeof(entry);
+        const std::size_t bytes = code->size_bytes() + key.size() + sizeof(entry);
         const std::lock_guard<std::mutex> lock(mutex_);
         const auto found = index_.find(key);
         if (found != index_.end())
@@ -41,7 +41,7 @@ public:
         if (bytes > capacity_)
             return code;
         entries_.push_front({key, code, bytes});
-        index_[key] = entries_.begin();
+        index_[entries_.front().key] = entries_.begin();
         bytes_ += bytes;
         shrink();
         return code;
@@ -76,7 +76,7 @@ private:
 
     std::mutex mutex_;
     std::list<entry> entries_; ///< most recently used first
-    std::unordered_map<std::string, std::list<entry>::iterator> index_;
+    std::unordered_map<std::string_view, std::list<entry>::iterator> index_; ///< by the entries' own keys
     std::size_t bytes_ = 0;
     std::size_t capacity_ = static_cast<std::size_t>(
         environment_number("OCTET_PRIMITIVE_CACHE_CAPACITY", 0, std::int64_t{1} << 40, default_capacity));

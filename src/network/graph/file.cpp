@@ -76,6 +76,11 @@ void release_pages(const shared_bytes &bytes) {
     madvise(const_cast<std::uint8_t *>(bytes.data()) - inside, bytes.size() + inside, MADV_DONTNEED);
 }
 
+void release_all_pages(const shared_bytes &bytes) {
+    if (const unmap *whole = bytes.owner() ? std::get_deleter<unmap>(bytes.owner()) : nullptr)
+        madvise(const_cast<void *>(bytes.owner().get()), whole->size, MADV_DONTNEED);
+}
+
 void load_pages(const shared_bytes &bytes) {
 #ifdef MADV_POPULATE_READ
     if (bytes.owner() && std::get_deleter<unmap>(bytes.owner())) // older systems load them one by one

@@ -14,6 +14,8 @@ shared_bytes map_small_file(const std::string &path);
 
 /// Bytes of a mapped file that were read take no memory any more, until they are read again. Nothing for others.
 void release_pages(const shared_bytes &bytes);
+/// The same for all of the file that has these bytes.
+void release_all_pages(const shared_bytes &bytes);
 
 /// Asks for the pages of a mapped file at once, since all of it will be read.
 void load_pages(const shared_bytes &bytes);

@@ -29,6 +29,7 @@ public:
     graph read(extent how_much) {
         check_header();
         g_.framework = "onnx";
+        g_.tensors.reserve(file_.initializers.size() + 2 * static_cast<std::size_t>(source_.node_size()));
         for (const onnx_initializer &i : file_.initializers)
             add_constant(i.tensor, i.raw_data ? &*i.raw_data : nullptr, i.tensor.name(),
                          "initialiser " + quoted(i.tensor.name()));

@@ -8,6 +8,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "network/graph/file.hpp"
 #include "network/lower/lowering.hpp"
 #include "network/operators.hpp"
 #include "network/passes/float_operators.hpp"
@@ -130,6 +131,16 @@ std::size_t weight_bytes(const std::vector<buffer> &buffers, std::size_t packed)
     return bytes;
 }
 
+/// What is read at run time comes back; most was read to be packed, or once.
+void release_files(const graph &g) {
+    const void *last = nullptr;
+    for (const tensor &t : g.tensors)
+        if (t.data.owner() && t.data.owner().get() != last) {
+            last = t.data.owner().get();
+            release_all_pages(t.data);
+        }
+}
+
 void check_memory(std::size_t limit, std::size_t weights, const memory_plan &m) {
     std::size_t buffers = m.arena_bytes;
     for (const memory_plan::slot &s : m.slots)
@@ -163,6 +174,7 @@ std::shared_ptr<const plan> make_plan(model::graph g, const network_options &opt
                             : options.memory_limit == 0 ? packing::work::immediate
                                                         : packing::work::later);
     tensor_buffers buffers(own, packed);
+    result->steps.reserve(own.nodes.size());
     for (std::size_t i = 0; i < own.nodes.size(); i++) {
         report.lowering(own, i);
         buffers.start_node(static_cast<int>(i));
@@ -170,12 +182,15 @@ std::shared_ptr<const plan> make_plan(model::graph g, const network_options &opt
             lower(lowering(own.nodes[i], own, buffers, cpu, options.rule, evaluating), node_text(own, i)));
     }
     result->memory = buffers.place();
+    result->buffers.reserve(own.tensors.size());
     result->weights = packed.used();
     result->packed_reads = buffers.packed_reads();
     for (std::size_t t = 0; t < own.tensors.size(); t++)
         result->buffers.push_back(buffers.find(static_cast<int>(t)));
     check_memory(options.memory_limit, weight_bytes(result->buffers, packed.bytes()), result->memory);
     packed.finish([&](double done) { report.packing(done); });
+    if (!own.saved)
+        release_files(own);
     return result;
 }
 
