@@ -97,6 +97,8 @@ dims per_side(const py::object &value, std::size_t sides, const std::string &who
         throw py::type_error(who + " is " + py::cast<std::string>(py::repr(value)) +
                              ", allowed: an integer, or one per side");
     }
+    if (values.size() == 1)
+        values.assign(sides, values[0]);
     if (values.size() != sides)
         throw py::value_error(who + " has " + std::to_string(values.size()) + " values, allowed: 1 or " +
                               std::to_string(sides));

@@ -8,7 +8,7 @@ Works on eager and on FX-quantized modules. Quantized convolutions, transposed c
 sums, products, concatenation and pooling are replaced by modules that compute the same on Octet; everything else is PyTorch's. What a
 `forward` written in Python calls itself (`F.relu`, `torch.cat`, `x.clamp`) is seen while it runs, so under any condition.
 
-`torch.ops.octet.conv2d` and `torch.ops.octet.linear` are the operations themselves, on tensors of codes.
+`torch.ops.octet.conv2d`, `linear`, `add` and others (`help(octet.torch.library)`) are the operations themselves, on tensors of codes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, Optional, cast
 
 import torch
 
-from . import library  # noqa: F401 (defines torch.ops.octet)
+from . import library, library_elements  # noqa: F401 (define torch.ops.octet)
 from .graphs import converted
 from .products import ENGINES
 from .report import Report, Taken
