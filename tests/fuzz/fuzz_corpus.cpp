@@ -1,5 +1,5 @@
-// Writes files that fuzzing begins with into a directory: .tflite ones with state, .onnx ones on floats, and those with
-// state and the given networks as saved plans. fuzz_corpus DIRECTORY [MODEL...]
+// Writes files that fuzzing begins with into a directory: .tflite ones with state, .onnx ones on floats, those with state
+// as saved plans, and saved plans of the given networks, right ones and lies. fuzz_corpus DIRECTORY [MODEL...]
 
 #include <filesystem>
 #include <fstream>
@@ -26,10 +26,12 @@ int main(int argc, char **argv) {
         if (seed.expected == octet::tests::fuzz_outcome::ran)
             write(seed.name + ".octet", octet::tests::saved_plan_of(seed.bytes));
     }
-    for (const octet::tests::fuzz_seed &seed : octet::tests::onnx_seeds())
-        write(seed.name + ".onnx", seed.bytes);
+    for (const auto &seeds : {octet::tests::onnx_seeds(), octet::tests::contrib_seeds()})
+        for (const octet::tests::fuzz_seed &seed : seeds)
+            write(seed.name + ".onnx", seed.bytes);
     for (int i = 2; i < argc; i++)
-        write(std::filesystem::path(argv[i]).filename().string() + ".octet",
-              octet::tests::saved_plan_of(argv[i]));
+        for (const octet::tests::fuzz_seed &seed : octet::tests::plan_seeds(argv[i]))
+            write(std::filesystem::path(argv[i]).filename().string() + "_" + seed.name + ".octet",
+                  seed.bytes);
     return is_written ? 0 : 1;
 }

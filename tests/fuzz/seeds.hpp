@@ -23,4 +23,10 @@ std::vector<fuzz_seed> recurrent_seeds();
 /// Networks on floats and integers, in ONNX, where the library reads it.
 std::vector<fuzz_seed> onnx_seeds();
 
+/// Operators of ONNX Runtime, rows of floats and Resize, likewise.
+std::vector<fuzz_seed> contrib_seeds();
+
+/// Saved plans of a model, with one field each that lies.
+std::vector<fuzz_seed> plan_seeds(const std::string &model);
+
 } // namespace octet::tests

@@ -101,6 +101,12 @@ TEST(Fuzz, MutatedPlansWithStateAreRefusedOrRun) {
             expect_survival(model::read_network, saved_plan_of(seed.bytes), 500, resealed);
 }
 
+TEST(Fuzz, SavedPlansThatLieAreRefused) {
+    for (const fuzz_seed &seed : plan_seeds(OCTET_SOURCE_DIR "/examples/digits/digits_int8.tflite"))
+        EXPECT_EQ(fuzz_network(model::read_network, seed.bytes.data(), seed.bytes.size()), seed.expected)
+            << seed.name;
+}
+
 #ifdef OCTET_HAVE_ONNX
 TEST(Fuzz, MutatedOnnxFilesAreRefusedOrRun) {
     expect_survival(model::read_onnx, read_file(OCTET_SOURCE_DIR "/examples/digits/digits_int8.onnx"), 2000);
@@ -116,6 +122,18 @@ TEST(Fuzz, MutatedOnnxFilesOnFloatsAreRefusedOrRun) {
     for (const fuzz_seed &seed : onnx_seeds())
         if (seed.expected == fuzz_outcome::ran)
             expect_survival(model::read_onnx, seed.bytes, 500);
+}
+
+TEST(Fuzz, OnnxFilesWithOperatorsOfOnnxRuntimeAreRefusedOrRunAsExpected) {
+    for (const fuzz_seed &seed : contrib_seeds())
+        EXPECT_EQ(fuzz_network(model::read_onnx, seed.bytes.data(), seed.bytes.size()), seed.expected)
+            << seed.name;
+}
+
+TEST(Fuzz, MutatedOnnxFilesWithOperatorsOfOnnxRuntimeAreRefusedOrRun) {
+    for (const fuzz_seed &seed : contrib_seeds())
+        if (seed.expected == fuzz_outcome::ran)
+            expect_survival(model::read_onnx, seed.bytes, 200);
 }
 #endif
 

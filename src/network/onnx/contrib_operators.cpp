@@ -25,7 +25,11 @@ public:
              {}});
     }
 
-    void bias_gelu() { add({"Gelu", {with_bias()}, output(), {}}); }
+    void bias_gelu() {
+        if (input(1) < 0)
+            refuse("no bias");
+        add({"Gelu", {with_bias()}, output(), {}});
+    }
     void fast_gelu() { add({"Gelu", {with_bias()}, output(), {{"approximate", std::string("tanh")}}}); }
 
     /// Of floats: x, weights of q, k and v side by side, bias, mask.
