@@ -23,26 +23,99 @@ __attribute__((target("avx2"))) void copy_flipped(const std::uint8_t *from, dim_
         to[i] = from[i] ^ flip;
 }
 
+constexpr dim_t word_bytes = sizeof(std::int16_t), widening_step = 32;
+
+/// 32 codes as words in two vectors; split, of each quad the even ones come first.
+template <bool is_signed, bool splits>
+__attribute__((target("avx2"))) inline void widen(const std::uint8_t *from, std::uint8_t *to) {
+    const __m256i codes = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(from));
+    __m256i first, second;
+    if (splits) {
+        const __m256i order =
+            _mm256_permute4x64_epi64(codes, 0xd8); // unpacking works within halves of a vector
+        const __m256i high = _mm256_slli_epi16(order, 8);
+        const __m256i even = is_signed ? _mm256_srai_epi16(high, 8) : _mm256_srli_epi16(high, 8);
+        const __m256i odd = is_signed ? _mm256_srai_epi16(order, 8) : _mm256_srli_epi16(order, 8);
+        first = _mm256_unpacklo_epi32(even, odd);
+        second = _mm256_unpackhi_epi32(even, odd);
+    } else {
+        const __m128i low = _mm256_castsi256_si128(codes), high = _mm256_extracti128_si256(codes, 1);
+        first = is_signed ? _mm256_cvtepi8_epi16(low) : _mm256_cvtepu8_epi16(low);
+        second = is_signed ? _mm256_cvtepi8_epi16(high) : _mm256_cvtepu8_epi16(high);
+    }
+    _mm256_storeu_si256(reinterpret_cast<__m256i *>(to), first);
+    _mm256_storeu_si256(reinterpret_cast<__m256i *>(to) + 1, second);
+}
+
+/// `count` codes as words; split ones fill whole quads, with zeros.
+template <bool is_signed, bool splits>
+__attribute__((target("avx2"))) void copy_words(const std::uint8_t *from, dim_t count, std::uint8_t *to) {
+    dim_t i = 0;
+    for (; i + widening_step <= count; i += widening_step)
+        widen<is_signed, splits>(from + i, to + i * word_bytes);
+    if (i == count)
+        return;
+    std::uint8_t codes[widening_step] = {}, words[widening_step * word_bytes];
+    std::memcpy(codes, from + i, static_cast<std::size_t>(count - i));
+    widen<is_signed, splits>(codes, words);
+    const dim_t rest = splits ? div_up(count - i, packed_i_block) * packed_i_block : count - i;
+    std::memcpy(to + i * word_bytes, words, static_cast<std::size_t>(rest * word_bytes));
+}
+
+/// Neighbouring codes, as the kernel takes them.
+void copy_codes(const dot_geometry &g, const dot_plan &p, const copy_source &src, const std::uint8_t *from,
+                dim_t count, std::uint8_t *to) {
+    const bool is_signed = g.flips_source();
+    if (p.products == jit::dot_products::split_words)
+        is_signed ? copy_words<true, true>(from, count, to) : copy_words<false, true>(from, count, to);
+    else if (p.products == jit::dot_products::words)
+        is_signed ? copy_words<true, false>(from, count, to) : copy_words<false, false>(from, count, to);
+    else if (src.flip)
+        copy_flipped(from, count, src.flip, to);
+    else
+        std::memcpy(to, from, static_cast<std::size_t>(count));
+}
+
+/// Codes that are `g.src_channel_stride` apart.
+void gather_codes(const dot_geometry &g, const dot_plan &p, const copy_source &src, const std::uint8_t *from,
+                  dim_t count, std::uint8_t *to) {
+    constexpr dim_t portion = 256; // whole quads
+    std::uint8_t codes[portion];
+    for (dim_t first = 0; first < count; first += portion) {
+        const dim_t n = std::min(portion, count - first);
+        for (dim_t c = 0; c < n; c++)
+            codes[c] = from[(first + c) * g.src_channel_stride];
+        copy_codes(g, p, src, codes, n, to + first * p.widening);
+    }
+}
+
 /// `positions` source positions of `bytes` bytes; a position is contiguous at the destination.
-void copy_positions(const dot_geometry &g, const copy_source &src, const std::uint8_t *from, dim_t positions,
-                    dim_t position_stride, dim_t bytes, std::uint8_t *to) {
+void copy_positions(const dot_geometry &g, const dot_plan &p, const copy_source &src,
+                    const std::uint8_t *from, dim_t positions, dim_t position_stride, dim_t bytes,
+                    std::uint8_t *to) {
     const bool is_dense = g.has_dense_positions();
     if (is_dense && position_stride == bytes) {
         bytes *= positions;
         positions = 1;
     }
-    for (dim_t w = 0; w < positions; w++, from += position_stride, to += bytes) {
+    for (dim_t w = 0; w < positions; w++, from += position_stride, to += bytes * p.widening) {
         if (!is_dense && g.sums_f32())
             for (dim_t c = 0; c * dim_t{sizeof(float)} < bytes; c++)
                 std::memcpy(to + c * dim_t{sizeof(float)}, from + c * g.src_channel_stride, sizeof(float));
         else if (!is_dense)
-            for (dim_t c = 0; c < bytes; c++)
-                to[c] = from[c * g.src_channel_stride] ^ src.flip;
-        else if (src.flip)
-            copy_flipped(from, bytes, src.flip, to);
+            gather_codes(g, p, src, from, bytes, to);
         else
-            std::memcpy(to, from, static_cast<std::size_t>(bytes));
+            copy_codes(g, p, src, from, bytes, to);
     }
+}
+
+/// Positions outside the image.
+void copy_padding(const dot_plan &p, const copy_source &src, dim_t positions, std::uint8_t *to) {
+    const dim_t bytes = positions * p.position_bytes;
+    if (p.widening == 1)
+        std::memset(to, static_cast<std::uint8_t>(src.padding), static_cast<std::size_t>(bytes));
+    for (dim_t at = 0; at < bytes && p.widening > 1; at += p.widening)
+        std::memcpy(to + at, &src.padding, sizeof src.padding);
 }
 
 /// Bytes between all rows if rows are contiguous and follow each other in the source, else 0.
@@ -76,10 +149,20 @@ __attribute__((target("avx2"))) std::int32_t sum_bytes(const std::uint8_t *from,
     return static_cast<std::int32_t>(sum - flip * count); // modulo 2^32, as accumulators
 }
 
+std::int32_t sum_words(const std::uint8_t *from, dim_t count) {
+    std::uint32_t sum = 0; // modulo 2^32, as accumulators
+    for (dim_t i = 0; i < count; i++) {
+        std::int16_t word;
+        std::memcpy(&word, from + i * dim_t{sizeof word}, sizeof word);
+        sum += static_cast<std::uint32_t>(word);
+    }
+    return static_cast<std::int32_t>(sum);
+}
+
 void copy_rows(const dot_geometry &g, const dot_plan &p, const copy_source &src, dim_t first, dim_t count,
                std::uint8_t *to) {
-    if (const dim_t bytes = joined_row_bytes(g); bytes > 0 && bytes == p.row_stride) {
-        copy_positions(g, src, src.base + first * bytes, count, bytes, bytes, to);
+    if (const dim_t bytes = joined_row_bytes(g); bytes > 0 && bytes * p.widening == p.row_stride) {
+        copy_positions(g, p, src, src.base + first * bytes, count, bytes, bytes, to);
         return;
     }
     for (dim_t r = first; r < first + count; r++, to += p.row_stride) {
@@ -88,8 +171,8 @@ void copy_rows(const dot_geometry &g, const dot_plan &p, const copy_source &src,
             src.base + od * g.src_row_strides[0] + oh * g.src_row_strides[1] + ow * g.src_row_strides[2];
         std::uint8_t *out = to;
         for (dim_t kd = 0; kd < g.kernel[0]; kd++)
-            for (dim_t kh = 0; kh < g.kernel[1]; kh++, out += g.kernel[2] * g.position_bytes)
-                copy_positions(g, src, row + kd * g.src_tap_strides[0] + kh * g.src_tap_strides[1],
+            for (dim_t kh = 0; kh < g.kernel[1]; kh++, out += g.kernel[2] * p.position_bytes)
+                copy_positions(g, p, src, row + kd * g.src_tap_strides[0] + kh * g.src_tap_strides[1],
                                g.kernel[2], g.src_tap_strides[2], g.position_bytes, out);
     }
 }
@@ -97,7 +180,7 @@ void copy_rows(const dot_geometry &g, const dot_plan &p, const copy_source &src,
 void copy_image(const dot_geometry &g, const dot_plan &p, const copy_source &src, const image_part &part,
                 std::uint8_t *to) {
     const dim_t lines = (part.count - 1) * g.stride[1] + (g.kernel[1] - 1) * g.dilation[1] + 1;
-    const dim_t line_bytes = p.copy[2] * g.position_bytes;
+    const dim_t line_bytes = p.copy[2] * p.position_bytes;
     // Columns of the copy that lie inside the image: [left, right).
     const dim_t origin = part.column - g.pad[2];
     const dim_t left = std::clamp<dim_t>(-origin, 0, p.copy[2]);
@@ -108,16 +191,15 @@ void copy_image(const dot_geometry &g, const dot_plan &p, const copy_source &src
             std::uint8_t *line = to + (kd * p.copy[1] + r) * line_bytes;
             const dim_t ih = part.first * g.stride[1] + r - g.pad[1];
             if (id < 0 || id >= g.in[0] || ih < 0 || ih >= g.in[1] || right == left) {
-                std::memset(line, src.padding, static_cast<std::size_t>(line_bytes));
+                copy_padding(p, src, p.copy[2], line);
                 continue;
             }
-            std::memset(line, src.padding, static_cast<std::size_t>(left * g.position_bytes));
-            std::memset(line + right * g.position_bytes, src.padding,
-                        static_cast<std::size_t>((p.copy[2] - right) * g.position_bytes));
-            copy_positions(g, src,
+            copy_padding(p, src, left, line);
+            copy_padding(p, src, p.copy[2] - right, line + right * p.position_bytes);
+            copy_positions(g, p, src,
                            src.base + id * g.src_strides[0] + ih * g.src_strides[1] +
                                (left + origin) * g.src_strides[2],
-                           right - left, g.src_strides[2], g.position_bytes, line + left * g.position_bytes);
+                           right - left, g.src_strides[2], g.position_bytes, line + left * p.position_bytes);
         }
     }
 }

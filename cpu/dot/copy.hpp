@@ -1,7 +1,7 @@
 #pragma once
 
-// Source bytes into scratch rows: transposed to channels-last, padded with the zero point, sign bit flipped
-// for a signed source.
+// Source bytes into scratch rows: transposed to channels-last, padded with the zero point, and as the kernel takes
+// codes: with the sign bit of a signed source flipped, or as 16-bit words.
 
 #include <cstdint>
 
@@ -12,12 +12,14 @@ namespace octet::impl {
 /// What the copies know of one execution.
 struct copy_source {
     const std::uint8_t *base; ///< first byte of this outer index
-    std::uint8_t flip;        ///< 0x80 for a signed source
-    std::uint8_t padding;     ///< zero point of the flipped source
+    std::uint8_t flip;        ///< 0x80 for a signed source whose sign bits are flipped
+    std::int16_t padding;     ///< zero point of what is copied
 };
 
 /// Sum of bytes modulo 2^32.
 std::int32_t sum_bytes(const std::uint8_t *from, dim_t count, bool is_signed);
+/// The same of 16-bit words.
+std::int32_t sum_words(const std::uint8_t *from, dim_t count);
 
 /// Rows [first, first + count) of a flat plan (or of the line that starts at row `first`) one below the
 /// other.

@@ -22,7 +22,8 @@ struct execution {
     const std::int8_t *weights;
     const std::uint32_t *params;
     const std::int32_t *initial;
-    std::uint8_t flip, padding;
+    std::uint8_t flip;
+    std::int16_t padding;
     full_tensors full;
 };
 
@@ -47,7 +48,7 @@ public:
                    args.get<std::uint8_t>(OCTET_ARG_DST) + geometry_.dst.offset0 * dst_size(), weights,
                    columns_.params(args), columns_.initial(args, weights, src_zp),
                    static_cast<std::uint8_t>(plan_.flips_source ? 0x80 : 0),
-                   static_cast<std::uint8_t>(src_zp), full_tensors(epilogue_, args)});
+                   static_cast<std::int16_t>(src_zp), full_tensors(epilogue_, args)});
     }
 
     std::size_t size_bytes() const override {
@@ -152,7 +153,7 @@ private:
         for (dim_t panel = first_panel; panel < last_panel;
              panel += all_groups ? last_panel - first_panel : 1) {
             const dim_t group = panel / plan_.tiles.panels;
-            const dim_t group_offset = group * geometry_.group_bytes();
+            const dim_t group_offset = group * geometry_.group_bytes() * plan_.widening;
             if (sums_rows() && group != summed_group) { // such plans have one segment
                 row_sums = sum_rows(segments[0], group_offset, first_line, last_line);
                 summed_group = group;
@@ -181,23 +182,27 @@ private:
         }
     }
 
-    /// Sums of the source bytes that each row of these lines multiplies.
+    /// Sums of the source codes that each row of these lines multiplies.
     const std::int32_t *sum_rows(const row_segment &rows, dim_t group_offset, dim_t first_line,
                                  dim_t last_line) const {
         auto *sums = static_cast<std::int32_t *>(thread_scratch(
             scratch_slot::row_sums,
             static_cast<std::size_t>((last_line - first_line) * rows.rows) * sizeof(std::int32_t)));
-        // A merged tap's bytes beyond its channels would meet zero weights, but must not be summed.
-        const dim_t segment = geometry_.packed().i / packed_i_block * packed_i_block == geometry_.packed().i
-                                  ? plan_.quads * packed_i_block
-                                  : geometry_.packed().i;
+        // A merged tap's bytes beyond its channels would meet zero weights, but must not be summed. Split words beyond
+        // them are zero.
+        const bool are_whole_quads =
+            geometry_.packed().i % packed_i_block == 0 || plan_.products == jit::dot_products::split_words;
+        const dim_t segment = are_whole_quads ? plan_.quads * packed_i_block : geometry_.packed().i;
+        const auto sum_of = [&](const std::uint8_t *codes) {
+            return jit::are_in_words(plan_.products) ? sum_words(codes, segment)
+                                                     : sum_bytes(codes, segment, has_signed_rows());
+        };
         for (dim_t line = first_line; line < last_line; line++)
             for (dim_t r = 0; r < rows.rows; r++) {
                 std::uint32_t sum = 0;
                 for (const dim_t tap : plan_.tap_offsets)
-                    sum += static_cast<std::uint32_t>(sum_bytes(rows.src + line * rows.line_stride +
-                                                                    group_offset + r * plan_.row_stride + tap,
-                                                                segment, has_signed_rows()));
+                    sum += static_cast<std::uint32_t>(sum_of(rows.src + line * rows.line_stride +
+                                                             group_offset + r * plan_.row_stride + tap));
                 sums[(line - first_line) * rows.rows + r] = static_cast<std::int32_t>(sum);
             }
         return sums;
@@ -283,7 +288,7 @@ private:
     }
     void set_group_steps(jit::dot_args &args) const {
         const packed_geometry &p = geometry_.packed();
-        args.src_step = geometry_.group_bytes();
+        args.src_step = geometry_.group_bytes() * plan_.widening;
         args.dst_step = p.o;
         args.weights_step = p.group_bytes();
         args.initial_step = p.line_sums() * static_cast<dim_t>(sizeof(std::int32_t));

@@ -23,14 +23,20 @@ double stores_per_vector(int vectors) {
 /// The maximum is the machine's: a quad of the reduction takes rows * vectors products, a broadcast per row
 /// and a load per vector of weights; with fewer than 8 to 10 accumulators the two pipes wait for results. The
 /// small terms, stores and weights that come from farther away, decide between tiles that are equal so far.
-double reduction_cycles(int rows, int vectors, dim_t quads) {
+/// Words take so many more instructions that nothing else counts.
+double reduction_cycles(jit::dot_products by, int rows, int vectors, dim_t quads) {
     const double products = rows * vectors * costs::per_dot, loads = (rows + vectors) * costs::per_load;
+    const double of_bytes = std::max({products, loads, costs::dot_latency});
+    const double of_words =
+        vectors * (rows * costs::per_word_products + costs::per_word_weights) + rows * costs::per_word_loads;
     return static_cast<double>(quads) *
-           (std::max({products, loads, costs::dot_latency}) + vectors * costs::per_far_weights);
+           ((jit::are_in_words(by) ? std::max(of_words, costs::dot_latency) : of_bytes) +
+            vectors * costs::per_far_weights);
 }
 
-double vector_tile_cycles(int rows, int vectors, dim_t quads, const costs::tile_end &end) {
-    return reduction_cycles(rows, vectors, quads) +
+double vector_tile_cycles(jit::dot_products products, int rows, int vectors, dim_t quads,
+                          const costs::tile_end &end) {
+    return reduction_cycles(products, rows, vectors, quads) +
            rows * vectors * (end.per_vector + end.per_store * stores_per_vector(vectors)) + end.per_tile;
 }
 
@@ -54,9 +60,9 @@ double amx_tile_cycles(int rows, int vectors, dim_t quads) {
 }
 
 double tile_cycles(jit::dot_products products, int rows, int vectors, dim_t quads, bool overlap) {
-    return jit::are_in_tiles(products)
-               ? amx_tile_cycles(rows, vectors, quads)
-               : vector_tile_cycles(rows, vectors, quads, overlap ? costs::overlapped : costs::alone);
+    return jit::are_in_tiles(products) ? amx_tile_cycles(rows, vectors, quads)
+                                       : vector_tile_cycles(products, rows, vectors, quads,
+                                                            overlap ? costs::overlapped : costs::alone);
 }
 
 double line_cycles(jit::dot_products products, dim_t length, int rows, int vectors, dim_t quads,
@@ -117,8 +123,8 @@ void merge_taps(dot_plan &p, const dot_geometry &g, dim_t segment) {
         if (p.tap_counts[a] == 1)
             continue;
         const bool differs_at_edges = p.source == row_source::copied_edges && a < 2;
-        if (segment % packed_i_block != 0 || p.tap_strides[a] != segment || g.packed().groups != 1 ||
-            differs_at_edges)
+        if (segment % packed_i_block != 0 || p.tap_strides[a] != segment * p.widening ||
+            g.packed().groups != 1 || differs_at_edges)
             break;
         segment *= p.tap_counts[a];
         p.quads = segment / packed_i_block;
@@ -173,8 +179,10 @@ tile_plan plan_tiles(instruction_set isa, dim_t length, dim_t columns, dim_t qua
         for (const int limit : {jit::most_amx_rows, jit::amx_rows})
             for (int v = 1; v <= jit::amx_accumulators * jit::amx_rows / limit; v++)
                 consider(static_cast<int>(std::min<dim_t>(v, vectors)), limit, false);
-    // 12 vectors leave registers for one row; wider panels would only have fewer tasks to share.
-    for (int v = vectors_per_block; v <= 12 && !in_tiles;
+    // 12 vectors leave registers for one row; wider panels would only have fewer tasks to share. Of words, wider ones gain
+    // nothing and their streams of weights are more than arrive in time.
+    const int widest = jit::are_in_words(products) ? costs::most_word_vectors : 12;
+    for (int v = vectors_per_block; v <= widest && !in_tiles;
          v += vectors_per_block) { // panels hold whole blocks
         const int width = static_cast<int>(std::min<dim_t>(v, vectors));
         const int limit = static_cast<int>(std::min<dim_t>(
@@ -221,10 +229,10 @@ line_range lines_inside(const dot_geometry &g, dim_t oh) {
 
 /// True if rows may be read where they are as long as they stay inside a line of the image. Lines outside are
 /// skipped, which row sums could not.
-bool can_copy_edges(const dot_geometry &g, bool flips_source) {
+bool can_copy_edges(const dot_geometry &g, bool changes_codes) {
     const bool is_dense = g.has_dense_positions() && g.src_strides[2] == g.position_bytes;
     const bool is_plane = g.kernel[0] == 1 && g.depth == 1 && g.in[0] == 1 && g.pad[0] == 0;
-    if (flips_source || g.sums_f32() || !is_dense || !is_plane || g.weights.sums_source() ||
+    if (changes_codes || g.sums_f32() || !is_dense || !is_plane || g.weights.sums_source() ||
         g.rows_are_images)
         return false;
     for (dim_t oh = 0; oh < g.height; oh++)
@@ -233,23 +241,25 @@ bool can_copy_edges(const dot_geometry &g, bool flips_source) {
     return true;
 }
 
-row_source choose_source(const dot_geometry &g, const tile_plan &line_tiles, bool flips_source) {
+/// Rows are copied where their codes change: sign bits are flipped, or bytes become words.
+row_source choose_source(const dot_geometry &g, const tile_plan &line_tiles, const dot_plan &p) {
+    const bool changes_codes = p.flips_source || jit::are_in_words(p.products);
     const bool whole_quads = g.tap_bytes() % packed_i_block == 0;
     const bool fused_is_contiguous = g.packed().fused_width == 1 || g.src_tap_strides[2] == g.position_bytes;
-    if (!flips_source && g.has_dense_positions() && whole_quads && fused_is_contiguous && !g.reads_outside())
+    if (!changes_codes && g.has_dense_positions() && whole_quads && fused_is_contiguous && !g.reads_outside())
         return row_source::in_place;
     if (rows_are_disjoint(g))
         return row_source::copied_rows;
     const edge_rows edges = plan_edges(g, line_tiles.rows);
-    return can_copy_edges(g, flips_source) && edges.left + edges.right < g.width ? row_source::copied_edges
-                                                                                 : row_source::copied_image;
+    return can_copy_edges(g, changes_codes) && edges.left + edges.right < g.width ? row_source::copied_edges
+                                                                                  : row_source::copied_image;
 }
 
 /// Strides between neighbouring taps in a scratch image of these columns.
-extent3 scratch_tap_strides(const dot_geometry &g, const extent3 &copy) {
+extent3 scratch_tap_strides(const dot_plan &p, const dot_geometry &g) {
     // The scratch image holds one plane per tap of the depth.
-    return {copy[1] * copy[2] * g.position_bytes, copy[2] * g.position_bytes * g.dilation[1],
-            g.position_bytes * g.dilation[2]};
+    const dim_t line = p.copy[2] * p.position_bytes;
+    return {p.copy[1] * line, line * g.dilation[1], p.position_bytes * g.dilation[2]};
 }
 
 void plan_rows(dot_plan &p, const dot_geometry &g) {
@@ -264,18 +274,19 @@ void plan_rows(dot_plan &p, const dot_geometry &g) {
         break;
     case row_source::copied_rows:
         p.is_flat = dst_is_flat;
-        p.tap_strides = {g.kernel[1] * g.kernel[2] * g.position_bytes, g.kernel[2] * g.position_bytes,
-                         g.position_bytes};
-        p.row_stride = div_up(g.kernel[0] * p.tap_strides[0], packed_i_block) * packed_i_block;
+        p.tap_strides = {g.kernel[1] * g.kernel[2] * p.position_bytes, g.kernel[2] * p.position_bytes,
+                         p.position_bytes};
+        p.row_stride =
+            div_up(g.kernel[0] * p.tap_strides[0], packed_i_block * p.widening) * packed_i_block * p.widening;
         if (p.row_stride % 4096 == 0)
             p.row_stride += 64; // else all rows fall into the same cache sets
         break;
     case row_source::copied_edges:
         p.copy[2] = (std::max<dim_t>({p.left_rows, p.right_rows, 1}) - 1) * g.stride[2] + reach;
-        p.row_stride = g.stride[2] * g.position_bytes;
+        p.row_stride = g.stride[2] * p.position_bytes;
         break;
     case row_source::copied_image:
-        p.row_stride = g.stride[2] * g.position_bytes;
+        p.row_stride = g.stride[2] * p.position_bytes;
         break;
     }
     p.line_length = p.is_flat ? g.depth * g.height * g.width : g.width;
@@ -294,7 +305,7 @@ void plan_band(dot_plan &p, const dot_geometry &g, dim_t l2_bytes) {
     const dim_t budget = band_budget(p, g, l2_bytes);
     const bool is_image = p.source == row_source::copied_image || p.source == row_source::copied_edges;
     const dim_t line_bytes =
-        std::max<dim_t>(1, is_image    ? g.kernel[0] * g.in[2] * g.stride[1] * g.position_bytes
+        std::max<dim_t>(1, is_image    ? g.kernel[0] * g.in[2] * g.stride[1] * p.position_bytes
                            : p.is_flat ? p.row_stride
                                        : p.line_length * p.row_stride);
     p.band_lines = std::max<dim_t>(1, budget / line_bytes);
@@ -303,8 +314,8 @@ void plan_band(dot_plan &p, const dot_geometry &g, dim_t l2_bytes) {
     if (!is_image)
         return;
     p.copy[1] = (p.band_lines - 1) * g.stride[1] + (g.kernel[1] - 1) * g.dilation[1] + 1;
-    p.tap_strides = scratch_tap_strides(g, p.copy);
-    p.line_stride = p.copy[2] * g.position_bytes * g.stride[1];
+    p.tap_strides = scratch_tap_strides(p, g);
+    p.line_stride = p.copy[2] * p.position_bytes * g.stride[1];
 }
 
 std::vector<std::int64_t> offsets_of_taps(const extent3 &counts, const extent3 &strides) {
@@ -355,10 +366,19 @@ dim_t quads_of_row(jit::dot_products products, const dot_geometry &g) {
                          div_up(g.tap_bytes(), packed_i_block));
 }
 
+/// True if each tap of a row begins with a quad, wherever rows are copied to.
+bool taps_are_in_quads(const dot_geometry &g) {
+    const bool is_one_segment = g.kernel == extent3{1, 1, 1} && g.groups == 1 && rows_are_disjoint(g);
+    return is_one_segment || (g.position_bytes % packed_i_block == 0 &&
+                              (g.groups == 1 || g.group_bytes() % packed_i_block == 0));
+}
+
 /// Tile registers where they take less time, their configuration included: neither for short reductions nor for a row
 /// or two.
 jit::dot_products choose_products(const dot_geometry &g, instruction_set isa, int epilogue_temps) {
     using jit::dot_products;
+    if (g.products() == dot_products::codes && !isa.has_dot4())
+        return taps_are_in_quads(g) ? dot_products::split_words : dot_products::words;
     if (!isa.has_amx() || g.products() != dot_products::codes)
         return g.products();
     const dot_products in_tiles = g.flips_source() ? dot_products::signed_tiles : dot_products::tiles;
@@ -397,11 +417,14 @@ dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps) {
     const dim_t segment = g.tap_bytes();
     sharing shares{useful_threads(g, m), g.outer() * g.depth * g.height, g.groups, false};
     p.products = choose_products(g, m.isa, epilogue_temps);
-    p.flips_source = g.flips_source() && !jit::are_in_tiles(p.products);
+    const bool are_bytes = !jit::are_in_tiles(p.products) && !jit::are_in_words(p.products);
+    p.flips_source = g.flips_source() && are_bytes;
+    p.widening = jit::are_in_words(p.products) ? 2 : 1;
+    p.position_bytes = g.position_bytes * p.widening;
     const dim_t quads = quads_of_row(p.products, g);
     const tile_plan line_tiles =
         plan_tiles(m.isa, g.width, g.packed().o, quads, epilogue_temps, shares, {}, p.products);
-    p.source = choose_source(g, line_tiles, p.flips_source);
+    p.source = choose_source(g, line_tiles, p);
     if (p.source == row_source::copied_edges) {
         const edge_rows edges = plan_edges(g, line_tiles.rows);
         p.left_rows = edges.left;
@@ -432,7 +455,7 @@ dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps) {
     }
 
     constexpr dim_t slack = 64; // the last quad of a row may reach past its bytes
-    const dim_t image_bytes = p.copy[0] * p.copy[1] * p.copy[2] * g.position_bytes;
+    const dim_t image_bytes = p.copy[0] * p.copy[1] * p.copy[2] * p.position_bytes;
     if (p.source == row_source::copied_rows) {
         p.line_stride = p.line_length * p.row_stride;
         p.scratch_bytes = p.band_lines * (p.is_flat ? p.row_stride : p.line_stride) + slack;
@@ -450,11 +473,14 @@ std::string text_of(const dot_plan &p) {
     constexpr const char *sources[] = {"rows in place", "copied rows", "copied image", "copied edges"};
     const tile_plan &t = p.tiles;
     return text("tiles of ", t.rows, " rows x ", t.vectors, " vectors",
-                jit::are_in_tiles(p.products) ? " in tile registers" : "", t.overlap ? " that overlap" : "",
-                ", ", t.panels, " panels, ", p.lines, " lines of ", p.line_length, " rows, ", p.taps,
-                " taps of ", p.quads, " quads, ", sources[static_cast<int>(p.source)], ", ", p.scratch_bytes,
-                " bytes of scratch, bands of ", std::min(p.work.band * p.work.unit, p.band_lines), ", ",
-                p.work.shares.size(), " shares for ", p.work.threads, " threads");
+                jit::are_in_tiles(p.products)   ? " in tile registers"
+                : jit::are_in_words(p.products) ? " of 16-bit words"
+                                                : "",
+                t.overlap ? " that overlap" : "", ", ", t.panels, " panels, ", p.lines, " lines of ",
+                p.line_length, " rows, ", p.taps, " taps of ", p.quads, " quads, ",
+                sources[static_cast<int>(p.source)], ", ", p.scratch_bytes, " bytes of scratch, bands of ",
+                std::min(p.work.band * p.work.unit, p.band_lines), ", ", p.work.shares.size(), " shares for ",
+                p.work.threads, " threads");
 }
 
 void plan_lines(dot_plan &p, const dot_geometry &g) {

@@ -47,7 +47,8 @@ struct dot_work {
 
 struct dot_plan {
     jit::dot_products products = jit::dot_products::codes;
-    bool flips_source = false; ///< sign bits of a signed one: products in vectors take unsigned codes
+    bool flips_source =
+        false; ///< sign bits of a signed one: products of bytes in vectors take unsigned codes
     row_source source = row_source::in_place;
     bool is_flat = false;             ///< all rows of an outer index form one line
     dim_t line_length = 1, lines = 1; ///< per outer index
@@ -66,7 +67,9 @@ struct dot_plan {
     std::vector<line_range> ranges; ///< what output lines read of the kernel: lines inside the image, or all
     /// Index into `ranges` for each output line; empty: all have the first.
     std::vector<std::size_t> range_of_line;
-    dim_t scratch_bytes = 0; ///< per thread
+    dim_t widening = 1;       ///< bytes of scratch memory per byte of the source: 2 of words
+    dim_t position_bytes = 1; ///< of a source position in scratch memory
+    dim_t scratch_bytes = 0;  ///< per thread
     dot_work work;
     /// Few tiles share a panel of weights, which then arrive while the panel before is multiplied: a tile fetches so
     /// many lines per step of 8 quads (`dot_spec::lines_ahead`). 0: nothing.

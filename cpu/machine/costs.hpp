@@ -16,6 +16,10 @@ namespace octet::impl::costs {
 
 /// Two dot products and two loads go into a cycle; a dot product waits for the one of the quad before.
 constexpr double per_dot = 0.5, per_load = 0.5, dot_latency = 5;
+/// Without a dot-product instruction, of 16-bit words: per quad, row and vector two multiplications and two sums, which
+/// compete for the pipes; per row two loads; per vector weights that are made of bytes by shifts, which two pipes take.
+constexpr double per_word_products = 1, per_word_loads = 0.25, per_word_weights = 1.5;
+constexpr int most_word_vectors = 4;
 /// Weights that come from beyond the first-level cache, per vector and quad.
 constexpr double per_far_weights = 0.05;
 

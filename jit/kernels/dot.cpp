@@ -16,33 +16,28 @@ constexpr int bytes_per_quad = 4;    // of the reduction, per column and row
 constexpr int block_quad_bytes = 64; // one quad of a block of 16 columns
 constexpr int cache_line = 64;
 
-} // namespace
-
-namespace {
-
-/// True if a product is added to its sum by one instruction.
-bool adds_at_once(instruction_set isa, dot_products products) {
-    return isa.has_dot4() || products != dot_products::codes;
+/// For vpshufb: bytes 2 * pair and the next one of each dword into the upper halves of its words.
+std::vector<std::uint32_t> pair_bytes(int pair) {
+    std::vector<std::uint32_t> dwords;
+    for (std::uint32_t column = 0; column < 16; column++) {
+        const std::uint32_t first = column % 4 * 4 + 2 * static_cast<std::uint32_t>(pair);
+        dwords.push_back(0x00800080u | first << 8 | (first + 1) << 24);
+    }
+    return dwords;
 }
 
 } // namespace
 
 int max_rows(instruction_set isa, int vectors, int epilogue_temps, dot_products products) {
-    const bool dot = adds_at_once(isa, products);
-    const int per_vector = dot ? 1 : 2;
-    // The reduction needs the weights, a broadcast source and, by pairs, a product; combining pairs needs
-    // three.
-    // Columns of their own need weights, a source and, at the last lanes, a mask.
-    const int reduction = products == dot_products::own_floats
-                              ? 3
-                              : std::max(per_vector * vectors + (dot ? 1 : 2), dot ? 0 : 3);
-    // During the epilogue one register per vector is occupied.
-    return std::min((isa.registers() - reduction) / (per_vector * vectors),
-                    (isa.registers() - epilogue_temps) / vectors);
+    // The reduction needs the weights, a broadcast source and, of words, a product. Columns of their own need weights,
+    // a source and, at the last lanes, a mask.
+    const int reduction =
+        products == dot_products::own_floats ? 3 : vectors + (are_in_words(products) ? 2 : 1);
+    return (isa.registers() - std::max(reduction, epilogue_temps)) / vectors;
 }
 
 int max_overlapping_rows(instruction_set isa, int vectors, int epilogue_temps, dot_products products) {
-    if (isa.lanes() < 16 || !adds_at_once(isa, products))
+    if (isa.lanes() < 16 || are_in_words(products))
         return 0;
     // Weights and a broadcast source are alive when the epilogue is.
     return (isa.registers() - vectors - 1 - epilogue_temps) / (2 * vectors);
@@ -66,7 +61,7 @@ dot_kernel::dot_kernel(const dot_spec &spec, const epilogue_plan &plan)
     : generated(spec.isa), spec_(spec), plan_(plan) {
     generate();
     finish([&] {
-        constexpr const char *products[] = {"dot", "fma", "own_fma"};
+        constexpr const char *products[] = {"dot", "fma", "own_fma", "words_dot", "split_words_dot"};
         return name(products[static_cast<int>(spec.products)], text(spec.rows, "x", spec.vectors),
                     text("t", spec.taps), text("q", spec.quads),
                     spec.tail != lanes() ? text("tail", spec.tail) : "", spec.overlaps_tiles ? "overlap" : "",
@@ -74,10 +69,12 @@ dot_kernel::dot_kernel(const dot_spec &spec, const epilogue_plan &plan)
     });
 }
 
-bool dot_kernel::has_one_sum() const { return adds_at_once(isa(), spec_.products); }
+const vec &dot_kernel::acc(int r, int v) const {
+    return acc_[static_cast<std::size_t>(r * spec_.vectors + v)];
+}
 
-const vec &dot_kernel::acc(int r, int v, int half) const {
-    return acc_[static_cast<std::size_t>((r * spec_.vectors + v) * sums_per_vector() + half)];
+int dot_kernel::source_quad_bytes() const {
+    return are_in_words(spec_.products) ? 2 * bytes_per_quad : bytes_per_quad;
 }
 
 /// Bytes from the cursor to the weights of vector v in the q-th quad after it.
@@ -112,8 +109,6 @@ void dot_kernel::tiles_one_by_one() {
     if (reads_dst(plan_.source()))
         prefetch_dst(*this, spec_, plan_.source(), {reg_dst, reg_row, reg_address});
     reduce();
-    if (!has_one_sum())
-        combine_pairs();
     finish_tile();
     const auto advance = [this](const auto &what, std::int64_t dot_args::*step) {
         mov(reg_address, arg(step));
@@ -193,30 +188,20 @@ void dot_kernel::multiply_tile(const std::vector<epilogue_result> &before) {
 
 std::vector<vec> dot_kernel::take_tile() {
     std::vector<vec> tile;
-    for (int i = 0; i < spec_.rows * spec_.vectors * sums_per_vector(); i++)
+    for (int i = 0; i < spec_.rows * spec_.vectors; i++)
         tile.push_back(take_vec());
     return tile;
 }
 
-/// Accumulators start at the folded bias; partial sums start at zero and get it when they are combined.
+/// Accumulators start at the folded bias.
 void dot_kernel::initialise() {
-    if (has_one_sum())
-        mov(reg_address, arg(&dot_args::initial));
-    for (int v = 0; v < spec_.vectors; v++)
-        for (int r = 0; r < spec_.rows; r++) {
-            if (!has_one_sum()) {
-                zero(acc(r, v, 0));
-                zero(acc(r, v, 1));
-            } else if (r == 0) {
-                move(acc(0, v), initial(v));
-            } else {
-                move(acc(r, v), acc(0, v));
-            }
-        }
+    mov(reg_address, arg(&dot_args::initial));
+    for (int v = 0; v < spec_.vectors; v++) {
+        move(acc(0, v), ptr[reg_address + v * vector_bytes()]);
+        for (int r = 1; r < spec_.rows; r++)
+            move(acc(r, v), acc(0, v));
+    }
 }
-
-/// Needs the argument in reg_address.
-Xbyak::Address dot_kernel::initial(int v) { return ptr[reg_address + v * vector_bytes()]; }
 
 void dot_kernel::reduce() {
     if (spec_.lines_ahead > 0)
@@ -264,13 +249,13 @@ void dot_kernel::reduce_quads(const Reg64 &src, int count) {
         if (spec_.products == dot_products::own_floats)
             own_quad(src);
         else
-            has_one_sum() ? quad(src, q) : quad_by_pairs(src, q);
+            are_in_words(spec_.products) ? quad_of_words(src, q) : quad(src, q);
         if (count == quads_per_step)
             fetch_ahead(q);
     }
     if (count == quads_per_step && spec_.lines_ahead > 0)
         add(reg_address, spec_.lines_ahead * cache_line);
-    add(src, count * bytes_per_quad);
+    add(src, count * source_quad_bytes());
     add(reg_weights, count * block_quad_bytes);
 }
 
@@ -319,58 +304,77 @@ void dot_kernel::own_quad(const Reg64 &src) {
     }
 }
 
-/// Without a dot-product instruction: bytes widened to 16 bits, exact products of pairs. Half 0 of an
-/// accumulator holds the first half of the columns, each as two neighbouring partial sums.
-void dot_kernel::quad_by_pairs(const Reg64 &src, int q) {
+/// Without a dot-product instruction: two pairs of words, whose products are summed exactly. What is fewer stays in
+/// registers, vectors of weights or rows.
+void dot_kernel::quad_of_words(const Reg64 &src, int q) {
+    if (2 * spec_.rows < spec_.vectors) {
+        few_rows_of_words(src, q);
+        return;
+    }
     std::vector<vec> weights;
     for (int v = 0; v < spec_.vectors; v++)
-        for (int half = 0; half < 2; half++) {
-            weights.push_back(take_vec());
-            vpmovsxbw(weights.back(), ptr[reg_weights + weights_offset(v, q) + half * vector_bytes() / 2]);
-        }
+        weights.push_back(take_vec());
     {
         const temp source(*this), product(*this);
-        for (int r = 0; r < spec_.rows; r++) {
-            const Xbyak::Address from = ptr[src + r * spec_.row_stride + q * bytes_per_quad];
-            if (lanes() == 16) {
-                vpbroadcastd(ymm_of(source), from);
-                vpmovzxbw(source, ymm_of(source));
-            } else {
-                vpbroadcastd(xmm_of(source), from);
-                vpmovzxbw(source, xmm_of(source));
+        for (int pair = 0; pair < 2; pair++) {
+            for (int v = 0; v < spec_.vectors; v++) {
+                const vec &words = weights[static_cast<std::size_t>(v)];
+                move(words, ptr[reg_weights + weights_offset(v, q)]);
+                widen_pair(words, words, pair);
             }
-            for (int v = 0; v < spec_.vectors; v++)
-                for (int half = 0; half < 2; half++) {
-                    vpmaddwd(product, source, weights[static_cast<std::size_t>(v * 2 + half)]);
-                    vpaddd(acc(r, v, half), acc(r, v, half), product);
-                }
+            for (int r = 0; r < spec_.rows; r++) {
+                vpbroadcastd(source, source_pair(src, r, q, pair));
+                for (int v = 0; v < spec_.vectors; v++)
+                    multiply_words(acc(r, v), source, weights[static_cast<std::size_t>(v)], product);
+            }
         }
     }
     for (auto w = weights.rbegin(); w != weights.rend(); ++w)
         give_vec(*w);
 }
 
-/// acc(r, v) = sums of the pairs in both halves, columns in order, plus the folded bias.
-void dot_kernel::combine_pairs() {
-    mov(reg_address, arg(&dot_args::initial));
-    const temp even(*this), order(*this);
-    if (lanes() == 16)
-        move(order, table({0, 0, 2, 0, 4, 0, 6, 0, 1, 0, 3, 0, 5, 0, 7, 0})); // qwords: even ones first
+void dot_kernel::few_rows_of_words(const Reg64 &src, int q) {
+    std::vector<vec> sources;
     for (int r = 0; r < spec_.rows; r++)
-        for (int v = 0; v < spec_.vectors; v++) {
-            const vec &low = acc(r, v, 0), &high = acc(r, v, 1);
-            vshufps(even, low, high, 0x88);
-            vshufps(low, low, high, 0xdd);
-            vpaddd(low, low, even); // per 128 bits: two columns of the first half, two of the second
-            if (lanes() == 16)
-                vpermq(Xbyak::Zmm(low.getIdx()), Xbyak::Zmm(order.get().getIdx()), low);
-            else
-                vpermq(ymm_of(low), ymm_of(low), 0xd8);
-            vpaddd(low, low, initial(v));
+        for (int pair = 0; pair < 2; pair++) {
+            sources.push_back(take_vec());
+            vpbroadcastd(sources.back(), source_pair(src, r, q, pair));
         }
-    for (int r = spec_.rows - 1; r >= 0; r--) // the second halves are free for the epilogue
-        for (int v = spec_.vectors - 1; v >= 0; v--)
-            give_vec(acc(r, v, 1));
+    {
+        const temp weights(*this), words(*this), product(*this);
+        for (int v = 0; v < spec_.vectors; v++) {
+            move(weights, ptr[reg_weights + weights_offset(v, q)]);
+            for (int pair = 0; pair < 2; pair++) {
+                widen_pair(words, weights, pair);
+                for (int r = 0; r < spec_.rows; r++)
+                    multiply_words(acc(r, v), sources[static_cast<std::size_t>(2 * r + pair)], words,
+                                   product);
+            }
+        }
+    }
+    for (auto s = sources.rbegin(); s != sources.rend(); ++s)
+        give_vec(*s);
+}
+
+Xbyak::Address dot_kernel::source_pair(const Reg64 &src, int r, int q, int pair) {
+    return ptr[src + r * spec_.row_stride + q * source_quad_bytes() + pair * bytes_per_quad];
+}
+
+void dot_kernel::multiply_words(const vec &acc, const vec &source, const vec &words, const vec &product) {
+    vpmaddwd(product, source, words);
+    vpaddd(acc, acc, product);
+}
+
+/// Two weights of each column as words: bytes 2 * pair and the next one, or bytes `pair` and `pair` + 2, which are the
+/// upper and lower halves of words as they lie in memory.
+void dot_kernel::widen_pair(const vec &words, const vec &weights, int pair) {
+    constexpr int byte_bits = 8;
+    const bool is_shifted = spec_.products == dot_products::split_words && pair == 1;
+    if (spec_.products == dot_products::words)
+        vpshufb(words, weights, table(pair_bytes(pair)));
+    else if (pair == 0)
+        vpsllw(words, weights, byte_bits);
+    vpsraw(words, is_shifted ? weights : words, byte_bits);
 }
 
 epilogue_operands dot_kernel::operands() const {
@@ -378,8 +382,9 @@ epilogue_operands dot_kernel::operands() const {
 }
 
 std::vector<epilogue_result> dot_kernel::results() const {
-    const auto value =
-        spec_.products == dot_products::codes ? epilogue_stage::accumulator : epilogue_stage::f32_accumulator;
+    const bool are_floats =
+        spec_.products == dot_products::floats || spec_.products == dot_products::own_floats;
+    const auto value = are_floats ? epilogue_stage::f32_accumulator : epilogue_stage::accumulator;
     std::vector<epilogue_result> results;
     for (int r = 0; r < spec_.rows; r++)
         for (int v = 0; v < spec_.vectors; v++)

@@ -9,8 +9,9 @@
 //
 // Weights are blocks of 16 columns; a block is [tap][quad][16 columns][4 bytes of the reduction], so one quad
 // is 64 bytes. Four bytes are four codes, or one float (`dot_products`). Source codes are unsigned: a signed
-// source arrives with its sign bit flipped and its zero point raised by 128. Floats are added in the order of
-// taps and quads, each by one fused multiply-add: the definition of their sums.
+// source arrives with its sign bit flipped and its zero point raised by 128. Without a dot-product instruction they
+// arrive as 16-bit words of either sign, and a quad of the source is 8 bytes. Floats are added in the order of taps and
+// quads, each by one fused multiply-add: the definition of their sums.
 
 #include <cstdint>
 #include <vector>
@@ -25,11 +26,16 @@ enum class dot_products {
     codes,        ///< 4 unsigned bytes, times 4 signed ones of each column
     floats,       ///< an f32, times one of each column
     own_floats,   ///< an f32 for each column, side by side in the source, times its own: depthwise
+    words,        ///< codes of any sign in 16-bit words, two by two: exact without a dot-product instruction
+    split_words,  ///< the same, a quad's words in the order 0, 2, 1, 3: then weights take fewer instructions
     tiles,        ///< codes in tile registers (dot_amx.hpp)
     signed_tiles, ///< the same with signed ones in the source
 };
 constexpr bool are_in_tiles(dot_products p) {
     return p == dot_products::tiles || p == dot_products::signed_tiles;
+}
+constexpr bool are_in_words(dot_products p) {
+    return p == dot_products::words || p == dot_products::split_words;
 }
 
 /// Everything that decides the code.
@@ -107,17 +113,19 @@ private:
     void reduce_quads(const Xbyak::Reg64 &src, int count);
     void fetch_ahead(int q);
     void quad(const Xbyak::Reg64 &src, int q);
-    void quad_by_pairs(const Xbyak::Reg64 &src, int q);
+    void quad_of_words(const Xbyak::Reg64 &src, int q);
+    void few_rows_of_words(const Xbyak::Reg64 &src, int q);
+    Xbyak::Address source_pair(const Xbyak::Reg64 &src, int r, int q, int pair);
+    void multiply_words(const vec &acc, const vec &source, const vec &words, const vec &product);
+    void widen_pair(const vec &words, const vec &weights, int pair);
     void own_quad(const Xbyak::Reg64 &src);
     void multiply(const vec &acc, const vec &source, const vec &weights);
-    void combine_pairs();
     std::vector<epilogue_result> results() const;
     epilogue_operands operands() const;
     void finish_tile();
 
-    bool has_one_sum() const; ///< per result, instead of two halves
-    int sums_per_vector() const { return has_one_sum() ? 1 : 2; }
-    const vec &acc(int r, int v, int half = 0) const;
+    const vec &acc(int r, int v) const;
+    int source_quad_bytes() const;
     std::int64_t weights_offset(int v, int q) const;
     int valid(int v) const { return v == spec_.vectors - 1 ? spec_.tail : lanes(); }
 

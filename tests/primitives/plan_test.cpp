@@ -44,10 +44,10 @@ convolution_problem problem_of(const image_layer &l) {
     return p;
 }
 
-dot_plan plan_of(const image_layer &l) {
+dot_plan plan_of(const image_layer &l, const machine &m = one_thread) {
     static std::vector<std::unique_ptr<convolution_problem>> problems; // geometries refer to them
     problems.push_back(std::make_unique<convolution_problem>(problem_of(l)));
-    return plan_dot(dot_geometry_of(*problems.back()), one_thread, few_temps);
+    return plan_dot(dot_geometry_of(*problems.back()), m, few_temps);
 }
 
 TEST(plan_tiles, fit_the_registers_and_cover_the_line) {
@@ -87,6 +87,22 @@ TEST(plan_dot, reads_1x1_layers_in_place_as_one_line) {
     EXPECT_EQ(p.taps, 1);
     EXPECT_EQ(p.quads, 16);
     EXPECT_EQ(p.scratch_bytes, 0);
+}
+
+TEST(plan_dot, widens_codes_without_a_dot_product_instruction) {
+    using jit::dot_products;
+    for (const cpu_isa level : {cpu_isa::avx2, cpu_isa::avx512_core}) {
+        const machine m{{level}, 1 << 20, 1};
+        const dot_plan point = plan_of({64, 56, 256, 56, 1, 1, 0}, m);
+        EXPECT_EQ(point.products, dot_products::split_words);
+        EXPECT_EQ(point.source, row_source::copied_rows);
+        EXPECT_EQ(point.row_stride, 2 * 64);
+        EXPECT_GE(point.scratch_bytes, point.tiles.rows * point.row_stride);
+        // Quads of an image of 3 channels begin anywhere; rows that are copied one by one begin with one.
+        EXPECT_EQ(plan_of({3, 56, 64, 56, 3, 1, 1}, m).products, dot_products::words);
+        EXPECT_EQ(plan_of({30, 56, 64, 56, 1, 1, 0}, m).products, dot_products::split_words);
+        EXPECT_EQ(plan_of({30, 56, 64, 56, 3, 1, 1}, m).products, dot_products::words);
+    }
 }
 
 TEST(plan_dot, overlaps_tiles_of_short_reductions) {
