@@ -7,6 +7,8 @@
 
 #include <malloc.h>
 #include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "core/service.hpp"
 #include "core/token.hpp"
@@ -38,6 +40,27 @@ int usable_cpus() {
     return sched_getaffinity(0, sizeof mine, &mine) == 0 ? CPU_COUNT(&mine) : 1;
 }
 
+/// What a container or the system lets the process have.
+std::size_t usable_memory() {
+    std::size_t bytes =
+        static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    for (const char *path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+        std::ifstream file(path);
+        std::size_t limit = 0;
+        if (file >> limit) // not "max"
+            bytes = std::min(bytes, limit);
+    }
+    for (const auto kind : {RLIMIT_AS, RLIMIT_DATA}) {
+        rlimit limit{};
+        if (getrlimit(kind, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+            bytes = std::min<std::size_t>(bytes, limit.rlim_cur);
+    }
+    return bytes;
+}
+
+/// Of requests that are being received: a quarter leaves room for their copies, models and replies.
+std::size_t usual_total_bytes() { return std::min(usable_memory() / 4, std::size_t(1) << 30); }
+
 } // namespace
 
 struct server::state {
@@ -55,6 +78,8 @@ struct server::state {
     explicit state(const server_options &o) : options(o), out(o.access_log) {
         if (options.workers == 0)
             options.workers = usable_cpus();
+        if (options.most_total_bytes == 0)
+            options.most_total_bytes = usual_total_bytes();
         if (options.io_threads == 0)
             options.io_threads = std::max(1, options.workers / 2);
         if (!options.token_file.empty())
@@ -103,6 +128,7 @@ struct server::state {
                                 return paths->handle(r, later, std::move(done));
                             }));
         }
+        check_certificate(options.certificate, options.key);
         if (options.grpc != "off")
             calls = std::make_unique<grpc_server>(grpc_options{options.grpc, options.most_body_bytes,
                                                                options.most_total_bytes, options.certificate,
@@ -167,7 +193,8 @@ void server::reload() {
         if (!state_->options.token_file.empty())
             state_->secret.set(read_token(state_->options.token_file));
     });
-    attempt("certificate", [&] {
+    attempt("certificate", [&] { // gRPC looks by itself
+        check_certificate(state_->options.certificate, state_->options.key);
         if (state_->http)
             state_->http->reload_certificate();
     });

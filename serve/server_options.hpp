@@ -22,7 +22,7 @@ struct server_options {
     std::chrono::milliseconds poll{5000}; ///< 0: the folder is read on SIGHUP only
     std::size_t most_connections = 1024, most_body_bytes = std::size_t(64) << 20,
                 most_header_bytes = 16 << 10;
-    std::size_t most_total_bytes = std::size_t(1) << 30;
+    std::size_t most_total_bytes = 0; ///< 0: a quarter of the memory there is, 1 GiB at most
     std::chrono::milliseconds idle{60'000}, receive{30'000};
     std::string certificate, key, token_file, access_log;
     bool may_change_models = false, may_profile = false;

@@ -228,6 +228,9 @@ public:
     const network_options &options() const;
     /// Bytes of the buffers between the nodes: shared, and as they would be if each had its own.
     std::pair<std::size_t, std::size_t> buffer_bytes() const;
+    /// Bytes of weights as operators read them, of all sizes that it or its other contexts had lately: they are
+    /// shared.
+    std::size_t weight_bytes() const;
 
 private:
     struct state;

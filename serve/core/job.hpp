@@ -9,6 +9,7 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -82,7 +83,10 @@ struct job {
         finished = clock::now();
         const auto tell = std::move(when_done); // which holds the job
         when_done = nullptr;
-        tell(*this);
+        try {
+            tell(*this);
+        } catch (const std::bad_alloc &) { // for the answer: its client waits in vain, all others are served
+        }
     }
 };
 

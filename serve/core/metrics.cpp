@@ -61,6 +61,7 @@ metrics::metrics()
       batch_(histogram(registry_, "octet_batch_rows", "Rows of the batches that ran")),
       waiting_(gauge(registry_, "octet_waiting_requests", "Requests in the queue")),
       buffers_(gauge(registry_, "octet_model_buffer_bytes", "Buffers of a model's contexts")),
+      weights_(gauge(registry_, "octet_model_weight_bytes", "Weights of a model as its operators read them")),
       ready_(gauge(registry_, "octet_model_ready", "1 while a version is served")),
       connections_(gauge(registry_, "octet_connections", "Open connections by protocol")),
       process_(gauge(registry_, "octet_process", "The process: resident_bytes, open_files")) {
@@ -76,8 +77,15 @@ metrics::metrics()
 }
 
 std::shared_ptr<model_metrics> metrics::of_model(const std::string &name, const std::string &version) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const key k = {name, version};
+    if (const auto there = models_.find(k); there != models_.end())
+        if (auto shared = there->second.shared.lock())
+            return shared;
     const labels both = {{"model", name}, {"version", version}};
-    const auto m = std::make_shared<model_metrics>();
+    const std::shared_ptr<model_metrics> m(new model_metrics,
+                                           [this, k](model_metrics *over) { remove(k, over); });
+    models_[k] = {m, m.get()};
     for (int o = 0; o < outcomes; o++) {
         labels all = both;
         all["result"] = to_string(static_cast<outcome>(o));
@@ -92,8 +100,31 @@ std::shared_ptr<model_metrics> metrics::of_model(const std::string &name, const 
     m->batch_rows = &batch_.Add(both, rows_buckets);
     m->waiting = &waiting_.Add(both);
     m->buffer_bytes = &buffers_.Add(both);
+    m->weight_bytes = &weights_.Add(both);
     m->ready = &ready_.Add(both);
     return m;
+}
+
+void metrics::remove(const key &k, model_metrics *m) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto there = models_.find(k);
+    if (there != models_.end() && there->second.address == m) { // else another one has its rows
+        models_.erase(there);
+        for (prometheus::Counter *c : m->by_outcome_)
+            requests_.Remove(c);
+        rows_.Remove(m->rows);
+        bytes_in_.Remove(m->bytes_in);
+        bytes_out_.Remove(m->bytes_out);
+        queue_.Remove(m->queue_seconds);
+        compute_.Remove(m->compute_seconds);
+        request_.Remove(m->request_seconds);
+        batch_.Remove(m->batch_rows);
+        waiting_.Remove(m->waiting);
+        buffers_.Remove(m->buffer_bytes);
+        weights_.Remove(m->weight_bytes);
+        ready_.Remove(m->ready);
+    }
+    delete m;
 }
 
 void metrics::count_other(outcome o) {

@@ -271,6 +271,7 @@ void served_model::warm(const model_config &config, int workers, const std::func
             wide_.reset();
         }
     }
+    weight_bytes_ = narrow_->weight_bytes() + (wide_ ? wide_->weight_bytes() : 0);
 }
 
 // ---- Requests

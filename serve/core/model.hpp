@@ -48,6 +48,7 @@ public:
     const queue_options &queue_settings() const { return queue_options_; }
     bool has_latency_mode() const { return wide_ != nullptr; }
     std::size_t buffer_bytes() const { return buffer_bytes_; } ///< of all contexts, once warm
+    std::size_t weight_bytes() const { return weight_bytes_; }
 
     /// Whether requests that were checked for the other one can run here.
     bool takes_requests_of(const served_model &other) const {
@@ -96,7 +97,7 @@ private:
     std::vector<tensor_info> inputs_, outputs_;
     bool has_state_ = false;
     std::int64_t most_rows_ = 1;
-    std::size_t buffer_bytes_ = 0;
+    std::size_t buffer_bytes_ = 0, weight_bytes_ = 0;
     queue_options queue_options_;
     std::unique_ptr<network> narrow_, wide_; ///< of one thread, and of all
     std::mutex mutex_;                       ///< of what follows

@@ -350,6 +350,7 @@ void repository::update_gauges() const {
                 const auto load = scheduler_.load_of(e.model->queue);
                 e.model->metrics()->waiting->Set(static_cast<double>(load.jobs));
                 e.model->metrics()->buffer_bytes->Set(static_cast<double>(e.model->buffer_bytes()));
+                e.model->metrics()->weight_bytes->Set(static_cast<double>(e.model->weight_bytes()));
             }
 }
 

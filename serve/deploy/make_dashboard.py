@@ -27,7 +27,8 @@ PANELS = [
     ("Waiting requests", "short", [('octet_waiting_requests{model=~"$model"}', "{{model}} {{version}}")]),
     ("Bytes per second", "Bps", [(rate("octet_input_bytes_total"), "{{model}} in"), (rate("octet_output_bytes_total"), "{{model}} out")]),
     ("Connections", "short", [("octet_connections", "{{instance}} {{protocol}}")]),
-    ("Memory", "bytes", [('octet_process{what="resident_bytes"}', "{{instance}}"), ("octet_model_buffer_bytes", "{{model}} {{version}} buffers")]),
+    ("Memory", "bytes", [('octet_process{what="resident_bytes"}', "{{instance}}"), ("octet_model_buffer_bytes", "{{model}} {{version}} buffers"),
+                         ("octet_model_weight_bytes", "{{model}} {{version}} weights")]),
     ("Loads of models", "short", [("sum by (result) (increase(octet_model_loads_total[1h]))", "{{result}}"), ("octet_model_ready", "{{model}} {{version}}")]),
 ]
 

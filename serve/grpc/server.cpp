@@ -2,13 +2,12 @@
 
 #include "grpc/server.hpp"
 
-#include <fstream>
-#include <sstream>
-
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/resource_quota.h>
+#include <grpcpp/security/tls_certificate_provider.h>
+#include <grpcpp/security/tls_credentials_options.h>
 
 #include "core/datatypes.hpp"
 #include "inference.grpc.pb.h"
@@ -298,21 +297,17 @@ private:
     const token &token_;
 };
 
-std::string text_of(const std::string &path) {
-    std::ifstream file(path);
-    std::ostringstream text;
-    text << file.rdbuf();
-    if (!file)
-        throw error(status::invalid_arguments, path + ": cannot be read");
-    return text.str();
-}
-
+/// gRPC itself looks at the files every second, and takes the new ones for connections from then on.
 std::shared_ptr<grpc::ServerCredentials> credentials(const grpc_options &o) {
     if (o.certificate.empty())
         return grpc::InsecureServerCredentials();
-    grpc::SslServerCredentialsOptions ssl;
-    ssl.pem_key_cert_pairs.push_back({text_of(o.key), text_of(o.certificate)});
-    return grpc::SslServerCredentials(ssl);
+    using namespace grpc::experimental;
+    constexpr unsigned seconds = 1;
+    TlsServerCredentialsOptions tls(
+        std::make_shared<FileWatcherCertificateProvider>(o.key, o.certificate, seconds));
+    tls.watch_identity_key_cert_pairs();
+    tls.set_cert_request_type(GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
+    return TlsServerCredentials(tls);
 }
 
 } // namespace

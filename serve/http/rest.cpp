@@ -236,6 +236,10 @@ std::shared_ptr<const service::call> rest::handle(const http_request &request, c
         if (r.why == outcome::overloaded || r.why == outcome::unavailable)
             reply.headers.emplace_back("Retry-After", std::to_string(service_.retry_after(model)));
         done(std::move(reply));
+    } catch (const std::bad_alloc &) {
+        const refusal r(outcome::overloaded, "there is no memory for this request");
+        service_.refused("http", what, r, model, std::string(request.trace));
+        done(error_reply(r.why, r.what()));
     } catch (const std::exception &e) {
         service_.refused("http", what, refusal(outcome::failed, e.what()), model, std::string(request.trace));
         done(error_reply(outcome::failed, e.what()));

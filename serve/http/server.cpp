@@ -71,6 +71,16 @@ struct loop {
     asio::steady_timer timer{context};
     std::thread thread;
 
+    /// A handler that finds no memory loses its connection, and the loop goes on.
+    void run() {
+        for (;;)
+            try {
+                context.run();
+                return;
+            } catch (const std::bad_alloc &) {
+            }
+    }
+
     void start_ticking() {
         timer.expires_after(tick);
         timer.async_wait([this](error_code failed) {
@@ -213,7 +223,12 @@ private:
                     self->got_request(*body, body);
                 });
         const auto size = static_cast<std::size_t>(*length);
-        const std::shared_ptr<char[]> memory(new char[size + alignment]); // not zeroed
+        std::shared_ptr<char[]> memory;
+        try {
+            memory.reset(new char[size + alignment]); // not zeroed
+        } catch (const std::bad_alloc &) {
+            return end_with(503, "there is no memory for a body of " + std::to_string(size) + " bytes");
+        }
         char *const begin = memory.get() + before_body(memory.get());
         const std::size_t there = asio::buffer_copy(asio::buffer(begin, size), buffer_.data());
         buffer_.consume(there);
@@ -379,18 +394,17 @@ private:
     char dropped_[4096];
 };
 
-std::shared_ptr<asio::ssl::context> make_tls(const http_options &o) {
-    if (o.certificate.empty())
+std::shared_ptr<asio::ssl::context> make_tls(const std::string &certificate, const std::string &key) {
+    if (certificate.empty())
         return nullptr;
     const auto tls = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
     try {
         tls->set_options(asio::ssl::context::no_tlsv1 | asio::ssl::context::no_tlsv1_1 |
                          asio::ssl::context::default_workarounds);
-        tls->use_certificate_chain_file(o.certificate);
-        tls->use_private_key_file(o.key, asio::ssl::context::pem);
+        tls->use_certificate_chain_file(certificate);
+        tls->use_private_key_file(key, asio::ssl::context::pem);
     } catch (const std::exception &e) {
-        throw error(status::invalid_arguments,
-                    "TLS with " + o.certificate + " and " + o.key + ": " + e.what());
+        throw error(status::invalid_arguments, "TLS with " + certificate + " and " + key + ": " + e.what());
     }
     return tls;
 }
@@ -411,6 +425,8 @@ tcp::endpoint endpoint_of(asio::io_context &context, const std::string &address)
 }
 
 } // namespace
+
+void check_certificate(const std::string &certificate, const std::string &key) { make_tls(certificate, key); }
 
 struct http_server::state {
     shared all;
@@ -433,7 +449,10 @@ struct http_server::state {
                 });
                 return;
             }
-            welcome(l, std::move(socket));
+            try {
+                welcome(l, std::move(socket));
+            } catch (const std::bad_alloc &) { // one connection less
+            }
             accept();
         });
     }
@@ -471,7 +490,7 @@ http_server::http_server(const http_options &options, handlers h) : state_(std::
     state &s = *state_;
     s.all.options = options;
     s.all.handlers = std::move(h);
-    s.all.tls = make_tls(options);
+    s.all.tls = make_tls(options.certificate, options.key);
     for (int i = 0; i < std::max(1, options.threads); i++)
         s.loops.push_back(std::make_unique<loop>());
     asio::io_context &first = s.loops.front()->context;
@@ -491,7 +510,7 @@ http_server::http_server(const http_options &options, handlers h) : state_(std::
     s.accept();
     for (const auto &l : s.loops) {
         l->start_ticking();
-        l->thread = std::thread([&l = *l] { l.context.run(); });
+        l->thread = std::thread([&l = *l] { l.run(); });
     }
 }
 
@@ -515,7 +534,7 @@ http_server::~http_server() {
 unsigned short http_server::port() const { return state_->port; }
 
 void http_server::reload_certificate() {
-    auto next = make_tls(state_->all.options);
+    auto next = make_tls(state_->all.options.certificate, state_->all.options.key);
     const std::lock_guard<std::mutex> lock(state_->all.mutex);
     state_->all.tls = std::move(next);
 }

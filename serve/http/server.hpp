@@ -22,6 +22,9 @@ struct http_options {
     std::string certificate, key;                            ///< files in PEM: TLS
 };
 
+/// Throws octet::error where these are no certificate and its key.
+void check_certificate(const std::string &certificate, const std::string &key);
+
 class http_server {
 public:
     using handler = std::function<std::shared_ptr<const service::call>(const http_request &,

@@ -1,5 +1,6 @@
 """What surrounds a server and goes wrong: descriptors, disks, ports, certificates; and TLS where it goes right."""
 
+import contextlib
 import http.client
 import os
 import shutil
@@ -21,6 +22,45 @@ FILES = ["--http", "127.0.0.1:0", "--grpc", "off", "--metrics", "off"]
 def refusal(*arguments):
     done = subprocess.run([COMMAND, "serve", *arguments], capture_output=True, text=True, timeout=60)
     return done.returncode, done.stderr
+
+
+@contextlib.contextmanager
+def limited(limit):
+    """A program that becomes the command with that limit of the shell's `ulimit`."""
+    with tempfile.TemporaryDirectory() as folder:
+        script = os.path.join(folder, "octet")
+        with open(script, "w") as file:
+            file.write(f'#!/bin/sh\nulimit {limit}\nexec "{COMMAND}" "$@"\n')
+        os.chmod(script, 0o755)
+        yield script
+
+
+def make_certificate(folder):
+    """A new key and a certificate of it, put in place of the old ones as one."""
+    paths = [os.path.join(folder, name) for name in ("c.pem", "k.pem")]
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", paths[1] + "~",
+                    "-out", paths[0] + "~", "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"],
+                   check=True, capture_output=True)
+    for path in paths:
+        os.replace(path + "~", path)
+    return paths
+
+
+def certificate_at(port):
+    """What the server shows in a handshake; None if there is none."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.set_alpn_protocols(["h2", "http/1.1"])
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as plain, context.wrap_socket(plain) as s:
+            return s.getpeercert(binary_form=True)
+    except OSError:
+        return None
+
+
+def of_file(path):
+    with open(path) as file:
+        return ssl.PEM_cert_to_DER_cert(file.read())
 
 
 class FaultsTest(unittest.TestCase):
@@ -50,18 +90,43 @@ class FaultsTest(unittest.TestCase):
                 self.assertIn("cannot listen", said)
 
     def test_no_descriptors_are_left(self):
-        limited = f'ulimit -n 60; exec "{COMMAND}" "$@"'
-        script = os.path.join(tempfile.mkdtemp(), "octet")
-        with open(script, "w") as file:
-            file.write("#!/bin/sh\n" + limited + "\n")
-        os.chmod(script, 0o755)
-        with serving.Server(script, "--demo") as server:
-            held = [socket.create_connection(("127.0.0.1", server.http)) for _ in range(100)]
-            time.sleep(0.3)
-            for s in held:
-                s.close()
-            self.check(server)
-        shutil.rmtree(os.path.dirname(script))
+        with limited("-n 60") as script, serving.Server(script, "--demo") as server:
+            for port in (server.http, server.grpc):
+                held = [socket.create_connection(("127.0.0.1", port)) for _ in range(100)]
+                time.sleep(0.3)
+                for s in held:
+                    s.close()
+                self.check(server)
+
+    def test_no_memory_is_left(self):
+        """Bodies that there is no memory for are refused, those of the others are answered."""
+        with limited(f"-d {400 << 10}") as script:
+            for more, sentence in (([], "fill the memory"), (["--max-receiving-mib", "4000"], "there is no memory for")):
+                with serving.Server(script, "--demo", *more) as server:
+                    half = []
+                    for _ in range(12):  # each wants 60 MB, and never sends them
+                        s = socket.create_connection(("127.0.0.1", server.http))
+                        s.sendall(b"POST /v2/models/digits/infer HTTP/1.1\r\nContent-Length: 60000000\r\n\r\n{")
+                        half.append(s)
+                    refused = 0
+                    for s in half[::-1]:
+                        s.settimeout(20 if refused == 0 else 0.2)
+                        try:
+                            said = s.recv(4096).decode()
+                        except TimeoutError:
+                            continue
+                        self.assertRegex(said, r"^HTTP/1.1 503 ")
+                        self.assertIn(sentence, said)
+                        refused += 1
+                    self.assertGreater(refused, 2)
+                    self.check(server)
+                    for s in half:
+                        s.close()
+                    bomb = b'{"inputs":[{"name":"image","shape":[1,8,8,1],"datatype":"INT8","data":[' + b"1," * 30_000_000 + b"1]}]}"
+                    status, data, _ = server.post("/v2/models/digits/infer", bomb)
+                    self.assertIn(status, (400, 503))  # as numbers they take four times that
+                    self.assertIn("numbers" if status == 400 else "memory", data.decode())
+                    self.check(server)
 
     def test_a_full_disk_stops_no_request(self):
         with serving.Server(COMMAND, "--demo", "--access-log", "/dev/full") as server:
@@ -80,10 +145,7 @@ class FaultsTest(unittest.TestCase):
     @unittest.skipUnless(shutil.which("openssl"), "no openssl")
     def test_tls(self):
         folder = tempfile.mkdtemp()
-        certificate, key = os.path.join(folder, "c.pem"), os.path.join(folder, "k.pem")
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", key,
-                        "-out", certificate, "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"],
-                       check=True, capture_output=True)
+        certificate, key = make_certificate(folder)
         with serving.Server(COMMAND, "--demo", "--tls-certificate", certificate, "--tls-key", key) as server:
             connection = http.client.HTTPSConnection("localhost", server.http, context=ssl.create_default_context(cafile=certificate))
             for codes, expected in self.digits:
@@ -95,6 +157,25 @@ class FaultsTest(unittest.TestCase):
                 plain.sendall(b"GET /v2 HTTP/1.1\r\n\r\n")
                 self.assertNotIn(b"200", plain.recv(100))
         shutil.rmtree(folder)
+
+    @unittest.skipUnless(shutil.which("openssl"), "no openssl")
+    def test_certificates_are_replaced(self):
+        with tempfile.TemporaryDirectory() as folder:
+            certificate, key = make_certificate(folder)
+            first = of_file(certificate)
+            with serving.Server(COMMAND, "--demo", "--tls-certificate", certificate, "--tls-key", key) as server:
+                self.assertEqual([certificate_at(server.http), certificate_at(server.grpc)], [first, first])
+                make_certificate(folder)
+                second = of_file(certificate)
+                server.process.send_signal(signal.SIGHUP)
+                for port in (server.http, server.grpc):
+                    while certificate_at(port) != second:  # gRPC looks every second
+                        time.sleep(0.05)
+                with open(certificate, "w") as file:
+                    file.write("nonsense")
+                server.process.send_signal(signal.SIGHUP)
+                server.wait_for_line("reload: certificate: ")
+                self.assertEqual(certificate_at(server.http), second)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -76,6 +77,45 @@ TEST(serve_repository, models_come_change_and_go) {
     EXPECT_EQ(status_of(c, "digits", "1"), 200) << "the one before is there again";
 }
 
+TEST(serve_repository, figures_go_with_their_version) {
+    const folder f;
+    f.write("digits/1/model.tflite", digits_bytes());
+    serve::server s(of_folder(f));
+    client c(s.http_port()), m(s.metrics_port());
+    const auto rows_of = [&](const std::string &version) {
+        const std::string text = m.get("/metrics").body, label = "model=\"digits\"";
+        std::size_t rows = 0;
+        std::istringstream lines(text);
+        for (std::string line; std::getline(lines, line);)
+            rows += line.find(label) != std::string::npos &&
+                    line.find("version=\"" + version + '"') != std::string::npos;
+        return rows;
+    };
+    const auto ask = [&] {
+        std::string head;
+        const std::string body = binary_request(std::string(64, '\1'), head);
+        EXPECT_EQ(c.post(digits_path, body, head).status, 200);
+    };
+    ask();
+    const std::size_t rows = rows_of("1");
+    EXPECT_GT(rows, 50u);
+    EXPECT_EQ(m.get("/metrics").body.find("octet_model_weight_bytes{model=\"digits\",version=\"1\"} 0\n"),
+              std::string::npos);
+    f.write("digits/1/model.tflite", digits_bytes() + '\0'); // replaced: the figures go on
+    s.reload();
+    ask();
+    EXPECT_EQ(rows_of("1"), rows);
+    EXPECT_NE(
+        m.get("/metrics").body.find("octet_requests_total{model=\"digits\",result=\"ok\",version=\"1\"} 2\n"),
+        std::string::npos);
+    f.write("digits/2/model.tflite", digits_bytes());
+    s.reload();
+    ask();                   // the connection had a share in the version before
+    while (rows_of("1") > 0) // a worker may still hold it
+        std::this_thread::yield();
+    EXPECT_EQ(rows_of("2"), rows);
+}
+
 // Tensors of 64 KB are read by the network where they were received; they come in pieces, at any offset behind the JSON.
 TEST(serve_repository, large_bodies_come_in_pieces) {
     const folder f;
@@ -140,6 +180,9 @@ TEST(serve_repository, what_cannot_be_loaded_changes_nothing) {
     for (const json &row : index_of(c))
         reasons += !row["reason"].get<std::string>().empty();
     EXPECT_EQ(reasons, 4);
+    f.write("digits/config.json", "{\"memory_limit\": 1000}");
+    s.reload();
+    EXPECT_EQ(status_of(c, "digits", "1"), 200);
     f.write("digits/config.json", "{}");
     f.write("digits/2/model.tflite", digits_bytes());
     s.reload();

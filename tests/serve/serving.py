@@ -42,6 +42,14 @@ class Server:
         if kind is None and code != 0:
             raise RuntimeError(f"exit code {code}: " + "".join(self.lines))
 
+    def wait_for_line(self, part):
+        """Until the server says so."""
+        for line in self.process.stderr:
+            self.lines.append(line)
+            if part in line:
+                return
+        raise RuntimeError(f"the server never said '{part}': " + "".join(self.lines))
+
     def url(self, path, port=None):
         return f"http://127.0.0.1:{port or self.http}{path}"
 

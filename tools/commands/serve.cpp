@@ -23,7 +23,8 @@ void add_limits(CLI::App &command, serve_options &o) {
     };
     number("--max-connections", o.connections, 1, 100'000, "Open connections of HTTP");
     number("--max-body-mib", o.body_mib, 1, 4095, "Bytes of one request");
-    number("--max-receiving-mib", o.total_mib, 1, 1'000'000, "Bytes of all requests that are being received");
+    number("--max-receiving-mib", o.total_mib, 0, 1'000'000,
+           "Bytes of all requests that are being received; 0: a quarter of the memory, 1024 at most");
     number("--idle-ms", o.idle, 10, day_ms, "Time that a connection may be open without a request");
     number("--receive-ms", o.receive, 10, day_ms,
            "Time that a client may take to send a request, or to take a reply");

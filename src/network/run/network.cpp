@@ -88,6 +88,8 @@ std::pair<std::size_t, std::size_t> network::buffer_bytes() const {
     return {plan.arena_bytes, plan.unplanned_bytes};
 }
 
+std::size_t network::weight_bytes() const { return state_->shared->weight_bytes(); }
+
 void network::bind_input(std::size_t index, const void *bytes, std::size_t size) {
     state_->context.bind_input(input_index(index), bytes, size);
 }

@@ -110,4 +110,20 @@ std::shared_ptr<const plan> shared_network::plan_at(const network_sizes &sizes) 
     return plans_.front().second;
 }
 
+std::size_t shared_network::weight_bytes() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::map<const void *, std::size_t> bytes; // by address: plans share them
+    for (const auto &[key, p] : plans_) {
+        for (const auto &constant : p->weights)
+            bytes[constant->packed.get_data_handle()] = constant->packed.get_desc().get_size();
+        for (const buffer &b : p->buffers)
+            if (b && b.is_shared())
+                bytes[b.get_memory().get_data_handle()] = b.get_desc().get_size();
+    }
+    std::size_t total = 0;
+    for (const auto &[address, size] : bytes)
+        total += size;
+    return total;
+}
+
 } // namespace octet::model

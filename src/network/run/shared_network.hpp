@@ -26,6 +26,9 @@ public:
     /// See `network::save`; `p` is the plan for these sizes.
     void save(const std::string &path, const plan &p, const network_sizes &sizes);
 
+    /// Bytes of constants that some plan reads.
+    std::size_t weight_bytes();
+
 private:
     // Under the mutex:
     std::shared_ptr<const plan> plan_at(const network_sizes &sizes);
