@@ -9,6 +9,7 @@
 #include "common/eltwise_math.hpp"
 #include "jit/epilogue/eltwise_ort.hpp"
 #include "jit/epilogue/eltwise_pow.hpp"
+#include "jit/epilogue/polynomial.hpp"
 
 namespace octet::impl::jit {
 
@@ -19,13 +20,6 @@ using temp = emitter::temp;
 using mask = emitter::mask;
 
 // ---- what the functions are made of
-
-/// sum = c[0] + c[1] x + c[2] x² + ...
-template <std::size_t n> void polynomial(emitter &e, const vec &sum, const vec &x, const float (&c)[n]) {
-    e.move(sum, e.constant(c[n - 1]));
-    for (std::size_t i = n - 1; i-- > 0;)
-        e.vfmadd213ps(sum, x, e.constant(c[i]));
-}
 
 /// n = 2^n for an integer n in [-127, 127], as lane::pow2.
 void pow2(emitter &e, const vec &n) {

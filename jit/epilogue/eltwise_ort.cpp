@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "common/eltwise_ort.hpp"
+#include "jit/epilogue/polynomial.hpp"
 
 namespace octet::impl::jit {
 
@@ -14,13 +15,6 @@ namespace {
 using namespace eltwise_constants;
 using temp = emitter::temp;
 using mask = emitter::mask;
-
-/// sum = c[0] + c[1] x + c[2] x² + ...
-template <std::size_t n> void polynomial(emitter &e, const vec &sum, const vec &x, const float (&c)[n]) {
-    e.move(sum, e.constant(c[n - 1]));
-    for (std::size_t i = n - 1; i-- > 0;)
-        e.vfmadd213ps(sum, x, e.constant(c[i]));
-}
 
 /// x = min(limit, max(-limit, x))
 void limit(emitter &e, const vec &x, float limit) {

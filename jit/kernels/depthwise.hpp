@@ -29,6 +29,9 @@
 
 namespace octet::impl::jit {
 
+/// Of packed weights, accumulators and planes.
+constexpr int channels_per_block = 16;
+
 /// Neighbouring tiles of a line with equal code. Of the source columns under a tile, those in [begin, end)
 /// lie inside the image; the others are padding.
 struct tile_run {

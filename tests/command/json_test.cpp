@@ -41,6 +41,9 @@ TEST_F(JsonTest, EveryCommandHasItsKeys) {
     const json reference = object({"info", "--reference"});
     EXPECT_EQ(keys(reference), (names{"problems", "reference"}));
     EXPECT_LE(reference["reference"].size(), reference["problems"].get<std::size_t>());
+    for (const json &left : reference["reference"])
+        for (const json &refusal : left["refusals"]) // reasons of the problem, not of the machine
+            EXPECT_EQ(refusal.get<std::string>().find(": needs "), std::string::npos) << refusal;
 
     const json run =
         object({"run", model, "--repeat", "3", "--output-dir", path("out"), "--profile", path("t.json")});

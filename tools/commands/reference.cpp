@@ -4,7 +4,9 @@
 
 #include "commands/reference.hpp"
 
+#include <algorithm>
 #include <iostream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -74,16 +76,18 @@ std::vector<probe> probes() {
     };
 }
 
-/// Refusals are "family/level: reason", the highest level first; of each family the first is left.
+/// Refusals are "family/level: reason", the highest level first; of each family that of the level in use is left.
 std::vector<std::string> reasons(const primitive_desc &pd) {
     std::vector<std::string> result;
-    std::string seen;
+    std::set<std::string> seen;
     for (const std::string &refusal : pd.refusals()) {
-        const std::string family = refusal.substr(0, refusal.find_first_of("/:", refusal.find(':') + 1));
-        if (seen.find(family + '\n') != std::string::npos)
-            continue;
-        seen += family + '\n';
-        result.push_back(refusal);
+        const std::size_t slash = refusal.find('/'), colon = refusal.find(": ");
+        const std::string family = refusal.substr(0, std::min(slash, colon));
+        const bool is_beyond =
+            slash < colon &&
+            cpu_isa_from_string(refusal.substr(slash + 1, colon - slash - 1)) > get_effective_cpu_isa();
+        if (!is_beyond && seen.insert(family).second)
+            result.push_back(refusal);
     }
     return result;
 }
