@@ -35,8 +35,8 @@ void settle(int threads) {
 }
 
 /// Runs once at least, with several threads until they are surely awake.
-void warm_up(workload &w, int threads) {
-    constexpr std::chrono::milliseconds waking(5);
+void warm_up(workload &w, int threads, bool in_phase) {
+    const std::chrono::milliseconds waking(in_phase ? 1 : 5);
     const auto start = std::chrono::steady_clock::now();
     do {
         w.run();
@@ -56,12 +56,12 @@ struct contender {
     contender(const std::function<std::unique_ptr<workload>()> &make, bool with_cold)
         : warm(make()), cold(with_cold ? make() : nullptr), runs(runs_per_sample(*warm)) {}
 
-    void sample(int threads) {
-        warm_up(*warm, threads);
+    void sample(int threads, bool in_phase) {
+        warm_up(*warm, threads, in_phase);
         times.push_back(seconds_of(*warm, runs));
     }
-    void sample_cold(int threads) {
-        warm_up(*warm, threads);
+    void sample_cold(int threads, bool in_phase) {
+        warm_up(*warm, threads, in_phase);
         cold_times.push_back(seconds_of(*cold, 1));
     }
 };
@@ -112,7 +112,8 @@ struct measured_layer::state {
 
     /// Calls `part` with Octet, then with the peer, where each finds the other's threads asleep.
     template <typename Part> void take_turns(const Part &part) {
-        settle(threads);
+        if (peer)
+            settle(threads);
         {
             const std::unique_ptr<parallel_phase> phase = awake();
             part(*ours);
@@ -186,14 +187,15 @@ void measured_layer::sample_cold() {
     set_onednn_threads(s.threads);
     s.cold_loops.reads.push_back(s.read(1));
     s.cold_loops.writes.push_back(s.write(1));
-    s.take_turns([&](contender &c) { c.sample_cold(s.threads); });
+    s.take_turns([&](contender &c) { c.sample_cold(s.threads, s.in_phase); });
 }
 
 void measured_layer::sample() {
     state &s = *state_;
     const num_threads_scope scope(s.threads);
     set_onednn_threads(s.threads);
-    settle(s.threads);
+    if (!s.in_phase) // whose threads sleep when it ends
+        settle(s.threads);
     s.peaks.push_back(measure_peak(get_effective_cpu_isa(), s.what.is_f32, s.threads));
     if (s.threads > 1) {
         s.spins.add(measure_spin(s.threads));
@@ -207,7 +209,7 @@ void measured_layer::sample() {
     s.loops.reads.push_back(s.read(passes_over(s.source.size())));
     s.write(1);
     s.loops.writes.push_back(s.write(passes_over(s.destination.size())));
-    s.take_turns([&](contender &c) { c.sample(s.threads); });
+    s.take_turns([&](contender &c) { c.sample(s.threads, s.in_phase); });
 }
 
 std::vector<measurement> measured_layer::results() const {
@@ -237,6 +239,32 @@ std::vector<measurement> measure(const subject &what, const workload_makers &mak
             results.push_back(std::move(m));
     set_scaling(results);
     return results;
+}
+
+measurement sum_of(const std::vector<measurement> &parts, const std::string &name) {
+    measurement sum = parts.at(0);
+    sum.what.name = name;
+    if (parts.size() == 1)
+        return sum;
+    const auto n = static_cast<double>(parts.size());
+    double ideal = 0; // seconds at the peak
+    sum.what.operations = 0;
+    sum.time = {};
+    sum.best = {};
+    sum.cores = sum.round_trip = 0;
+    sum.read_seconds = 0;
+    for (const measurement &m : parts) {
+        sum.what.operations += m.what.operations;
+        ideal += m.peak > 0 ? m.what.operations / m.peak : 0;
+        sum.best.of_several += m.best.bound();
+        for (double time_summary::*part : {&time_summary::minimum, &time_summary::median, &time_summary::p90,
+                                           &time_summary::p99, &time_summary::low, &time_summary::high})
+            sum.time.*part += m.time.*part;
+        sum.cores += m.cores / n;
+        sum.round_trip += m.round_trip / n;
+    }
+    sum.peak = ideal > 0 ? sum.what.operations / ideal : 0;
+    return sum;
 }
 
 void set_scaling(std::vector<measurement> &of_one_layer) {

@@ -90,6 +90,10 @@ private:
 /// For each count of threads the measurement with warm caches, then the one with cold ones if that is asked for.
 std::vector<measurement> measure(const subject &what, const workload_makers &makers, const measuring &how);
 
+/// What one after the other takes: layers of a network, or primitives of a layer. Of at least one, with the same threads
+/// and caches.
+measurement sum_of(const std::vector<measurement> &parts, const std::string &name);
+
 /// Sets the scaling of those with the same caches as one before them.
 void set_scaling(std::vector<measurement> &of_one_layer);
 

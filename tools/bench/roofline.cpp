@@ -4,11 +4,13 @@
 
 namespace octet::tools {
 
-double roofline::bound() const { return std::max({compute, read, write}); }
+double roofline::bound() const { return of_several > 0 ? of_several : std::max({compute, read, write}); }
 
 const char *roofline::binding() const {
     const double longest = bound();
-    return longest <= 0 ? "" : longest == compute ? "compute" : longest == read ? "read" : "write";
+    if (longest <= 0)
+        return "";
+    return of_several > 0 ? "layers" : longest == compute ? "compute" : longest == read ? "read" : "write";
 }
 
 } // namespace octet::tools

@@ -11,10 +11,11 @@ namespace octet::tools {
 /// Seconds of each; 0 where there is nothing to do, or it is not known.
 struct roofline {
     double compute = 0, read = 0, write = 0;
+    double of_several = 0; ///< the sum of the bounds of several layers, in place of the others
 
-    /// The longest.
+    /// The longest, or the sum.
     double bound() const;
-    /// "compute", "read" or "write"; empty if nothing is known.
+    /// "compute", "read", "write" or "layers"; empty if nothing is known.
     const char *binding() const;
 };
 

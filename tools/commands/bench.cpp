@@ -1,5 +1,6 @@
 // octet bench: time, share of the machine's peak and of the bound, and with a peer the ratio, of each layer of a shape
-// table; or the time of a problem in the words of verbose mode.
+// table; the same of a problem in the words of verbose mode, and of a network. This file has the options; what is done is in
+// bench_layers.cpp, bench_network.cpp and bench_compare.cpp.
 
 #include <CLI/CLI.hpp>
 
@@ -10,25 +11,37 @@
 namespace octet::tools {
 namespace {
 
+/// Each peer runs one kind of thing.
+void check_peer(const bench_options &options) {
+    const bool has_networks = !options.networks.empty();
+    if (options.peer == "onnxruntime" && !has_networks)
+        throw CLI::ValidationError("--peer onnxruntime", "needs --network");
+    if (options.peer == "onednn" && has_networks)
+        throw CLI::ValidationError("--peer onednn", "runs layers of --shapes; networks have onnxruntime");
+}
+
 void bench(const bench_options &options) {
+    check_peer(options);
     if (options.json)
         reserve_standard_output();
     if (!options.shapes.empty())
         bench_tables(options);
     else if (!options.problems.empty())
         bench_problems(options);
+    else if (!options.networks.empty())
+        bench_networks(options);
     else if (!options.compared.empty())
         bench_compare(options);
     else
-        throw CLI::RequiredError("--shapes, --problem or --compare");
+        throw CLI::RequiredError("--shapes, --problem, --network or --compare");
 }
 
 } // namespace
 
 void add_bench_command(CLI::App &app) {
     const auto options = std::make_shared<bench_options>();
-    CLI::App *command =
-        app.add_subcommand("bench", "Time the layers of shape tables, or problems, also against a peer");
+    CLI::App *command = app.add_subcommand(
+        "bench", "Time networks, layers of shape tables, or problems, also against a peer");
     command->add_option("--shapes", options->shapes, "CSV tables of layers, see below")->type_name("FILE");
     CLI::Option *problem =
         command
@@ -36,6 +49,11 @@ void add_bench_command(CLI::App &app) {
                 "--problem", options->problems,
                 "Problems instead of tables: lines of verbose mode (OCTET_VERBOSE=1), each in quotes")
             ->type_name("LINE");
+    CLI::Option *network =
+        command
+            ->add_option("--network", options->networks,
+                         "Networks, whole and layer by layer: .tflite, .onnx or of octet save")
+            ->type_name("MODEL");
     CLI::Option *conv = command->add_flag("--conv", options->conv, "The tables hold convolutions");
     CLI::Option *ip =
         command->add_flag("--ip", options->inner_product, "Time products as inner products")->excludes(conv);
@@ -44,10 +62,14 @@ void add_bench_command(CLI::App &app) {
         ->excludes(ip);
     command->add_flag("--skip-depthwise", options->skip_depthwise, "Without depthwise convolutions");
     command->add_option("--only", options->only, "Only layers whose names contain this")->type_name("TEXT");
-    command->add_option("--batch", options->batch, "Images per convolution, 1 to 1024")
-        ->type_name("N")
-        ->check(whole_number(1, 1024));
-    add_rule_option(*command, options->rule, "Requantization rule");
+    CLI::Option *batch =
+        command->add_option("--batch", options->batch, "Images per convolution or network, 1 to 1024")
+            ->type_name("N")
+            ->check(whole_number(1, 1024));
+    CLI::Option *rule = add_rule_option(*command, options->rule,
+                                        "Requantization rule; of networks by default their framework's");
+    for (const std::string &name : add_size_options(*command, options->network))
+        command->get_option(name)->needs(network);
     command->add_option("--types", options->types, "Types of src:weights:dst")
         ->type_name("TYPES")
         ->capture_default_str();
@@ -62,9 +84,18 @@ void add_bench_command(CLI::App &app) {
     command->add_flag(
         "--cold", options->cold,
         "Also with other bytes in the caches before each run, as after a network's other layers");
-    command->add_option("--peer", options->peer, "Time this library too, sample by sample in turn: onednn")
+    command
+        ->add_option("--peer", options->peer,
+                     "Time this library too, sample by sample in turn: onednn for layers of tables, "
+                     "onnxruntime for networks")
         ->type_name("NAME")
-        ->check(word_of({"onednn"}));
+        ->check(word_of({"onednn", "onnxruntime"}));
+    command
+        ->add_option(
+            "--node-modules", options->node_modules,
+            "Where Node.js finds the package onnxruntime-node, beside NODE_PATH and the working directory")
+        ->type_name("DIR")
+        ->needs(network);
     command
         ->add_option("--csv", options->csv, "Write the results to this file, each as soon as it is measured")
         ->type_name("FILE");
@@ -107,6 +138,11 @@ void add_bench_command(CLI::App &app) {
                     "multiply-add peak; % of read: time to read the weights of a one-row product / time; "
                     "ratio: the peer's\n"
                     "time / Octet's. doc/bench.md has all columns.");
+    // Tables, problems and networks are not mixed.
+    for (const char *option :
+         {"--shapes", "--conv", "--ip", "--matmul", "--skip-depthwise", "--only", "--types", "--cold"})
+        network->excludes(command->get_option(option));
+    network->excludes(problem);
     // What a problem says itself, or has no say in.
     for (const char *option : {"--shapes", "--conv", "--ip", "--matmul", "--skip-depthwise", "--only",
                                "--batch", "--rule", "--types", "--peer"})
@@ -115,7 +151,13 @@ void add_bench_command(CLI::App &app) {
         if (const std::string &name = option->get_single_name();
             name != "help" && name != "json" && name != "compare" && name != "by" && name != "tolerance")
             compare->excludes(command->get_option("--" + name));
-    command->callback([options] { bench(*options); });
+    command->callback([=] {
+        if (batch->count() > 0)
+            options->network.batch = options->batch;
+        if (rule->count() > 0)
+            options->network.rule = options->rule;
+        bench(*options);
+    });
 }
 
 } // namespace octet::tools

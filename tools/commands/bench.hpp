@@ -16,6 +16,8 @@ struct bench_options {
     bool conv = false, inner_product = false, matrix = false, skip_depthwise = false;
     std::string only;
     std::string rule = "f32", types = "u8:s8:u8", peer, csv, history;
+    network_file_options network; ///< of all networks; its model is unused
+    std::string node_modules;
     bench_machine_options machine;
     int samples = 11;
     std::int64_t batch = 1;
@@ -29,6 +31,8 @@ struct bench_options {
 void bench_tables(const bench_options &options);
 void bench_problems(const bench_options &options);
 ///@}
+/// Whole networks and their layers.
+void bench_networks(const bench_options &options);
 /// Two files of results. Throws CLI::RuntimeError(1) if the second one is slower.
 void bench_compare(const bench_options &options);
 

@@ -85,6 +85,12 @@ std::vector<std::string> add_network_options(CLI::App &command, network_file_opt
     command.add_option("--batch", options.batch, "Number of images at once, instead of the file's")
         ->type_name("N")
         ->check(whole_number(1, 1'000'000));
+    std::vector<std::string> names = add_size_options(command, options);
+    names.insert(names.begin(), {"MODEL", "--rule", "--batch"});
+    return names;
+}
+
+std::vector<std::string> add_size_options(CLI::App &command, network_file_options &options) {
     command
         .add_option("--shape", options.shapes,
                     "Size of an input, instead of the file's: image=1x3x320x320; the name can be left out "
@@ -96,7 +102,7 @@ std::vector<std::string> add_network_options(CLI::App &command, network_file_opt
         ->type_name("NAME=N");
     command.add_flag("--no-fusion", options.no_fusion,
                      "Run every operator by itself; joining them changes no output");
-    return {"MODEL", "--rule", "--batch", "--shape", "--dimension", "--no-fusion"};
+    return {"--shape", "--dimension", "--no-fusion"};
 }
 
 model::graph read_graph(const network_file_options &options) {

@@ -1,0 +1,153 @@
+// A sample: runs of the whole network, runs that tell the time of each node, a sample of each layer by itself, runs of the
+// peer.
+
+#include "bench/measured_network.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <sstream>
+#include <thread>
+
+#include "bench/problem.hpp"
+#include "octet/octet.hpp"
+
+namespace octet::tools {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+double seconds_since(clock::time_point start) {
+    return std::chrono::duration<double>(clock::now() - start).count();
+}
+
+double median_of(std::vector<double> values) {
+    return values.empty() ? 0 : summarize(std::move(values)).median;
+}
+
+/// Threads of ONNX Runtime spin for a while behind a run.
+void let_peer_rest() { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }
+
+} // namespace
+
+std::vector<std::string> problems_of(const std::string &explanation) {
+    std::vector<std::string> problems;
+    std::istringstream in(explanation);
+    std::string before;
+    for (std::string line; std::getline(in, line); before = line) {
+        const std::size_t start = line.find_first_not_of(' ');
+        if (start != std::string::npos && line.compare(start, 8, "runs on ") == 0 && !before.empty())
+            problems.push_back(before.substr(before.find_first_not_of(' ')));
+    }
+    return problems;
+}
+
+measured_network::measured_network(network net, std::unique_ptr<onnxruntime> peer, int threads, int samples)
+    : net_(std::move(net)), peer_(std::move(peer)), threads_(threads), spins_{threads, 0, 0} {
+    constexpr double block_seconds = 0.1; // of runs in a sample
+    const num_threads_scope scope(threads_);
+    const engine cpu(engine::kind::cpu, 0);
+    measuring how;
+    how.samples = samples;
+    how.with_cold = how.in_phase = true;
+    for (std::size_t i = 0; i < net_.get_graph().nodes.size(); i++) {
+        nodes_.emplace_back();
+        for (const std::string &problem : problems_of(net_.explain(i))) {
+            const auto make = [&] { return make_problem_workload(primitive_desc_from_string(problem, cpu)); };
+            nodes_.back().alone.emplace_back(subject_of(primitive_desc_from_string(problem, cpu)),
+                                             workload_makers{make, {}}, threads_, how);
+        }
+    }
+    net_.run();
+    const clock::time_point start = clock::now();
+    net_.run();
+    runs_ = std::clamp(static_cast<int>(block_seconds / seconds_since(start)), 3, 100);
+}
+
+void measured_network::sample_cold() {
+    for (timed_node &node : nodes_)
+        for (measured_layer &l : node.alone)
+            l.sample_cold();
+}
+
+void measured_network::sample() {
+    const num_threads_scope scope(threads_);
+    if (threads_ > 1) {
+        spins_.add(measure_spin(threads_));
+        round_trips_.push_back(measure_round_trip(threads_));
+    }
+    sample_whole();
+    sample_nodes();
+    if (!peer_)
+        return;
+    const std::vector<double> theirs = peer_->time(runs_);
+    peer_times_.insert(peer_times_.end(), theirs.begin(), theirs.end());
+    let_peer_rest();
+}
+
+void measured_network::sample_whole() {
+    net_.run(); // wakes the threads
+    for (int i = 0; i < runs_; i++) {
+        const clock::time_point start = clock::now();
+        net_.run();
+        times_.push_back(seconds_since(start));
+    }
+}
+
+void measured_network::sample_nodes() {
+    constexpr int observed_runs = 3;
+    for (int i = 0; i < observed_runs; i++)
+        net_.run([&](std::size_t node, double seconds) { nodes_[node].in_network.push_back(seconds); });
+    for (timed_node &node : nodes_)
+        for (measured_layer &l : node.alone)
+            l.sample();
+}
+
+network_result measured_network::result() const {
+    const model::graph &g = net_.get_graph();
+    network_result r;
+    std::vector<measurement> warm, cold;
+    for (std::size_t i = 0; i < nodes_.size(); i++) {
+        measured_node node;
+        node.name = std::to_string(model::node_number(g, i)) + ' ' + model::operator_text(g.nodes[i]);
+        node.implementation = net_.implementation(i);
+        node.in_network.what.name = node.name;
+        node.in_network.implementation = node.implementation;
+        node.in_network.threads = threads_;
+        node.in_network.state = caches::in_network;
+        node.in_network.time = summarize(nodes_[i].in_network);
+        std::vector<measurement> parts_warm, parts_cold;
+        for (const measured_layer &l : nodes_[i].alone) {
+            const std::vector<measurement> both = l.results();
+            parts_warm.push_back(both.at(0));
+            parts_cold.push_back(both.at(1));
+        }
+        if (!parts_warm.empty()) {
+            node.alone = {sum_of(parts_warm, node.name), sum_of(parts_cold, node.name)};
+            node.in_network.what.operations = node.alone[0].what.operations;
+            node.in_network.peak = node.alone[0].peak;
+            node.in_network.best = node.alone[0].best;
+        }
+        warm.push_back(parts_warm.empty() ? node.in_network : node.alone[0]);
+        cold.push_back(parts_warm.empty() ? node.in_network : node.alone[1]);
+        warm.back().state = caches::warm;
+        cold.back().state = caches::cold;
+        r.nodes.push_back(std::move(node));
+    }
+    r.warm = sum_of(warm, "layers");
+    r.cold = sum_of(cold, "layers");
+    r.whole = r.warm;
+    r.whole.what.name = "network";
+    r.whole.state = caches::in_network;
+    for (measurement *m : {&r.whole, &r.warm, &r.cold})
+        m->implementation.clear();
+    r.whole.time = summarize(times_);
+    r.whole.cores = threads_ > 1 ? spins_.cores() : 0;
+    r.whole.round_trip = median_of(round_trips_);
+    if (peer_) {
+        r.whole.peer_implementation = "ONNX Runtime " + peer_->version();
+        r.whole.peer_time = summarize(peer_times_);
+    }
+    return r;
+}
+
+} // namespace octet::tools

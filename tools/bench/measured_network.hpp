@@ -1,0 +1,65 @@
+#pragma once
+
+// A whole network timed beside its layers: what it takes, what each layer takes in it, and what each takes by itself, with
+// warm and with cold caches. The difference of the network and the sum of its warm layers is what a network loses between
+// its layers: cold weights, threads to be woken, calls.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/measure.hpp"
+#include "bench/onnxruntime.hpp"
+#include "octet/network.hpp"
+
+namespace octet::tools {
+
+/// A node of the network.
+struct measured_node {
+    std::string name; ///< "12 QLinearConv + QLinearAdd"
+    std::string implementation;
+    std::vector<measurement> alone; ///< warm, then cold; none if the node has no primitives
+    measurement in_network;
+};
+
+/// With one count of threads.
+struct network_result {
+    measurement whole; ///< its bound is the sum of the layers'
+    measurement warm,
+        cold; ///< sums of the layers by themselves; of nodes without primitives the time in the network
+    std::vector<measured_node> nodes;
+
+    double over_layers() const { return whole.time.median / warm.time.median; }
+};
+
+/// The problems of a node's primitives, in the words of verbose mode, from what `network::explain` says.
+std::vector<std::string> problems_of(const std::string &explanation);
+
+/// One network with one count of threads, sample by sample.
+class measured_network {
+public:
+    /// The network with its inputs written; the peer may be null.
+    measured_network(network net, std::unique_ptr<onnxruntime> peer, int threads, int samples);
+
+    /// Of each layer; the caller has evicted the caches.
+    void sample_cold();
+    void sample();
+    network_result result() const;
+
+private:
+    struct timed_node {
+        std::vector<measured_layer> alone;
+        std::vector<double> in_network; ///< seconds
+    };
+    void sample_whole();
+    void sample_nodes();
+
+    network net_;
+    std::unique_ptr<onnxruntime> peer_;
+    int threads_, runs_ = 1;
+    std::vector<timed_node> nodes_;
+    std::vector<double> times_, peer_times_, round_trips_;
+    spin_times spins_;
+};
+
+} // namespace octet::tools

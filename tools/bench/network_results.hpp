@@ -1,0 +1,25 @@
+#pragma once
+
+// Measured networks as people and programs read them; doc/bench.md explains the columns.
+
+#include <string>
+#include <vector>
+
+#include "bench/measured_network.hpp"
+#include "commands/json.hpp"
+
+namespace octet::tools {
+
+/// The same network with each count of threads. Two tables: the whole, with the peer, and its nodes.
+std::string network_text(const std::vector<network_result> &results);
+
+/// Lines of a file of results: the network, the sums of its layers, then each node warm, cold and in the network.
+std::vector<measurement> rows_of(const network_result &result);
+
+/// {"threads", "network_over_layers", "rows"}: of one count of threads.
+json to_json(const network_result &result);
+
+/// Sets the scaling of what was measured with several counts.
+void set_scaling(std::vector<network_result> &results);
+
+} // namespace octet::tools

@@ -1,0 +1,35 @@
+#pragma once
+
+// ONNX Runtime in a process of its own, through its package for Node.js: no build of Octet depends on it.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "octet/network.hpp"
+
+namespace octet::tools {
+
+class child_process;
+
+class onnxruntime {
+public:
+    /// Runs the file once on what the network's inputs hold. `node_modules`: where the package is, beside NODE_PATH and
+    /// the working directory. Throws octet::error that says what is missing.
+    onnxruntime(const std::string &model, const network &like, int threads, const std::string &node_modules);
+    ~onnxruntime();
+    onnxruntime(onnxruntime &&) noexcept;
+
+    const std::string &version() const { return version_; }
+    /// Of the run at first: all outputs are those that the network has now, byte for byte.
+    bool equals(const network &net) const;
+    /// Seconds of each of so many runs.
+    std::vector<double> time(int runs);
+
+private:
+    std::unique_ptr<child_process> node_;
+    std::string version_;
+    std::vector<std::string> outputs_; ///< bytes
+};
+
+} // namespace octet::tools

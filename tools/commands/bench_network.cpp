@@ -1,0 +1,128 @@
+// octet bench --network: whole networks and their layers, also against ONNX Runtime.
+
+#include <iostream>
+
+#include "bench/eviction.hpp"
+#include "bench/measured_network.hpp"
+#include "bench/network_results.hpp"
+#include "bench/onnxruntime.hpp"
+#include "bench/results.hpp"
+#include "bench/results_files.hpp"
+#include "commands/bench.hpp"
+#include "commands/network_file.hpp"
+#include "commands/print.hpp"
+#include "commands/run_inputs.hpp"
+#include "octet/octet.hpp"
+
+namespace octet::tools {
+namespace {
+
+/// What is read and checked before anything is timed.
+struct loaded_network {
+    network_file_options file;
+    model::graph graph;
+};
+
+loaded_network load(const std::string &path, const bench_options &options) {
+    loaded_network loaded;
+    loaded.file = options.network;
+    loaded.file.model = path;
+    const std::string onnx = ".onnx";
+    if (!options.peer.empty() &&
+        (path.size() < onnx.size() || path.substr(path.size() - onnx.size()) != onnx))
+        throw error(status::invalid_arguments, path + ": --peer onnxruntime runs .onnx files");
+    loaded.graph = read_graph(loaded.file);
+    require_sizes(loaded.graph, loaded.file);
+    return loaded;
+}
+
+/// "a/b/resnet50.onnx" as "resnet50"
+std::string stem_of(const std::string &path) {
+    const std::size_t slash = path.rfind('/');
+    const std::string file = slash == std::string::npos ? path : path.substr(slash + 1);
+    return file.substr(0, file.rfind('.'));
+}
+
+/// The same network with each count of threads.
+class bench_of_network {
+public:
+    bench_of_network(loaded_network loaded, const std::vector<int> &threads, const bench_options &options)
+        : path_(loaded.file.model) {
+        const run_inputs inputs(loaded.graph, path_, {});
+        for (const int count : threads) {
+            const num_threads_scope scope(count);
+            network net = make_network(loaded.graph, loaded.file);
+            inputs.write_to(net);
+            std::unique_ptr<onnxruntime> peer;
+            if (!options.peer.empty()) {
+                peer = std::make_unique<onnxruntime>(path_, net, count, options.node_modules);
+                net.run();
+                is_equal_ = is_equal_ && peer->equals(net);
+            }
+            networks_.emplace_back(std::move(net), std::move(peer), count, options.samples);
+        }
+    }
+
+    std::vector<network_result> measure(int samples) {
+        const progress_line progress;
+        for (int i = 0; i < samples; i++) {
+            progress.show(path_ + ": sample " + std::to_string(i + 1) + " of " + std::to_string(samples));
+            evict_caches();
+            for (measured_network &net : networks_)
+                net.sample_cold();
+            for (measured_network &net : networks_)
+                net.sample();
+        }
+        std::vector<network_result> results;
+        for (const measured_network &net : networks_)
+            results.push_back(net.result());
+        set_scaling(results);
+        return results;
+    }
+
+    /// Whether the peer's outputs are Octet's, byte for byte.
+    bool is_equal() const { return is_equal_; }
+
+private:
+    std::string path_;
+    bool is_equal_ = true;
+    std::vector<measured_network> networks_;
+};
+
+} // namespace
+
+void bench_networks(const bench_options &options) {
+    const std::vector<int> threads = apply(options.machine);
+    std::vector<loaded_network> loaded;
+    for (const std::string &path : options.networks)
+        loaded.push_back(load(path, options));
+    results_files files(options.csv, options.history);
+    json networks = json::array();
+    for (loaded_network &l : loaded) {
+        const std::string path = l.file.model;
+        bench_of_network bench(std::move(l), threads, options);
+        const std::vector<network_result> results = bench.measure(options.samples);
+        json object = {{"model", path}, {"runs", json::array()}};
+        for (const network_result &r : results) {
+            files.add(stem_of(path), rows_of(r));
+            object["runs"].push_back(to_json(r));
+        }
+        if (!options.peer.empty())
+            object["equal"] = bench.is_equal();
+        networks.push_back(std::move(object));
+        if (options.json)
+            continue;
+        std::cout << path << ", " << to_string(get_effective_cpu_isa()) << ", " << options.samples
+                  << " samples\n";
+        if (!options.peer.empty())
+            std::cout << "outputs of ONNX Runtime and Octet: "
+                      << (bench.is_equal() ? "equal bytes" : "DIFFERENT") << '\n';
+        std::cout << network_text(results) << std::endl;
+    }
+    if (options.json)
+        print({{"threads", threads.size() == 1 ? json(threads[0]) : json(threads)},
+               {"isa", to_string(get_effective_cpu_isa())},
+               {"networks", networks}});
+}
+
+} // namespace octet::tools
