@@ -176,6 +176,7 @@ constexpr row onnx[] = {
         .part(accumulates)
         .gives(shape::matmul)
         .becomes(form::matrix_product, "QLinearMatMul"),
+    row("MatMulAdd", 3, lower_float_matmul_add).part(accumulates).internal(),
     row("Max", 2, lower_float_max).gives(shape::binary),
     row("Min", 2, lower_float_min).gives(shape::binary),
     row("Mul", 2, lower_float_mul)

@@ -147,6 +147,70 @@ TEST(OnnxContrib, ConstantFactorsOfAProductBecomeOne) {
 
 // ---- Functions with a bias
 
+/// Sums of blocks, in order, after the bias.
+row product_in_blocks(const row &a, const row &b, const row &bias, std::size_t k, std::size_t n,
+                      std::size_t block) {
+    row y;
+    for (std::size_t i = 0; i < a.size() / k; i++)
+        for (std::size_t j = 0; j < n; j++) {
+            float sum = bias.empty() ? 0.f : bias[j];
+            for (std::size_t first = 0; first < k; first += block) {
+                float part = 0.f;
+                for (std::size_t c = first; c < std::min(k, first + block); c++)
+                    part = std::fma(a[i * k + c], b[c * n + j], part);
+                sum = first == 0 && bias.empty() ? part : part + sum;
+            }
+            y.push_back(sum);
+        }
+    return y;
+}
+
+TEST(OnnxProducts, OfConstantMatricesAreSumsOfBlocksOf256) {
+    for (const std::size_t k : {256u, 257u, 700u})
+        for (const std::size_t rows : {1u, 6u})
+            for (const std::size_t n : {1u, 37u})
+                for (const char *const form : {"MatMul", "MatMul and Add", "Gemm"}) {
+                    const row x = numbers(rows * k, 2.f), w = numbers(k * n, 1.f, 3),
+                              bias = numbers(n, 4.f, 5);
+                    const auto size = [](std::size_t s) { return static_cast<std::int64_t>(s); };
+                    contrib_model file;
+                    file.input<float>("x", {size(rows), size(k)});
+                    file.constant("w", {size(k), size(n)}, w);
+                    file.constant("bias", {size(n)}, bias);
+                    const std::string op = form;
+                    if (op == "MatMul and Add") {
+                        file.node("MatMul", {"x", "w"}, {"product"});
+                        file.node("Add", {"product", "bias"}, {"y"});
+                    } else if (op == "Gemm") {
+                        file.node(op, {"x", "w", "bias"}, {"y"});
+                    } else {
+                        file.node(op, {"x", "w"}, {"y"});
+                    }
+                    if (n == 1 && op == "MatMul and Add") // a number, not a row: behind the product
+                        continue;
+                    EXPECT_EQ(file.run(x), product_in_blocks(x, w, op == "MatMul" ? row() : bias, k, n, 256))
+                        << form << ", " << rows << " x " << k << " x " << n;
+                }
+}
+
+TEST(OnnxProducts, OfComputedMatricesAreSumsOfBlocksThatFitACache) {
+    constexpr std::size_t rows = 3, k = 700;
+    for (const auto &[n, block] : {std::pair<std::size_t, std::size_t>{800, 128},
+                                   {65, 128},
+                                   {64, 256},
+                                   {33, 256},
+                                   {32, 512},
+                                   {16, 1024},
+                                   {2, 1024}}) {
+        const row a = numbers(rows * k, 2.f), b = numbers(k * n, 1.f, 3);
+        contrib_model file;
+        file.input<float>("a", {rows, k});
+        file.input<float>("b", {k, static_cast<std::int64_t>(n)});
+        file.node("MatMul", {"a", "b"}, {"y"});
+        EXPECT_EQ(file.run(a, b), product_in_blocks(a, b, {}, k, n, block)) << n << " columns";
+    }
+}
+
 TEST(OnnxContrib, GeluWithABiasIsASumAndGelu) {
     const row x = numbers(6 * 37, 3.f), bias = numbers(37, 1.f, 5);
     for (const bool is_fast : {false, true}) {

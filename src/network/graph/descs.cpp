@@ -69,7 +69,8 @@ memory constant_memory(const memory::desc &d, const shared_bytes &bytes) {
     if (reinterpret_cast<std::uintptr_t>(bytes.data()) % element == 0)
         return memory(d, cpu, const_cast<std::uint8_t *>(bytes.data()));
     memory copy(d, cpu);
-    std::memcpy(copy.get_data_handle(), bytes.data(), bytes.size());
+    std::memcpy(copy.get_data_handle(), bytes.data(),
+                std::min(bytes.size(), d.get_size())); // of a part: up to its end
     return copy;
 }
 

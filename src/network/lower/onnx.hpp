@@ -71,6 +71,7 @@ std::unique_ptr<step> lower_reduce_max(const lowering &l);
 std::unique_ptr<step> lower_reduce_min(const lowering &l);
 std::unique_ptr<step> lower_arg_max(const lowering &l);
 
+std::unique_ptr<step> lower_float_matmul_add(const lowering &l);
 std::unique_ptr<step> lower_float_matmul(const lowering &l);
 std::unique_ptr<step> lower_fused_matmul(const lowering &l);
 std::unique_ptr<step> lower_float_gemm(const lowering &l);

@@ -1,6 +1,7 @@
 // ONNX's accumulating operators. Those on codes multiply 8-bit codes minus their zero points and sum in int32;
 // the QLinear forms then requantize with rule ort_f32 and the factor (s_x * s_w) / s_y, the Integer forms
-// leave the sum as it is. Those on floats sum in f32, in the order of the primitives.
+// leave the sum as it is. Those on floats sum in f32, matrix products in the blocks of ONNX Runtime, within which the
+// order is that of the primitives.
 
 #include <algorithm>
 
@@ -228,9 +229,11 @@ struct transposes {
     bool a = false, b = false;
 };
 
-std::unique_ptr<step> matrix_product(const lowering &l, const dot_inputs &in,
-                                     primitive_attr (*make_attr)(const lowering &, channel_masks),
-                                     std::size_t bias = absent, transposes t = {}) {
+struct matrices {
+    memory::desc src, weights, dst;
+};
+
+matrices matrices_of(const lowering &l, const dot_inputs &in, transposes t = {}) {
     check_node(l, in);
     const tensor &a = l.input(in.src), &b = l.input(in.weights);
     if (a.dims.empty() || b.dims.empty())
@@ -253,12 +256,81 @@ std::unique_ptr<step> matrix_product(const lowering &l, const dot_inputs &in,
     if (element_count(dst_dims) != element_count(l.output().dims))
         refuse("matrices " + to_text(a.dims) + " and " + to_text(b.dims) + " do not give " +
                to_text(l.output().dims));
+    return {src, weights, dst};
+}
 
-    const int columns = 1 << (rank - 1);
+std::unique_ptr<step> matrix_product(const lowering &l, const dot_inputs &in,
+                                     primitive_attr (*make_attr)(const lowering &, channel_masks),
+                                     std::size_t bias = absent) {
+    const auto [src, weights, dst] = matrices_of(l, in);
+    const int columns = 1 << (dst.dims().size() - 1);
     primitive_attr attr = make_attr(l, {columns, columns});
     const arguments behind = append_behind(attr, l, bias, dst);
-    const matmul::primitive_desc pd({src, planned_weights(weights, b), dst}, attr, l.get_engine());
+    const matmul::primitive_desc pd({src, planned_weights(weights, l.input(in.weights)), dst}, attr,
+                                    l.get_engine());
     return dot_step(l, in, pd, src, weights, {}, dst, behind);
+}
+
+/// How many products ONNX Runtime adds up before it adds the sum to those before: constant matrices are packed in blocks
+/// of 256 rows, others are read in blocks that fit a cache. Single rows and columns of the latter have orders of their own,
+/// which this is not.
+dim_t reduction_block(const tensor &b, const matrices &m) {
+    const std::size_t rank = m.dst.dims().size();
+    const dim_t inner = m.src.dims()[rank - 1], columns = m.dst.dims()[rank - 1],
+                rows = b.dims.size() > 2 ? m.dst.dims()[rank - 2] : element_count(m.dst.dims()) / columns;
+    if (b.is_constant && b.dims.size() == 2)
+        return 256;
+    if (rows == 1 || columns == 1)
+        return inner;
+    dim_t block = 128;
+    for (dim_t width = 128; columns < inner && width > 16 && width / 2 >= columns; width /= 2)
+        block *= 2;
+    return block;
+}
+
+/// `size` of one dimension, from `first` on.
+memory::desc part_of(const memory::desc &whole, std::size_t dimension, dim_t first, dim_t size) {
+    memory::dims dims = whole.dims(), offsets(dims.size());
+    dims[dimension] = size;
+    offsets[dimension] = first;
+    return whole.submemory_desc(dims, offsets);
+}
+
+/// alpha * A * B + C of floats, then what a pass joined to it. C, where there is one, comes before the second block.
+std::unique_ptr<step> float_product(const lowering &l, const matrices &m, float alpha,
+                                    const memory::desc &c = {}) {
+    l.output({data_type::f32});
+    const dot_inputs &in = float_inputs;
+    const tensor &b = l.input(in.weights);
+    const std::size_t rank = m.dst.dims().size();
+    const dim_t inner = m.src.dims()[rank - 1], block = alpha == 1.f ? reduction_block(b, m) : inner;
+    auto result = std::make_unique<primitive_step>();
+    for (dim_t first = 0; first < inner; first += block) {
+        const dim_t size = std::min(block, inner - first);
+        const bool is_whole = size == inner;
+        const memory::desc src = is_whole ? m.src : part_of(m.src, rank - 1, first, size),
+                           weights = is_whole ? m.weights : part_of(m.weights, rank - 2, first, size);
+        primitive_attr attr;
+        if (alpha != 1.f)
+            attr.set_output_scales(0, {alpha});
+        post_ops ops;
+        arguments args;
+        if (first > 0) {
+            ops.append_sum(1.f);
+        } else if (!c.is_zero()) {
+            ops.append_binary(algorithm::binary_add, c);
+            args[OCTET_ARG_ATTR_MULTIPLE_POST_OP(0) | OCTET_ARG_SRC_1] = l.input_buffer(in.bias, c);
+        }
+        attr.set_post_ops(ops);
+        if (first + size == inner)
+            append_float_followers(attr, args, l, m.dst);
+        const matmul::primitive_desc pd({src, planned_weights(weights, b), m.dst}, attr, l.get_engine());
+        args[OCTET_ARG_SRC] = l.input_buffer(in.src, src);
+        args[OCTET_ARG_WEIGHTS] = l.packed_input(in.weights, weights, pd.weights_desc());
+        args[OCTET_ARG_DST] = l.output_buffer(m.dst);
+        result->add(pd, args);
+    }
+    return result;
 }
 
 /// A and B of Gemm and QGemm, transposed by strides where the attributes say so.
@@ -333,7 +405,13 @@ std::unique_ptr<step> lower_qgemm(const lowering &l) {
 std::unique_ptr<step> lower_float_conv(const lowering &l) { return convolution(l, float_inputs, float_attr); }
 
 std::unique_ptr<step> lower_float_matmul(const lowering &l) {
-    return matrix_product(l, float_inputs, float_attr);
+    return float_product(l, matrices_of(l, float_inputs), 1.f);
+}
+
+/// A matrix product whose sums begin with a row of numbers; a pass makes it.
+std::unique_ptr<step> lower_float_matmul_add(const lowering &l) {
+    const matrices m = matrices_of(l, float_inputs);
+    return float_product(l, m, 1.f, row_desc(m.dst));
 }
 
 /// Of ONNX Runtime: alpha * A * B, either of them transposed.
@@ -341,15 +419,9 @@ std::unique_ptr<step> lower_fused_matmul(const lowering &l) {
     for (const char *const name : {"transBatchA", "transBatchB"})
         if (l.integer(name, 0) != 0)
             refuse_as_unimplemented(std::string("attribute '") + name + "' is not 0");
-    return matrix_product(l, float_inputs,
-                          [](const lowering &node, channel_masks) {
-                              node.output({data_type::f32});
-                              primitive_attr attr;
-                              if (node.has_attribute("alpha") && node.real("alpha") != 1.f)
-                                  attr.set_output_scales(0, {node.real("alpha")});
-                              return attr;
-                          },
-                          absent, {l.integer("transA", 0) != 0, l.integer("transB", 0) != 0});
+    const transposes t = {l.integer("transA", 0) != 0, l.integer("transB", 0) != 0};
+    return float_product(l, matrices_of(l, float_inputs, t),
+                         l.has_attribute("alpha") ? l.real("alpha") : 1.f);
 }
 
 /// alpha * A * B + beta * C; C comes behind the factor, so it is a post-op.
@@ -358,29 +430,15 @@ std::unique_ptr<step> lower_float_gemm(const lowering &l) {
     check_node(l, in);
     l.output({data_type::f32});
     const auto [src, weights] = gemm_matrices(l, in);
-    const memory::desc dst = dense(l.output());
     const auto factor = [&](const char *name) { return l.has_attribute(name) ? l.real(name) : 1.f; };
-    primitive_attr attr;
-    if (factor("alpha") != 1.f)
-        attr.set_output_scales(0, {factor("alpha")});
-    arguments args;
+    memory::desc c;
     if (l.has_input(in.bias) && factor("beta") != 0.f) {
         if (factor("beta") != 1.f)
             refuse_as_unimplemented("attribute 'beta' is " + std::to_string(factor("beta")) +
                                     ", allowed are 0 and 1");
-        const memory::desc c = gemm_bias(l.input(in.bias, {data_type::f32}));
-        post_ops behind;
-        behind.append_binary(algorithm::binary_add, c);
-        attr.set_post_ops(behind);
-        args[OCTET_ARG_ATTR_MULTIPLE_POST_OP(0) | OCTET_ARG_SRC_1] = l.input_buffer(in.bias, c);
+        c = gemm_bias(l.input(in.bias, {data_type::f32}));
     }
-    append_float_followers(attr, args, l, dst);
-    const matmul::primitive_desc pd({src, planned_weights(weights, l.input(in.weights)), dst}, attr,
-                                    l.get_engine());
-    args[OCTET_ARG_SRC] = l.input_buffer(in.src, src);
-    args[OCTET_ARG_WEIGHTS] = l.packed_input(in.weights, weights, pd.weights_desc());
-    args[OCTET_ARG_DST] = l.output_buffer(dst);
-    return one_step(pd, args);
+    return float_product(l, {src, weights, dense(l.output())}, factor("alpha"), c);
 }
 
 } // namespace octet::model

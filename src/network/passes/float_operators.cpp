@@ -185,6 +185,15 @@ public:
             become(is_behind ? follower : i, std::move(n));
     }
 
+    /// ONNX Runtime's sums begin with the row that is added to them, see its MatMulAddFusion.
+    void biased_product(int i) {
+        const int sum = is_float(output(i)) ? reader(output(i), "Add") : -1;
+        const int row = sum < 0 ? -1 : other(sum, output(i));
+        if (row >= 0 && is_row_of(row, output(i)) && at(input(i, 0)).dims.size() >= 2 &&
+            at(input(i, 1)).dims.size() == 2)
+            become(sum, "MatMulAdd", {input(i, 0), input(i, 1), row});
+    }
+
     /// MatMulInteger, Cast, and Mul with a product of two scales.
     void integer_product(int i) {
         const int cast = e_.only_consumer(output(i));
@@ -228,10 +237,8 @@ private:
 void recognize_float_operators(graph &g) {
     using p = float_operators;
     const std::pair<const char *, void (p::*)(int)> patterns[] = {
-        {"MatMul", &p::scaled_product},
-        {"Erf", &p::gelu},
-        {"Sqrt", &p::layer_normalization},
-        {"MatMulInteger", &p::integer_product},
+        {"MatMul", &p::scaled_product},    {"MatMul", &p::biased_product},         {"Erf", &p::gelu},
+        {"Sqrt", &p::layer_normalization}, {"MatMulInteger", &p::integer_product},
     };
     for (const auto &[op, change] : patterns)
         p(g).for_each(op, change);
