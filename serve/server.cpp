@@ -193,10 +193,12 @@ void server::reload() {
         if (!state_->options.token_file.empty())
             state_->secret.set(read_token(state_->options.token_file));
     });
-    attempt("certificate", [&] { // gRPC looks by itself
+    attempt("certificate", [&] {
         check_certificate(state_->options.certificate, state_->options.key);
         if (state_->http)
             state_->http->reload_certificate();
+        if (state_->calls)
+            state_->calls->reload_certificate();
     });
     attempt("access log", [&] { state_->out.reopen(); });
     attempt("models", [&] { state_->models->scan(true); });

@@ -2,12 +2,19 @@
 
 #include "grpc/server.hpp"
 
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/security/tls_certificate_provider.h>
 #include <grpcpp/security/tls_credentials_options.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "core/datatypes.hpp"
 #include "inference.grpc.pb.h"
@@ -297,24 +304,67 @@ private:
     const token &token_;
 };
 
-/// gRPC itself looks at the files every second, and takes the new ones for connections from then on.
-std::shared_ptr<grpc::ServerCredentials> credentials(const grpc_options &o) {
-    if (o.certificate.empty())
-        return grpc::InsecureServerCredentials();
-    using namespace grpc::experimental;
-    constexpr unsigned seconds = 1;
-    TlsServerCredentialsOptions tls(
-        std::make_shared<FileWatcherCertificateProvider>(o.key, o.certificate, seconds));
-    tls.watch_identity_key_cert_pairs();
-    tls.set_cert_request_type(GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
-    return TlsServerCredentials(tls);
+std::string text_of(const std::string &path) {
+    std::ifstream file(path);
+    std::ostringstream text;
+    text << file.rdbuf();
+    if (!file)
+        throw error(status::invalid_arguments, path + ": cannot be read");
+    return text.str();
 }
+
+/// A file in memory, which others open by its path.
+class memory_file {
+public:
+    explicit memory_file(const char *name) : descriptor_(memfd_create(name, MFD_CLOEXEC)) {
+        if (descriptor_ < 0)
+            throw error(status::runtime_error, std::string("no file in memory: ") + std::strerror(errno));
+    }
+    ~memory_file() { ::close(descriptor_); }
+    memory_file(const memory_file &) = delete;
+    memory_file &operator=(const memory_file &) = delete;
+    std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
+    void write(const std::string &text) const {
+        if (::ftruncate(descriptor_, 0) != 0 ||
+            ::pwrite(descriptor_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
+            throw error(status::runtime_error,
+                        std::string("no memory for a certificate: ") + std::strerror(errno));
+    }
+
+private:
+    int descriptor_;
+};
+
+/// gRPC takes another certificate from files that it looks at every second, whatever is in them at that moment. It is
+/// given copies, which change when the server is told to and the files were found to be good.
+class watched_certificate {
+public:
+    void read(const grpc_options &o) const {
+        const std::string key = text_of(o.key), certificate = text_of(o.certificate);
+        key_.write(key);
+        certificate_.write(certificate);
+    }
+    std::shared_ptr<grpc::ServerCredentials> credentials() const {
+        using namespace grpc::experimental;
+        constexpr unsigned seconds = 1;
+        TlsServerCredentialsOptions tls(
+            std::make_shared<FileWatcherCertificateProvider>(key_.path(), certificate_.path(), seconds));
+        tls.watch_identity_key_cert_pairs();
+        tls.set_cert_request_type(GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
+        return TlsServerCredentials(tls);
+    }
+
+private:
+    memory_file key_{"key"}, certificate_{"certificate"};
+};
 
 } // namespace
 
 struct grpc_server::state {
     state(service &s, const token &t) : implementation(s, t) {}
     protocol implementation;
+    grpc_options options;
+    std::unique_ptr<watched_certificate> certificate; ///< null: no TLS; goes after the server
     std::unique_ptr<grpc::Server> server;
     int port = 0;
 };
@@ -330,7 +380,15 @@ grpc_server::grpc_server(const grpc_options &options, service &s, const token &t
     builder.SetMaxReceiveMessageSize(
         static_cast<int>(std::min<std::size_t>(options.most_body_bytes, 0x7fffffff)));
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0); // a second server on the port is an error
-    builder.AddListeningPort(options.address, credentials(options), &state_->port);
+    state_->options = options;
+    if (!options.certificate.empty()) {
+        state_->certificate = std::make_unique<watched_certificate>();
+        state_->certificate->read(options);
+    }
+    builder.AddListeningPort(options.address,
+                             state_->certificate ? state_->certificate->credentials()
+                                                 : grpc::InsecureServerCredentials(),
+                             &state_->port);
     builder.RegisterService(&state_->implementation);
     state_->server = builder.BuildAndStart();
     if (!state_->server || state_->port == 0)
@@ -340,6 +398,11 @@ grpc_server::grpc_server(const grpc_options &options, service &s, const token &t
 grpc_server::~grpc_server() { drain(clock::now()); }
 
 unsigned short grpc_server::port() const { return static_cast<unsigned short>(state_->port); }
+
+void grpc_server::reload_certificate() {
+    if (state_->certificate)
+        state_->certificate->read(state_->options);
+}
 
 void grpc_server::leave() {
     if (auto *const health = state_->server->GetHealthCheckService())

@@ -24,6 +24,8 @@ public:
     grpc_server(const grpc_options &options, service &s, const token &t);
     ~grpc_server();
     unsigned short port() const;
+    /// The certificate's files, which the caller has checked, are read anew: within a second they are used.
+    void reload_certificate();
     /// The health service says so; calls are still taken.
     void leave();
     /// No more calls; those that are under way may finish until then.
