@@ -10,11 +10,11 @@ import argparse
 import json
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -40,26 +40,53 @@ def request_of(server, model):
     return json.dumps({"inputs": inputs, "parameters": {"binary_data_output": True}}).encode(), tensors
 
 
-def most(url, head, body_file, connections, seconds):
-    """Good answers per second, and percentiles of all, when every connection asks again at once."""
+class Cpu:
+    """CPU time of processes and of the children that have ended since."""
+
+    def __init__(self, server):
+        self.server, self.before = server, self.now(server)
+
+    @staticmethod
+    def now(pids):
+        ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+        ticks = 0
+        for pid in pids:
+            with open(f"/proc/{pid}/stat") as file:
+                ticks += sum(int(t) for t in file.read().rsplit(")", 1)[1].split()[11:13])
+        return ticks / os.sysconf("SC_CLK_TCK"), ended.ru_utime + ended.ru_stime
+
+    def text(self, requests):
+        """Microseconds per request."""
+        server, generator = (1e6 * (b - a) / max(requests, 1) for a, b in zip(self.before, self.now(self.server)))
+        return f"CPU time per request {server:.0f} us + generator {generator:.0f} us"
+
+
+def wrk(url, head, body_file, connections, seconds, pause_ms=0):
+    """Requests per second, part that was good, and percentiles of all in ms: every connection asks again at once, or after a
+    random pause of that mean, which spreads the requests."""
     script = tempfile.NamedTemporaryFile("w", suffix=".lua", delete=False)
     script.write(f'''local f = io.open("{body_file}", "rb")
 wrk.method = "POST"
 wrk.body = f:read("*a")
 wrk.headers["Inference-Header-Content-Length"] = "{len(head)}"
+function done(summary, latency, requests)
+    io.write(string.format("summary %d %d %d %f %f %f\\n", summary.requests, summary.errors.status, summary.duration,
+                           latency:percentile(50), latency:percentile(99), latency:percentile(99.9)))
+end
 ''')
+    if pause_ms:
+        script.write(f"function delay() return math.random(0, {round(2 * pause_ms)}) end\n")
     script.close()
-    out = subprocess.run(["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency", "-s", script.name, url],
+    out = subprocess.run(["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "-s", script.name, url],
                          capture_output=True, text=True, check=True).stdout
     os.unlink(script.name)
-    total, refused = int(re.search(r"(\d+) requests in", out).group(1)), re.search(r"Non-2xx or 3xx responses: (\d+)", out)
-    good = 1 - int(refused.group(1)) / total if refused else 1
-    rate = float(re.search(r"Requests/sec:\s*([0-9.]+)", out).group(1))
-    return good * rate, {k: re.search(rf"^\s+{k}%\s+(\S+)", out, re.M).group(1) for k in ("50", "99")}
+    count, refused, duration, *times = (float(n) for n in re.search(r"^summary (.*)$", out, re.M).group(1).split())
+    return 1e6 * count / duration, 1 - refused / max(count, 1), [t / 1000 for t in times]
 
 
-def at_rate(url, head, body_file, rate, clients, seconds):
-    """Goodput and latencies of accepted requests when they come at a rate, whatever becomes of them."""
+def beyond(url, head, body_file, rate, clients, seconds):
+    """Good, refused and failed requests per second, and percentiles in ms of accepted ones, when they come at a rate, whatever
+    becomes of them. h2load starts its clients at one time, so they come in bursts of all clients."""
     log = tempfile.mktemp()
     subprocess.run(["h2load", "--h1", "-t1", f"-c{clients}", f"--rps={rate / clients:g}", f"-D{seconds}", f"--log-file={log}",
                     "-d", body_file, "-H", f"Inference-Header-Content-Length: {len(head)}", url], capture_output=True, check=True)
@@ -77,7 +104,7 @@ def at_rate(url, head, body_file, rate, clients, seconds):
     os.unlink(log)
     times.sort()
     at = lambda q: times[min(len(times) - 1, int(q * len(times)))] / 1000 if times else float("nan")
-    return good / seconds, refused / seconds, failed, at(0.5), at(0.99), at(0.999)
+    return good / seconds, refused / seconds, failed, [at(0.5), at(0.99), at(0.999)]
 
 
 def in_process(octet, path, processes):
@@ -86,16 +113,20 @@ def in_process(octet, path, processes):
     return sum(1000 / json.loads(p.communicate()[0])["times"]["median_ms"] for p in running)
 
 
-def measure(name, url, head, body_file, connections, seconds):
-    capacity = 0
+def measure(pids, url, head, body_file, connections, seconds):
+    """Prints what the server at `url` does, the processes `pids`, and returns the most answers per second."""
+    capacity, tell = 0, lambda times: "p50 {:.2f} ms, p99 {:.2f} ms, p99.9 {:.2f} ms".format(*times)
     for c in connections:
-        rate, times = most(url, head, body_file, c, seconds)
-        print(f"  {c:4} connections: {rate:9.1f} requests/s, p50 {times['50']}, p99 {times['99']}", flush=True)
-        capacity = max(capacity, rate)
-    for share in (0.5, 0.8, 1.0, 2.0):
-        good, refused, failed, p50, p99, p999 = at_rate(url, head, body_file, capacity * share, 256 if share > 1 else 64, seconds)
-        print(f"  {100 * share:3.0f} % of that: {good:9.1f} good/s, {refused:9.1f} refused/s, {failed} failed; accepted p50 {p50:.2f} ms, "
-              f"p99 {p99:.2f} ms, p99.9 {p999:.2f} ms", flush=True)
+        cpu = Cpu(pids)
+        rate, good, times = wrk(url, head, body_file, c, seconds)
+        print(f"  {c:4} connections: {rate * good:9.1f} good/s, {tell(times)}; {cpu.text(rate * seconds)}", flush=True)
+        capacity = max(capacity, rate * good)
+    for share in (0.5, 0.8, 1.0):
+        clients = 256
+        rate, good, times = wrk(url, head, body_file, clients, seconds, 1000 * clients / (capacity * share))
+        print(f"  {100 * share:3.0f} % of that: {rate * good:9.1f} good/s, {rate * (1 - good):.1f} refused/s; {tell(times)}", flush=True)
+    good, refused, failed, times = beyond(url, head, body_file, 2 * capacity, 256, seconds)
+    print(f"  200 % of that: {good:9.1f} good/s, {refused:.1f} refused/s, {failed} failed; accepted {tell(times)}", flush=True)
     return capacity
 
 
@@ -117,7 +148,7 @@ def main():
         head, tensors = request_of(server, name)
         body.write(head + tensors)
         body.close()
-        capacity = measure(name, server.url(f"/v2/models/{name}/infer"), head, body.name, (2, 8, 64), args.seconds)
+        capacity = measure([server.process.pid], server.url(f"/v2/models/{name}/infer"), head, body.name, (2, 8, 64), args.seconds)
         print(f"  {100 * capacity / alone:.0f} % of what runs in process")
     if args.peer:
         with open(body.name, "wb") as bare:
@@ -128,7 +159,8 @@ def main():
             for _ in range(args.workers):
                 peer.stdout.readline()
             print(f"{name}, ONNX Runtime behind node's HTTP server, {args.workers} processes of one thread")
-            measure(name, "http://127.0.0.1:18080/", b"", body.name, (2, 8, 64), args.seconds)
+            workers = subprocess.run(["ps", "-o", "pid=", "--ppid", str(peer.pid)], capture_output=True, text=True).stdout.split()
+            measure([peer.pid, *workers], "http://127.0.0.1:18080/", b"", body.name, (2, 8, 64), args.seconds)
         finally:
             peer.terminate()
             peer.wait()
