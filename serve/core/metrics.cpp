@@ -6,6 +6,7 @@
 #include <prometheus/text_serializer.h>
 #include <unistd.h>
 
+#include "octet/primitive_cache.hpp"
 #include "octet/settings.hpp"
 
 namespace octet::serve {
@@ -64,7 +65,8 @@ metrics::metrics()
       weights_(gauge(registry_, "octet_model_weight_bytes", "Weights of a model as its operators read them")),
       ready_(gauge(registry_, "octet_model_ready", "1 while a version is served")),
       connections_(gauge(registry_, "octet_connections", "Open connections by protocol")),
-      process_(gauge(registry_, "octet_process", "The process: resident_bytes, open_files")) {
+      process_(gauge(registry_, "octet_process", "The process: resident_bytes, open_files")),
+      cache_(gauge(registry_, "octet_primitive_cache", "Generated kernels: kernels, bytes, hits, misses")) {
     prometheus::BuildGauge()
         .Name("octet_build_info")
         .Help("Version and instruction set, always 1")
@@ -142,6 +144,11 @@ prometheus::Counter &metrics::reloads(bool is_good) {
 std::string metrics::text() {
     process_.Add({{"what", "resident_bytes"}}).Set(resident_bytes());
     process_.Add({{"what", "open_files"}}).Set(open_files());
+    const primitive_cache_usage cache = get_primitive_cache_usage();
+    cache_.Add({{"what", "kernels"}}).Set(static_cast<double>(cache.kernels));
+    cache_.Add({{"what", "bytes"}}).Set(static_cast<double>(cache.bytes));
+    cache_.Add({{"what", "hits"}}).Set(static_cast<double>(cache.hits));
+    cache_.Add({{"what", "misses"}}).Set(static_cast<double>(cache.misses));
     return prometheus::TextSerializer().Serialize(registry_.Collect());
 }
 

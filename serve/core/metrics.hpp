@@ -55,7 +55,8 @@ private:
     std::map<key, one> models_;
     prometheus::Family<prometheus::Counter> &requests_, &rows_, &bytes_in_, &bytes_out_, &reloads_;
     prometheus::Family<prometheus::Histogram> &queue_, &compute_, &request_, &batch_;
-    prometheus::Family<prometheus::Gauge> &waiting_, &buffers_, &weights_, &ready_, &connections_, &process_;
+    prometheus::Family<prometheus::Gauge> &waiting_, &buffers_, &weights_, &ready_, &connections_, &process_,
+        &cache_;
 };
 
 } // namespace octet::serve

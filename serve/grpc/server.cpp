@@ -136,6 +136,8 @@ public:
     infer_call(service &s, context &c, const ModelInferRequest &request, ModelInferResponse &response)
         : service_(s), context_(c), response_(response) {
         const std::string trace = metadata_of(c, "traceparent");
+        if (!trace.empty())
+            c.AddInitialMetadata("traceparent", trace);
         try {
             infer_request r = request_of(request);
             r.trace = trace;

@@ -114,11 +114,13 @@ http_reply infer_reply(const service::call &c, const reply_form &form) {
 
 } // namespace
 
-http_reply error_reply(outcome o, const std::string &sentence) {
+http_reply error_reply(outcome o, const std::string &sentence, int retry_after) {
     http_reply r = json_reply({{"error", sentence}});
     r.status = status_of(o);
     if (o == outcome::unauthorized)
         r.headers.emplace_back("WWW-Authenticate", "Bearer");
+    if (r.status == 503)
+        r.headers.emplace_back("Retry-After", std::to_string(retry_after));
     return r;
 }
 
@@ -232,10 +234,7 @@ std::shared_ptr<const service::call> rest::handle(const http_request &request, c
         done(answer(request, path));
     } catch (const refusal &r) {
         service_.refused("http", what, r, model, std::string(request.trace));
-        http_reply reply = error_reply(r.why, r.what());
-        if (r.why == outcome::overloaded || r.why == outcome::unavailable)
-            reply.headers.emplace_back("Retry-After", std::to_string(service_.retry_after(model)));
-        done(std::move(reply));
+        done(error_reply(r.why, r.what(), service_.retry_after(model)));
     } catch (const std::bad_alloc &) {
         const refusal r(outcome::overloaded, "there is no memory for this request");
         service_.refused("http", what, r, model, std::string(request.trace));

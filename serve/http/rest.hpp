@@ -30,8 +30,8 @@ struct http_reply {
     std::shared_ptr<const void> keep;
 };
 
-/// {"error": "…"} with the status of the outcome.
-http_reply error_reply(outcome o, const std::string &sentence);
+/// {"error": "…"} with the status of the outcome, and with 503 the seconds after which to try again.
+http_reply error_reply(outcome o, const std::string &sentence, int retry_after = 1);
 
 class rest {
 public:

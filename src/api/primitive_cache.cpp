@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "common/environment.hpp"
+#include "octet/primitive_cache.hpp"
 #include "octet/settings.hpp"
 
 namespace octet {
@@ -25,6 +26,7 @@ public:
     std::shared_ptr<const kernel> find(const std::string &key) {
         const std::lock_guard<std::mutex> lock(mutex_);
         const auto found = index_.find(key);
+        (found == index_.end() ? misses_ : hits_)++;
         if (found == index_.end())
             return nullptr;
         entries_.splice(entries_.begin(), entries_, found->second);
@@ -56,6 +58,10 @@ public:
         const std::lock_guard<std::mutex> lock(mutex_);
         return capacity_;
     }
+    primitive_cache_usage usage() {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        return {entries_.size(), bytes_, hits_, misses_};
+    }
 
 private:
     struct entry {
@@ -75,9 +81,10 @@ private:
     static constexpr std::int64_t default_capacity = 64 << 20;
 
     std::mutex mutex_;
-    std::list<entry> entries_; ///< most recently used first
+    std::list<entry> entries_;                                               ///< most recently used first
     std::unordered_map<std::string_view, std::list<entry>::iterator> index_; ///< by the entries' own keys
     std::size_t bytes_ = 0;
+    std::uint64_t hits_ = 0, misses_ = 0;
     std::size_t capacity_ = static_cast<std::size_t>(
         environment_number("OCTET_PRIMITIVE_CACHE_CAPACITY", 0, std::int64_t{1} << 40, default_capacity));
 };
@@ -99,6 +106,7 @@ inline namespace v0 {
 void set_primitive_cache_capacity(std::size_t bytes) {
     impl::primitive_cache::instance().set_capacity(bytes);
 }
+primitive_cache_usage get_primitive_cache_usage() { return impl::primitive_cache::instance().usage(); }
 std::size_t get_primitive_cache_capacity() { return impl::primitive_cache::instance().capacity(); }
 
 } // namespace v0

@@ -117,6 +117,7 @@ class FaultsTest(unittest.TestCase):
                             continue
                         self.assertRegex(said, r"^HTTP/1.1 503 ")
                         self.assertIn(sentence, said)
+                        self.assertIn("Retry-After: 1", said)
                         refused += 1
                     self.assertGreater(refused, 2)
                     self.check(server)
@@ -127,6 +128,32 @@ class FaultsTest(unittest.TestCase):
                     self.assertIn(status, (400, 503))  # as numbers they take four times that
                     self.assertIn("numbers" if status == 400 else "memory", data.decode())
                     self.check(server)
+
+    def test_without_requests_it_costs_nothing(self):
+        def cpu_seconds():
+            with open(f"/proc/{server.process.pid}/stat") as file:
+                return sum(int(t) for t in file.read().rsplit(")", 1)[1].split()[11:13]) / os.sysconf("SC_CLK_TCK")
+
+        with serving.Server(COMMAND, "--demo") as server:
+            self.check(server)
+            before = cpu_seconds()
+            time.sleep(1)
+            self.assertLess(cpu_seconds() - before, 0.1)  # a thread that spins takes 1
+
+    def test_nobody_on_a_system_that_cannot_be_written(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.chmod(folder, 0o755)
+            script = os.path.join(folder, "octet")
+            with open(script, "w") as file:
+                file.write("#!/bin/sh\nexec unshare --mount sh -c 'mount -o remount,bind,ro / && "
+                           f'exec setpriv --reuid=65534 --regid=65534 --clear-groups --no-new-privs "$@"\' sh "{COMMAND}" "$@"\n')
+            os.chmod(script, 0o755)
+            if subprocess.run([script, "--version"], capture_output=True).returncode != 0:
+                self.skipTest("no mount namespaces here, or a folder that is not everybody's")
+            with serving.Server(script, "--demo") as server:
+                with open(f"/proc/{server.process.pid}/status") as file:
+                    self.assertIn("Uid:\t65534\t65534\t65534\t65534", file.read())
+                self.check(server)
 
     def test_a_full_disk_stops_no_request(self):
         with serving.Server(COMMAND, "--demo", "--access-log", "/dev/full") as server:

@@ -58,6 +58,12 @@ class GrpcTest(unittest.TestCase):
             self.assertEqual(answer.raw_output_contents[0], expected)
             self.assertEqual((answer.id, list(answer.outputs[0].shape)), ("7", [1, 10]))
 
+    def test_traces_pass_through(self):
+        trace = (("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),)
+        _, call = self.channel.unary_unary("/inference.GRPCInferenceService/ModelInfer", self.pb.ModelInferRequest.SerializeToString,
+                                           self.pb.ModelInferResponse.FromString).with_call(self.request(self.digits[0][0]), metadata=trace)
+        self.assertIn(trace[0], [tuple(m) for m in call.initial_metadata()])
+
     def test_contents_instead_of_bytes(self):
         codes, expected = self.digits[1]
         r = self.request(codes)

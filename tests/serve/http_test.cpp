@@ -240,6 +240,8 @@ TEST(serve_http, profile_and_metrics) {
             << text;
         EXPECT_NE(text.find("octet_requests_total{model=\"digits\",result=\"invalid\",version=\"1\"} 1\n"),
                   std::string::npos);
+        EXPECT_NE(text.find("octet_primitive_cache{what=\"kernels\"} "), std::string::npos);
+        EXPECT_EQ(text.find("octet_primitive_cache{what=\"bytes\"} 0\n"), std::string::npos);
         EXPECT_EQ(m.get("/v2").status, 404);
     }
     std::ifstream log(o.access_log);
