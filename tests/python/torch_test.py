@@ -38,8 +38,10 @@ def random_module(random):
     """A quantized module with random sizes and its input of codes."""
     import torch.ao.nn.quantized as q
     import torch.nn.intrinsic.quantized as qi
-    kind = random.choice(["conv1d", "conv2d", "conv2d", "conv3d", "transpose", "linear", "linear"])
+    import torch.ao.nn.quantized.dynamic as dynamic
+    kind = str(random.choice(["conv1d", "conv2d", "conv2d", "conv3d", "transpose1d", "transpose2d", "transpose3d", "linear", "linear"]))
     relu, per_channel, has_bias = (bool(random.integers(2)) for _ in range(3))
+    is_dynamic = random.integers(6) == 0
     groups = int(random.choice([1, 1, 2, 4]))
     i, o = groups * int(random.integers(1, 20)), groups * int(random.integers(1, 35))
     if kind == "conv2d" and random.integers(4) == 0:
@@ -48,22 +50,26 @@ def random_module(random):
     padding, dilation = int(random.integers(0, kernel)), int(random.integers(1, 3))
     bias = torch.randn(o) if has_bias else None
     if kind == "linear":
-        module = qi.LinearReLU(i, o, has_bias) if relu else q.Linear(i, o, has_bias)
+        module = dynamic.Linear(i, o, has_bias) if is_dynamic else qi.LinearReLU(i, o, has_bias) if relu else q.Linear(i, o, has_bias)
         x = torch.randn(*([int(random.integers(1, 9))] * int(random.integers(1, 3))), i)
         weight = torch.randn(o, i)
     else:
-        dims = {"conv1d": 1, "conv2d": 2, "conv3d": 3, "transpose": 2}[kind]
-        size = [kernel * dilation + int(random.integers(1, 9)) for _ in range(dims)]
+        dims = int(kind[-2])
+        size = [kernel * dilation + int(random.integers(1, 9 if dims < 3 else 4)) for _ in range(dims)]
         x = torch.randn(int(random.integers(1, 4)), i, *size)
-        if kind == "transpose":
+        if kind.startswith("transpose"):
             per_channel = False
-            module = q.ConvTranspose2d(i, o, kernel, stride, min(padding, kernel - 1), 0, groups, has_bias, 1)
-            weight = torch.randn(i, o // groups, kernel, kernel)
+            made = getattr(dynamic if is_dynamic else q, f"ConvTranspose{dims}d")
+            module = made(i, o, kernel, stride, min(padding, kernel - 1), int(random.integers(stride)), groups, has_bias, 1)
+            weight = torch.randn(i, o // groups, *[kernel] * dims)
         else:
-            plain = {1: (q.Conv1d, qi.ConvReLU1d), 2: (q.Conv2d, qi.ConvReLU2d), 3: (q.Conv3d, qi.ConvReLU3d)}[dims][relu]
+            plain = getattr(dynamic, f"Conv{dims}d") if is_dynamic else {1: (q.Conv1d, qi.ConvReLU1d), 2: (q.Conv2d, qi.ConvReLU2d),
+                                                                         3: (q.Conv3d, qi.ConvReLU3d)}[dims][relu]
             module = plain(i, o, kernel, stride, padding, dilation, groups, has_bias)
             weight = torch.randn(o, i // groups, *[kernel] * dims)
     module.set_weight_bias(quantized_weight(random, weight, per_channel), bias)
+    if is_dynamic:
+        return module, x
     module.scale, module.zero_point = float(random.uniform(0.01, 0.2)), int(random.integers(0, 256))
     return module, torch.quantize_per_tensor(x, float(random.uniform(0.005, 0.05)), int(random.integers(0, 256)), torch.quint8)
 
@@ -83,26 +89,31 @@ class Pair(torch.nn.Module):
 def random_function(random):
     """What lies between products: a module and its inputs."""
     import torch.ao.nn.quantized as q
-    kind = str(random.choice(["add", "add_relu", "mul", "cat", "add_scalar", "mul_scalar", "max", "avg", "adaptive", "norm", "table", "table", "table"]))
-    size = int(random.integers(1, 4)), int(random.integers(1, 80)), int(random.integers(3, 14)), int(random.integers(3, 14))
+    kind = str(random.choice(["add", "add_relu", "mul", "cat", "add_scalar", "mul_scalar", "max", "avg", "adaptive", "norm", "prelu", "table", "table",
+                              "table", "table"]))
+    sides = int(random.choice([1, 2, 2, 3])) if kind in ("avg", "adaptive") else int(random.integers(1, 3)) if kind == "max" else 2
+    size = (int(random.integers(1, 4)), int(random.integers(1, 80))) + tuple(int(n) for n in random.integers(3, 14 if sides < 3 else 7, sides))
     scale, zero_point = float(random.uniform(0.01, 0.2)), int(random.integers(0, 255))
-    order = torch.channels_last if random.integers(2) else torch.contiguous_format
+    order = {4: torch.channels_last, 5: torch.channels_last_3d}.get(len(size)) if random.integers(2) else None
 
-    def some():
-        x = torch.from_numpy(random.integers(0, 256, size, np.uint8)).contiguous(memory_format=order)
+    def some(size=size):
+        x = torch.from_numpy(random.integers(0, 256, size, np.uint8)).contiguous(memory_format=order or torch.contiguous_format)
         return torch._make_per_tensor_quantized_tensor(x, float(random.uniform(0.01, 0.2)), int(random.integers(0, 256)))
     if kind in ("add", "add_relu", "mul"):
-        return Pair(kind, scale, zero_point), (some(), some())
+        other = size if random.integers(3) else tuple(int(n) if random.integers(2) else 1 for n in size)  # which is broadcast
+        return Pair(kind, scale, zero_point), (some(), some(other)) if random.integers(2) else (some(other), some())
     if kind == "cat":
         return Pair(kind, scale, zero_point), tuple(some() for _ in range(random.integers(1, 4)))
     if kind in ("add_scalar", "mul_scalar"):
         return Pair(kind, 1., 0), (some(), float(random.uniform(-2, 2)))
-    if kind == "max":
+    if kind in ("max", "avg"):
         kernel = int(random.integers(1, 4))
-        return torch.nn.MaxPool2d(kernel, int(random.integers(1, 3)), int(random.integers(0, kernel // 2 + 1))), (some(),)
-    if kind == "avg":
-        kernel = int(random.integers(1, 4))
-        return torch.nn.AvgPool2d(kernel, int(random.integers(1, 3)), int(random.integers(0, kernel // 2 + 1))), (some(),)
+        made = getattr(torch.nn, f"{kind.capitalize()}Pool{sides}d")
+        return made(kernel, int(random.integers(1, 3)), int(random.integers(0, kernel // 2 + 1)), ceil_mode=bool(random.integers(3) == 0)), (some(),)
+    if kind == "prelu":
+        module = q.PReLU(scale, zero_point, size[1] if random.integers(2) else 1)
+        module.set_weight(torch.quantize_per_tensor(torch.rand(module.num_parameters) - 0.3, 0.01, 128, torch.quint8))
+        return module, (some(),)
     if kind == "norm":
         import torch.nn.intrinsic.quantized as qi
         module = (qi.BNReLU2d if random.integers(2) else q.BatchNorm2d)(size[1]).eval()
@@ -113,9 +124,9 @@ def random_function(random):
         module.scale, module.zero_point = torch.tensor(scale), torch.tensor(zero_point)
         return module, (some(),)
     if kind == "adaptive":
-        return torch.nn.AdaptiveAvgPool2d(1), (some(),)
+        return getattr(torch.nn, f"AdaptiveAvgPool{sides}d")(1), (some(),)
     tables = [torch.nn.ReLU(), q.ReLU6(), torch.nn.Hardtanh(-0.5, 1.5), q.Sigmoid(1 / 256, 0), q.Hardswish(scale, zero_point),
-              q.LeakyReLU(scale, zero_point, float(random.uniform(0.01, 0.5))), q.ELU(scale, zero_point, 1.), torch.nn.Tanh(), torch.nn.Hardsigmoid()]
+              q.LeakyReLU(scale, zero_point, float(random.uniform(0.01, 0.5))), q.ELU(scale, zero_point, 1.), torch.nn.Tanh(), torch.nn.Hardsigmoid(), torch.nn.GELU(), torch.nn.Threshold(0.1, 0.4)]
     return tables[random.integers(len(tables))], (some(),)
 
 
@@ -228,6 +239,7 @@ class Calls(unittest.TestCase):
 class Modules(unittest.TestCase):
     def compare_single_modules(self, engine, count):
         torch.backends.quantized.engine = engine
+        kinds = collections.Counter()
         compared = unsupported = 0
         for seed in range(10 * count):
             random = np.random.default_rng(seed)
@@ -241,12 +253,15 @@ class Modules(unittest.TestCase):
             ours = octet.torch.convert(module)
             self.assertEqual(len(ours.octet_report.taken), 1, ours.octet_report)
             y = ours(x)
-            self.assertEqual((y.q_scale(), y.q_zero_point()), (expected.q_scale(), expected.q_zero_point()))
+            kinds[type(module)._get_name(module)] += 1
+            if y.is_quantized:
+                self.assertEqual((y.q_scale(), y.q_zero_point()), (expected.q_scale(), expected.q_zero_point()))
             np.testing.assert_array_equal(codes(y), codes(expected), f"{engine}, seed {seed}: {module}, input {x.shape}")
             compared += 1
             if compared == count:
                 break
         self.assertEqual(compared, count, f"{unsupported} modules do not run on {engine}")
+        print(engine, ", ".join(f"{kind}: {n}" for kind, n in sorted(kinds.items())))
 
     def test_single_modules_of_qnnpack(self):
         self.compare_single_modules("qnnpack", 160)
@@ -254,24 +269,10 @@ class Modules(unittest.TestCase):
     def test_single_modules_of_onednn(self):
         self.compare_single_modules("onednn", 160)
 
-    def test_what_depends_on_more_than_its_codes_stays(self):
-        torch.backends.quantized.engine = "onednn"
-
-        class Sum(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.f = torch.nn.quantized.QFunctional()
-
-            def forward(self, x, y):
-                return self.f.add(x, y)
-        x = torch.quantize_per_tensor(torch.randn(2, 3, 4, 4), 0.1, 3, torch.quint8)
-        for y, text in [(x[:, :1], "different shapes"), (x[:1], "different shapes")]:
-            ours = octet.torch.convert(Sum())
-            np.testing.assert_array_equal(codes(ours(x, y)), codes(Sum()(x, y)))
-            self.assertIn(text, ours.octet_report.left[0].reason)
-            relu = octet.torch.convert(torch.nn.ReLU())
-            self.assertEqual(len(relu(torch.ones(3))), 3)  # floats are PyTorch's
-            self.assertIn("no codes", relu.octet_report.left[0].reason)
+    def test_floats_stay(self):
+        relu = octet.torch.convert(torch.nn.ReLU())
+        self.assertEqual(len(relu(torch.ones(3))), 3)
+        self.assertIn("no codes", relu.octet_report.left[0].reason)
 
     def compare_functions(self, engine, count):
         torch.backends.quantized.engine = engine
@@ -289,8 +290,9 @@ class Modules(unittest.TestCase):
             y = ours(*xs)
             name = f"{engine}, seed {seed}: {kind} of {xs[0].shape}"
             self.assertEqual((y.q_scale(), y.q_zero_point(), y.shape), (expected.q_scale(), expected.q_zero_point(), expected.shape), name)
-            for order in (torch.contiguous_format, torch.channels_last):
-                self.assertEqual(y.is_contiguous(memory_format=order), expected.is_contiguous(memory_format=order), name)
+            for order in (torch.contiguous_format, {4: torch.channels_last, 5: torch.channels_last_3d}.get(y.dim())):
+                if order:
+                    self.assertEqual(y.is_contiguous(memory_format=order), expected.is_contiguous(memory_format=order), name)
             np.testing.assert_array_equal(codes(y), codes(expected), name)
             np.testing.assert_array_equal(codes(ours(*xs)), codes(expected), name)
             reason = ours.octet_report[0].reason
@@ -305,10 +307,94 @@ class Modules(unittest.TestCase):
             print(f"{engine} {kind}: {n} {what}")
 
     def test_functions_of_qnnpack(self):
-        self.compare_functions("qnnpack", 120)
+        self.compare_functions("qnnpack", 200)
 
     def test_functions_of_onednn(self):
-        self.compare_functions("onednn", 120)
+        self.compare_functions("onednn", 200)
+
+    def test_dynamic_recurrent_layers(self):
+        kinds = [(torch.nn.LSTM, {}), (torch.nn.GRU, {}), (torch.nn.LSTMCell, {}), (torch.nn.GRUCell, {}), (torch.nn.RNNCell, {}),
+                 (torch.nn.RNNCell, {"nonlinearity": "relu"})]
+        for engine in ENGINES:
+            torch.backends.quantized.engine = engine
+            for seed in range(36):
+                random = np.random.default_rng(seed)
+                torch.manual_seed(seed)
+                kind, words = kinds[seed % len(kinds)]
+                i, h = (int(n) for n in random.integers(1, 70, 2))
+                x = torch.randn(3, i)
+                if kind in (torch.nn.LSTM, torch.nn.GRU):
+                    words = dict(num_layers=int(random.integers(1, 3)), batch_first=bool(random.integers(2)), bidirectional=bool(random.integers(2)))
+                    x = torch.randn(4, 3, i)
+                net = torch.ao.quantization.quantize_dynamic(torch.nn.ModuleList([kind(i, h, **words)]), {kind}, dtype=torch.qint8)[0]
+                ours = octet.torch.convert(net)
+                name = f"{engine}, seed {seed}: {net}"
+                self.assertEqual([m.reason for m in ours.octet_report], [None], name)
+                expected, y = net(x), ours(x)
+                self.assert_same(y, expected, name)
+                state = expected[1] if x.dim() == 3 else expected
+                self.assert_same(ours(x, state), net(x, state), name)
+                if x.dim() == 3:
+                    packed = torch.nn.utils.rnn.pack_padded_sequence(x, [2] * len(x[0] if not net.batch_first else x), net.batch_first)
+                    self.assert_same(ours(packed)[0].data, net(packed)[0].data, name)
+                with self.assertRaises(RuntimeError) as theirs:
+                    net(x[..., :0])
+                with self.assertRaises(RuntimeError) as raised:
+                    ours(x[..., :0])
+                self.assertEqual(str(raised.exception), str(theirs.exception))
+
+    def assert_same(self, ours, theirs, name):
+        self.assertEqual(type(ours), type(theirs), name)
+        if isinstance(ours, torch.Tensor):
+            return np.testing.assert_array_equal(ours.numpy(), theirs.numpy(), name)
+        self.assertEqual(len(ours), len(theirs), name)
+        for a, b in zip(ours, theirs):
+            self.assert_same(a, b, name)
+
+    def test_layers_made_of_others(self):
+        """torch.ao.nn.quantized.LSTM and MultiheadAttention."""
+        class Recurrent(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.quant, self.dequant = torch.ao.quantization.QuantStub(), torch.ao.quantization.DeQuantStub()
+                self.layer = torch.nn.LSTM(4, 20, 2, bidirectional=True)
+
+            def forward(self, x):
+                return self.dequant(self.layer(self.quant(x))[0])
+
+        class Attention(Recurrent):
+            def __init__(self):
+                super().__init__()
+                self.layer = torch.nn.MultiheadAttention(16, 4)
+
+            def forward(self, x):
+                x = self.quant(x)
+                return self.dequant(self.layer(x, x, x)[0])
+        for engine in ENGINES:
+            torch.backends.quantized.engine = engine
+            for made, size, least in ((Recurrent, (3, 2, 4), 40), (Attention, (3, 2, 16), 4)):
+                torch.manual_seed(2)
+                net = made().eval()
+                net.qconfig = torch.ao.quantization.get_default_qconfig("qnnpack")
+                custom = torch.ao.quantization.get_default_custom_config_dict()
+                torch.ao.quantization.prepare(net, inplace=True, prepare_custom_config_dict=custom)
+                for _ in range(3):
+                    net(torch.randn(*size))
+                torch.ao.quantization.convert(net, inplace=True, convert_custom_config_dict=custom)
+                ours = octet.torch.convert(net)
+                for _ in range(2):
+                    x = torch.randn(*size)
+                    np.testing.assert_array_equal(ours(x).numpy(), net(x).numpy())
+                self.assertGreaterEqual(len(ours.octet_report.taken), least, ours.octet_report)
+
+    def test_what_pytorch_cannot_copy_is_shared(self):
+        import torch.ao.nn.quantized as q
+        torch.backends.quantized.engine = "qnnpack"
+        net = torch.nn.Sequential(q.Conv3d(2, 3, 1), q.ReLU6())
+        x = torch.quantize_per_tensor(torch.randn(1, 2, 3, 3, 3), 0.1, 3, torch.quint8)
+        ours = octet.torch.convert(net)
+        np.testing.assert_array_equal(codes(ours(x)), codes(net(x)))
+        self.assertIn("PyTorch does not show its weights", ours.octet_report[0].reason)
 
     def test_networks(self):
         for engine in ENGINES:
@@ -382,10 +468,12 @@ class Modules(unittest.TestCase):
     def test_what_is_not_taken_is_named(self):
         import torch.ao.nn.quantized as q
         torch.backends.quantized.engine = "qnnpack"
-        net = torch.nn.Sequential(q.Linear(4, 4), q.ReLU6(), q.PReLU(1., 0))
+        net = torch.nn.Sequential(q.Linear(4, 4), q.ReLU6(), q.Softmax(1, 1.), q.Embedding(3, 4), q.EmbeddingBag(3, 4),
+                                  q.InstanceNorm2d(3, torch.nn.Parameter(torch.ones(3)), torch.nn.Parameter(torch.ones(3)), 1., 0))
         report = octet.torch.convert(net).octet_report
         self.assertEqual([m.name for m in report.taken], ["0", "1"])
-        self.assertEqual([(m.name, m.reason) for m in report.left], [("2", "the operation is not taken")])
+        for m, text in zip(report.left, ("exponentials", "looks up rows", "looks up rows", "statistics of codes")):
+            self.assertIn(text, m.reason)
         with self.assertRaisesRegex(ValueError, "engine is 'fbgemm', allowed: qnnpack, onednn"):
             octet.torch.convert(net, "fbgemm")
 

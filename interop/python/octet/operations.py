@@ -9,7 +9,7 @@ Words that all of them share:
 - x_scale, w_scale, y_scale: scales of input, weights and result instead; the factor x_scale * w_scale / y_scale is derived as the
   rule's framework derives it.
 - x_zero_point, w_zero_point, zero_point: of input, weights and result.
-- x_multiplier, x_shift; x1_…, w_…: fixed-point factors of single inputs, where a rule has such (TFLite's ADD, SOFTMAX, PRELU, …).
+- x_multiplier, x_shift, x1_multiplier, x1_shift, w_multiplier, w_shift: fixed-point factors of single inputs, where a rule has such (TFLite's ADD, SOFTMAX, PRELU, …).
 - post_ops: a list of what follows before the result is stored: "relu", ("clip", low, high), ("tanh", alpha, beta, scale),
   ("add", array) or another operation of `binary`, ("add", number), ("prelu", weights), ("table", 256 codes),
   ("sum", array, scale, zero_point), ("leaky_relu", multiplier, shift, multiplier below 0, shift below 0).

@@ -14,7 +14,7 @@ sums, products, concatenation and pooling are replaced by modules that compute t
 from __future__ import annotations
 
 import copy
-from typing import Any, Optional, cast
+from typing import Any, Dict, Optional, cast
 
 import torch
 
@@ -43,6 +43,21 @@ def convert(module: torch.nn.Module, engine: Optional[str] = None, *, rule: Opti
     elif rule not in ("f32", "ort_f32"):
         raise ValueError(f"rule is '{rule}', allowed: f32, ort_f32")
     report = Report(engine)
-    result: Any = converted(copy.deepcopy(module).eval(), "", rule, report)
+    result: Any = converted(_copy(module).eval(), "", rule, report)
     result.octet_report = report
     return cast(torch.nn.Module, result)
+
+
+def _copy(module: torch.nn.Module) -> torch.nn.Module:
+    """A deep copy that shares what PyTorch cannot copy, such as three-dimensional convolutions of QNNPACK."""
+    try:
+        return copy.deepcopy(module)
+    except RuntimeError:
+        shared: Dict[int, Any] = {}
+        for part in module.modules():
+            if not list(part.children()) or hasattr(part, "_packed_params"):
+                try:
+                    copy.deepcopy(part)
+                except RuntimeError:
+                    shared[id(part)] = part
+        return copy.deepcopy(module, shared)

@@ -22,6 +22,7 @@ from .report import Taken
 
 # Through these a call of the user's comes to the mode.
 _WAY = ("torch.overrides", "torch.functional", "torch.nn.functional", "torch._tensor", "torch._jit_internal", "torch._ops", "contextlib")
+_COMPOSED = "torch.ao.nn.quantizable"
 # Questions, which compute nothing.
 _QUESTIONS = frozenset("size dim numel stride is_contiguous element_size data_ptr storage_offset type q_scale q_zero_point qscheme q_per_channel_axis "
                        "q_per_channel_scales q_per_channel_zero_points is_floating_point is_complex get_device int_repr untyped_storage".split())
@@ -111,7 +112,13 @@ def _caller() -> Optional[FrameType]:
     while frame.f_back is not None and frame.f_globals.get("__name__") in _WAY:
         frame = frame.f_back
     name = frame.f_globals.get("__name__", "")
-    return None if name.startswith(("torch.", "octet.torch.")) else frame
+    return None if name.startswith(("torch.", "octet.torch.")) and not name.startswith(_COMPOSED) else frame
+
+
+def is_composed(module: torch.nn.Module) -> bool:
+    """Layers of PyTorch that are made of other layers and functions: torch.ao.nn.quantized.LSTM and MultiheadAttention."""
+    return type(module).__module__.startswith(_COMPOSED) or type(module).__name__ in ("LSTM", "MultiheadAttention") and bool(
+        list(module.children())) and ".dynamic" not in type(module).__module__
 
 
 def _has_tensor(values: Any) -> bool:

@@ -19,6 +19,7 @@ from ..operations import Array
 from .report import Taken
 
 _ALL = torch.arange(256, dtype=torch.uint8)
+CHANNELS_LAST = {4: torch.channels_last, 5: torch.channels_last_3d}
 
 # Without modes that see PyTorch's functions (torch.overrides), which cost microseconds per call.
 unseen: Callable[[], ContextManager[None]] = getattr(torch.overrides, "_no_torch_function_mode", torch._C.DisableTorchFunction)
@@ -46,8 +47,10 @@ def _strided(codes: Tensor, scale: float, zero_point: int) -> Tensor:
     return quantized(holes, scale, zero_point)[:, 0]
 
 
-def _is_channels_last(x: Tensor) -> bool:
-    return x.dim() == 4 and x.shape[1] > 1 and x.is_contiguous(memory_format=torch.channels_last)
+def order_of(x: Tensor) -> torch.memory_format:
+    """The memory order, on which PyTorch's rounding may depend."""
+    last = CHANNELS_LAST.get(x.dim())
+    return last if last and x.shape[1] > 1 and x.is_contiguous(memory_format=last) else torch.contiguous_format
 
 
 @contextmanager
@@ -96,7 +99,7 @@ class Function(torch.nn.Module):
         """A plan that gives what PyTorch gives for these arguments, in the same memory order, on which others may depend."""
         given = _copies(args)  # of functions that write into theirs
         y, expected = plan(*_copies(args)), self.call(*given, **words)
-        order = torch.channels_last if _is_channels_last(expected) else torch.contiguous_format
+        order = order_of(expected)
         if y.shape != expected.shape or _meaning(y) != _meaning(expected):
             raise Refused(f"PyTorch's result has shape {tuple(expected.shape)}, scale and zero point {_meaning(expected)}, "
                           f"Octet's {tuple(y.shape)}, {_meaning(y)}")
@@ -157,21 +160,33 @@ class Elementwise(Function):
     def key(self, args: Sequence[Any], words: Dict[str, Any]) -> Any:
         if not args or not is_taken(args[0]) or any(isinstance(a, Tensor) and a.numel() > 1 for a in args[1:]):
             return None
-        return _frozen(args), _frozen(words), _is_channels_last(args[0])
+        return _frozen(args), _frozen(words), order_of(args[0])
 
     def plan(self, args: Sequence[Any], words: Dict[str, Any]) -> Callable[..., Tensor]:
         table, scale, zero_point = table_of(lambda t: self.call(t, *args[1:], **words), *_meaning(args[0]))
         one = quantized(_ALL[:1].clone(), *_meaning(args[0]))
         in_place = self.call(one, *args[1:], **words) is one
+        is_misplaced = not in_place and self._is_misplaced(args, words, table)
 
         def run(x: Tensor, *rest: Any) -> Tensor:
-            y = quantized(torch.from_numpy(_mapped(x, table)), scale, zero_point)
-            return x.copy_(y) if in_place else y
+            y = torch.from_numpy(_mapped(x, table))
+            if is_misplaced:
+                y = y.permute(0, 2, 3, 1).reshape(y.shape)
+            return x.copy_(quantized(y, scale, zero_point)) if in_place else quantized(y, scale, zero_point)
         return run
+
+    def _is_misplaced(self, args: Sequence[Any], words: Dict[str, Any], table: Array) -> bool:
+        """Whether PyTorch writes codes of a channels-last image, as they lie, into an image that is not (1.13: hardtanh of QNNPACK)."""
+        if order_of(args[0]) != torch.channels_last:
+            return False
+        image = _ALL.reshape(1, 16, 4, 4).contiguous(memory_format=torch.channels_last)
+        y = self.call(quantized(image, *_meaning(args[0])), *args[1:], **words)
+        right = table[image.numpy()]
+        return bool((codes_of(y) != right).any()) and bool((codes_of(y) == right.transpose(0, 2, 3, 1).reshape(right.shape)).all())
 
 
 class Pairwise(Function):
-    """Sums and products of two tensors of the same shape: add, add_relu, mul, mul_relu."""
+    """Sums and products of two tensors: add, add_relu, mul, mul_relu."""
 
     def __init__(self, call: Callable[..., Any], entry: Taken, engine: str, function: str) -> None:
         super().__init__(call, entry, engine)
@@ -181,12 +196,10 @@ class Pairwise(Function):
         x, y = args[:2]
         if not is_taken(x) or not is_taken(y):
             return None
-        return _frozen(args), _frozen(words), x.shape == y.shape, _is_channels_last(x), _is_channels_last(y)
+        return _frozen(args), _frozen(words), _broadcast(x, y), order_of(x), order_of(y)
 
     def plan(self, args: Sequence[Any], words: Dict[str, Any]) -> Callable[..., Tensor]:
         x, y = args[:2]
-        if x.shape != y.shape:
-            raise Refused("the tensors have different shapes")
         a, b = _ALL.repeat_interleave(256), _ALL.repeat(256)
         result = self.call(quantized(a, *_meaning(x)), quantized(b, *_meaning(y)), *args[2:], **words)
         expected, scale, zero_point = codes_of(result), result.q_scale(), result.q_zero_point()
@@ -221,13 +234,18 @@ class Pairwise(Function):
                      dtype="uint8") for rule, s0, s1, s in rules]
 
 
+def _broadcast(x: Tensor, y: Tensor) -> Any:
+    """How shapes differ: which dimensions are 1."""
+    return None if x.shape == y.shape else tuple(tuple(n == 1 for n in t.shape) for t in (x, y))
+
+
 class Concatenation(Function):
     """quantized.cat: each tensor by a table, then one behind the other."""
 
     def key(self, args: Sequence[Any], words: Dict[str, Any]) -> Any:
         if not args or not isinstance(args[0], (list, tuple)) or not args[0] or not all(is_taken(x) for x in args[0]):
             return None
-        return _frozen(args), _frozen(words), tuple(_is_channels_last(x) for x in args[0])
+        return _frozen(args), _frozen(words), tuple(order_of(x) for x in args[0])
 
     def plan(self, args: Sequence[Any], words: Dict[str, Any]) -> Callable[..., Tensor]:
         xs, axis = args[0], args[1] if len(args) > 1 else words.get("dim", 0)
@@ -237,7 +255,7 @@ class Concatenation(Function):
         first = quantized(_ALL[:1].clone(), *_meaning(xs[0]))  # whose scale torch.cat gives to all
         for x in xs:
             table, *meaning = table_of(lambda t: self.call([first, t], 0, *rest, **others)[1:], *_meaning(x))
-            if all(_is_channels_last(t) for t in xs):  # another function of PyTorch's, with vectors along the channels
+            if all(order_of(t) == torch.channels_last for t in xs):  # another function of PyTorch's, with vectors along the channels
                 for shape in ((1, 256, 1, 1), (1, 1, 16, 16)):
                     image = quantized(_ALL.reshape(shape).contiguous(memory_format=torch.channels_last), *_meaning(x))
                     head = quantized(torch.zeros_like(image.int_repr()), *_meaning(xs[0]))
@@ -250,84 +268,3 @@ class Concatenation(Function):
             parts = [codes_of(x) if t is None else _mapped(x, t) for x, t in zip(xs, tables)]
             return quantized(torch.from_numpy(operations.concat(parts, axis)), *meaning)
         return run
-
-
-def _pair(value: Any) -> Tuple[int, int]:
-    height, width = (value, value) if isinstance(value, int) else value
-    return height, width
-
-
-class Pooling(Function):
-    """max_pool2d, avg_pool2d, adaptive_avg_pool2d."""
-
-    def __init__(self, call: Callable[..., Any], entry: Taken, engine: str, function: str) -> None:
-        super().__init__(call, entry, engine)
-        self.function = function
-
-    def key(self, args: Sequence[Any], words: Dict[str, Any]) -> Any:
-        if not args or not is_taken(args[0]) or args[0].dim() != 4:
-            return None
-        return _frozen(args), _frozen(words), tuple(args[0].shape[1:]), _is_channels_last(args[0])
-
-    def plan(self, args: Sequence[Any], words: Dict[str, Any]) -> Callable[..., Tensor]:
-        return getattr(self, "_" + self.function)(args[0], *args[1:], **words)
-
-    def _max_pool2d(self, x: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
-                    return_indices: bool = False) -> Callable[..., Tensor]:
-        if ceil_mode or return_indices:
-            raise Refused("ceil_mode and return_indices are not taken")
-        kernel = _pair(kernel_size)
-        how: Dict[str, Any] = dict(stride=_pair(stride) if stride else kernel, padding=_pair(padding), dilation=_pair(dilation))
-        meaning = _meaning(x)
-        return lambda x, *rest: quantized(torch.from_numpy(operations.max_pool2d(codes_of(x), kernel, **how)), *meaning)
-
-    def _adaptive_avg_pool2d(self, x: Tensor, output_size: Any) -> Callable[..., Tensor]:
-        height, width = (o or i for o, i in zip(_pair(output_size) if not isinstance(output_size, int) else (output_size,) * 2, x.shape[2:]))
-        if x.shape[2] % height or x.shape[3] % width:
-            raise Refused(f"{x.shape[2]} x {x.shape[3]} are no multiples of {height} x {width}")
-        return self._averages(x, (x.shape[2] // height, x.shape[3] // width), None, (0, 0), lambda t, kernel: self.call(t, 1))
-
-    def _avg_pool2d(self, x: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
-                    count_include_pad: bool = True, divisor_override: Optional[int] = None) -> Callable[..., Tensor]:
-        if ceil_mode or divisor_override or (_pair(padding) != (0, 0) and not count_include_pad):
-            raise Refused("ceil_mode, divisor_override and padding that is not counted are not taken")
-        return self._averages(x, _pair(kernel_size), _pair(stride) if stride else None, _pair(padding), self.call)
-
-    def _averages(self, x: Tensor, kernel: Tuple[int, int], stride: Optional[Tuple[int, int]], padding: Tuple[int, int],
-                  of_windows: Callable[..., Tensor]) -> Callable[..., Tensor]:
-        """Averages are a depthwise convolution with ones: round(sum of (code - zero point) * f32(1 / n)) + zero point."""
-        scale, zero_point = _meaning(x)
-        channels, count = x.shape[1], kernel[0] * kernel[1]
-        if count > 4096:
-            raise Refused(f"windows have {count} elements, taken are 4096")
-        ones = operations.Weights(np.ones((channels, 1) + kernel, np.int8))
-        words: Dict[str, Any] = dict(stride=stride or kernel, groups=channels, rule="ort_f32", dtype="uint8")
-        images = _sums(kernel, channels if channels < 128 else 64 + channels % 64)
-        order = torch.channels_last if _is_channels_last(x) else torch.contiguous_format
-        expected = codes_of(of_windows(quantized(images.contiguous(memory_format=order), scale, zero_point), kernel))
-        few = np.ones((images.shape[1], 1) + kernel, np.int8)
-        one, least = np.float32(1), expected.size
-        factor = one / np.float32(count)
-        around: Dict[str, Any] = dict(x_zero_point=zero_point, zero_point=zero_point)
-        qnnpack = np.float32(scale) / (np.float32(scale) * np.float32(count))
-        plain: Dict[str, Any] = dict(scale=factor)  # codes without their zero point
-        for how in (dict(around, scale=factor), dict(around, scale=qnnpack), plain):
-            if "zero_point" not in how and padding != (0, 0):
-                continue
-            ours = operations.conv2d(images.numpy(), few, **{**words, **how, "groups": images.shape[1]})
-            differ = int((ours != expected).sum())
-            if differ == 0:
-                words.update(how, padding=padding)
-                return lambda x, *rest: quantized(torch.from_numpy(operations.conv2d(codes_of(x), ones, **words)), scale, zero_point)
-            least = min(least, differ)
-        raise Refused(f"{least} of {expected.size} sums give other codes")
-
-
-def _sums(kernel: Tuple[int, int], channels: int) -> Tensor:
-    """Images of one window with every sum that it can have (of large windows some), over all channels, three times in another order."""
-    count = kernel[0] * kernel[1]
-    sums = np.arange(0, 255 * count + 1, max(1, 255 * count // 8000))
-    random = np.random.default_rng(count)
-    sums = np.concatenate([random.permutation(sums) for _ in range(3)] + [sums[:-3 * len(sums) % channels]])
-    windows = np.repeat((sums // count)[:, None], count, 1) + (np.arange(count) < (sums % count)[:, None])
-    return torch.from_numpy(windows.astype(np.uint8).reshape((-1, channels) + kernel))

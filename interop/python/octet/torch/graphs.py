@@ -3,25 +3,41 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, Callable, Dict, Optional, Tuple
+from typing import Any, Callable, Dict, Optional, Tuple, cast
 
 import torch
 
-from . import products
-from .calls import Calls, Seen
-from .elements import Concatenation, Elementwise, Function, Pairwise, Pooling
-from .normalization import Normalization
-from .report import Report, Taken
+from . import products, recurrent
+from .calls import Calls, Seen, is_composed
+from .elements import Concatenation, Elementwise, Function, Pairwise
+from .normalization import Normalization, PReLU
+from .pooling import Pooling
+from .report import CHANGES, MOVES, Report, Taken
 
 _nn, _functions = torch.nn, torch.nn.functional
 _ELEMENTWISE_MODULES = (_nn.ReLU, _nn.ReLU6, _nn.Hardtanh, _nn.Sigmoid, _nn.Tanh, _nn.Hardsigmoid, _nn.LeakyReLU, _nn.ELU, _nn.CELU,
-                        _nn.Hardswish)  # PyTorch's quantized ones are derived from these
-_ELEMENTWISE = ("relu", "relu6", "hardtanh", "sigmoid", "tanh", "hardsigmoid", "leaky_relu", "elu", "celu", "hardswish", "clamp",
+                        _nn.Hardswish, _nn.Threshold, _nn.GELU)  # PyTorch's quantized ones are derived from these
+_ELEMENTWISE = ("relu", "relu6", "hardtanh", "sigmoid", "tanh", "hardsigmoid", "leaky_relu", "elu", "celu", "hardswish", "clamp", "threshold", "gelu",
                 "add_scalar", "add_scalar_relu", "mul_scalar", "mul_scalar_relu")
 _PAIRWISE = ("add", "add_relu", "mul", "mul_relu")
-_POOLING = ("max_pool2d", "avg_pool2d", "adaptive_avg_pool2d")
+_POOLING = ("max_pool1d", "max_pool2d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "adaptive_avg_pool1d", "adaptive_avg_pool2d",
+            "adaptive_avg_pool3d")
+_POOLING_MODULES = (_nn.MaxPool1d, _nn.MaxPool2d, _nn.AvgPool1d, _nn.AvgPool2d, _nn.AvgPool3d, _nn.AdaptiveAvgPool1d, _nn.AdaptiveAvgPool2d,
+                    _nn.AdaptiveAvgPool3d)
 _MOVES = ("flatten", "reshape", "view", "permute", "transpose", "getitem", "getattr", "size", "contiguous", "squeeze", "unsqueeze", "chunk",
-          "split", "dim", "detach", "clone", "channel_shuffle", "unflatten")
+          "split", "dim", "detach", "clone", "channel_shuffle", "unflatten", "pad", "pixel_shuffle", "pixel_unshuffle", "stack", "unbind", "select", "expand", "repeat", "roll",
+          "flip", "t", "movedim", "swapaxes", "narrow", "unsafe_chunk", "index_select")
+# What cannot have PyTorch's bytes, or has nothing to compute with.
+_REASONS = {
+    ("embedding", "embeddingbag"): "looks up rows and gives floats, for which Octet has no operation",
+    ("softmax",): "PyTorch's exponentials of floats have last bits of their own",
+    ("layernorm", "groupnorm", "instancenorm1d", "instancenorm2d", "instancenorm3d", "layer_norm", "group_norm", "instance_norm"):
+        "finds statistics of codes at each run, for which Octet has no operation",
+    ("mean", "std"): "PyTorch adds floats, whose order decides the last bit",
+    ("matmul", "bmm", "einsum", "baddbmm"): "PyTorch multiplies floats",
+    ("dropout",): "does nothing unless a network is trained",
+    ("interpolate", "upsample", "upsample_bilinear", "upsample_nearest"): "copies or mixes pixels by PyTorch's own positions",
+}
 _BOUNDARIES = ("quantize_per_tensor", "dequantize", "quantize", "quantize_per_tensor_dynamic")
 
 
@@ -37,9 +53,12 @@ def function_of(name: str, call: Callable[..., Any], entry: Taken, engine: str) 
 
 
 def _reason(name: str) -> str:
-    if name.lower() in _MOVES:
-        return "moves codes, computes nothing"
-    return "changes between codes and floats" if name.lower() in _BOUNDARIES else "the operation is not taken"
+    name = name.lower().rstrip("_")
+    if name in _MOVES:
+        return MOVES
+    if name in _BOUNDARIES:
+        return CHANGES
+    return next((text for names, text in _REASONS.items() if name in names), "the operation is not taken")
 
 
 class Functional(torch.nn.Module):
@@ -88,17 +107,15 @@ class Pool(torch.nn.Module):
 
     def __init__(self, source: Any, entry: Taken, engine: str) -> None:
         super().__init__()
-        self.words: Dict[str, Any]
-        if isinstance(source, _nn.AdaptiveAvgPool2d):
-            name, self.words = "adaptive_avg_pool2d", {"output_size": source.output_size}
+        kind = next(k.__name__ for k in _POOLING_MODULES if isinstance(source, k))
+        known: Tuple[str, ...]
+        if kind.startswith("Adaptive"):
+            name, known = kind.replace("AdaptiveAvgPool", "adaptive_avg_pool"), ("output_size",)
+        elif kind.startswith("Max"):
+            name, known = kind.replace("MaxPool", "max_pool"), ("kernel_size", "stride", "padding", "dilation", "ceil_mode", "return_indices")
         else:
-            self.words = {word: getattr(source, word) for word in ("kernel_size", "stride", "padding", "ceil_mode")}
-            if isinstance(source, _nn.MaxPool2d):
-                name = "max_pool2d"
-                self.words.update(dilation=source.dilation, return_indices=source.return_indices)
-            else:
-                name = "avg_pool2d"
-                self.words.update(count_include_pad=source.count_include_pad, divisor_override=source.divisor_override)
+            name, known = kind.replace("AvgPool", "avg_pool"), ("kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override")
+        self.words: Dict[str, Any] = {word: getattr(source, word) for word in known if hasattr(source, word)}
         self.function = Pooling(getattr(_functions, name), entry, engine, name)
 
     def forward(self, x: torch.Tensor) -> Any:
@@ -117,7 +134,7 @@ def converted(module: torch.nn.Module, name: str, rule: str, report: Report, cal
             setattr(module, child_name, replaced)
     if isinstance(module, torch.fx.GraphModule):
         _convert_graph(module, name, report)
-    elif not type(module).__module__.startswith("torch."):
+    elif not type(module).__module__.startswith("torch.") or is_composed(module):
         module.forward = Seen(module, name, calls)
     return module
 
@@ -137,18 +154,29 @@ def _module(module: torch.nn.Module, name: str, rule: str, report: Report) -> Op
     is_quantized = "quantized" in type(module).__module__ and ".reference" not in type(module).__module__
     if is_quantized and hasattr(module, "weight") and callable(module.weight):
         report.append(entry)
-        entry.reason = products.reason(module)
+        entry.reason = _reason(kind) if kind.startswith("Embedding") else products.reason(module)
         if entry.reason:
             return module
-        return products.DynamicLinear(module, rule) if products.is_dynamic(module) else products.Product(module, rule)
+        return products.taken(module, rule)
     if kind == "QFunctional":
         return Functional(module, entry.name, report)
     if isinstance(module, _ELEMENTWISE_MODULES):
         report.append(entry)
         return Elementwise(module, entry, report.engine)
-    if isinstance(module, (_nn.MaxPool2d, _nn.AvgPool2d, _nn.AdaptiveAvgPool2d)):
+    if isinstance(module, _POOLING_MODULES):
         report.append(entry)
         return Pool(module, entry, report.engine)
+    if is_quantized and kind == "PReLU":
+        report.append(entry)
+        of_one: Any = Elementwise if cast(Any, module).weight.numel() == 1 else PReLU
+        return cast(Function, of_one(module, entry, report.engine))
+    if is_composed(module):
+        return None
+    if is_quantized and ".dynamic" in type(module).__module__ and kind in ("LSTM", "GRU", "LSTMCell", "GRUCell", "RNNCell"):
+        report.append(entry)
+        entry.reason = recurrent.reason(module)
+        made = recurrent.RecurrentCell if kind.endswith("Cell") else recurrent.Recurrent
+        return module if entry.reason else cast(torch.nn.Module, made(module, rule))
     if is_quantized and kind in ("BatchNorm2d", "BatchNorm3d", "BNReLU2d", "BNReLU3d"):
         report.append(entry)
         return Normalization(module, entry, report.engine)

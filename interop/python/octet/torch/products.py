@@ -10,7 +10,7 @@ import torch
 from .. import operations
 from .._octet import Weights
 from ..operations import Array
-from .elements import unseen
+from .elements import CHANNELS_LAST, unseen
 
 ENGINES = {
     # The bias is rounded to accumulator units, sums are scaled in f32 and rounded before the zero point is added.
@@ -41,22 +41,23 @@ class Product(torch.nn.Module):
     def _product(self, x: torch.Tensor) -> torch.Tensor:
         key = float(x.q_scale())
         if key not in self.factors_of:
-            self.factors_of[key] = self._factors(key)
-        scale, bias = self.factors_of[key]
-        words = {"post_ops": ["relu"]} if self.relu else {}
-        codes = self.call(channels_last(x.int_repr()).numpy(), self.weights, bias, rule=self.rule, scale=scale, dtype="uint8",
-                          x_zero_point=x.q_zero_point(), zero_point=self.zero_point, **words)
-        y = channels_last(torch.from_numpy(codes))
-        return torch._make_per_tensor_quantized_tensor(y, self.scale, self.zero_point)
+            self.factors_of[key] = self._factors(key, self.scale)
+        return self._scaled(x, *self.factors_of[key], self.scale, self.zero_point)
 
-    def _factors(self, x_scale: float) -> Tuple[Array, Optional[Array]]:
+    def _scaled(self, x: torch.Tensor, factors: Array, bias: Optional[Array], scale: float, zero_point: int) -> torch.Tensor:
+        words = {"post_ops": ["relu"]} if self.relu else {}
+        codes = self.call(channels_last(x.int_repr()).numpy(), self.weights, bias, rule=self.rule, scale=factors, dtype="uint8",
+                          x_zero_point=x.q_zero_point(), zero_point=zero_point, **words)
+        return torch._make_per_tensor_quantized_tensor(channels_last(torch.from_numpy(codes)), scale, zero_point)
+
+    def _factors(self, x_scale: float, y_scale: float) -> Tuple[Array, Optional[Array]]:
         """Factors from sums to codes, and the bias in the units that the rule adds it in; each product as the engine rounds it."""
         one = np.float32(1)
         if self.rule == "f32":  # oneDNN's wrapper works with reciprocal scales
             unit = np.float32(1 / x_scale) * (one / self.weight_scales)
-            return np.float32(1 / self.scale) / unit, None if self.bias is None else self.bias.numpy() * unit
+            return np.float32(1 / y_scale) / unit, None if self.bias is None else self.bias.numpy() * unit
         unit = self.weight_scales * np.float32(x_scale)
-        scale = unit * (one / np.float32(self.scale))
+        scale = unit * (one / np.float32(y_scale))
         if self.bias is None:
             return scale, None
         if len(unit) == 1:
@@ -67,6 +68,15 @@ class Product(torch.nn.Module):
 
     def extra_repr(self) -> str:
         return f"rule={self.rule}, scale={self.scale}, zero_point={self.zero_point}, relu={self.relu}"
+
+
+class DynamicConvolution(Product):
+    """A convolution on floats, which finds the scale of its input at each run and gives its result the same."""
+
+    def _product(self, x: torch.Tensor) -> torch.Tensor:
+        scale, zero_point = torch._choose_qparams_per_tensor(x, self.rule == "f32")
+        codes = torch.quantize_per_tensor(x, scale, zero_point, torch.quint8)
+        return self._scaled(codes, *self._factors(codes.q_scale(), codes.q_scale()), codes.q_scale(), codes.q_zero_point()).dequantize()
 
 
 class DynamicLinear(torch.nn.Module):
@@ -108,8 +118,7 @@ class DynamicLinear(torch.nn.Module):
 
 def channels_last(t: torch.Tensor) -> torch.Tensor:
     """In the memory order that quantized convolutions have; PyTorch's other operators round differently in another."""
-    orders = {4: torch.channels_last, 5: torch.channels_last_3d}
-    return t.contiguous(memory_format=orders[t.dim()]) if t.dim() in orders else t
+    return t.contiguous(memory_format=CHANNELS_LAST[t.dim()]) if t.dim() in CHANNELS_LAST else t
 
 
 def _scales(weight: torch.Tensor) -> Array:
@@ -136,28 +145,29 @@ def _call_of(source: torch.nn.Module) -> Callable[..., Array]:
     if isinstance(source, q.Linear):
         return operations.linear
     words = dict(stride=source.stride, padding=source.padding, dilation=source.dilation, groups=source.groups)
-    if isinstance(source, q.ConvTranspose2d):
+    kinds: Dict[Any, Any] = {q.ConvTranspose1d: operations.conv_transpose1d, q.ConvTranspose2d: operations.conv_transpose2d,
+                             q.ConvTranspose3d: operations.conv_transpose3d, q.Conv1d: operations.conv1d, q.Conv2d: operations.conv2d,
+                             q.Conv3d: operations.conv3d}
+    function = next(operation for kind, operation in kinds.items() if isinstance(source, kind))
+    if "Transpose" in type(source).__name__:
         words["output_padding"] = source.output_padding
-        function = operations.conv_transpose2d
-    else:
-        function = {q.Conv1d: operations.conv1d, q.Conv2d: operations.conv2d, q.Conv3d: operations.conv3d}[
-            next(kind for kind in (q.Conv1d, q.Conv2d, q.Conv3d) if isinstance(source, kind))]
     return lambda x, w, bias, **more: function(x, w, bias, **words, **more)
 
 
-def is_dynamic(module: torch.nn.Module) -> bool:
-    return ".dynamic" in type(module).__module__
+def taken(module: torch.nn.Module, rule: str) -> torch.nn.Module:
+    """What stands for a module without a `reason`."""
+    if ".dynamic" not in type(module).__module__:
+        return Product(module, rule)
+    return DynamicLinear(module, rule) if isinstance(module, _quantized().Linear) else DynamicConvolution(module, rule)
 
 
 def reason(module: torch.nn.Module) -> Optional[str]:
     """Why a quantized module cannot be taken."""
     q = _quantized()
-    if is_dynamic(module) and type(module).__name__ not in ("Linear", "LinearReLU"):
-        return "of those that find their scales at each run, only linear layers are taken"
-    if not isinstance(module, (q.Linear, q.Conv1d, q.Conv2d, q.Conv3d, q.ConvTranspose2d)):
+    if not isinstance(module, (q.Linear, q.Conv1d, q.Conv2d, q.Conv3d, q.ConvTranspose1d, q.ConvTranspose2d, q.ConvTranspose3d)):
         return "the operation is not taken"
     if type(module).__name__ not in ("Linear", "LinearReLU", "Conv1d", "Conv2d", "Conv3d", "ConvReLU1d", "ConvReLU2d",
-                                     "ConvReLU3d", "ConvTranspose2d"):
+                                     "ConvReLU3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"):
         return f"{type(module).__name__} has an activation that is not taken"
     if getattr(module, "padding_mode", "zeros") != "zeros":
         return f"padding_mode is '{module.padding_mode}', taken is 'zeros'"
@@ -167,8 +177,11 @@ def reason(module: torch.nn.Module) -> Optional[str]:
         weight = module.weight()
     except RuntimeError as e:
         return f"PyTorch does not show its weights: {e}".splitlines()[0]
+    return weights_reason(weight)
+
+
+def weights_reason(weight: torch.Tensor) -> Optional[str]:
+    """Why weights cannot be taken."""
     if weight.dtype != torch.qint8:
         return f"weights are {weight.dtype}, taken is torch.qint8"
-    if np.any(_zero_points(weight) != 0):
-        return "weights have zero points other than 0"
-    return None
+    return "weights have zero points other than 0" if np.any(_zero_points(weight) != 0) else None

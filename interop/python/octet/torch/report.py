@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from typing import List, Optional
 
 
+MOVES, CHANGES = "moves codes, computes nothing", "changes between codes and floats"
+
+
 @dataclass
 class Taken:
     """One module or function of the network: `reason` says why it stays in PyTorch, None where Octet has it."""
@@ -33,6 +36,7 @@ class Report(List[Taken]):
         return [m for m in self if m.reason is not None]
 
     def __str__(self) -> str:
-        lines = [f"{len(self.taken)} operations on Octet, {len(self.left)} in PyTorch"]
+        moving = sum(m.reason in (MOVES, CHANGES) for m in self.left)
+        lines = [f"{len(self.taken)} operations on Octet, {len(self.left)} in PyTorch, {moving} of which move codes or change to floats"]
         lines += [f"  {m.name}: {m.kind}: {m.reason or 'octet'}" for m in self]
         return "\n".join(lines)
