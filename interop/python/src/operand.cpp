@@ -55,10 +55,17 @@ namespace {
 operand uninitialized(data_type type, const dims &sizes, bool channels_last) {
     if (!channels_last || sizes.size() < 3)
         return {empty(type, sizes), "y"};
-    dims moved = sizes; // batch, pixels, channels
-    moved.erase(moved.begin() + 1);
-    moved.push_back(sizes[1]);
-    return {py::module_::import("numpy").attr("moveaxis")(empty(type, moved), -1, 1), "y"};
+    std::vector<py::ssize_t> strides(sizes.size());
+    py::ssize_t next = static_cast<py::ssize_t>(memory::data_type_size(type));
+    const auto add = [&](std::size_t d) {
+        strides[d] = next;
+        next *= sizes[d];
+    };
+    add(1);
+    for (std::size_t d = sizes.size(); d-- > 2;)
+        add(d);
+    add(0);
+    return {py::array(dtype_of(type), std::vector<py::ssize_t>(sizes.begin(), sizes.end()), strides), "y"};
 }
 
 } // namespace

@@ -8,6 +8,8 @@ namespace octet::python {
 namespace {
 
 py::array reshaped(const py::array &y, const dims &shape) {
+    if (dims_of(y) == shape)
+        return y;
     return py::module_::import("numpy").attr("reshape")(y, py::cast(shape));
 }
 
@@ -298,9 +300,16 @@ py::array reduced(const std::string &kind, const py::object &x_, const std::vect
     return reshaped(y.array, kept);
 }
 
+/// Memory of others as an array: bytes at `address`, which `owner` keeps.
+py::array codes_at(std::uintptr_t address, const std::vector<py::ssize_t> &shape,
+                   const std::vector<py::ssize_t> &strides, const py::object &owner) {
+    return py::array(dtype_of(data_type::u8), shape, strides, reinterpret_cast<const void *>(address), owner);
+}
+
 } // namespace
 
 void bind_operations(py::module_ &m) {
+    m.def("codes_at", codes_at);
     m.def("reorder", reordered);
     m.def("pooling", pooling);
     m.def("eltwise", eltwise);

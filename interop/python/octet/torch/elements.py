@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .. import operations
+from .. import _octet, operations
 from ..operations import Array
 from .report import Taken
 
@@ -36,8 +36,10 @@ def is_taken(x: Any) -> bool:
 
 
 def codes_of(x: Tensor) -> Array:
-    """The codes, in the memory order of the tensor."""
-    return x.int_repr().numpy()
+    """The codes, in the tensor's own memory."""
+    if x.dtype != torch.quint8:
+        return x.int_repr().numpy()
+    return _octet.codes_at(x.data_ptr(), x.shape, x.stride(), x)
 
 
 def _strided(codes: Tensor, scale: float, zero_point: int) -> Tensor:

@@ -10,7 +10,7 @@ import torch
 from .. import operations
 from .._octet import Weights
 from ..operations import Array
-from .elements import CHANNELS_LAST, unseen
+from .elements import CHANNELS_LAST, codes_of, unseen
 
 ENGINES = {
     # The bias is rounded to accumulator units, sums are scaled in f32 and rounded before the zero point is added.
@@ -46,7 +46,7 @@ class Product(torch.nn.Module):
 
     def _scaled(self, x: torch.Tensor, factors: Array, bias: Optional[Array], scale: float, zero_point: int) -> torch.Tensor:
         words = {"post_ops": ["relu"]} if self.relu else {}
-        codes = self.call(channels_last(x.int_repr()).numpy(), self.weights, bias, rule=self.rule, scale=factors, dtype="uint8",
+        codes = self.call(codes_of(channels_last(x)), self.weights, bias, rule=self.rule, scale=factors, dtype="uint8",
                           x_zero_point=x.q_zero_point(), zero_point=zero_point, **words)
         return torch._make_per_tensor_quantized_tensor(channels_last(torch.from_numpy(codes)), scale, zero_point)
 
