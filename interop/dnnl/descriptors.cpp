@@ -42,8 +42,10 @@ octet::data_type to_octet(dnnl_data_type_t type) {
         return octet::data_type::s8;
     case dnnl_u8:
         return octet::data_type::u8;
+    case dnnl_bf16:
+        return octet::data_type::bf16;
     default:
-        throw refusal("a type that is none of f32, s32, s8, u8");
+        throw refusal("a type that is none of f32, bf16, s32, s8, u8");
     }
 }
 

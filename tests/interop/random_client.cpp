@@ -16,6 +16,7 @@ using namespace peers;
 struct family {
     operation op;
     theme contents;
+    type dst = type::none; ///< instead of what the problem has
 };
 
 theme named(const char *name, std::vector<std::string> post_ops = {}, int most = 1) {
@@ -43,6 +44,7 @@ std::vector<family> families() {
         all.push_back({op, named("plain")});
         all.push_back({op, at_execution(named("runtime"))});
         all.push_back({op, named("eltwise", {"eltwise"})});
+        all.push_back({op, named("eltwise", {"eltwise"}), type::bf16});
         all.push_back({op, named("binary", {"binary"})});
         if (op != operation::deconvolution)
             all.push_back({op, named("chains", chain, 4)});
@@ -69,8 +71,12 @@ std::vector<family> families() {
 template <typename Visit> void for_each_problem(unsigned seeds, const Visit &visit) {
     for (const family &f : families())
         for (unsigned seed = 1; seed <= seeds; seed++)
-            for (const range data : {range::typical, range::extreme})
-                visit(random_problem(f.op, f.contents, data, seed));
+            for (const range data : {range::typical, range::extreme}) {
+                problem p = random_problem(f.op, f.contents, data, seed);
+                if (f.dst != type::none)
+                    p.dst = random_source(seed).filled(p.dst.shape, f.dst, range::typical, p.dst.layout);
+                visit(p);
+            }
 }
 
 void write(const std::string &file, unsigned seeds) {
