@@ -240,8 +240,9 @@ class Networks(unittest.TestCase):
             path = os.path.join(directory, "digits.octet")
             self.net.save(path)
             np.testing.assert_array_equal(octet.Network(path)(self.images[0]), self.expected[0])
-            with self.assertRaises(octet.UnsupportedError):
-                octet.Network(path, batch=2)
+            np.testing.assert_array_equal(octet.Network(path, batch=2)(self.images[:2, 0]), np.concatenate(self.expected[:2]))
+            with self.assertRaisesRegex(octet.UnsupportedError, "saved with rule automatic"):
+                octet.Network(path, rule="ort_f32")
 
     def test_compare_names_the_first_operator(self):
         plain = octet.Network(os.path.join(DIGITS, "digits_int8.tflite"), fusion=False)
