@@ -252,6 +252,7 @@ int server::run(const server_options &options, const std::string &greeting) {
         sigwait(&watched, &number);
         if (number == SIGHUP) {
             s.reload();
+            out.info("reloaded");
             continue;
         }
         out.info("stopping");

@@ -2,7 +2,7 @@
 """Many clients, for long, while models are replaced: every answer is compared with the goldens, and the server's memory is
 watched.
 
-    bench/serve/soak.py build/release/tools/octet [--requests 1000000] [--clients 200] [--reload 5]"""
+    bench/serve/soak.py build/release/tools/octet [--requests 1000000 | --seconds 600] [--clients 200] [--reload 5]"""
 
 import argparse
 import multiprocessing
@@ -36,12 +36,12 @@ def ask(connection, buffer, wanted):
     return ("good" if rest[:length].endswith(wanted) else "wrong"), rest[length:]
 
 
-def worker(port, requests, clients, seed, results):
+def worker(port, requests, until, clients, seed, results):
     """Requests over `clients` connections, all of them under way at once, with 1 to 8 rows each."""
     digits, rng = serving.digits(), random.Random(seed)
     connections = [socket.create_connection(("127.0.0.1", port)) for _ in range(clients)]
     buffers, counts, done = [b""] * clients, {}, 0
-    while done < requests:
+    while time.time() < until if until else done < requests:
         wanted = []
         for c in connections:
             rows = [rng.choice(digits) for _ in range(rng.choice((1, 1, 1, 2, 3, 5, 8)))]
@@ -69,6 +69,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("octet")
     parser.add_argument("--requests", type=int, default=1_000_000)
+    parser.add_argument("--seconds", type=float, help="as long as that, instead of a number of requests")
     parser.add_argument("--clients", type=int, default=200)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--reload", type=float, default=5, help="seconds between new versions of the model")
@@ -83,7 +84,8 @@ def main():
     put(1)
     results = multiprocessing.Queue()
     with serving.Server(args.octet, "--models", folder, "--poll-ms", "500") as server:
-        each = (args.requests // args.processes, args.clients // args.processes)
+        until = time.time() + args.seconds if args.seconds else None
+        each = (args.requests // args.processes, until, args.clients // args.processes)
         workers = [multiprocessing.Process(target=worker, args=(server.http, *each, i, results)) for i in range(args.processes)]
         begin, version, memory = time.time(), 1, []
         for w in workers:

@@ -58,6 +58,17 @@ model_config config_of(const fs::path &file) {
     return read_config(text.str());
 }
 
+/// For the log: how long it took, and how it will be served.
+std::string loaded_text(const served_model &m, clock::time_point start) {
+    const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(clock::now() - start);
+    std::string sizes;
+    for (const auto size : m.queue_settings().sizes)
+        sizes += (sizes.empty() ? "" : ", ") + std::to_string(size);
+    return "loaded in " + std::to_string(took.count()) + " ms, " +
+           (m.is_batching() ? "batches of " + sizes : "no batches: " + m.why_not_batching()) +
+           (m.has_latency_mode() ? "; all cores for a request that is alone" : "");
+}
+
 } // namespace
 
 repository::repository(scheduler &s, metrics &m, report log)
@@ -80,8 +91,10 @@ void repository::add(const model_source &source, const model_config &config) {
     if (!fixed_.insert(source.name).second)
         throw error(status::invalid_arguments, "two models are called '" + source.name + "'");
     entry e;
+    const auto start = clock::now();
     e.model =
         served_model::load(source, config, scheduler_.worker_count(), [this] { return is_stopping_.load(); });
+    log_(false, "model '" + source.name + "': " + loaded_text(*e.model, start));
     replace(source.name, version_of(source.version), std::move(e));
     is_loaded_ = true;
 }
@@ -227,15 +240,7 @@ bool repository::load_version(const std::string &name, long version, const found
         if (it != now.end())
             next.model = it->second.model; // goes on
     } else {
-        const auto &m = *next.model;
-        std::string sizes;
-        for (const auto size : m.queue_settings().sizes)
-            sizes += (sizes.empty() ? "" : ", ") + std::to_string(size);
-        log_(false,
-             who + ": loaded in " +
-                 std::to_string(
-                     std::chrono::duration_cast<std::chrono::milliseconds>(clock::now() - start).count()) +
-                 " ms, " + (m.is_batching() ? "batches of " + sizes : "no batches: " + m.why_not_batching()));
+        log_(false, who + ": " + loaded_text(*next.model, start));
     }
     const bool is_good = next.model != nullptr;
     replace(name, version, std::move(next));

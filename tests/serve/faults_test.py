@@ -35,17 +35,6 @@ def limited(limit):
         yield script
 
 
-def make_certificate(folder):
-    """A new key and a certificate of it, put in place of the old ones as one."""
-    paths = [os.path.join(folder, name) for name in ("c.pem", "k.pem")]
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", paths[1] + "~",
-                    "-out", paths[0] + "~", "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"],
-                   check=True, capture_output=True)
-    for path in paths:
-        os.replace(path + "~", path)
-    return paths
-
-
 def certificate_at(port):
     """What the server shows in a handshake; None if there is none."""
     context = ssl.create_default_context()
@@ -172,7 +161,7 @@ class FaultsTest(unittest.TestCase):
     @unittest.skipUnless(shutil.which("openssl"), "no openssl")
     def test_tls(self):
         folder = tempfile.mkdtemp()
-        certificate, key = make_certificate(folder)
+        certificate, key = serving.make_certificate(folder)
         with serving.Server(COMMAND, "--demo", "--tls-certificate", certificate, "--tls-key", key) as server:
             connection = http.client.HTTPSConnection("localhost", server.http, context=ssl.create_default_context(cafile=certificate))
             for codes, expected in self.digits:
@@ -188,11 +177,11 @@ class FaultsTest(unittest.TestCase):
     @unittest.skipUnless(shutil.which("openssl"), "no openssl")
     def test_certificates_are_replaced(self):
         with tempfile.TemporaryDirectory() as folder:
-            certificate, key = make_certificate(folder)
+            certificate, key = serving.make_certificate(folder)
             first = of_file(certificate)
             with serving.Server(COMMAND, "--demo", "--tls-certificate", certificate, "--tls-key", key) as server:
                 self.assertEqual([certificate_at(server.http), certificate_at(server.grpc)], [first, first])
-                make_certificate(folder)
+                serving.make_certificate(folder)
                 second = of_file(certificate)
                 server.process.send_signal(signal.SIGHUP)
                 for port in (server.http, server.grpc):

@@ -1,6 +1,9 @@
 """The protocol over gRPC, asked by Python's gRPC: an implementation of the wire that shares nothing with the server's client code."""
 
+import os
+import shutil
 import sys
+import tempfile
 import unittest
 
 import grpc
@@ -99,6 +102,46 @@ class GrpcTest(unittest.TestCase):
                                      self.pb.ModelInferResponse.FromString).future(self.request(codes)).cancel()
         codes, expected = self.digits[0]
         self.assertEqual(self.call("ModelInfer", self.request(codes)).raw_output_contents[0], expected)
+
+    def test_tls_and_a_token(self):
+        with tempfile.TemporaryDirectory() as folder:
+            certificate, key = serving.make_certificate(folder)
+            token = os.path.join(folder, "token")
+            with open(token, "w") as file:
+                file.write("secret\n")
+            with open(certificate, "rb") as file:
+                credentials = grpc.ssl_channel_credentials(file.read())
+            with (serving.Server(COMMAND, "--demo", "--tls-certificate", certificate, "--tls-key", key, "--token-file", token) as server,
+                  grpc.secure_channel(f"localhost:{server.grpc}", credentials) as channel):
+                request = self.request(self.digits[2][0])
+                for metadata in (None, (("authorization", "Bearer wrong"),)):
+                    self.refusal(grpc.StatusCode.UNAUTHENTICATED, "bearer token", "ModelInfer", request, channel=channel, metadata=metadata)
+                answer = self.call("ModelInfer", request, channel=channel, metadata=(("authorization", "Bearer secret"),))
+                self.assertEqual(answer.raw_output_contents[0], self.digits[2][1])
+                self.assertTrue(self.call("ServerReady", self.pb.ServerReadyRequest(), channel=channel).ready)
+
+    def test_overload_is_answered_at_once(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.makedirs(os.path.join(folder, "digits", "1"))
+            shutil.copy(os.path.join(serving.ROOT, "examples", "digits", "digits_int8.tflite"), os.path.join(folder, "digits", "1", "model.tflite"))
+            with open(os.path.join(folder, "digits", "config.json"), "w") as file:
+                file.write('{"max_batch_size": 360, "preferred_batch_sizes": [360], "instances": 1, "max_queued_requests": 1}')
+            request = self.request(b"".join(codes for codes, _ in self.digits))
+            expected = b"".join(answer for _, answer in self.digits)
+            good = refused = 0
+            with (serving.Server(COMMAND, "--models", folder) as server, grpc.insecure_channel(f"127.0.0.1:{server.grpc}") as channel):
+                infer = channel.unary_unary("/inference.GRPCInferenceService/ModelInfer", self.pb.ModelInferRequest.SerializeToString,
+                                            self.pb.ModelInferResponse.FromString)
+                for call in [infer.future(request) for _ in range(200)]:
+                    if call.exception() is None:
+                        self.assertEqual(call.result().raw_output_contents[0], expected)
+                        good += 1
+                    else:
+                        self.assertEqual(call.code(), grpc.StatusCode.RESOURCE_EXHAUSTED)
+                        self.assertIn(("retry-after", "1"), [tuple(m) for m in call.trailing_metadata()])
+                        refused += 1
+            self.assertGreater(good, 0)
+            self.assertGreater(refused, 0)
 
     def test_reflection_and_health_are_there(self):
         # ServerReflectionRequest{list_services = "*"} (field 7) and HealthCheckRequest{}, by hand: no package has their classes here.

@@ -142,6 +142,8 @@ TEST(serve_http, refuses_with_a_sentence) {
     expect_refusal(with_tensor(R"("name":"image","shape":[1,8,8,1],"datatype":"INT8","data":[{}])"),
                    "object");
     expect_refusal(with_tensor(R"("name":7)"), "name");
+    expect_refusal(json_request(std::string(64, '\0'), ",\"parameters\":{\"timeout\":1}"),
+                   "its time was over", 504);
     std::string too_large = good;
     too_large.replace(too_large.find("[0,"), 2, "[300");
     expect_refusal(too_large, "element 0 is 300");

@@ -139,6 +139,33 @@ TEST(serve_repository, large_bodies_come_in_pieces) {
     }
 }
 
+TEST(serve_repository, overload_is_answered_at_once) {
+    const folder f;
+    f.write("digits/1/model.tflite", digits_bytes());
+    f.write("digits/config.json", R"({"max_batch_size": 512, "instances": 1, "max_queued_requests": 1})");
+    serve::server s(of_folder(f));
+    std::atomic<int> good{0}, refused{0}, wrong{0};
+    std::vector<std::thread> clients;
+    for (unsigned i = 1; i <= 8; i++)
+        clients.emplace_back([&, i] {
+            std::minstd_rand random(i);
+            std::string head;
+            const std::string codes = random_codes(random, 512), body = binary_request(codes, head),
+                              expected = digits_oracle()(codes);
+            client c(s.http_port());
+            while (good == 0 || refused == 0) {
+                const http_answer answer = c.post(digits_path, body, head);
+                if (answer.status == 503)
+                    (answer.header("Retry-After") == "1" ? refused : wrong)++;
+                else
+                    (binary_part(answer) == expected ? good : wrong)++;
+            }
+        });
+    for (std::thread &t : clients)
+        t.join();
+    EXPECT_EQ(wrong, 0);
+}
+
 TEST(serve_repository, the_last_version_stays_until_another_is_there) {
     const folder f;
     f.write("digits/1/model.tflite", digits_bytes());

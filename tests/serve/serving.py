@@ -92,6 +92,17 @@ def binary_request(codes):
     return head + codes, {"Inference-Header-Content-Length": str(len(head)), "Content-Type": "application/octet-stream"}
 
 
+def make_certificate(folder):
+    """A new key and a certificate of it, put in place of the old ones as one."""
+    paths = [os.path.join(folder, name) for name in ("c.pem", "k.pem")]
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", paths[1] + "~",
+                    "-out", paths[0] + "~", "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"],
+                   check=True, capture_output=True)
+    for path in paths:
+        os.replace(path + "~", path)
+    return paths
+
+
 def protocol_messages():
     """The module of messages that protoc makes of the protocol's schema."""
     import importlib.util
