@@ -1,10 +1,26 @@
 # What the build needs, looked for in one place, so that what is missing is said in a sentence before anything is compiled.
 # Optional libraries are never linked silently: a summary says which were taken.
 
-find_package(TBB QUIET)
-if(NOT TBB_FOUND)
-    message(FATAL_ERROR "Octet needs oneTBB for its threads and did not find it. Install it (Debian: libtbb-dev) or set TBB_DIR "
-                        "to the folder of its TBBConfig.cmake.")
+# The runtime of the library's threads: its CMake package, target, and pkg-config module.
+set(OCTET_THREADS tbb CACHE STRING "Threads of the library: tbb (oneTBB) or omp (OpenMP)")
+set_property(CACHE OCTET_THREADS PROPERTY STRINGS tbb omp)
+if(OCTET_THREADS STREQUAL "tbb")
+    find_package(TBB QUIET)
+    if(NOT TBB_FOUND)
+        message(FATAL_ERROR "Octet needs oneTBB for its threads and did not find it. Install it (Debian: libtbb-dev), set TBB_DIR "
+                            "to the folder of its TBBConfig.cmake, or take OpenMP: -DOCTET_THREADS=omp.")
+    endif()
+    set(octet_threads_package TBB)
+    set(octet_threads_target TBB::tbb)
+elseif(OCTET_THREADS STREQUAL "omp")
+    find_package(OpenMP COMPONENTS CXX QUIET)
+    if(NOT OpenMP_CXX_FOUND)
+        message(FATAL_ERROR "OCTET_THREADS is omp, but this compiler has no OpenMP (Debian: libgomp1, or libomp-dev for clang).")
+    endif()
+    set(octet_threads_package OpenMP)
+    set(octet_threads_target OpenMP::OpenMP_CXX)
+else()
+    message(FATAL_ERROR "OCTET_THREADS is ${OCTET_THREADS}, allowed: tbb, omp")
 endif()
 find_path(XBYAK_INCLUDE_DIR xbyak/xbyak.h DOC "Folder that contains xbyak/xbyak.h")
 mark_as_advanced(XBYAK_INCLUDE_DIR)

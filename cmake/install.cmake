@@ -16,7 +16,7 @@ endfunction()
 
 # octet_install_pkgconfig(NAME LIBRARY DESCRIPTION REQUIRES REQUIRES_PRIVATE): the paths are relative to the file, because
 # `cmake --install --prefix` and packages move it.
-function(octet_install_pkgconfig name library description requires requires_private)
+function(octet_install_pkgconfig name library description requires requires_private libs_private)
     file(RELATIVE_PATH OCTET_PC_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
     string(REGEX REPLACE "/$" "" OCTET_PC_PREFIX "${OCTET_PC_PREFIX}")
     set(OCTET_PC_NAME ${name})
@@ -24,6 +24,7 @@ function(octet_install_pkgconfig name library description requires requires_priv
     set(OCTET_PC_DESCRIPTION "${description}")
     set(OCTET_PC_REQUIRES "${requires}")
     set(OCTET_PC_REQUIRES_PRIVATE "${requires_private}")
+    set(OCTET_PC_LIBS_PRIVATE "${libs_private}")
     configure_file(${PROJECT_SOURCE_DIR}/cmake/octet.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
     install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
 endfunction()
@@ -31,13 +32,17 @@ endfunction()
 foreach(kind ${octet_installed_kinds})
     octet_install_library(octet_${kind} ${kind})
 endforeach()
-octet_install_pkgconfig(octet octet "${PROJECT_DESCRIPTION}" "" tbb)
+if(OCTET_THREADS STREQUAL "tbb")
+    octet_install_pkgconfig(octet octet "${PROJECT_DESCRIPTION}" "" tbb "")
+else()
+    octet_install_pkgconfig(octet octet "${PROJECT_DESCRIPTION}" "" "" ${OpenMP_CXX_FLAGS})
+endif()
 
 set(octet_absent_headers) # of what was not built
 if(TARGET octet::network)
     get_target_property(octet_network_target octet::network ALIASED_TARGET)
     octet_install_library(${octet_network_target} network)
-    octet_install_pkgconfig(octet-network octet_network "Networks of int8 operators in .tflite and .onnx files" octet "")
+    octet_install_pkgconfig(octet-network octet_network "Networks of int8 operators in .tflite and .onnx files" octet "" "")
 else()
     set(octet_absent_headers PATTERN network.hpp EXCLUDE PATTERN graph.hpp EXCLUDE PATTERN contract.hpp EXCLUDE
         PATTERN octet.h EXCLUDE)

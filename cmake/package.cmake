@@ -44,10 +44,14 @@ memory layout.")
 
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME liboctet-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libtbb-dev")
+set(octet_debian_needs)
 if(TARGET octet_shared)
-    string(PREPEND CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "${octet_debian_library} (= ${PROJECT_VERSION}), ")
+    list(APPEND octet_debian_needs "${octet_debian_library} (= ${PROJECT_VERSION})")
 endif()
+if(OCTET_THREADS STREQUAL "tbb")
+    list(APPEND octet_debian_needs libtbb-dev)
+endif()
+list(JOIN octet_debian_needs ", " CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS)
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "Development files: headers, static library, files for CMake and pkg-config,
 documentation.")
 

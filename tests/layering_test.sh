@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Dependencies point one way: src/api -> cpu -> jit -> src/common -> include. Xbyak only in jit/, oneTBB only in
-# cpu/machine/parallel.cpp, and the public headers include nothing but the standard library and each other.
+# Dependencies point one way: src/api -> cpu -> jit -> src/common -> include. Xbyak only in jit/, runtimes of threads
+# only in cpu/machine/workers_*.cpp (and where oneDNN is the bench's peer), and the public headers include nothing but the
+# standard library and each other.
 set -uo pipefail
 cd "${1:?source directory}"
 status=0
@@ -42,8 +43,9 @@ rings=$(cd src && grep -rnoE '^ *# *include *"network/[^"]*' network --include='
     sed -E 's#\.[ch]pp:[0-9]+: *\# *include *"# #; s#\.hpp$##' | tsort 2>&1 >/dev/null)
 [ -z "$rings" ] || { echo "units of src/network include each other in a ring: $rings"; status=1; }
 
-tbb=$(grep -rlE '^ *# *include *<(tbb|oneapi/tbb)/' src cpu jit include tools examples interop | grep -v '^cpu/machine/parallel.cpp$')
-[ -z "$tbb" ] || { echo "only cpu/machine/parallel.cpp includes oneTBB: $tbb"; status=1; }
+threads=$(grep -rlE '^ *# *include *<(tbb/|oneapi/tbb/|omp\.h)' src cpu jit include tools examples interop |
+    grep -vE '^(cpu/machine/workers_(tbb|omp)|tools/bench/workload_onednn)\.cpp$')
+[ -z "$threads" ] || { echo "only cpu/machine/workers_*.cpp include oneTBB or OpenMP: $threads"; status=1; }
 
 # oneDNN's names are the real library's: interop asks for them at run time (interop/dnnl/real_library.hpp).
 for room in src cpu jit include examples; do

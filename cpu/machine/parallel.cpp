@@ -1,5 +1,5 @@
-// What runs a loop: the only file that knows oneTBB. Within a `parallel_phase` its workers are lent to a team, which
-// keeps them awake. A pool of the caller's (`set_thread_pool`) takes the place of both.
+// What runs a loop: this thread alone, a pool of the caller's (`set_thread_pool`), or the runtime that the library is built
+// with (workers.hpp).
 
 #include "cpu/machine/parallel.hpp"
 
@@ -9,100 +9,19 @@
 #include <array>
 #include <atomic>
 #include <deque>
-#include <exception>
-#include <map>
-#include <memory>
 #include <mutex>
-#include <vector>
-
-#include <tbb/blocked_range.h>
-#include <tbb/global_control.h>
-#include <tbb/parallel_for.h>
-#include <tbb/partitioner.h>
-#include <tbb/task_arena.h>
 
 #include "common/text.hpp"
 #include "cpu/machine/costs.hpp"
-#include "cpu/machine/team.hpp"
+#include "cpu/machine/divided_loop.hpp"
 #include "cpu/machine/thread_count.hpp"
-#include "octet/float_environment.hpp"
+#include "cpu/machine/workers.hpp"
 #include "octet/settings.hpp"
-
-#ifdef __SANITIZE_THREAD__
-#include <sanitizer/tsan_interface.h>
-#endif
 
 namespace octet {
 
 namespace impl {
 namespace {
-
-/// The arena of an explicit thread count. oneTBB starts one thread per CPU unless it is told otherwise, and
-/// complains on stderr when an arena asks for more; a limit that the process has set itself stays in force.
-class explicit_arena {
-public:
-    explicit explicit_arena(int threads)
-        : allowed_(parallelism, allowed(threads)),
-          arena_(std::min(threads, static_cast<int>(tbb::global_control::active_value(parallelism)))) {}
-
-    template <typename Body> void execute(const Body &body) { arena_.execute(body); }
-    tbb::task_arena &get() { return arena_; }
-
-private:
-    static constexpr auto parallelism = tbb::global_control::max_allowed_parallelism;
-    /// Far beyond the CPUs, threads are of no use but to tests, and a process may not have many.
-    static std::size_t allowed(int threads) {
-        constexpr int most = 256;
-        const int default_threads = tbb::this_task_arena::max_concurrency();
-        return static_cast<std::size_t>(
-            std::max({std::min(threads, most), default_threads, machine_threads()}));
-    }
-
-    const tbb::global_control allowed_;
-    tbb::task_arena arena_;
-};
-
-/// Of this thread, since loops of several threads would wait for each other's places in one arena. Kept for each
-/// count: networks that take turns in a thread may differ in theirs.
-explicit_arena &arena_of(int threads) {
-    thread_local std::map<int, std::unique_ptr<explicit_arena>> arenas;
-    std::unique_ptr<explicit_arena> &arena = arenas[threads];
-    if (!arena)
-        arena = std::make_unique<explicit_arena>(threads);
-    return *arena;
-}
-
-/// Tells the thread sanitizer what oneTBB guarantees, since Debian's is not instrumented: what was written before
-/// the loop is seen in its tasks, and what they write after the loop.
-class loop_order {
-public:
-#ifdef __SANITIZE_THREAD__
-    void publish() { __tsan_release(this); }
-    void observe() { __tsan_acquire(this); }
-#else
-    void publish() {}
-    void observe() {}
-#endif
-};
-
-void parallel_for_in_arena(std::int64_t count, std::int64_t grain, range_body body) {
-    loop_order begin, end;
-    begin.publish();
-    // Isolated: while this thread waits it must not start another primitive, whose scratch buffers are this
-    // thread's too.
-    tbb::this_task_arena::isolate([&] {
-        tbb::parallel_for(
-            tbb::blocked_range<std::int64_t>(0, count, static_cast<std::size_t>(grain)),
-            [&](const tbb::blocked_range<std::int64_t> &r) {
-                begin.observe();
-                const default_float_environment environment;
-                body(r.begin(), r.end());
-                end.publish();
-            },
-            tbb::static_partitioner());
-    });
-    end.observe();
-}
 
 thread_local bool is_sequential = false;
 
@@ -114,153 +33,9 @@ std::atomic<const thread_pool *> &users_pool() {
 
 int threads_of(const thread_pool &pool) { return std::max(1, pool.threads(pool.context)); }
 
-/// One loop on a pool of the caller's, divided evenly. A task may not throw into foreign code: the first exception
-/// is kept for the thread that started the loop.
-struct divided_loop {
-    std::int64_t count;
-    int tasks;
-    range_body body;
-    std::atomic<bool> failed{false};
-    std::exception_ptr failure;
-
-    static void run_task(void *loop, int index) {
-        auto &self = *static_cast<divided_loop *>(loop);
-        const sequential_scope nested;
-        const default_float_environment environment;
-        try {
-            self.body(self.count * index / self.tasks, self.count * (index + 1) / self.tasks);
-        } catch (...) {
-            if (!self.failed.exchange(true))
-                self.failure = std::current_exception();
-        }
-    }
-};
-
-/// Ranges of at least `grain`, as oneTBB would split them, but no more than threads.
-int tasks_of(std::int64_t count, std::int64_t grain, int threads) {
-    const std::int64_t ranges = 1 + (count - 1) / std::max<std::int64_t>(grain, 1);
-    return static_cast<int>(std::min<std::int64_t>(threads, ranges));
-}
-
-/// Divides the loop into tasks for `run(tasks, task, arg)`.
-template <typename Run>
-void run_divided(std::int64_t count, std::int64_t grain, range_body body, int threads, const Run &run) {
-    const int tasks = tasks_of(count, grain, threads);
-    if (tasks == 1) {
-        body(0, count);
-        return;
-    }
-    divided_loop loop{count, tasks, body, {}, {}};
-    run(tasks, divided_loop::run_task, &loop);
-    if (loop.failure)
-        std::rethrow_exception(loop.failure);
-}
-
 void parallel_for_on(const thread_pool &pool, std::int64_t count, std::int64_t grain, range_body body) {
-    run_divided(count, grain, body, threads_of(pool),
-                [&](int tasks, team::task task, void *loop) { pool.run(pool.context, tasks, task, loop); });
-}
-
-/// Teams without a leader. They are never freed: a worker that comes late finds its team, whoever leads it now.
-class idle_teams {
-public:
-    static team &take(int size) {
-        idle_teams &all = instance();
-        const std::lock_guard<std::mutex> lock(all.mutex_);
-        std::vector<team *> &free = all.free_[size];
-        if (free.empty())
-            free.push_back(new team(size));
-        team &result = *free.back();
-        free.pop_back();
-        result.set_leader();
-        return result;
-    }
-    static void give_back(team &t) {
-        idle_teams &all = instance();
-        const std::lock_guard<std::mutex> lock(all.mutex_);
-        all.free_[t.size()].push_back(&t);
-    }
-
-private:
-    static idle_teams &instance() {
-        static auto *all = new idle_teams; // workers outlive static objects
-        return *all;
-    }
-    std::mutex mutex_;
-    std::map<int, std::vector<team *>> free_;
-};
-
-/// What a thread keeps for its phases: a team of each count that it has used.
-class phases {
-public:
-    ~phases() {
-        for (const auto &[size, t] : teams_)
-            idle_teams::give_back(*t);
-    }
-    void enter() {
-        if (depth_++ == 0)
-            set_patient(true);
-    }
-    void leave() {
-        if (--depth_ == 0)
-            set_patient(false);
-    }
-    bool are_open() const { return depth_ > 0; }
-    team &team_of(int size) {
-        team *&t = teams_[size];
-        if (!t) {
-            t = &idle_teams::take(size);
-            t->set_patient(true);
-        }
-        return *t;
-    }
-
-private:
-    void set_patient(bool is_patient) {
-        for (const auto &[size, t] : teams_)
-            t->set_patient(is_patient);
-    }
-    int depth_ = 0;
-    std::map<int, team *> teams_;
-};
-
-thread_local phases phases_of_thread;
-
-/// Asks for oneTBB's workers, of the caller's arena if it is the one that counts.
-void fill_places(team &t, int threads, bool in_callers_arena) {
-    if (t.has_free_place())
-        t.note_leaders_cpu();
-    while (t.has_free_place()) {
-        t.invite();
-#ifdef __SANITIZE_THREAD__
-        __tsan_release(&t);
-#endif
-        const auto serve = [&t] {
-#ifdef __SANITIZE_THREAD__
-            __tsan_acquire(&t);
-#endif
-            const default_float_environment environment;
-            t.serve();
-        };
-        if (in_callers_arena)
-            tbb::task_arena(tbb::task_arena::attach{}).enqueue(serve);
-        else
-            arena_of(threads).get().enqueue(serve);
-    }
-}
-
-/// No worker comes beyond a limit that the process has set itself.
-int most_workers() {
-    return static_cast<int>(tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism));
-}
-
-void parallel_for_in_team(std::int64_t count, std::int64_t grain, range_body body, int threads,
-                          bool in_callers_arena) {
-    const int size = in_callers_arena ? std::min(threads, most_workers()) : threads;
-    run_divided(count, grain, body, size, [&](int tasks, team::task task, void *loop) {
-        team &t = phases_of_thread.team_of(size);
-        fill_places(t, threads, in_callers_arena);
-        t.run(tasks, task, loop);
+    run_divided(count, grain, body, threads_of(pool), [&](int tasks, void (*task)(void *, int), void *loop) {
+        pool.run(pool.context, tasks, task, loop);
     });
 }
 
@@ -282,14 +57,7 @@ void parallel_for(std::int64_t count, std::int64_t grain, range_body body) {
         body(0, count);
         return;
     }
-    const int places = tbb::this_task_arena::max_concurrency();
-    const bool in_callers_arena = requested == 0 && places <= threads;
-    if (phases_of_thread.are_open())
-        parallel_for_in_team(count, grain, body, in_callers_arena ? places : threads, in_callers_arena);
-    else if (in_callers_arena)
-        parallel_for_in_arena(count, grain, body);
-    else
-        arena_of(threads).execute([&] { parallel_for_in_arena(count, grain, body); });
+    workers::parallel_for(count, grain, body, threads, requested > 0);
 }
 
 namespace {
@@ -318,20 +86,20 @@ std::int64_t fork_cycles() {
         static const std::int64_t of_pool = measure_fork(threads);
         return of_pool;
     }
-    if (phases_of_thread.are_open()) {
+    if (workers::is_in_phase()) {
         static const std::int64_t of_team = measure_fork(threads);
         return of_team;
     }
-    static const std::int64_t of_arena = measure_fork(threads);
-    return of_arena;
+    static const std::int64_t of_workers = measure_fork(threads);
+    return of_workers;
 }
 
 } // namespace impl
 
 inline namespace v0 {
 
-parallel_phase::parallel_phase() { impl::phases_of_thread.enter(); }
-parallel_phase::~parallel_phase() { impl::phases_of_thread.leave(); }
+parallel_phase::parallel_phase() { impl::workers::enter_phase(); }
+parallel_phase::~parallel_phase() { impl::workers::leave_phase(); }
 
 void set_thread_pool(const thread_pool &pool) {
     if (!pool.threads != !pool.run)
@@ -349,7 +117,7 @@ int get_num_threads() {
     const int requested = impl::requested_threads();
     if (requested > 0)
         return requested;
-    return std::min(impl::machine_threads(), tbb::this_task_arena::max_concurrency());
+    return std::min(impl::machine_threads(), impl::workers::available());
 }
 
 } // namespace v0

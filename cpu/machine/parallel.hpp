@@ -1,6 +1,6 @@
 #pragma once
 
-// Threads. parallel.cpp is the only file that knows oneTBB.
+// Threads. workers.hpp says which runtime they are of.
 
 #include <cstdint>
 #include <type_traits>
@@ -28,8 +28,8 @@ private:
 /// one thread or one range.
 void parallel_for(std::int64_t count, std::int64_t grain, range_body body);
 
-/// What a parallel_for of this thread costs beside its work, in cycles: measured once for what runs it now (oneTBB,
-/// a team that is awake, the caller's pool).
+/// What a parallel_for of this thread costs beside its work, in cycles: measured once for what runs it now (the
+/// runtime, its threads awake in a phase, the caller's pool).
 std::int64_t fork_cycles();
 
 /// While it exists, every parallel_for of this thread is sequential: for kernels within a range of another.

@@ -1,0 +1,25 @@
+#pragma once
+
+// The runtime whose threads run loops unless the caller has a pool: chosen by the build (-DOCTET_THREADS), in workers_tbb.cpp or
+// workers_omp.cpp, each of which is the only file that knows its runtime.
+
+#include <cstdint>
+
+#include "cpu/machine/parallel.hpp"
+
+namespace octet::impl::workers {
+
+/// Threads that the runtime would give this thread's loops.
+int available();
+
+/// `parallel_for` on `threads` threads, more than one; if `is_asked_for` is not set, no more than are available.
+void parallel_for(std::int64_t count, std::int64_t grain, range_body body, int threads, bool is_asked_for);
+
+/// A `parallel_phase` of this thread; phases nest.
+///@{
+void enter_phase();
+void leave_phase();
+bool is_in_phase();
+///@}
+
+} // namespace octet::impl::workers
