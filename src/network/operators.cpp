@@ -164,7 +164,7 @@ constexpr row onnx[] = {
     row("Greater", 2, lower_greater).gives(shape::comparison),
     row("GreaterOrEqual", 2, lower_greater_or_equal).gives(shape::comparison),
     row("HardSigmoid", 1, lower_float_hard_sigmoid).gives(shape::same),
-    row("HardSwish", 1, lower_float_function).part(function).gives(shape::same),
+    row("HardSwish", 1, lower_float_hard_swish).gives(shape::same),
     row("LayerNormalization", 3, lower_layer_normalization).gives(shape::layer_normalization),
     row("LeakyRelu", 1, lower_float_function)
         .part(function)

@@ -1,4 +1,4 @@
-// ONNX Runtime's own operators in .onnx files, and Resize: against their formulas, written here, and what ONNX Runtime 1.30
+// ONNX Runtime's own operators in .onnx files, and its products: against their formulas, written here, and what ONNX Runtime 1.30
 // gave. The same bytes must come out at every level and for every number of threads.
 
 #include <gtest/gtest.h>
@@ -7,63 +7,11 @@
 #include <cmath>
 #include <cstring>
 
-#include "model/onnx_builder.hpp"
-#include "octet/network.hpp"
-#include "octet/octet.hpp"
+#include "model/contrib_model.hpp"
 #include "support/expect_error.hpp"
 
 namespace octet::tests {
 namespace {
-
-using dims = onnx_builder::dims;
-using row = std::vector<float>;
-
-/// Values between -limit and limit with nothing in common.
-row numbers(std::size_t count, float limit, unsigned seed = 1) {
-    row values(count);
-    for (float &v : values) {
-        seed = seed * 1664525 + 1013904223;
-        v = limit * (static_cast<float>(seed >> 8) / 8388608.f - 1.f);
-    }
-    return values;
-}
-template <typename T> std::vector<T> codes(std::size_t count, unsigned seed = 1) {
-    std::vector<T> values(count);
-    for (T &v : values) {
-        seed = seed * 1664525 + 1013904223;
-        v = static_cast<T>(seed >> 24);
-    }
-    return values;
-}
-
-/// A model whose operator computes "y".
-struct contrib_model : onnx_builder {
-    contrib_model() { output("y"); }
-    onnx::NodeProto &own(const char *op, const names &inputs) { return node(op, inputs, {"y"}, microsoft); }
-
-    template <typename... Inputs> row run_once(const Inputs &...inputs) const {
-        const std::vector<std::uint8_t> file = finish();
-        network net(file.data(), file.size(), "contrib.onnx");
-        std::size_t i = 0;
-        (net.input(i++).copy_from(inputs), ...);
-        net.run();
-        return net.output(0).as<float>();
-    }
-    /// "y", after a look at every level and at 1 and 3 threads.
-    template <typename... Inputs> row run(const Inputs &...inputs) const {
-        const row result = run_once(inputs...);
-        const int usual = get_num_threads();
-        for (const cpu_isa level : get_available_cpu_isas())
-            for (const int threads : {1, 3}) {
-                set_max_cpu_isa(level);
-                set_num_threads(threads);
-                EXPECT_EQ(run_once(inputs...), result) << to_string(level) << ", " << threads << " threads";
-                set_max_cpu_isa(cpu_isa::all);
-                set_num_threads(usual);
-            }
-        return result;
-    }
-};
 
 float f32(double x) { return static_cast<float>(x); }
 
@@ -208,6 +156,23 @@ TEST(OnnxProducts, OfComputedMatricesAreSumsOfBlocksThatFitACache) {
         file.input<float>("b", {k, static_cast<std::int64_t>(n)});
         file.node("MatMul", {"a", "b"}, {"y"});
         EXPECT_EQ(file.run(a, b), product_in_blocks(a, b, {}, k, n, block)) << n << " columns";
+    }
+}
+
+TEST(OnnxFunctions, HardSigmoidAndHardSwishRoundTheProduct) {
+    const row x = numbers(4099, 5.f);
+    for (const bool is_swish : {false, true}) {
+        contrib_model file;
+        file.input<float>("x", {4099});
+        onnx::NodeProto &node = file.node(is_swish ? "HardSwish" : "HardSigmoid", {"x"}, {"y"});
+        if (!is_swish)
+            onnx_builder::set(node, "alpha", 0.3f);
+        const row y = file.run(x);
+        for (std::size_t i = 0; i < x.size(); i++) {
+            const float product = x[i] * (is_swish ? 1.f / 6.f : 0.3f);
+            const float sigmoid = std::clamp(product + 0.5f, 0.f, 1.f);
+            ASSERT_EQ(y[i], is_swish ? x[i] * sigmoid : sigmoid) << x[i];
+        }
     }
 }
 
@@ -403,95 +368,6 @@ TEST(OnnxContrib, RefusesWhatAttentionLacks) {
     onnx::NodeProto &node = file.own("Attention", {"x", "w", "bias"});
     onnx_builder::set(node, "num_heads", std::int64_t{5});
     test::expect_unimplemented([&] { file.run_once(numbers(48, 1.f)); }, {"Attention", "5 heads"});
-}
-
-// ---- Resize
-
-struct nearest_case {
-    const char *coordinates, *mode, *to_12, *to_4; ///< digits: which of 7 elements
-};
-const nearest_case nearest_cases[] = {
-    {"half_pixel", "round_prefer_floor", "001223344566", "0246"},
-    {"half_pixel", "round_prefer_ceil", "001223344566", "0246"},
-    {"half_pixel", "floor", "000122334556", "0235"},
-    {"half_pixel", "ceil", "011233445666", "1346"},
-    {"pytorch_half_pixel", "round_prefer_floor", "001223344566", "0246"},
-    {"pytorch_half_pixel", "round_prefer_ceil", "001223344566", "0246"},
-    {"pytorch_half_pixel", "floor", "000122334556", "0235"},
-    {"pytorch_half_pixel", "ceil", "011233445666", "1346"},
-    {"align_corners", "round_prefer_floor", "011223344556", "0246"},
-    {"align_corners", "round_prefer_ceil", "011223344556", "0246"},
-    {"align_corners", "floor", "001122334456", "0246"},
-    {"align_corners", "ceil", "012233445566", "0246"},
-    {"asymmetric", "round_prefer_floor", "011223345566", "0235"},
-    {"asymmetric", "round_prefer_ceil", "011223445566", "0245"},
-    {"asymmetric", "floor", "001122344556", "0135"},
-    {"asymmetric", "ceil", "012233455666", "0246"},
-    {"tf_half_pixel_for_nn", "round_prefer_floor", "011233445666", "1346"},
-    {"tf_half_pixel_for_nn", "round_prefer_ceil", "011233445666", "1346"},
-    {"tf_half_pixel_for_nn", "floor", "001223344566", "0246"},
-    {"tf_half_pixel_for_nn", "ceil", "112334455666", "1356"},
-};
-
-TEST(OnnxResize, NearestElementsAreThoseOfOnnxRuntime) {
-    const row x{0, 1, 2, 3, 4, 5, 6};
-    for (const nearest_case &c : nearest_cases)
-        for (const bool grows : {true, false}) {
-            contrib_model file;
-            file.input<float>("x", {7});
-            file.constant<std::int64_t>("sizes", {1}, {grows ? 12 : 4});
-            onnx::NodeProto &node = file.node("Resize", {"x", "", "", "sizes"}, {"y"});
-            onnx_builder::set(node, "mode", "nearest");
-            onnx_builder::set(node, "coordinate_transformation_mode", c.coordinates);
-            onnx_builder::set(node, "nearest_mode", c.mode);
-            std::string digits;
-            for (const float v : file.run_once(x))
-                digits += static_cast<char>('0' + static_cast<int>(v));
-            EXPECT_EQ(digits, grows ? c.to_12 : c.to_4) << c.coordinates << ", " << c.mode;
-        }
-}
-
-struct linear_case {
-    const char *coordinates;
-    std::uint32_t y[24]; ///< bits
-};
-const linear_case linear_cases[] = {
-    {"half_pixel",
-     {0x40400000, 0x3fbc3c3e, 0xbf61e1e0, 0x3fe5a5a8, 0x4063c3c5, 0x3fe5a5a6, 0xbf70f0e0, 0xc08f0f0e,
-      0x40c00000, 0x4079696a, 0x3f29696c, 0xbead2d30, 0xbed2d2e0, 0x3ff87878, 0x3fe4b4ba, 0xbed6968c,
-      0x41100000, 0x40ca5a5b, 0x400d2d2e, 0xc01e1e20, 0xc08c3c3f, 0x4005a5a5, 0x40907879, 0x4068787a}},
-    {"align_corners",
-     {0x40400000, 0x3f36db6b, 0xbe92491c, 0x4024924a, 0x40492491, 0x3fb6db6c, 0xbfc92494, 0xc0a00000,
-      0x40c00000, 0x4036db6d, 0x3e924922, 0xbf124922, 0x3e124940, 0x401b6db8, 0x3fb24924, 0xbf400000,
-      0x41100000, 0x40a00000, 0x3f5b6db0, 0xc06db6db, 0xc036db6a, 0x405b6dba, 0x408b6db7, 0x40600000}},
-    {"asymmetric",
-     {0x40400000, 0x3f25a5a8, 0xbdf0f120, 0x4034b4b2, 0x403c3c3e, 0x3f969698, 0xc00b4b46, 0xc0a00000,
-      0x40e00000, 0x405e1e20, 0x3eb4b4c0, 0xbfe6e6e6, 0xbedcdcfc, 0x4052d2d1, 0x40050508, 0x3f2aaab0,
-      0x41100000, 0x409c3c3d, 0x3f1696a0, 0xc083c3c2, 0xc007878e, 0x408b4b4a, 0x40869697, 0x40600000}},
-};
-
-TEST(OnnxResize, LinearPlanesAreThoseOfOnnxRuntime) {
-    const row x{3, -1, 4, 1, -5, 9, 2, -6, 5, 3.5f};
-    for (const linear_case &c : linear_cases) {
-        contrib_model file;
-        file.input<float>("x", {1, 1, 2, 5});
-        file.constant<float>("scales", {4}, {1, 1, 1.5f, 1.7f});
-        onnx::NodeProto &node = file.node("Resize", {"x", "", "scales"}, {"y"});
-        onnx_builder::set(node, "mode", "linear");
-        onnx_builder::set(node, "coordinate_transformation_mode", c.coordinates);
-        const row y = file.run(x);
-        ASSERT_EQ(y.size(), std::size(c.y));
-        EXPECT_EQ(std::memcmp(y.data(), c.y, sizeof c.y), 0) << c.coordinates;
-    }
-}
-
-TEST(OnnxResize, RefusesOtherModes) {
-    contrib_model file;
-    file.input<float>("x", {1, 1, 2, 5});
-    file.constant<float>("scales", {4}, {1, 1, 2, 2});
-    onnx_builder::set(file.node("Resize", {"x", "", "scales"}, {"y"}), "mode", "cubic");
-    test::expect_unimplemented([&] { file.run_once(numbers(10, 1.f)); },
-                               {"'mode' is cubic", "nearest, linear"});
 }
 
 } // namespace

@@ -57,6 +57,7 @@ std::unique_ptr<step> lower_not(const lowering &l);
 std::unique_ptr<step> lower_cast(const lowering &l);
 std::unique_ptr<step> lower_float_function(const lowering &l); ///< of `float_function_of`
 std::unique_ptr<step> lower_float_hard_sigmoid(const lowering &l);
+std::unique_ptr<step> lower_float_hard_swish(const lowering &l);
 
 std::unique_ptr<step> lower_attention_mask(const lowering &l);
 std::unique_ptr<step> lower_resize(const lowering &l);

@@ -13,7 +13,8 @@
 namespace octet::model {
 namespace {
 
-std::unique_ptr<step> function(const lowering &l, const float_function &f, const post_ops &behind = {}) {
+std::unique_ptr<step> function(const lowering &l, const float_function &f, const post_ops &behind = {},
+                               arguments args = {}) {
     const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
     if (x.dims != y.dims)
         refuse("input " + to_text(x.dims) + " and output " + to_text(y.dims) + " differ in shape");
@@ -22,8 +23,16 @@ std::unique_ptr<step> function(const lowering &l, const float_function &f, const
     const buffer src = l.input_buffer(0), dst = l.output_buffer();
     const eltwise_forward::desc d(prop_kind::forward_inference, f.alg, src.get_desc(), dst.get_desc(),
                                   f.alpha, f.beta);
-    return one_step(eltwise_forward::primitive_desc(d, attr, l.get_engine()),
-                    {{OCTET_ARG_SRC, src}, {OCTET_ARG_DST, dst}});
+    args[OCTET_ARG_SRC] = src;
+    args[OCTET_ARG_DST] = dst;
+    return one_step(eltwise_forward::primitive_desc(d, attr, l.get_engine()), args);
+}
+
+/// min(1, max(0, alpha x + beta)): ONNX Runtime rounds the product, so it is no linear function.
+float_function hard_sigmoid(post_ops &behind, float alpha, float beta) {
+    behind.append_eltwise(1.f, algorithm::eltwise_linear, 1.f, beta);
+    behind.append_eltwise(1.f, algorithm::eltwise_clip, 0.f, 1.f);
+    return {algorithm::eltwise_linear, alpha, 0.f};
 }
 
 float real_or(const lowering &l, const char *name, float fallback) {
@@ -235,8 +244,6 @@ float_function float_function_of(const lowering &l) {
         return {algorithm::eltwise_sqrt};
     if (op == "Neg")
         return {algorithm::eltwise_linear, -1.f};
-    if (op == "HardSwish")
-        return {algorithm::eltwise_hardswish};
     if (op == "QuickGelu")
         return {algorithm::eltwise_ort_swish, real_or(l, "alpha", 1.702f)};
     if (op == "Gelu") {
@@ -256,10 +263,19 @@ std::unique_ptr<step> lower_float_pow(const lowering &l) {
     return function(l, {algorithm::eltwise_pow, 1.f, constant_real(l, 1)});
 }
 std::unique_ptr<step> lower_float_hard_sigmoid(const lowering &l) {
-    post_ops limits;
-    limits.append_eltwise(1.f, algorithm::eltwise_clip, 0.f, 1.f);
-    return function(l, {algorithm::eltwise_linear, real_or(l, "alpha", 0.2f), real_or(l, "beta", 0.5f)},
-                    limits);
+    post_ops behind;
+    const float_function f = hard_sigmoid(behind, real_or(l, "alpha", 0.2f), real_or(l, "beta", 0.5f));
+    return function(l, f, behind);
+}
+
+/// x times its hard sigmoid.
+std::unique_ptr<step> lower_float_hard_swish(const lowering &l) {
+    post_ops behind;
+    const float_function f = hard_sigmoid(behind, 1.f / 6.f, 0.5f);
+    const buffer x = l.input_buffer(0);
+    const arguments args = {{OCTET_ARG_ATTR_MULTIPLE_POST_OP(behind.len()) | OCTET_ARG_SRC_1, x}};
+    behind.append_binary(algorithm::binary_mul, x.get_desc());
+    return function(l, f, behind, args);
 }
 
 } // namespace octet::model

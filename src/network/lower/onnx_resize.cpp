@@ -1,5 +1,5 @@
 // ONNX Runtime's Resize on its own arithmetic: a coordinate for each index of an axis, in binary32, and from it the nearest
-// element or, of planes, the weights of four. Tables of both are made here, plain loops use them.
+// element or, of planes, the weights of four or 16. Tables of them are made here, plain loops use them.
 
 #include <algorithm>
 #include <cmath>
@@ -19,6 +19,12 @@ struct axis_sizes {
 
 /// A coordinate within the source; also what scales at the ends of f32 make of it.
 float inside(const axis_sizes &a, float x) { return x >= 0.f ? std::min(x, f32(a.in - 1)) : 0.f; }
+
+/// The same, but as far outside as coordinates of honest scales are.
+float near_source(const axis_sizes &a, float x) {
+    const float margin = f32(a.in) + 4.f;
+    return x >= -margin ? std::min(x, f32(a.in) + margin) : -margin;
+}
 
 /// Where in the source index i lies.
 using coordinate_function = float (*)(const axis_sizes &, float i);
@@ -210,27 +216,125 @@ private:
     dim_t plane_, row_;
 };
 
+// ---- cubic, of planes
+
+/// First along the rows of the source, then along its columns, as sums of four in order.
+class cubic_step final : public step {
+public:
+    cubic_step(const lowering &l, const axis_sizes &rows, const axis_sizes &columns)
+        : src_(l.input_buffer(0)), dst_(l.output_buffer()), rows_(weights_of(l, rows)),
+          columns_(weights_of(l, columns)), source_rows_(rows.in), source_columns_(columns.in),
+          narrow_(l.scratch(memory::desc({rows.in, columns.out}, data_type::f32, format_tag::nc))) {}
+
+    void run(const stream &, const run_memory &m) const override {
+        const auto *src = m.at<float>(src_);
+        auto *dst = m.at<float>(dst_), *narrow = m.at<float>(narrow_);
+        const std::size_t width = columns_.size();
+        const auto size = static_cast<dim_t>(rows_.size() * width);
+        for (dim_t left = element_count(dst_.get_desc().dims()); left > 0; left -= size) {
+            for (dim_t r = 0; r < source_rows_; r++, src += source_columns_)
+                for (std::size_t i = 0; i < width; i++)
+                    narrow[static_cast<std::size_t>(r) * width + i] = along_row(columns_[i], src);
+            for (const weighted &y : rows_) {
+                const float *rows[taps];
+                for (std::size_t k = 0; k < taps; k++)
+                    rows[k] = narrow + static_cast<std::size_t>(y.at[k]) * width;
+                for (std::size_t i = 0; i < width; i++) {
+                    float sum = 0.f;
+                    for (std::size_t k = 0; k < taps; k++)
+                        sum += rows[k][i] * y.weight[k] / y.sum;
+                    *dst++ = sum;
+                }
+            }
+        }
+    }
+    std::string implementation() const override { return "loop"; }
+    std::string explain() const override { return "plain loops over four weighted elements, twice"; }
+
+private:
+    static constexpr std::size_t taps = 4;
+    struct weighted {
+        dim_t at[taps];
+        float weight[taps], sum;
+    };
+
+    static float along_row(const weighted &x, const float *row) {
+        float sum = 0.f;
+        for (std::size_t k = 0; k < taps; k++)
+            sum += x.weight[k] / x.sum * row[x.at[k]];
+        return sum;
+    }
+
+    /// Keys' polynomials at distance s from the second element.
+    static void set_weights(weighted &w, float a, float s) {
+        const auto far = [a](float d) { return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a; };
+        const auto near = [a](float d) { return ((a + 2) * d - (a + 3)) * d * d + 1; };
+        w.weight[0] = far(s + 1);
+        w.weight[1] = near(s);
+        w.weight[2] = near(1 - s);
+        w.weight[3] = far(2 - s);
+    }
+
+    /// Elements outside are those at the edge, or weigh nothing.
+    static std::vector<weighted> weights_of(const lowering &l, const axis_sizes &axis) {
+        const coordinate_function coordinate = coordinates_of(l);
+        const float a = l.has_attribute("cubic_coeff_a") ? l.real("cubic_coeff_a") : -0.75f;
+        const bool excludes = l.integer("exclude_outside", 0) != 0;
+        std::vector<weighted> all;
+        for (dim_t i = 0; i < axis.out; i++) {
+            const float x = near_source(axis, axis.scale == 1.f ? f32(i) : coordinate(axis, f32(i)));
+            const float whole = std::floor(x);
+            weighted w = {};
+            set_weights(w, a, x - whole);
+            for (std::size_t k = 0; k < taps; k++) {
+                const dim_t place = static_cast<dim_t>(whole) - 1 + static_cast<dim_t>(k);
+                w.at[k] = std::clamp<dim_t>(place, 0, axis.in - 1);
+                if (excludes && place != w.at[k])
+                    w.weight[k] = 0.f;
+                w.sum += w.weight[k];
+            }
+            if (!excludes)
+                w.sum = 1.f;
+            all.push_back(w);
+        }
+        return all;
+    }
+
+    buffer src_, dst_;
+    std::vector<weighted> rows_, columns_;
+    dim_t source_rows_, source_columns_;
+    buffer narrow_; ///< rows of the source, as wide as the output
+};
+
+enum class resize_mode { nearest, linear, cubic };
+
 } // namespace
 
 std::unique_ptr<step> lower_resize(const lowering &l) {
     const tensor &x = l.input(0, {data_type::f32, data_type::s32, data_type::u8, data_type::s8});
     l.output({x.type});
-    for (const char *const name : {"antialias", "exclude_outside"})
-        if (l.integer(name, 0) != 0)
-            refuse_as_unimplemented(std::string("attribute '") + name + "' is not 0");
+    if (l.integer("antialias", 0) != 0)
+        refuse_as_unimplemented("attribute 'antialias' is not 0");
     if (l.has_attribute("axes") || l.text("keep_aspect_ratio_policy", "stretch") != "stretch")
         refuse_as_unimplemented("attributes 'axes' and 'keep_aspect_ratio_policy'");
     const std::vector<axis_sizes> axes = axes_of(l);
-    const bool is_linear = choose<bool>(l, "mode", "nearest", {{"nearest", false}, {"linear", true}});
+    const auto mode = choose<resize_mode>(
+        l, "mode", "nearest",
+        {{"nearest", resize_mode::nearest}, {"linear", resize_mode::linear}, {"cubic", resize_mode::cubic}});
     if (axes.empty() || element_count(x.dims) == 0)
         refuse("input " + to_text(x.dims) + " has no elements to resize");
-    if (!is_linear)
+    if (mode == resize_mode::nearest)
         return std::make_unique<nearest_step>(l, axes);
     const std::size_t rank = axes.size();
     const bool is_plane = rank == 2 || (rank == 4 && axes[0].scale == 1.f && axes[1].scale == 1.f);
-    if (!is_plane || x.type == data_type::s32)
-        refuse_as_unimplemented("mode linear of " + to_text(x.type) + " " + to_text(x.dims) +
-                                ", allowed are the last two of 2 or 4 dimensions of f32, u8 or s8");
+    const bool is_cubic = mode == resize_mode::cubic;
+    if (!is_plane || x.type == data_type::s32 || (is_cubic && x.type != data_type::f32))
+        refuse_as_unimplemented(std::string("mode ") + (is_cubic ? "cubic" : "linear") + " of " +
+                                to_text(x.type) + " " + to_text(x.dims) +
+                                ", allowed are the last two of 2 or 4 dimensions of f32" +
+                                (is_cubic ? "" : ", u8 or s8"));
+    if (is_cubic)
+        return std::make_unique<cubic_step>(l, axes[rank - 2], axes[rank - 1]);
     return std::make_unique<linear_step>(l, axes[rank - 2], axes[rank - 1]);
 }
 
