@@ -32,7 +32,7 @@ def ask(connection, buffer, wanted):
     while len(rest) < length:
         rest += connection.recv(65536)
     if not head.startswith(b"HTTP/1.1 200"):
-        return int(head[9:12]), rest[length:]
+        return f"{head[9:12].decode()} {rest[:length].decode()[:200]}", rest[length:]
     return ("good" if rest[:length].endswith(wanted) else "wrong"), rest[length:]
 
 

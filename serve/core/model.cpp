@@ -229,6 +229,7 @@ void served_model::warm(const model_config &config, int workers, const std::func
     for (std::size_t i = 0; i < inputs_.size(); i++)
         fill(one.inputs[i], product(inputs_[i].dims, 0) * size_of(inputs_[i].type), inputs_[i].type, random);
     const double narrow_time = best_time(one);
+    queue_options_.seconds_per_row = narrow_time;
     if (is_batching()) {
         try {
             const std::int64_t largest = config.sizes.empty() ? most_rows_ : config.sizes.back();

@@ -291,7 +291,9 @@ void scheduler::work(int index, bool is_pinned) {
         queue->used_ += took;
         if (rows > 0) {
             double &lately = queue->seconds_per_row_;
-            lately += (took / static_cast<double>(rows) - lately) * (lately == 0 ? 1 : 0.1);
+            const double row = took / static_cast<double>(rows);
+            // A batch whose thread lost its CPU for a while says little: none counts for more than four times the usual.
+            lately = lately == 0 ? row : lately + 0.1 * (std::min(row, 4 * lately) - lately);
         }
         executors over = remove_closed();
         if (!over.empty()) { // freed without the lock; `runs` is a share of one of them

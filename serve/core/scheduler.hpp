@@ -36,12 +36,14 @@ struct queue_options {
     std::size_t most_jobs = 1024, most_bytes = std::size_t(256) << 20; ///< that wait
     std::chrono::milliseconds most_wait{1000}; ///< by estimate; a job that would wait longer is refused
     int instances = 1;                         ///< batches at once
+    double seconds_per_row = 0;                ///< as measured before the first job; 0: not
 };
 
 /// Jobs that wait for one executor. Made by `scheduler::add`; all its members are the scheduler's.
 class job_queue {
 public:
-    job_queue(std::shared_ptr<executor> e, const queue_options &o) : executor_(std::move(e)), options_(o) {}
+    job_queue(std::shared_ptr<executor> e, const queue_options &o)
+        : executor_(std::move(e)), options_(o), seconds_per_row_(o.seconds_per_row) {}
 
 private:
     friend class scheduler;

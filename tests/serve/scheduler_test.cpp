@@ -138,6 +138,28 @@ TEST(serve_scheduler, bounds_refuse_at_once) {
     EXPECT_EQ(h.door->batches().size(), 3u);
 }
 
+// What waits is estimated by what batches took; one that took long by accident refuses nobody.
+TEST(serve_scheduler, an_accident_is_no_estimate) {
+    queue_options o = sizes({1});
+    o.seconds_per_row = 1e-6;
+    o.most_wait = std::chrono::milliseconds(1);
+    held_up h(o);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50)); // 50,000 times as long
+    h.door->open();
+    EXPECT_EQ(h.first->result.get(), outcome::ok);
+    h.s.wait_until_idle(clock::time_point::max());
+    const auto shut = std::make_shared<gate>();
+    const auto other = h.s.add(shut, sizes({1}));
+    const auto holds = ask(h.s, other);
+    shut->wait_for(1);
+    std::vector<std::shared_ptr<asked>> all;
+    for (int i = 0; i < 100; i++)
+        all.push_back(ask(h.s, h.queue));
+    shut->open();
+    for (const auto &a : all)
+        EXPECT_EQ(a->result.get(), outcome::ok);
+}
+
 TEST(serve_scheduler, expired_jobs_do_not_run) {
     held_up h(sizes({1, 2, 4}));
     std::vector<std::shared_ptr<asked>> late;
