@@ -260,6 +260,13 @@ class Networks(unittest.TestCase):
         plain(self.images[0])
         self.assertTrue(octet.compare(plain, [self.expected[0]]).equal)  # inputs of the last call
 
+    def test_compare_with_floats(self):
+        out = self.net.outputs[0]
+        reals = (self.expected[0].astype(np.float32) - out.zero_point) * np.float32(out.scale)
+        self.assertTrue(octet.compare(self.net, [reals], self.images[0]).equal)
+        found = octet.compare(self.net, [reals + np.float32(out.scale)], self.images[0])
+        self.assertEqual(found.first.histogram, {-out.scale: reals.size})
+
     def test_profile_and_explain(self):
         table = self.net.profile(self.images[0], repeat=3)
         self.assertEqual(len(table.rows()), len(self.net.nodes))
@@ -324,7 +331,15 @@ class Networks(unittest.TestCase):
                                   (ValueError, lambda: self.net(picture=self.images[0]), "'picture'"),
                                   (ValueError, lambda: self.net(self.images[0].astype(int) + 1000), "outside of int8"),
                                   (TypeError, lambda: self.net(np.zeros((1, 8, 8, 1), complex)), "complex128"),
-                                  (ValueError, lambda: octet.Network("/no/such.tflite"), "/no/such.tflite"),
+                                  (FileNotFoundError, lambda: octet.Network("/no/such.tflite"), "No such file or directory: '/no/such.tflite'"),
+                                  (FileNotFoundError, lambda: self.net.save("/no/such/plan.octet"), "/no/such"),
+                                  (TypeError, lambda: self.net(None), "image is NoneType, allowed: an array of numbers"),
+                                  (TypeError, lambda: self.net("image"), "image is str, allowed: an array of numbers"),
+                                  (ValueError, lambda: octet.compare(self.net, []), "expected has 0 arrays, allowed: one for each of the 1 outputs"),
+                                  (TypeError, lambda: octet.compare(self.net, {"stem": np.zeros((1, 8, 8, 16), np.float32)}, self.images[0]),
+                                   "expected['stem'] is float32, the network's is int8"),
+                                  (ValueError, lambda: octet.compare(octet.Network(os.path.join(DIGITS, "digits_int8.tflite")), [self.images]),
+                                   "the network was not called before"),
                                   (ValueError, lambda: octet.Network(b"nothing"), "bytes: "),
                                   (ValueError, lambda: octet.Network(b"", rule="best"), "best")]:
             with self.assertRaises(error) as raised:

@@ -7,10 +7,15 @@
     >>> probabilities = net(images)                       # doctest: +SKIP
 
 A `Network` takes NumPy arrays and gives NumPy arrays: codes where it was given codes, floats where it was given floats.
-`octet.conv2d` and its like are the single operations, under the arithmetic (`rule`) of any framework; `octet.compare` finds the first operator whose
-codes differ from another program's.
 
-Errors: ValueError and TypeError for wrong arguments, `octet.UnsupportedError` for what Octet lacks, each with a sentence that names
+- `octet.compare(net, session.run(…), x)`: the first operator whose codes differ from another program's; `octet.compare_rules`: what
+  another contract would change.
+- `net.profile(x)`, `net.explain()`: what time goes to, and why each operator runs as it does.
+- `octet.conv2d` and its like: the single operations under the arithmetic (`rule`) of any framework; help(octet.operations) has the words
+  that all of them share.
+- `octet.torch`: PyTorch's quantized modules with PyTorch's bytes; `octet.dask`, `octet.mpi`: many workers.
+
+Errors: ValueError and TypeError for wrong arguments, FileNotFoundError, `octet.UnsupportedError` for what Octet lacks, each with a sentence that names
 the argument, what was given and what is allowed.
 """
 

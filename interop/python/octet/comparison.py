@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 import numpy as np
 
 from .drawing import pyplot
-from .network import Network
+from .network import Network, Tensor
 
 Array = np.ndarray[Any, Any]
 
@@ -68,6 +68,14 @@ class Comparison:
         return axes
 
 
+def _as_floats(ours: Array, theirs: Array, info: Optional[Tensor], name: str) -> Array:
+    """What codes mean, where the other program shows floats."""
+    if theirs.dtype.kind != "f" or info is None or not info.scale:
+        raise TypeError(f"expected['{name}'] is {theirs.dtype}, the network's is {ours.dtype}")
+    real: Array = (ours.astype(np.float32) - np.float32(info.zero_point or 0)) * np.float32(info.scale)
+    return real
+
+
 def _histogram(ours: Array, theirs: Array) -> Dict[float, int]:
     kind = np.int64 if ours.dtype.kind in "iu" else np.float64
     delta = ours.astype(kind) - theirs.astype(kind)
@@ -85,6 +93,7 @@ def compare(net: Network, expected: Union[Mapping[str, Array], Sequence[Array], 
 
     - expected: arrays by the names of tensors (outputs, and whatever else the other program shows), or a sequence in the order of the
       outputs, as an ONNX Runtime session's `run` returns it.
+      Codes of an output are compared as floats with floats.
     - values, feeds: the inputs, as for a call; without any, those of the last call.
     - tolerance: of floats, relative to the larger of 1 and the expected number.
 
@@ -92,11 +101,16 @@ def compare(net: Network, expected: Union[Mapping[str, Array], Sequence[Array], 
     """
     if not isinstance(expected, Mapping):
         arrays = [expected] if isinstance(expected, np.ndarray) else list(expected)
+        if len(arrays) != len(net.outputs):
+            raise ValueError(f"expected has {len(arrays)} arrays, allowed: one for each of the {len(net.outputs)} outputs")
         expected = {info.name: array for info, array in zip(net.outputs, arrays)}
-    if not values and not feeds:
+    if values or feeds:
+        ours = net.trace(*values, **feeds)
+    elif net.last_inputs or not net.inputs:
         ours = net.trace(**net.last_inputs)
     else:
-        ours = net.trace(*values, **feeds)
+        raise ValueError("no inputs are given, and the network was not called before")
+    outputs = {info.name: info for info in net.outputs}
     writers = {name: node for node in net.nodes for name in node.outputs}
     compared, differences = [], []
     for name in [n for n in ours if n in expected]:
@@ -104,6 +118,8 @@ def compare(net: Network, expected: Union[Mapping[str, Array], Sequence[Array], 
         if a.shape != b.shape:
             raise ValueError(f"expected['{name}'] has shape {b.shape}, the network's is {a.shape}")
         compared.append(name)
+        if a.dtype.kind != b.dtype.kind and "f" in (a.dtype.kind, b.dtype.kind):
+            a = _as_floats(a, b, outputs.get(name), name)
         if a.dtype.kind == "f":
             differs = ~(np.abs(a - b) <= tolerance * np.maximum(1, np.abs(b))) & ~(np.isnan(a) & np.isnan(b))
         else:

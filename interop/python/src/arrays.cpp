@@ -72,6 +72,9 @@ py::array array_of(const py::handle &object, const std::string &who) {
         PyErr_Clear();
         throw py::type_error(who + " is no array");
     }
+    if (std::string("OUSV").find(a.dtype().kind()) != std::string::npos)
+        throw py::type_error(who + " is " + py::cast<std::string>(py::type::of(object).attr("__name__")) +
+                             ", allowed: an array of numbers");
     return a;
 }
 

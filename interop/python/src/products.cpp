@@ -218,6 +218,11 @@ void bind_products(py::module_ &m) {
         .def(py::init<py::object>(), py::arg("w"))
         .def("__copy__", [](const py::object &self) { return self; }) // they never change
         .def("__deepcopy__", [](const py::object &self, const py::dict &) { return self; })
+        .def("__repr__",
+             [](const weights &w) {
+                 return py::str("octet.Weights(shape={}, dtype={})")
+                     .format(py::tuple(py::cast(dims_of(w.array()))), w.array().dtype());
+             })
         .def_property_readonly("array", &weights::array, "As they were given.");
     m.def("convolution", convolution);
     m.def("deconvolution", deconvolution);

@@ -1,6 +1,6 @@
 """Dynamic LSTM and GRU layers and cells: their products on Octet, the functions of their gates, which work on floats, PyTorch's.
 
-The order of the operations on gates is that of PyTorch's own cells (aten/src/ATen/native/RNN.cpp), with the same functions on tensors of the
+The order of the operations on gates is that of PyTorch's own cells in C++, with the same functions on tensors of the
 same shape and strides, so that they give the same floats.
 """
 
