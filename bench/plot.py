@@ -4,9 +4,10 @@
     bench/plot.py one_thread.csv [two_threads.csv …] > doc/performance.svg
     bench/plot.py --of bound layers.csv > bounds.svg
     bench/plot.py --of scaling layers.csv > scaling.svg
+    bench/plot.py --of networks networks.csv > networks.svg
 
 --of ratio (the default; needs --peer): the peer's time / Octet's, above the line of 1 Octet is faster. --of bound: share of each
-layer's bound, coloured by what binds it. --of scaling: time with the first count of threads / with this one.
+layer's bound, coloured by what binds it. --of scaling: time with the first count of threads / with this one. --of networks: the peer's time / Octet's of whole networks.
 """
 
 import argparse
@@ -40,13 +41,19 @@ class Figure:
 
 
 def figure_of(name, rows):
-    if name == "ratio":
+    if name in ("ratio", "networks"):
         return Figure("ratio", "time of the peer / time of Octet", 1, 0.5, 4, (0.5, 1, 1.1, 2, 4), is_logarithmic=True)
     if name == "bound":
         return Figure("share_of_bound", "share of the bound (blue: compute, yellow: read, red: write)", 0, 0, 1.2,
                       (0, 0.25, 0.5, 0.75, 1), by_bound=True)
     threads = max((int(row["threads"]) for row in rows if row["threads"]), default=1)
     return Figure("scaling", "scaling", 0, 0, threads + 0.2, range(0, threads + 1))
+
+
+def is_drawn(row, of, column):
+    """Layers by themselves with warm caches, or whole networks."""
+    is_network = row["caches"] == "network" and row["name"] == "network"
+    return row.get(column) and (is_network if of == "networks" else row["caches"] == "warm")
 
 
 def panel(title, rows, figure, top):
@@ -79,13 +86,13 @@ def panel(title, rows, figure, top):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+")
-    parser.add_argument("--of", choices=("ratio", "bound", "scaling"), default="ratio")
+    parser.add_argument("--of", choices=("ratio", "bound", "scaling", "networks"), default="ratio")
     arguments = parser.parse_args()
     body, width, top = [], 0, 0
     for path in arguments.files:
         rows = read(path)
         figure = figure_of(arguments.of, rows)
-        drawn = [row for row in rows if row["caches"] == "warm" and row.get(figure.column)]
+        drawn = [row for row in rows if is_drawn(row, arguments.of, figure.column)]
         if not drawn:
             sys.exit(f"{path}: nothing in the column {figure.column}" +
                      ("; was octet bench run with --peer?" if figure.column == "ratio" else ""))

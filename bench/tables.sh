@@ -67,5 +67,8 @@ bench/table.py "$output/layers.csv" "${against[@]}" --rows > "$output/layers.md"
 bench/plot.py "$output/layers.csv" > "$output/ratio.svg"
 bench/plot.py --of bound "$output/layers.csv" > "$output/bound.svg"
 [[ $threads != *,* ]] || bench/plot.py --of scaling "$output/layers.csv" > "$output/scaling.svg"
-[ ${#networks[@]} -eq 0 ] || bench/table.py --networks "$output/networks.csv" > "$output/networks.md"
-echo "$output: layers.md, networks.md (with --network), ratio.svg, bound.svg, scaling.svg; layers.csv has all numbers"
+if [ ${#networks[@]} -gt 0 ]; then
+    bench/table.py --networks "$output/networks.csv" > "$output/networks.md"
+    [ -z "$node_modules" ] || bench/plot.py --of networks "$output/networks.csv" > "$output/networks.svg"
+fi
+echo "$output has *.md and *.svg; all numbers are in layers.csv and networks.csv"

@@ -1,15 +1,13 @@
 #include "bench/cores.hpp"
 
-#include <algorithm>
-#include <array>
 #include <atomic>
-#include <chrono>
 #include <thread>
+#include <vector>
 
-#include <immintrin.h>
 #include <x86intrin.h>
 
 #include "bench/together.hpp"
+#include "commands/statistics.hpp"
 
 namespace octet::tools {
 namespace {
@@ -29,30 +27,37 @@ class shared_line {
 public:
     /// Answers until it is told to stop.
     void answer() {
+        is_there_.store(true, std::memory_order_release);
         while (!is_over_.load(std::memory_order_relaxed)) {
             const std::uint32_t seen = word_.load(std::memory_order_acquire);
-            if (seen % 2 == 1)
+            if (seen % 2 == 1) // without a pause, which would be part of the trip
                 word_.store(seen + 1, std::memory_order_release);
-            else
-                _mm_pause();
         }
     }
-    /// Sends the line and waits for it; false if it does not come back.
-    bool send() {
-        constexpr std::uint64_t most_cycles = 1 << 24;
+    void wait_for_other() const {
+        while (!is_there_.load(std::memory_order_acquire))
+            std::this_thread::yield();
+    }
+    /// Sends the line and waits for it; false if it is not back by then.
+    bool send(std::uint64_t deadline) {
+        constexpr std::uint64_t patience = 1 << 16;
         const std::uint32_t sent = word_.load(std::memory_order_relaxed) + 1;
         const std::uint64_t start = __rdtsc();
         word_.store(sent, std::memory_order_release);
-        while (word_.load(std::memory_order_acquire) != sent + 1)
-            if (__rdtsc() - start > most_cycles)
+        while (word_.load(std::memory_order_acquire) != sent + 1) {
+            const std::uint64_t now = __rdtsc();
+            if (now > deadline)
                 return false;
+            if (now - start > patience) // the other thread may need this core
+                std::this_thread::yield();
+        }
         return true;
     }
     void stop() { is_over_.store(true, std::memory_order_relaxed); }
 
 private:
     alignas(128) std::atomic<std::uint32_t> word_{0};
-    alignas(128) std::atomic<bool> is_over_{false};
+    alignas(128) std::atomic<bool> is_there_{false}, is_over_{false};
 };
 
 } // namespace
@@ -63,26 +68,26 @@ spin_times measure_spin(int threads) {
 }
 
 double measure_round_trip(int threads) {
-    constexpr int batches = 21, trips = 20;
+    constexpr std::size_t batches = 21;
+    constexpr int trips = 20;
+    constexpr std::uint64_t most_cycles = 1 << 24, interrupted = 1 << 20;
     if (threads == 1)
         return 0;
     shared_line line;
     std::thread other([&] { line.answer(); });
-    std::array<double, batches> cycles;
-    bool is_answered = true;
-    for (int b = -1; b < batches && is_answered; b++) { // the first one lets the other thread start
+    line.wait_for_other();
+    std::vector<double> cycles; // of batches in which both threads had a core
+    const std::uint64_t deadline = __rdtsc() + most_cycles;
+    for (bool is_answered = true; is_answered && cycles.size() < batches;) {
         const std::uint64_t start = __rdtsc();
         for (int i = 0; i < trips && is_answered; i++)
-            is_answered = line.send();
-        if (b >= 0)
-            cycles[static_cast<std::size_t>(b)] = static_cast<double>(__rdtsc() - start) / trips;
+            is_answered = line.send(deadline);
+        if (const std::uint64_t passed = __rdtsc() - start; is_answered && passed < interrupted)
+            cycles.push_back(static_cast<double>(passed) / trips);
     }
     line.stop();
     other.join();
-    if (!is_answered)
-        return 0;
-    std::nth_element(cycles.begin(), cycles.begin() + batches / 2, cycles.end());
-    return cycles[batches / 2];
+    return cycles.empty() ? 0 : summarize(std::move(cycles)).median;
 }
 
 } // namespace octet::tools

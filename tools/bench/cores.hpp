@@ -25,8 +25,8 @@ struct spin_times {
 spin_times measure_spin(int threads);
 
 /// Cycles of the time stamp counter that a cache line takes from one thread to another and back: between cores of one
-/// complex some hundreds, between distant ones more than a thousand. 0 with one thread, or when the other one gets no
-/// core.
+/// complex some hundreds, between distant ones more than a thousand. 0 with one thread, or when the other one has no
+/// core within some milliseconds.
 double measure_round_trip(int threads);
 
 } // namespace octet::tools

@@ -204,7 +204,8 @@ void measured_layer::sample() {
     s.peaks.push_back(measure_peak(get_effective_cpu_isa(), s.what.is_f32, s.threads));
     if (s.threads > 1) {
         s.spins.add(measure_spin(s.threads));
-        s.round_trips.push_back(measure_round_trip(s.threads));
+        if (const double cycles = measure_round_trip(s.threads); cycles > 0)
+            s.round_trips.push_back(cycles);
     }
     if (!s.weights.empty()) {
         measure_read(s.weights.data(), s.weights.size(), s.threads);

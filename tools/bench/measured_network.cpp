@@ -73,7 +73,8 @@ void measured_network::sample() {
     const num_threads_scope scope(threads_);
     if (threads_ > 1) {
         spins_.add(measure_spin(threads_));
-        round_trips_.push_back(measure_round_trip(threads_));
+        if (const double cycles = measure_round_trip(threads_); cycles > 0)
+            round_trips_.push_back(cycles);
     }
     sample_whole();
     sample_nodes();
