@@ -10,6 +10,7 @@
 #include "cpu/dot/segments.hpp"
 #include "cpu/machine/parallel.hpp"
 #include "cpu/machine/scratch.hpp"
+#include "jit/kernels/dot_amx.hpp"
 
 namespace octet::impl::dot {
 

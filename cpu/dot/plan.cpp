@@ -1,8 +1,6 @@
 #include "cpu/dot/plan.hpp"
 
 #include <algorithm>
-#include <limits>
-#include <numeric>
 
 #include "common/text.hpp"
 #include "cpu/machine/costs.hpp"
@@ -10,91 +8,6 @@
 namespace octet::impl {
 
 namespace {
-
-/// Stores of byte results per vector: four vectors are packed at a time, a store ends with its row.
-double stores_per_vector(int vectors) {
-    const double ends_at_fourth = std::gcd(vectors, 4) / 4.0; // of the rows
-    return 0.25 + (1 - ends_at_fourth) / vectors;
-}
-
-/// Cycles of one tile: two dot products and two loads per cycle; a dot product depends on the one of the quad
-/// before. Weights come from beyond the first-level cache if there are many.
-///
-/// The maximum is the machine's: a quad of the reduction takes rows * vectors products, a broadcast per row
-/// and a load per vector of weights; with fewer than 8 to 10 accumulators the two pipes wait for results. The
-/// small terms, stores and weights that come from farther away, decide between tiles that are equal so far.
-/// Words take so many more instructions that nothing else counts.
-double reduction_cycles(jit::dot_products by, int rows, int vectors, dim_t quads) {
-    const double products = rows * vectors * costs::per_dot, loads = (rows + vectors) * costs::per_load;
-    const double of_bytes = std::max({products, loads, costs::dot_latency});
-    const double of_words =
-        vectors * (rows * costs::per_word_products + costs::per_word_weights) + rows * costs::per_word_loads;
-    return static_cast<double>(quads) *
-           ((jit::are_in_words(by) ? std::max(of_words, costs::dot_latency) : of_bytes) +
-            vectors * costs::per_far_weights);
-}
-
-double vector_tile_cycles(jit::dot_products products, int rows, int vectors, dim_t quads,
-                          const costs::tile_end &end) {
-    return reduction_cycles(products, rows, vectors, quads) +
-           rows * vectors * (end.per_vector + end.per_store * stores_per_vector(vectors)) + end.per_tile;
-}
-
-/// Rows of each tile register, in one or two.
-int amx_register_rows(int rows) { return static_cast<int>(div_up(rows, div_up(rows, jit::amx_rows))); }
-
-/// The same in tile registers: steps of 16 quads.
-double amx_tile_cycles(int rows, int vectors, dim_t quads) {
-    const int row_tiles = rows > jit::amx_rows ? 2 : 1, tiles = row_tiles * vectors;
-    // Rows come from the second-level cache, weights as well unless the first one keeps them from tile to tile.
-    const dim_t weights = quads * packed_i_block * packed_o_block * vectors;
-    const bool are_near = weights <= costs::l1_ways * costs::l1_way_bytes;
-    const double products = tiles * costs::per_tile_product,
-                 loads = (row_tiles + vectors) * costs::per_tile_load,
-                 far = (row_tiles + (are_near ? 0 : vectors)) * costs::per_far_tile;
-    const auto steps = static_cast<double>(div_up(quads, jit::most_amx_quads));
-    return steps * std::max({products, loads, far, costs::tile_product_latency}) +
-           tiles * (costs::per_tile_load + costs::per_tile_store) +
-           rows * vectors * (costs::alone.per_vector + costs::alone.per_store * stores_per_vector(vectors)) +
-           costs::alone.per_tile;
-}
-
-double tile_cycles(jit::dot_products products, int rows, int vectors, dim_t quads, bool overlap) {
-    return jit::are_in_tiles(products) ? amx_tile_cycles(rows, vectors, quads)
-                                       : vector_tile_cycles(products, rows, vectors, quads,
-                                                            overlap ? costs::overlapped : costs::alone);
-}
-
-double line_cycles(jit::dot_products products, dim_t length, int rows, int vectors, dim_t quads,
-                   bool overlap) {
-    const int tail = static_cast<int>(length % rows);
-    const bool differs = jit::are_in_tiles(products) && tail && tail < amx_register_rows(rows);
-    return static_cast<double>(length / rows) * tile_cycles(products, rows, vectors, quads, overlap) +
-           (tail ? tile_cycles(products, tail, vectors, quads, false) : 0) +
-           (differs ? 2 * costs::per_tile_configuration : 0);
-}
-
-/// What counts of a reduction: in tile registers each tap begins a step.
-dim_t planned_quads(jit::dot_products products, dim_t taps, dim_t quads) {
-    constexpr dim_t step = jit::most_amx_quads;
-    return taps * (jit::are_in_tiles(products) ? div_up(quads, step) * step : quads);
-}
-
-/// Rows at this distance that the first-level cache holds beside the weights: rows a multiple of 4 KiB apart
-/// compete for the ways of the same sets.
-dim_t rows_without_conflict(dim_t row_stride) {
-    return row_stride == 0
-               ? std::numeric_limits<dim_t>::max()
-               : costs::l1_ways * (costs::l1_way_bytes / std::gcd(row_stride, costs::l1_way_bytes));
-}
-
-/// Fetching cache lines of dst that were written in part and have left the second-level cache.
-double refetch_cycles(dim_t length, dim_t panel_bytes, dim_t columns) {
-    constexpr dim_t line = 64;
-    const bool splits_lines = panel_bytes < columns && panel_bytes % line != 0;
-    return splits_lines ? static_cast<double>(length * (columns / panel_bytes)) * costs::per_refetched_line
-                        : 0;
-}
 
 /// True if no source byte belongs to two rows, so that rows can be copied one by one.
 bool rows_are_disjoint(const dot_geometry &g) {
@@ -134,73 +47,6 @@ void merge_taps(dot_plan &p, const dot_geometry &g, dim_t segment) {
 }
 
 } // namespace
-
-namespace {
-
-/// Time that threads lose because shares are uneven, as a factor.
-double imbalance(const sharing &s, dim_t row_tiles, dim_t panels) {
-    return s.threads *
-           busiest_share(s.lines * (s.splits_lines ? row_tiles : 1), s.groups * panels, s.threads);
-}
-
-} // namespace
-
-tile_plan plan_tiles(instruction_set isa, dim_t length, dim_t columns, dim_t quads, int epilogue_temps,
-                     const sharing &shares, const tile_memory &memory, jit::dot_products products) {
-    const int lanes = isa.lanes();
-    const dim_t vectors = div_up(columns, lanes);
-    const int vectors_per_block = static_cast<int>(packed_o_block) / lanes;
-    tile_plan best;
-    double best_cycles = std::numeric_limits<double>::max();
-    const bool in_tiles = jit::are_in_tiles(products);
-    const auto consider = [&](int width, int limit, bool overlap) {
-        const dim_t tiles = div_up(length, std::min<dim_t>(limit, length));
-        const int rows = overlap ? limit : static_cast<int>(div_up(length, tiles));
-        const int last = static_cast<int>(vectors % width);
-        const double work = static_cast<double>(vectors / width) *
-                                line_cycles(products, length, rows, width, quads, overlap) +
-                            (last ? line_cycles(products, length, rows, last, quads, overlap) : 0) +
-                            (memory.is_dst_beyond_l2 ? refetch_cycles(length, width * lanes, columns) : 0);
-        const double cycles = work * imbalance(shares, tiles, div_up(vectors, width));
-        if (cycles >= best_cycles)
-            return;
-        best.cycles = best_cycles = cycles;
-        best.rows = rows;
-        best.register_rows = in_tiles ? amx_register_rows(rows) : 0;
-        best.tail_rows = static_cast<int>(length % rows);
-        best.vectors = width;
-        best.last_vectors = last;
-        best.panels = div_up(vectors, width);
-        best.blocks_per_panel = div_up(width, vectors_per_block);
-        best.overlap = overlap;
-    };
-    const bool may_overlap = shares.may_overlap && quads <= jit::max_overlapping_quads;
-    if (in_tiles) // a step's products need less than four accumulators nowhere, and there are no more
-        for (const int limit : {jit::most_amx_rows, jit::amx_rows})
-            for (int v = 1; v <= jit::amx_accumulators * jit::amx_rows / limit; v++)
-                consider(static_cast<int>(std::min<dim_t>(v, vectors)), limit, false);
-    // 12 vectors leave registers for one row; wider panels would only have fewer tasks to share. Of words, wider ones gain
-    // nothing and their streams of weights are more than arrive in time.
-    const int widest = jit::are_in_words(products) ? costs::most_word_vectors : 12;
-    for (int v = vectors_per_block; v <= widest && !in_tiles;
-         v += vectors_per_block) { // panels hold whole blocks
-        const int width = static_cast<int>(std::min<dim_t>(v, vectors));
-        const int limit = static_cast<int>(std::min<dim_t>(
-            jit::max_rows(isa, width, epilogue_temps, products), rows_without_conflict(memory.row_stride)));
-        if (limit < 1)
-            break;
-        consider(width, limit, false);
-        const int overlapping =
-            std::min(limit, jit::max_overlapping_rows(isa, width, epilogue_temps, products));
-        // The first tile's products and the last one's epilogue overlap with nothing: few tiles gain nothing.
-        if (may_overlap && overlapping > 0 && length >= 4 * overlapping)
-            consider(width, overlapping, true);
-        if (width == vectors)
-            break;
-    }
-    best.tail = static_cast<int>(columns - (vectors - 1) * lanes);
-    return best;
-}
 
 edge_rows plan_edges(const dot_geometry &g, dim_t tile_rows) {
     const dim_t segment = g.tap_bytes();

@@ -8,7 +8,7 @@
 #include "cpu/accumulating/columns.hpp"
 #include "cpu/accumulating/work.hpp"
 #include "cpu/dot/geometry.hpp"
-#include "jit/kernels/dot_amx.hpp"
+#include "cpu/dot/tiles.hpp"
 
 namespace octet::impl {
 
@@ -18,19 +18,6 @@ enum class row_source {
     copied_rows,  ///< each row is one segment of bytes, copied one below the other
     copied_image, ///< the part of the padded image that a band of lines needs, channels-last
     copied_edges, ///< the user's memory, but for the first and last rows of a line, which reach outside
-};
-
-/// Tiles of one line of `length` rows and one stored group of columns.
-struct tile_plan {
-    int rows = 1, tail_rows = 0; ///< all tiles but the last of a line have `rows`
-    int register_rows = 0;       ///< of a tile register, where products are in such; else 0
-    int vectors = 1,
-        last_vectors = 0;       ///< column vectors of a panel; of the last panel if it is narrower (else 0)
-    int tail = 1;               ///< valid lanes of the last vector
-    dim_t panels = 1;           ///< per stored group, the narrower one included
-    dim_t blocks_per_panel = 1; ///< 16-column blocks
-    bool overlap = false;       ///< see dot_spec
-    double cycles = 0;          ///< estimate for all of a line, threads' unevenness included
 };
 
 /// The division of a plan's work. A unit is a row of tiles of a flat plan, else a line.
@@ -76,22 +63,6 @@ struct dot_plan {
     int lines_ahead = 0;
 };
 
-/// What threads can share besides the panels of one stored group: lines that are whole shares, or whose tiles
-/// are.
-struct sharing {
-    int threads = 1;
-    dim_t lines = 1, groups = 1;
-    bool splits_lines = false;
-    bool may_overlap = false; ///< tiles, as far as taps, groups and zero points are concerned
-};
-/// What tiles meet in the caches, where rows are at one distance.
-struct tile_memory {
-    dim_t row_stride = 0;          ///< bytes between source rows; 0: not known
-    bool is_dst_beyond_l2 = false; ///< so that a cache line which two panels write is fetched twice
-};
-tile_plan plan_tiles(instruction_set isa, dim_t length, dim_t columns, dim_t quads, int epilogue_temps,
-                     const sharing &shares = {}, const tile_memory &memory = {},
-                     jit::dot_products products = jit::dot_products::codes);
 dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps);
 std::string text_of(const dot_plan &p);
 
