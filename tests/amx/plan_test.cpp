@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "cpu/dot/plan.hpp"
+#include "jit/kernels/dot_amx.hpp"
 
 using namespace octet;
 using namespace octet::impl;
