@@ -75,9 +75,10 @@ void add_bench_command(CLI::App &app) {
         ->capture_default_str();
     add_machine_options(*command, options->machine);
     command
-        ->add_option(
-            "--samples", options->samples,
-            "Samples per layer, 1 to 1001: each the mean of as many runs as fill 0.3 ms, after a warm-up")
+        ->add_option("--samples", options->samples,
+                     "Samples per layer, 1 to 1001: each the mean of as many runs as fill 0.3 ms, after a "
+                     "warm-up; of a "
+                     "network the runs of 0.1 s")
         ->type_name("N")
         ->check(whole_number(1, 1001))
         ->capture_default_str();
@@ -126,18 +127,23 @@ void add_bench_command(CLI::App &app) {
         ->capture_default_str()
         ->check(number_from_zero())
         ->needs(compare);
-    command->footer("Shape tables (samples in bench/shapes) start with a line of column names:\n"
-                    "  convolutions  name,mb,g,ic,ih,iw,oc,oh,ow,kh,kw,sh,sw,ph,pw,dh,dw,count\n"
-                    "  products      name,m,n,k,count          dst[m x n] = src[m x k] * weights[k x n]\n"
-                    "mb images, g groups, ic/oc channels of all groups, i/o/k height and width of source, "
-                    "destination and\n"
-                    "kernel, s strides, p padding above and left, d zeros between taps, count occurrences in "
-                    "the network.\n"
-                    "Results: min us, us (median), P90, P99: of the samples, in microseconds; % of peak: of "
-                    "the machine's\n"
-                    "multiply-add peak; % of read: time to read the weights of a one-row product / time; "
-                    "ratio: the peer's\n"
-                    "time / Octet's. doc/bench.md has all columns.");
+    command->footer(
+        "Shape tables (samples in bench/shapes) start with a line of column names:\n"
+        "  convolutions  name,mb,g,ic,ih,iw,oc,oh,ow,kh,kw,sh,sw,ph,pw,dh,dw,count\n"
+        "  products      name,m,n,k,count          dst[m x n] = src[m x k] * weights[k x n]\n"
+        "mb images, g groups, ic/oc channels of all groups, i/o/k height and width of source, "
+        "destination and\n"
+        "kernel, s strides, p padding above and left, d zeros between taps, count occurrences in "
+        "the network.\n"
+        "Results: min us, us (median), P90, P99: of the samples, in microseconds; % of peak: of the "
+        "machine's\n"
+        "multiply-add peak; % of read: time to read the weights of a one-row product / time; "
+        "bound, % of it: what\n"
+        "takes longest at best (compute, read, write), and that / time; ratio: the peer's time / "
+        "Octet's; with\n"
+        "several threads cores: how many they had, trip: cycles of a cache line between them and "
+        "back.\n"
+        "doc/bench.md has all columns.");
     // Tables, problems and networks are not mixed.
     for (const char *option :
          {"--shapes", "--conv", "--ip", "--matmul", "--skip-depthwise", "--only", "--types", "--cold"})
