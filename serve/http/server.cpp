@@ -20,6 +20,7 @@
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
+#include <malloc.h>
 #include <sys/socket.h>
 
 #include "octet/error.hpp"
@@ -65,11 +66,23 @@ public:
 };
 
 struct loop {
+    explicit loop(const std::atomic<std::size_t> &bytes) : body_bytes(bytes) {}
+
+    const std::atomic<std::size_t> &body_bytes; ///< of all loops
+    int quiet_ticks = 0;
     std::list<connection *> connections; // goes after the context, whose handlers hold them
     asio::io_context context{1};
     asio::executor_work_guard<asio::io_context::executor_type> work = asio::make_work_guard(context);
     asio::steady_timer timer{context};
     std::thread thread;
+
+    /// What a burst of bodies took goes back to the system when there was none for a second.
+    void give_back_memory() {
+        constexpr int enough = 10;
+        quiet_ticks = body_bytes > 0 ? 0 : std::min(quiet_ticks + 1, enough + 1);
+        if (quiet_ticks == enough)
+            malloc_trim(0);
+    }
 
     /// A handler that finds no memory loses its connection, and the loop goes on.
     void run() {
@@ -89,6 +102,7 @@ struct loop {
             const auto now = clock::now();
             for (auto it = connections.begin(); it != connections.end();)
                 (*it++)->look(now);
+            give_back_memory();
             start_ticking();
         });
     }
@@ -492,7 +506,7 @@ http_server::http_server(const http_options &options, handlers h) : state_(std::
     s.all.handlers = std::move(h);
     s.all.tls = make_tls(options.certificate, options.key);
     for (int i = 0; i < std::max(1, options.threads); i++)
-        s.loops.push_back(std::make_unique<loop>());
+        s.loops.push_back(std::make_unique<loop>(s.all.body_bytes));
     asio::io_context &first = s.loops.front()->context;
     try {
         const tcp::endpoint endpoint = endpoint_of(first, options.address);

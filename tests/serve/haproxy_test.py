@@ -14,6 +14,7 @@ import serving
 
 COMMAND, CLIENTS, SECONDS = sys.argv[1], 8, float(sys.argv[2]) if len(sys.argv) > 2 else 3
 DIGITS = serving.digits()
+BOUND = 2.0  # seconds, of p99: what connecting to a server that is gone may take by the configuration
 
 
 def free_port():
@@ -96,6 +97,8 @@ def main():
           f"longest {1000 * ordered[-1]:.0f} ms")
     if set(total) != {"good"} or not grpc_answer:
         sys.exit("answers were lost or wrong")
+    if ordered[len(ordered) * 99 // 100] > BOUND:
+        sys.exit(f"p99 is beyond {BOUND} s")
 
 
 def ask_grpc(port):
