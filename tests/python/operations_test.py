@@ -17,6 +17,7 @@ import numpy as np
 import octet
 from package_test import codes, random, tflite_2step
 
+octet.set_num_threads(1)  # thousands of small calls, which would wait for each other's cores on a busy machine
 SOURCE = os.environ.get("OCTET_SOURCE_DIR", ".")
 CHANNELS = (1, 63, 65, 130)
 f32 = np.float32
@@ -333,6 +334,7 @@ class Arguments(unittest.TestCase):
                 (ValueError, lambda: octet.avg_pool2d(image, 2, stride=0), "stride is 0, allowed: 1 or more"),
                 (TypeError, lambda: octet.max_pool2d(image, 1.5), "kernel is 1.5, allowed: an integer, or one per side"),
                 (ValueError, lambda: octet.max_pool2d(image, (1, 2, 3)), "kernel has 3 values, allowed: 1 or 2"),
+                (ValueError, lambda: octet.requantize(image, rule="tflite_2step", multiplier=1 << 31, shift=0), "multiplier has numbers outside of int32"),
                 (ValueError, lambda: octet.sum([]), "xs is empty"),
                 (ValueError, lambda: octet.sum([x, x[0]]), "x1 has 1 dimensions, the first 2"),
                 (ValueError, lambda: octet.sum([x, x], [1]), "1 scales for 2 sources"),

@@ -9,17 +9,22 @@ namespace {
 template <typename T> std::vector<T> numbers(const py::handle &value, const std::string &who) {
     const py::array a = array_of(value, who);
     const char kind = a.dtype().kind();
-    const bool is_real = kind == 'f', takes_real = std::is_floating_point_v<T>;
+    constexpr bool takes_real = std::is_floating_point_v<T>;
+    const bool is_real = kind == 'f';
     if ((is_real && !takes_real) || (!is_real && kind != 'i' && kind != 'u'))
         throw py::type_error(who + " is " + py::cast<std::string>(py::str(a.dtype())) +
                              ", allowed: " + (takes_real ? "numbers" : "integers"));
     if (a.ndim() > 1)
         throw py::value_error(who + " has " + std::to_string(a.ndim()) +
                               " dimensions, allowed: a number or one per channel");
+    using wide = std::conditional_t<takes_real, double, std::int64_t>;
+    const auto dense = py::array_t<wide, py::array::c_style | py::array::forcecast>::ensure(a);
     std::vector<T> values;
-    for (const py::handle element : py::iter(a.attr("reshape")(-1)))
-        values.push_back(static_cast<T>(
-            py::cast<std::conditional_t<std::is_floating_point_v<T>, double, long long>>(element)));
+    for (py::ssize_t i = 0; i < dense.size(); i++) {
+        values.push_back(static_cast<T>(dense.data()[i]));
+        if (!takes_real && static_cast<wide>(values.back()) != dense.data()[i])
+            throw py::value_error(who + " has numbers outside of int32");
+    }
     if (values.empty())
         throw py::value_error(who + " is empty");
     return values;
