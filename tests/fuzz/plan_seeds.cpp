@@ -1,8 +1,10 @@
 // Seeds of saved plans: an honest one, and the same with right checksums and one field that lies.
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <memory>
 
 #include <plan_generated.h>
 
