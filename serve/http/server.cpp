@@ -533,8 +533,9 @@ http_server::~http_server() {
         l->context.stop();
     for (const auto &l : state_->loops)
         l->thread.join();
-    state_->acceptor.reset();
-    state_->pause.reset();
+    error_code ignored;
+    state_->acceptor->close(ignored); // a `drain` that has not come yet closes it, too
+    state_->pause->cancel();
     for (const auto &l : state_->loops) { // connections go with the handlers that hold them
         l->work.reset();
         l->context.restart();

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "http/server.hpp"
 #include "serve/fixture.hpp"
 
 namespace octet::tests {
@@ -287,6 +288,16 @@ TEST(serve_http, stops_in_good_order) {
         t.join();
     EXPECT_EQ(wrong, 0);
     EXPECT_FALSE(client(s.http_port()).is_connected());
+}
+
+/// The end may come before the loop has looked at what `drain` asked of it.
+TEST(serve_http, may_drain_and_end_at_once) {
+    for (int i = 0; i < 500; i++) {
+        serve::http_options options;
+        options.address = "127.0.0.1:0";
+        serve::http_server server(options, {});
+        server.drain();
+    }
 }
 
 } // namespace octet::tests
