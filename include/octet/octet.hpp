@@ -19,6 +19,7 @@
 #include "octet/prelu.hpp"
 #include "octet/primitive.hpp"
 #include "octet/primitive_attr.hpp"
+#include "octet/primitive_cache.hpp"
 #include "octet/problem.hpp"
 #include "octet/reduction.hpp"
 #include "octet/reorder.hpp"

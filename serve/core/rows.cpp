@@ -257,7 +257,7 @@ bool begins_with_one(const tensor &t) { return !t.dims.empty() && t.dims.front()
 
 std::string why_not_batched(const model::graph &g) {
     if (g.saved)
-        return "a saved plan has the sizes that it was saved with";
+        return "operators of a saved plan are joined, and their rows are not followed; serve its model";
     if (g.inputs.empty())
         return "it has no inputs";
     std::vector<bool> depends(g.tensors.size());
