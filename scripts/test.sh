@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# All tests: release build with warnings as errors, then address+undefined and thread sanitizers.
+# All tests: release build with warnings as errors, then address+undefined and thread sanitizers, then the API's tests on OpenMP.
 # scripts/test.sh release runs only the first; any list of presets works.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/packages.sh
 
 presets=("$@")
-[ ${#presets[@]} -gt 0 ] || presets=(release asan-ubsan tsan)
+[ ${#presets[@]} -gt 0 ] || presets=(release asan-ubsan tsan omp)
 for preset in "${presets[@]}"; do
     echo "== $preset"
     cmake --preset "$preset" -DOCTET_WARNINGS_AS_ERRORS=ON >/dev/null

@@ -312,7 +312,8 @@ template <typename Problem> offer plan_problem(const Problem &p, const machine &
     const dot_geometry g = dot_geometry_of(p);
     if (g.weights.sums_source() && g.packed().merged > 1)
         return offer::refused("weights zero points (or u8 weights) with small groups");
-    const dim_t largest_stride = dim_t{1} << 26; // 28 rows stay within a 32-bit displacement
+    // 28 rows stay within a 32-bit displacement, also of words, which are twice as long.
+    const dim_t largest_stride = dim_t{1} << (m.isa.has_dot4() ? 26 : 25);
     for (const dim_t stride : {g.src_row_strides[2], g.position_bytes * g.stride[2], g.weights.reduction()})
         if (stride > largest_stride)
             return offer::refused(text("rows ", stride, " bytes apart"));
