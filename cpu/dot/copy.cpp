@@ -11,8 +11,8 @@ namespace {
 
 // Every level that a dot kernel exists for has AVX2, the compiler's default target may not.
 
-__attribute__((target("avx2"))) void copy_flipped(const std::uint8_t *from, dim_t count, std::uint8_t flip,
-                                                  std::uint8_t *to) {
+__attribute__((target("avx2"))) void copy_flipped(const std::uint8_t *from, dim_t count, std::uint8_t *to) {
+    constexpr std::uint8_t flip = 0x80;
     const __m256i flips = _mm256_set1_epi8(static_cast<char>(flip));
     dim_t i = 0;
     for (; i + 32 <= count; i += 32)
@@ -63,36 +63,35 @@ __attribute__((target("avx2"))) void copy_words(const std::uint8_t *from, dim_t 
 }
 
 /// Neighbouring codes, as the kernel takes them.
-void copy_codes(const dot_geometry &g, const dot_plan &p, const copy_source &src, const std::uint8_t *from,
-                dim_t count, std::uint8_t *to) {
+void copy_codes(const dot_geometry &g, const dot_plan &p, const std::uint8_t *from, dim_t count,
+                std::uint8_t *to) {
     const bool is_signed = g.flips_source();
     if (p.products == jit::dot_products::split_words)
         is_signed ? copy_words<true, true>(from, count, to) : copy_words<false, true>(from, count, to);
     else if (p.products == jit::dot_products::words)
         is_signed ? copy_words<true, false>(from, count, to) : copy_words<false, false>(from, count, to);
-    else if (src.flip)
-        copy_flipped(from, count, src.flip, to);
+    else if (p.flips_source)
+        copy_flipped(from, count, to);
     else
         std::memcpy(to, from, static_cast<std::size_t>(count));
 }
 
 /// Codes that are `g.src_channel_stride` apart.
-void gather_codes(const dot_geometry &g, const dot_plan &p, const copy_source &src, const std::uint8_t *from,
-                  dim_t count, std::uint8_t *to) {
+void gather_codes(const dot_geometry &g, const dot_plan &p, const std::uint8_t *from, dim_t count,
+                  std::uint8_t *to) {
     constexpr dim_t portion = 256; // whole quads
     std::uint8_t codes[portion];
     for (dim_t first = 0; first < count; first += portion) {
         const dim_t n = std::min(portion, count - first);
         for (dim_t c = 0; c < n; c++)
             codes[c] = from[(first + c) * g.src_channel_stride];
-        copy_codes(g, p, src, codes, n, to + first * p.widening);
+        copy_codes(g, p, codes, n, to + first * p.widening);
     }
 }
 
 /// `positions` source positions of `bytes` bytes; a position is contiguous at the destination.
-void copy_positions(const dot_geometry &g, const dot_plan &p, const copy_source &src,
-                    const std::uint8_t *from, dim_t positions, dim_t position_stride, dim_t bytes,
-                    std::uint8_t *to) {
+void copy_positions(const dot_geometry &g, const dot_plan &p, const std::uint8_t *from, dim_t positions,
+                    dim_t position_stride, dim_t bytes, std::uint8_t *to) {
     const bool is_dense = g.has_dense_positions();
     if (is_dense && position_stride == bytes) {
         bytes *= positions;
@@ -103,19 +102,20 @@ void copy_positions(const dot_geometry &g, const dot_plan &p, const copy_source 
             for (dim_t c = 0; c * dim_t{sizeof(float)} < bytes; c++)
                 std::memcpy(to + c * dim_t{sizeof(float)}, from + c * g.src_channel_stride, sizeof(float));
         else if (!is_dense)
-            gather_codes(g, p, src, from, bytes, to);
+            gather_codes(g, p, from, bytes, to);
         else
-            copy_codes(g, p, src, from, bytes, to);
+            copy_codes(g, p, from, bytes, to);
     }
 }
 
 /// Positions outside the image.
 void copy_padding(const dot_plan &p, const copy_source &src, dim_t positions, std::uint8_t *to) {
     const dim_t bytes = positions * p.position_bytes;
-    if (p.widening == 1)
+    if (!jit::are_in_words(p.products))
         std::memset(to, static_cast<std::uint8_t>(src.padding), static_cast<std::size_t>(bytes));
-    for (dim_t at = 0; at < bytes && p.widening > 1; at += p.widening)
-        std::memcpy(to + at, &src.padding, sizeof src.padding);
+    else
+        for (dim_t at = 0; at < bytes; at += word_bytes)
+            std::memcpy(to + at, &src.padding, sizeof src.padding);
 }
 
 /// Bytes between all rows if rows are contiguous and follow each other in the source, else 0.
@@ -162,7 +162,7 @@ std::int32_t sum_words(const std::uint8_t *from, dim_t count) {
 void copy_rows(const dot_geometry &g, const dot_plan &p, const copy_source &src, dim_t first, dim_t count,
                std::uint8_t *to) {
     if (const dim_t bytes = joined_row_bytes(g); bytes > 0 && bytes * p.widening == p.row_stride) {
-        copy_positions(g, p, src, src.base + first * bytes, count, bytes, bytes, to);
+        copy_positions(g, p, src.base + first * bytes, count, bytes, bytes, to);
         return;
     }
     for (dim_t r = first; r < first + count; r++, to += p.row_stride) {
@@ -172,8 +172,8 @@ void copy_rows(const dot_geometry &g, const dot_plan &p, const copy_source &src,
         std::uint8_t *out = to;
         for (dim_t kd = 0; kd < g.kernel[0]; kd++)
             for (dim_t kh = 0; kh < g.kernel[1]; kh++, out += g.kernel[2] * p.position_bytes)
-                copy_positions(g, p, src, row + kd * g.src_tap_strides[0] + kh * g.src_tap_strides[1],
-                               g.kernel[2], g.src_tap_strides[2], g.position_bytes, out);
+                copy_positions(g, p, row + kd * g.src_tap_strides[0] + kh * g.src_tap_strides[1], g.kernel[2],
+                               g.src_tap_strides[2], g.position_bytes, out);
     }
 }
 
@@ -196,7 +196,7 @@ void copy_image(const dot_geometry &g, const dot_plan &p, const copy_source &src
             }
             copy_padding(p, src, left, line);
             copy_padding(p, src, p.copy[2] - right, line + right * p.position_bytes);
-            copy_positions(g, p, src,
+            copy_positions(g, p,
                            src.base + id * g.src_strides[0] + ih * g.src_strides[1] +
                                (left + origin) * g.src_strides[2],
                            right - left, g.src_strides[2], g.position_bytes, line + left * p.position_bytes);

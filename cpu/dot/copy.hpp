@@ -12,7 +12,6 @@ namespace octet::impl {
 /// What the copies know of one execution.
 struct copy_source {
     const std::uint8_t *base; ///< first byte of this outer index
-    std::uint8_t flip;        ///< 0x80 for a signed source whose sign bits are flipped
     std::int16_t padding;     ///< zero point of what is copied
 };
 

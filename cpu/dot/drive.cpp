@@ -23,7 +23,6 @@ struct execution {
     const std::int8_t *weights;
     const std::uint32_t *params;
     const std::int32_t *initial;
-    std::uint8_t flip;
     std::int16_t padding;
     full_tensors full;
 };
@@ -48,7 +47,6 @@ public:
                        geometry_.src.offset0 * geometry_.src_element_bytes,
                    args.get<std::uint8_t>(OCTET_ARG_DST) + geometry_.dst.offset0 * dst_size(), weights,
                    columns_.params(args), columns_.initial(args, weights, src_zp),
-                   static_cast<std::uint8_t>(plan_.flips_source ? 0x80 : 0),
                    static_cast<std::int16_t>(src_zp), full_tensors(epilogue_, args)});
     }
 
@@ -131,7 +129,7 @@ private:
     /// A band against panels [first_panel, last_panel).
     void run_band(const execution &run, const row_band &band, dim_t first_panel, dim_t last_panel) const {
         const std::uint8_t *src = run.src + geometry_.src_outer[static_cast<std::size_t>(band.outer)];
-        const row_segments segments = prepare_rows(geometry_, plan_, {src, run.flip, run.padding}, band);
+        const row_segments segments = prepare_rows(geometry_, plan_, {src, run.padding}, band);
         const dim_t lines = plan_.is_flat ? 1 : band.count;
         if (plan_.lines_first)
             for (dim_t line = 0; line < lines; line++)
