@@ -116,6 +116,10 @@ OCTET_API graph read_network(const std::string &path);
 /// The same for bytes in memory, told apart by the content.
 OCTET_API graph read_network(const std::uint8_t *bytes, std::size_t size, const std::string &name);
 
+/// The network that a saved plan was made of, in the plan's sizes: operators before passes joined them. Elements of
+/// constants that the plan has only packed read as zeros. Any other graph is its own source.
+OCTET_API graph source_of(const graph &g);
+
 /// Gives every computed tensor of a graph as it was read its dimensions (ONNX: its type, too), from those of the inputs,
 /// which may have been changed. Throws octet::error for an input with a size that is not known (-1), with its name and that
 /// of the dimension, and for nodes whose inputs do not fit together; `unimplemented` with all operators that Octet does

@@ -255,9 +255,8 @@ bool begins_with_one(const tensor &t) { return !t.dims.empty() && t.dims.front()
 
 } // namespace
 
-std::string why_not_batched(const model::graph &g) {
-    if (g.saved)
-        return "operators of a saved plan are joined, and their rows are not followed; serve its model";
+std::string why_not_batched(const model::graph &network) {
+    const model::graph g = model::source_of(network); // a saved plan's own operators are joined
     if (g.inputs.empty())
         return "it has no inputs";
     std::vector<bool> depends(g.tensors.size());

@@ -11,7 +11,7 @@ namespace octet::serve {
 
 /// Why rows of this graph, as it was read, are not independent or not known to be; empty if they are. Every operator
 /// has to be known to keep rows apart with its attributes; a network that quantizes by the range of a whole tensor,
-/// for example, or has a state, is refused.
+/// for example, or has a state, is refused. For a saved plan the network that it was made of is asked.
 std::string why_not_batched(const model::graph &g);
 
 } // namespace octet::serve

@@ -3,10 +3,12 @@
 #include "core/model.hpp"
 
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <random>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "core/rows.hpp"
 #include "demo.hpp"
@@ -63,6 +65,20 @@ network_options one_thread() {
     o.threads = 1;
     return o;
 }
+
+/// The demo's network as a saved plan, whose operators are joined; the file goes with it.
+class saved_digits {
+public:
+    explicit saved_digits(dim_t batch = 1) {
+        const std::string bytes = demo_model().bytes;
+        network_options o = one_thread();
+        o.batch = batch;
+        network(bytes.data(), bytes.size(), "digits", o).save(source.path);
+    }
+    ~saved_digits() { std::filesystem::remove(source.path); }
+    const model_source source{
+        "digits", "1", testing::TempDir() + "octet_serve_" + std::to_string(::getpid()) + ".octet", ""};
+};
 
 } // namespace
 
@@ -139,10 +155,10 @@ TEST(serve_config, says_what_is_wrong) {
     refuses(R"({"dimensions": 3})", "an object");
 }
 
-TEST(serve_model, an_answer_does_not_depend_on_company) {
+void expect_that_company_changes_nothing(const model_source &source) {
     model_config config;
     config.sizes = {1, 2, 4, 8};
-    const auto m = served_model::load(demo_model(), config, 2);
+    const auto m = served_model::load(source, config, 2);
     ASSERT_TRUE(m->is_batching()) << m->why_not_batching();
     const std::string bytes = demo_model().bytes;
     network alone(bytes.data(), bytes.size(), "digits", one_thread());
@@ -173,6 +189,22 @@ TEST(serve_model, an_answer_does_not_depend_on_company) {
             }
         }
     }
+}
+
+TEST(serve_model, an_answer_does_not_depend_on_company) { expect_that_company_changes_nothing(demo_model()); }
+
+TEST(serve_model, saved_plans_have_batches) {
+    const saved_digits plan;
+    ASSERT_LT(model::read_network(plan.source.path).nodes.size(),
+              model::source_of(model::read_network(plan.source.path)).nodes.size());
+    expect_that_company_changes_nothing(plan.source);
+}
+
+TEST(serve_model, a_plan_that_was_saved_with_a_batch_has_no_other) {
+    const saved_digits plan(2);
+    const auto m = served_model::load(plan.source, {}, 1);
+    EXPECT_NE(m->why_not_batching().find("does not begin with a batch of 1"), std::string::npos);
+    EXPECT_EQ(m->inputs()[0].shown(), (memory::dims{2, 8, 8, 1}));
 }
 
 TEST(serve_model, measures_its_batches_and_refuses_larger_ones) {

@@ -1,4 +1,5 @@
 // Which reader a network's file gets: a saved plan begins with its mark, of others the name tells or the first bytes.
+// And what a plan was made of.
 
 #include <cstring>
 
@@ -35,6 +36,15 @@ graph read_network(const std::uint8_t *bytes, std::size_t size, const std::strin
     if (is_saved_plan(bytes, size))
         return read_plan(aligned_copy(bytes, size), name);
     return is_tflite(bytes, size) ? read_tflite(bytes, size, name) : read_onnx(bytes, size, name);
+}
+
+graph source_of(const graph &g) {
+    if (!g.saved)
+        return g;
+    graph source = g.saved->source;
+    if (source.framework == "onnx") // integers that follow from sizes are in no file
+        infer_shapes(source);
+    return source;
 }
 
 } // namespace octet::model

@@ -41,9 +41,7 @@ shared_network::shared_network(graph g, network_options options)
 
 /// The network before the passes. Of a saved plan, elements that are packed are zeros.
 graph shared_network::sized_source(const network_sizes &sizes) const {
-    graph g = source_.saved ? source_.saved->source : source_;
-    if (source_.saved && g.framework == "onnx") // integers that follow from sizes are in no file
-        infer_shapes(g);
+    graph g = source_of(source_);
     set_sizes(g, sizes);
     return g;
 }
