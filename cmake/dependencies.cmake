@@ -66,11 +66,12 @@ if(OCTET_WITH_ONNX AND (OCTET_BUILD_NETWORK OR OCTET_BUILD_TOOLS OR OCTET_BUILD_
     octet_with(ONNX "libonnx-dev libprotobuf-dev" ".onnx files" Protobuf_FOUND ONNX_INCLUDE_DIR ONNX_PROTO_LIBRARY)
 endif()
 
-# `octet serve`. prometheus-cpp also looks for what its listener would need; ours is the server's own.
+# `octet serve`; ON makes its libraries, which tests are linked to, also without the command. prometheus-cpp also looks for what its
+# listener would need; ours is the server's own.
 set(OCTET_WITH_SERVE AUTO CACHE STRING "`octet serve`: AUTO (where gRPC, Boost, OpenSSL, prometheus-cpp and spdlog are found), ON, OFF")
 set_property(CACHE OCTET_WITH_SERVE PROPERTY STRINGS AUTO ON OFF)
 set(OCTET_HAVE_SERVE FALSE)
-if(OCTET_WITH_SERVE AND OCTET_BUILD_TOOLS)
+if(OCTET_WITH_SERVE AND (OCTET_BUILD_TOOLS OR NOT OCTET_WITH_SERVE STREQUAL "AUTO"))
     find_package(Boost 1.74 QUIET)
     find_package(OpenSSL QUIET)
     find_package(spdlog QUIET)

@@ -10,11 +10,12 @@
 namespace octet::serve {
 
 struct log::state {
-    std::shared_ptr<spdlog::details::thread_pool> pool =
-        std::make_shared<spdlog::details::thread_pool>(8192, 1);
     std::shared_ptr<spdlog::logger> words, requests;
     std::string access_file;
     mutable std::mutex mutex; ///< of `requests`
+    /// Ends first, when it has written all that it was given.
+    std::shared_ptr<spdlog::details::thread_pool> pool =
+        std::make_shared<spdlog::details::thread_pool>(8192, 1);
 
     std::shared_ptr<spdlog::logger> make(spdlog::sink_ptr sink, const char *pattern) {
         const auto logger = std::make_shared<spdlog::async_logger>(
