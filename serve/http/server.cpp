@@ -251,16 +251,17 @@ private:
         read_rest(memory, {begin, size}, there);
     }
 
-    /// With a few large reads: the kernel wakes the loop when a good part of what is missing is there, not for each segment.
+    /// With a few large reads: on a busy machine all of it has come, else the kernel wakes the loop when a good part of what is
+    /// missing is there, not for each segment.
     void read_rest(const std::shared_ptr<char[]> &memory, asio::mutable_buffer body, std::size_t there) {
-        const std::size_t missing = body.size() - there;
-        wait_for(missing);
         stream_.async_read_some(
             body + there, [self = self(), memory, body, there](error_code failed, std::size_t got) {
                 if (failed)
                     return;
-                if (there + got < body.size())
+                if (there + got < body.size()) {
+                    self->wait_for(body.size() - there - got);
                     return self->read_rest(memory, body, there + got);
+                }
                 self->wait_for(1);
                 self->got_request({static_cast<const char *>(body.data()), body.size()}, memory);
             });
