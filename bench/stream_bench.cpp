@@ -1,7 +1,7 @@
 // Streaming operators against memcpy of the same bytes: a copy of n bytes reads and writes n, an operator
 // reads its sources and writes its destination. `of_copy` is the time of that copy divided by the operator's,
-// both medians of interleaved runs; 1 is the speed of memory. The argument is the number of images of 802,816
-// elements: one lies in the caches, 64 don't.
+// both medians of interleaved runs; 1 is the speed of memory. Destinations have 12 Ki elements, whose bytes
+// lie in the first-level cache, 128 Ki in the second, 784 Ki (an image) in the third, 49 Mi in memory. What is shorter than a few microseconds runs several times per sample.
 
 #include <benchmark/benchmark.h>
 
@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstring>
 #include <functional>
+#include <string>
 
 #include "octet/octet.hpp"
 
@@ -25,10 +26,11 @@ const stream &strm() {
     return s;
 }
 
-memory::dim images = 1; ///< of 56 x 56 positions with 256 channels
+/// Of the destination: images of 256 channels.
+memory::dim images = 1, height = 56, width = 56;
 
 memory::desc image(data_type type, format_tag tag = format_tag::nhwc) {
-    return memory::desc({images, 256, 56, 56}, type, tag);
+    return memory::desc({images, 256, height, width}, type, tag);
 }
 
 /// A primitive with its buffers.
@@ -56,10 +58,12 @@ struct workload {
     }
 };
 
-double seconds(const std::function<void()> &body) {
+/// Of one of `times` runs.
+template <typename Body> double seconds(int times, const Body &body) {
     const auto start = std::chrono::steady_clock::now();
-    body();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    for (int i = 0; i < times; i++)
+        body();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / times;
 }
 
 void run(benchmark::State &state, const std::function<workload()> &make) {
@@ -68,14 +72,16 @@ void run(benchmark::State &state, const std::function<workload()> &make) {
     std::vector<char> from(w.bytes() / 2, 1), to(w.bytes() / 2, 2);
     const auto copy = [&] { std::memcpy(to.data(), from.data(), from.size()); };
     const auto work = [&] { p.execute(strm(), w.args); };
+    constexpr std::size_t bytes_worth_a_sample = 1 << 20;
+    const int times = static_cast<int>(std::max<std::size_t>(1, bytes_worth_a_sample / w.bytes()));
     std::vector<double> copies, works;
     for (int i = 0; i < 3; i++) { // warms up
         copy();
         work();
     }
     for (auto _ : state) {
-        copies.push_back(seconds(copy));
-        works.push_back(seconds(work));
+        copies.push_back(seconds(times, copy));
+        works.push_back(seconds(times, work));
         state.SetIterationTime(works.back());
     }
     const auto median = [](std::vector<double> &v) {
@@ -128,7 +134,7 @@ workload make_binary(algorithm alg, data_type type, requantization_rule rule,
 
 /// Two parts of 128 channels; `converts`: of another scale than the result.
 workload make_concat(bool converts) {
-    const memory::desc part({images, 128, 56, 56}, data_type::u8, format_tag::nhwc),
+    const memory::desc part({images, 128, height, width}, data_type::u8, format_tag::nhwc),
         dst = image(data_type::u8);
     primitive_attr attr;
     if (converts)
@@ -162,17 +168,26 @@ workload make_resampling(algorithm alg, data_type type, requantization_rule rule
             {{OCTET_ARG_SRC, src}, {OCTET_ARG_DST, dst}}};
 }
 
-void add(const char *name, const std::function<workload()> &make) {
-    const auto body = [make](benchmark::State &state) {
-        images = state.range(0);
-        run(state, make);
-    };
-    benchmark::RegisterBenchmark(name, body)
-        ->ArgName("images")
-        ->Arg(1)
-        ->Arg(64)
-        ->UseManualTime()
-        ->Unit(benchmark::kMicrosecond);
+struct size {
+    const char *place;
+    memory::dim images, height, width;
+};
+constexpr size sizes[] = {{"L1", 1, 6, 8}, {"L2", 1, 16, 32}, {"L3", 1, 56, 56}, {"memory", 64, 56, 56}};
+
+void add(const std::string &name, const std::function<workload()> &make, bool has_any_size = true) {
+    for (const size &s : sizes) {
+        if (!has_any_size && s.height != 56)
+            continue;
+        const auto body = [make, s](benchmark::State &state) {
+            images = s.images;
+            height = s.height;
+            width = s.width;
+            run(state, make);
+        };
+        benchmark::RegisterBenchmark((name + "/" + s.place).c_str(), body)
+            ->UseManualTime()
+            ->Unit(benchmark::kMicrosecond);
+    }
 }
 
 void add_all() {
@@ -216,16 +231,27 @@ void add_all() {
     add("softmax_tflite", [=] { return make_softmax(data_type::s8, data_type::s8, rule::tflite_2step); });
     add("QLinearSoftmax", [=] { return make_softmax(u8, u8, rule::ort_f32); });
     const auto nearest = algorithm::resampling_nearest, linear = algorithm::resampling_linear;
-    add("resize_nearest_u8", [=] { return make_resampling(nearest, u8, rule::tflite_2step); });
-    add("resize_bilinear_u8", [=] { return make_resampling(linear, u8, rule::tflite_2step); });
-    add("resize_bilinear_s8", [=] { return make_resampling(linear, data_type::s8, rule::tflite_2step); });
-    add("resize_bilinear_u8_from_40", [=] { return make_resampling(linear, u8, rule::tflite_2step, 40); });
-    add("Resize_linear_u8", [=] { return make_resampling(linear, u8, rule::ort_f32); });
-    add("Resize_linear_u8_from_40", [=] { return make_resampling(linear, u8, rule::ort_f32, 40); });
-    add("ResizeBilinear_u8", [=] { return make_resampling(linear, u8, rule::caffe_double_round); });
-    add("ResizeBilinear_u8_from_40",
-        [=] { return make_resampling(linear, u8, rule::caffe_double_round, 40); });
-    add("resize_bilinear_f32", [=] { return make_resampling(linear, f32, rule::f32); });
+    add(
+        "resize_nearest_u8", [=] { return make_resampling(nearest, u8, rule::tflite_2step); }, false);
+    add(
+        "resize_bilinear_u8", [=] { return make_resampling(linear, u8, rule::tflite_2step); }, false);
+    add(
+        "resize_bilinear_s8", [=] { return make_resampling(linear, data_type::s8, rule::tflite_2step); },
+        false);
+    add(
+        "resize_bilinear_u8_from_40", [=] { return make_resampling(linear, u8, rule::tflite_2step, 40); },
+        false);
+    add(
+        "Resize_linear_u8", [=] { return make_resampling(linear, u8, rule::ort_f32); }, false);
+    add(
+        "Resize_linear_u8_from_40", [=] { return make_resampling(linear, u8, rule::ort_f32, 40); }, false);
+    add(
+        "ResizeBilinear_u8", [=] { return make_resampling(linear, u8, rule::caffe_double_round); }, false);
+    add(
+        "ResizeBilinear_u8_from_40",
+        [=] { return make_resampling(linear, u8, rule::caffe_double_round, 40); }, false);
+    add(
+        "resize_bilinear_f32", [=] { return make_resampling(linear, f32, rule::f32); }, false);
 }
 
 } // namespace

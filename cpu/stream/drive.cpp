@@ -9,6 +9,7 @@
 #include "cpu/machine/scratch.hpp"
 #include "cpu/stream/bytes.hpp"
 #include "cpu/stream/nest.hpp"
+#include "cpu/stream/pair_tables.hpp"
 #include "cpu/stream/plan.hpp"
 #include "cpu/stream/programs.hpp"
 #include "cpu/stream/transpose.hpp"
@@ -163,6 +164,11 @@ offer plan_sum(const sum_problem &p, const machine &m) {
     });
 }
 
+offer plan_binary(const binary_problem &p, const machine &m) {
+    const offer by_tables = plan_pair_tables(m.isa, p);
+    return by_tables.is_refused() ? plan_task(m.isa, make_task(p)) : by_tables;
+}
+
 } // namespace
 
 // Codes of 8 bits are exact in f32, and so is their product with 1.
@@ -183,6 +189,8 @@ template <typename Problem> offer plan(const Problem &p, const machine &m) {
         return plan_unary(p, m);
     else if constexpr (std::is_same_v<Problem, sum_problem>)
         return plan_sum(p, m);
+    else if constexpr (std::is_same_v<Problem, binary_problem>)
+        return plan_binary(p, m);
     else
         return plan_task(m.isa, make_task(p));
 }
