@@ -82,7 +82,11 @@ const std::map<std::string, reader> &readers() {
          [](auto &key, auto &v, auto &c) {
              if (!v.is_string())
                  refuse("\"" + key + "\" is " + v.dump() + ", allowed is the name of a rule");
-             c.network.rule = requantization_rule_from_string(v.template get<std::string>().c_str());
+             try {
+                 c.network.rule = requantization_rule_from_string(v.template get<std::string>().c_str());
+             } catch (const error &e) {
+                 refuse("\"" + key + "\": " + e.what());
+             }
          }},
         {"dimensions",
          [](auto &key, auto &v, auto &c) {

@@ -129,7 +129,8 @@ void scheduler::submit(const std::shared_ptr<job_queue> &queue, std::shared_ptr<
                           std::to_string(queue->bytes_) + " bytes of requests wait already");
         const double wait = estimate(*queue);
         if (wait > seconds(o.most_wait))
-            throw refusal(outcome::overloaded, "it would wait for " + std::to_string(wait) + " s");
+            throw refusal(outcome::overloaded, "it would wait for " + std::to_string(wait) + " s, at most " +
+                                                   std::to_string(seconds(o.most_wait)) + " s are allowed");
         if (j->deadline <= now)
             throw refusal(outcome::expired, "its time was over when it arrived");
         if (queue->jobs_.empty() && queue->running_ == 0) { // time that it did not use is lost

@@ -149,7 +149,7 @@ public:
                                [this](const std::shared_ptr<const service::call> &done) { answer(*done); });
             const std::lock_guard<std::mutex> lock(mutex_);
             if (is_cancelled_)
-                service_.cancel(*call);
+                give_up(*call);
             call_ = std::move(call);
         } catch (const refusal &e) {
             service_.refused("grpc", "infer", e, request.model_name(), trace);
@@ -170,11 +170,18 @@ public:
             call = call_;
         }
         if (call)
-            service_.cancel(*call);
+            give_up(*call);
     }
     void OnDone() override { delete this; }
 
 private:
+    /// gRPC cancels also what a deadline has ended; the client's own comes first, by the time of the request's way.
+    void give_up(const service::call &c) {
+        constexpr auto way = std::chrono::milliseconds(10);
+        const bool is_expired =
+            c.work->deadline != clock::time_point::max() && c.work->deadline - way <= clock::now();
+        is_expired ? service_.expire(c) : service_.cancel(c);
+    }
     void answer(const service::call &c) {
         if (c.work->result != outcome::ok)
             return Finish({code_of(c.work->result), c.work->sentence});

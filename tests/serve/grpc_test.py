@@ -1,9 +1,11 @@
 """The protocol over gRPC, asked by Python's gRPC: an implementation of the wire that shares nothing with the server's client code."""
 
 import os
-import shutil
+import re
+import socket
 import sys
 import tempfile
+import time
 import unittest
 
 import grpc
@@ -103,6 +105,41 @@ class GrpcTest(unittest.TestCase):
         codes, expected = self.digits[0]
         self.assertEqual(self.call("ModelInfer", self.request(codes)).raw_output_contents[0], expected)
 
+    def test_what_waits_leaves_the_queue(self):
+        """The server holds a request back for company that never comes, longer than its client waits."""
+        infer = lambda channel: channel.unary_unary("/inference.GRPCInferenceService/ModelInfer", self.pb.ModelInferRequest.SerializeToString,
+                                                    self.pb.ModelInferResponse.FromString)
+
+        def figure(what):
+            text = server.get("/metrics", server.metrics)[1].decode()
+            return sum(int(n) for n in re.findall(rf"^octet_{what} (\d+)$", text, re.M))
+
+        def wait_for(what, count):
+            while figure(what) != count:
+                time.sleep(0.01)
+
+        cancelled, expired = (rf'requests_total{{model="digits",result="{result}",.*}}' for result in ("cancelled", "expired"))
+        waiting, computed = "waiting_requests{.*}", "batch_rows_count{.*}"
+        with (serving.Folder('{"preferred_batch_sizes": [8], "max_queue_delay_microseconds": 10000000}') as folder,
+              serving.Server(COMMAND, "--models", folder) as server, grpc.insecure_channel(f"127.0.0.1:{server.grpc}") as channel):
+            request = self.request(self.digits[0][0])
+            call = infer(channel).future(request)
+            wait_for(waiting, 1)
+            call.cancel()
+            wait_for(waiting, 0)
+            self.assertEqual((figure(cancelled), figure(expired)), (1, 0))
+            self.assertEqual(infer(channel).future(request, timeout=0.2).code(), grpc.StatusCode.DEADLINE_EXCEEDED)
+            wait_for(waiting, 0)
+            self.assertEqual(figure(cancelled) + figure(expired), 2)  # the client may be ahead of the server's clock
+            body, headers = serving.binary_request(self.digits[0][0])
+            with socket.create_connection(("127.0.0.1", server.http)) as client:
+                lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+                client.sendall(f"POST /v2/models/digits/infer HTTP/1.1\r\nContent-Length: {len(body)}\r\n{lines}\r\n".encode() + body)
+                wait_for(waiting, 1)
+            wait_for(waiting, 0)
+            self.assertEqual(figure(cancelled) + figure(expired), 3)
+            self.assertEqual(figure(computed), 0)
+
     def test_tls_and_a_token(self):
         with tempfile.TemporaryDirectory() as folder:
             certificate, key = serving.make_certificate(folder)
@@ -121,11 +158,7 @@ class GrpcTest(unittest.TestCase):
                 self.assertTrue(self.call("ServerReady", self.pb.ServerReadyRequest(), channel=channel).ready)
 
     def test_overload_is_answered_at_once(self):
-        with tempfile.TemporaryDirectory() as folder:
-            os.makedirs(os.path.join(folder, "digits", "1"))
-            shutil.copy(os.path.join(serving.ROOT, "examples", "digits", "digits_int8.tflite"), os.path.join(folder, "digits", "1", "model.tflite"))
-            with open(os.path.join(folder, "digits", "config.json"), "w") as file:
-                file.write('{"max_batch_size": 360, "preferred_batch_sizes": [360], "instances": 1, "max_queued_requests": 1}')
+        with serving.Folder('{"max_batch_size": 360, "preferred_batch_sizes": [360], "instances": 1, "max_queued_requests": 1}') as folder:
             request = self.request(b"".join(codes for codes, _ in self.digits))
             expected = b"".join(answer for _, answer in self.digits)
             good = refused = 0

@@ -151,7 +151,7 @@ TEST(serve_config, says_what_is_wrong) {
     refuses(R"({"max_batch_size": 0})", "from 1 to 4096");
     refuses(R"({"max_batch_size": 1.5})", "whole numbers");
     refuses(R"({"max_batch_size": 4, "preferred_batch_sizes": [8]})", "max_batch_size");
-    refuses(R"({"rule": "nonsense"})", "nonsense");
+    refuses(R"({"rule": "nonsense"})", "\"rule\": requantization rule 'nonsense'");
     refuses(R"({"dimensions": 3})", "an object");
 }
 

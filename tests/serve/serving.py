@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import struct
 import subprocess
@@ -67,6 +68,17 @@ class Server:
                 return reply.status, reply.read(), reply.headers
         except urllib.error.HTTPError as refusal:
             return refusal.code, refusal.read(), refusal.headers
+
+
+class Folder(tempfile.TemporaryDirectory):
+    """A folder of models with the digits and this config.json."""
+
+    def __init__(self, config):
+        super().__init__()
+        os.makedirs(os.path.join(self.name, "digits", "1"))
+        shutil.copy(os.path.join(ROOT, "examples", "digits", "digits_int8.tflite"), os.path.join(self.name, "digits", "1", "model.tflite"))
+        with open(os.path.join(self.name, "digits", "config.json"), "w") as file:
+            file.write(config)
 
 
 def digits():
