@@ -130,10 +130,11 @@ struct server::state {
         }
         check_certificate(options.certificate, options.key);
         if (options.grpc != "off")
-            calls = std::make_unique<grpc_server>(grpc_options{options.grpc, options.most_body_bytes,
-                                                               options.most_total_bytes, options.certificate,
-                                                               options.key},
-                                                  *requests, secret);
+            calls = std::make_unique<grpc_server>(
+                grpc_options{options.grpc, options.most_body_bytes, options.most_total_bytes,
+                             options.most_header_bytes, options.idle, options.receive, options.certificate,
+                             options.key},
+                *requests, secret);
         if (options.metrics != "off") {
             h.address = options.metrics;
             h.threads = 1;

@@ -389,6 +389,12 @@ grpc_server::grpc_server(const grpc_options &options, service &s, const token &t
     builder.SetMaxReceiveMessageSize(
         static_cast<int>(std::min<std::size_t>(options.most_body_bytes, 0x7fffffff)));
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0); // a second server on the port is an error
+    const auto limit = [&](const char *name, std::int64_t value) {
+        builder.AddChannelArgument(name, static_cast<int>(std::min<std::int64_t>(value, 0x7fffffff)));
+    };
+    limit(GRPC_ARG_MAX_METADATA_SIZE, static_cast<std::int64_t>(options.most_header_bytes));
+    limit(GRPC_ARG_MAX_CONNECTION_IDLE_MS, options.idle.count());
+    limit(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, options.receive.count());
     state_->options = options;
     if (!options.certificate.empty()) {
         state_->certificate = std::make_unique<watched_certificate>();

@@ -3,6 +3,7 @@
 // The protocol over gRPC, with reflection and gRPC's own health service. Its headers are slow to compile: they stay in
 // server.cpp.
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -14,7 +15,9 @@ namespace octet::serve {
 struct grpc_options {
     std::string address;         ///< port 0: any that is free
     std::size_t most_body_bytes; ///< of one message
-    std::size_t most_total_bytes;
+    std::size_t most_total_bytes, most_header_bytes;
+    std::chrono::milliseconds idle, ///< of a connection without calls
+        receive;                    ///< until a client has said who it is; its calls have their deadlines
     std::string certificate, key;
 };
 
