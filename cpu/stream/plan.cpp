@@ -11,6 +11,7 @@
 #include "common/requantize.hpp"
 #include "common/scaled_sum.hpp"
 #include "common/text.hpp"
+#include "cpu/stream/product_scale.hpp"
 #include "cpu/stream/task_builder.hpp"
 #include "jit/epilogue/code_sum.hpp"
 
@@ -401,9 +402,45 @@ task dequantized(task_builder &b, const binary_problem &p) {
     return b.finish(stage::f32_value);
 }
 
+/// The scaling of all products of centred codes, if it is known and results are codes or what a clip leaves of them.
+std::optional<product_scale> product_scale_of(const binary_problem &p) {
+    const epilogue &out = p.out_stage;
+    const masked_values<std::int32_t> &zp = out.dst_zero_points;
+    const auto is_small = [](std::int32_t z) { return z >= -128 && z <= 255; };
+    const auto range_of_centred = [&](const memory_desc &md, const zero_points &z) {
+        const type_range range = range_of(md.data_type);
+        const std::int32_t zero_point = z.values.values.empty() ? 0 : z.values.values[0];
+        return std::pair{range.low - zero_point, range.high - zero_point};
+    };
+    const auto all_clip = [&] {
+        return std::all_of(out.post_ops.begin(), out.post_ops.end(), [](const post_op_entry &entry) {
+            return std::holds_alternative<post_op::clip>(entry);
+        });
+    };
+    for (const memory_desc *md : {&p.src0, &p.src1, &p.dst})
+        if (!is_code(md->data_type))
+            return {};
+    for (const masked_values<std::int32_t> *z : {&zp, &p.zero_points0.values, &p.zero_points1.values})
+        if (z->runtime || !std::all_of(z->values.begin(), z->values.end(), is_small))
+            return {};
+    if (out.multipliers.runtime || out.multipliers.values.size() != 1 || !all_clip())
+        return {};
+    const auto [low0, high0] = range_of_centred(p.src0, p.zero_points0);
+    const auto [low1, high1] = range_of_centred(p.src1, p.zero_points1);
+    const auto [least, greatest] = std::minmax({low0 * low1, low0 * high1, high0 * low1, high0 * high1});
+    return make_product_scale(out.rule, out.multipliers.values[0], least, greatest);
+}
+
 task product(task_builder &b, const binary_problem &p) {
     multiply_centred(b, p);
-    return b.finish(stage::accumulator);
+    const auto scale = product_scale_of(p);
+    if (!scale)
+        return b.finish(stage::accumulator);
+    b.step(op::to_f32);
+    b.step_by(scale->is_symmetric ? op::multiply_add_symmetric : op::multiply_add, scale->factor);
+    b.constant(scale->offset);
+    b.step(op::convert_to_s32);
+    return b.finish(stage::s32_value);
 }
 
 task of_reals(task_builder &b, const binary_problem &p) {

@@ -44,6 +44,7 @@ std::string name_of(const stream_program &program) {
                                      "add",
                                      "multiply",
                                      "multiply_add",
+                                     "multiply_add_symmetric",
                                      "divide",
                                      "divide_in_range",
                                      "round_half_away",
@@ -173,6 +174,12 @@ void stream_program_emitter::unary(const stream_step &step, int v) {
         const emitter::temp factor(e_);
         e_.move(factor, number());
         return e_.vfmadd213ps(x, factor, number(1));
+    }
+    case stream_op::multiply_add_symmetric: {
+        const emitter::temp term(e_);
+        e_.vpand_(term, x, e_.constant(0x80000000u));
+        e_.vpor_(term, term, number(1));
+        return e_.vfmadd132ps(x, term, number());
     }
     case stream_op::divide:
         return e_.vdivps(x, x, number());

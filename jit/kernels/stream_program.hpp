@@ -15,22 +15,23 @@
 namespace octet::impl::jit {
 
 enum class stream_op {
-    load,            ///< source `operand`; integers become s32 lanes
-    to_f32,          ///< from s32
-    to_s32,          ///< nearest even, saturating, NaN gives INT32_MIN
-    convert_to_s32,  ///< nearest even; what doesn't fit gives INT32_MIN
-    subtract_s32,    ///< x - plane, wrapping
-    subtract_s16,    ///< words of x - words of plane: s16 lanes with upper words of 0
-    multiply_s32,    ///< x * plane, wrapping
-    scale_code,      ///< x * plane + ((x * next plane + 2^(n-1)) >> n), n = scale_code_bits
-    shift_left,      ///< by `operand` bits
-    divide_by_pot,   ///< by 2^operand, ties away from zero
-    requantize,      ///< `rule`, whose planes start at `operand`
-    subtract,        ///< f32, as all below: x - plane
-    add,             ///< x + plane
-    multiply,        ///< x * plane
-    multiply_add,    ///< x * plane + next plane, fused
-    divide,          ///< x / plane
+    load,                   ///< source `operand`; integers become s32 lanes
+    to_f32,                 ///< from s32
+    to_s32,                 ///< nearest even, saturating, NaN gives INT32_MIN
+    convert_to_s32,         ///< nearest even; what doesn't fit gives INT32_MIN
+    subtract_s32,           ///< x - plane, wrapping
+    subtract_s16,           ///< words of x - words of plane: s16 lanes with upper words of 0
+    multiply_s32,           ///< x * plane, wrapping
+    scale_code,             ///< x * plane + ((x * next plane + 2^(n-1)) >> n), n = scale_code_bits
+    shift_left,             ///< by `operand` bits
+    divide_by_pot,          ///< by 2^operand, ties away from zero
+    requantize,             ///< `rule`, whose planes start at `operand`
+    subtract,               ///< f32, as all below: x - plane
+    add,                    ///< x + plane
+    multiply,               ///< x * plane
+    multiply_add,           ///< x * plane + next plane, fused
+    multiply_add_symmetric, ///< x * plane + (x < 0 ? -1 : 1) * next plane, fused
+    divide,                 ///< x / plane
     divide_in_range, ///< the same for planes 1 / divisor, divisor and limits of x; NaN becomes the lower one
     round_half_away, ///< to an integer
     eltwise,         ///< `alg` with `alpha` and `beta`
