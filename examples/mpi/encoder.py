@@ -81,7 +81,7 @@ def run(layers, x):
 def main():
     """Runs the stack under each rule and prints a line for it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rules", nargs="*", default=octet.rules())
+    parser.add_argument("--rules", nargs="*", default=octet.rules(), choices=octet.rules(), metavar="RULE")
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--tokens", type=int, default=32)
     parser.add_argument("--scatter", action="store_true", help="MPI_Reduce_scatter and codes gathered, instead of MPI_Allreduce")

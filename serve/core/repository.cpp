@@ -291,7 +291,8 @@ std::shared_ptr<served_model> repository::find(const std::string &name, const st
         for (auto v = it->second.rbegin(); v != it->second.rend(); ++v)
             if (v->second.model)
                 return v->second.model;
-        throw refusal(outcome::unavailable, "no version of model '" + name + "' could be loaded");
+        throw refusal(outcome::unavailable, "no version of model '" + name +
+                                                "' could be loaded, POST /v2/repository/index tells why");
     }
     const auto found = it->second.find(version_of(version));
     if (version_of(version) == no_version || found == it->second.end())
