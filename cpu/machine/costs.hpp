@@ -61,7 +61,13 @@ constexpr dim_t depthwise_products_per_cycle = 16;
 constexpr dim_t forks_per_share = 2, least_fork = 512, usual_fork = 4096, most_fork = 16384;
 /// A thread that waits for the next loop spins for some 20 us, then yields; it goes after 1 ms within a phase, else
 /// after 0.1 ms.
+/// Whoever has not begun or ended his task after so long may have lost his core.
+constexpr std::uint64_t absence_cycles = 1 << 12;
 constexpr std::uint64_t spin_cycles = 1 << 16, patient_cycles = 3 << 20, impatient_cycles = 3 << 17;
+
+/// If threads share columns, each reads the whole source, which others wrote in part; if they share rows, each reads all
+/// weights, which its own caches have or the level that all have. A byte from another core's caches costs as many of those.
+constexpr dim_t per_foreign_byte = 8;
 
 // ---- shares of caches, in bytes
 

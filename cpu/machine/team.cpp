@@ -16,9 +16,10 @@ namespace {
 class patience {
 public:
     void renew() { since_ = __rdtsc(); }
+    std::uint64_t cycles() const { return __rdtsc() - since_; }
     /// Waits a moment; false if it has been as many cycles as allowed.
     bool wait(std::uint64_t most_cycles) const {
-        const std::uint64_t waited = __rdtsc() - since_;
+        const std::uint64_t waited = cycles();
         if (waited > most_cycles)
             return false;
         if (waited < costs::spin_cycles)
@@ -44,9 +45,17 @@ void leave_cpu(int cpu) {
         sched_setaffinity(0, sizeof allowed, &allowed);
 }
 
+/// What a loop works with lies on its leader's stack, from `arg` upwards: one line after the other would take as many
+/// trips between the cores.
+void fetch_stack(const void *arg) {
+    constexpr int lines = 12;
+    for (int i = 0; i < lines; i++)
+        _mm_prefetch(static_cast<const char *>(arg) + i * 64, _MM_HINT_T0);
+}
+
 } // namespace
 
-team::team(int size) : claimed_(static_cast<std::size_t>(size)), seats_(static_cast<std::size_t>(size)) {
+team::team(int size) : progress_(static_cast<std::size_t>(size)), seats_(static_cast<std::size_t>(size)) {
     seats_[0] = true;
 }
 
@@ -58,31 +67,40 @@ int team::take_seat() {
 }
 
 /// A task is claimed by raising its number to the loop's. Whoever succeeds knows that the loop is not over, however
-/// long ago he read the word: a loop ends after all its tasks were claimed.
-void team::take_tasks(std::uint64_t loop, int seat) {
-    const int tasks = static_cast<int>(loop & ((1u << task_bits) - 1));
-    const std::uint64_t number = loop >> task_bits;
-    for (int i = 0; i < tasks; i++) {
-        const int index = (seat + i) % tasks; // the same share of layer after layer, as long as all are there
-        std::atomic<std::uint64_t> &claim = claimed_[static_cast<std::size_t>(index)];
-        std::uint64_t last = claim.load(std::memory_order_relaxed);
-        if (last >= number || !claim.compare_exchange_strong(last, number, std::memory_order_acq_rel))
-            continue;
-        what_(arg_, index);
-        unfinished_.fetch_sub(1, std::memory_order_release);
-    }
+/// long ago he read the word: a loop ends after all its tasks.
+void team::try_task(const loop &l, int index) {
+    progress &p = progress_[static_cast<std::size_t>(index)];
+    std::uint64_t last = p.begun.load(std::memory_order_relaxed);
+    if (last >= l.number || !p.begun.compare_exchange_strong(last, l.number, std::memory_order_acq_rel))
+        return;
+    fetch_stack(arg_);
+    what_(arg_, index);
+    p.ended.store(l.number, std::memory_order_release);
 }
 
 void team::run(int tasks, task what, void *arg) {
     what_ = what;
     arg_ = arg;
-    unfinished_.store(tasks, std::memory_order_relaxed);
-    const std::uint64_t number = (posted_.load(std::memory_order_relaxed) >> task_bits) + 1,
-                        loop = number << task_bits | static_cast<std::uint64_t>(tasks);
-    posted_.store(loop, std::memory_order_release);
-    take_tasks(loop, 0);
-    for (const patience last_task; unfinished_.load(std::memory_order_acquire) > 0;)
-        last_task.wait(UINT64_MAX);
+    const loop l{unpacked(posted_.load(std::memory_order_relaxed)).number + 1, tasks};
+    posted_.store(l.number << task_bits | static_cast<std::uint64_t>(tasks), std::memory_order_release);
+    what(arg, 0);
+    wait_for_tasks(l);
+}
+
+/// The leader takes the tasks whose members are absent, or seem to be: asking costs those who are there a trip between
+/// the cores.
+void team::wait_for_tasks(const loop &l) {
+    const patience last_task;
+    for (int i = 1; i < l.tasks; i++) {
+        if (!is_seat_taken(i))
+            try_task(l, i);
+        while (progress_[static_cast<std::size_t>(i)].ended.load(std::memory_order_acquire) != l.number) {
+            if (last_task.cycles() > costs::absence_cycles)
+                for (int other = i; other < l.tasks; other++)
+                    try_task(l, other);
+            last_task.wait(UINT64_MAX);
+        }
+    }
 }
 
 void team::note_leaders_cpu() { leaders_cpu_.store(sched_getcpu(), std::memory_order_relaxed); }
@@ -92,12 +110,20 @@ void team::serve() {
         leave_cpu(cpu);
     const int seat = std::this_thread::get_id() == leader_ ? 0 : take_seat();
     std::uint64_t seen = 0;
+    bool has_helped = true;
     for (patience idle; seat > 0;) {
-        const std::uint64_t loop = posted_.load(std::memory_order_acquire);
-        if (loop != seen) {
-            seen = loop;
-            take_tasks(loop, seat);
+        const std::uint64_t posted = posted_.load(std::memory_order_acquire);
+        const loop l = unpacked(posted);
+        if (posted != seen) {
+            seen = posted;
+            if (seat < l.tasks) // the same share of layer after layer
+                try_task(l, seat);
+            has_helped = false;
             idle.renew();
+        } else if (!has_helped && idle.cycles() > costs::absence_cycles) {
+            has_helped = true;
+            for (int i = 1; i < l.tasks; i++)
+                try_task(l, i);
         } else if (!idle.wait(is_patient_.load(std::memory_order_relaxed) ? costs::patient_cycles
                                                                           : costs::impatient_cycles)) {
             break;

@@ -40,17 +40,34 @@ public:
     void serve();
 
 private:
+    /// Numbers of the last loops in which somebody began the task of one index, and ended it. Each has a cache line:
+    /// while all are there, only the member with that seat writes to them, and the leader reads the second.
+    struct progress {
+        alignas(64) std::atomic<std::uint64_t> begun{0};
+        alignas(64) std::atomic<std::uint64_t> ended{0};
+    };
+    /// A loop's number and how many tasks it has.
+    struct loop {
+        std::uint64_t number;
+        int tasks;
+    };
+
     int take_seat();
-    void take_tasks(std::uint64_t loop, int seat);
+    bool is_seat_taken(int seat) const {
+        return seats_[static_cast<std::size_t>(seat)].load(std::memory_order_relaxed);
+    }
+    void try_task(const loop &l, int index);
+    void wait_for_tasks(const loop &l);
 
     /// Number of the loop << task_bits | its tasks: one word, so that both are of the same loop.
     static constexpr int task_bits = 16;
+    static loop unpacked(std::uint64_t word) {
+        return {word >> task_bits, static_cast<int>(word & ((1u << task_bits) - 1))};
+    }
     alignas(64) std::atomic<std::uint64_t> posted_{0};
     task what_ = nullptr; ///< of the posted loop; only read after claiming one of its tasks
     void *arg_ = nullptr;
-    alignas(64) std::atomic<int> unfinished_{0};
-    std::vector<std::atomic<std::uint64_t>>
-        claimed_; ///< number of the last loop in which somebody took the task
+    std::vector<progress> progress_; ///< of each task but the first, which is the leader's
     alignas(64) std::atomic<int> places_taken_{0};
     std::atomic<bool> is_patient_{false};
     std::vector<std::atomic<bool>> seats_; ///< the leader has the first
