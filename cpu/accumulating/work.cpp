@@ -110,8 +110,10 @@ double busiest_share(dim_t rows, dim_t panels, int threads) {
     return static_cast<double>(div_up(cells, std::min<dim_t>(threads, cells))) / static_cast<double>(cells);
 }
 
-std::vector<share> divide(const side_costs &rows, const side_costs &panels, int threads,
-                          bool panel_by_panel) {
+namespace {
+
+std::vector<share> divide_along(const side_costs &rows, const side_costs &panels, int threads,
+                                bool panel_by_panel) {
     const side_costs &major = panel_by_panel ? panels : rows, &minor = panel_by_panel ? rows : panels;
     const place end{major.count(), 0};
     constexpr double even_enough = 1.02; // a range reads its rows and its weights once
@@ -123,6 +125,19 @@ std::vector<share> divide(const side_costs &rows, const side_costs &panels, int 
     return shares_between(threads, end, panel_by_panel, minor.count(), [&](double part) {
         return nearest_place(major, minor, major.all() * minor.all() * part);
     });
+}
+
+} // namespace
+
+std::vector<share> divide(const side_costs &rows, const side_costs &panels, int threads,
+                          bool panel_by_panel) {
+    constexpr double even_enough = 1.04;
+    std::vector<share> preferred = divide_along(rows, panels, threads, panel_by_panel);
+    const double busiest = busiest_share(rows, panels, preferred);
+    if (busiest * threads <= even_enough)
+        return preferred;
+    std::vector<share> other = divide_along(rows, panels, threads, !panel_by_panel);
+    return busiest_share(rows, panels, other) < busiest ? other : preferred;
 }
 
 } // namespace octet::impl

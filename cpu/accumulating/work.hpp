@@ -41,7 +41,8 @@ struct cell_range {
 using share = std::vector<cell_range>;
 
 /// At most `threads` shares, none of them empty. The cells are cut as one sequence, row by row, or panel by panel if
-/// each thread should rather have all rows of some columns; between whole rows (panels) where that is as even.
+/// each thread should rather have all rows of some columns; the other way where that is more even, and between whole
+/// rows (panels) where that is as even.
 /// Layers that are all cut by rows find most of what they read in their own core's caches.
 std::vector<share> divide(const side_costs &rows, const side_costs &panels, int threads, bool panel_by_panel);
 

@@ -361,8 +361,9 @@ int useful_threads(const dot_geometry &g, const machine &m) {
 }
 
 bool prefers_panels(const dot_geometry &g) {
+    const dim_t source = g.outer() * g.in[0] * g.in[1] * g.in[2] * g.position_bytes;
     const dim_t results = rows_of(g) * g.groups * g.packed().o;
-    return g.packed().groups * g.packed().group_bytes() > results;
+    return g.packed().groups * g.packed().group_bytes() > std::max(results, costs::per_foreign_byte * source);
 }
 
 } // namespace octet::impl

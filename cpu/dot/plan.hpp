@@ -91,8 +91,9 @@ int plan_lines_ahead(const dot_plan &p);
 /// Threads that are worth waking: a share of the work must outweigh what starting it costs.
 int useful_threads(const dot_geometry &g, const machine &m);
 
-/// True if each thread should rather have all rows of some columns: it then reads a share of the weights.
-/// With more results than weights, threads that write neighbouring columns disturb each other's caches.
+/// True if each thread should rather have all rows of some columns: it then reads a share of the weights, but rows that
+/// others have written (costs::per_foreign_byte). With more results than weights, threads that write neighbouring
+/// columns disturb each other's caches.
 bool prefers_panels(const dot_geometry &g);
 
 } // namespace octet::impl

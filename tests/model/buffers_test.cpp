@@ -47,6 +47,17 @@ TEST(BufferPlan, ResidualsStayAlive) {
     EXPECT_EQ(model::plan_buffers(block).total, 3u * 640);
 }
 
+TEST(BufferPlan, BuffersInTurnHaveOneMiddle) {
+    const std::vector<lifetime> chain = {{4096, 0, 1}, {1024, 1, 2}, {2048, 2, 3}, {512, 3, 4}, {3072, 4, 5}};
+    expect_disjoint(chain);
+    const model::buffer_plan plan = model::plan_buffers(chain);
+    const auto middle = [&](std::size_t i) { return plan.offsets[i] + chain[i].bytes / 2; };
+    EXPECT_EQ(middle(2), middle(0));
+    EXPECT_EQ(middle(4), middle(0));
+    EXPECT_EQ(middle(3), middle(1)); // beside those
+    EXPECT_EQ(plan.total, 4096u + 1024);
+}
+
 TEST(BufferPlan, NothingNeedsNothing) {
     EXPECT_EQ(model::plan_buffers({}).total, 0u);
     EXPECT_EQ(model::plan_buffers({{0, 0, 0}, {0, 5, 9}}).total, 0u);

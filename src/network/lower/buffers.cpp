@@ -1,10 +1,12 @@
-// The plan is greedy, because optimal packing is hard: largest first, lowest gap.
+// The plan is greedy, because optimal packing is hard: largest first; in the middle of an earlier one, else in the lowest
+// gap.
 
 #include "network/lower/buffers.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <optional>
 
 #include "network/graph/descs.hpp"
 
@@ -38,7 +40,67 @@ buffer buffer::seen_through(const memory::desc &d) const {
     return view;
 }
 
-/// Largest first; each takes the lowest gap among those already placed that it meets.
+namespace {
+
+/// Buffers in the order in which they are placed, and where.
+class arena {
+public:
+    arena(const std::vector<lifetime> &lifetimes, buffer_plan &plan) : lifetimes_(lifetimes), plan_(plan) {}
+
+    void place(std::size_t buffer) {
+        const std::size_t bytes = size(buffer);
+        const std::vector<std::size_t> others = met_by(buffer);
+        const std::size_t offset = middle(bytes, others).value_or(lowest_gap(bytes, others));
+        plan_.offsets[buffer] = offset;
+        plan_.total = std::max(plan_.total, offset + bytes);
+        const auto behind =
+            std::upper_bound(placed_.begin(), placed_.end(), offset,
+                             [&](std::size_t value, std::size_t p) { return value < plan_.offsets[p]; });
+        placed_.insert(behind, buffer);
+    }
+
+private:
+    std::size_t size(std::size_t buffer) const { return rounded_up(lifetimes_[buffer].bytes); }
+    std::size_t end(std::size_t buffer) const { return plan_.offsets[buffer] + size(buffer); }
+
+    /// Those already placed that live at the same time, by offset.
+    std::vector<std::size_t> met_by(std::size_t buffer) const {
+        std::vector<std::size_t> others;
+        for (const std::size_t p : placed_)
+            if (meet(lifetimes_[buffer], lifetimes_[p]))
+                others.push_back(p);
+        return others;
+    }
+
+    /// In the middle of one that was placed before and is as large or larger.
+    std::optional<std::size_t> middle(std::size_t bytes, const std::vector<std::size_t> &others) const {
+        for (const std::size_t p : placed_) {
+            const std::size_t offset = plan_.offsets[p] + (size(p) - bytes) / 2 / alignment * alignment;
+            if (std::none_of(others.begin(), others.end(), [&](std::size_t other) {
+                    return offset < end(other) && plan_.offsets[other] < offset + bytes;
+                }))
+                return offset;
+        }
+        return std::nullopt;
+    }
+
+    std::size_t lowest_gap(std::size_t bytes, const std::vector<std::size_t> &others) const {
+        std::size_t offset = 0;
+        for (const std::size_t other : others) {
+            if (offset + bytes <= plan_.offsets[other])
+                break;
+            offset = std::max(offset, end(other));
+        }
+        return offset;
+    }
+
+    const std::vector<lifetime> &lifetimes_;
+    buffer_plan &plan_;
+    std::vector<std::size_t> placed_; ///< in the order of their offsets
+};
+
+} // namespace
+
 buffer_plan plan_buffers(const std::vector<lifetime> &lifetimes) {
     std::vector<std::size_t> order(lifetimes.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -46,26 +108,10 @@ buffer_plan plan_buffers(const std::vector<lifetime> &lifetimes) {
                      [&](std::size_t a, std::size_t b) { return lifetimes[a].bytes > lifetimes[b].bytes; });
     buffer_plan plan;
     plan.offsets.resize(lifetimes.size());
-    std::vector<std::size_t> placed; // in the order of their offsets
-    for (const std::size_t i : order) {
-        const std::size_t bytes = rounded_up(lifetimes[i].bytes);
-        if (bytes == 0)
-            break;
-        std::size_t offset = 0;
-        for (const std::size_t p : placed) {
-            if (!meet(lifetimes[i], lifetimes[p]))
-                continue;
-            if (offset + bytes <= plan.offsets[p])
-                break;
-            offset = std::max(offset, plan.offsets[p] + rounded_up(lifetimes[p].bytes));
-        }
-        plan.offsets[i] = offset;
-        plan.total = std::max(plan.total, offset + bytes);
-        placed.insert(
-            std::upper_bound(placed.begin(), placed.end(), offset,
-                             [&](std::size_t value, std::size_t p) { return value < plan.offsets[p]; }),
-            i);
-    }
+    arena bytes(lifetimes, plan);
+    for (const std::size_t buffer : order)
+        if (lifetimes[buffer].bytes != 0)
+            bytes.place(buffer);
     return plan;
 }
 

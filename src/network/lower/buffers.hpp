@@ -25,7 +25,8 @@ struct buffer_plan {
 };
 
 /// Buffers whose lifetimes meet do not overlap. Freed bytes are used again at once, while caches still hold
-/// them.
+/// them: the caches of the same core where that is possible. Threads divide most tensors by rows, so buffers in turn
+/// have one middle: the first half of them belongs to the first half of the threads.
 buffer_plan plan_buffers(const std::vector<lifetime> &lifetimes);
 
 /// Elements with a layout, and where they are: in a slot of the context that runs, or in memory that all contexts
