@@ -97,7 +97,7 @@ private:
     dim_t stride(const memory_desc &md, int axis) const {
         return axis == 1 && p_.spatial_ndims == 1 ? 0 : md.strides[p_.spatial_ndims - 1 + axis];
     }
-    std::shared_ptr<const jit::depthwise_kernel> make_kernel(const channel_part &part) const {
+    jit::shared_code<jit::depthwise_kernel> make_kernel(const channel_part &part) const {
         jit::depthwise_spec spec;
         spec.isa = isa_;
         spec.flips_source = is_signed();
@@ -234,8 +234,9 @@ private:
         return to;
     }
 
-    void call_kernel(const execution &run, jit::depthwise_args &args, const jit::depthwise_kernel &kernel,
-                     dim_t block, dim_t first_element) const {
+    void call_kernel(const execution &run, jit::depthwise_args &args,
+                     const jit::code_of<jit::depthwise_kernel> &kernel, dim_t block,
+                     dim_t first_element) const {
         const dim_t element = first_element + block * packed_o_block;
         const void *full[max_post_ops];
         run.full.find(element, full);
@@ -254,7 +255,7 @@ private:
     const std::vector<line_range> ranges_{{0, p_.kernel[0] * p_.kernel[1]}};
     const columns columns_;
     const instruction_set isa_;
-    std::vector<std::shared_ptr<const jit::depthwise_kernel>> kernels_; ///< of each part of the plan
+    std::vector<jit::shared_code<jit::depthwise_kernel>> kernels_; ///< of each part of the plan
 };
 
 } // namespace

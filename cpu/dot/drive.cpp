@@ -68,7 +68,7 @@ private:
     bool sums_rows() const { return geometry_.weights.sums_source(); }
     bool has_signed_rows() const { return geometry_.flips_source() && !plan_.flips_source; }
     dim_t dst_size() const { return static_cast<dim_t>(memory::data_type_size(geometry_.dst.data_type)); }
-    using tile_kernel = jit::generated<jit::dot_args>;
+    using tile_kernel = jit::code_of<jit::dot_kernel>;
     std::shared_ptr<const tile_kernel> &kernel_of(bool is_tail, bool is_last_panel) {
         return kernels_[(is_tail ? 2 : 0) + (is_last_panel ? 1 : 0)];
     }

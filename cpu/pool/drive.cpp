@@ -170,7 +170,7 @@ private:
     const jit::epilogue_plan epilogue_;
     const epilogue_params params_;
     const dim_t chunk_, chunks_; ///< channels of a chunk, their number
-    std::shared_ptr<const jit::pool_kernel> whole_, last_;
+    jit::shared_code<jit::pool_kernel> whole_, last_;
 };
 
 /// A maximum stays a code; only a clip can change it.

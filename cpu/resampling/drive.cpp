@@ -142,7 +142,7 @@ private:
 
     /// Of the last chunk and of the others; null where there are none.
     struct chunk_kernels {
-        std::shared_ptr<const jit::resampling_kernel> whole, last;
+        jit::shared_code<jit::resampling_kernel> whole, last;
 
         std::size_t size_bytes() const {
             return (whole ? whole->code_bytes() : 0) + (last ? last->code_bytes() : 0);

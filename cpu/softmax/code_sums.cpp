@@ -84,7 +84,7 @@ private:
 
 template <typename Kernel> class permuted_sums : public code_sums {
 public:
-    permuted_sums(const jit::softmax_terms &terms, std::shared_ptr<const Kernel> code)
+    permuted_sums(const jit::softmax_terms &terms, jit::shared_code<Kernel> code)
         : terms_(terms), code_(std::move(code)) {}
 
     void run(const code_rows &rows, softmax_code_rows &to) const override {
@@ -96,7 +96,7 @@ public:
 
 private:
     const jit::softmax_terms terms_;
-    const std::shared_ptr<const Kernel> code_;
+    const jit::shared_code<Kernel> code_;
 };
 
 /// By bytes.

@@ -152,7 +152,7 @@ private:
     const dim_t rows_per_batch_;
     const std::uint32_t limit_, offset_;
     const std::unique_ptr<const code_sums> sums_;
-    const std::shared_ptr<const jit::softmax_codes_kernel> results_;
+    const jit::shared_code<jit::softmax_codes_kernel> results_;
 };
 
 // ---- f32
@@ -198,7 +198,7 @@ public:
 
 private:
     const std::vector<float> factors_;
-    std::shared_ptr<const jit::softmax_f32_kernel> code_;
+    jit::shared_code<jit::softmax_f32_kernel> code_;
 };
 
 } // namespace

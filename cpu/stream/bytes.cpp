@@ -66,7 +66,7 @@ public:
     std::size_t code_bytes() const { return regular_->code_bytes(); }
 
 private:
-    const std::shared_ptr<const jit::byte_table_kernel> regular_, nontemporal_; ///< nontemporal may be null
+    const jit::shared_code<jit::byte_table_kernel> regular_, nontemporal_; ///< nontemporal may be null
 };
 
 class copy_kernel : public unary_kernel {

@@ -334,7 +334,7 @@ public:
     std::size_t size_bytes() const override { return sizeof *this + regular_->code_bytes(); }
 
 private:
-    using code = std::shared_ptr<const jit::pair_tables_kernel>;
+    using code = jit::shared_code<jit::pair_tables_kernel>;
     static code make(instruction_set isa, const binary_problem &p, const code_pairs &pairs,
                      bool is_nontemporal) {
         return jit::shared_kernel<jit::pair_tables_kernel>(jit::pair_tables_spec{

@@ -182,7 +182,7 @@ private:
     dim_t param_words() const { return dim_t{epilogue_.planes().count} * jit::columns_per_block; }
     dim_t group() const { return group_; }
 
-    std::shared_ptr<const jit::stream_kernel> make_code(instruction_set isa, bool stores_past_caches) {
+    jit::shared_code<jit::stream_kernel> make_code(instruction_set isa, bool stores_past_caches) {
         jit::stream_spec spec = spec_of(isa, task_, nest_);
         spec.planes = static_cast<int>(task_.planes.size());
         spec.varies_in_row = varies_in_row();
@@ -303,7 +303,7 @@ private:
     const jit::epilogue_plan epilogue_;
     const nest nest_;
     dim_t group_ = 0; ///< columns that the kernel finishes at a time
-    const std::shared_ptr<const jit::stream_kernel> code_, past_caches_; ///< past_caches_ may be null
+    const jit::shared_code<jit::stream_kernel> code_, past_caches_; ///< past_caches_ may be null
     const bool planes_are_runtime_;
     std::vector<std::uint32_t> planes_, params_; ///< numbers known at creation
 };

@@ -71,8 +71,8 @@ struct strip_code {
             nontemporal = jit::shared_kernel<jit::transpose_kernel>(
                 jit::transpose_spec{isa, element_bytes, most, true});
     }
-    std::array<std::shared_ptr<const jit::transpose_kernel>, 5> regular; ///< by parts
-    std::shared_ptr<const jit::transpose_kernel> nontemporal;            ///< or null
+    std::array<jit::shared_code<jit::transpose_kernel>, 5> regular; ///< by parts
+    jit::shared_code<jit::transpose_kernel> nontemporal;            ///< or null
 };
 
 template <typename T>
@@ -181,7 +181,8 @@ private:
     }
 
     /// The strip as it lies in memory or, where its rows share cache sets, as a copy of it that doesn't.
-    void run_strip(const jit::transpose_kernel &code, const tile &t, dim_t rows, const upcoming &next) const {
+    void run_strip(const jit::code_of<jit::transpose_kernel> &code, const tile &t, dim_t rows,
+                   const upcoming &next) const {
         if (!shares_sets_)
             return run_steps_of(code, t, src_stride_, next);
         alignas(cache_line_bytes) std::uint8_t copy[most_strip_rows * copied_row_bytes];
@@ -201,7 +202,7 @@ private:
     }
 
     /// The last columns prefetch the next strip.
-    void run_steps_of(const jit::transpose_kernel &code, const tile &t, dim_t src_stride,
+    void run_steps_of(const jit::code_of<jit::transpose_kernel> &code, const tile &t, dim_t src_stride,
                       const upcoming &next) const {
         const dim_t steps = t.columns / part_,
                     lines_ahead = bytes_ahead / cache_line_bytes * jit::transpose_line_steps;
@@ -217,8 +218,8 @@ private:
                   next.strip - (t.src + done * element_bytes_));
     }
 
-    void run_steps(const jit::transpose_kernel &code, const tile &t, dim_t src_stride, dim_t j, dim_t steps,
-                   dim_t ahead) const {
+    void run_steps(const jit::code_of<jit::transpose_kernel> &code, const tile &t, dim_t src_stride, dim_t j,
+                   dim_t steps, dim_t ahead) const {
         const jit::transpose_args args{
             t.src + j * element_bytes_, t.dst + j * dst_stride_, src_stride, dst_stride_, steps, ahead};
         code.function()(&args);
@@ -250,7 +251,7 @@ private:
     const strip_code code_;
     const dim_t part_, strip_; ///< rows
     const bool leaves_caches_, shares_sets_;
-    const std::shared_ptr<const jit::byte_table_kernel> copy_code_; ///< or null
+    const jit::shared_code<jit::byte_table_kernel> copy_code_; ///< or null
     dim_t tile_rows_, tile_columns_;
     dim_t down_, across_;                                    ///< tiles of a matrix
     std::optional<byte_interleaver> few_rows_, few_columns_; ///< in place of parts, where a matrix has so few

@@ -1,7 +1,5 @@
 #include "jit/base/dry_run.hpp"
 
-#include <cstdint>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
@@ -40,9 +38,7 @@ int count_registers(instruction_set isa, const std::string &key, const std::func
     const std::string whole_key = key_writer().add(isa).key() + key;
     if (const std::optional<int> known = counts.find(whole_key))
         return *known;
-    // Ordinary memory: asking the system for pages takes as long as the rest.
-    const std::unique_ptr<std::uint8_t[]> code(new std::uint8_t[emitter::max_code_bytes]);
-    emitter dry(isa, code.get());
+    emitter dry(isa, emitter::purpose::dry_run);
     emit(dry);
     counts.insert(whole_key, dry.most_taken_vecs());
     return dry.most_taken_vecs();

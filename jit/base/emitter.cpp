@@ -16,10 +16,9 @@ using Xbyak::Xmm;
 using Xbyak::Ymm;
 using Xbyak::Zmm;
 
-emitter::emitter(instruction_set isa, void *dry_run_code)
-    : CodeGenerator(max_code_bytes, dry_run_code ? dry_run_code : Xbyak::DontSetProtectRWE), isa_(isa),
-      zmm_(isa.lanes() == 16) {
-    const int all = dry_run_code ? 3 * vector_count() : vector_count();
+emitter::emitter(instruction_set isa, purpose what_for)
+    : CodeGenerator(max_code_bytes, code_buffer::bytes()), isa_(isa), zmm_(isa.lanes() == 16) {
+    const int all = what_for == purpose::dry_run ? 3 * vector_count() : vector_count();
     for (int i = all - 1; i >= 0; i--)
         free_vecs_.push_back(i % vector_count());
     all_vecs_ = fewest_free_ = free_vecs();
@@ -27,17 +26,18 @@ emitter::emitter(instruction_set isa, void *dry_run_code)
         free_masks_.push_back(i);
 }
 
-const void *emitter::finish(const std::string &name) {
+std::shared_ptr<const void> emitter::finish(const std::string &name) {
     for (auto &[words, label] : constants_) {
         align(64);
         L(label);
         for (const std::uint32_t w : words)
             dd(w);
     }
-    readyRE();          // checks the labels
-    setProtectModeRE(); // which readyRE leaves to us: the buffer was allocated without protection
-    record_code(name, getCode(), getSize());
-    return getCode();
+    if (hasUndefinedLabel())
+        throw Xbyak::Error(Xbyak::ERR_LABEL_IS_NOT_FOUND);
+    std::shared_ptr<const void> code = make_executable(getCode(), getSize(), is_recorded());
+    record_code(name, code.get(), getSize());
+    return code;
 }
 
 // ---- registers

@@ -9,11 +9,13 @@
 //   has_dot4       vpdpbusd, in the encoding of the vectors; else 16-bit widening and vpmaddwd (exact)
 //   byte_permutes  vpermb and vpermi2b (zmm only)
 //
-// Code memory is W^X: it is written as read-write and becomes read-execute in `finish`.
+// Code is emitted into ordinary memory and moved to where it can run in `finish` (code_memory.hpp), so it must not
+// depend on its address.
 
 #include <cstdint>
 #include <initializer_list>
 #include <map>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -21,6 +23,7 @@
 #include <xbyak/xbyak.h>
 
 #include "common/machine.hpp"
+#include "jit/base/code_memory.hpp"
 
 namespace octet::impl::jit {
 
@@ -44,11 +47,12 @@ private:
     bool is_held_ = false;
 };
 
-class emitter : public Xbyak::CodeGenerator {
+class emitter : private code_buffer, public Xbyak::CodeGenerator {
 public:
-    /// A dry run (dry_run.hpp) brings memory for `max_code_bytes` that never run, and has more registers than
-    /// there are, so that code that fits nowhere is counted too.
-    explicit emitter(instruction_set isa, void *dry_run_code = nullptr);
+    /// A dry run (dry_run.hpp) never runs, and has more registers than there are, so that code that fits nowhere is
+    /// counted too.
+    enum class purpose { code, dry_run };
+    explicit emitter(instruction_set isa, purpose what_for = purpose::code);
     ~emitter() override = default;
 
     instruction_set isa() const { return isa_; }
@@ -59,10 +63,10 @@ public:
     bool has_dot4() const { return isa_.has_dot4(); }
 
     /// Largest code of one generator, constants included.
-    static constexpr std::size_t max_code_bytes = 256 * 1024;
+    static constexpr std::size_t max_code_bytes = code_buffer::size;
 
-    /// Makes the code executable; tools see it under this name. Nothing can be emitted afterwards.
-    const void *finish(const std::string &name = "code");
+    /// The code where it can run; tools see it under this name. Nothing can be emitted afterwards.
+    std::shared_ptr<const void> finish(const std::string &name = "code");
     std::size_t code_bytes() const { return getSize(); }
 
     // ---- registers: taken by whoever needs one, given back at the end of a scope

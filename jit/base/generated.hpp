@@ -20,12 +20,14 @@
 // A spec is an aggregate, so that its key has all of its members (key.hpp). Names are for perf and for dumps;
 // doc/kernel-names.md has their grammar.
 
+#include <cstdint>
 #include <iterator>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <type_traits>
 #include <unordered_map>
+#include <utility>
 
 #include "common/text.hpp"
 #include "jit/base/emitter.hpp"
@@ -41,11 +43,28 @@ template <typename Object, typename Member> int offset_of(Member Object::*member
                             reinterpret_cast<const char *>(&object));
 }
 
-/// Args: what a call points to; const unless the code changes it.
-template <typename Args> class generated : public emitter {
+/// Code that can be called. Args: what a call points to; const unless the code changes it.
+template <typename Args> class finished_code {
 public:
     using function_type = void (*)(Args *);
+    finished_code(std::shared_ptr<const void> code, std::size_t bytes)
+        : code_(std::move(code)), bytes_(bytes),
+          function_(reinterpret_cast<function_type>(reinterpret_cast<std::uintptr_t>(code_.get()))) {}
+
     function_type function() const { return function_; }
+    std::size_t code_bytes() const { return bytes_; }
+
+private:
+    std::shared_ptr<const void> code_;
+    std::size_t bytes_;
+    function_type function_;
+};
+
+/// What emits it, and is gone afterwards.
+template <typename Args> class generated : public emitter {
+public:
+    using code = finished_code<Args>;
+    code take_code() { return {std::move(code_), code_bytes()}; }
 
 protected:
     using args_type = std::remove_const_t<Args>;
@@ -71,31 +90,33 @@ protected:
         (append(parts), ...);
         return name;
     }
-    /// Makes the code executable. Its name is made only for tools that want it.
+    /// Ends the code. Its name is made only for tools that want it.
     template <typename Name> void finish(const Name &name) {
-        const void *code = emitter::finish(is_recorded() ? name() : std::string());
-        function_ = reinterpret_cast<function_type>(reinterpret_cast<std::uintptr_t>(code));
+        code_ = emitter::finish(is_recorded() ? name() : std::string());
     }
 
 private:
-    function_type function_ = nullptr;
+    std::shared_ptr<const void> code_;
 };
+
+/// What a generator emits.
+template <typename Kernel> using code_of = typename Kernel::code;
+template <typename Kernel> using shared_code = std::shared_ptr<const code_of<Kernel>>;
 
 /// The kernel that these parts decide: a spec, and often the plan of an epilogue. All primitives that need the
 /// same code share it; it goes with the last of them.
-template <typename Kernel, typename... Parts>
-std::shared_ptr<const Kernel> shared_kernel(const Parts &...parts) {
+template <typename Kernel, typename... Parts> shared_code<Kernel> shared_kernel(const Parts &...parts) {
     static std::mutex mutex;
-    static std::unordered_map<std::string, std::weak_ptr<const Kernel>> kernels;
+    static std::unordered_map<std::string, std::weak_ptr<const code_of<Kernel>>> kernels;
     const std::string key = (key_of(parts) + ...);
     const std::lock_guard<std::mutex> lock(mutex);
-    if (std::shared_ptr<const Kernel> found = kernels[key].lock())
+    if (shared_code<Kernel> found = kernels[key].lock())
         return found;
     for (auto it = kernels.begin(); it != kernels.end();)
         it = it->second.expired() ? kernels.erase(it) : std::next(it);
-    std::shared_ptr<const Kernel> made;
+    shared_code<Kernel> made;
     try {
-        made = std::make_shared<const Kernel>(parts...);
+        made = std::make_shared<const code_of<Kernel>>(Kernel(parts...).take_code());
     } catch (const Xbyak::Error &e) {
         throw error(status::runtime_error, text("code generation: ", e.what(),
                                                 "; OCTET_MAX_CPU_ISA=ref needs no executable memory"));

@@ -54,13 +54,15 @@ public:
         dec(count);
         jnz(block, T_NEAR);
         postamble();
-        function_ = reinterpret_cast<void (*)(const arguments *)>(reinterpret_cast<std::uintptr_t>(finish()));
+        code_ = finish();
     }
 
-    void operator()(const arguments &args) const { function_(&args); }
+    void operator()(const arguments &args) const {
+        reinterpret_cast<void (*)(const arguments *)>(reinterpret_cast<std::uintptr_t>(code_.get()))(&args);
+    }
 
 private:
-    void (*function_)(const arguments *);
+    std::shared_ptr<const void> code_;
 };
 
 struct sum_case {

@@ -141,8 +141,9 @@ public:
     }
 
     std::vector<float> run(const std::vector<float> &src) {
-        finish();
-        const auto kernel = getCode<void (*)(const float *, float *, std::size_t)>();
+        const auto code = finish();
+        const auto kernel = reinterpret_cast<void (*)(const float *, float *, std::size_t)>(
+            reinterpret_cast<std::uintptr_t>(code.get()));
         std::vector<float> dst(src.size());
         kernel(src.data(), dst.data(), src.size() / static_cast<std::size_t>(lanes()));
         return dst;

@@ -26,7 +26,7 @@ std::string content_of(const fs::path &path) {
 }
 
 /// A kernel that no one else has; emission needs no CPU of the level.
-std::shared_ptr<const transpose_kernel> make_kernel() {
+shared_code<transpose_kernel> make_kernel() {
     return shared_kernel<transpose_kernel>(transpose_spec{{cpu_isa::avx512_core}, 2, 3, false});
 }
 
