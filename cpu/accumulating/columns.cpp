@@ -16,7 +16,8 @@ columns::columns(const stored_weights &weights, const jit::epilogue_plan &epilog
       has_argument_planes_(epilogue.has_argument_planes() || epilogue.planes().weights_zero_point >= 0) {
     const packed_geometry &p = packed();
     constants_.resize(static_cast<std::size_t>(p.groups * p.o_blocks() * block_words()));
-    zeros_.resize(ranges.size() * static_cast<std::size_t>(padded_columns()));
+    if (!has_bias_)
+        zeros_.resize(ranges.size() * static_cast<std::size_t>(padded_columns()));
     for (dim_t group = 0; group < p.groups; group++)
         epilogue_.fill_constants(first_channel(group), p.o,
                                  constants_.data() + group * p.o_blocks() * block_words());

@@ -131,6 +131,8 @@ public:
     /// this one. Only tensors with run-time sizes need be given.
     primitive at_sizes(const std::vector<std::pair<int, memory::desc>> &tensors) const;
     kind get_kind() const; ///< the operation
+    /// What it was made of, to be asked; a primitive of it runs the same code.
+    primitive_desc_base get_primitive_desc() const;
     /// How it runs, for people: tiles, copies, bytes of packed weights. Empty where nothing is planned, or where
     /// sizes come with the execution.
     std::string plan_str() const;

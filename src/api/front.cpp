@@ -111,7 +111,7 @@ primitive_desc_ptr make_primitive_desc(const request &r, const tensor_map &tenso
             reasons += "\n  " + refusal;
         throw_unimplemented(r.operation, ": no implementation takes this problem:", reasons);
     }
-    auto data = std::make_shared<primitive_desc_data>();
+    auto data = std::make_shared<primitive_description>();
     data->operation = r.operation;
     data->attr = r.attr;
     for (const auto &[arg, md] : tensors)
@@ -122,7 +122,6 @@ primitive_desc_ptr make_primitive_desc(const request &r, const tensor_map &tenso
     data->parameters = std::move(parameters);
     data->implementation = chosen.name;
     data->refusals = std::move(chosen.refusals);
-    data->create = std::move(chosen.create);
 
     key_builder key;
     key.add(data->operation)
@@ -133,15 +132,14 @@ primitive_desc_ptr make_primitive_desc(const request &r, const tensor_map &tenso
         .add(chosen.here.fork_cycles);
     for (const auto &[arg, md] : data->args)
         key.add(arg).add(md.data);
-    data->key = key.take();
-    data->key.shrink_to_fit(); // it lives as long as the primitive
 
     if (!r.is_trial)
         log_creation(*data);
-    return data;
+    return std::make_shared<const primitive_desc_data>(
+        primitive_desc_data{std::move(data), key.take(), std::move(chosen.create), nullptr});
 }
 
-void log_creation(const primitive_desc_data &data) {
+void log_creation(const primitive_description &data) {
     if (get_verbose() < 2)
         return;
     log_event("create", data.implementation, problem_text(data));

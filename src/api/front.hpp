@@ -71,7 +71,7 @@ primitive_desc_ptr make_primitive_desc(const request &r, const tensor_map &tenso
                                        chosen_implementation chosen);
 
 /// The line of verbose mode.
-void log_creation(const primitive_desc_data &data);
+void log_creation(const primitive_description &data);
 
 /// `parameters`: what the problem has besides tensors and attributes, "strides:1x1 dilates:0x0": a part of its text
 /// and of its key.

@@ -21,12 +21,12 @@ namespace impl {
 
 std::shared_ptr<const primitive_data> make_primitive(std::shared_ptr<const primitive_desc_data> desc) {
     const default_float_environment environment;
-    return out_of_memory_is_an_error(desc->operation, [&] {
-        primitive_data made{desc, nullptr, nullptr};
+    return out_of_memory_is_an_error(desc->is->operation, [&] {
+        primitive_data made{desc->is, nullptr, nullptr, desc->runtime};
         if (desc->runtime)
             made.sizes = std::make_shared<primitives_by_size>(desc->runtime);
         else
-            made.code = cached_kernel(desc->key, desc->create);
+            made.code = desc->key.empty() ? desc->create() : cached_kernel(desc->key, desc->create);
         return std::make_shared<const primitive_data>(std::move(made));
     });
 }
@@ -39,13 +39,13 @@ using impl::throw_invalid;
 
 namespace {
 
-const impl::primitive_desc_data &checked(const std::shared_ptr<const impl::primitive_desc_data> &data) {
+const impl::primitive_description &checked(const std::shared_ptr<const impl::primitive_desc_data> &data) {
     if (!data)
         throw_invalid("primitive_desc: empty");
-    return *data;
+    return *data->is;
 }
 
-primitive_kind kind_of(const impl::primitive_desc_data &data) {
+primitive_kind kind_of(const impl::primitive_description &data) {
     primitive_kind kind = primitive_kind::undef;
     impl::from_name(data.operation, kind);
     return kind;
@@ -131,7 +131,7 @@ std::string described(int arg, const memory::desc &md) {
 }
 
 /// Arguments that the primitive doesn't take are ignored, as in oneDNN.
-void check_arguments(const impl::primitive_desc_data &desc, const std::unordered_map<int, memory> &args) {
+void check_arguments(const impl::primitive_description &desc, const std::unordered_map<int, memory> &args) {
     for (const auto &[arg, md] : desc.args) {
         const auto found = args.find(arg);
         if (found == args.end() || !found->second)
@@ -145,14 +145,14 @@ void check_arguments(const impl::primitive_desc_data &desc, const std::unordered
     }
 }
 
-void check_arguments(const impl::primitive_desc_data &desc, const impl::arguments &args) {
+void check_arguments(const impl::primitive_description &desc, const impl::arguments &args) {
     for (const auto &[arg, md] : desc.args)
         if (!args.get(arg) && md.get_size() > 0)
             throw_invalid(desc.operation, ": execute: ", described(arg, md), " is missing or null");
 }
 
 /// What octet/primitive.hpp says about inputs that share bytes with dst.
-void check_aliasing(const impl::primitive_desc_data &desc, const impl::arguments &args) {
+void check_aliasing(const impl::primitive_description &desc, const impl::arguments &args) {
     const auto &dst = desc.extents.at(OCTET_ARG_DST);
     const void *dst_handle = args.get(OCTET_ARG_DST);
     for (const auto &[arg, input] : desc.extents) {
@@ -177,6 +177,13 @@ std::string primitive::plan_str() const {
     if (!data_)
         throw_invalid("primitive::plan_str: empty primitive");
     return data_->code ? data_->code->plan() : "";
+}
+
+primitive_desc_base primitive::get_primitive_desc() const {
+    if (!data_)
+        throw_invalid("primitive::get_primitive_desc: empty primitive");
+    return primitive_desc_base(std::make_shared<const impl::primitive_desc_data>(
+        impl::primitive_desc_data{data_->desc, {}, [code = data_->code] { return code; }, data_->runtime}));
 }
 
 primitive_kind primitive::get_kind() const {

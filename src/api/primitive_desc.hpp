@@ -20,7 +20,9 @@ namespace octet::impl {
 class runtime_problem;
 class primitives_by_size;
 
-struct primitive_desc_data {
+/// What a primitive descriptor tells, and what an execution is checked against. Primitives keep it, and not the rest:
+/// plans of many numbers that only making the kernel needs.
+struct primitive_description {
     std::string operation; ///< "convolution"
     primitive_attr attr;
     std::map<int, memory::desc> args; ///< every execution argument with its descriptor
@@ -28,23 +30,28 @@ struct primitive_desc_data {
     std::string parameters;           ///< "strides:1x1 dilates:0x0 padding_l:1x1"
     std::string implementation;
     std::vector<std::string> refusals;
-    std::string key; ///< equal keys execute equally
+};
+
+struct primitive_desc_data {
+    std::shared_ptr<const primitive_description> is;
+    std::string key; ///< equal keys execute equally; empty where `create` has the kernel
     std::function<std::shared_ptr<const kernel>()> create;
     /// Where sizes come with the execution (runtime_sizes.hpp): instead of `key` and `create`. Else null.
     std::shared_ptr<const runtime_problem> runtime;
 };
 
 struct primitive_data {
-    std::shared_ptr<const primitive_desc_data> desc;
+    std::shared_ptr<const primitive_description> desc;
     std::shared_ptr<const kernel> code;
     std::shared_ptr<primitives_by_size> sizes; ///< instead of `code`
+    std::shared_ptr<const runtime_problem> runtime;
 };
 
 /// A kernel for a primitive descriptor, from the primitive cache or made.
 std::shared_ptr<const primitive_data> make_primitive(std::shared_ptr<const primitive_desc_data> desc);
 
 /// The problem in one line without commas: octet/problem.hpp.
-std::string problem_text(const primitive_desc_data &data);
+std::string problem_text(const primitive_description &data);
 
 /// Runs `call`; an allocation that fails is reported as this library's error.
 template <typename Call> auto out_of_memory_is_an_error(const std::string &operation, const Call &call) {

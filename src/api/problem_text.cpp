@@ -25,7 +25,7 @@ bool is_one_of(const std::string &name, std::initializer_list<const char *> name
 }
 
 /// How users spell the layout of a tensor in this place.
-spelling spelling_of(const primitive_desc_data &data, int arg, const memory_desc &md) {
+spelling spelling_of(const primitive_description &data, int arg, const memory_desc &md) {
     const bool has_channels = is_one_of(data.operation, {"convolution", "deconvolution", "inner_product",
                                                          "pooling", "resampling", "batch_normalization"});
     if (data.operation == "matmul" || data.operation == "reorder")
@@ -38,7 +38,7 @@ spelling spelling_of(const primitive_desc_data &data, int arg, const memory_desc
 
 } // namespace
 
-std::string problem_text(const primitive_desc_data &data) {
+std::string problem_text(const primitive_description &data) {
     std::string s = data.operation;
     const auto add_tensor = [&](int arg) {
         const auto found = data.args.find(arg);

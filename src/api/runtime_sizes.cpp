@@ -113,19 +113,19 @@ primitive_desc_ptr make_with_runtime_sizes(const resizable &given, bool allow_em
                                  b = at_trial_size(description, trial_sizes[1], allow_empty);
         if (!a || !b)
             return nullptr;
-        const auto data = std::make_shared<primitive_desc_data>(*a);
+        const auto data = std::make_shared<primitive_description>(*a->is);
         data->attr = given.attr;
         data->extents.clear();
-        data->create = nullptr;
         for (auto &[arg, md] : data->args)
-            md = common_part(data->operation, arg, a->args.at(arg).data, b->args.at(arg).data,
+            md = common_part(data->operation, arg, a->is->args.at(arg).data, b->is->args.at(arg).data,
                              find(description.tensors, arg));
         for (auto &[arg, md] : description.tensors)
             if (data->args.count(arg))
                 md = data->args.at(arg).data;
-        data->runtime = std::make_shared<const runtime_problem>(std::move(description), data->args);
         log_creation(*data);
-        return data;
+        auto runtime = std::make_shared<const runtime_problem>(std::move(description), data->args);
+        return std::make_shared<const primitive_desc_data>(
+            primitive_desc_data{data, {}, nullptr, std::move(runtime)});
     });
 }
 

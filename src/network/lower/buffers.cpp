@@ -32,7 +32,9 @@ std::vector<std::uint8_t> initial_element(const tensor &t) {
 
 buffer buffer::seen_through(const memory::desc &d) const {
     buffer view = *this;
-    view.desc_ = d;
+    if (get_desc() == d)
+        return view;
+    view.desc_ = std::make_shared<const memory::desc>(d);
     if (is_shared()) {
         view.shared_ = memory(d, shared_.get_engine(), shared_.get_data_handle());
         view.owner_ = owner_ ? owner_ : std::make_shared<const memory>(shared_);

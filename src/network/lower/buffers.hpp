@@ -36,10 +36,14 @@ public:
     buffer() = default; ///< none
     /// Memory that sees bytes of `owner`, or null for its own.
     explicit buffer(memory shared, std::shared_ptr<const void> owner = nullptr)
-        : desc_(shared.get_desc()), shared_(std::move(shared)), owner_(std::move(owner)) {}
-    buffer(int slot, memory::desc d) : desc_(std::move(d)), slot_(slot) {}
+        : desc_(std::make_shared<const memory::desc>(shared.get_desc())), shared_(std::move(shared)),
+          owner_(std::move(owner)) {}
+    buffer(int slot, const memory::desc &d) : desc_(std::make_shared<const memory::desc>(d)), slot_(slot) {}
 
-    const memory::desc &get_desc() const { return desc_; }
+    const memory::desc &get_desc() const {
+        static const memory::desc of_none;
+        return desc_ ? *desc_ : of_none;
+    }
     bool is_shared() const { return slot_ < 0; }
     buffer seen_through(const memory::desc &d) const;    ///< the same bytes
     int slot() const { return slot_; }                   ///< of a context; -1 for shared memory
@@ -47,7 +51,7 @@ public:
     explicit operator bool() const { return slot_ >= 0 || static_cast<bool>(shared_); }
 
 private:
-    memory::desc desc_;
+    std::shared_ptr<const memory::desc> desc_; ///< of all copies; most tensors have no buffer
     int slot_ = -1;
     memory shared_;
     std::shared_ptr<const void> owner_; ///< of the bytes, where `shared_` only sees them

@@ -18,7 +18,7 @@ void append_distinct(std::string &list, const std::string &name) {
 
 /// Executions take bare pointers, so that descriptors are compared here, once.
 void primitive_step::add(const primitive_desc_base &pd, const arguments &args) {
-    launch l{pd, primitive(pd), {}};
+    launch l{primitive(pd), {}};
     for (const auto &[arg, b] : args) {
         const memory::desc expected = pd.arg_desc(arg), given = b.get_desc();
         if (given != expected && given.reshape(expected.dims(), true) != expected)
@@ -42,18 +42,19 @@ void primitive_step::run(const stream &s, const run_memory &m) const {
 std::string primitive_step::implementation() const {
     std::string names;
     for (const launch &l : launches_)
-        append_distinct(names, l.pd.impl_info_str());
+        append_distinct(names, l.what.get_primitive_desc().impl_info_str());
     return names;
 }
 
 std::string primitive_step::explain() const {
     std::string lines;
     for (const launch &l : launches_) {
-        lines += (lines.empty() ? "" : "\n") + l.pd.problem_str() + "\n  runs on " + l.pd.impl_info_str();
+        const primitive_desc_base pd = l.what.get_primitive_desc();
+        lines += (lines.empty() ? "" : "\n") + pd.problem_str() + "\n  runs on " + pd.impl_info_str();
         const std::string plan = l.what.plan_str();
         if (!plan.empty())
             lines += "\n  plan: " + plan;
-        for (const std::string &refusal : l.pd.refusals())
+        for (const std::string &refusal : pd.refusals())
             lines += "\n  refused by " + refusal;
     }
     return lines;

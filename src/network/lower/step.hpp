@@ -34,7 +34,6 @@ public:
 
 private:
     struct launch {
-        primitive_desc_base pd;
         primitive what;
         std::vector<std::pair<int, buffer>> args;
     };
