@@ -148,7 +148,7 @@ def main():
         head, tensors = request_of(server, name)
         body.write(head + tensors)
         body.close()
-        capacity = measure([server.process.pid], server.url(f"/v2/models/{name}/infer"), head, body.name, (2, 8, 64), args.seconds)
+        capacity = measure([server.process.pid], server.url(f"/v2/models/{name}/infer"), head, body.name, (2, 4, 8, 16, 64), args.seconds)
         print(f"  {100 * capacity / alone:.0f} % of what runs in process")
     if args.peer:
         with open(body.name, "wb") as bare:
@@ -160,7 +160,7 @@ def main():
                 peer.stdout.readline()
             print(f"{name}, ONNX Runtime behind node's HTTP server, {args.workers} processes of one thread")
             workers = subprocess.run(["ps", "-o", "pid=", "--ppid", str(peer.pid)], capture_output=True, text=True).stdout.split()
-            measure([peer.pid, *workers], "http://127.0.0.1:18080/", b"", body.name, (2, 8, 64), args.seconds)
+            measure([peer.pid, *workers], "http://127.0.0.1:18080/", b"", body.name, (2, 4, 8, 16, 64), args.seconds)
         finally:
             peer.terminate()
             peer.wait()

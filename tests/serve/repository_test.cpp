@@ -184,6 +184,28 @@ TEST(serve_repository, the_last_version_stays_until_another_is_there) {
     EXPECT_EQ(status_of(c, "digits"), 404);
 }
 
+// A thread of its own looks, while others ask, tell to look at once and read the figures.
+TEST(serve_repository, the_folder_is_watched) {
+    const folder f;
+    f.write("digits/1/model.tflite", digits_bytes());
+    serve::server_options o = of_folder(f);
+    o.poll = std::chrono::milliseconds(1);
+    serve::server s(o);
+    client c(s.http_port()), m(s.metrics_port());
+    for (const char *version : {"2", "3"}) {
+        f.write(std::string("digits/") + version + "/model.tflite", digits_bytes());
+        while (status_of(c, "digits", version) != 200) {
+            std::string head;
+            const std::string codes(64, '\3'), body = binary_request(codes, head);
+            EXPECT_EQ(c.post(digits_path, body, head).status, 200);
+            EXPECT_EQ(m.get("/metrics").status, 200);
+            index_of(c);
+        }
+    }
+    s.reload();
+    EXPECT_EQ(status_of(c, "digits", "3"), 200);
+}
+
 TEST(serve_repository, what_cannot_be_loaded_changes_nothing) {
     const folder f;
     f.write("digits/1/model.tflite", digits_bytes());
