@@ -1,30 +1,27 @@
 #include "jit/base/cpu_features.hpp"
 
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cstddef>
 #include <cstdint>
 
 #include <xbyak/xbyak_util.h>
 
 #include "common/machine.hpp"
+#include "jit/base/code_memory.hpp"
 
 namespace octet::impl::jit {
 
 namespace {
 
-/// Whether memory that was written may become executable, which hardened systems can forbid.
+/// Whether what was written may become executable, as kernels do, which hardened systems can forbid.
 bool can_run_generated_code() {
-    const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-    void *page = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED)
+    constexpr std::uint8_t ret = 0xc3;
+    try {
+        return make_executable(&ret, sizeof ret, false) != nullptr;
+    } catch (const Xbyak::Error &) {
         return false;
-    *static_cast<unsigned char *>(page) = 0xc3; // ret
-    const bool can = mprotect(page, bytes, PROT_READ | PROT_EXEC) == 0;
-    munmap(page, bytes);
-    return can;
+    }
 }
 
 /// Eight tile registers of 16 rows of 64 bytes, as all CPUs have them so far.

@@ -3,6 +3,7 @@
 import contextlib
 import http.client
 import os
+import re
 import shutil
 import signal
 import socket
@@ -143,6 +144,21 @@ class FaultsTest(unittest.TestCase):
                 with open(f"/proc/{server.process.pid}/status") as file:
                     self.assertIn("Uid:\t65534\t65534\t65534\t65534", file.read())
                 self.check(server)
+
+    def test_generated_code_where_no_page_may_become_executable(self):
+        """PR_SET_MDWE, which is kept by the program that it becomes; systemd's MemoryDenyWriteExecute forbids the same calls."""
+        with tempfile.TemporaryDirectory() as folder:
+            script = os.path.join(folder, "octet")
+            with open(script, "w") as file:
+                file.write(f"#!{sys.executable}\nimport ctypes, os, sys\n"
+                           f'sys.exit(7) if ctypes.CDLL(None).prctl(65, 1, 0, 0, 0) else os.execv("{COMMAND}", sys.argv)\n')
+            os.chmod(script, 0o755)
+            if subprocess.run([script, "--version"], capture_output=True).returncode != 0:
+                self.skipTest("the kernel has no PR_SET_MDWE")
+            level = re.compile(rb'octet_build_info{isa="(\w+)"')
+            with serving.Server(COMMAND, "--demo") as usual, serving.Server(script, "--demo") as server:
+                self.check(server)
+                self.assertEqual(*(level.search(s.get("/metrics", s.metrics)[1])[1] for s in (usual, server)))
 
     def test_a_full_disk_stops_no_request(self):
         with serving.Server(COMMAND, "--demo", "--access-log", "/dev/full") as server:
