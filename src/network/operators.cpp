@@ -147,7 +147,7 @@ constexpr row onnx[] = {
         .gives(shape::conv)
         .becomes(form::convolution, "QLinearConv"),
     row("Div", 2, lower_float_div).part(fusion_part::operand).gives(shape::binary),
-    row("Elu", 1, lower_float_function).part(function).gives(shape::same),
+    row("Elu", 1, lower_float_function).gives(shape::same),
     row("EmbedLayerNormalization", 9, lower_embed_layer_normalization)
         .gives(shape::embed_layer_normalization),
     row("Equal", 2, lower_equal).gives(shape::comparison),

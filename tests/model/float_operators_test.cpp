@@ -48,6 +48,7 @@ struct one_node {
     template <typename T> static data_type type_of() {
         return std::is_same_v<T, float>          ? data_type::f32
                : std::is_same_v<T, std::int32_t> ? data_type::s32
+               : std::is_same_v<T, std::int8_t>  ? data_type::s8
                                                  : data_type::u8;
     }
     template <typename T> one_node &add(const dims &d, const std::vector<T> &values, bool is_constant) {
@@ -171,6 +172,32 @@ TEST(FloatOperators, Functions) {
             expect_near(t.input(d, x).run<float>(), expected, 2e-6);
             EXPECT_EQ(t.shape, d);
         }
+}
+
+/// e^x as Eigen computes it without fma, and with frexp's and floor's own code.
+float eigen_exp(float x) {
+    const float m = std::floor(x * 1.442695041f + 0.5f), r = m * 2.12194440e-4f + (m * -0.693359375f + x),
+                s = r * r;
+    const float even = s * (s * 1.37449637986719608e-3f + 4.166965186595916748e-2f) + 0.49999988079071045f,
+                odd = s * 8.36894474923610687e-3f + 0.1666651815176010132f;
+    return std::ldexp(s * (r * odd + even) + (r + 1.f), static_cast<int>(m));
+}
+
+TEST(FloatOperators, EluHasOnnxRuntimesBits) {
+    std::vector<float> x = numbers(5000, 20.f);
+    for (const float special : {0.f, -0.f, -1e-30f, -88.f, -104.f, -1e30f, 3e38f, -INFINITY, INFINITY})
+        x.push_back(special);
+    for (const float alpha : {1.f, 0.7f}) {
+        one_node t("Elu");
+        const std::vector<float> y =
+            t.set("alpha", alpha).input({static_cast<memory::dim>(x.size())}, x).run<float>();
+        for (std::size_t i = 0; i < x.size(); i++) {
+            const float expected = x[i] >= 0 ? x[i] : x[i] < -80 ? -alpha : alpha * (eigen_exp(x[i]) - 1.f);
+            ASSERT_EQ(std::memcmp(&y[i], &expected, sizeof expected), 0) << x[i] << " gives " << y[i];
+        }
+    }
+    one_node t("Elu");
+    EXPECT_TRUE(std::isnan(t.input({1}, std::vector<float>{NAN}).run<float>()[0]));
 }
 
 TEST(FloatOperators, PowersAndRoots) {
@@ -332,8 +359,10 @@ TEST(FloatOperators, MatrixProducts) {
     struct sizes {
         dims a, b, y;
     };
-    const sizes cases[] = {
-        {{2, 3, 5, 17}, {3, 17, 33}, {2, 3, 5, 33}}, {{1, 1}, {1, 1}, {1, 1}}, {{7}, {7, 5}, {5}}};
+    const sizes cases[] = {{{2, 3, 5, 17}, {3, 17, 33}, {2, 3, 5, 33}},
+                           {{1, 1}, {1, 1}, {1, 1}},
+                           {{7}, {7, 5}, {5}},
+                           {{2, 3, 1, 12}, {3, 12, 21}, {2, 3, 1, 21}}};
     for (const sizes &s : cases)
         for (const bool is_constant : {false, true}) {
             const std::vector<float> a = numbers(count_of(s.a), 1.f), b = numbers(count_of(s.b), 1.f, 5);
@@ -346,13 +375,72 @@ TEST(FloatOperators, MatrixProducts) {
                               batches = count_of(s.b) / (k_count * n_count);
             for (std::size_t r = 0; r < rows; r++)
                 for (std::size_t n = 0; n < n_count; n++) {
+                    const auto b_at = [&](std::size_t k) {
+                        return b[(r / m_count % batches * k_count + k) * n_count + n];
+                    };
                     float sum = 0; // in the order of the definition
                     for (std::size_t k = 0; k < k_count; k++)
-                        sum = std::fma(a[r * k_count + k],
-                                       b[(r / m_count % batches * k_count + k) * n_count + n], sum);
+                        sum = std::fma(a[r * k_count + k], b_at(k), sum);
+                    if (m_count == 1 && !(is_constant && s.b.size() == 2) &&
+                        (s.a.size() == 1 || s.b.size() > 2)) {
+                        for (std::size_t k = 0; k < k_count;) { // in ONNX Runtime's
+                            const std::size_t left = k_count - k, end = k + (left >= 4   ? 4
+                                                                             : left >= 2 ? 2
+                                                                                         : 1);
+                            float part = a[r * k_count + k] * b_at(k);
+                            for (k++; k < end; k++)
+                                part += a[r * k_count + k] * b_at(k);
+                            sum = end <= 4 ? part : sum + part;
+                        }
+                    }
                     ASSERT_EQ(y[r * n_count + n], sum) << r << ", " << n;
                 }
         }
+}
+
+/// They count as computed: blocks of 128.
+TEST(FloatOperators, RowsTimesDequantizedMatrices) {
+    constexpr std::size_t inner = 200, columns = 150;
+    const std::vector<float> a = numbers(inner, 1.f), c = numbers(columns, 1.f, 3);
+    std::vector<std::int8_t> codes;
+    for (int i = 0; i < static_cast<int>(inner * columns); i++)
+        codes.push_back(static_cast<std::int8_t>(i * 37 % 251 - 125));
+    const float scale = 0.0173f;
+    one_node t("DequantizeLinear"); // w, then the product, the row and the function behind it
+    t.constant({200, 150}, codes).constant({}, std::vector<float>{scale});
+    model::graph &g = t.graph;
+    const auto tensor = [&](const char *name, const dims &d, const std::vector<float> &values = {}) {
+        model::tensor made;
+        made.name = name;
+        made.type = data_type::f32;
+        made.dims = d;
+        made.is_constant = !values.empty();
+        const auto *bytes = reinterpret_cast<const std::uint8_t *>(values.data());
+        if (made.is_constant)
+            made.data = std::vector<std::uint8_t>(bytes, bytes + values.size() * sizeof(float));
+        g.tensors.push_back(made);
+        return static_cast<int>(g.tensors.size()) - 1;
+    };
+    const int w = tensor("w", {200, 150}), x = tensor("x", {1, 200}), product = tensor("product", {1, 150}),
+              row = tensor("row", {150}, c), sum = tensor("sum", {1, 150}), y = tensor("y", {1, 150});
+    g.nodes[0].outputs = {w};
+    g.nodes.push_back({"MatMul", {x, w}, {product}, {}});
+    g.nodes.push_back({"Add", {product, row}, {sum}, {}});
+    g.nodes.push_back({"Relu", {sum}, {y}, {}});
+    g.inputs = {x};
+    g.outputs = {y};
+    t.fill.push_back([=](network &net) { net.input(0).copy_from(a); });
+    const std::vector<float> got = t.run<float>();
+    for (std::size_t n = 0; n < columns; n++) { // the one row has the bits that it has among others
+        float expected = c[n];
+        for (std::size_t first = 0; first < inner; first += 128) {
+            float block = 0;
+            for (std::size_t k = first; k < std::min(inner, first + 128); k++)
+                block = std::fma(a[k], static_cast<float>(codes[k * columns + n]) * scale, block);
+            expected += block;
+        }
+        EXPECT_EQ(got[n], std::max(expected, 0.f)) << n;
+    }
 }
 
 TEST(FloatOperators, GemmWithFactors) {

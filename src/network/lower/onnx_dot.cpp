@@ -7,6 +7,7 @@
 
 #include "network/lower/fused.hpp"
 #include "network/lower/onnx.hpp"
+#include "network/lower/onnx_float_loops.hpp"
 
 namespace octet::model {
 namespace {
@@ -271,16 +272,34 @@ std::unique_ptr<step> matrix_product(const lowering &l, const dot_inputs &in,
     return dot_step(l, in, pd, src, weights, {}, dst, behind);
 }
 
+/// Whether ONNX Runtime packs the matrix ahead: what it dequantizes is computed with each run.
+bool is_packed_ahead(const lowering &l, const tensor &b) {
+    return b.is_constant && b.dims.size() == 2 && l.integer(dequantized_matrix, 0) == 0;
+}
+
+/// Whether rows are multiplied each with a matrix of its own, or one that is no batch. Where any number of rows, the
+/// batch, shares one, a row has the same bits as among others: those of ONNX Runtime for two rows and more.
+bool are_single_rows(const tensor &a, const tensor &b, const matrices &m) {
+    const memory::dims dst = m.dst.dims(), weights = m.weights.dims();
+    const std::size_t rank = dst.size();
+    const auto matrix_count = [&](const memory::dims &dims) {
+        return element_count({dims.begin(), dims.end() - 2});
+    };
+    const bool has_its_own =
+        b.dims.size() > 2 && (matrix_count(weights) > 1 || (matrix_count(dst) == 1 && !b.is_constant));
+    return dst[rank - 2] == 1 && (a.dims.size() == 1 || has_its_own) &&
+           m.weights.get_strides()[rank - 1] == 1 && m.src.dims()[rank - 1] > 0;
+}
+
 /// How many products ONNX Runtime adds up before it adds the sum to those before: constant matrices are packed in blocks
-/// of 256 rows, others are read in blocks that fit a cache. Single rows and columns of the latter have orders of their own,
+/// of 256 rows, others are read in blocks that fit a cache. Single columns of the latter have orders of their own,
 /// which this is not.
-dim_t reduction_block(const tensor &b, const matrices &m) {
+dim_t reduction_block(const lowering &l, const tensor &b, const matrices &m) {
     const std::size_t rank = m.dst.dims().size();
-    const dim_t inner = m.src.dims()[rank - 1], columns = m.dst.dims()[rank - 1],
-                rows = b.dims.size() > 2 ? m.dst.dims()[rank - 2] : element_count(m.dst.dims()) / columns;
-    if (b.is_constant && b.dims.size() == 2)
+    const dim_t inner = m.src.dims()[rank - 1], columns = m.dst.dims()[rank - 1];
+    if (is_packed_ahead(l, b))
         return 256;
-    if (rows == 1 || columns == 1)
+    if (columns == 1)
         return inner;
     dim_t block = 128;
     for (dim_t width = 128; columns < inner && width > 16 && width / 2 >= columns; width /= 2)
@@ -303,7 +322,9 @@ std::unique_ptr<step> float_product(const lowering &l, const matrices &m, float 
     const dot_inputs &in = float_inputs;
     const tensor &b = l.input(in.weights);
     const std::size_t rank = m.dst.dims().size();
-    const dim_t inner = m.src.dims()[rank - 1], block = alpha == 1.f ? reduction_block(b, m) : inner;
+    if (alpha == 1.f && are_single_rows(l.input(in.src), b, m) && !is_packed_ahead(l, b))
+        return make_row_product(l, m.src, m.weights, m.dst, c);
+    const dim_t inner = m.src.dims()[rank - 1], block = alpha == 1.f ? reduction_block(l, b, m) : inner;
     auto result = std::make_unique<primitive_step>();
     for (dim_t first = 0; first < inner; first += block) {
         const dim_t size = std::min(block, inner - first);

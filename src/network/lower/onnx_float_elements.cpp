@@ -9,6 +9,7 @@
 #include "network/lower/broadcast.hpp"
 #include "network/lower/moving.hpp"
 #include "network/lower/onnx.hpp"
+#include "network/lower/onnx_float_loops.hpp"
 
 namespace octet::model {
 namespace {
@@ -230,8 +231,6 @@ float_function float_function_of(const lowering &l) {
         return {algorithm::eltwise_relu};
     if (op == "LeakyRelu")
         return {algorithm::eltwise_relu, real_or(l, "alpha", 0.01f)};
-    if (op == "Elu")
-        return {algorithm::eltwise_elu, real_or(l, "alpha", 1.f)};
     if (op == "Sigmoid")
         return {algorithm::eltwise_ort_logistic};
     if (op == "Tanh")
@@ -258,7 +257,10 @@ float_function float_function_of(const lowering &l) {
     refuse_as_unimplemented("is no function of single floats");
 }
 
-std::unique_ptr<step> lower_float_function(const lowering &l) { return function(l, float_function_of(l)); }
+std::unique_ptr<step> lower_float_function(const lowering &l) {
+    return l.get_node().op == "Elu" ? make_elu(l, real_or(l, "alpha", 1.f))
+                                    : function(l, float_function_of(l));
+}
 std::unique_ptr<step> lower_float_pow(const lowering &l) {
     return function(l, {algorithm::eltwise_pow, 1.f, constant_real(l, 1)});
 }

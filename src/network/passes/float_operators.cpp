@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <set>
 
 #include "network/graph/graph_editor.hpp"
+#include "network/lower/onnx_float_loops.hpp"
 #include "network/operators.hpp"
 
 namespace octet::model {
@@ -191,7 +193,7 @@ public:
         const int row = sum < 0 ? -1 : other(sum, output(i));
         if (row >= 0 && is_row_of(row, output(i)) && at(input(i, 0)).dims.size() >= 2 &&
             at(input(i, 1)).dims.size() == 2)
-            become(sum, "MatMulAdd", {input(i, 0), input(i, 1), row});
+            become(sum, {"MatMulAdd", {input(i, 0), input(i, 1), row}, {}, e_.at(i).attributes});
     }
 
     /// MatMulInteger, Cast, and Mul with a product of two scales.
@@ -247,6 +249,7 @@ void recognize_float_operators(graph &g) {
 void fold_constants(graph &g, const evaluator &evaluate) {
     const auto at = [&](int t) -> tensor & { return g.tensors[static_cast<std::size_t>(t)]; };
     std::vector<node> kept;
+    std::set<int> dequantized;
     for (node &n : g.nodes) {
         const bool is_computed = n.inputs.empty() || n.inputs[0] < 0 || n.outputs.size() != 1 ||
                                  std::any_of(n.inputs.begin(), n.inputs.end(),
@@ -254,12 +257,17 @@ void fold_constants(graph &g, const evaluator &evaluate) {
                                  element_count(at(n.inputs[0]).dims) == 0 ||
                                  !facts_of(g.framework, n.op).lower;
         if (is_computed) {
+            if ((n.op == "MatMul" || n.op == "Gemm") && n.inputs.size() > 1 &&
+                dequantized.count(n.inputs[1]) != 0)
+                n.attributes[dequantized_matrix] = std::int64_t{1};
             kept.push_back(std::move(n));
             continue;
         }
         tensor &y = at(n.outputs[0]);
         y.data = evaluate(g, n, 0, at(n.inputs[0]).data, {});
         y.is_constant = true;
+        if (n.op == "DequantizeLinear")
+            dequantized.insert(n.outputs[0]);
     }
     g.nodes = std::move(kept);
 }

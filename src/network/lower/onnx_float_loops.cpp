@@ -1,0 +1,185 @@
+// What compilers make of these loops has the bits that are written here: contraction to fma is off.
+
+#include "network/lower/onnx_float_loops.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "network/lower/fused.hpp"
+#include "network/lower/onnx.hpp"
+
+namespace octet::model {
+namespace {
+
+// ---- Elu
+
+/// e^x for x < 0, as Eigen computes it without fma (ONNX Runtime's Elu): 2^m e^r, |r| <= ln 2 / 2.
+float exponential(float x) {
+    constexpr float lowest = -87.5f; // below, 1 is all that is left of e^x - 1
+    x = x > lowest ? x : lowest;     // also a NaN
+    const float scaled = x * 1.44269504088896341f + 0.5f;
+    auto m = static_cast<std::int32_t>(scaled);
+    m -= static_cast<float>(m) > scaled; // floor
+    const auto n = static_cast<float>(m);
+    float r = n * -0.693359375f + x;
+    r = n * 2.12194440e-4f + r;
+    const float square = r * r;
+    const float even =
+                    square * (square * 1.37449637986719608306884765625e-3f + 4.166965186595916748046875e-2f) +
+                    0.49999988079071044921875f,
+                odd = square * 8.36894474923610687255859375e-3f + 0.16666518151760101318359375f;
+    const float y = square * (r * odd + even) + (r + 1.f);
+    const std::int32_t bits = (m + 127) << 23;
+    float power;
+    std::memcpy(&power, &bits, sizeof power);
+    return y * power;
+}
+
+class elu final : public step {
+public:
+    elu(const lowering &l, float alpha)
+        : src_(l.input_buffer(0)), dst_(l.output_buffer()), count_(element_count(l.output().dims)),
+          alpha_(alpha) {}
+
+    void run(const stream &, const run_memory &m) const override {
+        const float *x = m.at<float>(src_);
+        float *y = m.at<float>(dst_);
+        for (dim_t i = 0; i < count_; i++) {
+            const float negative = alpha_ * (exponential(std::min(x[i], 0.f)) - 1.f);
+            y[i] = x[i] < 0.f ? negative : x[i];
+        }
+    }
+    std::string implementation() const override { return "loop"; }
+    std::string explain() const override {
+        return "a plain loop over " + std::to_string(count_) + " elements";
+    }
+
+private:
+    buffer src_, dst_;
+    dim_t count_;
+    float alpha_;
+};
+
+// ---- One row times a matrix
+
+/// ONNX Runtime's order for them: four rows of the matrix at a time, then two, then one. Their products, rounded, are added
+/// up in order, and the sum to those before.
+void multiply_row(const float *a, const float *b, dim_t row_stride, dim_t inner, float *y, dim_t columns,
+                  bool begins) {
+    for (dim_t k = 0; k < inner;) {
+        const dim_t left = inner - k, rows = left >= 4 ? 4 : left >= 2 ? 2 : 1;
+        const float *r = b + k * row_stride, *factors = a + k;
+        const auto sum_at = [=](dim_t j) {
+            float sum = factors[0] * r[j];
+            for (dim_t i = 1; i < rows; i++)
+                sum = sum + factors[i] * r[i * row_stride + j];
+            return sum;
+        };
+        if (begins)
+            for (dim_t j = 0; j < columns; j++)
+                y[j] = sum_at(j);
+        else if (rows == 4)
+            for (dim_t j = 0; j < columns; j++)
+                y[j] = y[j] + (((factors[0] * r[j] + factors[1] * r[row_stride + j]) +
+                                factors[2] * r[2 * row_stride + j]) +
+                               factors[3] * r[3 * row_stride + j]);
+        else
+            for (dim_t j = 0; j < columns; j++)
+                y[j] = y[j] + sum_at(j);
+        begins = false;
+        k += rows;
+    }
+}
+
+/// Elements from the first matrix of a tensor to the one at an index; dimensions of 1 are repeated.
+dim_t matrix_offset(const memory::desc &md, const memory::dims &at) {
+    const memory::dims dims = md.dims(), strides = md.get_strides();
+    dim_t offset = 0;
+    for (std::size_t d = 0; d < at.size(); d++)
+        offset += dims[d] == 1 ? 0 : at[d] * strides[d];
+    return offset;
+}
+
+class row_product final : public step {
+public:
+    row_product(const lowering &l, const memory::desc &src, const memory::desc &weights,
+                const memory::desc &dst, const memory::desc &c)
+        : src_(l.input_buffer(0)), weights_(l.input_buffer(1)), dst_(l.output_buffer()),
+          row_stride_(weights.get_strides()[weights.dims().size() - 2]), inner_(src.dims().back()),
+          columns_(dst.dims().back()) {
+        if (!c.is_zero()) {
+            c_ = l.input_buffer(2);
+            c_stride_ = c.dims().back() == 1 ? 0 : c.get_strides().back();
+        }
+        memory::dims at(dst.dims().size() - 2);
+        const std::int64_t count = element_count(dst.dims()) / std::max<dim_t>(columns_, 1);
+        for (std::int64_t i = 0; i < count; i++) {
+            matrices_.push_back({matrix_offset(src, at), matrix_offset(weights, at)});
+            for (std::size_t d = at.size(); d-- > 0 && ++at[d] == dst.dims()[d];)
+                at[d] = 0;
+        }
+        if (!l.get_node().fused.empty())
+            add_followers(l, dst);
+    }
+
+    void run(const stream &s, const run_memory &m) const override {
+        float *y = m.at<float>(dst_);
+        for (const auto &[a, b] : matrices_) {
+            if (c_)
+                for (dim_t j = 0; j < columns_; j++)
+                    y[j] = m.at<float>(c_)[j * c_stride_];
+            multiply_row(m.at<float>(src_) + a, m.at<float>(weights_) + b, row_stride_, inner_, y, columns_,
+                         !c_);
+            y += columns_;
+        }
+        followers_.run(s, m);
+    }
+    std::string implementation() const override {
+        const std::string behind = followers_.implementation();
+        return behind.empty() ? "loop" : "loop + " + behind;
+    }
+    std::string explain() const override {
+        const std::string behind = followers_.explain();
+        return "a plain loop over " + std::to_string(matrices_.size()) + " rows, four products at a time" +
+               (behind.empty() ? "" : "\n" + behind);
+    }
+
+private:
+    /// Behind a function that changes nothing.
+    void add_followers(const lowering &l, const memory::desc &dst) {
+        primitive_attr attr;
+        arguments args;
+        append_float_followers(attr, args, l, dst);
+        const buffer y = l.output_buffer(dst);
+        args[OCTET_ARG_SRC] = args[OCTET_ARG_DST] = y;
+        const eltwise_forward::desc same(prop_kind::forward_inference, algorithm::eltwise_relu, dst, dst,
+                                         1.f);
+        followers_.add(eltwise_forward::primitive_desc(same, attr, l.get_engine()), args);
+    }
+
+    struct matrix {
+        dim_t a, b;
+    };
+    buffer src_, weights_, dst_, c_;
+    dim_t row_stride_, inner_, columns_, c_stride_ = 0;
+    std::vector<matrix> matrices_;
+    primitive_step followers_;
+};
+
+} // namespace
+
+std::unique_ptr<step> make_elu(const lowering &l, float alpha) {
+    const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
+    if (x.dims != y.dims)
+        refuse("input " + to_text(x.dims) + " and output " + to_text(y.dims) + " differ in shape");
+    return std::make_unique<elu>(l, alpha);
+}
+
+std::unique_ptr<step> make_row_product(const lowering &l, const memory::desc &src,
+                                       const memory::desc &weights, const memory::desc &dst,
+                                       const memory::desc &c) {
+    return std::make_unique<row_product>(l, src, weights, dst, c);
+}
+
+} // namespace octet::model

@@ -1,0 +1,21 @@
+#pragma once
+
+// Operators on floats whose bits no primitive has, in plain loops.
+
+#include "network/lower/lowering.hpp"
+
+namespace octet::model {
+
+/// Attribute of a product: its matrix is what DequantizeLinear makes of a constant.
+inline constexpr const char *dequantized_matrix = "octet.dequantized_matrix";
+
+/// x for x >= 0, else alpha (e^x - 1).
+std::unique_ptr<step> make_elu(const lowering &l, float alpha);
+
+/// Products of single rows with matrices whose rows are dense, inputs 0 and 1, and what a pass joined to them. Sums begin
+/// with `c`, a row under dimensions of dst or the zero descriptor, which is input 2.
+std::unique_ptr<step> make_row_product(const lowering &l, const memory::desc &src,
+                                       const memory::desc &weights, const memory::desc &dst,
+                                       const memory::desc &c);
+
+} // namespace octet::model
