@@ -22,6 +22,13 @@ struct axis_phase {
     dim_t first_in = 0, ins = 1, pad = 0, dilation = 1;
 };
 
+/// Puts every tap before the image, where floats meet zeros as they do beside it.
+void leave_image(axis_phase &phase, const convolution_problem &p, int a) {
+    phase.first_in = 0;
+    phase.ins = p.in[a];
+    phase.pad = phase.outs + (phase.taps - 1) * phase.dilation;
+}
+
 axis_phase axis_phase_of(const convolution_problem &p, int a, dim_t first_out) {
     const dim_t stride = p.stride[a], divisor = std::gcd(stride, p.dilation[a]), step = stride / divisor;
     const dim_t first_taps = std::min(step, p.kernel[a]); // the others meet what these meet
@@ -41,8 +48,10 @@ axis_phase axis_phase_of(const convolution_problem &p, int a, dim_t first_out) {
     phase.first_in = std::max<dim_t>(-phase.pad, 0);
     phase.pad = std::max<dim_t>(phase.pad, 0);
     phase.ins = p.in[a] - phase.first_in;
-    if (phase.ins <= 0)
-        phase.taps = 0; // all of them lie behind the image
+    if (phase.ins <= 0 && p.sums_f32()) // all of them lie behind the image
+        leave_image(phase, p, a);
+    else if (phase.ins <= 0)
+        phase.taps = 0;
     return phase;
 }
 
@@ -69,22 +78,23 @@ memory_desc src_view(const memory_desc &md, const phase_axes &axes) {
     return view;
 }
 
-/// Zeros instead of taps: four channels, one position for all outputs.
+/// Zeros instead of taps: a block of channels, one position for all outputs.
 void replace_by_zeros(convolution_problem &p) {
     p.oc *= p.groups;
     p.groups = 1;
-    p.ic = packed_i_block;
+    p.ic = p.sums_f32() ? 1 : packed_i_block;
     p.weights_have_groups = false;
     p.in = p.out;
     p.src_zero_points.values = p.weights_zero_points.values = {};
+    const bool is_f32 = p.sums_f32();
     p.src = p.dst;
-    p.src.data_type = data_type::u8;
+    p.src.data_type = is_f32 ? data_type::f32 : data_type::u8;
     p.src.dims[1] = p.ic;
     p.src.offset0 = 0;
     std::fill(p.src.strides, p.src.strides + max_ndims, 0);
     p.src.strides[1] = 1;
     p.weights = p.src;
-    p.weights.data_type = data_type::s8;
+    p.weights.data_type = is_f32 ? data_type::f32 : data_type::s8;
     p.weights.dims[0] = p.oc;
     std::fill(p.weights.dims + 2, p.weights.dims + max_ndims, 1);
     set_packed(p.weights, packed_kind::convolution, false);

@@ -14,7 +14,8 @@ public:
         const memory_desc &w = p.weights;
         if (w.format_kind == format_kind::packed && has_parts(w.packed_kind))
             for (const kernel_part &part : kernel_parts(w))
-                parts_.push_back({packed_geometry_of(part.weights), part.offset});
+                parts_.push_back({packed_geometry_of(part.weights),
+                                  part.offset / static_cast<dim_t>(memory::data_type_size(w.data_type))});
         else if (w.format_kind == format_kind::packed)
             packed_ = packed_geometry_of(w);
         const int first = p.weights_have_groups ? 1 : 0;
@@ -45,7 +46,7 @@ public:
 private:
     const convolution_problem &p_;
     packed_geometry packed_{};
-    std::vector<std::pair<packed_geometry, dim_t>> parts_; ///< of a deconvolution, with their offsets
+    std::vector<std::pair<packed_geometry, dim_t>> parts_; ///< of a deconvolution, with their first elements
     dim_t group_stride_ = 0, o_stride_ = 0, i_stride_ = 0;
     extent3 kernel_strides_{0, 0, 0};
 };

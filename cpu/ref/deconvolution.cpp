@@ -2,6 +2,10 @@
 //                                       * (weights(g, oc, ic, kd, kh, kw) - weights_zp) )
 // over all taps with od = id*stride + kd*dilation - pad, oh and ow likewise. Written as a gather: each tap
 // names at most one source element.
+//
+// Of floats, each product is added in one rounding, source position by source position (id, ih, iw ascending, so the
+// last tap first) and channel by channel at each, starting from 0. Positions beside the image are +0, as in a
+// convolution; taps that fall between positions are no products.
 
 #include "common/element.hpp"
 #include "cpu/machine/parallel.hpp"
@@ -12,7 +16,12 @@ namespace octet::impl::ref {
 
 namespace {
 
-/// Source position that tap k scatters to position o, or -1.
+/// Whether tap k scatters any source position, one beside the image included, to position o.
+bool meets(const convolution_problem &p, int axis, dim_t o, dim_t k) {
+    return (o + p.pad[axis] - k * p.dilation[axis]) % p.stride[axis] == 0;
+}
+
+/// That position, or -1 if it is not in the image.
 dim_t source_of(const convolution_problem &p, int axis, dim_t o, dim_t k) {
     const dim_t scattered = o + p.pad[axis] - k * p.dilation[axis];
     if (scattered < 0 || scattered % p.stride[axis] != 0)
@@ -43,7 +52,30 @@ public:
         return acc;
     }
 
+    float sum_f32(dim_t n, dim_t g, dim_t oc, dim_t od, dim_t oh, dim_t ow) const {
+        float acc = 0;
+        for (dim_t kd = p_.kernel[0] - 1; kd >= 0; kd--)
+            for (dim_t kh = p_.kernel[1] - 1; kh >= 0; kh--)
+                for (dim_t kw = p_.kernel[2] - 1; kw >= 0; kw--) {
+                    if (!meets(p_, 0, od, kd) || !meets(p_, 1, oh, kh) || !meets(p_, 2, ow, kw))
+                        continue;
+                    const extent3 from{source_of(p_, 0, od, kd), source_of(p_, 1, oh, kh),
+                                       source_of(p_, 2, ow, kw)};
+                    const bool is_inside = from[0] >= 0 && from[1] >= 0 && from[2] >= 0;
+                    for (dim_t ic = 0; ic < p_.ic; ic++)
+                        acc = std::fma(is_inside ? source_f32(n, g * p_.ic + ic, from) : 0.f,
+                                       load_f32(weights_, data_type::f32, weights_at_(g, oc, ic, kd, kh, kw)),
+                                       acc);
+                }
+        return acc;
+    }
+
 private:
+    float source_f32(dim_t n, dim_t c, const extent3 &i) const {
+        return load_f32(src_, data_type::f32,
+                        plain_offset(p_.src, spatial_coordinates(p_.spatial_ndims, n, c, i[0], i[1], i[2])));
+    }
+
     std::int32_t product(dim_t n, dim_t g, dim_t oc, dim_t ic, const extent3 &i, const extent3 &k) const {
         const dim_t c = g * p_.ic + ic;
         const coordinates at = spatial_coordinates(p_.spatial_ndims, n, c, i[0], i[1], i[2]);
@@ -68,9 +100,13 @@ void run(const deconvolution_problem &p, const arguments &args) {
             const dim_t oh = row % p.out[1], od = row / p.out[1] % p.out[0];
             const dim_t c = row / (p.out[1] * p.out[0]) % (p.groups * p.oc);
             const dim_t n = row / (p.out[1] * p.out[0] * p.groups * p.oc);
-            for (dim_t ow = 0; ow < p.out[2]; ow++)
-                out.apply(accumulate(n, c / p.oc, c % p.oc, od, oh, ow),
-                          spatial_coordinates(p.spatial_ndims, n, c, od, oh, ow));
+            for (dim_t ow = 0; ow < p.out[2]; ow++) {
+                const coordinates at = spatial_coordinates(p.spatial_ndims, n, c, od, oh, ow);
+                if (p.sums_f32())
+                    out.apply(accumulate.sum_f32(n, c / p.oc, c % p.oc, od, oh, ow), at);
+                else
+                    out.apply(accumulate(n, c / p.oc, c % p.oc, od, oh, ow), at);
+            }
         }
     });
 }

@@ -11,10 +11,7 @@ namespace octet::impl {
 
 void resolve_layouts(const weights_packing &packing, memory_desc &src, memory_desc &weights,
                      memory_desc &dst) {
-    if (packing.takes_f32)
-        require_type(packing.operation, "src", src, {data_type::u8, data_type::s8, data_type::f32});
-    else
-        require_type(packing.operation, "src", src, {data_type::u8, data_type::s8});
+    require_type(packing.operation, "src", src, {data_type::u8, data_type::s8, data_type::f32});
     if (src.data_type == data_type::f32)
         require_type(packing.operation, "weights of f32 src", weights, {data_type::f32});
     else

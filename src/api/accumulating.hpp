@@ -12,7 +12,6 @@ struct weights_packing {
     packed_kind kind;
     bool may_fuse_width = false;
     tap_patches patches{}; ///< of depthwise weights; size 0: none
-    bool takes_f32 = true; ///< products of floats
 };
 
 /// Checks types and layouts; resolves `any`: activations channels-last, weights packed.

@@ -31,9 +31,7 @@ primitive_desc_ptr make(const deconvolution_forward::desc &d, const request &r) 
             p.weights = packed_in_parts(p);
             size_in_bytes(p.weights); // throws on overflow
         }
-        weights_packing weights{operation, packing};
-        weights.takes_f32 = false;
-        resolve_layouts(weights, p.src, p.weights, p.dst);
+        resolve_layouts({operation, packing}, p.src, p.weights, p.dst);
 
         attribute_support support{operation};
         support.weights_channel_mask = p.weights_have_groups ? 3 : 1;

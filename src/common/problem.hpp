@@ -58,7 +58,8 @@ inline memory_desc packed_in_parts(const deconvolution_problem &p) {
     set_packed_in_parts(
         weights, p.weights_have_groups ? packed_kind::grouped_deconvolution : packed_kind::deconvolution,
         tap_steps(p), taps_are_neighbours);
-    const bool is_depthwise = p.weights_have_groups && p.groups > 1 && p.ic == 1 && p.spatial_ndims < 3;
+    const bool is_depthwise =
+        !p.sums_f32() && p.weights_have_groups && p.groups > 1 && p.ic == 1 && p.spatial_ndims < 3;
     if (is_depthwise && taps_are_neighbours && p.dilation[1] == std::gcd(p.stride[1], p.dilation[1]))
         set_parts_in_patches(weights);
     return weights;
@@ -202,12 +203,15 @@ struct batch_normalization_problem {
     float epsilon = 0.f;
     normalization_operands operands;
     bool has_relu = false;
+    bool computes_stats = false; ///< of the batch, instead of those that are given
+    bool gives_stats = false;    ///< as results
     epilogue out_stage;
 };
 
 struct layer_normalization_problem {
     memory_desc src, dst; ///< over the last dimension
-    memory_desc stats;    ///< mean and variance, if they are given; else ndims 0
+    memory_desc stats;    ///< mean and variance, if they are given or results; else ndims 0
+    bool gives_stats = false;
     float epsilon = 0.f;
     normalization_operands operands;
     epilogue out_stage;

@@ -143,6 +143,90 @@ TEST(f32_inner_product, adds_products_position_by_position) {
     }
 }
 
+/// Positions of the source that an output meets through each tap, the last tap first; those beside the image are
+/// zeros, and taps that fall between positions are none.
+TEST(f32_deconvolution, adds_products_position_by_position) {
+    inputs in(134);
+    for (int i = 0; i < 150 && !testing::Test::HasFailure(); i++) {
+        const dim_t groups = in.one_in(3) ? in.between(2, 5) : 1, ic = in.one_in(3) ? 1 : in.between(1, 9),
+                    oc = in.one_in(3) ? in.between(15, 40) : in.between(1, 3);
+        struct axis {
+            dim_t in, kernel, stride, dilation, pad_l, pad_r, out;
+        };
+        std::vector<axis> axes;
+        for (std::int64_t d = in.between(1, 3); d > 0; d--) {
+            axis a{in.between(1, 4), in.between(1, 4), in.between(1, 4), in.between(1, 3), 0, 0, 0};
+            const dim_t covered = (a.kernel - 1) * a.dilation + 1;
+            const dim_t full = (a.in - 1) * a.stride + covered + in.between(0, a.stride - 1);
+            a.pad_l = std::min(in.between(0, covered - 1), full - 1);
+            a.pad_r = in.between(-1, full - a.pad_l - 1);
+            a.out = full - a.pad_l - a.pad_r;
+            axes.push_back(a);
+        }
+        dims src_dims{in.between(1, 2), groups * ic}, dst_dims{src_dims[0], groups * oc},
+            weights_dims{oc, ic};
+        dims kernel, strides, dilates, pads, pads_r;
+        const bool has_groups = groups > 1 || in.one_in(3);
+        if (has_groups)
+            weights_dims.insert(weights_dims.begin(), groups);
+        for (const axis &a : axes) {
+            src_dims.push_back(a.in);
+            weights_dims.push_back(a.kernel);
+            dst_dims.push_back(a.out);
+            kernel.push_back(a.kernel);
+            strides.push_back(a.stride);
+            dilates.push_back(a.dilation - 1);
+            pads.push_back(a.pad_l);
+            pads_r.push_back(a.pad_r);
+        }
+        const memory::desc src_md = random_layout(in, src_dims, data_type::f32),
+                           weights_md = random_layout(in, weights_dims, data_type::f32),
+                           dst_md = random_layout(in, dst_dims, data_type::f32);
+        const memory src = random_memory(in, src_md), weights = random_memory(in, weights_md);
+        const memory bias = random_memory(in, memory::desc({dst_dims[1]}, data_type::f32, format_tag::a));
+
+        const auto expected = [&](const dims &at) {
+            float acc = 0;
+            for_each(kernel, [&](const dims &from_last) {
+                dims tap, from{at[0], 0};
+                bool is_inside = true;
+                for (std::size_t d = 0; d < axes.size(); d++) {
+                    const axis &a = axes[d];
+                    tap.push_back(a.kernel - 1 - from_last[d]);
+                    const dim_t scattered = at[d + 2] + a.pad_l - tap.back() * a.dilation;
+                    if (scattered % a.stride != 0)
+                        return;
+                    from.push_back(scattered / a.stride);
+                    is_inside = is_inside && from.back() >= 0 && from.back() < a.in;
+                }
+                for (dim_t c = 0; c < ic; c++) {
+                    from[1] = at[1] / oc * ic + c;
+                    dims weight{at[1] % oc, c};
+                    weight.insert(weight.end(), tap.begin(), tap.end());
+                    if (has_groups)
+                        weight.insert(weight.begin(), at[1] / oc);
+                    acc = std::fma(is_inside ? f32_at(src, from) : 0.f, f32_at(weights, weight), acc);
+                }
+            });
+            return static_cast<double>(acc + f32_at(bias, {at[1]}));
+        };
+        const std::unordered_map<int, memory> common{
+            {OCTET_ARG_SRC, src}, {OCTET_ARG_BIAS, bias}, {OCTET_ARG_DST, random_memory(in, dst_md)}};
+        for (const memory::desc &w : weights_layouts(weights_md)) {
+            const auto pd = [&] {
+                return deconvolution_forward::primitive_desc(
+                    deconvolution_forward::desc(prop_kind::forward_inference, algorithm::deconvolution_direct,
+                                                src_md, w, bias.get_desc(), dst_md, strides, dilates, pads,
+                                                pads_r),
+                    cpu);
+            };
+            std::unordered_map<int, memory> args = common;
+            args[OCTET_ARG_WEIGHTS] = reordered(weights, pd().weights_desc());
+            expect_execution([&] { return deconvolution_forward(pd()); }, args, expected, pd().problem_str());
+        }
+    }
+}
+
 TEST(f32_matmul, adds_products_k_ascending) {
     inputs in(133);
     for (int i = 0; i < 150 && !testing::Test::HasFailure(); i++) {

@@ -146,7 +146,8 @@ bool is_made_here(const memory_desc &md) {
         (!is_code && md.data_type != data_type::f32))
         return false;
     if (has_parts(md.packed_kind))
-        return is_code && (is_made_in_parts(md, false) || is_made_in_parts(md, true));
+        return (is_code || md.packed_patches.height == 0) &&
+               (is_made_in_parts(md, false) || is_made_in_parts(md, true));
     if (md.packed_kind == packed_kind::grouped_convolution && md.packed_patches.height != 0)
         return is_code && is_made_by_patches(md);
     for (const bool may_fuse_width : {false, true}) {
