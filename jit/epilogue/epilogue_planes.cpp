@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "common/bits.hpp"
 #include "common/element.hpp"
@@ -102,7 +103,12 @@ void epilogue_plan::fill_bias(const arguments &args, dim_t first, dim_t count, s
     const dim_t offset = broadcast_offset(e_.bias, outer) + first * stride;
     const dim_t block_words = planes_.count * columns_per_block;
     std::uint32_t *plane = blocks + planes_.bias * columns_per_block;
-    for (dim_t c = 0; c < div_up(count, columns_per_block) * columns_per_block; c++)
+    dim_t done = 0;
+    if (e_.bias.data_type == data_type::f32 && stride == 1) // whole blocks of words as they are
+        for (; done + columns_per_block <= count; done += columns_per_block)
+            std::memcpy(plane + done / columns_per_block * block_words,
+                        static_cast<const float *>(bias) + offset + done, plane_bytes);
+    for (dim_t c = done; c < div_up(count, columns_per_block) * columns_per_block; c++)
         plane[c / columns_per_block * block_words + c % columns_per_block] =
             bits(load_f32(bias, e_.bias.data_type, offset + std::min(c, count - 1) * stride));
 }

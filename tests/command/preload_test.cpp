@@ -47,6 +47,15 @@ TEST(preload, sets_threads_and_level_of_the_program) {
     EXPECT_EQ(o.out, "ref 3\n") << o.err;
 }
 
+TEST(preload, keeps_freed_memory_unless_told_otherwise) {
+    const std::vector<std::string> show{"sh", "-c", "echo $MALLOC_TRIM_THRESHOLD_ $MALLOC_MMAP_THRESHOLD_"};
+    EXPECT_EQ(preload(show).out, "67108864 33554432\n");
+    EXPECT_EQ(
+        run_program("/usr/bin/env", {"MALLOC_TOP_PAD_=1", OCTET_COMMAND, "preload", "sh", "-c", show.back()})
+            .out,
+        "\n");
+}
+
 TEST(preload, refuses_what_cannot_start) {
     const outcome none = preload({});
     EXPECT_EQ(none.exit_code, 2);

@@ -89,6 +89,19 @@ int run(const std::vector<std::string> &program) {
     return WIFSIGNALED(state) ? 128 + WTERMSIG(state) : WEXITSTATUS(state);
 }
 
+/// Tensors that a client allocates anew at each run are a few hundred page faults if the C library gives their memory back to
+/// the system in between, which it does or not by accident of what lies at the heap's end. It keeps such memory by itself
+/// once a program has freed a large block; this is the same state, from the start, unless the user has decided.
+void keep_freed_memory() {
+    constexpr const char *limit = "67108864", *largest_block = "33554432"; // glibc's own, at most
+    for (const char *decided :
+         {"MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TOP_PAD_", "GLIBC_TUNABLES"})
+        if (std::getenv(decided))
+            return;
+    setenv("MALLOC_TRIM_THRESHOLD_", limit, 1);
+    setenv("MALLOC_MMAP_THRESHOLD_", largest_block, 1);
+}
+
 void preload(const preload_options &options) {
     apply(options.machine); // refuses what this machine lacks
     std::string libraries = library();
@@ -99,6 +112,7 @@ void preload(const preload_options &options) {
         const report_file report;
         setenv("LD_PRELOAD", libraries.c_str(), 1);
         setenv("OCTET_DNNL_REPORT", report.path().c_str(), 1);
+        keep_freed_memory();
         if (options.verbose)
             setenv("OCTET_DNNL_VERBOSE", "1", 1);
         if (!options.machine.isa.empty())
