@@ -4,12 +4,17 @@
 #include "cpu/compose/channels_last.hpp"
 #include "cpu/compose/concat.hpp"
 #include "cpu/compose/deconvolution.hpp"
+#include "cpu/compose/one_order.hpp"
 #include "cpu/compose/packed_reorder.hpp"
+#include "cpu/compose/pooling.hpp"
 #include "cpu/compose/separate_epilogue.hpp"
 #include "cpu/compose/source_sums.hpp"
+#include "cpu/compose/source_zero_points.hpp"
 #include "cpu/compose/table.hpp"
+#include "cpu/compose/trilinear.hpp"
 #include "cpu/depthwise/drive.hpp"
 #include "cpu/dot/drive.hpp"
+#include "cpu/lanes/batch_statistics.hpp"
 #include "cpu/lanes/layer_normalization.hpp"
 #include "cpu/lanes/reduction.hpp"
 #include "cpu/machine/isa.hpp"
@@ -63,6 +68,17 @@ template <typename Problem, plan_function<Problem> sums> family<Problem> twice_a
     return in_any_layout<Problem, source_sums::plan<Problem, sums>>(name);
 }
 
+/// The family's sums for src zero points of each channel, and the stream kernel.
+template <typename Problem, plan_function<Problem> sums>
+family<Problem> with_image_and_stream(const char *name) {
+    return in_any_layout<Problem, source_zero_points::plan<Problem, sums>>(name);
+}
+
+/// The family, with copies of sources that lie otherwise than the destination.
+template <typename Problem, plan_function<Problem> plan> family<Problem> in_one_order(const char *name) {
+    return {name, code::generated, one_order::plan<Problem, plan>};
+}
+
 // ---- the tables, best first
 
 families<convolution_problem> families_of(const convolution_problem &) {
@@ -71,6 +87,10 @@ families<convolution_problem> families_of(const convolution_problem &) {
             and_stream<convolution_problem, depthwise::plan>("jit:depthwise+stream"),
             and_stream<convolution_problem, dot::plan>("jit:dot+stream"),
             twice_and_stream<convolution_problem, dot::plan>("jit:dot+dot+stream"),
+            with_image_and_stream<convolution_problem, depthwise::plan>("jit:depthwise+image+stream"),
+            with_image_and_stream<convolution_problem, dot::plan>("jit:dot+image+stream"),
+            with_image_and_stream<convolution_problem, source_sums::plan<convolution_problem, dot::plan>>(
+                "jit:dot+dot+image+stream"),
             reference<convolution_problem>()};
 }
 families<matmul_problem> families_of(const matmul_problem &) {
@@ -78,17 +98,25 @@ families<matmul_problem> families_of(const matmul_problem &) {
             and_stream<matmul_problem, dot::plan>("jit:dot+stream"), reference<matmul_problem>()};
 }
 families<deconvolution_problem> families_of(const deconvolution_problem &) {
-    return {in_any_layout<deconvolution_problem, deconvolution::plan>("jit:deconvolution"),
-            and_stream<deconvolution_problem, deconvolution::plan>("jit:deconvolution+stream"),
-            twice_and_stream<deconvolution_problem, deconvolution::plan>(
-                "jit:deconvolution+deconvolution+stream"),
-            reference<deconvolution_problem>()};
+    return {
+        in_any_layout<deconvolution_problem, deconvolution::plan>("jit:deconvolution"),
+        and_stream<deconvolution_problem, deconvolution::plan>("jit:deconvolution+stream"),
+        twice_and_stream<deconvolution_problem, deconvolution::plan>(
+            "jit:deconvolution+deconvolution+stream"),
+        with_image_and_stream<deconvolution_problem, deconvolution::plan>("jit:deconvolution+image+stream"),
+        with_image_and_stream<deconvolution_problem,
+                              source_sums::plan<deconvolution_problem, deconvolution::plan>>(
+            "jit:deconvolution+deconvolution+image+stream"),
+        reference<deconvolution_problem>()};
 }
 families<pooling_problem> families_of(const pooling_problem &) {
-    return {in_any_layout<pooling_problem, pool::plan>("jit:pool"), reference<pooling_problem>()};
+    return {in_any_layout<pooling_problem, pool::plan>("jit:pool"),
+            in_any_layout<pooling_problem, pooling_and_stream::plan>("jit:pool+stream"),
+            reference<pooling_problem>()};
 }
 families<resampling_problem> families_of(const resampling_problem &) {
     return {in_any_layout<resampling_problem, resampling::plan>("jit:resampling"),
+            in_any_layout<resampling_problem, trilinear::plan>("jit:resampling+resampling+stream"),
             reference<resampling_problem>()};
 }
 families<reorder_problem> families_of(const reorder_problem &) {
@@ -101,16 +129,18 @@ families<eltwise_problem> families_of(const eltwise_problem &) {
     return {jit_stream<eltwise_problem>(), look_up<eltwise_problem>(), reference<eltwise_problem>()};
 }
 families<binary_problem> families_of(const binary_problem &) {
-    return {jit_stream<binary_problem>(), reference<binary_problem>()};
+    return {in_one_order<binary_problem, stream::plan>("jit:stream"), reference<binary_problem>()};
 }
 families<softmax_problem> families_of(const softmax_problem &) {
-    return {{"jit:stream", code::generated, softmax::plan}, reference<softmax_problem>()};
+    return {in_one_order<softmax_problem, softmax::plan>("jit:stream"), reference<softmax_problem>()};
 }
 families<prelu_problem> families_of(const prelu_problem &) {
-    return {jit_stream<prelu_problem>(), reference<prelu_problem>()};
+    return {in_one_order<prelu_problem, stream::plan>("jit:stream"), reference<prelu_problem>()};
 }
 families<batch_normalization_problem> families_of(const batch_normalization_problem &) {
-    return {jit_stream<batch_normalization_problem>(), reference<batch_normalization_problem>()};
+    return {jit_stream<batch_normalization_problem>(),
+            {"lanes+jit:stream", code::generated, lanes::plan},
+            reference<batch_normalization_problem>()};
 }
 families<layer_normalization_problem> families_of(const layer_normalization_problem &) {
     return {{"lanes", code::plain, lanes::plan}, reference<layer_normalization_problem>()};
@@ -119,7 +149,7 @@ families<reduction_problem> families_of(const reduction_problem &) {
     return {{"lanes", code::plain, lanes::plan}, reference<reduction_problem>()};
 }
 families<sum_problem> families_of(const sum_problem &) {
-    return {jit_stream<sum_problem>(), reference<sum_problem>()};
+    return {in_one_order<sum_problem, stream::plan>("jit:stream"), reference<sum_problem>()};
 }
 // Each part has an implementation of its own: a reorder's.
 families<concat_problem> families_of(const concat_problem &) {

@@ -41,8 +41,7 @@ bool scales_by_row(const epilogue &out, int channel_dim) {
     const bool by_row = ((out.output_scales.mask | out.src_scales.mask) & ~channel) != 0;
     const bool bias_by_row = !is_per_channel(out.bias, channel_dim);
     const bool is_bias_read =
-        out.bias.ndims == 0 || (!is_small_float(out.bias.data_type) &&
-                                (out.bias.dims[channel_dim] == 1 || out.bias.strides[channel_dim] == 1));
+        out.bias.ndims == 0 || out.bias.dims[channel_dim] == 1 || out.bias.strides[channel_dim] == 1;
     return is_float(out.rule) && (by_row || bias_by_row) && is_bias_read &&
            (out.dst_scales.mask & ~channel) == 0 &&
            are_read_in_rows(out.output_scales.mask, out.dst, channel_dim) &&
@@ -125,6 +124,13 @@ stream::task rest_of(epilogue out, const memory_desc &sums, int channel_dim, con
 offer plan_rest(const epilogue &out, const memory_desc &sums, int channel_dim, const machine &m,
                 const correction &correct) {
     return stream::plan_task(m.isa, rest_of(out, sums, channel_dim, correct));
+}
+
+offer plan_post_ops(const epilogue &out, const memory_desc &values, const machine &m) {
+    stream::task_builder b(out);
+    b.load(values, OCTET_ARG_SRC);
+    return stream::plan_task(m.isa, b.finish(is_integer(values.data_type) ? jit::epilogue_stage::s32_value
+                                                                          : jit::epilogue_stage::f32_value));
 }
 
 } // namespace octet::impl::separate_epilogue

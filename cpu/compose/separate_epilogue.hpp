@@ -21,6 +21,9 @@ using correction = std::function<void(stream::task_builder &)>;
 offer plan_rest(const epilogue &out, const memory_desc &sums, int channel_dim, const machine &m,
                 const correction &correct = {});
 
+/// The post-ops of a float rule and what follows them, from codes or f32 `values` that the rule is done with.
+offer plan_post_ops(const epilogue &out, const memory_desc &values, const machine &m);
+
 /// The problem without its epilogue.
 template <typename Problem> Problem sums_of(const Problem &p) {
     Problem sums = p;

@@ -109,8 +109,7 @@ public:
         const bound_operands operands(p_.operands, n, args);
         const auto *src = args.get<const float>(OCTET_ARG_SRC);
         auto *dst = args.get<float>(OCTET_ARG_DST);
-        const auto *means = args.get<const float>(OCTET_ARG_MEAN),
-                   *variances = args.get<const float>(OCTET_ARG_VARIANCE);
+        auto *means = args.get<float>(OCTET_ARG_MEAN), *variances = args.get<float>(OCTET_ARG_VARIANCE);
         memory_desc rows = p_.src;
         rows.dims[last] = 1;
         parallel_for(element_count(rows), 1, [&](dim_t begin, dim_t end) {
@@ -122,10 +121,14 @@ public:
                     ort_row(x, n, operands, y);
                     continue;
                 }
-                const bool has_stats = p_.stats.ndims != 0;
-                const dim_t stat = has_stats ? plain_offset(p_.stats, at) : 0;
+                const bool has_stats = p_.stats.ndims != 0 && !p_.gives_stats;
+                const dim_t stat = p_.stats.ndims != 0 ? plain_offset(p_.stats, at) : 0;
                 const float mean = has_stats ? means[stat] : mean_of(x, n);
                 const float variance = has_stats ? variances[stat] : variance_of(x, n, mean);
+                if (p_.gives_stats) {
+                    means[stat] = mean;
+                    variances[stat] = variance;
+                }
                 write(x, n, mean, 1.f / std::sqrt(variance + p_.epsilon), operands, y);
             }
         });

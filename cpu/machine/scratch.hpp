@@ -16,6 +16,7 @@ enum class scratch_slot {
     row_sums,
     tap_offsets,
     between_steps,
+    between_outer_steps, ///< where one of the steps has two itself
     channels_last,
     count
 };

@@ -83,7 +83,7 @@ public:
     void execute(const arguments &args) const override {
         execution run{};
         run.src = args.get<const std::uint8_t>(OCTET_ARG_SRC) + p_.src.offset0;
-        run.dst = args.get<std::uint8_t>(OCTET_ARG_DST) + p_.dst.offset0;
+        run.dst = args.get<std::uint8_t>(OCTET_ARG_DST) + p_.dst.offset0 * dst_size();
         if (const std::int32_t *zp = p_.src_zero_points.bind(args))
             run.src_zero_point = *zp;
         run.params = has_epilogue() ? params_.bind(epilogue_, args) : nullptr;
@@ -99,6 +99,7 @@ public:
 
 private:
     bool has_epilogue() const { return p_.form != pooling_form::maximum; }
+    dim_t dst_size() const { return static_cast<dim_t>(memory::data_type_size(p_.dst.data_type)); }
 
     struct execution {
         const std::uint8_t *src;
@@ -155,11 +156,12 @@ private:
                                   (at.od * p_.stride[0] - p_.pad[0]) * src_strides_[0] +
                                   (at.oh * p_.stride[1] - p_.pad[1]) * src_strides_[1] +
                                   (at.ow * p_.stride[2] - p_.pad[2]) * src_strides_[2];
-        std::uint8_t *dst = run.dst + at.n * p_.dst.strides[0] + at.od * dst_strides_[0] +
-                            at.oh * dst_strides_[1] + at.ow * dst_strides_[2];
+        std::uint8_t *dst = run.dst + (at.n * p_.dst.strides[0] + at.od * dst_strides_[0] +
+                                       at.oh * dst_strides_[1] + at.ow * dst_strides_[2]) *
+                                          dst_size();
         for (dim_t c = 0; c < chunks_; c++) {
             args.src = src + c * chunk_;
-            args.dst = dst + c * chunk_;
+            args.dst = dst + c * chunk_ * dst_size();
             args.params = has_epilogue() ? run.params + params_.offset_of(c * chunk_) : nullptr;
             (c == chunks_ - 1 ? last_ : whole_)->function()(&args);
         }

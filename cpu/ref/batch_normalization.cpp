@@ -1,5 +1,6 @@
 // dst(n, c, …) = epilogue( fma(src(n, c, …), a(c), b(c)) ), optionally through a ReLU, with a and b folded from
-// statistics, scale and shift.
+// statistics, scale and shift. Statistics of the batch are means over all elements of a channel, in logical order: sums over
+// lanes (common/lanes.hpp), squares of the distances from the mean by a fused multiply-add.
 
 #include "common/element.hpp"
 #include "common/normalization.hpp"
@@ -10,12 +11,45 @@ namespace octet::impl::ref {
 
 namespace {
 
+/// Mean of what `add` makes of a lane and an element, over a channel.
+template <typename Add>
+float mean_of(const batch_normalization_problem &p, const float *src, dim_t channel, const Add &add) {
+    memory_desc one = p.src;
+    one.dims[1] = 1;
+    const dim_t count = element_count(one);
+    f32_lanes lanes{};
+    for (dim_t i = 0; i < count; i++) {
+        coordinates at = coordinates_of(i, one);
+        at[1] = channel;
+        float &lane = lanes[static_cast<std::size_t>(i % lane_count)];
+        lane = add(lane, src[plain_offset(p.src, at)]);
+    }
+    return reduce_lanes(lanes, [](float a, float b) { return a + b; }) / static_cast<float>(count);
+}
+
+void compute_stats(const batch_normalization_problem &p, const float *src, float *means, float *variances) {
+    for (dim_t c = 0; c < p.src.dims[1]; c++) {
+        const float mean = mean_of(p, src, c, [](float lane, float x) { return lane + x; });
+        means[c] = mean;
+        variances[c] =
+            mean_of(p, src, c, [mean](float lane, float x) { return std::fma(x - mean, x - mean, lane); });
+    }
+}
+
 void run(const batch_normalization_problem &p, const arguments &args) {
     const bound_epilogue out(p.out_stage, args);
     const bound_operands operands(p.operands, p.src.dims[1], args);
     const void *src = args.get<const void>(OCTET_ARG_SRC);
-    const auto *mean = args.get<const float>(OCTET_ARG_MEAN),
-               *variance = args.get<const float>(OCTET_ARG_VARIANCE);
+    auto *mean = args.get<float>(OCTET_ARG_MEAN), *variance = args.get<float>(OCTET_ARG_VARIANCE);
+    std::vector<float> own;
+    if (p.computes_stats) {
+        own.resize(2 * static_cast<std::size_t>(p.src.dims[1]));
+        if (!p.gives_stats) {
+            mean = own.data();
+            variance = mean + p.src.dims[1];
+        }
+        compute_stats(p, static_cast<const float *>(src), mean, variance);
+    }
 
     parallel_for(element_count(p.dst), 1024, [&](dim_t begin, dim_t end) {
         coordinates at = coordinates_of(begin, p.dst);

@@ -27,8 +27,7 @@ void run(const layer_normalization_problem &p, const arguments &args) {
     const bound_epilogue out(p.out_stage, args);
     const bound_operands operands(p.operands, channels, args);
     const auto *src = args.get<const float>(OCTET_ARG_SRC);
-    const auto *means = args.get<const float>(OCTET_ARG_MEAN),
-               *variances = args.get<const float>(OCTET_ARG_VARIANCE);
+    auto *means = args.get<float>(OCTET_ARG_MEAN), *variances = args.get<float>(OCTET_ARG_VARIANCE);
     memory_desc rows = p.src;
     rows.dims[last] = 1;
 
@@ -46,8 +45,8 @@ void run(const layer_normalization_problem &p, const arguments &args) {
                 }
                 continue;
             }
-            const bool has_stats = p.stats.ndims != 0;
-            const dim_t stat = has_stats ? plain_offset(p.stats, at) : 0;
+            const bool has_stats = p.stats.ndims != 0 && !p.gives_stats;
+            const dim_t stat = p.stats.ndims != 0 ? plain_offset(p.stats, at) : 0;
             const float mean =
                 has_stats ? means[stat]
                           : mean_of(channels, [&](float lane, dim_t i) { return lane + x[i * stride]; });
@@ -55,6 +54,10 @@ void run(const layer_normalization_problem &p, const arguments &args) {
                 const float d = x[i * stride] - mean;
                 return std::fma(d, d, lane);
             });
+            if (p.gives_stats) {
+                means[stat] = mean;
+                variances[stat] = variance;
+            }
             const float factor = 1.f / std::sqrt(variance + p.epsilon);
             for (dim_t c = 0; c < channels; c++) {
                 at[static_cast<std::size_t>(last)] = c;

@@ -213,6 +213,8 @@ task make_task(const batch_normalization_problem &p) {
                                             number);
                             }});
     };
+    if (p.computes_stats)
+        b.refuse("statistics of the batch");
     b.load(p.src, OCTET_ARG_SRC);
     const int factor = plane_of(&folded_normalization::factor);
     plane_of(&folded_normalization::term);

@@ -24,8 +24,6 @@ task_builder::task_builder(const epilogue &out) {
 void task_builder::load(const memory_desc &src, int arg) {
     if (src.format_kind != format_kind::plain)
         refuse("a packed layout");
-    if (is_small_float(src.data_type))
-        refuse(text(to_string(src.data_type), " sources"));
     if (task_.srcs.size() == jit::max_stream_sources)
         return refuse(text("more than ", jit::max_stream_sources, " sources"));
     step(op::load, static_cast<int>(task_.srcs.size()));

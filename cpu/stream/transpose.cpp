@@ -232,7 +232,7 @@ private:
             return few_columns_->separate(t.src, t.dst, dst_stride_, t.rows);
         if (element_bytes_ == 1)
             return run_elements_of<std::uint8_t>(t);
-        run_elements_of<std::uint32_t>(t);
+        element_bytes_ == 2 ? run_elements_of<std::uint16_t>(t) : run_elements_of<std::uint32_t>(t);
     }
     template <typename T> void run_elements_of(const tile &t) const {
         const dim_t src_stride = src_stride_ / element_bytes_, dst_stride = dst_stride_ / element_bytes_;
@@ -262,8 +262,6 @@ std::string refuses_transpose(const memory_desc &src, const memory_desc &dst) {
         return "a packed layout";
     if (element_count(dst) == 0)
         return "an empty tensor";
-    if (memory::data_type_size(dst.data_type) == 2)
-        return "another layout of elements of 16 bits";
     const nest n = make_nest(dst, {strides_of(dst), strides_of(src)});
     if (n.columns().strides[0] != 1 || contiguous_in_src(n) < 1)
         return "layouts without contiguous elements";

@@ -5,7 +5,7 @@
 namespace octet {
 inline namespace v0 {
 
-/// Batch normalization with given statistics, as networks run it.
+/// Batch normalization with given statistics, as networks run it, or with those of the batch.
 ///
 ///   a(c) = scale(c) / sqrt(variance(c) + epsilon),   b(c) = fma(-mean(c), a(c), shift(c))
 ///   dst(n, c, …) = fma(src(n, c, …), a(c), b(c)), with fuse_norm_relu max(that, 0); then post-ops
@@ -16,7 +16,7 @@ inline namespace v0 {
 /// Shapes   src and dst {N, C, …}, 2 to 5 dimensions; mean, variance, scale and shift {C}, dense; with
 ///          use_scale_shift {2, C}.
 /// Types    f32.
-/// Flags    use_global_stats is needed: statistics of the batch itself are `unimplemented`.
+/// Flags    without use_global_stats: a channel's statistics as layer normalization's of a row, results of training.
 /// Attributes  post-ops.
 struct OCTET_API batch_normalization_forward : public primitive {
     /// The operation as the caller describes it. Checked when a primitive_desc is made of it.

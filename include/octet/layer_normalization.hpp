@@ -23,7 +23,7 @@ inline namespace v0 {
 ///          use_global_stats mean and variance are arguments, with the dimensions of src but the last.
 /// Types    f32.
 /// Attributes  post-ops; rules f32 and ort_f32.
-/// Errors   forward_training without use_global_stats, whose statistics are results, is `unimplemented`.
+/// Results  forward_training without use_global_stats: also mean and variance, as above.
 struct OCTET_API layer_normalization_forward : public primitive {
     /// The operation as the caller describes it. Checked when a primitive_desc is made of it.
     struct OCTET_API desc {

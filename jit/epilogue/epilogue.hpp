@@ -193,6 +193,7 @@ private:
     void apply(const post_op::scaled_add &op, const place &at);
     void finish(const place &at);
     void finish_f32_as_codes(const place &at);
+    void add_zero_point_exactly(const place &at);
     void store_vector(const epilogue_result &r);
     void store_bytes(const epilogue_result *results, int count, const vec &order);
     void look_up(const vec &codes, const post_op::table &table);

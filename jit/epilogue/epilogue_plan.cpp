@@ -87,9 +87,6 @@ std::string epilogue_plan::refuses(const epilogue &e, const epilogue_shape &shap
             return text("attribute mask ", mask, " selects more than the output channel");
     if (!is_within(varying_dims_of(e.bias), allowed))
         return "bias varies over more than the output channel";
-    if (facts_of(e.rule).f32.rounds_before_zero_point && e.dst.data_type == data_type::s32 &&
-        e.dst_zero_points.is_set())
-        return text(to_string(e.rule), " with an s32 destination and a zero point");
     for (const post_op_entry &entry : e.post_ops) {
         if (const auto *op = std::get_if<post_op::binary>(&entry))
             if (shape_of(op->src1.data, e.dst, shape) == operand_shape::other)

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "common/bits.hpp"
 #include "common/element.hpp"
 #include "jit/epilogue/epilogue.hpp"
 #include "jit/kernels/byte_table.hpp"
@@ -42,6 +43,8 @@ void epilogue_emitter::finish_f32_as_codes(const place &at) {
             e_.vmaxps(x, x, plane(p.low, at.v));
             e_.vminps(x, x, plane(p.high, at.v));
         }
+        if (type == data_type::s32 && p.zero_point >= 0)
+            return add_zero_point_exactly(at);
         if (type == data_type::s32) {
             is_f32_ = true;
             to_s32(x);
@@ -63,6 +66,28 @@ void epilogue_emitter::finish_f32_as_codes(const place &at) {
         e_.vminps(x, x, e_.constant(high));
     }
     e_.vcvtps2dq(x, x);
+}
+
+/// The rounded value and its zero point both have up to 33 bits: f64 adds them exactly, and what lies below -2^31
+/// becomes -2^31 by itself.
+void epilogue_emitter::add_zero_point_exactly(const place &at) {
+    const vec &x = at.x;
+    const emitter::temp rest(e_), zero_point(e_), zero_point_rest(e_);
+    e_.round_f32(x, x, emitter::to_even);
+    e_.move(zero_point, plane(plan_.planes().zero_point, at.v));
+    e_.split_lanes(x, rest);
+    e_.split_lanes(zero_point, zero_point_rest);
+    for (const int half : {0, 1}) {
+        const vec &y = half == 0 ? x : static_cast<const vec &>(rest);
+        const vec &z =
+            half == 0 ? static_cast<const vec &>(zero_point) : static_cast<const vec &>(zero_point_rest);
+        e_.vcvtps2pd(y, e_.half_of(y));
+        e_.vcvtdq2pd(z, e_.half_of(z));
+        e_.vaddpd(y, y, z);
+        e_.vminpd(y, y, e_.constant64(bits(2147483647.)));
+        e_.vcvtpd2dq(e_.half_of(y), y);
+    }
+    e_.join_lanes(x, rest);
 }
 
 void epilogue_emitter::store_vector(const epilogue_result &r) {

@@ -36,7 +36,7 @@ struct pool_args {
     const std::uint32_t *params; ///< planes of the first column block
     const void *const *full;     ///< as dot_args
     std::int64_t positions;
-    std::int64_t src_step, dst_step; ///< bytes between positions
+    std::int64_t src_step, dst_step; ///< elements between positions; those of src are bytes
     std::int32_t initial;            ///< value to add to the sum
     std::int32_t half_count;         ///< rounded_average: n / 2
     float count;                     ///< n

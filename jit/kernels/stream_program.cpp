@@ -108,30 +108,32 @@ void stream_program_emitter::load(int source, int v, int valid) {
     const Xbyak::Reg64 &from = at_.src[source];
     const vec x = e_.take_vec();
     stack_.push_back(x);
-    const bool is_signed = s.type == data_type::s8;
+    const bool is_signed = s.type == data_type::s8, is_wide = memory::data_type_size(s.type) == 4;
     if (!s.is_constant_in_row) {
         const std::int64_t offset =
             static_cast<std::int64_t>(memory::data_type_size(s.type)) * v * e_.lanes();
         if (is_byte(s.type))
             e_.load_bytes(x, from, offset, valid, is_signed);
-        else if (s.type == data_type::s16)
+        else if (!is_wide)
             e_.load_words(x, from, offset, valid);
         else
             e_.load_dwords(x, from, offset, valid);
-        if (memory::data_type_size(s.type) == 4 && at_.prefetches_wide)
+        if (is_wide && at_.prefetches_wide)
             e_.prefetcht0(e_.ptr[from + static_cast<int>(offset) + bytes_ahead]);
-    } else if (s.type == data_type::s16) {
-        e_.movsx(at_.scratch.cvt32(), e_.word[from]);
-        e_.vmovd(e_.xmm_of(x), at_.scratch.cvt32());
-        e_.vpbroadcastd(x, e_.xmm_of(x));
     } else if (is_byte(s.type)) {
         is_signed ? e_.movsx(at_.scratch.cvt32(), e_.byte[from])
                   : e_.movzx(at_.scratch.cvt32(), e_.byte[from]);
         e_.vmovd(e_.xmm_of(x), at_.scratch.cvt32());
         e_.vpbroadcastd(x, e_.xmm_of(x));
+    } else if (!is_wide) {
+        e_.movsx(at_.scratch.cvt32(), e_.word[from]);
+        e_.vmovd(e_.xmm_of(x), at_.scratch.cvt32());
+        e_.vpbroadcastd(x, e_.xmm_of(x));
     } else {
         e_.vpbroadcastd(x, e_.dword[from]);
     }
+    if (s.type == data_type::bf16 || s.type == data_type::f16)
+        e_.words_to_f32(x, s.type == data_type::f16);
 }
 
 void stream_program_emitter::unary(const stream_step &step, int v) {

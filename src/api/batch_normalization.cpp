@@ -1,5 +1,5 @@
-// The front of batch normalization: with given statistics it is a factor and a term per channel, which kernels fold
-// from the arguments of each execution.
+// The front of batch normalization: by given statistics, or those of the batch, it is a factor and a term per channel,
+// which kernels fold at each execution.
 
 #include "octet/batch_normalization.hpp"
 
@@ -30,21 +30,21 @@ primitive_desc_ptr make(const batch_normalization_forward::desc &d, const reques
         resolve_elementwise(operation, p.src, p.dst);
         for (const memory_desc *md : {&p.src, &p.dst})
             require_type(operation, md == &p.src ? "src" : "dst", *md, {data_type::f32});
-        if (!has(d.flags, flags::use_global_stats))
-            throw_unimplemented(operation,
-                                ": flags without use_global_stats (statistics of the batch), implemented: ",
-                                "use_global_stats");
+        p.computes_stats = !has(d.flags, flags::use_global_stats);
+        p.gives_stats = p.computes_stats && d.prop == prop_kind::forward_training;
         p.epsilon = d.epsilon;
         p.has_relu = has(d.flags, flags::fuse_norm_relu);
+        if (p.has_relu && d.prop == prop_kind::forward_training)
+            throw_unimplemented(operation, ": fuse_norm_relu with forward_training, which needs a workspace");
         const operand_tensors operands(d.flags, p.src.dims[1]);
         p.operands = operands.operands;
-        tensor_map tensors{{OCTET_ARG_SRC, &p.src},
-                           {OCTET_ARG_MEAN, &operands.vector},
-                           {OCTET_ARG_VARIANCE, &operands.vector},
-                           {OCTET_ARG_DST, &p.dst}};
+        tensor_map tensors{{OCTET_ARG_SRC, &p.src}, {OCTET_ARG_DST, &p.dst}};
+        if (!p.computes_stats || p.gives_stats)
+            tensors[OCTET_ARG_MEAN] = tensors[OCTET_ARG_VARIANCE] = &operands.vector;
         operands.add_to(tensors);
         p.out_stage = lower_post_ops_alone(operation, r.attr, p.dst);
-        return make_primitive_desc(r, tensors, normalization_parameters(d.epsilon, d.flags), p);
+        return make_primitive_desc(r, tensors, normalization_parameters(d.epsilon, d.flags, p.gives_stats),
+                                   p);
     });
 }
 

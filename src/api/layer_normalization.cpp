@@ -1,4 +1,5 @@
-// The front of layer normalization: rows along the last dimension, whose statistics are computed or given.
+// The front of layer normalization: rows along the last dimension, whose statistics are given, or computed and perhaps
+// results.
 
 #include "octet/layer_normalization.hpp"
 
@@ -15,7 +16,7 @@ namespace {
 
 constexpr const char *operation = "layer_normalization";
 
-/// Given statistics have the dimensions of src but the last.
+/// Statistics have the dimensions of src but the last.
 memory_desc resolve_stats(const memory_desc &given, const memory_desc &src) {
     memory_desc stats = given;
     if (stats.ndims == 0) {
@@ -53,23 +54,25 @@ primitive_desc_ptr make(const layer_normalization_forward::desc &d, const reques
         for (const memory_desc *md : {&p.src, &p.dst})
             require_type(operation, md == &p.src ? "src" : "dst", *md, {data_type::f32});
         const bool has_stats = has(d.flags, flags::use_global_stats);
-        if (d.prop == prop_kind::forward_training && !has_stats)
-            throw_unimplemented(operation,
-                                ": forward_training without use_global_stats, whose statistics are results");
+        p.gives_stats = d.prop == prop_kind::forward_training && !has_stats;
         p.epsilon = d.epsilon;
         const operand_tensors operands(d.flags, p.src.dims[p.src.ndims - 1]);
         p.operands = operands.operands;
         tensor_map tensors{{OCTET_ARG_SRC, &p.src}, {OCTET_ARG_DST, &p.dst}};
         operands.add_to(tensors);
-        if (has_stats) {
+        if (has_stats || p.gives_stats) {
             p.stats = resolve_stats(d.stats.data, p.src);
             tensors[OCTET_ARG_MEAN] = tensors[OCTET_ARG_VARIANCE] = &p.stats;
         }
         p.out_stage = lower_post_ops_alone(operation, r.attr, p.dst, requantization_rule::ort_f32);
-        if (is_ort(p) && (has_stats || !p.out_stage.post_ops.empty()))
-            throw_unimplemented(operation, has_stats ? ": use_global_stats" : ": post-ops",
+        if (is_ort(p) && (has_stats || p.gives_stats || !p.out_stage.post_ops.empty()))
+            throw_unimplemented(operation,
+                                has_stats       ? ": use_global_stats"
+                                : p.gives_stats ? ": forward_training"
+                                                : ": post-ops",
                                 " with rule ort_f32");
-        return make_primitive_desc(r, tensors, normalization_parameters(d.epsilon, d.flags), p);
+        return make_primitive_desc(r, tensors, normalization_parameters(d.epsilon, d.flags, p.gives_stats),
+                                   p);
     });
 }
 

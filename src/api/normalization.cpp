@@ -46,8 +46,9 @@ void operand_tensors::add_to(tensor_map &tensors) const {
         tensors[OCTET_ARG_SHIFT] = &vector;
 }
 
-std::string normalization_parameters(float epsilon, flags_t flags) {
-    return text("epsilon:", epsilon, " flags:", to_string(flags));
+std::string normalization_parameters(float epsilon, flags_t flags, bool gives_stats) {
+    return text("epsilon:", epsilon, " flags:", to_string(flags),
+                gives_stats ? " prop:forward_training" : "");
 }
 
 flags_t flags_from_text(const std::string &given) {

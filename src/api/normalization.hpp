@@ -24,8 +24,8 @@ struct operand_tensors {
     memory_desc vector, joined; ///< {C} and {2, C}
 };
 
-/// "epsilon:1e-05 flags:use_global_stats+use_scale"
-std::string normalization_parameters(float epsilon, normalization_flags flags);
+/// "epsilon:1e-05 flags:use_global_stats+use_scale", and "prop:forward_training" where statistics are results.
+std::string normalization_parameters(float epsilon, normalization_flags flags, bool gives_stats);
 /// The set of names; throws `invalid_arguments` for another one.
 normalization_flags flags_from_text(const std::string &text);
 

@@ -102,6 +102,7 @@ private:
     primitive_desc make_sum() const;
     primitive_desc make_concat() const;
     primitive_desc make_prelu() const;
+    prop_kind normalization_prop() const;
     primitive_desc make_batch_normalization() const;
     primitive_desc make_layer_normalization() const;
     primitive_desc make_reduction() const;
@@ -142,8 +143,8 @@ const std::vector<problem_reader::operation_reader> &problem_reader::operations(
         {"sum", {"factors"}, &p::make_sum},
         {"concat", {"axis"}, &p::make_concat},
         {"prelu", {}, &p::make_prelu},
-        {"batch_normalization", {"epsilon", "flags"}, &p::make_batch_normalization},
-        {"layer_normalization", {"epsilon", "flags"}, &p::make_layer_normalization},
+        {"batch_normalization", {"epsilon", "flags", "prop"}, &p::make_batch_normalization},
+        {"layer_normalization", {"epsilon", "flags", "prop"}, &p::make_layer_normalization},
         {"reduction", {"algorithm", "p", "epsilon"}, &p::make_reduction},
     };
     return all;
@@ -337,16 +338,24 @@ primitive_desc problem_reader::make_concat() const {
                                   attr_, allow_empty_);
 }
 
+/// Training gives statistics.
+prop_kind problem_reader::normalization_prop() const {
+    const std::string prop = parameter("prop", "forward_inference");
+    if (prop != "forward_inference" && prop != "forward_training")
+        throw_invalid("problem: prop '", prop, "', allowed: forward_inference, forward_training");
+    return prop == "forward_training" ? prop_kind::forward_training : prop_kind::forward_inference;
+}
+
 primitive_desc problem_reader::make_batch_normalization() const {
-    const batch_normalization_forward::desc d(forward, tensor("src"), tensor("dst"),
+    const batch_normalization_forward::desc d(normalization_prop(), tensor("src"), tensor("dst"),
                                               number_of<float>(parameter("epsilon", "0")),
                                               flags_from_text(parameter("flags", "use_global_stats")));
     return batch_normalization_forward::primitive_desc(d, attr_, engine_, allow_empty_);
 }
 
 primitive_desc problem_reader::make_layer_normalization() const {
-    const layer_normalization_forward::desc d(forward, tensor("src"), tensor("dst"), memory::desc(),
-                                              number_of<float>(parameter("epsilon", "0")),
+    const layer_normalization_forward::desc d(normalization_prop(), tensor("src"), tensor("dst"),
+                                              memory::desc(), number_of<float>(parameter("epsilon", "0")),
                                               flags_from_text(parameter("flags", "none")));
     return layer_normalization_forward::primitive_desc(d, attr_, engine_, allow_empty_);
 }

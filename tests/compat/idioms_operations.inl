@@ -165,6 +165,28 @@ void more_operations(table &t, const client &c) {
     IDIOM(layer_normalization_forward::primitive_desc pd({prop_kind::forward_inference, c.f32_matrix, 0.5f,
           normalization_flags::none}, c.eng); const auto v = c.values<float>(c.run<layer_normalization_forward>(pd,
           {{DNNL_ARG_SRC, c.filled_f32(c.f32_matrix)}})); for (float x : v) print(std::lround(1e4f * x)))
+    IDIOM(batch_normalization_forward::primitive_desc pd({prop_kind::forward_training, c.f32_matrix, 0.5f,
+          normalization_flags::none}, c.eng); memory m(pd.mean_desc(), c.eng); memory v(pd.variance_desc(), c.eng); const auto y
+          = c.values<float>(c.run<batch_normalization_forward>(pd, {{DNNL_ARG_SRC, c.filled_f32(c.f32_matrix)},
+          {DNNL_ARG_MEAN, m}, {DNNL_ARG_VARIANCE, v}})); for (float x : y) print(std::lround(1e4f * x));
+          for (float x : c.values<float>(m)) print(std::lround(1e4f * x)); for (float x : c.values<float>(v))
+          print(std::lround(1e4f * x)))
+    IDIOM(batch_normalization_forward::primitive_desc pd({prop_kind::forward_inference, c.f32_matrix, 0.5f,
+          normalization_flags::none}, c.eng); const auto y = c.values<float>(c.run<batch_normalization_forward>(pd,
+          {{DNNL_ARG_SRC, c.filled_f32(c.f32_matrix)}})); for (float x : y) print(std::lround(1e4f * x)))
+    IDIOM(layer_normalization_forward::primitive_desc pd({prop_kind::forward_training, c.f32_matrix, 0.5f,
+          normalization_flags::none}, c.eng); memory m(pd.mean_desc(), c.eng); memory v(pd.variance_desc(), c.eng);
+          c.run<layer_normalization_forward>(pd, {{DNNL_ARG_SRC, c.filled_f32(c.f32_matrix)}, {DNNL_ARG_MEAN, m},
+          {DNNL_ARG_VARIANCE, v}}); print(pd.mean_desc().dims()); for (float x : c.values<float>(m))
+          print(std::lround(1e4f * x)); for (float x : c.values<float>(v)) print(std::lround(1e4f * x)))
+    IDIOM(memory::desc x({1, 2, 3, 3}, dt::f32, tag::nhwc); memory::desc w({2, 2, 3, 3}, dt::f32, tag::oihw); memory::desc y({1,
+          2, 7, 7}, dt::f32, tag::nhwc); deconvolution_forward::primitive_desc pd({prop_kind::forward_inference,
+          algorithm::deconvolution_direct, x, w, y, {2, 2}, {0, 0}, {0, 0}}, c.eng); const auto v = c.values<float>(
+          c.run<deconvolution_forward>(pd, {{DNNL_ARG_SRC, c.filled_f32(x)}, {DNNL_ARG_WEIGHTS, c.filled_f32(w)}}));
+          for (float a : v) print(std::lround(1e3f * a)))
+    IDIOM(memory::desc x({1, 2, 4, 4}, dt::f32, tag::nchw); memory::desc y({1, 2, 2, 2}, dt::f32, tag::nchw);
+          pooling_forward::primitive_desc pd({prop_kind::forward_inference, algorithm::pooling_max, x, y, {2, 2}, {2, 2}, {0, 0},
+          {0, 0}}, c.eng); print(c.values<float>(c.run<pooling_forward>(pd, {{DNNL_ARG_SRC, c.filled_f32(x)}}))))
 
     IDIOM(memory::desc y({3, 4}, dt::u8, tag::ba); memory a = c.filled_f32(c.f32_matrix); memory b(y, c.eng);
           reorder(a, b).execute(c.s, a, b); print(c.values<uint8_t>(b)))

@@ -119,6 +119,99 @@ TEST(batch_normalization, is_a_folded_scale_and_shift) {
     }
 }
 
+/// Mean and variance of what a channel or a row holds: each element in its lane, squares fused, then halves.
+std::pair<float, float> statistics_of(const std::vector<float> &values) {
+    const auto n = static_cast<float>(values.size());
+    const float mean = in_lanes(values, 0.f, sum) / n;
+    std::vector<float> lanes(16, 0.f);
+    for (std::size_t k = 0; k < values.size(); k++)
+        lanes[k % 16] = std::fma(values[k] - mean, values[k] - mean, lanes[k % 16]);
+    return {mean, in_lanes(lanes, 0.f, sum) / n};
+}
+
+/// By the statistics of the batch, which training gives as results.
+TEST(batch_normalization, takes_statistics_of_the_batch) {
+    inputs in(144);
+    for (int i = 0; i < 60 && !testing::Test::HasFailure(); i++) {
+        dims sizes{in.between(1, 3), in.one_in(2) ? in.between(15, 40) : in.between(1, 9)};
+        for (std::int64_t d = in.between(0, 3); d > 0; d--)
+            sizes.push_back(in.between(1, 6));
+        const memory::desc src_md = random_layout(in, sizes, data_type::f32),
+                           dst_md = random_layout(in, sizes, data_type::f32),
+                           stats({sizes[1]}, data_type::f32, format_tag::a);
+        const bool trains = in.one_in(2);
+        const flags f = random_flags(in);
+        const operands o(in, f, sizes[1]);
+        const memory src = random_floats(in, src_md);
+        std::vector<std::vector<float>> values(static_cast<std::size_t>(sizes[1]));
+        for_each(sizes,
+                 [&](const dims &at) { values[static_cast<std::size_t>(at[1])].push_back(f32_at(src, at)); });
+        const float epsilon = 0.125f;
+        const auto expected = [&](const dims &at) {
+            const auto c = static_cast<std::size_t>(at[1]);
+            const auto [mean, variance] = statistics_of(values[c]);
+            const float a = o.scale[c] / std::sqrt(variance + epsilon);
+            return static_cast<double>(std::fma(f32_at(src, at), a, std::fma(-mean, a, o.shift[c])));
+        };
+        const memory mean(stats, cpu), variance(stats, cpu);
+        const auto pd = [&] {
+            return batch_normalization_forward::primitive_desc(
+                batch_normalization_forward::desc(trains ? prop_kind::forward_training
+                                                         : prop_kind::forward_inference,
+                                                  src_md, dst_md, epsilon, f),
+                cpu);
+        };
+        std::unordered_map<int, memory> args = o.args;
+        args.insert({{OCTET_ARG_SRC, src}, {OCTET_ARG_DST, random_memory(in, dst_md)}});
+        if (trains)
+            args.insert({{OCTET_ARG_MEAN, mean}, {OCTET_ARG_VARIANCE, variance}});
+        expect_execution([&] { return batch_normalization_forward(pd()); }, args, expected,
+                         pd().problem_str());
+        EXPECT_EQ(primitive_desc_from_string(pd().problem_str(), cpu).problem_str(), pd().problem_str());
+        if (!trains)
+            continue;
+        for_all_levels([&] {
+            batch_normalization_forward(pd()).execute(stream(cpu), args);
+            for (dim_t c = 0; c < sizes[1]; c++) {
+                const auto [m, v] = statistics_of(values[static_cast<std::size_t>(c)]);
+                EXPECT_EQ(f32_at(mean, {c}), m) << pd().problem_str();
+                EXPECT_EQ(f32_at(variance, {c}), v) << pd().problem_str();
+            }
+        });
+    }
+}
+
+TEST(layer_normalization, gives_statistics) {
+    inputs in(145);
+    for (int i = 0; i < 30 && !testing::Test::HasFailure(); i++) {
+        const dims sizes{in.between(1, 5), in.between(1, 4), in.between(1, 60)},
+            rows(sizes.begin(), sizes.end() - 1);
+        const memory::desc md = in.one_in(2) ? memory::desc(sizes, data_type::f32, dims{})
+                                             : random_layout(in, sizes, data_type::f32),
+                           stats_md = random_layout(in, rows, data_type::f32);
+        const memory src = random_floats(in, md), dst(md, cpu), mean(stats_md, cpu), variance(stats_md, cpu);
+        for_all_levels([&] {
+            const layer_normalization_forward::primitive_desc pd(
+                layer_normalization_forward::desc(prop_kind::forward_training, md, md, stats_md, 1e-3f,
+                                                  flags::none),
+                cpu);
+            layer_normalization_forward(pd).execute(stream(cpu), {{OCTET_ARG_SRC, src},
+                                                                  {OCTET_ARG_DST, dst},
+                                                                  {OCTET_ARG_MEAN, mean},
+                                                                  {OCTET_ARG_VARIANCE, variance}});
+            for_each(rows, [&](const dims &at) {
+                std::vector<float> values;
+                for (dim_t c = 0; c < sizes.back(); c++)
+                    values.push_back(f32_at(src, {at[0], at[1], c}));
+                const auto [m, v] = statistics_of(values);
+                EXPECT_EQ(f32_at(mean, at), m) << pd.problem_str();
+                EXPECT_EQ(f32_at(variance, at), v) << pd.problem_str();
+                EXPECT_EQ(f32_at(dst, {at[0], at[1], 0}), (values[0] - m) * (1 / std::sqrt(v + 1e-3f)));
+            });
+        });
+    }
+}
+
 TEST(layer_normalization, sums_in_lanes) {
     inputs in(142);
     for (int i = 0; i < 60 && !testing::Test::HasFailure(); i++) {
@@ -355,8 +448,14 @@ TEST(normalizations, refuse_wrong_requests) {
                 batch_normalization_forward::desc(prop_kind::forward_inference, md, epsilon, f), attr, cpu);
         };
     };
-    expect_unimplemented(batch(x, 0.1f, flags::use_scale),
-                         {"batch_normalization: flags without use_global_stats"});
+    expect_unimplemented(
+        [&] {
+            return batch_normalization_forward::primitive_desc(
+                batch_normalization_forward::desc(prop_kind::forward_training, x, 0.1f,
+                                                  flags::fuse_norm_relu),
+                cpu);
+        },
+        {"fuse_norm_relu with forward_training", "workspace"});
     expect_unimplemented(batch(codes, 0.1f, flags::use_global_stats),
                          {"src has type s8", "implemented: f32"});
     expect_invalid(batch(x, -1.f, flags::use_global_stats), {"epsilon is -1", "allowed: 0 and above"});
@@ -373,8 +472,7 @@ TEST(normalizations, refuse_wrong_requests) {
                 layer_normalization_forward::desc(prop, x, stats, 0.1f, f), cpu);
         };
     };
-    expect_unimplemented(layer(prop_kind::forward_training, row, flags::none),
-                         {"forward_training without use_global_stats"});
+    expect_invalid(layer(prop_kind::forward_training, x, flags::none), {"stats has 3 dimensions"});
     expect_invalid(layer(prop_kind::forward_inference, x, flags::use_global_stats),
                    {"stats has 3 dimensions"});
     expect_invalid(layer(prop_kind::forward_inference, row, flags::fuse_norm_relu),

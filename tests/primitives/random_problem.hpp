@@ -132,8 +132,6 @@ inline rule_choice random_rule_choice(random_source &r, const attribute_target &
         c.rule = r.pick({rule_t::f32, rule_t::f32_v3});
     if (t.has_bias && !t.bias_is_s32)
         c.rule = r.pick({rule_t::f32, rule_t::f32_v3});
-    if (c.rule == rule_t::ort_f32 && t.dst.data_type() == data_type::s32)
-        c.rule = rule_t::f32;
     return c;
 }
 
@@ -240,8 +238,12 @@ inline void random_zero_points(random_source &r, const attribute_target &t, cons
     const bool is_f32 = t.src.data_type() == data_type::f32; // has no zero points
     const bool src_is_signed = t.src.data_type() == data_type::s8,
                weights_are_signed = t.weights.data_type() == data_type::s8;
-    if (!is_f32 && r.chance(50))
-        set(OCTET_ARG_SRC, 0, 1, src_is_signed ? -128 : 0, src_is_signed ? 127 : 255, "src");
+    const bool is_convolution = (t.weights_channel_mask & 1) != 0; // channels of src are those of the weights
+    if (!is_f32 && r.chance(50)) {
+        const bool per_channel = any_broadcast && is_convolution && r.chance(50);
+        set(OCTET_ARG_SRC, per_channel ? 1 << 1 : 0, per_channel ? count_of(1 << 1, t.src) : 1,
+            src_is_signed ? -128 : 0, src_is_signed ? 127 : 255, "src");
+    }
     if (!is_f32 && r.chance(25)) {
         const bool per_channel = r.chance(50);
         set(OCTET_ARG_WEIGHTS, per_channel ? t.weights_channel_mask : 0,

@@ -1,0 +1,12 @@
+#pragma once
+
+// Pooling with post-ops that its kernel does not have, or with post-ops of a maximum: windows become codes or averages,
+// and the stream kernel applies the post-ops to them.
+
+#include "cpu/registry.hpp"
+
+namespace octet::impl::pooling_and_stream {
+
+offer plan(const pooling_problem &p, const machine &m);
+
+} // namespace octet::impl::pooling_and_stream

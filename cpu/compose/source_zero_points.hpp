@@ -1,0 +1,39 @@
+#pragma once
+
+// Source zero points that differ from channel to channel, for which the products' kernels have no place:
+//
+//   Σ (s - zs)(w - zw)  =  Σ s (w - zw) - Σ zs (w - zw)
+//
+// over the taps inside the image. The second sum is that of one image, whose every position holds the zero points; the
+// stream kernel subtracts it, the same one from each image of the batch, before the epilogue.
+
+#include "cpu/compose/separate_epilogue.hpp"
+#include "cpu/ref/ref.hpp"
+
+namespace octet::impl::source_zero_points {
+
+/// Why this is nothing for the problem, or empty.
+std::string refuses(const convolution_problem &p);
+
+/// One image of zero points instead of the source, and its sums. `plain` has none of them.
+void set_image(convolution_problem &plain);
+
+struct steps {
+    convolution_problem sums, image; ///< what both products compute
+    offer of_source, of_image;
+    std::function<std::shared_ptr<const kernel>()> make_reference; ///< for zero points that are no codes
+};
+offer in_steps(const convolution_problem &p, const steps &s, const machine &m);
+
+template <typename Problem, plan_function<Problem> family> offer plan(const Problem &p, const machine &m) {
+    const std::string reason = refuses(p);
+    if (!reason.empty())
+        return offer::refused(reason);
+    Problem sums = separate_epilogue::sums_of(p);
+    sums.src_zero_points.values = {};
+    Problem image = sums;
+    set_image(image);
+    return in_steps(p, {sums, image, family(sums, m), family(image, m), [p] { return ref::create(p); }}, m);
+}
+
+} // namespace octet::impl::source_zero_points

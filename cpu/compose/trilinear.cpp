@@ -1,0 +1,84 @@
+#include "cpu/compose/trilinear.hpp"
+
+#include "common/rules.hpp"
+#include "cpu/compose/separate_epilogue.hpp"
+#include "cpu/resampling/drive.hpp"
+
+namespace octet::impl::trilinear {
+
+namespace {
+
+void set_values(resampling_problem &p) {
+    p.dst.data_type = data_type::f32;
+    p.out_stage = {};
+    p.out_stage.rule = requantization_rule::f32;
+    p.out_stage.dst = p.dst;
+}
+
+/// {outer, channels, sizes…}, channels innermost.
+memory_desc dense(const std::vector<dim_t> &dims, data_type type) {
+    return memory::desc(dims, type,
+                        dims.size() == 4   ? memory::format_tag::nhwc
+                        : dims.size() == 3 ? memory::format_tag::nwc
+                                           : memory::format_tag::ndhwc)
+        .data;
+}
+
+/// Height and width, of all planes of all images.
+resampling_problem in_planes(const resampling_problem &p) {
+    resampling_problem planes = p;
+    planes.spatial_ndims = 2;
+    planes.mb = p.mb * p.in[0];
+    planes.in[0] = planes.out[0] = 1;
+    planes.src.ndims = 4;
+    planes.src.dims[0] = planes.mb;
+    planes.src.strides[0] = p.src.strides[2];
+    for (int d = 2; d < 4; d++) {
+        planes.src.dims[d] = p.src.dims[d + 1];
+        planes.src.strides[d] = p.src.strides[d + 1];
+    }
+    planes.dst = dense({planes.mb, p.channels, p.out[1], p.out[2]}, data_type::f32);
+    set_values(planes);
+    return planes;
+}
+
+/// The depth, of planes as channels.
+resampling_problem between_planes(const resampling_problem &p) {
+    resampling_problem depth = p;
+    const dim_t plane = p.out[1] * p.out[2] * p.channels;
+    depth.spatial_ndims = 1;
+    depth.channels = plane;
+    depth.in = {1, 1, p.in[0]};
+    depth.out = {1, 1, p.out[0]};
+    depth.src = dense({p.mb, plane, p.in[0]}, data_type::f32);
+    depth.dst = dense({p.mb, plane, p.out[0]}, data_type::f32);
+    set_values(depth);
+    return depth;
+}
+
+std::string refuses(const resampling_problem &p) {
+    const requantization_rule rule = p.out_stage.rule;
+    if (p.alg != algorithm::resampling_linear || p.spatial_ndims != 3 ||
+        (rule != requantization_rule::f32 && rule != requantization_rule::f32_v3))
+        return "interpolation but a linear one along three dimensions by an f32 rule";
+    if (p.src.strides[1] != 1 && p.channels > 1)
+        return "channels that are not innermost in memory";
+    if (p.mb > 1 && p.src.strides[0] != p.in[0] * p.src.strides[2])
+        return "images whose planes are not at one distance";
+    return {};
+}
+
+} // namespace
+
+offer plan(const resampling_problem &p, const machine &m) {
+    const std::string reason = refuses(p);
+    if (!reason.empty())
+        return offer::refused(reason);
+    const resampling_problem planes = in_planes(p), depth = between_planes(p);
+    const memory_desc values = dense({p.mb, p.channels, p.out[0], p.out[1], p.out[2]}, data_type::f32);
+    const offer rest = in_two_steps(values, resampling::plan(depth, m),
+                                    separate_epilogue::plan_post_ops(p.out_stage, values, m));
+    return in_two_steps(planes.dst, resampling::plan(planes, m), rest, scratch_slot::between_outer_steps);
+}
+
+} // namespace octet::impl::trilinear

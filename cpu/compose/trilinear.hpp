@@ -1,0 +1,12 @@
+#pragma once
+
+// Linear interpolation along three dimensions, which is one along height and width of each plane, then one along the
+// depth, whose channels are whole planes: the order in which the definition takes them.
+
+#include "cpu/registry.hpp"
+
+namespace octet::impl::trilinear {
+
+offer plan(const resampling_problem &p, const machine &m);
+
+} // namespace octet::impl::trilinear

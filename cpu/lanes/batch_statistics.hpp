@@ -1,0 +1,12 @@
+#pragma once
+
+// Batch normalization by the statistics of the batch itself: a channel's mean and variance, then what is done with given
+// ones. Sums are in the lanes of common/lanes.hpp, over images, then positions in row-major order.
+
+#include "cpu/registry.hpp"
+
+namespace octet::impl::lanes {
+
+offer plan(const batch_normalization_problem &p, const machine &m);
+
+} // namespace octet::impl::lanes
