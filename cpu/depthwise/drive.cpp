@@ -39,7 +39,7 @@ struct buffers {
     std::uint8_t *kernel, *padding, *rows; ///< rows: of zero points, or copied ones
 };
 
-/// Codes of the zero point, then the same with flipped sign bit.
+/// Codes of the zero point, then the same as they are multiplied.
 constexpr dim_t padding_bytes = 2 * jit::padding_codes;
 
 memory_desc packed_by_patches(const convolution_problem &p) {
@@ -61,11 +61,11 @@ public:
 
     void execute(const arguments &args) const override {
         const std::int32_t *zp = p_.src_zero_points.bind(args);
-        const std::int32_t code = zp ? *zp : 0, unsigned_code = code + (is_signed() ? 128 : 0);
+        const std::int32_t code = zp ? *zp : 0, code_in_products = code + (flips_source() ? 128 : 0);
         const std::int8_t *weights = weights_.bind(args);
         run_tasks({args.get<const std::uint8_t>(OCTET_ARG_SRC) + p_.src.offset0,
                    args.get<std::uint8_t>(OCTET_ARG_DST) + p_.dst.offset0 * dst_size(), weights,
-                   columns_.params(args), initial(args, weights, unsigned_code),
+                   columns_.params(args), initial(args, weights, code_in_products),
                    static_cast<std::uint8_t>(code), full_tensors(epilogue_, args)});
     }
 
@@ -82,6 +82,7 @@ public:
 
 private:
     bool is_signed() const { return p_.src.data_type == data_type::s8; }
+    bool flips_source() const { return is_signed() && !isa_.signed_dot4; }
     dim_t dst_size() const { return static_cast<dim_t>(memory::data_type_size(p_.dst.data_type)); }
     dim_t channels() const { return p_.groups * p_.oc; }
     dim_t blocks() const { return div_up(channels(), packed_o_block); }
@@ -100,7 +101,8 @@ private:
     jit::shared_code<jit::depthwise_kernel> make_kernel(const channel_part &part) const {
         jit::depthwise_spec spec;
         spec.isa = isa_;
-        spec.flips_source = is_signed();
+        spec.flips_source = flips_source();
+        spec.multiplies_signed = is_signed() && !flips_source();
         spec.sums_source = weights_.sums_source();
         spec.patches = plan_.patches;
         spec.column_taps = {p_.kernel[2], p_.stride[2], p_.dilation[2]};
@@ -170,7 +172,7 @@ private:
         std::uint8_t *padding = scratch + kernel, *after = padding + padding_bytes;
         const buffers b{reinterpret_cast<const void **>(after), scratch, padding, after + pointers};
         std::memset(b.padding, run.padding, jit::padding_codes);
-        std::memset(b.padding + jit::padding_codes, run.padding ^ (is_signed() ? 0x80 : 0),
+        std::memset(b.padding + jit::padding_codes, run.padding ^ (flips_source() ? 0x80 : 0),
                     jit::padding_codes);
         if (plan_.in_place && plan_.has_rows_outside)
             std::memset(b.rows, run.padding, static_cast<std::size_t>(plan_.padding_row_bytes));

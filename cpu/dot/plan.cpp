@@ -225,6 +225,8 @@ jit::dot_products choose_products(const dot_geometry &g, instruction_set isa, in
     using jit::dot_products;
     if (g.products() == dot_products::codes && !isa.has_dot4())
         return taps_are_in_quads(g) ? dot_products::split_words : dot_products::words;
+    if (g.products() == dot_products::codes && isa.signed_dot4 && g.flips_source())
+        return dot_products::signed_codes;
     if (!isa.has_amx() || g.products() != dot_products::codes)
         return g.products();
     const dot_products in_tiles = g.flips_source() ? dot_products::signed_tiles : dot_products::tiles;
@@ -263,8 +265,7 @@ dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps) {
     const dim_t segment = g.tap_bytes();
     sharing shares{useful_threads(g, m), g.outer() * g.depth * g.height, g.groups, false};
     p.products = choose_products(g, m.isa, epilogue_temps);
-    const bool are_bytes = !jit::are_in_tiles(p.products) && !jit::are_in_words(p.products);
-    p.flips_source = g.flips_source() && are_bytes;
+    p.flips_source = g.flips_source() && p.products == jit::dot_products::codes;
     p.widening = jit::are_in_words(p.products) ? 2 : 1;
     p.position_bytes = g.position_bytes * p.widening;
     const dim_t quads = quads_of_row(p.products, g);

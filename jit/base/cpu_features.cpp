@@ -63,6 +63,7 @@ unsigned detect_cpu_features() {
         {cpu_feature::avx512_core, cpu::tAVX512F | cpu::tAVX512DQ | cpu::tAVX512BW | cpu::tAVX512VL},
         {cpu_feature::avx512_vnni, cpu::tAVX512_VNNI},
         {cpu_feature::avx512_vbmi, cpu::tAVX512_VBMI},
+        {cpu_feature::avx_vnni_int8, cpu::tAVX_VNNI_INT8},
     };
     const cpu here;
     unsigned has = 0;

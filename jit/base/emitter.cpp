@@ -317,7 +317,9 @@ void emitter::gather_dwords(const vec &dst, const Reg64 &base, const vec &index,
 
 // ---- dot product and calling convention
 
-void emitter::dot4(const vec &acc, const vec &src, const Operand &weights) {
+void emitter::dot4(const vec &acc, const vec &src, const Operand &weights, bool src_is_signed) {
+    if (src_is_signed)
+        return vpdpbssd(acc, src, weights);
     vpdpbusd(acc, src, weights, zmm_ ? Xbyak::EvexEncoding : Xbyak::VexEncoding);
 }
 

@@ -8,6 +8,7 @@
 //   8 lanes        ymm, 16 registers, VEX encodings
 //   has_dot4       vpdpbusd, in the encoding of the vectors; else 16-bit widening and vpmaddwd (exact)
 //   byte_permutes  vpermb and vpermi2b (zmm only)
+//   signed_dot4    vpdpbssd (ymm only)
 //
 // Code is emitted into ordinary memory and moved to where it can run in `finish` (code_memory.hpp), so it must not
 // depend on its address.
@@ -272,10 +273,10 @@ public:
     void store_quarters(const Xbyak::Reg64 &base, std::int64_t offset, const vec &src, int first, int count,
                         int valid);
 
-    // ---- dot product of 4 unsigned source bytes and 4 signed weights
+    // ---- dot product of 4 source bytes, unsigned unless told otherwise, and 4 signed weights
 
-    /// acc += dot4(src, weights); vpdpbusd levels only.
-    void dot4(const vec &acc, const vec &src, const Xbyak::Operand &weights);
+    /// acc += dot4(src, weights); has_dot4 only, of signed bytes signed_dot4.
+    void dot4(const vec &acc, const vec &src, const Xbyak::Operand &weights, bool src_is_signed = false);
 
     /// Registers of the calling convention, saved and restored around the body.
     void preamble();

@@ -383,11 +383,11 @@ void depthwise_kernel::multiply(std::size_t acc, dim_t tap_vector, int v, std::u
         return;
     }
     if (weights_.empty())
-        dot4(acc_[acc], quad, weights_at(tap_vector, v));
+        dot4(acc_[acc], quad, weights_at(tap_vector, v), spec_.multiplies_signed);
     else
-        dot4(acc_[acc], quad, weights_[static_cast<std::size_t>(tap_vector)]);
+        dot4(acc_[acc], quad, weights_[static_cast<std::size_t>(tap_vector)], spec_.multiplies_signed);
     if (spec_.sums_source)
-        dot4(sums_[acc], quad, constant(taps));
+        dot4(sums_[acc], quad, constant(taps), spec_.multiplies_signed);
 }
 
 /// Without a dot-product instruction: exact products of 16-bit words, summed in pairs.

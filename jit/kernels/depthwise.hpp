@@ -43,8 +43,9 @@ struct tile_run {
 /// Everything that decides the code, besides the epilogue.
 struct depthwise_spec {
     instruction_set isa;
-    bool flips_source = false; ///< signed source: its sign bits are flipped
-    bool sums_source = false;  ///< weights have zero points
+    bool flips_source = false;      ///< signed source: its sign bits are flipped
+    bool multiplies_signed = false; ///< or they are not: vpdpbssd
+    bool sums_source = false;       ///< weights have zero points
     tap_patches patches;
     tap_axis column_taps;
     int rows = 1;                  ///< of a tile: the phases of rows, or fewer
@@ -64,7 +65,7 @@ struct depthwise_args {
     const void *const *rows;     ///< per line, per tap row that all phases cover: source row under the line's
                                  ///< first column
     std::int64_t channel;        ///< bytes from there to the first channel of the first block
-    const void *padding;         ///< `padding_codes`, then as many with flipped sign bit
+    const void *padding;         ///< `padding_codes`, then as many as they are multiplied
     const void *weights;         ///< first block
     const std::int32_t *initial; ///< per block: 16 accumulators to start with, then with sums_source 16
                                  ///< zero points of weights

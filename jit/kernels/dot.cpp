@@ -61,7 +61,8 @@ dot_kernel::dot_kernel(const dot_spec &spec, const epilogue_plan &plan)
     : generated(spec.isa), spec_(spec), plan_(plan) {
     generate();
     finish([&] {
-        constexpr const char *products[] = {"dot", "fma", "own_fma", "words_dot", "split_words_dot"};
+        constexpr const char *products[] = {"dot",     "signed_dot", "fma",
+                                            "own_fma", "words_dot",  "split_words_dot"};
         return name(products[static_cast<int>(spec.products)], text(spec.rows, "x", spec.vectors),
                     text("t", spec.taps), text("q", spec.quads),
                     spec.tail != lanes() ? text("tail", spec.tail) : "", spec.overlaps_tiles ? "overlap" : "",
@@ -268,10 +269,10 @@ void dot_kernel::fetch_ahead(int q) {
 
 /// acc += source * weights, the quad of a row with those of a column vector.
 void dot_kernel::multiply(const vec &acc, const vec &source, const vec &weights) {
-    if (spec_.products == dot_products::codes)
-        dot4(acc, source, weights);
-    else
+    if (are_floats())
         vfmadd231ps(acc, source, weights);
+    else
+        dot4(acc, source, weights, spec_.products == dot_products::signed_codes);
 }
 
 void dot_kernel::quad(const Reg64 &src, int q) {
@@ -382,9 +383,7 @@ epilogue_operands dot_kernel::operands() const {
 }
 
 std::vector<epilogue_result> dot_kernel::results() const {
-    const bool are_floats =
-        spec_.products == dot_products::floats || spec_.products == dot_products::own_floats;
-    const auto value = are_floats ? epilogue_stage::f32_accumulator : epilogue_stage::accumulator;
+    const auto value = are_floats() ? epilogue_stage::f32_accumulator : epilogue_stage::accumulator;
     std::vector<epilogue_result> results;
     for (int r = 0; r < spec_.rows; r++)
         for (int v = 0; v < spec_.vectors; v++)

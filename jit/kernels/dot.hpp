@@ -8,8 +8,8 @@
 //               dot4(src[r * row_stride + tap_offset(t) + 4q], weights[block(c)][t][q][c % 16])
 //
 // Weights are blocks of 16 columns; a block is [tap][quad][16 columns][4 bytes of the reduction], so one quad
-// is 64 bytes. Four bytes are four codes, or one float (`dot_products`). Source codes are unsigned: a signed
-// source arrives with its sign bit flipped and its zero point raised by 128. Without a dot-product instruction they
+// is 64 bytes. Four bytes are four codes, or one float (`dot_products`). Source codes are unsigned: a signed source
+// arrives with its sign bit flipped and its zero point raised by 128, but where signed bytes can be multiplied. Without a dot-product instruction they
 // arrive as 16-bit words of either sign, and a quad of the source is 8 bytes. Floats are added in the order of taps and
 // quads, each by one fused multiply-add: the definition of their sums.
 
@@ -24,6 +24,7 @@ namespace octet::impl::jit {
 /// What a quad, 4 bytes of the reduction, is.
 enum class dot_products {
     codes,        ///< 4 unsigned bytes, times 4 signed ones of each column
+    signed_codes, ///< 4 signed bytes, times the same
     floats,       ///< an f32, times one of each column
     own_floats,   ///< an f32 for each column, side by side in the source, times its own: depthwise
     words,        ///< codes of any sign in 16-bit words, two by two: exact without a dot-product instruction
@@ -120,6 +121,9 @@ private:
     void widen_pair(const vec &words, const vec &weights, int pair);
     void own_quad(const Xbyak::Reg64 &src);
     void multiply(const vec &acc, const vec &source, const vec &weights);
+    bool are_floats() const {
+        return spec_.products == dot_products::floats || spec_.products == dot_products::own_floats;
+    }
     std::vector<epilogue_result> results() const;
     epilogue_operands operands() const;
     void finish_tile();

@@ -16,13 +16,14 @@ namespace octet::impl {
 /// What CPUs may have, as sets of bits. Each implies what the operating system must save for it.
 namespace cpu_feature {
 enum bits : unsigned {
-    avx2 = 1,         ///< with FMA and F16C
-    avx_vnni = 2,     ///< vpdpbusd, VEX encoding
-    avx512_core = 4,  ///< AVX512 F, DQ, BW and VL
-    avx512_vnni = 8,  ///< vpdpbusd, EVEX encoding
-    avx512_vbmi = 16, ///< vpermb, vpermi2b: bytes over a whole vector. No level implies it, because
-                      ///< machines of one level differ in it: Cascade Lake has none, Ice Lake does.
-    amx_int8 = 32,    ///< tile registers and their products of bytes, which the system permits
+    avx2 = 1,           ///< with FMA and F16C
+    avx_vnni = 2,       ///< vpdpbusd, VEX encoding
+    avx512_core = 4,    ///< AVX512 F, DQ, BW and VL
+    avx512_vnni = 8,    ///< vpdpbusd, EVEX encoding
+    avx512_vbmi = 16,   ///< vpermb, vpermi2b: bytes over a whole vector. No level implies it, because
+                        ///< machines of one level differ in it: Cascade Lake has none, Ice Lake does.
+    amx_int8 = 32,      ///< tile registers and their products of bytes, which the system permits
+    avx_vnni_int8 = 64, ///< vpdpbssd, VEX encoding. No level implies it: some machines with AVX-VNNI have it.
 };
 }
 
@@ -82,6 +83,7 @@ static_assert(machine_checks::vectors_are_ymm_or_zmm());
 struct instruction_set {
     cpu_isa level = cpu_isa::avx2;
     bool byte_permutes = false; ///< tables of bytes and transpositions take one instruction
+    bool signed_dot4 = false;   ///< vpdpbssd: products of signed bytes need no sign bits flipped
 
     constexpr const char *name() const { return facts_of(level).name; }
     constexpr int lanes() const { return facts_of(level).lanes; }
@@ -93,7 +95,9 @@ struct instruction_set {
 
 /// A level on a CPU with these features.
 constexpr instruction_set instruction_set_of(cpu_isa level, unsigned features) {
-    return {level, facts_of(level).lanes == 16 && (features & cpu_feature::avx512_vbmi)};
+    const isa_facts &f = facts_of(level);
+    return {level, f.lanes == 16 && (features & cpu_feature::avx512_vbmi),
+            f.lanes == 8 && f.has_dot4 && (features & cpu_feature::avx_vnni_int8)};
 }
 
 /// What plans depend on.

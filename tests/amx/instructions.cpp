@@ -11,7 +11,7 @@ enum prefix { no_prefix = 0, prefix_66 = 1, prefix_f3 = 2, prefix_f2 = 3 };
 
 /// The three bytes of a VEX prefix, and the opcode.
 struct vex {
-    bool extends_reg, extends_index, extends_base;
+    bool extends_reg, extends_index, extends_base, is_256;
     int vvvv;
     prefix pp;
     std::uint8_t opcode;
@@ -19,11 +19,12 @@ struct vex {
 
 std::optional<vex> decode_vex(const std::uint8_t *code) {
     constexpr std::uint8_t three_bytes = 0xc4, map_0f38 = 2, w = 0x80, l = 0x04;
-    if (code[0] != three_bytes || (code[1] & 0x1f) != map_0f38 || (code[2] & (w | l)) != 0)
+    if (code[0] != three_bytes || (code[1] & 0x1f) != map_0f38 || (code[2] & w) != 0)
         return std::nullopt;
     return vex{(code[1] & 0x80) == 0,
                (code[1] & 0x40) == 0,
                (code[1] & 0x20) == 0,
+               (code[2] & l) != 0,
                ~code[2] >> 3 & 15,
                static_cast<prefix>(code[2] & 3),
                code[3]};
@@ -75,7 +76,7 @@ constexpr encoding encodings[] = {
 
 std::optional<instruction> decode(const std::uint8_t *code) {
     const std::optional<vex> v = decode_vex(code);
-    if (!v || v->extends_reg)
+    if (!v || v->extends_reg || v->is_256)
         return std::nullopt;
     const std::uint8_t *modrm = code + 4;
     const bool has_memory = *modrm >> 6 != 3;
@@ -98,6 +99,35 @@ std::optional<instruction> decode(const std::uint8_t *code) {
         return i;
     }
     return std::nullopt;
+}
+
+std::optional<vector_product> decode_vector_product(const std::uint8_t *code) {
+    constexpr std::uint8_t vpdpbssd = 0x50;
+    const std::optional<vex> v = decode_vex(code);
+    if (!v || !v->is_256 || v->pp != prefix_f2 || v->opcode != vpdpbssd)
+        return std::nullopt;
+    const std::uint8_t *modrm = code + 4;
+    vector_product p;
+    p.sums = (*modrm >> 3 & 7) | (v->extends_reg ? 8 : 0);
+    p.source1 = v->vvvv;
+    if (*modrm >> 6 == 3) {
+        p.source2 = (*modrm & 7) | (v->extends_base ? 8 : 0);
+        p.length = 5;
+    } else {
+        p.length = 4 + decode_memory(modrm, *v, p.memory);
+    }
+    return p;
+}
+
+void add_products(std::uint8_t *sums, const std::uint8_t *source1, const std::uint8_t *source2) {
+    for (std::size_t lane = 0; lane < vector_bytes; lane += 4) {
+        std::uint32_t sum;
+        std::memcpy(&sum, sums + lane, sizeof sum);
+        for (std::size_t i = lane; i < lane + 4; i++)
+            sum += static_cast<std::uint32_t>(static_cast<std::int8_t>(source1[i]) *
+                                              static_cast<std::int8_t>(source2[i]));
+        std::memcpy(sums + lane, &sum, sizeof sum);
+    }
 }
 
 namespace {

@@ -1,7 +1,8 @@
 #pragma once
 
-// The instructions of AMX-TILE and AMX-INT8 in plain C++, from Intel's description of the instruction set: what
-// their bytes mean, and what they do to tile registers. emulator.hpp lets programs run them on machines without.
+// The instructions of AMX-TILE and AMX-INT8, and vpdpbssd of AVX-VNNI-INT8, in plain C++, from Intel's description of the
+// instruction set: what their bytes mean, and what they do to registers. emulator.hpp lets programs run them on machines
+// without.
 
 #include <cstddef>
 #include <cstdint>
@@ -61,5 +62,17 @@ struct tile_state {
 /// Executes an instruction on `state`. `at` is the address of its memory operand without index, `stride` the index
 /// times its scale: the distance of rows. Returns what a CPU would raise an exception for, or an empty text.
 std::string execute(const instruction &what, tile_state &state, std::uint8_t *at, std::int64_t stride);
+
+/// vpdpbssd of 256 bits: 4 products of signed bytes are added to each of 8 sums.
+struct vector_product {
+    static constexpr int in_memory = -1;
+    std::size_t length = 0; ///< bytes
+    int sums = 0, source1 = 0, source2 = in_memory;
+    address memory{};
+};
+std::optional<vector_product> decode_vector_product(const std::uint8_t *code);
+
+constexpr std::size_t vector_bytes = 32;
+void add_products(std::uint8_t *sums, const std::uint8_t *source1, const std::uint8_t *source2);
 
 } // namespace octet::test::amx

@@ -12,6 +12,7 @@
 #include "jit/kernels/byte_table.hpp"
 #include "jit/kernels/depthwise.hpp"
 #include "jit/kernels/dot.hpp"
+#include "jit/kernels/pair_tables.hpp"
 #include "jit/kernels/pool.hpp"
 #include "jit/kernels/resampling/codes.hpp"
 #include "jit/kernels/resampling/positions.hpp"
@@ -94,22 +95,23 @@ template <typename Spec> void expect_every_field_in_key(Spec spec, int fields) {
 }
 
 TEST(Keys, HaveEveryFieldOfEverySpec) {
-    expect_every_field_in_key(dot_spec{}, 13);
+    expect_every_field_in_key(dot_spec{}, 14);
     depthwise_spec depthwise;
     depthwise.line.resize(2);
-    expect_every_field_in_key(depthwise, 11 + 2 * 4 + 3 + 1 + 2 * 4); // patches, taps, line
-    expect_every_field_in_key(pool_spec{}, 8);
+    expect_every_field_in_key(depthwise, 13 + 2 * 4 + 3 + 1 + 2 * 4); // patches, taps, line
+    expect_every_field_in_key(pool_spec{}, 9);
     stream_spec stream;
     stream.sources.resize(1);
     stream.program.resize(2);
-    expect_every_field_in_key(stream, 8 + 1 + 2 + 1 + 2 * (5 + 6)); // sources, steps with their rules
-    expect_every_field_in_key(transpose_spec{{}, 1, 1, false}, 5);
-    expect_every_field_in_key(byte_table_spec{}, 4);
-    expect_every_field_in_key(resampling_spec{}, 10);
-    expect_every_field_in_key(code_resampling_spec{}, 10);
-    expect_every_field_in_key(softmax_codes_spec{}, 4);
-    expect_every_field_in_key(softmax_f32_spec{}, 5);
-    expect_every_field_in_key(softmax_sums_spec{}, 3 + 4);
+    expect_every_field_in_key(stream, 9 + 1 + 2 + 1 + 2 * (5 + 6)); // sources, steps with their rules
+    expect_every_field_in_key(transpose_spec{{}, 1, 1, false}, 6);
+    expect_every_field_in_key(byte_table_spec{}, 5);
+    expect_every_field_in_key(pair_tables_spec{}, 8);
+    expect_every_field_in_key(resampling_spec{}, 11);
+    expect_every_field_in_key(code_resampling_spec{}, 11);
+    expect_every_field_in_key(softmax_codes_spec{}, 5);
+    expect_every_field_in_key(softmax_f32_spec{}, 6);
+    expect_every_field_in_key(softmax_sums_spec{}, 4 + 4);
 }
 
 TEST(Keys, TellNumbersApartThatTextsMerge) {

@@ -105,6 +105,19 @@ TEST(plan_dot, widens_codes_without_a_dot_product_instruction) {
     }
 }
 
+TEST(plan_dot, multiplies_signed_codes_where_they_are) {
+    for (const bool has_signed_dot4 : {false, true}) {
+        const machine m{{cpu_isa::avx_vnni, false, has_signed_dot4}, 1 << 20, 1};
+        image_layer of_signed{64, 56, 256, 56, 1, 1, 0};
+        EXPECT_FALSE(plan_of(of_signed, m).flips_source);
+        of_signed.src = data_type::s8;
+        const dot_plan p = plan_of(of_signed, m);
+        EXPECT_EQ(p.products, has_signed_dot4 ? jit::dot_products::signed_codes : jit::dot_products::codes);
+        EXPECT_EQ(p.flips_source, !has_signed_dot4);
+        EXPECT_EQ(p.source, has_signed_dot4 ? row_source::in_place : row_source::copied_rows);
+    }
+}
+
 TEST(plan_dot, overlaps_tiles_of_short_reductions) {
     EXPECT_TRUE(plan_of({32, 56, 64, 56, 1, 1, 0}).tiles.overlap);
     EXPECT_FALSE(plan_of({256, 56, 64, 56, 1, 1, 0}).tiles.overlap);

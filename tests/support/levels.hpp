@@ -18,13 +18,15 @@ inline std::vector<cpu_isa> generated_levels() {
     return levels;
 }
 
-/// Every level, without and with permutes of bytes where vectors can have them.
+/// Every level, without and with permutes of bytes where vectors can have them, and products of signed bytes.
 inline std::vector<instruction_set> all_instruction_sets() {
     std::vector<instruction_set> sets;
     for (const cpu_isa level : generated_levels()) {
         sets.push_back({level});
         if (instruction_set_of(level, cpu_feature::avx512_vbmi).byte_permutes)
             sets.push_back({level, true});
+        if (instruction_set_of(level, cpu_feature::avx_vnni_int8).signed_dot4)
+            sets.push_back({level, false, true});
     }
     return sets;
 }
@@ -35,7 +37,8 @@ inline std::vector<instruction_set> usable_instruction_sets() {
     std::vector<instruction_set> sets;
     for (const instruction_set isa : all_instruction_sets())
         if (std::find(available.begin(), available.end(), isa.level) != available.end() &&
-            (!isa.byte_permutes || machine_at(isa.level).isa.byte_permutes))
+            (!isa.byte_permutes || machine_at(isa.level).isa.byte_permutes) &&
+            (!isa.signed_dot4 || machine_at(isa.level).isa.signed_dot4))
             sets.push_back(isa);
     return sets;
 }
