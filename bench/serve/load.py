@@ -2,7 +2,7 @@
 """Throughput and latency of `octet serve` on this machine, by generators that others wrote: wrk for the most that can be had,
 h2load for fixed rates. doc/serving.md has the last figures.
 
-    OCTET_SOURCE_DIR=. bench/serve/load.py build/release/tools/octet [MODEL] [--seconds 5] [--peer NODE_MODULES]
+    OCTET_SOURCE_DIR=. bench/serve/load.py build/release/tools/octet [MODEL] [--seconds 5] [--pin] [--peer NODE_MODULES]
 
 Without MODEL it is the digits network. --peer compares with ONNX Runtime behind node's HTTP server, which needs an .onnx model."""
 
@@ -107,10 +107,10 @@ def beyond(url, head, body_file, rate, clients, seconds):
     return good / seconds, refused / seconds, failed, [at(0.5), at(0.99), at(0.999)]
 
 
-def in_process(octet, path, processes):
-    """Runs per second of that many processes with a thread each, at the same time."""
-    running = [subprocess.Popen([octet, "run", path, "--threads", "1", "--json", "--repeat", "300"], stdout=subprocess.PIPE) for _ in range(processes)]
-    return sum(1000 / json.loads(p.communicate()[0])["times"]["median_ms"] for p in running)
+def in_process(octet, path, threads, seconds):
+    """Runs per second of that many threads without a server (in_process.cpp), counted as answers are: over the whole time."""
+    program = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(octet))), "bench", "serve_in_process")
+    return float(subprocess.run([program, path, str(threads), str(seconds)], capture_output=True, text=True, check=True).stdout)
 
 
 def measure(pids, url, head, body_file, connections, seconds):
@@ -136,20 +136,22 @@ def main():
     parser.add_argument("model", nargs="?")
     parser.add_argument("--seconds", type=int, default=5)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--pin", action="store_true", help="a CPU of its own for each worker, as --pin of the server")
     parser.add_argument("--peer", help="folder node_modules with onnxruntime-node")
     args = parser.parse_args()
     path = args.model or os.path.join(ROOT, "examples", "digits", "digits_int8.tflite")
     name = os.path.splitext(os.path.basename(path))[0]
     print(f"{name}, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f} before")
-    alone = in_process(args.octet, path, args.workers)
-    print(f"  in process: {alone:.1f} runs/s in {args.workers} processes of one thread")
+    alone = in_process(args.octet, path, args.workers, args.seconds)
+    print(f"  in process: {alone:.1f} runs/s of {args.workers} threads")
     body = tempfile.NamedTemporaryFile(delete=False)
-    with serving.Server(args.octet, path, "--workers", str(args.workers)) as server:
+    with serving.Server(args.octet, path, "--workers", str(args.workers), *(["--pin"] if args.pin else [])) as server:
         head, tensors = request_of(server, name)
         body.write(head + tensors)
         body.close()
         capacity = measure([server.process.pid], server.url(f"/v2/models/{name}/infer"), head, body.name, (2, 4, 8, 16, 64), args.seconds)
-        print(f"  {100 * capacity / alone:.0f} % of what runs in process")
+    again = in_process(args.octet, path, args.workers, args.seconds)
+    print(f"  in process, again: {again:.1f} runs/s; served {200 * capacity / (alone + again):.0f} % of that")
     if args.peer:
         with open(body.name, "wb") as bare:
             bare.write(tensors)
