@@ -141,14 +141,15 @@ class GrpcTest(unittest.TestCase):
             self.assertEqual(figure(computed), 0)
 
     def test_connections_that_say_nothing_are_closed(self):
-        with serving.Server(COMMAND, "--demo", "--receive-ms", "200", "--idle-ms", "200") as server:
+        with serving.Server(COMMAND, "--demo", "--receive-ms", "1000", "--idle-ms", "200") as server:
             with socket.create_connection(("127.0.0.1", server.grpc)) as silent:
                 while silent.recv(4096):  # the server's greeting, then the end
                     pass
             codes, expected = self.digits[0]
             with grpc.insecure_channel(f"127.0.0.1:{server.grpc}") as channel:
                 for _ in range(2):  # a client that was idle connects again by itself
-                    self.assertEqual(self.call("ModelInfer", self.request(codes), channel=channel).raw_output_contents[0], expected)
+                    answer = self.call("ModelInfer", self.request(codes), channel=channel, wait_for_ready=True)  # also on a busy machine
+                    self.assertEqual(answer.raw_output_contents[0], expected)
                     time.sleep(0.4)
 
     def test_tls_and_a_token(self):
