@@ -23,7 +23,12 @@ columns::columns(const stored_weights &weights, const jit::epilogue_plan &epilog
                                  constants_.data() + group * p.o_blocks() * block_words());
 }
 
-const std::uint32_t *columns::params(const arguments &args) const {
+column_arguments columns::bind(const arguments &args, std::int32_t src_zero_point) const {
+    return {args, has_bias_ ? args.get<const void>(OCTET_ARG_BIAS) : nullptr, weights_.bind(args),
+            src_zero_point};
+}
+
+const std::uint32_t *columns::params(const column_arguments &args) const {
     if (!has_argument_planes_)
         return constants_.data();
     const packed_geometry &p = packed();
@@ -31,10 +36,10 @@ const std::uint32_t *columns::params(const arguments &args) const {
         thread_scratch(scratch_slot::column_params, constants_.size() * sizeof constants_[0]));
     std::copy(constants_.begin(), constants_.end(), params);
     for (dim_t group = 0; group < p.groups; group++)
-        epilogue_.fill_arguments(args, first_channel(group), p.o,
+        epilogue_.fill_arguments(args.all, first_channel(group), p.o,
                                  params + group * p.o_blocks() * block_words());
     if (epilogue_.planes().weights_zero_point >= 0)
-        fill_weights_zero_points(args, params);
+        fill_weights_zero_points(args.all, params);
     return params;
 }
 
@@ -49,12 +54,11 @@ void columns::fill_weights_zero_points(const arguments &args, std::uint32_t *par
                 static_cast<std::uint32_t>(zero_points[first_channel(group) + std::min(o, p.o - 1)]);
 }
 
-void columns::add_bias(const arguments &args, std::int32_t *initial) const {
+void columns::add_bias(const void *bias, std::int32_t *initial) const {
     const packed_geometry &p = packed();
     const memory_desc &md = epilogue_.source().bias;
     const int channel_dim = epilogue_.shape().channel_dim;
     const dim_t stride = md.dims[channel_dim] == 1 ? 0 : md.strides[channel_dim];
-    const auto *bias = args.get<const void>(OCTET_ARG_BIAS);
     const bool is_dense = md.data_type == data_type::s32 && stride == 1;
     for (dim_t group = 0; group < p.groups; group++) {
         std::int32_t *to = initial + group * p.line_sums();
@@ -70,11 +74,11 @@ void columns::add_bias(const arguments &args, std::int32_t *initial) const {
 /// Σ (s - zs)(w - zw) = Σ s·w - zs·Σw - zw·Σs + K·zs·zw. The terms without s are constants of a column and
 /// enter the initial accumulator here; zw·Σs differs from row to row and is the kernel's. Where lines of the
 /// kernel are skipped, Σw is of the others: a line outside the image would hold zs, and its terms cancel.
-void columns::subtract_zero_points(const arguments &args, const std::int8_t *weights, std::int32_t src_zp,
-                                   const line_range &range, std::int32_t *initial) const {
+void columns::subtract_zero_points(const column_arguments &args, const line_range &range,
+                                   std::int32_t *initial) const {
     const packed_geometry &p = packed();
-    const std::int32_t *sums = packed_sums(p, weights);
-    const auto factor = static_cast<std::uint32_t>(src_zp); // all modulo 2^32
+    const std::int32_t *sums = packed_sums(p, args.weights);
+    const auto factor = static_cast<std::uint32_t>(args.src_zero_point); // all modulo 2^32
     for (dim_t group = 0; group < p.groups; group++)
         for (dim_t line = range.first; line < range.first + range.count; line++) {
             const std::int32_t *line_sums = sums + (group * p.lines + line) * p.line_sums();
@@ -85,18 +89,17 @@ void columns::subtract_zero_points(const arguments &args, const std::int8_t *wei
         }
     if (epilogue_.planes().weights_zero_point < 0)
         return;
-    const stored_weights::bound_zero_points zero_points(weights_, args);
+    const stored_weights::bound_zero_points zero_points(weights_, args.all);
     for (dim_t group = 0; group < p.groups; group++)
         for (dim_t o = 0; o < p.o; o++) {
             std::int32_t &x = initial[group * p.line_sums() + o];
             const std::int64_t zero_term = weights_.reduction() * zero_points[first_channel(group) + o];
-            x = wrap(x + std::int64_t{src_zp} * wrap(zero_term));
+            x = wrap(x + std::int64_t{args.src_zero_point} * wrap(zero_term));
         }
 }
 
-const std::int32_t *columns::initial(const arguments &args, const std::int8_t *weights,
-                                     std::int32_t src_zp) const {
-    if (!has_bias_ && src_zp == 0)
+const std::int32_t *columns::initial(const column_arguments &args) const {
+    if (!has_bias_ && args.src_zero_point == 0)
         return zeros_.data();
     const std::size_t count = ranges_.size() * static_cast<std::size_t>(padded_columns());
     auto *all = static_cast<std::int32_t *>(
@@ -105,9 +108,9 @@ const std::int32_t *columns::initial(const arguments &args, const std::int8_t *w
         std::int32_t *initial = all + static_cast<dim_t>(r) * padded_columns();
         std::fill_n(initial, padded_columns(), 0);
         if (has_bias_)
-            add_bias(args, initial);
-        if (src_zp != 0)
-            subtract_zero_points(args, weights, src_zp, ranges_[r], initial);
+            add_bias(args.bias, initial);
+        if (args.src_zero_point != 0)
+            subtract_zero_points(args, ranges_[r], initial);
     }
     return all;
 }

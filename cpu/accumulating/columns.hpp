@@ -2,7 +2,8 @@
 
 // What a kernel of products needs to know of its columns besides weights: the planes of the epilogue, and the
 // accumulators to start with, into which bias and zero points are folded. What the attributes know is
-// computed once, the rest for each execution.
+// computed once, the rest by each thread for each execution: lines come slowly
+// from a core that has just written them.
 
 #include <cstdint>
 #include <vector>
@@ -21,6 +22,14 @@ struct line_range {
     }
 };
 
+/// Arguments of one execution, found by the thread that starts it.
+struct column_arguments {
+    const arguments &all;
+    const void *bias; ///< null without one
+    const std::int8_t *weights;
+    std::int32_t src_zero_point; ///< of the bytes that the kernel reads
+};
+
 class columns {
 public:
     /// Numbers and initial values are those of the channels that the stored groups have one after the other,
@@ -28,13 +37,14 @@ public:
     columns(const stored_weights &weights, const jit::epilogue_plan &epilogue,
             const std::vector<line_range> &ranges, bool groups_have_channels);
 
+    column_arguments bind(const arguments &args, std::int32_t src_zero_point) const;
+
     /// Planes of all column blocks; valid until the calling thread's next execution.
-    const std::uint32_t *params(const arguments &args) const;
+    const std::uint32_t *params(const column_arguments &args) const;
 
     /// bias - zs Σw + K zs zw for [range of kernel lines][column]: with the row sums, Σ (s - zs)(w - zw)
-    /// without zero points in the reduction. `src_zp` is that of the bytes that the kernel reads. Valid as
-    /// `params`.
-    const std::int32_t *initial(const arguments &args, const std::int8_t *weights, std::int32_t src_zp) const;
+    /// without zero points in the reduction. Valid as `params`.
+    const std::int32_t *initial(const column_arguments &args) const;
 
     dim_t block_words() const { return epilogue_.planes().count * jit::columns_per_block; }
     /// Columns of all stored groups, padded to whole blocks: values of one range in `initial`.
@@ -45,9 +55,9 @@ private:
     const packed_geometry &packed() const { return weights_.geometry(); }
     dim_t first_channel(dim_t group) const { return groups_have_channels_ ? group * packed().o : 0; }
     void fill_weights_zero_points(const arguments &args, std::uint32_t *params) const;
-    void add_bias(const arguments &args, std::int32_t *initial) const;
-    void subtract_zero_points(const arguments &args, const std::int8_t *weights, std::int32_t src_zp,
-                              const line_range &range, std::int32_t *initial) const;
+    void add_bias(const void *bias, std::int32_t *initial) const;
+    void subtract_zero_points(const column_arguments &args, const line_range &range,
+                              std::int32_t *initial) const;
 
     const stored_weights &weights_;
     const jit::epilogue_plan &epilogue_;

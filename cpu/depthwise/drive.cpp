@@ -17,15 +17,15 @@ namespace octet::impl::depthwise {
 
 namespace {
 
-/// Values of one execution that all tasks share.
+/// Values of one execution.
 struct execution {
     const std::uint8_t *src;
     std::uint8_t *dst;
-    const std::int8_t *weights;
-    const std::uint32_t *params;
-    const std::int32_t *initial;
+    column_arguments columns;
     std::uint8_t padding; ///< code of the zero point
-    full_tensors full;
+    const full_tensors &full;
+    const std::uint32_t *params = nullptr; ///< each thread's own, as the next
+    const std::int32_t *initial = nullptr;
 };
 
 /// Part of the output that is computed at once: lines of tiles of all images × blocks of channels.
@@ -62,11 +62,10 @@ public:
     void execute(const arguments &args) const override {
         const std::int32_t *zp = p_.src_zero_points.bind(args);
         const std::int32_t code = zp ? *zp : 0, code_in_products = code + (flips_source() ? 128 : 0);
-        const std::int8_t *weights = weights_.bind(args);
+        const full_tensors full(epilogue_, args);
         run_tasks({args.get<const std::uint8_t>(OCTET_ARG_SRC) + p_.src.offset0,
-                   args.get<std::uint8_t>(OCTET_ARG_DST) + p_.dst.offset0 * dst_size(), weights,
-                   columns_.params(args), initial(args, weights, code_in_products),
-                   static_cast<std::uint8_t>(code), full_tensors(epilogue_, args)});
+                   args.get<std::uint8_t>(OCTET_ARG_DST) + p_.dst.offset0 * dst_size(),
+                   columns_.bind(args, code_in_products), static_cast<std::uint8_t>(code), full});
     }
 
     std::size_t size_bytes() const override {
@@ -121,19 +120,19 @@ private:
 
     /// Accumulators to start with. With weights zero points zw: [block][initial, zw], where the kernel sums
     /// the source: Σ (s - zs)(w - zw) = Σ s w - zs Σ w + K zs zw - zw Σ s.
-    const std::int32_t *initial(const arguments &args, const std::int8_t *weights,
-                                std::int32_t src_zp) const {
-        const std::int32_t *plain = columns_.initial(args, weights, src_zp);
+    const std::int32_t *initial(const column_arguments &args) const {
+        const std::int32_t *plain = columns_.initial(args);
         if (!weights_.sums_source())
             return plain;
-        const stored_weights::bound_zero_points zero_points(weights_, args);
+        const stored_weights::bound_zero_points zero_points(weights_, args.all);
         auto *values = static_cast<std::int32_t *>(
             thread_scratch(scratch_slot::row_sums,
                            static_cast<std::size_t>(blocks() * initial_stride()) * sizeof(std::int32_t)));
         for (dim_t c = 0; c < blocks() * packed_o_block; c++) {
             const std::int32_t zp = zero_points[std::min(c, channels() - 1)];
             const auto product = static_cast<std::uint32_t>(weights_.reduction()) *
-                                 static_cast<std::uint32_t>(src_zp) * static_cast<std::uint32_t>(zp);
+                                 static_cast<std::uint32_t>(args.src_zero_point) *
+                                 static_cast<std::uint32_t>(zp);
             std::int32_t *to = values + c / packed_o_block * initial_stride() + c % packed_o_block;
             to[0] = static_cast<std::int32_t>(static_cast<std::uint32_t>(plain[c]) + product);
             to[packed_o_block] = zp;
@@ -141,9 +140,12 @@ private:
         return values;
     }
 
-    void run_tasks(const execution &run) const {
+    void run_tasks(const execution &shared) const {
         const std::vector<share> &shares = plan_.shares;
         parallel_for(static_cast<dim_t>(shares.size()), 1, [&](dim_t begin, dim_t end) {
+            execution run = shared;
+            run.params = columns_.params(run.columns);
+            run.initial = initial(run.columns);
             for (dim_t task = begin; task < end; task++)
                 for (const cell_range &c : shares[static_cast<std::size_t>(task)])
                     run_task(run, {c.first_row, c.last_row, c.first_panel * task_blocks,
@@ -242,7 +244,7 @@ private:
         const dim_t element = first_element + block * packed_o_block;
         const void *full[max_post_ops];
         run.full.find(element, full);
-        args.weights = run.weights + block * weights_.geometry().block_bytes();
+        args.weights = run.columns.weights + block * weights_.geometry().block_bytes();
         args.initial = run.initial + block * initial_stride();
         args.params = run.params + block * columns_.block_words();
         args.dst = run.dst + element * dst_size();

@@ -16,15 +16,15 @@ namespace octet::impl::dot {
 
 namespace {
 
-/// Values of one execution that all tasks share.
+/// Values of one execution.
 struct execution {
     const std::uint8_t *src;
     std::uint8_t *dst;
-    const std::int8_t *weights;
-    const std::uint32_t *params;
-    const std::int32_t *initial;
+    column_arguments columns;
     std::int16_t padding;
-    full_tensors full;
+    const full_tensors &full;
+    const std::uint32_t *params = nullptr; ///< each thread's own, as the next
+    const std::int32_t *initial = nullptr;
 };
 
 class dot_driver : public kernel {
@@ -42,12 +42,11 @@ public:
     void execute(const arguments &args) const override {
         const std::int32_t *zp = geometry_.src_zero_points.bind(args);
         const std::int32_t src_zp = (zp ? *zp : 0) + (plan_.flips_source ? 128 : 0);
-        const std::int8_t *weights = geometry_.weights.bind(args);
+        const full_tensors full(epilogue_, args);
         run_tasks({args.get<const std::uint8_t>(OCTET_ARG_SRC) +
                        geometry_.src.offset0 * geometry_.src_element_bytes,
-                   args.get<std::uint8_t>(OCTET_ARG_DST) + geometry_.dst.offset0 * dst_size(), weights,
-                   columns_.params(args), columns_.initial(args, weights, src_zp),
-                   static_cast<std::int16_t>(src_zp), full_tensors(epilogue_, args)});
+                   args.get<std::uint8_t>(OCTET_ARG_DST) + geometry_.dst.offset0 * dst_size(),
+                   columns_.bind(args, src_zp), static_cast<std::int16_t>(src_zp), full});
     }
 
     std::size_t size_bytes() const override {
@@ -96,9 +95,12 @@ private:
         return jit::shared_kernel<jit::dot_kernel>(spec, epilogue_);
     }
 
-    void run_tasks(const execution &run) const {
+    void run_tasks(const execution &shared) const {
         const std::vector<share> &shares = plan_.work.shares;
         parallel_for(static_cast<dim_t>(shares.size()), 1, [&](dim_t begin, dim_t end) {
+            execution run = shared;
+            run.params = columns_.params(run.columns);
+            run.initial = columns_.initial(run.columns);
             const jit::tile_registers_scope until_all_are_done;
             for (dim_t task = begin; task < end; task++)
                 for (const cell_range &cells : shares[static_cast<std::size_t>(task)])
@@ -230,8 +232,8 @@ private:
         const void *full[max_post_ops];
         jit::dot_args args;
         args.configured_tiles = jit::tile_registers_scope::configured();
-        const std::int8_t *weights =
-            run.weights + block * p.block_bytes() + first_tap * plan_.quads * packed_o_block * packed_i_block;
+        const std::int8_t *weights = run.columns.weights + block * p.block_bytes() +
+                                     first_tap * plan_.quads * packed_o_block * packed_i_block;
         const std::int32_t *initial =
             run.initial + static_cast<dim_t>(part.range) * columns_.padded_columns() + block * packed_o_block;
         args.params = run.params + block * columns_.block_words();
