@@ -164,13 +164,10 @@ private:
         for (code_file &file : files_)
             if (const void *at = file.add(code, bytes))
                 return {&file, at};
-        if (is_refused_)
-            return {};
         files_.emplace_back(std::max(file_bytes, rounded_up(bytes, alignment)));
         if (const void *at = files_.back().add(code, bytes))
             return {&files_.back(), at};
         files_.pop_back();
-        is_refused_ = true; // asking again for each kernel would be no use
         return {};
     }
 
@@ -189,7 +186,6 @@ private:
 
     std::mutex mutex_;
     std::list<code_file> files_;
-    bool is_refused_ = false;
 };
 
 std::shared_ptr<const void> on_own_pages(const std::uint8_t *code, std::size_t bytes) {

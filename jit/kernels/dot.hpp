@@ -8,10 +8,11 @@
 //               dot4(src[r * row_stride + tap_offset(t) + 4q], weights[block(c)][t][q][c % 16])
 //
 // Weights are blocks of 16 columns; a block is [tap][quad][16 columns][4 bytes of the reduction], so one quad
-// is 64 bytes. Four bytes are four codes, or one float (`dot_products`). Source codes are unsigned: a signed source
-// arrives with its sign bit flipped and its zero point raised by 128, but where signed bytes can be multiplied. Without a dot-product instruction they
-// arrive as 16-bit words of either sign, and a quad of the source is 8 bytes. Floats are added in the order of taps and
-// quads, each by one fused multiply-add: the definition of their sums.
+// is 64 bytes. Four bytes are four codes, or one float (`dot_products`). Source codes are unsigned: a signed
+// source arrives with its sign bit flipped and its zero point raised by 128, but where signed bytes can be
+// multiplied. Without a dot-product instruction they arrive as 16-bit words of either sign, and a quad of the
+// source is 8 bytes. Floats are added in the order of taps and quads, each by one fused multiply-add: the
+// definition of their sums.
 
 #include <cstdint>
 #include <vector>
