@@ -1,7 +1,8 @@
 // Streaming operators against memcpy of the same bytes: a copy of n bytes reads and writes n, an operator
 // reads its sources and writes its destination. `of_copy` is the time of that copy divided by the operator's,
 // both medians of interleaved runs; 1 is the speed of memory. Destinations have 12 Ki elements, whose bytes
-// lie in the first-level cache, 128 Ki in the second, 784 Ki (an image) in the third, 49 Mi in memory. What is shorter than a few microseconds runs several times per sample.
+// lie in the first-level cache, 128 Ki in the second, 784 Ki (an image) in the third, 49 Mi in memory. What is
+// shorter than a few microseconds runs several times per sample.
 
 #include <benchmark/benchmark.h>
 

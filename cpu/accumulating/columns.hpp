@@ -2,8 +2,8 @@
 
 // What a kernel of products needs to know of its columns besides weights: the planes of the epilogue, and the
 // accumulators to start with, into which bias and zero points are folded. What the attributes know is
-// computed once, the rest by each thread for each execution: lines come slowly
-// from a core that has just written them.
+// computed once, the rest by each thread for each execution: lines come slowly from a core that has just
+// written them.
 
 #include <cstdint>
 #include <vector>

@@ -164,9 +164,15 @@ offer plan_sum(const sum_problem &p, const machine &m) {
     });
 }
 
+/// Making tables takes longer than all other planning. Where the general kernel could do without, that waits until somebody
+/// wants a kernel: descriptors of what is in the primitive cache need none.
 offer plan_binary(const binary_problem &p, const machine &m) {
-    const offer by_tables = plan_pair_tables(m.isa, p);
-    return by_tables.is_refused() ? plan_task(m.isa, make_task(p)) : by_tables;
+    const offer by_task = plan_task(m.isa, make_task(p));
+    const auto preferred = [p, isa = m.isa, by_task] {
+        const offer by_tables = plan_pair_tables(isa, p);
+        return by_tables.is_refused() ? by_task : by_tables;
+    };
+    return by_task.is_refused() ? preferred() : offer([preferred] { return preferred().make(); });
 }
 
 } // namespace
