@@ -14,7 +14,8 @@ namespace {
 // Asked at levels that have AVX2 and FMA alone; the compiler's default target may not.
 #define OCTET_FMA __attribute__((target("avx2,fma")))
 
-constexpr dim_t width = 8; ///< floats of a vector
+constexpr dim_t width = 8;        ///< floats of a vector
+constexpr int rows_at_a_time = 4; ///< of ONNX Runtime's moments, each of whose sums waits for itself
 
 float sum_of(f32_lanes lanes) {
     return reduce_lanes(lanes, [](float a, float b) { return a + b; });
@@ -76,27 +77,38 @@ OCTET_FMA void write(const float *x, dim_t n, float mean, float factor, const bo
 }
 
 /// As `ort_moments` of common/normalization.hpp, of rows that have a vector.
-OCTET_FMA row_moments ort_moments_of(const float *x, dim_t n) {
-    __m256d sums = _mm256_setzero_pd();
-    dim_t i = 0;
-    for (; i + 4 <= n; i += 4)
-        sums = _mm256_add_pd(sums, _mm256_cvtps_pd(_mm_loadu_ps(x + i)));
-    double lane[4];
-    _mm256_storeu_pd(lane, sums);
-    double sum = (lane[0] + lane[2]) + (lane[1] + lane[3]);
-    for (; i < n; i++)
-        sum += static_cast<double>(x[i]);
-    const auto mean = static_cast<float>(sum / static_cast<double>(n));
-
-    const __m256 means = _mm256_set1_ps(mean);
-    __m256 squares = _mm256_setzero_ps();
-    for (i = 0; i + ort_vector <= n; i += ort_vector) {
-        const __m256 d = _mm256_sub_ps(_mm256_loadu_ps(x + i), means);
-        squares = _mm256_fmadd_ps(d, d, squares);
+template <int rows> OCTET_FMA void ort_moments_of(const float *const *x, dim_t n, row_moments *moments) {
+    __m256d sums[rows];
+    for (int r = 0; r < rows; r++)
+        sums[r] = _mm256_setzero_pd();
+    const dim_t fours = n / 4 * 4, vectors = n / ort_vector * ort_vector;
+    for (dim_t i = 0; i < fours; i += 4)
+#pragma GCC unroll 4
+        for (int r = 0; r < rows; r++)
+            sums[r] = _mm256_add_pd(sums[r], _mm256_cvtps_pd(_mm_loadu_ps(x[r] + i)));
+    __m256 means[rows], squares[rows];
+    for (int r = 0; r < rows; r++) {
+        double lane[4];
+        _mm256_storeu_pd(lane, sums[r]);
+        double sum = (lane[0] + lane[2]) + (lane[1] + lane[3]);
+        for (dim_t i = fours; i < n; i++)
+            sum += static_cast<double>(x[r][i]);
+        moments[r].mean = static_cast<float>(sum / static_cast<double>(n));
+        means[r] = _mm256_set1_ps(moments[r].mean);
+        squares[r] = _mm256_setzero_ps();
     }
-    float lanes[ort_vector];
-    _mm256_storeu_ps(lanes, squares);
-    return {mean, ort_variance(lanes, n, i, mean, [&](dim_t k) { return x[k]; })};
+    for (dim_t i = 0; i < vectors; i += ort_vector)
+#pragma GCC unroll 4
+        for (int r = 0; r < rows; r++) {
+            const __m256 d = _mm256_sub_ps(_mm256_loadu_ps(x[r] + i), means[r]);
+            squares[r] = _mm256_fmadd_ps(d, d, squares[r]);
+        }
+    for (int r = 0; r < rows; r++) {
+        float lanes[ort_vector];
+        _mm256_storeu_ps(lanes, squares[r]);
+        moments[r].variance =
+            ort_variance(lanes, n, vectors, moments[r].mean, [&](dim_t k) { return x[r][k]; });
+    }
 }
 
 class rows_kernel : public kernel {
@@ -113,14 +125,16 @@ public:
         memory_desc rows = p_.src;
         rows.dims[last] = 1;
         parallel_for(element_count(rows), 1, [&](dim_t begin, dim_t end) {
+            if (is_ort(p_)) {
+                for (; begin + rows_at_a_time <= end; begin += rows_at_a_time)
+                    ort_rows<rows_at_a_time>(src, dst, begin, rows, operands);
+                for (; begin < end; begin++)
+                    ort_rows<1>(src, dst, begin, rows, operands);
+                return;
+            }
             for (dim_t row = begin; row < end; row++) {
                 const coordinates at = coordinates_of(row, rows);
                 const float *x = src + plain_offset(p_.src, at);
-                float *y = dst + plain_offset(p_.dst, at);
-                if (is_ort(p_)) {
-                    ort_row(x, n, operands, y);
-                    continue;
-                }
                 const bool has_stats = p_.stats.ndims != 0 && !p_.gives_stats;
                 const dim_t stat = p_.stats.ndims != 0 ? plain_offset(p_.stats, at) : 0;
                 const float mean = has_stats ? means[stat] : mean_of(x, n);
@@ -129,21 +143,39 @@ public:
                     means[stat] = mean;
                     variances[stat] = variance;
                 }
-                write(x, n, mean, 1.f / std::sqrt(variance + p_.epsilon), operands, y);
+                write(x, n, mean, 1.f / std::sqrt(variance + p_.epsilon), operands,
+                      dst + plain_offset(p_.dst, at));
             }
         });
     }
     std::size_t size_bytes() const override { return sizeof *this; }
 
 private:
-    void ort_row(const float *x, dim_t n, const bound_operands &operands, float *y) const {
-        if (n >= ort_vector) {
-            const row_moments m = ort_moments_of(x, n);
-            return write(x, n, m.mean, 1.f / std::sqrt(m.variance + p_.epsilon), operands, y);
+    /// As many rows from this one on.
+    template <int count>
+    void ort_rows(const float *src, float *dst, dim_t row, const memory_desc &rows,
+                  const bound_operands &operands) const {
+        const dim_t n = p_.src.dims[p_.src.ndims - 1];
+        const float *x[count];
+        float *y[count];
+        for (int r = 0; r < count; r++) {
+            const coordinates at = coordinates_of(row + r, rows);
+            x[r] = src + plain_offset(p_.src, at);
+            y[r] = dst + plain_offset(p_.dst, at);
         }
-        const row_moments m = ort_moments(n, [&](dim_t i) { return x[i]; });
-        for (dim_t i = 0; i < n; i++)
-            y[i] = ort_normalize(x[i], n, m, p_.epsilon, operands, i);
+        if (n < ort_vector) {
+            for (int r = 0; r < count; r++) {
+                const row_moments m = ort_moments(n, [&](dim_t i) { return x[r][i]; });
+                for (dim_t i = 0; i < n; i++)
+                    y[r][i] = ort_normalize(x[r][i], n, m, p_.epsilon, operands, i);
+            }
+            return;
+        }
+        row_moments moments[count];
+        ort_moments_of<count>(x, n, moments);
+        for (int r = 0; r < count; r++)
+            write(x[r], n, moments[r].mean, 1.f / std::sqrt(moments[r].variance + p_.epsilon), operands,
+                  y[r]);
     }
 
     const layer_normalization_problem p_;

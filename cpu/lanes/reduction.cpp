@@ -21,40 +21,73 @@ namespace {
 // Asked at levels that have AVX2 alone; the compiler's default target may not.
 #define OCTET_AVX2 __attribute__((target("avx2")))
 
-constexpr dim_t width = 8; ///< floats of a vector
+constexpr dim_t width = 8;        ///< floats of a vector
+constexpr int rows_at_a_time = 4; ///< of neighbours: each has two vectors, which wait for themselves
 
-OCTET_AVX2 inline __m256 load(const void *src, data_type type, dim_t offset) {
-    switch (type) {
-    case data_type::f32:
+template <data_type type> OCTET_AVX2 inline __m256 load(const void *src, dim_t offset) {
+    if constexpr (type == data_type::f32)
         return _mm256_loadu_ps(static_cast<const float *>(src) + offset);
-    case data_type::s32:
+    if constexpr (type == data_type::s32)
         return _mm256_cvtepi32_ps(_mm256_loadu_si256(
             reinterpret_cast<const __m256i *>(static_cast<const std::int32_t *>(src) + offset)));
-    case data_type::s8:
-        return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(
-            reinterpret_cast<const __m128i *>(static_cast<const std::int8_t *>(src) + offset))));
-    default:
-        return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64(
-            reinterpret_cast<const __m128i *>(static_cast<const std::uint8_t *>(src) + offset))));
-    }
+    const __m128i codes =
+        _mm_loadl_epi64(reinterpret_cast<const __m128i *>(static_cast<const std::uint8_t *>(src) + offset));
+    return _mm256_cvtepi32_ps(type == data_type::s8 ? _mm256_cvtepi8_epi32(codes)
+                                                    : _mm256_cvtepu8_epi32(codes));
 }
 
 /// reduce(acc, reduction_term(x)) of normalization.hpp, for norms with p of 1 or 2.
-OCTET_AVX2 inline __m256 add(const reduction_problem &p, __m256 acc, __m256 x) {
+enum class fold { max, min, product, sum, sum_of_magnitudes, sum_of_squares };
+
+fold fold_of(const reduction_problem &p) {
     switch (p.alg) {
     case algorithm::reduction_max:
-        return _mm256_max_ps(acc, x);
+        return fold::max;
     case algorithm::reduction_min:
-        return _mm256_min_ps(acc, x);
+        return fold::min;
     case algorithm::reduction_mul:
-        return _mm256_mul_ps(acc, x);
+        return fold::product;
     case algorithm::reduction_sum:
     case algorithm::reduction_mean:
-        return _mm256_add_ps(acc, x);
-    default: {
-        const __m256 term = p.p == 1.f ? _mm256_andnot_ps(_mm256_set1_ps(-0.f), x) : _mm256_mul_ps(x, x);
-        return _mm256_add_ps(acc, term);
+        return fold::sum;
+    default:
+        return p.p == 1.f ? fold::sum_of_magnitudes : fold::sum_of_squares;
     }
+}
+
+template <fold by> OCTET_AVX2 inline __m256 add(__m256 acc, __m256 x) {
+    switch (by) {
+    case fold::max:
+        return _mm256_max_ps(acc, x);
+    case fold::min:
+        return _mm256_min_ps(acc, x);
+    case fold::product:
+        return _mm256_mul_ps(acc, x);
+    case fold::sum:
+        return _mm256_add_ps(acc, x);
+    case fold::sum_of_magnitudes:
+        return _mm256_add_ps(acc, _mm256_andnot_ps(_mm256_set1_ps(-0.f), x));
+    case fold::sum_of_squares:
+        return _mm256_add_ps(acc, _mm256_mul_ps(x, x));
+    }
+    return acc;
+}
+
+/// Rows of whole lanes from each `first` on: two vectors are the lanes of a row.
+template <data_type type, fold by, int rows>
+OCTET_AVX2 void add_rows(const void *src, const dim_t *first, dim_t count, float start, f32_lanes *lanes) {
+    __m256 low[rows], high[rows];
+    for (int r = 0; r < rows; r++)
+        low[r] = high[r] = _mm256_set1_ps(start);
+    for (dim_t i = 0; i < count; i += lane_count)
+#pragma GCC unroll 4
+        for (int r = 0; r < rows; r++) {
+            low[r] = add<by>(low[r], load<type>(src, first[r] + i));
+            high[r] = add<by>(high[r], load<type>(src, first[r] + i + width));
+        }
+    for (int r = 0; r < rows; r++) {
+        _mm256_storeu_ps(lanes[r].data(), low[r]);
+        _mm256_storeu_ps(lanes[r].data() + width, high[r]);
     }
 }
 
@@ -86,34 +119,22 @@ walk walk_of(const reduction_problem &p) {
     return w;
 }
 
-class reduction_kernel : public kernel {
+template <data_type type, fold by> class reduction_kernel : public kernel {
 public:
     reduction_kernel(const reduction_problem &p, walk w) : p_(p), walk_(std::move(w)) {}
 
     void execute(const arguments &args) const override {
         const bound_epilogue out(p_.out_stage, args);
         const void *src = args.get<const void>(OCTET_ARG_SRC);
-        memory_desc groups = p_.dst; // a result, or as many as a vector has
-        const int columns = walk_.are_neighbours ? -1 : walk_.column_dim;
-        if (columns >= 0)
-            groups.dims[columns] = div_up(groups.dims[columns], width);
-        parallel_for(element_count(groups), 1, [&](dim_t begin, dim_t end) {
-            for (dim_t group = begin; group < end; group++) {
-                coordinates at = coordinates_of(group, groups);
-                if (columns < 0) {
-                    finish(out, reduced_row(src, plain_offset(p_.src, at)), at);
-                    continue;
-                }
-                dim_t &c = at[static_cast<std::size_t>(columns)];
-                c *= width;
-                const dim_t left = p_.dst.dims[columns] - c;
-                float results[width];
-                if (left >= width)
-                    reduce_columns(src, plain_offset(p_.src, at), results);
-                for (dim_t i = 0; i < std::min(left, width); i++, c++)
-                    finish(out, left >= width ? results[i] : reduced_one(src, plain_offset(p_.src, at)), at);
-            }
-        });
+        if (walk_.are_neighbours)
+            parallel_for(element_count(p_.dst), 1, [&](dim_t begin, dim_t end) {
+                for (; begin + rows_at_a_time <= end; begin += rows_at_a_time)
+                    reduce_rows<rows_at_a_time>(src, begin, out);
+                for (; begin < end; begin++)
+                    reduce_rows<1>(src, begin, out);
+            });
+        else
+            reduce_columns(src, out);
     }
     std::size_t size_bytes() const override { return sizeof *this + walk_.offsets.size() * sizeof(dim_t); }
 
@@ -122,45 +143,58 @@ private:
     void finish(const bound_epilogue &out, float acc, const coordinates &at) const {
         out.finish(reduction_result(p_, acc, count()), at);
     }
-
-    /// Neighbours: two vectors are the lanes.
-    OCTET_AVX2 float reduced_row(const void *src, dim_t first) const {
-        __m256 low = _mm256_set1_ps(reduction_start(p_.alg)), high = low;
-        dim_t i = 0;
-        for (; i + lane_count <= count(); i += lane_count) {
-            low = add(p_, low, load(src, p_.src.data_type, first + i));
-            high = add(p_, high, load(src, p_.src.data_type, first + i + width));
-        }
-        f32_lanes lanes;
-        _mm256_storeu_ps(lanes.data(), low);
-        _mm256_storeu_ps(lanes.data() + width, high);
-        for (; i < count(); i++) {
-            float &lane = lanes[static_cast<std::size_t>(i % lane_count)];
-            lane = reduce(p_.alg, lane, reduction_term(p_, load_f32(src, p_.src.data_type, first + i)));
-        }
+    void add_one(float &lane, const void *src, dim_t offset) const {
+        lane = reduce(p_.alg, lane, reduction_term(p_, load_f32(src, type, offset)));
+    }
+    float of_lanes(const f32_lanes &lanes) const {
         return reduce_lanes(lanes, [&](float a, float b) { return reduce(p_.alg, a, b); });
     }
 
-    /// One result, from elements anywhere.
-    float reduced_one(const void *src, dim_t first) const {
-        f32_lanes lanes;
-        lanes.fill(reduction_start(p_.alg));
-        for (dim_t i = 0; i < count(); i++) {
-            float &lane = lanes[static_cast<std::size_t>(i % lane_count)];
-            const dim_t offset = first + walk_.offsets[static_cast<std::size_t>(i)];
-            lane = reduce(p_.alg, lane, reduction_term(p_, load_f32(src, p_.src.data_type, offset)));
+    /// Neighbours. As many results from this one on.
+    template <int rows> void reduce_rows(const void *src, dim_t result, const bound_epilogue &out) const {
+        coordinates at[rows];
+        dim_t first[rows];
+        f32_lanes lanes[rows];
+        for (int r = 0; r < rows; r++) {
+            at[r] = coordinates_of(result + r, p_.dst);
+            first[r] = plain_offset(p_.src, at[r]);
         }
-        return reduce_lanes(lanes, [&](float a, float b) { return reduce(p_.alg, a, b); });
+        const dim_t whole = count() / lane_count * lane_count;
+        add_rows<type, by, rows>(src, first, whole, reduction_start(p_.alg), lanes);
+        for (int r = 0; r < rows; r++) {
+            for (dim_t i = whole; i < count(); i++)
+                add_one(lanes[r][static_cast<std::size_t>(i % lane_count)], src, first[r] + i);
+            finish(out, of_lanes(lanes[r]), at[r]);
+        }
     }
 
-    /// Results side by side: a vector for each lane.
-    OCTET_AVX2 void reduce_columns(const void *src, dim_t first, float *results) const {
+    /// Results side by side, a vector of them at a time; those that don't fill one are made one by one.
+    void reduce_columns(const void *src, const bound_epilogue &out) const {
+        memory_desc groups = p_.dst;
+        const auto columns = static_cast<std::size_t>(walk_.column_dim);
+        groups.dims[columns] = div_up(groups.dims[columns], width);
+        parallel_for(element_count(groups), 1, [&](dim_t begin, dim_t end) {
+            for (dim_t group = begin; group < end; group++) {
+                coordinates at = coordinates_of(group, groups);
+                dim_t &c = at[columns];
+                c *= width;
+                const dim_t left = p_.dst.dims[columns] - c;
+                float results[width];
+                if (left >= width)
+                    reduce_vector(src, plain_offset(p_.src, at), results);
+                for (dim_t i = 0; i < std::min(left, width); i++, c++)
+                    finish(out, left >= width ? results[i] : reduced_one(src, plain_offset(p_.src, at)), at);
+            }
+        });
+    }
+
+    /// A vector for each lane.
+    OCTET_AVX2 void reduce_vector(const void *src, dim_t first, float *results) const {
         __m256 lanes[lane_count];
         std::fill(lanes, lanes + lane_count, _mm256_set1_ps(reduction_start(p_.alg)));
         for (dim_t i = 0; i < count(); i++) {
             __m256 &lane = lanes[i % lane_count];
-            lane = add(p_, lane,
-                       load(src, p_.src.data_type, first + walk_.offsets[static_cast<std::size_t>(i)]));
+            lane = add<by>(lane, load<type>(src, first + walk_.offsets[static_cast<std::size_t>(i)]));
         }
         float by_lane[lane_count][width];
         for (dim_t i = 0; i < lane_count; i++)
@@ -169,13 +203,53 @@ private:
             f32_lanes column;
             for (dim_t i = 0; i < lane_count; i++)
                 column[static_cast<std::size_t>(i)] = by_lane[i][c];
-            results[c] = reduce_lanes(column, [&](float a, float b) { return reduce(p_.alg, a, b); });
+            results[c] = of_lanes(column);
         }
+    }
+
+    /// One result, from elements anywhere.
+    float reduced_one(const void *src, dim_t first) const {
+        f32_lanes lanes;
+        lanes.fill(reduction_start(p_.alg));
+        for (dim_t i = 0; i < count(); i++)
+            add_one(lanes[static_cast<std::size_t>(i % lane_count)], src,
+                    first + walk_.offsets[static_cast<std::size_t>(i)]);
+        return of_lanes(lanes);
     }
 
     const reduction_problem p_;
     const walk walk_;
 };
+
+template <data_type type> std::shared_ptr<const kernel> create(const reduction_problem &p, const walk &w) {
+    switch (fold_of(p)) {
+    case fold::max:
+        return std::make_shared<reduction_kernel<type, fold::max>>(p, w);
+    case fold::min:
+        return std::make_shared<reduction_kernel<type, fold::min>>(p, w);
+    case fold::product:
+        return std::make_shared<reduction_kernel<type, fold::product>>(p, w);
+    case fold::sum:
+        return std::make_shared<reduction_kernel<type, fold::sum>>(p, w);
+    case fold::sum_of_magnitudes:
+        return std::make_shared<reduction_kernel<type, fold::sum_of_magnitudes>>(p, w);
+    default:
+        return std::make_shared<reduction_kernel<type, fold::sum_of_squares>>(p, w);
+    }
+}
+
+std::shared_ptr<const kernel> create(const reduction_problem &p, const walk &w) {
+    switch (p.src.data_type) {
+    case data_type::f32:
+        return create<data_type::f32>(p, w);
+    case data_type::s32:
+        return create<data_type::s32>(p, w);
+    case data_type::s8:
+        return create<data_type::s8>(p, w);
+    default:
+        return create<data_type::u8>(p, w);
+    }
+}
 
 } // namespace
 
@@ -190,7 +264,7 @@ offer plan(const reduction_problem &p, const machine &) {
     walk w = walk_of(p);
     if (!w.are_neighbours && w.column_dim < 0)
         return offer::refused("a layout in which neither elements nor results are neighbours");
-    return offer([p, w = std::move(w)] { return std::make_shared<reduction_kernel>(p, w); });
+    return offer([p, w = std::move(w)] { return create(p, w); });
 }
 
 } // namespace octet::impl::lanes
