@@ -47,10 +47,39 @@ template <typename Problem> Problem in_order_of_source(Problem p) {
 
 // ---- unary problems
 
+/// Quotients by scales that come with the arguments: by multiplications, where that is exact for these.
+class division_kernel : public kernel {
+public:
+    division_kernel(const reorder_problem &p, const offer &in_range, const offer &any)
+        : p_(p), in_range_(in_range.make()), any_(any.make()) {}
+
+    void execute(const arguments &args) const override {
+        (are_in_range(p_, args) ? in_range_ : any_)->execute(args);
+    }
+    std::size_t size_bytes() const override {
+        return sizeof *this + in_range_->size_bytes() + any_->size_bytes();
+    }
+
+private:
+    const reorder_problem p_;
+    const std::shared_ptr<const kernel> in_range_, any_;
+};
+
+offer plan_program(const eltwise_problem &p, const machine &m) { return plan_task(m.isa, make_task(p)); }
+offer plan_program(const reorder_problem &p, const machine &m) {
+    const offer any = plan_task(m.isa, make_task(p));
+    if (any.is_refused() || !divides_by_arguments(p))
+        return any;
+    const offer in_range = plan_task(m.isa, make_task(p, divisors::in_range));
+    if (in_range.is_refused())
+        return any;
+    return offer([=] { return std::make_shared<division_kernel>(p, in_range, any); });
+}
+
 template <typename Problem> offer plan_one_order(const Problem &p, const machine &m) {
     if (is_table(p))
         return plan_table(m.isa, p.src, p.dst, [p] { return table::entries_of(p); });
-    return is_copy(p) ? plan_copy(m.isa, p.src, p.dst) : plan_task(m.isa, make_task(p));
+    return is_copy(p) ? plan_copy(m.isa, p.src, p.dst) : plan_program(p, m);
 }
 
 /// `bytes` are those of the whole.

@@ -30,39 +30,41 @@ constexpr float safe_scale = 0x1p60f; // quotients of normal numbers by scales u
 constexpr float limit_of_quotient = 0x1p20f; // no code reaches it
 constexpr std::int32_t safe_zero_point = 1 << 15;
 
+bool is_safe_divisor(float s) { return s >= 1 / safe_scale && s <= safe_scale; }
+bool is_safe_zero_point(std::int32_t z) { return z >= -safe_zero_point && z <= safe_zero_point; }
+
 /// True if a quotient is rounded to a code with nothing in between, and all beyond the limit saturates, NaN
 /// as the lower limit: then a multiplication in range can give it.
-bool may_divide_in_range(const epilogue &out, const masked_values<float> &divisors) {
+bool may_divide_in_range(const epilogue &out, const masked_values<float> &scales, divisors runtime) {
     const masked_values<std::int32_t> &zp = out.dst_zero_points;
-    const bool is_known = !divisors.runtime && !zp.runtime;
-    const auto is_safe = [](float s) { return s >= 1 / safe_scale && s <= safe_scale; };
-    const auto is_small = [](std::int32_t z) { return z >= -safe_zero_point && z <= safe_zero_point; };
-    return is_known && is_code(out.dst.data_type) && out.post_ops.empty() &&
-           (out.rule == requantization_rule::ort_f32 || is_tflite(out.rule)) &&
-           std::all_of(divisors.values.begin(), divisors.values.end(), is_safe) &&
-           std::all_of(zp.values.begin(), zp.values.end(), is_small);
+    const bool is_known = !scales.runtime && !zp.runtime;
+    return (is_known || runtime == divisors::in_range) && is_code(out.dst.data_type) &&
+           out.post_ops.empty() && (out.rule == requantization_rule::ort_f32 || is_tflite(out.rule)) &&
+           std::all_of(scales.values.begin(), scales.values.end(), is_safe_divisor) &&
+           std::all_of(zp.values.begin(), zp.values.end(), is_safe_zero_point);
 }
 
 /// A plane computed from each divisor.
 template <typename F>
-int from_divisors(task_builder &b, const masked_values<float> &divisors, const memory_desc &md, const F &f) {
-    return b.add_plane({divisors.mask, false, [=](const arguments &, const coordinates &at, int) {
-                            const auto i =
-                                static_cast<std::size_t>(masked_index(divisors.mask, md.dims, md.ndims, at));
-                            return bits(f(divisors.values[i]));
+int from_divisors(task_builder &b, const masked_values<float> &scales, const memory_desc &md, const F &f) {
+    return b.add_plane({scales.mask, scales.runtime, [=](const arguments &args, const coordinates &at, int) {
+                            const float *values =
+                                scales.runtime ? args.get<const float>(OCTET_ARG_ATTR_SCALES | OCTET_ARG_DST)
+                                               : scales.values.data();
+                            return bits(f(values[masked_index(scales.mask, md.dims, md.ndims, at)]));
                         }});
 }
 
 /// True if the quotient is in range, and thus a number below 2^31.
-bool divide(task_builder &b, const epilogue &out, const masked_values<float> &divisors) {
-    if (!may_divide_in_range(out, divisors)) {
-        b.step(op::divide, b.values(divisors, OCTET_ARG_ATTR_SCALES | OCTET_ARG_DST, out.dst));
+bool divide(task_builder &b, const epilogue &out, const masked_values<float> &scales, divisors runtime) {
+    if (!may_divide_in_range(out, scales, runtime)) {
+        b.step(op::divide, b.values(scales, OCTET_ARG_ATTR_SCALES | OCTET_ARG_DST, out.dst));
         return false;
     }
-    const int first = from_divisors(b, divisors, out.dst, [](float s) { return 1.f / s; });
-    from_divisors(b, divisors, out.dst, [](float s) { return s; });
-    from_divisors(b, divisors, out.dst, [](float s) { return s * -limit_of_quotient; });
-    from_divisors(b, divisors, out.dst, [](float s) { return s * limit_of_quotient; });
+    const int first = from_divisors(b, scales, out.dst, [](float s) { return 1.f / s; });
+    from_divisors(b, scales, out.dst, [](float s) { return s; });
+    from_divisors(b, scales, out.dst, [](float s) { return s * -limit_of_quotient; });
+    from_divisors(b, scales, out.dst, [](float s) { return s * limit_of_quotient; });
     b.step(op::divide_in_range, first);
     b.set_bound(2 * static_cast<double>(limit_of_quotient));
     return true;
@@ -97,7 +99,7 @@ bool has_scaled_sum(const epilogue &out) {
 
 } // namespace
 
-task make_task(const reorder_problem &p) {
+task make_task(const reorder_problem &p, divisors d) {
     const requantization_rule rule = p.out_stage.rule;
     task_builder b(p.out_stage);
     b.load(p.src, OCTET_ARG_SRC);
@@ -108,7 +110,7 @@ task make_task(const reorder_problem &p) {
     if (rule == requantization_rule::caffe_double_round && !p.out_stage.real_scales.is_set()) {
         scaled(b, p);
         if (p.dst_scales.is_set())
-            divide(b, p.out_stage, p.dst_scales);
+            divide(b, p.out_stage, p.dst_scales, d);
         b.step(op::round_half_away);
         return b.finish(stage::f32_value);
     }
@@ -117,15 +119,34 @@ task make_task(const reorder_problem &p) {
         return b.finish(stage::accumulator);
     }
     if (!is_float(rule)) { // TFLite QUANTIZE
-        const bool is_bounded = p.dst_scales.is_set() && divide(b, p.out_stage, p.dst_scales);
+        const bool is_bounded = p.dst_scales.is_set() && divide(b, p.out_stage, p.dst_scales, d);
         b.step(op::round_half_away);
         b.step(is_bounded ? op::convert_to_s32 : op::to_s32);
         return b.finish(stage::s32_value);
     }
     scaled(b, p);
     if (rule == requantization_rule::ort_f32 && p.dst_scales.is_set())
-        divide(b, p.out_stage, p.dst_scales);
+        divide(b, p.out_stage, p.dst_scales, d);
     return b.finish(stage::f32_value);
+}
+
+bool divides_by_arguments(const reorder_problem &p) {
+    if (!p.dst_scales.runtime && !p.out_stage.dst_zero_points.runtime)
+        return false;
+    const jit::stream_program program = make_task(p, divisors::in_range).program;
+    return std::any_of(program.begin(), program.end(),
+                       [](const jit::stream_step &s) { return s.op == op::divide_in_range; });
+}
+
+bool are_in_range(const reorder_problem &p, const arguments &args) {
+    const auto are_all = [&](const auto &values, const auto *given, const auto &is_safe) {
+        return !values.runtime || std::all_of(given, given + masked_count(values.mask, p.dst), is_safe);
+    };
+    return are_all(p.dst_scales, args.get<const float>(OCTET_ARG_ATTR_SCALES | OCTET_ARG_DST),
+                   is_safe_divisor) &&
+           are_all(p.out_stage.dst_zero_points,
+                   args.get<const std::int32_t>(OCTET_ARG_ATTR_ZERO_POINTS | OCTET_ARG_DST),
+                   is_safe_zero_point);
 }
 
 // ---- eltwise

@@ -38,7 +38,12 @@ struct task {
 };
 
 task make_task(const binary_problem &p);
-task make_task(const reorder_problem &p);
+/// Destination scales and zero points that come with the arguments: any, or those for which multiplications give the code.
+enum class divisors { any, in_range };
+task make_task(const reorder_problem &p, divisors d = divisors::any);
+/// Whether it makes a difference, and whether those of an execution are in range.
+bool divides_by_arguments(const reorder_problem &p);
+bool are_in_range(const reorder_problem &p, const arguments &args);
 task make_task(const eltwise_problem &p);
 /// Sources [first, end) added to the f32 sum in `between` of those before; the last part has the epilogue.
 task make_part_of_sum(const sum_problem &p, std::size_t first, std::size_t end, const memory_desc &between);

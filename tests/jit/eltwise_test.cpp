@@ -176,6 +176,8 @@ std::vector<float> dense_inputs() {
                           tanh_linear_below,
                           tanh_one_above,
                           ort_exp_min,
+                          176.f, // what emit_ort_exp puts in the place of less, and at 16 lanes
+                          710.f,
                           ort_exp_max,
                           ort_erf_split,
                           ort_erf_limit,
