@@ -4,6 +4,7 @@
 #include "cpu/compose/channels_last.hpp"
 #include "cpu/compose/concat.hpp"
 #include "cpu/compose/deconvolution.hpp"
+#include "cpu/compose/far_zero_points.hpp"
 #include "cpu/compose/one_order.hpp"
 #include "cpu/compose/packed_reorder.hpp"
 #include "cpu/compose/pooling.hpp"
@@ -188,6 +189,8 @@ template <typename Problem> selection<Problem> select(const Problem &problem) {
         }
         if (!result.taken.is_refused()) {
             result.chosen = &entry;
+            if (entry.needs != cpu_isa::ref)
+                result.taken = with_far_zero_points(problem, result.taken);
             return result;
         }
         result.refusals.push_back(entry.name + ": " + result.taken.reason());

@@ -27,21 +27,18 @@ bool is_code(data_type type) { return type == data_type::u8 || type == data_type
 // ---- division by destination scales
 
 constexpr float safe_scale = 0x1p60f; // quotients of normal numbers by scales up to it are normal or nothing
-constexpr float limit_of_quotient = 0x1p20f; // no code reaches it
-constexpr std::int32_t safe_zero_point = 1 << 15;
+constexpr float limit_of_quotient = 0x1p20f; // no code less a small zero point reaches it
 
 bool is_safe_divisor(float s) { return s >= 1 / safe_scale && s <= safe_scale; }
-bool is_safe_zero_point(std::int32_t z) { return z >= -safe_zero_point && z <= safe_zero_point; }
 
 /// True if a quotient is rounded to a code with nothing in between, and all beyond the limit saturates, NaN
 /// as the lower limit: then a multiplication in range can give it.
 bool may_divide_in_range(const epilogue &out, const masked_values<float> &scales, divisors runtime) {
     const masked_values<std::int32_t> &zp = out.dst_zero_points;
-    const bool is_known = !scales.runtime && !zp.runtime;
-    return (is_known || runtime == divisors::in_range) && is_code(out.dst.data_type) &&
+    return (!scales.runtime || runtime == divisors::in_range) && is_code(out.dst.data_type) &&
            out.post_ops.empty() && (out.rule == requantization_rule::ort_f32 || is_tflite(out.rule)) &&
            std::all_of(scales.values.begin(), scales.values.end(), is_safe_divisor) &&
-           std::all_of(zp.values.begin(), zp.values.end(), is_safe_zero_point);
+           std::all_of(zp.values.begin(), zp.values.end(), jit::is_small_zero_point);
 }
 
 /// A plane computed from each divisor.
@@ -131,22 +128,15 @@ task make_task(const reorder_problem &p, divisors d) {
 }
 
 bool divides_by_arguments(const reorder_problem &p) {
-    if (!p.dst_scales.runtime && !p.out_stage.dst_zero_points.runtime)
-        return false;
     const jit::stream_program program = make_task(p, divisors::in_range).program;
-    return std::any_of(program.begin(), program.end(),
-                       [](const jit::stream_step &s) { return s.op == op::divide_in_range; });
+    return p.dst_scales.runtime && std::any_of(program.begin(), program.end(), [](const jit::stream_step &s) {
+               return s.op == op::divide_in_range;
+           });
 }
 
 bool are_in_range(const reorder_problem &p, const arguments &args) {
-    const auto are_all = [&](const auto &values, const auto *given, const auto &is_safe) {
-        return !values.runtime || std::all_of(given, given + masked_count(values.mask, p.dst), is_safe);
-    };
-    return are_all(p.dst_scales, args.get<const float>(OCTET_ARG_ATTR_SCALES | OCTET_ARG_DST),
-                   is_safe_divisor) &&
-           are_all(p.out_stage.dst_zero_points,
-                   args.get<const std::int32_t>(OCTET_ARG_ATTR_ZERO_POINTS | OCTET_ARG_DST),
-                   is_safe_zero_point);
+    const auto *scales = args.get<const float>(OCTET_ARG_ATTR_SCALES | OCTET_ARG_DST);
+    return std::all_of(scales, scales + masked_count(p.dst_scales.mask, p.dst), is_safe_divisor);
 }
 
 // ---- eltwise

@@ -20,6 +20,13 @@ namespace octet::impl::jit {
 constexpr double any_s32 = 0x1p31, any_f32 = HUGE_VAL; ///< any_f32 also stands for NaN
 
 /// Columns of the problem: dst's dimension `dim`, of which a kernel call sees a contiguous range.
+/// Zero points of 8-bit codes that generated code adds to 16-bit words, or to floats and integers bounded without them. Of
+/// those that come with an execution it assumes that they are as small.
+constexpr std::int32_t largest_small_zero_point = 512;
+constexpr bool is_small_zero_point(std::int32_t z) {
+    return z >= -largest_small_zero_point && z <= largest_small_zero_point;
+}
+
 struct epilogue_shape {
     /// Whoever makes one says what comes in: a bound too small gives wrong codes, so there is no default.
     epilogue_shape(int channel_dim, dim_t channels, double largest_input)
@@ -108,6 +115,7 @@ private:
     double largest_after(const post_op_entry &entry, double bound) const;
     double largest_result(int post_ops) const;
     bool stays_in_s32(int post_ops) const;
+    bool has_small_zero_points() const;
     void drop_zero_point_of_zero();
     void fold_last_post_op();
     void fold_table();

@@ -69,6 +69,11 @@ constexpr double exclusive_bound = 0x1p31 - 1024; // leaves room for a zero poin
 
 bool epilogue_plan::stays_in_s32(int post_ops) const { return largest_result(post_ops) < exclusive_bound; }
 
+bool epilogue_plan::has_small_zero_points() const {
+    const std::vector<std::int32_t> &values = e_.dst_zero_points.values;
+    return e_.dst_zero_points.runtime || std::all_of(values.begin(), values.end(), is_small_zero_point);
+}
+
 namespace {
 
 /// The interval that an f32 post-op clips to, if that is what it does.
@@ -103,7 +108,8 @@ std::optional<std::pair<float, float>> interval_of(const post_op_entry &entry) {
 /// bounds.
 void epilogue_plan::fold_last_post_op() {
     const masked_values<std::int32_t> &zp = e_.dst_zero_points;
-    if (!bytes_.is_used || e_.post_ops.empty() || zp.runtime || (zp.is_set() && zp.mask != 0))
+    if (!bytes_.is_used || e_.post_ops.empty() || zp.runtime || (zp.is_set() && zp.mask != 0) ||
+        !has_small_zero_points())
         return;
     const std::int32_t zero_point = zp.is_set() ? zp.values[0] : 0;
     const type_range range = range_of(e_.dst.data_type);

@@ -157,9 +157,10 @@ epilogue_plan::epilogue_plan(const epilogue &e, const epilogue_shape &shape, boo
     bytes_.high = range.high;
     fold_last_post_op();
     ends_in_f32_ = is_f32_after(emitted_post_ops_);
-    is_bounded_ = bytes_.is_used && ends_in_f32_ && stays_in_s32(emitted_post_ops_);
-    bytes_.adds_zero_point =
-        bytes_.is_used && has_common_zero_point && (!ends_in_f32_ || facts().rounds_before_zero_point);
+    is_bounded_ =
+        bytes_.is_used && ends_in_f32_ && stays_in_s32(emitted_post_ops_) && has_small_zero_points();
+    bytes_.adds_zero_point = bytes_.is_used && has_common_zero_point && has_small_zero_points() &&
+                             (!ends_in_f32_ || facts().rounds_before_zero_point);
     // Where codes below that of 0 are clamped to it, the sign of an integer result doesn't matter.
     const std::int32_t zero_point = has_common_zero_point && !zp.runtime ? zp.values[0] : 0;
     const bool is_zero_known = !zp.is_set() || (has_common_zero_point && !zp.runtime);

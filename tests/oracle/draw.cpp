@@ -166,6 +166,11 @@ void set_zero_point(random_source &r, problem &p, int arg, type of) {
 void draw_dst_zero_point(random_source &r, problem &p) {
     if (r.chance(40))
         set_zero_point(r, p, OCTET_ARG_DST, p.dst.type());
+    else if (r.chance(5)) // far from all codes
+        p.attr.zero_points[OCTET_ARG_DST] = {
+            0,
+            {static_cast<std::int32_t>(r.pick({600, -1000, 32640, 32768, -40000, 1 << 20, -(1 << 30)}))},
+            false};
 }
 
 void draw_reorder(random_source &r, problem &p) {

@@ -253,7 +253,11 @@ inline void random_zero_points(random_source &r, const attribute_target &t, cons
     if (r.chance(40)) {
         const bool per_channel = r.chance(30);
         const int mask = any_broadcast ? random_mask(r, t.dst) : per_channel ? t.dst_channel_mask : 0;
-        set(OCTET_ARG_DST, mask, count_of(mask, t.dst), -128, 127, "dst");
+        const std::int32_t far = !r.chance(12)
+                                     ? 0 // beyond what 16-bit words, floats and the sum of a word hold
+                                     : r.pick({600, -600, 32512, 32640, -32640, 32768, -40000, 1 << 20,
+                                               -(1 << 25), 1 << 30, -(1 << 30)});
+        set(OCTET_ARG_DST, mask, count_of(mask, t.dst), far - 128, far + 127, "dst");
     }
 }
 

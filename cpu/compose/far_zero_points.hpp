@@ -1,0 +1,46 @@
+#pragma once
+
+// Generated code takes zero points of 8-bit destinations to be small (`jit::largest_small_zero_point`), as those of
+// any framework are, and adds them to 16-bit words. What is known at creation it looks at. What comes with an execution
+// is looked at here, and zero points far from all codes are the definition's.
+
+#include <algorithm>
+#include <memory>
+
+#include "common/layout/plain.hpp"
+#include "cpu/ref/ref.hpp"
+#include "cpu/registry.hpp"
+#include "jit/epilogue/epilogue.hpp"
+
+namespace octet::impl {
+
+template <typename Problem> class far_zero_points_kernel : public kernel {
+public:
+    far_zero_points_kernel(const Problem &p, std::shared_ptr<const kernel> generated)
+        : count_(masked_count(p.out_stage.dst_zero_points.mask, p.out_stage.dst)),
+          generated_(std::move(generated)), definition_(ref::create(p)) {}
+
+    void execute(const arguments &args) const override {
+        const auto *zp = args.get<const std::int32_t>(OCTET_ARG_ATTR_ZERO_POINTS | OCTET_ARG_DST);
+        (std::all_of(zp, zp + count_, jit::is_small_zero_point) ? generated_ : definition_)->execute(args);
+    }
+    std::size_t size_bytes() const override {
+        return sizeof *this + generated_->size_bytes() + definition_->size_bytes();
+    }
+    std::string plan() const override { return generated_->plan(); }
+
+private:
+    const dim_t count_;
+    const std::shared_ptr<const kernel> generated_, definition_;
+};
+
+template <typename Problem> offer with_far_zero_points(const Problem &p, const offer &generated) {
+    const epilogue &out = p.out_stage;
+    if (!out.dst_zero_points.runtime || memory::data_type_size(out.dst.data_type) != 1)
+        return generated;
+    return offer([=] { return std::make_shared<far_zero_points_kernel<Problem>>(p, generated.make()); });
+}
+/// Has none.
+inline offer with_far_zero_points(const concat_problem &, const offer &generated) { return generated; }
+
+} // namespace octet::impl
