@@ -68,7 +68,7 @@ void copy_codes(const dot_geometry &g, const dot_plan &p, const std::uint8_t *fr
     const bool is_signed = g.flips_source();
     if (p.products == jit::dot_products::split_words)
         is_signed ? copy_words<true, true>(from, count, to) : copy_words<false, true>(from, count, to);
-    else if (p.products == jit::dot_products::words)
+    else if (jit::are_in_words(p.products))
         is_signed ? copy_words<true, false>(from, count, to) : copy_words<false, false>(from, count, to);
     else if (p.flips_source)
         copy_flipped(from, count, to);
@@ -177,29 +177,60 @@ void copy_rows(const dot_geometry &g, const dot_plan &p, const copy_source &src,
     }
 }
 
+namespace {
+
+/// The positions of line `ih` of plane `id` from column `origin` on, of which those outside the image are padding.
+void copy_line(const dot_geometry &g, const dot_plan &p, const copy_source &src, dim_t id, dim_t ih,
+               dim_t origin, std::uint8_t *to) {
+    // Columns of the copy that lie inside the image: [left, right).
+    const dim_t left = std::clamp<dim_t>(-origin, 0, p.copy[2]);
+    const dim_t right = std::clamp<dim_t>(g.in[2] - origin, left, p.copy[2]);
+    if (id < 0 || id >= g.in[0] || ih < 0 || ih >= g.in[1] || right == left) {
+        copy_padding(p, src, p.copy[2], to);
+        return;
+    }
+    copy_padding(p, src, left, to);
+    copy_padding(p, src, p.copy[2] - right, to + right * p.position_bytes);
+    copy_positions(
+        g, p, src.base + id * g.src_strides[0] + ih * g.src_strides[1] + (left + origin) * g.src_strides[2],
+        right - left, g.src_strides[2], g.position_bytes, to + left * p.position_bytes);
+}
+
+/// Words of a line's positions, `words` of each, as the parts of its rows (jit/kernels/dot_words.cpp):
+/// [part][row][words].
+__attribute__((target("avx2"))) void filter_line(const std::int16_t *__restrict from, dim_t rows, dim_t words,
+                                                 std::int16_t *__restrict to) {
+    const auto word = [](int value) { return static_cast<std::int16_t>(value); };
+    const dim_t part = rows * words, step = jit::rows_together(jit::dot_products::filter_words) * words;
+    for (dim_t r = 0; r < rows; r++, from += step, to += words)
+        for (dim_t c = 0; c < words; c++) {
+            const std::int16_t d0 = from[c], d1 = from[words + c], d2 = from[2 * words + c],
+                               d3 = from[3 * words + c], d4 = from[4 * words + c], d5 = from[5 * words + c];
+            to[c] = word(d4 + d3 - 4 * (d2 + d1));
+            to[part + c] = word(d4 - d3 - 4 * (d2 - d1));
+            to[2 * part + c] = word(d4 - d2 + 2 * (d3 - d1));
+            to[3 * part + c] = word(d4 - d2 - 2 * (d3 - d1));
+            to[4 * part + c] = word(d4 - 5 * d2 + 4 * d0);
+            to[5 * part + c] = word(d5 - 5 * d3 + 4 * d1);
+        }
+}
+
+} // namespace
+
 void copy_image(const dot_geometry &g, const dot_plan &p, const copy_source &src, const image_part &part,
                 std::uint8_t *to) {
     const dim_t lines = (part.count - 1) * g.stride[1] + (g.kernel[1] - 1) * g.dilation[1] + 1;
-    const dim_t line_bytes = p.copy[2] * p.position_bytes;
-    // Columns of the copy that lie inside the image: [left, right).
-    const dim_t origin = part.column - g.pad[2];
-    const dim_t left = std::clamp<dim_t>(-origin, 0, p.copy[2]);
-    const dim_t right = std::clamp<dim_t>(g.in[2] - origin, left, p.copy[2]);
+    const bool filters = p.products == jit::dot_products::filter_words;
+    std::uint8_t *unfiltered = to + p.copy[0] * p.copy[1] * p.copied_line_bytes;
     for (dim_t kd = 0; kd < g.kernel[0]; kd++) {
         const dim_t id = part.od * g.stride[0] + kd * g.dilation[0] - g.pad[0];
         for (dim_t r = 0; r < lines; r++) {
-            std::uint8_t *line = to + (kd * p.copy[1] + r) * line_bytes;
-            const dim_t ih = part.first * g.stride[1] + r - g.pad[1];
-            if (id < 0 || id >= g.in[0] || ih < 0 || ih >= g.in[1] || right == left) {
-                copy_padding(p, src, p.copy[2], line);
-                continue;
-            }
-            copy_padding(p, src, left, line);
-            copy_padding(p, src, p.copy[2] - right, line + right * p.position_bytes);
-            copy_positions(g, p,
-                           src.base + id * g.src_strides[0] + ih * g.src_strides[1] +
-                               (left + origin) * g.src_strides[2],
-                           right - left, g.src_strides[2], g.position_bytes, line + left * p.position_bytes);
+            std::uint8_t *line = to + (kd * p.copy[1] + r) * p.copied_line_bytes;
+            copy_line(g, p, src, id, part.first * g.stride[1] + r - g.pad[1], part.column - g.pad[2],
+                      filters ? unfiltered : line);
+            if (filters)
+                filter_line(reinterpret_cast<const std::int16_t *>(unfiltered), p.part_stride / p.row_stride,
+                            p.position_bytes / word_bytes, reinterpret_cast<std::int16_t *>(line));
         }
     }
 }

@@ -8,6 +8,7 @@
 #include "cpu/accumulating/full_tensors.hpp"
 #include "cpu/accumulating/padding.hpp"
 #include "cpu/dot/segments.hpp"
+#include "cpu/dot/wide_weights.hpp"
 #include "cpu/machine/parallel.hpp"
 #include "cpu/machine/scratch.hpp"
 #include "jit/kernels/dot_amx.hpp"
@@ -42,11 +43,13 @@ public:
     void execute(const arguments &args) const override {
         const std::int32_t *zp = geometry_.src_zero_points.bind(args);
         const std::int32_t src_zp = (zp ? *zp : 0) + (plan_.flips_source ? 128 : 0);
+        // Positions that no result reads, which then can be anything: filtered ones have to stay small.
+        const auto padding = static_cast<std::int16_t>(geometry_.reads_outside() ? src_zp : 0);
         const full_tensors full(epilogue_, args);
         run_tasks({args.get<const std::uint8_t>(OCTET_ARG_SRC) +
                        geometry_.src.offset0 * geometry_.src_element_bytes,
                    args.get<std::uint8_t>(OCTET_ARG_DST) + geometry_.dst.offset0 * dst_size(),
-                   columns_.bind(args, src_zp), static_cast<std::int16_t>(src_zp), full});
+                   columns_.bind(args, src_zp), padding, full});
     }
 
     std::size_t size_bytes() const override {
@@ -85,6 +88,7 @@ private:
             last_panel && plan_.tiles.last_vectors ? plan_.tiles.last_vectors : plan_.tiles.vectors;
         spec.tail = last_panel ? plan_.tiles.tail : isa_.lanes();
         spec.row_stride = plan_.row_stride;
+        spec.part_stride = plan_.part_stride;
         spec.dst_row_stride = geometry_.dst_strides[2];
         spec.overlaps_tiles = plan_.tiles.overlap && rows == plan_.tiles.rows;
         spec.taps = plan_.taps;
@@ -113,6 +117,8 @@ private:
         const dot_work &w = plan_.work;
         const dim_t plane_rows = plan_.is_flat ? plan_.line_length : geometry_.height;
         const dim_t depth = plan_.is_flat ? 1 : geometry_.depth;
+        if (plan_.keeps_wide_weights)
+            widen_panels(run, cells.first_panel, cells.last_panel);
         for (dim_t unit = cells.first_row, end = 0; unit < cells.last_row; unit = end) {
             const dim_t plane = unit / w.units_per_plane;
             end = std::min(cells.last_row, (plane + 1) * w.units_per_plane);
@@ -159,6 +165,7 @@ private:
                 row_sums = sum_rows(segments[0], group_offset, first_line, last_line);
                 summed_group = group;
             }
+            const std::int8_t *weights = panel_weights(run, band.outer, group, panel % plan_.tiles.panels);
             dim_t tiles = 0; // of this panel so far
             for (dim_t line = first_line; line < last_line; line++) {
                 const std::size_t range =
@@ -172,6 +179,7 @@ private:
                                          group,
                                          all_groups ? last_panel - first_panel : 1,
                                          panel % plan_.tiles.panels,
+                                         weights,
                                          range,
                                          tiles};
                     run_segment(run, part, s, s.src + line * s.line_stride + group_offset,
@@ -212,9 +220,51 @@ private:
     /// Which results of one line are computed, from which lines of the kernel.
     struct line_part {
         dim_t outer, group, groups, panel; ///< `groups` groups from `group` on
+        const std::int8_t *weights;        ///< of the panel
         std::size_t range;
         dim_t tiles_before; ///< that the panel has been multiplied with
     };
+
+    dim_t first_block(dim_t outer, dim_t group, dim_t panel) const {
+        const dim_t stored_group = geometry_.first_group[static_cast<std::size_t>(outer)] + group;
+        return stored_group * geometry_.packed().o_blocks() + panel * plan_.tiles.blocks_per_panel;
+    }
+    /// As they are packed, or as words that this thread makes of them.
+    const std::int8_t *panel_weights(const execution &run, dim_t outer, dim_t group, dim_t panel) const {
+        const packed_geometry &p = geometry_.packed();
+        const std::int8_t *packed = run.columns.weights + first_block(outer, group, panel) * p.block_bytes();
+        if (!jit::have_wide_weights(plan_.products))
+            return packed;
+        std::int8_t *words = wide_panel(plan_.keeps_wide_weights ? panel : 0);
+        if (!plan_.keeps_wide_weights)
+            widen_panel(packed, panel, words);
+        return words;
+    }
+    void widen_panels(const execution &run, dim_t first, dim_t last) const {
+        for (dim_t panel = first; panel < last; panel++)
+            widen_panel(run.columns.weights + first_block(0, 0, panel) * geometry_.packed().block_bytes(),
+                        panel, wide_panel(panel));
+    }
+    void widen_panel(const std::int8_t *packed, dim_t panel, std::int8_t *words) const {
+        const packed_geometry &p = geometry_.packed();
+        const dim_t first = panel * plan_.tiles.blocks_per_panel;
+        const dim_t blocks = std::min(plan_.tiles.blocks_per_panel, p.o_blocks() - first);
+        for (dim_t b = 0; b < blocks; b++)
+            widen_weights(plan_, isa_.lanes(), packed + b * p.block_bytes(), words + b * block_bytes());
+    }
+    std::int8_t *wide_panel(dim_t index) const {
+        const dim_t bytes = plan_.tiles.blocks_per_panel * block_bytes();
+        const dim_t panels = plan_.keeps_wide_weights ? plan_.tiles.panels : 1;
+        return static_cast<std::int8_t *>(
+                   thread_scratch(scratch_slot::wide_weights, static_cast<std::size_t>(panels * bytes))) +
+               index * bytes;
+    }
+    /// Of the weights of a block as the kernel takes them; of a tap in what lies side by side.
+    dim_t block_bytes() const {
+        const bool by_vector = plan_.products == jit::dot_products::filter_words;
+        return plan_.taps * tap_bytes() * (by_vector ? packed_o_block / isa_.lanes() : 1);
+    }
+    dim_t tap_bytes() const { return plan_.quads * jit::weights_quad_bytes(plan_.products, isa_.lanes()); }
 
     /// One segment of a line; `src` is its first row, `dst_line` the element of the line's first row.
     void run_segment(const execution &run, const line_part &part, const row_segment &segment,
@@ -222,8 +272,7 @@ private:
         const packed_geometry &p = geometry_.packed();
         const bool last = part.panel == plan_.tiles.panels - 1;
         const dim_t panel_block = part.panel * plan_.tiles.blocks_per_panel;
-        const dim_t stored_group = geometry_.first_group[static_cast<std::size_t>(part.outer)] + part.group;
-        const dim_t block = stored_group * p.o_blocks() + panel_block;
+        const dim_t block = first_block(part.outer, part.group, part.panel);
         const dim_t element = dst_line + segment.first_row * geometry_.dst_strides[2] + part.group * p.o +
                               panel_block * packed_o_block;
         const line_range &lines = plan_.ranges[part.range];
@@ -232,8 +281,7 @@ private:
         const void *full[max_post_ops];
         jit::dot_args args;
         args.configured_tiles = jit::tile_registers_scope::configured();
-        const std::int8_t *weights = run.columns.weights + block * p.block_bytes() +
-                                     first_tap * plan_.quads * packed_o_block * packed_i_block;
+        const std::int8_t *weights = part.weights + first_tap * tap_bytes();
         const std::int32_t *initial =
             run.initial + static_cast<dim_t>(part.range) * columns_.padded_columns() + block * packed_o_block;
         args.params = run.params + block * columns_.block_words();
@@ -247,7 +295,7 @@ private:
         const auto call = [&](bool is_tail, dim_t first_row, dim_t tiles) {
             const dim_t first = element + first_row * geometry_.dst_strides[2];
             run.full.find(first, full);
-            args.src = src + own_column + first_row * plan_.row_stride;
+            args.src = src + own_column + plan_.row_offset(first_row);
             args.weights = weights;
             args.initial = initial;
             args.dst = run.dst + first * dst_size();
@@ -265,8 +313,7 @@ private:
             return;
         }
         set_row_steps(args);
-        set_ahead(args, weights - first_tap * plan_.quads * packed_o_block * packed_i_block,
-                  part.tiles_before);
+        set_ahead(args, part.weights, part.tiles_before);
         if (row_tiles > 0)
             call(false, 0, row_tiles);
         if (segment.rows > tiled_rows)
@@ -275,7 +322,7 @@ private:
 
     void set_row_steps(jit::dot_args &args) const {
         const dim_t rows = plan_.tiles.rows;
-        args.src_step = rows * plan_.row_stride;
+        args.src_step = plan_.row_offset(rows);
         args.dst_step = rows * geometry_.dst_strides[2];
         args.row_sums_step = rows * static_cast<dim_t>(sizeof(std::int32_t));
         args.weights_step = args.initial_step = args.params_step = 0;

@@ -31,6 +31,11 @@ bool lines_are_joined(const dot_geometry &g, const extent3 &strides) {
 /// Joins the innermost taps into the reduction while their bytes are neighbours and whole quads.
 void merge_taps(dot_plan &p, const dot_geometry &g, dim_t segment) {
     p.quads = div_up(segment, packed_i_block);
+    if (p.products == jit::dot_products::filter_words) { // a row of the kernel is one tap
+        p.tap_counts = {g.kernel[0], g.kernel[1], 1};
+        p.taps = g.kernel[0] * g.kernel[1];
+        return;
+    }
     p.tap_counts = {g.kernel[0], g.kernel[1], g.kernel[2] / g.packed().fused_width};
     for (int a = 2; a >= 0; a--) {
         if (p.tap_counts[a] == 1)
@@ -104,8 +109,8 @@ row_source choose_source(const dot_geometry &g, const tile_plan &line_tiles, con
 /// Strides between neighbouring taps in a scratch image of these columns.
 extent3 scratch_tap_strides(const dot_plan &p, const dot_geometry &g) {
     // The scratch image holds one plane per tap of the depth.
-    const dim_t line = p.copy[2] * p.position_bytes;
-    return {p.copy[1] * line, line * g.dilation[1], p.position_bytes * g.dilation[2]};
+    return {p.copy[1] * p.copied_line_bytes, p.copied_line_bytes * g.dilation[1],
+            p.position_bytes * g.dilation[2]};
 }
 
 void plan_rows(dot_plan &p, const dot_geometry &g) {
@@ -135,14 +140,24 @@ void plan_rows(dot_plan &p, const dot_geometry &g) {
         p.row_stride = g.stride[2] * p.position_bytes;
         break;
     }
+    p.copied_line_bytes = p.copy[2] * p.position_bytes;
+    if (p.products == jit::dot_products::filter_words) {
+        const dim_t together = jit::rows_together(p.products), rows = div_up(g.width, together);
+        p.part_stride = rows * p.row_stride;
+        p.copied_line_bytes = jit::filter_parts * p.part_stride;
+        p.copy[2] = rows * together + g.kernel[2] - 1;
+    }
     p.line_length = p.is_flat ? g.depth * g.height * g.width : g.width;
     p.lines = p.is_flat ? 1 : g.depth * g.height;
 }
 
+bool has_few_weights(const dot_geometry &g) {
+    return g.packed().groups == 1 && g.packed().group_bytes() <= costs::few_weights;
+}
+
 /// A band is what stays in L2 while all columns pass over it; copied rows stay in L1 if the columns are few.
 dim_t band_budget(const dot_plan &p, const dot_geometry &g, dim_t l2_bytes) {
-    const bool is_cheap_to_repeat = p.source == row_source::copied_rows && g.packed().groups == 1 &&
-                                    g.packed().group_bytes() <= costs::few_weights;
+    const bool is_cheap_to_repeat = p.source == row_source::copied_rows && has_few_weights(g);
     return is_cheap_to_repeat ? costs::l1_copied_rows
                               : std::max<dim_t>(l2_bytes / costs::l2_parts, costs::l2_least_band);
 }
@@ -150,10 +165,11 @@ dim_t band_budget(const dot_plan &p, const dot_geometry &g, dim_t l2_bytes) {
 void plan_band(dot_plan &p, const dot_geometry &g, dim_t l2_bytes) {
     const dim_t budget = band_budget(p, g, l2_bytes);
     const bool is_image = p.source == row_source::copied_image || p.source == row_source::copied_edges;
-    const dim_t line_bytes =
-        std::max<dim_t>(1, is_image    ? g.kernel[0] * g.in[2] * g.stride[1] * p.position_bytes
-                           : p.is_flat ? p.row_stride
-                                       : p.line_length * p.row_stride);
+    const bool filters = p.products == jit::dot_products::filter_words;
+    const dim_t image_line = filters ? p.copied_line_bytes : g.in[2] * p.position_bytes;
+    const dim_t line_bytes = std::max<dim_t>(1, is_image    ? g.kernel[0] * image_line * g.stride[1]
+                                                : p.is_flat ? p.row_stride
+                                                            : p.line_length * p.row_stride);
     p.band_lines = std::max<dim_t>(1, budget / line_bytes);
     if (!p.is_flat)
         p.band_lines = std::min(p.band_lines, g.height); // a band stays in one plane of the output
@@ -161,7 +177,7 @@ void plan_band(dot_plan &p, const dot_geometry &g, dim_t l2_bytes) {
         return;
     p.copy[1] = (p.band_lines - 1) * g.stride[1] + (g.kernel[1] - 1) * g.dilation[1] + 1;
     p.tap_strides = scratch_tap_strides(p, g);
-    p.line_stride = p.copy[2] * p.position_bytes * g.stride[1];
+    p.line_stride = p.copied_line_bytes * g.stride[1];
 }
 
 std::vector<std::int64_t> offsets_of_taps(const extent3 &counts, const extent3 &strides) {
@@ -208,6 +224,9 @@ dot_work plan_work(const dot_plan &p, const dot_geometry &g, const machine &m) {
 namespace {
 
 dim_t quads_of_row(jit::dot_products products, const dot_geometry &g) {
+    if (products == jit::dot_products::filter_words)
+        return g.kernel[0] * g.kernel[1] * div_up(g.tap_bytes() * jit::filter_parts, packed_i_block) /
+               jit::rows_together(products);
     return planned_quads(products, g.kernel[0] * g.kernel[1] * g.kernel[2] / g.packed().fused_width,
                          div_up(g.tap_bytes(), packed_i_block));
 }
@@ -219,12 +238,37 @@ bool taps_are_in_quads(const dot_geometry &g) {
                               (g.groups == 1 || g.group_bytes() % packed_i_block == 0));
 }
 
+/// True if four results take six products instead of twelve (jit/kernels/dot_words.cpp), of which not too many are of rows
+/// that do not exist, and 8 times the sum of a result has no more than 32 bits.
+bool can_filter(const dot_geometry &g) {
+    constexpr dim_t least_width = 3, largest_product = 255 * 128, most_line_bytes = dim_t{1} << 28;
+    const packed_geometry &w = g.packed();
+    return g.kernel[2] == 3 && w.fused_width == 1 && g.stride[2] == 1 && g.dilation[2] == 1 &&
+           !g.rows_are_images && !g.weights.sums_source() && w.i % packed_i_block == 0 &&
+           g.width >= least_width && g.width * g.position_bytes <= most_line_bytes &&
+           8 * g.weights.reduction() <= int32_max / largest_product;
+}
+
+/// Weights become words once for all rows if these are many, else as often as they are multiplied.
+jit::dot_products choose_words(const dot_geometry &g, instruction_set isa, int epilogue_temps) {
+    using jit::dot_products;
+    constexpr int vectors = 2; // of most tiles
+    const dim_t tile_rows = jit::max_rows(isa, vectors, epilogue_temps, dot_products::wide_words);
+    const dim_t rows = g.depth * g.height * g.width;
+    const bool share_weights = g.groups == 1 && g.packed().merged == 1;
+    if (share_weights && can_filter(g) && rows >= costs::least_filtered_tiles * tile_rows)
+        return dot_products::filter_words;
+    if (share_weights && rows >= costs::least_wide_tiles * tile_rows)
+        return dot_products::wide_words;
+    return taps_are_in_quads(g) ? dot_products::split_words : dot_products::words;
+}
+
 /// Tile registers where they take less time, their configuration included: neither for short reductions nor for a row
 /// or two.
 jit::dot_products choose_products(const dot_geometry &g, instruction_set isa, int epilogue_temps) {
     using jit::dot_products;
     if (g.products() == dot_products::codes && !isa.has_dot4())
-        return taps_are_in_quads(g) ? dot_products::split_words : dot_products::words;
+        return choose_words(g, isa, epilogue_temps);
     if (g.products() == dot_products::codes && isa.signed_dot4 && g.flips_source())
         return dot_products::signed_codes;
     if (!isa.has_amx() || g.products() != dot_products::codes)
@@ -251,7 +295,8 @@ dim_t tiles_of_panel(const dot_plan &p) {
 
 int plan_lines_ahead(const dot_plan &p) {
     const dim_t panel_bytes = p.taps * p.quads * packed_i_block * packed_o_block * p.tiles.blocks_per_panel;
-    if (jit::are_in_tiles(p.products) || p.tiles.overlap || p.lines_first || p.quads < jit::quads_per_step ||
+    if (jit::are_in_tiles(p.products) || jit::have_wide_weights(p.products) || p.tiles.overlap ||
+        p.lines_first || p.quads < jit::quads_per_step ||
         panel_bytes * p.work.panels < costs::least_weights_ahead)
         return 0;
     const dim_t tiles = tiles_of_panel(p);
@@ -267,6 +312,7 @@ dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps) {
     p.products = choose_products(g, m.isa, epilogue_temps);
     p.flips_source = g.flips_source() && p.products == jit::dot_products::codes;
     p.widening = jit::are_in_words(p.products) ? 2 : 1;
+    p.keeps_wide_weights = jit::have_wide_weights(p.products) && has_few_weights(g);
     p.position_bytes = g.position_bytes * p.widening;
     const dim_t quads = quads_of_row(p.products, g);
     const tile_plan line_tiles =
@@ -302,12 +348,13 @@ dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps) {
     }
 
     constexpr dim_t slack = 64; // the last quad of a row may reach past its bytes
-    const dim_t image_bytes = p.copy[0] * p.copy[1] * p.copy[2] * p.position_bytes;
+    const dim_t image_bytes = p.copy[0] * p.copy[1] * p.copied_line_bytes;
     if (p.source == row_source::copied_rows) {
         p.line_stride = p.line_length * p.row_stride;
         p.scratch_bytes = p.band_lines * (p.is_flat ? p.row_stride : p.line_stride) + slack;
     } else if (p.source == row_source::copied_image) {
-        p.scratch_bytes = image_bytes + slack;
+        const bool filters = p.products == jit::dot_products::filter_words; // line by line
+        p.scratch_bytes = image_bytes + (filters ? p.copy[2] * p.position_bytes : 0) + slack;
     } else if (p.source == row_source::copied_edges) {
         p.scratch_bytes = 2 * image_bytes + slack;
     }
@@ -320,9 +367,10 @@ std::string text_of(const dot_plan &p) {
     constexpr const char *sources[] = {"rows in place", "copied rows", "copied image", "copied edges"};
     const tile_plan &t = p.tiles;
     return text("tiles of ", t.rows, " rows x ", t.vectors, " vectors",
-                jit::are_in_tiles(p.products)   ? " in tile registers"
-                : jit::are_in_words(p.products) ? " of 16-bit words"
-                                                : "",
+                jit::are_in_tiles(p.products)                   ? " in tile registers"
+                : p.products == jit::dot_products::filter_words ? " of 16-bit words by minimal filtering"
+                : jit::are_in_words(p.products)                 ? " of 16-bit words"
+                                                                : "",
                 t.overlap ? " that overlap" : "", ", ", t.panels, " panels, ", p.lines, " lines of ",
                 p.line_length, " rows, ", p.taps, " taps of ", p.quads, " quads, ",
                 sources[static_cast<int>(p.source)], ", ", p.scratch_bytes, " bytes of scratch, bands of ",

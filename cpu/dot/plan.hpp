@@ -41,12 +41,14 @@ struct dot_plan {
     dim_t line_length = 1, lines = 1; ///< per outer index
     tile_plan tiles;
     dim_t taps = 1, quads = 1;    ///< of the kernel: neighbouring taps with whole quads are merged
-    dim_t row_stride = 0;         ///< bytes between rows as the kernel sees them
+    dim_t row_stride = 0;         ///< bytes between rows as the kernel sees them (`jit::rows_together`)
+    dim_t part_stride = 0;        ///< filtered rows: bytes between their parts
     dim_t line_stride = 0;        ///< bytes between lines
     extent3 tap_strides{0, 0, 0}; ///< bytes between neighbouring taps
     extent3 tap_counts{1, 1, 1};
     dim_t band_lines = 1;                  ///< most lines (flat: rows) of a band
     extent3 copy{1, 1, 1};                 ///< positions of the scratch image, or of each of its two strips
+    dim_t copied_line_bytes = 0;           ///< of a line of theirs as the kernel sees it
     dim_t left_rows = 0, right_rows = 0;   ///< copied_edges: rows of a line that are read from the strips
     std::vector<std::int64_t> tap_offsets; ///< bytes from a row's first tap
     std::vector<std::int64_t> edge_tap_offsets; ///< the same in the strips
@@ -57,6 +59,10 @@ struct dot_plan {
     dim_t widening = 1;       ///< bytes of scratch memory per byte of the source: 2 of words
     dim_t position_bytes = 1; ///< of a source position in scratch memory
     dim_t scratch_bytes = 0;  ///< per thread
+    /// Words of few weights are made of all panels before the bands, else of each panel when it meets a band.
+    bool keeps_wide_weights = false;
+    /// Bytes from the first row of a line to this one, which begins a tile.
+    dim_t row_offset(dim_t row) const { return row / jit::rows_together(products) * row_stride; }
     dot_work work;
     /// Few tiles share a panel of weights, which then arrive while the panel before is multiplied: a tile fetches so
     /// many lines per step of 8 quads (`dot_spec::lines_ahead`). 0: nothing.

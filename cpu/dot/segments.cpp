@@ -48,7 +48,7 @@ row_segments prepare_rows(const dot_geometry &g, const dot_plan &p, const copy_s
     case row_source::copied_edges:
         break;
     }
-    std::uint8_t *left = scratch_of(p), *right = left + p.copy[1] * p.copy[2] * p.position_bytes;
+    std::uint8_t *left = scratch_of(p), *right = left + p.copy[1] * p.copied_line_bytes;
     const dim_t right_row = g.width - p.right_rows;
     if (p.left_rows > 0)
         copy_image(g, p, copy, {band.od, band.first, band.count, 0}, left);

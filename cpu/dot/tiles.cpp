@@ -29,8 +29,12 @@ double stores_per_vector(int vectors) {
 double reduction_cycles(jit::dot_products by, int rows, int vectors, dim_t quads) {
     const double products = rows * vectors * costs::per_dot, loads = (rows + vectors) * costs::per_load;
     const double of_bytes = std::max({products, loads, costs::dot_latency});
+    const double weights = jit::have_wide_weights(by) ? costs::per_wide_weights : costs::per_word_weights;
+    const double per_vector = rows * costs::per_word_products + weights;
+    const bool filters = by == jit::dot_products::filter_words;
     const double of_words =
-        vectors * (rows * costs::per_word_products + costs::per_word_weights) + rows * costs::per_word_loads;
+        vectors * (filters ? std::max(per_vector, costs::per_filter_weights) : per_vector) +
+        rows * costs::per_word_loads;
     return static_cast<double>(quads) *
            ((jit::are_in_words(by) ? std::max(of_words, costs::dot_latency) : of_bytes) +
             vectors * costs::per_far_weights);
@@ -117,9 +121,11 @@ tile_plan plan_tiles(instruction_set isa, dim_t length, dim_t columns, dim_t qua
     tile_plan best;
     double best_cycles = std::numeric_limits<double>::max();
     const bool in_tiles = jit::are_in_tiles(products);
+    const int together = jit::rows_together(products);
     const auto consider = [&](int width, int limit, bool overlap) {
         const dim_t tiles = div_up(length, std::min<dim_t>(limit, length));
-        const int rows = overlap ? limit : static_cast<int>(div_up(length, tiles));
+        const int rows =
+            overlap ? limit : static_cast<int>(div_up(div_up(length, tiles), together) * together);
         const int last = static_cast<int>(vectors % width);
         const double work = static_cast<double>(vectors / width) *
                                 line_cycles(products, length, rows, width, quads, overlap) +
@@ -145,7 +151,9 @@ tile_plan plan_tiles(instruction_set isa, dim_t length, dim_t columns, dim_t qua
                 consider(static_cast<int>(std::min<dim_t>(v, vectors)), limit, false);
     // 12 vectors leave registers for one row; wider panels would only have fewer tasks to share. Of words, wider ones gain
     // nothing and their streams of weights are more than arrive in time.
-    const int widest = jit::are_in_words(products) ? costs::most_word_vectors : 12;
+    const int widest = products == jit::dot_products::filter_words ? vectors_per_block
+                       : jit::are_in_words(products)               ? costs::most_word_vectors
+                                                                   : 12;
     for (int v = vectors_per_block; v <= widest && !in_tiles;
          v += vectors_per_block) { // panels hold whole blocks
         const int width = static_cast<int>(std::min<dim_t>(v, vectors));

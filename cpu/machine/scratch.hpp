@@ -12,6 +12,7 @@ enum class scratch_slot {
     column_params,
     initial_accumulators,
     packed_weights,
+    wide_weights, ///< of a panel
     plain_weights,
     row_sums,
     tap_offsets,

@@ -12,28 +12,20 @@ using Xbyak::Reg64;
 
 namespace {
 
-constexpr int bytes_per_quad = 4;    // of the reduction, per column and row
-constexpr int block_quad_bytes = 64; // one quad of a block of 16 columns
+constexpr int bytes_per_quad = 4; // of the reduction, per column and row
 constexpr int cache_line = 64;
-
-/// For vpshufb: bytes 2 * pair and the next one of each dword into the upper halves of its words.
-std::vector<std::uint32_t> pair_bytes(int pair) {
-    std::vector<std::uint32_t> dwords;
-    for (std::uint32_t column = 0; column < 16; column++) {
-        const std::uint32_t first = column % 4 * 4 + 2 * static_cast<std::uint32_t>(pair);
-        dwords.push_back(0x00800080u | first << 8 | (first + 1) << 24);
-    }
-    return dwords;
-}
 
 } // namespace
 
 int max_rows(instruction_set isa, int vectors, int epilogue_temps, dot_products products) {
     // The reduction needs the weights, a broadcast source and, of words, a product. Columns of their own need weights,
-    // a source and, at the last lanes, a mask.
+    // a source and, at the last lanes, a mask. Filtered rows meet one vector after the other.
+    if (products == dot_products::filter_words)
+        vectors = 1;
     const int reduction =
         products == dot_products::own_floats ? 3 : vectors + (are_in_words(products) ? 2 : 1);
-    return (isa.registers() - std::max(reduction, epilogue_temps)) / vectors;
+    const int rows = (isa.registers() - std::max(reduction, epilogue_temps)) / vectors;
+    return rows / rows_together(products) * rows_together(products);
 }
 
 int max_overlapping_rows(instruction_set isa, int vectors, int epilogue_temps, dot_products products) {
@@ -61,8 +53,9 @@ dot_kernel::dot_kernel(const dot_spec &spec, const epilogue_plan &plan)
     : generated(spec.isa), spec_(spec), plan_(plan) {
     generate();
     finish([&] {
-        constexpr const char *products[] = {"dot",     "signed_dot", "fma",
-                                            "own_fma", "words_dot",  "split_words_dot"};
+        constexpr const char *products[] = {
+            "dot",       "signed_dot", "fma", "own_fma", "words_dot", "split_words_dot", "wide_words_dot",
+            "filter_dot"};
         return name(products[static_cast<int>(spec.products)], text(spec.rows, "x", spec.vectors),
                     text("t", spec.taps), text("q", spec.quads),
                     spec.tail != lanes() ? text("tail", spec.tail) : "", spec.overlaps_tiles ? "overlap" : "",
@@ -71,7 +64,13 @@ dot_kernel::dot_kernel(const dot_spec &spec, const epilogue_plan &plan)
 }
 
 const vec &dot_kernel::acc(int r, int v) const {
-    return acc_[static_cast<std::size_t>(r * spec_.vectors + v)];
+    return acc_[static_cast<std::size_t>(r * vectors_ + v - first_vector_)];
+}
+
+/// Rows that are multiplied together are accumulated together, even if the last one is not stored.
+int dot_kernel::accumulated_rows() const {
+    const int together = rows_together(spec_.products);
+    return (spec_.rows + together - 1) / together * together;
 }
 
 int dot_kernel::source_quad_bytes() const {
@@ -81,9 +80,10 @@ int dot_kernel::source_quad_bytes() const {
 /// Bytes from the cursor to the weights of vector v in the q-th quad after it.
 std::int64_t dot_kernel::weights_offset(int v, int q) const {
     const int vectors_per_block = columns_per_block / lanes();
-    const std::int64_t block_bytes = spec_.taps * spec_.quads * block_quad_bytes;
-    return v / vectors_per_block * block_bytes + q * block_quad_bytes +
-           v % vectors_per_block * vector_bytes();
+    const std::int64_t block_bytes = spec_.taps * spec_.quads * weights_quad_bytes(spec_.products, lanes());
+    if (spec_.products == dot_products::filter_words)
+        return v * block_bytes + q * quad_bytes();
+    return v / vectors_per_block * block_bytes + q * quad_bytes() + v % vectors_per_block * vector_bytes();
 }
 
 void dot_kernel::generate() {
@@ -97,20 +97,19 @@ void dot_kernel::generate() {
     xor_(reg_row, reg_row);
     if (valid(spec_.vectors - 1) != lanes())
         set_tail(spec_.tail);
+    vectors_ = spec_.products == dot_products::filter_words ? 1 : spec_.vectors;
     acc_ = take_tile();
     spec_.overlaps_tiles ? overlapping_tiles() : tiles_one_by_one();
     postamble();
 }
 
 void dot_kernel::tiles_one_by_one() {
-    Xbyak::Label tile;
-    L(tile);
-    mov(reg_weights, arg(&dot_args::weights));
-    initialise();
+    Xbyak::Label next;
+    L(next);
     if (reads_dst(plan_.source()))
         prefetch_dst(*this, spec_, plan_.source(), {reg_dst, reg_row, reg_address});
-    reduce();
-    finish_tile();
+    for (first_vector_ = 0; first_vector_ < spec_.vectors; first_vector_ += vectors_)
+        tile();
     const auto advance = [this](const auto &what, std::int64_t dot_args::*step) {
         mov(reg_address, arg(step));
         add(what, reg_address);
@@ -124,7 +123,18 @@ void dot_kernel::tiles_one_by_one() {
     if (spec_.lines_ahead > 0)
         advance(arg(&dot_args::ahead), &dot_args::ahead_step);
     dec(reg_tiles);
-    jnz(tile, T_NEAR);
+    jnz(next, T_NEAR);
+}
+
+void dot_kernel::tile() {
+    mov(reg_weights, arg(&dot_args::weights));
+    if (spec_.products == dot_products::filter_words) {
+        filter();
+    } else {
+        initialise();
+        reduce();
+    }
+    finish_tile();
 }
 
 /// Two sets of accumulators take turns; the last tile is finished alone.
@@ -189,7 +199,7 @@ void dot_kernel::multiply_tile(const std::vector<epilogue_result> &before) {
 
 std::vector<vec> dot_kernel::take_tile() {
     std::vector<vec> tile;
-    for (int i = 0; i < spec_.rows * spec_.vectors; i++)
+    for (int i = 0; i < accumulated_rows() * vectors_; i++)
         tile.push_back(take_vec());
     return tile;
 }
@@ -218,6 +228,8 @@ void dot_kernel::reduce() {
     mov(reg_tap_src, ptr[reg_tap_offsets]);
     add(reg_tap_src, reg_src);
     reduce_tap(reg_tap_src);
+    if (spec_.products == dot_products::filter_words)
+        skip_pass(1 - pass_);
     add(reg_tap_offsets, static_cast<std::uint32_t>(sizeof(std::int64_t)));
     dec(reg_taps);
     jnz(tap, T_NEAR);
@@ -257,7 +269,7 @@ void dot_kernel::reduce_quads(const Reg64 &src, int count) {
     if (count == quads_per_step && spec_.lines_ahead > 0)
         add(reg_address, spec_.lines_ahead * cache_line);
     add(src, count * source_quad_bytes());
-    add(reg_weights, count * block_quad_bytes);
+    add(reg_weights, count * quad_bytes());
 }
 
 /// The part of a step's lines that comes with its q-th quad; reg_address has the cursor during the reduction.
@@ -305,79 +317,6 @@ void dot_kernel::own_quad(const Reg64 &src) {
     }
 }
 
-/// Without a dot-product instruction: two pairs of words, whose products are summed exactly. What is fewer stays in
-/// registers, vectors of weights or rows.
-void dot_kernel::quad_of_words(const Reg64 &src, int q) {
-    if (2 * spec_.rows < spec_.vectors) {
-        few_rows_of_words(src, q);
-        return;
-    }
-    std::vector<vec> weights;
-    for (int v = 0; v < spec_.vectors; v++)
-        weights.push_back(take_vec());
-    {
-        const temp source(*this), product(*this);
-        for (int pair = 0; pair < 2; pair++) {
-            for (int v = 0; v < spec_.vectors; v++) {
-                const vec &words = weights[static_cast<std::size_t>(v)];
-                move(words, ptr[reg_weights + weights_offset(v, q)]);
-                widen_pair(words, words, pair);
-            }
-            for (int r = 0; r < spec_.rows; r++) {
-                vpbroadcastd(source, source_pair(src, r, q, pair));
-                for (int v = 0; v < spec_.vectors; v++)
-                    multiply_words(acc(r, v), source, weights[static_cast<std::size_t>(v)], product);
-            }
-        }
-    }
-    for (auto w = weights.rbegin(); w != weights.rend(); ++w)
-        give_vec(*w);
-}
-
-void dot_kernel::few_rows_of_words(const Reg64 &src, int q) {
-    std::vector<vec> sources;
-    for (int r = 0; r < spec_.rows; r++)
-        for (int pair = 0; pair < 2; pair++) {
-            sources.push_back(take_vec());
-            vpbroadcastd(sources.back(), source_pair(src, r, q, pair));
-        }
-    {
-        const temp weights(*this), words(*this), product(*this);
-        for (int v = 0; v < spec_.vectors; v++) {
-            move(weights, ptr[reg_weights + weights_offset(v, q)]);
-            for (int pair = 0; pair < 2; pair++) {
-                widen_pair(words, weights, pair);
-                for (int r = 0; r < spec_.rows; r++)
-                    multiply_words(acc(r, v), sources[static_cast<std::size_t>(2 * r + pair)], words,
-                                   product);
-            }
-        }
-    }
-    for (auto s = sources.rbegin(); s != sources.rend(); ++s)
-        give_vec(*s);
-}
-
-Xbyak::Address dot_kernel::source_pair(const Reg64 &src, int r, int q, int pair) {
-    return ptr[src + r * spec_.row_stride + q * source_quad_bytes() + pair * bytes_per_quad];
-}
-
-void dot_kernel::multiply_words(const vec &acc, const vec &source, const vec &words, const vec &product) {
-    vpmaddwd(product, source, words);
-    vpaddd(acc, acc, product);
-}
-
-/// Two weights of each column as words: bytes 2 * pair and the next one, or bytes `pair` and `pair` + 2, which are the
-/// upper and lower halves of words as they lie in memory.
-void dot_kernel::widen_pair(const vec &words, const vec &weights, int pair) {
-    constexpr int byte_bits = 8;
-    const bool is_shifted = spec_.products == dot_products::split_words && pair == 1;
-    if (spec_.products == dot_products::words)
-        vpshufb(words, weights, table(pair_bytes(pair)));
-    else if (pair == 0)
-        vpsllw(words, weights, byte_bits);
-    vpsraw(words, is_shifted ? weights : words, byte_bits);
-}
-
 epilogue_operands dot_kernel::operands() const {
     return {reg_params, reg_dst, reg_row, reg_full, reg_row_sums, reg_address};
 }
@@ -386,7 +325,7 @@ std::vector<epilogue_result> dot_kernel::results() const {
     const auto value = are_floats() ? epilogue_stage::f32_accumulator : epilogue_stage::accumulator;
     std::vector<epilogue_result> results;
     for (int r = 0; r < spec_.rows; r++)
-        for (int v = 0; v < spec_.vectors; v++)
+        for (int v = first_vector_; v < end_vector(); v++)
             results.push_back(
                 {acc(r, v), r, v, r * spec_.dst_row_stride + std::int64_t{v} * lanes(), valid(v), value});
     return results;

@@ -11,7 +11,7 @@
 // is 64 bytes. Four bytes are four codes, or one float (`dot_products`). Source codes are unsigned: a signed
 // source arrives with its sign bit flipped and its zero point raised by 128, but where signed bytes can be
 // multiplied. Without a dot-product instruction they arrive as 16-bit words of either sign, and a quad of the
-// source is 8 bytes. Floats are added in the order of taps and quads, each by one fused multiply-add: the
+// source is 8 bytes; so may weights, whose quads are then 128 bytes. Floats are added in the order of taps and quads, each by one fused multiply-add: the
 // definition of their sums.
 
 #include <cstdint>
@@ -30,14 +30,30 @@ enum class dot_products {
     own_floats,   ///< an f32 for each column, side by side in the source, times its own: depthwise
     words,        ///< codes of any sign in 16-bit words, two by two: exact without a dot-product instruction
     split_words,  ///< the same, a quad's words in the order 0, 2, 1, 3: then weights take fewer instructions
+    wide_words, ///< the same of weights that are words too, pair of a quad by pair (`[pair][16 columns][2 words]`)
+    filter_words, ///< the same, four rows together: three neighbouring taps by minimal filtering (dot_words.cpp)
     tiles,        ///< codes in tile registers (dot_amx.hpp)
     signed_tiles, ///< the same with signed ones in the source
 };
 constexpr bool are_in_tiles(dot_products p) {
     return p == dot_products::tiles || p == dot_products::signed_tiles;
 }
+constexpr bool have_wide_weights(dot_products p) {
+    return p == dot_products::wide_words || p == dot_products::filter_words;
+}
 constexpr bool are_in_words(dot_products p) {
-    return p == dot_products::words || p == dot_products::split_words;
+    return p == dot_products::words || p == dot_products::split_words || have_wide_weights(p);
+}
+/// Output rows that share the words of a source row.
+constexpr int rows_together(dot_products p) { return p == dot_products::filter_words ? 4 : 1; }
+/// Parts of a filtered source row, and of them those that each pass over it multiplies.
+constexpr int filter_parts = 6, filter_parts_of_pass[] = {4, 2};
+/// Bytes of the weights that a quad of a source row meets side by side: of a block of 16 columns, of filtered rows in one
+/// vector of columns.
+constexpr int weights_quad_bytes(dot_products p, int lanes) {
+    constexpr int word_quad = 8;
+    return p == dot_products::filter_words ? word_quad * filter_parts * lanes
+                                           : (p == dot_products::wide_words ? word_quad : word_quad / 2) * 16;
 }
 
 /// Everything that decides the code.
@@ -48,7 +64,8 @@ struct dot_spec {
     int tile_rows = 0;               ///< of a tile register, in tiles: all rows, or half of them and more
     int vectors = 1;                 ///< column vectors; all but the last are full
     int tail = 1;                    ///< valid lanes of the last vector
-    std::int64_t row_stride = 0;     ///< bytes between source rows
+    std::int64_t row_stride = 0;     ///< bytes between source rows (`rows_together`)
+    std::int64_t part_stride = 0;    ///< of filter_words: bytes between the parts of a source row
     std::int64_t dst_row_stride = 0; ///< elements between destination rows
     std::int64_t taps = 1;           ///< of a block of weights; a call may use a range of them
     std::int64_t quads = 1;          ///< per tap
@@ -105,6 +122,7 @@ public:
 private:
     void generate();
     void tiles_one_by_one();
+    void tile();
     void overlapping_tiles();
     void multiply_tile(const std::vector<epilogue_result> &before);
     std::vector<vec> take_tile();
@@ -117,9 +135,14 @@ private:
     void quad(const Xbyak::Reg64 &src, int q);
     void quad_of_words(const Xbyak::Reg64 &src, int q);
     void few_rows_of_words(const Xbyak::Reg64 &src, int q);
-    Xbyak::Address source_pair(const Xbyak::Reg64 &src, int r, int q, int pair);
+    Xbyak::Address source_pair(const Xbyak::Reg64 &src, int row, int part, int q, int pair);
     void multiply_words(const vec &acc, const vec &source, const vec &words, const vec &product);
+    void load_pair(const vec &words, int v, int q, int part, int pair);
     void widen_pair(const vec &words, const vec &weights, int pair);
+    void filter();
+    void skip_pass(int pass);
+    void results_of_parts();
+    void divide();
     void own_quad(const Xbyak::Reg64 &src);
     void multiply(const vec &acc, const vec &source, const vec &weights);
     bool are_floats() const {
@@ -130,13 +153,18 @@ private:
     void finish_tile();
 
     const vec &acc(int r, int v) const;
+    int end_vector() const { return first_vector_ + vectors_; }
+    int accumulated_rows() const;
     int source_quad_bytes() const;
+    int quad_bytes() const;
     std::int64_t weights_offset(int v, int q) const;
     int valid(int v) const { return v == spec_.vectors - 1 ? spec_.tail : lanes(); }
 
     const dot_spec spec_;
     const epilogue_plan &plan_;
     std::vector<vec> acc_;
+    int first_vector_ = 0, vectors_ = 0; ///< that are worked on: all, or of filter_words one after the other
+    int pass_ = 0;                       ///< of filter_words
 
     // Owners of general registers; rdi holds the arguments, r11 is the emitter's scratch.
     const Xbyak::Reg64 reg_src = rsi, reg_weights = rdx, reg_params = rcx, reg_dst = r8, reg_tiles = r9;

@@ -94,15 +94,43 @@ TEST(plan_dot, widens_codes_without_a_dot_product_instruction) {
     for (const cpu_isa level : {cpu_isa::avx2, cpu_isa::avx512_core}) {
         const machine m{{level}, 1 << 20, 1};
         const dot_plan point = plan_of({64, 56, 256, 56, 1, 1, 0}, m);
-        EXPECT_EQ(point.products, dot_products::split_words);
+        EXPECT_EQ(point.products, dot_products::wide_words);
         EXPECT_EQ(point.source, row_source::copied_rows);
         EXPECT_EQ(point.row_stride, 2 * 64);
         EXPECT_GE(point.scratch_bytes, point.tiles.rows * point.row_stride);
-        // Quads of an image of 3 channels begin anywhere; rows that are copied one by one begin with one.
-        EXPECT_EQ(plan_of({3, 56, 64, 56, 3, 1, 1}, m).products, dot_products::words);
-        EXPECT_EQ(plan_of({30, 56, 64, 56, 1, 1, 0}, m).products, dot_products::split_words);
-        EXPECT_EQ(plan_of({30, 56, 64, 56, 3, 1, 1}, m).products, dot_products::words);
+        // Few rows are not worth words of weights. Quads of an image of 3 channels begin anywhere; rows that are copied
+        // one by one begin with one.
+        EXPECT_EQ(plan_of({64, 5, 256, 5, 1, 1, 0}, m).products, dot_products::split_words);
+        EXPECT_EQ(plan_of({3, 9, 64, 4, 3, 2, 0}, m).products, dot_products::words);
+        EXPECT_EQ(plan_of({30, 5, 64, 5, 1, 1, 0}, m).products, dot_products::split_words);
+        EXPECT_EQ(plan_of({30, 5, 64, 5, 3, 1, 1}, m).products, dot_products::words);
+        EXPECT_EQ(plan_of({64, 56, 64, 56, 3, 1, 1, 16}, m).products, dot_products::split_words) << "groups";
     }
+}
+
+TEST(plan_dot, filters_rows_of_three_taps_without_a_dot_product_instruction) {
+    using jit::dot_products;
+    for (const cpu_isa level : {cpu_isa::avx2, cpu_isa::avx512_core}) {
+        const machine m{{level}, 1 << 20, 1};
+        for (const dim_t size : {7, 14, 15, 56}) {
+            const dot_plan p = plan_of({64, size, 64, size, 3, 1, 1}, m);
+            EXPECT_EQ(p.products, dot_products::filter_words) << size;
+            EXPECT_EQ(p.source, row_source::copied_image);
+            EXPECT_EQ(p.taps, 3) << "lines of the kernel";
+            EXPECT_EQ(p.quads, 16);
+            EXPECT_EQ(p.tiles.rows % 4, 0) << "four rows together";
+            EXPECT_EQ(p.tiles.tail_rows, size % p.tiles.rows);
+            EXPECT_EQ(p.part_stride, (size + 3) / 4 * p.row_stride);
+            EXPECT_EQ(p.ranges.size(), 3u) << "lines outside the image are skipped";
+        }
+        for (const image_layer &other :
+             {image_layer{64, 56, 64, 28, 3, 2, 1}, {64, 56, 64, 56, 5, 1, 2}, {6, 56, 64, 56, 3, 1, 1}})
+            EXPECT_EQ(plan_of(other, m).products, dot_products::wide_words);
+        // 9 * 255 * 128 * 913 is below 2^28, with one channel more it is not.
+        EXPECT_EQ(plan_of({912, 14, 64, 14, 3, 1, 1}, m).products, dot_products::filter_words);
+        EXPECT_EQ(plan_of({916, 14, 64, 14, 3, 1, 1}, m).products, dot_products::wide_words);
+    }
+    EXPECT_EQ(plan_of({64, 56, 64, 56, 3, 1, 1}).products, dot_products::codes);
 }
 
 TEST(plan_dot, multiplies_signed_codes_where_they_are) {
