@@ -196,7 +196,7 @@ void copy_line(const dot_geometry &g, const dot_plan &p, const copy_source &src,
         right - left, g.src_strides[2], g.position_bytes, to + left * p.position_bytes);
 }
 
-/// Words of a line's positions, `words` of each, as the parts of its rows (jit/kernels/dot_words.cpp):
+/// Words of a line's positions, `words` of each, as the parts of a tap's rows (jit/kernels/dot_words.cpp):
 /// [part][row][words].
 __attribute__((target("avx2"))) void filter_line(const std::int16_t *__restrict from, dim_t rows, dim_t words,
                                                  std::int16_t *__restrict to) {
@@ -228,9 +228,11 @@ void copy_image(const dot_geometry &g, const dot_plan &p, const copy_source &src
             std::uint8_t *line = to + (kd * p.copy[1] + r) * p.copied_line_bytes;
             copy_line(g, p, src, id, part.first * g.stride[1] + r - g.pad[1], part.column - g.pad[2],
                       filters ? unfiltered : line);
-            if (filters)
-                filter_line(reinterpret_cast<const std::int16_t *>(unfiltered), p.part_stride / p.row_stride,
-                            p.position_bytes / word_bytes, reinterpret_cast<std::int16_t *>(line));
+            for (dim_t tap = 0; filters && tap < p.tap_counts[2]; tap++)
+                filter_line(reinterpret_cast<const std::int16_t *>(unfiltered +
+                                                                   tap * jit::filter_taps * p.position_bytes),
+                            p.part_stride / p.row_stride, p.position_bytes / word_bytes,
+                            reinterpret_cast<std::int16_t *>(line + tap * p.tap_strides[2]));
         }
     }
 }

@@ -250,7 +250,8 @@ private:
         const dim_t first = panel * plan_.tiles.blocks_per_panel;
         const dim_t blocks = std::min(plan_.tiles.blocks_per_panel, p.o_blocks() - first);
         for (dim_t b = 0; b < blocks; b++)
-            widen_weights(plan_, isa_.lanes(), packed + b * p.block_bytes(), words + b * block_bytes());
+            widen_weights(plan_, geometry_.kernel[2], isa_.lanes(), packed + b * p.block_bytes(),
+                          words + b * block_bytes());
     }
     std::int8_t *wide_panel(dim_t index) const {
         const dim_t bytes = plan_.tiles.blocks_per_panel * block_bytes();

@@ -28,12 +28,15 @@ bool lines_are_joined(const dot_geometry &g, const extent3 &strides) {
     return true;
 }
 
+/// Of a row of the kernel: three at a time.
+dim_t filtered_taps(const dot_geometry &g) { return div_up(g.kernel[2], jit::filter_taps); }
+
 /// Joins the innermost taps into the reduction while their bytes are neighbours and whole quads.
 void merge_taps(dot_plan &p, const dot_geometry &g, dim_t segment) {
     p.quads = div_up(segment, packed_i_block);
-    if (p.products == jit::dot_products::filter_words) { // a row of the kernel is one tap
-        p.tap_counts = {g.kernel[0], g.kernel[1], 1};
-        p.taps = g.kernel[0] * g.kernel[1];
+    if (p.products == jit::dot_products::filter_words) {
+        p.tap_counts = {g.kernel[0], g.kernel[1], filtered_taps(g)};
+        p.taps = p.tap_counts[0] * p.tap_counts[1] * p.tap_counts[2];
         return;
     }
     p.tap_counts = {g.kernel[0], g.kernel[1], g.kernel[2] / g.packed().fused_width};
@@ -109,8 +112,9 @@ row_source choose_source(const dot_geometry &g, const tile_plan &line_tiles, con
 /// Strides between neighbouring taps in a scratch image of these columns.
 extent3 scratch_tap_strides(const dot_plan &p, const dot_geometry &g) {
     // The scratch image holds one plane per tap of the depth.
+    const bool filters = p.products == jit::dot_products::filter_words;
     return {p.copy[1] * p.copied_line_bytes, p.copied_line_bytes * g.dilation[1],
-            p.position_bytes * g.dilation[2]};
+            filters ? jit::filter_parts * p.part_stride : p.position_bytes * g.dilation[2]};
 }
 
 void plan_rows(dot_plan &p, const dot_geometry &g) {
@@ -144,8 +148,8 @@ void plan_rows(dot_plan &p, const dot_geometry &g) {
     if (p.products == jit::dot_products::filter_words) {
         const dim_t together = jit::rows_together(p.products), rows = div_up(g.width, together);
         p.part_stride = rows * p.row_stride;
-        p.copied_line_bytes = jit::filter_parts * p.part_stride;
-        p.copy[2] = rows * together + g.kernel[2] - 1;
+        p.copied_line_bytes = filtered_taps(g) * jit::filter_parts * p.part_stride;
+        p.copy[2] = rows * together + filtered_taps(g) * jit::filter_taps - 1;
     }
     p.line_length = p.is_flat ? g.depth * g.height * g.width : g.width;
     p.lines = p.is_flat ? 1 : g.depth * g.height;
@@ -225,8 +229,8 @@ namespace {
 
 dim_t quads_of_row(jit::dot_products products, const dot_geometry &g) {
     if (products == jit::dot_products::filter_words)
-        return g.kernel[0] * g.kernel[1] * div_up(g.tap_bytes() * jit::filter_parts, packed_i_block) /
-               jit::rows_together(products);
+        return g.kernel[0] * g.kernel[1] * filtered_taps(g) *
+               div_up(g.tap_bytes() * jit::filter_parts, packed_i_block) / jit::rows_together(products);
     return planned_quads(products, g.kernel[0] * g.kernel[1] * g.kernel[2] / g.packed().fused_width,
                          div_up(g.tap_bytes(), packed_i_block));
 }
@@ -238,15 +242,24 @@ bool taps_are_in_quads(const dot_geometry &g) {
                               (g.groups == 1 || g.group_bytes() % packed_i_block == 0));
 }
 
-/// True if four results take six products instead of twelve (jit/kernels/dot_words.cpp), of which not too many are of rows
-/// that do not exist, and 8 times the sum of a result has no more than 32 bits.
+/// True if 8 times the sum of a result has no more than 32 bits, and the kernel is one of neighbours.
 bool can_filter(const dot_geometry &g) {
-    constexpr dim_t least_width = 3, largest_product = 255 * 128, most_line_bytes = dim_t{1} << 28;
+    constexpr dim_t largest_product = 255 * 128, most_line_bytes = dim_t{1} << 27;
     const packed_geometry &w = g.packed();
-    return g.kernel[2] == 3 && w.fused_width == 1 && g.stride[2] == 1 && g.dilation[2] == 1 &&
-           !g.rows_are_images && !g.weights.sums_source() && w.i % packed_i_block == 0 &&
-           g.width >= least_width && g.width * g.position_bytes <= most_line_bytes &&
+    return w.fused_width == 1 && g.stride[2] == 1 && g.dilation[2] == 1 && !g.rows_are_images &&
+           !g.weights.sums_source() && w.i % packed_i_block == 0 &&
+           filtered_taps(g) * g.width * g.position_bytes <= most_line_bytes &&
            8 * g.weights.reduction() <= int32_max / largest_product;
+}
+
+/// True if filtering (jit/kernels/dot_words.cpp) takes fewer products, those of rows and taps that do not exist and what
+/// making the weights costs included.
+bool filtering_pays(const dot_geometry &g) {
+    const dim_t lines = g.depth * g.height,
+                rows_together = jit::rows_together(jit::dot_products::filter_words);
+    const dim_t filtered = filtered_taps(g) * (lines * div_up(g.width, rows_together) * jit::filter_parts +
+                                               costs::products_per_filtered_tap);
+    return filtered < lines * g.width * g.kernel[2];
 }
 
 /// Weights become words once for all rows if these are many, else as often as they are multiplied.
@@ -254,11 +267,10 @@ jit::dot_products choose_words(const dot_geometry &g, instruction_set isa, int e
     using jit::dot_products;
     constexpr int vectors = 2; // of most tiles
     const dim_t tile_rows = jit::max_rows(isa, vectors, epilogue_temps, dot_products::wide_words);
-    const dim_t rows = g.depth * g.height * g.width;
     const bool share_weights = g.groups == 1 && g.packed().merged == 1;
-    if (share_weights && can_filter(g) && rows >= costs::least_filtered_tiles * tile_rows)
+    if (share_weights && can_filter(g) && filtering_pays(g))
         return dot_products::filter_words;
-    if (share_weights && rows >= costs::least_wide_tiles * tile_rows)
+    if (share_weights && g.depth * g.height * g.width >= costs::least_wide_tiles * tile_rows)
         return dot_products::wide_words;
     return taps_are_in_quads(g) ? dot_products::split_words : dot_products::words;
 }

@@ -41,14 +41,16 @@ OCTET_AVX2 void widen_quads(const std::int8_t *from, dim_t quads, std::int8_t *t
         }
 }
 
-/// 8 columns of a quad of three neighbouring taps, as its parts in both passes (jit/kernels/dot_words.cpp).
-OCTET_AVX2 inline void filter_quad(const std::int8_t *from, dim_t tap, dim_t vector_bytes, std::int8_t *first,
-                                   std::int8_t *second) {
+/// 8 columns of a quad of up to three neighbouring taps, as its parts in both passes (jit/kernels/dot_words.cpp).
+OCTET_AVX2 inline void filter_quad(const std::int8_t *from, dim_t taps, dim_t tap_bytes, dim_t vector_bytes,
+                                   std::int8_t *first, std::int8_t *second) {
     constexpr dim_t pairs = 2;
+    constexpr std::int8_t none[half_bytes] = {};
     const dim_t part = pairs * vector_bytes;
-    const pair_of_words taps[] = {widen(from), widen(from + tap), widen(from + 2 * tap)};
+    const pair_of_words g[] = {widen(from), widen(taps > 1 ? from + tap_bytes : none),
+                               widen(taps > 2 ? from + 2 * tap_bytes : none)};
     for (int pair = 0; pair < pairs; pair++, first += vector_bytes, second += vector_bytes) {
-        const __m256i g0 = taps[0].words[pair], g1 = taps[1].words[pair], g2 = taps[2].words[pair];
+        const __m256i g0 = g[0].words[pair], g1 = g[1].words[pair], g2 = g[2].words[pair];
         const __m256i minus_outer = _mm256_sub_epi16(_mm256_setzero_si256(), _mm256_add_epi16(g0, g2));
         store(first, _mm256_slli_epi16(_mm256_sub_epi16(minus_outer, g1), 2));
         store(first + part, _mm256_slli_epi16(_mm256_add_epi16(minus_outer, g1), 2));
@@ -62,28 +64,30 @@ OCTET_AVX2 inline void filter_quad(const std::int8_t *from, dim_t tap, dim_t vec
 }
 
 /// Vector by vector.
-OCTET_AVX2 void filter_block(const dot_plan &p, int lanes, const std::int8_t *from, std::int8_t *to) {
-    constexpr dim_t taps_of_line = 3;
-    const dim_t vector_bytes = lanes * packed_i_block, tap = p.quads * row_bytes;
+OCTET_AVX2 void filter_block(const dot_plan &p, dim_t kernel_width, int lanes, const std::int8_t *from,
+                             std::int8_t *to) {
+    const dim_t vector_bytes = lanes * packed_i_block, tap_bytes = p.quads * row_bytes;
     const dim_t quad_bytes = jit::weights_quad_bytes(p.products, lanes),
                 first_quad = quad_bytes / jit::filter_parts * jit::filter_parts_of_pass[0],
                 second_quad = quad_bytes - first_quad;
     for (dim_t vector = 0; vector < row_bytes; vector += vector_bytes)
-        for (dim_t line = 0; line < p.taps; line++, to += p.quads * quad_bytes) {
-            const std::int8_t *quads = from + line * taps_of_line * tap + vector;
+        for (dim_t tap = 0; tap < p.taps; tap++, to += p.quads * quad_bytes) {
+            const dim_t line = tap / p.tap_counts[2], column = tap % p.tap_counts[2] * jit::filter_taps;
+            const std::int8_t *quads = from + (line * kernel_width + column) * tap_bytes + vector;
             std::int8_t *second = to + p.quads * first_quad;
             for (dim_t q = 0; q < p.quads; q++)
                 for (dim_t half = 0; half < vector_bytes; half += half_bytes)
-                    filter_quad(quads + q * row_bytes + half, tap, vector_bytes, to + q * first_quad + half,
-                                second + q * second_quad + half);
+                    filter_quad(quads + q * row_bytes + half, kernel_width - column, tap_bytes, vector_bytes,
+                                to + q * first_quad + half, second + q * second_quad + half);
         }
 }
 
 } // namespace
 
-void widen_weights(const dot_plan &p, int lanes, const std::int8_t *from, std::int8_t *to) {
+void widen_weights(const dot_plan &p, dim_t kernel_width, int lanes, const std::int8_t *from,
+                   std::int8_t *to) {
     if (p.products == jit::dot_products::filter_words)
-        filter_block(p, lanes, from, to);
+        filter_block(p, kernel_width, lanes, from, to);
     else
         widen_quads(from, p.taps * p.quads, to);
 }

@@ -10,7 +10,8 @@
 namespace octet::impl {
 
 /// A block of 16 columns: [tap][quad][pair][16 columns][2 words], or of filtered rows, in vectors of `lanes` columns,
-/// [vector][line of taps][pass][quad][part of the pass][pair][columns][2 words].
-void widen_weights(const dot_plan &p, int lanes, const std::int8_t *from, std::int8_t *to);
+/// [vector][filtered taps][pass][quad][part of the pass][pair][columns][2 words].
+void widen_weights(const dot_plan &p, dim_t kernel_width, int lanes, const std::int8_t *from,
+                   std::int8_t *to);
 
 } // namespace octet::impl

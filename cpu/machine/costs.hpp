@@ -20,12 +20,12 @@ constexpr double per_dot = 0.5, per_load = 0.5, dot_latency = 5;
 /// compete for the pipes; per row two loads; per vector weights that are made of bytes by shifts, which two pipes take.
 constexpr double per_word_products = 1, per_word_loads = 0.25, per_word_weights = 1.5;
 constexpr int most_word_vectors = 4;
-/// Weights that are words already are made so for each band of rows, which so many tiles are worth; fewer where filtering
-/// saves a third of the products.
+/// Weights that are words already are made so for each band of rows, which so many tiles are worth. Those of filtered rows
+/// take as long as so many products of a row.
 constexpr double per_wide_weights = 0.25;
 /// Those of filtered rows, four times as many, come from the second-level cache: what few rows wait for.
 constexpr double per_filter_weights = 6;
-constexpr dim_t least_wide_tiles = 8, least_filtered_tiles = 3;
+constexpr dim_t least_wide_tiles = 8, products_per_filtered_tap = 50;
 /// Weights that come from beyond the first-level cache, per vector and quad.
 constexpr double per_far_weights = 0.05;
 

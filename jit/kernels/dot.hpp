@@ -31,7 +31,7 @@ enum class dot_products {
     words,        ///< codes of any sign in 16-bit words, two by two: exact without a dot-product instruction
     split_words,  ///< the same, a quad's words in the order 0, 2, 1, 3: then weights take fewer instructions
     wide_words, ///< the same of weights that are words too, pair of a quad by pair (`[pair][16 columns][2 words]`)
-    filter_words, ///< the same, four rows together: three neighbouring taps by minimal filtering (dot_words.cpp)
+    filter_words, ///< the same, four rows together: neighbouring taps by minimal filtering (dot_words.cpp)
     tiles,        ///< codes in tile registers (dot_amx.hpp)
     signed_tiles, ///< the same with signed ones in the source
 };
@@ -46,8 +46,8 @@ constexpr bool are_in_words(dot_products p) {
 }
 /// Output rows that share the words of a source row.
 constexpr int rows_together(dot_products p) { return p == dot_products::filter_words ? 4 : 1; }
-/// Parts of a filtered source row, and of them those that each pass over it multiplies.
-constexpr int filter_parts = 6, filter_parts_of_pass[] = {4, 2};
+/// Taps that are filtered together, parts of such a source row, and of them those that each pass over it multiplies.
+constexpr int filter_taps = 3, filter_parts = 6, filter_parts_of_pass[] = {4, 2};
 /// Bytes of the weights that a quad of a source row meets side by side: of a block of 16 columns, of filtered rows in one
 /// vector of columns.
 constexpr int weights_quad_bytes(dot_products p, int lanes) {

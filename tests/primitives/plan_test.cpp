@@ -108,7 +108,7 @@ TEST(plan_dot, widens_codes_without_a_dot_product_instruction) {
     }
 }
 
-TEST(plan_dot, filters_rows_of_three_taps_without_a_dot_product_instruction) {
+TEST(plan_dot, filters_neighbouring_taps_without_a_dot_product_instruction) {
     using jit::dot_products;
     for (const cpu_isa level : {cpu_isa::avx2, cpu_isa::avx512_core}) {
         const machine m{{level}, 1 << 20, 1};
@@ -124,8 +124,11 @@ TEST(plan_dot, filters_rows_of_three_taps_without_a_dot_product_instruction) {
             EXPECT_EQ(p.ranges.size(), 3u) << "lines outside the image are skipped";
         }
         for (const image_layer &other :
-             {image_layer{64, 56, 64, 28, 3, 2, 1}, {64, 56, 64, 56, 5, 1, 2}, {6, 56, 64, 56, 3, 1, 1}})
+             {image_layer{64, 56, 64, 28, 3, 2, 1}, {6, 56, 64, 56, 3, 1, 1}, {64, 56, 64, 56, 1, 1, 0}})
             EXPECT_EQ(plan_of(other, m).products, dot_products::wide_words);
+        const dot_plan longer = plan_of({64, 14, 64, 14, 5, 1, 2}, m);
+        EXPECT_EQ(longer.products, dot_products::filter_words);
+        EXPECT_EQ(longer.taps, 2 * 5) << "5 taps of a line are three and two";
         // 9 * 255 * 128 * 913 is below 2^28, with one channel more it is not.
         EXPECT_EQ(plan_of({912, 14, 64, 14, 3, 1, 1}, m).products, dot_products::filter_words);
         EXPECT_EQ(plan_of({916, 14, 64, 14, 3, 1, 1}, m).products, dot_products::wide_words);
