@@ -8,6 +8,7 @@
 #include <limits>
 #include <random>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -241,8 +242,10 @@ inline void random_zero_points(random_source &r, const attribute_target &t, cons
     const bool is_convolution = (t.weights_channel_mask & 1) != 0; // channels of src are those of the weights
     if (!is_f32 && r.chance(50)) {
         const bool per_channel = any_broadcast && is_convolution && r.chance(50);
+        const std::int32_t far =
+            !per_channel && r.chance(8) ? r.pick({1000, -40000, 1 << 24, -(1 << 30)}) : 0;
         set(OCTET_ARG_SRC, per_channel ? 1 << 1 : 0, per_channel ? count_of(1 << 1, t.src) : 1,
-            src_is_signed ? -128 : 0, src_is_signed ? 127 : 255, "src");
+            far + (src_is_signed ? -128 : 0), far + (src_is_signed ? 127 : 255), "src");
     }
     if (!is_f32 && r.chance(25)) {
         const bool per_channel = r.chance(50);
@@ -318,11 +321,22 @@ inline fixed_point_multiplier random_factor(random_source &r) {
     return {r.chance(30) ? -multiplier : multiplier, static_cast<std::int32_t>(r.between(-2, 2)), 0};
 }
 
+/// Beyond codes, words, and what is left of 32 bits beside a code.
+inline std::int32_t random_extreme(random_source &r) {
+    constexpr auto most = std::numeric_limits<std::int32_t>::max();
+    const auto x = static_cast<std::int32_t>(
+        r.pick({255, 256, 1000, 32512, 32767, 32768, 65536, 1 << 24, 1 << 30, most - 255, most}));
+    return r.chance(50) ? x : -x - static_cast<std::int32_t>(r.between(0, 1));
+}
+
 inline void random_post_op(random_source &r, const attribute_target &t, const engine &e, post_ops &ops,
                            random_attributes &a, bool any_broadcast = false) {
     switch (r.between(0, 11)) {
     case 0:
-        ops.append_sum(r.chance(50) ? 1.f : r.real(-2.f, 2.f), r.chance(30) ? 7 : 0);
+        ops.append_sum(r.chance(50)  ? 1.f
+                       : r.chance(8) ? r.pick({0.f, 1e30f, -3e38f, 1e-40f})
+                                     : r.real(-2.f, 2.f),
+                       r.chance(30) ? r.chance(15) ? random_extreme(r) : 7 : 0);
         a.description += " sum";
         break;
     case 1:
@@ -330,8 +344,18 @@ inline void random_post_op(random_source &r, const attribute_target &t, const en
         const auto alg = static_cast<algorithm>(r.between(static_cast<dim_t>(algorithm::eltwise_relu),
                                                           static_cast<dim_t>(algorithm::eltwise_ort_swish)));
         const bool clips = alg == algorithm::eltwise_clip || alg == algorithm::eltwise_clip_v2;
-        ops.append_eltwise(r.chance(70) ? 1.f : r.real(0.5f, 2.f), alg, clips ? -10.f : r.real(0.1f, 2.f),
-                           clips ? 90.f : r.pick({0.f, 1.f, 2.f, 0.5f, 3.f}));
+        const bool is_extreme = r.chance(10);
+        const float large = r.pick({1e10f, 3e9f, 40000.f, 3e38f, std::numeric_limits<float>::infinity()});
+        ops.append_eltwise(r.chance(70) ? 1.f
+                           : is_extreme ? r.pick({0.f, -1.f, 1e30f})
+                                        : r.real(0.5f, 2.f),
+                           alg,
+                           is_extreme ? (clips ? -large : r.pick({large, -large, 0.f, -0.5f}))
+                           : clips    ? -10.f
+                                      : r.real(0.1f, 2.f),
+                           is_extreme ? large
+                           : clips    ? 90.f
+                                      : r.pick({0.f, 1.f, 2.f, 0.5f, 3.f}));
         a.description +=
             " eltwise" + std::to_string(static_cast<int>(alg) - static_cast<int>(algorithm::eltwise_relu));
         break;
@@ -352,21 +376,24 @@ inline void random_post_op(random_source &r, const attribute_target &t, const en
         break;
     }
     case 5: {
-        const auto low = static_cast<std::int32_t>(r.between(-100, 20));
-        ops.append_clip(low, low + static_cast<std::int32_t>(r.between(0, 200)));
+        auto low = static_cast<std::int32_t>(r.between(-100, 20)),
+             high = low + static_cast<std::int32_t>(r.between(0, 200));
+        if (r.chance(10))
+            std::tie(low, high) = std::minmax({random_extreme(r), random_extreme(r)});
+        ops.append_clip(low, high);
         a.description += " clip";
         break;
     }
     case 6:
-        ops.append_add(r.chance(20) ? std::numeric_limits<std::int32_t>::max()
-                                    : static_cast<std::int32_t>(r.between(-60, 60)));
+        ops.append_add(r.chance(20) ? random_extreme(r) : static_cast<std::int32_t>(r.between(-60, 60)));
         a.description += " add";
         break;
     case 7:
         if (is_real(t.dst.data_type()))
             break;
-        ops.append_rescaled_sum({random_factor(r), static_cast<std::int32_t>(r.between(-9, 9)),
-                                 data_type::undef, requantization_rule::tflite_2step});
+        ops.append_rescaled_sum(
+            {random_factor(r), r.chance(10) ? random_extreme(r) : static_cast<std::int32_t>(r.between(-9, 9)),
+             data_type::undef, requantization_rule::tflite_2step});
         a.description += " rescaled_sum";
         break;
     case 8: {
