@@ -102,7 +102,8 @@ number eltwise_of_code(const eltwise_problem &p, std::int32_t code, std::int32_t
 
 number eltwise_of_real(const eltwise_problem &p, float x, std::int32_t zero_point) {
     const float real = zero_point == 0 ? x : x - static_cast<float>(zero_point);
-    return quantized(p, real_function(p, p.src_scale * real));
+    const bool is_scaled = p.src_scale != 1.f; // else signaling NaNs would become quiet ones
+    return quantized(p, real_function(p, is_scaled ? p.src_scale * real : real));
 }
 
 } // namespace octet::impl

@@ -208,7 +208,8 @@ inline std::string text_of(const memory::dims &values) {
 inline void add_zero_point(random_source &r, int arg, data_type type, comparison &p, primitive_attr &attr) {
     if (r.chance(40))
         return;
-    const std::int32_t value = random_zero_point(r, type);
+    std::int32_t value = r.chance(8) ? detail::random_extreme(r) : random_zero_point(r, type);
+    value += value == OCTET_RUNTIME_S32_VAL; // which is no number
     if (r.chance(15)) {
         attr.set_zero_points(arg, 0, {OCTET_RUNTIME_S32_VAL});
         p.args[OCTET_ARG_ATTR_ZERO_POINTS | arg] = vector_memory(eng(), std::vector<std::int32_t>{value});
