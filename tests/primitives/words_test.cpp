@@ -92,6 +92,15 @@ std::vector<std::int32_t> sums(const layer &l, const std::vector<std::uint8_t> &
     return results;
 }
 
+/// Those that have no other way.
+std::vector<cpu_isa> levels_of_words() {
+    std::vector<cpu_isa> levels;
+    for (const cpu_isa level : get_available_cpu_isas())
+        if (level != cpu_isa::ref && !impl::machine_at(level).isa.has_dot4())
+            levels.push_back(level);
+    return levels;
+}
+
 void check(const layer &l, const named_pattern &src_codes, const named_pattern &weight_codes, bool is_signed,
            std::int32_t zero_point) {
     random_source r(static_cast<std::uint32_t>(l.width * 1000 + l.oc));
@@ -108,9 +117,7 @@ void check(const layer &l, const named_pattern &src_codes, const named_pattern &
     primitive_attr attr;
     if (zero_point != 0)
         attr.set_zero_points(OCTET_ARG_SRC, 0, {zero_point});
-    for (const cpu_isa level : get_available_cpu_isas()) {
-        if (level == cpu_isa::ref || impl::machine_at(level).isa.has_dot4())
-            continue;
+    for (const cpu_isa level : levels_of_words()) {
         set_max_cpu_isa(level);
         for (const int threads : {1, 3}) {
             set_num_threads(threads);
@@ -182,6 +189,31 @@ TEST(Words, FilteredLinesOfAnyKernelAndPadding) {
 TEST(Words, FilteredLinesWithAZeroPointThatIsNoCode) {
     for (const std::int32_t zero_point : {-70000, 5000, 2000000})
         check({8, 16, 20, 9, 3, 3, 1, 0, 0, 0}, source_patterns[3], weight_patterns[5], false, zero_point);
+}
+
+TEST(Words, FilteredLinesOfVolumesAndBatches) {
+    const memory::desc src_md({2, 8, 4, 7, 14}, data_type::u8, format_tag::ndhwc),
+        weights_md({18, 8, 3, 2, 3}, data_type::s8, format_tag::oidhw),
+        dst_md({2, 18, 4, 8, 14}, data_type::s32, format_tag::ndhwc);
+    const memory src(src_md, eng()), weights(weights_md, eng()), dst(dst_md, eng());
+    random_source r(5);
+    r.fill(src);
+    r.fill(weights);
+    const auto result = [&](cpu_isa level, const char *way) {
+        set_max_cpu_isa(level);
+        const convolution_forward::desc d(prop_kind::forward_inference, algorithm::convolution_direct, src_md,
+                                          weights_md, dst_md, {1, 1, 1}, {1, 1, 1}, {1, 1, 1});
+        const convolution_forward convolution(convolution_forward::primitive_desc(d, eng()));
+        EXPECT_NE(convolution.plan_str().find(way), std::string::npos) << convolution.plan_str();
+        convolution.execute(stream(eng()),
+                            {{OCTET_ARG_SRC, src}, {OCTET_ARG_WEIGHTS, weights}, {OCTET_ARG_DST, dst}});
+        set_max_cpu_isa(cpu_isa::all);
+        const auto *codes = static_cast<const std::uint8_t *>(dst.get_data_handle());
+        return bytes(codes, codes + dst_md.get_size());
+    };
+    const bytes expected = result(cpu_isa::ref, "");
+    for (const cpu_isa level : levels_of_words())
+        EXPECT_EQ(difference(expected, result(level, "minimal filtering")), "") << to_string(level);
 }
 
 TEST(Words, LongestReductionOfFilteredLines) {
