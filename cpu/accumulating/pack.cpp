@@ -20,16 +20,27 @@ public:
         taps_ = geometry.taps * geometry.fused_width;
         first_spatial_ = kind_ == packed_kind::matmul ? plain.ndims : first + 2;
         groups = geometry.groups * geometry.merged;
-        for (dim_t i = 0; i < geometry.i_per_member; i++)
-            for (dim_t tap = 0; tap < taps_; tap++) {
-                inner_plain.push_back(plain_inner(i, tap));
-                inner_sums.push_back(tap / (taps_ / geometry.lines) * geometry.line_sums());
-            }
+        i_stride = plain_.strides[kind_ == packed_kind::matmul ? plain_.ndims - 2 : first_spatial_ - 1];
+        std::vector<dim_t> tap_sums;
+        for (dim_t tap = 0; tap < taps_; tap++) {
+            plain_taps.push_back(plain_tap(tap));
+            tap_sums.push_back(tap / (taps_ / geometry.lines) * geometry.line_sums());
+        }
+        const auto count = static_cast<std::size_t>(geometry.i_per_member * taps_);
+        inner_plain.reserve(count);
+        inner_sums.reserve(count);
+        for (dim_t i = 0; i < geometry.i_per_member; i++) {
+            for (const dim_t tap : plain_taps)
+                inner_plain.push_back(i * i_stride + tap);
+            inner_sums.insert(inner_sums.end(), tap_sums.begin(), tap_sums.end());
+        }
     }
 
     const packed_geometry geometry;
     dim_t groups;
-    std::vector<dim_t> inner_plain; ///< [i][tap]
+    dim_t i_stride;
+    std::vector<dim_t> plain_taps;
+    std::vector<dim_t> inner_plain; ///< [i][tap]: i * i_stride + plain_taps[tap]
     std::vector<dim_t> inner_sums;  ///< [i][tap], from the sum of the first line
 
     dim_t outer_plain(dim_t group, dim_t o) const {
@@ -56,10 +67,8 @@ public:
     }
 
 private:
-    dim_t plain_inner(dim_t i, dim_t tap) const {
-        if (kind_ == packed_kind::matmul)
-            return i * plain_.strides[plain_.ndims - 2];
-        dim_t offset = i * plain_.strides[first_spatial_ - 1];
+    dim_t plain_tap(dim_t tap) const {
+        dim_t offset = 0;
         for (int d = plain_.ndims - 1; d >= first_spatial_; tap /= plain_.dims[d--])
             offset += tap % plain_.dims[d] * plain_.strides[d];
         return offset;
@@ -77,12 +86,10 @@ block_source blocks_of(const weights_map &map, const std::uint8_t *src) {
     block_source blocks{src, {}, map.outer_plain(0, 1) - map.outer_plain(0, 0), {}};
     for (dim_t g = 0; g < map.groups; g++)
         blocks.groups.push_back(map.outer_plain(g, 0));
-    for (dim_t tap = 0; tap < p.taps; tap++)
-        for (dim_t i = 0; i < p.i; i++) {
-            const dim_t taps = p.taps * p.fused_width, full_tap = tap * p.fused_width + i / p.i_per_member;
-            blocks.reduction.push_back(
-                map.inner_plain[static_cast<std::size_t>(i % p.i_per_member * taps + full_tap)]);
-        }
+    blocks.reduction.reserve(static_cast<std::size_t>(p.taps * p.i));
+    for (const dim_t tap : map.plain_taps)
+        for (dim_t i = 0; i < p.i_per_member; i++)
+            blocks.reduction.push_back(i * map.i_stride + tap);
     return blocks;
 }
 
@@ -93,12 +100,15 @@ template <typename Body> void for_each_channel(const weights_map &map, const Bod
                                         << 14; // waking a thread costs as much as some thousand elements
     const packed_geometry &p = map.geometry;
     const dim_t elements_per_group = p.o_per_member * p.copies() * static_cast<dim_t>(map.inner_plain.size());
+    // Groups have the same offsets, but for those that share rows.
+    const bool have_own = p.merged > 1 && !p.has_patches;
+    const std::vector<dim_t> common = map.inner_packed(0);
     parallel_for(map.groups, 1 + elements_per_task / std::max<dim_t>(elements_per_group, 1),
                  [&](dim_t begin, dim_t end) {
                      for (dim_t g = begin; g < end; g++) {
-                         const std::vector<dim_t> inner_packed = map.inner_packed(g);
+                         const std::vector<dim_t> own = have_own ? map.inner_packed(g) : std::vector<dim_t>();
                          for (dim_t o = 0; o < p.o_per_member; o++)
-                             body(map.outer_plain(g, o), p.offset(g, o, 0, 0), g, o, inner_packed);
+                             body(map.outer_plain(g, o), p.offset(g, o, 0, 0), g, o, have_own ? own : common);
                      }
                  });
 }

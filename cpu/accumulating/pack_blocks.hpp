@@ -1,6 +1,6 @@
 #pragma once
 
-// Packing at the speed of a copy, for 8-bit weights whose packed order is that of whole blocks: no merged groups and
+// Packing at the speed of memory, for 8-bit weights whose packed order is that of whole blocks: no merged groups and
 // no patches, which only small tensors have.
 
 #include <cstdint>
@@ -19,9 +19,8 @@ struct block_source {
     std::vector<dim_t> reduction; ///< [tap][i]
 };
 
-inline bool packs_in_blocks(const packed_geometry &p) {
-    return p.merged == 1 && !p.has_patches && p.element_bytes == 1;
-}
+/// False also where the level in use has no AVX2.
+bool packs_in_blocks(const packed_geometry &p);
 
 /// Writes all bytes of the packed tensor, sums included. `flip` is xored with every weight: 128 for unsigned ones.
 void pack_blocks(const packed_geometry &p, const block_source &src, std::uint8_t flip, std::int8_t *dst);

@@ -47,8 +47,9 @@ protected:
     void expect_definition(const dims &sizes, data_type type, const memory_desc &packed,
                            const std::string &what) {
         const memory::desc plain = any_layout(in_, sizes, type);
-        const memory src = random_memory(in_, plain);
-        const auto *codes = static_cast<const std::uint8_t *>(src.get_data_handle());
+        const guarded_memory src(plain, cpu);
+        src.copy_from(random_memory(in_, plain));
+        const std::uint8_t *codes = src.bytes();
         std::vector<std::int8_t> expected(size_in_bytes(packed));
         if (has_parts(packed.packed_kind))
             for (std::size_t i = 0; i < kernel_parts(packed).size(); i++) {
@@ -99,6 +100,30 @@ TEST_F(packing, is_the_documented_order) {
                                 {1, in_.between(1, 3), in_.between(1, 3)}, in_.one_in(2));
         expect_definition(sizes, type, packed, memory::desc(packed).to_string());
     }
+}
+
+/// Lines of the source, halves of them, what is transposed at once, and what is left, in each order of the dimensions.
+TEST_F(packing, of_many_channels_is_the_documented_order) {
+    for (const dim_t kernel : {1, 3, 5})
+        for (const dim_t n : {3, 16, 48, 64, 100, 150})
+            for (const dim_t o : {16, 40, 64, 80, 112})
+                for (int layout = 0; layout < 3 && !HasFailure(); layout++) {
+                    const data_type type = layout == 1 ? data_type::u8 : data_type::s8;
+                    const dims sizes{o, n, kernel, kernel};
+                    memory_desc packed = memory::desc(sizes, type, dims{}).data;
+                    set_packed(packed, packed_kind::convolution, true);
+                    expect_definition(sizes, type, packed, memory::desc(packed).to_string());
+                }
+}
+
+/// Of machines without vectors.
+TEST_F(packing, element_by_element_is_the_documented_order) {
+    set_max_cpu_isa(cpu_isa::ref);
+    const dims sizes{80, 100, 3, 3};
+    memory_desc packed = memory::desc(sizes, data_type::u8, dims{}).data;
+    set_packed(packed, packed_kind::convolution, true);
+    expect_definition(sizes, data_type::u8, packed, memory::desc(packed).to_string());
+    set_max_cpu_isa(cpu_isa::all);
 }
 
 TEST_F(packing, of_depthwise_weights_is_the_documented_order) {
