@@ -90,6 +90,9 @@ OCTET_API const char *to_string(scale_derivation how);
 
 /// M in the stated precision. Scales must be positive and finite (`invalid_arguments` otherwise).
 OCTET_API double real_multiplier(scale_derivation how, float src_scale, float weights_scale, float dst_scale);
+/// The same for each of several channels.
+OCTET_API std::vector<double> real_multipliers(scale_derivation how, float src_scale,
+                                               const std::vector<float> &weights_scales, float dst_scale);
 
 /// Fixed-point form of a real factor, exactly as the rule's framework derives it:
 /// tflite_2step, tflite_1step (0 <= M < 2^30), tflite_single_rounding (saturates at shift 30), caffe2_2step

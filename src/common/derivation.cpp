@@ -48,6 +48,14 @@ void require_scale(const char *call, const char *name, float scale) {
         throw_invalid(call, ": ", name, " is ", scale, ", allowed: a positive finite scale");
 }
 
+double checked_factor(const char *call, scale_derivation how, float src_scale, float weights_scale,
+                      float dst_scale) {
+    require_scale(call, "src_scale", src_scale);
+    require_scale(call, "weights_scale", weights_scale);
+    require_scale(call, "dst_scale", dst_scale);
+    return impl::factor_of_scales(how, src_scale, weights_scale, dst_scale);
+}
+
 void require(bool ok, requantization_rule rule, double real, const char *allowed) {
     if (!ok)
         throw_invalid("from_double: factor ", real, " for rule ", to_string(rule), ", allowed: ", allowed);
@@ -102,10 +110,17 @@ fixed_point_multiplier ev_rte15_from(double real) {
 
 double real_multiplier(scale_derivation how, float src_scale, float weights_scale, float dst_scale) {
     const default_float_environment environment;
-    require_scale("real_multiplier", "src_scale", src_scale);
-    require_scale("real_multiplier", "weights_scale", weights_scale);
-    require_scale("real_multiplier", "dst_scale", dst_scale);
-    return impl::factor_of_scales(how, src_scale, weights_scale, dst_scale);
+    return checked_factor("real_multiplier", how, src_scale, weights_scale, dst_scale);
+}
+
+std::vector<double> real_multipliers(scale_derivation how, float src_scale,
+                                     const std::vector<float> &weights_scales, float dst_scale) {
+    const default_float_environment environment; // changing it takes longer than a factor
+    std::vector<double> factors;
+    factors.reserve(weights_scales.size());
+    for (const float scale : weights_scales)
+        factors.push_back(checked_factor("real_multipliers", how, src_scale, scale, dst_scale));
+    return factors;
 }
 
 fixed_point_multiplier rounded_shift_from_double(double real, int bitwidth, bool is_signed) {

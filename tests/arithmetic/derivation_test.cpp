@@ -85,6 +85,24 @@ TEST(real_multiplier, has_the_stated_precision) {
     }
 }
 
+TEST(real_multiplier, of_several_channels_is_that_of_each) {
+    const std::vector<float> scales = {0.1f, 0x1p-100f, 3.f};
+    for (const scale_derivation how :
+         {scale_derivation::tflite_f64, scale_derivation::tflite_f32prod, scale_derivation::caffe2_f32,
+          scale_derivation::ort_f32, scale_derivation::snps_onnx_per_channel}) {
+        std::vector<double> each;
+        for (const float scale : scales)
+            each.push_back(real_multiplier(how, 0.3f, scale, 0.7f));
+        EXPECT_EQ(real_multipliers(how, 0.3f, scales, 0.7f), each);
+    }
+    EXPECT_TRUE(real_multipliers(scale_derivation::ort_f32, 1, {}, 1).empty());
+    expect_invalid(
+        [&] {
+            real_multipliers(scale_derivation::ort_f32, 1, {1, -1}, 1);
+        },
+        {"real_multipliers", "weights_scale is -1"});
+}
+
 TEST(real_multiplier, refuses_scales_that_are_not_positive_and_finite) {
     constexpr float inf = std::numeric_limits<float>::infinity();
     for (const float bad : {0.f, -1.f, inf, std::numeric_limits<float>::quiet_NaN()}) {

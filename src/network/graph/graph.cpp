@@ -14,13 +14,20 @@ std::string tensor_text(const graph &g, int index) {
     return "tensor " + std::to_string(index) + " ('" + g.tensors[static_cast<std::size_t>(index)].name + "')";
 }
 
+/// A tensor that a message is about, if there is one: most are as they should be.
+struct subject {
+    const graph &g;
+    int index;
+};
+std::string operator+(const subject &who, const char *rest) { return tensor_text(who.g, who.index) + rest; }
+
 /// Largest tensor: TFLite and FlatBuffers count bytes in 31 bits, and no int8 network comes near.
 constexpr std::int64_t max_tensor_bytes = std::numeric_limits<std::int32_t>::max();
 
 /// Ten times what the largest networks have; bounds the time that planning takes.
 constexpr std::size_t max_nodes = 65536;
 
-void check_dims(const tensor &t, const std::string &who) {
+void check_dims(const tensor &t, const subject &who) {
     if (t.dims.size() > max_ndims)
         refuse(who + " has " + std::to_string(t.dims.size()) + " dimensions; allowed are up to " +
                std::to_string(max_ndims));
@@ -66,7 +73,7 @@ std::pair<std::int32_t, std::int32_t> code_range(data_type type) {
 
 /// Scales that a tensor with one per channel has. A bias often names the axis of its weights, so for s32 the
 /// axis does not count.
-std::int64_t channel_count(const tensor &t, const std::string &who) {
+std::int64_t channel_count(const tensor &t, const subject &who) {
     if (t.type == data_type::s32)
         return element_count(t.dims);
     if (t.quant.axis < 0 || t.quant.axis >= static_cast<int>(t.dims.size()))
@@ -75,7 +82,7 @@ std::int64_t channel_count(const tensor &t, const std::string &who) {
     return t.dims[static_cast<std::size_t>(t.quant.axis)];
 }
 
-void check_quantization(const tensor &t, const std::string &who) {
+void check_quantization(const tensor &t, const subject &who) {
     const quantization &q = t.quant;
     for (const float scale : q.scales)
         if (!(std::isfinite(scale) && scale > 0))
@@ -155,8 +162,8 @@ void refuse(const std::string &reason) { throw error(status::invalid_arguments, 
 void refuse_as_unimplemented(const std::string &reason) { throw error(status::unimplemented, reason); }
 
 void check_tensor(const graph &g, int index) {
-    const std::string who = tensor_text(g, index);
     const tensor &t = g.tensors.at(static_cast<std::size_t>(index));
+    const subject who{g, index};
     check_dims(t, who);
     check_quantization(t, who);
 }

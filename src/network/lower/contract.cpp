@@ -15,10 +15,7 @@ namespace {
 using rule = requantization_rule;
 
 std::vector<double> real_multipliers(scale_derivation how, const accumulator &acc) {
-    std::vector<double> factors;
-    for (const float weights_scale : acc.weights_scales)
-        factors.push_back(real_multiplier(how, acc.src_scale, weights_scale, acc.dst_scale));
-    return factors;
+    return octet::real_multipliers(how, acc.src_scale, acc.weights_scales, acc.dst_scale);
 }
 
 /// One factor: the same for the whole tensor.

@@ -125,11 +125,10 @@ primitive_attr qlinear_attr(const lowering &l, const dot_inputs &in, channel_mas
     const float src_scale = alpha * only(constant_scales(l, in.src_scale), "the source's scale");
     const float dst_scale =
         l.has_input(in.dst_scale) ? only(constant_scales(l, in.dst_scale), "the output's scale") : 1.f;
-    std::vector<float> scales;
-    for (const float weights_scale : constant_scales(l, in.weights_scale))
-        scales.push_back(static_cast<float>(
-            real_multiplier(scale_derivation::ort_f32, src_scale, weights_scale, dst_scale)));
-    attr.set_output_scales(scales.size() == 1 ? 0 : masks.dst, scales);
+    const std::vector<double> factors = real_multipliers(scale_derivation::ort_f32, src_scale,
+                                                         constant_scales(l, in.weights_scale), dst_scale);
+    attr.set_output_scales(factors.size() == 1 ? 0 : masks.dst,
+                           std::vector<float>(factors.begin(), factors.end()));
     if (l.has_input(in.dst_zero_point))
         set_zero_points(attr, OCTET_ARG_DST, 0, constant_zero_points(l, in.dst_zero_point));
     if (l.result().type != data_type::f32)
