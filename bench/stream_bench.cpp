@@ -169,6 +169,20 @@ workload make_resampling(algorithm alg, data_type type, requantization_rule rule
             {{OCTET_ARG_SRC, src}, {OCTET_ARG_DST, dst}}};
 }
 
+/// Weights of a convolution, as many bytes as an image of codes has, to the layout that it wants.
+workload make_packing(memory::dim kernel, format_tag tag) {
+    const memory::dim oc = 256 * images, ic = height * width / (kernel * kernel);
+    const memory::dims dims{oc, ic, kernel, kernel};
+    const convolution_forward::desc d(
+        prop_kind::forward_inference, algorithm::convolution_direct,
+        memory::desc({1, ic, 14, 14}, data_type::u8, format_tag::any),
+        memory::desc(dims, data_type::s8, format_tag::any),
+        memory::desc({1, oc, 15 - kernel, 15 - kernel}, data_type::s32, format_tag::any), {1, 1}, {0, 0},
+        {0, 0});
+    return make_reorder(memory::desc(dims, data_type::s8, tag),
+                        convolution_forward::primitive_desc(d, eng()).weights_desc());
+}
+
 struct size {
     const char *place;
     memory::dim images, height, width;
@@ -228,6 +242,10 @@ void add_all() {
     add("nchw_to_nhwc_f32", [=] { return make_reorder(image(f32, format_tag::nchw), image(f32)); });
     add("QuantizeLinear_nchw_to_nhwc",
         [=] { return make_reorder(image(f32, format_tag::nchw), image(u8), quantizes(rule::ort_f32)); });
+    add("pack_1x1_oihw", [] { return make_packing(1, format_tag::oihw); });
+    add("pack_3x3_oihw", [] { return make_packing(3, format_tag::oihw); });
+    add("pack_3x3_ohwi", [] { return make_packing(3, format_tag::ohwi); });
+    add("pack_1x1_hwio", [] { return make_packing(1, format_tag::hwio); });
     add("softmax_f32", [=] { return make_softmax(f32, f32, rule::f32); });
     add("softmax_tflite", [=] { return make_softmax(data_type::s8, data_type::s8, rule::tflite_2step); });
     add("QLinearSoftmax", [=] { return make_softmax(u8, u8, rule::ort_f32); });

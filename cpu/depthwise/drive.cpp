@@ -48,11 +48,17 @@ memory_desc packed_by_patches(const convolution_problem &p) {
     return md;
 }
 
+/// The plan of the epilogue has a copy of its own, with numbers for each channel.
+convolution_problem without_epilogue(convolution_problem p) {
+    p.out_stage = {};
+    return p;
+}
+
 class depthwise_driver : public kernel {
 public:
     depthwise_driver(const convolution_problem &problem, const machine &m)
-        : p_(problem), weights_(p_.weights, packed_by_patches(p_), p_.weights_zero_points),
-          epilogue_(p_.out_stage, {1, p_.groups * p_.oc, jit::any_s32}, false),
+        : p_(without_epilogue(problem)), weights_(p_.weights, packed_by_patches(p_), p_.weights_zero_points),
+          epilogue_(problem.out_stage, {1, p_.groups * p_.oc, jit::any_s32}, false),
           plan_(plan_depthwise(p_, m, epilogue_)), columns_(weights_, epilogue_, ranges_, false),
           isa_(m.isa) {
         for (const channel_part &part : plan_.parts)

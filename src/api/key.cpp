@@ -3,21 +3,19 @@
 namespace octet::impl {
 
 key_builder &key_builder::add(const memory_desc &md) {
-    add(md.ndims)
-        .add(md.data_type)
-        .add(md.format_kind)
-        .add(md.packed_kind)
-        .add(md.packed_groups)
-        .add(md.packed_width)
-        .add(md.packed_patches.height)
-        .add(md.packed_patches.row_phases)
-        .add(md.packed_patches.row_shift)
-        .add(md.packed_patches.column_phases)
-        .add(md.packed_patches.column_shift)
-        .add(md.packed_steps[0])
-        .add(md.packed_steps[1])
-        .add(md.packed_steps[2])
-        .add(md.offset0);
+    add(md.ndims).add(md.data_type).add(md.format_kind).add(md.offset0);
+    if (md.format_kind == format_kind::packed)
+        add(md.packed_kind)
+            .add(md.packed_groups)
+            .add(md.packed_width)
+            .add(md.packed_patches.height)
+            .add(md.packed_patches.row_phases)
+            .add(md.packed_patches.row_shift)
+            .add(md.packed_patches.column_phases)
+            .add(md.packed_patches.column_shift)
+            .add(md.packed_steps[0])
+            .add(md.packed_steps[1])
+            .add(md.packed_steps[2]);
     for (int d = 0; d < md.ndims; d++)
         add(md.dims[d]).add(md.strides[d]);
     return *this;

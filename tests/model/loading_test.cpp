@@ -2,15 +2,22 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 
+#include "model/tflite_builder.hpp"
 #include "network/graph/descs.hpp"
 #include "network/graph/file.hpp"
+#include "network/graph/stored_graph.hpp"
 #include "network/lower/packed_weights.hpp"
 #include "octet/network.hpp"
 #include "octet/octet.hpp"
+#include "support/allocations.hpp"
 
 namespace octet::tests {
 namespace {
@@ -94,6 +101,148 @@ TEST(Loading, ConstantsMayLieAnywhere) {
         net->run();
     }
     EXPECT_EQ(got.output().as<std::int8_t>(), expected.output().as<std::int8_t>());
+}
+
+// ---- Graphs that wait
+
+void expect_equal(const std::vector<model::node> &a, const std::vector<model::node> &b) {
+    ASSERT_EQ(a.size(), b.size());
+    for (std::size_t i = 0; i < a.size(); i++) {
+        EXPECT_EQ(a[i].op, b[i].op);
+        EXPECT_EQ(a[i].inputs, b[i].inputs);
+        EXPECT_EQ(a[i].outputs, b[i].outputs);
+        EXPECT_EQ(a[i].attributes, b[i].attributes);
+        EXPECT_EQ(a[i].number, b[i].number);
+        EXPECT_EQ(a[i].result_input, b[i].result_input);
+        EXPECT_EQ(a[i].stored_input, b[i].stored_input);
+        expect_equal(a[i].fused, b[i].fused);
+    }
+}
+
+TEST(StoredGraphs, GiveBackEveryField) {
+    const shared_bytes data = bytes{1, 2, 3, 4};
+    model::graph g;
+    g.framework = "onnx";
+    g.tensors.resize(3);
+    g.tensors[0] = {"an input with a long name",
+                    data_type::f32,
+                    "",
+                    {1, -1, 1000000007, 300},
+                    {"", "width", "", "n"},
+                    true,
+                    {},
+                    false,
+                    false,
+                    {}};
+    g.tensors[1] = {"",   data_type::s8, "FLOAT16", {4}, {}, false, {{0.5f, 3e-38f}, {-128, 2147483647}, -2},
+                    true, false,         data};
+    g.tensors[2] = {"state", data_type::u8, "", {}, {}, false, {{1e30f}, {-2147483647 - 1}, 3},
+                    false,   true,          {}};
+    model::node fused;
+    fused.op = "Add";
+    fused.inputs = {-1, 0};
+    fused.result_input = 1;
+    fused.stored_input = 64;
+    model::node n{"Conv", {0, 1, -1}, {2}, {}, 1000, {fused, fused}, 3, -1};
+    n.attributes = {{"axis", std::int64_t{-1}},
+                    {"alpha", 0.25f},
+                    {"mode", std::string("SAME")},
+                    {"pads", std::vector<std::int64_t>{0, -1, std::int64_t{1} << 62,
+                                                       std::numeric_limits<std::int64_t>::min()}}};
+    g.nodes = {n, fused};
+    g.inputs = {0};
+    g.outputs = {2, 1};
+
+    const model::stored_graph stored(g);
+    for (int twice = 0; twice < 2; twice++) {
+        const model::graph got = stored.get();
+        EXPECT_EQ(got.framework, g.framework);
+        EXPECT_EQ(got.inputs, g.inputs);
+        EXPECT_EQ(got.outputs, g.outputs);
+        expect_equal(got.nodes, g.nodes);
+        ASSERT_EQ(got.tensors.size(), g.tensors.size());
+        for (std::size_t t = 0; t < g.tensors.size(); t++) {
+            const model::tensor &a = got.tensors[t], &b = g.tensors[t];
+            EXPECT_EQ(a.name, b.name);
+            EXPECT_EQ(a.type, b.type);
+            EXPECT_EQ(a.foreign_type, b.foreign_type);
+            EXPECT_EQ(a.dims, b.dims);
+            EXPECT_EQ(a.dim_names, b.dim_names);
+            EXPECT_EQ(a.is_channels_last, b.is_channels_last);
+            EXPECT_EQ(a.quant.scales, b.quant.scales);
+            EXPECT_EQ(a.quant.zero_points, b.quant.zero_points);
+            EXPECT_EQ(a.quant.axis, b.quant.axis);
+            EXPECT_EQ(a.is_constant, b.is_constant);
+            EXPECT_EQ(a.is_variable, b.is_variable);
+            EXPECT_EQ(a.data.data(), b.data.data());
+            EXPECT_EQ(a.data.size(), b.data.size());
+        }
+        EXPECT_EQ(got.tensors[1].data.owner(), data.owner());
+    }
+}
+
+// ---- Memory
+
+/// Bytes of this process in memory: of its own, and of a file that it has mapped.
+struct resident {
+    explicit resident(const std::string &path) {
+        std::ifstream maps("/proc/self/smaps");
+        bool is_of_file = false;
+        for (std::string line; std::getline(maps, line);) {
+            std::istringstream words(line);
+            std::string name;
+            std::size_t kib = 0;
+            words >> name >> kib;
+            if (name.back() != ':') // the head of a mapping: its addresses
+                is_of_file = line.find(path) != std::string::npos;
+            else if (name == "Anonymous:")
+                own += kib << 10;
+            else if (name == "Rss:" && is_of_file)
+                file += kib << 10;
+        }
+    }
+    std::size_t own = 0, file = 0;
+};
+
+/// Fully connected layers, each with a bias behind its weights.
+bytes many_layers(int layers, std::int32_t width) {
+    tflite_builder b;
+    const int input = b.s8({1, width}, 0.05f, 3);
+    int last = input;
+    for (int i = 0; i < layers; i++) {
+        const auto weights = static_cast<std::size_t>(width) * static_cast<std::size_t>(width);
+        const int w =
+            b.constant_s8({width, width}, std::vector<std::int8_t>(weights, static_cast<std::int8_t>(i)),
+                          {{0.01f}, {0}, 0});
+        const int bias = b.constant({width}, format::TensorType_INT32,
+                                    bytes_of(std::vector<std::int32_t>(static_cast<std::size_t>(width), i)),
+                                    {{0.0005f}, {0}, 0});
+        const int output = b.s8({1, width}, 0.05f, 3);
+        b.node(format::BuiltinOperator_FULLY_CONNECTED, {last, w, bias}, {output},
+               format::CreateFullyConnectedOptions(b.fbb));
+        last = output;
+    }
+    return b.finish({input}, {last});
+}
+
+/// doc/networks.md: beside its buffers little more than its file's size. The bound leaves room for what threads take.
+TEST(Loading, TakesLittleMoreMemoryThanTheFile) {
+    if (!test::counts_allocations())
+        GTEST_SKIP() << "sanitizers have memory of their own";
+    const std::string path =
+        (std::filesystem::temp_directory_path() / ("octet_loading_" + std::to_string(getpid()) + ".tflite"))
+            .string();
+    const bytes file = many_layers(60, 256);
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char *>(file.data()), static_cast<std::streamsize>(file.size()));
+    network(digits).run(); // makes threads and what they keep
+    const resident before(path);
+    network net(path);
+    net.run();
+    const resident after(path);
+    std::filesystem::remove(path);
+    EXPECT_LT(after.file, file.size() / 8); // weights were packed, biases copied
+    EXPECT_LT(after.own + after.file, before.own + file.size() * 5 / 4 + (std::size_t{1} << 20));
 }
 
 // ---- Packed weights

@@ -66,8 +66,12 @@ shared_bytes map_small_file(const std::string &path) {
     return bytes;
 }
 
+bool is_mapped(const shared_bytes &bytes) {
+    return bytes.owner() && std::get_deleter<unmap>(bytes.owner());
+}
+
 void release_pages(const shared_bytes &bytes) {
-    if (!bytes.owner() || !std::get_deleter<unmap>(bytes.owner()))
+    if (!is_mapped(bytes))
         return;
     // Pages at the ends are shared with neighbours, which get them back from the file, too.
     const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
@@ -83,7 +87,7 @@ void release_all_pages(const shared_bytes &bytes) {
 
 void load_pages(const shared_bytes &bytes) {
 #ifdef MADV_POPULATE_READ
-    if (bytes.owner() && std::get_deleter<unmap>(bytes.owner())) // older systems load them one by one
+    if (is_mapped(bytes)) // older systems load them one by one
         madvise(const_cast<std::uint8_t *>(bytes.data()), bytes.size(), MADV_POPULATE_READ);
 #else
     static_cast<void>(bytes);

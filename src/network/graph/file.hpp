@@ -12,6 +12,9 @@ shared_bytes map_file(const std::string &path);
 /// The same for a file whose format counts bytes in 31 bits: refuses a longer one.
 shared_bytes map_small_file(const std::string &path);
 
+/// True for bytes of a mapped file.
+bool is_mapped(const shared_bytes &bytes);
+
 /// Bytes of a mapped file that were read take no memory any more, until they are read again. Nothing for others.
 void release_pages(const shared_bytes &bytes);
 /// The same for all of the file that has these bytes.

@@ -9,11 +9,15 @@
 #include <optional>
 
 #include "network/graph/descs.hpp"
+#include "network/graph/file.hpp"
 
 namespace octet::model {
 namespace {
 
 constexpr std::size_t alignment = 64; ///< of each buffer: a cache line, and the widest vector
+
+/// Constants of so many bytes, as tables of embeddings, are read in the file.
+constexpr std::size_t file_bytes = std::size_t{1} << 15;
 
 std::size_t rounded_up(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
@@ -135,9 +139,12 @@ void tensor_buffers::make_own(int t) {
     const tensor &described = g_.tensors[at(t)];
     const memory::desc d = checked_desc(described);
     if (described.is_constant) {
-        const memory m = constant_memory(d, described.data);
-        const bool is_view = m.get_data_handle() == described.data.data();
-        own_[at(t)] = buffer(m, is_view ? described.data.owner() : nullptr);
+        // A page that is read in a run brings its neighbours in the file, most of which only packing needs.
+        const bool is_copied = !g_.saved && is_mapped(described.data) && described.data.size() < file_bytes;
+        const shared_bytes data =
+            is_copied ? aligned_copy(described.data.data(), described.data.size()) : described.data;
+        const memory m = constant_memory(d, data);
+        own_[at(t)] = buffer(m, m.get_data_handle() == data.data() ? data.owner() : nullptr);
     } else {
         own_[at(t)] = buffer(t, d);
         slots_[at(t)].bytes = d.get_size();

@@ -36,28 +36,30 @@ network_options options_for(const graph &g, network_options options) {
 } // namespace
 
 shared_network::shared_network(graph g, network_options options)
-    : source_(std::move(g)), options_(options_for(source_, std::move(options))),
-      weights_(source_.saved ? packed_weights(source_.saved->weights) : packed_weights()) {}
+    : saved_(g.saved), options_(options_for(g, std::move(options))), source_(g),
+      weights_(saved_ ? packed_weights(saved_->weights) : packed_weights()) {}
 
 /// The network before the passes. Of a saved plan, elements that are packed are zeros.
 graph shared_network::sized_source(const network_sizes &sizes) const {
-    graph g = source_of(source_);
+    graph g = source_.get();
+    if (saved_)
+        g = source_of(g);
     set_sizes(g, sizes);
     return g;
 }
 
 bool shared_network::is_for_saved_sizes(const graph &g) const {
-    if (!source_.saved)
+    if (!saved_)
         return false;
     const auto dims = [](const graph &of, int t) { return of.tensors[static_cast<std::size_t>(t)].dims; };
     return std::all_of(g.inputs.begin(), g.inputs.end(),
-                       [&](int t) { return dims(g, t) == dims(source_.saved->source, t); });
+                       [&](int t) { return dims(g, t) == dims(saved_->source, t); });
 }
 
 /// Gives the source of a saved plan the elements that are zeros in the file. Their layouts are those that the plan's
 /// own primitives chose, not what the file says.
 void shared_network::unpack_weights(graph &g) {
-    const saved_plan &saved = *source_.saved;
+    const saved_plan &saved = *saved_;
     if (unpacked_.empty())
         for (const auto &w : plan_at({})->weights) {
             if (w->original.owner() != saved.zeros.owner() || unpacked_.count(w->original.data()) != 0)
@@ -81,7 +83,7 @@ std::shared_ptr<const plan> shared_network::at(const network_sizes &sizes) {
 void shared_network::save(const std::string &path, const plan &p, const network_sizes &sizes) {
     const std::lock_guard<std::mutex> lock(mutex_);
     graph source = sized_source(sizes);
-    if (source_.saved && !is_for_saved_sizes(source))
+    if (saved_ && !is_for_saved_sizes(source))
         unpack_weights(source);
     save_plan(path, p, source, options_);
 }
@@ -96,11 +98,11 @@ std::shared_ptr<const plan> shared_network::plan_at(const network_sizes &sizes) 
     }
     const num_threads_scope threads(options_.threads);
     const parallel_phase phase; // primitives are planned for threads that are awake, as in a run
-    const bool is_saved = source_.saved && key == key_of({});
-    graph g = is_saved ? source_ : sized_source(sizes);
+    const bool is_saved = saved_ && key == key_of({});
+    graph g = is_saved ? source_.get() : sized_source(sizes);
     if (!is_saved && is_for_saved_sizes(g))
         return plan_at({});
-    if (!is_saved && source_.saved)
+    if (!is_saved && saved_)
         unpack_weights(g);
     plans_.emplace_front(key, make_plan(std::move(g), options_, weights_));
     if (plans_.size() > most_plans)

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "network/graph/stored_graph.hpp"
 #include "network/run/plan.hpp"
 
 namespace octet::model {
@@ -36,8 +37,9 @@ private:
     bool is_for_saved_sizes(const graph &g) const;
     void unpack_weights(graph &g);
 
-    const graph source_;
+    const std::shared_ptr<const saved_plan> saved_; ///< null for other graphs
     const network_options options_;
+    const stored_graph source_;
     packed_weights weights_; ///< of all plans
     std::mutex mutex_;       ///< of what follows
     std::list<std::pair<std::string, std::shared_ptr<const plan>>>
