@@ -200,10 +200,19 @@ std::shared_ptr<const void> on_own_pages(const std::uint8_t *code, std::size_t b
     return owner;
 }
 
-struct aligned_bytes {
-    void operator()(std::uint8_t *bytes) const { ::operator delete (bytes, std::align_val_t{alignment}); }
+struct unmap {
+    void operator()(std::uint8_t *bytes) const { munmap(bytes, code_buffer::size); }
 };
-using buffer = std::unique_ptr<std::uint8_t, aligned_bytes>;
+using buffer = std::unique_ptr<std::uint8_t, unmap>;
+
+/// Pages that nobody has used: most code fills few of them, and the others take no memory.
+std::uint8_t *fresh_pages() {
+    void *pages =
+        mmap(nullptr, code_buffer::size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED)
+        throw std::bad_alloc();
+    return static_cast<std::uint8_t *>(pages);
+}
 
 /// What the thread emitted into last, for the next generator.
 thread_local buffer spare;
@@ -218,9 +227,7 @@ std::shared_ptr<const void> make_executable(const std::uint8_t *code, std::size_
     return on_own_pages(code, bytes);
 }
 
-code_buffer::code_buffer()
-    : bytes_(spare ? spare.release()
-                   : static_cast<std::uint8_t *>(::operator new (size, std::align_val_t{alignment}))) {}
+code_buffer::code_buffer() : bytes_(spare ? spare.release() : fresh_pages()) {}
 code_buffer::~code_buffer() { spare.reset(bytes_); }
 
 } // namespace octet::impl::jit

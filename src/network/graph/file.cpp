@@ -66,9 +66,7 @@ shared_bytes map_small_file(const std::string &path) {
     return bytes;
 }
 
-bool is_mapped(const shared_bytes &bytes) {
-    return bytes.owner() && std::get_deleter<unmap>(bytes.owner());
-}
+bool is_mapped(const shared_bytes &bytes) { return bytes.owner() && std::get_deleter<unmap>(bytes.owner()); }
 
 void release_pages(const shared_bytes &bytes) {
     if (!is_mapped(bytes))
