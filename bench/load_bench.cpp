@@ -60,8 +60,7 @@ int measure(const std::string &path, int threads) {
                  own = after.own - before.own, code = after.code - before.code,
                  beyond = own + code + after.file - buffers;
     std::printf("%.2f ms; KiB: file %.0f, buffers %.0f, own pages %.0f, code %.0f, pages of the file %.0f; "
-                "beyond the "
-                "buffers %.0f, %.2f of the file\n",
+                "beyond the buffers %.0f, %.2f of the file\n",
                 time.count(), size, buffers, own, code, after.file, beyond, beyond / size);
     return 0;
 }
