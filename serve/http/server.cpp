@@ -115,7 +115,7 @@ template <typename Stream>
 class session : public connection, public std::enable_shared_from_this<session<Stream>> {
 public:
     session(Stream stream, loop &l, shared &s, std::shared_ptr<asio::ssl::context> tls)
-        : tls_(std::move(tls)), stream_(std::move(stream)), loop_(l), shared_(s) {
+        : tls_(std::move(tls)), stream_(std::move(stream)), loop_(l), shared_(s), waiting_(l.context) {
         shared_.connections++;
         place_ = loop_.connections.insert(loop_.connections.end(), this);
         shared_.handlers.connections(1);
@@ -141,10 +141,11 @@ public:
 
     void look(clock::time_point now) override {
         const bool is_over = now > until_;
-        if (phase_ == phase::waiting) {
+        if (call_) {
             look_at_call(now);
         } else if (is_over || (phase_ == phase::idle && shared_.is_draining)) {
             close();
+            waiting_.cancel();
         }
     }
 
@@ -167,19 +168,21 @@ private:
 
     /// The client of a request that waits may have left, or its time may be over.
     void look_at_call(clock::time_point now) {
-        if (!call_)
-            return;
-        if (call_->work->deadline <= now) {
-            const auto call = std::move(call_);
-            return shared_.handlers.give_up(*call, true);
-        }
+        if (call_->work->deadline <= now)
+            return give_up(true);
         char byte;
         const auto got = ::recv(socket_of(stream_).native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
         if (got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK)) {
-            const auto call = std::move(call_);
             close();
-            shared_.handlers.give_up(*call, false);
+            give_up(false);
         }
+    }
+    /// Until when a connection without a call waits: there may have been no memory for the answer.
+    clock::time_point time_for_lost_answer() const { return clock::now() + shared_.options.send; }
+    void give_up(bool is_late) {
+        until_ = time_for_lost_answer();
+        const auto call = std::move(call_);
+        shared_.handlers.give_up(*call, is_late);
     }
 
     void read_header() {
@@ -316,7 +319,7 @@ private:
 
     void got_request(std::string_view body, std::shared_ptr<const void> memory) {
         phase_ = phase::waiting;
-        until_ = clock::time_point::max();
+        until_ = time_for_lost_answer();
         const auto &message = parser_->get();
         keep_alive_ = message.keep_alive() && !shared_.is_draining;
         has_body_ = message.method() != http::verb::head;
@@ -332,11 +335,15 @@ private:
             request.trace.find_first_not_of("0123456789abcdef-") != std::string_view::npos)
             request.trace = {};
         trace_ = request.trace;
-        const rest::run_later later = [self = self()](std::function<void()> f) {
-            asio::post(self->loop_.context, [self, f = std::move(f)] { f(); });
+        waiting_.expires_at(clock::time_point::max());
+        waiting_.async_wait([self = self()](error_code) {});
+        const rest::run_later later = [&context = loop_.context](std::function<void()> f) {
+            asio::post(context, std::move(f));
         };
-        call_ = shared_.handlers.handle(
-            request, later, [self = self()](http_reply &&reply) { self->send(std::move(reply)); });
+        call_ = shared_.handlers.handle(request, later, [weak = this->weak_from_this()](http_reply &&reply) {
+            if (const auto self = weak.lock())
+                self->send(std::move(reply));
+        });
         if (phase_ != phase::waiting)
             call_.reset(); // it was replied to at once
     }
@@ -344,6 +351,7 @@ private:
     void send(http_reply &&reply, bool is_last = false) {
         phase_ = phase::sending;
         until_ = clock::now() + shared_.options.send;
+        waiting_.cancel();
         call_.reset();
         reply_ = std::move(reply);
         std::size_t length = reply_.text.size();
@@ -400,6 +408,8 @@ private:
     phase phase_ = phase::idle;
     clock::time_point until_ = clock::time_point::max();
     std::shared_ptr<const service::call> call_;
+    /// Holds the connection while it waits. What other threads have of it doesn't, so that it ends on its loop.
+    asio::steady_timer waiting_;
     std::size_t reserved_ = 0;
     int awaited_ = 1; ///< bytes, of the socket
     bool keep_alive_ = true, has_body_ = true;
