@@ -1,11 +1,14 @@
 #include "api/primitive_cache.hpp"
 
+#include <condition_variable>
 #include <list>
 #include <mutex>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "common/environment.hpp"
+#include "cpu/machine/parallel.hpp"
 #include "octet/primitive_cache.hpp"
 #include "octet/settings.hpp"
 
@@ -23,30 +26,39 @@ public:
         return cache;
     }
 
+    /// Null if the caller is to make it, and to say so by `insert` or `give_up`.
     std::shared_ptr<const kernel> find(const std::string &key) {
-        const std::lock_guard<std::mutex> lock(mutex_);
+        std::unique_lock<std::mutex> lock(mutex_);
+        made_.wait(lock, [&] { return being_made_.count(key) == 0; });
         const auto found = index_.find(key);
         (found == index_.end() ? misses_ : hits_)++;
-        if (found == index_.end())
+        if (found == index_.end()) {
+            if (capacity_ > 0)
+                being_made_.insert(key);
             return nullptr;
+        }
         entries_.splice(entries_.begin(), entries_, found->second);
         return found->second->code;
     }
 
-    std::shared_ptr<const kernel> insert(const std::string &key, std::shared_ptr<const kernel> code) {
+    void insert(const std::string &key, const std::shared_ptr<const kernel> &code) {
         const std::size_t bytes = code->size_bytes() + key.size() + sizeof(entry);
         const std::lock_guard<std::mutex> lock(mutex_);
-        const auto found = index_.find(key);
-        if (found != index_.end())
-            return found->second->code;
         // Larger than all of the cache: it would push out every other kernel and then itself.
-        if (bytes > capacity_)
-            return code;
-        entries_.push_front({key, code, bytes});
-        index_[entries_.front().key] = entries_.begin();
-        bytes_ += bytes;
-        shrink();
-        return code;
+        if (bytes <= capacity_) {
+            entries_.push_front({key, code, bytes});
+            index_[entries_.front().key] = entries_.begin();
+            bytes_ += bytes;
+            shrink();
+        }
+        being_made_.erase(key);
+        made_.notify_all();
+    }
+
+    void give_up(const std::string &key) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        being_made_.erase(key);
+        made_.notify_all();
     }
 
     void set_capacity(std::size_t bytes) {
@@ -81,6 +93,8 @@ private:
     static constexpr std::int64_t default_capacity = 64 << 20;
 
     std::mutex mutex_;
+    std::condition_variable made_;
+    std::unordered_set<std::string> being_made_;
     std::list<entry> entries_;                                               ///< most recently used first
     std::unordered_map<std::string_view, std::list<entry>::iterator> index_; ///< by the entries' own keys
     std::size_t bytes_ = 0;
@@ -96,7 +110,15 @@ std::shared_ptr<const kernel> cached_kernel(const std::string &key,
     primitive_cache &cache = primitive_cache::instance();
     if (std::shared_ptr<const kernel> found = cache.find(key))
         return found;
-    return cache.insert(key, create());
+    try {
+        const sequential_scope alone;
+        auto made = create();
+        cache.insert(key, made);
+        return made;
+    } catch (...) {
+        cache.give_up(key);
+        throw;
+    }
 }
 
 } // namespace impl

@@ -12,8 +12,9 @@
 
 namespace octet::impl {
 
-/// The kernel for this key, made by `create` outside the lock if it is not there. Two threads that miss at
-/// the same time both create; the first one's kernel is kept. Safe from many threads.
+/// The kernel for this key, made by `create` outside the lock if it is not there. A thread that misses while another
+/// one makes it waits for that; `create` runs its loops in one thread, so that it takes up nobody else's work, which
+/// might wait for its kernel. Safe from many threads.
 std::shared_ptr<const kernel> cached_kernel(const std::string &key,
                                             const std::function<std::shared_ptr<const kernel>()> &create);
 

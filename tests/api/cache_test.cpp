@@ -2,6 +2,15 @@
 
 #include "api/primitive_cache.hpp"
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <new>
+#include <string>
+#include <thread>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "api/primitive_desc.hpp"
@@ -98,6 +107,36 @@ TEST_F(cache, a_failed_creation_leaves_nothing_behind) {
     EXPECT_THROW(cached_kernel("a", []() -> std::shared_ptr<const impl::kernel> { throw std::bad_alloc(); }),
                  std::bad_alloc);
     EXPECT_FALSE(hits("a"));
+}
+
+TEST_F(cache, threads_wait_for_a_kernel_that_another_one_makes) {
+    set_primitive_cache_capacity(100'000);
+    constexpr std::size_t threads = 4;
+    std::atomic<int> tries{0};
+    std::vector<std::shared_ptr<const impl::kernel>> found(threads);
+    const auto slowly = [&]() -> std::shared_ptr<const impl::kernel> {
+        const bool is_first = tries++ == 0;
+        std::this_thread::sleep_for(std::chrono::milliseconds(20)); // the others ask meanwhile
+        if (is_first)
+            throw std::bad_alloc();
+        return std::make_shared<fake_kernel>(1000);
+    };
+    std::atomic<int> failures{0};
+    std::vector<std::thread> users;
+    for (auto &mine : found)
+        users.emplace_back([&] {
+            try {
+                mine = cached_kernel("a", slowly);
+            } catch (const std::bad_alloc &) {
+                failures++;
+            }
+        });
+    for (std::thread &user : users)
+        user.join();
+    EXPECT_EQ(tries, 2) << "one that fails, and one for all who waited";
+    EXPECT_EQ(failures, 1);
+    const auto made = *std::find_if(found.begin(), found.end(), [](const auto &k) { return k != nullptr; });
+    EXPECT_EQ(std::count(found.begin(), found.end(), made), threads - 1);
 }
 
 // ---- keys of primitives

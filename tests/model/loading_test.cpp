@@ -288,8 +288,8 @@ TEST(PackedWeights, AreThoseOfTheReorder) {
         for (const bool is_immediate : {false, true}) {
             const num_threads_scope scope(threads);
             model::packed_weights shared;
-            model::packing packing(shared, is_immediate ? model::packing::work::immediate
-                                                        : model::packing::work::later);
+            model::jobs work(is_immediate ? model::jobs::start::at_once : model::jobs::start::at_finish);
+            model::packing packing(shared, work);
             std::vector<std::shared_ptr<const model::packed_constant>> packed;
             std::vector<shared_bytes> originals(20);
             for (shared_bytes &o : originals) {
@@ -298,7 +298,7 @@ TEST(PackedWeights, AreThoseOfTheReorder) {
             }
             EXPECT_EQ(packing.bytes(), 20 * w.chosen.get_size());
             std::vector<double> parts;
-            packing.finish([&](double part) { parts.push_back(part); });
+            work.finish([&](double part) { parts.push_back(part); });
             EXPECT_EQ(parts.back(), 1);
             EXPECT_TRUE(std::is_sorted(parts.begin(), parts.end()));
             for (const auto &p : packed)
@@ -310,11 +310,13 @@ TEST(PackedWeights, AreSharedAsLongAsSomebodyHasThem) {
     const weights_to_pack w;
     model::packed_weights shared;
     const auto get = [&](const shared_bytes &original) {
-        model::packing packing(shared);
+        model::jobs work;
+        model::packing packing(shared, work);
         const auto first = packing.get(original, w.plain, w.chosen);
         EXPECT_EQ(packing.get(original, w.plain, w.chosen), first);
         EXPECT_EQ(packing.bytes(), w.chosen.get_size());
-        packing.finish();
+        work.finish();
+        packing.share();
         return first;
     };
     auto first = get(w.original);
@@ -330,7 +332,8 @@ TEST(PackedWeights, OfAnAbandonedPlanAreForgotten) {
     const weights_to_pack w;
     model::packed_weights shared;
     {
-        model::packing packing(shared);
+        model::jobs work;
+        model::packing packing(shared, work);
         packing.get(w.original, w.plain, w.chosen);
     }
     EXPECT_EQ(shared.find(w.original, w.plain, w.chosen), nullptr);

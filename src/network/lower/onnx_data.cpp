@@ -64,6 +64,11 @@ public:
                        {OCTET_ARG_ATTR_ZERO_POINTS | OCTET_ARG_DST, zero_point_s32_}});
     }
 
+    void make_primitives() override {
+        extremes_.make_primitives();
+        quantize_.make_primitives();
+    }
+
     void run(const stream &s, const run_memory &m) const override {
         extremes_.run(s, m);
         const float *low = m.at<float>(lowest_), *high = m.at<float>(highest_);

@@ -123,6 +123,7 @@ public:
             add_followers(l, dst);
     }
 
+    void make_primitives() override { followers_.make_primitives(); }
     void run(const stream &s, const run_memory &m) const override {
         float *y = m.at<float>(dst_);
         for (const auto &[a, b] : matrices_) {

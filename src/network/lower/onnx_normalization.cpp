@@ -92,6 +92,7 @@ public:
         : sums_(std::move(sums)), sum_(std::move(sum)), dst_(std::move(dst)), n_(n),
           operands_(std::move(operands)) {}
 
+    void make_primitives() override { sums_.make_primitives(); }
     void run(const stream &s, const run_memory &m) const override {
         sums_.run(s, m);
         normalize_rows(m.at<float>(sum_), m.at<float>(dst_), element_count(sum_.get_desc().dims()) / n_, n_,

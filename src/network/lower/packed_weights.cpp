@@ -1,19 +1,10 @@
-// The queue is the list of what was asked for: helpers take from it while nodes are lowered, `finish` takes the rest.
-// Who finds a constant in the shared list finds it packed, because only `finish` puts it there.
-
 #include "network/lower/packed_weights.hpp"
-
-#include <algorithm>
-#include <system_error>
 
 #include "network/graph/descs.hpp"
 #include "network/graph/file.hpp"
 
 namespace octet::model {
 namespace {
-
-/// Threads beyond would wait for memory.
-constexpr std::size_t most_useful_threads = 8;
 
 /// Smaller ones lie on pages with their neighbours.
 constexpr std::size_t bytes_worth_releasing = std::size_t{1} << 15;
@@ -86,11 +77,22 @@ shared_bytes unpacked(const packed_constant &c) {
     return {owner, owner->get_data_handle(), c.original.size()};
 }
 
-packing::packing(packed_weights &shared, work w)
-    : shared_(shared), work_(w),
-      most_helpers_(std::min(static_cast<std::size_t>(get_num_threads()), most_useful_threads) - 1) {}
+namespace {
 
-packing::~packing() { stop(); }
+void pack(const packed_constant &c) {
+    const num_threads_scope alone(1); // threads share the constants, not the parts of one
+    const memory original = constant_memory(c.plain, c.original);
+    stream s(c.packed.get_engine());
+    reorder(original, c.packed).execute(s, original, c.packed);
+    s.wait();
+    if (c.original.size() >= bytes_worth_releasing)
+        release_pages(c.original);
+}
+
+} // namespace
+
+packing::packing(packed_weights &shared, jobs &work, bool is_allowed)
+    : shared_(shared), work_(work), is_allowed_(is_allowed) {}
 
 std::shared_ptr<const packed_constant> packing::get(const shared_bytes &original, const memory::desc &plain,
                                                     const memory::desc &chosen) {
@@ -99,7 +101,7 @@ std::shared_ptr<const packed_constant> packing::get(const shared_bytes &original
     bytes_ += chosen.get_size();
     auto constant = shared_.find(original, plain, chosen);
     const bool is_new = !constant;
-    if (is_new && work_ == work::none)
+    if (is_new && !is_allowed_)
         refuse("the weights are saved in other layouts than the primitives of this library choose; save the "
                "network again");
     if (is_new)
@@ -107,90 +109,16 @@ std::shared_ptr<const packed_constant> packing::get(const shared_bytes &original
             packed_constant{original, plain, memory(chosen, engine(engine::kind::cpu, 0)), nullptr});
     own_.add(constant);
     used_.push_back(constant);
-    if (!is_new)
-        return constant;
-    {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        asked_.push_back(constant);
+    if (is_new) {
+        new_.push_back(constant);
+        work_.add([constant] { pack(*constant); });
     }
-    if (work_ == work::immediate)
-        start_helper();
-    changed_.notify_one();
     return constant;
 }
 
-/// What nobody packs yet; null if there is nothing, or if there will be nothing.
-std::shared_ptr<const packed_constant> packing::next(bool waits) {
-    std::unique_lock<std::mutex> lock(mutex_);
-    if (waits)
-        changed_.wait(lock, [&] { return next_ < asked_.size() || is_stopped_; });
-    const bool is_over = next_ == asked_.size() || is_stopped_ || failure_;
-    return is_over ? nullptr : asked_[next_++];
-}
-
-void packing::pack(const packed_constant &c) {
-    const num_threads_scope alone(1); // threads share the constants, not the parts of one
-    try {
-        const memory original = constant_memory(c.plain, c.original);
-        stream s(c.packed.get_engine());
-        reorder(original, c.packed).execute(s, original, c.packed);
-        s.wait();
-        if (c.original.size() >= bytes_worth_releasing)
-            release_pages(c.original);
-    } catch (...) {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        failure_ = std::current_exception();
-    }
-}
-
-/// False if there are enough, or no more to be had.
-bool packing::start_helper() {
-    if (helpers_.size() >= most_helpers_)
-        return false;
-    try {
-        helpers_.emplace_back([this] { help(); });
-    } catch (const std::system_error &) { // those that are there, or the caller alone, do the work
-        return false;
-    }
-    return true;
-}
-
-void packing::help() {
-    while (const auto constant = next(true))
-        pack(*constant);
-}
-
-void packing::stop() {
-    {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        is_stopped_ = true;
-    }
-    changed_.notify_all();
-    for (std::thread &helper : helpers_)
-        helper.join();
-    helpers_.clear();
-}
-
-double packing::part_taken() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return static_cast<double>(next_ - 1) / static_cast<double>(asked_.size());
-}
-
-void packing::finish(const std::function<void(double)> &report) {
-    while (helpers_.size() + 1 < asked_.size() && start_helper())
-        ;
-    while (const auto constant = next(false)) {
-        if (report)
-            report(part_taken());
-        pack(*constant);
-    }
-    stop();
-    if (failure_)
-        std::rethrow_exception(failure_);
-    for (const auto &constant : asked_)
+void packing::share() {
+    for (const auto &constant : new_)
         shared_.add(constant);
-    if (report)
-        report(1);
 }
 
 } // namespace octet::model

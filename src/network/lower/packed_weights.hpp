@@ -3,16 +3,13 @@
 // Constants in the layouts that primitives chose. All plans of a network share them, so a plan for other sizes
 // packs only what its primitives want in another layout; and they are packed while the next nodes are lowered.
 
-#include <condition_variable>
-#include <exception>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 #include "network/graph/graph.hpp"
+#include "network/lower/jobs.hpp"
 
 namespace octet::model {
 
@@ -58,51 +55,29 @@ bool can_be_unpacked(const packed_constant &constant);
 shared_bytes unpacked(const packed_constant &constant);
 ///@}
 
-/// What one plan packs. Helpers, one less than threads, pack what is asked for while their caller goes on. Originals
-/// in mapped files take no memory afterwards.
+/// What one plan packs, a job for each constant. Originals in mapped files take no memory afterwards.
 class packing {
 public:
-    /// Who packs: threads beside the caller's from the first constant on; all from `finish` on, so that one can ask for
-    /// `bytes` before; or nobody, since there must be a saved one for each.
-    enum class work { immediate, later, none };
-    explicit packing(packed_weights &shared, work w = work::immediate);
-    ~packing();
-    packing(const packing &) = delete;
-    packing &operator=(const packing &) = delete;
+    /// Without `is_allowed` there must be a saved one for each.
+    packing(packed_weights &shared, jobs &work, bool is_allowed = true);
 
-    /// The constant in layout `chosen`, whose bytes are there after `finish`.
+    /// The constant in layout `chosen`, whose bytes are there when the jobs are finished.
     std::shared_ptr<const packed_constant> get(const shared_bytes &original, const memory::desc &plain,
                                                const memory::desc &chosen);
     std::size_t bytes() const { return bytes_; } ///< of all that was asked for, in their layouts
     /// What was asked for, in that order, each once.
     const std::vector<std::shared_ptr<const packed_constant>> &used() const { return used_; }
 
-    /// Comes once, after the last `get`. `report` gets the part that is done, 1 in the end. Throws what packing or
-    /// `report` threw.
-    void finish(const std::function<void(double)> &report = {});
+    /// Lets other plans have them, when the jobs are finished: who finds one finds it packed.
+    void share();
 
 private:
-    std::shared_ptr<const packed_constant> next(bool waits);
-    void pack(const packed_constant &c);
-    double part_taken();
-    bool start_helper();
-    void help();
-    void stop();
-
     packed_weights &shared_;
+    jobs &work_;
+    const bool is_allowed_;
     packed_weights own_; ///< also what is not packed yet
-    const work work_;
-    const std::size_t most_helpers_;
     std::size_t bytes_ = 0;
-    std::vector<std::shared_ptr<const packed_constant>> used_;
-    std::vector<std::thread> helpers_;
-
-    std::mutex mutex_; ///< of the members below
-    std::condition_variable changed_;
-    std::vector<std::shared_ptr<const packed_constant>> asked_;
-    std::size_t next_ = 0; ///< the first that nobody packs yet
-    bool is_stopped_ = false;
-    std::exception_ptr failure_;
+    std::vector<std::shared_ptr<const packed_constant>> used_, new_;
 };
 
 } // namespace octet::model

@@ -18,7 +18,7 @@ void append_distinct(std::string &list, const std::string &name) {
 
 /// Executions take bare pointers, so that descriptors are compared here, once.
 void primitive_step::add(const primitive_desc_base &pd, const arguments &args) {
-    launch l{primitive(pd), {}};
+    launch l{pd, {}, {}};
     for (const auto &[arg, b] : args) {
         const memory::desc expected = pd.arg_desc(arg), given = b.get_desc();
         if (given != expected && given.reshape(expected.dims(), true) != expected)
@@ -27,6 +27,13 @@ void primitive_step::add(const primitive_desc_base &pd, const arguments &args) {
         l.args.emplace_back(arg, b);
     }
     launches_.push_back(std::move(l));
+}
+
+void primitive_step::make_primitives() {
+    for (launch &l : launches_) {
+        l.what = primitive(l.plan);
+        l.plan = {};
+    }
 }
 
 void primitive_step::run(const stream &s, const run_memory &m) const {

@@ -17,6 +17,8 @@ namespace octet::model {
 class step {
 public:
     virtual ~step() = default;
+    /// Generates what is only planned; comes once, on any thread, before all else.
+    virtual void make_primitives() {}
     virtual void run(const stream &s, const run_memory &m) const = 0;
     virtual std::string implementation() const = 0; ///< e.g. "ref", "view", "copy"
     virtual std::string explain() const = 0;        ///< problem, plan and refusals, one per line
@@ -28,12 +30,14 @@ using arguments = std::unordered_map<int, buffer>; ///< by OCTET_ARG_*
 class primitive_step final : public step {
 public:
     void add(const primitive_desc_base &pd, const arguments &args);
+    void make_primitives() override;
     void run(const stream &s, const run_memory &m) const override;
     std::string implementation() const override;
     std::string explain() const override;
 
 private:
     struct launch {
+        primitive_desc_base plan; ///< empty once the primitive is there
         primitive what;
         std::vector<std::pair<int, buffer>> args;
     };

@@ -37,6 +37,11 @@ public:
         : p_(p), input_product_(std::move(input_product)), recurrent_product_(std::move(recurrent_product)),
           input_sums_(input_sums), recurrent_sums_(recurrent_sums), hidden_(hidden), cell_(cell), dst_(dst) {}
 
+    void make_primitives() override {
+        input_product_.make_primitives();
+        recurrent_product_.make_primitives();
+    }
+
     void run(const stream &s, const run_memory &m) const override {
         input_product_.run(s, m);
         for (dim_t t = 0; t < p_.steps; t++) {
@@ -93,7 +98,7 @@ private:
     static constexpr int gate_power = -12;
 
     const lstm p_;
-    const primitive_step input_product_, recurrent_product_;
+    primitive_step input_product_, recurrent_product_;
     const gate_buffers input_sums_, recurrent_sums_;
     const buffer hidden_, cell_, dst_;
 };

@@ -24,6 +24,7 @@ public:
         : p_(p), product_(std::move(product)), products_(products), time_(time), bias_(bias), state_(state),
           dst_(dst) {}
 
+    void make_primitives() override { product_.make_primitives(); }
     void run(const stream &s, const run_memory &m) const override {
         product_.run(s, m);
         T *state = m.at<T>(state_);
@@ -63,7 +64,7 @@ private:
     }
 
     const svdf p_;
-    const primitive_step product_;
+    primitive_step product_;
     const buffer products_, time_, bias_, state_, dst_;
 };
 

@@ -43,7 +43,8 @@ std::vector<std::uint8_t> run(const graph &one, const shared_bytes &values) {
     stream s(cpu);
     const evaluator none;
     packed_weights unshared;
-    packing weights(unshared);
+    jobs work;
+    packing weights(unshared, work);
     tensor_buffers buffers(one, weights);
     const node &n = one.nodes.front();
     const operator_facts &facts = facts_of(one.framework, n.op);
@@ -52,7 +53,8 @@ std::vector<std::uint8_t> run(const graph &one, const shared_bytes &values) {
     const std::unique_ptr<step> lowered =
         facts.lower(lowering(n, one, buffers, cpu, requantization_rule::automatic, none));
     const memory_plan plan = buffers.place();
-    weights.finish();
+    lowered->make_primitives();
+    work.finish();
     const run_memory memory(plan);
     const buffer input = buffers.get(one.inputs[0]), output = buffers.get(one.outputs[0]);
     if (input.get_desc().get_size() != values.size())

@@ -68,9 +68,10 @@ void check_operators(const graph &g, const std::map<int, std::string> &reasons) 
                                 list(executable_operators(g.framework)));
 }
 
-std::unique_ptr<step> lower(const lowering &l, const std::string &who) {
+/// Does something for a node; what it throws gets the node's name in front.
+template <typename Work> auto on_behalf_of(const std::string &who, const Work &work) {
     try {
-        return facts_of(l.get_graph().framework, l.get_node().op).lower(l);
+        return work();
     } catch (const error &e) {
         throw error(e.status, who + ": " + e.what());
     } catch (const std::out_of_range &) {
@@ -105,7 +106,7 @@ void apply_passes(graph &g, const network_options &options) {
         fuse_floats(g);
 }
 
-/// Tells the caller how far it is. Lowering and packing take half the time each, as far as one can say.
+/// Tells the caller how far it is. Lowering and the jobs it leaves take half the time each, as far as one can say.
 class progress {
 public:
     explicit progress(const network_options &options) : tell_(options.progress) {}
@@ -113,9 +114,9 @@ public:
         if (tell_)
             tell_(0.5 * static_cast<double>(node) / static_cast<double>(g.nodes.size()), node_text(g, node));
     }
-    void packing(double done) const {
+    void finishing(double done) const {
         if (tell_)
-            tell_(0.5 + 0.5 * done, done < 1 ? "weights" : "");
+            tell_(0.5 + 0.5 * done, done < 1 ? "weights and kernels" : "");
     }
 
 private:
@@ -170,16 +171,21 @@ std::shared_ptr<const plan> make_plan(model::graph g, const network_options &opt
     const engine cpu(engine::kind::cpu, 0);
     const evaluator evaluating = evaluate;
     const progress report(options);
-    packing packed(weights, own.saved                   ? packing::work::none
-                            : options.memory_limit == 0 ? packing::work::immediate
-                                                        : packing::work::later);
+    jobs work(options.memory_limit == 0 ? jobs::start::at_once
+                                        : jobs::start::at_finish); // it is checked before
+    packing packed(weights, work, !own.saved);
     tensor_buffers buffers(own, packed);
     result->steps.reserve(own.nodes.size());
     for (std::size_t i = 0; i < own.nodes.size(); i++) {
         report.lowering(own, i);
         buffers.start_node(static_cast<int>(i));
-        result->steps.push_back(
-            lower(lowering(own.nodes[i], own, buffers, cpu, options.rule, evaluating), node_text(own, i)));
+        const auto lower = facts_of(own.framework, own.nodes[i].op).lower;
+        result->steps.push_back(on_behalf_of(node_text(own, i), [&] {
+            return lower(lowering(own.nodes[i], own, buffers, cpu, options.rule, evaluating));
+        }));
+        work.add([&own, i, &made = *result->steps.back()] {
+            on_behalf_of(node_text(own, i), [&] { made.make_primitives(); });
+        });
     }
     result->memory = buffers.place();
     result->buffers.reserve(own.tensors.size());
@@ -188,7 +194,8 @@ std::shared_ptr<const plan> make_plan(model::graph g, const network_options &opt
     for (std::size_t t = 0; t < own.tensors.size(); t++)
         result->buffers.push_back(buffers.find(static_cast<int>(t)));
     check_memory(options.memory_limit, weight_bytes(result->buffers, packed.bytes()), result->memory);
-    packed.finish([&](double done) { report.packing(done); });
+    work.finish([&](double done) { report.finishing(done); });
+    packed.share();
     if (!own.saved)
         release_files(own);
     return result;
