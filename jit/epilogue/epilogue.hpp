@@ -19,7 +19,6 @@ namespace octet::impl::jit {
 /// Bounds of what comes to an epilogue. Below 2^31 conversions to s32 need no check of their own.
 constexpr double any_s32 = 0x1p31, any_f32 = HUGE_VAL; ///< any_f32 also stands for NaN
 
-/// Columns of the problem: dst's dimension `dim`, of which a kernel call sees a contiguous range.
 /// Zero points of 8-bit codes that generated code adds to 16-bit words, or to floats and integers bounded without them. Of
 /// those that come with an execution it assumes that they are as small.
 constexpr std::int32_t largest_small_zero_point = 512;
@@ -27,6 +26,7 @@ constexpr bool is_small_zero_point(std::int32_t z) {
     return z >= -largest_small_zero_point && z <= largest_small_zero_point;
 }
 
+/// Columns of the problem: dst's dimension `channel_dim`, of which a kernel call sees a contiguous range.
 struct epilogue_shape {
     /// Whoever makes one says what comes in: a bound too small gives wrong codes, so there is no default.
     epilogue_shape(int channel_dim, dim_t channels, double largest_input)

@@ -37,6 +37,10 @@ private:
     std::uint64_t state_;
 };
 
+dim_t volume(const dims &d);
+/// Around the widths of registers and of blocks.
+dim_t draw_channels(random_source &r);
+
 bool is_tflite_rule(rule r);
 
 tensor draw_tensor(random_source &r, const dims &shape, data_type type, bool may_be_any);
@@ -64,6 +68,13 @@ struct dot_shape {
     dims bias; ///< empty: none
 };
 void draw_dot_attributes(random_source &r, problem &p, const dot_shape &shape);
+
+/// Shapes that fit a budget of products, layouts and attributes (draw_products.cpp).
+///@{
+void draw_convolution(random_source &r, problem &p); ///< or deconvolution
+void draw_inner_product(random_source &r, problem &p);
+void draw_matmul(random_source &r, problem &p);
+///@}
 
 /// No window of a pooling lies wholly in the padding.
 bool windows_touch_the_image(const problem &p, const dims &src, const dims &dst);

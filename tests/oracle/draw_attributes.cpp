@@ -3,12 +3,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 
 #include "oracle/draw.hpp"
 
 namespace octet::oracle {
+
+dim_t volume(const dims &d) { return std::accumulate(d.begin(), d.end(), dim_t{1}, std::multiplies<>()); }
+
+dim_t draw_channels(random_source &r) {
+    return r.pick<dim_t>(
+        {1, 2, 3, 4, 7, 8, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64, 65, 80, 96, 100, 128, 130, 160, 192, 200});
+}
 
 namespace {
 
@@ -66,8 +74,7 @@ tensor filled(random_source &r, const memory::desc &desc) {
     tensor t(desc);
     const dims &shape = t.shape();
     const data_type type = t.type();
-    t.values.resize(
-        static_cast<std::size_t>(std::accumulate(shape.begin(), shape.end(), dim_t{1}, std::multiplies<>())));
+    t.values.resize(static_cast<std::size_t>(volume(shape)));
     const int mode =
         r.pick({0, 0, 0, 0, 0, 0, 1, 1, 2, 3}); // 2: the ends of the range; 3: few distinct numbers
     const bool is_special = r.chance(50);
