@@ -13,3 +13,11 @@ if(OCTET_SANITIZE)
     target_compile_options(octet_flags INTERFACE -fsanitize=${OCTET_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_link_options(octet_flags INTERFACE -fsanitize=${OCTET_SANITIZE})
 endif()
+
+# For what is built around the library and computes little: optimized, the instrumented templates of other libraries' headers take three times
+# as long to compile. What is used without a value is the release build's to find: GCC 12 warns of libstdc++'s own <regex> here.
+add_library(octet_outer_flags INTERFACE)
+target_link_libraries(octet_outer_flags INTERFACE octet_flags)
+if(OCTET_SANITIZE)
+    target_compile_options(octet_outer_flags INTERFACE -O0 $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+endif()
