@@ -99,11 +99,11 @@ struct loop {
         timer.async_wait([this](error_code failed) {
             if (failed)
                 return;
+            start_ticking(); // first: it goes on where a connection finds no memory
             const auto now = clock::now();
             for (auto it = connections.begin(); it != connections.end();)
                 (*it++)->look(now);
             give_back_memory();
-            start_ticking();
         });
     }
 };
@@ -168,22 +168,22 @@ private:
 
     /// The client of a request that waits may have left, or its time may be over.
     void look_at_call(clock::time_point now) {
-        if (call_->work->deadline <= now)
-            return give_up(true);
+        if (!is_late_ && call_->work->deadline <= now) {
+            is_late_ = true; // if it runs already, its answer may still come
+            const auto call = call_;
+            return shared_.handlers.give_up(*call, true);
+        }
         char byte;
         const auto got = ::recv(socket_of(stream_).native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
         if (got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK)) {
             close();
-            give_up(false);
+            until_ = time_for_lost_answer();
+            const auto call = std::move(call_);
+            shared_.handlers.give_up(*call, false);
         }
     }
     /// Until when a connection without a call waits: there may have been no memory for the answer.
     clock::time_point time_for_lost_answer() const { return clock::now() + shared_.options.send; }
-    void give_up(bool is_late) {
-        until_ = time_for_lost_answer();
-        const auto call = std::move(call_);
-        shared_.handlers.give_up(*call, is_late);
-    }
 
     void read_header() {
         phase_ = phase::idle;
@@ -319,6 +319,7 @@ private:
 
     void got_request(std::string_view body, std::shared_ptr<const void> memory) {
         phase_ = phase::waiting;
+        is_late_ = false;
         until_ = time_for_lost_answer();
         const auto &message = parser_->get();
         keep_alive_ = message.keep_alive() && !shared_.is_draining;
@@ -408,6 +409,7 @@ private:
     phase phase_ = phase::idle;
     clock::time_point until_ = clock::time_point::max();
     std::shared_ptr<const service::call> call_;
+    bool is_late_ = false; ///< the call, and has been told so
     /// Holds the connection while it waits. What other threads have of it doesn't, so that it ends on its loop.
     asio::steady_timer waiting_;
     std::size_t reserved_ = 0;
