@@ -175,7 +175,7 @@ server::server(const server_options &options) : state_(std::make_unique<state>(o
 server::~server() {
     state_->requests->stop();
     state_->models->stop();
-    state_->workers.reset(); // its jobs are finished, and let go of connections
+    state_->workers->stop(); // its jobs are finished; connections that are left may still ask for it
 }
 
 unsigned short server::http_port() const { return state_->http ? state_->http->port() : 0; }

@@ -41,7 +41,9 @@ scheduler::scheduler(int workers, bool is_pinned) {
         workers_.emplace_back([this, i, is_pinned] { work(i, is_pinned); });
 }
 
-scheduler::~scheduler() {
+scheduler::~scheduler() { stop(); }
+
+void scheduler::stop() {
     jobs left;
     {
         const std::lock_guard<std::mutex> lock(mutex_);
@@ -57,14 +59,18 @@ scheduler::~scheduler() {
     for (const auto &j : left)
         j->finish(outcome::unavailable, "the server stops");
     for (std::thread &worker : workers_)
-        worker.join();
+        if (worker.joinable())
+            worker.join();
+    executors over; // which may hold their queues
+    const std::lock_guard<std::mutex> lock(mutex_);
     for (const auto &queue : queues_)
-        queue->executor_.reset(); // which may hold the queue
+        over.push_back(std::move(queue->executor_));
 }
 
 std::shared_ptr<job_queue> scheduler::add(std::shared_ptr<executor> e, const queue_options &options) {
     const auto queue = std::make_shared<job_queue>(std::move(e), options);
     const std::lock_guard<std::mutex> lock(mutex_);
+    queue->is_closed_ = is_stopping_;
     queues_.push_back(queue);
     return queue;
 }

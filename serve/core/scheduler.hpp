@@ -62,10 +62,13 @@ class scheduler {
 public:
     /// With `is_pinned`, worker i stays on the i-th CPU of the process.
     explicit scheduler(int workers, bool is_pinned = false);
-    /// Finishes every job that waits as `unavailable`, waits for those that run.
-    ~scheduler();
+    ~scheduler(); ///< stops
     scheduler(const scheduler &) = delete;
     scheduler &operator=(const scheduler &) = delete;
+
+    /// Finishes every job that waits as `unavailable`, waits for those that run. Who still asks for something is told
+    /// that all queues are closed.
+    void stop();
 
     std::shared_ptr<job_queue> add(std::shared_ptr<executor> e, const queue_options &options);
     /// Takes no more jobs; those that wait are run. The queue drops its executor after the last one.

@@ -290,6 +290,21 @@ TEST(serve_http, stops_in_good_order) {
     EXPECT_FALSE(client(s.http_port()).is_connected());
 }
 
+/// Its refusal asks the scheduler, which has stopped by then.
+TEST(serve_http, may_end_while_a_loop_reads_a_request) {
+    serve::server_options options = demo_options();
+    options.io_threads = 1;
+    auto s = std::make_unique<serve::server>(options);
+    const std::string body = json_request(std::string(64 * 50'000, '\1'));
+    client c(s->http_port());
+    c.send("POST " + std::string(digits_path) + " HTTP/1.1\r\nHost: x\r\nContent-Length: " +
+           std::to_string(body.size()) + "\r\n\r\n" + body.substr(0, body.size() - 1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(300)); // so that all of it is there
+    c.send(body.substr(body.size() - 1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    s.reset();
+}
+
 /// The end may come before the loop has looked at what `drain` asked of it.
 TEST(serve_http, may_drain_and_end_at_once) {
     for (int i = 0; i < 500; i++) {

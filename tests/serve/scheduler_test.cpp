@@ -278,6 +278,18 @@ TEST(serve_scheduler, what_waits_at_the_end_is_told_so) {
     EXPECT_EQ(a->result.get(), outcome::unavailable);
 }
 
+TEST(serve_scheduler, answers_after_it_has_stopped) {
+    scheduler s(2);
+    const auto queue = s.add(std::make_shared<gate>(), sizes({1}));
+    s.stop();
+    s.stop();
+    EXPECT_THROW(s.submit(queue, std::make_shared<job>()), refusal);
+    EXPECT_THROW(s.submit(s.add(std::make_shared<gate>(), sizes({1})), std::make_shared<job>()), refusal);
+    EXPECT_FALSE(s.withdraw(std::make_shared<job>(), outcome::cancelled, ""));
+    EXPECT_GE(s.retry_after(queue), 1);
+    EXPECT_TRUE(s.wait_until_idle(clock::now()));
+}
+
 TEST(serve_scheduler, a_failure_is_everyones_of_the_batch) {
     held_up h(sizes({1, 2}));
     const auto a = ask(h.s, h.queue), b = ask(h.s, h.queue);
