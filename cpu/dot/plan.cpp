@@ -268,7 +268,8 @@ jit::dot_products choose_words(const dot_geometry &g, instruction_set isa, int e
     constexpr int vectors = 2; // of most tiles
     const dim_t tile_rows = jit::max_rows(isa, vectors, epilogue_temps, dot_products::wide_words);
     const bool share_weights = g.groups == 1 && g.packed().merged == 1;
-    if (share_weights && can_filter(g) && filtering_pays(g))
+    const bool has_registers = jit::max_rows(isa, vectors, epilogue_temps, dot_products::filter_words) > 0;
+    if (share_weights && has_registers && can_filter(g) && filtering_pays(g))
         return dot_products::filter_words;
     if (share_weights && g.depth * g.height * g.width >= costs::least_wide_tiles * tile_rows)
         return dot_products::wide_words;

@@ -144,10 +144,16 @@ tile_plan plan_tiles(instruction_set isa, dim_t length, dim_t columns, dim_t qua
         best.blocks_per_panel = div_up(width, vectors_per_block);
         best.overlap = overlap;
     };
+    // A panel's last block is reached by a displacement, which has 32 bits.
+    const auto is_within_reach = [&](int width) {
+        constexpr dim_t most = int32_max - (1 << 16);
+        return (width - 1) / vectors_per_block <=
+               most / std::max<dim_t>(1, quads * jit::weights_quad_bytes(products, lanes));
+    };
     const bool may_overlap = shares.may_overlap && quads <= jit::max_overlapping_quads;
     if (in_tiles) // a step's products need less than four accumulators nowhere, and there are no more
         for (const int limit : {jit::most_amx_rows, jit::amx_rows})
-            for (int v = 1; v <= jit::amx_accumulators * jit::amx_rows / limit; v++)
+            for (int v = 1; v <= jit::amx_accumulators * jit::amx_rows / limit && is_within_reach(v); v++)
                 consider(static_cast<int>(std::min<dim_t>(v, vectors)), limit, false);
     // 12 vectors leave registers for one row; wider panels would only have fewer tasks to share. Of words, wider ones gain
     // nothing and their streams of weights are more than arrive in time.
@@ -159,7 +165,7 @@ tile_plan plan_tiles(instruction_set isa, dim_t length, dim_t columns, dim_t qua
         const int width = static_cast<int>(std::min<dim_t>(v, vectors));
         const int limit = static_cast<int>(std::min<dim_t>(
             jit::max_rows(isa, width, epilogue_temps, products), rows_without_conflict(memory.row_stride)));
-        if (limit < 1)
+        if (limit < 1 || !is_within_reach(width))
             break;
         consider(width, limit, false);
         const int overlapping =

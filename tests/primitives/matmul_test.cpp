@@ -122,6 +122,23 @@ TEST(matmul, extreme_zero_points_wrap) {
         }
 }
 
+/// Weights of a panel's last columns are gigabytes from the first ones' then.
+TEST(matmul, has_kernels_for_the_longest_reductions) {
+    for (const cpu_isa level : get_available_cpu_isas())
+        for (const data_type type : {data_type::u8, data_type::f32})
+            for (const dim_t m : {1, 3, 1024})
+                for (const dim_t k : {dim_t{10'000'000}, dim_t{30'000'000}, dim_t{1} << 25, dim_t{1} << 26})
+                    for (const dim_t n : {33, 256}) {
+                        set_max_cpu_isa(level);
+                        const memory::desc a({m, k}, type, format_tag::ab),
+                            b({k, n}, type == data_type::u8 ? data_type::s8 : type, format_tag::any),
+                            c({m, n}, type == data_type::u8 ? data_type::s32 : type, format_tag::ab);
+                        const matmul::primitive_desc pd(cpu, a, b, c);
+                        EXPECT_NO_THROW(primitive{pd}) << pd.problem_str() << " as " << pd.impl_info_str();
+                    }
+    set_max_cpu_isa(cpu_isa::all);
+}
+
 TEST(matmul, sums_wrap_at_32_bits) {
     const dim_t k = 70'000; // 255 * 127 * 70,000 is above 2^31
     const memory::desc a({1, k}, data_type::u8, format_tag::ab), b({k, 1}, data_type::s8, format_tag::ab),
