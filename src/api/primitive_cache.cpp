@@ -45,7 +45,7 @@ public:
         const std::size_t bytes = code->size_bytes() + key.size() + sizeof(entry);
         const std::lock_guard<std::mutex> lock(mutex_);
         // Larger than all of the cache: it would push out every other kernel and then itself.
-        if (bytes <= capacity_) {
+        if (bytes <= capacity_ && index_.count(key) == 0) {
             entries_.push_front({key, code, bytes});
             index_[entries_.front().key] = entries_.begin();
             bytes_ += bytes;
