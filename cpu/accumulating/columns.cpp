@@ -17,7 +17,7 @@ columns::columns(const stored_weights &weights, const jit::epilogue_plan &epilog
     const packed_geometry &p = packed();
     constants_.resize(static_cast<std::size_t>(p.groups * p.o_blocks() * block_words()));
     if (!has_bias_)
-        zeros_.resize(ranges.size() * static_cast<std::size_t>(padded_columns()));
+        origins_.resize(ranges.size() * static_cast<std::size_t>(padded_columns()), origin());
     for (dim_t group = 0; group < p.groups; group++)
         epilogue_.fill_constants(first_channel(group), p.o,
                                  constants_.data() + group * p.o_blocks() * block_words());
@@ -26,6 +26,25 @@ columns::columns(const stored_weights &weights, const jit::epilogue_plan &epilog
 column_arguments columns::bind(const arguments &args, std::int32_t src_zero_point) const {
     return {args, has_bias_ ? args.get<const void>(OCTET_ARG_BIAS) : nullptr, weights_.bind(args),
             src_zero_point};
+}
+
+bool columns::may_start_from_origin(const column_arguments &args) const {
+    if (origin() == 0 || !has_bias_)
+        return true;
+    const memory_desc &md = epilogue_.source().bias;
+    const int channel_dim = epilogue_.shape().channel_dim;
+    const dim_t channels = md.dims[channel_dim], stride = md.strides[channel_dim];
+    std::uint32_t beyond = 0; // no branch: a loop over vectors
+    const auto look_at = [&](std::int32_t x) {
+        beyond |= static_cast<std::uint32_t>((x < -jit::largest_bias) | (x > jit::largest_bias));
+    };
+    if (md.data_type == data_type::s32 && stride == 1)
+        for (dim_t c = 0; c < channels; c++)
+            look_at(static_cast<const std::int32_t *>(args.bias)[md.offset0 + c]);
+    else
+        for (dim_t c = 0; c < channels; c++)
+            look_at(load_s32(args.bias, md.data_type, md.offset0 + c * stride));
+    return beyond == 0;
 }
 
 const std::uint32_t *columns::params(const column_arguments &args) const {
@@ -63,11 +82,13 @@ void columns::add_bias(const void *bias, std::int32_t *initial) const {
     for (dim_t group = 0; group < p.groups; group++) {
         std::int32_t *to = initial + group * p.line_sums();
         const dim_t first = md.offset0 + first_channel(group) * stride;
+        const auto add = [to](dim_t o, std::int32_t x) { to[o] = wrapping_add(to[o], x); };
         if (is_dense)
-            std::copy_n(static_cast<const std::int32_t *>(bias) + first, p.o, to);
+            for (dim_t o = 0; o < p.o; o++)
+                add(o, static_cast<const std::int32_t *>(bias)[first + o]);
         else
             for (dim_t o = 0; o < p.o; o++)
-                to[o] = load_s32(bias, md.data_type, first + o * stride);
+                add(o, load_s32(bias, md.data_type, first + o * stride));
     }
 }
 
@@ -100,13 +121,13 @@ void columns::subtract_zero_points(const column_arguments &args, const line_rang
 
 const std::int32_t *columns::initial(const column_arguments &args) const {
     if (!has_bias_ && args.src_zero_point == 0)
-        return zeros_.data();
+        return origins_.data();
     const std::size_t count = ranges_.size() * static_cast<std::size_t>(padded_columns());
     auto *all = static_cast<std::int32_t *>(
         thread_scratch(scratch_slot::initial_accumulators, count * sizeof(std::int32_t)));
     for (std::size_t r = 0; r < ranges_.size(); r++) {
         std::int32_t *initial = all + static_cast<dim_t>(r) * padded_columns();
-        std::fill_n(initial, padded_columns(), 0);
+        std::fill_n(initial, padded_columns(), origin());
         if (has_bias_)
             add_bias(args.bias, initial);
         if (args.src_zero_point != 0)

@@ -1,9 +1,24 @@
 #include "cpu/accumulating/weights.hpp"
 
+#include <algorithm>
+#include <cmath>
+
+#include "common/element.hpp"
 #include "cpu/accumulating/pack.hpp"
 #include "cpu/machine/scratch.hpp"
 
 namespace octet::impl {
+
+double stored_weights::largest_sum(const memory_desc &src, const zero_points &src_zero_points) const {
+    const masked_values<std::int32_t> &zps = src_zero_points.values;
+    if (is_real(src.data_type) || zps.runtime || sums_source())
+        return HUGE_VAL;
+    constexpr double largest_weight = 128;
+    const type_range codes = range_of(src.data_type);
+    const double zero_point = zps.is_set() ? zps.values[0] : 0;
+    const double largest_source = std::max(zero_point - codes.low, codes.high - zero_point);
+    return static_cast<double>(reduction()) * largest_source * largest_weight;
+}
 
 const std::int8_t *stored_weights::bind(const arguments &args) const {
     const void *weights = args.get<const void>(OCTET_ARG_WEIGHTS);

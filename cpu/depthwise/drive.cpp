@@ -6,6 +6,7 @@
 #include "common/text.hpp"
 #include "cpu/accumulating/columns.hpp"
 #include "cpu/accumulating/full_tensors.hpp"
+#include "cpu/accumulating/late_kernel.hpp"
 #include "cpu/accumulating/padding.hpp"
 #include "cpu/depthwise/plan.hpp"
 #include "cpu/dot/geometry.hpp"
@@ -54,13 +55,21 @@ convolution_problem without_epilogue(convolution_problem p) {
     return p;
 }
 
+jit::epilogue_shape columns_of(const convolution_problem &p, const stored_weights &weights,
+                               bool may_start_from_origin) {
+    jit::epilogue_shape columns{1, p.groups * p.oc, jit::any_s32};
+    if (may_start_from_origin)
+        columns.largest_products = weights.largest_sum(p.src, p.src_zero_points);
+    return columns;
+}
+
 class depthwise_driver : public kernel {
 public:
-    depthwise_driver(const convolution_problem &problem, const machine &m)
+    depthwise_driver(const convolution_problem &problem, const machine &m, bool may_start_from_origin = true)
         : p_(without_epilogue(problem)), weights_(p_.weights, packed_by_patches(p_), p_.weights_zero_points),
-          epilogue_(problem.out_stage, {1, p_.groups * p_.oc, jit::any_s32}, false),
+          epilogue_(problem.out_stage, columns_of(p_, weights_, may_start_from_origin), false),
           plan_(plan_depthwise(p_, m, epilogue_)), columns_(weights_, epilogue_, ranges_, false),
-          isa_(m.isa) {
+          machine_(m) {
         for (const channel_part &part : plan_.parts)
             kernels_.push_back(make_kernel(part));
     }
@@ -68,10 +77,13 @@ public:
     void execute(const arguments &args) const override {
         const std::int32_t *zp = p_.src_zero_points.bind(args);
         const std::int32_t code = zp ? *zp : 0, code_in_products = code + (flips_source() ? 128 : 0);
+        const column_arguments columns = columns_.bind(args, code_in_products);
+        if (!columns_.may_start_from_origin(columns))
+            return from_zero_.get([&] { return make_from_zero(); }).execute(args);
         const full_tensors full(epilogue_, args);
         run_tasks({args.get<const std::uint8_t>(OCTET_ARG_SRC) + p_.src.offset0,
-                   args.get<std::uint8_t>(OCTET_ARG_DST) + p_.dst.offset0 * dst_size(),
-                   columns_.bind(args, code_in_products), static_cast<std::uint8_t>(code), full});
+                   args.get<std::uint8_t>(OCTET_ARG_DST) + p_.dst.offset0 * dst_size(), columns,
+                   static_cast<std::uint8_t>(code), full});
     }
 
     std::size_t size_bytes() const override {
@@ -86,8 +98,13 @@ public:
     }
 
 private:
+    std::shared_ptr<const kernel> make_from_zero() const {
+        convolution_problem p = p_;
+        p.out_stage = epilogue_.source();
+        return std::make_shared<depthwise_driver>(p, machine_, false);
+    }
     bool is_signed() const { return p_.src.data_type == data_type::s8; }
-    bool flips_source() const { return is_signed() && !isa_.signed_dot4; }
+    bool flips_source() const { return is_signed() && !machine_.isa.signed_dot4; }
     dim_t dst_size() const { return static_cast<dim_t>(memory::data_type_size(p_.dst.data_type)); }
     dim_t channels() const { return p_.groups * p_.oc; }
     dim_t blocks() const { return div_up(channels(), packed_o_block); }
@@ -105,7 +122,7 @@ private:
     }
     jit::shared_code<jit::depthwise_kernel> make_kernel(const channel_part &part) const {
         jit::depthwise_spec spec;
-        spec.isa = isa_;
+        spec.isa = machine_.isa;
         spec.flips_source = flips_source();
         spec.multiplies_signed = is_signed() && !flips_source();
         spec.sums_source = weights_.sums_source();
@@ -171,7 +188,7 @@ private:
     }
 
     buffers take_buffers(const execution &run) const {
-        const dim_t kernel = jit::scratch_bytes(isa_, plan_.patches, epilogue_);
+        const dim_t kernel = jit::scratch_bytes(machine_.isa, plan_.patches, epilogue_);
         const dim_t rows =
             plan_.in_place ? plan_.padding_row_bytes : plan_.copied_rows * plan_.copied_row_bytes();
         const dim_t pointers = plan_.band_lines * line_rows() * static_cast<dim_t>(sizeof(void *));
@@ -264,7 +281,8 @@ private:
     const depthwise_plan plan_;
     const std::vector<line_range> ranges_{{0, p_.kernel[0] * p_.kernel[1]}};
     const columns columns_;
-    const instruction_set isa_;
+    const machine machine_;
+    const late_kernel from_zero_; ///< for biases too large for the epilogue's origin
     std::vector<jit::shared_code<jit::depthwise_kernel>> kernels_; ///< of each part of the plan
 };
 

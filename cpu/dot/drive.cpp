@@ -6,6 +6,7 @@
 #include "common/text.hpp"
 #include "cpu/accumulating/columns.hpp"
 #include "cpu/accumulating/full_tensors.hpp"
+#include "cpu/accumulating/late_kernel.hpp"
 #include "cpu/accumulating/padding.hpp"
 #include "cpu/dot/segments.hpp"
 #include "cpu/dot/wide_weights.hpp"
@@ -33,7 +34,7 @@ public:
     dot_driver(const dot_geometry &geometry, const epilogue &out, const machine &m)
         : geometry_(geometry), epilogue_(out, geometry_.columns, sums_rows()),
           plan_(plan_dot(geometry_, m, epilogue_.temps(m.isa, stage()))),
-          columns_(geometry_.weights, epilogue_, plan_.ranges, geometry_.groups > 1), isa_(m.isa) {
+          columns_(geometry_.weights, epilogue_, plan_.ranges, geometry_.groups > 1), machine_(m) {
         for (const bool is_tail : {false, true})
             for (const bool last : {false, true})
                 if (const int rows = is_tail ? plan_.tiles.tail_rows : plan_.tiles.rows)
@@ -45,11 +46,14 @@ public:
         const std::int32_t src_zp = (zp ? *zp : 0) + (plan_.flips_source ? 128 : 0);
         // Positions that no result reads, which then can be anything: filtered ones have to stay small.
         const auto padding = static_cast<std::int16_t>(geometry_.reads_outside() ? src_zp : 0);
+        const column_arguments columns = columns_.bind(args, src_zp);
+        if (!columns_.may_start_from_origin(columns))
+            return from_zero_.get([&] { return make_from_zero(); }).execute(args);
         const full_tensors full(epilogue_, args);
         run_tasks({args.get<const std::uint8_t>(OCTET_ARG_SRC) +
                        geometry_.src.offset0 * geometry_.src_element_bytes,
-                   args.get<std::uint8_t>(OCTET_ARG_DST) + geometry_.dst.offset0 * dst_size(),
-                   columns_.bind(args, src_zp), padding, full});
+                   args.get<std::uint8_t>(OCTET_ARG_DST) + geometry_.dst.offset0 * dst_size(), columns,
+                   padding, full});
     }
 
     std::size_t size_bytes() const override {
@@ -67,6 +71,11 @@ private:
     jit::epilogue_stage stage() const {
         return geometry_.sums_f32() ? jit::epilogue_stage::f32_accumulator : jit::epilogue_stage::accumulator;
     }
+    std::shared_ptr<const kernel> make_from_zero() const {
+        dot_geometry geometry = geometry_;
+        geometry.columns.largest_products = HUGE_VAL;
+        return std::make_shared<dot_driver>(geometry, epilogue_.source(), machine_);
+    }
     bool sums_rows() const { return geometry_.weights.sums_source(); }
     bool has_signed_rows() const { return geometry_.flips_source() && !plan_.flips_source; }
     dim_t dst_size() const { return static_cast<dim_t>(memory::data_type_size(geometry_.dst.data_type)); }
@@ -80,13 +89,13 @@ private:
 
     std::shared_ptr<const tile_kernel> make_kernel(int rows, bool last_panel) const {
         jit::dot_spec spec;
-        spec.isa = isa_;
+        spec.isa = machine_.isa;
         spec.products = plan_.products;
         spec.rows = rows;
         spec.tile_rows = std::min(rows, plan_.tiles.register_rows);
         spec.vectors =
             last_panel && plan_.tiles.last_vectors ? plan_.tiles.last_vectors : plan_.tiles.vectors;
-        spec.tail = last_panel ? plan_.tiles.tail : isa_.lanes();
+        spec.tail = last_panel ? plan_.tiles.tail : machine_.isa.lanes();
         spec.row_stride = plan_.row_stride;
         spec.part_stride = plan_.part_stride;
         spec.dst_row_stride = geometry_.dst_strides[2];
@@ -250,7 +259,7 @@ private:
         const dim_t first = panel * plan_.tiles.blocks_per_panel;
         const dim_t blocks = std::min(plan_.tiles.blocks_per_panel, p.o_blocks() - first);
         for (dim_t b = 0; b < blocks; b++)
-            widen_weights(plan_, geometry_.kernel[2], isa_.lanes(), packed + b * p.block_bytes(),
+            widen_weights(plan_, geometry_.kernel[2], machine_.isa.lanes(), packed + b * p.block_bytes(),
                           words + b * block_bytes());
     }
     std::int8_t *wide_panel(dim_t index) const {
@@ -263,9 +272,11 @@ private:
     /// Of the weights of a block as the kernel takes them; of a tap in what lies side by side.
     dim_t block_bytes() const {
         const bool by_vector = plan_.products == jit::dot_products::filter_words;
-        return plan_.taps * tap_bytes() * (by_vector ? packed_o_block / isa_.lanes() : 1);
+        return plan_.taps * tap_bytes() * (by_vector ? packed_o_block / machine_.isa.lanes() : 1);
     }
-    dim_t tap_bytes() const { return plan_.quads * jit::weights_quad_bytes(plan_.products, isa_.lanes()); }
+    dim_t tap_bytes() const {
+        return plan_.quads * jit::weights_quad_bytes(plan_.products, machine_.isa.lanes());
+    }
 
     /// One segment of a line; `src` is its first row, `dst_line` the element of the line's first row.
     void run_segment(const execution &run, const line_part &part, const row_segment &segment,
@@ -349,7 +360,8 @@ private:
     const jit::epilogue_plan epilogue_;
     const dot_plan plan_;
     const columns columns_;
-    const instruction_set isa_;
+    const machine machine_;
+    const late_kernel from_zero_; ///< for biases too large for the epilogue's origin
     std::array<std::shared_ptr<const tile_kernel>, 4> kernels_; ///< by "tail rows" and "last panel"
 };
 

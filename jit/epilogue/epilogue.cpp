@@ -88,6 +88,13 @@ void epilogue_emitter::requantize(const vec &x, int v) {
         emit_requantize(e_, plan_.rule(), x, [&](int i) { return plane(p.rule + i, v); });
         return;
     }
+    if (p.minus_origin >= 0) {
+        const emitter::temp minus_origin(e_);
+        e_.move(minus_origin, plane(p.minus_origin, v));
+        e_.vfmadd132ps(x, minus_origin, plane(p.scale, v));
+        is_f32_ = true;
+        return;
+    }
     to_f32(x);
     const bool bias_first = !facts_of(rule).f32.adds_bias_after_scale;
     if (p.bias >= 0 && bias_first)

@@ -19,6 +19,11 @@ namespace octet::impl::jit {
 /// Bounds of what comes to an epilogue. Below 2^31 conversions to s32 need no check of their own.
 constexpr double any_s32 = 0x1p31, any_f32 = HUGE_VAL; ///< any_f32 also stands for NaN
 
+/// The bits of 2^23: added to a sum in [0, 2^23), they make it a float, which is larger by 2^23.
+constexpr std::uint32_t float_origin = 0x4b000000;
+/// Biases of accumulators that start there.
+constexpr std::int32_t largest_bias = 1 << 24;
+
 /// Zero points of 8-bit codes that generated code adds to 16-bit words, or to floats and integers bounded without them. Of
 /// those that come with an execution it assumes that they are as small.
 constexpr std::int32_t largest_small_zero_point = 512;
@@ -40,6 +45,8 @@ struct epilogue_shape {
     /// The dimension along rows, for callers that take one row at a time; then operands of binary post-ops that
     /// change from row to row are read where they are, `full` pointing to the row's first. -1: they are planes.
     int row_dim = -1;
+    /// Of s32 accumulators that start from `epilogue_plan::origin`: bound of |Σ| without the bias. Infinite: they don't.
+    double largest_products = HUGE_VAL;
 };
 
 /// Where vectors of results come from: accumulators, s32 or f32, go through the rule, values come from behind it.
@@ -59,6 +66,7 @@ public:
     /// Planes of one block of 16 columns, in order; -1 where the epilogue has no such plane.
     struct plane_indices {
         int weights_zero_point = -1, bias = -1, scale = -1, weights_scale = -1, inverse_dst_scale = -1;
+        int minus_origin = -1; ///< -2^23 scale
         int zero_point = -1, low = -1, high = -1, rule = -1;
         std::vector<int> post_op; ///< per post-op: per-channel or common operand of binary, prelu weights
         int count = 0;
@@ -88,6 +96,10 @@ public:
     const std::optional<code_sum> &sum_of_codes(int post_op) const { return code_sums_[post_op]; }
     /// True if no f32 result is NaN or reaches 2^31, so that its conversion needs no bounds.
     bool is_bounded() const { return is_bounded_; }
+    /// What s32 accumulators start from besides their biases: nothing, or float_origin, if no bias is beyond ±largest_bias. A sum x
+    /// then is the float 2^23 + x, and (2^23 + x) s - 2^23 s, one multiply-add, is x s rounded once, as a conversion and a
+    /// product give it.
+    std::uint32_t origin() const { return planes_.minus_origin >= 0 ? float_origin : 0; }
 
     /// True if four vectors of results may be interleaved: vector v has in 128-bit part p columns 16 p + 4 v
     /// to + 3, and so have the planes. Packing them to bytes brings them in order.
@@ -116,6 +128,7 @@ private:
     double largest_result(int post_ops) const;
     bool stays_in_s32(int post_ops) const;
     bool has_small_zero_points() const;
+    bool may_start_from_origin() const;
     void drop_zero_point_of_zero();
     void fold_last_post_op();
     void fold_table();

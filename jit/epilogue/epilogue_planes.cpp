@@ -144,16 +144,18 @@ void epilogue_plan::fill_block(const arguments *args, dim_t first_channel, dim_t
         const auto scale_at = [&](const masked_values<float> &scales, int arg) {
             return values_at(scales, OCTET_ARG_ATTR_SCALES | arg, at, 1.f);
         };
-        put(planes_.scale, has_runtime_scales, [&] {
+        const auto scale = [&] {
             if (e_.output_scales.is_set())
-                return bits(values_at(e_.output_scales, OCTET_ARG_ATTR_OUTPUT_SCALES, at, 1.f));
-            float scale = scale_at(e_.src_scales, OCTET_ARG_SRC);
+                return values_at(e_.output_scales, OCTET_ARG_ATTR_OUTPUT_SCALES, at, 1.f);
+            float factor = scale_at(e_.src_scales, OCTET_ARG_SRC);
             if (planes_.weights_scale < 0)
-                scale = lane::mul(scale, scale_at(e_.weights_scales, OCTET_ARG_WEIGHTS));
+                factor = lane::mul(factor, scale_at(e_.weights_scales, OCTET_ARG_WEIGHTS));
             if (facts().factor_has_dst_scale())
-                scale /= scale_at(e_.dst_scales, OCTET_ARG_DST);
-            return bits(scale);
-        });
+                factor /= scale_at(e_.dst_scales, OCTET_ARG_DST);
+            return factor;
+        };
+        put(planes_.scale, has_runtime_scales, [&] { return bits(scale()); });
+        put(planes_.minus_origin, has_runtime_scales, [&] { return bits(-0x1p23f * scale()); });
         put(planes_.weights_scale, has_runtime_scales,
             [&] { return bits(scale_at(e_.weights_scales, OCTET_ARG_WEIGHTS)); });
         put(planes_.inverse_dst_scale, has_runtime_scales,

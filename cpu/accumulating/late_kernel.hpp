@@ -1,0 +1,24 @@
+#pragma once
+
+// A kernel for arguments that hardly ever come: made when they first do, by whichever thread is first.
+
+#include <memory>
+#include <mutex>
+
+#include "cpu/registry.hpp"
+
+namespace octet::impl {
+
+class late_kernel {
+public:
+    template <typename Make> const kernel &get(const Make &make) const {
+        std::call_once(once_, [&] { kernel_ = make(); });
+        return *kernel_;
+    }
+
+private:
+    mutable std::once_flag once_;
+    mutable std::shared_ptr<const kernel> kernel_;
+};
+
+} // namespace octet::impl
