@@ -22,7 +22,7 @@ double stored_weights::largest_sum(const memory_desc &src, const zero_points &sr
 
 const std::int8_t *stored_weights::bind(const arguments &args) const {
     const void *weights = args.get<const void>(OCTET_ARG_WEIGHTS);
-    if (memory::desc(given_) == memory::desc(packed_))
+    if (is_packed_)
         return static_cast<const std::int8_t *>(weights);
     memory_desc plain = given_;
     if (plain.format_kind == format_kind::packed) { // in another order: depthwise weights for another stride

@@ -21,7 +21,8 @@ public:
     stored_weights() = default;
     /// `given` by the user, read as `packed`.
     stored_weights(const memory_desc &given, const memory_desc &packed, const zero_points &zps)
-        : given_(given), packed_(packed), geometry_(packed_geometry_of(packed)), zero_points_(zps) {}
+        : given_(given), packed_(packed), is_packed_(memory::desc(given) == memory::desc(packed)),
+          geometry_(packed_geometry_of(packed)), zero_points_(zps) {}
 
     const packed_geometry &geometry() const { return geometry_; }
     std::size_t size_bytes() const { return size_in_bytes(packed_); }
@@ -53,6 +54,7 @@ public:
 
 private:
     memory_desc given_, packed_;
+    bool is_packed_ = false; ///< by the user
     packed_geometry geometry_{};
     zero_points zero_points_{{}, OCTET_ARG_WEIGHTS};
 };

@@ -12,19 +12,26 @@ namespace octet {
 inline namespace v0 {
 
 /// While it exists, this thread computes in the default environment; then the caller's returns, with its
-/// sticky flags as they were. Two moves of a register each way, no kernel is short enough to notice.
+/// sticky flags as they were. Nearly all callers live in the default one, and have raised the flags that a kernel raises:
+/// the register is read, which costs little, and written where it has to change.
 class default_float_environment {
 public:
     /// Saves the caller's environment and sets the default one.
-    default_float_environment() : before_(_mm_getcsr()) { _mm_setcsr(mxcsr_default); }
+    default_float_environment() : before_(_mm_getcsr()) {
+        if ((before_ & ~sticky_flags) != mxcsr_default)
+            _mm_setcsr(mxcsr_default);
+    }
     /// Restores the caller's.
-    ~default_float_environment() { _mm_setcsr(before_); }
+    ~default_float_environment() {
+        if (_mm_getcsr() != before_)
+            _mm_setcsr(before_);
+    }
     default_float_environment(const default_float_environment &) = delete;
     default_float_environment &operator=(const default_float_environment &) = delete;
 
 private:
     /// Of the psABI: all exceptions masked, rounding to nearest, neither FTZ nor DAZ.
-    static constexpr unsigned mxcsr_default = 0x1f80;
+    static constexpr unsigned mxcsr_default = 0x1f80, sticky_flags = 0x3f;
     const unsigned before_;
 };
 

@@ -32,6 +32,13 @@ extent extent_of(const memory_desc &md) {
     return e;
 }
 
+std::vector<byte_range> ranges_of(const std::map<int, extent> &extents) {
+    std::vector<byte_range> ranges;
+    for (const auto &[arg, e] : extents)
+        ranges.insert(arg == OCTET_ARG_DST ? ranges.begin() : ranges.end(), {arg, e.first, e.size});
+    return ranges;
+}
+
 namespace {
 
 /// Bytes of the piece that dimensions with steps below `limit` make.

@@ -5,7 +5,9 @@
 // bytes that depend on blocking and threads. octet/primitive.hpp states the rule.
 
 #include <array>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "octet/memory.hpp"
 
@@ -22,6 +24,13 @@ struct extent {
     dim_t size = 0; ///< from the first byte of the first to the last byte of the last one
 };
 extent extent_of(const memory_desc &md);
+
+/// The bytes of an argument from its first to its last element, without its gaps.
+struct byte_range {
+    int arg;
+    dim_t first, size; ///< from the data handle; size 0 for an empty tensor
+};
+std::vector<byte_range> ranges_of(const std::map<int, extent> &extents); ///< that of OCTET_ARG_DST first
 
 enum class sharing { nothing, every_element, some_bytes };
 

@@ -119,6 +119,7 @@ primitive_desc_ptr make_primitive_desc(const request &r, const tensor_map &tenso
     add_attribute_arguments(r.attr, tensors, data->args);
     for (const auto &[arg, md] : data->args)
         data->extents[arg] = extent_of(md.data);
+    data->ranges = ranges_of(data->extents);
     data->parameters = std::move(parameters);
     data->implementation = chosen.name;
     data->refusals = std::move(chosen.refusals);

@@ -116,6 +116,7 @@ primitive_desc_ptr make_with_runtime_sizes(const resizable &given, bool allow_em
         const auto data = std::make_shared<primitive_description>(*a->is);
         data->attr = given.attr;
         data->extents.clear();
+        data->ranges.clear();
         for (auto &[arg, md] : data->args)
             md = common_part(data->operation, arg, a->is->args.at(arg).data, b->is->args.at(arg).data,
                              find(description.tensors, arg));

@@ -18,7 +18,7 @@ void append_distinct(std::string &list, const std::string &name) {
 
 /// Executions take bare pointers, so that descriptors are compared here, once.
 void primitive_step::add(const primitive_desc_base &pd, const arguments &args) {
-    launch l{pd, {}, {}};
+    launch l{pd, {}, {}, {}};
     for (const auto &[arg, b] : args) {
         const memory::desc expected = pd.arg_desc(arg), given = b.get_desc();
         if (given != expected && given.reshape(expected.dims(), true) != expected)
@@ -33,6 +33,8 @@ void primitive_step::make_primitives() {
     for (launch &l : launches_) {
         l.what = primitive(l.plan);
         l.plan = {};
+        for (const auto &[arg, b] : l.args)
+            l.operands.push_back({arg, b.slot(), b.is_shared() ? b.get_memory().get_data_handle() : nullptr});
     }
 }
 
@@ -40,8 +42,8 @@ void primitive_step::run(const stream &s, const run_memory &m) const {
     thread_local std::vector<primitive::argument> pointers; // keeps its capacity from run to run
     for (const launch &l : launches_) {
         pointers.clear();
-        for (const auto &[arg, b] : l.args)
-            pointers.push_back({arg, m.at(b)});
+        for (const operand &o : l.operands)
+            pointers.push_back({o.arg, o.slot < 0 ? o.shared : m.at(o.slot)});
         l.what.execute(s, pointers.data(), pointers.size());
     }
 }

@@ -36,10 +36,16 @@ public:
     std::string explain() const override;
 
 private:
+    /// Of a run: what it needs to know of a buffer.
+    struct operand {
+        int arg, slot;
+        void *shared; ///< without a slot
+    };
     struct launch {
         primitive_desc_base plan; ///< empty once the primitive is there
         primitive what;
-        std::vector<std::pair<int, buffer>> args;
+        std::vector<std::pair<int, buffer>> args; ///< owners of shared bytes
+        std::vector<operand> operands;            ///< the same, side by side
     };
     std::vector<launch> launches_;
 };
