@@ -28,10 +28,14 @@ public:
     /// Answers until it is told to stop.
     void answer() {
         is_there_.store(true, std::memory_order_release);
-        while (!is_over_.load(std::memory_order_relaxed)) {
+        for (std::uint64_t asked = __rdtsc(); !is_over_.load(std::memory_order_relaxed);) {
             const std::uint32_t seen = word_.load(std::memory_order_acquire);
-            if (seen % 2 == 1) // without a pause, which would be part of the trip
+            if (seen % 2 == 1) { // without a pause, which would be part of the trip
                 word_.store(seen + 1, std::memory_order_release);
+                asked = __rdtsc();
+            } else if (__rdtsc() - asked > patience) {
+                std::this_thread::yield();
+            }
         }
     }
     void wait_for_other() const {
@@ -40,7 +44,6 @@ public:
     }
     /// Sends the line and waits for it; false if it is not back by then.
     bool send(std::uint64_t deadline) {
-        constexpr std::uint64_t patience = 1 << 16;
         const std::uint32_t sent = word_.load(std::memory_order_relaxed) + 1;
         const std::uint64_t start = __rdtsc();
         word_.store(sent, std::memory_order_release);
@@ -48,7 +51,7 @@ public:
             const std::uint64_t now = __rdtsc();
             if (now > deadline)
                 return false;
-            if (now - start > patience) // the other thread may need this core
+            if (now - start > patience)
                 std::this_thread::yield();
         }
         return true;
@@ -56,6 +59,7 @@ public:
     void stop() { is_over_.store(true, std::memory_order_relaxed); }
 
 private:
+    static constexpr std::uint64_t patience = 1 << 16; ///< cycles; then the other thread may need this core
     alignas(128) std::atomic<std::uint32_t> word_{0};
     alignas(128) std::atomic<bool> is_there_{false}, is_over_{false};
 };
