@@ -96,9 +96,9 @@ public:
     const std::optional<code_sum> &sum_of_codes(int post_op) const { return code_sums_[post_op]; }
     /// True if no f32 result is NaN or reaches 2^31, so that its conversion needs no bounds.
     bool is_bounded() const { return is_bounded_; }
-    /// What s32 accumulators start from besides their biases: nothing, or float_origin, if no bias is beyond ±largest_bias. A sum x
-    /// then is the float 2^23 + x, and (2^23 + x) s - 2^23 s, one multiply-add, is x s rounded once, as a conversion and a
-    /// product give it.
+    /// What s32 accumulators start from besides their biases: 0, or float_origin, if no bias is beyond ±largest_bias.
+    /// A sum x then is the float 2^23 + x, and (2^23 + x) s - 2^23 s, one multiply-add, is x s rounded once, as a
+    /// conversion and a product give it.
     std::uint32_t origin() const { return planes_.minus_origin >= 0 ? float_origin : 0; }
 
     /// True if four vectors of results may be interleaved: vector v has in 128-bit part p columns 16 p + 4 v

@@ -27,9 +27,8 @@ struct primitive_description {
     primitive_attr attr;
     std::map<int, memory::desc> args; ///< every execution argument with its descriptor
     std::map<int, extent> extents;    ///< where their elements lie, for the check that inputs are not dst
-    std::vector<byte_range>
-        ranges;             ///< the same in short and side by side, dst first: what most executions look at
-    std::string parameters; ///< "strides:1x1 dilates:0x0 padding_l:1x1"
+    std::vector<byte_range> ranges;   ///< the same in short, dst first: all that most executions look at
+    std::string parameters;           ///< "strides:1x1 dilates:0x0 padding_l:1x1"
     std::string implementation;
     std::vector<std::string> refusals;
 };
