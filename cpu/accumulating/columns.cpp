@@ -28,22 +28,29 @@ column_arguments columns::bind(const arguments &args, std::int32_t src_zero_poin
             src_zero_point};
 }
 
+/// visit(o, bias of channel first_channel + o). Dense s32, as nearly all are, in a loop that vectors can take.
+template <typename Visit>
+void columns::for_each_bias(const void *bias, dim_t first_channel, dim_t count, const Visit &visit) const {
+    const memory_desc &md = epilogue_.source().bias;
+    const int channel_dim = epilogue_.shape().channel_dim;
+    const dim_t stride = md.dims[channel_dim] == 1 ? 0 : md.strides[channel_dim];
+    const dim_t first = md.offset0 + first_channel * stride;
+    if (md.data_type == data_type::s32 && stride == 1)
+        for (dim_t o = 0; o < count; o++)
+            visit(o, static_cast<const std::int32_t *>(bias)[first + o]);
+    else
+        for (dim_t o = 0; o < count; o++)
+            visit(o, load_s32(bias, md.data_type, first + o * stride));
+}
+
 bool columns::may_start_from_origin(const column_arguments &args) const {
     if (origin() == 0 || !has_bias_)
         return true;
-    const memory_desc &md = epilogue_.source().bias;
-    const int channel_dim = epilogue_.shape().channel_dim;
-    const dim_t channels = md.dims[channel_dim], stride = md.strides[channel_dim];
     std::uint32_t beyond = 0; // no branch: a loop over vectors
-    const auto look_at = [&](std::int32_t x) {
+    const dim_t channels = epilogue_.source().bias.dims[epilogue_.shape().channel_dim];
+    for_each_bias(args.bias, 0, channels, [&](dim_t, std::int32_t x) {
         beyond |= static_cast<std::uint32_t>((x < -jit::largest_bias) | (x > jit::largest_bias));
-    };
-    if (md.data_type == data_type::s32 && stride == 1)
-        for (dim_t c = 0; c < channels; c++)
-            look_at(static_cast<const std::int32_t *>(args.bias)[md.offset0 + c]);
-    else
-        for (dim_t c = 0; c < channels; c++)
-            look_at(load_s32(args.bias, md.data_type, md.offset0 + c * stride));
+    });
     return beyond == 0;
 }
 
@@ -75,20 +82,10 @@ void columns::fill_weights_zero_points(const arguments &args, std::uint32_t *par
 
 void columns::add_bias(const void *bias, std::int32_t *initial) const {
     const packed_geometry &p = packed();
-    const memory_desc &md = epilogue_.source().bias;
-    const int channel_dim = epilogue_.shape().channel_dim;
-    const dim_t stride = md.dims[channel_dim] == 1 ? 0 : md.strides[channel_dim];
-    const bool is_dense = md.data_type == data_type::s32 && stride == 1;
     for (dim_t group = 0; group < p.groups; group++) {
         std::int32_t *to = initial + group * p.line_sums();
-        const dim_t first = md.offset0 + first_channel(group) * stride;
-        const auto add = [to](dim_t o, std::int32_t x) { to[o] = wrapping_add(to[o], x); };
-        if (is_dense)
-            for (dim_t o = 0; o < p.o; o++)
-                add(o, static_cast<const std::int32_t *>(bias)[first + o]);
-        else
-            for (dim_t o = 0; o < p.o; o++)
-                add(o, load_s32(bias, md.data_type, first + o * stride));
+        for_each_bias(bias, first_channel(group), p.o,
+                      [to](dim_t o, std::int32_t x) { to[o] = wrapping_add(to[o], x); });
     }
 }
 

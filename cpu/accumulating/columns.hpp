@@ -58,6 +58,8 @@ private:
     std::int32_t origin() const { return static_cast<std::int32_t>(epilogue_.origin()); }
     dim_t first_channel(dim_t group) const { return groups_have_channels_ ? group * packed().o : 0; }
     void fill_weights_zero_points(const arguments &args, std::uint32_t *params) const;
+    template <typename Visit>
+    void for_each_bias(const void *bias, dim_t first_channel, dim_t count, const Visit &visit) const;
     void add_bias(const void *bias, std::int32_t *initial) const;
     void subtract_zero_points(const column_arguments &args, const line_range &range,
                               std::int32_t *initial) const;

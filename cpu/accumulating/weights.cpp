@@ -9,7 +9,7 @@
 
 namespace octet::impl {
 
-double stored_weights::largest_sum(const memory_desc &src, const zero_points &src_zero_points) const {
+double stored_weights::largest_products(const memory_desc &src, const zero_points &src_zero_points) const {
     const masked_values<std::int32_t> &zps = src_zero_points.values;
     if (is_real(src.data_type) || zps.runtime || sums_source())
         return HUGE_VAL;

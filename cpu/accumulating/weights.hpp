@@ -31,7 +31,7 @@ public:
 
     bool sums_source() const { return impl::sums_source(given_, zero_points_); }
     /// Bound of |Σ (s - zs) w|; infinite for floats, and where zero points of weights or of an execution take part.
-    double largest_sum(const memory_desc &src, const zero_points &src_zero_points) const;
+    double largest_products(const memory_desc &src, const zero_points &src_zero_points) const;
 
     /// The zero point of each output channel's stored weights, in one execution.
     class bound_zero_points {

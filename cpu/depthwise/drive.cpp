@@ -59,7 +59,7 @@ jit::epilogue_shape columns_of(const convolution_problem &p, const stored_weight
                                bool may_start_from_origin) {
     jit::epilogue_shape columns{1, p.groups * p.oc, jit::any_s32};
     if (may_start_from_origin)
-        columns.largest_products = weights.largest_sum(p.src, p.src_zero_points);
+        columns.largest_products = weights.largest_products(p.src, p.src_zero_points);
     return columns;
 }
 

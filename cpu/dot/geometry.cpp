@@ -110,7 +110,7 @@ dot_geometry dot_geometry_of(const convolution_problem &p) {
     g.weights = stored_weights(p.weights, packed, p.weights_zero_points);
     g.src_zero_points = p.src_zero_points;
     g.columns = {1, p.groups * p.oc, largest_sum(p)};
-    g.columns.largest_products = g.weights.largest_sum(p.src, p.src_zero_points);
+    g.columns.largest_products = g.weights.largest_products(p.src, p.src_zero_points);
 
     if (p.is_inner_product) {
         g.rows_are_images = true;
@@ -151,7 +151,7 @@ dot_geometry dot_geometry_of(const matmul_problem &p) {
         stored_weights(p.weights, packed_form(p.weights, packed_kind::matmul, false), p.weights_zero_points);
     g.src_zero_points = p.src_zero_points;
     g.columns = {n, p.dst.dims[n], largest_sum(p)};
-    g.columns.largest_products = g.weights.largest_sum(p.src, p.src_zero_points);
+    g.columns.largest_products = g.weights.largest_products(p.src, p.src_zero_points);
 
     memory_desc batches = p.dst;
     batches.ndims = m;
