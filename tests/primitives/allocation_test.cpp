@@ -52,6 +52,31 @@ TEST(allocation, execute_allocates_nothing_once_it_has_run) {
     set_num_threads(0);
 }
 
+// Their kernel starts from 0 and is made when they first come.
+TEST(allocation, biases_beyond_the_origin_allocate_nothing_once_they_have_been_seen) {
+    if (!test::counts_allocations())
+        GTEST_SKIP() << "a sanitizer's operator new";
+    set_num_threads(1);
+    const engine cpu(engine::kind::cpu, 0);
+    primitive_attr attr;
+    attr.set_requantization(requantization_rule::ort_f32);
+    attr.set_output_scales(0, {0.01f});
+    const matmul::primitive_desc pd(cpu, memory::desc({5, 64}, data_type::u8, format_tag::ab),
+                                    memory::desc({64, 48}, data_type::s8, format_tag::any),
+                                    memory::desc({1, 48}, data_type::s32, format_tag::ab),
+                                    memory::desc({5, 48}, data_type::u8, format_tag::ab), attr);
+    std::vector<std::int32_t> bias(48, 1);
+    const std::unordered_map<int, memory> args = {{OCTET_ARG_SRC, memory(pd.src_desc(), cpu)},
+                                                  {OCTET_ARG_WEIGHTS, memory(pd.weights_desc(), cpu)},
+                                                  {OCTET_ARG_BIAS, memory(pd.bias_desc(), cpu, bias.data())},
+                                                  {OCTET_ARG_DST, memory(pd.dst_desc(), cpu)}};
+    const matmul product(pd);
+    EXPECT_EQ(allocations_of_an_execution(product, args), 0);
+    bias[7] = 1 << 30;
+    EXPECT_EQ(allocations_of_an_execution(product, args), 0);
+    set_num_threads(0);
+}
+
 TEST(allocation, sizes_at_execution_allocate_nothing_once_they_have_been_seen) {
     if (!test::counts_allocations())
         GTEST_SKIP() << "a sanitizer's operator new";
