@@ -8,8 +8,7 @@
 //     const std::vector<float> scores = net.output(0).as<float>();
 //
 // Everything that can fail fails when the network is made: an operator that Octet lacks, shapes that do not fit,
-// memory. All primitives and buffers are made then, too; `run` only executes and allocates nothing (but for a layer with a
-// relu and biases beyond 2^24, whose first run makes its kernel for them). A server makes
+// memory. All primitives and buffers are made then, too; `run` only executes and allocates nothing. A server makes
 // one network per thread out of the first (`new_context`); they share graph and packed weights. Installed as the
 // CMake target octet::network, a library of its own next to the primitives.
 

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <random>
 
+#include "model/onnx_builder.hpp"
 #include "network/lower/buffers.hpp"
 #include "octet/network.hpp"
 #include "octet/octet.hpp"
@@ -87,6 +89,49 @@ TEST(NetworkBuffers, NothingIsAllocatedOnceTheNetworkHasRun) {
     net.run();
     EXPECT_EQ(test::allocation_count() - before, 0);
     set_num_threads(0);
+}
+
+/// A convolution of 32 channels by u8 codes from zero point 0 on, depthwise or 1x1.
+network convolution_with_bias(bool is_depthwise, std::int32_t of_channel_7) {
+    onnx_builder b;
+    b.input<std::uint8_t>("x", {1, 32, 9, 9});
+    b.scalar<float>("scale", 0.02f);
+    b.scalar<std::uint8_t>("zero", 0);
+    b.scalar<std::int8_t>("w_zero", 0);
+    const std::int64_t inputs = is_depthwise ? 1 : 32, size = is_depthwise ? 3 : 1;
+    b.constant<std::int8_t>("w", {32, inputs, size, size},
+                            std::vector<std::int8_t>(32 * inputs * size * size, 3));
+    std::vector<std::int32_t> bias(32, 5);
+    bias[7] = of_channel_7;
+    b.constant<std::int32_t>("bias", {32}, bias);
+    auto &node =
+        b.node("QLinearConv", {"x", "scale", "zero", "w", "scale", "w_zero", "scale", "zero", "bias"}, {"y"});
+    b.set(node, "group", std::int64_t{is_depthwise ? 32 : 1});
+    b.output("y");
+    const auto file = b.finish();
+    return network(model::read_onnx(file.data(), file.size(), "net.onnx"));
+}
+
+// Biases beyond ±2^24 take a kernel of their own, which comes with the network.
+TEST(NetworkBuffers, LargeBiasesMakeNoKernelWhileTheNetworkRuns) {
+    if (!test::counts_allocations())
+        GTEST_SKIP() << "a sanitizer's operator new";
+    const std::size_t capacity = get_primitive_cache_capacity();
+    set_primitive_cache_capacity(0); // each network has kernels of its own
+    set_num_threads(1);
+    for (const bool is_depthwise : {false, true}) {
+        network small = convolution_with_bias(is_depthwise, 5);
+        small.run(); // makes what threads keep
+        for (const std::int32_t bias :
+             {1 << 24, (1 << 24) + 1, -(1 << 24) - 1, std::numeric_limits<std::int32_t>::min()}) {
+            network large = convolution_with_bias(is_depthwise, bias);
+            const long before = test::allocation_count();
+            large.run();
+            EXPECT_EQ(test::allocation_count() - before, 0) << is_depthwise << ", bias " << bias;
+        }
+    }
+    set_num_threads(0);
+    set_primitive_cache_capacity(capacity);
 }
 
 TEST(NetworkBuffers, ShareTheirBytes) {

@@ -3,6 +3,9 @@
 
 #include "network/lower/step.hpp"
 
+#include <algorithm>
+#include <cstdlib>
+
 namespace octet::model {
 namespace {
 
@@ -36,6 +39,34 @@ void primitive_step::make_primitives() {
         for (const auto &[arg, b] : l.args)
             l.operands.push_back({arg, b.slot(), b.is_shared() ? b.get_memory().get_data_handle() : nullptr});
     }
+}
+
+/// Constant ones beyond what the first kernel may start from (primitive::execute).
+bool primitive_step::launch::has_biases_for_a_second_kernel() const {
+    for (const auto &[arg, b] : args)
+        if (arg == OCTET_ARG_BIAS && b.is_shared() && b.get_desc().data_type() == data_type::s32) {
+            const auto *first = static_cast<const std::int32_t *>(b.get_memory().get_data_handle());
+            return std::any_of(first, first + b.get_desc().get_size() / sizeof *first,
+                               [](std::int32_t bias) { return std::abs(std::int64_t{bias}) > 1 << 24; });
+        }
+    return false;
+}
+
+/// Buffers of runs are not there yet; the values that it reads do not matter.
+void primitive_step::launch::execute_once() const {
+    std::unordered_map<int, memory> all;
+    for (const auto &[arg, b] : args) {
+        const memory::desc d = what.get_primitive_desc().arg_desc(arg);
+        all[arg] = b.is_shared() ? memory(d, engine(engine::kind::cpu, 0), b.get_memory().get_data_handle())
+                                 : memory(d, engine(engine::kind::cpu, 0));
+    }
+    what.execute(stream(engine(engine::kind::cpu, 0)), all);
+}
+
+void primitive_step::prepare() const {
+    for (const launch &l : launches_)
+        if (l.has_biases_for_a_second_kernel())
+            l.execute_once();
 }
 
 void primitive_step::run(const stream &s, const run_memory &m) const {

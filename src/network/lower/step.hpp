@@ -19,6 +19,8 @@ public:
     virtual ~step() = default;
     /// Generates what is only planned; comes once, on any thread, before all else.
     virtual void make_primitives() {}
+    /// Comes once, when all primitives and constants are there: what a first run would make is made.
+    virtual void prepare() const {}
     virtual void run(const stream &s, const run_memory &m) const = 0;
     virtual std::string implementation() const = 0; ///< e.g. "ref", "view", "copy"
     virtual std::string explain() const = 0;        ///< problem, plan and refusals, one per line
@@ -31,6 +33,7 @@ class primitive_step final : public step {
 public:
     void add(const primitive_desc_base &pd, const arguments &args);
     void make_primitives() override;
+    void prepare() const override;
     void run(const stream &s, const run_memory &m) const override;
     std::string implementation() const override;
     std::string explain() const override;
@@ -46,6 +49,9 @@ private:
         primitive what;
         std::vector<std::pair<int, buffer>> args; ///< owners of shared bytes
         std::vector<operand> operands;            ///< the same, side by side
+
+        bool has_biases_for_a_second_kernel() const;
+        void execute_once() const;
     };
     std::vector<launch> launches_;
 };

@@ -196,6 +196,8 @@ std::shared_ptr<const plan> make_plan(model::graph g, const network_options &opt
     check_memory(options.memory_limit, weight_bytes(result->buffers, packed.bytes()), result->memory);
     work.finish([&](double done) { report.finishing(done); });
     packed.share();
+    for (std::size_t i = 0; i < own.nodes.size(); i++)
+        on_behalf_of(node_text(own, i), [&] { result->steps[i]->prepare(); });
     if (!own.saved)
         release_files(own);
     return result;
