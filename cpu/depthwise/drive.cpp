@@ -135,6 +135,7 @@ private:
         spec.pixel_stride = plan_.pixel_stride;
         spec.dst_row_stride = stride(p_.dst, 1);
         spec.dst_column_stride = stride(p_.dst, 2);
+        spec.slides = part.slides;
         spec.line = part.line;
         return jit::shared_kernel<jit::depthwise_kernel>(spec, epilogue_);
     }

@@ -35,10 +35,8 @@ std::string refuses_depthwise(const convolution_problem &p) {
     return {};
 }
 
-std::vector<jit::tile_run> plan_line(const patch_axis &axis, const tap_axis &taps, dim_t width, dim_t largest,
-                                     dim_t pad, dim_t columns) {
-    const dim_t tiles = div_up(width, largest),
-                tile = div_up(div_up(width, tiles), axis.phases) * axis.phases;
+std::vector<jit::tile_run> plan_line(const patch_axis &axis, const tap_axis &taps, dim_t width, dim_t tile,
+                                     dim_t pad, dim_t columns, bool slides) {
     std::vector<jit::tile_run> line;
     for (dim_t first = 0; first < width; first += tile) {
         jit::tile_run run;
@@ -48,7 +46,8 @@ std::vector<jit::tile_run> plan_line(const patch_axis &axis, const tap_axis &tap
         run.end = std::clamp<dim_t>(columns - x, 0, covered);
         const bool repeats = !line.empty() && line.back().columns == run.columns &&
                              line.back().begin == run.begin && line.back().end == run.end;
-        if (repeats)
+        const bool ends_sliding = slides && first + tile >= width;
+        if (repeats && !ends_sliding)
             line.back().count++;
         else
             line.push_back(run);
@@ -57,6 +56,12 @@ std::vector<jit::tile_run> plan_line(const patch_axis &axis, const tap_axis &tap
 }
 
 namespace {
+
+/// Columns of tiles that are as equal as phases allow.
+dim_t even_tile(const patch_axis &axis, dim_t width, dim_t largest) {
+    const dim_t tiles = div_up(width, largest);
+    return div_up(div_up(width, tiles), axis.phases) * axis.phases;
+}
 
 /// As many blocks per tile as it can have, then half as many for those that remain, and so on; at last one
 /// for a block that is not whole.
@@ -67,10 +72,11 @@ std::vector<channel_part> plan_parts(dim_t channels, int largest) {
     for (int blocks = largest; blocks >= 1; blocks /= 2, first = last) {
         last = first + (whole - first) / blocks * blocks;
         if (last > first)
-            parts.push_back({first, last, blocks, packed_o_block, {}});
+            parts.push_back({first, last, blocks, packed_o_block, false, {}});
     }
     if (channels > whole * packed_o_block)
-        parts.push_back({whole, whole + 1, 1, static_cast<int>(channels - whole * packed_o_block), {}});
+        parts.push_back(
+            {whole, whole + 1, 1, static_cast<int>(channels - whole * packed_o_block), false, {}});
     return parts;
 }
 
@@ -108,8 +114,11 @@ depthwise_plan plan_depthwise(const convolution_problem &p, const machine &m,
     const auto plan_lines = [&](dim_t pad, dim_t width) {
         std::size_t kinds = 0;
         for (channel_part &part : plan.parts) {
-            const int largest = jit::max_tile_columns(m.isa, plan.patches, sums, epilogue_temps, part.blocks);
-            part.line = plan_line(columns, taps, p.out[2], largest, pad, width);
+            part.slides = jit::can_slide(m.isa, plan.patches, taps, sums, epilogue_temps, part.blocks);
+            const dim_t largest =
+                jit::max_tile_columns(m.isa, plan.patches, sums, epilogue_temps, part.blocks);
+            const dim_t tile = part.slides ? columns.kernel : even_tile(columns, p.out[2], largest);
+            part.line = plan_line(columns, taps, p.out[2], tile, pad, width, part.slides);
             kinds = std::max(kinds, part.line.size());
         }
         return kinds;
@@ -142,9 +151,9 @@ depthwise_plan plan_depthwise(const convolution_problem &p, const machine &m,
 
 std::string text_of(const depthwise_plan &p) {
     const channel_part &first = p.parts.front();
-    return text("tiles of ", first.line.front().columns, " columns x ", first.blocks,
-                " blocks of channels, patches of ", p.patches.rows.size, " x ", p.patches.columns.size,
-                " taps, chunks of ", p.chunk_blocks, " blocks, ",
+    return text(first.slides ? "sliding tiles of " : "tiles of ", first.line.front().columns, " columns x ",
+                first.blocks, " blocks of channels, patches of ", p.patches.rows.size, " x ",
+                p.patches.columns.size, " taps, chunks of ", p.chunk_blocks, " blocks, ",
                 p.in_place ? "rows in place" : "copied rows", ", ", p.shares.size(), " shares");
 }
 

@@ -20,6 +20,7 @@ struct channel_part {
     dim_t first_block, last_block;
     int blocks = 1;                  ///< of a tile; divides their number
     int valid = packed_o_block;      ///< channels of a block; fewer in a part for the last one
+    bool slides = false;             ///< its tiles share quads
     std::vector<jit::tile_run> line; ///< tiles of an output row (of several rows, if they are phases)
 };
 
@@ -50,9 +51,9 @@ depthwise_plan plan_depthwise(const convolution_problem &p, const machine &m,
 
 std::string text_of(const depthwise_plan &p);
 
-/// Tiles of at most `largest` columns, as equal as phases allow, for a row of `width` outputs. `columns`
-/// source columns, `pad` of them on the left, are inside the image unless `is_padded`.
-std::vector<jit::tile_run> plan_line(const patch_axis &axis, const tap_axis &taps, dim_t width, dim_t largest,
-                                     dim_t pad, dim_t columns);
+/// Tiles of `tile` columns, or what remains, for a row of `width` outputs whose first taps lie `pad` columns left of
+/// an image with `columns`. The last one of tiles that slide is a run by itself.
+std::vector<jit::tile_run> plan_line(const patch_axis &axis, const tap_axis &taps, dim_t width, dim_t tile,
+                                     dim_t pad, dim_t columns, bool slides);
 
 } // namespace octet::impl

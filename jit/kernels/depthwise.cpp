@@ -58,6 +58,14 @@ int max_tile_columns(instruction_set isa, const tap_patches &patches, bool sums_
     return columns;
 }
 
+bool can_slide(instruction_set isa, const tap_patches &patches, const tap_axis &column_taps, bool sums_source,
+               int epilogue_temps, int blocks) {
+    const patch_axis &columns = patches.columns;
+    return blocks > 1 && columns.size == 1 && columns.phases == 1 && column_taps.stride == 1 &&
+           column_taps.dilation == 1 &&
+           columns.kernel <= max_tile_columns(isa, patches, sums_source, epilogue_temps, blocks);
+}
+
 depthwise_kernel::depthwise_kernel(const depthwise_spec &spec, const epilogue_plan &plan)
     : generated(spec.isa), spec_(spec), plan_(plan) {
     generate();
@@ -79,6 +87,14 @@ int depthwise_kernel::widest_tile() const {
 
 int depthwise_kernel::valid(int v) const {
     return std::clamp(spec_.valid - v * lanes() % channels_per_block, 0, lanes());
+}
+
+/// Rows of patches that the tile has taps in.
+int depthwise_kernel::patch_rows() const {
+    int rows = 0;
+    while (rows < static_cast<int>(spec_.patches.rows.patches()) && used_rows(rows) > 0)
+        rows++;
+    return rows;
 }
 
 /// Rows and columns of a patch that the tile has taps in: the first ones.
@@ -244,6 +260,8 @@ void depthwise_kernel::line() {
     mov(reg_position, at(slot::position));
     if (spec_.patches.rows.patches() == 1) // once is faster than in each tile
         find_rows(0);
+    if (spec_.slides)
+        start_sliding();
     for (const tile_run &run : spec_.line) {
         Xbyak::Label next;
         if (run.count > 1) {
@@ -251,7 +269,7 @@ void depthwise_kernel::line() {
             align(64);
             L(next);
         }
-        tile(run);
+        spec_.slides ? slide(run, &run == &spec_.line.back()) : tile(run);
         add(reg_element, static_cast<std::uint32_t>(run.columns * spec_.dst_column_stride));
         add(reg_position,
             static_cast<std::uint32_t>(run.columns * spec_.column_taps.stride * spec_.pixel_stride));
@@ -260,6 +278,7 @@ void depthwise_kernel::line() {
             jnz(next, T_NEAR);
         }
     }
+    give_accumulators();
 }
 
 /// Weights of a vector of channels of the tile.
@@ -307,14 +326,47 @@ void depthwise_kernel::split_weights() {
 void depthwise_kernel::tile(const tile_run &run) {
     columns_ = run.columns;
     initialise();
-    for (int a = 0; a < static_cast<int>(spec_.patches.rows.patches()) && used_rows(a) > 0; a++)
+    for (int a = 0; a < patch_rows(); a++)
         multiply_patch_row(run, a);
     if (spec_.sums_source)
         subtract_sums();
-    finish_tile();
+    finish_outputs({0, columns_});
+    give_accumulators();
+}
+
+void depthwise_kernel::give_accumulators() {
     for (const vec &x : acc_)
         give_vec(x);
     acc_.clear();
+}
+
+/// The taps of a line's first outputs in all positions but the one that finishes the first output.
+void depthwise_kernel::start_sliding() {
+    columns_ = static_cast<int>(spec_.patches.columns.kernel);
+    initialise();
+    for (int position = 0; position < columns_ - 1; position++)
+        multiply_position(spec_.line.front(), position, {0, position + 1});
+}
+
+void depthwise_kernel::multiply_position(const tile_run &run, dim_t position, column_range outputs) {
+    for (int a = 0; a < patch_rows(); a++) {
+        if (spec_.patches.rows.patches() > 1)
+            find_rows(a);
+        multiply_patch(run, position, a, outputs);
+    }
+}
+
+/// Each position finishes an output and begins with the one that takes its accumulators.
+void depthwise_kernel::slide(const tile_run &run, bool is_last) {
+    for (int c = 0; c < run.columns; c++) {
+        const int last = is_last ? run.columns : c + columns_;
+        multiply_position(run, c + columns_ - 1, {c, last});
+        finish_outputs({c, c + 1});
+        for (int r = 0; r < rows_ && !is_last; r++)
+            for (int v = 0; v < vectors(); v++)
+                r == 0 ? move(acc_[index(r, c, v)], initial_at(v))
+                       : move(acc_[index(r, c, v)], acc_[index(0, c, v)]);
+    }
 }
 
 void depthwise_kernel::initialise() {
@@ -340,28 +392,32 @@ void depthwise_kernel::find_rows(int patch_row) {
 /// Gathers the quads of a row of patches position by position, each for all outputs that use it.
 void depthwise_kernel::multiply_patch_row(const tile_run &run, int patch_row) {
     const patch_axis &axis = spec_.patches.columns;
-    if (spec_.patches.rows.patches() > 1)
-        find_rows(patch_row);
     std::set<dim_t> positions;
     for (int c = 0; c < columns_; c++)
         for (int b = 0; b < static_cast<int>(axis.patches()); b++)
             positions.insert(patch_position(axis, spec_.column_taps, c, b));
-    const int registers = spec_.blocks == 1 ? 1 : 5;
-    for (const dim_t position : positions) {
-        for (int i = 0; i < registers; i++)
-            quads_.push_back(take_vec());
-        gather(run, position, patch_row);
-        multiply(position, patch_row);
-        for (const vec &quad : quads_)
-            give_vec(quad);
-        quads_.clear();
-    }
+    if (spec_.patches.rows.patches() > 1)
+        find_rows(patch_row);
+    for (const dim_t position : positions)
+        multiply_patch(run, position, patch_row, {0, columns_});
 }
 
-void depthwise_kernel::multiply(dim_t position, int patch_row) {
+void depthwise_kernel::multiply_patch(const tile_run &run, dim_t position, int patch_row,
+                                      column_range outputs) {
+    const int registers = spec_.blocks == 1 ? 1 : 5;
+    for (int i = 0; i < registers; i++)
+        quads_.push_back(take_vec());
+    gather(run, position, patch_row);
+    multiply(position, patch_row, outputs);
+    for (const vec &quad : quads_)
+        give_vec(quad);
+    quads_.clear();
+}
+
+void depthwise_kernel::multiply(dim_t position, int patch_row, column_range outputs) {
     const patch_axis &axis = spec_.patches.columns;
     for (int b = 0; b < static_cast<int>(axis.patches()); b++)
-        for (int c = 0; c < columns_; c++) {
+        for (int c = outputs.first; c < outputs.last; c++) {
             if (patch_position(axis, spec_.column_taps, c, b) != position)
                 continue;
             for (int r = 0; r < rows_; r++) {
@@ -418,12 +474,12 @@ void depthwise_kernel::subtract_sums() {
     sums_.clear();
 }
 
-void depthwise_kernel::finish_tile() {
+void depthwise_kernel::finish_outputs(column_range outputs) {
     const epilogue_operands operands{reg_params,  reg_dst,     reg_element,     reg_full,
                                      reg_rows[0], reg_address, is_interleaved()};
     std::vector<epilogue_result> results;
     for (int r = 0; r < rows_; r++)
-        for (int c = 0; c < columns_; c++)
+        for (int c = outputs.first; c < outputs.last; c++)
             for (int v = 0; v < vectors(); v++)
                 results.push_back(
                     {acc_[index(r, c, v)], r, first_ + v,

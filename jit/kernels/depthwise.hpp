@@ -16,9 +16,9 @@
 // block leaves registers for weights. Interleaving the bytes of four blocks leaves the channels in an order
 // that packing the results undoes: part p of vector v has channels 16 p + 4 v to + 3. A call brings weights,
 // initial accumulators and planes into this order, in scratch memory. Where the epilogue can't work so, and
-// for two blocks, source bytes are permuted first, which costs more. Quads are gathered anew for each tile:
-// keeping them in memory costs more, because the stores of quads and the loads of source pixels get in each
-// other's way.
+// for two blocks, source bytes are permuted first, which costs more. Tiles side by side that need the same quads slide,
+// or gather them anew: keeping them in memory costs more, because the stores of quads and the loads of source pixels
+// get in each other's way.
 
 #include <cstdint>
 #include <vector>
@@ -48,11 +48,12 @@ struct depthwise_spec {
     bool sums_source = false;       ///< weights have zero points
     tap_patches patches;
     tap_axis column_taps;
-    int rows = 1;                  ///< of a tile: the phases of rows, or fewer
-    int rest_rows = 0;             ///< of a last line's tiles, where an image has one with fewer rows
-    int blocks = 1;                ///< of 16 channels that a tile covers: 1, 2 or 4, see max_tile_blocks
-    int valid = 16;                ///< channels of a block; fewer than 16 for a last block alone
-    std::int64_t pixel_stride = 0; ///< bytes between neighbouring source columns
+    int rows = 1;        ///< of a tile: the phases of rows, or fewer
+    int rest_rows = 0;   ///< of a last line's tiles, where an image has one with fewer rows
+    int blocks = 1;      ///< of 16 channels that a tile covers: 1, 2 or 4, see max_tile_blocks
+    int valid = 16;      ///< channels of a block; fewer than 16 for a last block alone
+    bool slides = false; ///< tiles are as wide as the kernel, the last one is a run by itself: `can_slide`
+    std::int64_t pixel_stride = 0;                          ///< bytes between neighbouring source columns
     std::int64_t dst_row_stride = 0, dst_column_stride = 0; ///< elements
     std::vector<tile_run> line;
 };
@@ -89,11 +90,20 @@ int max_tile_blocks(instruction_set isa, bool sums_source);
 int max_tile_columns(instruction_set isa, const tap_patches &patches, bool sums_source, int epilogue_temps,
                      int blocks);
 
+/// True if tiles can be as wide as the kernel and leave to the next one accumulators that have the taps which it would
+/// gather again. An output's accumulator is free for the one behind its tile as soon as it is stored.
+bool can_slide(instruction_set isa, const tap_patches &patches, const tap_axis &column_taps, bool sums_source,
+               int epilogue_temps, int blocks);
+
 class depthwise_kernel : public generated<const depthwise_args> {
 public:
     depthwise_kernel(const depthwise_spec &spec, const epilogue_plan &plan);
 
 private:
+    /// Outputs of a tile, and of the next one where they slide.
+    struct column_range {
+        int first, last;
+    };
     void generate();
     void group();
     void next_group();
@@ -106,13 +116,18 @@ private:
     void split_weights();
     void tile(const tile_run &run);
     void initialise();
+    void give_accumulators();
     void find_rows(int patch_row);
+    void start_sliding();
+    void slide(const tile_run &run, bool is_last);
     void multiply_patch_row(const tile_run &run, int patch_row);
-    void multiply(dim_t position, int patch_row);
+    void multiply_position(const tile_run &run, dim_t position, column_range outputs);
+    void multiply_patch(const tile_run &run, dim_t position, int patch_row, column_range outputs);
+    void multiply(dim_t position, int patch_row, column_range outputs);
     void multiply(std::size_t acc, dim_t tap_vector, int v, std::uint32_t taps);
     void multiply_words(const vec &quad, std::size_t acc, dim_t tap_vector, std::uint32_t taps);
     void subtract_sums();
-    void finish_tile();
+    void finish_outputs(column_range outputs);
 
     void gather(const tile_run &run, dim_t position, int patch_row);
     void gather_parts(const std::vector<Xbyak::RegExp> &pixels);
@@ -128,7 +143,7 @@ private:
     /// Vectors of channels of a tile.
     int vectors() const { return lanes() == 16 ? spec_.blocks : 1; }
     std::size_t index(int row, int column, int vector) const {
-        return static_cast<std::size_t>((row * columns_ + column) * vectors() + vector);
+        return static_cast<std::size_t>((row * columns_ + column % columns_) * vectors() + vector);
     }
     int widest_tile() const; ///< columns
     int accumulators(int columns) const { return rows_ * columns * vectors(); }
@@ -136,6 +151,7 @@ private:
     Xbyak::Address weights_at(dim_t tap_vector, int vector);
     Xbyak::Address initial_at(int vector, int offset = 0);
     std::uint32_t used_taps(int row, int column, int patch_row, int patch_column) const;
+    int patch_rows() const;
     dim_t used_rows(int patch_row) const;
     dim_t used_columns() const;
     int valid(int v) const;
@@ -143,7 +159,7 @@ private:
     const depthwise_spec spec_;
     const epilogue_plan &plan_;
     int first_ = 0; ///< vector of the line that is emitted; not 0 for the second half of a block of 8 lanes
-    int rows_ = 0, columns_ = 0; ///< of the tile that is emitted
+    int rows_ = 0, columns_ = 0; ///< of the accumulators: those of the tile that is emitted
     std::vector<vec> acc_, sums_;
     std::vector<vec> quads_;   ///< of one position, a vector each; the registers behind them are scratch
     std::vector<vec> weights_; ///< of a block, if there are registers for them

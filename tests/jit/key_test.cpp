@@ -98,7 +98,7 @@ TEST(Keys, HaveEveryFieldOfEverySpec) {
     expect_every_field_in_key(dot_spec{}, 15);
     depthwise_spec depthwise;
     depthwise.line.resize(2);
-    expect_every_field_in_key(depthwise, 13 + 2 * 4 + 3 + 1 + 2 * 4); // patches, taps, line
+    expect_every_field_in_key(depthwise, 14 + 2 * 4 + 3 + 1 + 2 * 4); // patches, taps, line
     expect_every_field_in_key(pool_spec{}, 9);
     stream_spec stream;
     stream.sources.resize(1);
