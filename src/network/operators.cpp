@@ -2,6 +2,10 @@
 
 #include "network/operators.hpp"
 
+#include <iterator>
+#include <string_view>
+#include <unordered_map>
+
 #include "network/lower/onnx.hpp"
 #include "network/lower/tflite.hpp"
 #include "network/onnx/shape_functions.hpp"
@@ -223,12 +227,23 @@ constexpr framework_operators tables[] = {
 
 } // namespace
 
+/// Asked for several times per node by whatever looks at a graph.
 const operator_facts *find_operator(const std::string &framework, const std::string &op) {
-    for (const framework_operators &t : tables)
-        if (framework == t.framework)
+    using rows_by_name = std::unordered_map<std::string_view, const row *>;
+    static const std::vector<rows_by_name> all = [] {
+        std::vector<rows_by_name> result;
+        for (const framework_operators &t : tables) {
+            rows_by_name &rows = result.emplace_back();
             for (const row *r = t.begin; r != t.end; r++)
-                if (op == r->name)
-                    return r;
+                rows.emplace(r->name, r);
+        }
+        return result;
+    }();
+    for (std::size_t t = 0; t < std::size(tables); t++)
+        if (framework == tables[t].framework) {
+            const auto found = all[t].find(op);
+            return found == all[t].end() ? nullptr : found->second;
+        }
     return nullptr;
 }
 

@@ -1,5 +1,10 @@
 #include "network/lower/packed_weights.hpp"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+
 #include "network/graph/descs.hpp"
 #include "network/graph/file.hpp"
 
@@ -7,7 +12,7 @@ namespace octet::model {
 namespace {
 
 /// Smaller ones lie on pages with their neighbours.
-constexpr std::size_t bytes_worth_releasing = std::size_t{1} << 15;
+constexpr std::size_t bytes_of_own_pages = std::size_t{1} << 15;
 
 bool is_same(const packed_constant &c, const shared_bytes &original, const memory::desc &plain,
              const memory::desc &chosen) {
@@ -79,13 +84,29 @@ shared_bytes unpacked(const packed_constant &c) {
 
 namespace {
 
+/// Asks for the memory of a constant at once, since all of it will be written: a third less than page by page. Older
+/// systems refuse.
+void load_pages(const memory &packed) {
+#ifdef MADV_POPULATE_WRITE
+    const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+    const auto first = reinterpret_cast<std::uintptr_t>(packed.get_data_handle());
+    const std::uintptr_t begin = (first + page - 1) / page * page,
+                         end = (first + packed.get_desc().get_size()) / page * page;
+    if (end > begin && end - begin >= bytes_of_own_pages)
+        madvise(reinterpret_cast<void *>(begin), end - begin, MADV_POPULATE_WRITE);
+#else
+    static_cast<void>(packed);
+#endif
+}
+
 void pack(const packed_constant &c) {
     const num_threads_scope alone(1); // threads share the constants, not the parts of one
     const memory original = constant_memory(c.plain, c.original);
+    load_pages(c.packed);
     stream s(c.packed.get_engine());
     reorder(original, c.packed).execute(s, original, c.packed);
     s.wait();
-    if (c.original.size() >= bytes_worth_releasing)
+    if (c.original.size() >= bytes_of_own_pages)
         release_pages(c.original);
 }
 

@@ -69,16 +69,16 @@ void check_operators(const graph &g, const std::map<int, std::string> &reasons) 
 }
 
 /// Does something for a node; what it throws gets the node's name in front.
-template <typename Work> auto on_behalf_of(const std::string &who, const Work &work) {
+template <typename Work> auto on_behalf_of(const graph &g, std::size_t node, const Work &work) {
     try {
         return work();
     } catch (const error &e) {
-        throw error(e.status, who + ": " + e.what());
+        throw error(e.status, node_text(g, node) + ": " + e.what());
     } catch (const std::out_of_range &) {
         throw error(status::invalid_arguments,
-                    who + ": names an input, output or dimension that there is not");
+                    node_text(g, node) + ": names an input, output or dimension that there is not");
     } catch (const std::bad_alloc &) {
-        throw error(status::out_of_memory, who + ": not enough memory for its tensors");
+        throw error(status::out_of_memory, node_text(g, node) + ": not enough memory for its tensors");
     }
 }
 
@@ -180,11 +180,11 @@ std::shared_ptr<const plan> make_plan(model::graph g, const network_options &opt
         report.lowering(own, i);
         buffers.start_node(static_cast<int>(i));
         const auto lower = facts_of(own.framework, own.nodes[i].op).lower;
-        result->steps.push_back(on_behalf_of(node_text(own, i), [&] {
+        result->steps.push_back(on_behalf_of(own, i, [&] {
             return lower(lowering(own.nodes[i], own, buffers, cpu, options.rule, evaluating));
         }));
         work.add([&own, i, &made = *result->steps.back()] {
-            on_behalf_of(node_text(own, i), [&] { made.make_primitives(); });
+            on_behalf_of(own, i, [&] { made.make_primitives(); });
         });
     }
     result->memory = buffers.place();
@@ -197,7 +197,7 @@ std::shared_ptr<const plan> make_plan(model::graph g, const network_options &opt
     work.finish([&](double done) { report.finishing(done); });
     packed.share();
     for (std::size_t i = 0; i < own.nodes.size(); i++)
-        on_behalf_of(node_text(own, i), [&] { result->steps[i]->prepare(); });
+        on_behalf_of(own, i, [&] { result->steps[i]->prepare(); });
     if (!own.saved)
         release_files(own);
     return result;
