@@ -318,7 +318,8 @@ void emitter::store_part_of_quarter(const Reg64 &base, std::int64_t offset, cons
     if (zmm_) {
         vextracti32x4(xmm_of(part), Zmm(src.getIdx()), quarter);
         // A load of what follows, as of the next row of a sum, waits for all 16 bytes of a masked store.
-        valid == 8 ? vmovq(at(base, offset), xmm_of(part)) : vmovdqu8(at(base, offset) | k_tail_, xmm_of(part));
+        valid == 8 ? vmovq(at(base, offset), xmm_of(part))
+                   : vmovdqu8(at(base, offset) | k_tail_, xmm_of(part));
     } else {
         vextracti128(xmm_of(part), ymm_of(src), quarter / 2);
         store_some_bytes(base, offset, xmm_of(part), quarter % 2 * 8, valid);
