@@ -12,7 +12,7 @@ namespace {
 
 // Each kind of tile is code; more of them than this, and source rows are copied with their padding.
 constexpr std::size_t max_tile_kinds = 4;
-constexpr dim_t max_displacement = dim_t{1} << 30, max_padding_row = dim_t{1} << 20;
+constexpr dim_t max_padding_row = dim_t{1} << 20;
 
 /// Source columns under `outputs` neighbouring outputs.
 dim_t covered_columns(const patch_axis &axis, const tap_axis &taps, dim_t outputs) {

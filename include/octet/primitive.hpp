@@ -107,8 +107,8 @@ public:
     /// Runs to completion. Arguments are keyed by OCTET_ARG_*; each must have the descriptor that the
     /// primitive descriptor names. Throws `invalid_arguments` before anything is written.
     ///
-    /// Nothing is allocated once a thread has its working memory, but for s32 biases beyond ±2^24, which can take a
-    /// kernel of their own: it is made when they first come.
+    /// Nothing is allocated once a thread has its working memory, but for new sizes (below) and for s32 biases beyond
+    /// ±2^24, which can take a kernel of their own: it is made when they first come.
     ///
     /// Where that descriptor has OCTET_RUNTIME_DIM_VAL, the memory's dimension or stride is taken. The primitive
     /// for these sizes is made at their first execution, which takes as long as a creation, and the last 64 are

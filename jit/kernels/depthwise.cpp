@@ -61,8 +61,8 @@ int max_tile_columns(instruction_set isa, const tap_patches &patches, bool sums_
 bool can_slide(instruction_set isa, const tap_patches &patches, const tap_axis &column_taps, bool sums_source,
                int epilogue_temps, int blocks) {
     const patch_axis &columns = patches.columns;
-    return blocks > 1 && columns.size == 1 && columns.phases == 1 && column_taps.stride == 1 &&
-           column_taps.dilation == 1 &&
+    return blocks > 1 && columns.kernel > 1 && columns.size == 1 && columns.phases == 1 &&
+           column_taps.stride == 1 && column_taps.dilation == 1 &&
            columns.kernel <= max_tile_columns(isa, patches, sums_source, epilogue_temps, blocks);
 }
 
@@ -74,7 +74,7 @@ depthwise_kernel::depthwise_kernel(const depthwise_spec &spec, const epilogue_pl
         return name("depthwise", text(spec.rows, "x", widest_tile(), "x", spec.blocks),
                     text("k", rows.kernel, "x", columns.kernel), text("p", rows.size, "x", columns.size),
                     spec.valid != channels_per_block ? text("valid", spec.valid) : "",
-                    spec.sums_source ? "sums" : "", plan.name());
+                    spec.slides ? "sliding" : "", spec.sums_source ? "sums" : "", plan.name());
     });
 }
 
@@ -262,14 +262,15 @@ void depthwise_kernel::line() {
         find_rows(0);
     if (spec_.slides)
         start_sliding();
-    for (const tile_run &run : spec_.line) {
+    for (std::size_t i = 0; i < spec_.line.size(); i++) {
+        const tile_run &run = spec_.line[i];
         Xbyak::Label next;
         if (run.count > 1) {
             mov(reg_tiles, run.count);
             align(64);
             L(next);
         }
-        spec_.slides ? slide(run, &run == &spec_.line.back()) : tile(run);
+        spec_.slides ? slide(run, outputs_behind(i)) : tile(run);
         add(reg_element, static_cast<std::uint32_t>(run.columns * spec_.dst_column_stride));
         add(reg_position,
             static_cast<std::uint32_t>(run.columns * spec_.column_taps.stride * spec_.pixel_stride));
@@ -340,12 +341,21 @@ void depthwise_kernel::give_accumulators() {
     acc_.clear();
 }
 
+/// Outputs behind a tile of this run that may have taps in the tile's positions.
+int depthwise_kernel::outputs_behind(std::size_t run) const {
+    const std::size_t runs = spec_.line.size();
+    if (run + 1 == runs)
+        return 0;
+    return run + 2 == runs && spec_.line[run].count == 1 ? spec_.line.back().columns : columns_;
+}
+
 /// The taps of a line's first outputs in all positions but the one that finishes the first output.
 void depthwise_kernel::start_sliding() {
     columns_ = static_cast<int>(spec_.patches.columns.kernel);
     initialise();
+    const tile_run &first = spec_.line.front();
     for (int position = 0; position < columns_ - 1; position++)
-        multiply_position(spec_.line.front(), position, {0, position + 1});
+        multiply_position(first, position, {0, std::min(position + 1, first.columns + outputs_behind(0))});
 }
 
 void depthwise_kernel::multiply_position(const tile_run &run, dim_t position, column_range outputs) {
@@ -357,12 +367,12 @@ void depthwise_kernel::multiply_position(const tile_run &run, dim_t position, co
 }
 
 /// Each position finishes an output and begins with the one that takes its accumulators.
-void depthwise_kernel::slide(const tile_run &run, bool is_last) {
+void depthwise_kernel::slide(const tile_run &run, int outputs_behind) {
+    const int outputs = run.columns + outputs_behind;
     for (int c = 0; c < run.columns; c++) {
-        const int last = is_last ? run.columns : c + columns_;
-        multiply_position(run, c + columns_ - 1, {c, last});
+        multiply_position(run, c + columns_ - 1, {c, std::min(c + columns_, outputs)});
         finish_outputs({c, c + 1});
-        for (int r = 0; r < rows_ && !is_last; r++)
+        for (int r = 0; r < rows_ && c + columns_ < outputs; r++)
             for (int v = 0; v < vectors(); v++)
                 r == 0 ? move(acc_[index(r, c, v)], initial_at(v))
                        : move(acc_[index(r, c, v)], acc_[index(0, c, v)]);

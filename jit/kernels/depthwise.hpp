@@ -119,7 +119,8 @@ private:
     void give_accumulators();
     void find_rows(int patch_row);
     void start_sliding();
-    void slide(const tile_run &run, bool is_last);
+    int outputs_behind(std::size_t run) const;
+    void slide(const tile_run &run, int outputs_behind);
     void multiply_patch_row(const tile_run &run, int patch_row);
     void multiply_position(const tile_run &run, dim_t position, column_range outputs);
     void multiply_patch(const tile_run &run, dim_t position, int patch_row, column_range outputs);
@@ -159,7 +160,8 @@ private:
     const depthwise_spec spec_;
     const epilogue_plan &plan_;
     int first_ = 0; ///< vector of the line that is emitted; not 0 for the second half of a block of 8 lanes
-    int rows_ = 0, columns_ = 0; ///< of the accumulators: those of the tile that is emitted
+    int rows_ = 0,
+        columns_ = 0; ///< of the tile that is emitted; where tiles slide, as many columns as the kernel
     std::vector<vec> acc_, sums_;
     std::vector<vec> quads_;   ///< of one position, a vector each; the registers behind them are scratch
     std::vector<vec> weights_; ///< of a block, if there are registers for them

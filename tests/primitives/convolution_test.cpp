@@ -170,6 +170,14 @@ TEST(convolution, equals_the_formula_on_chosen_problems) {
         {1, 1, 16, 32, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {7, 7}, false},  // 1x1
         {2, 16, 1, 1, {8, 8}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {8, 8}, true},    // depthwise
         {1, 4, 1, 3, {9}, {5}, {1}, {1}, {2}, {2}, {9}, true}, // depthwise, multiplier 3, 1D
+        // Sliding tiles: two rows of patches and tiles of four and two blocks, narrower than a tile, padding wider than the
+        // kernel, none, a last tile as wide as the others.
+        {1, 96, 1, 1, {7, 13}, {7, 3}, {1, 1}, {1, 1}, {3, 1}, {3, 1}, {7, 13}, true},
+        {1, 64, 1, 1, {9, 2}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {9, 2}, true},
+        {1, 64, 1, 1, {5, 5}, {3, 3}, {1, 1}, {1, 1}, {4, 4}, {4, 4}, {11, 11}, true},
+        {1, 128, 1, 1, {4, 12}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {2, 10}, true},
+        {1, 32, 1, 1, {6, 9}, {3, 5}, {1, 1}, {1, 1}, {1, 2}, {1, 2}, {6, 9}, true},
+        {1, 64, 1, 1, {3, 8}, {3, 3}, {1, 1}, {1, 1}, {1, 0}, {1, 0}, {3, 6}, true},
         {1, 2, 8, 8, {6, 6}, {3, 3}, {1, 1}, {2, 2}, {2, 2}, {2, 2}, {6, 6}, true}, // grouped, dilated
         {1,
          1,

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 
 namespace octet::model {
 namespace {
@@ -41,7 +42,8 @@ void primitive_step::make_primitives() {
     }
 }
 
-/// Constant ones beyond what the first kernel may start from (primitive::execute).
+/// Constant biases with which a first execution may make a second kernel (primitive::execute); whether it does is known
+/// to the primitive alone.
 bool primitive_step::launch::has_biases_for_a_second_kernel() const {
     for (const auto &[arg, b] : args)
         if (arg == OCTET_ARG_BIAS && b.is_shared() && b.get_desc().data_type() == data_type::s32) {
@@ -52,15 +54,17 @@ bool primitive_step::launch::has_biases_for_a_second_kernel() const {
     return false;
 }
 
-/// Buffers of runs are not there yet; the values that it reads do not matter.
+/// On zeros where the buffers of runs, which are not there yet, will be.
 void primitive_step::launch::execute_once() const {
+    const engine cpu(engine::kind::cpu, 0);
     std::unordered_map<int, memory> all;
     for (const auto &[arg, b] : args) {
         const memory::desc d = what.get_primitive_desc().arg_desc(arg);
-        all[arg] = b.is_shared() ? memory(d, engine(engine::kind::cpu, 0), b.get_memory().get_data_handle())
-                                 : memory(d, engine(engine::kind::cpu, 0));
+        all[arg] = b.is_shared() ? memory(d, cpu, b.get_memory().get_data_handle()) : memory(d, cpu);
+        if (!b.is_shared())
+            std::memset(all[arg].get_data_handle(), 0, d.get_size());
     }
-    what.execute(stream(engine(engine::kind::cpu, 0)), all);
+    what.execute(stream(cpu), all);
 }
 
 void primitive_step::prepare() const {

@@ -19,7 +19,7 @@ public:
     virtual ~step() = default;
     /// Generates what is only planned; comes once, on any thread, before all else.
     virtual void make_primitives() {}
-    /// Comes once, when all primitives and constants are there: what a first run would make is made.
+    /// Comes once, when all primitives and constants are there: what s32 biases would make in a first run is made.
     virtual void prepare() const {}
     virtual void run(const stream &s, const run_memory &m) const = 0;
     virtual std::string implementation() const = 0; ///< e.g. "ref", "view", "copy"
