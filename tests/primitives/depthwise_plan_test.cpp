@@ -12,9 +12,8 @@ namespace {
 constexpr int few_temps = 3;
 constexpr instruction_set vnni{cpu_isa::avx512_vnni};
 
-bool slides(const tap_axis &rows, const tap_axis &columns, int blocks, int temps = few_temps,
-            bool sums_source = false, instruction_set isa = vnni) {
-    return jit::can_slide(isa, choose_patches(rows, columns), columns, sums_source, temps, blocks);
+bool slides(const tap_axis &rows, const tap_axis &columns, int blocks, int temps = few_temps) {
+    return jit::can_slide(vnni, choose_patches(rows, columns), columns, false, temps, blocks);
 }
 
 TEST(depthwise_tiles, slide_where_quads_of_a_column_are_shared) {

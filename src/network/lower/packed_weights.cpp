@@ -86,7 +86,7 @@ namespace {
 
 /// Asks for the memory of a constant at once, since all of it will be written: that takes two thirds of the time of
 /// a fault for each page. Older systems refuse.
-void load_pages(const memory &packed) {
+void take_pages(const memory &packed) {
 #ifdef MADV_POPULATE_WRITE
     const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
     const auto first = reinterpret_cast<std::uintptr_t>(packed.get_data_handle());
@@ -102,7 +102,7 @@ void load_pages(const memory &packed) {
 void pack(const packed_constant &c) {
     const num_threads_scope alone(1); // threads share the constants, not the parts of one
     const memory original = constant_memory(c.plain, c.original);
-    load_pages(c.packed);
+    take_pages(c.packed);
     stream s(c.packed.get_engine());
     reorder(original, c.packed).execute(s, original, c.packed);
     s.wait();

@@ -1,5 +1,5 @@
-// A step is planned with its network and only executes later; what it tells about itself comes from the
-// primitives' own descriptors.
+// A step is planned with its network and executes later, but for one execution of what would else make a kernel in its
+// first run; what it tells about itself comes from the primitives' own descriptors.
 
 #include "network/lower/step.hpp"
 
@@ -9,6 +9,8 @@
 
 namespace octet::model {
 namespace {
+
+constexpr std::int64_t largest_usual_bias = 1 << 24; // primitive::execute
 
 /// "a" or "a + b" when launches differ.
 void append_distinct(std::string &list, const std::string &name) {
@@ -48,8 +50,9 @@ bool primitive_step::launch::has_biases_for_a_second_kernel() const {
     for (const auto &[arg, b] : args)
         if (arg == OCTET_ARG_BIAS && b.is_shared() && b.get_desc().data_type() == data_type::s32) {
             const auto *first = static_cast<const std::int32_t *>(b.get_memory().get_data_handle());
-            return std::any_of(first, first + b.get_desc().get_size() / sizeof *first,
-                               [](std::int32_t bias) { return std::abs(std::int64_t{bias}) > 1 << 24; });
+            return std::any_of(first, first + b.get_desc().get_size() / sizeof *first, [](std::int32_t bias) {
+                return std::abs(std::int64_t{bias}) > largest_usual_bias;
+            });
         }
     return false;
 }
