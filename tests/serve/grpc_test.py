@@ -119,6 +119,7 @@ class GrpcTest(unittest.TestCase):
                 time.sleep(0.01)
 
         cancelled, expired = (rf'requests_total{{model="digits",result="{result}",.*}}' for result in ("cancelled", "expired"))
+        withdrawn = r'requests_total{model="digits",result="(?:cancelled|expired)",.*}'  # counted a moment after it left the queue
         waiting, computed = "waiting_requests{.*}", "batch_rows_count{.*}"
         with (serving.Folder('{"preferred_batch_sizes": [8], "max_queue_delay_microseconds": 10000000}') as folder,
               serving.Server(COMMAND, "--models", folder) as server, grpc.insecure_channel(f"127.0.0.1:{server.grpc}") as channel):
@@ -127,9 +128,11 @@ class GrpcTest(unittest.TestCase):
             wait_for(waiting, 1)
             call.cancel()
             wait_for(waiting, 0)
+            wait_for(withdrawn, 1)
             self.assertEqual((figure(cancelled), figure(expired)), (1, 0))
             self.assertEqual(infer(channel).future(request, timeout=0.2).code(), grpc.StatusCode.DEADLINE_EXCEEDED)
             wait_for(waiting, 0)
+            wait_for(withdrawn, 2)
             self.assertEqual(figure(cancelled) + figure(expired), 2)  # the client may be ahead of the server's clock
             body, headers = serving.binary_request(self.digits[0][0])
             with socket.create_connection(("127.0.0.1", server.http)) as client:
@@ -137,6 +140,7 @@ class GrpcTest(unittest.TestCase):
                 client.sendall(f"POST /v2/models/digits/infer HTTP/1.1\r\nContent-Length: {len(body)}\r\n{lines}\r\n".encode() + body)
                 wait_for(waiting, 1)
             wait_for(waiting, 0)
+            wait_for(withdrawn, 3)
             self.assertEqual(figure(cancelled) + figure(expired), 3)
             self.assertEqual(figure(computed), 0)
 
