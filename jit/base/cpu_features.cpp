@@ -3,7 +3,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include <xbyak/xbyak_util.h>
 
@@ -24,6 +26,57 @@ bool can_run_generated_code() {
     }
 }
 
+/// Words of CPUID that name features. Xbyak's Cpu reads the topology, too: 0.1 ms in a virtual machine, whose host
+/// answers each CPUID.
+enum word { leaf_1_ecx, leaf_7_ebx, leaf_7_ecx, leaf_7_edx, leaf_7_1_eax, leaf_7_1_edx, words };
+
+struct flag {
+    word where;
+    int bit;
+};
+
+constexpr flag fma{leaf_1_ecx, 12}, osxsave{leaf_1_ecx, 27}, f16c{leaf_1_ecx, 29}, avx2{leaf_7_ebx, 5},
+    avx512f{leaf_7_ebx, 16}, avx512dq{leaf_7_ebx, 17}, avx512bw{leaf_7_ebx, 30}, avx512vl{leaf_7_ebx, 31},
+    avx512_vbmi{leaf_7_ecx, 1}, avx512_vnni{leaf_7_ecx, 11}, amx_tile{leaf_7_edx, 24},
+    amx_int8{leaf_7_edx, 25}, avx_vnni{leaf_7_1_eax, 4}, avx_vnni_int8{leaf_7_1_edx, 4};
+
+/// Registers that the system saves, of XCR0.
+constexpr std::uint64_t ymm_state = 0x6, zmm_state = 0xe6, tile_state = 0x60000;
+
+class cpu_flags {
+public:
+    cpu_flags() {
+        constexpr unsigned eax = 0, ebx = 1, ecx = 2, edx = 3;
+        unsigned last_leaf[4], found[4];
+        cpu::getCpuid(0, last_leaf);
+        cpu::getCpuid(1, found);
+        words_[leaf_1_ecx] = found[ecx];
+        if (last_leaf[eax] < 7)
+            return;
+        cpu::getCpuidEx(7, 0, found);
+        words_[leaf_7_ebx] = found[ebx];
+        words_[leaf_7_ecx] = found[ecx];
+        words_[leaf_7_edx] = found[edx];
+        if (found[eax] < 1)
+            return;
+        cpu::getCpuidEx(7, 1, found);
+        words_[leaf_7_1_eax] = found[eax];
+        words_[leaf_7_1_edx] = found[edx];
+    }
+
+    bool has(const std::vector<flag> &flags) const {
+        return std::all_of(flags.begin(), flags.end(),
+                           [&](flag f) { return (words_[f.where] >> f.bit & 1) != 0; });
+    }
+
+    /// Whether the system saves these registers; tile registers only those of some processes.
+    bool saves(std::uint64_t state) const { return has({osxsave}) && (~cpu::getXfeature() & state) == 0; }
+
+private:
+    using cpu = Xbyak::util::Cpu;
+    unsigned words_[words] = {};
+};
+
 /// Eight tile registers of 16 rows of 64 bytes, as all CPUs have them so far.
 bool has_usual_tile_registers() {
     constexpr unsigned palettes = 0x1d, usual = 1;
@@ -39,38 +92,33 @@ bool has_usual_tile_registers() {
 
 /// Whether this process may use tile registers. Linux saves their 8 KiB only for processes that ask.
 bool may_use_tile_registers() {
-    constexpr std::uint64_t tile_configuration = 1 << 17, tile_data = 1 << 18; // of XCR0
     constexpr long arch_req_xcomp_perm = 0x1023, tile_data_feature = 18;
-    using cpu = Xbyak::util::Cpu;
-    const bool are_saved =
-        (~cpu::getXfeature() & (tile_configuration | tile_data)) == 0; // by some process of the system
-    return are_saved && syscall(SYS_arch_prctl, arch_req_xcomp_perm, tile_data_feature) == 0;
+    return syscall(SYS_arch_prctl, arch_req_xcomp_perm, tile_data_feature) == 0;
 }
 
 } // namespace
 
-// Xbyak reports a feature only where the system saves the registers that go with it, tile registers excepted.
 unsigned detect_cpu_features() {
     if (!can_run_generated_code())
         return 0;
-    using cpu = Xbyak::util::Cpu;
     struct {
         cpu_feature::bits feature;
-        cpu::Type needs;
+        std::vector<flag> needs;
+        std::uint64_t state;
     } const features[] = {
-        {cpu_feature::avx2, cpu::tAVX2 | cpu::tFMA | cpu::tF16C},
-        {cpu_feature::avx_vnni, cpu::tAVX_VNNI},
-        {cpu_feature::avx512_core, cpu::tAVX512F | cpu::tAVX512DQ | cpu::tAVX512BW | cpu::tAVX512VL},
-        {cpu_feature::avx512_vnni, cpu::tAVX512_VNNI},
-        {cpu_feature::avx512_vbmi, cpu::tAVX512_VBMI},
-        {cpu_feature::avx_vnni_int8, cpu::tAVX_VNNI_INT8},
+        {cpu_feature::avx2, {avx2, fma, f16c}, ymm_state},
+        {cpu_feature::avx_vnni, {avx_vnni}, ymm_state},
+        {cpu_feature::avx512_core, {avx512f, avx512dq, avx512bw, avx512vl}, zmm_state},
+        {cpu_feature::avx512_vnni, {avx512_vnni}, zmm_state},
+        {cpu_feature::avx512_vbmi, {avx512_vbmi}, zmm_state},
+        {cpu_feature::avx_vnni_int8, {avx_vnni_int8}, ymm_state},
     };
-    const cpu here;
+    const cpu_flags here;
     unsigned has = 0;
     for (const auto &f : features)
-        if (here.has(f.needs))
+        if (here.has(f.needs) && here.saves(f.state))
             has |= f.feature;
-    if (here.has(cpu::tOSXSAVE | cpu::tAMX_TILE | cpu::tAMX_INT8) && has_usual_tile_registers() &&
+    if (here.has({amx_tile, amx_int8}) && here.saves(tile_state) && has_usual_tile_registers() &&
         may_use_tile_registers())
         has |= cpu_feature::amx_int8;
     return has;

@@ -128,6 +128,7 @@ void epilogue_plan::fill_block(const arguments *args, dim_t first_channel, dim_t
         return value_for<value>(values, args ? args->get<const value>(arg) : nullptr, e_.dst, at, otherwise);
     };
     const type_range range = range_of(e_.dst.data_type);
+    const bool has_rule_planes = planes_.rule >= 0 && !args;
     fixed_point_multiplier multipliers[columns_per_block];
     double real_scales[columns_per_block];
     for (int i = 0; i < columns_per_block; i++) {
@@ -181,12 +182,14 @@ void epilogue_plan::fill_block(const arguments *args, dim_t first_channel, dim_t
         put(planes_.low, has_runtime_zero_point, [&] { return bound(range.low); });
         put(planes_.high, has_runtime_zero_point, [&] { return bound(range.high); });
 
-        multipliers[i] = value_for<fixed_point_multiplier>(e_.multipliers, nullptr, e_.dst, at, {});
-        real_scales[i] = value_for<double>(e_.real_scales, nullptr, e_.dst, at, 0.5);
+        if (has_rule_planes) {
+            multipliers[i] = value_for<fixed_point_multiplier>(e_.multipliers, nullptr, e_.dst, at, {});
+            real_scales[i] = value_for<double>(e_.real_scales, nullptr, e_.dst, at, 0.5);
+        }
         for (int k = 0; k < static_cast<int>(e_.post_ops.size()); k++)
             put(planes_.post_op[k], true, [&] { return post_op_word(k, *args, at); });
     }
-    if (planes_.rule >= 0 && !args)
+    if (has_rule_planes)
         fill_rule_planes(rule_, multipliers, real_scales, block + planes_.rule * columns_per_block);
 }
 

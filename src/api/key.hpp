@@ -12,6 +12,8 @@ namespace octet::impl {
 
 class key_builder {
 public:
+    key_builder() { bytes_.reserve(usual_bytes); }
+
     template <typename T> key_builder &add(const T &value) {
         static_assert(std::is_arithmetic_v<T> || std::is_enum_v<T>, "structs have padding: add their fields");
         bytes_.append(reinterpret_cast<const char *>(&value), sizeof value);
@@ -24,8 +26,11 @@ public:
     }
     template <typename T> key_builder &add(const std::vector<T> &values) {
         add(values.size());
-        for (const T &v : values)
-            add(v);
+        if constexpr (std::is_arithmetic_v<T>)
+            bytes_.append(reinterpret_cast<const char *>(values.data()), values.size() * sizeof(T));
+        else
+            for (const T &v : values)
+                add(v);
         return *this;
     }
     template <typename T> key_builder &add(const masked_values<T> &v) {
@@ -35,9 +40,14 @@ public:
     key_builder &add(const memory_desc &md);
     key_builder &add(const primitive_attr &attr);
 
-    std::string take() { return std::move(bytes_); }
+    std::string take() {
+        bytes_.shrink_to_fit(); // keys stay in the cache
+        return std::move(bytes_);
+    }
 
 private:
+    static constexpr std::size_t usual_bytes = 2048; ///< with scales for some hundred channels
+
     std::string bytes_;
 };
 

@@ -2,6 +2,7 @@
 
 #include "network/onnx/contrib_operators.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <map>
@@ -174,6 +175,9 @@ void expand_contrib_operators(graph &g) {
         {"FastGelu", &e::fast_gelu},
         {"QAttention", &e::quantized_attention},
     };
+    if (std::none_of(g.nodes.begin(), g.nodes.end(),
+                     [&](const node &n) { return expansions.count(n.op) != 0; }))
+        return;
     std::vector<node> nodes;
     for (node &n : g.nodes) {
         const auto found = expansions.find(n.op);

@@ -73,7 +73,7 @@ private:
 
     std::size_t position() const { return static_cast<std::size_t>(input_.CurrentPosition()); }
 
-    bool read_graph(std::string &rest, std::vector<onnx_initializer> &initializers) {
+    bool read_graph(std::string &rest, std::deque<onnx_initializer> &initializers) {
         return split(rest, initializer_tag,
                      [&] { return enter([&] { return read_initializer(initializers.emplace_back()); }); });
     }

@@ -4,8 +4,8 @@
 // of a network's file are the `raw_data` of its initialisers: those are found by walking over the message, and
 // protobuf parses the rest.
 
+#include <deque>
 #include <optional>
-#include <vector>
 
 #include <onnx/onnx_pb.h>
 
@@ -20,8 +20,8 @@ struct onnx_initializer {
 };
 
 struct onnx_file {
-    onnx::ModelProto model; ///< its graph without initialisers
-    std::vector<onnx_initializer> initializers;
+    onnx::ModelProto model;                    ///< its graph without initialisers
+    std::deque<onnx_initializer> initializers; ///< messages are slow to move
 };
 
 /// Nothing for bytes that are no such message. Data of initialisers is a part of `bytes`.

@@ -29,7 +29,9 @@ public:
     graph read(extent how_much) {
         check_header();
         g_.framework = "onnx";
-        g_.tensors.reserve(file_.initializers.size() + 2 * static_cast<std::size_t>(source_.node_size()));
+        const auto nodes = static_cast<std::size_t>(source_.node_size());
+        g_.tensors.reserve(file_.initializers.size() + 2 * nodes);
+        g_.nodes.reserve(nodes);
         for (const onnx_initializer &i : file_.initializers)
             add_constant(i.tensor, i.raw_data ? &*i.raw_data : nullptr, i.tensor.name(),
                          "initialiser " + quoted(i.tensor.name()));
@@ -39,7 +41,7 @@ public:
         for (int i = 0; i < source_.node_size(); i++)
             add_node(source_.node(i), i);
         for (const format::ValueInfoProto &output : source_.output())
-            g_.outputs.push_back(find(output.name(), "the network's outputs name"));
+            g_.outputs.push_back(find(output.name(), "the network's outputs", " name "));
         if (how_much == extent::everything)
             expand_contrib_operators(g_);
         if (how_much == extent::structure) {
@@ -125,10 +127,10 @@ private:
         });
     }
 
-    int find(const std::string &name, const std::string &who) const {
+    int find(const std::string &name, const std::string &who, const char *what_it_does) const {
         const auto found = tensors_.find(name);
         if (found == tensors_.end())
-            refuse(who + " " + quoted(name) +
+            refuse(who + what_it_does + quoted(name) +
                    ", which is no input, initialiser or output of an earlier node (nodes must be in order)");
         return found->second;
     }
@@ -147,7 +149,7 @@ private:
         if (n.op == "Constant")
             return add_constant_node(source, who);
         for (const std::string &name : source.input())
-            n.inputs.push_back(name.empty() ? -1 : find(name, who + " reads"));
+            n.inputs.push_back(name.empty() ? -1 : find(name, who, " reads "));
         while (!n.inputs.empty() && n.inputs.back() < 0)
             n.inputs.pop_back();
         int last = source.output_size(); // optional outputs at the end
