@@ -246,6 +246,27 @@ TEST(Fusion, TfliteSumsJoinBehindTables) {
     expect_joined(n.g, "CONV_2D, CONV_2D + LOGISTIC + ADD");
 }
 
+/// Their operands lie in the buffer of the output, which has room for one.
+TEST(Fusion, TfliteConvolutionsTakeOneSum) {
+    tflite_network n = with_input();
+    const int a = n.unary("LEAKY_RELU", 0, 0.07f, 4), b = n.unary("TANH", 0, 1.f / 128, 0);
+    const memory::dims dims = n.g.tensors[0].dims;
+    const int s = n.tensor(dims, 0.09f, 12), t = n.tensor(dims, 0.1f, 2);
+    n.node("ADD", {n.convolution(0), a}, s);
+    n.node("ADD", {s, b}, t);
+    n.g.outputs = {t};
+    expect_joined(n.g, "LEAKY_RELU, TANH, CONV_2D + ADD, ADD");
+}
+
+TEST(Fusion, TfliteSumsJoinConvolutionsWithoutBias) {
+    tflite_network n = with_input();
+    const int x = n.convolution(0), y = n.convolution(0), z = n.tensor({2, 7, 6, 5}, 0.09f, 12);
+    n.g.nodes[1].inputs.pop_back();
+    n.node("ADD", {x, y}, z);
+    n.g.outputs = {z};
+    expect_joined(n.g, "CONV_2D, CONV_2D + ADD");
+}
+
 // ---- ONNX
 
 struct onnx_network : graph_builder {
@@ -324,6 +345,26 @@ TEST(Fusion, SumsJoinTheLaterConvolution) {
                 << operators(n.g);
             EXPECT_EQ(run(n.g, true), run(n.g, false));
         }
+}
+
+TEST(Fusion, ConvolutionsTakeOneSum) {
+    for (const bool swapped : {false, true}) {
+        onnx_network n;
+        const int a = n.unary("QLinearSigmoid", n.convolution(0, 0.08f, 120)),
+                  b = n.unary("QLinearLeakyRelu", a), y = n.convolution(0, 0.05f, 120),
+                  s = swapped ? n.add(a, y) : n.add(y, a);
+        n.g.outputs = {swapped ? n.add(b, s) : n.add(s, b)};
+        EXPECT_EQ(run(n.g, true), run(n.g, false)) << operators(n.g);
+    }
+}
+
+TEST(Fusion, SumsJoinConvolutionsWithoutBias) {
+    onnx_network n;
+    const int x = n.convolution(0, 0.08f, 120), y = n.convolution(0, 0.05f, 120);
+    n.g.nodes[1].inputs.pop_back();
+    n.g.outputs = {n.add(x, y)};
+    EXPECT_NE(operators(n.g).find("QLinearConv + QLinearAdd"), std::string::npos) << operators(n.g);
+    EXPECT_EQ(run(n.g, true), run(n.g, false));
 }
 
 TEST(Fusion, ChainsOfResidualBlocksJoin) {

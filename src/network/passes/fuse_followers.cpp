@@ -44,6 +44,12 @@ private:
         return fits ? host : -1;
     }
 
+    /// Whose operand will lie in the buffer of the output, which has no room for a second one.
+    bool has_sum(int host) const {
+        const std::vector<node> &fused = e_.at(host).fused;
+        return std::any_of(fused.begin(), fused.end(), [](const node &f) { return f.stored_input >= 0; });
+    }
+
     bool are_alike(int a, int b) const {
         return at(a).type == at(b).type && at(a).dims == at(b).dims &&
                at(a).is_channels_last == at(b).is_channels_last;
@@ -59,7 +65,8 @@ private:
         f.result_input = position(result);
         if (stored >= 0) {
             f.stored_input = position(stored);
-            joined.inputs.push_back(stored);
+            joined.inputs.resize(std::max(joined.inputs.size(), facts_of_node(host).most_inputs), -1);
+            joined.inputs.push_back(stored); // behind a bias that there may not be
         }
         joined.outputs = f.outputs;
         joined.fused.push_back(std::move(f));
@@ -84,7 +91,7 @@ private:
 
     bool join_sum_behind(int value, int other, int i) {
         const int host = accumulator_of(value, i), other_producer = e_.producer(other);
-        if (host < 0 || other_producer < 0 || !are_alike(value, other) ||
+        if (host < 0 || has_sum(host) || other_producer < 0 || !are_alike(value, other) ||
             !are_alike(value, e_.at(i).outputs[0]) || at(other).is_variable)
             return false;
         const int place = other_producer < host ? host : i;
