@@ -530,6 +530,40 @@ TEST(FloatOperators, Poolings) {
     EXPECT_EQ(global.shape, (dims{2, 3, 1, 1}));
 }
 
+/// The last windows reach beyond the padding, of which only what lies in image or padding counts: ONNX Runtime's.
+TEST(FloatOperators, AveragesOfWindowsBeyondThePadding) {
+    const std::vector<float> x = numbers(2 * 3 * 4 * 6, 1.f);
+    for (const std::int64_t pad : {0, 1})
+        for (const std::int64_t counts_padding : {0, 1}) {
+            const int rows = pad == 0 ? 2 : 3, columns = rows;
+            std::vector<float> expected;
+            for (int c = 0; c < 6; c++)
+                for (int oh = 0; oh < rows; oh++)
+                    for (int ow = 0; ow < columns; ow++) {
+                        float sum = 0;
+                        int counted = 0, p = static_cast<int>(pad);
+                        for (int h = oh * 2 - p; h < oh * 2 - p + 3; h++)
+                            for (int w = ow * 3 - p; w < ow * 3 - p + 3; w++) {
+                                const bool is_inside = h >= 0 && h < 4 && w >= 0 && w < 6;
+                                if (is_inside)
+                                    sum += x[static_cast<std::size_t>((c * 4 + h) * 6 + w)];
+                                counted += counts_padding ? h < 4 + p && w < 6 : is_inside;
+                            }
+                        expected.push_back(sum / static_cast<float>(counted));
+                    }
+            EXPECT_EQ(one_node("AveragePool")
+                          .input({2, 3, 4, 6}, x)
+                          .set("kernel_shape", list{3, 3})
+                          .set("strides", list{2, 3})
+                          .set("pads", list{pad, pad, pad, 0})
+                          .set("ceil_mode", std::int64_t{1})
+                          .set("count_include_pad", counts_padding)
+                          .run<float>(),
+                      expected)
+                << "pad " << pad << ", counts padding " << counts_padding;
+        }
+}
+
 // ---- Rows
 
 TEST(FloatOperators, NormalizesRows) {

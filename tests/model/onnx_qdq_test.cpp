@@ -445,6 +445,56 @@ TEST(QdqRefuses, FloatWeightsStayFloats) {
     EXPECT_EQ(net.output().as<float>(), (std::vector<float>{0.f, 0.5f, -371.f, 1.f}));
 }
 
+/// QGemm's alpha scales the bias as well, Gemm's does not.
+TEST(QdqRefuses, GemmWithAlphaAndBiasStaysOnFloats) {
+    for (const bool has_bias : {false, true}) {
+        qdq_builder<std::uint8_t> m;
+        m.dequantize(m.code_input({1, 2}, 0.5f, 5), "x_real");
+        m.constant<std::int8_t>("w", {2, 1}, {4, -3}), m.scalar<float>("w_scale", 0.25f);
+        m.node("DequantizeLinear", {"w", "w_scale"}, {"w_real"});
+        m.constant<std::int32_t>("c", {1}, {160}), m.scalar<float>("c_scale", 0.125f);
+        m.node("DequantizeLinear", {"c", "c_scale"}, {"c_real"});
+        b::names inputs{"x_real", "w_real"};
+        if (has_bias)
+            inputs.push_back("c_real");
+        b::set(m.node("Gemm", inputs, {"product"}), "alpha", 0.5f);
+        m.quantize("product", m.parameters("y", 0.5f, 3), "y");
+        EXPECT_EQ(operators(m).find("QGemm") == std::string::npos, has_bias) << operators(m);
+        network net(read(m));
+        net.input().copy_from(std::vector<std::uint8_t>{25, 1});
+        net.run();
+        // 0.5 (10 * 1 + -2 * -0.75) = 5.75, and 20: 11.5 and 51.5 halves, to even, plus 3
+        EXPECT_EQ(net.output().as<std::uint8_t>().at(0), has_bias ? 55 : 15);
+    }
+}
+
+/// From operator set 21 on the codes' type may be an attribute.
+TEST(QdqTypes, AttributeInsteadOfZeroPoint) {
+    constexpr std::int64_t uint8 = 2, int8 = 3, int16 = 5;
+    const auto quantizer = [](std::int64_t type, int zero_point) {
+        onnx_builder m(21);
+        m.input<float>("x", {4});
+        m.scalar<float>("scale", 0.5f), m.scalar<std::uint8_t>("zp", 7);
+        b::set(m.node("QuantizeLinear", zero_point ? b::names{"x", "scale", "zp"} : b::names{"x", "scale"},
+                      {"y"}),
+               "output_dtype", type);
+        m.node("DequantizeLinear", {"y", "scale"}, {"real"});
+        m.output("real");
+        return m;
+    };
+    const auto run = [](const onnx_builder &m) {
+        network net(read(m));
+        net.input().copy_from(std::vector<float>{-100.f, -1.f, 1.f, 100.f});
+        net.run();
+        return net.output().as<float>();
+    };
+    EXPECT_EQ(run(quantizer(int8, 0)), (std::vector<float>{-64.f, -1.f, 1.f, 63.5f}));
+    EXPECT_EQ(run(quantizer(uint8, 0)), (std::vector<float>{0.f, 0.f, 1.f, 100.f}));
+    EXPECT_EQ(run(quantizer(uint8, 7)).at(1), 2.5f);
+    for (const auto &m : {quantizer(int8, 7), quantizer(int16, 0)})
+        EXPECT_THROW(read(m), error);
+}
+
 /// Why nodes stay on floats, one line each.
 std::string reasons(const onnx_builder &m) {
     model::graph g = read(m);

@@ -2,7 +2,7 @@
 
 // Operators on floats whose bits no primitive has, in plain loops.
 
-#include "network/lower/lowering.hpp"
+#include "network/lower/onnx.hpp"
 
 namespace octet::model {
 
@@ -11,6 +11,10 @@ inline constexpr const char *dequantized_matrix = "octet.dequantized_matrix";
 
 /// x for x >= 0, else alpha (e^x - 1).
 std::unique_ptr<step> make_elu(const lowering &l, float alpha);
+
+/// Averages of windows, of which what lies in the image or in `g`'s padding counts; windows may reach further.
+std::unique_ptr<step> make_padded_average(const lowering &l, const memory::desc &src, const memory::desc &dst,
+                                          const memory::dims &kernel, const window_geometry &g);
 
 /// Products of single rows with matrices whose rows are dense, inputs 0 and 1, and what a pass joined to them. Sums begin
 /// with `c`, a row under dimensions of dst or the zero descriptor, which is input 2.

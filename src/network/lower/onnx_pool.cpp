@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "network/lower/onnx.hpp"
+#include "network/lower/onnx_float_loops.hpp"
 
 namespace octet::model {
 namespace {
@@ -121,6 +121,9 @@ std::unique_ptr<step> lower_float_average_pool(const lowering &l) {
     memory::dims kernel;
     const window_geometry g = pool_windows(l, src, dst, kernel);
     const bool counts_padding = l.integer("count_include_pad", 0) != 0;
+    const window_geometry padded = read_windows(l, spatial(src), kernel);
+    if (counts_padding && g.padding_r != padded.padding_r)
+        return make_padded_average(l, src, dst, kernel, padded);
     return pooling_step(l, {},
                         counts_padding ? algorithm::pooling_avg_include_padding
                                        : algorithm::pooling_avg_exclude_padding,

@@ -79,7 +79,25 @@ void where(node_shapes &n) {
 
 void qlinear_binary(node_shapes &n) { n.set_output(n.input(0).type, broadcast(n.dims(0), n.dims(3))); }
 
-void quantize(node_shapes &n) { n.set_output(n.has_input(2) ? n.input(2).type : data_type::u8, n.dims(0)); }
+/// The zero point's type, or without one what the attribute says (from operator set 21 on).
+void quantize(node_shapes &n) {
+    constexpr std::int64_t unsaid = 0, uint8 = 2, int8 = 3;
+    const std::int64_t said = n.integer("output_dtype", unsaid);
+    if (said != unsaid && said != uint8 && said != int8)
+        refuse_as_unimplemented("attribute 'output_dtype' is type " + std::to_string(said) +
+                                ", allowed: UINT8, INT8");
+    data_type type = said == int8 ? data_type::s8 : data_type::u8;
+    if (n.has_input(2)) {
+        const tensor &zero_point = n.input(2);
+        if (!is_code(zero_point.type))
+            refuse_as_unimplemented("its zero point is " + type_text(zero_point) + ", allowed: u8, s8");
+        if (said != unsaid && zero_point.type != type)
+            refuse("its zero point is " + type_text(zero_point) + ", attribute 'output_dtype' says " +
+                   to_text(type));
+        type = zero_point.type;
+    }
+    n.set_output(type, n.dims(0));
+}
 
 void dequantize(node_shapes &n) { n.set_output(data_type::f32, n.dims(0)); }
 

@@ -210,8 +210,9 @@ private:
             return no_codes(i, 0);
         if (!b)
             return no_weights(i);
-        if (has_bias && attribute_or(g_.at(i), "beta", 1.f) != 1.f)
-            return "its attribute 'beta' is not 1";
+        for (const char *factor : {"alpha", "beta"}) // QGemm's alpha scales the sum of product and bias
+            if (has_bias && attribute_or(g_.at(i), factor, 1.f) != 1.f)
+                return "its attribute '" + std::string(factor) + "' is not 1";
         if (quantizer >= 0 && !are_of_one_type(*a, g_.written(quantizer)))
             return other_type(*a, g_.written(quantizer));
         node n{g_.facts(i).on_codes, {}, g_.at(i).outputs, g_.at(i).attributes};
