@@ -37,7 +37,8 @@ struct tensor {
     std::string foreign_type; ///< the framework's name of a type that Octet lacks (then `type` is undef)
     memory::dims dims;        ///< the framework's order (TFLite: NHWC); empty for a scalar
     /// Names of dimensions of an input whose size the file leaves open, "" for the others; empty: all are fixed.
-    /// Such a size is 1 if it is the first, the batch, else -1 until it is set; see `infer_shapes`.
+    /// Such a size is 1 if it is the first, the batch, and operators can have that, else -1 until it is set; see
+    /// `infer_shapes`.
     std::vector<std::string> dim_names;
     bool is_channels_last = false; ///< in memory batch, pixels, channels, although `dims` is {N, C, …}
     quantization quant;            ///< .onnx files have it among the inputs of the nodes instead
@@ -98,8 +99,8 @@ OCTET_API graph read_tflite(const std::string &path);
 OCTET_API graph read_tflite(const std::uint8_t *bytes, std::size_t size, const std::string &name);
 
 /// Reads and checks an .onnx file: protobuf's parser, every name, type and size, the shapes of all tensors,
-/// `check_graph`. A first dimension without a fixed size is 1. Where an input has others without one, shapes are not
-/// known yet, and `infer_shapes` comes first once they are set. INT64 becomes s32, sizes and indices being smaller than
+/// `check_graph`. A first dimension without a fixed size is 1 if the operators can have that. Where it can't be, or an input
+/// has others without one, shapes are not known yet, and `infer_shapes` comes first once they are set. INT64 becomes s32, sizes and indices being smaller than
 /// that, and BOOL u8. Data in files of their own ("external") is mapped, too, from the directory of `path`. Throws
 /// `unimplemented` where the library was built without ONNX.
 OCTET_API graph read_onnx(const std::string &path);

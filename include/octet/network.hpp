@@ -33,10 +33,10 @@ namespace octet {
 inline namespace v0 {
 
 /// Sizes of a network's inputs; what is not said is as in the file. A dimension to which the file gives a name
-/// but no size is 1 where it is an input's first, and must be said where it is another.
+/// but no size is 1 where it is an input's first and the network can have that, and must be said elsewhere.
 struct network_sizes {
     /// The first dimension of every input; 0: as `shapes` or the file say. Works also where constants of the network
-    /// (a Reshape's) name the old batch.
+    /// (a Reshape's) name the old batch, or this one.
     dim_t batch = 0;
     /// Dimensions of inputs by their names, in the framework's order (TFLite: NHWC).
     std::map<std::string, memory::dims> shapes = {};

@@ -95,6 +95,43 @@ TEST(OnnxShapes, AreInferredAgainForOtherSizes) {
     EXPECT_EQ(net.output(0).as<std::uint8_t>(), expected);
 }
 
+/// x {n, 4} -> `shape`, with the first dimension left open.
+b reshaped(const std::vector<std::int64_t> &shape) {
+    b m;
+    m.input<float>("x", {-1, 4});
+    m.constant<std::int64_t>("shape", {static_cast<std::int64_t>(shape.size())}, shape);
+    m.node("Reshape", {"x", "shape"}, {"y"});
+    m.output("y");
+    return m;
+}
+
+TEST(OnnxShapes, FirstDimensionsThatCannotBeOneStayOpen) {
+    const model::graph g = read(reshaped({3, 2, 2})); // only three rows fit
+    EXPECT_EQ(g.tensors[static_cast<std::size_t>(g.inputs.at(0))].dims, (dims{-1, 4}));
+    const auto output = [&](const network_options &options) { return network(g, options).output().dims(); };
+    network_options by_shape, by_batch, too_many;
+    by_shape.shapes = {{"x", {3, 4}}};
+    by_batch.batch = 3;
+    too_many.batch = 5;
+    EXPECT_EQ(output(by_shape), (dims{3, 2, 2}));
+    EXPECT_EQ(output(by_batch), (dims{3, 2, 2}));
+    EXPECT_THROW(output(too_many), error);
+    try {
+        output({});
+        ADD_FAILURE();
+    } catch (const error &e) {
+        EXPECT_NE(std::string(e.what()).find("with 1, node 0 (Reshape)"), std::string::npos) << e.what();
+    }
+}
+
+/// Constants name the old batch, or the new one.
+TEST(OnnxShapes, BatchesThatConstantsName) {
+    network_options two;
+    two.batch = 2;
+    EXPECT_EQ(network(read(reshaped({1, 2, 2})), two).output().dims(), (dims{2, 2, 2}));
+    EXPECT_EQ(network(read(reshaped({2, -1})), two).output().dims(), (dims{2, 4}));
+}
+
 TEST(OnnxShapes, PaddingOfAWordFollowsTheSize) {
     b m;
     m.input<std::uint8_t>("x", {1, 2, -1, 5});

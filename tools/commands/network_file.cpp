@@ -115,6 +115,8 @@ model::graph read_graph(const network_file_options &options) {
 void require_sizes(const model::graph &g, const network_file_options &options) {
     for (const int t : g.inputs) {
         const model::tensor &input = g.tensors[static_cast<std::size_t>(t)];
+        if (!input.dims.empty() && input.dims[0] < 0)
+            naming(options.model, [&] { network{g}; }); // says why it is not 1
         for (std::size_t d = 0; d < input.dims.size(); d++)
             if (input.dims[d] < 0)
                 refuse(options.model + ": input '" + input.name + "' has an open size" +

@@ -49,8 +49,7 @@ public:
                 adopt_declaration(value);
             for (const format::ValueInfoProto &output : source_.output())
                 adopt_declaration(output);
-        } else if (sizes_are_known()) {
-            infer_shapes(g_);
+        } else if (sizes_are_known() && fits_its_sizes()) {
             for (const format::ValueInfoProto &value : source_.value_info())
                 check_declaration(value);
             for (const format::ValueInfoProto &output : source_.output())
@@ -125,6 +124,47 @@ private:
             const memory::dims &dims = g_.tensors[static_cast<std::size_t>(t)].dims;
             return std::count(dims.begin(), dims.end(), -1) != 0;
         });
+    }
+
+    /// Infers shapes. Where open first dimensions cannot be 1, since they are no batch or constants name another one, but
+    /// can have another size, they are left open like any others.
+    bool fits_its_sizes() {
+        try {
+            infer_shapes(g_);
+            return true;
+        } catch (const error &e) {
+            if (e.status != status::invalid_arguments || !fits_another_size())
+                throw;
+        }
+        set_open_first_dimensions(-1);
+        return false;
+    }
+
+    bool fits_another_size() {
+        constexpr dim_t largest = 1 << 12, all_up_to = 16;
+        for (dim_t size = 2; size <= largest; size = size < all_up_to ? size + 1 : 2 * size) {
+            if (!set_open_first_dimensions(size))
+                return false;
+            try {
+                infer_shapes(g_);
+                return true;
+            } catch (const error &) { // neither
+            }
+        }
+        return false;
+    }
+
+    /// False if there are none.
+    bool set_open_first_dimensions(dim_t size) {
+        bool are_there = false;
+        for (const int t : g_.inputs) {
+            tensor &input = g_.tensors[static_cast<std::size_t>(t)];
+            if (input.dim_names.empty() || input.dim_names.front().empty())
+                continue;
+            input.dims.front() = size;
+            are_there = true;
+        }
+        return are_there;
     }
 
     int find(const std::string &name, const std::string &who, const char *what_it_does) const {

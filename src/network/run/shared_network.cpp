@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "network/graph/graph.hpp"
+#include "network/run/sizes.hpp"
 #include "network/saved/plan_file.hpp"
 
 namespace octet::model {
@@ -45,6 +46,7 @@ graph shared_network::sized_source(const network_sizes &sizes) const {
     if (saved_)
         g = source_of(g);
     set_sizes(g, sizes);
+    require_first_dimensions(g);
     return g;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "network/graph/graph.hpp"
+#include "network/run/sizes.hpp"
 
 namespace octet::model {
 namespace {
@@ -55,17 +56,62 @@ bool computes_shapes(const graph &g) {
     });
 }
 
-/// Shapes that constants name have the old batch in them, those that are computed follow the inputs.
-void change_batch(graph &g, dim_t batch) {
-    if (!computes_shapes(g) || batch < 1)
-        return set_batch(g, batch);
+memory::dims &input_dims(graph &g, int t) { return g.tensors[static_cast<std::size_t>(t)].dims; }
+
+void infer_with_batch(graph &g, dim_t batch) {
     for (const int t : g.inputs)
-        if (!g.tensors[static_cast<std::size_t>(t)].dims.empty())
-            g.tensors[static_cast<std::size_t>(t)].dims.front() = batch;
+        if (!input_dims(g, t).empty())
+            input_dims(g, t).front() = batch;
     infer_shapes(g);
 }
 
+bool has_open_first_dimension(const graph &g) {
+    return std::any_of(g.inputs.begin(), g.inputs.end(), [&](int t) {
+        const memory::dims &dims = g.tensors[static_cast<std::size_t>(t)].dims;
+        return !dims.empty() && dims.front() < 0;
+    });
+}
+
+template <typename Change> bool succeeds(graph &g, const Change &change) {
+    graph changed = g;
+    try {
+        change(changed);
+    } catch (const error &) {
+        return false;
+    }
+    g = std::move(changed);
+    return true;
+}
+
+/// Shapes that constants name have the old batch in them, or the one that is wanted; those that are computed follow
+/// the inputs.
+void change_batch(graph &g, dim_t batch) {
+    const auto infer = [&](graph &of) { infer_with_batch(of, batch); };
+    if (batch >= 1 && (computes_shapes(g) || has_open_first_dimension(g)))
+        return infer(g);
+    const auto set = [&](graph &of) { set_batch(of, batch); };
+    if (batch >= 1 && g.framework == "onnx" && (succeeds(g, set) || succeeds(g, infer)))
+        return;
+    set(g);
+}
+
 } // namespace
+
+void require_first_dimensions(const graph &g) {
+    if (!has_open_first_dimension(g))
+        return;
+    graph one = g;
+    for (const int t : g.inputs)
+        if (memory::dims &dims = input_dims(one, t); !dims.empty() && dims.front() < 0)
+            dims.front() = 1;
+    std::string reason;
+    try {
+        infer_shapes(one);
+    } catch (const error &e) {
+        reason = std::string("; with 1, ") + e.what();
+    }
+    refuse("the first dimension of an input has no fixed size, and none is given" + reason);
+}
 
 void set_sizes(graph &g, const network_sizes &sizes) {
     for (const auto &[name, size] : sizes.dimensions)
