@@ -202,6 +202,30 @@ TEST(OnnxShapes, IntegersThatDependOnSizesAloneAreFollowed) {
     EXPECT_EQ(of("Cast", {{3, -4}}, number("to", 6)), (list{3, -4}));
 }
 
+/// As exporters write interpolations: sizes become floats, are scaled, and sizes again; or their quotients are scales.
+TEST(OnnxShapes, FloatsOnTheWayToSizesAreFollowed) {
+    constexpr std::int64_t f32 = 1, s64 = 7;
+    for (const bool by_scales : {false, true}) {
+        b m;
+        m.input<float>("x", {1, 1, 5, 7});
+        m.node("Shape", {"x"}, {"shape"});
+        b::set(m.node("Cast", {"shape"}, {"real"}), "to", f32);
+        m.constant<float>("factors", {4}, {1.f, 1.f, 1.5f, 1.7f});
+        m.node("Mul", {"real", "factors"}, {"larger"}); // 7.5, 11.9
+        b::set(m.node("Cast", {"larger"}, {"sizes"}), "to", s64);
+        b::set(m.node("Cast", {"sizes"}, {"real sizes"}), "to", f32);
+        m.node("Div", {"real sizes", "real"}, {"scales"});
+        auto &resize =
+            m.node("Resize", by_scales ? b::names{"x", "", "scales"} : b::names{"x", "", "", "sizes"}, {"y"});
+        b::set(resize, "coordinate_transformation_mode", "asymmetric");
+        b::set(resize, "nearest_mode", "floor");
+        m.output("y");
+        network net(read(m));
+        EXPECT_EQ(net.output().dims(), (dims{1, 1, 7, 11}));
+        EXPECT_EQ(net.get_graph().nodes.size(), 1u) << "what is known is not computed again";
+    }
+}
+
 TEST(OnnxShapes, WhatCannotBeSaysWhy) {
     const auto defect_of = [](const std::string &op, const std::vector<std::pair<b::dims, b::dims>> &inputs,
                               auto... attributes) {

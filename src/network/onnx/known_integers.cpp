@@ -1,24 +1,59 @@
 // Each operator here either picks elements of its inputs, which is a map from the places of the output to places of an
-// input, or computes one integer of two. Values are kept inside 32 bits, as the tensors that they end up in are.
+// input, or computes one number of one or two. Elements are s32 or f32, and a double holds either: one operation on
+// doubles, rounded to f32, is the operation on f32.
 
 #include "network/onnx/known_integers.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
-#include <limits>
 #include <map>
+#include <numeric>
 
 namespace octet::model {
 namespace {
 
-using values = std::vector<std::int64_t>;
+using values = std::vector<double>;
 
-/// Masks of a long sequence are larger than shapes, but nothing useful is larger than this.
-constexpr std::int64_t most_elements = std::int64_t{1} << 22;
+/// Masks of a long sequence are larger than shapes, but nothing useful is larger than this; floats are scales and sizes.
+constexpr std::int64_t most_elements = std::int64_t{1} << 22, most_floats = std::int64_t{1} << 10;
 
-std::int64_t limited(std::int64_t value) {
-    return std::clamp<std::int64_t>(value, std::numeric_limits<std::int32_t>::min(),
-                                    std::numeric_limits<std::int32_t>::max());
+bool is_followed(data_type type, std::int64_t count) {
+    return type == data_type::f32
+               ? count <= most_floats
+               : (type == data_type::s32 || type == data_type::u8) && count <= most_elements;
+}
+
+/// The element that a number becomes: f32 is rounded, s32 saturates towards zero with 0 for NaN, u8 keeps the low bits.
+double element_of(data_type type, double value) {
+    if (type == data_type::f32)
+        return static_cast<double>(static_cast<float>(value));
+    const double s32 = std::isnan(value) ? 0. : std::clamp(std::trunc(value), -0x1p31, 0x1p31 - 1);
+    return type == data_type::u8 ? static_cast<double>(static_cast<std::int64_t>(s32) & 255) : s32;
+}
+
+template <typename T> values numbers_of(const tensor &t) {
+    const std::vector<T> elements = values_of<T>(t);
+    return {elements.begin(), elements.end()};
+}
+
+/// Numbers of a tensor: a constant's, or those that `follow_integers` left in `tensor::data`.
+std::optional<values> known_numbers(const tensor &t) {
+    const std::int64_t count = element_count(t.dims);
+    const bool is_here = t.is_constant || !t.data.empty() || (count == 0 && t.type != data_type::undef);
+    if (!is_here || !is_followed(t.type, count))
+        return {};
+    return t.type == data_type::s32   ? numbers_of<std::int32_t>(t)
+           : t.type == data_type::f32 ? numbers_of<float>(t)
+                                      : numbers_of<std::uint8_t>(t);
+}
+
+template <typename T> std::vector<std::uint8_t> bytes_of(const values &numbers) {
+    const std::vector<T> elements(numbers.begin(), numbers.end());
+    std::vector<std::uint8_t> bytes(elements.size() * sizeof(T));
+    if (!bytes.empty())
+        std::memcpy(bytes.data(), elements.data(), bytes.size());
+    return bytes;
 }
 
 /// Calls f(place, coordinates) for every element, in order.
@@ -40,55 +75,89 @@ std::size_t place(const memory::dims &dims, const memory::dims &at) {
     return static_cast<std::size_t>(p);
 }
 
-using function = std::int64_t (*)(std::int64_t, std::int64_t);
+using function = double (*)(double, double);
 
-/// Integers of two integers; null for other operators. Division truncates, as in ONNX.
-function function_of(const std::string &op) {
-    static const std::map<std::string, function> functions = {
-        {"Add", [](std::int64_t a, std::int64_t b) { return a + b; }},
-        {"Sub", [](std::int64_t a, std::int64_t b) { return a - b; }},
-        {"Mul", [](std::int64_t a, std::int64_t b) { return a * b; }},
-        {"Div", [](std::int64_t a, std::int64_t b) { return b == 0 ? 0 : a / b; }},
-        {"Min", [](std::int64_t a, std::int64_t b) { return std::min(a, b); }},
-        {"Max", [](std::int64_t a, std::int64_t b) { return std::max(a, b); }},
-        {"And", [](std::int64_t a, std::int64_t b) -> std::int64_t { return a != 0 && b != 0; }},
-        {"Or", [](std::int64_t a, std::int64_t b) -> std::int64_t { return a != 0 || b != 0; }},
-        {"Equal", [](std::int64_t a, std::int64_t b) -> std::int64_t { return a == b; }},
-        {"Less", [](std::int64_t a, std::int64_t b) -> std::int64_t { return a < b; }},
-        {"LessOrEqual", [](std::int64_t a, std::int64_t b) -> std::int64_t { return a <= b; }},
-        {"Greater", [](std::int64_t a, std::int64_t b) -> std::int64_t { return a > b; }},
-        {"GreaterOrEqual", [](std::int64_t a, std::int64_t b) -> std::int64_t { return a >= b; }},
+/// Numbers of two numbers; null for other operators. What divides integers truncates, as in ONNX: the quotient of two
+/// s32 is no nearer to an integer than 2^-31, so its double is on the same side.
+function function_of(const std::string &op, bool of_integers) {
+    static const std::map<std::string, function> for_all = {
+        {"Add", [](double a, double b) { return a + b; }},
+        {"Sub", [](double a, double b) { return a - b; }},
+        {"Mul", [](double a, double b) { return a * b; }},
+        {"Div", [](double a, double b) { return a / b; }},
+        {"Equal", [](double a, double b) -> double { return a == b; }},
+        {"Less", [](double a, double b) -> double { return a < b; }},
+        {"LessOrEqual", [](double a, double b) -> double { return a <= b; }},
+        {"Greater", [](double a, double b) -> double { return a > b; }},
+        {"GreaterOrEqual", [](double a, double b) -> double { return a >= b; }},
+    };
+    static const std::map<std::string, function> for_integers = {
+        {"Div", [](double a, double b) { return b == 0 ? 0 : std::trunc(a / b); }},
+        {"Mod", [](double a, double b) { return b == 0 ? 0 : a - b * std::floor(a / b); }},
+        {"Min", [](double a, double b) { return std::min(a, b); }},
+        {"Max", [](double a, double b) { return std::max(a, b); }},
+        {"And", [](double a, double b) -> double { return a != 0 && b != 0; }},
+        {"Or", [](double a, double b) -> double { return a != 0 || b != 0; }},
+    };
+    if (const auto found = for_integers.find(op); of_integers && found != for_integers.end())
+        return found->second;
+    const auto found = for_all.find(op);
+    return found == for_all.end() ? nullptr : found->second;
+}
+
+using unary_function = double (*)(double);
+
+/// Numbers of one number; null for other operators.
+unary_function unary_function_of(const std::string &op) {
+    static const std::map<std::string, unary_function> functions = {
+        {"Neg", [](double x) { return -x; }},
+        {"Not", [](double x) -> double { return x == 0; }},
+        {"Floor", [](double x) { return std::floor(x); }},
+        {"Ceil", [](double x) { return std::ceil(x); }},
+        {"Sqrt", [](double x) { return std::sqrt(x); }},
     };
     const auto found = functions.find(op);
     return found == functions.end() ? nullptr : found->second;
 }
 
-/// One node over known integers.
+/// One node over known numbers.
 class evaluation {
 public:
     evaluation(const graph &g, const node &n) : g_(g), n_(n) {}
 
     std::optional<values> run() {
         const tensor &y = tensor_at(n_.outputs[0]);
-        if ((y.type != data_type::s32 && y.type != data_type::u8) || element_count(y.dims) > most_elements)
+        if (!is_followed(y.type, element_count(y.dims)))
             return {};
         if (n_.op == "Shape")
             return shape();
         if (n_.op == "Size")
-            return values{limited(element_count(dims(0)))};
+            return values{static_cast<double>(element_count(dims(0)))};
+        if (y.type == data_type::f32 && are_constants()) // another pass's
+            return {};
         for (std::size_t i = 0; i < n_.inputs.size(); i++) {
             inputs_.emplace_back();
             if (n_.inputs[i] < 0)
                 continue;
-            auto v = known_integers(tensor_at(n_.inputs[i]));
+            auto v = known_numbers(tensor_at(n_.inputs[i]));
             if (!v)
                 return {};
             inputs_.back() = std::move(*v);
         }
-        return computed(y.dims);
+        auto result = computed(y.dims);
+        if (result)
+            for (double &v : *result)
+                v = element_of(y.type, v);
+        return result;
     }
 
 private:
+    bool are_constants() const {
+        return std::all_of(n_.inputs.begin(), n_.inputs.end(),
+                           [&](int t) { return t < 0 || tensor_at(t).is_constant; });
+    }
+    bool is_integer(std::size_t input) const { return tensor_at(n_.inputs.at(input)).type != data_type::f32; }
+
     const tensor &tensor_at(int t) const { return g_.tensors[static_cast<std::size_t>(t)]; }
     const memory::dims &dims(std::size_t i) const { return tensor_at(n_.inputs.at(i)).dims; }
     std::int64_t integer(const std::string &name, std::int64_t fallback) const {
@@ -106,14 +175,12 @@ private:
             return inputs_[0];
         if (n_.op == "Cast")
             return cast();
-        if (const function f = function_of(n_.op); f && inputs_.size() == 2)
+        if (const function f = function_of(n_.op, is_integer(0)); f && inputs_.size() == 2)
             return filled(y, [&](std::size_t, const memory::dims &at) {
-                return limited(f(inputs_[0][place(dims(0), at)], inputs_[1][place(dims(1), at)]));
+                return f(inputs_[0][place(dims(0), at)], inputs_[1][place(dims(1), at)]);
             });
-        if (n_.op == "Not" || n_.op == "Neg")
-            return filled(y, [&](std::size_t i, const memory::dims &) {
-                return n_.op == "Neg" ? limited(-inputs_[0][i]) : inputs_[0][i] == 0;
-            });
+        if (const unary_function f = unary_function_of(n_.op))
+            return filled(y, [&](std::size_t i, const memory::dims &) { return f(inputs_[0][i]); });
         if (n_.op == "Where" && inputs_.size() == 3)
             return filled(y, [&](std::size_t, const memory::dims &at) {
                 const std::size_t chosen = inputs_[0][place(dims(0), at)] != 0 ? 1 : 2;
@@ -122,10 +189,12 @@ private:
         if (n_.op == "Expand")
             return filled(
                 y, [&](std::size_t, const memory::dims &at) { return inputs_[0][place(dims(0), at)]; });
-        if (n_.op == "Range" && inputs_.size() == 3)
+        if (n_.op == "Range" && inputs_.size() == 3 && is_integer(0))
             return filled(y, [&](std::size_t i, const memory::dims &) {
-                return limited(inputs_[0][0] + static_cast<std::int64_t>(i) * inputs_[2][0]);
+                return inputs_[0][0] + static_cast<double>(i) * inputs_[2][0];
             });
+        if (n_.op == "ReduceProd" && element_count(y) == 1 && is_integer(0))
+            return values{std::accumulate(inputs_[0].begin(), inputs_[0].end(), 1., std::multiplies<>())};
         if (n_.op == "Concat")
             return concat(y);
         if (n_.op == "Gather")
@@ -153,22 +222,24 @@ private:
         return {dims(0).begin() + start, dims(0).begin() + end};
     }
 
-    std::int64_t constant_of_shape() const {
+    double constant_of_shape() const {
         const auto value = n_.attributes.find("value");
-        const auto *number =
-            value == n_.attributes.end() ? nullptr : std::get_if<std::int64_t>(&value->second);
-        return number ? *number : 0;
+        if (value == n_.attributes.end())
+            return 0;
+        const auto *integer = std::get_if<std::int64_t>(&value->second);
+        const auto *real = std::get_if<float>(&value->second);
+        return integer ? static_cast<double>(*integer) : real ? static_cast<double>(*real) : 0;
     }
 
-    /// Between integers; to BOOL, code 9, whether it is not 0.
+    /// The output's type does what is left; to BOOL, code 9, whether it is not 0. Floats have no low bits.
     std::optional<values> cast() const {
-        constexpr std::int64_t u8 = 2, s32 = 6, s64 = 7, boolean = 9;
+        constexpr std::int64_t u8 = 2, boolean = 9;
         const std::int64_t to = integer("to", 0);
-        if (to != u8 && to != s32 && to != s64 && to != boolean)
+        if (to == u8 && !is_integer(0))
             return {};
         values result = inputs_[0];
-        for (std::int64_t &v : result)
-            v = to == boolean ? v != 0 : to == u8 ? v & 255 : v;
+        for (double &v : result)
+            v = to == boolean ? v != 0 : v;
         return result;
     }
 
@@ -194,12 +265,14 @@ private:
     std::optional<values> gather(const memory::dims &y) const {
         const std::size_t a = axis(dims(0).size()), indices = dims(1).size();
         const std::int64_t size = dims(0)[a];
-        if (std::any_of(inputs_[1].begin(), inputs_[1].end(),
-                        [&](std::int64_t i) { return i < -size || i >= size; }))
+        if (std::any_of(inputs_[1].begin(), inputs_[1].end(), [&](double i) {
+                return i < static_cast<double>(-size) || i >= static_cast<double>(size);
+            }))
             return {};
         const auto begin = static_cast<std::ptrdiff_t>(a), end = static_cast<std::ptrdiff_t>(a + indices);
         return filled(y, [&](std::size_t, const memory::dims &at) {
-            const std::int64_t i = inputs_[1][place(dims(1), {at.begin() + begin, at.begin() + end})];
+            const auto i =
+                static_cast<std::int64_t>(inputs_[1][place(dims(1), {at.begin() + begin, at.begin() + end})]);
             std::int64_t p = 0;
             for (std::size_t d = 0; d < dims(0).size(); d++)
                 p = p * dims(0)[d] + (d < a ? at[d] : d > a ? at[d + indices - 1] : i < 0 ? i + size : i);
@@ -209,7 +282,8 @@ private:
 
     /// With what the shape function made of its inputs.
     std::optional<values> slice(const memory::dims &y) const {
-        const auto begin = attribute_or(n_, "begin", values()), stride = attribute_or(n_, "stride", values());
+        const std::vector<std::int64_t> none, begin = attribute_or(n_, "begin", none),
+                                              stride = attribute_or(n_, "stride", none);
         if (begin.size() != y.size() || stride.size() != y.size())
             return {};
         return filled(y, [&](std::size_t, const memory::dims &at) {
@@ -221,7 +295,7 @@ private:
     }
 
     std::optional<values> transpose(const memory::dims &y) const {
-        const auto permutation = attribute_or(n_, "perm", values());
+        const auto permutation = attribute_or(n_, "perm", std::vector<std::int64_t>());
         if (permutation.size() != y.size())
             return {};
         return filled(y, [&](std::size_t, const memory::dims &at) {
@@ -243,17 +317,9 @@ private:
 } // namespace
 
 std::optional<std::vector<std::int64_t>> known_integers(const tensor &t) {
-    const std::int64_t count = element_count(t.dims);
-    const bool is_here = t.is_constant || !t.data.empty() || (count == 0 && t.type != data_type::undef);
-    if (!is_here || count > most_elements)
-        return {};
-    if (t.type == data_type::s32) {
-        const std::vector<std::int32_t> elements = values_of<std::int32_t>(t);
-        return values{elements.begin(), elements.end()};
-    }
-    if (t.type == data_type::u8)
-        return values{t.data.begin(), t.data.end()};
-    return {};
+    const auto numbers = t.type == data_type::f32 ? std::nullopt : known_numbers(t);
+    return numbers ? std::optional<std::vector<std::int64_t>>({numbers->begin(), numbers->end()})
+                   : std::nullopt;
 }
 
 void follow_integers(graph &g, const node &n) {
@@ -263,15 +329,9 @@ void follow_integers(graph &g, const node &n) {
     if (!result)
         return;
     tensor &y = g.tensors[static_cast<std::size_t>(n.outputs[0])];
-    if (y.type == data_type::u8) {
-        y.data = std::vector<std::uint8_t>(result->begin(), result->end());
-        return;
-    }
-    const std::vector<std::int32_t> elements(result->begin(), result->end());
-    std::vector<std::uint8_t> bytes(elements.size() * sizeof(std::int32_t));
-    if (!bytes.empty())
-        std::memcpy(bytes.data(), elements.data(), bytes.size());
-    y.data = std::move(bytes);
+    y.data = y.type == data_type::u8    ? bytes_of<std::uint8_t>(*result)
+             : y.type == data_type::f32 ? bytes_of<float>(*result)
+                                        : bytes_of<std::int32_t>(*result);
 }
 
 } // namespace octet::model

@@ -112,8 +112,7 @@ void resize(node_shapes &n) {
         result = n.constant(3);
     } else {
         const tensor &scales = n.input(n.has_input(2) ? 2 : 1);
-        if (!scales.is_constant || scales.type != data_type::f32 ||
-            scales.data.size() != x.size() * sizeof(float))
+        if (scales.type != data_type::f32 || scales.data.size() != x.size() * sizeof(float)) // or computed
             refuse_as_unimplemented("the scales are not " + std::to_string(x.size()) + " constant f32");
         const std::vector<float> factors = values_of<float>(scales);
         for (std::size_t i = 0; i < x.size(); i++) {
