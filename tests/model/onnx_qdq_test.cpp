@@ -402,6 +402,85 @@ TEST(QdqSigned, AnotherReaderKeepsAllSigned) {
         }
 }
 
+// ---- Two pairs in a row, which ONNX Runtime makes one.
+
+struct pair_of_test {
+    float scale;
+    int distance; ///< of the zero point from the lowest code
+};
+
+/// Floats through pairs, with `between` behind each but the last.
+template <typename Code>
+qdq_builder<Code> pairs_in_a_row(const std::vector<pair_of_test> &pairs, const char *between = nullptr) {
+    qdq_builder<Code> m;
+    m.template input<float>("in", {4, 120});
+    std::string real = "in";
+    for (std::size_t i = 0; i < pairs.size(); i++) {
+        const std::string name = "x" + std::to_string(i);
+        const b::names q = m.parameters(name, pairs[i].scale, lowest<Code> + pairs[i].distance);
+        m.node("QuantizeLinear", {real, q[0], q[1]}, {name});
+        real = m.dequantize({name, q[0], q[1]}, name + "_real");
+        if (between && i + 1 < pairs.size()) {
+            m.node(between, {real}, {name + "_same"});
+            real = name + "_same";
+        }
+    }
+    m.output(real);
+    return m;
+}
+
+TYPED_TEST(Qdq, TwoPairsInARowRoundOnce) {
+    // From -1.28 to 1.27 and from -0.4 to 4.7: from -0.4 to 1.27. ONNX Runtime writes these numbers into its graph.
+    const pair_of_test wide{0.01f, 128}, high{0.02f, 20}, both{0.0065490194f, 61};
+    const std::vector<float> expected = run_on_floats(pairs_in_a_row<TypeParam>({both}));
+    for (const char *between : {static_cast<const char *>(nullptr), "Identity", "Dropout"}) {
+        const auto m = pairs_in_a_row<TypeParam>({wide, high}, between);
+        EXPECT_EQ(operators(m), "QuantizeLinear DequantizeLinear");
+        EXPECT_EQ(run_on_floats(m), expected);
+    }
+    EXPECT_EQ(run_on_floats(pairs_in_a_row<TypeParam>({wide, wide, high})), expected);
+}
+
+TEST(QdqPairs, StayWhereOneReaderMore) {
+    const auto m = [](const std::string &output) {
+        auto result = pairs_in_a_row<std::uint8_t>({{0.01f, 128}, {0.02f, 20}});
+        result.output(output);
+        return operators(result);
+    };
+    const std::string both = "QuantizeLinear DequantizeLinear QuantizeLinear DequantizeLinear";
+    for (const char *output : {"x0", "x0_real", "x1"})
+        EXPECT_EQ(m(output), both) << output;
+}
+
+TEST(QdqPairs, StayWhereTypesDifferOrARangeIsEmpty) {
+    const std::string both = "QuantizeLinear DequantizeLinear QuantizeLinear DequantizeLinear";
+    EXPECT_EQ(operators(pairs_in_a_row<std::uint8_t>({{0.01f, 0}, {0.01f, 255}})), both);
+    onnx_builder m;
+    m.input<float>("in", {2, 3});
+    m.scalar<float>("scale", 0.02f);
+    m.scalar<std::uint8_t>("u8", 100);
+    m.scalar<std::int8_t>("s8", 3);
+    m.node("QuantizeLinear", {"in", "scale", "u8"}, {"x"});
+    m.node("DequantizeLinear", {"x", "scale", "u8"}, {"x_real"});
+    m.node("QuantizeLinear", {"x_real", "scale", "s8"}, {"y"});
+    m.node("DequantizeLinear", {"y", "scale", "s8"}, {"y_real"});
+    m.output("y_real");
+    EXPECT_EQ(operators(m), both);
+}
+
+TEST(QdqPairs, AllReadersOfTheSecondFollow) {
+    auto m = pairs_in_a_row<std::uint8_t>({{0.01f, 128}, {0.02f, 20}});
+    m.node("DequantizeLinear", {"x1", "x1_scale", "x1_zp"}, {"again"});
+    m.output("again");
+    EXPECT_EQ(operators(m), "QuantizeLinear DequantizeLinear DequantizeLinear");
+    m.scalar<std::uint8_t>("other_zp", 21);
+    m.node("DequantizeLinear", {"x1", "x1_scale", "other_zp"}, {"shifted"});
+    m.output("shifted");
+    EXPECT_EQ(
+        operators(m),
+        "QuantizeLinear DequantizeLinear QuantizeLinear DequantizeLinear DequantizeLinear DequantizeLinear");
+}
+
 // ---- What ONNX Runtime leaves in floats.
 
 TYPED_TEST(Qdq, ALimitInsideTheRangeStays) {

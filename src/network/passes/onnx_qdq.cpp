@@ -1,9 +1,10 @@
 // Which float operators become operators on codes, in steps over the graph (qdq_passes.hpp); start at `fuse_qdq`.
 //
-//   1. Weights that are stored as floats and quantized by the network itself are quantized now.
-//   2. DequantizeLinear goes down and QuantizeLinear up through operators that move elements.
-//   3. A Relu or Clip that the quantized range implies is dropped, a pair with equal parameters cancels.
-//   4. An operator between the two becomes its quantized form.
+//   1. Two pairs of QuantizeLinear and DequantizeLinear in a row become one.
+//   2. Weights that are stored as floats and quantized by the network itself are quantized now.
+//   3. DequantizeLinear goes down and QuantizeLinear up through operators that move elements.
+//   4. A Relu or Clip that the quantized range implies is dropped, a pair with equal parameters cancels.
+//   5. An operator between the two becomes its quantized form.
 
 #include "network/passes/onnx_qdq.hpp"
 
@@ -34,6 +35,9 @@ void quantize_constants(graph &g, const evaluator &evaluate) {
 } // namespace
 
 std::map<int, std::string> fuse_qdq(graph &g, const evaluator &evaluate) {
+    qdq_graph doubled(g);
+    merge_double_pairs(doubled);
+    doubled.finish();
     quantize_constants(g, evaluate);
     make_unsigned(g);
     qdq_graph pairs(g);

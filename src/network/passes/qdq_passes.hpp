@@ -9,6 +9,9 @@
 
 namespace octet::model {
 
+/// Two pairs of QuantizeLinear and DequantizeLinear in a row become one, before anything else looks at them.
+void merge_double_pairs(qdq_graph &g);
+
 /// Moving elements and quantizing commute: DequantizeLinear goes down through operators that move, QuantizeLinear
 /// up, until they meet operators that compute.
 void move_codes(qdq_graph &g);
