@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 #include <limits>
 
@@ -305,6 +306,77 @@ TYPED_TEST(Qdq, MatrixProductsThatStayReal) {
         acc +=
             (static_cast<TypeParam>(k * 89 + k / 7) - 5) * weight_codes(40)[static_cast<std::size_t>(5 * k)];
     EXPECT_EQ(first, static_cast<float>(acc) * (0.02f * 0.03f));
+}
+
+// ---- Products with a sum.
+
+/// x (dequantized codes) times a matrix of 8 x 5, plus C.
+template <typename Code> struct sum_of_product : qdq_builder<Code> {
+    explicit sum_of_product(const b::dims &x) {
+        this->dequantize(this->code_input(x), "x_real");
+        this->node("DequantizeLinear", matrix(*this, false, false), {"b_real"});
+        this->node("MatMul", {"x_real", "b_real"}, {"product"});
+    }
+    std::string c(const b::dims &shape) {
+        std::size_t count = 1;
+        for (const std::int64_t d : shape)
+            count *= static_cast<std::size_t>(d);
+        std::vector<float> values(count);
+        for (std::size_t i = 0; i < count; i++)
+            values[i] = 0.3f * static_cast<float>(i) - 0.7f;
+        return this->constant("c", shape, values);
+    }
+    std::string c_codes() {
+        this->constant("c_codes", b::dims{5}, std::vector<std::int32_t>{100, 200, -300, 400, -500});
+        this->template scalar<float>("c_scale", 0.02f * 0.03f);
+        this->node("DequantizeLinear", {"c_codes", "c_scale"}, {"c"});
+        return "c";
+    }
+    sum_of_product &add(const std::string &c, bool is_quantized) {
+        this->node("Add", {"product", c}, {"sum"});
+        if (is_quantized)
+            this->quantize("sum", this->parameters("y", 0.07f, 3), "y");
+        else
+            this->output("sum");
+        return *this;
+    }
+};
+
+// ---- Biases of floats that ONNX Runtime rounds, although floats go on
+
+TYPED_TEST(Qdq, BiasesAreRoundedInFrontOfAQuantizationAlsoOnFloats) {
+    const std::vector<float> real = {.11f, -.27f, .333f, 1.01f, -2.2f, .0777f};
+    const auto convolution = [&](const std::vector<float> &bias, bool is_quantized) {
+        qdq_builder<TypeParam> m;
+        const b::names x = m.code_input(image),
+                       w = add_weights(m, {bias_kind::floats, weights_kind::per_tensor});
+        m.dequantize(x, "x_real");
+        m.dequantize(w, "w_real");
+        m.template constant<float>("bias", {6}, bias);
+        m.node("Conv", {"x_real", "w_real", "bias"}, {"y_real"});
+        m.output("y_real");
+        if (is_quantized)
+            m.quantize("y_real", m.parameters("y", 0.03f, 7), "y");
+        return m;
+    };
+    std::vector<float> rounded;
+    const float scale = 0.02f * 0.0078125f;
+    for (const float v : real)
+        rounded.push_back(std::nearbyint(v / scale) * scale);
+    EXPECT_EQ(operators(convolution(real, true)),
+              "DequantizeLinear DequantizeLinear DequantizeLinear Conv QuantizeLinear");
+    EXPECT_EQ(run(convolution(real, true)), run(convolution(rounded, false)));
+    EXPECT_NE(run(convolution(real, true)), run(convolution(real, false)));
+}
+
+TYPED_TEST(Qdq, OnlyOneDimensionOfFloatsIsRoundedForAGemm) {
+    for (const b::dims &c : {b::dims{5}, {1, 5}, {3, 1}, {}}) {
+        sum_of_product<TypeParam> m({3, 8});
+        m.node("Gemm", {"x_real", "b_real", m.c(c)}, {"sum"});
+        m.quantize("sum", m.parameters("y", 0.07f, 3), "y");
+        EXPECT_EQ(operators(m),
+                  c.size() == 1 ? "QGemm" : "DequantizeLinear DequantizeLinear Gemm QuantizeLinear");
+    }
 }
 
 // ---- Operators between that only move elements.

@@ -3,8 +3,9 @@
 //   1. Two pairs of QuantizeLinear and DequantizeLinear in a row become one.
 //   2. Weights that are stored as floats and quantized by the network itself are quantized now.
 //   3. DequantizeLinear goes down and QuantizeLinear up through operators that move elements.
-//   4. A Relu or Clip that the quantized range implies is dropped, a pair with equal parameters cancels.
-//   5. An operator between the two becomes its quantized form.
+//   4. Biases in front of a QuantizeLinear are rounded to s32 codes.
+//   5. A Relu or Clip that the quantized range implies is dropped, a pair with equal parameters cancels.
+//   6. An operator between the two becomes its quantized form.
 
 #include "network/passes/onnx_qdq.hpp"
 
@@ -42,6 +43,7 @@ std::map<int, std::string> fuse_qdq(graph &g, const evaluator &evaluate) {
     make_unsigned(g);
     qdq_graph pairs(g);
     move_codes(pairs);
+    quantize_biases(pairs);
     drop_implied_limits(pairs);
     cancel_pairs(pairs);
     std::map<int, std::string> reasons = compute_on_codes(pairs);

@@ -2,10 +2,6 @@
 // form says in a sentence what kept an operator from it; the sentence reaches the user if nothing else can run the
 // operator, because "Conv is not supported" would be no help.
 
-#include <algorithm>
-#include <cmath>
-#include <cstring>
-
 #include "network/passes/qdq_passes.hpp"
 
 namespace octet::model {
@@ -114,24 +110,10 @@ private:
         return q;
     }
 
-    /// The s32 bias: dequantized codes, or floats that are quantized now with the accumulator's scale.
-    std::optional<int> bias(int t, const quantized &x, const quantized &w) {
-        if (const auto q = g_.dequantized(t))
-            return g_.type(q->codes) == data_type::s32 ? std::optional<int>(q->codes) : std::nullopt;
-        if (!g_.is_constant(t) || g_.type(t) != data_type::f32)
-            return {};
-        const std::vector<float> real = values_of<float>(g_.tensor_at(t)),
-                                 scales = values_of<float>(g_.tensor_at(w.scale));
-        if (scales.size() != 1 && scales.size() != real.size())
-            return {};
-        std::vector<std::uint8_t> bytes(real.size() * sizeof(std::int32_t));
-        for (std::size_t c = 0; c < real.size(); c++) {
-            const float scale = g_.scale_of(x) * scales[scales.size() == 1 ? 0 : c];
-            const auto code = static_cast<std::int32_t>(
-                std::clamp(std::nearbyint(static_cast<double>(real[c] / scale)), -2147483648., 2147483647.));
-            std::memcpy(bytes.data() + c * sizeof code, &code, sizeof code);
-        }
-        return g_.add_constant("quantized bias", data_type::s32, g_.tensor_at(t).dims, std::move(bytes));
+    /// The s32 codes of a bias; constant floats are codes by now, where they become any.
+    std::optional<int> bias(int t) const {
+        const auto q = g_.dequantized(t);
+        return q && g_.type(q->codes) == data_type::s32 ? std::optional<int>(q->codes) : std::nullopt;
     }
 
     // ---- Forms
@@ -153,7 +135,7 @@ private:
         append(n.inputs, *w);
         append_output(n.inputs, g_.written(quantizer));
         if (g_.input(i, 2) >= 0) {
-            const auto b = bias(g_.input(i, 2), *x, *w);
+            const auto b = bias(g_.input(i, 2));
             if (!b)
                 return no_bias(i);
             n.inputs.push_back(*b);
@@ -219,11 +201,9 @@ private:
         n.attributes.erase("beta");
         append(n.inputs, *a);
         append(n.inputs, *b);
-        const auto c = has_bias ? bias(g_.input(i, 2), *a, *b) : std::optional<int>(-1);
+        const auto c = has_bias ? bias(g_.input(i, 2)) : std::optional<int>(-1);
         if (!c)
             return no_bias(i);
-        if (quantizer < 0 && has_bias && !g_.dequantized(g_.input(i, 2))) // floats stay floats before floats
-            return no_quantizer(i);
         n.inputs.push_back(*c);
         if (quantizer < 0) {
             g_.replace(i, std::move(n));

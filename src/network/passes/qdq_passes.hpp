@@ -12,6 +12,10 @@ namespace octet::model {
 /// Two pairs of QuantizeLinear and DequantizeLinear in a row become one, before anything else looks at them.
 void merge_double_pairs(qdq_graph &g);
 
+/// Constant biases become s32 codes with a DequantizeLinear, where ONNX Runtime quantizes them: operators that stay on
+/// floats, too, add rounded ones.
+void quantize_biases(qdq_graph &g);
+
 /// Moving elements and quantizing commute: DequantizeLinear goes down through operators that move, QuantizeLinear
 /// up, until they meet operators that compute.
 void move_codes(qdq_graph &g);
