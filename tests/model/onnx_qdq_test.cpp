@@ -308,7 +308,7 @@ TYPED_TEST(Qdq, MatrixProductsThatStayReal) {
     EXPECT_EQ(first, static_cast<float>(acc) * (0.02f * 0.03f));
 }
 
-// ---- Products with a sum.
+// ---- MatMul and Add: a Gemm, where ONNX Runtime makes one, and on floats unless C are s32 codes or become some.
 
 /// x (dequantized codes) times a matrix of 8 x 5, plus C.
 template <typename Code> struct sum_of_product : qdq_builder<Code> {
@@ -341,6 +341,38 @@ template <typename Code> struct sum_of_product : qdq_builder<Code> {
         return *this;
     }
 };
+
+TYPED_TEST(Qdq, ProductAndSumAreAGemmWhereTheSumBroadcastsInOneDirection) {
+    using net_of = sum_of_product<TypeParam>;
+    const auto with = [](const b::dims &x, const b::dims &c, bool is_quantized = false) {
+        net_of m(x);
+        return operators(m.add(m.c(c), is_quantized));
+    };
+    const std::string gemm = "DequantizeLinear DequantizeLinear Gemm", sum = "MatMulIntegerToFloat Add";
+    for (const b::dims &c : {b::dims{5}, {1, 5}, {3, 5}, {3, 1}})
+        EXPECT_EQ(with({3, 8}, c), gemm) << c.size();
+    for (const b::dims &c : {b::dims{}, {1}, {1, 1}, {1, 1, 5}})
+        EXPECT_EQ(with({3, 8}, c), sum) << c.size();
+    EXPECT_EQ(with({2, 3, 8}, {5}), "DequantizeLinear Reshape DequantizeLinear Gemm Reshape");
+    EXPECT_EQ(with({2, 3, 8}, {1, 5}), sum);
+    EXPECT_EQ(with({-1, 3, 8}, {5}), sum); // the file does not say how many rows
+    EXPECT_EQ(with({-1, 8}, {5}), gemm);
+    EXPECT_EQ(with({3, 8}, {5}, true), "QGemm");
+    EXPECT_EQ(with({2, 3, 8}, {5}, true), "Reshape QGemm Reshape");
+    EXPECT_EQ(with({3, 8}, {1, 5}, true), gemm + " QuantizeLinear");
+    net_of m({2, 3, 8});
+    EXPECT_EQ(operators(m.add(m.c_codes(), false)), "Reshape QGemm Reshape");
+}
+
+TYPED_TEST(Qdq, GemmsOfMoreDimensionsHaveTheBytesOfMatrices) {
+    for (const bool is_quantized : {false, true})
+        for (const bool has_codes : {false, true}) {
+            sum_of_product<TypeParam> more({2, 3, 8}), matrix({6, 8});
+            for (auto *m : {&more, &matrix})
+                m->add(has_codes ? m->c_codes() : m->c({5}), is_quantized);
+            EXPECT_EQ(run(more), run(matrix));
+        }
+}
 
 // ---- Biases of floats that ONNX Runtime rounds, although floats go on
 

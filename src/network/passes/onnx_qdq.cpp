@@ -2,10 +2,11 @@
 //
 //   1. Two pairs of QuantizeLinear and DequantizeLinear in a row become one.
 //   2. Weights that are stored as floats and quantized by the network itself are quantized now.
-//   3. DequantizeLinear goes down and QuantizeLinear up through operators that move elements.
-//   4. Biases in front of a QuantizeLinear are rounded to s32 codes.
-//   5. A Relu or Clip that the quantized range implies is dropped, a pair with equal parameters cancels.
-//   6. An operator between the two becomes its quantized form.
+//   3. MatMul and Add become a Gemm.
+//   4. DequantizeLinear goes down and QuantizeLinear up through operators that move elements.
+//   5. Biases in front of a QuantizeLinear are rounded to s32 codes.
+//   6. A Relu or Clip that the quantized range implies is dropped, a pair with equal parameters cancels.
+//   7. An operator between the two becomes its quantized form.
 
 #include "network/passes/onnx_qdq.hpp"
 
@@ -42,6 +43,7 @@ std::map<int, std::string> fuse_qdq(graph &g, const evaluator &evaluate) {
     quantize_constants(g, evaluate);
     make_unsigned(g);
     qdq_graph pairs(g);
+    form_gemms(pairs);
     move_codes(pairs);
     quantize_biases(pairs);
     drop_implied_limits(pairs);

@@ -143,20 +143,8 @@ private:
         return replace_by(i, quantizer, std::move(n));
     }
 
-    /// Whether a row of floats is added to a product of two matrices: ONNX Runtime makes a Gemm of both before it looks for
-    /// codes, and keeps that on floats.
-    bool is_gemm(int i) const {
-        const int product = g_.at(i).outputs[0], sum = g_.only_consumer(product);
-        if (!g_.is(sum, "Add") || g_.tensor_at(g_.input(i, 0)).dims.size() != 2)
-            return false;
-        const int row = g_.input(sum, 0) == product ? g_.input(sum, 1) : g_.input(sum, 0);
-        return g_.is_constant(row) && g_.tensor_at(row).dims.size() == 1;
-    }
-
     /// Without a QuantizeLinear behind it the product becomes MatMulIntegerToFloat.
     std::string matrix_product(int i) {
-        if (is_gemm(i))
-            return "a row of floats is added to it";
         const int quantizer = g_.quantizer_of(g_.at(i).outputs[0]);
         const auto a = g_.activation(g_.input(i, 0));
         if (!a)

@@ -12,6 +12,9 @@ namespace octet::model {
 /// Two pairs of QuantizeLinear and DequantizeLinear in a row become one, before anything else looks at them.
 void merge_double_pairs(qdq_graph &g);
 
+/// A MatMul of dequantized codes with an Add behind it becomes a Gemm, where ONNX Runtime makes one.
+void form_gemms(qdq_graph &g);
+
 /// Constant biases become s32 codes with a DequantizeLinear, where ONNX Runtime quantizes them: operators that stay on
 /// floats, too, add rounded ones.
 void quantize_biases(qdq_graph &g);
