@@ -123,19 +123,29 @@ TEST(OnnxShapes, Windows) {
 }
 
 TEST(OnnxShapes, AutomaticPadding) {
-    const auto pads = [](const char *how) {
+    const auto pool = [](const char *how, std::int64_t kernel, std::int64_t dilation) {
         onnx_builder m;
         m.input<std::uint8_t>("x", {1, 1, 8});
         auto &n = m.node("MaxPool", {"x"}, {"y"});
-        b::set(n, "kernel_shape", b::dims{3});
+        b::set(n, "kernel_shape", b::dims{kernel});
         b::set(n, "strides", b::dims{2});
+        b::set(n, "dilations", b::dims{dilation});
         b::set(n, "auto_pad", how);
         m.output("y");
-        return std::get<std::vector<std::int64_t>>(read(m.finish()).nodes[0].attributes.at("pads"));
+        return read(m.finish());
+    };
+    const auto pads = [&](const char *how, std::int64_t kernel = 3, std::int64_t dilation = 1) {
+        return std::get<std::vector<std::int64_t>>(
+            pool(how, kernel, dilation).nodes[0].attributes.at("pads"));
     };
     EXPECT_EQ(pads("SAME_UPPER"), (std::vector<std::int64_t>{0, 1}));
     EXPECT_EQ(pads("SAME_LOWER"), (std::vector<std::int64_t>{1, 0}));
     EXPECT_EQ(pads("VALID"), (std::vector<std::int64_t>{0, 0}));
+    // ONNX Runtime pads as if nothing were dilated, so there are fewer positions.
+    EXPECT_EQ(pads("SAME_LOWER", 3, 2), (std::vector<std::int64_t>{1, 0}));
+    EXPECT_EQ(pads("SAME_LOWER", 2, 2), (std::vector<std::int64_t>{0, 0}));
+    const model::graph g = pool("SAME_LOWER", 2, 2);
+    EXPECT_EQ(g.tensors.at(static_cast<std::size_t>(g.outputs[0])).dims, (memory::dims{1, 1, 3}));
 }
 
 TEST(OnnxShapes, MovingElements) {

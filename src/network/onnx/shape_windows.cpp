@@ -14,14 +14,15 @@ struct window {
     dims kernel, strides, dilations, pads;
 };
 
-/// SAME gives ceil(size / stride) positions; UPPER puts the odd element of padding at the end.
-dims same_pads(const dims &sizes, const window &w, bool is_upper) {
+/// SAME gives ceil(size / stride) positions, fewer where pooling is dilated: ONNX Runtime pads it as if it were not. UPPER
+/// puts the odd element of padding at the end.
+dims same_pads(const dims &sizes, const window &w, bool is_upper, bool is_pooling) {
     const std::size_t rank = sizes.size();
     dims pads(2 * rank);
     for (std::size_t i = 0; i < rank; i++) {
         const dim_t positions = (sizes[i] + w.strides[i] - 1) / w.strides[i];
-        const dim_t total = std::max<dim_t>(0, (positions - 1) * w.strides[i] +
-                                                   (w.kernel[i] - 1) * w.dilations[i] + 1 - sizes[i]);
+        const dim_t extent = (w.kernel[i] - 1) * (is_pooling ? 1 : w.dilations[i]) + 1;
+        const dim_t total = std::max<dim_t>(0, (positions - 1) * w.strides[i] + extent - sizes[i]);
         pads[i] = is_upper ? total / 2 : total - total / 2;
         pads[rank + i] = total - pads[i];
     }
@@ -35,7 +36,7 @@ void need_positive(const dims &values, const std::string &who) {
 }
 
 /// Reads the window and writes its padding back as plain `pads`.
-window resolve_window(node_shapes &n, const dims &spatial, const dims &kernel) {
+window resolve_window(node_shapes &n, const dims &spatial, const dims &kernel, bool is_pooling) {
     const std::size_t rank = spatial.size();
     window w{n.integers("kernel_shape", kernel), n.integers("strides", dims(rank, 1)),
              n.integers("dilations", dims(rank, 1)), n.integers("pads", dims(2 * rank, 0))};
@@ -47,7 +48,7 @@ window resolve_window(node_shapes &n, const dims &spatial, const dims &kernel) {
     need_positive(w.dilations, "a dilation");
     const std::string automatic = n.text("auto_pad_of_file", n.text("auto_pad", "NOTSET"));
     if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER")
-        w.pads = same_pads(spatial, w, automatic == "SAME_UPPER");
+        w.pads = same_pads(spatial, w, automatic == "SAME_UPPER", is_pooling);
     else if (automatic == "VALID")
         w.pads.assign(2 * rank, 0);
     else if (automatic != "NOTSET" && !automatic.empty())
@@ -100,7 +101,7 @@ void convolution(node_shapes &n, std::size_t weights, data_type type) {
     if (w.size() != x.size())
         refuse("input " + to_text(x) + " and weights " + to_text(w) + " differ in rank");
     const image src(x, n.integer("channels_last", 0) != 0);
-    const window win = resolve_window(n, src.spatial, dims(w.begin() + 2, w.end()));
+    const window win = resolve_window(n, src.spatial, dims(w.begin() + 2, w.end()), false);
     if (win.kernel != dims(w.begin() + 2, w.end()))
         refuse("attribute 'kernel_shape' is " + to_text(win.kernel) + ", but the weights are " + to_text(w));
     n.set_output(type, src.with(x[0], w[0], positions(src.spatial, win, false)));
@@ -120,7 +121,7 @@ void pooling(node_shapes &n) {
     const dim_t channels = src.is_channels_last ? x.back() : x[1];
     if (!n.has_attribute("kernel_shape"))
         refuse("attribute 'kernel_shape' is missing");
-    const window w = resolve_window(n, src.spatial, dims());
+    const window w = resolve_window(n, src.spatial, dims(), true);
     n.set_output(n.input(0).type,
                  src.with(x[0], channels, positions(src.spatial, w, n.integer("ceil_mode", 0) != 0)));
 }
