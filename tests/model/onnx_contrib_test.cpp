@@ -6,14 +6,95 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 
 #include "model/contrib_model.hpp"
+#include "model/onnx_builder.hpp"
+#include "network/passes/float_operators.hpp"
 #include "support/expect_error.hpp"
 
 namespace octet::tests {
 namespace {
 
 float f32(double x) { return static_cast<float>(x); }
+
+// ---- Gelu in parts
+
+/// Whether x * 0.5 * (1 + erf(x / sqrt(2))) is found in its parts, multiplied in one of four orders.
+bool is_gelu(int order, const std::function<std::string(onnx_builder &)> &write_x) {
+    onnx_builder m;
+    const std::string x = write_x(m);
+    m.scalar<float>("root", 1.41421356f);
+    m.scalar<float>("one", 1.f);
+    m.scalar<float>("half", 0.5f);
+    m.node("Div", {x, "root"}, {"quotient"});
+    m.node("Erf", {"quotient"}, {"erf"});
+    m.node("Add", {"erf", "one"}, {"sum"});
+    switch (order) {
+    case 0: // x sum half
+        m.node("Mul", {x, "sum"}, {"part"});
+        m.node("Mul", {"part", "half"}, {"y"});
+        break;
+    case 1:
+        m.node("Mul", {"sum", x}, {"part"});
+        m.node("Mul", {"half", "part"}, {"y"});
+        break;
+    case 2: // x half sum
+        m.node("Mul", {x, "half"}, {"part"});
+        m.node("Mul", {"part", "sum"}, {"y"});
+        break;
+    default: // sum half x
+        m.node("Mul", {"sum", "half"}, {"part"});
+        m.node("Mul", {"part", x}, {"y"});
+    }
+    m.output("y");
+    const std::vector<std::uint8_t> file = m.finish();
+    model::graph g = model::read_onnx(file.data(), file.size(), "gelu.onnx");
+    model::recognize_float_operators(g);
+    return g.nodes.back().op == "Gelu";
+}
+
+TEST(OnnxContrib, GeluIsFoundInPartsWhereOnnxRuntimeFindsIt) {
+    const auto input = [](onnx_builder &m) { return m.input<float>("x", {2, 3}); };
+    const auto scaled = [](onnx_builder &m) {
+        m.input<float>("in", {2, 3});
+        m.scalar<float>("factor", 0.7f);
+        m.node("Mul", {"in", "factor"}, {"x"});
+        return std::string("x");
+    };
+    const auto silu = [](onnx_builder &m) {
+        m.input<float>("in", {2, 3});
+        m.node("Sigmoid", {"in"}, {"sigmoid"});
+        m.node("Mul", {"in", "sigmoid"}, {"x"});
+        return std::string("x");
+    };
+    const auto dequantized = [](onnx_builder &m) {
+        m.input<std::uint8_t>("in", {2, 3});
+        m.scalar<float>("scale", 0.02f);
+        m.node("DequantizeLinear", {"in", "scale"}, {"x"});
+        return std::string("x");
+    };
+    const auto integer_product = [](onnx_builder &m) {
+        m.input<float>("in", {2, 3});
+        m.constant<std::int8_t>("w", {3, 2}, {1, 2, 3, 4, 5, 6});
+        m.scalar<float>("w_scale", 0.01f);
+        m.node("DynamicQuantizeLinear", {"in"}, {"codes", "scale", "zero_point"});
+        m.node("MatMulInteger", {"codes", "w", "zero_point"}, {"product"});
+        onnx_builder::set(m.node("Cast", {"product"}, {"real"}), "to",
+                          std::int64_t{onnx::TensorProto::FLOAT});
+        m.node("Mul", {"scale", "w_scale"}, {"factor"});
+        m.node("Mul", {"real", "factor"}, {"x"});
+        return std::string("x");
+    };
+    for (int order = 0; order < 4; order++) {
+        SCOPED_TRACE(order);
+        EXPECT_EQ(is_gelu(order, input), order < 3);
+        EXPECT_EQ(is_gelu(order, integer_product), order < 3);
+        EXPECT_EQ(is_gelu(order, silu), order < 3);
+        EXPECT_EQ(is_gelu(order, scaled), order == 2);
+        EXPECT_FALSE(is_gelu(order, dequantized));
+    }
+}
 
 // ---- Products
 

@@ -65,8 +65,24 @@ private:
                at(constant).dims[0] == at(t).dims.back() && at(t).dims.back() > 1;
     }
 
+    /// Whether a Mul writes a tensor, which is no x * sigmoid(x) (QuickGelu).
+    bool is_plain_product(int t) const {
+        const int i = writer(t, "Mul");
+        for (std::size_t k = 0; i >= 0 && k < 2; k++)
+            if (const int sigmoid = writer(input(i, k), "Sigmoid"); sigmoid >= 0) {
+                const int x = input(i, 1 - k), scaled = writer(input(sigmoid, 0), "Mul");
+                if (input(sigmoid, 0) == x ||
+                    (scaled >= 0 && (input(scaled, 0) == x || input(scaled, 1) == x) &&
+                     is_constant(other(scaled, x))))
+                    return false;
+            }
+        return i >= 0;
+    }
+
 public:
-    // ---- x * 0.5 * (1 + erf(x / sqrt(2))), multiplied in any order
+    // ---- x * 0.5 * (1 + erf(x / sqrt(2))), multiplied in any order that ONNX Runtime knows. It sees none where x is
+    // dequantized, since each reader has a DequantizeLinear of its own there, nor where it takes the Mul that writes x for
+    // the one by 1/2.
 
     void gelu(int erf) {
         const int scaled = input(erf, 0), division = writer(scaled, "Div"), product = writer(scaled, "Mul");
@@ -84,13 +100,13 @@ public:
         if (first < 0)
             return;
         const int factor = other(first, output(sum)), second = reader(output(first), "Mul");
+        if (writer(x, "DequantizeLinear") >= 0 || (factor == x && is_plain_product(x)))
+            return;
         const int half = factor == x ? -1 : writer(factor, "Mul");
         if (half >= 0 && other(half, x) >= 0 && (input(half, 0) == x || input(half, 1) == x) &&
             is_value(other(half, x), 0.5))
             become(first, "Gelu", {x});
         else if (second >= 0 && factor == x && is_value(other(second, output(first)), 0.5))
-            become(second, "Gelu", {x});
-        else if (second >= 0 && is_value(factor, 0.5) && other(second, output(first)) == x)
             become(second, "Gelu", {x});
     }
 
@@ -239,8 +255,11 @@ private:
 void recognize_float_operators(graph &g) {
     using p = float_operators;
     const std::pair<const char *, void (p::*)(int)> patterns[] = {
-        {"MatMul", &p::scaled_product},    {"MatMul", &p::biased_product},         {"Erf", &p::gelu},
-        {"Sqrt", &p::layer_normalization}, {"MatMulInteger", &p::integer_product},
+        {"MatMul", &p::scaled_product},
+        {"MatMul", &p::biased_product},
+        {"MatMulInteger", &p::integer_product},
+        {"Sqrt", &p::layer_normalization},
+        {"Erf", &p::gelu}, // after those that end with a Mul
     };
     for (const auto &[op, change] : patterns)
         p(g).for_each(op, change);
