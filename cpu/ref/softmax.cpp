@@ -92,9 +92,11 @@ public:
         const type_range range = range_of(p_.dst.data_type);
         for (dim_t i = 0; i < n; i++) {
             const std::int32_t share = convert_to_s32(exponential(i) * multiplier_ / sum);
-            // A row of one or two codes may overflow; of what x86 converts that to, the low byte is stored:
-            // 0.
-            const std::int64_t y = std::int64_t{share == int32_min ? 0 : share} + p_.dst_zero_point;
+            // In a row of few codes it may overflow. x86 converts that to INT32_MIN; u8 takes the low half of its 64 bits,
+            // which is 0, and s8 adds the zero point, which wraps.
+            const std::int64_t y = p_.dst.data_type == data_type::s8
+                                       ? wrapping_add(share, p_.dst_zero_point)
+                                       : std::int64_t{share == int32_min ? 0 : share} + p_.dst_zero_point;
             at[p_.axis] = i;
             store_s32(dst, p_.dst.data_type, plain_offset(p_.dst, at),
                       static_cast<std::int32_t>(clamp<std::int64_t>(y, range.low, range.high)));

@@ -327,6 +327,8 @@ std::shared_ptr<const kernel> make_softmax(instruction_set isa, const softmax_pr
 } // namespace
 
 offer plan(const softmax_problem &p, const machine &m) {
+    if (softmax_form_of(p) == form::ort && p.dst.data_type == data_type::s8 && ort_softmax_overflows(p))
+        return offer::refused("rows so short that products overflow, to s8");
     const instruction_set isa = m.isa;
     const offer main = plan_task(isa, main_task(p));
     if (main.is_refused())

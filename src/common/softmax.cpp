@@ -45,6 +45,11 @@ softmax_table<float> ort_exponentials(const softmax_problem &p) {
 
 float ort_softmax_multiplier(const softmax_problem &p) { return std::floor(1.f / p.dst_scale); }
 
+bool ort_softmax_overflows(const softmax_problem &p) {
+    const float multiplier = ort_softmax_multiplier(p);
+    return std::isinf(ort_exponentials(p)[0] * multiplier) || multiplier >= 0x1p31f;
+}
+
 algorithm exponential_of(const softmax_problem &p) {
     return is_ort_of_reals(p) ? algorithm::eltwise_ort_exp : algorithm::eltwise_exp;
 }

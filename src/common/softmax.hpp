@@ -24,6 +24,8 @@ int tflite_softmax_shift(const softmax_problem &p, int bits_over_unit);
 /// ort_f32: exponentials, and what they are multiplied by.
 softmax_table<float> ort_exponentials(const softmax_problem &p);
 float ort_softmax_multiplier(const softmax_problem &p);
+/// Whether products of the two are too large for f32, as in rows of few codes, or quotients for s32.
+bool ort_softmax_overflows(const softmax_problem &p);
 
 /// ort_f32 on floats: as the f32 rules, but for ONNX Runtime's exponential and order of lanes.
 inline bool is_ort_of_reals(const softmax_problem &p) {

@@ -585,6 +585,21 @@ TEST(QdqPairs, AllReadersOfTheSecondFollow) {
         "QuantizeLinear DequantizeLinear QuantizeLinear DequantizeLinear DequantizeLinear DequantizeLinear");
 }
 
+// ---- An operator on codes whose products overflow.
+
+TEST(QdqSoftmax, RowsOfOneCodeOverflowAsOnnxRuntimes) {
+    for (const int zero_point : {-128, -1, 0, 100}) {
+        qdq_builder<std::int8_t> m;
+        m.code_input({3, 1});
+        const b::names y = m.parameters("y", 1.f / 256, zero_point);
+        auto &n = m.node("QLinearSoftmax", {"x", "x_scale", "x_zp", y[0], y[1]}, {"y"}, b::microsoft);
+        b::set(n, "axis", std::int64_t{-1});
+        b::set(n, "opset", std::int64_t{13});
+        m.output("y");
+        EXPECT_EQ(run(m), bytes(3, zero_point < 0 ? 127 : 128)) << zero_point; // 128: -128
+    }
+}
+
 // ---- What ONNX Runtime leaves in floats.
 
 TYPED_TEST(Qdq, ALimitInsideTheRangeStays) {

@@ -227,8 +227,10 @@ void ort_softmax(const problem &p, const softmax_row &row, expectation &e) {
         const float quotient = t[j] * c / sum;
         double y = std::nearbyint(static_cast<double>(quotient)) + zero_point_of(p, OCTET_ARG_DST);
         y = std::min(std::max(y, lowest(p.dst.type())), highest(p.dst.type()));
-        if (std::isinf(quotient)) // a row of one element: the conversion gives INT32_MIN, whose low byte is 0
-            y = zero_point_of(p, OCTET_ARG_DST);
+        if (std::isinf(quotient)) { // a row of few elements: the conversion gives INT32_MIN, or 0 for u8
+            const auto zp = zero_point_of(p, OCTET_ARG_DST);
+            y = p.dst.type() == data_type::u8 ? zp : zp < 0 ? highest(data_type::s8) : lowest(data_type::s8);
+        }
         e.low[row.element[j]] = e.high[row.element[j]] = y;
     }
 }
