@@ -63,8 +63,12 @@ constexpr auto channels_last = layout_habit::channels_last;
 /// Operators on codes and those that move any element, then those on floats.
 constexpr row onnx[] = {
     row("ConvInteger", 4, lower_conv_integer).gives(shape::conv_integer).habit(layout_habit::gathers),
+    row("DepthToSpace", 1, lower_depth_to_space)
+        .gives(shape::depth_to_space)
+        .habit(follows)
+        .moved(code_move::down),
     row("DequantizeLinear", 3, lower_dequantize_linear).scales(0, 1).gives(shape::dequantize).habit(converts),
-    row("Dropout", 3, lower_view).gives(shape::same).use(unusual).moved(code_move::both),
+    row("Dropout", 3, lower_dropout).gives(shape::dropout).use(unusual).moved(code_move::both),
     row("DynamicQuantizeLinear", 1, lower_dynamic_quantize_linear).gives(shape::dynamic_quantize),
     row("Flatten", 1, lower_view).gives(shape::flatten).use(unusual).moved(code_move::down),
     row("Identity", 1, lower_view).gives(shape::same).use(unusual).moved(code_move::both),
@@ -78,7 +82,7 @@ constexpr row onnx[] = {
         .use(unusual)
         .padding()
         .habit(follows)
-        .moved(code_move::down), // where it pads with zeros
+        .moved(code_move::down), // where it pads with zeros or elements
     row("QGemm", 9, lower_qgemm).scales(0, 2, 7).gives(shape::qgemm).part(accumulates),
     row("QLinearAdd", 8, lower_qlinear_add)
         .scales(0, 2, 6)
@@ -124,7 +128,12 @@ constexpr row onnx[] = {
         .gives(shape::quantize)
         .habit(layout_habit::chooses),
     row("Reshape", 2, lower_view).gives(shape::reshape).use(unusual).moved(code_move::both),
+    row("SpaceToDepth", 1, lower_space_to_depth)
+        .gives(shape::space_to_depth)
+        .habit(follows)
+        .moved(code_move::down),
     row("Squeeze", 2, lower_view).gives(shape::squeeze).use(unusual).moved(code_move::both),
+    row("Tile", 2, lower_tile).gives(shape::tile).habit(follows).moved(code_move::down),
     row("Transpose", 1, lower_onnx_transpose).gives(shape::transpose).habit(converts).moved(code_move::both),
     row("Unsqueeze", 2, lower_view).gives(shape::unsqueeze).use(unusual).moved(code_move::both),
     row(layout_operator, 1, lower_layout).internal(),

@@ -27,8 +27,12 @@ std::unique_ptr<step> lower_qlinear_global_average_pool(const lowering &l);
 std::unique_ptr<step> lower_max_pool(const lowering &l);
 std::unique_ptr<step> lower_layout(const lowering &l); ///< of `layout_operator`
 std::unique_ptr<step> lower_view(const lowering &l);
+std::unique_ptr<step> lower_dropout(const lowering &l);
 std::unique_ptr<step> lower_onnx_transpose(const lowering &l);
 std::unique_ptr<step> lower_onnx_pad(const lowering &l);
+std::unique_ptr<step> lower_tile(const lowering &l);
+std::unique_ptr<step> lower_depth_to_space(const lowering &l);
+std::unique_ptr<step> lower_space_to_depth(const lowering &l);
 
 // Operators on floats, and on the integers and truths beside them.
 

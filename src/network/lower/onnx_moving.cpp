@@ -1,6 +1,7 @@
 // ONNX's operators that move elements: views, Transpose, Pad. `infer_shapes` has read their shapes,
 // permutations and paddings, whether they came as attributes or as inputs.
 
+#include <algorithm>
 #include <cstring>
 
 #include "network/lower/moving.hpp"
@@ -29,6 +30,16 @@ std::vector<std::uint8_t> pad_element(const lowering &l, const tensor &dst) {
 
 std::unique_ptr<step> lower_view(const lowering &l) { return make_view(l); }
 
+std::unique_ptr<step> lower_dropout(const lowering &l) {
+    need_only_outputs(l, {});
+    if (l.has_input(2)) {
+        const tensor &trains = l.input(2, {data_type::u8});
+        if (!trains.is_constant || trains.data.size() != 1 || trains.data[0] != 0)
+            refuse_as_unimplemented("input 2 ('" + trains.name + "') is not constant false: training");
+    }
+    return make_view(l);
+}
+
 std::unique_ptr<step> lower_layout(const lowering &l) {
     auto result = std::make_unique<primitive_step>();
     add_copy(*result, l.input_buffer(0), l.output_buffer());
@@ -40,11 +51,15 @@ std::unique_ptr<step> lower_onnx_transpose(const lowering &l) {
 }
 
 std::unique_ptr<step> lower_onnx_pad(const lowering &l) {
-    if (l.text("mode", "constant") != "constant")
-        refuse_as_unimplemented("attribute 'mode' is " + l.text("mode") + ", allowed is constant");
+    const std::string mode = l.text("mode", "constant");
     const std::vector<std::int64_t> pads = l.integers("pads", {});
     const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(pads.size() / 2);
-    return make_padding(l, {pads.begin(), middle}, {middle, pads.end()}, pad_element(l, l.output()));
+    const memory::dims before(pads.begin(), middle), after(middle, pads.end());
+    if (mode != "constant")
+        return make_any_padding(l, before, after, mode, {});
+    const bool cuts = std::any_of(pads.begin(), pads.end(), [](std::int64_t p) { return p < 0; });
+    const std::vector<std::uint8_t> element = pad_element(l, l.output());
+    return cuts ? make_any_padding(l, before, after, mode, element) : make_padding(l, before, after, element);
 }
 
 } // namespace octet::model

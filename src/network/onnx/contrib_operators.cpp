@@ -53,11 +53,26 @@ public:
         attend(sum, input(5));
     }
 
+    /// Nothing is dropped; without a mask that nobody reads, passes see one output.
+    void dropout() {
+        node n = whole_;
+        if (n.outputs.size() == 2 && !is_read(n.outputs[1]))
+            n.outputs.pop_back();
+        add(std::move(n));
+    }
+
     std::vector<node> take_parts() { return std::move(parts_); }
 
 private:
     int input(std::size_t i) const { return i < whole_.inputs.size() ? whole_.inputs[i] : -1; }
     std::vector<int> output() const { return {whole_.outputs[0]}; }
+
+    bool is_read(int t) const {
+        return std::count(g_.outputs.begin(), g_.outputs.end(), t) != 0 ||
+               std::any_of(g_.nodes.begin(), g_.nodes.end(), [&](const node &reader) {
+                   return std::count(reader.inputs.begin(), reader.inputs.end(), t) != 0;
+               });
+    }
 
     /// A tensor between two parts.
     int between(const char *what) {
@@ -169,11 +184,9 @@ private:
 void expand_contrib_operators(graph &g) {
     using e = expansion;
     static const std::map<std::string, void (e::*)()> expansions = {
-        {"Attention", &e::attention},
-        {"BiasGelu", &e::bias_gelu},
-        {"DynamicQuantizeMatMul", &e::dynamic_quantize_matmul},
-        {"FastGelu", &e::fast_gelu},
-        {"QAttention", &e::quantized_attention},
+        {"Attention", &e::attention}, {"BiasGelu", &e::bias_gelu},
+        {"Dropout", &e::dropout},     {"DynamicQuantizeMatMul", &e::dynamic_quantize_matmul},
+        {"FastGelu", &e::fast_gelu},  {"QAttention", &e::quantized_attention},
     };
     if (std::none_of(g.nodes.begin(), g.nodes.end(),
                      [&](const node &n) { return expansions.count(n.op) != 0; }))

@@ -1,6 +1,6 @@
 #pragma once
 
-// Operators of ONNX Runtime's own set that are several others in one node.
+// Operators of ONNX Runtime's own set that are several others in one node, and outputs that say nothing.
 
 #include "octet/graph.hpp"
 

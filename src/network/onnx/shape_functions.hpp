@@ -45,6 +45,10 @@ void pad(node_shapes &n);
 
 // ---- Choosing elements (shape_choices.cpp)
 
+void tile(node_shapes &n);
+void depth_to_space(node_shapes &n);
+void space_to_depth(node_shapes &n);
+void dropout(node_shapes &n);
 void gather(node_shapes &n);
 void slice(node_shapes &n);
 void split(node_shapes &n);

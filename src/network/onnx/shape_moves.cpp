@@ -130,21 +130,89 @@ void transpose(node_shapes &n) {
     n.set_output(n.input(0).type, result);
 }
 
+/// Writes the padding of all dimensions as attribute `pads`.
 void pad(node_shapes &n) {
+    const std::string mode = n.text("mode", "constant");
+    if (mode != "constant" && mode != "reflect" && mode != "edge" && mode != "wrap")
+        refuse("attribute 'mode' is " + mode + ", allowed: constant, reflect, edge, wrap");
     dims result = n.dims(0);
-    const std::vector<std::int64_t> pads = n.has_input(1) ? n.constant(1) : n.integers("pads", {});
+    const std::size_t rank = result.size();
+    const std::vector<std::int64_t> given = n.has_input(1) ? n.constant(1) : n.integers("pads", {});
+    dims axes(rank);
+    for (std::size_t i = 0; i < rank; i++)
+        axes[i] = static_cast<dim_t>(i);
     if (n.has_input(3))
-        refuse_as_unimplemented("input 3 ('axes') is not supported");
-    if (pads.size() != 2 * result.size())
-        refuse("the padding has " + std::to_string(pads.size()) + " values, " +
-               std::to_string(result.size()) + " dimensions need " + std::to_string(2 * result.size()));
-    for (std::size_t i = 0; i < pads.size(); i++) {
-        if (pads[i] < 0)
-            refuse_as_unimplemented("a padding is " + std::to_string(pads[i]) + ", allowed is 0 or more");
-        result[i % result.size()] += pads[i];
+        axes = n.constant(3);
+    if (given.size() != 2 * axes.size())
+        refuse("the padding has " + std::to_string(given.size()) + " values, " + std::to_string(axes.size()) +
+               " dimensions need " + std::to_string(2 * axes.size()));
+    dims pads(2 * rank);
+    std::vector<bool> is_named(rank);
+    for (std::size_t i = 0; i < axes.size(); i++) {
+        const std::size_t axis = n.axis(axes[i], rank);
+        if (is_named[axis])
+            refuse("axis " + std::to_string(axes[i]) + " is named twice");
+        is_named[axis] = true;
+        pads[axis] = given[i];
+        pads[rank + axis] = given[axes.size() + i];
+        result[axis] += pads[axis] + pads[rank + axis];
+        if (result[axis] < 0)
+            refuse("padding " + std::to_string(pads[axis]) + " and " + std::to_string(pads[rank + axis]) +
+                   " leaves nothing of dimension " + std::to_string(axis) + " of " + to_text(n.dims(0)));
     }
     n.set_attribute("pads", pads);
     n.set_output(n.input(0).type, result);
+}
+
+void tile(node_shapes &n) {
+    dims result = n.dims(0);
+    const std::vector<std::int64_t> repeats = n.constant(1);
+    if (repeats.size() != result.size())
+        refuse(std::to_string(repeats.size()) + " repeats for " + std::to_string(result.size()) +
+               " dimensions");
+    for (std::size_t i = 0; i < repeats.size(); i++) {
+        if (repeats[i] < 0 || repeats[i] > max_size)
+            refuse("a dimension is repeated " + std::to_string(repeats[i]) + " times");
+        result[i] *= repeats[i];
+    }
+    n.set_output(n.input(0).type, result);
+}
+
+namespace {
+
+/// An image of four dimensions, and the size of its blocks.
+dims image_in_blocks(node_shapes &n, dim_t &size) {
+    size = n.integer("blocksize", 0);
+    if (n.dims(0).size() != 4 || size < 1 || size > 1 << 15)
+        refuse("blocks of " + std::to_string(size) + " in an input " + to_text(n.dims(0)));
+    return n.dims(0);
+}
+
+} // namespace
+
+void depth_to_space(node_shapes &n) {
+    dim_t b = 0;
+    const dims x = image_in_blocks(n, b);
+    const std::string mode = n.text("mode", "DCR");
+    if (mode != "DCR" && mode != "CRD")
+        refuse("attribute 'mode' is " + mode + ", allowed: DCR, CRD");
+    if (x[1] % (b * b) != 0)
+        refuse(std::to_string(x[1]) + " channels are no blocks of " + std::to_string(b * b));
+    n.set_output(n.input(0).type, {x[0], x[1] / (b * b), x[2] * b, x[3] * b});
+}
+
+void space_to_depth(node_shapes &n) {
+    dim_t b = 0;
+    const dims x = image_in_blocks(n, b);
+    if (x[2] % b != 0 || x[3] % b != 0)
+        refuse("input " + to_text(x) + " is not divided by blocks of " + std::to_string(b));
+    n.set_output(n.input(0).type, {x[0], x[1] * b * b, x[2] / b, x[3] / b});
+}
+
+/// What was kept is all; nobody can read it while nothing is dropped.
+void dropout(node_shapes &n) {
+    n.set_output_like(0);
+    n.set_output(data_type::u8, n.dims(0), 1);
 }
 
 } // namespace octet::model::shape

@@ -1,6 +1,7 @@
 // Pairs of DequantizeLinear and QuantizeLinear move towards the operators that compute, and vanish where they meet
 // or where nothing is left between them to compute.
 
+#include <algorithm>
 #include <limits>
 
 #include "network/passes/qdq_passes.hpp"
@@ -50,10 +51,12 @@ private:
     bool moves(int i) const { return !g_.is_removed(i) && g_.at(i).outputs.size() == 1; }
     bool lets_codes_down(int i) const {
         return moves(i) && g_.facts(i).moves != code_move::none &&
-               (!g_.facts(i).pads || pads_with_zero(g_.at(i)));
+               (!g_.facts(i).pads || pads_with_codes(g_.at(i)));
     }
     bool lets_codes_up(int i) const { return moves(i) && g_.facts(i).moves == code_move::both; }
-    bool pads_with_zero(const node &n) const {
+    bool pads_with_codes(const node &n) const {
+        if (attribute_or<std::string>(n, "mode", "constant") != "constant")
+            return true; // with elements, whatever the value
         if (n.inputs.size() < 3 || n.inputs[2] < 0)
             return n.attributes.count("value") == 0;
         const tensor &value = g_.tensor_at(n.inputs[2]);
@@ -66,7 +69,7 @@ private:
         n.inputs[0] = src;
         n.outputs = {dst};
         if (facts_of("onnx", n.op).pads) {
-            n.inputs.resize(3, -1);
+            n.inputs.resize(std::max<std::size_t>(n.inputs.size(), 3), -1);
             n.inputs[2] = g_.zero_point_tensor(q);
         }
         return n;
