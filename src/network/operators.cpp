@@ -138,6 +138,7 @@ constexpr row onnx[] = {
     row("Unsqueeze", 2, lower_view).gives(shape::unsqueeze).use(unusual).moved(code_move::both),
     row(layout_operator, 1, lower_layout).internal(),
 
+    row("Abs", 1, lower_float_function).part(function).gives(shape::same),
     row("Add", 2, lower_float_add)
         .part(fusion_part::operand)
         .commutative()
@@ -151,6 +152,7 @@ constexpr row onnx[] = {
     row("BatchNormalization", 5, lower_batch_normalization).gives(shape::same),
     row("AttentionMask", 2, lower_attention_mask).gives(shape::attention_mask),
     row("Cast", 1, lower_cast).gives(shape::cast).use(unusual),
+    row("Ceil", 1, lower_float_function).gives(shape::same),
     row("Clip", 3, lower_float_function).part(function).gives(shape::same),
     row("Concat", any, lower_concat).gives(shape::concat).becomes(form::concatenation, "QLinearConcat"),
     row("ConstantOfShape", 1).gives(shape::constant_of_shape),
@@ -167,6 +169,7 @@ constexpr row onnx[] = {
     row("Erf", 1, lower_float_function).part(function).gives(shape::same),
     row("Exp", 1, lower_float_function).part(function).gives(shape::same),
     row("Expand", 2, lower_expand).gives(shape::expand).use(unusual).moved(code_move::down),
+    row("Floor", 1, lower_float_function).gives(shape::same),
     row("FusedMatMul", 2, lower_fused_matmul).part(accumulates).gives(shape::matmul),
     row("Gather", 2, lower_gather).gives(shape::gather).moved(code_move::down),
     row("Gelu", 1, lower_float_function).part(function).gives(shape::same),
@@ -185,13 +188,16 @@ constexpr row onnx[] = {
         .becomes(form::unary, "QLinearLeakyRelu"),
     row("Less", 2, lower_less).gives(shape::comparison),
     row("LessOrEqual", 2, lower_less_or_equal).gives(shape::comparison),
+    row("Log", 1, lower_float_function).gives(shape::same),
     row("MatMul", 2, lower_float_matmul)
         .part(accumulates)
         .gives(shape::matmul)
         .becomes(form::matrix_product, "QLinearMatMul"),
     row("MatMulAdd", 3, lower_float_matmul_add).part(accumulates).internal(),
-    row("Max", 2, lower_float_max).gives(shape::binary),
-    row("Min", 2, lower_float_min).gives(shape::binary),
+    row("Max", any, lower_max).gives(shape::variadic),
+    row("Mean", any, lower_mean_of_all).gives(shape::variadic),
+    row("Min", any, lower_min).gives(shape::variadic),
+    row("Mod", 2, lower_mod).gives(shape::binary),
     row("Mul", 2, lower_float_mul)
         .part(fusion_part::operand)
         .commutative()
@@ -200,15 +206,18 @@ constexpr row onnx[] = {
     row("Neg", 1, lower_float_function).gives(shape::same),
     row("Not", 1, lower_not).gives(shape::same),
     row("Or", 2, lower_or).gives(shape::comparison),
-    row("Pow", 2, lower_float_pow).gives(shape::binary),
+    row("PRelu", 2, lower_float_prelu).gives(shape::binary),
+    row("Pow", 2, lower_float_pow).gives(shape::power),
     row("QuickGelu", 1, lower_float_function).part(function).gives(shape::same),
     row("Range", 3).gives(shape::range),
+    row("Reciprocal", 1, lower_float_function).part(function).gives(shape::same),
     row("ReduceMax", 2, lower_reduce_max).gives(shape::reduce).use(unusual),
     row("ReduceMean", 2, lower_reduce_mean).gives(shape::reduce).use(unusual),
     row("ReduceMin", 2, lower_reduce_min).gives(shape::reduce).use(unusual),
     row("ReduceSum", 2, lower_reduce_sum).gives(shape::reduce).use(unusual),
     row("Relu", 1, lower_float_function).part(function).gives(shape::same),
     row("Resize", 4, lower_resize).gives(shape::resize),
+    row("Round", 1, lower_float_function).part(function).gives(shape::same),
     row("Shape", 1).gives(shape::shape_of),
     row("Sigmoid", 1, lower_float_function)
         .part(function)
@@ -218,10 +227,14 @@ constexpr row onnx[] = {
     row("SkipLayerNormalization", 5, lower_skip_layer_normalization).gives(shape::skip_layer_normalization),
     row("Slice", 5, lower_slice).gives(shape::slice).moved(code_move::down),
     row("Softmax", 1, lower_float_softmax).gives(shape::same).becomes(form::unary, "QLinearSoftmax"),
+    row("Softplus", 1, lower_float_function).gives(shape::same),
+    row("Softsign", 1, lower_float_function).gives(shape::same),
     row("Split", 2, lower_split).gives(shape::split),
     row("Sqrt", 1, lower_float_function).part(function).gives(shape::same),
     row("Sub", 2, lower_float_sub).part(fusion_part::operand).gives(shape::binary),
+    row("Sum", any, lower_sum).gives(shape::variadic),
     row("Tanh", 1, lower_float_function).part(function).gives(shape::same),
+    row("ThresholdedRelu", 1, lower_float_function).gives(shape::same),
     row("Where", 3, lower_where).gives(shape::where),
 };
 

@@ -22,7 +22,7 @@ public:
     void run(const stream &, const run_memory &m) const override {
         const std::size_t inner = dims_.size() - 1, count = operands_.size();
         const std::int64_t rows = element_count({dims_.begin(), dims_.end() - 1});
-        std::vector<const void *> rows_of(count);
+        std::vector<const void *> rows_of(count + 1);
         std::vector<dim_t> strides(count);
         for (std::size_t k = 0; k < count; k++)
             strides[k] = operands_[k].strides[inner];

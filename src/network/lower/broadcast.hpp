@@ -17,7 +17,7 @@ struct walked_operand {
 /// Strides under which a dense tensor broadcasts to dimensions of another.
 memory::dims broadcast_strides(const memory::dims &of, const memory::dims &to);
 
-/// An innermost row: y[i] of what `operands` point to, which have their own strides.
+/// An innermost row: y[i] of what `operands` point to, which have their own strides; null behind the last.
 using row_function = void (*)(void *y, const void *const *operands, const dim_t *strides, dim_t count);
 
 /// Calls the function for each row of the dense output.

@@ -46,9 +46,13 @@ std::unique_ptr<step> lower_where(const lowering &l);
 std::unique_ptr<step> lower_float_add(const lowering &l);
 std::unique_ptr<step> lower_float_sub(const lowering &l);
 std::unique_ptr<step> lower_float_mul(const lowering &l);
-std::unique_ptr<step> lower_float_min(const lowering &l);
-std::unique_ptr<step> lower_float_max(const lowering &l);
 std::unique_ptr<step> lower_float_div(const lowering &l);
+std::unique_ptr<step> lower_max(const lowering &l); ///< of any number of inputs, and so on
+std::unique_ptr<step> lower_min(const lowering &l);
+std::unique_ptr<step> lower_sum(const lowering &l);
+std::unique_ptr<step> lower_mean_of_all(const lowering &l);
+std::unique_ptr<step> lower_float_prelu(const lowering &l);
+std::unique_ptr<step> lower_mod(const lowering &l);
 std::unique_ptr<step> lower_float_pow(const lowering &l);
 std::unique_ptr<step> lower_equal(const lowering &l);
 std::unique_ptr<step> lower_less(const lowering &l);

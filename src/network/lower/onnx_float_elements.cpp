@@ -49,6 +49,13 @@ float constant_real(const lowering &l, std::size_t i) {
     return values_of<float>(t)[0];
 }
 
+std::int64_t constant_integer(const lowering &l, std::size_t i) {
+    const std::vector<std::int64_t> values = l.constant_integers(i);
+    if (values.size() != 1 || std::abs(values[0]) > 1 << 24)
+        refuse_as_unimplemented("input " + std::to_string(i) + " is not one constant value of up to 2^24");
+    return values[0];
+}
+
 // ---- Two operands
 
 /// {a, b} under dimensions of the output's rank.
@@ -83,12 +90,6 @@ struct difference {
 };
 struct product {
     std::int32_t operator()(std::int64_t a, std::int64_t b) const { return wrapped(a * b); }
-};
-struct smaller {
-    std::int32_t operator()(std::int32_t a, std::int32_t b) const { return std::min(a, b); }
-};
-struct larger {
-    std::int32_t operator()(std::int32_t a, std::int32_t b) const { return std::max(a, b); }
 };
 struct both {
     bool operator()(int a, int b) const { return a != 0 && b != 0; }
@@ -174,12 +175,6 @@ std::unique_ptr<step> lower_float_sub(const lowering &l) {
 std::unique_ptr<step> lower_float_mul(const lowering &l) {
     return arithmetic<product>(l, algorithm::binary_mul);
 }
-std::unique_ptr<step> lower_float_min(const lowering &l) {
-    return arithmetic<smaller>(l, algorithm::binary_min);
-}
-std::unique_ptr<step> lower_float_max(const lowering &l) {
-    return arithmetic<larger>(l, algorithm::binary_max);
-}
 std::unique_ptr<step> lower_float_div(const lowering &l) {
     l.input(0, {data_type::f32});
     return float_binary(l, algorithm::binary_div);
@@ -239,10 +234,14 @@ float_function float_function_of(const lowering &l) {
         return {algorithm::eltwise_ort_erf};
     if (op == "Exp")
         return {algorithm::eltwise_ort_exp};
+    if (op == "Abs")
+        return {algorithm::eltwise_abs};
+    if (op == "Round")
+        return {algorithm::eltwise_round};
+    if (op == "Reciprocal")
+        return {algorithm::eltwise_pow, 1.f, -1.f};
     if (op == "Sqrt")
         return {algorithm::eltwise_sqrt};
-    if (op == "Neg")
-        return {algorithm::eltwise_linear, -1.f};
     if (op == "QuickGelu")
         return {algorithm::eltwise_ort_swish, real_or(l, "alpha", 1.702f)};
     if (op == "Gelu") {
@@ -258,11 +257,21 @@ float_function float_function_of(const lowering &l) {
 }
 
 std::unique_ptr<step> lower_float_function(const lowering &l) {
-    return l.get_node().op == "Elu" ? make_elu(l, real_or(l, "alpha", 1.f))
-                                    : function(l, float_function_of(l));
+    std::unique_ptr<step> loop = make_function_loop(l);
+    return loop ? std::move(loop) : function(l, float_function_of(l));
 }
 std::unique_ptr<step> lower_float_pow(const lowering &l) {
-    return function(l, {algorithm::eltwise_pow, 1.f, constant_real(l, 1)});
+    const float exponent = l.input(1, {data_type::f32, data_type::s32}).type == data_type::f32
+                               ? constant_real(l, 1)
+                               : static_cast<float>(constant_integer(l, 1));
+    const memory::dims &dims = l.output().dims;
+    if (exponent != 3.f || (!dims.empty() && dims.back() == 1))
+        return function(l, {algorithm::eltwise_pow, 1.f, exponent});
+    post_ops behind; // as ONNX Runtime has it, rounded twice, but for rows of one element
+    const buffer x = l.input_buffer(0);
+    behind.append_binary(algorithm::binary_mul, x.get_desc());
+    return function(l, {algorithm::eltwise_square}, behind,
+                    {{OCTET_ARG_ATTR_MULTIPLE_POST_OP(0) | OCTET_ARG_SRC_1, x}});
 }
 std::unique_ptr<step> lower_float_hard_sigmoid(const lowering &l) {
     post_ops behind;

@@ -12,55 +12,6 @@
 namespace octet::model {
 namespace {
 
-// ---- Elu
-
-/// e^x for x < 0, as Eigen computes it without fma (ONNX Runtime's Elu): 2^m e^r, |r| <= ln 2 / 2.
-float exponential(float x) {
-    constexpr float lowest = -87.5f; // below, 1 is all that is left of e^x - 1
-    x = x > lowest ? x : lowest;     // also a NaN
-    const float scaled = x * 1.44269504088896341f + 0.5f;
-    auto m = static_cast<std::int32_t>(scaled);
-    m -= static_cast<float>(m) > scaled; // floor
-    const auto n = static_cast<float>(m);
-    float r = n * -0.693359375f + x;
-    r = n * 2.12194440e-4f + r;
-    const float square = r * r;
-    const float even =
-                    square * (square * 1.37449637986719608306884765625e-3f + 4.166965186595916748046875e-2f) +
-                    0.49999988079071044921875f,
-                odd = square * 8.36894474923610687255859375e-3f + 0.16666518151760101318359375f;
-    const float y = square * (r * odd + even) + (r + 1.f);
-    const std::int32_t bits = (m + 127) << 23;
-    float power;
-    std::memcpy(&power, &bits, sizeof power);
-    return y * power;
-}
-
-class elu final : public step {
-public:
-    elu(const lowering &l, float alpha)
-        : src_(l.input_buffer(0)), dst_(l.output_buffer()), count_(element_count(l.output().dims)),
-          alpha_(alpha) {}
-
-    void run(const stream &, const run_memory &m) const override {
-        const float *x = m.at<float>(src_);
-        float *y = m.at<float>(dst_);
-        for (dim_t i = 0; i < count_; i++) {
-            const float negative = alpha_ * (exponential(std::min(x[i], 0.f)) - 1.f);
-            y[i] = x[i] < 0.f ? negative : x[i];
-        }
-    }
-    std::string implementation() const override { return "loop"; }
-    std::string explain() const override {
-        return "a plain loop over " + std::to_string(count_) + " elements";
-    }
-
-private:
-    buffer src_, dst_;
-    dim_t count_;
-    float alpha_;
-};
-
 // ---- One row times a matrix
 
 /// ONNX Runtime's order for them: four rows of the matrix at a time, then two, then one. Their products, rounded, are added
@@ -169,13 +120,6 @@ private:
 };
 
 } // namespace
-
-std::unique_ptr<step> make_elu(const lowering &l, float alpha) {
-    const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
-    if (x.dims != y.dims)
-        refuse("input " + to_text(x.dims) + " and output " + to_text(y.dims) + " differ in shape");
-    return std::make_unique<elu>(l, alpha);
-}
 
 std::unique_ptr<step> make_row_product(const lowering &l, const memory::desc &src,
                                        const memory::desc &weights, const memory::desc &dst,

@@ -9,8 +9,8 @@ namespace octet::model {
 /// Attribute of a product: its matrix is what DequantizeLinear makes of a constant.
 inline constexpr const char *dequantized_matrix = "octet.dequantized_matrix";
 
-/// x for x >= 0, else alpha (e^x - 1).
-std::unique_ptr<step> make_elu(const lowering &l, float alpha);
+/// Operators that are a function of single floats: null where it is not one of those here.
+std::unique_ptr<step> make_function_loop(const lowering &l);
 
 /// Averages of windows, of which what lies in the image or in `g`'s padding counts; windows may reach further.
 std::unique_ptr<step> make_padded_average(const lowering &l, const memory::desc &src, const memory::desc &dst,

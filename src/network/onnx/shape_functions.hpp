@@ -25,6 +25,8 @@ void qgemm(node_shapes &n);
 void gemm(node_shapes &n);
 void same(node_shapes &n);
 void binary(node_shapes &n);
+void variadic(node_shapes &n);
+void power(node_shapes &n);
 void qlinear_binary(node_shapes &n);
 void quantize(node_shapes &n);
 void dequantize(node_shapes &n);
@@ -42,13 +44,13 @@ void squeeze(node_shapes &n);
 void unsqueeze(node_shapes &n);
 void transpose(node_shapes &n);
 void pad(node_shapes &n);
-
-// ---- Choosing elements (shape_choices.cpp)
-
 void tile(node_shapes &n);
 void depth_to_space(node_shapes &n);
 void space_to_depth(node_shapes &n);
 void dropout(node_shapes &n);
+
+// ---- Choosing elements (shape_choices.cpp)
+
 void gather(node_shapes &n);
 void slice(node_shapes &n);
 void split(node_shapes &n);

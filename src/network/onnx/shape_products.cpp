@@ -68,6 +68,20 @@ void binary(node_shapes &n) {
     n.set_output(n.input(0).type, broadcast(n.dims(0), n.dims(1)));
 }
 
+void variadic(node_shapes &n) {
+    dims result = n.dims(0);
+    for (std::size_t i = 1; i < n.input_count(); i++) {
+        if (n.input(i).type != n.input(0).type)
+            refuse("inputs 0 and " + std::to_string(i) + " are " + type_text(n.input(0)) + " and " +
+                   type_text(n.input(i)) + ", allowed are equal types");
+        result = broadcast(result, n.dims(i));
+    }
+    n.set_output(n.input(0).type, result);
+}
+
+/// The exponent has a type of its own.
+void power(node_shapes &n) { n.set_output(n.input(0).type, broadcast(n.dims(0), n.dims(1))); }
+
 void comparison(node_shapes &n) { n.set_output(data_type::u8, broadcast(n.dims(0), n.dims(1))); }
 
 void where(node_shapes &n) {
