@@ -161,6 +161,7 @@ constexpr row onnx[] = {
         .padded()
         .gives(shape::conv)
         .becomes(form::convolution, "QLinearConv"),
+    row("ConvTranspose", 3, lower_float_conv_transpose).gives(shape::conv_transpose),
     row("Div", 2, lower_float_div).part(fusion_part::operand).gives(shape::binary),
     row("Elu", 1, lower_float_function).gives(shape::same),
     row("EmbedLayerNormalization", 9, lower_embed_layer_normalization)
@@ -177,6 +178,7 @@ constexpr row onnx[] = {
     row("GlobalAveragePool", 1, lower_float_global_average_pool)
         .gives(shape::global_pooling)
         .becomes(form::unary, "QLinearGlobalAveragePool"),
+    row("GlobalMaxPool", 1, lower_float_global_max_pool).gives(shape::global_pooling),
     row("Greater", 2, lower_greater).gives(shape::comparison),
     row("GreaterOrEqual", 2, lower_greater_or_equal).gives(shape::comparison),
     row("HardSigmoid", 1, lower_float_hard_sigmoid).gives(shape::same),

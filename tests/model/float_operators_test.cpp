@@ -450,6 +450,13 @@ TEST(FloatOperators, AveragesOfWindowsBeyondThePadding) {
 
 // ---- Rows
 
+TEST(FloatOperators, LargestOfImages) {
+    one_node n("GlobalMaxPool");
+    n.input({2, 2, 2, 2}, std::vector<float>{1, 5, -2, 3, -1, -4, -3, -2, 0, 0, 7, 0, 9, 8, 7, 6});
+    EXPECT_EQ(n.run<float>(), (std::vector<float>{5, -1, 7, 9}));
+    EXPECT_EQ(n.shape, (dims{2, 2, 1, 1}));
+}
+
 TEST(FloatOperators, NormalizesRows) {
     const std::vector<float> x = numbers(3 * 37, 2.f), skip = numbers(3 * 37, 2.f, 3),
                              gamma = numbers(37, 1.f, 5), beta = numbers(37, 1.f, 6),

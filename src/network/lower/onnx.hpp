@@ -85,8 +85,10 @@ std::unique_ptr<step> lower_float_matmul(const lowering &l);
 std::unique_ptr<step> lower_fused_matmul(const lowering &l);
 std::unique_ptr<step> lower_float_gemm(const lowering &l);
 std::unique_ptr<step> lower_float_conv(const lowering &l);
+std::unique_ptr<step> lower_float_conv_transpose(const lowering &l);
 std::unique_ptr<step> lower_float_average_pool(const lowering &l);
 std::unique_ptr<step> lower_float_global_average_pool(const lowering &l);
+std::unique_ptr<step> lower_float_global_max_pool(const lowering &l);
 
 /// Values of a scale or zero point input; an absent zero point is 0.
 std::vector<float> constant_scales(const lowering &l, std::size_t i);

@@ -61,6 +61,15 @@ void check_ranks(const tensor &x, const tensor &y) {
                " are no pooling of 1 to 3 dimensions");
 }
 
+/// One number for each image of floats.
+std::unique_ptr<step> reduced_image(const lowering &l, algorithm alg) {
+    const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
+    check_ranks(x, y);
+    const memory::desc src = activation_desc(l, x), dst = activation_desc(l, y);
+    return one_step(reduction::primitive_desc({alg, src, dst, 0.f, 0.f}, l.get_engine()),
+                    {{OCTET_ARG_SRC, l.input_buffer(0, src)}, {OCTET_ARG_DST, l.output_buffer(dst)}});
+}
+
 /// All pixels under one factor, s_x / (s_y * n).
 std::unique_ptr<step> global_average(const lowering &l, const memory::desc &src, const memory::desc &dst) {
     const linear_parameters x = per_tensor_parameters(l, 1, 2), y = per_tensor_parameters(l, 3, 4);
@@ -132,12 +141,10 @@ std::unique_ptr<step> lower_float_average_pool(const lowering &l) {
 
 /// A mean of all pixels, whose order is that of reductions.
 std::unique_ptr<step> lower_float_global_average_pool(const lowering &l) {
-    const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
-    check_ranks(x, y);
-    const memory::desc src = activation_desc(l, x), dst = activation_desc(l, y);
-    return one_step(
-        reduction::primitive_desc({algorithm::reduction_mean, src, dst, 0.f, 0.f}, l.get_engine()),
-        {{OCTET_ARG_SRC, l.input_buffer(0, src)}, {OCTET_ARG_DST, l.output_buffer(dst)}});
+    return reduced_image(l, algorithm::reduction_mean);
+}
+std::unique_ptr<step> lower_float_global_max_pool(const lowering &l) {
+    return reduced_image(l, algorithm::reduction_max);
 }
 
 std::unique_ptr<step> lower_qlinear_global_average_pool(const lowering &l) {

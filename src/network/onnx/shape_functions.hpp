@@ -12,6 +12,7 @@ namespace octet::model::shape {
 void qlinear_conv(node_shapes &n);
 void conv_integer(node_shapes &n);
 void conv(node_shapes &n);
+void conv_transpose(node_shapes &n);
 void pooling(node_shapes &n);
 void global_pooling(node_shapes &n);
 

@@ -115,6 +115,60 @@ void conv_integer(node_shapes &n) { convolution(n, 1, data_type::s32); }
 
 void conv(node_shapes &n) { convolution(n, 1, n.input(0).type); }
 
+/// Writes the padding back as plain `pads`: given, or what an output of a certain size leaves.
+void conv_transpose(node_shapes &n) {
+    const dims x = n.dims_of_rank(0, 3), w = n.dims_of_rank(1, 3);
+    const std::int64_t groups = n.integer("group", 1);
+    if (w.size() != x.size() || w[0] != x[1] || groups < 1 || x[1] % groups != 0)
+        refuse("input " + to_text(x) + " and weights " + to_text(w) + " do not fit together in " +
+               std::to_string(groups) + " groups");
+    const std::size_t rank = x.size() - 2;
+    const dims kernel(w.begin() + 2, w.end()), strides = n.integers("strides", dims(rank, 1)),
+                                               dilations = n.integers("dilations", dims(rank, 1)),
+                                               added = n.integers("output_padding", dims(rank, 0));
+    need_positive(kernel, "a window's size");
+    need_positive(strides, "a stride");
+    need_positive(dilations, "a dilation");
+    if (n.integers("kernel_shape", kernel) != kernel)
+        refuse("attribute 'kernel_shape' is not that of the weights " + to_text(w));
+    const std::string automatic = n.text("auto_pad_of_file", n.text("auto_pad", "NOTSET"));
+    const bool is_same = automatic == "SAME_UPPER" || automatic == "SAME_LOWER";
+    if (!is_same && automatic != "NOTSET" && automatic != "VALID")
+        refuse("attribute 'auto_pad' is " + automatic + ", allowed: NOTSET, SAME_UPPER, SAME_LOWER, VALID");
+    dims pads = automatic == "NOTSET" ? n.integers("pads", dims(2 * rank, 0)) : dims(2 * rank, 0);
+    const bool has_shape = n.has_attribute("output_shape");
+    dims wanted = n.integers("output_shape", {});
+    if (has_shape && wanted.size() == rank + 2)
+        wanted.erase(wanted.begin(), wanted.begin() + 2);
+    if (has_shape && wanted.size() != rank)
+        refuse("attribute 'output_shape' has " + std::to_string(wanted.size()) + " entries, allowed is " +
+               std::to_string(rank));
+    dims y = {x[0], w[1] * groups};
+    for (std::size_t i = 0; i < rank; i++) {
+        const dim_t whole = (x[i + 2] - 1) * strides[i] + (kernel[i] - 1) * dilations[i] + 1 + added[i];
+        if (added[i] < 0 || added[i] >= strides[i])
+            refuse("attribute 'output_padding' has an entry of " + std::to_string(added[i]) +
+                   ", allowed are 0 to less than the stride");
+        if (is_same || has_shape) {
+            const dim_t size = has_shape ? wanted[i] : x[i + 2] * strides[i];
+            const dim_t total = std::max<dim_t>(whole - size, 0);
+            pads[i] = automatic == "SAME_UPPER" ? total / 2 : total - total / 2;
+            pads[rank + i] = total - pads[i];
+        }
+        y.push_back(whole - pads[i] - pads[rank + i]); // of windows smaller than the stride, less than SAME
+        if (has_shape && y.back() != wanted[i])
+            refuse_as_unimplemented("attribute 'output_shape' has an entry of " + std::to_string(wanted[i]) +
+                                    ", allowed is up to " + std::to_string(whole));
+        if (y.back() < 1 || pads[i] < 0 || pads[rank + i] < 0)
+            refuse("padding " + std::to_string(pads[i]) + " and " + std::to_string(pads[rank + i]) +
+                   " gives an output of " + to_text(y));
+    }
+    n.set_attribute("auto_pad_of_file", automatic);
+    n.set_attribute("auto_pad", std::string("NOTSET"));
+    n.set_attribute("pads", pads);
+    n.set_output(n.input(0).type, y);
+}
+
 void pooling(node_shapes &n) {
     const dims x = n.dims_of_rank(0, 3);
     const image src(x, n.integer("channels_last", 0) != 0);
