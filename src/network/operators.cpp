@@ -191,6 +191,7 @@ constexpr row onnx[] = {
     row("Less", 2, lower_less).gives(shape::comparison),
     row("LessOrEqual", 2, lower_less_or_equal).gives(shape::comparison),
     row("Log", 1, lower_float_function).gives(shape::same),
+    row("LogSoftmax", 1, lower_log_softmax).gives(shape::same),
     row("MatMul", 2, lower_float_matmul)
         .part(accumulates)
         .gives(shape::matmul)
@@ -213,6 +214,7 @@ constexpr row onnx[] = {
     row("QuickGelu", 1, lower_float_function).part(function).gives(shape::same),
     row("Range", 3).gives(shape::range),
     row("Reciprocal", 1, lower_float_function).part(function).gives(shape::same),
+    row("ReduceL2", 2, lower_reduce_l2).gives(shape::reduce),
     row("ReduceMax", 2, lower_reduce_max).gives(shape::reduce).use(unusual),
     row("ReduceMean", 2, lower_reduce_mean).gives(shape::reduce).use(unusual),
     row("ReduceMin", 2, lower_reduce_min).gives(shape::reduce).use(unusual),

@@ -527,6 +527,39 @@ TEST(FloatOperators, ReductionsSoftmaxAndArgMax) {
                 1e-6);
 }
 
+TEST(FloatOperators, LogSoftmaxAndNorms) {
+    const std::vector<float> x = numbers(3 * 37 * 2, 4.f);
+    for (const bool is_last : {true, false}) {
+        const std::size_t rows = 6, size = is_last ? 2 : 37, stride = is_last ? 1 : 2, count = x.size();
+        one_node n("LogSoftmax"), norm("ReduceL2");
+        n.input({3, 37, 2}, x).set("axis", std::int64_t{is_last ? -1 : 1});
+        norm.input({3, 37, 2}, x).set("axes", list{is_last ? 2 : 1}).set("keepdims", std::int64_t{0});
+        std::vector<double> expected(count), norms;
+        for (std::size_t r = 0; r < (is_last ? count / 2 : rows); r++) {
+            const std::size_t first = is_last ? 2 * r : r / 2 * 74 + r % 2;
+            double sum = 0, squares = 0;
+            for (std::size_t k = 0; k < size; k++) {
+                const auto v = static_cast<double>(x[first + k * stride]);
+                sum += std::exp(v);
+                squares += v * v;
+            }
+            norms.push_back(std::sqrt(squares));
+            for (std::size_t k = 0; k < size; k++)
+                expected[first + k * stride] = static_cast<double>(x[first + k * stride]) - std::log(sum);
+        }
+        expect_near(n.run<float>(), expected, 2e-6);
+        expect_near(norm.run<float>(), norms, 2e-6);
+        EXPECT_EQ(norm.shape, is_last ? (dims{3, 37}) : (dims{3, 2}));
+    }
+    one_node single("ReduceL2");
+    single.input({3, 5}, std::vector<float>(15, 2.f));
+    EXPECT_EQ(single.run<float>(), std::vector<float>{std::sqrt(60.f)});
+    one_node flattened("LogSoftmax"); // before operator set 13, all dimensions from the axis on
+    flattened.input({1, 2, 2}, std::vector<float>(4, 1.f)).set("opset", std::int64_t{11});
+    for (const float y : flattened.run<float>())
+        EXPECT_NEAR(y, -std::log(4.), 1e-6);
+}
+
 TEST(FloatOperators, BatchNormalizationUsesGivenStatistics) {
     const std::vector<float> x = numbers(2 * 3 * 4, 2.f), scale = {1, 2, 3}, shift = {0, 1, -1},
                              mean = {0.5f, 0, 1}, variance = {1, 4, 0.25f};

@@ -74,6 +74,8 @@ std::unique_ptr<step> lower_layer_normalization(const lowering &l);
 std::unique_ptr<step> lower_skip_layer_normalization(const lowering &l);
 std::unique_ptr<step> lower_embed_layer_normalization(const lowering &l);
 std::unique_ptr<step> lower_batch_normalization(const lowering &l);
+std::unique_ptr<step> lower_log_softmax(const lowering &l);
+std::unique_ptr<step> lower_reduce_l2(const lowering &l);
 std::unique_ptr<step> lower_reduce_mean(const lowering &l);
 std::unique_ptr<step> lower_reduce_sum(const lowering &l);
 std::unique_ptr<step> lower_reduce_max(const lowering &l);
