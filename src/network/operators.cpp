@@ -183,6 +183,7 @@ constexpr row onnx[] = {
     row("GreaterOrEqual", 2, lower_greater_or_equal).gives(shape::comparison),
     row("HardSigmoid", 1, lower_float_hard_sigmoid).gives(shape::same),
     row("HardSwish", 1, lower_float_hard_swish).gives(shape::same),
+    row("InstanceNormalization", 3, lower_instance_normalization).gives(shape::same),
     row("LayerNormalization", 3, lower_layer_normalization).gives(shape::layer_normalization),
     row("LeakyRelu", 1, lower_float_function)
         .part(function)
@@ -227,6 +228,8 @@ constexpr row onnx[] = {
         .part(function)
         .gives(shape::same)
         .becomes(form::unary, "QLinearSigmoid"),
+    row("SimplifiedLayerNormalization", 2, lower_simplified_layer_normalization)
+        .gives(shape::layer_normalization),
     row("Size", 1).gives(shape::size_of),
     row("SkipLayerNormalization", 5, lower_skip_layer_normalization).gives(shape::skip_layer_normalization),
     row("Slice", 5, lower_slice).gives(shape::slice).moved(code_move::down),

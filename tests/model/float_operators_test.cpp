@@ -527,6 +527,55 @@ TEST(FloatOperators, ReductionsSoftmaxAndArgMax) {
                 1e-6);
 }
 
+TEST(FloatOperators, InstancesAreNormalized) {
+    for (const dim_t width : {1, 4, 9}) {
+        const dims d = {2, 3, 5, width};
+        const std::vector<float> x = numbers(count_of(d), 2.f), scale = {1, 0.5f, -2}, shift = {0, 1, 2};
+        const std::size_t size = count_of({5, width});
+        std::vector<double> expected;
+        for (std::size_t p = 0; p < 6; p++) {
+            double mean = 0, variance = 0;
+            for (std::size_t i = 0; i < size; i++)
+                mean += static_cast<double>(x[p * size + i]) / static_cast<double>(size);
+            for (std::size_t i = 0; i < size; i++)
+                variance +=
+                    std::pow(static_cast<double>(x[p * size + i]) - mean, 2) / static_cast<double>(size);
+            for (std::size_t i = 0; i < size; i++)
+                expected.push_back((static_cast<double>(x[p * size + i]) - mean) /
+                                       std::sqrt(variance + 1e-3) * static_cast<double>(scale[p % 3]) +
+                                   static_cast<double>(shift[p % 3]));
+        }
+        one_node n("InstanceNormalization");
+        n.input(d, x).constant({3}, scale).constant({3}, shift).set("epsilon", 1e-3f);
+        expect_near(n.run<float>(), expected, 1e-5);
+    }
+    one_node wrong("InstanceNormalization");
+    wrong.input({1, 2, 3}, numbers(6, 1.f)).constant({2}, numbers(2, 1.f)).constant({3}, numbers(3, 1.f));
+    EXPECT_NE(wrong.refusal(), "");
+}
+
+TEST(FloatOperators, RowsOverTheirRootMeanSquare) {
+    for (const dim_t n : {1, 5, 8, 13, 37}) {
+        const std::vector<float> x = numbers(count_of({3, n}), 2.f), scale = numbers(count_of({n}), 1.f, 4);
+        std::vector<double> expected;
+        for (std::size_t r = 0; r < 3; r++) {
+            const std::size_t size = scale.size();
+            double squares = 0;
+            for (std::size_t i = 0; i < size; i++)
+                squares += std::pow(static_cast<double>(x[r * size + i]), 2) / static_cast<double>(size);
+            for (std::size_t i = 0; i < size; i++)
+                expected.push_back(static_cast<double>(x[r * size + i]) / std::sqrt(squares + 1e-3) *
+                                   static_cast<double>(scale[i]));
+        }
+        one_node node("SimplifiedLayerNormalization");
+        node.input({3, n}, x).constant({n}, scale).set("epsilon", 1e-3f);
+        expect_near(node.run<float>(), expected, 1e-6);
+    }
+    one_node wrong("SimplifiedLayerNormalization");
+    wrong.input({3, 5}, numbers(15, 1.f)).constant({3}, numbers(3, 1.f));
+    EXPECT_NE(wrong.refusal(), "");
+}
+
 TEST(FloatOperators, LogSoftmaxAndNorms) {
     const std::vector<float> x = numbers(3 * 37 * 2, 4.f);
     for (const bool is_last : {true, false}) {

@@ -48,8 +48,9 @@ TEST(FloatFunctions, Formulas) {
             else
                 ASSERT_NEAR(got, expected, c.tolerance * std::max(1., std::abs(expected)))
                     << c.op << " of " << x[i];
-            if (c.tolerance == 0 && got == 0)
+            if (c.tolerance == 0 && got == 0) {
                 ASSERT_EQ(std::signbit(got), std::signbit(expected)) << c.op << " of " << x[i];
+            }
         }
         one_node of_nan(c.op);
         of_nan.input({2}, std::vector<float>{none, 1});

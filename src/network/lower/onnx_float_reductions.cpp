@@ -1,4 +1,4 @@
-// LogSoftmax and ReduceL2 with ONNX Runtime's orders of sums, which no primitive has.
+// LogSoftmax, ReduceL2 and InstanceNormalization with ONNX Runtime's orders of sums, which no primitive has.
 
 #include <algorithm>
 #include <array>
@@ -73,19 +73,19 @@ private:
     primitive_step primitives_;
 };
 
-/// A sum of squares over eight lanes, then of what is left over four; of them halves, then what is left at last.
-float sum_of_squares(const float *x, dim_t count) {
+/// A sum over eight lanes, then of what is left over four; of them halves, then what is left at last. Eigen's for SSE.
+template <typename F> float sum_over_lanes(dim_t count, const F &term) {
     std::array<float, 8> lanes{};
     const dim_t eights = count / 8 * 8, fours = count / 4 * 4;
     for (dim_t k = 0; k < eights; k++)
-        lanes[static_cast<std::size_t>(k % 8)] += x[k] * x[k];
+        lanes[static_cast<std::size_t>(k % 8)] += term(k);
     for (std::size_t i = 0; i < 4; i++)
         lanes[i] += lanes[i + 4];
     for (dim_t k = eights; k < fours; k++)
-        lanes[static_cast<std::size_t>(k % 4)] += x[k] * x[k];
+        lanes[static_cast<std::size_t>(k % 4)] += term(k);
     float sum = (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]);
     for (dim_t k = fours; k < count; k++)
-        sum += x[k] * x[k];
+        sum += term(k);
     return sum;
 }
 
@@ -100,7 +100,7 @@ public:
         const float *x = m.at<float>(src_);
         float *y = m.at<float>(dst_);
         if (count == 1) {
-            *y = std::sqrt(sum_of_squares(x, element_count(dims_)));
+            *y = std::sqrt(sum_over_lanes(element_count(dims_), [&](dim_t k) { return x[k] * x[k]; }));
             return;
         }
         std::fill_n(y, count, 0.f);
@@ -125,7 +125,53 @@ private:
     memory::dims dims_, strides_;
 };
 
+/// Each channel of each image minus its mean, over its deviation.
+class instance_normalization final : public step {
+public:
+    instance_normalization(const lowering &l, dim_t planes, dim_t channels, dim_t size, float epsilon)
+        : src_(l.input_buffer(0)), scale_(l.input_buffer(1)), shift_(l.input_buffer(2)),
+          dst_(l.output_buffer()), planes_(planes), channels_(channels), size_(size), epsilon_(epsilon) {}
+
+    void run(const stream &, const run_memory &m) const override {
+        const float *x = m.at<float>(src_);
+        float *y = m.at<float>(dst_);
+        const auto n = static_cast<float>(size_);
+        for (dim_t p = 0; p < planes_; p++, x += size_, y += size_) {
+            const float mean = sum_over_lanes(size_, [&](dim_t k) { return x[k]; }) / n;
+            const float variance =
+                sum_over_lanes(size_, [&](dim_t k) { return (x[k] - mean) * (x[k] - mean); }) / n;
+            const float factor = m.at<float>(scale_)[p % channels_] * (1.f / std::sqrt(variance + epsilon_)),
+                        summand = m.at<float>(shift_)[p % channels_] - mean * factor;
+            for (dim_t k = 0; k < size_; k++)
+                y[k] = x[k] * factor + summand;
+        }
+    }
+    std::string implementation() const override { return "loop"; }
+    std::string explain() const override {
+        return "a plain loop over " + std::to_string(planes_) + " images of " + std::to_string(size_) +
+               " elements";
+    }
+
+private:
+    buffer src_, scale_, shift_, dst_;
+    dim_t planes_, channels_, size_;
+    float epsilon_;
+};
+
 } // namespace
+
+std::unique_ptr<step> lower_instance_normalization(const lowering &l) {
+    const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
+    if (x.dims.size() < 3 || y.dims != x.dims)
+        refuse("input " + to_text(x.dims) + " is no batch of images");
+    const dim_t planes = x.dims[0] * x.dims[1];
+    for (const std::size_t i : {1u, 2u})
+        if (element_count(l.input(i, {data_type::f32}).dims) != x.dims[1])
+            refuse("input " + std::to_string(i) + " (" + to_text(l.input(i).dims) +
+                   ") is not one value for each of " + std::to_string(x.dims[1]) + " channels");
+    return std::make_unique<instance_normalization>(l, planes, x.dims[1], element_count(x.dims) / planes,
+                                                    l.has_attribute("epsilon") ? l.real("epsilon") : 1e-5f);
+}
 
 std::unique_ptr<step> lower_log_softmax(const lowering &l) {
     const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});

@@ -1,0 +1,85 @@
+// SimplifiedLayerNormalization: rows over the root of the mean of their squares, as ONNX Runtime sums these.
+
+#include <array>
+#include <cmath>
+
+#include "network/lower/onnx.hpp"
+
+namespace octet::model {
+namespace {
+
+/// Eight lanes with fma, of them halves; then what is left over, of which the first four without fma if there are so many.
+float sum_of_squares(const float *x, dim_t n) {
+    std::array<float, 8> lanes{};
+    dim_t i = 0;
+    for (; i < n / 8 * 8; i++)
+        lanes[static_cast<std::size_t>(i % 8)] = std::fma(x[i], x[i], lanes[static_cast<std::size_t>(i % 8)]);
+    float sum =
+        ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
+    const dim_t fused_from = n - i >= 4 ? i + 4 : i;
+    for (; i < n; i++)
+        sum = i < fused_from ? sum + x[i] * x[i] : std::fma(x[i], x[i], sum);
+    return sum;
+}
+
+class rms_normalization final : public step {
+public:
+    rms_normalization(const lowering &l, dim_t size, float epsilon)
+        : src_(l.input_buffer(0)), scale_(l.input_buffer(1)), dst_(l.output_buffer(0)), size_(size),
+          rows_(element_count(l.input(0).dims) / size), epsilon_(epsilon) {}
+
+    void run(const stream &, const run_memory &m) const override {
+        const float *x = m.at<float>(src_), *scale = m.at<float>(scale_);
+        float *y = m.at<float>(dst_);
+        for (dim_t r = 0; r < rows_; r++, x += size_, y += size_) {
+            if (size_ < shortest_vectors) {
+                normalize_short(x, scale, y);
+                continue;
+            }
+            const float factor =
+                1.f / std::sqrt(sum_of_squares(x, size_) / static_cast<float>(size_) + epsilon_);
+            for (dim_t i = 0; i < size_; i++)
+                y[i] = x[i] * factor * scale[i];
+        }
+    }
+    std::string implementation() const override { return "loop"; }
+    std::string explain() const override {
+        return "a plain loop over " + std::to_string(rows_) + " rows of " + std::to_string(size_);
+    }
+
+private:
+    static constexpr dim_t shortest_vectors = 16;
+    /// In order, and divided rather than multiplied.
+    void normalize_short(const float *x, const float *scale, float *y) const {
+        float sum = 0.f;
+        for (dim_t i = 0; i < size_; i++)
+            sum += x[i] * x[i];
+        const float deviation = std::sqrt(sum / static_cast<float>(size_) + epsilon_);
+        for (dim_t i = 0; i < size_; i++)
+            y[i] = x[i] / deviation * scale[i];
+    }
+
+    buffer src_, scale_, dst_;
+    dim_t size_, rows_;
+    float epsilon_;
+};
+
+} // namespace
+
+std::unique_ptr<step> lower_simplified_layer_normalization(const lowering &l) {
+    need_only_outputs(l, {});
+    const tensor &x = l.input(0, {data_type::f32}), &scale = l.input(1, {data_type::f32}),
+                 &y = l.output(0, {data_type::f32});
+    const auto rank = static_cast<std::int64_t>(x.dims.size());
+    const std::int64_t given = l.integer("axis", -1), axis = given < 0 ? given + rank : given;
+    if (axis < 0 || axis >= rank || y.dims != x.dims)
+        refuse("attribute 'axis' is " + std::to_string(given) + ", or input " + to_text(x.dims) +
+               " and output " + to_text(y.dims) + " differ in shape");
+    const dim_t size = element_count({x.dims.begin() + axis, x.dims.end()});
+    if (element_count(scale.dims) != size)
+        refuse("the scale " + to_text(scale.dims) + " is not one value for each of " + std::to_string(size));
+    return std::make_unique<rms_normalization>(l, size,
+                                               l.has_attribute("epsilon") ? l.real("epsilon") : 1e-5f);
+}
+
+} // namespace octet::model
