@@ -38,11 +38,12 @@ class Operators:
         """`arguments`: (name, array), or the name "" for one that is left out; those in `constants` are in the file."""
         given = [(n, a) for n, a in arguments if n and n not in constants]
         outputs = ["y", "counted"] if op == "EmbedLayerNormalization" else ["y"]
+        keeps_type = ("Resize", "DepthToSpace", "SpaceToDepth", "Tile", "Pad")
         node = helper.make_node(op, [n for n, _ in arguments], outputs, domain=domain, **attributes)
         first = arguments[0][1]
         graph = helper.make_graph(
             [node], name, [helper.make_tensor_value_info(n, TYPES[a.dtype], a.shape) for n, a in given],
-            [helper.make_tensor_value_info("y", TYPES[first.dtype] if op == "Resize" else TensorProto.FLOAT, None)],
+            [helper.make_tensor_value_info("y", TYPES[first.dtype] if op in keeps_type else TensorProto.FLOAT, None)],
             [numpy_helper.from_array(a, n) for n, a in arguments if n in constants])
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset), helper.make_opsetid(OWN, 1)])
         model.ir_version = 8
@@ -60,11 +61,36 @@ class Operators:
         for op in ("BiasGelu", "FastGelu"):
             self.add(f"{op}_bias", op, [("x", x), ("bias", bias)], ["bias"], OWN)
 
+    def elements(self):
+        x = reals(64, 256, deviation=20)
+        x[0, :8] = [0, -0.0, np.inf, -np.inf, 1e-40, 0.5, 1.5, -2.5]
+        for op in ("Abs", "Ceil", "Floor", "Log", "Neg", "Reciprocal", "Round", "Softplus", "Softsign", "ThresholdedRelu"):
+            self.add(op, op, [("x", x)])
+        operands = [("x", x), ("row", reals(256)), ("column", reals(64, 1))]
+        for op in ("Max", "Mean", "Min", "Sum"):
+            self.add(op, op, operands)
+        self.add("PRelu", "PRelu", [("x", x), ("slope", reals(256))], ["slope"])
+        self.add("Pow_3", "Pow", [("x", x), ("exponent", np.float32(3))], ["exponent"])
+
+    def moves(self):
+        for dtype in (np.float32, np.uint8):
+            name = np.dtype(dtype).name
+            x = reals(2, 8, 6, 4) if dtype == np.float32 else codes(dtype, 2, 8, 6, 4)
+            for mode in ("DCR", "CRD"):
+                self.add(f"DepthToSpace_{mode}_{name}", "DepthToSpace", [("x", x)], blocksize=2, mode=mode)
+            self.add(f"SpaceToDepth_{name}", "SpaceToDepth", [("x", x)], blocksize=2)
+            self.add(f"Tile_{name}", "Tile", [("x", x), ("repeats", np.int64([1, 2, 1, 3]))], ["repeats"])
+            for mode in ("constant", "reflect", "edge"):
+                self.add(f"Pad_{mode}_{name}", "Pad", [("x", x), ("pads", np.int64([0, 0, 2, -1, 0, 0, 1, 2]))], ["pads"], mode=mode)
+
     def rows(self):
         for n in (1, 5, 8, 13, 16, 31, 48, 100, 384, 768):
             x, scale, shift = reals(40, n, deviation=3), reals(n, deviation=0.1, mean=1), reals(n, deviation=0.1)
             operands = [("scale", scale), ("shift", shift)]
             self.add(f"Softmax_{n}", "Softmax", [("x", x)], axis=-1)
+            self.add(f"LogSoftmax_{n}", "LogSoftmax", [("x", x)], axis=-1)
+            self.add(f"SimplifiedLayerNormalization_{n}", "SimplifiedLayerNormalization", [("x", x), ("scale", scale)], ["scale"],
+                     axis=-1, epsilon=1e-5)
             self.add(f"LayerNormalization_{n}", "LayerNormalization", [("x", x)] + operands, ["scale", "shift"], opset=17)
             self.add(f"SkipLayerNormalization_{n}", "SkipLayerNormalization",
                      [("x", x[None]), ("skip", reals(1, 40, n))] + operands + [("bias", reals(n))], ["scale", "shift", "bias"],
@@ -114,7 +140,7 @@ def main():
     parser.add_argument("directory")
     operators = Operators(parser.parse_args().directory)
     os.makedirs(operators.directory, exist_ok=True)
-    for write in (operators.functions, operators.rows, operators.products, operators.attention, operators.resize):
+    for write in (operators.functions, operators.elements, operators.moves, operators.rows, operators.products, operators.attention, operators.resize):
         write()
     with open(os.path.join(operators.directory, "operators.json"), "w", encoding="utf-8") as file:
         json.dump(operators.index, file)
