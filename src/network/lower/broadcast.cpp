@@ -14,28 +14,29 @@ public:
             for (walked_operand &o : operands_)
                 o.strides = {0};
         }
-        for (const walked_operand &o : operands_)
+        for (const walked_operand &o : operands_) {
             sizes_.push_back(static_cast<dim_t>(memory::data_type_size(o.where.get_desc().data_type())));
+            inner_strides_.push_back(o.strides.back());
+        }
+        rows_ = element_count({dims_.begin(), dims_.end() - 1});
         dst_size_ = static_cast<dim_t>(memory::data_type_size(dst_.get_desc().data_type()));
     }
 
     void run(const stream &, const run_memory &m) const override {
         const std::size_t inner = dims_.size() - 1, count = operands_.size();
-        const std::int64_t rows = element_count({dims_.begin(), dims_.end() - 1});
-        std::vector<const void *> rows_of(count + 1);
-        std::vector<dim_t> strides(count);
-        for (std::size_t k = 0; k < count; k++)
-            strides[k] = operands_[k].strides[inner];
-        memory::dims at(inner);
+        thread_local std::vector<const void *> rows_of; // keep their capacity from run to run
+        thread_local memory::dims at;
+        rows_of.assign(count + 1, nullptr);
+        at.assign(inner, 0);
         auto *y = m.at<std::uint8_t>(dst_);
-        for (std::int64_t r = 0; r < rows; r++, y += dims_[inner] * dst_size_) {
+        for (std::int64_t r = 0; r < rows_; r++, y += dims_[inner] * dst_size_) {
             for (std::size_t k = 0; k < count; k++) {
                 dim_t place = operands_[k].first;
                 for (std::size_t d = 0; d < inner; d++)
                     place += at[d] * operands_[k].strides[d];
                 rows_of[k] = m.at<std::uint8_t>(operands_[k].where) + place * sizes_[k];
             }
-            function_(y, rows_of.data(), strides.data(), dims_[inner]);
+            function_(y, rows_of.data(), inner_strides_.data(), dims_[inner]);
             for (std::size_t d = inner; d-- > 0 && ++at[d] == dims_[d];)
                 at[d] = 0;
         }
@@ -49,7 +50,8 @@ private:
     memory::dims dims_;
     std::vector<walked_operand> operands_;
     row_function function_;
-    std::vector<dim_t> sizes_;
+    std::vector<dim_t> sizes_, inner_strides_;
+    std::int64_t rows_;
     dim_t dst_size_;
 };
 
