@@ -643,6 +643,25 @@ TEST(QdqRefuses, FloatWeightsStayFloats) {
     EXPECT_EQ(net.output().as<float>(), (std::vector<float>{0.f, 0.5f, -371.f, 1.f}));
 }
 
+/// Weights of floats in front of a QuantizeLinear become codes from -128 to 127 of their range, as ONNX Runtime 1.30 has
+/// it: 1.5 / 255 is the scale here, -43 the zero point, and 0.302 becomes 51 of them, 0.3.
+TEST(QdqWeights, OfFloatsAreQuantizedInFrontOfAQuantizer) {
+    for (const bool has_constant_bias : {true, false}) { // ONNX Runtime leaves weights beside a computed one
+        qdq_builder<std::uint8_t> m;
+        m.dequantize(m.code_input({1, 3}, 0.5f, 5), "x_real");
+        m.constant<float>("w", {3, 1}, {1.f, -0.5f, 0.302f});
+        m.constant<float>("constant", {1}, {0.f});
+        m.node("ReduceMin", {"x_real"}, {"computed"});
+        m.node("Gemm", {"x_real", "w", has_constant_bias ? "constant" : "computed"}, {"product"});
+        m.quantize("product", m.parameters("y", 0.02f, 0), "y");
+        EXPECT_EQ(operators(m).find("QGemm") != std::string::npos, has_constant_bias) << operators(m);
+        network net(read(m));
+        net.input().copy_from(std::vector<std::uint8_t>{5, 5, 25});
+        net.run();
+        EXPECT_EQ(net.output().as<std::uint8_t>().at(0), has_constant_bias ? 150 : 151);
+    }
+}
+
 /// QGemm's alpha scales the bias as well, Gemm's does not.
 TEST(QdqRefuses, GemmWithAlphaAndBiasStaysOnFloats) {
     for (const bool has_bias : {false, true}) {

@@ -4,7 +4,7 @@
 //   2. Weights that are stored as floats and quantized by the network itself are quantized now.
 //   3. MatMul and Add become a Gemm.
 //   4. DequantizeLinear goes down and QuantizeLinear up through operators that move elements.
-//   5. Biases in front of a QuantizeLinear are rounded to s32 codes.
+//   5. Constant weights and biases in front of a QuantizeLinear are rounded to s8 and s32 codes.
 //   6. A Relu or Clip that the quantized range implies is dropped, a pair with equal parameters cancels.
 //   7. An operator between the two becomes its quantized form.
 
@@ -45,7 +45,7 @@ std::map<int, std::string> fuse_qdq(graph &g, const evaluator &evaluate) {
     qdq_graph pairs(g);
     form_gemms(pairs);
     move_codes(pairs);
-    quantize_biases(pairs);
+    quantize_weights_and_biases(pairs);
     drop_implied_limits(pairs);
     cancel_pairs(pairs);
     std::map<int, std::string> reasons = compute_on_codes(pairs);

@@ -15,9 +15,9 @@ void merge_double_pairs(qdq_graph &g);
 /// A MatMul of dequantized codes with an Add behind it becomes a Gemm, where ONNX Runtime makes one.
 void form_gemms(qdq_graph &g);
 
-/// Constant biases become s32 codes with a DequantizeLinear, where ONNX Runtime quantizes them: operators that stay on
-/// floats, too, add rounded ones.
-void quantize_biases(qdq_graph &g);
+/// Constant weights and biases become s8 and s32 codes with a DequantizeLinear, where ONNX Runtime quantizes them:
+/// operators that stay on floats, too, have rounded ones.
+void quantize_weights_and_biases(qdq_graph &g);
 
 /// Moving elements and quantizing commute: DequantizeLinear goes down through operators that move, QuantizeLinear
 /// up, until they meet operators that compute.

@@ -1,0 +1,122 @@
+// Weights and biases of floats that ONNX Runtime rounds to codes before it looks for operators on codes
+// (WeightBiasQuantization), so that operators that stay on floats, too, have rounded ones.
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "network/passes/qdq_passes.hpp"
+
+namespace octet::model {
+namespace {
+
+/// Whether one QuantizeLinear reads a tensor, after a Relu or Clip at most. The network's outputs do not matter.
+bool is_quantized(const qdq_graph &g, int t) {
+    int reader = -1;
+    for (const int i : g.consumers(t))
+        if (i >= 0) {
+            if (reader >= 0)
+                return false;
+            reader = i;
+        }
+    if (g.is(reader, "Relu") || g.is(reader, "Clip"))
+        return is_quantized(g, g.at(reader).outputs[0]);
+    return g.is(reader, "QuantizeLinear");
+}
+
+/// Lets node i read what `dequantize` makes of constant codes instead of the floats that they are made of.
+void read_dequantized(qdq_graph &g, int i, std::size_t input, node dequantize) {
+    const int t = g.add_tensor([&] {
+        tensor real = g.tensor_at(g.input(i, input));
+        real.is_constant = false;
+        real.data = {};
+        return real;
+    }());
+    dequantize.outputs = {t};
+    g.insert_before(i, std::move(dequantize));
+    node n = g.at(i);
+    n.inputs[input] = t;
+    g.replace(i, std::move(n));
+}
+
+bool is_constant_floats(const qdq_graph &g, int t) {
+    return t >= 0 && g.is_constant(t) && g.type(t) == data_type::f32;
+}
+
+/// To s8, over the range from the smallest element to the largest and 0.
+void quantize_weights(qdq_graph &g, int i) {
+    const int w = g.input(i, 1), bias = g.input(i, 2);
+    if (!is_constant_floats(g, w) ||
+        (bias >= 0 && (!g.is_constant(bias) || g.tensor_at(bias).dims.size() != 1)))
+        return;
+    const std::vector<float> real = values_of<float>(g.tensor_at(w));
+    float low = 0, high = 0;
+    for (const float x : real)
+        low = std::min(low, x), high = std::max(high, x);
+    const float scale = low == high ? 1.f : (high - low) / 255.f;
+    if (!std::isfinite(scale))
+        return;
+    const float zero_point = std::nearbyint(std::clamp(-128.f - low / scale, -128.f, 127.f));
+    std::vector<std::uint8_t> codes;
+    for (const float x : real)
+        codes.push_back(static_cast<std::uint8_t>(
+            static_cast<std::int8_t>(std::clamp(std::nearbyint(x / scale) + zero_point, -128.f, 127.f))));
+    const auto *bytes = reinterpret_cast<const std::uint8_t *>(&scale);
+    read_dequantized(
+        g, i, 1,
+        {"DequantizeLinear",
+         {g.add_constant("quantized weights", data_type::s8, g.tensor_at(w).dims, std::move(codes)),
+          g.add_constant("scale of the weights", data_type::f32, {}, {bytes, bytes + sizeof scale}),
+          g.add_constant("zero point of the weights", data_type::s8, {},
+                         {static_cast<std::uint8_t>(static_cast<std::int8_t>(zero_point))})},
+         {},
+         {}});
+}
+
+void quantize_bias(qdq_graph &g, int i) {
+    const auto x = g.dequantized(g.input(i, 0)), w = g.dequantized(g.input(i, 1));
+    const int bias = g.input(i, 2);
+    if (!w || !is_constant_floats(g, bias) || g.tensor_at(bias).dims.size() != 1)
+        return;
+    const std::vector<float> real = values_of<float>(g.tensor_at(bias));
+    std::vector<float> scales = values_of<float>(g.tensor_at(w->scale));
+    if (!g.has_one_scale(*w)) {
+        const std::int64_t channels =
+            g.is(i, "Gemm") && attribute_or<std::int64_t>(g.at(i), "transB", 0) == 0 ? 1 : 0;
+        const auto rank = static_cast<std::int64_t>(g.tensor_at(w->codes).dims.size());
+        if (scales.size() != real.size() || (w->axis < 0 ? w->axis + rank : w->axis) != channels)
+            return;
+    }
+    for (float &scale : scales)
+        scale *= g.scale_of(*x);
+    std::vector<std::uint8_t> bytes(real.size() * sizeof(std::int32_t)),
+        scale_bytes(scales.size() * sizeof(float));
+    for (std::size_t c = 0; c < real.size(); c++) {
+        const auto code = static_cast<std::int32_t>(
+            std::clamp(std::nearbyint(static_cast<double>(real[c] / scales[scales.size() == 1 ? 0 : c])),
+                       -2147483648., 2147483647.));
+        std::memcpy(bytes.data() + c * sizeof code, &code, sizeof code);
+    }
+    std::memcpy(scale_bytes.data(), scales.data(), scale_bytes.size());
+    const memory::dims all = g.tensor_at(bias).dims, one;
+    const int codes = g.add_constant("quantized bias", data_type::s32, all, std::move(bytes)),
+              scale = g.add_constant("scale of the bias", data_type::f32, scales.size() == 1 ? one : all,
+                                     std::move(scale_bytes));
+    read_dequantized(g, i, 2, {"DequantizeLinear", {codes, scale}, {}, {{"axis", std::int64_t{0}}}});
+}
+
+} // namespace
+
+void quantize_weights_and_biases(qdq_graph &g) {
+    for (int i = 0; i < g.count(); i++) {
+        if (!g.is(i, "Gemm") && !g.is(i, "Conv") && !g.is(i, "ConvTranspose"))
+            continue;
+        const auto x = g.dequantized(g.input(i, 0));
+        if (!x || !g.has_one_scale(*x) || !is_quantized(g, g.at(i).outputs[0]))
+            continue;
+        quantize_weights(g, i);
+        quantize_bias(g, i);
+    }
+}
+
+} // namespace octet::model
