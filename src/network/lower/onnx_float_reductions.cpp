@@ -93,19 +93,21 @@ template <typename F> float sum_over_lanes(dim_t count, const F &term) {
 class norm_step final : public step {
 public:
     norm_step(buffer src, buffer dst, memory::dims dims, memory::dims strides)
-        : src_(std::move(src)), dst_(std::move(dst)), dims_(std::move(dims)), strides_(std::move(strides)) {}
+        : src_(std::move(src)), dst_(std::move(dst)), dims_(std::move(dims)), strides_(std::move(strides)),
+          count_(element_count(dst_.get_desc().dims())),
+          rows_(element_count({dims_.begin(), dims_.end() - 1})) {}
 
     void run(const stream &, const run_memory &m) const override {
-        const dim_t count = element_count(dst_.get_desc().dims()), rows = element_count(dims_) / dims_.back();
         const float *x = m.at<float>(src_);
         float *y = m.at<float>(dst_);
-        if (count == 1) {
+        if (count_ == 1) {
             *y = std::sqrt(sum_over_lanes(element_count(dims_), [&](dim_t k) { return x[k] * x[k]; }));
             return;
         }
-        std::fill_n(y, count, 0.f);
-        memory::dims at(dims_.size() - 1);
-        for (dim_t r = 0; r < rows; r++, x += dims_.back()) {
+        std::fill_n(y, count_, 0.f);
+        thread_local memory::dims at; // keeps its capacity from run to run
+        at.assign(dims_.size() - 1, 0);
+        for (dim_t r = 0; r < rows_; r++, x += dims_.back()) {
             dim_t place = 0;
             for (std::size_t d = 0; d < at.size(); d++)
                 place += at[d] * strides_[d];
@@ -114,7 +116,7 @@ public:
             for (std::size_t d = at.size(); d-- > 0 && ++at[d] == dims_[d];)
                 at[d] = 0;
         }
-        for (dim_t i = 0; i < count; i++)
+        for (dim_t i = 0; i < count_; i++)
             y[i] = std::sqrt(y[i]);
     }
     std::string implementation() const override { return "loop"; }
@@ -123,6 +125,7 @@ public:
 private:
     buffer src_, dst_;
     memory::dims dims_, strides_;
+    dim_t count_, rows_;
 };
 
 /// Each channel of each image minus its mean, over its deviation.
@@ -162,7 +165,7 @@ private:
 
 std::unique_ptr<step> lower_instance_normalization(const lowering &l) {
     const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
-    if (x.dims.size() < 3 || y.dims != x.dims)
+    if (x.dims.size() < 3 || y.dims != x.dims || element_count(x.dims) == 0)
         refuse("input " + to_text(x.dims) + " is no batch of images");
     const dim_t planes = x.dims[0] * x.dims[1];
     for (const std::size_t i : {1u, 2u})

@@ -58,7 +58,8 @@ private:
         T *y = m.at<T>(dst_), fill;
         std::memcpy(&fill, fill_.data(), sizeof fill);
         const std::vector<dim_t> &inner = from_.back();
-        std::vector<std::size_t> at(from_.size() - 1);
+        thread_local std::vector<std::size_t> at; // keeps its capacity from run to run
+        at.assign(from_.size() - 1, 0);
         while (true) {
             const T *row = x;
             bool is_outside = false;
