@@ -99,10 +99,10 @@ OCTET_API graph read_tflite(const std::string &path);
 OCTET_API graph read_tflite(const std::uint8_t *bytes, std::size_t size, const std::string &name);
 
 /// Reads and checks an .onnx file: protobuf's parser, every name, type and size, the shapes of all tensors,
-/// `check_graph`. A first dimension without a fixed size is 1 if the operators can have that. Where it can't be, or an input
-/// has others without one, shapes are not known yet, and `infer_shapes` comes first once they are set. INT64 becomes s32, sizes and indices being smaller than
-/// that, and BOOL u8. Data in files of their own ("external") is mapped, too, from the directory of `path`. Throws
-/// `unimplemented` where the library was built without ONNX.
+/// `check_graph`. A first dimension without a fixed size is 1 if the operators can have that. Where not, or where an
+/// input has others without one, shapes are not known yet, and `infer_shapes` comes first once they are set. INT64
+/// becomes s32, sizes and indices being smaller than that, and BOOL u8. External data is mapped, too, from the directory
+/// of `path`. Throws `unimplemented` where the library was built without ONNX.
 OCTET_API graph read_onnx(const std::string &path);
 /// The same for bytes in memory, which cannot have external data.
 OCTET_API graph read_onnx(const std::uint8_t *bytes, std::size_t size, const std::string &name);

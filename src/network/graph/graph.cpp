@@ -207,6 +207,13 @@ int node_number(const graph &g, std::size_t index) {
     return number >= 0 ? number : static_cast<int>(index);
 }
 
+bool is_read(const graph &g, int tensor) {
+    return std::count(g.outputs.begin(), g.outputs.end(), tensor) != 0 ||
+           std::any_of(g.nodes.begin(), g.nodes.end(), [&](const node &reader) {
+               return std::count(reader.inputs.begin(), reader.inputs.end(), tensor) != 0;
+           });
+}
+
 std::string node_text(const graph &g, std::size_t index) {
     return "node " + std::to_string(node_number(g, index)) + " (" + operator_text(g.nodes.at(index)) + ")";
 }

@@ -25,6 +25,17 @@ inline constexpr const char *layout_operator = "Reorder";
 /// Whether elements are 8-bit codes.
 inline bool is_code(data_type type) { return type == data_type::u8 || type == data_type::s8; }
 
+/// Whether a node reads a tensor, or it is an output of the network.
+bool is_read(const graph &g, int tensor);
+
+/// Little-endian bytes of elements, as constants hold them.
+template <typename T> std::vector<std::uint8_t> bytes_of(const std::vector<T> &elements) {
+    std::vector<std::uint8_t> bytes(elements.size() * sizeof(T));
+    if (!bytes.empty())
+        std::memcpy(bytes.data(), elements.data(), bytes.size());
+    return bytes;
+}
+
 /// Elements of a constant.
 template <typename T> std::vector<T> values_of(const tensor &t) {
     std::vector<T> values(t.data.size() / sizeof(T));

@@ -112,6 +112,9 @@ void set_parameters(primitive_attr &attr, int arg, const linear_parameters &q);
 /// Refuses a node of which somebody reads an output besides the first and the allowed ones.
 void need_only_outputs(const lowering &l, std::initializer_list<std::size_t> allowed);
 
+/// Refuses an input and an output of different dimensions.
+void need_equal_dims(const tensor &x, const tensor &y);
+
 /// Windows of a convolution or pooling, as attributes describe them; dilates 0 is a dense kernel.
 struct window_geometry {
     memory::dims strides, dilates, padding_l, padding_r;

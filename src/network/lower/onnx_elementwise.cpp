@@ -32,8 +32,7 @@ std::unique_ptr<step> binary_operator(const lowering &l, algorithm alg) {
 /// One input, one output: x, its scale and zero point, those of y.
 std::unique_ptr<step> unary_operator(const lowering &l, algorithm alg, float alpha = 0.f) {
     const tensor &x = l.input(0, {data_type::u8, data_type::s8}), &y = l.output({x.type});
-    if (x.dims != y.dims)
-        refuse("input " + to_text(x.dims) + " and output " + to_text(y.dims) + " differ in shape");
+    need_equal_dims(x, y);
     primitive_attr attr;
     attr.set_requantization(requantization_rule::ort_f32);
     set_parameters(attr, OCTET_ARG_SRC, per_tensor_parameters(l, 1, 2));
@@ -66,8 +65,7 @@ memory::desc softmax_desc(const lowering &l, const tensor &t, int &axis) {
 
 std::unique_ptr<step> lower_qlinear_softmax(const lowering &l) {
     const tensor &x = l.input(0, {data_type::u8, data_type::s8}), &y = l.output({x.type});
-    if (x.dims != y.dims)
-        refuse("input " + to_text(x.dims) + " and output " + to_text(y.dims) + " differ in shape");
+    need_equal_dims(x, y);
     primitive_attr attr;
     attr.set_requantization(requantization_rule::ort_f32);
     attr.set_scales(OCTET_ARG_SRC, 0, {per_tensor_parameters(l, 1, 2).scale});

@@ -17,8 +17,7 @@ namespace {
 std::unique_ptr<step> function(const lowering &l, const float_function &f, const post_ops &behind = {},
                                arguments args = {}) {
     const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
-    if (x.dims != y.dims)
-        refuse("input " + to_text(x.dims) + " and output " + to_text(y.dims) + " differ in shape");
+    need_equal_dims(x, y);
     primitive_attr attr;
     attr.set_post_ops(behind);
     const buffer src = l.input_buffer(0), dst = l.output_buffer();

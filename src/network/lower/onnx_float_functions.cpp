@@ -127,8 +127,7 @@ std::unique_ptr<step> make_function_loop(const lowering &l) {
         if (f.op != l.get_node().op)
             continue;
         const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
-        if (x.dims != y.dims)
-            refuse("input " + to_text(x.dims) + " and output " + to_text(y.dims) + " differ in shape");
+        need_equal_dims(x, y);
         return std::make_unique<function_step>(l, f.f, l.has_attribute("alpha") ? l.real("alpha") : f.alpha);
     }
     return nullptr;

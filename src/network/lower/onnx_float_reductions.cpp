@@ -178,8 +178,7 @@ std::unique_ptr<step> lower_instance_normalization(const lowering &l) {
 
 std::unique_ptr<step> lower_log_softmax(const lowering &l) {
     const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
-    if (x.dims != y.dims)
-        refuse("input " + to_text(x.dims) + " and output " + to_text(y.dims) + " differ in shape");
+    need_equal_dims(x, y);
     int axis = 0;
     const memory::desc md = softmax_desc(l, x, axis);
     return std::make_unique<log_softmax_step>(l, md, axis);

@@ -104,24 +104,21 @@ private:
 
 } // namespace
 
+void need_equal_dims(const tensor &x, const tensor &y) {
+    if (x.dims != y.dims)
+        refuse("input " + to_text(x.dims) + " and output " + to_text(y.dims) + " differ in shape");
+}
+
 void need_only_outputs(const lowering &l, std::initializer_list<std::size_t> allowed) {
     const node &n = l.get_node();
-    const graph &g = l.get_graph();
-    const auto is_read = [&](int t) {
-        return std::count(g.outputs.begin(), g.outputs.end(), t) != 0 ||
-               std::any_of(g.nodes.begin(), g.nodes.end(), [&](const node &reader) {
-                   return std::count(reader.inputs.begin(), reader.inputs.end(), t) != 0;
-               });
-    };
     for (std::size_t i = 1; i < n.outputs.size(); i++)
-        if (std::count(allowed.begin(), allowed.end(), i) == 0 && is_read(n.outputs[i]))
+        if (std::count(allowed.begin(), allowed.end(), i) == 0 && is_read(l.get_graph(), n.outputs[i]))
             refuse_as_unimplemented("output " + std::to_string(i) + " is read, allowed is the first");
 }
 
 std::unique_ptr<step> lower_float_softmax(const lowering &l) {
     const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
-    if (x.dims != y.dims)
-        refuse("input " + to_text(x.dims) + " and output " + to_text(y.dims) + " differ in shape");
+    need_equal_dims(x, y);
     int axis = 0;
     const memory::desc md = softmax_desc(l, x, axis);
     const softmax_forward::desc d(inference, md, md, axis);

@@ -90,10 +90,7 @@ private:
         need_size(static_cast<std::size_t>(typed.size()), expected, "elements");
         std::vector<T> values(expected);
         std::transform(typed.begin(), typed.end(), values.begin(), [](auto v) { return static_cast<T>(v); });
-        std::vector<std::uint8_t> bytes(expected * sizeof(T));
-        if (!bytes.empty())
-            std::memcpy(bytes.data(), values.data(), bytes.size());
-        return bytes;
+        return bytes_of(values);
     }
 
     static shared_bytes narrowed(const shared_bytes &wide) {

@@ -56,7 +56,7 @@ public:
     /// Nothing is dropped; without a mask that nobody reads, passes see one output.
     void dropout() {
         node n = whole_;
-        if (n.outputs.size() == 2 && !is_read(n.outputs[1]))
+        if (n.outputs.size() == 2 && !is_read(g_, n.outputs[1]))
             n.outputs.pop_back();
         add(std::move(n));
     }
@@ -66,13 +66,6 @@ public:
 private:
     int input(std::size_t i) const { return i < whole_.inputs.size() ? whole_.inputs[i] : -1; }
     std::vector<int> output() const { return {whole_.outputs[0]}; }
-
-    bool is_read(int t) const {
-        return std::count(g_.outputs.begin(), g_.outputs.end(), t) != 0 ||
-               std::any_of(g_.nodes.begin(), g_.nodes.end(), [&](const node &reader) {
-                   return std::count(reader.inputs.begin(), reader.inputs.end(), t) != 0;
-               });
-    }
 
     /// A tensor between two parts.
     int between(const char *what) {

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <map>
 #include <numeric>
 
@@ -48,12 +47,8 @@ std::optional<values> known_numbers(const tensor &t) {
                                       : numbers_of<std::uint8_t>(t);
 }
 
-template <typename T> std::vector<std::uint8_t> bytes_of(const values &numbers) {
-    const std::vector<T> elements(numbers.begin(), numbers.end());
-    std::vector<std::uint8_t> bytes(elements.size() * sizeof(T));
-    if (!bytes.empty())
-        std::memcpy(bytes.data(), elements.data(), bytes.size());
-    return bytes;
+template <typename T> std::vector<std::uint8_t> elements_of(const values &numbers) {
+    return bytes_of(std::vector<T>(numbers.begin(), numbers.end()));
 }
 
 /// Calls f(place, coordinates) for every element, in order.
@@ -329,9 +324,9 @@ void follow_integers(graph &g, const node &n) {
     if (!result)
         return;
     tensor &y = g.tensors[static_cast<std::size_t>(n.outputs[0])];
-    y.data = y.type == data_type::u8    ? bytes_of<std::uint8_t>(*result)
-             : y.type == data_type::f32 ? bytes_of<float>(*result)
-                                        : bytes_of<std::int32_t>(*result);
+    y.data = y.type == data_type::u8    ? elements_of<std::uint8_t>(*result)
+             : y.type == data_type::f32 ? elements_of<float>(*result)
+                                        : elements_of<std::int32_t>(*result);
 }
 
 } // namespace octet::model

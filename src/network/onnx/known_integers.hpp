@@ -1,7 +1,7 @@
 #pragma once
 
-// Integers that are known before a network runs: constants, and what is computed from sizes alone. Exported networks
-// compute their shapes with ordinary operators, so whoever wants to know the shapes must follow them.
+// Integers that are known before a network runs: constants, and what is computed from sizes alone, also through floats.
+// Exported networks compute their shapes with ordinary operators, so whoever wants to know the shapes must follow them.
 
 #include <optional>
 

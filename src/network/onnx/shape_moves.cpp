@@ -31,6 +31,14 @@ std::vector<std::int64_t> axes_of(const node_shapes &n) {
     return n.has_input(1) ? n.constant(1) : n.integers("axes", {});
 }
 
+/// An image of four dimensions, and the size of its blocks.
+dims image_in_blocks(node_shapes &n, dim_t &size) {
+    size = n.integer("blocksize", 0);
+    if (n.dims(0).size() != 4 || size < 1 || size > 1 << 15)
+        refuse("blocks of " + std::to_string(size) + " in an input " + to_text(n.dims(0)));
+    return n.dims(0);
+}
+
 } // namespace
 
 void concat(node_shapes &n) { join(n, 0, 1); }
@@ -177,18 +185,6 @@ void tile(node_shapes &n) {
     }
     n.set_output(n.input(0).type, result);
 }
-
-namespace {
-
-/// An image of four dimensions, and the size of its blocks.
-dims image_in_blocks(node_shapes &n, dim_t &size) {
-    size = n.integer("blocksize", 0);
-    if (n.dims(0).size() != 4 || size < 1 || size > 1 << 15)
-        refuse("blocks of " + std::to_string(size) + " in an input " + to_text(n.dims(0)));
-    return n.dims(0);
-}
-
-} // namespace
 
 void depth_to_space(node_shapes &n) {
     dim_t b = 0;

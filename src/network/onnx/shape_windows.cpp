@@ -35,6 +35,17 @@ void need_positive(const dims &values, const std::string &who) {
             refuse(who + " is " + std::to_string(v) + ", allowed is 1 or more");
 }
 
+/// The word that a file has for its padding.
+std::string automatic_padding(const node_shapes &n) {
+    return n.text("auto_pad_of_file", n.text("auto_pad", "NOTSET"));
+}
+
+void write_pads(node_shapes &n, const std::string &automatic, const dims &pads) {
+    n.set_attribute("auto_pad_of_file", automatic);
+    n.set_attribute("auto_pad", std::string("NOTSET"));
+    n.set_attribute("pads", pads);
+}
+
 /// Reads the window and writes its padding back as plain `pads`.
 window resolve_window(node_shapes &n, const dims &spatial, const dims &kernel, bool is_pooling) {
     const std::size_t rank = spatial.size();
@@ -46,16 +57,14 @@ window resolve_window(node_shapes &n, const dims &spatial, const dims &kernel, b
     need_positive(w.kernel, "a window's size");
     need_positive(w.strides, "a stride");
     need_positive(w.dilations, "a dilation");
-    const std::string automatic = n.text("auto_pad_of_file", n.text("auto_pad", "NOTSET"));
+    const std::string automatic = automatic_padding(n);
     if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER")
         w.pads = same_pads(spatial, w, automatic == "SAME_UPPER", is_pooling);
     else if (automatic == "VALID")
         w.pads.assign(2 * rank, 0);
     else if (automatic != "NOTSET" && !automatic.empty())
         refuse("attribute 'auto_pad' is " + automatic + ", allowed: NOTSET, SAME_UPPER, SAME_LOWER, VALID");
-    n.set_attribute("auto_pad_of_file", automatic);
-    n.set_attribute("auto_pad", std::string("NOTSET"));
-    n.set_attribute("pads", w.pads);
+    write_pads(n, automatic, w.pads);
     return w;
 }
 
@@ -131,7 +140,7 @@ void conv_transpose(node_shapes &n) {
     need_positive(dilations, "a dilation");
     if (n.integers("kernel_shape", kernel) != kernel)
         refuse("attribute 'kernel_shape' is not that of the weights " + to_text(w));
-    const std::string automatic = n.text("auto_pad_of_file", n.text("auto_pad", "NOTSET"));
+    const std::string automatic = automatic_padding(n);
     const bool is_same = automatic == "SAME_UPPER" || automatic == "SAME_LOWER";
     if (!is_same && automatic != "NOTSET" && automatic != "VALID")
         refuse("attribute 'auto_pad' is " + automatic + ", allowed: NOTSET, SAME_UPPER, SAME_LOWER, VALID");
@@ -163,9 +172,7 @@ void conv_transpose(node_shapes &n) {
             refuse("padding " + std::to_string(pads[i]) + " and " + std::to_string(pads[rank + i]) +
                    " gives an output of " + to_text(y));
     }
-    n.set_attribute("auto_pad_of_file", automatic);
-    n.set_attribute("auto_pad", std::string("NOTSET"));
-    n.set_attribute("pads", pads);
+    write_pads(n, automatic, pads);
     n.set_output(n.input(0).type, y);
 }
 

@@ -45,7 +45,7 @@ std::map<int, std::string> fuse_qdq(graph &g, const evaluator &evaluate) {
     qdq_graph pairs(g);
     form_gemms(pairs);
     move_codes(pairs);
-    quantize_weights_and_biases(pairs);
+    quantize_weights_and_biases(pairs, evaluate);
     drop_implied_limits(pairs);
     cancel_pairs(pairs);
     std::map<int, std::string> reasons = compute_on_codes(pairs);

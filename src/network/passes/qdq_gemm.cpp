@@ -1,7 +1,8 @@
 // ONNX Runtime's MatMulAddFusion, which it does before it looks for codes: the sum decides which operator on codes it
 // finds for the product.
 
-#include <set>
+#include <algorithm>
+#include <vector>
 
 #include "network/passes/qdq_passes.hpp"
 
@@ -10,7 +11,15 @@ namespace {
 
 class gemm_former {
 public:
-    explicit gemm_former(qdq_graph &g) : g_(g) {}
+    explicit gemm_former(qdq_graph &g) : g_(g), is_open_(g.get_graph().tensors.size()) {
+        for (std::size_t t = 0; t < is_open_.size(); t++)
+            is_open_[t] = !g.get_graph().tensors[t].dim_names.empty();
+        for (const node &n : g.get_graph().nodes) // in order
+            if (std::any_of(n.inputs.begin(), n.inputs.end(), [&](int t) { return is_open(t); }))
+                for (const int t : n.outputs)
+                    if (t >= 0)
+                        is_open_[static_cast<std::size_t>(t)] = true;
+    }
 
     /// The MatMul and the Add that alone reads it become a Gemm, between two Reshapes if A is no matrix.
     void form(int product) {
@@ -65,21 +74,7 @@ private:
     }
 
     /// Whether a tensor is computed from an input with sizes that the file leaves open.
-    bool is_open(int t) const {
-        std::vector<int> left{t};
-        std::set<int> seen;
-        while (!left.empty()) {
-            const int next = left.back();
-            left.pop_back();
-            if (next < 0 || !seen.insert(next).second)
-                continue;
-            if (!g_.tensor_at(next).dim_names.empty())
-                return true;
-            if (const int i = g_.producer(next); i >= 0)
-                left.insert(left.end(), g_.at(i).inputs.begin(), g_.at(i).inputs.end());
-        }
-        return false;
-    }
+    bool is_open(int t) const { return t >= 0 && is_open_[static_cast<std::size_t>(t)]; }
 
     int add_matrix(int like, const memory::dims &dims) {
         tensor t = g_.tensor_at(like);
@@ -88,6 +83,7 @@ private:
     }
 
     qdq_graph &g_;
+    std::vector<bool> is_open_; ///< of the tensors that were there before
 };
 
 } // namespace

@@ -115,9 +115,7 @@ private:
     }
 
     quantized add(const parameters &p, int codes) {
-        const auto *bytes = reinterpret_cast<const std::uint8_t *>(&p.scale);
-        return {codes,
-                g_.add_constant("scale of two pairs", data_type::f32, {}, {bytes, bytes + sizeof p.scale}),
+        return {codes, g_.add_constant("scale of two pairs", data_type::f32, {}, bytes_of<float>({p.scale})),
                 g_.add_constant("zero point of two pairs", g_.type(codes), {},
                                 {static_cast<std::uint8_t>(p.zero_point)}),
                 0};

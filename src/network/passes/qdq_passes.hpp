@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "network/graph/evaluator.hpp"
 #include "network/passes/qdq_graph.hpp"
 
 namespace octet::model {
@@ -17,7 +18,7 @@ void form_gemms(qdq_graph &g);
 
 /// Constant weights and biases become s8 and s32 codes with a DequantizeLinear, where ONNX Runtime quantizes them:
 /// operators that stay on floats, too, have rounded ones.
-void quantize_weights_and_biases(qdq_graph &g);
+void quantize_weights_and_biases(qdq_graph &g, const evaluator &evaluate);
 
 /// Moving elements and quantizing commute: DequantizeLinear goes down through operators that move, QuantizeLinear
 /// up, until they meet operators that compute.

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "network/passes/qdq_passes.hpp"
 
@@ -43,34 +42,32 @@ bool is_constant_floats(const qdq_graph &g, int t) {
     return t >= 0 && g.is_constant(t) && g.type(t) == data_type::f32;
 }
 
-/// To s8, over the range from the smallest element to the largest and 0.
-void quantize_weights(qdq_graph &g, int i) {
+/// To s8, over the range from the smallest element to the largest and 0, by the operator itself.
+void quantize_weights(qdq_graph &g, int i, const evaluator &evaluate) {
     const int w = g.input(i, 1), bias = g.input(i, 2);
     if (!is_constant_floats(g, w) ||
         (bias >= 0 && (!g.is_constant(bias) || g.tensor_at(bias).dims.size() != 1)))
         return;
-    const std::vector<float> real = values_of<float>(g.tensor_at(w));
+    const shared_bytes real = g.tensor_at(w).data;
     float low = 0, high = 0;
-    for (const float x : real)
+    for (const float x : values_of<float>(g.tensor_at(w)))
         low = std::min(low, x), high = std::max(high, x);
     const float scale = low == high ? 1.f : (high - low) / 255.f;
     if (!std::isfinite(scale))
         return;
-    const float zero_point = std::nearbyint(std::clamp(-128.f - low / scale, -128.f, 127.f));
-    std::vector<std::uint8_t> codes;
-    for (const float x : real)
-        codes.push_back(static_cast<std::uint8_t>(
-            static_cast<std::int8_t>(std::clamp(std::nearbyint(x / scale) + zero_point, -128.f, 127.f))));
-    const auto *bytes = reinterpret_cast<const std::uint8_t *>(&scale);
-    read_dequantized(
-        g, i, 1,
-        {"DequantizeLinear",
-         {g.add_constant("quantized weights", data_type::s8, g.tensor_at(w).dims, std::move(codes)),
-          g.add_constant("scale of the weights", data_type::f32, {}, {bytes, bytes + sizeof scale}),
-          g.add_constant("zero point of the weights", data_type::s8, {},
-                         {static_cast<std::uint8_t>(static_cast<std::int8_t>(zero_point))})},
-         {},
-         {}});
+    const auto zero_point =
+        static_cast<std::int8_t>(std::nearbyint(std::clamp(-128.f - low / scale, -128.f, 127.f)));
+    const int scale_tensor =
+                  g.add_constant("scale of the weights", data_type::f32, {}, bytes_of<float>({scale})),
+              zero_tensor = g.add_constant("zero point of the weights", data_type::s8, {},
+                                           bytes_of<std::int8_t>({zero_point})),
+              codes = g.add_constant("quantized weights", data_type::s8, g.tensor_at(w).dims, {});
+    graph &all = g.get_graph();
+    tensor &y = all.tensors[static_cast<std::size_t>(codes)];
+    y.is_constant = false; // not yet
+    y.data = evaluate(all, {"QuantizeLinear", {w, scale_tensor, zero_tensor}, {codes}, {}}, 0, real, {});
+    y.is_constant = true;
+    read_dequantized(g, i, 1, {"DequantizeLinear", {codes, scale_tensor, zero_tensor}, {}, {}});
 }
 
 void quantize_bias(qdq_graph &g, int i) {
@@ -89,32 +86,28 @@ void quantize_bias(qdq_graph &g, int i) {
     }
     for (float &scale : scales)
         scale *= g.scale_of(*x);
-    std::vector<std::uint8_t> bytes(real.size() * sizeof(std::int32_t)),
-        scale_bytes(scales.size() * sizeof(float));
-    for (std::size_t c = 0; c < real.size(); c++) {
-        const auto code = static_cast<std::int32_t>(
+    std::vector<std::int32_t> rounded;
+    for (std::size_t c = 0; c < real.size(); c++)
+        rounded.push_back(static_cast<std::int32_t>(
             std::clamp(std::nearbyint(static_cast<double>(real[c] / scales[scales.size() == 1 ? 0 : c])),
-                       -2147483648., 2147483647.));
-        std::memcpy(bytes.data() + c * sizeof code, &code, sizeof code);
-    }
-    std::memcpy(scale_bytes.data(), scales.data(), scale_bytes.size());
+                       -2147483648., 2147483647.)));
     const memory::dims all = g.tensor_at(bias).dims, one;
-    const int codes = g.add_constant("quantized bias", data_type::s32, all, std::move(bytes)),
+    const int codes = g.add_constant("quantized bias", data_type::s32, all, bytes_of(rounded)),
               scale = g.add_constant("scale of the bias", data_type::f32, scales.size() == 1 ? one : all,
-                                     std::move(scale_bytes));
+                                     bytes_of(scales));
     read_dequantized(g, i, 2, {"DequantizeLinear", {codes, scale}, {}, {{"axis", std::int64_t{0}}}});
 }
 
 } // namespace
 
-void quantize_weights_and_biases(qdq_graph &g) {
+void quantize_weights_and_biases(qdq_graph &g, const evaluator &evaluate) {
     for (int i = 0; i < g.count(); i++) {
         if (!g.is(i, "Gemm") && !g.is(i, "Conv") && !g.is(i, "ConvTranspose"))
             continue;
         const auto x = g.dequantized(g.input(i, 0));
         if (!x || !g.has_one_scale(*x) || !is_quantized(g, g.at(i).outputs[0]))
             continue;
-        quantize_weights(g, i);
+        quantize_weights(g, i, evaluate);
         quantize_bias(g, i);
     }
 }

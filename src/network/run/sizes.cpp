@@ -65,11 +65,13 @@ void infer_with_batch(graph &g, dim_t batch) {
     infer_shapes(g);
 }
 
+bool is_first_open(const graph &g, int t) {
+    const memory::dims &dims = g.tensors[static_cast<std::size_t>(t)].dims;
+    return !dims.empty() && dims.front() < 0;
+}
+
 bool has_open_first_dimension(const graph &g) {
-    return std::any_of(g.inputs.begin(), g.inputs.end(), [&](int t) {
-        const memory::dims &dims = g.tensors[static_cast<std::size_t>(t)].dims;
-        return !dims.empty() && dims.front() < 0;
-    });
+    return std::any_of(g.inputs.begin(), g.inputs.end(), [&](int t) { return is_first_open(g, t); });
 }
 
 template <typename Change> bool succeeds(graph &g, const Change &change) {
@@ -102,8 +104,8 @@ void require_first_dimensions(const graph &g) {
         return;
     graph one = g;
     for (const int t : g.inputs)
-        if (memory::dims &dims = input_dims(one, t); !dims.empty() && dims.front() < 0)
-            dims.front() = 1;
+        if (is_first_open(g, t))
+            input_dims(one, t).front() = 1;
     std::string reason;
     try {
         infer_shapes(one);
