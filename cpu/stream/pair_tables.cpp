@@ -122,7 +122,24 @@ struct terms {
             fraction[static_cast<std::size_t>(byte)] = x - whole;
         }
     }
-    auto range() const { return std::minmax_element(integer.begin(), integer.end()); }
+
+    /// Where the lowest and the highest term are.
+    std::pair<std::uint8_t, std::uint8_t> extremes() const {
+        std::uint8_t low = 0, high = 0;
+        for (int byte = 1; byte < codes; byte++) {
+            const auto i = static_cast<std::uint8_t>(byte);
+            if (is_below(i, low))
+                low = i;
+            if (is_below(high, i))
+                high = i;
+        }
+        return {low, high};
+    }
+
+private:
+    bool is_below(std::uint8_t a, std::uint8_t b) const {
+        return std::make_pair(integer[a], fraction[a]) < std::make_pair(integer[b], fraction[b]);
+    }
 };
 
 using pair_of_bytes = std::pair<std::uint8_t, std::uint8_t>;
@@ -272,14 +289,11 @@ std::optional<code_pairs> make_code_pairs(const binary_problem &p) {
         result->swaps = swaps;
         result->low = s8_low;
         result->high = s8_high;
-        const auto byte_of = [](const std::array<int, codes> &of, auto at) {
-            return static_cast<std::uint8_t>(at - of.begin());
-        };
-        const auto [x_low, x_high] = x.range();
-        const auto [y_low, y_high] = y.range();
+        const auto [x_low, x_high] = x.extremes();
+        const auto [y_low, y_high] = y.extremes();
         std::vector<pair_of_bytes> pairs = carries(x, y).uncertain(sum->error);
-        pairs.emplace_back(byte_of(x.integer, x_low), byte_of(y.integer, y_low));
-        pairs.emplace_back(byte_of(x.integer, x_high), byte_of(y.integer, y_high));
+        pairs.emplace_back(x_low, y_low);
+        pairs.emplace_back(x_high, y_high);
         const std::vector<int> results = expected(p, pairs, swaps);
         const int least = results[pairs.size() - 2], greatest = results[pairs.size() - 1];
         if (least > result_of(*result, pairs[pairs.size() - 2]))
