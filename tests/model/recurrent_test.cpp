@@ -76,7 +76,9 @@ private:
         std::vector<std::int64_t> &h = histories_[static_cast<std::size_t>(b * m_.filters() + f)];
         h.erase(h.begin());
         const double factor = quotient_f32(m_.x.scale, m_.features_scale, m_.state.scale);
-        h.push_back(clipped(multiplied(product, factor) + m_.state.zero_point, 8 * sizeof(T)));
+        // The sum with the zero point wraps: it is stored as it is.
+        h.push_back(
+            static_cast<T>(clipped(multiplied(product, factor), 8 * sizeof(T)) + m_.state.zero_point));
         std::int64_t sum = 0;
         for (std::size_t i = 0; i < h.size(); i++)
             sum += (h[i] - m_.state.zero_point) * m_.time[static_cast<std::size_t>(f * m_.history) + i];
@@ -227,7 +229,7 @@ TEST(Svdf, EqualsItsFormulaWithStateOf16Bits) {
     expect_svdf<std::int16_t>(1, 96, 64, 1, 10);
 }
 
-TEST(Svdf, StateSaturatesWithItsZeroPoint) {
+TEST(Svdf, StateWrapsWithItsZeroPoint) {
     svdf_model<std::int8_t> m;
     m.inputs = 30;
     m.state = {0.01f, 100};

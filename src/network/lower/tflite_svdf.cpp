@@ -39,13 +39,14 @@ public:
     }
 
 private:
-    /// Drops the oldest element of each history and appends the newest.
+    /// Drops the oldest element of each history and appends the newest, which is limited before its zero point is
+    /// added: the sum wraps.
     void remember(const std::int32_t *products, T *state) const {
         std::memmove(state, state + 1,
                      sizeof(T) * static_cast<std::size_t>(p_.batch * p_.filters * p_.history - 1));
         for (dim_t i = 0; i < p_.batch * p_.filters; i++)
             state[(i + 1) * p_.history - 1] =
-                saturated<T>(std::int64_t{scaled(products[i], p_.to_state)} + p_.state_zero_point);
+                static_cast<T>(saturated<T>(scaled(products[i], p_.to_state)) + p_.state_zero_point);
     }
 
     /// Sums wrap as 32-bit integers do.
