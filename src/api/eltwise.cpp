@@ -78,11 +78,34 @@ void lower_tflite_sigmoid(eltwise_problem &p, const primitive_attr &attr) {
         throw_invalid(operation, ": scale of DST is ", tensor_scale(operation, attr, OCTET_ARG_DST),
                       ", allowed with this rule and algorithm: ", dst_scale);
     const auto given = attr.input_multipliers().find(OCTET_ARG_SRC);
-    p.multiplier = given != attr.input_multipliers().end()
-                       ? given->second
-                       : from_double(p.out_stage.rule, tensor_scale(operation, attr, OCTET_ARG_SRC) * 0x1p27);
+    if (given != attr.input_multipliers().end()) {
+        p.multiplier = given->second;
+    } else { // from 8 on every code is beyond the table's ends, whatever the multiplier
+        const double factor = tensor_scale(operation, attr, OCTET_ARG_SRC) * 0x1p27;
+        p.multiplier = factor < 0x1p30 ? from_double(p.out_stage.rule, factor)
+                                       : fixed_point_multiplier{int32_max, 31, 0};
+    }
     if (p.multiplier.multiplier < 0)
         throw_invalid(operation, ": input multiplier is ", p.multiplier.multiplier, ", allowed: 0 or more");
+}
+
+/// A multiplier's upper 16 bits, as TFLite's DownScaleInt32ToInt16Multiplier has them.
+fixed_point_multiplier in_16_bits(fixed_point_multiplier m) {
+    constexpr std::int32_t half = 1 << 15, highest = (1 << 15) - 1;
+    m.multiplier = m.multiplier >= int32_max - half ? highest : (m.multiplier + half) >> 16;
+    return m;
+}
+
+/// The source with 7 more bits, in f32 quotients: to the destination, and to a gate of which 3 is 1.
+void lower_tflite_hard_swish(eltwise_problem &p, const primitive_attr &attr) {
+    const float src_scale = tensor_scale(operation, attr, OCTET_ARG_SRC),
+                dst_scale = tensor_scale(operation, attr, OCTET_ARG_DST);
+    const float fine = 1.f / 128 * src_scale, gate_scale = 3.f / 32768;
+    p.multiplier = in_16_bits(from_double(p.out_stage.rule, static_cast<double>(fine / dst_scale)));
+    p.gate_multiplier = in_16_bits(from_double(p.out_stage.rule, static_cast<double>(fine / gate_scale)));
+    if (p.multiplier.shift > 0)
+        throw_invalid(operation, ": hardswish with scales ", src_scale, " of SRC and ", dst_scale,
+                      " of DST; TFLite allows SRC / DST below 128");
 }
 
 void lower_tflite(eltwise_problem &p, const primitive_attr &attr) {
@@ -98,9 +121,23 @@ void lower_tflite(eltwise_problem &p, const primitive_attr &attr) {
     case algorithm::eltwise_logistic:
     case algorithm::eltwise_tanh:
         return lower_tflite_sigmoid(p, attr);
+    case algorithm::eltwise_hardswish:
+        return lower_tflite_hard_swish(p, attr);
+    case algorithm::eltwise_elu:
+        if (p.alpha != 1.f)
+            throw_unimplemented(operation, ": elu with alpha ", p.alpha, ", implemented with this rule: 1");
+        p.src_scale = tensor_scale(operation, attr, OCTET_ARG_SRC);
+        p.dst_scale = tensor_scale(operation, attr, OCTET_ARG_DST);
+        return;
+    case algorithm::eltwise_abs:
+        p.multiplier =
+            from_double(p.out_stage.rule, static_cast<double>(tensor_scale(operation, attr, OCTET_ARG_SRC) /
+                                                              tensor_scale(operation, attr, OCTET_ARG_DST)));
+        return;
     default:
         throw_unimplemented(operation, ": rule ", to_string(p.out_stage.rule),
-                            " with this algorithm; implemented: relu, bounded_relu, clip, logistic, tanh");
+                            " with this algorithm; implemented: relu, bounded_relu, clip, logistic, tanh, "
+                            "hardswish, elu, abs");
     }
 }
 

@@ -55,6 +55,30 @@ std::int32_t tflite_clip(const eltwise_problem &p, std::int32_t d) {
     return clamp(x, p.low, p.high);
 }
 
+/// x * clamp((x + 3) / 6, 0, 1) in 16 bits, as TFLite's HardSwish computes it.
+std::int32_t tflite_hard_swish(const eltwise_problem &p, std::int32_t d) {
+    constexpr std::int32_t low = -32768, high = 32767;
+    const std::int32_t x = d * 128; // 16 bits
+    const std::int32_t rescaled = saturating_rounding_doubling_high_mul_s16(x, p.multiplier.multiplier);
+    // The gate from -1 to 1: left shifts saturate, the last of them behind the product.
+    const int shift = p.gate_multiplier.shift;
+    std::int32_t gate = x;
+    if (shift > 0)
+        gate = clamp(saturate_s32(std::int64_t{gate} << std::min(shift - 1, 31)), low, high);
+    gate = saturating_rounding_doubling_high_mul_s16(gate, p.gate_multiplier.multiplier);
+    gate = shift > 0 ? clamp(gate * 2, low, high) : rounding_divide_by_pot_s16(gate, -shift);
+    gate = (gate + (1 << 15)) >> 1;                           // from 0 to 1
+    const std::int32_t product = gate * rescaled / (1 << 15); // towards 0
+    return rounding_divide_by_pot_s16(product, -p.multiplier.shift);
+}
+
+/// TFLite's table of a real function, for one code.
+std::int32_t tflite_elu(const eltwise_problem &p, std::int32_t d) {
+    const float x = p.src_scale * static_cast<float>(d);
+    const float y = x < 0.f ? static_cast<float>(std::exp(static_cast<double>(x))) - 1.f : x;
+    return static_cast<std::int32_t>(clamp(round_half_away(y * (1.f / p.dst_scale)), -0x1p30f, 0x1p30f));
+}
+
 std::int32_t fixed_point_function(const eltwise_problem &p, std::int32_t d) {
     switch (p.alg) {
     case algorithm::eltwise_logistic:
@@ -63,6 +87,12 @@ std::int32_t fixed_point_function(const eltwise_problem &p, std::int32_t d) {
         return tflite_tanh(p, d);
     case algorithm::eltwise_relu:
         return tflite_relu(p, d);
+    case algorithm::eltwise_hardswish:
+        return tflite_hard_swish(p, d);
+    case algorithm::eltwise_elu:
+        return tflite_elu(p, d);
+    case algorithm::eltwise_abs:
+        return requantize(p.out_stage.rule, std::abs(d), p.multiplier);
     default:
         return tflite_clip(p, d);
     }

@@ -144,8 +144,9 @@ struct eltwise_problem {
     /// tflite rules: of the source; relu of negative values has its own.
     fixed_point_multiplier multiplier, negative_multiplier;
     bool has_negative_multiplier = false;
-    bool rescales = false;          ///< clip: by `multiplier`
-    std::int32_t low = 0, high = 0; ///< clip: relative to the zero point
+    fixed_point_multiplier gate_multiplier; ///< tflite rules, hardswish: of the source, 3 being 1
+    bool rescales = false;                  ///< clip: by `multiplier`
+    std::int32_t low = 0, high = 0;         ///< clip: relative to the zero point
     zero_points src_zero_points{{}, OCTET_ARG_SRC};
     epilogue out_stage;
 };

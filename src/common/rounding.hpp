@@ -32,6 +32,11 @@ constexpr std::int32_t saturating_rounding_doubling_high_mul(std::int32_t a, std
     return static_cast<std::int32_t>((std::int64_t{a} * b + (std::int64_t{1} << 30)) >> 31);
 }
 
+/// The same with 16 bits.
+constexpr std::int32_t saturating_rounding_doubling_high_mul_s16(std::int32_t a, std::int32_t b) {
+    return clamp((a * b + (1 << 14)) >> 15, -32768, 32767);
+}
+
 /// RDP: round(x / 2^e), ties away from zero; 0 <= e <= 31, beyond that the natural extension 0.
 constexpr std::int32_t rounding_divide_by_pot(std::int32_t x, int e) {
     if (e > 31)
@@ -40,6 +45,11 @@ constexpr std::int32_t rounding_divide_by_pot(std::int32_t x, int e) {
     const std::int64_t remainder = x & mask;
     const std::int64_t threshold = (mask >> 1) + (x < 0 ? 1 : 0);
     return (x >> e) + (remainder > threshold ? 1 : 0);
+}
+
+/// The same as gemmlowp computes it in 16 bits, where masks of 16 bits and more are -1: away from zero to 1 or -1.
+constexpr std::int32_t rounding_divide_by_pot_s16(std::int32_t x, int e) {
+    return e <= 15 ? rounding_divide_by_pot(x, e) : x < 0 ? -1 : 1;
 }
 
 /// round(x / 2^s), ties up; 0 <= s <= 62, wrapping as int64 arithmetic does.

@@ -188,6 +188,54 @@ TEST(eltwise, fixed_point_logistic_and_tanh_are_within_a_code_of_the_real_ones) 
     }
 }
 
+/// Of all 256 codes, what the kernels of TensorFlow Lite Micro give (commit 90b983c2), as FNV-1a of the bytes: scales
+/// around 1, gates that saturate, shifts of 0, and of 16 bits and more.
+TEST(eltwise, hardswish_elu_and_abs_are_those_of_tflite_micro) {
+    struct result {
+        algorithm alg;
+        float src_scale, dst_scale;
+        std::int32_t src_zero_point, dst_zero_point;
+        std::uint32_t hash;
+    };
+    constexpr auto hardswish = algorithm::eltwise_hardswish, elu = algorithm::eltwise_elu,
+                   absolute = algorithm::eltwise_abs;
+    const result results[] = {
+        {hardswish, 0.047f, 0.031f, -3, -112, 3182155036u},
+        {hardswish, 0.0235294f, 0.0235294f, -128, -112, 1361465740u},
+        {hardswish, 0.5f, 0.25f, 10, -120, 2692295772u},
+        {hardswish, 3.f, 2.5f, 0, -100, 2917780624u},
+        {hardswish, 0.0001f, 0.0002f, 5, 0, 1224565765u},
+        {hardswish, 20.f, 0.3f, -7, 1, 1152816237u},
+        {hardswish, 1e-5f, 0.04f, 9, -3, 1207696871u},
+        {hardswish, 0.1f, 0.0625f, 127, 127, 480379487u},
+        {elu, 0.05f, 0.04f, 3, -103, 1472177022u},
+        {elu, 0.0078125f, 0.0078125f, 0, 0, 1743959268u},
+        {elu, 1.5f, 0.75f, -60, -127, 318060201u},
+        {absolute, 0.05f, 0.05f, 3, 3, 2756407869u},
+        {absolute, 0.05f, 0.025f, -128, -90, 3713756464u},
+        {absolute, 0.3f, 0.7f, 17, 5, 252408737u},
+    };
+    const memory::desc md({256}, data_type::s8, format_tag::x);
+    const memory src(md, cpu), dst(md, cpu);
+    for (int i = 0; i < 256; i++)
+        src.map_data<std::int8_t>()[i] = static_cast<std::int8_t>(i - 128);
+    for (const result &r : results) {
+        primitive_attr attr;
+        attr.set_requantization(rule::tflite_2step);
+        attr.set_scales(OCTET_ARG_SRC, 0, {r.src_scale});
+        attr.set_scales(OCTET_ARG_DST, 0, {r.dst_scale});
+        attr.set_zero_points(OCTET_ARG_SRC, 0, {r.src_zero_point});
+        attr.set_zero_points(OCTET_ARG_DST, 0, {r.dst_zero_point});
+        const float alpha = r.alg == elu ? 1.f : 0.f;
+        eltwise_forward({{prop_kind::forward_inference, r.alg, md, alpha}, attr, cpu})
+            .execute(stream(cpu), {{OCTET_ARG_SRC, src}, {OCTET_ARG_DST, dst}});
+        std::uint32_t hash = 2166136261u;
+        for (int i = 0; i < 256; i++)
+            hash = (hash ^ dst.map_data<std::uint8_t>()[i]) * 16777619u;
+        EXPECT_EQ(hash, r.hash) << to_string(r.alg) << ", scales " << r.src_scale << " and " << r.dst_scale;
+    }
+}
+
 TEST(eltwise, logistic_of_onnx_runtime_is_within_a_code_of_the_real_one) {
     for_random_settings(176, [](inputs &, const setting &s) {
         const memory::desc md = s.dst.get_desc();
