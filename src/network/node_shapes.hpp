@@ -92,9 +92,9 @@ public:
         t.foreign_type.clear();
         t.dims = dims;
     }
-    /// Of the only output, whose type is known.
-    void set_output_dims(const memory::dims &dims) {
-        g_.tensors[static_cast<std::size_t>(n_.outputs.at(0))].dims = dims;
+    /// Of an output whose type is known.
+    void set_output_dims(const memory::dims &dims, std::size_t i = 0) {
+        g_.tensors[static_cast<std::size_t>(n_.outputs.at(i))].dims = dims;
     }
     /// Of the state that a recurrent operator keeps.
     void set_state_dims(std::size_t i, const memory::dims &dims) {

@@ -1,5 +1,5 @@
-// Writes files that fuzzing begins with into a directory: .tflite ones with state, .onnx ones on floats, those with state
-// as saved plans, and saved plans of the given networks, right ones and lies. fuzz_corpus DIRECTORY [MODEL...]
+// Writes files that fuzzing begins with into a directory: .tflite ones with state or that move codes, .onnx ones on floats, those .tflite
+// ones as saved plans, and saved plans of the given networks, right ones and lies. fuzz_corpus DIRECTORY [MODEL...]
 
 #include <filesystem>
 #include <fstream>
@@ -21,11 +21,12 @@ int main(int argc, char **argv) {
         file.write(reinterpret_cast<const char *>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
         is_written = is_written && file;
     };
-    for (const octet::tests::fuzz_seed &seed : octet::tests::recurrent_seeds()) {
-        write(seed.name + ".tflite", seed.bytes);
-        if (seed.expected == octet::tests::fuzz_outcome::ran)
-            write(seed.name + ".octet", octet::tests::saved_plan_of(seed.bytes));
-    }
+    for (const auto &seeds : {octet::tests::recurrent_seeds(), octet::tests::move_seeds()})
+        for (const octet::tests::fuzz_seed &seed : seeds) {
+            write(seed.name + ".tflite", seed.bytes);
+            if (seed.expected == octet::tests::fuzz_outcome::ran)
+                write(seed.name + ".octet", octet::tests::saved_plan_of(seed.bytes));
+        }
     for (const auto &seeds : {octet::tests::onnx_seeds(), octet::tests::contrib_seeds()})
         for (const octet::tests::fuzz_seed &seed : seeds)
             write(seed.name + ".onnx", seed.bytes);

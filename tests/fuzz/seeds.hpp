@@ -20,6 +20,9 @@ struct fuzz_seed {
 /// Networks with state.
 std::vector<fuzz_seed> recurrent_seeds();
 
+/// Networks that move codes or choose among them, in TFLite.
+std::vector<fuzz_seed> move_seeds();
+
 /// Networks on floats and integers, in ONNX, where the library reads it.
 std::vector<fuzz_seed> onnx_seeds();
 

@@ -411,7 +411,8 @@ TEST(NetworkRefuses, MalformedNodes) {
     EXPECT_REFUSAL(generic(format::BuiltinOperator_PAD, {2}, {4}, {{1, 0}}), "give 3");
     EXPECT_REFUSAL(generic(format::BuiltinOperator_PAD, {2}, {3}, {{1, 0}}, 2.f),
                    "differ in scale or zero point");
-    EXPECT_REFUSAL(generic(format::BuiltinOperator_MEAN, {2, 3}, {2}, {{2}}), "an axis is outside");
+    EXPECT_REFUSAL(generic(format::BuiltinOperator_MEAN, {2, 3}, {2}, {{2}}),
+                   "axis 2 is outside the 2 dimensions");
     EXPECT_REFUSAL(generic(format::BuiltinOperator_MEAN, {2, 2, 2, 2, 2}, {2, 2, 2}, {{1, 3}}),
                    "3 separate kept");
     EXPECT_REFUSAL(generic(format::BuiltinOperator_ADD, {2, 3}, {2, 3}, {{1, 2}}), "is s32, allowed: s8");

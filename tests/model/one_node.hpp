@@ -1,6 +1,6 @@
 #pragma once
 
-// A network of one node of ONNX: its results at every level and for every number of threads.
+// A network of one node: its results at every level and for every number of threads.
 
 #include <gtest/gtest.h>
 
@@ -32,13 +32,13 @@ inline std::vector<float> numbers(std::size_t count, float limit, unsigned seed 
 
 inline std::size_t count_of(const dims &d) { return static_cast<std::size_t>(model::element_count(d)); }
 
-/// A network of one node.
+/// A network of one node. Tensors with a scale have one of TFLite's.
 struct one_node {
     model::graph graph;
     std::vector<std::function<void(network &)>> fill;
 
-    explicit one_node(const char *op) {
-        graph.framework = "onnx";
+    explicit one_node(const char *op, const char *framework = "onnx") {
+        graph.framework = framework;
         graph.nodes.push_back({op, {}, {}, {}});
     }
     one_node &set(const char *name, attribute value) {
@@ -51,11 +51,15 @@ struct one_node {
                : std::is_same_v<T, std::int8_t>  ? data_type::s8
                                                  : data_type::u8;
     }
-    template <typename T> one_node &add(const dims &d, const std::vector<T> &values, bool is_constant) {
+    template <typename T>
+    one_node &add(const dims &d, const std::vector<T> &values, bool is_constant, float scale = 0,
+                  std::int32_t zero_point = 0) {
         model::tensor t;
         t.name = "x" + std::to_string(graph.tensors.size());
         t.type = type_of<T>();
         t.dims = d;
+        if (scale > 0)
+            t.quant = {{scale}, {zero_point}, 0};
         const auto *bytes = reinterpret_cast<const std::uint8_t *>(values.data());
         if (is_constant) {
             t.is_constant = true;
@@ -71,17 +75,25 @@ struct one_node {
         }
         return *this;
     }
-    template <typename T> one_node &input(const dims &d, const std::vector<T> &values) {
-        return add(d, values, false);
+    template <typename T>
+    one_node &input(const dims &d, const std::vector<T> &values, float scale = 0,
+                    std::int32_t zero_point = 0) {
+        return add(d, values, false, scale, zero_point);
     }
-    template <typename T> one_node &constant(const dims &d, const std::vector<T> &values) {
-        return add(d, values, true);
+    template <typename T>
+    one_node &constant(const dims &d, const std::vector<T> &values, float scale = 0,
+                       std::int32_t zero_point = 0) {
+        return add(d, values, true, scale, zero_point);
     }
-    /// Shapes are the operator's own.
-    one_node &output() {
+    /// Shapes are the operator's own, and so are ONNX's types.
+    one_node &output(data_type type = data_type::undef, float scale = 0, std::int32_t zero_point = 0) {
         model::tensor t;
         t.name = "y" + std::to_string(graph.outputs.size());
-        t.foreign_type = "unknown";
+        t.type = type;
+        if (type == data_type::undef)
+            t.foreign_type = "unknown";
+        if (scale > 0)
+            t.quant = {{scale}, {zero_point}, 0};
         const int index = static_cast<int>(graph.tensors.size());
         graph.tensors.push_back(t);
         graph.nodes[0].outputs.push_back(index);

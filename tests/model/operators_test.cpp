@@ -152,6 +152,23 @@ TEST(TfliteOperator, SubtractionAndProductBroadcast) {
     EXPECT_EQ(mul.run<std::uint8_t>({2, 3}, 1.f, 5), (u8s{7, 9, 11, 5, 5, 5}));
 }
 
+/// Values of TensorFlow Lite Micro's kernels.
+TEST(TfliteOperator, OfCoarseCodesOnlyTheEndsAreLeft) {
+    const s8s x = {-128, -5, 1, 2, 3, 4, 5, 5};
+    for (const float scale : {16.f, 1e6f}) {
+        auto softmax = tflite("SOFTMAX");
+        softmax.set("beta", 1.f).input<std::int8_t>({8}, x, false, scale, 3);
+        EXPECT_EQ(softmax.run<std::int8_t>({8}, 1.f / 256, -128),
+                  (s8s{-128, -128, -128, -128, -128, -128, 0, 0}));
+        const s8s ends = {-128, -128, -128, -128, -128, 127, 127, 127};
+        auto logistic = tflite("LOGISTIC"), tanh = tflite("TANH");
+        logistic.input<std::int8_t>({8}, x, false, scale, 3);
+        EXPECT_EQ(logistic.run<std::int8_t>({8}, 1.f / 256, -128), ends);
+        tanh.input<std::int8_t>({8}, x, false, scale, 3);
+        EXPECT_EQ(tanh.run<std::int8_t>({8}, 1.f / 128, 0), ends);
+    }
+}
+
 // ---- ONNX
 
 node_test conv(const u8s &x, const dims &x_dims) {

@@ -152,7 +152,7 @@ TEST(TfliteReader, NamesOperatorsItDoesNotKnow) {
     } catch (const error &e) {
         EXPECT_EQ(e.status, status::unimplemented);
         EXPECT_DEFECT(std::string(e.what()),
-                      "node 0 (RNN), node 1 (CUSTOM(my?op)), node 2 (BUILTIN(250)); supported are ADD,");
+                      "node 0 (RNN), node 1 (CUSTOM(my?op)), node 2 (BUILTIN(250)); supported are ABS,");
     }
 }
 

@@ -23,11 +23,6 @@ std::unique_ptr<step> make_transpose(const lowering &l, const std::vector<std::i
 std::unique_ptr<step> make_padding(const lowering &l, const memory::dims &before, const memory::dims &after,
                                    const std::vector<std::uint8_t> &element);
 
-/// Elements of input 0 in a mode of ONNX's Pad, with negative numbers where some are cut off.
-std::unique_ptr<step> make_any_padding(const lowering &l, const memory::dims &before,
-                                       const memory::dims &after, const std::string &mode,
-                                       const std::vector<std::uint8_t> &element);
-
 void need_output_dims(const lowering &l, const memory::dims &expected);
 
 } // namespace octet::model

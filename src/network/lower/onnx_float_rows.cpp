@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "network/lower/choosing.hpp"
 #include "network/lower/moving.hpp"
 #include "network/lower/onnx.hpp"
 
@@ -71,37 +72,6 @@ std::unique_ptr<step> reduce(const lowering &l, algorithm alg) {
                     {{OCTET_ARG_SRC, l.input_buffer(0, src)}, {OCTET_ARG_DST, l.output_buffer(dst)}});
 }
 
-/// Place of the largest element along an axis, the first or the last of equal ones.
-class arg_max_step final : public step {
-public:
-    arg_max_step(buffer src, buffer dst, std::int64_t outer, std::int64_t size, std::int64_t inner, bool last)
-        : src_(std::move(src)), dst_(std::move(dst)), outer_(outer), size_(size), inner_(inner),
-          takes_last_(last) {}
-
-    void run(const stream &, const run_memory &m) const override {
-        const auto *x = m.at<float>(src_);
-        auto *y = m.at<std::int32_t>(dst_);
-        for (std::int64_t o = 0; o < outer_; o++)
-            for (std::int64_t i = 0; i < inner_; i++) {
-                const float *line = x + o * size_ * inner_ + i;
-                std::int64_t best = 0;
-                for (std::int64_t k = 1; k < size_; k++)
-                    if (line[k * inner_] > line[best * inner_] ||
-                        (takes_last_ && line[k * inner_] == line[best * inner_]))
-                        best = k;
-                *y++ = static_cast<std::int32_t>(best);
-            }
-    }
-
-    std::string implementation() const override { return "loop"; }
-    std::string explain() const override { return "a plain loop over the elements"; }
-
-private:
-    buffer src_, dst_;
-    std::int64_t outer_, size_, inner_;
-    bool takes_last_;
-};
-
 } // namespace
 
 void need_equal_dims(const tensor &x, const tensor &y) {
@@ -166,18 +136,9 @@ std::unique_ptr<step> lower_reduce_max(const lowering &l) { return reduce(l, alg
 std::unique_ptr<step> lower_reduce_min(const lowering &l) { return reduce(l, algorithm::reduction_min); }
 
 std::unique_ptr<step> lower_arg_max(const lowering &l) {
-    const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::s32});
-    const auto rank = static_cast<std::int64_t>(x.dims.size());
-    const std::int64_t given = l.integer("axis", 0), axis = given < 0 ? given + rank : given;
-    if (axis < 0 || axis >= rank)
-        refuse("attribute 'axis' is " + std::to_string(given) + ", outside " + to_text(x.dims));
-    const auto at = x.dims.begin() + axis;
-    const std::int64_t outer = element_count({x.dims.begin(), at}),
-                       inner = element_count({at + 1, x.dims.end()});
-    if (element_count(y.dims) != outer * inner)
-        refuse("input " + to_text(x.dims) + " does not give " + to_text(y.dims));
-    return std::make_unique<arg_max_step>(l.input_buffer(0), l.output_buffer(), outer, *at, inner,
-                                          l.integer("select_last_index", 0) != 0);
+    const tensor &x = l.input(0, {data_type::f32});
+    return make_arg_extreme(l, axis_among(l.integer("axis", 0), x.dims.size()),
+                            {false, l.integer("select_last_index", 0) != 0});
 }
 
 } // namespace octet::model

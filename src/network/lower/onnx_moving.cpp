@@ -6,6 +6,7 @@
 
 #include "network/lower/moving.hpp"
 #include "network/lower/onnx.hpp"
+#include "network/lower/rearranging.hpp"
 
 namespace octet::model {
 namespace {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "network/lower/choosing.hpp"
+
 namespace octet::model {
 namespace {
 
@@ -89,6 +91,33 @@ void need_equal_quantization(const tensor &a, const tensor &b, const std::string
         refuse(who + " differ in type: " + type_text(a) + " and " + type_text(b));
     if (a.quant.scales != b.quant.scales || a.quant.zero_points != b.quant.zero_points)
         refuse(who + " differ in scale or zero point, which this operator does not allow");
+}
+
+paddings read_paddings(const lowering &l, std::size_t rank) {
+    const std::vector<std::int64_t> values = l.constant_integers(1);
+    if (values.size() != 2 * rank)
+        refuse("the paddings have " + std::to_string(values.size()) + " values, " + std::to_string(rank) +
+               " dimensions need " + std::to_string(2 * rank));
+    paddings result;
+    for (std::size_t i = 0; i < values.size(); i++) {
+        if (values[i] < 0)
+            refuse("a padding is " + std::to_string(values[i]) + ", allowed is 0 or more");
+        (i % 2 == 0 ? result.before : result.after).push_back(values[i]);
+    }
+    return result;
+}
+
+std::vector<bool> named_dims(const lowering &l, std::size_t input, std::size_t rank) {
+    std::vector<bool> is_named(rank);
+    for (const std::int64_t axis : l.constant_integers(input))
+        is_named[axis_among(axis, rank)] = true;
+    return is_named;
+}
+
+std::vector<std::uint8_t> code_of_zero(const tensor &t) {
+    const std::int32_t code = t.quant.is_set() ? per_tensor(t, "'" + t.name + "'").zero_point : 0;
+    const auto *bytes = reinterpret_cast<const std::uint8_t *>(&code); // little-endian; 0 is also f32's zero
+    return {bytes, bytes + memory::data_type_size(t.type)};
 }
 
 memory::desc nhwc_desc(const tensor &t) {

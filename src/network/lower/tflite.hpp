@@ -34,6 +34,18 @@ window make_window(const lowering &l, char axis, dim_t size, dim_t kernel);
 void need_rank(const tensor &t, const std::string &who, std::size_t rank);
 void need_equal_quantization(const tensor &a, const tensor &b, const std::string &who);
 
+/// {before, after} of each dimension, from a padding's constant [rank, 2] tensor, input 1.
+struct paddings {
+    memory::dims before, after;
+};
+paddings read_paddings(const lowering &l, std::size_t rank);
+
+/// Which of `rank` dimensions a constant list of axes names.
+std::vector<bool> named_dims(const lowering &l, std::size_t input, std::size_t rank);
+
+/// The bytes of an element that stands for 0.
+std::vector<std::uint8_t> code_of_zero(const tensor &t);
+
 /// NHWC tensor as Octet's {N, C, H, W}.
 memory::desc nhwc_desc(const tensor &t);
 
@@ -51,17 +63,26 @@ std::unique_ptr<step> lower_batch_matmul(const lowering &l);
 std::unique_ptr<step> lower_average_pool_2d(const lowering &l);
 std::unique_ptr<step> lower_max_pool_2d(const lowering &l);
 std::unique_ptr<step> lower_mean(const lowering &l);
+std::unique_ptr<step> lower_tflite_sum(const lowering &l);
+std::unique_ptr<step> lower_tflite_reduce_max(const lowering &l);
+std::unique_ptr<step> lower_tflite_reduce_min(const lowering &l);
 std::unique_ptr<step> lower_add(const lowering &l);
 std::unique_ptr<step> lower_sub(const lowering &l);
 std::unique_ptr<step> lower_mul(const lowering &l);
+std::unique_ptr<step> lower_maximum(const lowering &l);
+std::unique_ptr<step> lower_minimum(const lowering &l);
 std::unique_ptr<step> lower_relu(const lowering &l);
 std::unique_ptr<step> lower_relu6(const lowering &l);
 std::unique_ptr<step> lower_leaky_relu(const lowering &l);
 std::unique_ptr<step> lower_logistic(const lowering &l);
 std::unique_ptr<step> lower_tanh(const lowering &l);
+std::unique_ptr<step> lower_hard_swish(const lowering &l);
+std::unique_ptr<step> lower_elu(const lowering &l);
+std::unique_ptr<step> lower_abs(const lowering &l);
 std::unique_ptr<step> lower_prelu(const lowering &l);
 std::unique_ptr<step> lower_resize_bilinear(const lowering &l);
 std::unique_ptr<step> lower_resize_nearest_neighbor(const lowering &l);
+std::unique_ptr<step> lower_l2_normalization(const lowering &l);
 std::unique_ptr<step> lower_softmax(const lowering &l);
 std::unique_ptr<step> lower_quantize(const lowering &l);
 std::unique_ptr<step> lower_dequantize(const lowering &l);
@@ -69,6 +90,22 @@ std::unique_ptr<step> lower_reshape(const lowering &l);
 std::unique_ptr<step> lower_transpose(const lowering &l);
 std::unique_ptr<step> lower_pad(const lowering &l);
 std::unique_ptr<step> lower_concatenation(const lowering &l);
+std::unique_ptr<step> lower_batch_to_space_nd(const lowering &l);
+std::unique_ptr<step> lower_mirror_pad(const lowering &l);
+std::unique_ptr<step> lower_pack(const lowering &l);
+std::unique_ptr<step> lower_reverse(const lowering &l);
+std::unique_ptr<step> lower_space_to_batch_nd(const lowering &l);
+std::unique_ptr<step> lower_split_v(const lowering &l);
+std::unique_ptr<step> lower_strided_slice(const lowering &l);
+std::unique_ptr<step> lower_tflite_arg_max(const lowering &l);
+std::unique_ptr<step> lower_tflite_arg_min(const lowering &l);
+std::unique_ptr<step> lower_tflite_depth_to_space(const lowering &l);
+std::unique_ptr<step> lower_tflite_gather(const lowering &l);
+std::unique_ptr<step> lower_tflite_slice(const lowering &l);
+std::unique_ptr<step> lower_tflite_space_to_depth(const lowering &l);
+std::unique_ptr<step> lower_tflite_split(const lowering &l);
+std::unique_ptr<step> lower_tflite_tile(const lowering &l);
+std::unique_ptr<step> lower_unpack(const lowering &l);
 std::unique_ptr<step> lower_svdf(const lowering &l);
 std::unique_ptr<step> lower_unidirectional_sequence_lstm(const lowering &l);
 

@@ -1,4 +1,4 @@
-// TFLite's operators on two tensors: ADD, SUB, MUL, PRELU. The primitives derive multipliers from scales.
+// TFLite's operators on two tensors: ADD, SUB, MUL, MAXIMUM, MINIMUM, PRELU. The primitives derive multipliers from scales.
 
 #include <algorithm>
 
@@ -7,17 +7,25 @@
 namespace octet::model {
 namespace {
 
-std::unique_ptr<step> binary_operator(const lowering &l, algorithm alg) {
-    const tensor &a = l.input(0, {data_type::s8, data_type::u8}), &b = l.input(1, {a.type}),
-                 &dst = l.output({a.type});
-    const linear_codes qa = per_tensor(a, "input 0"), qb = per_tensor(b, "input 1"),
-                       qy = per_tensor(dst, "the output");
+/// Both inputs under dimensions of one rank.
+std::unique_ptr<step> broadcast_binary(const lowering &l, algorithm alg, const primitive_attr &attr) {
+    const tensor &a = l.input(0), &b = l.input(1), &dst = l.output();
     const std::size_t rank = std::max({a.dims.size(), b.dims.size(), std::size_t{1}});
     const memory::desc a_md = padded_desc(a, rank), b_md = padded_desc(b, rank),
                        dst_md = padded_desc(dst, rank);
     if (dst_md.dims() != broadcast(a_md.dims(), b_md.dims()))
         need_output_dims(l, broadcast(a_md.dims(), b_md.dims()));
+    return one_step(binary::primitive_desc({alg, a_md, b_md, dst_md}, attr, l.get_engine()),
+                    {{OCTET_ARG_SRC_0, l.input_buffer(0, a_md)},
+                     {OCTET_ARG_SRC_1, l.input_buffer(1, b_md)},
+                     {OCTET_ARG_DST, l.output_buffer(dst_md)}});
+}
 
+std::unique_ptr<step> scaled_binary(const lowering &l, algorithm alg) {
+    const tensor &a = l.input(0, {data_type::s8, data_type::u8}), &b = l.input(1, {a.type}),
+                 &dst = l.output({a.type});
+    const linear_codes qa = per_tensor(a, "input 0"), qb = per_tensor(b, "input 1"),
+                       qy = per_tensor(dst, "the output");
     primitive_attr attr;
     attr.set_requantization(requantization_rule::tflite_2step);
     attr.set_scales(OCTET_ARG_SRC_0, 0, {qa.scale});
@@ -27,17 +35,24 @@ std::unique_ptr<step> binary_operator(const lowering &l, algorithm alg) {
     set_zero_point(attr, OCTET_ARG_SRC_1, qb.zero_point);
     set_zero_point(attr, OCTET_ARG_DST, qy.zero_point);
     append_clip(attr, activation_interval(l.text("activation", "NONE"), dst), qy.zero_point);
-    return one_step(binary::primitive_desc({alg, a_md, b_md, dst_md}, attr, l.get_engine()),
-                    {{OCTET_ARG_SRC_0, l.input_buffer(0, a_md)},
-                     {OCTET_ARG_SRC_1, l.input_buffer(1, b_md)},
-                     {OCTET_ARG_DST, l.output_buffer(dst_md)}});
+    return broadcast_binary(l, alg, attr);
+}
+
+/// Of codes as they are, whatever their scales: so TFLite compares them.
+std::unique_ptr<step> larger_or_smaller(const lowering &l, algorithm alg) {
+    const tensor &a = l.input(0, {data_type::s8, data_type::u8});
+    l.input(1, {a.type});
+    l.output({a.type});
+    return broadcast_binary(l, alg, primitive_attr());
 }
 
 } // namespace
 
-std::unique_ptr<step> lower_add(const lowering &l) { return binary_operator(l, algorithm::binary_add); }
-std::unique_ptr<step> lower_sub(const lowering &l) { return binary_operator(l, algorithm::binary_sub); }
-std::unique_ptr<step> lower_mul(const lowering &l) { return binary_operator(l, algorithm::binary_mul); }
+std::unique_ptr<step> lower_add(const lowering &l) { return scaled_binary(l, algorithm::binary_add); }
+std::unique_ptr<step> lower_sub(const lowering &l) { return scaled_binary(l, algorithm::binary_sub); }
+std::unique_ptr<step> lower_mul(const lowering &l) { return scaled_binary(l, algorithm::binary_mul); }
+std::unique_ptr<step> lower_maximum(const lowering &l) { return larger_or_smaller(l, algorithm::binary_max); }
+std::unique_ptr<step> lower_minimum(const lowering &l) { return larger_or_smaller(l, algorithm::binary_min); }
 
 std::unique_ptr<step> lower_prelu(const lowering &l) {
     const tensor &src = l.input(0, {data_type::s8, data_type::u8}), &alpha = l.input(1, {src.type}),

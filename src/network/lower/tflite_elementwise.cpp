@@ -1,4 +1,4 @@
-// TFLite's operators on single codes: pooling, MEAN, SOFTMAX, QUANTIZE, DEQUANTIZE.
+// TFLite's operators on single codes: pooling, SOFTMAX, QUANTIZE, DEQUANTIZE.
 
 #include <algorithm>
 #include <cmath>
@@ -42,84 +42,6 @@ std::unique_ptr<step> pooling(const lowering &l, algorithm alg) {
                      {OCTET_ARG_DST, l.output_buffer(nhwc_desc(dst))}});
 }
 
-/// Which dimensions MEAN reduces.
-std::vector<bool> reduced_dims(const lowering &l, std::size_t rank) {
-    std::vector<bool> reduced(rank, false);
-    for (std::int64_t axis : l.constant_integers(1)) {
-        if (axis < 0)
-            axis += static_cast<std::int64_t>(rank);
-        if (axis < 0 || axis >= static_cast<std::int64_t>(rank))
-            refuse("an axis is outside the " + std::to_string(rank) + " dimensions of the input");
-        reduced[static_cast<std::size_t>(axis)] = true;
-    }
-    return reduced;
-}
-
-/// A mean over any axes as a pooling with one window: kept dimensions are {N, C}, reduced ones spatial.
-/// Neighbours of one kind in a row-major tensor are one dimension, so few are left.
-struct reduction {
-    struct dim {
-        dim_t size, stride;
-    };
-    std::vector<dim> kept, reduced; // outermost first
-
-    reduction(const memory::dims &dims, const std::vector<bool> &is_reduced) {
-        dim_t stride = 1;
-        int last = -1; // kind of the innermost dimension merged so far
-        for (std::size_t i = dims.size(); i-- > 0; stride *= dims[i]) {
-            if (dims[i] == 1)
-                continue;
-            std::vector<dim> &kind = is_reduced[i] ? reduced : kept;
-            if (last == is_reduced[i])
-                kind.front().size *= dims[i];
-            else
-                kind.insert(kind.begin(), {dims[i], stride});
-            last = is_reduced[i];
-        }
-        if (kept.size() > 2 || reduced.size() > 3)
-            refuse_as_unimplemented("the axes leave " + std::to_string(kept.size()) + " separate kept and " +
-                                    std::to_string(reduced.size()) +
-                                    " separate reduced dimensions, allowed are 2 and 3");
-        while (kept.size() < 2)
-            kept.insert(kept.begin(), {1, 1});
-        if (reduced.empty())
-            reduced.push_back({1, 1});
-    }
-
-    memory::dims window() const {
-        memory::dims sizes;
-        for (const dim &d : reduced)
-            sizes.push_back(d.size);
-        return sizes;
-    }
-
-    memory::desc src_desc(data_type type) const {
-        memory::dims sizes = {kept[0].size, kept[1].size}, strides = {kept[0].stride, kept[1].stride};
-        for (const dim &d : reduced) {
-            sizes.push_back(d.size);
-            strides.push_back(d.stride);
-        }
-        return memory::desc(sizes, type, strides);
-    }
-
-    memory::desc dst_desc(data_type type) const {
-        memory::dims sizes = {kept[0].size, kept[1].size};
-        sizes.resize(2 + reduced.size(), 1);
-        return memory::desc(sizes, type, memory::dims());
-    }
-};
-
-memory::dims mean_output_dims(const lowering &l, const memory::dims &src, const std::vector<bool> &reduced) {
-    const bool keeps_dims = l.integer("keep_dims", 0) != 0;
-    memory::dims dims;
-    for (std::size_t i = 0; i < src.size(); i++)
-        if (!reduced[i])
-            dims.push_back(src[i]);
-        else if (keeps_dims)
-            dims.push_back(1);
-    return dims;
-}
-
 void need_softmax_output(const tensor &dst) {
     const linear_codes q = per_tensor(dst, "the output");
     const bool is_s16 = dst.type == data_type::s16, is_u8 = dst.type == data_type::u8;
@@ -145,26 +67,6 @@ std::unique_ptr<step> lower_average_pool_2d(const lowering &l) {
 }
 std::unique_ptr<step> lower_max_pool_2d(const lowering &l) { return pooling(l, algorithm::pooling_max); }
 
-std::unique_ptr<step> lower_mean(const lowering &l) {
-    const tensor &src = l.input(0, {data_type::s8, data_type::u8}), &dst = l.output({src.type});
-    const linear_codes x = per_tensor(src, "input 0"), y = per_tensor(dst, "the output");
-    const std::vector<bool> is_reduced = reduced_dims(l, src.dims.size());
-    need_output_dims(l, mean_output_dims(l, src.dims, is_reduced));
-    const reduction r(src.dims, is_reduced);
-    const memory::dims window = r.window(), ones(window.size(), 1), zeros(window.size(), 0);
-
-    primitive_attr attr;
-    const auto factor = fixed_point(static_cast<double>(x.scale) / static_cast<double>(y.scale));
-    attr.set_requantization(tflite_rule, 0, {divide_by_count(factor, element_count(window))});
-    set_zero_point(attr, OCTET_ARG_SRC, x.zero_point);
-    set_zero_point(attr, OCTET_ARG_DST, y.zero_point);
-    const memory::desc src_md = r.src_desc(src.type), dst_md = r.dst_desc(dst.type);
-    const pooling_forward::desc d(prop_kind::forward_inference, algorithm::pooling_avg_exclude_padding,
-                                  src_md, dst_md, ones, window, zeros, zeros);
-    return one_step(pooling_forward::primitive_desc(d, attr, l.get_engine()),
-                    {{OCTET_ARG_SRC, l.input_buffer(0, src_md)}, {OCTET_ARG_DST, l.output_buffer(dst_md)}});
-}
-
 std::unique_ptr<step> lower_softmax(const lowering &l) {
     const tensor &src = l.input(0, {data_type::s8, data_type::u8});
     const tensor &dst = l.output({data_type::s8, data_type::u8, data_type::s16});
@@ -175,7 +77,8 @@ std::unique_ptr<step> lower_softmax(const lowering &l) {
         refuse("beta is " + std::to_string(beta) + ", allowed are positive numbers");
     primitive_attr attr;
     attr.set_requantization(tflite_rule);
-    attr.set_input_multiplier(OCTET_ARG_SRC, fixed_point(std::min(beta * scale * (1 << 26), 2147483647.0)));
+    // From 2^30 on only the largest codes count, and with the number below it no other has a share, either.
+    attr.set_input_multiplier(OCTET_ARG_SRC, fixed_point(std::min(beta * scale * 0x1p26, 0x1p30 - 0.5)));
     const memory::desc src_md = dense_desc(src), dst_md = dense_desc(dst);
     const softmax_forward::desc d(prop_kind::forward_inference, src_md, dst_md, src_md.get_ndims() - 1);
     return one_step(softmax_forward::primitive_desc(d, attr, l.get_engine()),

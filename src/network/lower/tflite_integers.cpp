@@ -1,8 +1,28 @@
-// Constants of TFLite's integer functions.
+// TFLite's integer functions that are no one-liners, and their constants.
 
 #include "network/lower/tflite_integers.hpp"
 
 namespace octet::model {
+
+fixed_point_multiplier inverse_square_root(std::int32_t x) {
+    constexpr std::int32_t one = 1 << 28, three_halves = one + one / 2, half_sqrt_2 = 1518500250;
+    if (x <= 1)
+        return {std::numeric_limits<std::int32_t>::max(), 0, 0};
+    int right = 11;
+    for (; x >= 1 << 29; x /= 4)
+        right++;
+    for (; x < 1 << 27; x *= 4)
+        right--;
+    const std::int32_t half = (x / 2 + 1) / 2; // Q3.28
+    const auto times_pot = [](std::int64_t y, int power) { return saturated<std::int32_t>(y << power); };
+    std::int32_t y = one;
+    for (int step = 0; step < 5; step++) {
+        const std::int32_t cube = times_pot(high_product(high_product(y, y), y), 6);
+        y = times_pot(std::int64_t{high_product(three_halves, y)} - high_product(half, cube), 3);
+    }
+    y = high_product(y, half_sqrt_2);
+    return right < 0 ? fixed_point_multiplier{y << -right, 0, 0} : fixed_point_multiplier{y, -right, 0};
+}
 
 // clang-format off
 const std::uint16_t sigmoid_table[256] = {

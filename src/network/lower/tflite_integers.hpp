@@ -17,16 +17,23 @@ template <typename T> T saturated(std::int64_t x) {
         std::clamp<std::int64_t>(x, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
 }
 
+/// a * b / 2^31, ties up.
+inline std::int32_t high_product(std::int32_t a, std::int32_t b) {
+    return saturated<std::int32_t>((std::int64_t{a} * b + (std::int64_t{1} << 30)) >> 31);
+}
+
 /// x * m.multiplier * 2^(m.shift - 31), rounded twice: the product down from ties, the right shift away from zero.
 inline std::int32_t scaled(std::int32_t x, const fixed_point_multiplier &m) {
     const auto shifted =
         static_cast<std::int32_t>(static_cast<std::uint32_t>(x) << std::max(m.shift, 0)); // wraps, as there
-    const auto high =
-        static_cast<std::int32_t>((std::int64_t{shifted} * m.multiplier + (std::int64_t{1} << 30)) >> 31);
+    const std::int32_t high = high_product(shifted, m.multiplier);
     const int right = std::max(-m.shift, 0);
     const auto mask = static_cast<std::int32_t>((std::int64_t{1} << right) - 1);
     return (high >> right) + ((high & mask) > (mask >> 1) + (high < 0) ? 1 : 0);
 }
+
+/// 1 / sqrt(x), of 0 that of 1: Newton's steps from 1 in Q3.28, for x times a power of 4 in [1/4, 1).
+fixed_point_multiplier inverse_square_root(std::int32_t x);
 
 /// 2^16 / (1 + exp(-i / 24)) for i = 0 … 255, to within 1.2: TFLite's published values, which no rounding of the
 /// function gives.

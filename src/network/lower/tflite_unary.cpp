@@ -1,4 +1,4 @@
-// TFLite's functions of one tensor: RELU, RELU6, LEAKY_RELU, LOGISTIC, TANH. The primitive derives TFLite's
+// TFLite's functions of one tensor: RELU, RELU6, LEAKY_RELU, LOGISTIC, TANH, HARD_SWISH, ELU, ABS. The primitive derives TFLite's
 // multipliers from the scales.
 
 #include <cmath>
@@ -73,6 +73,16 @@ std::unique_ptr<step> lower_logistic(const lowering &l) {
 }
 std::unique_ptr<step> lower_tanh(const lowering &l) {
     return sigmoid_step(l, algorithm::eltwise_tanh, 1.f / 128, 0);
+}
+
+std::unique_ptr<step> lower_hard_swish(const lowering &l) {
+    return unary_step(l, tflite_attr(l), algorithm::eltwise_hardswish, 0.f);
+}
+std::unique_ptr<step> lower_elu(const lowering &l) {
+    return unary_step(l, tflite_attr(l), algorithm::eltwise_elu, 1.f);
+}
+std::unique_ptr<step> lower_abs(const lowering &l) {
+    return unary_step(l, tflite_attr(l), algorithm::eltwise_abs, 0.f);
 }
 
 } // namespace octet::model

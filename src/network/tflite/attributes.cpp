@@ -15,6 +15,7 @@ attribute enumerator(const char *name, const char *kind, int value) {
     return *name ? std::string(name) : kind + ("(" + std::to_string(value) + ")");
 }
 attribute padding(format::Padding p) { return enumerator(format::EnumNamePadding(p), "PADDING", p); }
+attribute mirror(format::MirrorPadMode m) { return enumerator(format::EnumNameMirrorPadMode(m), "MODE", m); }
 attribute activation(format::ActivationFunctionType a) {
     return enumerator(format::EnumNameActivationFunctionType(a), "ACTIVATION", a);
 }
@@ -91,6 +92,7 @@ template <typename Options> attributes activation_of(const Options &o) {
 attributes of(const format::AddOptions &o) { return activation_of(o); }
 attributes of(const format::SubOptions &o) { return activation_of(o); }
 attributes of(const format::MulOptions &o) { return activation_of(o); }
+attributes of(const format::L2NormOptions &o) { return activation_of(o); }
 
 template <typename Options> attributes coordinates_of(const Options &o) {
     return {{"align_corners", integer(o.align_corners())},
@@ -98,6 +100,23 @@ template <typename Options> attributes coordinates_of(const Options &o) {
 }
 attributes of(const format::ResizeBilinearOptions &o) { return coordinates_of(o); }
 attributes of(const format::ResizeNearestNeighborOptions &o) { return coordinates_of(o); }
+
+attributes of(const format::StridedSliceOptions &o) {
+    return {{"begin_mask", integer(o.begin_mask())},
+            {"end_mask", integer(o.end_mask())},
+            {"ellipsis_mask", integer(o.ellipsis_mask())},
+            {"new_axis_mask", integer(o.new_axis_mask())},
+            {"shrink_axis_mask", integer(o.shrink_axis_mask())},
+            {"offset", integer(o.offset())}};
+}
+attributes of(const format::GatherOptions &o) {
+    return {{"axis", integer(o.axis())}, {"batch_dims", integer(o.batch_dims())}};
+}
+attributes of(const format::PackOptions &o) { return {{"axis", integer(o.axis())}}; }
+attributes of(const format::UnpackOptions &o) { return {{"axis", integer(o.axis())}}; }
+attributes of(const format::MirrorPadOptions &o) { return {{"mode", mirror(o.mode())}}; }
+attributes of(const format::DepthToSpaceOptions &o) { return {{"block_size", integer(o.block_size())}}; }
+attributes of(const format::SpaceToDepthOptions &o) { return {{"block_size", integer(o.block_size())}}; }
 
 attributes of(const format::TransposeConvOptions &o) { return window(o); }
 attributes of(const format::LeakyReluOptions &o) { return {{"alpha", o.alpha()}}; }
@@ -135,6 +154,8 @@ attributes read_attributes(const format::Operator &source) {
         return read_as<format::AddOptions>(source);
     case format::BuiltinOptions_SubOptions:
         return read_as<format::SubOptions>(source);
+    case format::BuiltinOptions_L2NormOptions:
+        return read_as<format::L2NormOptions>(source);
     case format::BuiltinOptions_MulOptions:
         return read_as<format::MulOptions>(source);
     case format::BuiltinOptions_ResizeBilinearOptions:
@@ -153,6 +174,20 @@ attributes read_attributes(const format::Operator &source) {
         return read_as<format::ReshapeOptions>(source);
     case format::BuiltinOptions_SqueezeOptions:
         return read_as<format::SqueezeOptions>(source);
+    case format::BuiltinOptions_StridedSliceOptions:
+        return read_as<format::StridedSliceOptions>(source);
+    case format::BuiltinOptions_GatherOptions:
+        return read_as<format::GatherOptions>(source);
+    case format::BuiltinOptions_PackOptions:
+        return read_as<format::PackOptions>(source);
+    case format::BuiltinOptions_UnpackOptions:
+        return read_as<format::UnpackOptions>(source);
+    case format::BuiltinOptions_MirrorPadOptions:
+        return read_as<format::MirrorPadOptions>(source);
+    case format::BuiltinOptions_DepthToSpaceOptions:
+        return read_as<format::DepthToSpaceOptions>(source);
+    case format::BuiltinOptions_SpaceToDepthOptions:
+        return read_as<format::SpaceToDepthOptions>(source);
     default:
         return {};
     }

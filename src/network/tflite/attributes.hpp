@@ -13,8 +13,9 @@ namespace octet::model {
 
 /// "padding" ("SAME", "VALID"), "activation" ("NONE", "RELU", …), "stride_h", "stride_w", "dilation_h",
 /// "dilation_w", "filter_h", "filter_w", "depth_multiplier", "keep_num_dims", "weights_format", "adj_x",
-/// "adj_y", "beta", "axis", "keep_dims", "new_shape", "squeeze_dims". Booleans are 0 or 1. Only fields that
-/// the operator's options have.
+/// "adj_y", "beta", "axis", "keep_dims", "new_shape", "squeeze_dims", "begin_mask" and its kin, "batch_dims",
+/// "mode" ("REFLECT", "SYMMETRIC"), "block_size". Booleans are 0 or 1. Only fields that the operator's options
+/// have.
 std::map<std::string, attribute> read_attributes(const octet::tflite::Operator &source);
 
 } // namespace octet::model

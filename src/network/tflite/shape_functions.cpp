@@ -2,6 +2,8 @@
 
 #include "network/tflite/shape_functions.hpp"
 
+#include "network/graph/strided_slice.hpp"
+
 #include <algorithm>
 
 namespace octet::model::tflite_shape {
@@ -42,6 +44,24 @@ std::vector<bool> named_axes(const node_shapes &n, const std::vector<std::int64_
     for (const std::int64_t a : axes)
         is_named[n.axis(a, rank)] = true;
     return is_named;
+}
+
+/// Dimensions of the images that blocks make up, or of the blocks that an image makes.
+void change_blocks(node_shapes &n, bool makes_blocks) {
+    dims y = n.dims_of_rank(0, 2);
+    const std::vector<std::int64_t> sizes = n.constant(1), around = n.constant(2);
+    if (sizes.size() >= y.size() || around.size() != 2 * sizes.size())
+        refuse("there are " + std::to_string(sizes.size()) + " block sizes and " +
+               std::to_string(around.size()) + " numbers around them for an input " + to_text(y));
+    for (std::size_t k = 0; k < sizes.size(); k++) {
+        const dim_t size = sizes[k], sum = around[2 * k] + around[2 * k + 1];
+        if (size < 1 || size > 1 << 10 || y[0] > max_size)
+            refuse("a block size is " + std::to_string(size) + " for an input " + to_text(n.dims(0)) +
+                   ", allowed: 1 to 1024");
+        y[0] = makes_blocks ? y[0] * size : y[0] / size;
+        y[k + 1] = makes_blocks ? (y[k + 1] + sum) / size : y[k + 1] * size - sum;
+    }
+    set(n, y);
 }
 
 } // namespace
@@ -91,6 +111,130 @@ void batch_matmul(node_shapes &n) {
     set(n, y);
 }
 
+/// Without the axis that input 1 names.
+void arg_extreme(node_shapes &n) {
+    dims y = n.dims_of_rank(0, 1);
+    const std::vector<std::int64_t> axes = n.constant(1);
+    const std::size_t axis = n.axis(axes.empty() ? 0 : axes[0], y.size());
+    y.erase(y.begin() + static_cast<std::ptrdiff_t>(axis));
+    set(n, y);
+}
+
+/// Input 1 says which shape, along with the input's: of BROADCAST_TO.
+void broadcast_to(node_shapes &n) { set(n, broadcast(n.dims(0), n.constant(1))); }
+
+void tile(node_shapes &n) {
+    dims y = n.dims(0);
+    const std::vector<std::int64_t> multiples = n.constant(1);
+    if (multiples.size() != y.size())
+        refuse("there are " + std::to_string(multiples.size()) + " multiples, allowed are " +
+               std::to_string(y.size()));
+    for (std::size_t i = 0; i < y.size(); i++) {
+        if (multiples[i] < 0 || (y[i] > 0 && multiples[i] > max_size / y[i]))
+            refuse("a multiple is " + std::to_string(multiples[i]));
+        y[i] *= multiples[i];
+    }
+    set(n, y);
+}
+
+void gather(node_shapes &n) {
+    const dims x = n.dims_of_rank(0, 1), indices = n.dims(1);
+    const std::size_t axis = n.axis(n.integer("axis", 0), x.size());
+    dims y(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(axis));
+    y.insert(y.end(), indices.begin(), indices.end());
+    y.insert(y.end(), x.begin() + static_cast<std::ptrdiff_t>(axis) + 1, x.end());
+    set(n, y);
+}
+
+void pack(node_shapes &n) {
+    dims y = n.dims(0);
+    const std::size_t axis = n.axis(n.integer("axis", 0), y.size() + 1);
+    y.insert(y.begin() + static_cast<std::ptrdiff_t>(axis), static_cast<dim_t>(n.input_count()));
+    set(n, y);
+}
+
+void unpack(node_shapes &n) {
+    dims y = n.dims_of_rank(0, 1);
+    const std::size_t axis = n.axis(n.integer("axis", 0), y.size());
+    if (y[axis] != static_cast<dim_t>(n.output_count()))
+        refuse("dimension " + std::to_string(axis) + " of " + to_text(y) + " has not " +
+               std::to_string(n.output_count()) + " elements, one for each output");
+    y.erase(y.begin() + static_cast<std::ptrdiff_t>(axis));
+    for (std::size_t i = 0; i < n.output_count(); i++)
+        n.set_output_dims(y, i);
+}
+
+void slice(node_shapes &n) {
+    const dims x = n.dims(0);
+    const std::vector<std::int64_t> begin = n.constant(1), size = n.constant(2);
+    if (begin.size() != x.size() || size.size() != x.size())
+        refuse("there are " + std::to_string(begin.size()) + " begins and " + std::to_string(size.size()) +
+               " sizes, allowed are " + std::to_string(x.size()));
+    dims y;
+    for (std::size_t i = 0; i < x.size(); i++)
+        y.push_back(size[i] == -1 ? x[i] - begin[i] : size[i]);
+    set(n, y);
+}
+
+void strided_slice(node_shapes &n) {
+    const auto mask = [&](const char *name) { return n.integer(name, 0); };
+    set(n, strided_slice_of(n.dims(0), n.constant(1), n.constant(2), n.constant(3),
+                            {mask("begin_mask"), mask("end_mask"), mask("ellipsis_mask"),
+                             mask("new_axis_mask"), mask("shrink_axis_mask")})
+               .result);
+}
+
+/// Equal parts: of SPLIT, whose input 0 is the axis.
+void split(node_shapes &n) {
+    dims y = n.dims_of_rank(1, 1);
+    const std::vector<std::int64_t> axes = n.constant(0);
+    const std::size_t axis = n.axis(axes.empty() ? 0 : axes[0], y.size());
+    const auto count = static_cast<dim_t>(n.output_count());
+    if (y[axis] % count != 0)
+        refuse("dimension " + std::to_string(axis) + " of " + to_text(y) + " has no " +
+               std::to_string(count) + " equal parts");
+    y[axis] /= count;
+    for (std::size_t i = 0; i < n.output_count(); i++)
+        n.set_output_dims(y, i);
+}
+
+/// Of SPLIT_V: parts by input 1, of which -1 takes what is left.
+void split_v(node_shapes &n) {
+    const dims x = n.dims_of_rank(0, 1);
+    const std::vector<std::int64_t> sizes = n.constant(1), axes = n.constant(2);
+    const std::size_t axis = n.axis(axes.empty() ? 0 : axes[0], x.size());
+    if (sizes.size() != n.output_count())
+        refuse("there are " + std::to_string(sizes.size()) + " sizes, allowed are " +
+               std::to_string(n.output_count()) + ", one for each output");
+    dim_t known = 0;
+    for (const std::int64_t s : sizes)
+        known += s == -1 ? 0 : s;
+    for (std::size_t i = 0; i < sizes.size(); i++) {
+        dims y = x;
+        y[axis] = sizes[i] == -1 ? x[axis] - known : sizes[i];
+        n.set_output_dims(y, i);
+    }
+}
+
+void depth_to_space(node_shapes &n) {
+    const dims x = image(n, 0);
+    const dim_t b = n.integer("block_size", 0);
+    if (b < 1 || b > 1 << 15 || x[3] % (b * b) != 0)
+        refuse("blocks of " + std::to_string(b) + " in an input " + to_text(x));
+    set(n, {x[0], x[1] * b, x[2] * b, x[3] / (b * b)});
+}
+
+void space_to_depth(node_shapes &n) {
+    const dims x = image(n, 0);
+    const dim_t b = n.integer("block_size", 0);
+    if (b < 1 || b > 1 << 15 || x[1] % b != 0 || x[2] % b != 0)
+        refuse("blocks of " + std::to_string(b) + " in an input " + to_text(x));
+    set(n, {x[0], x[1] / b, x[2] / b, x[3] * b * b});
+}
+
+void space_to_batch_nd(node_shapes &n) { change_blocks(n, true); }
+void batch_to_space_nd(node_shapes &n) { change_blocks(n, false); }
+
 void concatenation(node_shapes &n) {
     dims y = n.dims_of_rank(0, 1);
     const std::size_t axis = n.axis(n.integer("axis", 0), y.size());
@@ -138,7 +282,7 @@ void reshape(node_shapes &n) {
     set(n, y);
 }
 
-void mean(node_shapes &n) {
+void reduce(node_shapes &n) {
     const dims x = n.dims(0);
     const std::vector<bool> is_reduced = named_axes(n, n.constant(1), x.size());
     const bool keeps = n.integer("keep_dims", 0) != 0;

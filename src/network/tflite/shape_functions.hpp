@@ -8,22 +8,36 @@
 namespace octet::model::tflite_shape {
 
 void same(node_shapes &n);
+void arg_extreme(node_shapes &n); ///< of ARG_MAX, ARG_MIN
 void binary(node_shapes &n);
 void conv_2d(node_shapes &n);
 void depthwise_conv_2d(node_shapes &n);
 void pool_2d(node_shapes &n);
 void fully_connected(node_shapes &n);
 void batch_matmul(node_shapes &n);
+void batch_to_space_nd(node_shapes &n);
+void broadcast_to(node_shapes &n);
 void concatenation(node_shapes &n);
+void depth_to_space(node_shapes &n);
 void expand_dims(node_shapes &n);
+void gather(node_shapes &n);
+void pack(node_shapes &n);
 void sequence(node_shapes &n); ///< of UNIDIRECTIONAL_SEQUENCE_LSTM
+void slice(node_shapes &n);
+void space_to_batch_nd(node_shapes &n);
+void space_to_depth(node_shapes &n);
+void split(node_shapes &n);
+void split_v(node_shapes &n);
 void squeeze(node_shapes &n);
+void strided_slice(node_shapes &n);
 void svdf(node_shapes &n);
 void reshape(node_shapes &n);
-void mean(node_shapes &n);
+void reduce(node_shapes &n);
 void pad(node_shapes &n);
 void resize(node_shapes &n);
+void tile(node_shapes &n);
 void transpose(node_shapes &n);
 void transpose_conv(node_shapes &n);
+void unpack(node_shapes &n);
 
 } // namespace octet::model::tflite_shape

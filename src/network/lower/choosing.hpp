@@ -1,0 +1,31 @@
+#pragma once
+
+// Steps that take parts of a tensor, for the operators of every framework.
+
+#include "network/lower/lowering.hpp"
+
+namespace octet::model {
+
+/// Of each dimension of input 0 `sizes` elements, from `begin` on every stride-th. The output may have other dimensions,
+/// with as many elements.
+std::unique_ptr<step> make_slice(const lowering &l, const memory::dims &begin, const memory::dims &stride,
+                                 const memory::dims &sizes);
+
+/// Parts of an input along an axis, one behind the other, one for each output; where `drops_axis`, of one element each,
+/// without that dimension.
+std::unique_ptr<step> make_split(const lowering &l, std::size_t input, std::size_t axis, bool drops_axis);
+
+/// Blocks of input 0 along an axis, in the order of the indices in input 1.
+std::unique_ptr<step> make_gather(const lowering &l, std::size_t axis);
+
+/// Where along an axis of input 0, codes or floats, the largest or smallest element is, as s32: the first of equal ones
+/// or the last.
+struct arg_extreme {
+    bool is_smallest, takes_last;
+};
+std::unique_ptr<step> make_arg_extreme(const lowering &l, std::size_t axis, const arg_extreme &which);
+
+/// An index into `rank` dimensions; negative ones count from the end.
+std::size_t axis_among(std::int64_t given, std::size_t rank);
+
+} // namespace octet::model
