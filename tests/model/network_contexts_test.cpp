@@ -187,6 +187,29 @@ TEST(NetworkContexts, CopyOutputsThatShareTheirBytes) {
     EXPECT_EQ(result, values);
 }
 
+/// A tensor that is an output twice, and an input that is one, are written to every buffer.
+TEST(NetworkContexts, CopyOutputsToAllTheirBuffers) {
+    model::graph g;
+    g.framework = "tflite";
+    g.tensors = {codes("x", {6}), codes("y", {6})};
+    g.nodes = {{"RELU", {0}, {1}, {}}};
+    g.inputs = {0};
+    g.outputs = {1, 0, 1, 0};
+    network net(g);
+    const std::vector<std::int8_t> values = {1, 2, 3, 4, 5, 6};
+    net.input().copy_from(values);
+    net.run();
+    const std::vector<std::int8_t> expected = net.output(0).as<std::int8_t>();
+    std::vector<std::vector<std::int8_t>> results(4, std::vector<std::int8_t>(6));
+    net.bind_input(0, values.data(), values.size());
+    for (std::size_t i = 0; i < results.size(); i++)
+        net.bind_output(i, results[i].data(), results[i].size());
+    EXPECT_EQ(net.input().data(), values.data());
+    net.run();
+    for (std::size_t i = 0; i < results.size(); i++)
+        EXPECT_EQ(results[i], i % 2 == 0 ? expected : values) << i;
+}
+
 TEST(NetworkContexts, TakeOtherSizes) {
     network net(image_graph(9, 12));
     const std::vector<std::int8_t> first = scores_of(net, 7);

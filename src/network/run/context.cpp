@@ -39,8 +39,8 @@ context::context(std::shared_ptr<const plan> p) : plan_(std::move(p)), memory_(a
 
 memory context::get_memory(int tensor) const {
     const buffer &b = plan_->buffers.at(at(tensor));
-    for (const binding &bound : bindings_)
-        if (bound.tensor == tensor)
+    for (const binding &bound : bindings_) // an input's before an output's that is the same tensor
+        if (bound.tensor == tensor && (bound.output < 0 || !is_bound_input(tensor)))
             return memory(b.get_desc(), stream_.get_engine(), bound.bytes);
     if (b)
         return memory(b.get_desc(), stream_.get_engine(), memory_.at(b));
@@ -64,39 +64,46 @@ void context::run(const network::observer &after_node) {
             std::memcpy(b.bytes, memory_.at(plan_->buffers[at(b.tensor)]), b.size);
 }
 
-void context::check_binding(int tensor, const void *bytes, std::size_t size, bool is_written) const {
-    const model::tensor &t = get_graph().tensors[at(tensor)];
+void context::check_binding(const binding &b) const {
+    const model::tensor &t = get_graph().tensors[at(b.tensor)];
     const std::string who = "buffer of '" + t.name + "': ";
-    const std::size_t expected = plan_->buffers[at(tensor)].get_desc().get_size(),
+    const std::size_t expected = plan_->buffers[at(b.tensor)].get_desc().get_size(),
                       element = memory::data_type_size(t.type);
-    if (size != expected)
-        refuse(who + std::to_string(size) + " bytes are given, allowed is " + std::to_string(expected));
-    if (reinterpret_cast<std::uintptr_t>(bytes) % element != 0)
+    if (b.size != expected)
+        refuse(who + std::to_string(b.size) + " bytes are given, allowed is " + std::to_string(expected));
+    if (reinterpret_cast<std::uintptr_t>(b.bytes) % element != 0)
         refuse(who + "its address is no multiple of " + std::to_string(element) +
                " bytes, the size of an element");
-    for (const binding &b : bindings_)
-        if (b.tensor != tensor && (b.is_written || is_written) && share_bytes(bytes, size, b.bytes, b.size))
-            refuse(who + "it shares bytes with that of '" + get_graph().tensors[at(b.tensor)].name + "'");
+    for (const binding &other : bindings_)
+        if (!other.is_of(b) && (other.output >= 0 || b.output >= 0) &&
+            share_bytes(b.bytes, b.size, other.bytes, other.size))
+            refuse(who + "it shares bytes with that of '" + get_graph().tensors[at(other.tensor)].name + "'");
 }
 
-void context::bind(int tensor, void *bytes, std::size_t size, bool is_written, bool is_copied) {
-    if (bytes)
-        check_binding(tensor, bytes, size, is_written);
-    bindings_.erase(std::remove_if(bindings_.begin(), bindings_.end(),
-                                   [&](const binding &b) { return b.tensor == tensor; }),
-                    bindings_.end());
-    if (!is_copied)
-        memory_.bind(plan_->buffers[at(tensor)].slot(), bytes);
-    if (bytes)
-        bindings_.push_back({tensor, bytes, size, is_written, is_copied});
+void context::bind(const binding &b) {
+    if (b.bytes)
+        check_binding(b);
+    bindings_.erase(
+        std::remove_if(bindings_.begin(), bindings_.end(), [&](const binding &old) { return old.is_of(b); }),
+        bindings_.end());
+    if (!b.is_copied)
+        memory_.bind(plan_->buffers[at(b.tensor)].slot(), b.bytes);
+    if (b.bytes)
+        bindings_.push_back(b);
 }
 
 void context::bind_input(int tensor, const void *bytes, std::size_t size) {
-    bind(tensor, const_cast<void *>(bytes), size, false, false); // no step writes to an input
+    bind({tensor, -1, const_cast<void *>(bytes), size, false}); // no step writes to an input
 }
 
-void context::bind_output(int tensor, void *bytes, std::size_t size) {
-    bind(tensor, bytes, size, true, !has_bytes_of_its_own(tensor));
+void context::bind_output(std::size_t output, void *bytes, std::size_t size) {
+    const int tensor = get_graph().outputs[output];
+    bind({tensor, static_cast<int>(output), bytes, size, !has_bytes_of_its_own(tensor)});
+}
+
+bool context::is_bound_input(int tensor) const {
+    return std::any_of(bindings_.begin(), bindings_.end(),
+                       [&](const binding &b) { return b.tensor == tensor && b.output < 0; });
 }
 
 bool context::has_bytes_of_its_own(int output) const {

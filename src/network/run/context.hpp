@@ -19,20 +19,24 @@ public:
 
     void run(const network::observer &after_node);
     void bind_input(int tensor, const void *bytes, std::size_t size);
-    void bind_output(int tensor, void *bytes, std::size_t size);
+    /// Of the network's outputs, which may have one tensor several times.
+    void bind_output(std::size_t output, void *bytes, std::size_t size);
     void reset_state();
 
 private:
     struct binding {
         int tensor;
+        int output; ///< among the network's; -1: an input, which may share its bytes with others
         void *bytes;
         std::size_t size;
-        bool is_written; ///< an output; inputs may share their bytes
-        bool is_copied;  ///< after each run
+        bool is_copied; ///< after each run
+
+        bool is_of(const binding &other) const { return tensor == other.tensor && output == other.output; }
     };
 
-    void check_binding(int tensor, const void *bytes, std::size_t size, bool is_written) const;
-    void bind(int tensor, void *bytes, std::size_t size, bool is_written, bool is_copied);
+    void check_binding(const binding &b) const;
+    void bind(const binding &b);
+    bool is_bound_input(int tensor) const;
     bool has_bytes_of_its_own(int output) const;
 
     std::shared_ptr<const plan> plan_;

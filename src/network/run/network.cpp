@@ -95,7 +95,8 @@ void network::bind_input(std::size_t index, const void *bytes, std::size_t size)
 }
 
 void network::bind_output(std::size_t index, void *bytes, std::size_t size) {
-    state_->context.bind_output(output_index(index), bytes, size);
+    output_index(index); // refuses what is none
+    state_->context.bind_output(index, bytes, size);
 }
 
 void network::reset_state() { state_->context.reset_state(); }
