@@ -62,7 +62,8 @@ constexpr row tflite[] = {
     row("RESHAPE", 2, lower_reshape).gives(tflite_shape::reshape).use(unusual),
     row("RESIZE_BILINEAR", 2, lower_resize_bilinear).gives(tflite_shape::resize),
     row("RESIZE_NEAREST_NEIGHBOR", 2, lower_resize_nearest_neighbor).gives(tflite_shape::resize),
-    row("REVERSE_V2", 2, lower_reverse).gives(tflite_shape::same),
+    row("REVERSE_V2", 2, lower_reverse).gives(tflite_shape::same).reversing(tflite_shape::names_first_axis),
+    row("SHAPE", 1, lower_shape).gives(tflite_shape::shape),
     row("SLICE", 3, lower_tflite_slice).gives(tflite_shape::slice),
     row("SOFTMAX", 1, lower_softmax).gives(tflite_shape::same),
     row("SPACE_TO_BATCH_ND", 3, lower_space_to_batch_nd).gives(tflite_shape::space_to_batch_nd).use(unusual),
@@ -70,7 +71,9 @@ constexpr row tflite[] = {
     row("SPLIT", 2, lower_tflite_split).gives(tflite_shape::split),
     row("SPLIT_V", 3, lower_split_v).gives(tflite_shape::split_v),
     row("SQUEEZE", 1, lower_reshape).gives(tflite_shape::squeeze).use(unusual),
-    row("STRIDED_SLICE", 4, lower_strided_slice).gives(tflite_shape::strided_slice),
+    row("STRIDED_SLICE", 4, lower_strided_slice)
+        .gives(tflite_shape::strided_slice)
+        .reversing(tflite_shape::has_negative_first_stride),
     row("SUB", 2, lower_sub).gives(tflite_shape::binary),
     row("SUM", 2, lower_tflite_sum).gives(tflite_shape::reduce),
     row("SVDF", 5, lower_svdf).gives(tflite_shape::svdf),

@@ -4,6 +4,7 @@
 #include "network/node_shapes.hpp"
 #include "network/onnx/known_integers.hpp"
 #include "network/operators.hpp"
+#include "network/tflite/known_shapes.hpp"
 
 namespace octet::model {
 namespace {
@@ -32,8 +33,8 @@ void forget_computed(graph &g) {
 
 void infer_shapes(graph &g) {
     check_operators(g);
-    const bool computes_shapes = g.framework == "onnx"; // of TFLite's, all are constants
-    if (computes_shapes)
+    const bool is_onnx = g.framework == "onnx"; // of TFLite's shapes, most are constants
+    if (is_onnx)
         forget_computed(g);
     for (std::size_t t = 0; t < g.tensors.size(); t++)
         check_tensor(g, static_cast<int>(t)); // forgotten ones are scalars
@@ -47,8 +48,7 @@ void infer_shapes(graph &g) {
         for (const int output : g.nodes[i].outputs)
             if (output >= 0)
                 check_tensor(g, output);
-        if (computes_shapes)
-            follow_integers(g, g.nodes[i]);
+        is_onnx ? follow_integers(g, g.nodes[i]) : follow_shapes(g, g.nodes[i]);
     }
 }
 

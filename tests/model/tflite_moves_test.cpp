@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "model/one_node.hpp"
+#include "model/tflite_builder.hpp"
 
 namespace octet::tests {
 namespace {
@@ -215,6 +216,83 @@ TEST(TfliteMoves, PlacesOfExtremesAreTheFirstOnes) {
         EXPECT_EQ(n.run<std::int32_t>(), is_largest ? (s32s{1, 2}) : (s32s{0, 1}));
         EXPECT_EQ(n.shape, dims{2});
     }
+}
+
+/// Keras' Reshape to {batch, 12}: the batch is a part of the input's shape.
+model::graph reshape_by_its_own_shape() {
+    tflite_builder b;
+    const int x = b.s8({1, 2, 6}, 0.5f, 3), shape = b.tensor({3}, format::TensorType_INT32),
+              batch = b.tensor({}, format::TensorType_INT32), sizes = b.tensor({2}, format::TensorType_INT32),
+              y = b.s8({1, 12}, 0.5f, 3);
+    b.node(format::BuiltinOperator_SHAPE, {x}, {shape},
+           format::CreateShapeOptions(b.fbb, format::TensorType_INT32));
+    b.node(format::BuiltinOperator_STRIDED_SLICE,
+           {shape, b.constant_s32({1}, {0}), b.constant_s32({1}, {1}), b.constant_s32({1}, {1})}, {batch},
+           format::CreateStridedSliceOptions(b.fbb, 0, 0, 0, 0, 1));
+    b.node(format::BuiltinOperator_PACK, {batch, b.constant_s32({}, {12})}, {sizes},
+           format::CreatePackOptions(b.fbb, 2, 0));
+    b.node(format::BuiltinOperator_RESHAPE, {x, sizes}, {y});
+    const std::vector<std::uint8_t> file = b.finish({x}, {y});
+    return model::read_tflite(file.data(), file.size(), "test");
+}
+
+TEST(TfliteMoves, ShapesThatANetworkComputesFollowItsBatch) {
+    for (const std::int64_t batch : {1, 3}) {
+        network_options options;
+        options.batch = batch;
+        network net(reshape_by_its_own_shape(), options);
+        const s8s x = counted(static_cast<std::size_t>(batch * 12));
+        net.input().copy_from(x);
+        net.run();
+        EXPECT_EQ(net.output().dims(), (dims{batch, 12}));
+        EXPECT_EQ(net.output().as<std::int8_t>(), x);
+        EXPECT_EQ(net.get_graph().nodes.size(), 1u); // nothing of it is left to run
+    }
+}
+
+TEST(TfliteMoves, WhatReversesImagesHasNoOtherBatch) {
+    one_node reverse = tflite("REVERSE_V2"), slice = strided(counted(4), {1, 4}, {0, 0}, {-2, 4}, {-1, 1});
+    reverse.input({1, 4}, counted(4), 0.5f, 3).constant<std::int32_t>({1}, {0});
+    for (one_node *n : {&reverse, &slice}) {
+        EXPECT_EQ(codes(*n), counted(4));
+        network_options options;
+        options.batch = 2;
+        try {
+            network net(n->graph, options);
+            FAIL();
+        } catch (const error &e) {
+            EXPECT_NE(std::string(e.what()).find("reverses the order of images"), std::string::npos)
+                << e.what();
+        }
+    }
+}
+
+/// A gate of one row per image would be broadcast along the images' width, where that is as large as the batch.
+TEST(TfliteMoves, OperandsOfTwoRanksHaveNoOtherBatch) {
+    one_node n = tflite("MUL");
+    n.input({1, 2, 2, 3}, counted(12), 0.5f, 3).input({1, 3}, counted(3), 0.5f, 3);
+    EXPECT_EQ(codes(n).size(), 12u);
+    network_options options;
+    options.batch = 2;
+    try {
+        network net(n.graph, options);
+        FAIL();
+    } catch (const error &e) {
+        EXPECT_NE(std::string(e.what()).find("differ in rank"), std::string::npos) << e.what();
+    }
+}
+
+TEST(TfliteMoves, PoolingTakesScalesThatDifferByAMillionth) {
+    const auto pooled = [](float scale) {
+        one_node n = tflite("MAX_POOL_2D");
+        n.input({1, 1, 3, 1}, s8s{1, 9, 5}, 0.5f, 3).set("padding", std::string("VALID"));
+        for (const char *name : {"stride_h", "stride_w", "filter_h"})
+            n.set(name, std::int64_t{1});
+        n.set("filter_w", std::int64_t{2}).output(data_type::s8, scale, 3);
+        return n;
+    };
+    EXPECT_EQ(pooled(0.5000005f).run<std::int8_t>(), (s8s{9, 9}));
+    EXPECT_NE(pooled(0.500002f).refusal().find("differ in scale"), std::string::npos);
 }
 
 } // namespace

@@ -79,4 +79,11 @@ std::unique_ptr<step> lower_pack(const lowering &l) {
     });
 }
 
+/// Shapes are known before anything is lowered, unless the file says what they are not.
+std::unique_ptr<step> lower_shape(const lowering &l) {
+    l.output({data_type::s32});
+    refuse("the output (" + to_text(l.output().dims) + ") is not the " +
+           std::to_string(l.input(0).dims.size()) + " dimensions of " + to_text(l.input(0).dims));
+}
+
 } // namespace octet::model

@@ -23,10 +23,17 @@ window make_pool_window(const lowering &l, char axis, dim_t size) {
     return make_window(l, axis, size, kernel);
 }
 
+/// Codes are pooled as they are; TFLite lets scales differ by a millionth.
+void need_pooled_quantization(const tensor &src, const tensor &dst) {
+    const linear_codes x = per_tensor(src, "input 0"), y = per_tensor(dst, "the output");
+    if (src.type != dst.type || x.zero_point != y.zero_point || !(std::abs(x.scale - y.scale) <= 1e-6f))
+        need_equal_quantization(src, dst, "input and output");
+}
+
 std::unique_ptr<step> pooling(const lowering &l, algorithm alg) {
     const tensor &src = l.input(0, {data_type::s8, data_type::u8}), &dst = l.output();
     need_rank(src, "input 0", 4);
-    need_equal_quantization(src, dst, "input and output");
+    need_pooled_quantization(src, dst);
     const window h = make_pool_window(l, 'h', src.dims[1]), w = make_pool_window(l, 'w', src.dims[2]);
     need_output_dims(l, {src.dims[0], h.positions, w.positions, src.dims[3]});
 

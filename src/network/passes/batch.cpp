@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "network/graph/graph.hpp"
+#include "network/operators.hpp"
 
 namespace octet::model {
 namespace {
@@ -24,6 +24,7 @@ public:
             const auto &inputs = g_.nodes[i].inputs;
             if (std::any_of(inputs.begin(), inputs.end(),
                             [&](int t) { return t >= 0 && depends_[static_cast<std::size_t>(t)]; })) {
+                check_node(i);
                 for (const int t : inputs)
                     if (t >= 0 && tensor_at(t).is_variable && !depends_[static_cast<std::size_t>(t)])
                         change(t, node_text(g_, i) + ": state");
@@ -34,6 +35,25 @@ public:
     }
 
 private:
+    /// Refuses what only a batch of one keeps apart.
+    void check_node(std::size_t i) {
+        const node &n = g_.nodes[i];
+        const auto reverses = facts_of(g_.framework, n.op).reverses;
+        if (reverses && reverses(g_, n))
+            fail("the batch cannot be changed: " + node_text(g_, i) + " reverses the order of images");
+        const tensor *first = nullptr;
+        for (const int t : n.inputs) {
+            if (t < 0 || !depends_[static_cast<std::size_t>(t)] || tensor_at(t).is_variable)
+                continue;
+            if (first &&
+                first->dims.size() != tensor_at(t).dims.size()) // broadcast, it meets another dimension
+                fail("the batch cannot be changed: " + node_text(g_, i) + ": inputs '" + first->name + "' (" +
+                     to_text(first->dims) + ") and '" + tensor_at(t).name + "' (" +
+                     to_text(tensor_at(t).dims) + ") both begin with it, and differ in rank");
+            first = &tensor_at(t);
+        }
+    }
+
     tensor &tensor_at(int t) { return g_.tensors[static_cast<std::size_t>(t)]; }
 
     void change(int t, const std::string &who) {

@@ -88,8 +88,7 @@ void apply_passes(graph &g, const network_options &options) {
     for (std::size_t i = 0; i < g.nodes.size(); i++) // before passes move them
         g.nodes[i].number = node_number(g, i);
     const bool is_onnx = g.framework == "onnx"; // floats stand for codes, images have two layouts
-    if (is_onnx)
-        fold_integers(g);
+    fold_integers(g);
     check_operators(g, is_onnx ? fuse_qdq(g, evaluate) : std::map<int, std::string>());
     if (is_onnx) {
         fold_constants(g, evaluate);

@@ -6,6 +6,7 @@
 #include "network/graph/file.hpp"
 #include "network/saved/format.hpp"
 #include "network/saved/plan_file.hpp"
+#include "network/tflite/known_shapes.hpp"
 
 namespace octet::model {
 namespace {
@@ -42,8 +43,11 @@ graph source_of(const graph &g) {
     if (!g.saved)
         return g;
     graph source = g.saved->source;
-    if (source.framework == "onnx") // integers that follow from sizes are in no file
+    // Integers that follow from sizes are in no file.
+    if (source.framework == "onnx")
         infer_shapes(source);
+    else
+        follow_shapes(source);
     return source;
 }
 

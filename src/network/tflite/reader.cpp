@@ -7,6 +7,7 @@
 
 #include "network/graph/file.hpp"
 #include "network/tflite/attributes.hpp"
+#include "network/tflite/known_shapes.hpp"
 
 namespace octet::model {
 namespace {
@@ -95,6 +96,7 @@ public:
         for (std::size_t i = 0; i < length(source.operators()); i++)
             result.nodes.push_back(read_node(*source.operators()->Get(at(i)), "node " + std::to_string(i)));
         check_graph(result);
+        follow_shapes(result);
         return result;
     }
 

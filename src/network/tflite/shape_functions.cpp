@@ -184,6 +184,8 @@ void strided_slice(node_shapes &n) {
                .result);
 }
 
+void shape(node_shapes &n) { set(n, {static_cast<dim_t>(n.dims(0).size())}); }
+
 /// Equal parts: of SPLIT, whose input 0 is the axis.
 void split(node_shapes &n) {
     dims y = n.dims_of_rank(1, 1);
@@ -347,5 +349,28 @@ void transpose(node_shapes &n) {
 
 /// The size is a constant of the file.
 void transpose_conv(node_shapes &n) { set(n, n.constant(0)); }
+
+namespace {
+
+/// Elements of a constant s32 input; none of one that is computed.
+std::vector<std::int64_t> constant_of(const graph &g, const node &n, std::size_t i) {
+    const int index = i < n.inputs.size() ? n.inputs[i] : -1;
+    const auto values = index < 0 ? std::nullopt : known_integers(g.tensors[static_cast<std::size_t>(index)]);
+    return values.value_or(std::vector<std::int64_t>());
+}
+
+} // namespace
+
+bool names_first_axis(const graph &g, const node &n) {
+    const auto rank =
+        static_cast<std::int64_t>(g.tensors[static_cast<std::size_t>(n.inputs.at(0))].dims.size());
+    const std::vector<std::int64_t> axes = constant_of(g, n, 1);
+    return std::any_of(axes.begin(), axes.end(), [&](std::int64_t a) { return a == 0 || a == -rank; });
+}
+
+bool has_negative_first_stride(const graph &g, const node &n) {
+    const std::vector<std::int64_t> strides = constant_of(g, n, 3);
+    return !strides.empty() && strides[0] < 0;
+}
 
 } // namespace octet::model::tflite_shape

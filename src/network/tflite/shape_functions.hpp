@@ -23,6 +23,7 @@ void expand_dims(node_shapes &n);
 void gather(node_shapes &n);
 void pack(node_shapes &n);
 void sequence(node_shapes &n); ///< of UNIDIRECTIONAL_SEQUENCE_LSTM
+void shape(node_shapes &n);
 void slice(node_shapes &n);
 void space_to_batch_nd(node_shapes &n);
 void space_to_depth(node_shapes &n);
@@ -39,5 +40,9 @@ void tile(node_shapes &n);
 void transpose(node_shapes &n);
 void transpose_conv(node_shapes &n);
 void unpack(node_shapes &n);
+
+// What else constants say of a node.
+bool names_first_axis(const graph &g, const node &n);          ///< input 1 of REVERSE_V2
+bool has_negative_first_stride(const graph &g, const node &n); ///< of STRIDED_SLICE
 
 } // namespace octet::model::tflite_shape

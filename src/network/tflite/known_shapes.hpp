@@ -1,0 +1,17 @@
+#pragma once
+
+// Shapes that a TFLite network computes itself, which follow from the sizes of its inputs: Keras' Reshape and Flatten with an
+// open batch become SHAPE, STRIDED_SLICE, PACK and RESHAPE.
+
+#include "network/graph/graph.hpp"
+
+namespace octet::model {
+
+/// Puts what SHAPE, and STRIDED_SLICE, PACK and CONCATENATION of known integers give into `data` of their outputs; takes
+/// away what is no longer known.
+void follow_shapes(graph &g, const node &n);
+
+/// The same for all nodes, in order.
+void follow_shapes(graph &g);
+
+} // namespace octet::model
