@@ -125,6 +125,35 @@ bool tflite_pad(const operation &o) {
     return pads && o.only_depends_on_first() && pads->size() == 2 * o.rank() && (*pads)[0] == 0 &&
            (*pads)[1] == 0;
 }
+bool tflite_slice(const operation &o) {
+    const auto begin = o.list("begin", 1), size = o.list("size", 2);
+    return begin && size && o.only_depends_on_first() && !begin->empty() && begin->front() == 0 &&
+           size->size() == begin->size() && size->front() == -1;
+}
+bool strided_slice(const operation &o) {
+    const auto strides = o.list("strides", 3);
+    const std::int64_t all = o.integer("begin_mask", 0) & o.integer("end_mask", 0),
+                       others = o.integer("ellipsis_mask", 0) | o.integer("new_axis_mask", 0) |
+                                o.integer("shrink_axis_mask", 0);
+    return strides && o.only_depends_on_first() && !strides->empty() && strides->front() == 1 &&
+           (all & 1) != 0 && (others & 1) == 0;
+}
+bool split(const operation &o) { // the axis comes first
+    return !o.depends(0) && o.depends(1) && o.has_inner_axes("axis", 0, o.rank(1));
+}
+bool split_v(const operation &o) {
+    return o.only_depends_on_first() && o.has_inner_axes("axis", 2, o.rank());
+}
+bool pack(const operation &o) {
+    for (std::size_t i = 0; i < o.count(); i++)
+        if (!o.depends(i) || o.rank(i) != o.rank())
+            return false;
+    return o.is_inner(o.integer("axis", 0), o.rank() + 1);
+}
+bool tile(const operation &o) {
+    const auto multiples = o.list("repeats", 1);
+    return multiples && o.only_depends_on_first() && !multiples->empty() && multiples->front() == 1;
+}
 bool slice(const operation &o) { return o.only_depends_on_first() && o.has_inner_axes("axes", 3, o.rank()); }
 /// All tensors that are joined depend on the inputs: a constant would have one row for all.
 bool concatenation(const operation &o) {
@@ -160,34 +189,57 @@ using rule = bool (*)(const operation &);
 
 const std::map<std::string, rule> &rules(const std::string &framework) {
     static const std::map<std::string, rule> tflite = {
+        {"ABS", of_first},
         {"ADD", keeps_rows},
+        {"ARG_MAX", reduce},
+        {"ARG_MIN", reduce},
         {"AVERAGE_POOL_2D", windows},
         {"BATCH_MATMUL", batch_matmul},
         {"CONCATENATION", concatenation},
         {"CONV_2D", windows},
         {"DEPTHWISE_CONV_2D", windows},
+        {"DEPTH_TO_SPACE", windows},
         {"DEQUANTIZE", of_first},
+        {"ELU", of_first},
         {"EXPAND_DIMS", expand_dims},
         {"FULLY_CONNECTED", of_first},
+        {"GATHER", gather},
+        {"HARD_SWISH", of_first},
+        {"L2_NORMALIZATION", last_axis},
         {"LEAKY_RELU", of_first},
         {"LOGISTIC", of_first},
+        {"MAXIMUM", keeps_rows},
         {"MAX_POOL_2D", windows},
         {"MEAN", reduce},
+        {"MINIMUM", keeps_rows},
+        {"MIRROR_PAD", tflite_pad},
         {"MUL", keeps_rows},
+        {"PACK", pack},
         {"PAD", tflite_pad},
         {"PADV2", tflite_pad},
         {"PRELU", of_first},
         {"QUANTIZE", of_first},
+        {"REDUCE_MAX", reduce},
+        {"REDUCE_MIN", reduce},
         {"RELU", of_first},
         {"RELU6", of_first},
         {"RESHAPE", of_first},
         {"RESIZE_BILINEAR", windows},
         {"RESIZE_NEAREST_NEIGHBOR", windows},
+        {"REVERSE_V2", reduce},
+        {"SLICE", tflite_slice},
         {"SOFTMAX", last_axis},
+        {"SPACE_TO_DEPTH", windows},
+        {"SPLIT", split},
+        {"SPLIT_V", split_v},
         {"SQUEEZE", tflite_squeeze},
+        {"STRIDED_SLICE", strided_slice},
         {"SUB", keeps_rows},
+        {"SUM", reduce},
         {"TANH", of_first},
+        {"TILE", tile},
         {"TRANSPOSE", transpose},
+        {"UNPACK", inner_axis_or_first},
     };
     static const std::map<std::string, rule> onnx = [] {
         std::map<std::string, rule> rows = {

@@ -55,6 +55,11 @@ struct little_graph {
         g.nodes[0].inputs.push_back(0);
         return *this;
     }
+    /// As a TFLite network.
+    little_graph &tflite() {
+        g.framework = "tflite";
+        return *this;
+    }
     bool is_batched() const { return why_not_batched(g).empty(); }
 };
 
@@ -111,6 +116,38 @@ TEST(serve_rows, operators_that_mix_them) {
     EXPECT_FALSE(little_graph({1, 4}, {4}, "Reshape").integers({4}).is_batched());
     EXPECT_FALSE(little_graph({2, 4}, {2, 4}, "Relu").is_batched()); // the file's batch
     EXPECT_FALSE(little_graph({1, -1}, {1, 4}, "Relu").is_batched());
+}
+
+TEST(serve_rows, tflites_operators_take_axes_from_their_inputs) {
+    const auto of = [](const memory::dims &x, const memory::dims &y, const char *op) {
+        return little_graph(x, y, op).tflite();
+    };
+    const auto sliced = [&](const std::vector<std::int32_t> &strides, std::int64_t begin_mask) {
+        return of({1, 4}, {1, 4}, "STRIDED_SLICE")
+            .integers({0, 0})
+            .integers({1, 4})
+            .integers(strides)
+            .with("begin_mask", begin_mask)
+            .with("end_mask", std::int64_t{1})
+            .is_batched();
+    };
+    EXPECT_TRUE(sliced({1, -1}, 1));
+    EXPECT_FALSE(sliced({-1, 1}, 1));
+    EXPECT_FALSE(sliced({1, 1}, 0)); // from the first image on, not all
+    EXPECT_TRUE(of({1, 4}, {1, 2}, "SLICE").integers({0, 1}).integers({-1, 2}).is_batched());
+    EXPECT_FALSE(of({1, 4}, {1, 2}, "SLICE").integers({0, 1}).integers({1, 2}).is_batched());
+    EXPECT_TRUE(of({1, 4}, {1, 4}, "REVERSE_V2").integers({1}).is_batched());
+    EXPECT_FALSE(of({1, 4}, {1, 4}, "REVERSE_V2").integers({-2}).is_batched());
+    EXPECT_TRUE(of({1, 4}, {1}, "ARG_MAX").integers({-1}).is_batched());
+    EXPECT_TRUE(of({1, 4}, {1, 8}, "TILE").integers({1, 2}).is_batched());
+    EXPECT_FALSE(of({1, 4}, {2, 4}, "TILE").integers({2, 1}).is_batched());
+    EXPECT_TRUE(of({1, 4}, {1, 1, 4}, "PACK").with("axis", std::int64_t{1}).is_batched());
+    EXPECT_FALSE(of({1, 4}, {1, 1, 4}, "PACK").with("axis", std::int64_t{-3}).is_batched());
+    EXPECT_TRUE(of({1, 1}, {1}, "UNPACK").with("axis", std::int64_t{1}).is_batched());
+    EXPECT_FALSE(of({1, 1}, {1}, "UNPACK").with("axis", std::int64_t{0}).is_batched());
+    EXPECT_TRUE(of({1, 4}, {1, 4}, "SPLIT_V").integers({4}).integers({1}).is_batched());
+    EXPECT_FALSE(of({1, 4}, {1, 4}, "SPLIT_V").integers({1}).integers({0}).is_batched());
+    EXPECT_FALSE(of({1, 2, 2, 1}, {4, 1, 1, 1}, "SPACE_TO_BATCH_ND").is_batched());
 }
 
 TEST(serve_rows, broadcasting_that_would_shift_the_batch) {

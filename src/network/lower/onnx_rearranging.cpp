@@ -10,10 +10,9 @@ namespace {
 blocked_image blocked(const lowering &l) {
     const tensor &x = any_input(l, 0);
     l.output({x.type});
-    const dim_t block = l.integer("blocksize");
-    if (x.dims.size() != 4 || block < 1 || block > 1 << 15)
-        refuse("blocks of " + std::to_string(block) + " in an input " + to_text(x.dims));
-    return {x.dims, l.input_buffer(0).get_desc().get_strides(), block};
+    if (x.dims.size() != 4)
+        refuse("input 0 ('" + x.name + "') has dimensions " + to_text(x.dims) + ", allowed are 4");
+    return {x.dims, l.input_buffer(0).get_desc().get_strides(), l.integer("blocksize")};
 }
 
 } // namespace
@@ -21,11 +20,15 @@ blocked_image blocked(const lowering &l) {
 std::unique_ptr<step> lower_tile(const lowering &l) { return make_tile(l); }
 
 std::unique_ptr<step> lower_depth_to_space(const lowering &l) {
-    return rearranged(l, depth_to_space(blocked(l), l.text("mode", "DCR") == "CRD"));
+    const blocked_image x = blocked(l);
+    need_output_dims(l, x.wide_dims());
+    return rearranged(l, depth_to_space(x, l.text("mode", "DCR") == "CRD"));
 }
 
 std::unique_ptr<step> lower_space_to_depth(const lowering &l) {
-    return rearranged(l, space_to_depth(blocked(l)));
+    const blocked_image x = blocked(l);
+    need_output_dims(l, x.deep_dims());
+    return rearranged(l, space_to_depth(x));
 }
 
 } // namespace octet::model

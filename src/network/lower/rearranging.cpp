@@ -119,6 +119,29 @@ std::unique_ptr<step> rearranged(const lowering &l, offsets from, std::vector<st
     return rearranged_as(l, l.output_buffer(), std::move(from), std::move(fill));
 }
 
+namespace {
+
+[[noreturn]] void refuse_blocks(const blocked_image &x) {
+    refuse("blocks of " + std::to_string(x.block) + " in an image " + to_text(x.dims) +
+           " of {N, C, H, W}, allowed: 1 to 32768, divisors of what they are made of");
+}
+
+bool is_block(dim_t b) { return b >= 1 && b <= 1 << 15; }
+
+} // namespace
+
+memory::dims blocked_image::wide_dims() const {
+    if (!is_block(block) || dims[1] % (block * block) != 0)
+        refuse_blocks(*this);
+    return {dims[0], dims[1] / (block * block), dims[2] * block, dims[3] * block};
+}
+
+memory::dims blocked_image::deep_dims() const {
+    if (!is_block(block) || dims[2] % block != 0 || dims[3] % block != 0)
+        refuse_blocks(*this);
+    return {dims[0], dims[1] * block * block, dims[2] / block, dims[3] / block};
+}
+
 offsets depth_to_space(const blocked_image &x, bool channels_outside) {
     const memory::dims &s = x.strides;
     const dim_t b = x.block, channels = x.dims[1] / (b * b), apart = channels_outside ? 1 : channels;
@@ -161,17 +184,21 @@ std::unique_ptr<step> make_any_padding(const lowering &l, const memory::dims &be
     const tensor &x = any_input(l, 0);
     l.output({x.type});
     const memory::dims strides = l.input_buffer(0).get_desc().get_strides();
+    memory::dims expected = x.dims; // before tables of their size are made
+    for (std::size_t d = 0; d < x.dims.size(); d++)
+        expected[d] += before.at(d) + after.at(d);
+    need_output_dims(l, expected);
     offsets from;
     for (std::size_t d = 0; d < x.dims.size(); d++) {
         // What is cut off is gone before anything is repeated.
-        const dim_t first = std::max<dim_t>(-before.at(d), 0),
-                    size = x.dims[d] - first - std::max<dim_t>(-after.at(d), 0);
+        const dim_t first = std::max<dim_t>(-before[d], 0),
+                    size = x.dims[d] - first - std::max<dim_t>(-after[d], 0);
         const dim_t most = std::max<dim_t>({before[d], after[d], 0});
         if (size < 0 || (size == 0 && most > 0 && mode != "constant") ||
             (mode == "reflect" && most >= std::max<dim_t>(size, 1)) || (mode == "symmetric" && most > size))
             refuse("padding " + std::to_string(before[d]) + " and " + std::to_string(after[d]) +
                    " of dimension " + std::to_string(d) + " of " + to_text(x.dims) + " in mode " + mode);
-        from.push_back(offsets_of(x.dims[d] + before[d] + after[d], [&](dim_t i) {
+        from.push_back(offsets_of(expected[d], [&](dim_t i) {
             const dim_t k = repeated(i - std::max<dim_t>(before[d], 0), size, mode);
             return k == outside ? outside : (k + first) * strides[d];
         }));

@@ -32,6 +32,9 @@ std::unique_ptr<step> rearranged_as(const lowering &l, const buffer &dst, offset
 struct blocked_image {
     memory::dims dims, strides;
     dim_t block;
+
+    memory::dims wide_dims() const; ///< with channels as neighbours; refuses numbers that do not divide
+    memory::dims deep_dims() const; ///< with neighbours as channels
 };
 /// Offsets in the same order. `channels_outside`: a channel's places are neighbours (CRD), not a place's channels (DCR).
 offsets depth_to_space(const blocked_image &x, bool channels_outside);

@@ -14,13 +14,11 @@ blocked_image blocked(const lowering &l) {
     l.output({x.type});
     need_rank(x, "input 0", 4);
     const memory::dims &d = x.dims, s = dense_desc(x).get_strides();
-    const dim_t block = l.integer("block_size");
-    if (block < 1 || block > 1 << 15)
-        refuse("attribute 'block_size' is " + std::to_string(block) + ", allowed: 1 to 32768");
-    return {{d[0], d[3], d[1], d[2]}, {s[0], s[3], s[1], s[2]}, block};
+    return {{d[0], d[3], d[1], d[2]}, {s[0], s[3], s[1], s[2]}, l.integer("block_size")};
 }
 
-offsets as_nhwc(offsets nchw) {
+/// {N, C, H, W} as {N, H, W, C}.
+template <typename T> T as_nhwc(T nchw) {
     std::rotate(nchw.begin() + 1, nchw.begin() + 2, nchw.end());
     return nchw;
 }
@@ -105,15 +103,13 @@ void need_blocks(const batch_blocks &b, const memory::dims &image, const memory:
 
 std::unique_ptr<step> lower_tflite_depth_to_space(const lowering &l) {
     const blocked_image x = blocked(l);
-    if (x.dims[1] % (x.block * x.block) != 0)
-        refuse("blocks of " + std::to_string(x.block) + " in an input " + to_text(l.input(0).dims));
+    need_output_dims(l, as_nhwc(x.wide_dims()));
     return rearranged(l, as_nhwc(depth_to_space(x, false)));
 }
 
 std::unique_ptr<step> lower_tflite_space_to_depth(const lowering &l) {
     const blocked_image x = blocked(l);
-    if (x.dims[2] % x.block != 0 || x.dims[3] % x.block != 0)
-        refuse("blocks of " + std::to_string(x.block) + " in an input " + to_text(l.input(0).dims));
+    need_output_dims(l, as_nhwc(x.deep_dims()));
     return rearranged(l, as_nhwc(space_to_depth(x)));
 }
 
@@ -160,6 +156,7 @@ std::unique_ptr<step> lower_mirror_pad(const lowering &l) {
 std::unique_ptr<step> lower_reverse(const lowering &l) {
     const tensor &x = any_input(l, 0);
     l.output({x.type});
+    need_output_dims(l, x.dims);
     const std::vector<bool> is_reversed = named_dims(l, 1, x.dims.size());
     const memory::dims strides = dense_desc(x).get_strides();
     offsets from;
