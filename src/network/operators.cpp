@@ -63,6 +63,7 @@ constexpr row tflite[] = {
     row("RESIZE_BILINEAR", 2, lower_resize_bilinear).gives(tflite_shape::resize),
     row("RESIZE_NEAREST_NEIGHBOR", 2, lower_resize_nearest_neighbor).gives(tflite_shape::resize),
     row("REVERSE_V2", 2, lower_reverse).gives(tflite_shape::same).reversing(tflite_shape::names_first_axis),
+    row("RSQRT", 1, lower_rsqrt).gives(tflite_shape::same),
     row("SHAPE", 1, lower_shape).gives(tflite_shape::shape),
     row("SLICE", 3, lower_tflite_slice).gives(tflite_shape::slice),
     row("SOFTMAX", 1, lower_softmax).gives(tflite_shape::same),
@@ -71,6 +72,7 @@ constexpr row tflite[] = {
     row("SPLIT", 2, lower_tflite_split).gives(tflite_shape::split),
     row("SPLIT_V", 3, lower_split_v).gives(tflite_shape::split_v),
     row("SQUEEZE", 1, lower_reshape).gives(tflite_shape::squeeze).use(unusual),
+    row("SQUARED_DIFFERENCE", 2, lower_squared_difference).gives(tflite_shape::binary),
     row("STRIDED_SLICE", 4, lower_strided_slice)
         .gives(tflite_shape::strided_slice)
         .reversing(tflite_shape::has_negative_first_stride),

@@ -94,6 +94,8 @@ std::unique_ptr<step> lower_batch_to_space_nd(const lowering &l);
 std::unique_ptr<step> lower_mirror_pad(const lowering &l);
 std::unique_ptr<step> lower_pack(const lowering &l);
 std::unique_ptr<step> lower_reverse(const lowering &l);
+std::unique_ptr<step> lower_rsqrt(const lowering &l);
+std::unique_ptr<step> lower_squared_difference(const lowering &l);
 std::unique_ptr<step> lower_shape(const lowering &l);
 std::unique_ptr<step> lower_space_to_batch_nd(const lowering &l);
 std::unique_ptr<step> lower_split_v(const lowering &l);
