@@ -27,7 +27,10 @@ constexpr row tflite[] = {
     row("AVERAGE_POOL_2D", 1, lower_average_pool_2d).gives(tflite_shape::pool_2d),
     row("BATCH_MATMUL", 2, lower_batch_matmul).gives(tflite_shape::batch_matmul).part(accumulates),
     row("BATCH_TO_SPACE_ND", 3, lower_batch_to_space_nd).gives(tflite_shape::batch_to_space_nd),
-    row("BROADCAST_TO", 2, lower_expand).gives(tflite_shape::broadcast_to).use(unusual),
+    row("BROADCAST_TO", 2, lower_expand)
+        .gives(tflite_shape::broadcast_to)
+        .mixing(tflite_shape::adds_dimensions)
+        .use(unusual),
     row("CONCATENATION", any, lower_concatenation).gives(tflite_shape::concatenation),
     row("CONV_2D", 3, lower_conv_2d).gives(tflite_shape::conv_2d).part(accumulates).padded(),
     row("DEPTHWISE_CONV_2D", 3, lower_depthwise_conv_2d)
@@ -62,7 +65,7 @@ constexpr row tflite[] = {
     row("RESHAPE", 2, lower_reshape).gives(tflite_shape::reshape).use(unusual),
     row("RESIZE_BILINEAR", 2, lower_resize_bilinear).gives(tflite_shape::resize),
     row("RESIZE_NEAREST_NEIGHBOR", 2, lower_resize_nearest_neighbor).gives(tflite_shape::resize),
-    row("REVERSE_V2", 2, lower_reverse).gives(tflite_shape::same).reversing(tflite_shape::names_first_axis),
+    row("REVERSE_V2", 2, lower_reverse).gives(tflite_shape::same).mixing(tflite_shape::names_first_axis),
     row("RSQRT", 1, lower_rsqrt).gives(tflite_shape::same),
     row("SHAPE", 1, lower_shape).gives(tflite_shape::shape),
     row("SLICE", 3, lower_tflite_slice).gives(tflite_shape::slice),
@@ -75,7 +78,7 @@ constexpr row tflite[] = {
     row("SQUARED_DIFFERENCE", 2, lower_squared_difference).gives(tflite_shape::binary),
     row("STRIDED_SLICE", 4, lower_strided_slice)
         .gives(tflite_shape::strided_slice)
-        .reversing(tflite_shape::has_negative_first_stride),
+        .mixing(tflite_shape::has_negative_first_stride),
     row("SUB", 2, lower_sub).gives(tflite_shape::binary),
     row("SUM", 2, lower_tflite_sum).gives(tflite_shape::reduce),
     row("SVDF", 5, lower_svdf).gives(tflite_shape::svdf),

@@ -66,8 +66,7 @@ struct operator_facts {
     lowering_function lower;        ///< null: an operator on floats, which must become one on codes
     shape_function infer = nullptr; ///< dimensions of the outputs; ONNX: types, too
     bool is_internal = false;       ///< made by a pass, not the framework's
-    node_question reverses =
-        nullptr; ///< whether it reverses the order of images, which only shows with several
+    node_question mixes = nullptr;  ///< whether images are a dimension like others to it (batch.cpp)
 
     fusion_part fusion = fusion_part::none;
     std::size_t operand_a = 0, operand_b = 0; ///< of a sum, among its inputs
@@ -87,7 +86,7 @@ struct operator_facts {
     // What a row says beyond that, one fact each.
     constexpr operator_facts gives(shape_function f) const { return with(&operator_facts::infer, f); }
     constexpr operator_facts internal() const { return with(&operator_facts::is_internal, true); }
-    constexpr operator_facts reversing(node_question q) const { return with(&operator_facts::reverses, q); }
+    constexpr operator_facts mixing(node_question q) const { return with(&operator_facts::mixes, q); }
     constexpr operator_facts part(fusion_part p) const { return with(&operator_facts::fusion, p); }
     constexpr operator_facts sum_of(std::size_t a, std::size_t b) const {
         return part(fusion_part::sum).with(&operator_facts::operand_a, a).with(&operator_facts::operand_b, b);

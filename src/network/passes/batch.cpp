@@ -38,9 +38,10 @@ private:
     /// Refuses what only a batch of one keeps apart.
     void check_node(std::size_t i) {
         const node &n = g_.nodes[i];
-        const auto reverses = facts_of(g_.framework, n.op).reverses;
-        if (reverses && reverses(g_, n))
-            fail("the batch cannot be changed: " + node_text(g_, i) + " reverses the order of images");
+        const auto mixes = facts_of(g_.framework, n.op).mixes;
+        if (mixes && mixes(g_, n))
+            fail("the batch cannot be changed: " + node_text(g_, i) +
+                 " treats images as it does any dimension");
         const tensor *first = nullptr;
         for (const int t : n.inputs) {
             if (t < 0 || !depends_[static_cast<std::size_t>(t)] || tensor_at(t).is_variable)

@@ -361,6 +361,13 @@ std::vector<std::int64_t> constant_of(const graph &g, const node &n, std::size_t
 
 } // namespace
 
+bool adds_dimensions(const graph &g, const node &n) {
+    if (n.inputs.empty() || n.inputs[0] < 0 || n.outputs.size() != 1)
+        return false;
+    const auto rank = [&](int t) { return g.tensors[static_cast<std::size_t>(t)].dims.size(); };
+    return rank(n.inputs[0]) < rank(n.outputs[0]);
+}
+
 bool names_first_axis(const graph &g, const node &n) {
     const auto rank =
         static_cast<std::int64_t>(g.tensors[static_cast<std::size_t>(n.inputs.at(0))].dims.size());

@@ -41,7 +41,8 @@ void transpose(node_shapes &n);
 void transpose_conv(node_shapes &n);
 void unpack(node_shapes &n);
 
-// What else constants say of a node.
+// What else a node says of itself.
+bool adds_dimensions(const graph &g, const node &n);           ///< of BROADCAST_TO
 bool names_first_axis(const graph &g, const node &n);          ///< input 1 of REVERSE_V2
 bool has_negative_first_stride(const graph &g, const node &n); ///< of STRIDED_SLICE
 
