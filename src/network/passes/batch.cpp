@@ -42,16 +42,23 @@ private:
         if (mixes && mixes(g_, n))
             fail("the batch cannot be changed: " + node_text(g_, i) +
                  " treats images as it does any dimension");
+        if (g_.framework ==
+            "tflite") // ONNX Runtime's operators of several ranks know which dimension is what
+            check_ranks(i);
+    }
+
+    /// Broadcast, an operand of lower rank meets another dimension than the batch.
+    void check_ranks(std::size_t i) {
         const tensor *first = nullptr;
-        for (const int t : n.inputs) {
+        for (const int t : g_.nodes[i].inputs) {
             if (t < 0 || !depends_[static_cast<std::size_t>(t)] || tensor_at(t).is_variable)
                 continue;
-            if (first &&
-                first->dims.size() != tensor_at(t).dims.size()) // broadcast, it meets another dimension
+            const tensor &other = tensor_at(t);
+            if (first && first->dims.size() != other.dims.size())
                 fail("the batch cannot be changed: " + node_text(g_, i) + ": inputs '" + first->name + "' (" +
-                     to_text(first->dims) + ") and '" + tensor_at(t).name + "' (" +
-                     to_text(tensor_at(t).dims) + ") both begin with it, and differ in rank");
-            first = &tensor_at(t);
+                     to_text(first->dims) + ") and '" + other.name + "' (" + to_text(other.dims) +
+                     ") both begin with it, and differ in rank");
+            first = &other;
         }
     }
 
