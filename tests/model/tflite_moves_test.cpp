@@ -284,6 +284,28 @@ TEST(TfliteMoves, OperandsOfTwoRanksHaveNoOtherBatch) {
     }
 }
 
+/// Files may say anything of a tensor that is computed.
+TEST(TfliteMoves, WhatDoesNotBroadcastIsRefused) {
+    const auto refusal = [](one_node n, data_type type, const dims &claimed) {
+        n.output(type, type == data_type::s8 ? 0.5f : 0.f, 3);
+        n.graph.tensors.back().dims = claimed;
+        try {
+            network net(n.graph);
+        } catch (const error &e) {
+            return std::string(e.what());
+        }
+        return std::string();
+    };
+    one_node broadcast = tflite("BROADCAST_TO");
+    broadcast.input({3}, counted(3), 0.5f, 3).constant<std::int32_t>({2}, {2, 4});
+    EXPECT_NE(refusal(broadcast, data_type::s8, {2, 4}).find("3 do not broadcast to 2x4"), std::string::npos);
+    one_node sum("Add"), condition("Where");
+    sum.input<std::int32_t>({3}, {1, 2, 3}).input<std::int32_t>({1}, {1});
+    EXPECT_NE(refusal(sum, data_type::s32, {4}).find("do not broadcast"), std::string::npos);
+    condition.input<std::uint8_t>({2}, {1, 0}).input<std::int32_t>({1}, {1}).input<std::int32_t>({1}, {2});
+    EXPECT_NE(refusal(condition, data_type::s32, {5}).find("do not broadcast"), std::string::npos);
+}
+
 TEST(TfliteMoves, PoolingTakesScalesThatDifferByAMillionth) {
     const auto pooled = [](float scale) {
         one_node n = tflite("MAX_POOL_2D");

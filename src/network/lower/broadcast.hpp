@@ -14,7 +14,7 @@ struct walked_operand {
     dim_t first = 0; ///< the element at the origin
 };
 
-/// Strides under which a dense tensor broadcasts to dimensions of another.
+/// Strides under which a dense tensor broadcasts to dimensions of another. Throws octet::error where it does not.
 memory::dims broadcast_strides(const memory::dims &of, const memory::dims &to);
 
 /// An innermost row: y[i] of what `operands` point to, which have their own strides; null behind the last.
