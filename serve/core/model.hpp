@@ -50,10 +50,10 @@ public:
     std::size_t buffer_bytes() const { return buffer_bytes_; } ///< of all contexts, once warm
     std::size_t weight_bytes() const { return weight_bytes_; }
 
-    /// Whether requests that were checked for the other one can run here.
-    bool takes_requests_of(const served_model &other) const {
+    /// Whether a request that was checked for the other one can run here.
+    bool takes_request_of(const served_model &other, const job &j) const {
         return inputs_ == other.inputs_ && outputs_ == other.outputs_ &&
-               is_batching() == other.is_batching() && most_rows_ >= other.most_rows_;
+               is_batching() == other.is_batching() && j.rows <= most_rows();
     }
 
     /// Dimensions of an input of one request that are not the model's; sets rows and the text of shapes of the job.

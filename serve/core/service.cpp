@@ -194,7 +194,7 @@ std::shared_ptr<const service::call> service::infer(infer_request &&request, con
                 if (r.why != outcome::unavailable || tries == 3)
                     throw;
                 const auto next = models.find(request.model, request.version);
-                if (!next->takes_requests_of(*c->model))
+                if (!next->takes_request_of(*c->model, *c->work))
                     throw;
                 c->model = next;
             }
