@@ -22,8 +22,9 @@ public:
             change(t, "the network's input");
         for (std::size_t i = 0; i < g_.nodes.size(); i++) {
             const auto &inputs = g_.nodes[i].inputs;
-            if (std::any_of(inputs.begin(), inputs.end(),
-                            [&](int t) { return t >= 0 && depends_[static_cast<std::size_t>(t)]; })) {
+            if (!gives_known_integers(i) && std::any_of(inputs.begin(), inputs.end(), [&](int t) {
+                    return t >= 0 && depends_[static_cast<std::size_t>(t)];
+                })) {
                 check_node(i);
                 for (const int t : inputs)
                     if (t >= 0 && tensor_at(t).is_variable && !depends_[static_cast<std::size_t>(t)])
@@ -35,6 +36,13 @@ public:
     }
 
 private:
+    /// Of shapes, whose values follow the batch.
+    bool gives_known_integers(std::size_t i) {
+        const std::vector<int> &outputs = g_.nodes[i].outputs;
+        return outputs.size() == 1 && outputs[0] >= 0 && !tensor_at(outputs[0]).is_constant &&
+               !tensor_at(outputs[0]).data.empty();
+    }
+
     /// Refuses what only a batch of one keeps apart.
     void check_node(std::size_t i) {
         const node &n = g_.nodes[i];

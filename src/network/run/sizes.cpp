@@ -6,6 +6,7 @@
 
 #include "network/graph/graph.hpp"
 #include "network/run/sizes.hpp"
+#include "network/tflite/known_shapes.hpp"
 
 namespace octet::model {
 namespace {
@@ -88,11 +89,15 @@ template <typename Change> bool succeeds(graph &g, const Change &change) {
 /// Shapes that constants name have the old batch in them, or the one that is wanted; those that are computed follow
 /// the inputs.
 void change_batch(graph &g, dim_t batch) {
+    const auto set = [&](graph &of) { set_batch(of, batch); };
+    if (g.framework == "tflite") {
+        set(g);
+        return follow_shapes(g);
+    }
     const auto infer = [&](graph &of) { infer_with_batch(of, batch); };
     if (batch >= 1 && (computes_shapes(g) || has_open_first_dimension(g)))
         return infer(g);
-    const auto set = [&](graph &of) { set_batch(of, batch); };
-    if (batch >= 1 && g.framework == "onnx" && (succeeds(g, set) || succeeds(g, infer)))
+    if (batch >= 1 && (succeeds(g, set) || succeeds(g, infer)))
         return;
     set(g);
 }
