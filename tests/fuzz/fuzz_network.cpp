@@ -57,8 +57,12 @@ void run_two_images(network &net, model::graph source) try {
 } // namespace
 
 fuzz_outcome fuzz_network(graph_reader read, const std::uint8_t *bytes, std::size_t size) {
+    return fuzz_graph([&] { return read(bytes, size, "fuzzed"); });
+}
+
+fuzz_outcome fuzz_graph(const std::function<model::graph()> &make) {
     try {
-        model::graph g = read(bytes, size, "fuzzed");
+        model::graph g = make();
         if (work_of(g) > most_work)
             return fuzz_outcome::too_large;
         const auto saved = g.saved;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 
 #include "octet/graph.hpp"
 
@@ -15,5 +16,7 @@ enum class fuzz_outcome { refused, too_large, ran };
 
 /// Networks that would take longer than a test may are read and checked, but not built.
 fuzz_outcome fuzz_network(graph_reader read, const std::uint8_t *bytes, std::size_t size);
+/// The same of a graph.
+fuzz_outcome fuzz_graph(const std::function<model::graph()> &make);
 
 } // namespace octet::tests

@@ -145,6 +145,63 @@ TEST(Fuzz, MutatedOnnxFilesWithOperatorsOfOnnxRuntimeAreRefusedOrRun) {
 }
 #endif
 
+/// Dimensions of tensors that nodes write, of a few: a plan's file can say anything of them.
+model::graph with_lies(model::graph g, std::mt19937 &random) {
+    std::vector<int> written;
+    for (const model::node &n : g.nodes)
+        written.insert(written.end(), n.outputs.begin(), n.outputs.end());
+    const auto below = [&](std::size_t n) { return random() % std::max<std::size_t>(n, 1); };
+    for (std::size_t lies = 1 + below(3); lies > 0 && !written.empty(); lies--) {
+        const int t = written[below(written.size())];
+        if (t < 0)
+            continue;
+        memory::dims &dims = g.tensors[static_cast<std::size_t>(t)].dims;
+        const std::size_t at = below(dims.size());
+        switch (below(dims.empty() ? 1 : 6)) {
+        case 0:
+            dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(at), static_cast<dim_t>(1 + below(3)));
+            break;
+        case 1:
+            dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(at));
+            break;
+        case 2:
+            std::swap(dims[at], dims[below(dims.size())]);
+            break;
+        case 3:
+            dims[at] *= static_cast<dim_t>(2 + below(3));
+            break;
+        case 4:
+            dims[at] = static_cast<dim_t>(below(5));
+            break;
+        default:
+            dims[at] += static_cast<dim_t>(below(3)) - 1;
+            break;
+        }
+    }
+    return g;
+}
+
+void expect_lies_to_be_harmless(graph_reader read, const std::vector<fuzz_seed> &seeds, int lies) {
+    std::mt19937 random(22);
+    int refused = 0;
+    for (const fuzz_seed &seed : seeds) {
+        if (seed.expected != fuzz_outcome::ran)
+            continue;
+        const model::graph g = read(seed.bytes.data(), seed.bytes.size(), seed.name);
+        for (int i = 0; i < lies; i++)
+            refused += fuzz_graph([&] { return with_lies(g, random); }) == fuzz_outcome::refused;
+    }
+    EXPECT_GT(refused, 0);
+}
+
+TEST(Fuzz, GraphsWhoseTensorsLieAreRefusedOrRun) {
+    expect_lies_to_be_harmless(model::read_tflite, tflite_seeds(), 500);
+#ifdef OCTET_HAVE_ONNX
+    expect_lies_to_be_harmless(model::read_onnx, onnx_seeds(), 200);
+    expect_lies_to_be_harmless(model::read_onnx, contrib_seeds(), 200);
+#endif
+}
+
 TEST(Fuzz, MutatedSavedPlansAreRefusedOrRun) {
     const bytes plan = saved_plan_of(OCTET_SOURCE_DIR "/examples/digits/digits_int8.tflite");
     expect_survival(model::read_network, plan, 2000, resealed);

@@ -32,12 +32,20 @@ std::vector<std::uint8_t> initial_element(const tensor &t) {
     return element;
 }
 
+/// The last guard: whatever a file says of its tensors, no descriptor reaches behind a buffer.
+void need_bytes(std::size_t bytes, const memory::desc &d) {
+    if (d.get_size() > bytes)
+        refuse("elements of " + d.to_string() + " lie outside the " + std::to_string(bytes) +
+               " bytes of their tensor");
+}
+
 } // namespace
 
 buffer buffer::seen_through(const memory::desc &d) const {
     buffer view = *this;
     if (get_desc() == d)
         return view;
+    need_bytes(get_desc().get_size(), d);
     view.desc_ = std::make_shared<const memory::desc>(d);
     if (is_shared()) {
         view.shared_ = memory(d, shared_.get_engine(), shared_.get_data_handle());
@@ -165,6 +173,7 @@ buffer tensor_buffers::packed(int t, const memory::desc &plain, const memory::de
     if (plain == chosen)
         return get(t, plain);
     packed_reads_[at(t)]++;
+    need_bytes(g_.tensors.at(at(t)).data.size(), plain);
     const auto constant = packing_.get(g_.tensors.at(at(t)).data, plain, chosen);
     return buffer(constant->packed, constant);
 }

@@ -183,7 +183,7 @@ std::unique_ptr<step> lower_skip_layer_normalization(const lowering &l) {
     constexpr std::size_t skip = 1, gamma = 2, beta = 3, bias = 4, sum_output = 3;
     need_only_outputs(l, {sum_output});
     const tensor &x = l.input(0, {data_type::f32});
-    l.output(0, {data_type::f32});
+    need_equal_dims(x, l.output(0, {data_type::f32}));
     if (l.input(skip, {data_type::f32}).dims != x.dims || x.dims.size() < 2)
         refuse("input " + to_text(x.dims) + " and skip " + to_text(l.input(skip).dims) + " differ in shape");
     const dim_t n = x.dims.back();

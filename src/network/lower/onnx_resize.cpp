@@ -326,7 +326,8 @@ std::unique_ptr<step> lower_resize(const lowering &l) {
     if (mode == resize_mode::nearest)
         return std::make_unique<nearest_step>(l, axes);
     const std::size_t rank = axes.size();
-    const bool is_plane = rank == 2 || (rank == 4 && axes[0].scale == 1.f && axes[1].scale == 1.f);
+    const auto stays = [&](std::size_t d) { return axes[d].scale == 1.f && axes[d].in == axes[d].out; };
+    const bool is_plane = rank == 2 || (rank == 4 && stays(0) && stays(1));
     const bool is_cubic = mode == resize_mode::cubic;
     if (!is_plane || x.type == data_type::s32 || (is_cubic && x.type != data_type::f32))
         refuse_as_unimplemented(std::string("mode ") + (is_cubic ? "cubic" : "linear") + " of " +
