@@ -64,7 +64,7 @@ std::int32_t tflite_hard_swish(const eltwise_problem &p, std::int32_t d) {
     const int shift = p.gate_multiplier.shift;
     std::int32_t gate = x;
     if (shift > 0)
-        gate = clamp(saturate_s32(std::int64_t{gate} << std::min(shift - 1, 31)), low, high);
+        gate = clamp(saturate_s32(gate * (std::int64_t{1} << std::min(shift - 1, 31))), low, high);
     gate = saturating_rounding_doubling_high_mul_s16(gate, p.gate_multiplier.multiplier);
     gate = shift > 0 ? clamp(gate * 2, low, high) : rounding_divide_by_pot_s16(gate, -shift);
     gate = (gate + (1 << 15)) >> 1;                           // from 0 to 1
