@@ -21,27 +21,35 @@ public:
         first_spatial_ = kind_ == packed_kind::matmul ? plain.ndims : first + 2;
         groups = geometry.groups * geometry.merged;
         i_stride = plain_.strides[kind_ == packed_kind::matmul ? plain_.ndims - 2 : first_spatial_ - 1];
-        std::vector<dim_t> tap_sums;
-        for (dim_t tap = 0; tap < taps_; tap++) {
+        for (dim_t tap = 0; tap < taps_; tap++)
             plain_taps.push_back(plain_tap(tap));
-            tap_sums.push_back(tap / (taps_ / geometry.lines) * geometry.line_sums());
-        }
-        const auto count = static_cast<std::size_t>(geometry.i_per_member * taps_);
-        inner_plain.reserve(count);
-        inner_sums.reserve(count);
-        for (dim_t i = 0; i < geometry.i_per_member; i++) {
-            for (const dim_t tap : plain_taps)
-                inner_plain.push_back(i * i_stride + tap);
-            inner_sums.insert(inner_sums.end(), tap_sums.begin(), tap_sums.end());
-        }
     }
 
     const packed_geometry geometry;
     dim_t groups;
     dim_t i_stride;
     std::vector<dim_t> plain_taps;
-    std::vector<dim_t> inner_plain; ///< [i][tap]: i * i_stride + plain_taps[tap]
-    std::vector<dim_t> inner_sums;  ///< [i][tap], from the sum of the first line
+
+    dim_t inner_count() const { return geometry.i_per_member * taps_; }
+    /// Plain offsets [i][tap] within an output channel.
+    std::vector<dim_t> inner_plain() const {
+        std::vector<dim_t> offsets;
+        offsets.reserve(static_cast<std::size_t>(inner_count()));
+        for (dim_t i = 0; i < geometry.i_per_member; i++)
+            for (const dim_t tap : plain_taps)
+                offsets.push_back(i * i_stride + tap);
+        return offsets;
+    }
+    /// Offsets [i][tap] from the sum of the first line.
+    std::vector<dim_t> inner_sums() const {
+        std::vector<dim_t> offsets;
+        offsets.reserve(static_cast<std::size_t>(inner_count()));
+        for (dim_t tap = 0; tap < taps_; tap++)
+            offsets.push_back(tap / (taps_ / geometry.lines) * geometry.line_sums());
+        for (dim_t k = taps_; k < inner_count(); k++)
+            offsets.push_back(offsets[static_cast<std::size_t>(k - taps_)]);
+        return offsets;
+    }
 
     dim_t outer_plain(dim_t group, dim_t o) const {
         dim_t offset = plain_.offset0;
@@ -57,7 +65,7 @@ public:
     /// Packed offsets [copy][i][tap] within one group, from its o = 0; o adds whole rows and blocks.
     std::vector<dim_t> inner_packed(dim_t group) const {
         std::vector<dim_t> offsets;
-        offsets.reserve(static_cast<std::size_t>(geometry.copies()) * inner_plain.size());
+        offsets.reserve(static_cast<std::size_t>(geometry.copies() * inner_count()));
         for (dim_t copy = 0; copy < geometry.copies(); copy++)
             for (dim_t i = 0; i < geometry.i_per_member; i++)
                 for (dim_t tap = 0; tap < taps_; tap++)
@@ -99,7 +107,7 @@ template <typename Body> void for_each_channel(const weights_map &map, const Bod
     constexpr dim_t elements_per_task = dim_t{1}
                                         << 14; // waking a thread costs as much as some thousand elements
     const packed_geometry &p = map.geometry;
-    const dim_t elements_per_group = p.o_per_member * p.copies() * static_cast<dim_t>(map.inner_plain.size());
+    const dim_t elements_per_group = p.o_per_member * p.copies() * map.inner_count();
     // Groups have the same offsets, but for those that share rows.
     const bool have_own = p.merged > 1 && !p.has_patches;
     const std::vector<dim_t> common = map.inner_packed(0);
@@ -116,57 +124,60 @@ template <typename Body> void for_each_channel(const weights_map &map, const Bod
 void pack_codes(const weights_map &map, std::uint8_t flip, const std::uint8_t *from, std::uint8_t *to) {
     const packed_geometry &p = map.geometry;
     auto *sums = reinterpret_cast<std::int32_t *>(to + p.sums_offset());
+    const std::vector<dim_t> inner_plain = map.inner_plain(), inner_sums = map.inner_sums();
     for_each_channel(map, [&](dim_t outer_plain, dim_t outer_packed, dim_t g, dim_t o,
                               const std::vector<dim_t> &inner_packed) {
         std::int32_t *channel_sums =
             sums + g / p.merged * p.lines * p.line_sums() + g % p.merged * p.o_per_member + o;
-        for (std::size_t k = 0; k < map.inner_plain.size(); k++) {
-            const auto w = static_cast<std::uint8_t>(from[outer_plain + map.inner_plain[k]] ^ flip);
-            for (std::size_t copy = k; copy < inner_packed.size(); copy += map.inner_plain.size())
+        for (std::size_t k = 0; k < inner_plain.size(); k++) {
+            const auto w = static_cast<std::uint8_t>(from[outer_plain + inner_plain[k]] ^ flip);
+            for (std::size_t copy = k; copy < inner_packed.size(); copy += inner_plain.size())
                 to[outer_packed + inner_packed[copy]] = w;
-            channel_sums[map.inner_sums[k]] += static_cast<std::int8_t>(w);
+            channel_sums[inner_sums[k]] += static_cast<std::int8_t>(w);
         }
     });
 }
 
 /// Output channels that lie side by side in packed rows, as many as a row has.
-void pack_float_columns(const weights_map &map, dim_t g, dim_t first, const std::vector<dim_t> &inner_packed,
-                        const std::uint32_t *from, std::uint32_t *to) {
+void pack_float_columns(const weights_map &map, dim_t g, dim_t first, const std::vector<dim_t> &inner_plain,
+                        const std::vector<dim_t> &inner_packed, const std::uint32_t *from,
+                        std::uint32_t *to) {
     const packed_geometry &p = map.geometry;
     const dim_t count = std::min(packed_o_block, p.o_per_member - first);
     const dim_t stride = map.outer_plain(g, 1) - map.outer_plain(g, 0);
     from += map.outer_plain(g, first);
     to += p.offset(g, first, 0, 0);
     if (stride == 1 && count == packed_o_block) {
-        for (std::size_t k = 0; k < map.inner_plain.size(); k++)
-            std::memcpy(to + inner_packed[k], from + map.inner_plain[k], packed_o_block * sizeof *to);
+        for (std::size_t k = 0; k < inner_plain.size(); k++)
+            std::memcpy(to + inner_packed[k], from + inner_plain[k], packed_o_block * sizeof *to);
         return;
     }
     for (dim_t o = 0; o < count; o++, from += stride, to++)
-        for (std::size_t k = 0; k < map.inner_plain.size(); k++)
-            to[inner_packed[k]] = from[map.inner_plain[k]];
+        for (std::size_t k = 0; k < inner_plain.size(); k++)
+            to[inner_packed[k]] = from[inner_plain[k]];
 }
 
 /// Floats as words, so that their bits stay as they are. Groups that are stored each by itself have the same offsets.
 void pack_floats(const weights_map &map, const std::uint32_t *from, std::uint32_t *to) {
     constexpr dim_t elements_per_task = dim_t{1} << 14;
     const packed_geometry &p = map.geometry;
+    const std::vector<dim_t> inner_plain = map.inner_plain();
     if (p.merged != 1) {
         for_each_channel(map, [&](dim_t outer_plain, dim_t outer_packed, dim_t, dim_t,
                                   const std::vector<dim_t> &inner_packed) {
-            for (std::size_t k = 0; k < map.inner_plain.size(); k++)
-                to[outer_packed + inner_packed[k]] = from[outer_plain + map.inner_plain[k]];
+            for (std::size_t k = 0; k < inner_plain.size(); k++)
+                to[outer_packed + inner_packed[k]] = from[outer_plain + inner_plain[k]];
         });
         return;
     }
     const std::vector<dim_t> inner_packed = map.inner_packed(0);
     const dim_t blocks = div_up(p.o_per_member, packed_o_block),
-                elements = packed_o_block * static_cast<dim_t>(map.inner_plain.size());
+                elements = packed_o_block * map.inner_count();
     parallel_for(map.groups * blocks, 1 + elements_per_task / std::max<dim_t>(elements, 1),
                  [&](dim_t begin, dim_t end) {
                      for (dim_t i = begin; i < end; i++)
-                         pack_float_columns(map, i / blocks, i % blocks * packed_o_block, inner_packed, from,
-                                            to);
+                         pack_float_columns(map, i / blocks, i % blocks * packed_o_block, inner_plain,
+                                            inner_packed, from, to);
                  });
 }
 
@@ -174,10 +185,11 @@ void pack_floats(const weights_map &map, const std::uint32_t *from, std::uint32_
 template <typename Element> void unpack(const weights_map &map, Element flip, const void *src, void *dst) {
     const auto *from = static_cast<const Element *>(src);
     auto *to = static_cast<Element *>(dst);
+    const std::vector<dim_t> inner_plain = map.inner_plain();
     for_each_channel(map, [&](dim_t outer_plain, dim_t outer_packed, dim_t, dim_t,
                               const std::vector<dim_t> &inner_packed) {
-        for (std::size_t k = 0; k < map.inner_plain.size(); k++)
-            to[outer_plain + map.inner_plain[k]] =
+        for (std::size_t k = 0; k < inner_plain.size(); k++)
+            to[outer_plain + inner_plain[k]] =
                 static_cast<Element>(from[outer_packed + inner_packed[k]] ^ flip);
     });
 }

@@ -6,6 +6,8 @@
 // - Else rows of 32 channels' bytes are found or made, and interleaved four at a time. Where channels are contiguous
 //   (hwio) the source has such rows. Where the bytes of a channel lie close together in any order (oihw) they are
 //   transposed into rows, one for each byte. What is left is copied byte by byte.
+//
+// Where machines can (pack_rows.hpp), both write whole rows, and so do taps that lie side by side (oihw).
 
 #include "cpu/accumulating/pack_blocks.hpp"
 
@@ -14,6 +16,7 @@
 
 #include <immintrin.h>
 
+#include "cpu/accumulating/pack_rows.hpp"
 #include "cpu/machine/isa.hpp"
 #include "cpu/machine/parallel.hpp"
 
@@ -30,6 +33,7 @@ constexpr dim_t pair_channels = 2 * packed_o_block;
 constexpr dim_t pairs_together = 2; ///< channels of a cache line of the source, where they are contiguous
 constexpr dim_t line_bytes = 64;
 constexpr dim_t bytes_transposed = 512; ///< of each channel: rows of them stay in a first-level cache
+constexpr dim_t bytes_gathered = 1024;  ///< of each channel: words of a block stay there, too
 constexpr dim_t bytes_per_task = 65536;
 
 OCTET_AVX2 __m256i load(const void *from) { return _mm256_loadu_si256(static_cast<const __m256i *>(from)); }
@@ -163,27 +167,53 @@ struct reduction_plan {
         dim_t padded() const { return div_up(count, packed_i_block) * packed_i_block; }
     };
 
-    reduction_plan(const packed_geometry &p, const block_source &src) : is_contiguous(true) {
-        for (dim_t k = 0; k < p.taps * p.i && is_contiguous; k++)
-            is_contiguous = src.reduction[at(k)] == src.reduction[at(k / p.i * p.i)] + k % p.i;
-        if (is_contiguous)
-            return;
-        const dim_t most =
-            div_up(std::max(bytes_transposed / p.taps, dim_t{1}), packed_i_block) * packed_i_block;
-        for (dim_t i = 0; i < p.i; i += most) {
-            step s{i, std::min(most, p.i - i), 0, 0, {}};
-            scratch_rows = std::max(scratch_rows, p.taps * s.padded());
-            if (src.o_stride != 1)
-                find_span(p, src, s);
-            steps.push_back(std::move(s));
+    reduction_plan(const packed_geometry &p, const block_source &src)
+        : has_whole_rows(impl::has_whole_rows()), is_contiguous(true), order(p.taps) {
+        bool taps_are_contiguous = p.taps <= most_taps_in_row;
+        for (dim_t tap = 0; tap < p.taps; tap++) {
+            const dim_t *offsets = src.reduction.data() + tap * p.i;
+            for (dim_t i = 0; i < p.i; i++) {
+                is_contiguous &= offsets[i] == offsets[0] + i;
+                taps_are_contiguous &= offsets[i] == src.reduction[0] + i * p.taps + tap;
+            }
         }
-        for (step &s : steps)
-            place_rows(p, src, s);
+        gathers_taps = has_whole_rows && taps_are_contiguous && !is_contiguous;
+        const dim_t bytes = gathers_taps ? bytes_gathered : bytes_transposed;
+        const dim_t most = div_up(std::max(bytes / p.taps, dim_t{1}), packed_i_block) * packed_i_block;
+        if (is_contiguous)
+            place_words(p, 1, line_bytes);
+        if (gathers_taps)
+            place_words(p, p.taps, most);
+        for (dim_t i = 0; i < p.i && !is_contiguous; i += most)
+            steps.push_back({i, std::min(most, p.i - i), 0, 0, {}});
+        if (!gathers_taps)
+            for (step &s : steps) {
+                scratch_rows = std::max(scratch_rows, p.taps * s.padded());
+                if (src.o_stride != 1)
+                    find_span(p, src, s);
+            }
+        if (!gathers_taps)
+            for (step &s : steps)
+                place_rows(p, src, s);
     }
 
-    bool is_contiguous; ///< at each tap: no steps then
-    std::vector<step> steps;
-    dim_t scratch_rows = 0; ///< and a row of padding behind
+    bool has_whole_rows;
+    bool is_contiguous;       ///< at each tap
+    bool gathers_taps;        ///< codes are [i][tap]
+    tap_order order;          ///< if it does
+    std::vector<dim_t> words; ///< [i / 4][tap]: bytes from a packed row; of a tap alone if is_contiguous
+    std::vector<step> steps;  ///< none if is_contiguous
+    dim_t scratch_rows = 0;   ///< and a row of padding behind
+
+    /// Of a channel, where taps are gathered.
+    dim_t gathered_bytes() const {
+        return static_cast<dim_t>(words.size()) * packed_i_block + gathered_padding;
+    }
+    /// A line of each channel, their words, or rows.
+    dim_t scratch_bytes() const {
+        return gathers_taps ? packed_o_block * gathered_bytes()
+                            : pair_channels * (is_contiguous ? line_bytes : scratch_rows + 1);
+    }
 
 private:
     static std::size_t at(dim_t k) { return static_cast<std::size_t>(k); }
@@ -202,6 +232,12 @@ private:
             s.span = first;
             s.span_bytes = bytes;
         }
+    }
+
+    void place_words(const packed_geometry &p, dim_t taps, dim_t count) {
+        for (dim_t i = 0; i < count / packed_i_block; i++)
+            for (dim_t tap = 0; tap < taps; tap++)
+                words.push_back((tap * p.i_blocks() + i) * row_bytes);
     }
 
     void place_rows(const packed_geometry &p, const block_source &src, step &s) const {
@@ -224,13 +260,13 @@ public:
         : p_(p), src_(src), plan_(plan), flip_(flip), dst_(reinterpret_cast<std::uint8_t *>(dst)),
           sums_(reinterpret_cast<std::int32_t *>(dst + p.sums_offset())),
           line_sums_(static_cast<std::size_t>(pairs_together * p.lines * pair_channels)),
-          scratch_(static_cast<std::size_t>(pair_channels *
-                                            (plan.is_contiguous ? line_bytes : plan.scratch_rows + 1)),
-                   flip) {}
+          tap_sums_(plan.gathers_taps ? pairs_together * pair_channels * most_taps_in_row : 0),
+          scratch_(static_cast<std::size_t>(plan.scratch_bytes()), flip) {}
 
     /// These blocks of output channels of a group, not more than are worked on together.
     void pack(dim_t group, dim_t first_block, dim_t last_block) {
         std::fill(line_sums_.begin(), line_sums_.end(), 0);
+        std::fill(tap_sums_.begin(), tap_sums_.end(), 0);
         const auto for_each_pair = [&](const auto &body) {
             for (dim_t block = first_block, pair = 0; block < last_block; block += 2, pair++)
                 body(place{group, {block, std::min(block + 1, last_block - 1)}, pair});
@@ -239,8 +275,15 @@ public:
             for (dim_t tap = 0; tap < p_.taps; tap++)
                 for (dim_t i = 0; i < p_.i; i += line_bytes)
                     for_each_pair([&](const place &at) { pack_line(at, tap, i); });
+        const bool are_all_there = src_.o_stride == 1 && (last_block - first_block) == 2 * pairs_together &&
+                                   last_block * packed_o_block <= p_.o;
         for (const reduction_plan::step &step : plan_.steps)
-            for_each_pair([&](const place &at) { pack_step(at, step); });
+            if (plan_.has_whole_rows && are_all_there && step.count == step.padded())
+                interleave_step({group, {first_block, first_block + 1}, 0}, step);
+            else
+                for_each_pair([&](const place &at) { pack_step(at, step); });
+        if (plan_.gathers_taps)
+            add_tap_sums();
         for (dim_t block = first_block; block < last_block; block++)
             for (dim_t line = 0; line < p_.lines; line++)
                 std::copy_n(sums_of((block - first_block) / 2, line) +
@@ -258,7 +301,7 @@ private:
 
     const dim_t *offsets(dim_t tap, dim_t i) const { return src_.reduction.data() + tap * p_.i + i; }
     std::int32_t *sums_of(dim_t pair, dim_t line) {
-        return line_sums_.data() + (pair * p_.lines + line) * pair_channels;
+        return line_sums_.data() + (line * pairs_together + pair) * pair_channels;
     }
     channel_bytes channels_of(const place &at) const {
         return {src_.data + src_.groups[static_cast<std::size_t>(at.group)] +
@@ -277,8 +320,9 @@ private:
                            i / packed_i_block) *
                               row_bytes;
         };
-        return {row(at.blocks[0]), row(at.blocks[1]), sums_of(at.pair, tap / (p_.taps / p_.lines))};
+        return {row(at.blocks[0]), row(at.blocks[1]), sums_of(at.pair, line_of(tap))};
     }
+    dim_t line_of(dim_t tap) const { return tap / (p_.taps / p_.lines); }
 
     /// A cache line of each channel, of a contiguous reduction.
     void pack_line(const place &at, dim_t tap, dim_t i) {
@@ -287,7 +331,13 @@ private:
         from.first += *offsets(tap, i);
         if (!is_whole(at) || count % half_bytes != 0)
             from = padded_copy(at, from, count);
-        transpose_words(from, count, flip_, packed(at, tap, i));
+        const packed_pair to = packed(at, tap, i);
+        if (!plan_.has_whole_rows)
+            return transpose_words(from, count, flip_, to);
+        for (int half = 0; half < (at.is_odd() ? 1 : 2); half++)
+            transpose_to_rows(from.first + half * from.second_block, from.stride,
+                              div_up(count, packed_i_block), plan_.words.data(), flip_,
+                              half ? to.high : to.low, to.sums + half * packed_o_block);
     }
 
     channel_bytes padded_copy(const place &at, const channel_bytes &from, dim_t count) {
@@ -299,8 +349,50 @@ private:
         return {scratch_.data(), line_bytes, packed_o_block * line_bytes};
     }
 
+    std::int32_t *tap_sums_of(dim_t pair, dim_t channel) {
+        return tap_sums_.data() + (pair * pair_channels + channel) * most_taps_in_row;
+    }
+    void add_tap_sums() {
+        for (dim_t tap = 0; tap < p_.taps; tap++)
+            for (dim_t pair = 0; pair < pairs_together; pair++)
+                for (dim_t o = 0; o < pair_channels; o++)
+                    sums_of(pair, line_of(tap))[o] += tap_sums_of(pair, o)[tap];
+    }
+
+    /// Codes of several taps side by side, of one channel after the other.
+    void gather_step(const place &at, const reduction_plan::step &step) {
+        const channel_bytes from = channels_of(at);
+        const dim_t words = step.padded() / packed_i_block * p_.taps, stride = plan_.gathered_bytes();
+        for (int half = 0; half < (at.is_odd() ? 1 : 2); half++) {
+            const dim_t there = channels(at, half);
+            for (dim_t o = 0; o < packed_o_block; o++) {
+                std::uint8_t *to = scratch_.data() + o * stride;
+                if (o >= there) {
+                    std::fill_n(to, words * packed_i_block, 0);
+                    continue;
+                }
+                gather_taps(from.at(o) + half * from.second_block + *offsets(0, step.first), step.count,
+                            plan_.order, flip_, to, tap_sums_of(at.pair, half * packed_o_block + o));
+            }
+            const packed_pair rows = packed(at, 0, step.first);
+            transpose_to_rows(scratch_.data(), stride, words, plan_.words.data(), 0,
+                              half ? rows.high : rows.low, nullptr);
+        }
+    }
+
+    /// Four blocks whose rows of channels are in the source.
+    void interleave_step(const place &at, const reduction_plan::step &step) {
+        for (dim_t tap = 0; tap < p_.taps; tap++) {
+            const packed_pair to = packed(at, tap, step.first);
+            interleave_to_rows(channels_of(at).first, offsets(tap, step.first),
+                               step.padded() / packed_i_block, flip_, to.low, p_.block_bytes(), to.sums);
+        }
+    }
+
     /// Rows of channels, where they are or from the scratch.
     void pack_step(const place &at, const reduction_plan::step &step) {
+        if (plan_.gathers_taps)
+            return gather_step(at, step);
         const channel_bytes from = channels_of(at);
         const bool are_there =
             src_.o_stride == 1 && is_whole(at) && !at.is_odd() && step.count == step.padded();
@@ -349,8 +441,9 @@ private:
     const std::uint8_t flip_;
     std::uint8_t *const dst_;
     std::int32_t *const sums_;
-    std::vector<std::int32_t> line_sums_; ///< [pair][line][channel]
-    std::vector<std::uint8_t> scratch_;   ///< a line of each channel, or rows and one of padding
+    std::vector<std::int32_t> line_sums_; ///< [line][pair][channel]
+    std::vector<std::int32_t> tap_sums_;  ///< [pair][channel][tap], where taps are gathered
+    std::vector<std::uint8_t> scratch_;
 };
 
 } // namespace

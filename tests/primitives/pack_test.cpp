@@ -59,15 +59,19 @@ protected:
             }
         else
             pack_by_definition(plain.data, codes, packed, expected.data());
-        for (const int threads : {1, 3}) {
-            set_num_threads(threads);
-            const guarded_memory dst(memory::desc(packed), cpu);
-            std::memset(dst.get().get_data_handle(), 0x5a, expected.size());
-            pack_weights(plain.data, codes, packed, dst.get().get_data_handle());
-            set_num_threads(0);
-            ASSERT_EQ(std::memcmp(dst.get().get_data_handle(), expected.data(), expected.size()), 0)
-                << what << " from " << plain.to_string() << ", " << threads << " threads";
-        }
+        for (const int threads : {1, 3})
+            for (const cpu_isa level : {cpu_isa::ref, cpu_isa::avx2, cpu_isa::all}) {
+                set_num_threads(threads);
+                set_max_cpu_isa(level);
+                const guarded_memory dst(memory::desc(packed), cpu);
+                std::memset(dst.get().get_data_handle(), 0x5a, expected.size());
+                pack_weights(plain.data, codes, packed, dst.get().get_data_handle());
+                set_max_cpu_isa(cpu_isa::all);
+                set_num_threads(0);
+                ASSERT_EQ(std::memcmp(dst.get().get_data_handle(), expected.data(), expected.size()), 0)
+                    << what << " from " << plain.to_string() << ", " << threads << " threads, at most "
+                    << to_string(level);
+            }
     }
     inputs in_{271};
 };
@@ -114,16 +118,6 @@ TEST_F(packing, of_many_channels_is_the_documented_order) {
                     set_packed(packed, packed_kind::convolution, true);
                     expect_definition(sizes, type, packed, memory::desc(packed).to_string());
                 }
-}
-
-/// Of machines without vectors.
-TEST_F(packing, element_by_element_is_the_documented_order) {
-    set_max_cpu_isa(cpu_isa::ref);
-    const dims sizes{80, 100, 3, 3};
-    memory_desc packed = memory::desc(sizes, data_type::u8, dims{}).data;
-    set_packed(packed, packed_kind::convolution, true);
-    expect_definition(sizes, data_type::u8, packed, memory::desc(packed).to_string());
-    set_max_cpu_isa(cpu_isa::all);
 }
 
 TEST_F(packing, of_depthwise_weights_is_the_documented_order) {
