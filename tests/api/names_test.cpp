@@ -8,13 +8,14 @@
 #include <sstream>
 
 #include "octet/octet.hpp"
+#include "support/paths.hpp"
 
 using namespace octet;
 
 namespace {
 
 std::string header(const std::string &name) {
-    std::ifstream in(std::string(OCTET_SOURCE_DIR) + "/include/octet/" + name);
+    std::ifstream in(tests::source_path("include/octet/") + name);
     std::ostringstream text;
     text << in.rdbuf();
     return std::regex_replace(text.str(), std::regex("//[^\n]*"), "");

@@ -10,6 +10,7 @@
 
 #include "bench/measured_network.hpp"
 #include "command/fixture.hpp"
+#include "support/paths.hpp"
 
 namespace octet::tests {
 namespace {
@@ -18,7 +19,7 @@ using namespace octet::tools;
 using strings = std::vector<std::string>;
 using nlohmann::json;
 
-const std::string onnx_model = OCTET_SOURCE_DIR "/examples/digits/digits_int8.onnx";
+const std::string onnx_model = source_path("examples/digits/digits_int8.onnx");
 
 TEST(BenchNetwork, ProblemsAreFoundInExplanations) {
     EXPECT_EQ(problems_of("matmul src:u8:4x32:ab\n  runs on jit:dot\n  plan: tiles\n  refused by ref: slow\n"

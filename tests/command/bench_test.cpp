@@ -10,6 +10,7 @@
 #include "bench/results.hpp"
 #include "command/fixture.hpp"
 #include "commands/statistics.hpp"
+#include "support/paths.hpp"
 
 namespace octet::tests {
 namespace {
@@ -203,7 +204,7 @@ TEST(BenchResults, OldColumnsKeepNamesAndPlaces) {
 }
 
 TEST_F(BenchTest, SampleInTheSourcesHasTheColumns) {
-    const strings sample = lines_of(content_of(OCTET_SOURCE_DIR "/bench/samples/results.csv"));
+    const strings sample = lines_of(content_of(source_path("bench/samples/results.csv")));
     EXPECT_EQ(sample[0] + '\n', csv_header());
     for (const std::string &line : sample)
         EXPECT_EQ(cells_of(line).size(), cells_of(sample[0]).size()) << line;

@@ -2,6 +2,7 @@
 // on stderr), and that results which cannot be written are a failure, found before the work.
 
 #include "command/fixture.hpp"
+#include "support/paths.hpp"
 
 namespace octet::tests {
 namespace {
@@ -120,7 +121,7 @@ TEST_F(CommandTest, FilesThatCannotBeReadAreNamed) {
         {{"run", "M", "--input", "D/absent"}, "D/absent: does not exist"},
         {{"run", "M", "--input", "D/folder"}, "D/folder: is a directory"},
         {{"run", "M", "--check"},
-         "--check needs " OCTET_SOURCE_DIR "/examples/digits/models.json, which does not exist"},
+         "--check needs " + source_path("examples/digits/models.json") + ", which does not exist"},
     });
 }
 

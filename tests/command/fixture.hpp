@@ -14,13 +14,14 @@
 #include <unistd.h>
 
 #include "command/process.hpp"
+#include "support/paths.hpp"
 
 namespace octet::tests {
 namespace fs = std::filesystem;
 
-inline const std::string model = OCTET_SOURCE_DIR "/examples/digits/digits_int8.tflite";
-inline const std::string goldens = OCTET_SOURCE_DIR "/examples/digits/digits_golden.json";
-inline const std::string shapes = OCTET_SOURCE_DIR "/bench/shapes/";
+inline const std::string model = source_path("examples/digits/digits_int8.tflite");
+inline const std::string goldens = source_path("examples/digits/digits_golden.json");
+inline const std::string shapes = source_path("bench/shapes/");
 
 inline outcome octet(const std::vector<std::string> &arguments, const output_target &standard_output = {}) {
     return run_program(OCTET_COMMAND, arguments, standard_output);
@@ -41,7 +42,7 @@ protected:
         const std::string whole = content_of(model);
         write("empty", "");
         write("short.tflite", whole.substr(0, whole.size() / 3));
-        write("short.onnx", content_of(OCTET_SOURCE_DIR "/examples/digits/digits_int8.onnx").substr(0, 3000));
+        write("short.onnx", content_of(source_path("examples/digits/digits_int8.onnx")).substr(0, 3000));
         write("short.json", content_of(goldens).substr(0, 300));
         write("short.bin", "few");
         write("right.bin", std::string(64, 'x'));

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "command/fixture.hpp"
+#include "support/paths.hpp"
 
 namespace octet::tests {
 namespace {
@@ -15,7 +16,7 @@ class InspectTest : public CommandTest {
 protected:
     /// The ONNX network with an operator that nobody has.
     std::string unknown_operator() const {
-        std::string bytes = content_of(OCTET_SOURCE_DIR "/examples/digits/digits_int8.onnx");
+        std::string bytes = content_of(source_path("examples/digits/digits_int8.onnx"));
         const std::string name = "QLinearSoftmax", other = "QLinearSoftmux";
         for (std::size_t at = bytes.find(name); at != std::string::npos; at = bytes.find(name, at))
             bytes.replace(at, name.size(), other);

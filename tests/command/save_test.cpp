@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "command/fixture.hpp"
+#include "support/paths.hpp"
 
 namespace octet::tests {
 namespace {
@@ -22,8 +23,7 @@ protected:
 };
 
 TEST_F(SaveTest, SavedNetworksRunTheSame) {
-    for (const std::string &source :
-         {model, std::string(OCTET_SOURCE_DIR "/examples/digits/digits_int8.onnx")}) {
+    for (const std::string &source : {model, source_path("examples/digits/digits_int8.onnx")}) {
         const std::string plan = path("digits.octet");
         const json saved = object({"save", source, plan, "--batch", "3"});
         EXPECT_EQ(saved["file"], plan);

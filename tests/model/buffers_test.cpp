@@ -11,6 +11,7 @@
 #include "octet/network.hpp"
 #include "octet/octet.hpp"
 #include "support/allocations.hpp"
+#include "support/paths.hpp"
 
 namespace octet::tests {
 namespace {
@@ -83,7 +84,7 @@ TEST(NetworkBuffers, NothingIsAllocatedOnceTheNetworkHasRun) {
     if (!test::counts_allocations())
         GTEST_SKIP() << "a sanitizer's operator new";
     set_num_threads(1); // what oneTBB's workers allocate is their own
-    network net = network(OCTET_SOURCE_DIR "/examples/digits/digits_int8.tflite");
+    network net = network(source_path("examples/digits/digits_int8.tflite"));
     net.run();
     const long before = test::allocation_count();
     net.run();
@@ -135,7 +136,7 @@ TEST(NetworkBuffers, LargeBiasesMakeNoKernelWhileTheNetworkRuns) {
 }
 
 TEST(NetworkBuffers, ShareTheirBytes) {
-    const std::string path = OCTET_SOURCE_DIR "/examples/digits/digits_int8.tflite";
+    const std::string path = source_path("examples/digits/digits_int8.tflite");
     network_options options;
     for (const bool fusion : {true, false}) {
         options.fusion = fusion;

@@ -13,6 +13,7 @@
 #include "fuzz/saved_plans.hpp"
 #include "fuzz/seeds.hpp"
 #include "network/saved/format.hpp"
+#include "support/paths.hpp"
 
 namespace octet::tests {
 namespace {
@@ -79,8 +80,7 @@ void expect_survival(graph_reader read, const bytes &original, int mutants, byte
 }
 
 TEST(Fuzz, MutatedTfliteFilesAreRefusedOrRun) {
-    expect_survival(model::read_tflite, read_file(OCTET_SOURCE_DIR "/examples/digits/digits_int8.tflite"),
-                    2000);
+    expect_survival(model::read_tflite, read_file(source_path("examples/digits/digits_int8.tflite")), 2000);
 }
 
 /// Of networks with state, and of those that move codes.
@@ -110,14 +110,14 @@ TEST(Fuzz, MutatedPlansOfTfliteSeedsAreRefusedOrRun) {
 }
 
 TEST(Fuzz, SavedPlansThatLieAreRefused) {
-    for (const fuzz_seed &seed : plan_seeds(OCTET_SOURCE_DIR "/examples/digits/digits_int8.tflite"))
+    for (const fuzz_seed &seed : plan_seeds(source_path("examples/digits/digits_int8.tflite")))
         EXPECT_EQ(fuzz_network(model::read_network, seed.bytes.data(), seed.bytes.size()), seed.expected)
             << seed.name;
 }
 
 #ifdef OCTET_HAVE_ONNX
 TEST(Fuzz, MutatedOnnxFilesAreRefusedOrRun) {
-    expect_survival(model::read_onnx, read_file(OCTET_SOURCE_DIR "/examples/digits/digits_int8.onnx"), 2000);
+    expect_survival(model::read_onnx, read_file(source_path("examples/digits/digits_int8.onnx")), 2000);
 }
 
 TEST(Fuzz, OnnxFilesOnFloatsAreRefusedOrRunAsExpected) {
@@ -203,7 +203,7 @@ TEST(Fuzz, GraphsWhoseTensorsLieAreRefusedOrRun) {
 }
 
 TEST(Fuzz, MutatedSavedPlansAreRefusedOrRun) {
-    const bytes plan = saved_plan_of(OCTET_SOURCE_DIR "/examples/digits/digits_int8.tflite");
+    const bytes plan = saved_plan_of(source_path("examples/digits/digits_int8.tflite"));
     expect_survival(model::read_network, plan, 2000, resealed);
     // Most bytes are weights: the structure by itself, where the sizes and indices are.
     model::saved_plan_header header;

@@ -18,6 +18,7 @@
 #include "octet/network.hpp"
 #include "octet/octet.hpp"
 #include "support/allocations.hpp"
+#include "support/paths.hpp"
 
 namespace octet::tests {
 namespace {
@@ -25,7 +26,7 @@ namespace {
 using bytes = std::vector<std::uint8_t>;
 using model::shared_bytes;
 
-constexpr const char *digits = OCTET_SOURCE_DIR "/examples/digits/digits_int8.tflite";
+const std::string digits = source_path("examples/digits/digits_int8.tflite");
 
 TEST(SharedBytes, AreAValueWhoseCopiesShare) {
     const shared_bytes none, four = bytes{1, 2, 3, 4}, copy = four, equal = bytes{1, 2, 3, 4};

@@ -9,13 +9,14 @@
 
 #include "octet/network.hpp"
 #include "support/expect_error.hpp"
+#include "support/paths.hpp"
 
 namespace octet::tests {
 namespace {
 
 using test::refusal;
 
-constexpr const char *digits = OCTET_SOURCE_DIR "/examples/digits/digits_int8.tflite";
+const std::string digits = source_path("examples/digits/digits_int8.tflite");
 
 /// s8 codes "x" of scale 0.5 and zero point 1, through LEAKY_RELU with alpha 0.5, to "y" in the same form.
 model::graph small_graph() {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands/run_profile.hpp"
+#include "support/paths.hpp"
 
 namespace octet::tests {
 namespace {
@@ -20,7 +21,7 @@ protected:
     }
     std::size_t nodes() const { return net.get_graph().nodes.size(); }
 
-    network net{model::read_tflite(OCTET_SOURCE_DIR "/examples/digits/digits_int8.tflite")};
+    network net{model::read_tflite(source_path("examples/digits/digits_int8.tflite"))};
     tools::run_profile profile;
 };
 

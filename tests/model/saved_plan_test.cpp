@@ -16,6 +16,7 @@
 #include "network/saved/format.hpp"
 #include "octet/network.hpp"
 #include "octet/octet.hpp"
+#include "support/paths.hpp"
 
 namespace octet::tests {
 namespace {
@@ -23,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 using bytes = std::vector<std::uint8_t>;
 
-const std::string digits = OCTET_SOURCE_DIR "/examples/digits/digits_int8.tflite";
+const std::string digits = source_path("examples/digits/digits_int8.tflite");
 
 /// A cap of the process while it exists.
 class isa_cap {
@@ -147,13 +148,11 @@ TEST_F(SavedPlan, GivesTheSameBytesAtEveryLevelOnAnyThreads) {
 }
 
 #ifdef OCTET_HAVE_ONNX
-TEST_F(SavedPlan, HoldsNetworksOfOnnx) {
-    expect_round_trip(OCTET_SOURCE_DIR "/examples/digits/digits_int8.onnx");
-}
+TEST_F(SavedPlan, HoldsNetworksOfOnnx) { expect_round_trip(source_path("examples/digits/digits_int8.onnx")); }
 #endif
 
 TEST_F(SavedPlan, HoldsRealNetworks) {
-    const fs::path models = fs::path(OCTET_SHARED_DIR) / "models";
+    const fs::path models = fs::path(shared_path()) / "models";
     if (!fs::is_directory(models))
         GTEST_SKIP() << models << " does not exist";
     for (const fs::directory_entry &entry : fs::directory_iterator(models))
@@ -169,7 +168,7 @@ TEST_F(SavedPlan, IsPlannedForOtherSizes) {
         expect_other_sizes(digits, two, {5, {}, {}});
         expect_other_sizes(digits, {}, {1, {}, {}}); // those of the file
 #ifdef OCTET_HAVE_ONNX
-        expect_other_sizes(OCTET_SOURCE_DIR "/examples/digits/digits_int8.onnx", two, {5, {}, {}});
+        expect_other_sizes(source_path("examples/digits/digits_int8.onnx"), two, {5, {}, {}});
 #endif
     }
 }
@@ -190,7 +189,7 @@ TEST_F(SavedPlan, FollowsShapesThatTheNetworkComputes) {
 #endif
 
 TEST_F(SavedPlan, OfRealNetworksIsPlannedForAnotherBatch) {
-    const fs::path models = fs::path(OCTET_SHARED_DIR) / "models";
+    const fs::path models = fs::path(shared_path()) / "models";
     if (!fs::is_directory(models))
         GTEST_SKIP() << models << " does not exist";
     for (const char *name : {"person_detect.tflite", "pretrainedResnet_quant.tflite", "kws_ref_model.tflite"})
