@@ -259,7 +259,7 @@ TEST_F(CheckTest, ReplaysRequantizationVectors) {
 class CheckModelTest : public CheckTest {
 protected:
     CheckModelTest() {
-        const fs::path digits = fs::path(source_path("examples/digits"));
+        const fs::path digits = fs::path(tests::source_path("examples/digits"));
         for (const char *name : {"digits_golden.bin", "digits_int8.tflite"})
             fs::copy(digits / name, folder);
         std::ifstream(digits / "digits_golden.json") >> goldens;
@@ -437,15 +437,15 @@ class CheckSharedTest : public CheckTest {
 protected:
     /// Replays a file of the shared folder; true if nothing failed.
     bool check_shared(const std::string &name, const options &opt = {}) {
-        return check((fs::path(shared_path()) / name).string(), opt);
+        return check((fs::path(tests::shared_path()) / name).string(), opt);
     }
     void expect_all_pass(const options &opt, std::initializer_list<const char *> files) {
         for (const char *file : files)
             EXPECT_TRUE(check_shared(file, opt)) << opt.isa << ' ' << file << '\n' << output;
     }
     void SetUp() override {
-        if (!fs::is_directory(shared_path()))
-            GTEST_SKIP() << shared_path() << " does not exist";
+        if (!fs::is_directory(tests::shared_path()))
+            GTEST_SKIP() << tests::shared_path() << " does not exist";
     }
 };
 
