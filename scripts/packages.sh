@@ -24,7 +24,7 @@ packages=(
     zsh fish                         # tests of its completion
     pkg-config dpkg-dev file         # test of the installation and of the Debian packages
     python3-sphinx python3-myst-parser python3-breathe furo # the manual
-    mmdebstrap                       # a clean system for the packages
+    mmdebstrap busybox-static        # a clean system for the packages, a clean root for the bundle
     clang-format doxygen             # checks of the sources
     abigail-tools                    # check of the C interface
 )
