@@ -46,7 +46,8 @@ function(octet_shared_library target OCTET_MAP_LIBRARY)
     set(map ${PROJECT_BINARY_DIR}/${OCTET_MAP_LIBRARY}.map)
     configure_file(${PROJECT_SOURCE_DIR}/cmake/octet.map.in ${map} @ONLY)
     set_target_properties(${target} PROPERTIES OUTPUT_NAME ${OCTET_MAP_LIBRARY} VERSION ${PROJECT_VERSION}
-                                               SOVERSION ${octet_soversion} LINK_DEPENDS ${map})
+                                               SOVERSION ${octet_soversion} LINK_DEPENDS ${map}
+                                               INSTALL_RPATH "$ORIGIN") # RUNPATH is not transitive: each library finds its neighbours
     target_link_options(${target} PRIVATE LINKER:--version-script=${map})
 endfunction()
 

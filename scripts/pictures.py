@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Draws the pictures of doc/arithmetic.md, doc/pictures/*.svg, from what the library computes: pictures.py [--check]
+"""Draws the pictures of README.md and doc/arithmetic.md, doc/pictures/*.svg, from what the library computes and from the tables of
+doc/performance.md: pictures.py [--check]
 
 --check compares with the committed files instead. Needs the Python package (PYTHONPATH=build/release/python).
 """
@@ -82,11 +83,47 @@ def differences():
     return out + "</svg>\n"
 
 
+def rows_behind(page, *beginnings):
+    """The first table behind lines of a page of doc/ that begin so, in this order: its rows as lists of cells."""
+    with open(os.path.join(PLACE, "..", page)) as file:
+        lines = iter(file.read().splitlines())
+    for beginning in beginnings:
+        next(line for line in lines if line.startswith(beginning))
+    rows = []
+    for line in lines:
+        if line.startswith("|"):
+            rows.append([cell.strip() for cell in line.strip("|").split("|")])
+        elif rows:
+            return rows[2:]  # without the head
+    return rows[2:]
+
+
+def speed():
+    """How many times as fast as ONNX Runtime (networks) and oneDNN (layers of networks), one thread, as doc/performance.md has it."""
+    networks = [(row[0], float(row[-1])) for row in rows_behind("performance.md", "**Whole networks**") if row[1] == "1"]
+    layers = [(row[0], float(row[2])) for row in rows_behind("performance.md", "## Against oneDNN") if row[0] != "all"]
+    left, unit, top = 150, 150, 44
+    out = HEAD.format(2 * left + 2 * unit * 2 + 90, top + 20 * max(len(networks), len(layers)) + 36)
+    for n, (title, bars) in enumerate((("Networks against ONNX Runtime 1.30", networks), ("Layers of … against oneDNN 2.6.3", layers))):
+        x = left + n * (left + 2 * unit + 40)
+        out += text(x, 22, title, font_weight="bold")
+        for i, (name, ratio) in enumerate(bars):
+            y = top + 20 * i
+            out += text(x - 8, y + 11, name, text_anchor="end")
+            out += f"<rect x='{x}' y='{y}' width='{unit * ratio:g}' height='14' fill='#e9823a'/>\n"
+            out += text(x + unit * ratio + 5, y + 11, f"{ratio:.2f}")
+        height = 20 * len(bars) + 4
+        out += f"<path d='M{x + unit},{top - 6} v{height}' stroke='#345' stroke-dasharray='3,3'/>\n"
+        out += text(x + unit, top + height + 8, "as fast", text_anchor="middle", fill="#345", font_size=11)
+    out += text(left, top + 20 * max(len(networks), len(layers)) + 28, "Zen 5, one thread; longer is faster", fill="#666", font_size=11)
+    return out + "</svg>\n"
+
+
 def main():
     """Writes or compares the pictures."""
     os.makedirs(PLACE, exist_ok=True)
     other = []
-    for draw in (pipeline, staircases, differences):
+    for draw in (pipeline, staircases, differences, speed):
         path, drawn = os.path.join(PLACE, draw.__name__ + ".svg"), draw()
         if "--check" not in sys.argv:
             with open(path, "w") as file:

@@ -10,6 +10,17 @@ fail() { echo "install test: $*" >&2; exit 1; }
 needs() { readelf -d "$1" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p'; }
 has() { grep -q "$1" <<<"$2"; } # not a pipe: grep leaves at its first match, and who writes into it then fails
 
+# linked PROGRAM PACKAGE COMPILER ARGUMENTS…: compiles and links as pkg-config says. The program knows where the libraries of its own lie,
+# and names none that it does not call, so that each library has to find its neighbours by itself.
+linked() {
+    local program=$1 package=$2
+    shift 2
+    # shellcheck disable=SC2046 # the flags are separate words
+    "$@" -o "$program" -Wl,--as-needed "-Wl,-rpath,$(pkg-config --variable=libdir octet)" $(pkg-config --cflags --libs "$package")
+}
+# started PROGRAM ARGUMENTS…: runs it with an empty environment.
+started() { env -i "$@"; }
+
 # configure NAME PROJECT ARGUMENTS…: quietly, but with all the output if it fails.
 configure() {
     local name=$1 project=$2
@@ -30,54 +41,45 @@ refused() {
 
 # use PREFIX: everything under PREFIX works for users.
 use() {
-    local prefix=$1 name
+    local prefix=$1 name program
     name=user_$(basename "$prefix")
     configure "$name" find_package -DCMAKE_PREFIX_PATH="$prefix"
     cmake --build "$scratch/$name" >/dev/null
-    "$scratch/$name/shared_user"
-    "$scratch/$name/static_user"
+    started "$scratch/$name/shared_user"
+    started "$scratch/$name/static_user"
 
     local pc
     pc=$(find "$prefix" -name octet.pc -printf '%h')
     [ -n "$pc" ] || fail "no octet.pc under $prefix"
     export PKG_CONFIG_PATH=$pc
-    # shellcheck disable=SC2046 # the flags are separate words
-    c++ -std=c++17 "$source/tests/install/main.cpp" -o "$scratch/$name/pkgconfig_user" $(pkg-config --cflags --libs octet)
-    LD_LIBRARY_PATH=$(pkg-config --variable=libdir octet) "$scratch/$name/pkgconfig_user"
+    linked "$scratch/$name/pkgconfig_user" octet c++ -std=c++17 "$source/tests/install/main.cpp"
+    started "$scratch/$name/pkgconfig_user"
 
-    # shellcheck disable=SC2046
-    c++ -std=c++17 -I "$(pkg-config --variable=includedir octet)/octet/compat/onednn" "$source/tests/install/onednn_client.cpp" \
-        -o "$scratch/$name/onednn_client" $(pkg-config --cflags --libs octet)
-    LD_LIBRARY_PATH=$(pkg-config --variable=libdir octet) "$scratch/$name/onednn_client"
+    linked "$scratch/$name/onednn_client" octet c++ -std=c++17 \
+        -I "$(pkg-config --variable=includedir octet)/octet/compat/onednn" "$source/tests/install/onednn_client.cpp"
+    started "$scratch/$name/onednn_client"
 
     if pkg-config --exists octet-network; then
-        "$scratch/$name/network_user" "$source/examples/digits/digits_int8.tflite"
-        # shellcheck disable=SC2046
-        c++ -std=c++17 "$source/tests/install/network.cpp" -o "$scratch/$name/pkgconfig_network_user" \
-            $(pkg-config --cflags --libs octet-network)
-        LD_LIBRARY_PATH=$(pkg-config --variable=libdir octet) \
-            "$scratch/$name/pkgconfig_network_user" "$source/examples/digits/digits_int8.tflite"
-        # shellcheck disable=SC2046
-        c++ -std=c++17 "$source/tests/install/five_lines.cpp" -o "$scratch/$name/five_lines" $(pkg-config --cflags --libs octet-network)
-        LD_LIBRARY_PATH=$(pkg-config --variable=libdir octet) "$scratch/$name/five_lines" "$source/examples/digits/digits_int8.tflite"
-        # shellcheck disable=SC2046
-        cc -std=c11 -pedantic -Wall -Wextra -Werror "$source/tests/install/network.c" -o "$scratch/$name/c_network_user" \
-            $(pkg-config --cflags --libs octet-network)
-        LD_LIBRARY_PATH=$(pkg-config --variable=libdir octet) "$scratch/$name/c_network_user" \
-            "$source/examples/digits/digits_int8.tflite" "$scratch/$name/plan.octet"
+        started "$scratch/$name/network_user" "$source/examples/digits/digits_int8.tflite"
+        for program in network five_lines; do
+            linked "$scratch/$name/pkgconfig_$program" octet-network c++ -std=c++17 "$source/tests/install/$program.cpp"
+            started "$scratch/$name/pkgconfig_$program" "$source/examples/digits/digits_int8.tflite"
+        done
+        linked "$scratch/$name/c_network_user" octet-network cc -std=c11 -pedantic -Wall -Wextra -Werror "$source/tests/install/network.c"
+        started "$scratch/$name/c_network_user" "$source/examples/digits/digits_int8.tflite" "$scratch/$name/plan.octet"
         echo '#include <octet/octet.h>' | c++ -std=c++17 -pedantic -Wall -Wextra -Werror -fsyntax-only -x c++ - \
             "-I$(pkg-config --variable=includedir octet)"
     fi
 
     if [ -x "$prefix/bin/octet" ]; then
-        "$prefix/bin/octet" --version
-        "$prefix/bin/octet" run "$source/examples/digits/digits_int8.tflite" >/dev/null
+        started "$prefix/bin/octet" --version
+        started "$prefix/bin/octet" run "$source/examples/digits/digits_int8.tflite" >/dev/null
     fi
 
     local package
     package=$(find "$prefix" -path '*dist-packages/octet')
     if [ -n "$package" ]; then
-        has 'CONV_2D' "$(PYTHONPATH=${package%/octet} /usr/bin/python3 -c \
+        has 'CONV_2D' "$(started PYTHONPATH="${package%/octet}" /usr/bin/python3 -c \
             'import octet, sys; print(octet.Network(sys.argv[1]).explain())' "$source/examples/digits/digits_int8.tflite")" ||
             fail "the Python package"
     fi
@@ -119,18 +121,29 @@ if [ -x "$scratch/prefix/bin/octet" ]; then
 fi
 use "$scratch/prefix"
 if pkg-config --exists octet-network; then # `use` has set the path
-    echo "== the programs of README.md"
+    echo "== the programs of README.md and doc/reference/c.md, which say what they print"
+    # printed PAGE PROGRAM…: the last line of the program's output stands in the page.
+    printed() {
+        local page=$1 output
+        shift
+        output=$(cd "$source" && started "$@" | tail -n 1 | sed 's/ *$//')
+        [ -n "$output" ] && grep -qF -- "$output" "$page" || fail "$page does not show what its program prints: $output"
+    }
+    # block PAGE LANGUAGE NUMBER: a program in a page.
+    block() { awk -v fence="\`\`\`$2" -v number="$3" '$0 == fence { n++; inside = 1; next } /^```/ { inside = 0 } inside && n == number' "$1"; }
     for number in 1 2; do
-        awk -v number=$number '/^```cpp/ { n++; inside = 1; next } /^```/ { inside = 0 } inside && n == number' "$source/README.md" \
-            >"$scratch/readme.cpp"
-        # shellcheck disable=SC2046
-        c++ -std=c++17 -Wall -Werror "$scratch/readme.cpp" -o "$scratch/readme" $(pkg-config --cflags --libs octet-network)
-        (cd "$source" && LD_LIBRARY_PATH=$(pkg-config --variable=libdir octet) "$scratch/readme")
+        block "$source/README.md" cpp $number >"$scratch/readme.cpp"
+        linked "$scratch/readme" octet-network c++ -std=c++17 -Wall -Werror "$scratch/readme.cpp"
+        printed "$source/README.md" "$scratch/readme"
     done
-    awk '/^```c$/ { inside = 1; next } /^```/ { inside = 0 } inside' "$source/README.md" >"$scratch/readme.c"
-    # shellcheck disable=SC2046
-    cc -std=c11 -pedantic -Wall -Wextra -Werror "$scratch/readme.c" -o "$scratch/readme_c" $(pkg-config --cflags --libs octet-network)
-    (cd "$source" && LD_LIBRARY_PATH=$(pkg-config --variable=libdir octet) "$scratch/readme_c")
+    block "$source/doc/reference/c.md" c 1 >"$scratch/readme.c"
+    linked "$scratch/readme_c" octet-network cc -std=c11 -pedantic -Wall -Wextra -Werror "$scratch/readme.c"
+    printed "$source/doc/reference/c.md" "$scratch/readme_c"
+    package=$(find "$scratch/prefix" -path '*dist-packages/octet')
+    if [ -n "$package" ]; then
+        block "$source/README.md" python 1 >"$scratch/readme.py"
+        printed "$source/README.md" PYTHONPATH="${package%/octet}" /usr/bin/python3 "$scratch/readme.py"
+    fi
 fi
 refused newer 'version: 0.1.0' -DCMAKE_PREFIX_PATH="$scratch/prefix" -DWANTED="0.2"
 refused component "no component 'gpu', installed are" -DCMAKE_PREFIX_PATH="$scratch/prefix" -DWANTED="0.1;COMPONENTS;gpu"
