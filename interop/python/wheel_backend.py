@@ -54,12 +54,13 @@ def _needs(path):
 
 
 def _bring_libraries(module, place):
-    """Copies what a module needs into `place`, and makes everybody ask for the copies."""
+    """Copies what a module needs into `place`, makes everybody ask for the copies, and returns the paths of the originals."""
     if shutil.which("patchelf") is None:
         raise RuntimeError("a wheel needs patchelf (Debian: patchelf)")
     os.makedirs(place)
     copies = {}
-    for name, source in _needs(module).items():
+    sources = _needs(module)
+    for name, source in sources.items():
         with open(source, "rb") as file:
             digest = hashlib.sha256(file.read()).hexdigest()[:8]
         copies[name] = re.sub(r"\.so", f"-{digest}.so", name, count=1)
@@ -73,18 +74,54 @@ def _bring_libraries(module, place):
         if path != module:
             _run("patchelf", "--set-soname", os.path.basename(path), path)
         _run("patchelf", "--set-rpath", rpath, path)  # one change at a time: it mixes up the arguments of several
+    return list(sources.values())
+
+
+def _project():
+    """The table [project] of pyproject.toml, the one description of the package."""
+    try:
+        import tomllib
+    except ImportError:  # Python below 3.11
+        from pip._vendor import tomli as tomllib
+    with open(os.path.join(ROOT, "pyproject.toml"), "rb") as file:
+        return tomllib.load(file)["project"]
 
 
 def _metadata(version):
-    with open(os.path.join(ROOT, "README.md")) as file:
+    project = _project()
+    with open(os.path.join(ROOT, project["readme"])) as file:
         description = file.read()
-    extras = {"plots": ["matplotlib"], "progress": ["tqdm"], "torch": ["torch"], "dask": ["dask", "distributed"], "mpi": ["mpi4py"]}
-    lines = ["Metadata-Version: 2.1", "Name: octet", f"Version: {version}",
-             "Summary: Quantized neural networks on x86 CPUs with the bytes of the framework that they were made in",
-             "Requires-Python: >=3.9", "Requires-Dist: numpy"]
-    for extra, packages in extras.items():
+    lines = ["Metadata-Version: 2.1", f"Name: {project['name']}", f"Version: {version}", f"Summary: {project['description']}",
+             f"License: {project['license']['text']}", f"Requires-Python: {project['requires-python']}"]
+    lines += [f"Author: {author['name']}" for author in project["authors"]]
+    lines += [f"Keywords: {','.join(project['keywords'])}"] + [f"Classifier: {c}" for c in project["classifiers"]]
+    lines += [f"Requires-Dist: {package}" for package in project["dependencies"]]
+    for extra, packages in project["optional-dependencies"].items():
         lines += [f"Provides-Extra: {extra}"] + [f'Requires-Dist: {p}; extra == "{extra}"' for p in packages]
     return "\n".join(lines + ["Description-Content-Type: text/markdown", "", description])
+
+
+def _platform(objects):
+    """The oldest Linux that has every versioned symbol of these files, as a tag (PEP 600). Which libstdc++ belongs to which glibc is what
+    the manylinux policies say."""
+    symbols = "".join(_run("objdump", "-T", path) for path in objects)
+    minors = [int(minor) for minor in re.findall(r"GLIBC_2\.(\d+)", symbols)]
+    libraries = [int(minor) for minor in re.findall(r"GLIBCXX_3\.4\.(\d+)", symbols)]
+    glibc_of = {24: 28, 25: 28, 26: 31, 27: 31, 28: 31, 29: 34, 30: 35, 31: 38, 32: 39}
+    return f"manylinux_2_{max(minors + [glibc_of.get(v, 17 if v < 24 else 39) for v in libraries])}_x86_64"
+
+
+def _copy_licences(libraries, folder):
+    """Octet's own licence and notice, and the copyright file of the Debian package that each library came from."""
+    os.makedirs(folder)
+    for name in ("LICENSE", "NOTICE", "THIRD_PARTY.md"):
+        shutil.copy(os.path.join(ROOT, name), folder)
+    for library in libraries:
+        owner = subprocess.run(["dpkg-query", "-S", os.path.realpath(library)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+        package = owner.split(":")[0]
+        text = f"/usr/share/doc/{package}/copyright"
+        if package and os.path.exists(text):
+            shutil.copy(text, os.path.join(folder, f"{package}.txt"))
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
@@ -92,22 +129,24 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     from wheel.wheelfile import WheelFile
     build, version = _compiled(), _version()
     python = f"cp{sys.version_info.major}{sys.version_info.minor}"
-    tag = f"{python}-{python}-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
-    name = f"octet-{version}-{tag}.whl"
     with tempfile.TemporaryDirectory() as stage:
         package = os.path.join(stage, "octet")
         shutil.copytree(os.path.join(ROOT, "interop", "python", "octet"), package, ignore=shutil.ignore_patterns("__pycache__"))
         module = "_octet" + sysconfig.get_config_var("EXT_SUFFIX")
         shutil.copy(os.path.join(build, "python", "octet", module), package)
         _run("strip", "--strip-unneeded", os.path.join(package, module))
-        _bring_libraries(os.path.join(package, module), os.path.join(stage, "octet.libs"))
+        brought = os.path.join(stage, "octet.libs")
+        sources = _bring_libraries(os.path.join(package, module), brought)
+        objects = [os.path.join(package, module)] + [os.path.join(brought, copy) for copy in os.listdir(brought)]
+        tag = f"{python}-{python}-{_platform(objects)}"
+        name = f"octet-{version}-{tag}.whl"
         information = os.path.join(stage, f"octet-{version}.dist-info")
         os.makedirs(information)
         with open(os.path.join(information, "METADATA"), "w") as file:
             file.write(_metadata(version))
         with open(os.path.join(information, "WHEEL"), "w") as file:
             file.write(f"Wheel-Version: 1.0\nGenerator: octet\nRoot-Is-Purelib: false\nTag: {tag}\n")
-        shutil.copy(os.path.join(ROOT, "LICENSE"), information)
+        _copy_licences(sources, os.path.join(information, "licenses"))
         path = os.path.join(wheel_directory, name)
         if os.path.exists(path):
             os.remove(path)

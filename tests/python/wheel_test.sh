@@ -15,6 +15,11 @@ trap 'rm -rf "$scratch"' EXIT
     { cat "$scratch/log" >&2; exit 1; }
 $python -m venv --system-site-packages "$scratch/venv" # NumPy is Debian's
 PIP_DISABLE_PIP_VERSION_CHECK=1 "$scratch/venv/bin/pip" install -q --no-index --no-deps "$scratch"/octet-*.whl
+# The tag says which systems can load it: the newest glibc that a file inside asks for is no newer.
+wheel=$(basename "$scratch"/octet-*.whl)
+[[ $wheel =~ manylinux_2_([0-9]+)_x86_64 ]] || { echo "wheel test: no manylinux tag in $wheel" >&2; exit 1; }
+newest=$(find "$scratch/venv" -path '*octet*' -name '*.so*' -exec objdump -T {} + | grep -o 'GLIBC_2\.[0-9]*' | cut -d. -f2 | sort -n | tail -1)
+[ "$newest" -le "${BASH_REMATCH[1]}" ] || { echo "wheel test: $wheel needs glibc 2.$newest" >&2; exit 1; }
 cd "$scratch"
 env -u PYTHONPATH -u LD_LIBRARY_PATH venv/bin/python - "$source/examples/digits" <<'PYTHON'
 import json, os, sys
@@ -36,7 +41,10 @@ with open("/proc/self/maps") as file:
     loaded = {line.split()[-1] for line in file if "/" in line}
 brought = [path for path in loaded if "liboctet" in path or "libtbb" in path]
 assert brought and all(path.startswith(sys.prefix) for path in brought), brought
-from importlib.metadata import version
+from importlib.metadata import files, metadata, version
 assert version("octet") == octet.__version__
+assert metadata("octet")["License"] == "Apache-2.0" and "Operating System :: POSIX :: Linux" in metadata("octet").get_all("Classifier")
+licences = {path.name for path in files("octet") if "licenses" in path.parts}
+assert {"LICENSE", "NOTICE", "THIRD_PARTY.md"} <= licences and any("tbb" in name for name in licences), licences
 print(f"wheel: octet {octet.__version__} in a virtual environment, {len(brought)} libraries of its own")
 PYTHON
