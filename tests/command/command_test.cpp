@@ -90,6 +90,14 @@ TEST_F(CommandTest, SizesOfInputsAreChecked) {
     expect_refusals({{{"run", "M", "--shape", "1x8x8x3"}, model + ": node 0 (CONV_2D): …"}});
 }
 
+TEST_F(CommandTest, AnOnnxNetworkHasOneContract) {
+    const std::string onnx = source_path("examples/digits/digits_int8.onnx");
+    expect_refusals(
+        {{{"run", onnx, "--rule", "tflite_2step"},
+          onnx + ": node 1 (QLinearConv): rule tflite_2step: an .onnx network has ONNX Runtime's contract "
+                 "and no other, allowed is automatic"}});
+}
+
 TEST_F(CommandTest, ThreadsHaveOneRangeEverywhere) {
     for (const std::vector<std::string> &command : {std::vector<std::string>{"run", "M"},
                                                     {"explain", "M"},

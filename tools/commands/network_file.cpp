@@ -81,7 +81,9 @@ network_sizes read_sizes(const model::graph &g, const network_file_options &opti
 std::vector<std::string> add_network_options(CLI::App &command, network_file_options &options) {
     command.add_option("MODEL", options.model, "A .tflite or .onnx file, or one of octet save")
         ->type_name("");
-    add_rule_option(command, options.rule, "Requantization rule of the accumulating operators");
+    add_rule_option(command, options.rule,
+                    "Requantization rule of the accumulating operators of a .tflite network; an .onnx "
+                    "network has ONNX Runtime's");
     command.add_option("--batch", options.batch, "Number of images at once, instead of the file's")
         ->type_name("N")
         ->check(whole_number(1, 1'000'000));

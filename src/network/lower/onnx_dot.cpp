@@ -43,8 +43,9 @@ float only(const std::vector<float> &values, const char *what) {
 
 void check_node(const lowering &l, const dot_inputs &in) {
     if (l.rule() != requantization_rule::automatic)
-        refuse_as_unimplemented(std::string("rule ") + to_string(l.rule()) +
-                                " is not available for ONNX's operators, only their own");
+        refuse_as_unimplemented(
+            std::string("rule ") + to_string(l.rule()) +
+            ": an .onnx network has ONNX Runtime's contract and no other, allowed is automatic");
     if (is_float(in)) {
         l.input(in.src, {data_type::f32});
         l.input(in.weights, {data_type::f32});
