@@ -16,11 +16,10 @@ public:
             first_[i] = nullptr;
             if (!epilogue.reads_full_tensor(i))
                 continue;
-            const memory_desc &md =
-                std::get<post_op::binary>(epilogue.source().post_ops[static_cast<std::size_t>(i)]).src1.data;
+            const post_op_entry &entry = epilogue.source().post_ops[static_cast<std::size_t>(i)];
+            const memory_desc &md = *src1_of(entry);
             size_[i] = static_cast<dim_t>(memory::data_type_size(md.data_type));
-            first_[i] = args.get<const std::uint8_t>(OCTET_ARG_ATTR_MULTIPLE_POST_OP(i) | OCTET_ARG_SRC_1) +
-                        md.offset0 * size_[i];
+            first_[i] = args.get<const std::uint8_t>(operand_of(entry, i)) + md.offset0 * size_[i];
         }
     }
 

@@ -42,14 +42,14 @@ std::vector<copy> copies_of(epilogue &out, int channel_dim) {
         copies.push_back({OCTET_ARG_DST, out.dst, dst, reads_dst(out), true});
     out.dst = dst;
     for (int i = 0; i < static_cast<int>(out.post_ops.size()); i++) {
-        auto *op = std::get_if<post_op::binary>(&out.post_ops[static_cast<std::size_t>(i)]);
-        if (!op || !same_dims(op->src1.data, dst) || is_same_layout(op->src1.data, dst))
+        post_op_entry &entry = out.post_ops[static_cast<std::size_t>(i)];
+        memory_desc *src1 = src1_of(entry);
+        if (!src1 || !same_dims(*src1, dst) || is_same_layout(*src1, dst))
             continue;
         memory_desc inside = dst;
-        inside.data_type = op->src1.data.data_type;
-        copies.push_back(
-            {OCTET_ARG_ATTR_MULTIPLE_POST_OP(i) | OCTET_ARG_SRC_1, op->src1.data, inside, true, false});
-        op->src1.data = inside;
+        inside.data_type = src1->data_type;
+        copies.push_back({operand_of(entry, i), *src1, inside, true, false});
+        *src1 = inside;
     }
     return copies;
 }

@@ -115,9 +115,8 @@ deconvolution_phase phase_of(const deconvolution_problem &p, const phase_axes &a
     c.dst = dst_view(p.dst, p, axes);
     c.out_stage.dst = dst_view(p.out_stage.dst, p, axes);
     for (post_op_entry &entry : c.out_stage.post_ops)
-        if (auto *op = std::get_if<post_op::binary>(&entry))
-            if (same_dims(op->src1.data, p.dst))
-                op->src1.data = dst_view(op->src1.data, p, axes);
+        if (memory_desc *src1 = src1_of(entry); src1 && same_dims(*src1, p.dst))
+            *src1 = dst_view(*src1, p, axes);
     if (!phase.has_taps) {
         c.kernel = {1, 1, 1};
         c.pad = {0, 0, 0};

@@ -30,10 +30,11 @@ std::vector<channels_last::copy> copies_of(const std::vector<operand> &operands,
     std::vector<channels_last::copy> copies;
     for (const operand &o : operands)
         copy_if_needed(o.arg, *o.md, out.dst, copies);
-    for (int i = 0; i < static_cast<int>(out.post_ops.size()); i++)
-        if (auto *op = std::get_if<post_op::binary>(&out.post_ops[static_cast<std::size_t>(i)]))
-            copy_if_needed(OCTET_ARG_ATTR_MULTIPLE_POST_OP(i) | OCTET_ARG_SRC_1, op->src1.data, out.dst,
-                           copies);
+    for (int i = 0; i < static_cast<int>(out.post_ops.size()); i++) {
+        post_op_entry &entry = out.post_ops[static_cast<std::size_t>(i)];
+        if (memory_desc *src1 = src1_of(entry))
+            copy_if_needed(operand_of(entry, i), *src1, out.dst, copies);
+    }
     return copies;
 }
 

@@ -17,15 +17,6 @@ template <typename T> bool varies(const masked_values<T> &values) {
     return values.runtime || values.mask != 0;
 }
 
-/// Whether a post-op reads more than the value.
-bool reads_tensors(const post_op_entry &entry) {
-    return std::holds_alternative<post_op::sum>(entry) || std::holds_alternative<post_op::binary>(entry) ||
-           std::holds_alternative<post_op::prelu>(entry) ||
-           std::holds_alternative<post_op::rescaled_sum>(entry) ||
-           std::holds_alternative<post_op::qlinear_add>(entry) ||
-           std::holds_alternative<post_op::scaled_add>(entry);
-}
-
 std::string refusal(const memory_desc &src, const memory_desc &dst, const zero_points &src_zero_points,
                     const epilogue &out) {
     if (memory::data_type_size(src.data_type) != 1)
@@ -38,7 +29,7 @@ std::string refusal(const memory_desc &src, const memory_desc &dst, const zero_p
         varies(out.real_scales))
         return "scales or multipliers that vary or are given at execution, implemented: one per tensor";
     for (const post_op_entry &entry : out.post_ops)
-        if (reads_tensors(entry))
+        if (facts_of(entry).reads_tensors())
             return "a post-op that reads a tensor";
     return {};
 }

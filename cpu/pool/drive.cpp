@@ -212,7 +212,7 @@ std::string refuses(const pooling_problem &p) {
         reason = jit::epilogue_plan::refuses(p.out_stage, shape_of(p));
     if (reason.empty())
         for (const post_op_entry &entry : p.out_stage.post_ops)
-            if (std::holds_alternative<post_op::binary>(entry))
+            if (src1_of(entry))
                 reason = "a binary post-op";
     return reason;
 }

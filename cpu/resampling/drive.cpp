@@ -210,8 +210,7 @@ private:
     }
 
     dim_t size_of_operand(std::size_t post_op) const {
-        const auto &op = std::get<post_op::binary>(p_.out_stage.post_ops[post_op]);
-        return static_cast<dim_t>(memory::data_type_size(op.src1.data.data_type));
+        return static_cast<dim_t>(memory::data_type_size(src1_of(p_.out_stage.post_ops[post_op])->data_type));
     }
 
     const resampling_problem p_;

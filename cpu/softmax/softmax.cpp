@@ -283,7 +283,7 @@ constexpr dim_t elements_per_block = dim_t{1} << 20;
 int dimension_of_blocks(const softmax_problem &p) {
     const epilogue &out = p.out_stage;
     for (const post_op_entry &entry : out.post_ops)
-        if (std::holds_alternative<post_op::binary>(entry) || std::holds_alternative<post_op::prelu>(entry))
+        if (facts_of(entry).operand != 0)
             return -1;
     if (out.output_scales.mask != 0 || out.dst_scales.mask != 0 || out.dst_zero_points.mask != 0)
         return -1;

@@ -80,8 +80,7 @@ std::vector<memory_desc> row_tensors_of(const task &t, const jit::epilogue_plan 
     std::vector<memory_desc> tensors;
     for (int i = 0; i < static_cast<int>(t.out.post_ops.size()); i++)
         if (epilogue.reads_row_tensor(i))
-            tensors.push_back(
-                std::get<post_op::binary>(t.out.post_ops[static_cast<std::size_t>(i)]).src1.data);
+            tensors.push_back(*src1_of(t.out.post_ops[static_cast<std::size_t>(i)]));
     return tensors;
 }
 
@@ -270,12 +269,11 @@ private:
         const void *full[max_post_ops];
         std::size_t row_tensor = channel_operand() + 1;
         for (std::size_t i = 0; i < task_.out.post_ops.size(); i++)
-            if (const auto *op = std::get_if<post_op::binary>(&task_.out.post_ops[i])) {
-                const memory_desc &src1 = op->src1.data;
+            if (const memory_desc *src1 = src1_of(task_.out.post_ops[i])) {
                 const dim_t element = epilogue_.reads_row_tensor(static_cast<int>(i))
-                                          ? src1.offset0 + p.offsets[row_tensor++]
+                                          ? src1->offset0 + p.offsets[row_tensor++]
                                           : dst_element;
-                full[i] = run.full[i] ? run.full[i] + element * element_bytes(src1.data_type) : nullptr;
+                full[i] = run.full[i] ? run.full[i] + element * element_bytes(src1->data_type) : nullptr;
             }
         a.full = full;
         a.table = task_.table.data();

@@ -23,11 +23,7 @@ const char *name_of(const post_op_entry &entry) {
         return to_string(op->algorithm);
     if (const auto *op = std::get_if<post_op::binary>(&entry))
         return to_string(op->algorithm);
-    constexpr const char *names[] = {"sum",   "eltwise",     "binary",       "prelu",
-                                     "clip",  "add",         "rescaled_sum", "leaky_relu",
-                                     "table", "qlinear_add", "scaled_add"};
-    static_assert(std::size(names) == std::variant_size_v<post_op_entry>);
-    return names[entry.index()];
+    return facts_of(entry).name;
 }
 
 } // namespace

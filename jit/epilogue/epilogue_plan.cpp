@@ -72,12 +72,6 @@ std::array<int, 7> masks_of(const epilogue &e) {
             e.multipliers.mask,   e.real_scales.mask, e.dst_zero_points.mask};
 }
 
-bool works_on_f32(const post_op_entry &entry) {
-    return std::holds_alternative<post_op::sum>(entry) || std::holds_alternative<post_op::eltwise>(entry) ||
-           std::holds_alternative<post_op::binary>(entry) || std::holds_alternative<post_op::prelu>(entry) ||
-           std::holds_alternative<post_op::qlinear_add>(entry);
-}
-
 } // namespace
 
 std::string epilogue_plan::refuses(const epilogue &e, const epilogue_shape &shape) {
@@ -88,8 +82,8 @@ std::string epilogue_plan::refuses(const epilogue &e, const epilogue_shape &shap
     if (!is_within(varying_dims_of(e.bias), allowed))
         return "bias varies over more than the output channel";
     for (const post_op_entry &entry : e.post_ops) {
-        if (const auto *op = std::get_if<post_op::binary>(&entry))
-            if (shape_of(op->src1.data, e.dst, shape) == operand_shape::other)
+        if (const memory_desc *src1 = src1_of(entry))
+            if (shape_of(*src1, e.dst, shape) == operand_shape::other)
                 return "binary post-op whose src1 is neither per channel nor of dst's shape and layout";
         if (const auto *op = std::get_if<post_op::prelu>(&entry))
             if (!is_within(varying_dims_of(op->mask, e.dst), allowed))
@@ -106,9 +100,9 @@ int epilogue_plan::varying_dims(const epilogue &e, int row_dim) {
     for (const int mask : masks_of(e))
         dims |= varying_dims_of(mask, e.dst);
     for (const post_op_entry &entry : e.post_ops) {
-        if (const auto *op = std::get_if<post_op::binary>(&entry))
-            if (shape_of(op->src1.data, e.dst, any_plane) == operand_shape::plane)
-                dims |= varying_dims_of(op->src1.data);
+        if (const memory_desc *src1 = src1_of(entry))
+            if (shape_of(*src1, e.dst, any_plane) == operand_shape::plane)
+                dims |= varying_dims_of(*src1);
         if (const auto *op = std::get_if<post_op::prelu>(&entry))
             dims |= varying_dims_of(op->mask, e.dst);
     }
@@ -125,7 +119,7 @@ bool epilogue_plan::can_be_interleaved() const {
 }
 
 bool epilogue_plan::is_f32_after(int post_ops) const {
-    return post_ops == 0 ? is_float(e_.rule) : works_on_f32(e_.post_ops[post_ops - 1]);
+    return post_ops == 0 ? is_float(e_.rule) : facts_of(e_.post_ops[post_ops - 1]).gives_f32;
 }
 
 namespace {
@@ -199,26 +193,25 @@ epilogue_plan::epilogue_plan(const epilogue &e, const epilogue_shape &shape, boo
         planes_.high = next();
     }
     for (int i = 0; i < static_cast<int>(e.post_ops.size()); i++) {
-        const bool is_binary = std::holds_alternative<post_op::binary>(e.post_ops[i]);
-        const bool is_plane = (is_binary && !reads_full_tensor(i) && !reads_row_tensor(i)) ||
-                              std::holds_alternative<post_op::prelu>(e.post_ops[i]);
+        const bool has_operand = facts_of(e.post_ops[i]).operand != 0;
+        const bool is_plane = has_operand && !reads_full_tensor(i) && !reads_row_tensor(i);
         planes_.post_op.push_back(is_plane ? next() : -1);
     }
 }
 
 bool epilogue_plan::reads_full_tensor(int post_op) const {
-    const auto *op = std::get_if<post_op::binary>(&e_.post_ops[post_op]);
-    return op && shape_of(op->src1.data, e_.dst, shape_) == operand_shape::full;
+    const memory_desc *src1 = src1_of(e_.post_ops[post_op]);
+    return src1 && shape_of(*src1, e_.dst, shape_) == operand_shape::full;
 }
 
 bool epilogue_plan::reads_row_tensor(int post_op) const {
-    const auto *op = std::get_if<post_op::binary>(&e_.post_ops[post_op]);
-    return (op && shape_of(op->src1.data, e_.dst, shape_) == operand_shape::row) || reads_row_value(post_op);
+    const memory_desc *src1 = src1_of(e_.post_ops[post_op]);
+    return (src1 && shape_of(*src1, e_.dst, shape_) == operand_shape::row) || reads_row_value(post_op);
 }
 
 bool epilogue_plan::reads_row_value(int post_op) const {
-    const auto *op = std::get_if<post_op::binary>(&e_.post_ops[post_op]);
-    return op && shape_of(op->src1.data, e_.dst, shape_) == operand_shape::row_value;
+    const memory_desc *src1 = src1_of(e_.post_ops[post_op]);
+    return src1 && shape_of(*src1, e_.dst, shape_) == operand_shape::row_value;
 }
 
 } // namespace octet::impl::jit

@@ -78,13 +78,13 @@ bool epilogue_plan::fill_float_rows(const arguments &args, dim_t first, dim_t co
     for (int k = 0; k < static_cast<int>(e_.post_ops.size()); k++) {
         if (planes_.post_op[k] < 0)
             continue;
-        const auto *op = std::get_if<post_op::binary>(&e_.post_ops[k]);
-        if (!op || op->src1.data.data_type != data_type::f32)
+        const memory_desc *src1 = src1_of(e_.post_ops[k]);
+        if (!src1 || src1->data_type != data_type::f32)
             return false;
-        const auto *src1 = args.get<const float>(OCTET_ARG_ATTR_MULTIPLE_POST_OP(k) | OCTET_ARG_SRC_1);
-        const dim_t stride = op->src1.data.dims[dim] == 1 ? 0 : op->src1.data.strides[dim];
-        rows[used++] = {planes_.post_op[k],
-                        src1 + broadcast_offset(op->src1.data, channel_at(outer, dim, first)), stride};
+        const auto *values = args.get<const float>(operand_of(e_.post_ops[k], k));
+        const dim_t stride = src1->dims[dim] == 1 ? 0 : src1->strides[dim];
+        rows[used++] = {planes_.post_op[k], values + broadcast_offset(*src1, channel_at(outer, dim, first)),
+                        stride};
     }
     const dim_t block_words = planes_.count * columns_per_block;
     for (std::size_t n = 0; n < used; n++)
@@ -195,13 +195,13 @@ void epilogue_plan::fill_block(const arguments *args, dim_t first_channel, dim_t
 
 /// The per-channel operand of a binary or prelu post-op.
 std::uint32_t epilogue_plan::post_op_word(int index, const arguments &args, const coordinates &at) const {
-    const int arg = OCTET_ARG_ATTR_MULTIPLE_POST_OP(index);
-    if (const auto *op = std::get_if<post_op::binary>(&e_.post_ops[index]))
-        return bits(load_f32(args.get<const void>(arg | OCTET_ARG_SRC_1), op->src1.data.data_type,
-                             broadcast_offset(op->src1.data, at)));
-    const auto &prelu = std::get<post_op::prelu>(e_.post_ops[index]);
-    return bits(args.get<const float>(
-        arg | OCTET_ARG_WEIGHTS)[broadcast_offset(prelu_weights(prelu.mask, e_.dst), at)]);
+    const post_op_entry &entry = e_.post_ops[index];
+    const auto read = [&](const memory_desc &operand) {
+        return bits(load_f32(args.get<const void>(operand_of(entry, index)), operand.data_type,
+                             broadcast_offset(operand, at)));
+    };
+    const memory_desc *src1 = src1_of(entry);
+    return src1 ? read(*src1) : read(operand_desc(entry, e_.dst));
 }
 
 } // namespace octet::impl::jit

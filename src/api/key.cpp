@@ -1,5 +1,7 @@
 #include "api/key.hpp"
 
+#include "common/members.hpp"
+
 namespace octet::impl {
 
 key_builder &key_builder::add(const memory_desc &md) {
@@ -23,32 +25,20 @@ key_builder &key_builder::add(const memory_desc &md) {
 
 namespace {
 
+/// All fields of a post-op.
 struct post_op_key {
     key_builder &key;
 
-    void operator()(const post_op::sum &op) { key.add(op.scale).add(op.zero_point).add(op.type); }
-    void operator()(const post_op::eltwise &op) {
-        key.add(op.algorithm).add(op.alpha).add(op.beta).add(op.scale);
+    void operator()(const memory::desc &md) const { key.add(md.data); }
+    template <typename T, std::size_t n> void operator()(const std::array<T, n> &elements) const {
+        for (const T &element : elements)
+            key.add(element);
     }
-    void operator()(const post_op::binary &op) { key.add(op.algorithm).add(op.src1.data); }
-    void operator()(const post_op::prelu &op) { key.add(op.mask); }
-    void operator()(const post_op::clip &op) { key.add(op.low).add(op.high); }
-    void operator()(const post_op::add &op) { key.add(op.value); }
-    void operator()(const post_op::rescaled_sum &op) {
-        key.add(op.multiplier).add(op.zero_point).add(op.type).add(op.rule);
-    }
-    void operator()(const post_op::leaky_relu &op) { key.add(op.identity).add(op.alpha).add(op.rule); }
-    void operator()(const post_op::table &op) {
-        key.add(op.type);
-        for (const std::uint8_t entry : op.entries)
-            key.add(entry);
-    }
-    void operator()(const post_op::scaled_add &op) {
-        key.add(op.multipliers.a).add(op.multipliers.b).add(op.multipliers.dst);
-        key.add(op.zero_point).add(op.dst_zero_point).add(op.rule);
-    }
-    void operator()(const post_op::qlinear_add &op) {
-        key.add(op.scale).add(op.dst_scale).add(op.shift).add(op.zero_point).add(op.is_second);
+    template <typename T> void operator()(const T &x) const {
+        if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>)
+            key.add(x);
+        else
+            for_each_member(x, *this);
     }
 };
 

@@ -8,6 +8,7 @@
 
 #include "common/layout/check.hpp"
 #include "common/names.hpp"
+#include "common/post_ops.hpp"
 #include "common/requantize.hpp"
 #include "common/text.hpp"
 
@@ -94,7 +95,79 @@ void check_fixed_point(const char *call, requantization_rule rule) {
 
 // ---- post_ops
 
+namespace {
+
+/// What is wrong with a post-op for every operation.
+struct post_op_check {
+    void operator()(const post_op::sum &op) const {
+        if (!std::isfinite(op.scale))
+            throw_invalid("append_sum: scale is ", op.scale, ", allowed: finite");
+    }
+    void operator()(const post_op::eltwise &op) const {
+        if (op.algorithm < algorithm::eltwise_relu || op.algorithm > algorithm::eltwise_ort_swish)
+            throw_invalid("append_eltwise: algorithm is ", impl::name_or_number(op.algorithm),
+                          ", allowed: eltwise_*");
+        if (!std::isfinite(op.scale))
+            throw_invalid("append_eltwise: scale is ", op.scale, ", allowed: finite");
+    }
+    void operator()(const post_op::binary &op) const {
+        if (op.algorithm < algorithm::binary_add || op.algorithm > algorithm::binary_ne)
+            throw_invalid("append_binary: algorithm is ", impl::name_or_number(op.algorithm),
+                          ", allowed: binary_*");
+        impl::check_description("append_binary", "src1", op.src1.data);
+        if (op.src1.is_zero() || op.src1.get_format_kind() != format_kind::plain)
+            throw_invalid("append_binary: src1 is ", op.src1.to_string(),
+                          ", allowed: a tensor in a plain layout");
+    }
+    void operator()(const post_op::prelu &op) const { check_mask("append_prelu", op.mask); }
+    void operator()(const post_op::clip &op) const {
+        if (op.low > op.high)
+            throw_invalid("append_clip: low is ", op.low, ", high is ", op.high, ", allowed: low <= high");
+    }
+    void operator()(const post_op::add &) const {}
+    void operator()(const post_op::rescaled_sum &op) const {
+        check_fixed_point("append_rescaled_sum", op.rule);
+        check_multiplier("append_rescaled_sum", op.rule, op.multiplier, true);
+        if (op.type == data_type::f32 || op.type == data_type::f16 || op.type == data_type::bf16)
+            throw_invalid("append_rescaled_sum: type ", to_string(op.type), ", allowed: integers");
+    }
+    void operator()(const post_op::leaky_relu &op) const {
+        check_fixed_point("append_leaky_relu", op.rule);
+        check_multiplier("append_leaky_relu: identity", op.rule, op.identity);
+        check_multiplier("append_leaky_relu: alpha", op.rule, op.alpha, true);
+    }
+    void operator()(const post_op::table &op) const {
+        if (op.type != data_type::s8 && op.type != data_type::u8)
+            throw_invalid("append_table: type is ", impl::name_or_number(op.type), ", allowed: s8, u8");
+    }
+    void operator()(const post_op::qlinear_add &op) const {
+        for (const float value : {op.scale, op.dst_scale, op.shift})
+            if (!std::isfinite(value))
+                throw_invalid("append_qlinear_add: scale, dst_scale, shift are ", op.scale, ", ",
+                              op.dst_scale, ", ", op.shift, ", allowed: finite");
+        check_zero_point("append_qlinear_add: zero_point", op.zero_point);
+    }
+    void operator()(const post_op::scaled_add &op) const {
+        if (!impl::is_tflite(op.rule))
+            throw_invalid("append_scaled_add: rule ", to_string(op.rule), ", allowed: tflite_*");
+        check_multiplier("append_scaled_add: a", op.rule, op.multipliers.a);
+        check_multiplier("append_scaled_add: b", op.rule, op.multipliers.b);
+        check_multiplier("append_scaled_add: dst", op.rule, op.multipliers.dst);
+        check_zero_point("append_scaled_add: zero_point", op.zero_point);
+        check_zero_point("append_scaled_add: dst_zero_point", op.dst_zero_point);
+    }
+
+    /// One that codes are added with.
+    static void check_zero_point(const char *what, std::int32_t zero_point) {
+        if (std::abs(std::int64_t{zero_point}) > 255)
+            throw_invalid(what, " is ", zero_point, ", allowed: -255 to 255");
+    }
+};
+
+} // namespace
+
 void post_ops::append(post_op_entry entry) {
+    std::visit(post_op_check(), entry);
     if (len() == max_post_ops)
         throw_invalid("post_ops: more than ", max_post_ops, " entries");
     entries_.push_back(std::move(entry));
@@ -102,97 +175,30 @@ void post_ops::append(post_op_entry entry) {
 
 void post_ops::append_sum(float scale, octet::data_type type) { append_sum(scale, 0, type); }
 void post_ops::append_sum(float scale, std::int32_t zero_point, octet::data_type type) {
-    if (!std::isfinite(scale))
-        throw_invalid("append_sum: scale is ", scale, ", allowed: finite");
     append(post_op::sum{scale, zero_point, type});
 }
-
 void post_ops::append_eltwise(float scale, octet::algorithm alg, float alpha, float beta) {
-    if (alg < algorithm::eltwise_relu || alg > algorithm::eltwise_ort_swish)
-        throw_invalid("append_eltwise: algorithm is ", impl::name_or_number(alg), ", allowed: eltwise_*");
-    if (!std::isfinite(scale))
-        throw_invalid("append_eltwise: scale is ", scale, ", allowed: finite");
     append(post_op::eltwise{alg, alpha, beta, scale});
 }
 void post_ops::append_eltwise(octet::algorithm alg, float alpha, float beta) {
     append_eltwise(1.f, alg, alpha, beta);
 }
-
 void post_ops::append_binary(octet::algorithm alg, const memory::desc &src1) {
-    if (alg < algorithm::binary_add || alg > algorithm::binary_ne)
-        throw_invalid("append_binary: algorithm is ", impl::name_or_number(alg), ", allowed: binary_*");
-    impl::check_description("append_binary", "src1", src1.data);
-    if (src1.is_zero() || src1.get_format_kind() != format_kind::plain)
-        throw_invalid("append_binary: src1 is ", src1.to_string(), ", allowed: a tensor in a plain layout");
     append(post_op::binary{alg, src1});
 }
-
-void post_ops::append_prelu(int mask) {
-    check_mask("append_prelu", mask);
-    append(post_op::prelu{mask});
-}
-
-void post_ops::append_clip(std::int32_t low, std::int32_t high) {
-    if (low > high)
-        throw_invalid("append_clip: low is ", low, ", high is ", high, ", allowed: low <= high");
-    append(post_op::clip{low, high});
-}
+void post_ops::append_prelu(int mask) { append(post_op::prelu{mask}); }
+void post_ops::append_clip(std::int32_t low, std::int32_t high) { append(post_op::clip{low, high}); }
 void post_ops::append_add(std::int32_t value) { append(post_op::add{value}); }
-
-void post_ops::append_rescaled_sum(const post_op::rescaled_sum &stage) {
-    check_fixed_point("append_rescaled_sum", stage.rule);
-    check_multiplier("append_rescaled_sum", stage.rule, stage.multiplier, true);
-    if (stage.type == data_type::f32 || stage.type == data_type::f16 || stage.type == data_type::bf16)
-        throw_invalid("append_rescaled_sum: type ", to_string(stage.type), ", allowed: integers");
-    append(stage);
-}
-
-void post_ops::append_leaky_relu(const post_op::leaky_relu &stage) {
-    check_fixed_point("append_leaky_relu", stage.rule);
-    check_multiplier("append_leaky_relu: identity", stage.rule, stage.identity);
-    check_multiplier("append_leaky_relu: alpha", stage.rule, stage.alpha, true);
-    append(stage);
-}
-
-void post_ops::append_table(const post_op::table &stage) {
-    if (stage.type != data_type::s8 && stage.type != data_type::u8)
-        throw_invalid("append_table: type is ", impl::name_or_number(stage.type), ", allowed: s8, u8");
-    append(stage);
-}
-
-void post_ops::append_qlinear_add(const post_op::qlinear_add &stage) {
-    for (const float value : {stage.scale, stage.dst_scale, stage.shift})
-        if (!std::isfinite(value))
-            throw_invalid("append_qlinear_add: scale, dst_scale, shift are ", stage.scale, ", ",
-                          stage.dst_scale, ", ", stage.shift, ", allowed: finite");
-    if (std::abs(std::int64_t{stage.zero_point}) > 255)
-        throw_invalid("append_qlinear_add: zero_point is ", stage.zero_point, ", allowed: -255 to 255");
-    append(stage);
-}
-
-void post_ops::append_scaled_add(const post_op::scaled_add &stage) {
-    if (!impl::is_tflite(stage.rule))
-        throw_invalid("append_scaled_add: rule ", to_string(stage.rule), ", allowed: tflite_*");
-    check_multiplier("append_scaled_add: a", stage.rule, stage.multipliers.a);
-    check_multiplier("append_scaled_add: b", stage.rule, stage.multipliers.b);
-    check_multiplier("append_scaled_add: dst", stage.rule, stage.multipliers.dst);
-    const auto check_zero_point = [](const char *name, std::int32_t zero_point) {
-        if (std::abs(std::int64_t{zero_point}) > 255)
-            throw_invalid("append_scaled_add: ", name, " is ", zero_point, ", allowed: -255 to 255");
-    };
-    check_zero_point("zero_point", stage.zero_point);
-    check_zero_point("dst_zero_point", stage.dst_zero_point);
-    append(stage);
-}
+void post_ops::append_rescaled_sum(const post_op::rescaled_sum &stage) { append(stage); }
+void post_ops::append_leaky_relu(const post_op::leaky_relu &stage) { append(stage); }
+void post_ops::append_table(const post_op::table &stage) { append(stage); }
+void post_ops::append_qlinear_add(const post_op::qlinear_add &stage) { append(stage); }
+void post_ops::append_scaled_add(const post_op::scaled_add &stage) { append(stage); }
 
 primitive_kind post_ops::kind(int index) const {
-    // In the order of post_op_entry's alternatives; the integer stages are no operations of their own.
-    constexpr primitive_kind kinds[] = {primitive_kind::sum, primitive_kind::eltwise, primitive_kind::binary,
-                                        primitive_kind::prelu};
     if (index < 0 || index >= len())
         throw_invalid("post_ops::kind: index ", index, ", allowed: 0 to ", len() - 1);
-    const std::size_t alternative = entries_[index].index();
-    return alternative < std::size(kinds) ? kinds[alternative] : primitive_kind::undef;
+    return impl::facts_of(entries_[index]).kind;
 }
 
 template <typename Stage> const Stage &post_ops::stage_at(const char *call, int index) const {

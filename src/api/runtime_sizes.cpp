@@ -1,31 +1,11 @@
 #include "api/runtime_sizes.hpp"
 
+#include "api/attributes/post_op_tensors.hpp"
 #include "api/primitive_desc.hpp"
 #include "common/names.hpp"
 #include "common/text.hpp"
 
 namespace octet::impl {
-
-/// Descriptors of binary post-ops, which are sizes as much as those of the operation's tensors.
-struct post_op_tensors {
-    /// Calls f(argument, src1) for each.
-    template <typename F> static void for_each(const post_ops &ops, const F &f) {
-        for (std::size_t i = 0; i < ops.entries_.size(); i++)
-            if (const auto *op = std::get_if<post_op::binary>(&ops.entries_[i]))
-                f(OCTET_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(i)) | OCTET_ARG_SRC_1, op->src1.data);
-    }
-    /// The attributes with f(argument, src1) in place of each.
-    template <typename F> static primitive_attr replaced(const primitive_attr &attr, const F &f) {
-        post_ops ops = attr.get_post_ops();
-        for (std::size_t i = 0; i < ops.entries_.size(); i++)
-            if (auto *op = std::get_if<post_op::binary>(&ops.entries_[i]))
-                op->src1 =
-                    f(OCTET_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(i)) | OCTET_ARG_SRC_1, op->src1.data);
-        primitive_attr result = attr;
-        result.set_post_ops(ops);
-        return result;
-    }
-};
 
 bool has_runtime_sizes(const primitive_attr &attr) {
     bool has = false;

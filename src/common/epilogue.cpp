@@ -11,12 +11,8 @@
 namespace octet::impl {
 
 bool reads_dst(const epilogue &e) {
-    return std::any_of(e.post_ops.begin(), e.post_ops.end(), [](const post_op_entry &entry) {
-        return std::holds_alternative<post_op::sum>(entry) ||
-               std::holds_alternative<post_op::rescaled_sum>(entry) ||
-               std::holds_alternative<post_op::qlinear_add>(entry) ||
-               std::holds_alternative<post_op::scaled_add>(entry);
-    });
+    return std::any_of(e.post_ops.begin(), e.post_ops.end(),
+                       [](const post_op_entry &entry) { return facts_of(entry).reads_dst; });
 }
 
 std::int32_t number::as_s32() const { return is_f32_ ? round_to_s32(f32_) : s32_; }
@@ -69,19 +65,10 @@ memory_desc prelu_weights(int mask, const memory_desc &dst) {
     return md;
 }
 
-namespace {
-
-/// The buffer that a post-op reads, if any.
-int post_op_argument(const post_op_entry &entry, int index) {
-    const int base = OCTET_ARG_ATTR_MULTIPLE_POST_OP(index);
-    if (std::holds_alternative<post_op::binary>(entry))
-        return base | OCTET_ARG_SRC_1;
-    if (std::holds_alternative<post_op::prelu>(entry))
-        return base | OCTET_ARG_WEIGHTS;
-    return 0;
+memory_desc operand_desc(const post_op_entry &entry, const memory_desc &dst) {
+    const memory_desc *src1 = src1_of(entry);
+    return src1 ? *src1 : prelu_weights(std::get<post_op::prelu>(entry).mask, dst);
 }
-
-} // namespace
 
 bound_epilogue::bound_epilogue(const epilogue &e, const arguments &args)
     : e_(e), bias_(args.get<const void>(OCTET_ARG_BIAS)), dst_(args.get(OCTET_ARG_DST)),
@@ -91,7 +78,7 @@ bound_epilogue::bound_epilogue(const epilogue &e, const arguments &args)
       dst_scales_(args.get<const float>(OCTET_ARG_ATTR_SCALES | OCTET_ARG_DST)),
       dst_zero_points_(args.get<const std::int32_t>(OCTET_ARG_ATTR_ZERO_POINTS | OCTET_ARG_DST)) {
     for (int i = 0; i < static_cast<int>(e.post_ops.size()); i++)
-        post_op_inputs_[i] = args.get<const void>(post_op_argument(e.post_ops[i], i));
+        post_op_inputs_[i] = args.get<const void>(operand_of(e.post_ops[i], i));
 }
 
 template <typename T>

@@ -9,6 +9,7 @@
 
 #include "common/arguments.hpp"
 #include "common/layout/layout.hpp"
+#include "common/post_ops.hpp"
 #include "octet/primitive_attr.hpp"
 
 namespace octet::impl {
@@ -59,6 +60,9 @@ float binary_op(algorithm alg, float a, float b);
 /// Layout of prelu weights: dense f32, one per index of the masked dimensions of dst, dimension 1 innermost
 /// as oneDNN reads them.
 memory_desc prelu_weights(int mask, const memory_desc &dst);
+
+/// Of the tensor that a post-op has as its operand.
+memory_desc operand_desc(const post_op_entry &entry, const memory_desc &dst);
 
 /// An epilogue with the buffers of one execution.
 class bound_epilogue {

@@ -24,13 +24,9 @@ void add_attribute_arguments(const primitive_attr &attr, const std::map<int, con
                 vector_of(masked_count(values.mask, *tensors.at(arg)), data_type::s32);
 
     const std::vector<post_op_entry> &ops = attr.get_post_ops().entries();
-    for (int i = 0; i < static_cast<int>(ops.size()); i++) {
-        const int base = OCTET_ARG_ATTR_MULTIPLE_POST_OP(i);
-        if (const auto *op = std::get_if<post_op::binary>(&ops[i]))
-            args[base | OCTET_ARG_SRC_1] = op->src1;
-        if (const auto *op = std::get_if<post_op::prelu>(&ops[i]))
-            args[base | OCTET_ARG_WEIGHTS] = prelu_weights(op->mask, *tensors.at(OCTET_ARG_DST));
-    }
+    for (int i = 0; i < static_cast<int>(ops.size()); i++)
+        if (const int arg = operand_of(ops[i], i))
+            args[arg] = operand_desc(ops[i], *tensors.at(OCTET_ARG_DST));
 }
 
 } // namespace octet::impl

@@ -7,6 +7,7 @@
 #include "api/attributes/text.hpp"
 #include "common/element.hpp"
 #include "common/layout/layout.hpp"
+#include "common/post_ops.hpp"
 #include "common/requantize.hpp"
 #include "common/text.hpp"
 
@@ -56,9 +57,7 @@ void check_post_op(const attribute_support &support, const memory_desc &dst, con
     };
     if (const auto *op = std::get_if<post_op::sum>(&entry))
         check_sum_type(op->type);
-    if ((std::holds_alternative<post_op::qlinear_add>(entry) ||
-         std::holds_alternative<post_op::scaled_add>(entry)) &&
-        dst.data_type != data_type::s8 && dst.data_type != data_type::u8)
+    if (facts_of(entry).adds_codes && dst.data_type != data_type::s8 && dst.data_type != data_type::u8)
         fail("an addition of codes needs an 8-bit destination");
     if (const auto *op = std::get_if<post_op::rescaled_sum>(&entry)) {
         check_sum_type(op->type);
@@ -68,13 +67,12 @@ void check_post_op(const attribute_support &support, const memory_desc &dst, con
     if (const auto *op = std::get_if<post_op::prelu>(&entry))
         if (op->mask >= 1 << dst.ndims)
             fail("prelu mask ", op->mask, " for ", dst.ndims, " dimensions");
-    if (const auto *op = std::get_if<post_op::binary>(&entry)) {
-        const memory_desc &src1 = op->src1.data;
-        bool fits = src1.ndims == dst.ndims;
+    if (const memory_desc *src1 = src1_of(entry)) {
+        bool fits = src1->ndims == dst.ndims;
         for (int d = 0; fits && d < dst.ndims; d++)
-            fits = src1.dims[d] == 1 || src1.dims[d] == dst.dims[d];
+            fits = src1->dims[d] == 1 || src1->dims[d] == dst.dims[d];
         if (!fits)
-            fail("binary src1 has dims ", dims_text(src1), ", allowed: ", dims_text(dst),
+            fail("binary src1 has dims ", dims_text(*src1), ", allowed: ", dims_text(dst),
                  " or 1 in any dimension");
     }
 }

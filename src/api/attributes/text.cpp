@@ -6,10 +6,12 @@
 
 #include <algorithm>
 
+#include "api/attributes/post_op_tensors.hpp"
 #include "api/format_tag.hpp"
 #include "api/tokens.hpp"
 #include "common/layout/layout.hpp"
 #include "common/layout/runtime.hpp"
+#include "common/members.hpp"
 #include "common/names.hpp"
 
 namespace octet::impl {
@@ -148,44 +150,35 @@ masked_values<T> read_masked(const std::string &mask, const std::string &given, 
 
 // ---- post-ops
 
+/// Adds the fields of a post-op, in the order of its members, to its name; an algorithm takes the name's place.
 struct post_op_text {
-    std::string operator()(const post_op::sum &op) const {
-        return text("sum:", op.scale, ":", op.zero_point, ":", to_string(op.type));
+    std::string &s;
+
+    template <typename T> void operator()(const T &x) const {
+        if constexpr (std::is_enum_v<T>)
+            add(to_string(x));
+        else if constexpr (std::is_same_v<T, add_multipliers>)
+            for_each_member(x, *this);
+        else
+            add(value_text(x));
     }
-    std::string operator()(const post_op::eltwise &op) const {
-        return text(to_string(op.algorithm), ":", op.alpha, ":", op.beta, ":", op.scale);
-    }
-    std::string operator()(const post_op::binary &op) const {
-        return text(to_string(op.algorithm), ":", tensor_text(op.src1.data, spelling::activations));
-    }
-    std::string operator()(const post_op::prelu &op) const { return text("prelu:", op.mask); }
-    std::string operator()(const post_op::clip &op) const { return text("clip:", op.low, ":", op.high); }
-    std::string operator()(const post_op::add &op) const { return text("add:", op.value); }
-    std::string operator()(const post_op::rescaled_sum &op) const {
-        return text("rescaled_sum:", value_text(op.multiplier), ":", op.zero_point, ":", to_string(op.type),
-                    ":", to_string(op.rule));
-    }
-    std::string operator()(const post_op::leaky_relu &op) const {
-        return text("leaky_relu:", value_text(op.identity), ":", value_text(op.alpha), ":",
-                    to_string(op.rule));
-    }
-    std::string operator()(const post_op::table &op) const {
+    void operator()(const algorithm &alg) const { s = to_string(alg); }
+    void operator()(const memory::desc &md) const { add(tensor_text(md.data, spelling::activations)); }
+    void operator()(const bool &is_second) const { add(is_second ? "second" : "first"); }
+    void operator()(const std::array<std::uint8_t, 256> &entries) const {
         static constexpr char digits[] = "0123456789abcdef";
-        std::string s = text("table:", to_string(op.type), ":");
-        for (const std::uint8_t entry : op.entries)
+        add("");
+        for (const std::uint8_t entry : entries)
             s += {digits[entry / 16], digits[entry % 16]};
-        return s;
     }
-    std::string operator()(const post_op::qlinear_add &op) const {
-        return text("qlinear_add:", op.scale, ":", op.dst_scale, ":", op.shift, ":", op.zero_point, ":",
-                    op.is_second ? "second" : "first");
-    }
-    std::string operator()(const post_op::scaled_add &op) const {
-        return text("scaled_add:", value_text(op.multipliers.a), ":", value_text(op.multipliers.b), ":",
-                    value_text(op.multipliers.dst), ":", op.zero_point, ":", op.dst_zero_point, ":",
-                    to_string(op.rule));
-    }
+    void add(const std::string &field) const { s += ":" + field; }
 };
+
+std::string text_of(const post_op_entry &entry) {
+    std::string s = facts_of(entry).name;
+    std::visit([&](const auto &op) { for_each_member(op, post_op_text{s}); }, entry);
+    return s;
+}
 
 /// The fields of one token, taken in order.
 class fields {
@@ -227,71 +220,67 @@ private:
     std::size_t at_ = 0;
 };
 
-post_op::table read_table(fields &f) {
-    post_op::table op;
-    op.type = f.name<data_type>();
-    const std::string hex = f.next();
-    if (hex.size() != 2 * op.entries.size())
-        throw_invalid("a table has ", hex.size(), " hexadecimal digits, allowed: ", 2 * op.entries.size());
-    for (std::size_t i = 0; i < op.entries.size(); i++) {
-        const auto [end, problem] = std::from_chars(&hex[2 * i], &hex[2 * i] + 2, op.entries[i], 16);
-        if (problem != std::errc() || end != &hex[2 * i] + 2)
-            throw_invalid("'", hex.substr(2 * i, 2), "' in a table, allowed: hexadecimal digits");
+/// Reads what post_op_text writes into the members of a post-op.
+struct post_op_reader {
+    fields &f;
+    algorithm alg; ///< that stands for the name
+
+    template <typename T> void operator()(T &x) const {
+        if constexpr (std::is_enum_v<T>)
+            x = f.name<T>();
+        else if constexpr (std::is_same_v<T, add_multipliers>)
+            for_each_member(x, *this);
+        else
+            x = f.value<T>();
     }
-    return op;
+    void operator()(algorithm &x) const { x = alg; }
+    void operator()(requantization_rule &x) const { x = f.rule(); }
+    void operator()(memory::desc &x) const { x = tensor_from_text(f.rest()); }
+    void operator()(bool &is_second) const { is_second = f.next() == "second"; }
+    void operator()(std::array<std::uint8_t, 256> &entries) const {
+        const std::string hex = f.next();
+        if (hex.size() != 2 * entries.size())
+            throw_invalid("a table has ", hex.size(), " hexadecimal digits, allowed: ", 2 * entries.size());
+        for (std::size_t i = 0; i < entries.size(); i++) {
+            const auto [end, problem] = std::from_chars(&hex[2 * i], &hex[2 * i] + 2, entries[i], 16);
+            if (problem != std::errc() || end != &hex[2 * i] + 2)
+                throw_invalid("'", hex.substr(2 * i, 2), "' in a table, allowed: hexadecimal digits");
+        }
+    }
+};
+
+/// "eltwise_*", or the name of one that has no algorithm.
+std::string family_of(const post_op_facts &facts) {
+    const bool has_algorithm = facts.kind == primitive_kind::eltwise || facts.kind == primitive_kind::binary;
+    return facts.name + std::string(has_algorithm ? "_*" : "");
 }
 
-bool read_integer_stage(const std::string &kind, fields &f, post_ops &ops) {
-    using mult = fixed_point_multiplier;
-    // Braces take fields from left to right.
-    if (kind == "clip") {
-        const auto low = f.value<std::int32_t>();
-        ops.append_clip(low, f.value<std::int32_t>());
-    } else if (kind == "add")
-        ops.append_add(f.value<std::int32_t>());
-    else if (kind == "rescaled_sum")
-        ops.append_rescaled_sum(
-            post_op::rescaled_sum{f.value<mult>(), f.value<std::int32_t>(), f.name<data_type>(), f.rule()});
-    else if (kind == "leaky_relu")
-        ops.append_leaky_relu(post_op::leaky_relu{f.value<mult>(), f.value<mult>(), f.rule()});
-    else if (kind == "table")
-        ops.append_table(read_table(f));
-    else if (kind == "scaled_add")
-        ops.append_scaled_add(
-            post_op::scaled_add{add_multipliers{f.value<mult>(), f.value<mult>(), f.value<mult>()},
-                                f.value<std::int32_t>(), f.value<std::int32_t>(), f.rule()});
-    else
-        return false;
-    return true;
+template <std::size_t... i> post_op_entry make_post_op(std::size_t alternative, std::index_sequence<i...>) {
+    post_op_entry entry;
+    ((i == alternative ? static_cast<void>(entry.emplace<i>()) : static_cast<void>(0)), ...);
+    return entry;
+}
+
+/// Without its fields, but for the algorithm that stands for its name.
+post_op_entry post_op_named(const std::string &name, algorithm &alg) {
+    const bool is_algorithm = from_name(name, alg);
+    const bool is_binary = is_algorithm && name.rfind("binary_", 0) == 0;
+    const std::string family = is_binary ? "binary_*" : is_algorithm ? "eltwise_*" : name;
+    std::string allowed;
+    for (const post_op_facts &facts : post_op_table) {
+        if (family_of(facts) == family)
+            return make_post_op(facts.alternative,
+                                std::make_index_sequence<std::variant_size_v<post_op_entry>>());
+        allowed += (allowed.empty() ? "" : ", ") + family_of(facts);
+    }
+    throw_invalid("post_op '", name, "', allowed: ", allowed);
 }
 
 void read_post_op(fields &f, post_ops &ops) {
-    const std::string kind = f.next();
     algorithm alg = algorithm::undef;
-    if (read_integer_stage(kind, f, ops))
-        return;
-    if (kind == "sum") {
-        const auto scale = f.value<float>();
-        const auto zero_point = f.value<std::int32_t>();
-        ops.append_sum(scale, zero_point, f.name<data_type>());
-    } else if (kind == "prelu") {
-        ops.append_prelu(f.value<int>());
-    } else if (kind == "qlinear_add") {
-        post_op::qlinear_add op{f.value<float>(), f.value<float>(), f.value<float>(), f.value<std::int32_t>(),
-                                false};
-        op.is_second = f.next() == "second";
-        ops.append_qlinear_add(op);
-    } else if (!from_name(kind, alg)) {
-        throw_invalid("post_op '", kind,
-                      "', allowed: sum, eltwise_*, binary_*, prelu, clip, add, rescaled_sum, ",
-                      "leaky_relu, table, qlinear_add, scaled_add");
-    } else if (kind.rfind("binary_", 0) == 0) {
-        ops.append_binary(alg, tensor_from_text(f.rest()));
-    } else {
-        const auto alpha = f.value<float>();
-        const auto beta = f.value<float>();
-        ops.append_eltwise(f.value<float>(), alg, alpha, beta);
-    }
+    post_op_entry entry = post_op_named(f.next(), alg);
+    std::visit([&](auto &op) { for_each_member(op, post_op_reader{f, alg}); }, entry);
+    post_op_tensors::append(ops, std::move(entry));
 }
 
 // ---- attributes
@@ -331,7 +320,7 @@ std::string attribute_text(const primitive_attr &attr) {
     for (const auto &[arg, values] : attr.zero_points())
         add("zero_points:", argument_name(arg), masked_text(values));
     for (const post_op_entry &entry : attr.get_post_ops().entries())
-        add("post_op:", std::visit(post_op_text{}, entry));
+        add("post_op:", text_of(entry));
     return s;
 }
 
