@@ -64,8 +64,8 @@ struct network_options {
     int threads = 0;
     std::map<std::string, memory::dims> shapes = {}; ///< of `network_sizes`
     std::map<std::string, dim_t> dimensions = {};    ///< of `network_sizes`
-    /// Called while the network is made, from the thread that makes it: the part that is done, 0 to 1, and what
-    /// is next.
+    /// Called while the network is made, also in other sizes, from the thread that makes it: the part that is done, 0 to
+    /// 1, and what is next. It must not use the network or its contexts, which wait for it.
     std::function<void(double done, const std::string &next)> progress = {};
     /// Bytes that weights and buffers may take; a network that needs more throws `out_of_memory` and tells how many.
     /// 0: no limit.
@@ -162,7 +162,7 @@ public:
     ///@}
 
     /// Another context of the same network, as it was when it was made: own inputs, outputs, sizes and state; shared
-    /// graph, plans and weights. Any thread may call it while others run.
+    /// graph, plans and weights. Any thread may call it while another one uses the network, also for `resize`.
     network new_context() const;
 
     // ---- Use

@@ -115,7 +115,8 @@ OCTET_C_API octet_status octet_network_create_from_memory(octet_network **networ
                                                           size_t size, const char *name,
                                                           const octet_options *options);
 /// Another context of the same network, as it was when it was made: inputs, outputs, sizes and state of its own; graph
-/// and weights are shared. For one thread more, which may call this while others run.
+/// and weights are shared. For one thread more, which may call this while another one uses the network, also for
+/// octet_network_resize.
 OCTET_C_API octet_status octet_network_new_context(octet_network **context, const octet_network *network);
 /// Null is allowed. Contexts that were made of it live on.
 OCTET_C_API void octet_network_destroy(octet_network *network);

@@ -2,6 +2,7 @@
    promises to report. Arguments: examples/digits/digits_int8.tflite, and a file
    to write. */
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,6 +162,53 @@ static void use_options(const char *path, const float *scores) {
 }
 
 /* Contexts share a network that is gone, and have inputs and sizes of their own. */
+/* Contexts of a network that another thread gives other sizes at the same time; returns how many answers differ. */
+struct contexts_job {
+    const octet_network *net;
+    const float *scores;
+    int wrong;
+};
+
+static void *make_contexts(void *argument) {
+    struct contexts_job *job = argument;
+    float values[pixels], got[classes];
+    for (int i = 0; i < pixels; i++)
+        values[i] = (float)(i % 17);
+    for (int repeat = 0; repeat < 50; repeat++) {
+        octet_network *context = NULL;
+        octet_tensor *image = NULL, *output = NULL;
+        const int is_right = octet_network_new_context(&context, job->net) == octet_success &&
+                             octet_network_input(context, 0, &image) == octet_success &&
+                             octet_network_output(context, 0, &output) == octet_success &&
+                             octet_tensor_copy_from_float(image, values, pixels) == octet_success &&
+                             octet_network_run(context) == octet_success &&
+                             octet_tensor_copy_to_float(output, got, classes) == octet_success &&
+                             memcmp(got, job->scores, sizeof got) == 0;
+        job->wrong += !is_right;
+        octet_network_destroy(context);
+    }
+    return NULL;
+}
+
+static void make_contexts_while_sizes_change(const char *path, const float *scores) {
+    octet_network *net = NULL;
+    octet_options *sizes = NULL;
+    EXPECT_OK(octet_network_create(&net, path, NULL));
+    EXPECT_OK(octet_options_create(&sizes));
+    struct contexts_job job = {net, scores, 0};
+    pthread_t thread;
+    EXPECT(pthread_create(&thread, NULL, make_contexts, &job) == 0);
+    for (int repeat = 0; repeat < 200; repeat++) {
+        EXPECT_OK(octet_options_set_batch(sizes, 1 + repeat % 5));
+        EXPECT_OK(octet_network_resize(net, sizes));
+        EXPECT_OK(octet_network_run(net));
+    }
+    EXPECT(pthread_join(thread, NULL) == 0);
+    EXPECT(job.wrong == 0);
+    octet_options_destroy(sizes);
+    octet_network_destroy(net);
+}
+
 static void use_contexts(const char *path, const float *scores) {
     octet_network *net = NULL, *context = NULL;
     octet_options *sizes = NULL;
@@ -366,6 +414,7 @@ int main(int argc, char **argv) {
     run_network(argv[1], scores);
     use_options(argv[1], scores);
     use_contexts(argv[1], scores);
+    make_contexts_while_sizes_change(argv[1], scores);
     bind_buffers(argv[1]);
     read_from_memory(argv[1]);
     save_plan(argv[1], argv[2], scores);

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
+#include <map>
 #include <numeric>
 #include <random>
 #include <thread>
@@ -112,6 +114,41 @@ TEST(NetworkContexts, RunInManyThreadsAtOnce) {
     for (std::thread &t : threads)
         t.join();
     EXPECT_EQ(differing, (std::array<int, 4>{}));
+}
+
+/// What threads may do at once: one uses the network, others make contexts of it and use those.
+TEST(NetworkContexts, AreMadeWhileTheNetworkGetsOtherSizes) {
+    network net(image_graph(9, 12));
+    std::map<dim_t, std::vector<std::int8_t>> expected;
+    for (const dim_t batch : {1, 2, 5}) {
+        net.resize({batch, {}, {}});
+        expected[batch] = scores_of(net, 3);
+    }
+    std::atomic<int> differing{0};
+    const auto work = [&](network own, unsigned seed) {
+        std::mt19937 random(seed);
+        constexpr dim_t batches[] = {1, 2, 5};
+        for (int repeat = 0; repeat < 50; repeat++) {
+            const dim_t batch = batches[random() % 3];
+            own.resize({batch, {}, {}});
+            differing += scores_of(own, 3) != expected[batch];
+            differing += own.weight_bytes() == 0;
+        }
+    };
+    std::vector<std::thread> threads;
+    for (unsigned seed = 0; seed < 3; seed++)
+        threads.emplace_back([&, seed] {
+            for (int repeat = 0; repeat < 5; repeat++)
+                work(net.new_context(), seed);
+        });
+    for (int repeat = 0; repeat < 200; repeat++)
+        for (const auto &[batch, scores] : expected) {
+            net.resize({batch, {}, {}});
+            differing += scores_of(net, 3) != scores;
+        }
+    for (std::thread &t : threads)
+        t.join();
+    EXPECT_EQ(differing, 0);
 }
 
 TEST(NetworkContexts, OutliveTheNetworkThatMadeThem) {

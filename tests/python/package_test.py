@@ -3,8 +3,10 @@
 import doctest
 import json
 import os
+import pickle
 import tempfile
 import threading
+import time
 import unittest
 import unittest.mock
 from xml.etree import ElementTree
@@ -228,6 +230,99 @@ class Networks(unittest.TestCase):
         np.testing.assert_array_equal(net(self.images[:, 0]), np.concatenate(self.expected))
         with self.assertRaisesRegex(ValueError, "dimension"):
             net.resize(dimensions={"n": 3})
+
+    def test_resize_while_others_call(self):
+        """Each call is of the sizes that it was checked for, whatever `resize` does meanwhile: every row of every result."""
+        net = octet.Network(os.path.join(DIGITS, "digits_int8.tflite"), threads=1)
+        images, expected = self.images[:, 0], np.concatenate(self.expected)
+        out = net.outputs[0]
+        reals = (expected.astype(np.float32) - out.zero_point) * np.float32(out.scale)
+        info = net.inputs[0]
+        real_images = (images.astype(np.float32) - info.zero_point) * np.float32(info.scale)
+        is_over, wrong, fitting = threading.Event(), [], []
+
+        def check(got, wanted, batch):
+            fitting.append(batch)
+            if got.shape != wanted[:batch].shape or (got != wanted[:batch]).any():
+                wrong.append((batch, got))
+
+        def work(seed):
+            random = np.random.default_rng(seed)
+            while not is_over.is_set():
+                batch = int(random.choice((1, 2, 20)))
+                try:
+                    if seed % 4 == 0:
+                        check(net(real_images[:batch]), reals, batch)
+                    elif seed % 4 == 1:
+                        check(net.trace(images[:batch])[out.name], expected, batch)
+                    elif seed % 4 == 2:
+                        check(net.run({info.name: images[:batch]})[out.name], expected, batch)
+                    else:
+                        check(net(images[:batch]), expected, batch)
+                    net.inputs, net.nodes, net.buffer_bytes, net.last_inputs
+                except ValueError as e:
+                    if "Network.resize takes other sizes" not in str(e):
+                        wrong.append(e)
+                except Exception as e:  # pylint: disable=broad-except
+                    wrong.append(e)
+        threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
+        for thread in threads:
+            thread.start()
+        try:
+            for batch in (1, 20, 2) * 50:
+                net.resize(batch=batch)
+                time.sleep(0.001)
+        finally:
+            is_over.set()
+            for thread in threads:
+                thread.join()
+        self.assertEqual(wrong, [])
+        self.assertEqual(set(fitting), {1, 2, 20})
+        self.assertEqual(net.outputs[0].shape[0], 2)
+
+    def test_concurrent_resizes_agree(self):
+        net = octet.Network(os.path.join(DIGITS, "digits_int8.tflite"), threads=1)
+        threads = [threading.Thread(target=lambda b=b: [net.resize(batch=b) for _ in range(20)]) for b in (3, 5, 7)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(pickle.loads(pickle.dumps(net)).inputs, net.inputs)
+
+    def test_progress_cannot_use_the_network(self):
+        refusals = []
+
+        def progress(done, what):
+            if nets and not refusals:
+                for use in (lambda: nets[0](self.images[0]), lambda: nets[0].resize(batch=3), nets[0].reset_state, lambda: nets[0].nodes):
+                    with self.assertRaisesRegex(ValueError, "in use by this thread") as refusal:
+                        use()
+                    refusals.append(refusal)
+        nets = []
+        nets.append(octet.Network(os.path.join(DIGITS, "digits_int8.tflite"), threads=1, progress=progress))
+        nets[0].resize(batch=2)
+        self.assertEqual(len(refusals), 4)
+        np.testing.assert_array_equal(nets[0](self.images[:2, 0]), np.concatenate(self.expected[:2]))
+
+    def test_misaligned_arrays(self):
+        def misaligned(array):
+            bytes_ = np.zeros(array.nbytes + 1, np.uint8)
+            moved = bytes_[1:].view(array.dtype).reshape(array.shape)
+            moved[...] = array
+            self.assertFalse(moved.flags.aligned)
+            return moved
+        info, out = self.net.inputs[0], self.net.outputs[0]
+        reals = ((self.images[0].astype(np.float32) - info.zero_point) * np.float32(info.scale)).astype(np.float32)
+        np.testing.assert_array_equal(self.net(misaligned(reals)), self.net(reals))
+        np.testing.assert_array_equal(self.net(misaligned(self.images[0].astype(np.int32))), self.expected[0])
+        x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+        net = octet.Network(os.path.join(DIGITS, "digits_int8.onnx"))
+        floats = np.zeros(net.inputs[0].shape, net.inputs[0].dtype) + net.inputs[0].dtype.type(1)
+        np.testing.assert_array_equal(net(misaligned(floats) if floats.itemsize > 1 else floats), net(floats))
+        np.testing.assert_array_equal(octet.softmax(misaligned(x)), octet.softmax(x))
+        np.testing.assert_array_equal(octet.layer_norm(x, scale=misaligned(x[0, 0]), shift=misaligned(x[0, 1])),
+                                      octet.layer_norm(x, scale=x[0, 0], shift=x[0, 1]))
+        np.testing.assert_array_equal(octet.dequantize(misaligned(x.astype(np.int32)), scale=0.5), x / 2)
 
     def test_bytes_paths_and_rules(self):
         with open(os.path.join(DIGITS, "digits_int8.tflite"), "rb") as file:

@@ -74,7 +74,6 @@ class Network(_octet.Network):
                          memory_limit=memory_limit)
 
         self._made = (model, dict(threads=threads, rule=rule, fusion=fusion, memory_limit=memory_limit))
-        self._sizes: Dict[str, Any] = dict(batch=batch, shapes=dict(shapes), dimensions=dict(dimensions))
 
     def __reduce__(self) -> Any:
         """Pickled, it is the bytes of its model, so that another process, or machine, makes it anew."""
@@ -116,10 +115,11 @@ class Network(_octet.Network):
 
     def resize(self, *, batch: int = 0, shapes: Mapping[str, Sequence[int]] = {},
                dimensions: Mapping[str, int] = {}) -> None:
-        """Gives it other sizes; what is not said is as in the file. State and contents are lost."""
-        sizes: Dict[str, Any] = dict(batch=batch, shapes=dict(shapes), dimensions=dict(dimensions))
-        super().resize(**sizes)
-        self._sizes = sizes
+        """Gives it other sizes; what is not said is as in the file. State and contents are lost.
+
+        It waits for calls that run, and calls that begin meanwhile wait for it.
+        """
+        super().resize(batch=batch, shapes=dict(shapes), dimensions=dict(dimensions))
 
     def profile(self, *values: Any, repeat: int = 10, progress: bool = False, **feeds: Any) -> "Profile":
         """Times of its operators; see `octet.profile`."""

@@ -47,6 +47,12 @@ bool fits(const py::array &values, const py::dtype &wanted) {
     return values.attr("min")() >= limits.attr("min") && values.attr("max")() <= limits.attr("max");
 }
 
+/// C-contiguous, at an address that is a multiple of the element's size.
+bool is_dense(const py::array &values) {
+    constexpr int wanted = py::array::c_style | py::detail::npy_api::NPY_ARRAY_ALIGNED_;
+    return (values.flags() & wanted) == wanted;
+}
+
 } // namespace
 
 py::dtype dtype_of(data_type type) { return py::dtype(pair_of(type).number); }
@@ -81,7 +87,7 @@ py::array array_of(const py::handle &object, const std::string &who) {
 py::array elements_as(const py::array &values, data_type type, const std::string &who) {
     const py::dtype given = values.dtype();
     const bool is_same = given.num() == pair_of(type).number && is_native(given);
-    if (is_same && (values.flags() & py::array::c_style))
+    if (is_same && is_dense(values))
         return values;
     const py::dtype wanted = dtype_of(type);
     if (!is_same) {
@@ -92,7 +98,11 @@ py::array elements_as(const py::array &values, data_type type, const std::string
         if (both_integers && !fits(values, wanted))
             throw py::value_error(who + " has numbers outside of " + text(wanted));
     }
-    return py::module_::import("numpy").attr("ascontiguousarray")(values, wanted);
+    return dense(values, wanted);
+}
+
+py::array dense(const py::array &values, const py::dtype &dtype) {
+    return py::module_::import("numpy").attr("require")(values, dtype, "CA");
 }
 
 memory::dims dims_of(const py::array &a) { return {a.shape(), a.shape() + a.ndim()}; }

@@ -1,3 +1,7 @@
+// Calls in three parts: inputs are checked against the sizes and arrays for outputs are made, with Python's lock; the
+// network runs in a context of its own, without; objects are made of what it gave, with the lock again. `in_context`
+// is the middle.
+
 #include "network.hpp"
 
 #include <pybind11/functional.h>
@@ -9,8 +13,8 @@
 namespace octet::python {
 namespace {
 
-const model::tensor &tensor_at(const network &net, int index) {
-    return net.get_graph().tensors[static_cast<std::size_t>(index)];
+const std::string &name_at(const network &net, int index) {
+    return net.get_graph().tensors[static_cast<std::size_t>(index)].name;
 }
 
 bool has_state(const network &net) {
@@ -18,45 +22,34 @@ bool has_state(const network &net) {
     return std::any_of(tensors.begin(), tensors.end(), [](const model::tensor &t) { return t.is_variable; });
 }
 
-/// A tensor's elements as they lie in memory, row-major over its dimensions.
-py::array copy_of(const tensor_view &t) {
-    py::array a = empty(t.data_type(), t.dims());
-    const memory::desc d = t.get_memory().get_desc();
-    if (d == desc_of(a, "tensor")) {
-        std::memcpy(a.mutable_data(), t.data(), t.size_in_bytes());
-        return a;
+network_sizes sizes_of(const network_options &o) { return {o.batch, o.shapes, o.dimensions}; }
+
+/// A tensor between two operators.
+struct traced_tensor {
+    std::string name;
+    data_type type;
+    memory::dims dims;
+    std::vector<std::uint8_t> bytes; ///< row-major over its dimensions
+};
+
+traced_tensor copy_of(const tensor_view &t) {
+    traced_tensor copy = {t.name(), t.data_type(), t.dims(), std::vector<std::uint8_t>(t.size_in_bytes())};
+    const memory from = t.get_memory();
+    const memory::dims dims = from.get_desc().dims();
+    const memory to(memory::desc(dims, t.data_type(), memory::dims()), from.get_engine(), copy.bytes.data());
+    if (from.get_desc() == to.get_desc()) {
+        std::memcpy(copy.bytes.data(), t.data(), copy.bytes.size());
+        return copy;
     }
-    const memory plain = memory_of(a, memory::desc(d.dims(), t.data_type(), memory::dims()));
     primitive_attr attr;
     if (t.data_type() != data_type::f32)
         attr.set_requantization(requantization_rule::none);
-    reorder(t.get_memory(), plain, attr).execute(stream(plain.get_engine()), t.get_memory(), plain);
-    return a;
+    reorder(from, to, attr).execute(stream(to.get_engine()), from, to);
+    return copy;
 }
 
 py::object scalar_or_none(const std::vector<float> &v) {
     return v.size() == 1 ? py::object(py::float_(v[0])) : py::object(py::none());
-}
-
-py::dict info_of(const tensor_view &t) {
-    py::dict info;
-    info["name"] = t.name();
-    info["shape"] = py::tuple(py::cast(t.dims()));
-    info["dtype"] = dtype_of(t.data_type());
-    const model::quantization &q = t.quantization();
-    info["scale"] = scalar_or_none(q.scales);
-    info["zero_point"] =
-        q.zero_points.size() == 1 ? py::object(py::int_(q.zero_points[0])) : py::object(py::none());
-    info["scales"] = q.scales;
-    info["zero_points"] = q.zero_points;
-    return info;
-}
-
-py::list infos(const network &net, bool is_input) {
-    py::list all;
-    for (std::size_t i = 0; i < (is_input ? net.input_count() : net.output_count()); i++)
-        all.append(info_of(is_input ? net.input(i) : net.output(i)));
-    return all;
 }
 
 /// Names of a node's tensors.
@@ -64,167 +57,29 @@ std::vector<std::string> names_of(const network &net, const std::vector<int> &te
     std::vector<std::string> names;
     for (const int t : tensors)
         if (t >= 0)
-            names.push_back(tensor_at(net, t).name);
+            names.push_back(name_at(net, t));
     return names;
 }
 
-py::list nodes_of(const network &net) {
-    py::list all;
-    const auto &nodes = net.get_graph().nodes;
-    for (std::size_t i = 0; i < nodes.size(); i++) {
-        py::dict node;
-        node["number"] = model::node_number(net.get_graph(), i);
-        node["op"] = model::operator_text(nodes[i]);
-        node["inputs"] = names_of(net, nodes[i].inputs);
-        node["outputs"] = names_of(net, nodes[i].outputs);
-        node["shape"] = nodes[i].outputs.empty()
-                            ? py::tuple()
-                            : py::tuple(py::cast(tensor_at(net, nodes[i].outputs[0]).dims));
-        node["implementation"] = net.implementation(i);
-        node["explanation"] = net.explain(i);
-        all.append(node);
-    }
-    return all;
-}
-
-} // namespace
-
-/// A context for the time of a call.
-class python_network::lease {
-public:
-    explicit lease(python_network &owner) : owner_(owner), context_(owner.take()) {}
-    ~lease() { owner_.give_back(context_); }
-    network &operator*() const { return *context_; }
-    network *operator->() const { return context_; }
-
-private:
-    python_network &owner_;
-    network *context_;
+struct node_info {
+    int number;
+    std::string op;
+    std::vector<std::string> inputs, outputs;
+    memory::dims shape;
+    std::string implementation, explanation;
 };
 
-python_network::python_network(network first) {
-    contexts_.push_back(std::make_unique<network>(std::move(first)));
-    free_.push_back(contexts_.front().get());
-    has_state_ = has_state(get());
-    find_ports();
-    const network_options &o = get().options();
-    sizes_ = {o.batch, o.shapes, o.dimensions};
+node_info info_of(const network &net, std::size_t i) {
+    const model::graph &g = net.get_graph();
+    const model::node &n = g.nodes[i];
+    return {model::node_number(g, i),
+            model::operator_text(n),
+            names_of(net, n.inputs),
+            names_of(net, n.outputs),
+            n.outputs.empty() ? memory::dims() : g.tensors[static_cast<std::size_t>(n.outputs[0])].dims,
+            net.implementation(i),
+            net.explain(i)};
 }
-
-void python_network::find_ports() {
-    const auto port_of = [](const tensor_view &t) {
-        return port{t.name(), t.dims(), t.data_type(), t.size_in_bytes(), t.quantization().is_set()};
-    };
-    input_ports_.clear();
-    output_ports_.clear();
-    for (std::size_t i = 0; i < get().input_count(); i++)
-        input_ports_.push_back(port_of(get().input(i)));
-    for (std::size_t i = 0; i < get().output_count(); i++)
-        output_ports_.push_back(port_of(get().output(i)));
-}
-
-network *python_network::take() {
-    const py::gil_scoped_release release;
-    std::unique_lock<std::mutex> lock(mutex_);
-    if (has_state_)
-        change_.wait(lock, [&] { return !free_.empty(); });
-    if (free_.empty()) {
-        contexts_.push_back(std::make_unique<network>(get().new_context()));
-        contexts_.back()->resize(sizes_);
-        free_.push_back(contexts_.back().get());
-    }
-    network *context = free_.back();
-    free_.pop_back();
-    running_++;
-    return context;
-}
-
-void python_network::give_back(network *context) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    free_.push_back(context);
-    running_--;
-    change_.notify_all();
-}
-
-void python_network::resize(dim_t batch, const std::map<std::string, memory::dims> &shapes,
-                            const std::map<std::string, dim_t> &dimensions) {
-    const py::gil_scoped_release release;
-    std::unique_lock<std::mutex> lock(mutex_);
-    change_.wait(lock, [&] { return running_ == 0; });
-    const network_sizes sizes = {batch, shapes, dimensions};
-    get().resize(sizes);
-    sizes_ = sizes;
-    find_ports();
-    contexts_.resize(1);
-    free_ = {contexts_.front().get()};
-}
-
-void python_network::reset_state() {
-    const py::gil_scoped_release release;
-    std::unique_lock<std::mutex> lock(mutex_);
-    change_.wait(lock, [&] { return running_ == 0; });
-    get().reset_state();
-}
-
-/// One input as elements of its type, or as float32 where it holds codes that stand for reals.
-py::array python_network::prepared(std::size_t i, const py::handle &given) const {
-    const port &input = input_ports_[i];
-    const py::array values = array_of(given, input.name);
-    if (!std::equal(input.dims.begin(), input.dims.end(), values.shape(), values.shape() + values.ndim()))
-        throw py::value_error(input_text(i) + " has shape " + model::to_text(dims_of(values)) +
-                              ", allowed is " + model::to_text(input.dims) +
-                              " (Network.resize takes other sizes)");
-    const bool is_real = input.is_scaled && values.dtype().kind() == 'f';
-    return elements_as(values, is_real ? data_type::f32 : input.type, input.name);
-}
-
-void python_network::save(const std::string &path) {
-    const py::gil_scoped_release release;
-    std::unique_lock<std::mutex> lock(mutex_);
-    change_.wait(lock, [&] { return running_ == 0; });
-    get().save(path);
-}
-
-python_network::inputs python_network::inputs_of(const py::args &values, const py::kwargs &named) const {
-    const std::size_t count = input_ports_.size();
-    if (values.size() > count)
-        throw py::type_error("the network takes " + std::to_string(count) + " inputs, " +
-                             std::to_string(values.size()) + " are given");
-    inputs given(count);
-    std::vector<bool> is_given(count);
-    const auto give = [&](std::size_t i, const py::handle &value) {
-        if (is_given[i])
-            throw py::type_error(input_text(i) + " is given twice");
-        given[i] = prepared(i, value);
-        is_given[i] = true;
-    };
-    for (std::size_t i = 0; i < values.size(); i++)
-        give(i, values[i]);
-    for (const auto &[name, value] : named) {
-        const auto word = py::cast<std::string>(name);
-        const auto found = std::find_if(input_ports_.begin(), input_ports_.end(),
-                                        [&](const port &p) { return p.name == word; });
-        if (found == input_ports_.end())
-            contexts_.front()->input(word); // throws, with what there is
-        give(static_cast<std::size_t>(found - input_ports_.begin()), value);
-    }
-    for (std::size_t i = 0; i < count; i++)
-        if (!is_given[i])
-            throw py::type_error(input_text(i) + " is missing");
-    return given;
-}
-
-/// Floats that stand for codes are converted into the network's buffer, others are read where they are.
-void python_network::set_inputs(network &net, const inputs &given) const {
-    for (std::size_t i = 0; i < given.size(); i++)
-        if (input_ports_[i].is_scaled && given[i].dtype().kind() == 'f')
-            net.input(i).copy_from(static_cast<const float *>(given[i].data()),
-                                   static_cast<std::size_t>(given[i].size()));
-        else
-            net.bind_input(i, given[i].data(), input_ports_[i].bytes);
-}
-
-namespace {
 
 /// The caller's arrays must not be seen by later runs.
 class bound_arrays {
@@ -241,88 +96,300 @@ private:
     network &net_;
 };
 
+/// Floats that stand for codes are converted into the network's buffer, others are read where they are.
+template <typename Inputs> void set_inputs(network &net, const Inputs &given) {
+    for (std::size_t i = 0; i < given.size(); i++)
+        if (given[i].is_real)
+            net.input(i).copy_from(static_cast<const float *>(given[i].data), given[i].count);
+        else
+            net.bind_input(i, given[i].data, given[i].bytes);
+}
+
 } // namespace
+
+/// A turn and a context for the time of a call, without Python's lock.
+class python_network::lease {
+public:
+    explicit lease(python_network &owner) : turn_(owner.turns_), owner_(owner), context_(owner.take()) {}
+    ~lease() { owner_.give_back(context_); }
+    network &operator*() const { return *context_; }
+    network *operator->() const { return context_; }
+
+private:
+    const py::gil_scoped_release release_;
+    const turns::call turn_;
+    python_network &owner_;
+    network *context_;
+};
+
+python_network::python_network(network first)
+    : first_(std::move(first)), framework_(first_.get_graph().framework), has_state_(has_state(first_)),
+      description_(describe(sizes_of(first_.options()))), free_{&first_} {}
+
+std::shared_ptr<const python_network::description>
+python_network::describe(const network_sizes &sizes) const {
+    const auto port_of = [](const tensor_view &t) {
+        return port{t.name(), t.dims(), t.data_type(), t.size_in_bytes(), t.quantization()};
+    };
+    auto d = std::make_shared<description>();
+    d->sizes = sizes;
+    for (std::size_t i = 0; i < first_.input_count(); i++)
+        d->inputs.push_back(port_of(first_.input(i)));
+    for (std::size_t i = 0; i < first_.output_count(); i++)
+        d->outputs.push_back(port_of(first_.output(i)));
+    return d;
+}
+
+/// In a turn, which keeps the sizes.
+network *python_network::take() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (has_state_)
+        returned_.wait(lock, [&] { return !free_.empty(); });
+    if (!free_.empty()) {
+        network *context = free_.back();
+        free_.pop_back();
+        return context;
+    }
+    lock.unlock(); // making one may tell `progress`, which waits for Python's lock
+    auto made = std::make_unique<network>(first_.new_context());
+    made->resize(description_->sizes);
+    lock.lock();
+    others_.push_back(std::move(made));
+    return others_.back().get();
+}
+
+void python_network::give_back(network *context) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    free_.push_back(context);
+    returned_.notify_one();
+}
+
+void python_network::resize(const network_sizes &sizes) {
+    const py::gil_scoped_release release;
+    const turns::change turn(turns_);
+    first_.resize(sizes);
+    {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        others_.clear();
+        free_ = {&first_};
+    }
+    auto now = describe(sizes);
+    const py::gil_scoped_acquire python;
+    description_ = std::move(now);
+}
+
+void python_network::reset_state() {
+    const py::gil_scoped_release release;
+    const turns::change turn(turns_);
+    first_.reset_state();
+}
+
+void python_network::save(const std::string &path) {
+    const py::gil_scoped_release release;
+    const turns::call turn(turns_);
+    first_.save(path);
+}
+
+std::size_t python_network::buffer_bytes() {
+    const py::gil_scoped_release release;
+    const turns::call turn(turns_);
+    return first_.buffer_bytes().first;
+}
+
+py::list python_network::nodes() {
+    std::vector<node_info> infos;
+    {
+        const py::gil_scoped_release release;
+        const turns::call turn(turns_);
+        for (std::size_t i = 0; i < first_.get_graph().nodes.size(); i++)
+            infos.push_back(info_of(first_, i));
+    }
+    py::list all;
+    for (const node_info &info : infos) {
+        py::dict node;
+        node["number"] = info.number;
+        node["op"] = info.op;
+        node["inputs"] = info.inputs;
+        node["outputs"] = info.outputs;
+        node["shape"] = py::tuple(py::cast(info.shape));
+        node["implementation"] = info.implementation;
+        node["explanation"] = info.explanation;
+        all.append(node);
+    }
+    return all;
+}
+
+py::list python_network::infos(const std::vector<port> &ports) {
+    py::list all;
+    for (const port &p : ports) {
+        const model::quantization &q = p.quantization;
+        py::dict info;
+        info["name"] = p.name;
+        info["shape"] = py::tuple(py::cast(p.dims));
+        info["dtype"] = dtype_of(p.type);
+        info["scale"] = scalar_or_none(q.scales);
+        info["zero_point"] =
+            q.zero_points.size() == 1 ? py::object(py::int_(q.zero_points[0])) : py::object(py::none());
+        info["scales"] = q.scales;
+        info["zero_points"] = q.zero_points;
+        all.append(info);
+    }
+    return all;
+}
+
+py::dict python_network::sizes() const {
+    py::dict words;
+    words["batch"] = description_->sizes.batch;
+    words["shapes"] = description_->sizes.shapes;
+    words["dimensions"] = description_->sizes.dimensions;
+    return words;
+}
+
+/// One input as elements of its type, or as float32 where it holds codes that stand for reals.
+python_network::input python_network::checked(const port &p, const py::handle &given) {
+    const py::array values = array_of(given, p.name);
+    if (!std::equal(p.dims.begin(), p.dims.end(), values.shape(), values.shape() + values.ndim()))
+        throw py::value_error(p.text() + " has shape " + model::to_text(dims_of(values)) + ", allowed is " +
+                              model::to_text(p.dims) + " (Network.resize takes other sizes)");
+    const bool is_real = p.is_scaled() && values.dtype().kind() == 'f';
+    const py::array elements = elements_as(values, is_real ? data_type::f32 : p.type, p.name);
+    return {elements, elements.data(), static_cast<std::size_t>(elements.size()),
+            static_cast<std::size_t>(elements.nbytes()), is_real};
+}
+
+python_network::inputs_of_call python_network::checked(const description &d, const py::args &values,
+                                                       const py::kwargs &named) {
+    const std::vector<port> &ports = d.inputs;
+    if (values.size() > ports.size())
+        throw py::type_error("the network takes " + std::to_string(ports.size()) + " inputs, " +
+                             std::to_string(values.size()) + " are given");
+    inputs_of_call given(ports.size());
+    const auto give = [&](std::size_t i, const py::handle &value) {
+        if (given[i].array)
+            throw py::type_error(ports[i].text() + " is given twice");
+        given[i] = checked(ports[i], value);
+    };
+    for (std::size_t i = 0; i < values.size(); i++)
+        give(i, values[i]);
+    for (const auto &[name, value] : named) {
+        const auto word = py::cast<std::string>(name);
+        const auto found =
+            std::find_if(ports.begin(), ports.end(), [&](const port &p) { return p.name == word; });
+        if (found == ports.end())
+            lease(*this)->input(word); // throws, with what there is
+        give(static_cast<std::size_t>(found - ports.begin()), value);
+    }
+    for (std::size_t i = 0; i < ports.size(); i++)
+        if (!given[i].array)
+            throw py::type_error(ports[i].text() + " is missing");
+    return given;
+}
+
+/// Calls what `prepare` returns for the sizes and the checked inputs with a context that has them set: what was checked
+/// is what is bound, since a turn keeps the sizes, and inputs are checked anew where they changed before it began.
+template <typename Prepare>
+void python_network::in_context(const py::args &values, const py::kwargs &named, const Prepare &prepare) {
+    for (;;) {
+        const std::shared_ptr<const description> checked_for = description_;
+        const inputs_of_call given = checked(*checked_for, values, named);
+        const auto work = prepare(checked_for, given);
+        const lease net(*this);
+        if (description_ != checked_for)
+            continue;
+        const bound_arrays unbind(*net);
+        set_inputs(*net, given);
+        work(*net);
+        return;
+    }
+}
 
 py::dict python_network::last_inputs() const {
     py::dict named;
-    for (std::size_t i = 0; i < last_.size(); i++)
-        named[py::str(get().input(i).name())] = last_[i];
+    for (std::size_t i = 0; i < last_.inputs.size(); i++)
+        named[py::str(last_.sizes->inputs[i].name)] = last_.inputs[i].array;
     return named;
 }
 
-std::vector<py::array> python_network::execute(const inputs &given) {
-    last_ = given;
-    const lease net(*this);
-    const bound_arrays unbind(*net);
-    set_inputs(*net, given);
-    std::vector<py::array> outputs;
-    for (std::size_t i = 0; i < output_ports_.size(); i++) {
-        outputs.push_back(empty(output_ports_[i].type, output_ports_[i].dims));
-        net->bind_output(i, outputs.back().mutable_data(), output_ports_[i].bytes);
-    }
-    {
-        const py::gil_scoped_release release;
-        net->run();
-    }
-    bool wants_reals = false;
-    for (std::size_t i = 0; i < given.size(); i++)
-        wants_reals = wants_reals || (input_ports_[i].is_scaled && given[i].dtype().kind() == 'f');
-    for (std::size_t i = 0; wants_reals && i < outputs.size(); i++)
-        if (output_ports_[i].is_scaled) {
-            const std::vector<float> reals = net->output(i).as<float>();
-            outputs[i] = empty(data_type::f32, output_ports_[i].dims);
-            std::memcpy(outputs[i].mutable_data(), reals.data(), reals.size() * sizeof(float));
+std::vector<py::array> python_network::execute(const py::args &values, const py::kwargs &named) {
+    std::vector<py::array> codes, results;
+    in_context(values, named, [&](const auto &sizes, const inputs_of_call &given) {
+        last_call now = {sizes, given};
+        std::swap(last_, now); // what the old one keeps may end with Python code
+        const bool wants_reals =
+            std::any_of(given.begin(), given.end(), [](const input &i) { return i.is_real; });
+        codes.clear();
+        results.clear();
+        for (const port &p : sizes->outputs) {
+            codes.push_back(empty(p.type, p.dims));
+            results.push_back(wants_reals && p.is_scaled() ? empty(data_type::f32, p.dims) : codes.back());
         }
-    return outputs;
+        return [&](network &net) {
+            for (std::size_t i = 0; i < codes.size(); i++)
+                net.bind_output(i, codes[i].mutable_data(), static_cast<std::size_t>(codes[i].nbytes()));
+            net.run();
+            for (std::size_t i = 0; i < codes.size(); i++)
+                if (!results[i].is(codes[i])) {
+                    const std::vector<float> reals = net.output(i).as<float>();
+                    std::copy(reals.begin(), reals.end(), static_cast<float *>(results[i].mutable_data()));
+                }
+        };
+    });
+    return results;
 }
 
 py::object python_network::call(const py::args &values, const py::kwargs &named) {
-    std::vector<py::array> outputs = execute(inputs_of(values, named));
+    std::vector<py::array> outputs = execute(values, named);
     if (outputs.size() == 1)
         return outputs[0];
     return py::tuple(py::cast(outputs));
 }
 
 py::dict python_network::run(const py::dict &feeds, const std::vector<std::string> &wanted) {
-    const std::vector<py::array> outputs = execute(inputs_of(py::args(), py::kwargs(feeds)));
+    const std::shared_ptr<const description> sizes = description_; // names are the same in all
+    const std::vector<py::array> outputs = execute(py::args(), py::kwargs(feeds));
     py::dict result;
     for (std::size_t i = 0; i < outputs.size(); i++) {
-        const std::string &name = output_ports_[i].name;
+        const std::string &name = sizes->outputs[i].name;
         if (wanted.empty() || std::find(wanted.begin(), wanted.end(), name) != wanted.end())
             result[py::str(name)] = outputs[i];
     }
     for (const std::string &name : wanted)
-        get().output(name); // throws, with what there is
+        if (!result.contains(name))
+            lease(*this)->output(name); // throws, with what there is
     return result;
 }
 
 py::dict python_network::trace(const py::dict &feeds) {
-    const inputs given = inputs_of(py::args(), py::kwargs(feeds));
-    const lease net(*this);
-    const bound_arrays unbind(*net);
-    set_inputs(*net, given);
-    py::dict result;
-    const model::graph &g = net->get_graph();
-    net->run([&](std::size_t node, double) {
-        for (const int t : g.nodes[node].outputs)
-            if (t >= 0 && net->get_memory(t).get_data_handle())
-                result[py::str(tensor_at(*net, t).name)] = copy_of(net->tensor(t));
+    std::vector<traced_tensor> traced;
+    in_context(py::args(), py::kwargs(feeds), [&](const auto &, const inputs_of_call &) {
+        return [&](network &net) {
+            const model::graph &g = net.get_graph();
+            net.run([&](std::size_t node, double) {
+                for (const int t : g.nodes[node].outputs)
+                    if (t >= 0 && net.get_memory(t).get_data_handle())
+                        traced.push_back(copy_of(net.tensor(t)));
+            });
+        };
     });
+    py::dict result;
+    for (const traced_tensor &t : traced) {
+        py::array a = empty(t.type, t.dims);
+        std::copy(t.bytes.begin(), t.bytes.end(), static_cast<std::uint8_t *>(a.mutable_data()));
+        result[py::str(t.name)] = a;
+    }
     return result;
 }
 
 std::vector<double> python_network::profile(const py::dict &feeds, int repeat) {
-    const inputs given = inputs_of(py::args(), py::kwargs(feeds));
-    const lease net(*this);
-    const bound_arrays unbind(*net);
-    set_inputs(*net, given);
-    std::vector<std::vector<double>> times(net->get_graph().nodes.size());
-    {
-        const py::gil_scoped_release release;
-        net->run(); // wakes threads, warms caches
-        for (int r = 0; r < repeat; r++)
-            net->run([&](std::size_t node, double seconds) { times[node].push_back(seconds); });
-    }
+    std::vector<std::vector<double>> times;
+    in_context(py::args(), py::kwargs(feeds), [&](const auto &, const inputs_of_call &) {
+        return [&](network &net) {
+            times.resize(net.get_graph().nodes.size());
+            net.run(); // wakes threads, warms caches
+            for (int r = 0; r < repeat; r++)
+                net.run([&](std::size_t node, double seconds) { times[node].push_back(seconds); });
+        };
+    });
     std::vector<double> medians;
     for (std::vector<double> &t : times) {
         std::nth_element(t.begin(), t.begin() + static_cast<std::ptrdiff_t>(t.size() / 2), t.end());
@@ -333,7 +400,6 @@ std::vector<double> python_network::profile(const py::dict &feeds, int repeat) {
 
 double python_network::seconds_per_run(int repeat) {
     const lease net(*this);
-    const py::gil_scoped_release release;
     const auto begin = std::chrono::steady_clock::now();
     for (int r = 0; r < repeat; r++)
         net->run();
@@ -372,9 +438,14 @@ void bind_network(py::module_ &m) {
         .def("run", &python_network::run, py::arg("feeds"), py::arg("outputs") = std::vector<std::string>())
         .def("trace", &python_network::trace, py::arg("feeds"))
         .def("_profile", &python_network::profile, py::arg("feeds"), py::arg("repeat"))
-        .def("resize", &python_network::resize, py::kw_only(), py::arg("batch") = 0,
-             py::arg("shapes") = std::map<std::string, memory::dims>(),
-             py::arg("dimensions") = std::map<std::string, dim_t>())
+        .def(
+            "resize",
+            [](python_network &n, dim_t batch, const std::map<std::string, memory::dims> &shapes,
+               const std::map<std::string, dim_t> &dimensions) {
+                n.resize({batch, shapes, dimensions});
+            },
+            py::kw_only(), py::arg("batch") = 0, py::arg("shapes") = std::map<std::string, memory::dims>(),
+            py::arg("dimensions") = std::map<std::string, dim_t>())
         .def("reset_state", &python_network::reset_state)
         .def(
             "save",
@@ -386,20 +457,18 @@ void bind_network(py::module_ &m) {
             "machines with\n"
             "this instruction set and with this version of the library. Keep the model.")
         .def("_seconds_per_run", &python_network::seconds_per_run, py::arg("repeat"))
-        .def_property_readonly("_inputs", [](const python_network &n) { return infos(n.get(), true); })
-        .def_property_readonly("_outputs", [](const python_network &n) { return infos(n.get(), false); })
-        .def_property_readonly("_nodes", [](const python_network &n) { return nodes_of(n.get()); })
+        .def_property_readonly("_inputs", &python_network::inputs)
+        .def_property_readonly("_outputs", &python_network::outputs)
+        .def_property_readonly("_nodes", &python_network::nodes)
+        .def_property_readonly("_sizes", &python_network::sizes)
         .def_property_readonly("last_inputs", &python_network::last_inputs,
                                "Inputs of the call that began last, by name.")
-        .def_property_readonly(
-            "framework", [](const python_network &n) { return n.get().get_graph().framework; },
-            "Whose operators the file has: \"tflite\" or \"onnx\".")
-        .def_property_readonly(
-            "threads", [](const python_network &n) { return n.get().options().threads; },
-            "Of this network; 0: as octet.set_num_threads says.")
-        .def_property_readonly(
-            "buffer_bytes", [](const python_network &n) { return n.get().buffer_bytes().first; },
-            "What a context takes for the tensors between operators.");
+        .def_property_readonly("framework", &python_network::framework,
+                               "Whose operators the file has: \"tflite\" or \"onnx\".")
+        .def_property_readonly("threads", &python_network::threads,
+                               "Of this network; 0: as octet.set_num_threads says.")
+        .def_property_readonly("buffer_bytes", &python_network::buffer_bytes,
+                               "What a context takes for the tensors between operators.");
 }
 
 } // namespace octet::python

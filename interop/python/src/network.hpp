@@ -1,6 +1,10 @@
 #pragma once
 
 // octet.Network: one object for any number of Python threads.
+//
+// Whoever waits here has released Python's lock, so the order of locks is: a turn, a context, Python's lock. Between
+// taking a turn and giving it back no Python code runs in a thread (but a `progress`, which `turns` keeps from using
+// the network again): a call's arrays are made before, its results' objects afterwards.
 
 #include <condition_variable>
 #include <map>
@@ -11,6 +15,7 @@
 
 #include "arrays.hpp"
 #include "octet/network.hpp"
+#include "turns.hpp"
 
 namespace octet::python {
 
@@ -20,55 +25,82 @@ class python_network {
 public:
     explicit python_network(network first);
 
-    network &get() const { return *contexts_.front(); }
-
     py::object call(const py::args &values, const py::kwargs &named);
     py::dict run(const py::dict &feeds, const std::vector<std::string> &wanted);
     py::dict trace(const py::dict &feeds);
     std::vector<double> profile(const py::dict &feeds, int repeat);
 
-    /// Of the network alone, without Python, on whatever its buffers hold.
+    /// Seconds of the network alone, without Python, on whatever its buffers hold.
     double seconds_per_run(int repeat);
 
-    /// Of the call that began last, by name; empty before the first.
+    /// Inputs of the call that began last, by name; empty before the first.
     py::dict last_inputs() const;
 
-    void resize(dim_t batch, const std::map<std::string, memory::dims> &shapes,
-                const std::map<std::string, dim_t> &dimensions);
+    void resize(const network_sizes &sizes);
     void reset_state();
     void save(const std::string &path);
 
+    py::list inputs() const { return infos(description_->inputs); }
+    py::list outputs() const { return infos(description_->outputs); }
+    py::dict sizes() const;
+    py::list nodes();
+    std::size_t buffer_bytes();
+    const std::string &framework() const { return framework_; }
+    int threads() const { return first_.options().threads; }
+
 private:
     class lease;
-    /// What a call asks of an input or output, found once.
+    /// What a call asks of an input or output.
     struct port {
         std::string name;
         memory::dims dims;
         data_type type;
         std::size_t bytes;
-        bool is_scaled; ///< codes that stand for reals
+        model::quantization quantization;
+        bool is_scaled() const { return quantization.is_set(); } ///< codes that stand for reals
+        std::string text() const { return "input '" + name + "'"; }
     };
-    void find_ports();
+    /// Never changed: `resize` puts another one in its place, and who read the old one keeps it.
+    struct description {
+        std::vector<port> inputs, outputs;
+        network_sizes sizes;
+    };
+    /// An input that was checked; `array` keeps its elements.
+    struct input {
+        py::object array;
+        const void *data;
+        std::size_t count, bytes;
+        bool is_real; ///< to be quantized
+    };
+    using inputs_of_call = std::vector<input>;
+    struct last_call {
+        std::shared_ptr<const description> sizes;
+        inputs_of_call inputs;
+    };
+
+    std::shared_ptr<const description> describe(const network_sizes &sizes) const;
+    inputs_of_call checked(const description &d, const py::args &values, const py::kwargs &named);
+    static input checked(const port &p, const py::handle &given);
+    template <typename Prepare>
+    void in_context(const py::args &values, const py::kwargs &named, const Prepare &prepare);
+    std::vector<py::array> execute(const py::args &values, const py::kwargs &named);
+    static py::list infos(const std::vector<port> &ports);
     network *take();
     void give_back(network *context);
-    using inputs = std::vector<py::array>;
 
-    inputs inputs_of(const py::args &values, const py::kwargs &named) const;
-    py::array prepared(std::size_t i, const py::handle &given) const;
-    std::string input_text(std::size_t i) const { return "input '" + input_ports_[i].name + "'"; }
-    void set_inputs(network &net, const inputs &given) const;
-    std::vector<py::array> execute(const inputs &given);
+    network first_; ///< tells about all contexts
+    const std::string framework_;
+    const bool has_state_;
+    turns turns_; ///< calls, and changes of all sizes
 
-    std::vector<std::unique_ptr<network>>
-        contexts_; ///< the first is there from the beginning and tells about all
-    std::vector<port> input_ports_, output_ports_;
-    bool has_state_;
-    network_sizes sizes_;
-    inputs last_;      ///< under Python's lock
-    std::mutex mutex_; ///< of what follows, and of contexts_
-    std::condition_variable change_;
+    /// Written by a change that holds Python's lock; so either is enough to read it.
+    std::shared_ptr<const description> description_;
+    last_call last_; ///< under Python's lock
+
+    std::mutex mutex_; ///< of what follows
+    std::condition_variable returned_;
+    std::vector<std::unique_ptr<network>> others_;
     std::vector<network *> free_;
-    int running_ = 0;
 };
 
 void bind_network(py::module_ &m);

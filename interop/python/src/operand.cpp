@@ -14,7 +14,7 @@ operand::operand(const py::handle &object, const std::string &who) : array(array
     if (array.dtype().kind() == 'f' && array.itemsize() == sizeof(double))
         array = elements_as(array, data_type::f32, who); // NumPy's default, which networks round, too
     if (!is_plain())
-        array = py::module_::import("numpy").attr("ascontiguousarray")(array);
+        array = dense(array, array.dtype());
     dims strides;
     for (py::ssize_t i = 0; i < array.ndim(); i++)
         strides.push_back(array.strides(i) / array.itemsize());

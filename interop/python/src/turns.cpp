@@ -1,0 +1,45 @@
+#include "turns.hpp"
+
+#include "octet/error.hpp"
+
+namespace octet::python {
+
+thread_local const turns::use *turns::innermost_ = nullptr;
+
+turns::use::use(turns &owner) : owner_(owner), outer_(innermost_) {
+    for (const use *u = innermost_; u; u = u->outer_)
+        if (&u->owner_ == &owner)
+            throw error(status::invalid_arguments,
+                        "the network is in use by this thread: its `progress` cannot call or change it");
+    innermost_ = this;
+}
+
+turns::use::~use() { innermost_ = outer_; }
+
+turns::call::call(turns &owner) : use(owner) {
+    std::unique_lock<std::mutex> lock(owner_.mutex_);
+    owner_.changed_.wait(lock, [&] { return !owner_.is_changing_ && owner_.waiting_changes_ == 0; });
+    owner_.calls_++;
+}
+
+turns::call::~call() {
+    const std::lock_guard<std::mutex> lock(owner_.mutex_);
+    if (--owner_.calls_ == 0)
+        owner_.changed_.notify_all();
+}
+
+turns::change::change(turns &owner) : use(owner) {
+    std::unique_lock<std::mutex> lock(owner_.mutex_);
+    owner_.waiting_changes_++;
+    owner_.changed_.wait(lock, [&] { return !owner_.is_changing_ && owner_.calls_ == 0; });
+    owner_.waiting_changes_--;
+    owner_.is_changing_ = true;
+}
+
+turns::change::~change() {
+    const std::lock_guard<std::mutex> lock(owner_.mutex_);
+    owner_.is_changing_ = false;
+    owner_.changed_.notify_all();
+}
+
+} // namespace octet::python
