@@ -28,6 +28,7 @@ forbid serve '(common|cpu|jit|api|network|commands)/' 'the server uses the publi
 forbid serve/core '(http|grpc)/|boost/|grpcpp/' 'serve/core knows no protocol'
 forbid src/compat '(common|cpu|jit|api|network)/' "oneDNN's interface uses the public API"
 forbid src/network '(common|cpu|jit|api)/' 'networks use the public API'
+forbid src/storage '(common|cpu|jit|api|network)/' 'files are written by whoever wants to, without knowing them'
 for room in graph tflite onnx passes lower; do
     forbid src/network/$room 'network/run/' 'only src/network/run knows what runs'
 done

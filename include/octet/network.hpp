@@ -205,8 +205,10 @@ public:
     /// analysis, without packing; processes share the weights. The file is good for this version of the library and
     /// this instruction set alone, its network has this rule, and another way of storing weights is not promised:
     /// keep the model. Its network begins with these sizes, can have others as the model can, for which its weights are
-    /// unpacked once, and keeps these where it is not told others. Replaces a file by renaming. Throws octet::error if
-    /// it cannot be written.
+    /// unpacked once, and keeps these where it is not told others. A file of this path is replaced as a whole: who
+    /// has it open or mapped keeps the old one, several writers each put a whole file there, a symbolic link stays and the
+    /// file that it names is replaced. Throws octet::error if it cannot be written, `invalid_arguments` where the path is
+    /// a directory, a device or a pipe.
     void save(const std::string &path) const;
 
     // ---- What it consists of

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
 #include <nlohmann/json.hpp>
 
 #include "command/fixture.hpp"
@@ -51,11 +54,48 @@ TEST_F(SaveTest, PlacesThatCannotBeWrittenAreRefused) {
         {{"save", "M"}, "FILE is required (see octet save --help)"},
         {{"save", "D/absent", "D/x.octet"}, "D/absent: does not exist"},
         {{"save", "M", "D/folder"}, "D/folder: is a directory"},
+        {{"save", "M", "/dev/full"}, "/dev/full: is not a regular file"},
         {{"save", "M", "D/absent/x.octet"}, "D/absent/x.octet: cannot be written: No such file or directory"},
         {{"save", "M", "D/empty/x.octet"}, "D/empty/x.octet: cannot be written: Not a directory"},
         {{"save", "D/copy.tflite", "D/copy.tflite"}, "D/copy.tflite: is the model itself"},
     });
     EXPECT_EQ(content_of(path("copy.tflite")), content_of(model));
+}
+
+/// Each puts a whole plan, and who reads meanwhile has one of them.
+TEST_F(SaveTest, ProcessesThatSaveToOnePathDoNotDisturbReaders) {
+    const std::string plan = path("shared/digits.octet");
+    fs::create_directory(path("shared"));
+    ASSERT_EQ(octet({"save", model, plan}).exit_code, 0);
+    std::atomic<int> failed{0};
+    std::vector<std::thread> processes;
+    for (const char *batch : {"1", "64", "7"})
+        processes.emplace_back([&, batch] {
+            for (int i = 0; i < 10; i++)
+                failed += octet({"save", model, plan, "--batch", batch}).exit_code != 0;
+        });
+    std::string complaints;
+    for (int i = 0; i < 20; i++) {
+        const outcome got = octet({"run", plan, "--repeat", "1"});
+        if (got.exit_code != 0)
+            complaints += got.err;
+    }
+    for (std::thread &process : processes)
+        process.join();
+    EXPECT_EQ(failed, 0);
+    EXPECT_EQ(complaints, "");
+    std::vector<std::string> left;
+    for (const auto &entry : fs::directory_iterator(path("shared")))
+        left.push_back(entry.path().filename());
+    EXPECT_EQ(left, std::vector<std::string>{"digits.octet"});
+}
+
+/// A link under the name that unfinished plans had once led to a file of the one who saves.
+TEST_F(SaveTest, LinksOfOthersAreNotFollowed) {
+    write("victim", "precious");
+    fs::create_symlink(path("victim"), path("x.octet.unfinished"));
+    EXPECT_EQ(octet({"save", model, path("x.octet")}).exit_code, 0);
+    EXPECT_EQ(content_of(path("victim")), "precious");
 }
 
 TEST_F(SaveTest, DamagedPlansAreNamed) {

@@ -11,6 +11,7 @@
 #include "commands/files.hpp"
 #include "commands/json.hpp"
 #include "octet/octet.hpp"
+#include "storage/replacement.hpp"
 
 namespace octet::tools {
 namespace {
@@ -80,7 +81,7 @@ onnxruntime::onnxruntime(const std::string &model, const network &like, int thre
                     {"outputs", json::array()}};
     for (std::size_t i = 0; i < like.input_count(); i++) {
         const tensor_view t = like.input(i);
-        output_file(folder.file("input", i)).write(static_cast<const char *>(t.data()), t.size_in_bytes());
+        storage::replace_file(folder.file("input", i), t.data(), t.size_in_bytes());
         request["inputs"].push_back({{"name", t.name()},
                                      {"type", type_name(t)},
                                      {"dims", t.dims()},

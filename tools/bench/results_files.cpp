@@ -31,13 +31,13 @@ results_files::results_files(const std::string &csv, const std::string &history)
     if (history.empty())
         return;
     const bool has_header = is_begun(history);
-    files_.emplace_back(history, output_file::start::end);
+    files_.emplace_back(history, output_stream::start::end);
     if (!has_header)
         files_.back().write(csv_header());
 }
 
 void results_files::add(const std::string &table, const std::vector<measurement> &measurements) {
-    for (output_file &file : files_)
+    for (output_stream &file : files_)
         for (const measurement &m : measurements)
             file.write(csv_row(table, m));
 }

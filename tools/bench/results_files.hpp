@@ -21,7 +21,7 @@ public:
     void add(const std::string &table, const std::vector<measurement> &measurements);
 
 private:
-    std::vector<output_file> files_;
+    std::vector<output_stream> files_;
 };
 
 } // namespace octet::tools

@@ -57,7 +57,7 @@ std::vector<std::uint8_t> read_file(const std::string &path) {
     return bytes;
 }
 
-output_file::output_file(std::string path, start from) : path_(std::move(path)) {
+output_stream::output_stream(std::string path, start from) : path_(std::move(path)) {
     std::error_code ignored;
     if (fs::is_directory(path_, ignored))
         refuse(path_, "is a directory");
@@ -67,20 +67,10 @@ output_file::output_file(std::string path, start from) : path_(std::move(path)) 
         refuse(path_, with_reason("cannot be written", errno));
 }
 
-void output_file::write(const char *bytes, std::size_t size) {
+void output_stream::write(const char *bytes, std::size_t size) {
     errno = 0;
     if (!file_.write(bytes, static_cast<std::streamsize>(size)).flush())
         refuse(path_, with_reason("cannot be written", errno));
-}
-
-void require_writable(const std::string &path) {
-    std::error_code ignored;
-    if (fs::is_directory(path, ignored))
-        refuse(path, "is a directory");
-    const fs::path inside = fs::path(path).parent_path() / "."; // no directory has nothing inside
-    errno = 0;
-    if (path.empty() || ::access(inside.c_str(), W_OK | X_OK) != 0)
-        refuse(path, with_reason("cannot be written", path.empty() ? ENOENT : errno));
 }
 
 void make_directory(const std::string &path) {

@@ -13,12 +13,12 @@ namespace octet::tools {
 /// All bytes of a file or a pipe, at most 2 GiB. Throws octet::error.
 std::vector<std::uint8_t> read_file(const std::string &path);
 
-/// A file for results, opened before the work that makes them: emptied, or written to from its end. Everything throws
-/// octet::error.
-class output_file {
+/// A file or a pipe for results that arrive one by one, opened before the work that makes them: emptied, or written to from
+/// its end. (A file that is written as a whole is a storage::replacement.) Everything throws octet::error.
+class output_stream {
 public:
     enum class start { empty, end };
-    explicit output_file(std::string path, start from = start::empty);
+    explicit output_stream(std::string path, start from = start::empty);
 
     const std::string &path() const { return path_; }
     /// Hands the text over to the system at once: who watches the file sees it, an interrupted run keeps it.
@@ -29,9 +29,6 @@ private:
     std::string path_;
     std::ofstream file_;
 };
-
-/// Throws octet::error where no file of this path could be made or replaced; changes nothing.
-void require_writable(const std::string &path);
 
 /// Makes a directory with all those above it, unless it exists.
 void make_directory(const std::string &path);

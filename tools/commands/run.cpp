@@ -25,6 +25,7 @@
 #include "commands/tensor_text.hpp"
 #include "octet/network.hpp"
 #include "octet/octet.hpp"
+#include "storage/replacement.hpp"
 
 namespace octet::tools {
 namespace {
@@ -108,12 +109,12 @@ void print_head(const network &net, const run_inputs &inputs, const run_options 
     flush_standard_output();
 }
 
-void print_results(const run_profile &profile, const run_results &results, const output_file *trace,
+void print_results(const run_profile &profile, const run_results &results, const std::string &trace,
                    const std::vector<std::string> &written) {
     std::cout << profile.runs_text() << '\n' << profile.nodes_text();
-    if (trace)
+    if (!trace.empty())
         std::cout << '\n'
-                  << profile.operators_text() << "\nwrote " << trace->path()
+                  << profile.operators_text() << "\nwrote " << trace
                   << ", a trace for chrome://tracing or ui.perfetto.dev\n";
     std::cout << results.outputs;
     for (const std::string &path : written)
@@ -157,13 +158,12 @@ void run(const run_options &options) {
     const run_inputs inputs(g, options.net.model, options.inputs);
     std::optional<expected_outputs> expected;
     std::optional<output_files> files;
-    std::optional<output_file> trace;
     if (!options.against.empty())
         expected.emplace(g, options.against);
     if (!options.output_dir.empty())
         files.emplace(g, options.output_dir, options.format);
     if (!options.trace.empty())
-        trace.emplace(options.trace);
+        storage::require_replaceable(options.trace);
 
     network net = make_network(std::move(g), options.net);
     inputs.write_to(net);
@@ -174,15 +174,17 @@ void run(const run_options &options) {
         files->write(net);
     const run_results results = take_outputs(net, options, expected);
     const run_profile profile = time_runs(net, options.repeat);
-    if (trace)
-        trace->write(profile.trace());
+    if (!options.trace.empty()) {
+        const std::string trace = profile.trace();
+        storage::replace_file(options.trace, trace.data(), trace.size());
+    }
 
     const std::vector<std::string> written = files ? files->paths() : std::vector<std::string>();
     json object;
     if (options.json)
         object = results_json(net, inputs, profile, results, written, options);
     else
-        print_results(profile, results, trace ? &*trace : nullptr, written);
+        print_results(profile, results, options.trace, written);
     bool is_good = results.are_equal();
     if (options.check) {
         check::options only;

@@ -12,6 +12,7 @@
 #include "commands/tensor_text.hpp"
 #include "files/npy.hpp"
 #include "files/npz.hpp"
+#include "storage/replacement.hpp"
 
 namespace octet::tools {
 namespace {
@@ -134,34 +135,31 @@ std::vector<std::string> output_names(const model::graph &g) {
 output_files::output_files(const model::graph &g, const std::string &directory, const std::string &format)
     : format_(format), names_(output_names(g)) {
     make_directory(directory);
-    const auto open = [&](const std::string &name) {
-        files_.emplace_back((fs::path(directory) / name).string());
+    const auto add = [&](const std::string &name) {
+        paths_.push_back((fs::path(directory) / name).string());
+        storage::require_replaceable(paths_.back());
     };
     if (format == "npz")
-        open("outputs.npz");
+        add("outputs.npz");
     else
         for (std::size_t i = 0; i < names_.size(); i++)
-            open(numbered(i) + (format == "npy" ? ".npy" : ".bin"));
+            add(numbered(i) + (format == "npy" ? ".npy" : ".bin"));
 }
 
 void output_files::write(const network &net) {
     named_arrays arrays;
     for (std::size_t i = 0; i < names_.size(); i++)
         arrays.emplace_back(names_[i], array_of(net.output(i)));
+    const auto write = [&](std::size_t i, const auto &bytes) {
+        storage::replace_file(paths_[i], bytes.data(), bytes.size());
+    };
     if (format_ == "npz")
-        return files_[0].write(npz_text(arrays));
-    for (std::size_t i = 0; i < files_.size(); i++) {
-        const std::vector<std::uint8_t> &bytes = arrays[i].second.bytes;
-        files_[i].write(format_ == "npy" ? npy_text(arrays[i].second)
-                                         : std::string(bytes.begin(), bytes.end()));
-    }
-}
-
-std::vector<std::string> output_files::paths() const {
-    std::vector<std::string> paths;
-    for (const output_file &file : files_)
-        paths.push_back(file.path());
-    return paths;
+        return write(0, npz_text(arrays));
+    for (std::size_t i = 0; i < paths_.size(); i++)
+        if (format_ == "npy")
+            write(i, npy_text(arrays[i].second));
+        else
+            write(i, arrays[i].second.bytes);
 }
 
 expected_outputs::expected_outputs(const model::graph &g, const std::string &path) {

@@ -19,18 +19,17 @@ array array_of(const tensor_view &output);
 /// Names of the outputs as an archive can have them: each once. What has no name of its own is "output_0", ….
 std::vector<std::string> output_names(const model::graph &g);
 
-/// Files for the outputs, made before the run.
+/// Files for the outputs, whose places are checked before the run.
 class output_files {
 public:
     /// `format`: raw (output_0.bin, …), npy (output_0.npy, …) or npz (outputs.npz).
     output_files(const model::graph &g, const std::string &directory, const std::string &format);
     void write(const network &net);
-    std::vector<std::string> paths() const;
+    const std::vector<std::string> &paths() const { return paths_; }
 
 private:
     std::string format_;
-    std::vector<std::string> names_;
-    std::vector<output_file> files_;
+    std::vector<std::string> names_, paths_;
 };
 
 /// How an output differs from what another framework computed.

@@ -13,6 +13,7 @@
 #include "commands/print.hpp"
 #include "octet/network.hpp"
 #include "octet/octet.hpp"
+#include "storage/replacement.hpp"
 
 namespace octet::tools {
 namespace {
@@ -26,7 +27,7 @@ struct save_options {
 
 /// What can be said before the network is made; the plan itself replaces the file by renaming.
 void require_target(const save_options &options) {
-    require_writable(options.file);
+    storage::require_replaceable(options.file);
     std::error_code ignored;
     if (std::filesystem::equivalent(options.file, options.net.model, ignored))
         throw error(status::invalid_arguments, options.file + ": is the model itself");

@@ -28,7 +28,7 @@ struct plan_to_save {
     std::vector<bool> is_only_packed; ///< per tensor: nobody needs its elements in the plain order
 };
 
-/// Writes another file and renames it, since the old one may be mapped. Throws octet::error.
+/// Puts another file in the place of the old one, which may be mapped. Throws octet::error.
 void write_plan(const std::string &path, const plan_to_save &plan);
 
 /// Reads and checks a saved plan: lengths, checksums, version, instruction set, FlatBuffers' verifier, every index

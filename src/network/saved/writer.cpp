@@ -1,8 +1,6 @@
 // FlatBuffers' object interface makes the structure; blobs follow it in the order of the nodes that use them.
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <map>
 
 #include <plan_generated.h>
@@ -10,6 +8,7 @@
 #include "network/graph/graph.hpp"
 #include "network/saved/format.hpp"
 #include "network/saved/plan_file.hpp"
+#include "storage/replacement.hpp"
 
 namespace octet::model {
 namespace {
@@ -20,7 +19,7 @@ class plan_writer {
 public:
     explicit plan_writer(const plan_to_save &plan) : from_(plan) {}
 
-    void write(const std::filesystem::path &path) {
+    void write(storage::replacement &file) {
         describe();
         // The blobs' places depend on the size of the structure, which doesn't depend on them.
         const std::size_t first = rounded_up_to_alignment(sizeof(saved_plan_header) + structure().size());
@@ -34,14 +33,10 @@ public:
         header.structure_size = fields.size();
         header.file_size = first + size_;
 
-        std::ofstream file(path, std::ios::binary);
         put(file, &header, sizeof header);
         put(file, fields.data(), fields.size());
         for (const auto &[bytes, size] : contents_)
             put(file, bytes, size);
-        file.close();
-        if (!file)
-            refuse("cannot be written");
     }
 
 private:
@@ -51,10 +46,10 @@ private:
         return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
     }
 
-    static void put(std::ofstream &file, const void *bytes, std::size_t size) {
+    static void put(storage::replacement &file, const void *bytes, std::size_t size) {
         constexpr char zeros[saved_plan_alignment] = {};
-        file.write(static_cast<const char *>(bytes), static_cast<std::streamsize>(size));
-        file.write(zeros, static_cast<std::streamsize>(rounded_up_to_alignment(size) - size));
+        file.write(bytes, size);
+        file.write(zeros, rounded_up_to_alignment(size) - size);
     }
 
     void describe() {
@@ -193,15 +188,9 @@ private:
 } // namespace
 
 void write_plan(const std::string &path, const plan_to_save &plan) {
-    const std::string unfinished = path + ".unfinished";
-    try {
-        plan_writer(plan).write(unfinished);
-        std::filesystem::rename(unfinished, path);
-    } catch (const std::exception &e) {
-        std::error_code ignored;
-        std::filesystem::remove(unfinished, ignored);
-        throw error(status::runtime_error, path + ": " + e.what());
-    }
+    storage::replacement file(path);
+    plan_writer(plan).write(file);
+    file.commit();
 }
 
 } // namespace octet::model
