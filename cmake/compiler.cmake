@@ -1,5 +1,12 @@
 # Flags of every target of this project, as an interface target.
 
+# ccache, where it is found, compiles no file twice, in whatever folder, unless CMAKE_CXX_COMPILER_LAUNCHER says otherwise (or nothing).
+find_program(CCACHE ccache)
+mark_as_advanced(CCACHE)
+if(CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE} CACHE STRING "Before the compiler")
+endif()
+
 add_library(octet_flags INTERFACE)
 target_compile_features(octet_flags INTERFACE cxx_std_17)
 # Contraction would merge a product and a sum into one rounding: every float rule depends on it being off.

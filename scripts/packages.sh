@@ -3,7 +3,7 @@
 set -euo pipefail
 
 packages=(
-    g++ cmake ninja-build            # toolchain (CMake >= 3.22)
+    g++ cmake ninja-build ccache     # toolchain (CMake >= 3.22); a second build compiles what differs
     libtbb-dev libxbyak-dev          # the library: threads, code generation
     libcli11-dev nlohmann-json3-dev libflatbuffers-dev flatbuffers-compiler zlib1g-dev # the octet command
     libzip-dev libpng-dev libturbojpeg0-dev # its files: .npz, PNG, JPEG

@@ -12,6 +12,7 @@
 
 #include "octet/octet.hpp"
 #include "support/expect_error.hpp"
+#include "support/paths.hpp"
 
 using namespace octet;
 using octet::test::expect_invalid;
@@ -25,7 +26,8 @@ struct report {
 };
 
 report run_probe(const std::string &environment, const std::string &arguments = {}) {
-    const std::string command = "env " + environment + " " OCTET_SETTINGS_PROBE " " + arguments + " 2>&1";
+    const std::string command =
+        "env " + environment + " " + octet::tests::program_path("settings_probe") + " " + arguments + " 2>&1";
     FILE *pipe = popen(command.c_str(), "r");
     if (!pipe)
         throw std::runtime_error("popen");

@@ -2,6 +2,7 @@
 // oneDNN's bits.
 
 #include "common/eltwise_math.hpp"
+#include "support/effort.hpp"
 
 #include <gtest/gtest.h>
 
@@ -157,11 +158,8 @@ const error_bound error_bounds[] = {
 
 class EltwiseError : public testing::TestWithParam<error_bound> {};
 
-// OCTET_ELTWISE_SAMPLES=67108864 checks the documented figures densely; it takes minutes.
-std::int64_t sample_count() {
-    const char *count = std::getenv("OCTET_ELTWISE_SAMPLES");
-    return count ? std::max(2LL, std::atoll(count)) : 300'000;
-}
+// OCTET_TEST_PERCENT=20000 checks the documented figures densely; it takes minutes.
+std::int64_t sample_count() { return std::max(std::int64_t{2}, octet::test::problem_count(300'000)); }
 
 TEST_P(EltwiseError, StaysWithinItsDocumentedBound) {
     const error_bound &b = GetParam();

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "command/process.hpp"
+#include "support/paths.hpp"
 
 namespace octet::tests {
 namespace {
@@ -41,7 +42,7 @@ digits_output read_output(const std::string &text) {
 }
 
 TEST(DigitsExample, NumbersAgreeWithEachOther) {
-    const outcome run = run_program(OCTET_DIGITS, {});
+    const outcome run = run_program(program_path("../examples/digits/octet_digits"), {});
     ASSERT_EQ(run.exit_code, 0) << run.err;
     const digits_output printed = read_output(run.out);
     EXPECT_EQ(printed.images, 360u);
@@ -60,7 +61,7 @@ TEST(DigitsExample, NumbersAgreeWithEachOther) {
 }
 
 TEST(DigitsExample, CountsOnlyBytesThatTheContractChanges) {
-    digits_output printed = read_output(run_program(OCTET_DIGITS, {}).out);
+    digits_output printed = read_output(run_program(program_path("../examples/digits/octet_digits"), {}).out);
     EXPECT_EQ(printed.rows["tflite_2step"].different, 0u) << "the contract that the others are compared with";
     EXPECT_EQ(printed.rows["f32"].different, 27539u) << "nothing is joined behind this rule";
 }

@@ -24,7 +24,7 @@ inline const std::string goldens = source_path("examples/digits/digits_golden.js
 inline const std::string shapes = source_path("bench/shapes/");
 
 inline outcome octet(const std::vector<std::string> &arguments, const output_target &standard_output = {}) {
-    return run_program(OCTET_COMMAND, arguments, standard_output);
+    return run_program(program_path("../tools/octet"), arguments, standard_output);
 }
 
 inline std::string command_line(const std::vector<std::string> &arguments) {

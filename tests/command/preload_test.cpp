@@ -6,13 +6,17 @@
 #include <vector>
 
 #include "command/process.hpp"
+#include "support/paths.hpp"
 
 namespace octet::tests {
 namespace {
 
+const std::string command = program_path("../tools/octet");
+const std::string client = program_path("interop/interop_handles");
+
 outcome preload(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "preload");
-    return run_program(OCTET_COMMAND, arguments);
+    return run_program(command, arguments);
 }
 
 bool contains(const std::string &text, const char *part) { return text.find(part) != std::string::npos; }
@@ -31,11 +35,11 @@ TEST(preload, says_if_nothing_called_onednn) {
 }
 
 TEST(preload, takes_over_a_client) {
-    const outcome quiet = preload({OCTET_ONEDNN_CLIENT});
+    const outcome quiet = preload({client});
     EXPECT_EQ(quiet.exit_code, 0);
     EXPECT_EQ(quiet.err, "");
-    EXPECT_EQ(quiet.out, run_program(OCTET_ONEDNN_CLIENT, {}).out);
-    const outcome verbose = preload({"--verbose", OCTET_ONEDNN_CLIENT});
+    EXPECT_EQ(quiet.out, run_program(client, {}).out);
+    const outcome verbose = preload({"--verbose", client});
     EXPECT_EQ(verbose.out, quiet.out);
     EXPECT_TRUE(contains(verbose.err, "octet: taken: convolution src:u8")) << verbose.err;
     EXPECT_TRUE(contains(verbose.err, "octet: handed on: convolution src:f32")) << verbose.err;
@@ -51,8 +55,7 @@ TEST(preload, keeps_freed_memory_unless_told_otherwise) {
     const std::vector<std::string> show{"sh", "-c", "echo $MALLOC_TRIM_THRESHOLD_ $MALLOC_MMAP_THRESHOLD_"};
     EXPECT_EQ(preload(show).out, "67108864 33554432\n");
     EXPECT_EQ(
-        run_program("/usr/bin/env", {"MALLOC_TOP_PAD_=1", OCTET_COMMAND, "preload", "sh", "-c", show.back()})
-            .out,
+        run_program("/usr/bin/env", {"MALLOC_TOP_PAD_=1", command, "preload", "sh", "-c", show.back()}).out,
         "\n");
 }
 

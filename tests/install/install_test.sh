@@ -159,6 +159,7 @@ cached() { sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"; }
 embed() {
     cmake -S "$source/tests/install/subdirectory" -B "$embedded" -G Ninja -DOCTET_SOURCE_DIR="$source" \
         -DCMAKE_BUILD_TYPE="$(cached CMAKE_BUILD_TYPE)" -DCMAKE_CXX_FLAGS_RELEASE="$(cached CMAKE_CXX_FLAGS_RELEASE)" \
+        -DCMAKE_CXX_COMPILER_LAUNCHER="$(cached CMAKE_CXX_COMPILER_LAUNCHER)" \
         -DOCTET_WARNINGS_AS_ERRORS="$(cached OCTET_WARNINGS_AS_ERRORS)" "$@" >"$scratch/embedded.log" 2>&1 ||
         { cat "$scratch/embedded.log" >&2; fail "add_subdirectory"; }
     cmake --build "$embedded" >/dev/null
@@ -172,6 +173,14 @@ if has liboctet "$(needs "$embedded/user")"; then
 fi
 if has octet "$(cmake --install "$embedded" --prefix "$scratch/embedded" 2>/dev/null)"; then
     fail "a project that embeds Octet installs it unasked"
+fi
+
+echo "== OCTET_THREADS=omp leaves oneTBB out"
+cmake -S "$source" -B "$scratch/omp" -G Ninja -DOCTET_THREADS=omp -DOCTET_BUILD_TESTS=OFF >"$scratch/omp.log" 2>&1 ||
+    { cat "$scratch/omp.log" >&2; fail "cannot be configured for OpenMP"; }
+has workers_omp.cpp.o "$(cat "$scratch/omp/build.ninja")" || fail "no threads of OpenMP"
+if has 'workers_tbb\|libtbb' "$(cat "$scratch/omp/build.ninja")"; then
+    fail "needs oneTBB with OCTET_THREADS=omp"
 fi
 
 echo "== what is missing is said in a sentence"

@@ -3,7 +3,7 @@
 // (arithmetic.cpp says how), and level by level with `ref`, byte by byte. Bytes between the elements of dst
 // must stay as they were, and packed weights must give back what was packed.
 //
-// A failure prints one line that reproduces it. By hand: OCTET_ORACLE_COUNT problems of OCTET_ORACLE_SEED
+// A failure prints one line that reproduces it. By hand: the problems of another OCTET_ORACLE_SEED
 // (those of OCTET_ORACLE_KIND=resampling, say), or the one problem OCTET_ORACLE_PROBLEM=seed:number.
 
 #include <gtest/gtest.h>
@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "oracle/problem.hpp"
+#include "support/effort.hpp"
 
 namespace octet::oracle {
 
@@ -372,8 +373,7 @@ TEST_F(oracle_test, random_problems_have_the_documented_bytes_at_every_level) {
         ASSERT_EQ(*end, ':') << "OCTET_ORACLE_PROBLEM is seed:number";
         return check_one(seed, std::strtoull(end + 1, nullptr, 10));
     }
-    const std::uint64_t count = environment("OCTET_ORACLE_COUNT", OCTET_ORACLE_PROBLEMS),
-                        seed = environment("OCTET_ORACLE_SEED", 1);
+    const std::uint64_t count = test::problem_count(20000), seed = environment("OCTET_ORACLE_SEED", 1);
     for (std::uint64_t i = 0; i < count; i++)
         check_one(seed, i, std::getenv("OCTET_ORACLE_KIND"));
     if (failures > 50)

@@ -12,6 +12,7 @@
 
 #include "primitives/guarded_memory.hpp"
 #include "primitives/random_problem.hpp"
+#include "support/effort.hpp"
 
 namespace octet::test {
 
@@ -127,11 +128,6 @@ inline void compare_implementations(const comparison &p, random_source &r,
     }
     set_max_cpu_isa(cpu_isa::all);
     set_num_threads(0);
-}
-
-inline int problem_count() {
-    const char *value = std::getenv("OCTET_TEST_PROBLEMS");
-    return value ? std::atoi(value) : OCTET_DEFAULT_TEST_PROBLEMS;
 }
 
 /// One in `share` of the problems that the environment asks for, where they are large.

@@ -7,6 +7,7 @@
 
 #include "primitives/guarded_memory.hpp"
 #include "primitives/random_problem.hpp"
+#include "support/effort.hpp"
 
 namespace octet::test {
 namespace {
@@ -124,7 +125,7 @@ bytes run(const pooling_case &c, const bytes &codes, guarded_memory::edge edge, 
 
 TEST(Implementations, PoolingEqualsReference) {
     std::map<std::string, int> counts;
-    for (std::uint32_t seed = 0; seed < OCTET_DEFAULT_TEST_PROBLEMS; seed++) {
+    for (std::uint32_t seed = 0; seed < problem_count(); seed++) {
         random_source r(4000000 + seed);
         const pooling_case c = random_pooling(r);
         SCOPED_TRACE(c.description + ", seed " + std::to_string(seed));

@@ -10,5 +10,7 @@ namespace octet::tests {
 std::string source_path(const std::string &relative);
 /// The optional folder with operator vectors and models (CMake's OCTET_SHARED_DIR); it may not exist.
 std::string shared_path();
+/// A program that is built with the tests, from the folder of the running one: "settings_probe", "../tools/octet".
+std::string program_path(const std::string &relative);
 
 } // namespace octet::tests
