@@ -3,6 +3,7 @@
 #include <csignal>
 #include <fstream>
 #include <iostream>
+#include <limits>
 #include <thread>
 
 #include <malloc.h>
@@ -12,6 +13,7 @@
 
 #include "core/service.hpp"
 #include "core/token.hpp"
+#include "core/usable_memory.hpp"
 #include "grpc/server.hpp"
 #include "http/server.hpp"
 #include "log.hpp"
@@ -40,26 +42,17 @@ int usable_cpus() {
     return sched_getaffinity(0, sizeof mine, &mine) == 0 ? CPU_COUNT(&mine) : 1;
 }
 
-/// What a container or the system lets the process have.
-std::size_t usable_memory() {
-    std::size_t bytes =
-        static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-    for (const char *path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
-        std::ifstream file(path);
-        std::size_t limit = 0;
-        if (file >> limit) // not "max"
-            bytes = std::min(bytes, limit);
-    }
-    for (const auto kind : {RLIMIT_AS, RLIMIT_DATA}) {
-        rlimit limit{};
-        if (getrlimit(kind, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-            bytes = std::min<std::size_t>(bytes, limit.rlim_cur);
-    }
-    return bytes;
-}
-
 /// Of requests that are being received: a quarter leaves room for their copies, models and replies.
 std::size_t usual_total_bytes() { return std::min(usable_memory() / 4, std::size_t(1) << 30); }
+
+/// HTTP and gRPC share the descriptors that models, logs and the port of metrics leave, so that those always find one.
+std::size_t most_connections_of_a_port() {
+    constexpr rlim_t reserve = 100, least = 4;
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return std::numeric_limits<std::size_t>::max();
+    return std::max(least, limit.rlim_cur > reserve ? (limit.rlim_cur - reserve) / 2 : 0);
+}
 
 } // namespace
 
@@ -68,6 +61,7 @@ struct server::state {
     log out;
     metrics figures;
     token secret;
+    std::unique_ptr<receive_budget> receiving;
     std::unique_ptr<scheduler> workers;
     std::unique_ptr<repository> models;
     std::unique_ptr<service> requests;
@@ -80,8 +74,10 @@ struct server::state {
             options.workers = usable_cpus();
         if (options.most_total_bytes == 0)
             options.most_total_bytes = usual_total_bytes();
+        receiving = std::make_unique<receive_budget>(options.most_total_bytes);
         if (options.io_threads == 0)
             options.io_threads = std::max(1, options.workers / 2);
+        options.most_connections = std::min(options.most_connections, most_connections_of_a_port());
         if (!options.token_file.empty())
             secret.set(read_token(options.token_file));
         workers = std::make_unique<scheduler>(options.workers, options.is_pinned);
@@ -101,7 +97,7 @@ struct server::state {
     }
 
     http_server::handlers handlers(const std::string &protocol, http_server::handler handle) {
-        return {std::move(handle),
+        return {[this](const http_request &head) { return paths->most_body_bytes(head); }, std::move(handle),
                 [this](outcome o, const std::string &sentence) { return paths->refuse(o, sentence); },
                 [this](const service::call &c, bool is_expired) {
                     is_expired ? requests->expire(c) : requests->cancel(c);
@@ -115,7 +111,6 @@ struct server::state {
         h.most_connections = options.most_connections;
         h.most_header_bytes = options.most_header_bytes;
         h.most_body_bytes = options.most_body_bytes;
-        h.most_total_bytes = options.most_total_bytes;
         h.idle = options.idle;
         h.receive = h.send = options.receive;
         if (options.http != "off") {
@@ -123,35 +118,42 @@ struct server::state {
             h.certificate = options.certificate;
             h.key = options.key;
             http = std::make_unique<http_server>(
-                h, handlers("http",
-                            [this](const http_request &r, const rest::run_later &later, rest::reply done) {
-                                return paths->handle(r, later, std::move(done));
-                            }));
+                h, *receiving,
+                handlers("http",
+                         [this](const http_request &r, const rest::run_later &later, rest::reply done) {
+                             return paths->handle(r, later, std::move(done));
+                         }));
         }
         check_certificate(options.certificate, options.key);
         if (options.grpc != "off")
             calls = std::make_unique<grpc_server>(
-                grpc_options{options.grpc, options.most_body_bytes, options.most_total_bytes,
-                             options.most_header_bytes, options.idle, options.receive, options.certificate,
-                             options.key},
-                *requests, secret);
+                grpc_options{
+                    options.grpc, options.most_body_bytes, options.most_total_bytes,
+                    options.most_header_bytes, options.idle, options.receive, options.certificate,
+                    options.key, options.most_connections,
+                    [this](std::size_t n) { figures.connections("grpc").Set(static_cast<double>(n)); }},
+                *requests, secret, *receiving);
         if (options.metrics != "off") {
             h.address = options.metrics;
             h.threads = 1;
             h.certificate.clear();
             h.most_connections = 64;
             scrapes = std::make_unique<http_server>(
-                h,
-                handlers("metrics", [this](const http_request &r, const rest::run_later &, rest::reply done) {
-                    done(scrape(r));
-                    return nullptr;
-                }));
+                h, *receiving,
+                handlers("metrics",
+                         [this](const http_request &r, const rest::run_later &later,
+                                rest::reply done) -> std::shared_ptr<const service::call> {
+                             if (r.target.substr(0, 11) == "/v2/health/")
+                                 return paths->handle(r, later, std::move(done));
+                             done(scrape(r));
+                             return nullptr;
+                         }));
         }
     }
 
     http_reply scrape(const http_request &r) {
         if (r.method != "GET" || r.target.substr(0, r.target.find('?')) != "/metrics")
-            return error_reply(outcome::not_found, "GET /metrics is all there is here");
+            return error_reply(outcome::not_found, "GET /metrics and /v2/health are all there is here");
         models->update_gauges();
         http_reply reply;
         reply.type = "text/plain; version=0.0.4; charset=utf-8";
@@ -209,7 +211,7 @@ bool server::stop() {
     state &s = *state_;
     s.requests->leave();
     if (s.calls)
-        s.calls->leave();
+        s.calls->tell_health();
     s.models->stop();
     std::this_thread::sleep_for(s.options.leave);
     const auto until = clock::now() + s.options.most_drain;

@@ -6,13 +6,14 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <numeric>
 #include <random>
 #include <sstream>
 
 #include "core/datatypes.hpp"
 #include "core/rows.hpp"
+#include "core/small_json.hpp"
+#include "core/usable_memory.hpp"
 
 namespace octet::serve {
 namespace {
@@ -23,15 +24,6 @@ constexpr std::size_t least_in_place = std::size_t(16) << 10;
 
 double seconds_since(clock::time_point start) {
     return std::chrono::duration<double>(clock::now() - start).count();
-}
-
-std::string read_file(const std::string &path) {
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream bytes;
-    bytes << file.rdbuf();
-    if (!file)
-        throw error(status::invalid_arguments, path + ": cannot be read");
-    return std::move(bytes).str();
 }
 
 /// What is read from a path is mapped, and a file that is overwritten in place would change under the network: models
@@ -50,13 +42,22 @@ model::graph read(const model_source &source) {
             is_mapped |= entry.is_regular_file() && entry.path().extension() == ".data";
     if (is_mapped)
         return model::read_network(source.path);
-    const std::string bytes = read_file(source.path);
+    const std::string bytes = read_regular_file(source.path, std::size_t(1) << 40);
     const auto *begin = reinterpret_cast<const std::uint8_t *>(bytes.data());
     if (path.extension() == ".tflite")
         return model::read_tflite(begin, bytes.size(), source.path);
     if (path.extension() == ".onnx")
         return model::read_onnx(begin, bytes.size(), source.path);
     return model::read_network(begin, bytes.size(), source.path);
+}
+
+/// What a network whose sizes a request chooses may take, if nothing is said: instances share a quarter of the memory, and
+/// weights, which they share, come on top.
+std::size_t limit_of_open_sizes(const model_source &source, int instances) {
+    std::error_code ignored;
+    const std::uintmax_t file =
+        source.path.empty() ? source.bytes.size() : std::filesystem::file_size(source.path, ignored);
+    return 2 * static_cast<std::size_t>(file) + usable_memory() / 4 / static_cast<std::size_t>(instances);
 }
 
 std::size_t product(const memory::dims &dims, std::size_t from) {
@@ -118,6 +119,13 @@ std::shared_ptr<served_model> served_model::load(const model_source &source, con
         throw error(
             status::invalid_arguments,
             "an input has an open size: \"dimensions\" or \"shapes\" of config.json give the usual one");
+    const bool has_names =
+        std::any_of(g.inputs.begin(), g.inputs.end(), [&](int t) { // of open sizes that are 1 in the graph
+            const auto &names = g.tensors[static_cast<std::size_t>(t)].dim_names;
+            return std::any_of(names.begin(), names.end(), [](const std::string &n) { return !n.empty(); });
+        });
+    if ((is_open || (has_names && !m->is_batching())) && options.memory_limit == 0)
+        options.memory_limit = limit_of_open_sizes(source, config.instances > 0 ? config.instances : workers);
     m->narrow_ = std::make_unique<network>(g, options);
     m->most_rows_ = config.most_rows;
     m->describe(g);
@@ -286,8 +294,9 @@ void served_model::set_shapes(job &j, const std::vector<memory::dims> &shapes) c
         for (std::size_t d = 0; fits && d < given.size(); d++)
             fits = t.is_open[d] ? given[d] >= 1 : given[d] == t.dims[d];
         if (!fits)
-            throw refusal(outcome::invalid, "input '" + t.name + "' has shape " + model::to_text(given) +
-                                                ", allowed is " + model::to_text(t.shown()));
+            throw refusal(outcome::invalid, "input '" + t.name + "' has shape " +
+                                                shown(model::to_text(given)) + ", allowed is " +
+                                                model::to_text(t.shown()));
         const auto from = static_cast<std::ptrdiff_t>(is_batching() ? 1 : 0);
         is_usual &= std::equal(given.begin() + from, given.end(), t.dims.begin() + from);
     }
@@ -334,13 +343,24 @@ served_model::place &served_model::place_for(instance &i, const std::string &sha
             for (std::istringstream parts(one); std::getline(parts, number, 'x');)
                 dims.push_back(std::stoll(number));
         }
-        net.resize(sizes);
+        try {
+            net.resize(sizes);
+        } catch (const error &e) {
+            throw refusal(e.status == status::out_of_memory ? outcome::too_large : outcome::invalid,
+                          e.what());
+        }
     } else if (rows != 1) {
         network_sizes sizes{rows, i.made_of->options().shapes, i.made_of->options().dimensions};
         net.resize(sizes);
     }
-    if (i.places.size() >= most_places)
+    const std::size_t most = i.made_of->options().memory_limit;
+    std::size_t bytes = net.buffer_bytes().first;
+    for (const auto &[ignored, p] : i.places)
+        bytes += p->net.buffer_bytes().first;
+    while (!i.places.empty() && (i.places.size() >= most_places || (!shapes.empty() && bytes > most))) {
+        bytes -= i.places.back().second->net.buffer_bytes().first;
         i.places.pop_back();
+    }
     i.places.insert(i.places.begin(), {key, std::make_unique<place>(std::move(net))});
     return *i.places.front().second;
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include <nlohmann/json.hpp>
+#include "core/small_json.hpp"
 
 namespace octet::serve {
 namespace {
@@ -107,8 +107,8 @@ const std::map<std::string, reader> &readers() {
 model_config read_config(const std::string &text) {
     json root;
     try {
-        root = json::parse(text);
-    } catch (const json::exception &e) {
+        root = read_small_json(text);
+    } catch (const error &e) {
         refuse(e.what());
     }
     if (!root.is_object())

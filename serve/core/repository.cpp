@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
+
+#include "core/small_json.hpp"
 
 namespace octet::serve {
 namespace {
@@ -48,14 +48,7 @@ std::vector<std::string> folders_in(const fs::path &folder) {
 }
 
 model_config config_of(const fs::path &file) {
-    if (!fs::exists(file))
-        return {};
-    std::ifstream in(file);
-    std::ostringstream text;
-    text << in.rdbuf();
-    if (!in)
-        throw error(status::invalid_arguments, file.string() + ": cannot be read");
-    return read_config(text.str());
+    return fs::exists(file) ? read_config(read_regular_file(file, most_control_bytes)) : model_config();
 }
 
 /// For the log: how long it took, and how it will be served.
@@ -286,20 +279,21 @@ std::shared_ptr<served_model> repository::find(const std::string &name, const st
     const std::shared_lock<std::shared_mutex> reading(mutex_);
     const auto it = models_.find(name);
     if (it == models_.end())
-        throw refusal(outcome::not_found, "there is no model '" + name + "'");
+        throw refusal(outcome::not_found, "there is no model '" + shown(name) + "'");
     if (version.empty()) {
         for (auto v = it->second.rbegin(); v != it->second.rend(); ++v)
             if (v->second.model)
                 return v->second.model;
-        throw refusal(outcome::unavailable, "no version of model '" + name +
+        throw refusal(outcome::unavailable, "no version of model '" + shown(name) +
                                                 "' could be loaded, POST /v2/repository/index tells why");
     }
     const auto found = it->second.find(version_of(version));
     if (version_of(version) == no_version || found == it->second.end())
-        throw refusal(outcome::not_found, "model '" + name + "' has no version '" + version + "'");
+        throw refusal(outcome::not_found,
+                      "model '" + shown(name) + "' has no version '" + shown(version) + "'");
     if (!found->second.model)
         throw refusal(outcome::unavailable,
-                      "version " + version + " of model '" + name + "' could not be loaded");
+                      "version " + shown(version) + " of model '" + shown(name) + "' could not be loaded");
     return found->second.model;
 }
 
@@ -329,7 +323,8 @@ void repository::load(const std::string &name) {
         const std::lock_guard<std::mutex> lock(scan_mutex_);
         const bool is_plain = !name.empty() && name[0] != '.' && name.find('/') == std::string::npos;
         if (!is_plain || folder_.empty() || !fs::is_directory(fs::path(folder_) / name))
-            throw refusal(outcome::not_found, "there is no model '" + name + "' in the folder of models");
+            throw refusal(outcome::not_found,
+                          "there is no model '" + shown(name) + "' in the folder of models");
         unloaded_.erase(name);
         scan_model(name, true);
     }
@@ -340,9 +335,9 @@ void repository::unload(const std::string &name) {
     const std::lock_guard<std::mutex> lock(scan_mutex_);
     const std::vector<std::string> all = versions(name);
     if (all.empty())
-        throw refusal(outcome::not_found, "there is no model '" + name + "'");
+        throw refusal(outcome::not_found, "there is no model '" + shown(name) + "'");
     if (fixed_.count(name))
-        throw refusal(outcome::invalid, "model '" + name + "' is not of the folder of models");
+        throw refusal(outcome::invalid, "model '" + shown(name) + "' is not of the folder of models");
     unloaded_.insert(name);
     for (const auto &[version, ignored] : entries(name))
         remove(name, version);

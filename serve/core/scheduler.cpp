@@ -239,6 +239,9 @@ double scheduler::run(executor &runs, const jobs &batch, bool is_alone) {
         j->started = start;
     try {
         runs.run(batch, is_alone);
+    } catch (const refusal &e) {
+        result = e.why;
+        sentence = e.what();
     } catch (const std::bad_alloc &) {
         result = outcome::overloaded;
         sentence = "there is no memory for this request";

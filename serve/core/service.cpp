@@ -30,7 +30,7 @@ void put(std::vector<std::byte> &to, const std::string &name, const double *numb
             fits = v >= static_cast<double>(std::numeric_limits<To>::min()) &&
                    v <= static_cast<double>(std::numeric_limits<To>::max()) && v == std::trunc(v);
         if (!fits)
-            refuse("input '" + name + "': element " + std::to_string(i) + " is " + std::to_string(v) +
+            refuse("input '" + shown(name) + "': element " + std::to_string(i) + " is " + std::to_string(v) +
                    ", which its datatype cannot hold");
         const To value = static_cast<To>(v);
         std::memcpy(to.data() + i * sizeof(To), &value, sizeof(To));
@@ -59,7 +59,7 @@ std::vector<std::byte> bytes_of_numbers(const given_tensor &given, data_type typ
         put_as(std::uint8_t());
         break;
     default:
-        refuse("input '" + given.name + "' is " + protocol_name(type) + ", which is sent as bytes");
+        refuse("input '" + shown(given.name) + "' is " + protocol_name(type) + ", which is sent as bytes");
     }
     return bytes;
 }
@@ -72,7 +72,7 @@ std::vector<std::byte> narrowed(const given_tensor &given) {
         std::memcpy(&wide, given.bytes->data + 8 * i, 8);
         const auto value = static_cast<std::int32_t>(wide);
         if (value != wide)
-            refuse("input '" + given.name + "': element " + std::to_string(i) + " is " +
+            refuse("input '" + shown(given.name) + "': element " + std::to_string(i) + " is " +
                    std::to_string(wide) + ", allowed are numbers of 32 bits");
         std::memcpy(bytes.data() + 4 * i, &value, 4);
     }
@@ -83,7 +83,7 @@ std::size_t elements(const given_tensor &given, std::size_t most) {
     std::size_t count = 1;
     for (const std::int64_t d : given.shape) {
         if (d < 0 || (d > 0 && count > most / static_cast<std::size_t>(d)))
-            refuse("input '" + given.name + "' has shape " + model::to_text(given.shape) +
+            refuse("input '" + shown(given.name) + "' has shape " + shown(model::to_text(given.shape)) +
                    ", which is beyond all limits");
         count *= static_cast<std::size_t>(d);
     }
@@ -101,7 +101,7 @@ std::size_t index_of(const std::vector<tensor_info> &tensors, const std::string 
     for (std::size_t i = 0; i < tensors.size(); i++)
         if (tensors[i].name == name)
             return i;
-    refuse(std::string("there is no ") + what + " '" + name + "', allowed: " + names_of(tensors));
+    refuse(std::string("there is no ") + what + " '" + shown(name) + "', allowed: " + names_of(tensors));
 }
 
 double seconds(clock::duration d) { return std::chrono::duration<double>(d).count(); }
@@ -122,22 +122,24 @@ std::shared_ptr<job> service::make_job(const served_model &m, infer_request &req
     for (given_tensor &given : request.inputs) {
         const std::size_t i = index_of(m.inputs(), given.name, "input");
         if (is_given[i])
-            refuse("input '" + given.name + "' is given twice");
+            refuse("input '" + shown(given.name) + "' is given twice");
         is_given[i] = true;
         const data_type type = m.inputs()[i].type;
         const bool is_wide = given.datatype == "INT64" && type == data_type::s32;
         const bool is_truth = given.datatype == "BOOL" && type == data_type::u8;
         if (given.datatype != protocol_name(type) && !is_wide && !is_truth)
-            refuse("input '" + given.name + "' has datatype '" + given.datatype + "', the model's is " +
-                   protocol_name(type));
+            refuse("input '" + shown(given.name) + "' has datatype '" + shown(given.datatype) +
+                   "', the model's is " + protocol_name(type));
         const std::size_t expected = elements(given, options.most_body_bytes);
         const std::size_t width = is_wide ? 8 : size_of(type);
         if (given.bytes ? given.bytes->size != expected * width : given.numbers.size() != expected)
-            refuse("input '" + given.name + "' has " +
+            refuse("input '" + shown(given.name) + "' has " +
                    (given.bytes ? std::to_string(given.bytes->size) + " bytes"
                                 : std::to_string(given.numbers.size()) + " numbers") +
-                   ", its shape " + model::to_text(given.shape) + " needs " +
+                   ", its shape " + shown(model::to_text(given.shape)) + " needs " +
                    std::to_string(given.bytes ? expected * width : expected));
+        if ((!given.bytes || is_wide) && request.held && !request.held->grow(expected * size_of(type)))
+            throw refusal(outcome::overloaded, "requests fill the memory for them");
         if (!given.bytes)
             owned->buffers.push_back(bytes_of_numbers(given, type));
         else if (is_wide)

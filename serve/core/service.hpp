@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/metrics.hpp"
+#include "core/receive_budget.hpp"
 #include "core/repository.hpp"
 
 namespace octet::serve {
@@ -29,7 +30,10 @@ struct infer_request {
     clock::time_point deadline = clock::time_point::max(); ///< of the protocol itself
     bool wants_profile = false;
     std::shared_ptr<const void> keep; ///< what `bytes` of inputs lie in
-    std::string trace;                ///< for the log
+    receive_budget::share *held =
+        nullptr; ///< what `keep` takes of the memory for requests; null: it is not counted
+    std::unique_ptr<receive_budget::share> numbers_held; ///< and `numbers`
+    std::string trace;                                   ///< for the log
 };
 
 /// What one line of the access log says.

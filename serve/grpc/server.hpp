@@ -1,9 +1,10 @@
 #pragma once
 
-// The protocol over gRPC, with reflection and gRPC's own health service. Its headers are slow to compile: they stay in
-// server.cpp.
+// The protocol over gRPC, with reflection and gRPC's own health service. Headers of its library are slow to compile: they stay
+// in this folder.
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -19,18 +20,20 @@ struct grpc_options {
     std::chrono::milliseconds idle, ///< of a connection without calls
         receive;                    ///< until a client has said who it is; its calls have their deadlines
     std::string certificate, key;
+    std::size_t most_connections = 1024;
+    std::function<void(std::size_t)> count_connections; ///< is told now and then how many are open
 };
 
 class grpc_server {
 public:
     /// Throws octet::error.
-    grpc_server(const grpc_options &options, service &s, const token &t);
+    grpc_server(const grpc_options &options, service &s, const token &t, receive_budget &b);
     ~grpc_server();
     unsigned short port() const;
     /// The certificate's files, which the caller has checked, are read anew: within a second they are used.
     void reload_certificate();
-    /// The health service says so; calls are still taken.
-    void leave();
+    /// Who watches the health service is told what `service::is_ready` says.
+    void tell_health();
     /// No more calls; those that are under way may finish until then.
     void drain(clock::time_point until);
 

@@ -22,12 +22,17 @@ public:
     reply_form form;
     std::vector<std::int64_t> binary_sizes; ///< by input, -1: none
 
+    explicit reader(receive_budget::share *held) {
+        request.held = held;
+        if (held)
+            request.numbers_held = held->another();
+    }
+
     bool null() override { return scalar_of_wrong_kind("null"); }
     bool boolean(bool v) override {
         switch (where()) {
         case place::data:
-            request.inputs.back().numbers.push_back(v);
-            return true;
+            return add(v);
         case place::parameters:
             if (key_ == "binary_data_output")
                 form.all_binary = v;
@@ -52,14 +57,17 @@ public:
     bool number_float(double v, const std::string &text) override {
         if (where() != place::data)
             return scalar_of_wrong_kind(text);
-        request.inputs.back().numbers.push_back(v);
-        return true;
+        return add(v);
     }
     bool string(std::string &v) override {
         switch (where()) {
         case place::root:
-            if (key_ == "id")
+            if (key_ == "id") {
+                if (v.size() > most_id_bytes)
+                    refuse("\"id\" has " + std::to_string(v.size()) + " bytes, at most " +
+                           std::to_string(most_id_bytes) + " are taken");
                 request.id = v;
+            }
             return true;
         case place::input:
             (key_ == "name"       ? request.inputs.back().name
@@ -171,14 +179,22 @@ private:
         if (count > most)
             refuse("more than " + std::to_string(most) + " tensors");
     }
+    /// Text of two bytes becomes a number of eight, and twice that while their array grows.
+    bool add(double v) {
+        constexpr std::size_t piece = 4096;
+        if (++count_ % piece == 0 && request.numbers_held &&
+            !request.numbers_held->grow(piece * 2 * sizeof(double)))
+            throw refusal(outcome::overloaded, "requests fill the memory for them");
+        request.inputs.back().numbers.push_back(v);
+        return true;
+    }
     bool integer(std::int64_t v, double value) {
         switch (where()) {
         case place::data:
-            request.inputs.back().numbers.push_back(value);
-            return true;
+            return add(value);
         case place::shape:
             if (request.inputs.back().shape.size() == 32)
-                refuse("input '" + request.inputs.back().name + "' has more than 32 dimensions");
+                refuse("input '" + shown(request.inputs.back().name) + "' has more than 32 dimensions");
             request.inputs.back().shape.push_back(v);
             return true;
         case place::parameters:
@@ -207,11 +223,12 @@ private:
             refuse("JSON: " + what.substr(0, 40) +
                    (p == place::shape  ? " in \"shape\""
                     : p == place::data ? " in \"data\""
-                                       : " where \"" + key_ + "\" is expected"));
+                                       : " where \"" + shown(key_) + "\" is expected"));
         return true;
     }
 
     std::vector<place> path_;
+    std::size_t count_ = 0; ///< of numbers
     std::string key_, ignored_;
     std::optional<bool> is_binary_;
 };
@@ -251,7 +268,7 @@ void append_data(std::string &text, const tensor_info &t, const byte_range &byte
     case data_type::u8:
         return append_numbers<std::uint8_t>(text, bytes, t.name);
     default:
-        refuse("output '" + t.name + "' is " + protocol_name(t.type) +
+        refuse("output '" + shown(t.name) + "' is " + protocol_name(t.type) +
                ", which has no form in JSON: ask for binary data");
     }
 }
@@ -262,11 +279,12 @@ std::string quoted(const std::string &text) {
 
 } // namespace
 
-infer_request read_infer_request(std::string_view body, std::size_t json_size, reply_form &form) {
+infer_request read_infer_request(std::string_view body, std::size_t json_size, reply_form &form,
+                                 receive_budget::share *held) {
     if (json_size > body.size())
         refuse("Inference-Header-Content-Length is " + std::to_string(json_size) + ", the body has " +
                std::to_string(body.size()) + " bytes");
-    reader r;
+    reader r(held);
     json::sax_parse(body.data(), body.data() + json_size, &r);
     std::size_t at = json_size;
     for (std::size_t i = 0; i < r.request.inputs.size(); i++) {
@@ -274,11 +292,11 @@ infer_request read_infer_request(std::string_view body, std::size_t json_size, r
             continue;
         given_tensor &t = r.request.inputs[i];
         if (!t.numbers.empty())
-            refuse("input '" + t.name + "' has \"data\" and \"binary_data_size\"");
+            refuse("input '" + shown(t.name) + "' has \"data\" and \"binary_data_size\"");
         const std::size_t left = body.size() - at;
         if (r.binary_sizes[i] < 0 || static_cast<std::uint64_t>(r.binary_sizes[i]) > left)
-            refuse("input '" + t.name + "': binary_data_size is " + std::to_string(r.binary_sizes[i]) + ", " +
-                   std::to_string(left) + " bytes are left in the body");
+            refuse("input '" + shown(t.name) + "': binary_data_size is " + std::to_string(r.binary_sizes[i]) +
+                   ", " + std::to_string(left) + " bytes are left in the body");
         const auto size = static_cast<std::size_t>(r.binary_sizes[i]);
         t.bytes = byte_range{reinterpret_cast<const std::byte *>(body.data()) + at, size};
         at += size;

@@ -23,7 +23,9 @@ struct reply_form {
 
 /// Reads a body of which the first `json_size` bytes are JSON. Numbers go straight into arrays, nesting is limited, what is
 /// not known is skipped. Inputs point into the body: `keep` is the caller's to set. Throws refusal.
-infer_request read_infer_request(std::string_view body, std::size_t json_size, reply_form &form);
+/// Numbers take of `held`, if there is one.
+infer_request read_infer_request(std::string_view body, std::size_t json_size, reply_form &form,
+                                 receive_budget::share *held = nullptr);
 
 /// The JSON part of a reply. Throws refusal where an output has no JSON form.
 std::string infer_reply_json(const service::call &c, const reply_form &form, bool &has_binary);

@@ -2,9 +2,8 @@
 
 #include <charconv>
 
-#include <nlohmann/json.hpp>
-
 #include "core/datatypes.hpp"
+#include "core/small_json.hpp"
 #include "http/infer_json.hpp"
 #include "octet/settings.hpp"
 
@@ -48,15 +47,17 @@ http_reply json_reply(const json &j) {
     return r;
 }
 
-http_reply empty_reply(bool is_good) {
-    http_reply r;
-    r.status = is_good ? 200 : 503;
+http_reply ready_reply(bool is_ready, const json &j) {
+    http_reply r = json_reply(j);
+    r.status = is_ready ? 200 : 503;
     return r;
 }
 
 /// The parts of a path, decoded. Throws refusal.
 std::vector<std::string> parts_of(std::string_view target) {
     std::vector<std::string> parts(1);
+    if (target.substr(0, 7) == "http://" || target.substr(0, 8) == "https://") // as proxies are asked
+        target.remove_prefix(std::min(target.find('/', 8), target.size()));
     target = target.substr(0, target.find('?'));
     if (target.empty() || target[0] != '/')
         throw refusal(outcome::invalid, "the path does not begin with '/'");
@@ -107,9 +108,22 @@ http_reply infer_reply(const service::call &c, const reply_form &form) {
     return answer;
 }
 
+bool is_inference(const std::vector<std::string> &path) {
+    return path.size() >= 4 && path[0] == "v2" && path[1] == "models" && path.back() == "infer";
+}
+
+/// A path that there is, asked by a method that it has not.
+struct wrong_method : refusal {
+    wrong_method(const http_request &request, const char *allows)
+        : refusal(outcome::not_found,
+                  std::string(request.method.substr(0, 20)) + " is not allowed here, allowed is " + allows),
+          allowed(allows) {}
+    const char *allowed;
+};
+
 [[noreturn]] void no_such_path(const http_request &request) {
     throw refusal(outcome::not_found, "there is no " + std::string(request.method.substr(0, 20)) + " " +
-                                          std::string(request.target.substr(0, 200)));
+                                          std::string(request.target.substr(0, 100)));
 }
 
 } // namespace
@@ -129,24 +143,39 @@ http_reply rest::refuse(outcome o, const std::string &sentence) const {
     return error_reply(o, sentence);
 }
 
+void rest::require_token(const http_request &request, const std::vector<std::string> &path) const {
+    const bool is_health = path.size() == 3 && path[0] == "v2" && path[1] == "health";
+    if (!is_health && !token_.allows(request.authorization))
+        throw refusal(outcome::unauthorized, "a bearer token is required");
+}
+
+std::size_t rest::most_body_bytes(const http_request &head) const {
+    const std::vector<std::string> path = parts_of(head.target);
+    require_token(head, path);
+    return is_inference(path) ? service_.options.most_body_bytes : most_control_bytes;
+}
+
 http_reply rest::answer(const http_request &request, const std::vector<std::string> &path) const {
     const bool is_get = request.method == "GET" || request.method == "HEAD";
     const std::size_t n = path.size();
     if (path[0] != "v2")
         no_such_path(request);
-    if (n >= 2 && path[1] == "repository" && request.method == "POST")
+    if (n >= 2 && path[1] == "repository") {
+        if (request.method != "POST")
+            throw wrong_method(request, "POST");
         return repository(request, path);
+    }
     if (!is_get)
-        no_such_path(request);
+        throw wrong_method(request, "GET");
     if (n == 1 || (n == 2 && path[1].empty()))
         return json_reply({{"name", "octet"},
                            {"version", version()},
                            {"extensions", {"binary_tensor_data", "model_repository"}},
                            {"isa", to_string(get_effective_cpu_isa())}});
     if (n == 3 && path[1] == "health" && path[2] == "live")
-        return empty_reply(true);
+        return json_reply({{"live", true}});
     if (n == 3 && path[1] == "health" && path[2] == "ready")
-        return empty_reply(service_.is_ready());
+        return ready_reply(service_.is_ready(), {{"ready", service_.is_ready()}});
     if (path[1] != "models" || n < 3)
         no_such_path(request);
     const bool has_version = n >= 5 && path[3] == "versions";
@@ -161,8 +190,15 @@ http_reply rest::answer(const http_request &request, const std::vector<std::stri
                            {"outputs", tensors_json(m->outputs())}});
     }
     if (n == end + 1 && path[end] == "ready") {
-        service_.models.find(path[2], version);
-        return empty_reply(true);
+        bool is_ready = true;
+        try {
+            service_.models.find(path[2], version);
+        } catch (const refusal &r) {
+            if (r.why == outcome::not_found)
+                throw;
+            is_ready = false;
+        }
+        return ready_reply(is_ready, {{"name", path[2]}, {"ready", is_ready}});
     }
     no_such_path(request);
 }
@@ -171,8 +207,12 @@ http_reply rest::repository(const http_request &request, const std::vector<std::
     if (path.size() == 3 && path[2] == "index") {
         bool only_ready = false;
         if (!request.body.empty()) {
-            const json body = json::parse(request.body, nullptr, false);
-            only_ready = body.is_object() && body.contains("ready") && body["ready"] == true;
+            try {
+                const nlohmann::json body = read_small_json(request.body);
+                only_ready = body.is_object() && body.contains("ready") && body["ready"] == true;
+            } catch (const error &e) {
+                throw refusal(outcome::invalid, e.what());
+            }
         }
         json list = json::array();
         for (const auto &s : service_.models.index())
@@ -202,8 +242,9 @@ std::shared_ptr<const service::call> rest::infer(const http_request &request, st
             throw refusal(outcome::invalid, "Inference-Header-Content-Length is no number");
     }
     const auto form = std::make_shared<reply_form>();
-    infer_request r = read_infer_request(request.body, json_size, *form);
+    infer_request r = read_infer_request(request.body, json_size, *form, request.held);
     r.keep = request.keep;
+    r.held = request.held;
     r.model = std::move(model);
     r.version = std::move(version);
     r.trace = request.trace;
@@ -220,18 +261,23 @@ std::shared_ptr<const service::call> rest::handle(const http_request &request, c
     try {
         path = parts_of(request.target);
         what = std::string(request.target.substr(0, 100));
-        const bool is_health = path.size() == 3 && path[0] == "v2" && path[1] == "health";
-        if (!is_health && !token_.allows(request.authorization))
-            throw refusal(outcome::unauthorized, "a bearer token is required");
-        if (request.method == "POST" && path.size() >= 4 && path[0] == "v2" && path[1] == "models" &&
-            path.back() == "infer") {
+        require_token(request, path);
+        if (is_inference(path)) {
             const bool has_version = path.size() == 6 && path[3] == "versions";
             if (path.size() != 4 && !has_version)
                 no_such_path(request);
+            if (request.method != "POST")
+                throw wrong_method(request, "POST");
             model = path[2];
             return infer(request, path[2], has_version ? path[4] : "", later, done);
         }
         done(answer(request, path));
+    } catch (const wrong_method &r) {
+        service_.refused("http", what, r, model, std::string(request.trace));
+        http_reply answer = error_reply(r.why, r.what());
+        answer.status = 405;
+        answer.headers.emplace_back("Allow", r.allowed);
+        done(std::move(answer));
     } catch (const refusal &r) {
         service_.refused("http", what, r, model, std::string(request.trace));
         done(error_reply(r.why, r.what(), service_.retry_after(model)));

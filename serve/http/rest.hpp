@@ -18,7 +18,8 @@ struct http_request {
     std::string_view method, target, authorization, json_size,
         trace; ///< of a header each, "" where there is none
     std::string_view body;
-    std::shared_ptr<const void> keep; ///< what the body lies in
+    std::shared_ptr<const void> keep;      ///< what the body lies in
+    receive_budget::share *held = nullptr; ///< and takes; null: there is no body
 };
 
 struct http_reply {
@@ -37,6 +38,10 @@ class rest {
 public:
     rest(service &s, const token &t) : service_(s), token_(t) {}
 
+    /// How many bytes the body of a request may have, of which only the header has arrived: an inference's as many as the
+    /// server takes, others few. Throws refusal for one that needs a token and has none.
+    std::size_t most_body_bytes(const http_request &head) const;
+
     using reply = std::function<void(http_reply &&)>;
     /// Runs a function where replies are written.
     using run_later = std::function<void(std::function<void()>)>;
@@ -49,6 +54,7 @@ public:
 private:
     std::shared_ptr<const service::call> infer(const http_request &request, std::string model,
                                                std::string version, const run_later &later, reply done) const;
+    void require_token(const http_request &request, const std::vector<std::string> &path) const;
     http_reply answer(const http_request &request, const std::vector<std::string> &path) const;
     http_reply repository(const http_request &request, const std::vector<std::string> &path) const;
 

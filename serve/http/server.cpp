@@ -52,7 +52,8 @@ const char *reason_of(int status) {
 struct shared {
     http_options options;
     http_server::handlers handlers;
-    std::atomic<std::size_t> connections{0}, body_bytes{0};
+    receive_budget *budget = nullptr;
+    std::atomic<std::size_t> connections{0};
     std::atomic<bool> is_draining{false};
     std::mutex mutex;
     std::shared_ptr<asio::ssl::context> tls; ///< null: none
@@ -66,9 +67,9 @@ public:
 };
 
 struct loop {
-    explicit loop(const std::atomic<std::size_t> &bytes) : body_bytes(bytes) {}
+    explicit loop(const receive_budget &b) : budget(b) {}
 
-    const std::atomic<std::size_t> &body_bytes; ///< of all loops
+    const receive_budget &budget; ///< of all loops
     int quiet_ticks = 0;
     std::list<connection *> connections; // goes after the context, whose handlers hold them
     asio::io_context context{1};
@@ -79,7 +80,7 @@ struct loop {
     /// What a burst of bodies took goes back to the system when there was none for a second.
     void give_back_memory() {
         constexpr int enough = 10;
-        quiet_ticks = body_bytes > 0 ? 0 : std::min(quiet_ticks + 1, enough + 1);
+        quiet_ticks = budget.held() > 0 ? 0 : std::min(quiet_ticks + 1, enough + 1);
         if (quiet_ticks == enough)
             malloc_trim(0);
     }
@@ -108,6 +109,17 @@ struct loop {
     }
 };
 
+/// A body with what it takes of the memory for requests. Its memory grows with what arrives.
+struct received_body {
+    received_body(receive_budget &budget, std::shared_ptr<std::atomic<std::size_t>> client)
+        : held(budget, std::move(client)) {}
+    receive_budget::share held;
+    std::unique_ptr<char[]> memory;
+    char *begin = nullptr;
+    std::size_t arrived = 0, capacity = 0;
+    std::string text; ///< instead of `memory`, where no length was announced
+};
+
 tcp::socket &socket_of(tcp::socket &s) { return s; }
 tcp::socket &socket_of(asio::ssl::stream<tcp::socket> &s) { return s.next_layer(); }
 
@@ -118,11 +130,13 @@ public:
         : tls_(std::move(tls)), stream_(std::move(stream)), loop_(l), shared_(s), waiting_(l.context) {
         shared_.connections++;
         place_ = loop_.connections.insert(loop_.connections.end(), this);
+        error_code ignored;
+        peer_ = socket_of(stream_).remote_endpoint(ignored).address().to_string();
+        client_ = shared_.budget->client(peer_);
         shared_.handlers.connections(1);
     }
     ~session() override {
         loop_.connections.erase(place_);
-        release_bytes();
         shared_.handlers.connections(-1);
         shared_.connections--;
     }
@@ -140,6 +154,11 @@ public:
     }
 
     void look(clock::time_point now) override {
+        if (phase_ == phase::idle && !has_begun_ && parser_ &&
+            (buffer_.size() > 0 || parser_->got_some())) { // the first bytes of a header
+            has_begun_ = true;
+            until_ = std::min(until_, now + shared_.options.receive);
+        }
         const bool is_over = now > until_;
         if (call_) {
             look_at_call(now);
@@ -159,11 +178,6 @@ private:
         error_code ignored;
         socket_of(stream_).shutdown(tcp::socket::shutdown_both, ignored);
         socket_of(stream_).close(ignored);
-    }
-
-    void release_bytes() {
-        shared_.body_bytes -= reserved_;
-        reserved_ = 0;
     }
 
     /// The client of a request that waits may have left, or its time may be over.
@@ -187,6 +201,7 @@ private:
 
     void read_header() {
         phase_ = phase::idle;
+        has_begun_ = false;
         until_ = clock::now() + shared_.options.idle;
         parser_.emplace();
         parser_->header_limit(static_cast<std::uint32_t>(shared_.options.most_header_bytes));
@@ -202,21 +217,29 @@ private:
         phase_ = phase::receiving;
         until_ = clock::now() + shared_.options.receive;
         const auto &head = parser_->get();
+        const auto coding = head[http::field::transfer_encoding];
+        const std::size_t codings = head.count(http::field::transfer_encoding);
+        if (codings > 0 && (codings > 1 || head.version() < 11 || !boost::beast::iequals(coding, "chunked")))
+            return end_with(400, "Transfer-Encoding: only chunked is taken, and not from HTTP/1.0");
+        const std::size_t hosts = head.count(http::field::host);
+        if (hosts > 1 || (hosts == 0 && head.version() >= 11))
+            return end_with(400, std::to_string(hosts) + " Host headers given, HTTP/1.1 has one");
         if (!head["Content-Encoding"].empty())
             return end_with(415, "Content-Encoding: no encoding is taken");
-        const auto length = parser_->content_length();
-        const std::size_t expected = length               ? *length
-                                     : parser_->chunked() ? shared_.options.most_body_bytes
-                                                          : 0;
-        if (expected > shared_.options.most_body_bytes)
-            return end_with(413, "the body has " + std::to_string(expected) + " bytes, at most " +
-                                     std::to_string(shared_.options.most_body_bytes) + " are taken");
-        reserved_ = expected;
-        if ((shared_.body_bytes += expected) > shared_.options.most_total_bytes) {
-            release_bytes();
-            return end_with(503, "requests that are being received fill the memory for them");
+        const std::uint64_t length = parser_->content_length().value_or(0);
+        if (length == 0 && !parser_->chunked())
+            return got_request({}, nullptr);
+        std::size_t most = 0;
+        try {
+            most = shared_.handlers.most_body_bytes(head_of_request());
+        } catch (const refusal &e) {
+            return end_with(e);
         }
-        if (boost::beast::iequals(head[http::field::expect], "100-continue")) {
+        parser_->body_limit(most);
+        if (length > most)
+            return end_with(413, "the body has " + std::to_string(length) + " bytes, at most " +
+                                     std::to_string(most) + " are taken");
+        if (head.version() >= 11 && boost::beast::iequals(head[http::field::expect], "100-continue")) {
             static const std::string go_on = "HTTP/1.1 100 Continue\r\n\r\n";
             asio::async_write(stream_, asio::buffer(go_on), [self = self()](error_code e, std::size_t) {
                 if (!e)
@@ -230,45 +253,81 @@ private:
     /// Bodies of a known length go straight from the socket to where they stay, in large pieces: the parser would copy an
     /// image twice.
     void read_body() {
-        const auto length = parser_->content_length();
-        if (!length) // chunked, or none
-            return (void)http::async_read(
-                stream_, buffer_, *parser_, [self = self()](error_code failed, std::size_t) {
-                    if (failed)
-                        return self->read_failed(failed);
-                    const auto body = std::make_shared<std::string>(std::move(self->parser_->get().body()));
-                    self->got_request(*body, body);
-                });
-        const auto size = static_cast<std::size_t>(*length);
-        std::shared_ptr<char[]> memory;
-        try {
-            memory.reset(new char[size + alignment]); // not zeroed
-        } catch (const std::bad_alloc &) {
-            return end_with(503, "there is no memory for a body of " + std::to_string(size) + " bytes");
-        }
-        char *const begin = memory.get() + before_body(memory.get());
-        const std::size_t there = asio::buffer_copy(asio::buffer(begin, size), buffer_.data());
+        body_ = std::make_shared<received_body>(*shared_.budget, client_);
+        if (parser_->chunked())
+            return read_chunks();
+        const auto size = static_cast<std::size_t>(*parser_->content_length());
+        const std::size_t there = std::min(size, buffer_.size());
+        if (!make_room(size, there))
+            return;
+        asio::buffer_copy(asio::buffer(body_->begin, there), buffer_.data());
         buffer_.consume(there);
-        if (there == size)
-            return got_request({begin, size}, memory);
-        read_rest(memory, {begin, size}, there);
+        got_bytes(there, size);
+    }
+
+    void read_chunks() {
+        http::async_read_some(stream_, buffer_, *parser_, [self = self()](error_code failed, std::size_t) {
+            if (failed)
+                return self->read_failed(failed);
+            received_body &body = *self->body_;
+            const std::size_t arrived = self->parser_->get().body().size();
+            if (!body.held.grow(arrived - body.arrived))
+                return self->end_without_memory();
+            body.arrived = arrived;
+            if (!self->parser_->is_done())
+                return self->read_chunks();
+            body.text = std::move(self->parser_->get().body());
+            self->got_request(body.text, self->body_);
+        });
+    }
+
+    /// Memory for `arrived` bytes and more that follow, up to `size`: what is announced and never sent takes little.
+    bool make_room(std::size_t size, std::size_t arrived) {
+        constexpr std::size_t first = std::size_t(1) << 20, factor = 4;
+        received_body &body = *body_;
+        if (body.begin && body.arrived < body.capacity)
+            return true;
+        const std::size_t capacity = std::min(size, std::max({first, factor * body.capacity, arrived}));
+        try {
+            std::unique_ptr<char[]> memory(new char[capacity + alignment]); // not zeroed
+            char *const begin = memory.get() + before_body(memory.get());
+            std::copy_n(body.begin, body.arrived, begin);
+            body.memory = std::move(memory);
+            body.begin = begin;
+            body.capacity = capacity;
+            return true;
+        } catch (const std::bad_alloc &) {
+            end_with(503, "there is no memory for a body of " + std::to_string(size) + " bytes");
+            return false;
+        }
+    }
+
+    void got_bytes(std::size_t got, std::size_t size) {
+        received_body &body = *body_;
+        if (!body.held.grow(got))
+            return end_without_memory();
+        body.arrived += got;
+        if (body.arrived == size) {
+            wait_for(1);
+            return got_request({body.begin, size}, body_);
+        }
+        if (got > 0)
+            wait_for(size - body.arrived);
+        if (make_room(size, body.arrived))
+            read_rest(size);
     }
 
     /// With a few large reads: on a busy machine all of it has come, else the kernel wakes the loop when a good part of what is
     /// missing is there, not for each segment.
-    void read_rest(const std::shared_ptr<char[]> &memory, asio::mutable_buffer body, std::size_t there) {
-        stream_.async_read_some(
-            body + there, [self = self(), memory, body, there](error_code failed, std::size_t got) {
-                if (failed)
-                    return;
-                if (there + got < body.size()) {
-                    self->wait_for(body.size() - there - got);
-                    return self->read_rest(memory, body, there + got);
-                }
-                self->wait_for(1);
-                self->got_request({static_cast<const char *>(body.data()), body.size()}, memory);
-            });
+    void read_rest(std::size_t size) {
+        const auto room = asio::buffer(body_->begin + body_->arrived, body_->capacity - body_->arrived);
+        stream_.async_read_some(room, [self = self(), size](error_code failed, std::size_t got) {
+            if (!failed)
+                self->got_bytes(got, size);
+        });
     }
+
+    void end_without_memory() { end_with(503, "requests that are being received fill the memory for them"); }
 
     /// Sets how much has to be there before the socket counts as readable.
     void wait_for(std::size_t missing) {
@@ -307,8 +366,14 @@ private:
     }
 
     /// A reply to what is not read to its end: the connection cannot be used again.
+    void end_with(const refusal &e) {
+        keep_alive_ = false;
+        body_.reset();
+        send(shared_.handlers.refuse(e.why, e.what()), true);
+    }
     void end_with(int status, const std::string &sentence) {
         keep_alive_ = false;
+        body_.reset();
         const outcome o = status == 413 || status == 431 ? outcome::too_large
                           : status == 503                ? outcome::overloaded
                                                          : outcome::invalid;
@@ -317,24 +382,34 @@ private:
         send(std::move(reply), true);
     }
 
-    void got_request(std::string_view body, std::shared_ptr<const void> memory) {
+    /// Without the body.
+    http_request head_of_request() const {
+        const auto &message = parser_->get();
+        const auto view = [](boost::beast::string_view v) { return std::string_view(v.data(), v.size()); };
+        http_request request;
+        request.method = view(message.method_string());
+        request.target = view(message.target());
+        request.authorization = view(message[http::field::authorization]);
+        request.json_size = view(message[json_size_field]);
+        request.trace = view(message["traceparent"]);
+        if (request.trace.size() > 64 ||
+            request.trace.find_first_not_of("0123456789abcdef-") != std::string_view::npos)
+            request.trace = {};
+        return request;
+    }
+
+    void got_request(std::string_view body, std::shared_ptr<received_body> memory) {
         phase_ = phase::waiting;
         is_late_ = false;
         until_ = time_for_lost_answer();
         const auto &message = parser_->get();
         keep_alive_ = message.keep_alive() && !shared_.is_draining;
         has_body_ = message.method() != http::verb::head;
-        const auto view = [](boost::beast::string_view v) { return std::string_view(v.data(), v.size()); };
-        http_request request{view(message.method_string()),
-                             view(message.target()),
-                             view(message[http::field::authorization]),
-                             view(message[json_size_field]),
-                             view(message["traceparent"]),
-                             body,
-                             std::move(memory)};
-        if (request.trace.size() > 64 ||
-            request.trace.find_first_not_of("0123456789abcdef-") != std::string_view::npos)
-            request.trace = {};
+        http_request request = head_of_request();
+        request.body = body;
+        request.held = memory ? &memory->held : nullptr;
+        request.keep = std::move(memory);
+        body_.reset(); // it is the request's now
         trace_ = request.trace;
         waiting_.expires_at(clock::time_point::max());
         waiting_.async_wait([self = self()](error_code) {});
@@ -374,7 +449,6 @@ private:
         }
         asio::async_write(stream_, buffers_, [self = self()](error_code failed, std::size_t) {
             self->reply_ = {};
-            self->release_bytes();
             if (failed)
                 return;
             if (self->keep_alive_)
@@ -412,8 +486,11 @@ private:
     bool is_late_ = false; ///< the call, and has been told so
     /// Holds the connection while it waits. What other threads have of it doesn't, so that it ends on its loop.
     asio::steady_timer waiting_;
-    std::size_t reserved_ = 0;
-    int awaited_ = 1; ///< bytes, of the socket
+    std::string peer_;
+    std::shared_ptr<std::atomic<std::size_t>> client_;
+    std::shared_ptr<received_body> body_; ///< while it is received
+    bool has_begun_ = false;              ///< the next header
+    int awaited_ = 1;                     ///< bytes, of the socket
     bool keep_alive_ = true, has_body_ = true;
     std::string trace_, head_;
     http_reply reply_;
@@ -513,13 +590,15 @@ struct http_server::state {
     }
 };
 
-http_server::http_server(const http_options &options, handlers h) : state_(std::make_unique<state>()) {
+http_server::http_server(const http_options &options, receive_budget &budget, handlers h)
+    : state_(std::make_unique<state>()) {
     state &s = *state_;
     s.all.options = options;
+    s.all.budget = &budget;
     s.all.handlers = std::move(h);
     s.all.tls = make_tls(options.certificate, options.key);
     for (int i = 0; i < std::max(1, options.threads); i++)
-        s.loops.push_back(std::make_unique<loop>(s.all.body_bytes));
+        s.loops.push_back(std::make_unique<loop>(budget));
     asio::io_context &first = s.loops.front()->context;
     try {
         const tcp::endpoint endpoint = endpoint_of(first, options.address);

@@ -16,7 +16,6 @@ struct http_options {
     int threads = 1;
     std::size_t most_connections = 1024;
     std::size_t most_header_bytes = 16 << 10, most_body_bytes = std::size_t(64) << 20;
-    std::size_t most_total_bytes = std::size_t(1) << 30;     ///< of bodies, all connections together
     std::chrono::milliseconds idle{60'000};                  ///< between requests
     std::chrono::milliseconds receive{30'000}, send{30'000}; ///< of a whole request and reply: slow clients
     std::string certificate, key;                            ///< files in PEM: TLS
@@ -30,6 +29,8 @@ public:
     using handler = std::function<std::shared_ptr<const service::call>(const http_request &,
                                                                        const rest::run_later &, rest::reply)>;
     struct handlers {
+        /// How many bytes the body of a request with this header may have. Throws refusal where it may not be asked.
+        std::function<std::size_t(const http_request &)> most_body_bytes;
         handler handle;
         std::function<http_reply(outcome, const std::string &)> refuse;
         std::function<void(const service::call &, bool is_expired)>
@@ -38,7 +39,7 @@ public:
     };
 
     /// Listens and serves. Throws std::exception with a sentence.
-    http_server(const http_options &options, handlers h);
+    http_server(const http_options &options, receive_budget &budget, handlers h);
     ~http_server();
     unsigned short port() const;
     /// The certificate's files are read anew, for connections from now on.

@@ -2,9 +2,11 @@
 
 import os
 import re
+import signal
 import socket
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
@@ -137,7 +139,7 @@ class GrpcTest(unittest.TestCase):
             body, headers = serving.binary_request(self.digits[0][0])
             with socket.create_connection(("127.0.0.1", server.http)) as client:
                 lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-                client.sendall(f"POST /v2/models/digits/infer HTTP/1.1\r\nContent-Length: {len(body)}\r\n{lines}\r\n".encode() + body)
+                client.sendall(f"POST /v2/models/digits/infer HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n{lines}\r\n".encode() + body)
                 wait_for(waiting, 1)
             wait_for(waiting, 0)
             wait_for(withdrawn, 3)
@@ -191,6 +193,51 @@ class GrpcTest(unittest.TestCase):
                         refused += 1
             self.assertGreater(good, 0)
             self.assertGreater(refused, 0)
+
+    def test_messages_that_become_large(self):
+        """Fields of two bytes are objects of a hundred or more. Without a token no message is read at all."""
+        with tempfile.TemporaryDirectory() as folder:
+            token = os.path.join(folder, "token")
+            with open(token, "w") as file:
+                file.write("secret\n")
+            for options, expected in (([], "INVALID_ARGUMENT"), (["--token-file", token], "UNAUTHENTICATED")):
+                with (serving.limited(COMMAND, f"-d {1 << 20}") as script, serving.Server(script, "--demo", *options) as server,
+                      grpc.insecure_channel(f"127.0.0.1:{server.grpc}") as channel):
+                    infer = channel.unary_unary("/inference.GRPCInferenceService/ModelInfer")
+                    empty_inputs, empty_bytes, groups, unknown = b"\x2a\x00", b"\x3a\x00", b"\x7b\x7c", b"\xf8\x7f\x00"
+                    for piece in (empty_inputs, empty_bytes, groups, unknown):
+                        with self.assertRaises(grpc.RpcError) as caught:
+                            infer(piece * (60_000_000 // len(piece)), timeout=60)
+                        self.assertEqual(caught.exception.code().name, expected, caught.exception.details())
+                    packed = b"\x0a\x06digits\x2a" + serving.varint(9_000_006) + b"\x2a" + serving.varint(9_000_001) + b"\x1a" + serving.varint(8_999_996)
+                    with self.assertRaises(grpc.RpcError):  # 9 million numbers of a byte each
+                        infer(packed + bytes(8_999_996), timeout=60)
+                    answer = channel.unary_unary("/inference.GRPCInferenceService/ModelInfer", self.pb.ModelInferRequest.SerializeToString,
+                                                 self.pb.ModelInferResponse.FromString)
+                    codes, golden = self.digits[0]
+                    self.assertEqual(answer(self.request(codes), metadata=(("authorization", "Bearer secret"),)).raw_output_contents[0], golden)
+
+    def test_clients_that_begin_and_do_not_go_on(self):
+        """Calls whose messages never end hold the places of their client, and lose them in time."""
+        def endless():
+            yield b"\x0a\x06digits"
+            over.wait(20)
+
+        with serving.Server(COMMAND, "--demo", "--receive-ms", "500") as server, grpc.insecure_channel(f"127.0.0.1:{server.grpc}") as channel:
+            over = threading.Event()
+            calls = [channel.stream_unary("/inference.GRPCInferenceService/ModelInfer").future(endless(), timeout=20) for _ in range(20)]
+            for call in calls:
+                self.assertIsNotNone(call.exception())
+            over.set()
+
+    def test_health_tells_those_who_watch(self):
+        with serving.Server(COMMAND, "--demo", "--leave-ms", "300") as server, grpc.insecure_channel(f"127.0.0.1:{server.grpc}") as channel:
+            watch = channel.unary_stream("/grpc.health.v1.Health/Watch")(b"", timeout=20)
+            self.assertEqual(next(watch), b"\x08\x01")  # SERVING
+            server.process.send_signal(signal.SIGTERM)
+            self.assertEqual(next(watch), b"\x08\x02")  # NOT_SERVING
+            with self.assertRaises(grpc.RpcError):
+                next(watch)
 
     def test_reflection_and_health_are_there(self):
         # ServerReflectionRequest{list_services = "*"} (field 7) and HealthCheckRequest{}, by hand: no package has their classes here.

@@ -51,7 +51,16 @@ TEST(serve_http, tells_about_server_and_models) {
     EXPECT_EQ(c.get("/v2/models/di%67its").status, 200);
     EXPECT_EQ(c.get("/v2/models/%zz").status, 400);
     EXPECT_EQ(c.get("/elsewhere").status, 404);
-    EXPECT_EQ(c.get("/v2/models/digits/infer").status, 404); // not by GET
+    EXPECT_EQ(json::parse(c.get("/v2/health/live").body), json::parse(R"({"live":true})"));
+    EXPECT_EQ(json::parse(c.get("/v2/health/ready").body), json::parse(R"({"ready":true})"));
+    EXPECT_EQ(json::parse(c.get("/v2/models/digits/ready").body),
+              json::parse(R"({"name":"digits","ready":true})"));
+    for (const char *path : {"/v2/models/digits/infer", "/v2/repository/index"}) {
+        const http_answer answer = c.get(path);
+        EXPECT_EQ(answer.status, 405) << path;
+        EXPECT_EQ(answer.header("Allow"), "POST") << path;
+    }
+    EXPECT_EQ(c.post("/v2/models/digits", "{}").header("Allow"), "GET");
     const json model = json::parse(c.get("/v2/models/digits").body);
     EXPECT_EQ(model["inputs"][0], json::parse(R"({"name":"image","datatype":"INT8","shape":[-1,8,8,1]})"));
     EXPECT_EQ(json::parse(c.post("/v2/repository/index", "").body)[0]["state"], "READY");
@@ -170,21 +179,69 @@ TEST(serve_http, survives_broken_clients) {
     EXPECT_EQ(status_of("nonsense\r\n\r\n"), 400);
     EXPECT_EQ(status_of(std::string("\0\1\2\r\n\r\n", 7)), 400);
     EXPECT_EQ(status_of("GET /v2 HTTP/1.1\r\nX: " + std::string(20'000, 'x') + "\r\n\r\n"), 431);
-    EXPECT_EQ(status_of("POST /v2/models/digits/infer HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n"), 413);
-    EXPECT_EQ(status_of("POST /v2/models/digits/infer HTTP/1.1\r\nContent-Length: -1\r\n\r\n"), 400);
-    EXPECT_EQ(status_of("POST /v2 HTTP/1.1\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\nxx"), 415);
-    EXPECT_EQ(status_of("POST /v2/models/digits/infer HTTP/1.1\r\nTransfer-Encoding: "
+    EXPECT_EQ(
+        status_of("POST /v2/models/digits/infer HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n"),
+        413);
+    EXPECT_EQ(status_of("POST /v2/models/digits/infer HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n"),
+              400);
+    EXPECT_EQ(
+        status_of("POST /v2 HTTP/1.1\r\nHost: x\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\nxx"),
+        415);
+    EXPECT_EQ(status_of("POST /v2/models/digits/infer HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: "
                         "chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"),
               400);
-    EXPECT_EQ(status_of("GET v2 HTTP/1.1\r\n\r\n"), 400);
+    EXPECT_EQ(status_of("GET v2 HTTP/1.1\r\nHost: x\r\n\r\n"), 400);
     for (int i = 0; i < 20; i++) { // they leave in the middle of a header, of a body, before the reply
         client(port).send("POST /v2/mod");
-        client(port).send("POST /v2/models/digits/infer HTTP/1.1\r\nContent-Length: 100\r\n\r\n{");
+        client(port).send("POST /v2/models/digits/infer HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{");
         const std::string body = json_request(std::string(64, '\0'));
-        client(port).send("POST /v2/models/digits/infer HTTP/1.1\r\nContent-Length: " +
+        client(port).send("POST /v2/models/digits/infer HTTP/1.1\r\nHost: x\r\nContent-Length: " +
                           std::to_string(body.size()) + "\r\n\r\n" + body);
     }
     ask(json_request(std::string(64, '\0')), 200);
+}
+
+// What is read as one message here has to be one message for a proxy in front, too.
+TEST(serve_http, messages_that_could_be_read_in_two_ways) {
+    const auto status_of = [&](const std::string &bytes) {
+        client c(demo().http_port());
+        c.send(bytes);
+        return c.receive().status;
+    };
+    const std::string post = "POST /v2/repository/index HTTP/1.1\r\nHost: x\r\n";
+    EXPECT_EQ(status_of(post + "Transfer-Encoding: gzip\r\n\r\n"), 400);
+    EXPECT_EQ(status_of(post + "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n"), 400);
+    EXPECT_EQ(status_of(post + "Transfer-Encoding: xchunked\r\nContent-Length: 2\r\n\r\n{}"), 400);
+    EXPECT_EQ(status_of(post + "Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n{}"), 400);
+    EXPECT_EQ(status_of(post + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{} "), 400);
+    EXPECT_EQ(status_of(post + "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"), 200);
+    EXPECT_EQ(status_of("GET /v2 HTTP/1.1\r\n\r\n"), 400);
+    EXPECT_EQ(status_of("GET /v2 HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n"), 400);
+    EXPECT_EQ(status_of("GET /v2 HTTP/1.0\r\n\r\n"), 200);
+    EXPECT_EQ(status_of("POST /v2/repository/index HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+              400);
+    EXPECT_EQ(status_of("GET http://x/v2 HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
+}
+
+TEST(serve_http, control_requests_are_small_and_flat) {
+    client c(demo().http_port());
+    const auto index = [&](const std::string &body) { return c.post("/v2/repository/index", body).status; };
+    EXPECT_EQ(index(R"({"ready": true})"), 200);
+    EXPECT_EQ(index(std::string(60'000, '[')), 400);
+    EXPECT_EQ(index(R"({"ready": true, "ready": false})"), 400);
+    std::string deep;
+    for (int i = 0; i < 10'000; i++)
+        deep += "{\"\":";
+    EXPECT_EQ(index(deep), 400);
+    EXPECT_EQ(index(std::string(70'000, ' ')), 413);
+}
+
+TEST(serve_http, errors_echo_little) {
+    client c(demo().http_port());
+    const std::string name(10'000, 'x');
+    EXPECT_LT(c.post(digits_path, with_tensor("\"name\":\"" + name + "\"")).body.size(), 300u);
+    EXPECT_LT(c.get("/v2/models/" + name).body.size(), 300u);
+    EXPECT_EQ(c.post(digits_path, "{\"id\":\"" + name + "\"}").status, 400);
 }
 
 TEST(serve_http, limits_of_time_and_connections) {
@@ -193,8 +250,14 @@ TEST(serve_http, limits_of_time_and_connections) {
     o.most_connections = 3;
     serve::server s(o);
     client half(s.http_port()), silent(s.http_port());
-    half.send("POST /v2/models/digits/infer HTTP/1.1\r\nContent-Length: 100\r\n\r\n{");
+    half.send("POST /v2/models/digits/infer HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{");
     EXPECT_TRUE(half.is_closed_by_server());
+    o.idle = std::chrono::hours(1);
+    serve::server patient_between(o);
+    client slow(patient_between.http_port());
+    slow.send("GET /v2 HTTP/1.1\r\n"); // and no more
+    EXPECT_TRUE(slow.is_closed_by_server());
+    o.idle = std::chrono::milliseconds(150);
     EXPECT_TRUE(silent.is_closed_by_server());
     o.idle = std::chrono::hours(1);
     serve::server patient(o);
@@ -216,6 +279,12 @@ TEST(serve_http, a_token_is_required_if_there_is_one) {
     EXPECT_EQ(c.get("/v2").status, 401);
     EXPECT_EQ(c.get("/v2", "Authorization: Bearer secreT\r\n").status, 401);
     EXPECT_EQ(c.get("/v2", "Authorization: Bearer secret\r\n").status, 200);
+    EXPECT_EQ(c.get("/v2", "Authorization: bearer secret\r\n").status, 200);
+    EXPECT_EQ(c.get("/v2", "Authorization: Basic secret\r\n").status, 401);
+    client stranger(s.http_port()); // is told before it sends a body
+    stranger.send("POST " + std::string(digits_path) +
+                  " HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n");
+    EXPECT_EQ(stranger.receive().status, 401);
     std::ofstream(file) << "other\n";
     s.reload();
     EXPECT_EQ(c.get("/v2", "Authorization: Bearer secret\r\n").status, 401);
@@ -307,10 +376,11 @@ TEST(serve_http, may_end_while_a_loop_reads_a_request) {
 
 /// The end may come before the loop has looked at what `drain` asked of it.
 TEST(serve_http, may_drain_and_end_at_once) {
+    serve::receive_budget budget(1 << 20);
     for (int i = 0; i < 500; i++) {
         serve::http_options options;
         options.address = "127.0.0.1:0";
-        serve::http_server server(options, {});
+        serve::http_server server(options, budget, {});
         server.drain();
     }
 }

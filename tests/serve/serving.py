@@ -1,5 +1,6 @@
 """What the tests of `octet serve` in Python share: the server as a process, and the digits with their answers."""
 
+import contextlib
 import json
 import os
 import re
@@ -70,6 +71,17 @@ class Server:
             return refusal.code, refusal.read(), refusal.headers
 
 
+@contextlib.contextmanager
+def limited(command, limit):
+    """A program that becomes the command with that limit of the shell's `ulimit`."""
+    with tempfile.TemporaryDirectory() as folder:
+        script = os.path.join(folder, "octet")
+        with open(script, "w") as file:
+            file.write(f'#!/bin/sh\nulimit {limit}\nexec "{command}" "$@"\n')
+        os.chmod(script, 0o755)
+        yield script
+
+
 class Folder(tempfile.TemporaryDirectory):
     """A folder of models with the digits and this config.json."""
 
@@ -79,6 +91,11 @@ class Folder(tempfile.TemporaryDirectory):
         shutil.copy(os.path.join(ROOT, "examples", "digits", "digits_int8.tflite"), os.path.join(self.name, "digits", "1", "model.tflite"))
         with open(os.path.join(self.name, "digits", "config.json"), "w") as file:
             file.write(config)
+
+
+def varint(n):
+    """As Protobuf's wire has it."""
+    return bytes([n & 127 | 128]) + varint(n >> 7) if n > 127 else bytes([n])
 
 
 def digits():

@@ -1,0 +1,641 @@
+#include "grpc/protocol.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <google/protobuf/descriptor.pb.h>
+#include <google/protobuf/io/coded_stream.h>
+
+#include "core/datatypes.hpp"
+#include "core/small_json.hpp"
+#include "grpc/bounded_message.hpp"
+#include "octet/settings.hpp"
+
+namespace octet::serve {
+
+using inference::ModelInferRequest;
+using inference::ModelInferResponse;
+using context = grpc::CallbackServerContext;
+
+namespace {
+
+grpc::StatusCode code_of(outcome o) {
+    switch (o) {
+    case outcome::ok:
+        return grpc::StatusCode::OK;
+    case outcome::invalid:
+        return grpc::StatusCode::INVALID_ARGUMENT;
+    case outcome::unauthorized:
+        return grpc::StatusCode::UNAUTHENTICATED;
+    case outcome::forbidden:
+        return grpc::StatusCode::PERMISSION_DENIED;
+    case outcome::not_found:
+        return grpc::StatusCode::NOT_FOUND;
+    case outcome::too_large:
+    case outcome::overloaded:
+        return grpc::StatusCode::RESOURCE_EXHAUSTED;
+    case outcome::unavailable:
+        return grpc::StatusCode::UNAVAILABLE;
+    case outcome::expired:
+        return grpc::StatusCode::DEADLINE_EXCEEDED;
+    case outcome::cancelled:
+        return grpc::StatusCode::CANCELLED;
+    case outcome::failed:
+        break;
+    }
+    return grpc::StatusCode::INTERNAL;
+}
+
+std::string metadata_of(const context &c, const char *key) {
+    const auto found = c.client_metadata().find(key);
+    return found == c.client_metadata().end() ? "" : std::string(found->second.data(), found->second.size());
+}
+
+/// "ipv4:10.0.0.1:4711" without the port.
+std::string address_of(const context &c) {
+    const std::string peer = c.peer();
+    return peer.substr(0, peer.rfind(':'));
+}
+
+template <typename Field> void append(std::vector<double> &numbers, const Field &field) {
+    numbers.insert(numbers.end(), field.begin(), field.end());
+}
+
+std::vector<double> numbers_of(const inference::InferTensorContents &c) {
+    if (c.uint64_contents_size() + c.fp64_contents_size() + c.bytes_contents_size() > 0)
+        throw refusal(outcome::invalid,
+                      "no model has inputs of 64-bit floats, unsigned 64-bit integers or strings");
+    std::vector<double> numbers;
+    append(numbers, c.bool_contents());
+    append(numbers, c.int_contents());
+    append(numbers, c.int64_contents());
+    append(numbers, c.uint_contents());
+    append(numbers, c.fp32_contents());
+    return numbers;
+}
+
+infer_request request_of(const ModelInferRequest &r) {
+    infer_request request;
+    request.model = r.model_name();
+    request.version = r.model_version();
+    if (r.id().size() > most_id_bytes)
+        throw refusal(outcome::invalid, "id has " + std::to_string(r.id().size()) + " bytes, at most " +
+                                            std::to_string(most_id_bytes) + " are taken");
+    request.id = r.id();
+    const bool is_raw = r.raw_input_contents_size() > 0;
+    if (is_raw && r.raw_input_contents_size() != r.inputs_size())
+        throw refusal(outcome::invalid, std::to_string(r.raw_input_contents_size()) +
+                                            " raw_input_contents for " + std::to_string(r.inputs_size()) +
+                                            " inputs");
+    for (int i = 0; i < r.inputs_size(); i++) {
+        given_tensor t;
+        t.name = r.inputs(i).name();
+        t.datatype = r.inputs(i).datatype();
+        t.shape.assign(r.inputs(i).shape().begin(), r.inputs(i).shape().end());
+        if (is_raw && r.inputs(i).has_contents())
+            throw refusal(outcome::invalid,
+                          "input '" + shown(t.name) + "' has contents beside raw_input_contents");
+        if (is_raw)
+            t.bytes = byte_range{reinterpret_cast<const std::byte *>(r.raw_input_contents(i).data()),
+                                 r.raw_input_contents(i).size()};
+        else
+            t.numbers = numbers_of(r.inputs(i).contents());
+        request.inputs.push_back(std::move(t));
+    }
+    for (const auto &output : r.outputs())
+        request.outputs.push_back(output.name());
+    for (const auto &[name, value] : r.parameters()) {
+        if (name == "timeout")
+            request.timeout_us =
+                value.has_uint64_param()
+                    ? static_cast<std::int64_t>(std::min<std::uint64_t>(value.uint64_param(), 1ull << 62))
+                    : value.int64_param();
+        else if (name == "profile")
+            request.wants_profile = value.bool_param();
+    }
+    return request;
+}
+
+void fill(ModelInferResponse &r, const service::call &c) {
+    const job &j = *c.work;
+    r.set_model_name(c.model->name());
+    r.set_model_version(c.model->version());
+    r.set_id(c.id);
+    if (!j.profile.empty())
+        (*r.mutable_parameters())["profile"].set_string_param(j.profile);
+    for (std::size_t i = 0; i < j.wanted.size(); i++) {
+        const tensor_info &t = c.model->outputs()[j.wanted[i]];
+        auto &output = *r.add_outputs();
+        output.set_name(t.name);
+        output.set_datatype(protocol_name(t.type));
+        for (const std::int64_t d : j.output_dims[i])
+            output.add_shape(d);
+        r.add_raw_output_contents(j.outputs[i].data, j.outputs[i].size);
+    }
+}
+
+/// Numbers travel in a byte or more and become one of 8 bytes in the message and 8, at times twice that, of the request.
+constexpr std::size_t bytes_of_number = 24;
+
+} // namespace
+
+/// A call from its header to its end: the token is checked, a message is read as soon as there is room for one, then `work`.
+class call : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+public:
+    call(protocol &p, context &c, const char *what)
+        : protocol_(p), context_(c), what_(what), client(address_of(c)),
+          held_(p.budget, p.budget.client(client)) {}
+
+    /// Called by the method that made it. Nothing of the object may be used afterwards.
+    void begin(bool is_open, bool has_message) {
+        try {
+            if (!is_open && !protocol_.secret.allows(metadata_of(context_, "authorization")))
+                throw refusal(outcome::unauthorized, "a bearer token is required");
+            if (!has_message)
+                return work();
+            read_next();
+        } catch (const refusal &e) {
+            refuse(e);
+        }
+    }
+    void read() { StartRead(&bytes_); }
+    void give_up_reading() { context_.TryCancel(); }
+
+    void OnReadDone(bool is_good) override {
+        protocol_.room.leave(*this);
+        try {
+            if (!is_good)
+                return end_of_messages();
+            if (!held_.grow(2 * bytes_.Length())) // its bytes, and the message that they become
+                throw refusal(outcome::overloaded, "requests fill the memory for them");
+            work();
+        } catch (const refusal &e) {
+            refuse(e);
+        } catch (const std::bad_alloc &) {
+            refuse(refusal(outcome::overloaded, "there is no memory for this request"));
+        } catch (const std::exception &e) {
+            refuse(refusal(outcome::failed, e.what()));
+        }
+    }
+    void OnCancel() override {
+        if (protocol_.room.leave(*this))
+            Finish({grpc::StatusCode::CANCELLED, ""});
+    }
+    void OnDone() override { delete this; }
+
+protected:
+    /// The message is there, if the method has one. Throws, or finishes the call now or later.
+    virtual void work() = 0;
+    virtual void end_of_messages() { Finish({grpc::StatusCode::INVALID_ARGUMENT, "there is no message"}); }
+    virtual std::string model() const { return ""; }
+
+    void read_next() {
+        if (!protocol_.room.enter(*this))
+            throw refusal(outcome::overloaded, "too many messages wait to be received");
+    }
+    void refuse(const refusal &e) {
+        protocol_.requests.refused("grpc", what_, e, model(), metadata_of(context_, "traceparent"));
+        if (e.why == outcome::overloaded || e.why == outcome::unavailable)
+            context_.AddTrailingMetadata("retry-after",
+                                         std::to_string(protocol_.requests.retry_after(model())));
+        Finish({code_of(e.why), e.what()});
+    }
+    template <typename Message> void parse(Message &to) {
+        {
+            grpc::ProtoBufferReader bytes(&bytes_);
+            const message_extent extent = extent_of_message(bytes, *Message::descriptor());
+            numbers_held_ = held_.another();
+            if (!numbers_held_->grow(extent.numbers * bytes_of_number))
+                throw refusal(outcome::overloaded, "requests fill the memory for them");
+        }
+        const std::size_t size = bytes_.Length();
+        if (!grpc::SerializationTraits<Message>::Deserialize(&bytes_, &to).ok())
+            throw refusal(outcome::invalid, "the bytes are no message of this method");
+        bytes_.Clear();
+        held_.shrink(size);
+    }
+    template <typename Message> void finish_with(const Message &answer) {
+        bool is_own = false;
+        const auto status = grpc::SerializationTraits<Message>::Serialize(answer, &answer_, &is_own);
+        if (status.ok())
+            StartWriteAndFinish(&answer_, grpc::WriteOptions(), status);
+        else
+            Finish(status);
+    }
+
+    protocol &protocol_;
+    context &context_;
+    const char *const what_;
+
+public:
+    const std::string client;
+    clock::time_point since; ///< it reads; the reading room's
+
+protected:
+    receive_budget::share held_;
+    std::unique_ptr<receive_budget::share> numbers_held_;
+    grpc::ByteBuffer bytes_, answer_;
+};
+
+// ---- Reading
+
+bool reading_room::enter(call &c) {
+    constexpr std::size_t most_waiting = 1024;
+    const std::lock_guard<std::recursive_mutex> lock(mutex_);
+    if (waiting_.size() >= most_waiting)
+        return false;
+    waiting_.push_back(&c);
+    admit();
+    return true;
+}
+
+bool reading_room::leave(call &c) {
+    const std::lock_guard<std::recursive_mutex> lock(mutex_);
+    const auto waits = std::find(waiting_.begin(), waiting_.end(), &c);
+    const auto reads = std::find(reading_.begin(), reading_.end(), &c);
+    if (waits != waiting_.end()) {
+        waiting_.erase(waits);
+        return true;
+    }
+    if (reads != reading_.end()) {
+        reading_.erase(reads);
+        if (--reading_of_[c.client] == 0)
+            reading_of_.erase(c.client);
+        admit();
+    }
+    return false;
+}
+
+/// Those that have waited longest, except where a client has its part already.
+void reading_room::admit() {
+    for (auto it = waiting_.begin(); it != waiting_.end() && reading_.size() < places_;) {
+        call &c = **it;
+        std::size_t &of_client = reading_of_[c.client];
+        if (of_client >= most_of_client_) {
+            ++it;
+            continue;
+        }
+        of_client++;
+        it = waiting_.erase(it);
+        c.since = clock::now();
+        reading_.push_back(&c);
+        c.read();
+    }
+}
+
+void reading_room::look(clock::time_point now) {
+    const std::lock_guard<std::recursive_mutex> lock(mutex_);
+    for (call *c : std::list<call *>(reading_)) // which may go while others are ended
+        if (std::find(reading_.begin(), reading_.end(), c) != reading_.end() && now - c->since > most_time_)
+            c->give_up_reading();
+}
+
+// ---- Methods
+
+namespace {
+
+/// Answered at once.
+template <typename Request, typename Response> class unary_call : public call {
+public:
+    using function = void (protocol::*)(const Request &, Response &);
+    unary_call(protocol &p, context &c, const char *what, function f) : call(p, c, what), answer_with_(f) {}
+
+private:
+    void work() override {
+        Request request;
+        Response response;
+        if (bytes_.Length() > most_control_bytes)
+            throw refusal(outcome::too_large, "the message has " + std::to_string(bytes_.Length()) +
+                                                  " bytes, at most " + std::to_string(most_control_bytes) +
+                                                  " are taken");
+        if (Request::descriptor()->field_count() > 0)
+            parse(request);
+        (protocol_.*answer_with_)(request, response);
+        finish_with(response);
+    }
+    function answer_with_;
+};
+
+/// A call that waits for its inference.
+class infer_call : public call {
+public:
+    using call::call;
+
+    void OnCancel() override {
+        std::shared_ptr<const service::call> waits;
+        {
+            const std::lock_guard<std::mutex> lock(mutex_);
+            is_cancelled_ = true;
+            waits = call_;
+        }
+        if (waits)
+            give_up(*waits);
+        else
+            call::OnCancel();
+    }
+
+private:
+    void work() override {
+        const std::string trace = metadata_of(context_, "traceparent");
+        if (!trace.empty())
+            context_.AddInitialMetadata("traceparent", trace);
+        parse(request_);
+        infer_request r = request_of(request_);
+        r.trace = trace;
+        r.held = &held_;
+        r.numbers_held = std::move(numbers_held_);
+        if (context_.deadline() != std::chrono::system_clock::time_point::max())
+            r.deadline = clock::now() + std::chrono::duration_cast<clock::duration>(
+                                            context_.deadline() - std::chrono::system_clock::now());
+        auto waits = protocol_.requests.infer(
+            std::move(r), "grpc",
+            [this](const std::shared_ptr<const service::call> &done) { answer(*done); });
+        const std::lock_guard<std::mutex> lock(mutex_);
+        if (is_cancelled_)
+            give_up(*waits);
+        call_ = std::move(waits);
+    }
+    std::string model() const override { return request_.model_name(); }
+
+    /// gRPC cancels also what a deadline has ended; the client's own comes first, by the time of the request's way.
+    void give_up(const service::call &c) {
+        constexpr auto way = std::chrono::milliseconds(10);
+        const bool is_expired = c.work->deadline - way <= clock::now();
+        is_expired ? protocol_.requests.expire(c) : protocol_.requests.cancel(c);
+    }
+    void answer(const service::call &c) {
+        if (c.work->result != outcome::ok)
+            return Finish({code_of(c.work->result), c.work->sentence});
+        ModelInferResponse response;
+        fill(response, c);
+        finish_with(response);
+    }
+
+    ModelInferRequest request_;
+    std::mutex mutex_;
+    bool is_cancelled_ = false;
+    std::shared_ptr<const service::call> call_;
+};
+
+std::string varint(std::size_t n) {
+    std::string bytes;
+    for (; n > 127; n >>= 7)
+        bytes += static_cast<char>(n | 128);
+    return bytes += static_cast<char>(n);
+}
+std::string field(unsigned number, const std::string &value) {
+    return varint(number << 3 | 2) + varint(value.size()) + value;
+}
+std::string field(unsigned number, std::size_t value) { return varint(number << 3) + varint(value); }
+
+grpc::ByteBuffer buffer_of(const std::string &bytes) {
+    const grpc::Slice slice(bytes);
+    return {&slice, 1};
+}
+
+/// grpc.reflection.v1.ServerReflection, from which tools learn services and messages. There is one schema to tell about, and the
+/// messages of reflection itself are few: its fields are read and written by their numbers.
+class reflection_call : public call {
+public:
+    using call::call;
+    void OnWriteDone(bool is_good) override {
+        if (!is_good)
+            return Finish({grpc::StatusCode::CANCELLED, ""});
+        try {
+            read_next();
+        } catch (const refusal &e) {
+            refuse(e);
+        }
+    }
+
+private:
+    void end_of_messages() override { Finish(grpc::Status::OK); }
+    void work() override {
+        const std::size_t size = bytes_.Length();
+        grpc::Slice whole;
+        if (size > 4096 || !bytes_.DumpToSingleSlice(&whole).ok())
+            throw refusal(outcome::invalid, "reflection: a message of " + std::to_string(size) + " bytes");
+        const std::string request(reinterpret_cast<const char *>(whole.begin()), whole.size());
+        answer_ = buffer_of(field(2, request) + answer_to(request));
+        bytes_.Clear();
+        held_.shrink(2 * size);
+        StartWrite(&answer_);
+    }
+    static std::string answer_to(const std::string &request) {
+        using google::protobuf::FileDescriptor;
+        const FileDescriptor *const file = ModelInferRequest::descriptor()->file();
+        const FileDescriptor *found = nullptr;
+        google::protobuf::io::CodedInputStream in(reinterpret_cast<const std::uint8_t *>(request.data()),
+                                                  static_cast<int>(request.size()));
+        while (const std::uint32_t tag = in.ReadTag()) {
+            std::uint32_t size = 0;
+            std::string text;
+            if ((tag & 7) != 2 || !in.ReadVarint32(&size) || !in.ReadString(&text, static_cast<int>(size)))
+                break;
+            if (tag >> 3 == 7)
+                return field(6, field(1, field(1, "inference.GRPCInferenceService")) +
+                                    field(1, field(1, "grpc.health.v1.Health")));
+            if (tag >> 3 == 3)
+                found = file->pool()->FindFileByName(text);
+            if (tag >> 3 == 4)
+                found = file->pool()->FindFileContainingSymbol(text);
+        }
+        if (found != file)
+            return field(7, field(1, std::size_t{grpc::StatusCode::NOT_FOUND}) +
+                                field(2, "there is no such schema"));
+        google::protobuf::FileDescriptorProto schema;
+        file->CopyTo(&schema);
+        return field(4, field(1, schema.SerializeAsString()));
+    }
+};
+
+std::string health_text(bool is_serving) { return field(1, is_serving ? 1 : 2); }
+
+/// Of grpc.health.v1.Health for the server as a whole: which service is asked for makes no difference, and is not read.
+class health_call : public call {
+public:
+    using call::call;
+
+private:
+    void work() override {
+        answer_ = buffer_of(health_text(protocol_.requests.is_ready()));
+        StartWriteAndFinish(&answer_, grpc::WriteOptions(), grpc::Status::OK);
+    }
+};
+
+} // namespace
+
+/// One that is told when the health changes.
+class protocol::watcher : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+public:
+    explicit watcher(protocol &p) : protocol_(p) {
+        const std::lock_guard<std::mutex> lock(protocol_.mutex_);
+        constexpr std::size_t most = 1024;
+        if (protocol_.watchers_.size() < most) {
+            protocol_.watchers_.insert(this);
+            tell();
+        } else {
+            end({grpc::StatusCode::RESOURCE_EXHAUSTED, "too many watch already"});
+        }
+    }
+    /// These two with the protocol's lock.
+    void tell() {
+        const int now = protocol_.requests.is_ready();
+        if (is_writing_ || is_over_ || now == told_)
+            return;
+        is_writing_ = true;
+        told_ = now;
+        text_ = buffer_of(health_text(now));
+        StartWrite(&text_);
+    }
+    void end(const grpc::Status &status) {
+        if (!is_over_)
+            Finish(status);
+        is_over_ = true;
+        protocol_.watchers_.erase(this);
+    }
+    void OnWriteDone(bool) override {
+        const std::lock_guard<std::mutex> lock(protocol_.mutex_);
+        is_writing_ = false;
+        tell();
+    }
+    void OnCancel() override {
+        const std::lock_guard<std::mutex> lock(protocol_.mutex_);
+        end({grpc::StatusCode::CANCELLED, ""});
+    }
+    void OnDone() override { delete this; }
+
+private:
+    protocol &protocol_;
+    bool is_writing_ = false, is_over_ = false;
+    int told_ = -1;
+    grpc::ByteBuffer text_;
+};
+
+protocol::~protocol() = default;
+
+void protocol::tell_health() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (watcher *w : watchers_)
+        w->tell();
+}
+
+void protocol::end_streams() {
+    room.look(clock::time_point::max());
+    const std::lock_guard<std::mutex> lock(mutex_);
+    while (!watchers_.empty())
+        (*watchers_.begin())->end({grpc::StatusCode::UNAVAILABLE, "the server stops"});
+}
+
+/// All methods are streams for gRPC's library, which hands over the header of a stream before it reads the message. On the wire
+/// a unary call is a stream of one message.
+void protocol::add(const std::string &path, std::function<stream *(context *)> make) {
+    using namespace grpc::internal;
+    paths_.push_back(path);
+    AddMethod(new RpcServiceMethod(paths_.back().c_str(), RpcMethod::BIDI_STREAMING, nullptr));
+    MarkMethodRawCallback(paths_.size() - 1,
+                          new CallbackBidiHandler<grpc::ByteBuffer, grpc::ByteBuffer>(std::move(make)));
+}
+
+template <typename Request, typename Response>
+void protocol::add_unary(const char *name, bool is_open,
+                         void (protocol::*answer)(const Request &, Response &)) {
+    add(std::string("/inference.GRPCInferenceService/") + name, [this, name, is_open, answer](context *c) {
+        auto *const made = new unary_call<Request, Response>(*this, *c, name, answer);
+        made->begin(is_open, Request::descriptor()->field_count() > 0);
+        return made;
+    });
+}
+
+protocol::protocol(service &s, const token &t, receive_budget &b, std::size_t reading_places,
+                   std::chrono::milliseconds most_receive)
+    : requests(s), secret(t), budget(b), room(reading_places, most_receive) {
+    add_unary("ServerLive", true, &protocol::server_live);
+    add_unary("ServerReady", true, &protocol::server_ready);
+    add_unary("ModelReady", false, &protocol::model_ready);
+    add_unary("ServerMetadata", false, &protocol::server_metadata);
+    add_unary("ModelMetadata", false, &protocol::model_metadata);
+    add_unary("RepositoryIndex", false, &protocol::repository_index);
+    add_unary("RepositoryModelLoad", false, &protocol::load);
+    add_unary("RepositoryModelUnload", false, &protocol::unload);
+    const auto begun = [](auto *made, bool is_open, bool has_message) {
+        made->begin(is_open, has_message);
+        return made;
+    };
+    add("/inference.GRPCInferenceService/ModelInfer",
+        [this, begun](context *c) { return begun(new infer_call(*this, *c, "infer"), false, true); });
+    add("/grpc.health.v1.Health/Check",
+        [this, begun](context *c) { return begun(new health_call(*this, *c, "health"), true, false); });
+    add("/grpc.health.v1.Health/Watch", [this](context *) { return new watcher(*this); });
+    for (const char *path : {"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+                             "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"})
+        add(path, [this, begun](context *c) {
+            return begun(new reflection_call(*this, *c, "reflection"), false, true);
+        });
+}
+
+void protocol::server_live(const inference::ServerLiveRequest &, inference::ServerLiveResponse &r) {
+    r.set_live(true);
+}
+void protocol::server_ready(const inference::ServerReadyRequest &, inference::ServerReadyResponse &r) {
+    r.set_ready(requests.is_ready());
+}
+void protocol::model_ready(const inference::ModelReadyRequest &q, inference::ModelReadyResponse &r) {
+    try {
+        requests.models.find(q.name(), q.version());
+        r.set_ready(true);
+    } catch (const refusal &e) {
+        if (e.why == outcome::not_found)
+            throw;
+        r.set_ready(false);
+    }
+}
+void protocol::server_metadata(const inference::ServerMetadataRequest &,
+                               inference::ServerMetadataResponse &r) {
+    r.set_name("octet");
+    r.set_version(version());
+    r.add_extensions("model_repository");
+}
+void protocol::model_metadata(const inference::ModelMetadataRequest &q, inference::ModelMetadataResponse &r) {
+    const auto m = requests.models.find(q.name(), q.version());
+    r.set_name(m->name());
+    r.set_platform(m->platform());
+    for (const std::string &v : requests.models.versions(m->name()))
+        r.add_versions(v);
+    const auto tell = [](const tensor_info &t, inference::ModelMetadataResponse::TensorMetadata &to) {
+        to.set_name(t.name);
+        to.set_datatype(protocol_name(t.type));
+        for (const dim_t d : t.shown())
+            to.add_shape(d);
+    };
+    for (const tensor_info &t : m->inputs())
+        tell(t, *r.add_inputs());
+    for (const tensor_info &t : m->outputs())
+        tell(t, *r.add_outputs());
+}
+void protocol::repository_index(const inference::RepositoryIndexRequest &q,
+                                inference::RepositoryIndexResponse &r) {
+    for (const auto &row : requests.models.index()) {
+        if (q.ready() && row.state != "READY")
+            continue;
+        auto &to = *r.add_models();
+        to.set_name(row.name);
+        to.set_version(row.version);
+        to.set_state(row.state);
+        to.set_reason(row.reason);
+    }
+}
+void protocol::load(const inference::RepositoryModelLoadRequest &q,
+                    inference::RepositoryModelLoadResponse &) {
+    requests.require_changes();
+    requests.models.load(q.model_name());
+}
+void protocol::unload(const inference::RepositoryModelUnloadRequest &q,
+                      inference::RepositoryModelUnloadResponse &) {
+    requests.require_changes();
+    requests.models.unload(q.model_name());
+}
+
+} // namespace octet::serve

@@ -1,0 +1,157 @@
+"""Requests and models that want more than there is. After each of them the same server answers others, within a limit of memory."""
+
+import os
+import socket
+import struct
+import sys
+import threading
+import unittest
+
+import serving
+
+COMMAND = sys.argv.pop(1)
+INFER = "/v2/models/digits/infer"
+LIMIT = f"-d {1 << 20}"  # KiB of data: half of what the manifests in serve/deploy give
+
+
+def post_head(path, *headers):
+    return "\r\n".join((f"POST {path} HTTP/1.1", "Host: x") + headers + ("", "")).encode()
+
+
+# ---- .onnx files, as Protobuf's wire has them
+
+def field(number, value):
+    if isinstance(value, int):
+        return serving.varint(number << 3) + serving.varint(value)
+    value = value.encode() if isinstance(value, str) else value
+    return serving.varint(number << 3 | 2) + serving.varint(len(value)) + value
+
+
+def float_tensor(name, *dims):
+    shape = b"".join(field(1, field(2, d) if isinstance(d, str) else field(1, d)) for d in dims)
+    return field(1, name) + field(2, field(1, field(1, 1) + field(2, shape)))
+
+
+def model_file(graph):
+    return field(1, 8) + field(7, graph) + field(8, field(2, 13))
+
+
+def write(path, text):
+    with open(path, "w") as file:
+        file.write(text)
+
+
+def products_of_all_rows():
+    """x [n, 2] times itself: n * n products."""
+    perm = field(1, "perm") + field(8, 1) + field(8, 0) + field(20, 7)
+    return model_file(field(1, field(1, "x") + field(2, "t") + field(4, "Transpose") + field(5, perm))
+                      + field(1, field(1, "x") + field(1, "t") + field(2, "y") + field(4, "MatMul")) + field(2, "g")
+                      + field(11, float_tensor("x", "n", 2)) + field(12, float_tensor("y", "n", "n")))
+
+
+class AttacksTest(unittest.TestCase):
+    digits = serving.digits()[:20]
+
+    def check(self, server):
+        for codes, expected in self.digits:
+            body, headers = serving.binary_request(codes)
+            status, data, headers = server.post(INFER, body, {**headers, "Authorization": "Bearer secret"})
+            self.assertEqual((status, data[int(headers["Inference-Header-Content-Length"]) :]), (200, expected))
+        self.assertEqual(server.get("/v2/health/ready")[0], 200)
+
+    def test_bodies_that_are_announced_take_nothing(self):
+        with serving.limited(COMMAND, LIMIT) as script, serving.Server(script, "--demo") as server:
+            held = []
+            for header in ("Content-Length: 67108864", "Transfer-Encoding: chunked"):
+                for _ in range(40):
+                    held.append(socket.create_connection(("127.0.0.1", server.http)))
+                    held[-1].sendall(post_head(INFER, header) + b"{")
+            self.check(server)
+            for s in held:
+                s.close()
+
+    def test_a_client_that_sends_much_is_refused(self):
+        """Half of the memory for requests is one client's, 127.0.0.2, in 64 bodies that have no end."""
+        def send():
+            with socket.create_connection(("127.0.0.1", server.http), source_address=("127.0.0.2", 0)) as s:
+                try:
+                    s.sendall(post_head(INFER, "Content-Length: 8000000") + b" " * 7_900_000)
+                    s.settimeout(20)
+                    over.wait(0.5)
+                    with lock:
+                        statuses.append(s.recv(20)[9:12])
+                except OSError:  # refused before it could send all
+                    statuses.append(b"503")
+
+        with serving.limited(COMMAND, LIMIT) as script, serving.Server(script, "--demo", "--receive-ms", "4000") as server:
+            statuses, lock, over = [], threading.Lock(), threading.Event()
+            threads = [threading.Thread(target=send) for _ in range(32)]
+            for t in threads:
+                t.start()
+            self.check(server)
+            for t in threads:
+                t.join()
+            self.assertIn(b"503", statuses)
+            self.check(server)
+
+    def test_no_token_no_memory(self):
+        with serving.limited(COMMAND, LIMIT) as script:
+            token = os.path.join(os.path.dirname(script), "token")
+            write(token, "secret\n")
+            with serving.Server(script, "--demo", "--token-file", token) as server:
+                for header in ("Content-Length: 60000000", "Transfer-Encoding: chunked"):
+                    with socket.create_connection(("127.0.0.1", server.http), timeout=20) as s:
+                        s.sendall(post_head(INFER, header))
+                        self.assertEqual(s.recv(1000)[9:12], b"401")
+                self.check(server)
+
+    def test_json_without_end(self):
+        with serving.limited(COMMAND, LIMIT) as script, serving.Server(script, "--demo") as server:
+            for path in (INFER, "/v2/repository/index", "/v2/repository/models/digits/load"):
+                for text in (b"[", b'{"":', b'{"inputs":', b'{"inputs":[{"data":['):
+                    with socket.create_connection(("127.0.0.1", server.http), timeout=20) as s:
+                        body = text * (8_000_000 // len(text))
+                        try:
+                            s.sendall(post_head(path, f"Content-Length: {len(body)}") + body)
+                        except OSError:  # it does not read on
+                            pass
+                        try:
+                            self.assertIn(s.recv(1000)[9:12], (b"400", b"413", b"403"))
+                        except ConnectionResetError:
+                            pass
+                self.check(server)
+
+    def test_sizes_that_a_request_chooses(self):
+        with serving.Folder("{}") as folder, serving.limited(COMMAND, LIMIT) as script:
+            os.makedirs(os.path.join(folder, "rows", "1"))
+            with open(os.path.join(folder, "rows", "1", "model.onnx"), "wb") as file:
+                file.write(products_of_all_rows())
+            write(os.path.join(folder, "rows", "config.json"), '{"shapes": {"x": [4, 2]}}')
+            with serving.Server(script, "--models", folder) as server:
+                for rows, expected in ((3, 200), (20000, 413), (2, 200)):
+                    head = ('{"inputs":[{"name":"x","shape":[%d,2],"datatype":"FP32","parameters":{"binary_data_size":%d}}],'
+                            '"parameters":{"binary_data_output":true}}' % (rows, 8 * rows)).encode()
+                    status, data, _ = server.post("/v2/models/rows/infer", head + struct.pack("<f", 2) * (2 * rows),
+                                                  {"Inference-Header-Content-Length": str(len(head))})
+                    self.assertEqual(status, expected, data[:300])
+                    if status == 413:
+                        self.assertIn(b"allowed by memory_limit", data)
+                self.check(server)
+
+    def test_configurations_that_are_no_small_files(self):
+        deep = '{"a":' * 500_000
+        with serving.Folder("{}") as folder:
+            for name, make in (("deep", lambda p: write(p, deep)), ("short", lambda p: write(p, deep[:60_000])),
+                               ("fifo", os.mkfifo), ("zero", lambda p: os.symlink("/dev/zero", p)), ("folder", os.mkdir)):
+                os.makedirs(os.path.join(folder, name, "1"))
+                os.link(os.path.join(folder, "digits", "1", "model.tflite"), os.path.join(folder, name, "1", "model.tflite"))
+                make(os.path.join(folder, name, "config.json"))
+            with serving.limited(COMMAND, LIMIT) as script, serving.Server(script, "--models", folder) as server:
+                self.assertEqual(server.post(INFER, *serving.binary_request(self.digits[0][0]))[0], 200)
+                said = server.post("/v2/repository/index", b"")[1].decode()
+                for part in ("allowed are 65536", "nested deeper than 32", "is no regular file"):
+                    self.assertIn(part, said)
+
+
+if __name__ == "__main__":
+    unittest.main()
