@@ -102,6 +102,7 @@ private:
         spec.overlaps_tiles = plan_.tiles.overlap && rows == plan_.tiles.rows;
         spec.taps = plan_.taps;
         spec.quads = plan_.quads;
+        spec.rows_of_tap = plan_.rows_of_tap;
         spec.lines_ahead = plan_.lines_ahead;
         if (jit::are_in_tiles(spec.products))
             return jit::shared_kernel<jit::amx_dot_kernel>(spec, epilogue_);

@@ -44,8 +44,8 @@ void merge_taps(dot_plan &p, const dot_geometry &g, dim_t segment) {
         if (p.tap_counts[a] == 1)
             continue;
         const bool differs_at_edges = p.source == row_source::copied_edges && a < 2;
-        if (segment % packed_i_block != 0 || p.tap_strides[a] != segment * p.widening ||
-            g.packed().groups != 1 || differs_at_edges)
+        if (!p.rows_of_tap.empty() || segment % packed_i_block != 0 ||
+            p.tap_strides[a] != segment * p.widening || g.packed().groups != 1 || differs_at_edges)
             break;
         segment *= p.tap_counts[a];
         p.quads = segment / packed_i_block;
@@ -55,6 +55,40 @@ void merge_taps(dot_plan &p, const dot_geometry &g, dim_t segment) {
 }
 
 } // namespace
+
+namespace {
+
+/// Positions outside the image are zeros, as the kernel multiplies them.
+bool pads_with_zeros(const dot_plan &p, const dot_geometry &g) {
+    const masked_values<std::int32_t> &zps = g.src_zero_points.values;
+    constexpr std::int32_t flip = 128;
+    return !zps.runtime && (zps.is_set() ? zps.values[0] : 0) + (p.flips_source ? flip : 0) == 0;
+}
+
+} // namespace
+
+std::vector<jit::row_range> plan_rows_of_tap(const dot_plan &p, const dot_geometry &g,
+                                             const tile_plan &line_tiles) {
+    const bool are_codes =
+        p.products == jit::dot_products::codes || p.products == jit::dot_products::signed_codes;
+    const bool are_whole = g.packed().fused_width == 1 && g.tap_bytes() % packed_i_block == 0;
+    if (!are_codes || !are_whole || line_tiles.rows != g.width || rows_are_disjoint(g) ||
+        g.weights.sums_source() || !pads_with_zeros(p, g))
+        return {};
+    const auto first_inside =
+        [&](dim_t column) { // rows whose tap lies at `column` of the padded image or behind it
+            return static_cast<int>(
+                std::clamp<dim_t>(div_up(std::max<dim_t>(g.pad[2] - column, 0), g.stride[2]), 0, g.width));
+        };
+    std::vector<jit::row_range> rows;
+    bool all = true;
+    for (dim_t tap = 0; tap < g.kernel[2]; tap++) {
+        const dim_t column = tap * g.dilation[2];
+        rows.push_back({first_inside(column), first_inside(column - g.in[2])});
+        all = all && rows.back().first == 0 && rows.back().end == g.width;
+    }
+    return all ? std::vector<jit::row_range>{} : rows;
+}
 
 edge_rows plan_edges(const dot_geometry &g, dim_t tile_rows) {
     const dim_t segment = g.tap_bytes();
@@ -104,7 +138,7 @@ row_source choose_source(const dot_geometry &g, const tile_plan &line_tiles, con
         return row_source::in_place;
     if (rows_are_disjoint(g))
         return row_source::copied_rows;
-    const edge_rows edges = plan_edges(g, line_tiles.rows);
+    const edge_rows edges = p.rows_of_tap.empty() ? plan_edges(g, line_tiles.rows) : edge_rows{};
     return can_copy_edges(g, changes_codes) && edges.left + edges.right < g.width ? row_source::copied_edges
                                                                                   : row_source::copied_image;
 }
@@ -330,8 +364,9 @@ dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps) {
     const dim_t quads = quads_of_row(p.products, g);
     const tile_plan line_tiles =
         plan_tiles(m.isa, g.width, g.packed().o, quads, epilogue_temps, shares, {}, p.products);
+    p.rows_of_tap = plan_rows_of_tap(p, g, line_tiles);
     p.source = choose_source(g, line_tiles, p);
-    if (p.source == row_source::copied_edges) {
+    if (p.source == row_source::copied_edges && p.rows_of_tap.empty()) {
         const edge_rows edges = plan_edges(g, line_tiles.rows);
         p.left_rows = edges.left;
         p.right_rows = edges.right;
@@ -385,8 +420,9 @@ std::string text_of(const dot_plan &p) {
                 : jit::are_in_words(p.products)                 ? " of 16-bit words"
                                                                 : "",
                 t.overlap ? " that overlap" : "", ", ", t.panels, " panels, ", p.lines, " lines of ",
-                p.line_length, " rows, ", p.taps, " taps of ", p.quads, " quads, ",
-                sources[static_cast<int>(p.source)], ", ", p.scratch_bytes, " bytes of scratch, bands of ",
+                p.line_length, " rows, ", p.taps, " taps of ", p.quads, " quads",
+                p.rows_of_tap.empty() ? ", " : " without padding, ", sources[static_cast<int>(p.source)],
+                ", ", p.scratch_bytes, " bytes of scratch, bands of ",
                 std::min(p.work.band * p.work.unit, p.band_lines), ", ", p.work.shares.size(), " shares for ",
                 p.work.threads, " threads");
 }

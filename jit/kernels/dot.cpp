@@ -59,6 +59,7 @@ dot_kernel::dot_kernel(const dot_spec &spec, const epilogue_plan &plan)
         return name(products[static_cast<int>(spec.products)], text(spec.rows, "x", spec.vectors),
                     text("t", spec.taps), text("q", spec.quads),
                     spec.tail != lanes() ? text("tail", spec.tail) : "", spec.overlaps_tiles ? "overlap" : "",
+                    spec.rows_of_tap.empty() ? "" : "skip",
                     spec.lines_ahead ? text("ahead", spec.lines_ahead) : "", plan.name());
     });
 }
@@ -217,26 +218,37 @@ void dot_kernel::initialise() {
 void dot_kernel::reduce() {
     if (spec_.lines_ahead > 0)
         mov(reg_address, arg(&dot_args::ahead));
-    if (spec_.taps == 1) {
+    rows_ = {0, spec_.rows};
+    if (spec_.taps == 1 && spec_.rows_of_tap.empty()) {
         reduce_tap(reg_src);
         return;
     }
-    Xbyak::Label tap;
+    constexpr int offset_bytes = sizeof(std::int64_t);
+    const int taps = spec_.rows_of_tap.empty() ? 1 : static_cast<int>(spec_.rows_of_tap.size()); // of a step
+    Xbyak::Label step;
     mov(reg_tap_offsets, arg(&dot_args::tap_offsets));
     mov(reg_taps, arg(&dot_args::taps));
-    L(tap);
-    mov(reg_tap_src, ptr[reg_tap_offsets]);
-    add(reg_tap_src, reg_src);
-    reduce_tap(reg_tap_src);
+    L(step);
+    for (int tap = 0; tap < taps; tap++) {
+        if (!spec_.rows_of_tap.empty())
+            rows_ = spec_.rows_of_tap[static_cast<std::size_t>(tap)];
+        mov(reg_tap_src, ptr[reg_tap_offsets + tap * offset_bytes]);
+        add(reg_tap_src, reg_src);
+        reduce_tap(reg_tap_src);
+    }
     if (spec_.products == dot_products::filter_words)
         skip_pass(1 - pass_);
-    add(reg_tap_offsets, static_cast<std::uint32_t>(sizeof(std::int64_t)));
-    dec(reg_taps);
-    jnz(tap, T_NEAR);
+    add(reg_tap_offsets, taps * offset_bytes);
+    taps == 1 ? dec(reg_taps) : sub(reg_taps, taps);
+    jnz(step, T_NEAR);
 }
 
 /// All quads of one tap; leaves the weights cursor behind them.
 void dot_kernel::reduce_tap(const Reg64 &src) {
+    if (rows_.first >= rows_.end) {
+        add(reg_weights, static_cast<std::uint32_t>(spec_.quads * quad_bytes()));
+        return;
+    }
     const std::int64_t iterations = spec_.quads / quads_per_step;
     const int rest = static_cast<int>(spec_.quads % quads_per_step);
     if (src.getIdx() != reg_tap_src.getIdx())
@@ -295,7 +307,7 @@ void dot_kernel::quad(const Reg64 &src, int q) {
     }
     {
         const temp source(*this);
-        for (int r = 0; r < spec_.rows; r++) {
+        for (int r = rows_.first; r < rows_.end; r++) {
             vpbroadcastd(source, ptr[src + r * spec_.row_stride + q * bytes_per_quad]);
             for (int v = 0; v < spec_.vectors; v++)
                 multiply(acc(r, v), source, weights[static_cast<std::size_t>(v)]);

@@ -56,6 +56,11 @@ constexpr int weights_quad_bytes(dot_products p, int lanes) {
                                            : (p == dot_products::wide_words ? word_quad : word_quad / 2) * 16;
 }
 
+/// Rows [first, end) of a tile.
+struct row_range {
+    int first = 0, end = 0;
+};
+
 /// Everything that decides the code.
 struct dot_spec {
     instruction_set isa;
@@ -69,6 +74,9 @@ struct dot_spec {
     std::int64_t dst_row_stride = 0; ///< elements between destination rows
     std::int64_t taps = 1;           ///< of a block of weights; a call may use a range of them
     std::int64_t quads = 1;          ///< per tap
+    /// Rows that each tap of a line of the kernel multiplies, if these are not all: the others see zeros of padding.
+    /// Then the taps of a call are whole lines.
+    std::vector<row_range> rows_of_tap;
     /// The epilogue of a tile is emitted among the products of the next one, which has accumulators of its
     /// own: for short reductions, of one tap. Calls have steps of source and destination alone.
     bool overlaps_tiles = false;
@@ -164,6 +172,7 @@ private:
     const epilogue_plan &plan_;
     std::vector<vec> acc_;
     int first_vector_ = 0, vectors_ = 0; ///< that are worked on: all, or of filter_words one after the other
+    row_range rows_;                     ///< that the tap multiplies
     int pass_ = 0;                       ///< of filter_words
 
     // Owners of general registers; rdi holds the arguments, r11 is the emitter's scratch.

@@ -156,6 +156,30 @@ void check(inputs &in, const convolution_case &c) {
                      make(any).problem_str() + ", " + out.text());
 }
 
+/// Sums alone, where padding is multiplied as zeros: of u8, and of s8 with the zero point -128.
+void check_sums(inputs &in, const convolution_case &c) {
+    for (const data_type type : {data_type::u8, data_type::s8}) {
+        const memory::desc src_md(c.src_dims(), type, format_tag::nhwc),
+            dst_md(c.dst_dims(), data_type::s32, format_tag::nhwc),
+            weights_md(c.weights_dims(), data_type::s8, format_tag::goihw);
+        const memory src = random_memory(in, src_md), weights = random_memory(in, weights_md);
+        const masked<std::int32_t> src_zp =
+            type == data_type::s8 ? masked<std::int32_t>{0, {-128}} : masked<std::int32_t>();
+        primitive_attr attr;
+        set_zero_points(attr, OCTET_ARG_SRC, src_zp);
+        const std::vector<std::int64_t> acc = accumulate(c, src, weights, src_zp, {});
+        const convolution_forward::primitive_desc pd(
+            {prop_kind::forward_inference, algorithm::convolution_direct, src_md, weights_md, memory::desc(),
+             dst_md, c.stride, c.dilates(), c.pad_l, c.pad_r},
+            attr, cpu);
+        expect_execution(
+            [&] { return convolution_forward(pd); },
+            {{OCTET_ARG_SRC, src}, {OCTET_ARG_WEIGHTS, weights}, {OCTET_ARG_DST, random_memory(in, dst_md)}},
+            [&](const dims &at) { return static_cast<double>(acc[masked_index(-1, c.dst_dims(), at)]); },
+            pd.problem_str());
+    }
+}
+
 TEST(convolution, equals_the_formula_on_random_problems) {
     inputs in(101);
     for (int i = 0; i < 400 && !testing::Test::HasFailure(); i++)
@@ -198,6 +222,36 @@ TEST(convolution, equals_the_formula_on_chosen_problems) {
     for (const convolution_case &c : cases)
         for (int i = 0; i < 5 && !testing::Test::HasFailure(); i++)
             check(in, c);
+}
+
+/// Lines that are one tile, with every place of the taps beside the image: what sees only padding is not multiplied, nor
+/// read where that is zero.
+TEST(convolution, equals_the_formula_beside_images_of_a_tile) {
+    inputs in(103);
+    for (const dim_t kernel : {1, 2, 3, 5})
+        for (const dim_t stride : {1, 2, 3})
+            for (const dim_t dilation : {1, 2})
+                for (const dim_t pad : {0, 1, 2, 4})
+                    for (const dim_t width : {1, 2, 5, 7}) {
+                        const dim_t room = width + 2 * pad - (kernel - 1) * dilation - 1;
+                        if (room < 0 || testing::Test::HasFailure())
+                            continue;
+                        const dim_t groups = in.between(1, 2), height = in.between(1, 3),
+                                    out = room / stride + 1;
+                        const dim_t ic = in.one_in(2) ? 4 : 36;
+                        check_sums(in, {1,
+                                        groups,
+                                        ic,
+                                        20,
+                                        {height, width},
+                                        {3, kernel},
+                                        {1, stride},
+                                        {1, dilation},
+                                        {1, pad},
+                                        {1, pad},
+                                        {height, out},
+                                        true});
+                    }
 }
 
 TEST(convolution, sums_wrap_at_32_bits) {

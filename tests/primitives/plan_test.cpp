@@ -219,6 +219,42 @@ TEST(plan_edges, are_whole_tiles_that_hold_all_rows_outside) {
     EXPECT_EQ(edges({3, 58, 64, 56, 3, 1, 0}, 8), pair(0, 8));
 }
 
+TEST(plan_rows_of_tap, leave_out_columns_of_padding_where_a_tile_is_a_line) {
+    const auto rows = [](const dot_plan &p) {
+        std::vector<std::pair<int, int>> ranges;
+        for (const jit::row_range &r : p.rows_of_tap)
+            ranges.emplace_back(r.first, r.end);
+        return ranges;
+    };
+    using ranges = std::vector<std::pair<int, int>>;
+    const dot_plan p = plan_of({64, 14, 64, 14, 3, 1, 1});
+    ASSERT_EQ(p.tiles.rows, 14);
+    EXPECT_EQ(rows(p), (ranges{{1, 14}, {0, 14}, {0, 13}}));
+    EXPECT_EQ(p.source, row_source::copied_edges);
+    EXPECT_EQ(p.left_rows + p.right_rows, 0) << "nothing is copied";
+    EXPECT_EQ(p.taps, 9);
+    EXPECT_EQ(p.quads, 16) << "neighbouring taps meet other rows";
+    EXPECT_EQ(rows(plan_of({64, 14, 64, 14, 5, 1, 2})),
+              (ranges{{2, 14}, {1, 14}, {0, 14}, {0, 13}, {0, 12}}));
+    EXPECT_EQ(rows(plan_of({64, 14, 64, 7, 3, 2, 1})), (ranges{{1, 7}, {0, 7}, {0, 7}}));
+    EXPECT_EQ(rows(plan_of({64, 1, 64, 1, 3, 1, 1})), (ranges{{1, 1}, {0, 1}, {0, 0}}));
+    EXPECT_EQ(rows(plan_of({64, 16, 64, 14, 3, 1, 0})), ranges{}) << "no padding";
+    EXPECT_EQ(rows(plan_of({64, 56, 64, 56, 3, 1, 1})), ranges{}) << "several tiles";
+    EXPECT_EQ(rows(plan_of({64, 14, 64, 14, 3, 1, 1}, {{cpu_isa::avx2}, 1 << 20, 1})), ranges{});
+
+    EXPECT_EQ(rows(plan_of({64, 14, 64, 14, 3, 1, 1, 1, data_type::s8})), ranges{}) << "0 becomes 128";
+    convolution_problem with_zero_point = problem_of({64, 14, 64, 14, 3, 1, 1, 1, data_type::s8});
+    with_zero_point.src_zero_points.values.values = {-128};
+    const auto plan = [&] { return plan_dot(dot_geometry_of(with_zero_point), one_thread, few_temps); };
+    EXPECT_EQ(rows(plan()).size(), 3u) << "-128 becomes 0";
+    EXPECT_EQ(plan().source, row_source::copied_image);
+    with_zero_point.src_zero_points.values.values = {-127};
+    EXPECT_EQ(rows(plan()), ranges{});
+    with_zero_point.src_zero_points.values = {};
+    with_zero_point.src_zero_points.values.runtime = true;
+    EXPECT_EQ(rows(plan()), ranges{}) << "not known yet";
+}
+
 TEST(plan_lines, skip_the_kernel_lines_outside_the_image) {
     const dot_plan p = plan_of({64, 14, 64, 14, 3, 1, 1});
     ASSERT_EQ(p.range_of_line.size(), 14u);
