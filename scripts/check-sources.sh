@@ -3,7 +3,7 @@
 # include/octet is documented.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-scripts/packages.sh
+scripts/packages.sh test docs
 
 echo "== clang-format"
 git ls-files '*.cpp' '*.hpp' '*.inl' | xargs clang-format --dry-run -Werror

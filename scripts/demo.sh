@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The main job: installs what is needed, builds, and classifies handwritten digits under every numeric contract.
+# The main job: installs what is needed, builds the libraries and an example, and classifies handwritten digits under every numeric contract.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-scripts/packages.sh
+scripts/packages.sh demo
 
-cmake --preset release >/dev/null
-cmake --build --preset release --target octet_digits octet_command
-build/release/examples/digits/octet_digits
+cmake --preset demo >/dev/null
+cmake --build --preset demo
+build/demo/examples/digits/octet_digits

@@ -9,7 +9,7 @@ if [ "${1-}" = --html ]; then
     builders=(html)
     shift
 else
-    scripts/packages.sh
+    scripts/packages.sh build docs
 fi
 build=$(realpath "${1:-build/release}")
 OCTET_PYTHON_DIR=$build/python OCTET_DOXYGEN_XML=$PWD/build/doc/xml

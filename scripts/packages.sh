@@ -1,33 +1,55 @@
 #!/usr/bin/env bash
-# Installs every Debian 12 package that building, testing and the example need. Does nothing where all are there.
+# Installs Debian 12 packages: packages.sh [GROUP…], groups demo, build, test and docs, by default all of them. build is what the library,
+# the command, the server and the Python package need; test and docs are what their tests and the manual need besides. Does nothing where all are there.
 set -euo pipefail
 
-packages=(
-    g++ cmake ninja-build ccache     # toolchain (CMake >= 3.22); a second build compiles what differs
+demo=(
+    g++ cmake ninja-build            # toolchain (CMake >= 3.22)
     libtbb-dev libxbyak-dev          # the library: threads, code generation
-    libcli11-dev nlohmann-json3-dev libflatbuffers-dev flatbuffers-compiler zlib1g-dev # the octet command
-    libzip-dev libpng-dev libturbojpeg0-dev # its files: .npz, PNG, JPEG
-    libonnx-dev libprotobuf-dev      # .onnx files in the octet command
+    libflatbuffers-dev flatbuffers-compiler # .tflite files, saved plans
+    nlohmann-json3-dev               # the demo's golden outputs
+)
+build=(
+    "${demo[@]}"
+    ccache                           # a second build compiles what differs
+    libonnx-dev libprotobuf-dev      # .onnx files
+    libcli11-dev zlib1g-dev libzip-dev libpng-dev libturbojpeg0-dev # the octet command; its files: .npz, PNG, JPEG
+    help2man                         # its manual pages
     libgrpc++-dev protobuf-compiler-grpc libboost-dev libssl-dev prometheus-cpp-dev libspdlog-dev # octet serve
-    python3-grpcio python3-protobuf haproxy # its tests
-    libgtest-dev                     # tests
-    libbenchmark-dev                 # benchmarks
-    libdnnl-dev libgemmlowp-dev      # oracles of the tests
-    python3-torch python3-numpy      # tests: clients of oneDNN's, and of files of arrays
-    python3-torchvision              # tests: its quantized networks
+    libdnnl-dev                      # headers for octet preload; an oracle of the tests
     pybind11-dev python3-dev python3-numpy # the Python package
     python3-build python3-wheel python3-pip python3-venv patchelf # its wheel, and the test of that
-    python3-matplotlib python3-tqdm  # its plots and progress bars
+    dpkg-dev file                    # Debian packages
+)
+test=(
+    "${build[@]}"
+    libgtest-dev libbenchmark-dev    # tests, benchmarks
+    libgemmlowp-dev                  # an oracle
+    python3-torch python3-torchvision # clients of oneDNN, and their quantized networks
+    python3-matplotlib python3-tqdm  # plots and progress bars of the Python package
     python3-distributed python3-mpi4py openmpi-bin # its work on several machines
     mypy                             # check of its types
-    help2man                         # manual pages of the octet command
-    zsh fish                         # tests of its completion
-    pkg-config dpkg-dev file         # test of the installation and of the Debian packages
-    python3-sphinx python3-myst-parser python3-breathe furo # the manual
+    python3-grpcio python3-protobuf haproxy # octet serve
+    zsh fish                         # completion of the command
+    pkg-config                       # the installation
     mmdebstrap busybox-static        # a clean system for the packages, a clean root for the bundle
-    clang-format doxygen             # checks of the sources
+    clang-format                     # checks of the sources
     abigail-tools                    # check of the C interface
 )
+docs=(
+    doxygen python3-sphinx python3-myst-parser python3-breathe furo # the manual
+    python3-matplotlib               # its plots
+)
+
+packages=()
+[ $# -gt 0 ] || set -- all
+for name in "$@"; do
+    case $name in
+        demo | build | test | docs) declare -n group=$name; packages+=("${group[@]}") ;;
+        all) packages+=("${test[@]}" "${docs[@]}") ;;
+        *) echo "packages.sh: '$name' is no group, allowed: demo, build, test, docs, all" >&2; exit 2 ;;
+    esac
+done
 
 missing=()
 for package in "${packages[@]}"; do

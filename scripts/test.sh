@@ -3,7 +3,7 @@
 # scripts/test.sh release runs only the first; any list of presets works.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-scripts/packages.sh
+scripts/packages.sh test
 
 presets=("$@")
 [ ${#presets[@]} -gt 0 ] || presets=(release asan-ubsan tsan)

@@ -2,7 +2,7 @@
 # Makes the wheel of the Python package, build/octet-*.whl: wheel.sh [BUILD]. BUILD: a compiled build to take, else build/wheel is compiled.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-scripts/packages.sh
+scripts/packages.sh build
 
 if [ $# -gt 0 ]; then
     OCTET_WHEEL_BUILD=$(realpath "$1")
