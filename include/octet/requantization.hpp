@@ -112,10 +112,12 @@ OCTET_API fixed_point_multiplier divide_by_count(fixed_point_multiplier factor, 
 
 /// Scale and zero point of u8 codes: real = scale * (code - zero_point).
 struct dynamic_quantization {
-    float scale;             ///< positive
+    float scale;             ///< positive; infinite or NaN where the range is
     std::int32_t zero_point; ///< 0 to 255
 };
-/// ONNX DynamicQuantizeLinear for values between `lowest` and `highest`; the range is widened to hold 0.
+/// ONNX DynamicQuantizeLinear for values between `lowest` and `highest`; the range is widened to hold 0. As in ONNX Runtime, limits
+/// that are NaN give the scale NaN, they and a lower limit of -inf the zero point 255. Throws `invalid_arguments` for
+/// lowest > highest.
 OCTET_API dynamic_quantization dynamic_quantization_of(float lowest, float highest);
 
 /// TFLite's ADD under a tflite rule: rule(rule(a * 2^20, m_a) + rule(b * 2^20, m_b), m_dst) of the codes less

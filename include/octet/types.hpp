@@ -172,13 +172,15 @@ enum class algorithm {
     eltwise_mish,
     eltwise_hardswish,
     eltwise_soft_relu_v2,
-    /// ONNX Runtime's functions, that is MLAS's polynomials; not in oneDNN.
+    /// ONNX Runtime's functions, MLAS's polynomials and what keeps NaN and -0; not in oneDNN.
     ///@{
+    eltwise_ort_clip,
     eltwise_ort_erf,
     eltwise_ort_exp,
     eltwise_ort_gelu_erf,
     eltwise_ort_gelu_tanh,
     eltwise_ort_logistic,
+    eltwise_ort_relu,
     eltwise_ort_tanh,
     eltwise_ort_swish,
     ///@}

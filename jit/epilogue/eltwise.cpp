@@ -405,7 +405,7 @@ void emit_eltwise(emitter &e, algorithm alg, float alpha, float beta, const vec 
     case algorithm::eltwise_soft_relu_v2:
         return soft_relu_v2(e, x, alpha);
     default:
-        return emit_eltwise_ort(e, alg, alpha, x);
+        return emit_eltwise_ort(e, alg, alpha, beta, x);
     }
 }
 

@@ -4,6 +4,7 @@
 #include "jit/epilogue/eltwise_ort.hpp"
 
 #include <iterator>
+#include <limits>
 
 #include "common/eltwise_ort.hpp"
 #include "jit/epilogue/polynomial.hpp"
@@ -16,13 +17,32 @@ using namespace eltwise_constants;
 using temp = emitter::temp;
 using mask = emitter::mask;
 
-/// x = min(limit, max(-limit, x))
-void limit(emitter &e, const vec &x, float limit) {
+/// x = min(high, max(low, x)). Infinite limits change nothing.
+void clip(emitter &e, const vec &x, float low, float high) {
+    constexpr float infinity = std::numeric_limits<float>::infinity();
     const temp c(e);
-    e.move(c, e.constant(-limit));
-    e.vmaxps(x, c, x);
-    e.move(c, e.constant(limit));
-    e.vminps(x, c, x);
+    if (low != -infinity) {
+        e.move(c, e.constant(low));
+        e.vmaxps(x, c, x);
+    }
+    if (high != infinity) {
+        e.move(c, e.constant(high));
+        e.vminps(x, c, x);
+    }
+}
+
+void limit(emitter &e, const vec &x, float limit) { clip(e, x, -limit, limit); }
+
+void relu(emitter &e, const vec &x, float alpha) {
+    const temp other(e);
+    if (alpha == 0.f) {
+        e.zero(other);
+        return e.vmaxps(x, other, x);
+    }
+    const mask is_kept(e);
+    e.vmulps(other, x, e.constant(alpha));
+    e.compare_f32(is_kept, x, e.constant(0.f), emitter::ge);
+    e.blend(x, is_kept, other, x);
 }
 
 void exp(emitter &e, const vec &x) {
@@ -142,8 +162,10 @@ float least_exp_argument(const emitter &e) { return e.lanes() == 16 ? -710.f : -
 
 } // namespace
 
-void emit_eltwise_ort(emitter &e, algorithm alg, float alpha, const vec &x) {
+void emit_eltwise_ort(emitter &e, algorithm alg, float alpha, float beta, const vec &x) {
     switch (alg) {
+    case algorithm::eltwise_ort_clip:
+        return clip(e, x, alpha, beta);
     case algorithm::eltwise_ort_erf:
         return erf(e, x);
     case algorithm::eltwise_ort_exp:
@@ -154,6 +176,8 @@ void emit_eltwise_ort(emitter &e, algorithm alg, float alpha, const vec &x) {
         return gelu_tanh(e, x);
     case algorithm::eltwise_ort_logistic:
         return logistic(e, x);
+    case algorithm::eltwise_ort_relu:
+        return relu(e, x, alpha);
     case algorithm::eltwise_ort_tanh:
         return tanh(e, x);
     default:

@@ -25,6 +25,7 @@ double epilogue_plan::largest_after(const post_op_entry &entry, double bound) co
     const double alpha = std::fabs(op->alpha), beta = std::fabs(op->beta), scale = std::fabs(op->scale);
     switch (op->algorithm) {
     case algorithm::eltwise_relu:
+    case algorithm::eltwise_ort_relu:
         return bound * (alpha >= 0 ? std::max(1.0, alpha) : HUGE_VAL) * scale; // NaN is no alpha >= 0
     case algorithm::eltwise_linear:
         return (bound * alpha + beta) * scale;
@@ -84,6 +85,7 @@ std::optional<std::pair<float, float>> interval_of(const post_op_entry &entry) {
     std::pair<float, float> interval;
     switch (op->algorithm) {
     case algorithm::eltwise_relu:
+    case algorithm::eltwise_ort_relu:
         if (op->alpha != 0.f)
             return {};
         interval = {0.f, HUGE_VALF};
@@ -92,6 +94,7 @@ std::optional<std::pair<float, float>> interval_of(const post_op_entry &entry) {
         interval = {0.f, op->alpha};
         break;
     case algorithm::eltwise_clip:
+    case algorithm::eltwise_ort_clip:
         interval = {op->alpha, op->beta};
         break;
     default:

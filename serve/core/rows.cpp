@@ -73,6 +73,11 @@ public:
         return values;
     }
 
+    /// Rows of the output, of which there is one here, begin where groups of four elements do.
+    bool has_whole_groups() const {
+        return model::element_count(g_.tensors[static_cast<std::size_t>(n_.outputs[0])].dims) % 4 == 0;
+    }
+
     /// The axis is none of the batch's.
     bool is_inner(std::int64_t axis, std::size_t rank) const {
         return axis != 0 && axis != -static_cast<std::int64_t>(rank);
@@ -92,6 +97,9 @@ private:
 
 bool keeps_rows(const operation &o) { return o.ranks_are_equal(); }
 bool of_first(const operation &o) { return o.only_depends_on_first(); }
+/// What computes the last elements of a tensor, behind groups of four, otherwise than the rest.
+bool groups_of_first(const operation &o) { return of_first(o) && o.has_whole_groups(); }
+bool keeps_groups(const operation &o) { return keeps_rows(o) && o.has_whole_groups(); }
 bool windows(const operation &o) { return o.only_depends_on_first() && o.rank() >= 3; }
 bool inner_axis_or_last(const operation &o) {
     return o.only_depends_on_first() && o.rank() >= 2 && o.has_inner_axis(-1);
@@ -268,31 +276,15 @@ const std::map<std::string, rule> &rules(const std::string &framework) {
             {"Gather", gather},
             {"Reshape", of_first},
         };
-        for (const char *op :
-             {"Add", "And", "Div", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Max", "Min",
-              "Mul", "Or", "Pow", "Sub", "QLinearAdd", "QLinearMul"})
+        for (const char *op : {"Add", "And", "Div", "Equal", "Greater", "GreaterOrEqual", "Less",
+                               "LessOrEqual", "Mul", "Or", "Pow", "Sub", "QLinearAdd", "QLinearMul"})
             rows[op] = keeps_rows;
         rows["Where"] = where;
-        for (const char *op : {"Cast",
-                               "Clip",
-                               "Dropout",
-                               "Elu",
-                               "Erf",
-                               "Gelu",
-                               "HardSigmoid",
-                               "HardSwish",
-                               "Identity",
-                               "LeakyRelu",
-                               "Neg",
-                               "Not",
-                               "Relu",
-                               "Sigmoid",
-                               "Sqrt",
-                               "Tanh",
-                               "QLinearSigmoid",
-                               "QLinearLeakyRelu",
-                               "QuantizeLinear",
-                               "DequantizeLinear"})
+        rows["Elu"] = groups_of_first;
+        rows["Max"] = rows["Min"] = keeps_groups;
+        for (const char *op : {"Cast", "Clip", "Dropout", "Erf", "Gelu", "HardSigmoid", "HardSwish",
+                               "Identity", "LeakyRelu", "Neg", "Not", "Relu", "Sigmoid", "Sqrt", "Tanh",
+                               "QLinearSigmoid", "QLinearLeakyRelu", "QuantizeLinear", "DequantizeLinear"})
             rows[op] = of_first;
         for (const char *op :
              {"AveragePool", "BatchNormalization", "Conv", "ConvInteger", "GlobalAveragePool", "MaxPool",

@@ -206,12 +206,13 @@ fixed_point_multiplier divide_by_count(fixed_point_multiplier factor, std::int64
 
 dynamic_quantization dynamic_quantization_of(float lowest, float highest) {
     const default_float_environment environment;
-    if (std::isnan(lowest) || std::isnan(highest) || lowest > highest)
+    if (lowest > highest)
         throw_invalid("dynamic_quantization_of: range [", lowest, ", ", highest,
-                      "], allowed: lowest <= highest, no NaN");
-    const float low = std::fmin(lowest, 0.f), high = std::fmax(highest, 0.f);
+                      "], allowed: lowest <= highest");
+    const float low = 0.f < lowest ? 0.f : lowest, high = highest < 0.f ? 0.f : highest; // NaN stays
     const float scale = high == low ? 1.f : (high - low) / 255.f;
-    const float zero_point = impl::round_to_even(impl::clamp(0.f - low / scale, 0.f, 255.f));
+    const float exact = 0.f - low / scale; // NaN of a NaN and of -inf / inf
+    const float zero_point = exact < 255.f ? impl::round_to_even(std::max(exact, 0.f)) : 255.f;
     return {scale, static_cast<std::int32_t>(zero_point)};
 }
 

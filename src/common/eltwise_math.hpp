@@ -338,6 +338,8 @@ inline float eltwise(algorithm alg, float alpha, float beta, float x) {
         return eltwise_hardswish(x);
     case algorithm::eltwise_soft_relu_v2:
         return eltwise_soft_relu_v2(x, alpha);
+    case algorithm::eltwise_ort_clip:
+        return eltwise_ort_clip(x, alpha, beta);
     case algorithm::eltwise_ort_erf:
         return eltwise_ort_erf(x);
     case algorithm::eltwise_ort_exp:
@@ -348,6 +350,8 @@ inline float eltwise(algorithm alg, float alpha, float beta, float x) {
         return eltwise_ort_gelu_tanh(x);
     case algorithm::eltwise_ort_logistic:
         return eltwise_ort_logistic(x);
+    case algorithm::eltwise_ort_relu:
+        return eltwise_ort_relu(x, alpha);
     case algorithm::eltwise_ort_tanh:
         return eltwise_ort_tanh(x);
     case algorithm::eltwise_ort_swish:

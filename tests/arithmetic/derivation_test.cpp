@@ -295,7 +295,13 @@ TEST(dynamic_quantization, covers_zero_and_the_range) {
     is(0.f, 0.f, 1.f, 0);
     is(-3.f, 7.f, 10.f / 255.f, 76); // 76.5 goes to even
     expect_invalid([] { dynamic_quantization_of(1.f, -1.f); }, {"lowest <= highest"});
-    expect_invalid([] { dynamic_quantization_of(std::nanf(""), 1.f); }, {"no NaN"});
+    const float infinity = std::numeric_limits<float>::infinity(), nan = std::nanf("");
+    is(-1.f, infinity, infinity, 0); // ONNX Runtime's, as the rest
+    is(-infinity, 1.f, infinity, 255);
+    is(-infinity, infinity, infinity, 255);
+    is(-infinity, -infinity, infinity, 255);
+    EXPECT_TRUE(std::isnan(dynamic_quantization_of(nan, nan).scale));
+    EXPECT_EQ(dynamic_quantization_of(nan, nan).zero_point, 255);
 }
 
 TEST(rule_names, are_each_others_inverse) {

@@ -151,7 +151,13 @@ TEST(FloatOperators, Casts) {
         return one_node("Cast").input(dims{static_cast<dim_t>(values.size())}, values).set("to", to);
     };
     EXPECT_EQ(cast(std::vector<float>{1.9f, -1.9f, 1e20f, NAN}, 7).run<std::int32_t>(),
-              (std::vector<std::int32_t>{1, -1, 2147483647, 0})); // towards zero
+              (std::vector<std::int32_t>{1, -1, -2147483647 - 1, -2147483647 - 1})); // towards zero
+    EXPECT_EQ(cast(std::vector<float>{1e10f, -1e10f, 3e9f}, 7).run<std::int32_t>(),  // INT64 that s32 has not
+              (std::vector<std::int32_t>{2147483647, -2147483647 - 1, 2147483647}));
+    EXPECT_EQ(cast(std::vector<float>{3e9f, INFINITY, NAN, 2147483520.f}, 6).run<std::int32_t>(),
+              (std::vector<std::int32_t>{-2147483647 - 1, -2147483647 - 1, -2147483647 - 1, 2147483520}));
+    EXPECT_EQ(cast(std::vector<float>{300.f, -1.f, INFINITY, NAN, 2147483520.f}, 2).run<std::uint8_t>(),
+              (std::vector<std::uint8_t>{44, 255, 0, 0, 128}));
     EXPECT_EQ(cast(std::vector<float>{0.5f, 0.f, -2.f}, 9).run<std::uint8_t>(),
               (std::vector<std::uint8_t>{1, 0, 1}));
     EXPECT_EQ(cast(std::vector<std::int32_t>{300, -1}, 1).run<float>(), (std::vector<float>{300, -1}));

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -79,6 +80,39 @@ TEST(special_scales, of_ort_f32_give_the_lowest_code_for_nan) {
         attr.set_zero_points(OCTET_ARG_DST, 0, {5});
         const auto dst = product<std::int8_t>(data_type::s8, attr, std::vector<float>(columns, nan_value));
         EXPECT_EQ(dst, std::vector<std::int8_t>(dst.size(), -128)) << to_string(level);
+    }
+    set_max_cpu_isa(cpu_isa::all);
+}
+
+TEST(special_scales, of_ort_f32_give_s32_the_lower_bound_of_the_clamp) {
+    const std::vector<float> x = {nan_value, -inf,      inf,       7.5f,     -nan_value,
+                                  nan_value, nan_value, nan_value, nan_value};
+    const auto count = static_cast<dim_t>(x.size());
+    const memory::desc from({count}, data_type::f32, format_tag::a),
+        to({count}, data_type::s32, format_tag::a);
+    for (const std::int32_t zero_point : {0, 3, -3, 1000}) {
+        primitive_attr attr;
+        attr.set_requantization(requantization_rule::ort_f32);
+        if (zero_point != 0)
+            attr.set_zero_points(OCTET_ARG_DST, 0, {zero_point});
+        const auto bound = [&](double limit) { // in f32, then limited to s32
+            const auto code = static_cast<std::int64_t>(static_cast<float>(limit - zero_point)) + zero_point;
+            return static_cast<std::int32_t>(std::clamp<std::int64_t>(
+                code, std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()));
+        };
+        const std::int32_t lowest = bound(-0x1p31), highest = bound(0x1p31 - 1);
+        for (const cpu_isa level : get_available_cpu_isas()) {
+            set_max_cpu_isa(level);
+            std::vector<float> src = x;
+            std::vector<std::int32_t> dst(x.size());
+            const memory from_memory(from, cpu, src.data()), to_memory(to, cpu, dst.data());
+            reorder(from_memory, to_memory, attr).execute(stream(cpu), from_memory, to_memory);
+            for (std::size_t i = 0; i < x.size(); i++)
+                EXPECT_EQ(dst[i], x[i] == inf ? highest
+                                  : x[i] > 0  ? 8 + zero_point
+                                              : lowest)
+                    << to_string(level) << " zero point " << zero_point << " element " << i;
+        }
     }
     set_max_cpu_isa(cpu_isa::all);
 }

@@ -22,6 +22,9 @@ void check_tensor(const graph &g, int index);
 /// The operator that copies a tensor into its other layout; passes insert it, no framework has it.
 inline constexpr const char *layout_operator = "Reorder";
 
+/// Attribute of sums and products of ONNX's INT64, which is s32 here: they must not leave it.
+inline constexpr const char *of_wide_integers = "octet.int64";
+
 /// Whether elements are 8-bit codes.
 inline bool is_code(data_type type) { return type == data_type::u8 || type == data_type::s8; }
 

@@ -57,8 +57,8 @@ public:
             for (dim_t i = 0; i < inner_; i++) {
                 const T *line = x + o * size_ * inner_ + i;
                 dim_t best = 0;
-                for (dim_t k = 1; k < size_; k++)
-                    if (is_better(line[k * inner_], line[best * inner_]))
+                for (dim_t k = 1; k < size_ && !stops_at(line[best * inner_]); k++)
+                    if (is_better(line[k * inner_], line[best * inner_]) || stops_at(line[k * inner_]))
                         best = k;
                 *y++ = static_cast<std::int32_t>(best);
             }
@@ -68,6 +68,7 @@ public:
     std::string explain() const override { return "a plain loop over the elements"; }
 
 private:
+    bool stops_at(T a) const { return which_.stops_at_nan && a != a; }
     bool is_better(T a, T b) const {
         return (which_.is_smallest ? a < b : a > b) || (which_.takes_last && a == b);
     }

@@ -22,6 +22,7 @@ std::unique_ptr<step> make_gather(const lowering &l, std::size_t axis);
 /// or the last.
 struct arg_extreme {
     bool is_smallest, takes_last;
+    bool stops_at_nan = false; ///< the first NaN is it; otherwise only one at the beginning
 };
 std::unique_ptr<step> make_arg_extreme(const lowering &l, std::size_t axis, const arg_extreme &which);
 

@@ -1,7 +1,9 @@
 // QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear: reorders with rule ort_f32.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 
 #include "network/lower/onnx.hpp"
 
@@ -33,13 +35,59 @@ std::unique_ptr<step> linear_step(const lowering &l, int arg) {
     return result;
 }
 
+struct extremes {
+    float low = std::numeric_limits<float>::infinity(), high = -std::numeric_limits<float>::infinity();
+
+    // MLAS's instructions give the second operand where one is NaN: one number behind a NaN makes it forgotten, and all that
+    // was before it.
+    void include(float x) {
+        low = low < x ? low : x;
+        high = high > x ? high : x;
+    }
+    void include(const extremes &e) {
+        low = low < e.low ? low : e.low;
+        high = high > e.high ? high : e.high;
+    }
+    void include_number(float x) {
+        low = x < low ? x : low;
+        high = x > high ? x : high;
+    }
+};
+
+/// Extremes of what may be or have NaN, in MLAS's order for AVX: four times eight lanes, joined by pairs; eight lanes, joined by
+/// halves; what is left, without NaN.
+extremes extremes_with_nan(const float *x, dim_t count) {
+    constexpr std::size_t width = 8, vectors = 4;
+    constexpr auto step = static_cast<dim_t>(width), block = static_cast<dim_t>(vectors * width);
+    std::array<extremes, vectors * width> lanes;
+    dim_t i = 0;
+    for (; count - i >= block; i += block)
+        for (std::size_t k = 0; k < lanes.size(); k++)
+            lanes[k].include(x[i + static_cast<dim_t>(k)]);
+    if (count >= block)
+        for (const auto &[to, from] : {std::pair{0, 1}, {2, 3}, {0, 2}})
+            for (std::size_t k = 0; k < width; k++)
+                lanes[static_cast<std::size_t>(to) * width + k].include(
+                    lanes[static_cast<std::size_t>(from) * width + k]);
+    for (; count - i >= step; i += step)
+        for (std::size_t k = 0; k < width; k++)
+            lanes[k].include(x[i + static_cast<dim_t>(k)]);
+    for (std::size_t half = width / 2; half > 0; half /= 2)
+        for (std::size_t k = 0; k < half; k++)
+            lanes[k].include(lanes[k + half]);
+    extremes all = lanes[0];
+    for (; i < count; i++)
+        all.include_number(x[i]);
+    return all;
+}
+
 /// Finds scale and zero point of what it is given, then quantizes with them. The extremes of rows are found first, by
-/// reductions: whatever the order, they are the same.
+/// reductions: whatever the order, they are the same, but where there is a NaN. Then a sum is NaN, too.
 class dynamic_quantize_step final : public step {
 public:
     dynamic_quantize_step(const lowering &l, const buffer &src, const buffer &dst, const buffer &scale,
                           const buffer &zero_point)
-        : scale_(scale), zero_point_u8_(zero_point),
+        : count_(element_count(src.get_desc().dims())), src_(src), scale_(scale), zero_point_u8_(zero_point),
           zero_point_s32_(l.scratch(memory::desc({1}, data_type::s32, format_tag::x))) {
         const memory::dims dims = src.get_desc().dims();
         rows_ = element_count({dims.begin(), dims.end() - 1});
@@ -47,12 +95,12 @@ public:
             column({rows_, 1}, data_type::f32, format_tag::nc);
         lowest_ = l.scratch(column);
         highest_ = l.scratch(column);
-        for (const bool is_low : {true, false})
-            extremes_.add(
-                reduction::primitive_desc(
-                    {is_low ? algorithm::reduction_min : algorithm::reduction_max, matrix, column, 0.f, 0.f},
-                    l.get_engine()),
-                {{OCTET_ARG_SRC, src.seen_through(matrix)}, {OCTET_ARG_DST, is_low ? lowest_ : highest_}});
+        sums_ = l.scratch(column);
+        for (const auto &[alg, result] : {std::pair{algorithm::reduction_min, lowest_},
+                                          {algorithm::reduction_max, highest_},
+                                          {algorithm::reduction_sum, sums_}})
+            extremes_.add(reduction::primitive_desc({alg, matrix, column, 0.f, 0.f}, l.get_engine()),
+                          {{OCTET_ARG_SRC, src.seen_through(matrix)}, {OCTET_ARG_DST, result}});
         primitive_attr attr;
         attr.set_requantization(requantization_rule::ort_f32);
         attr.set_scales_mask(OCTET_ARG_DST, 0);
@@ -71,9 +119,9 @@ public:
 
     void run(const stream &s, const run_memory &m) const override {
         extremes_.run(s, m);
-        const float *low = m.at<float>(lowest_), *high = m.at<float>(highest_);
-        const dynamic_quantization q = dynamic_quantization_of(*std::min_element(low, low + rows_),
-                                                               *std::max_element(high, high + rows_));
+        const extremes found = found_extremes(m);
+        const dynamic_quantization q =
+            dynamic_quantization_of(std::min(found.low, 0.f), std::max(found.high, 0.f));
         *m.at<float>(scale_) = q.scale;
         *m.at<std::uint8_t>(zero_point_u8_) = static_cast<std::uint8_t>(q.zero_point);
         *m.at<std::int32_t>(zero_point_s32_) = q.zero_point;
@@ -86,8 +134,15 @@ public:
     std::string explain() const override { return extremes_.explain() + "\n" + quantize_.explain(); }
 
 private:
-    std::int64_t rows_ = 0;
-    buffer lowest_, highest_, scale_, zero_point_u8_, zero_point_s32_;
+    extremes found_extremes(const run_memory &m) const {
+        const float *low = m.at<float>(lowest_), *high = m.at<float>(highest_), *sums = m.at<float>(sums_);
+        if (std::any_of(sums, sums + rows_, [](float sum) { return std::isnan(sum); }))
+            return extremes_with_nan(m.at<float>(src_), count_);
+        return {*std::min_element(low, low + rows_), *std::max_element(high, high + rows_)};
+    }
+
+    std::int64_t rows_ = 0, count_;
+    buffer src_, lowest_, highest_, sums_, scale_, zero_point_u8_, zero_point_s32_;
     primitive_step extremes_, quantize_;
 };
 

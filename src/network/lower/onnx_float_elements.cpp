@@ -31,7 +31,7 @@ std::unique_ptr<step> function(const lowering &l, const float_function &f, const
 /// min(1, max(0, alpha x + beta)): ONNX Runtime rounds the product, so it is no linear function.
 float_function hard_sigmoid(post_ops &behind, float alpha, float beta) {
     behind.append_eltwise(1.f, algorithm::eltwise_linear, 1.f, beta);
-    behind.append_eltwise(1.f, algorithm::eltwise_clip, 0.f, 1.f);
+    behind.append_eltwise(1.f, algorithm::eltwise_ort_clip, 0.f, 1.f);
     return {algorithm::eltwise_linear, alpha, 0.f};
 }
 
@@ -77,18 +77,25 @@ void binary_row(void *y, const void *const *operands, const dim_t *strides, dim_
         static_cast<Y *>(y)[i] = static_cast<Y>(F()(a[i * strides[0]], b[i * strides[1]]));
 }
 
-/// Integers wrap around, as ONNX Runtime's do.
-std::int32_t wrapped(std::int64_t value) {
-    return static_cast<std::int32_t>(static_cast<std::uint32_t>(value));
+/// Integers of 32 bits wrap around, as ONNX Runtime's do; of those of 64 bits that leave s32 none is written.
+template <typename F, bool of_wide>
+void integer_row(void *y, const void *const *operands, const dim_t *strides, dim_t count) {
+    const auto *a = static_cast<const std::int32_t *>(operands[0]),
+               *b = static_cast<const std::int32_t *>(operands[1]);
+    const auto result = [&](dim_t i) {
+        return F()(std::int64_t{a[i * strides[0]]}, std::int64_t{b[i * strides[1]]});
+    };
+    if constexpr (of_wide)
+        for (dim_t i = 0; i < count; i++)
+            if (result(i) != static_cast<std::int32_t>(result(i)))
+                throw error(status::unimplemented, "the result for " + std::to_string(a[i * strides[0]]) +
+                                                       " and " + std::to_string(b[i * strides[1]]) +
+                                                       " leaves 32 bits, which INT64 has here");
+    for (dim_t i = 0; i < count; i++)
+        static_cast<std::int32_t *>(y)[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(result(i)));
 }
-struct sum {
-    std::int32_t operator()(std::int64_t a, std::int64_t b) const { return wrapped(a + b); }
-};
-struct difference {
-    std::int32_t operator()(std::int64_t a, std::int64_t b) const { return wrapped(a - b); }
-};
-struct product {
-    std::int32_t operator()(std::int64_t a, std::int64_t b) const { return wrapped(a * b); }
+struct power {
+    float operator()(float a, float b) const { return std::pow(a, b); }
 };
 struct both {
     bool operator()(int a, int b) const { return a != 0 && b != 0; }
@@ -108,7 +115,7 @@ std::unique_ptr<step> loop(const lowering &l, row_function f) {
 template <typename F> std::unique_ptr<step> integer_binary(const lowering &l) {
     l.input(1, {data_type::s32});
     l.output({data_type::s32});
-    return loop(l, binary_row<std::int32_t, std::int32_t, F>);
+    return loop(l, l.has_attribute(of_wide_integers) ? integer_row<F, true> : integer_row<F, false>);
 }
 
 /// Of two operands of one type, a truth each.
@@ -128,18 +135,37 @@ template <typename F> std::unique_ptr<step> arithmetic(const lowering &l, algori
 
 // ---- Conversions
 
+constexpr std::int64_t int64 = 7, boolean = 9; ///< among ONNX's types
+
 template <typename X, typename Y>
 void convert_row(void *y, const void *const *operands, const dim_t *strides, dim_t count) {
-    for (dim_t i = 0; i < count; i++) {
-        const X x = static_cast<const X *>(operands[0])[i * strides[0]];
-        if constexpr (std::is_floating_point_v<X>) {
-            const auto inside =
-                x != x ? 0.0 : std::clamp(static_cast<double>(x), -2147483648.0, 2147483647.0);
-            static_cast<Y *>(y)[i] = static_cast<Y>(static_cast<std::int64_t>(inside));
-        } else {
-            static_cast<Y *>(y)[i] = static_cast<Y>(x);
-        }
-    }
+    for (dim_t i = 0; i < count; i++)
+        static_cast<Y *>(y)[i] = static_cast<Y>(static_cast<const X *>(operands[0])[i * strides[0]]);
+}
+
+/// A float as x86 converts it to an integer of as many bits: what does not fit, and NaN, is the lowest.
+template <int integer_bits> std::int64_t converted(float x) {
+    constexpr float limit = integer_bits == 64 ? 0x1p63f : 0x1p31f;
+    constexpr std::int64_t lowest = integer_bits == 64 ? std::numeric_limits<std::int64_t>::min()
+                                                       : std::numeric_limits<std::int32_t>::min();
+    return x >= -limit && x < limit ? static_cast<std::int64_t>(x) : lowest;
+}
+
+/// INT32, and of it the low bits.
+template <typename Y>
+void convert_float_row(void *y, const void *const *operands, const dim_t *strides, dim_t count) {
+    for (dim_t i = 0; i < count; i++)
+        static_cast<Y *>(y)[i] =
+            static_cast<Y>(converted<32>(static_cast<const float *>(operands[0])[i * strides[0]]));
+}
+
+/// INT64, of which s32 has what it can.
+void convert_float_row_to_int64(void *y, const void *const *operands, const dim_t *strides, dim_t count) {
+    constexpr std::int64_t lowest = std::numeric_limits<std::int32_t>::min(),
+                           highest = std::numeric_limits<std::int32_t>::max();
+    for (dim_t i = 0; i < count; i++)
+        static_cast<std::int32_t *>(y)[i] = static_cast<std::int32_t>(std::clamp(
+            converted<64>(static_cast<const float *>(operands[0])[i * strides[0]]), lowest, highest));
 }
 
 template <typename X>
@@ -155,6 +181,14 @@ template <typename X> row_function conversion(data_type to, bool to_truth) {
                                   : convert_row<X, std::uint8_t>;
 }
 
+row_function conversion_of_floats(data_type type, std::int64_t to) {
+    return to == boolean            ? truth_row<float>
+           : to == int64            ? convert_float_row_to_int64
+           : type == data_type::s32 ? convert_float_row<std::int32_t>
+           : type == data_type::s8  ? convert_float_row<std::int8_t>
+                                    : convert_float_row<std::uint8_t>;
+}
+
 std::unique_ptr<step> unary_loop(const lowering &l, row_function f) {
     return broadcast_step(l, {{l.input_buffer(0), broadcast_strides(l.input(0).dims, l.output().dims)}}, f);
 }
@@ -167,12 +201,14 @@ void not_row(void *y, const void *const *operands, const dim_t *strides, dim_t c
 
 } // namespace
 
-std::unique_ptr<step> lower_float_add(const lowering &l) { return arithmetic<sum>(l, algorithm::binary_add); }
+std::unique_ptr<step> lower_float_add(const lowering &l) {
+    return arithmetic<std::plus<>>(l, algorithm::binary_add);
+}
 std::unique_ptr<step> lower_float_sub(const lowering &l) {
-    return arithmetic<difference>(l, algorithm::binary_sub);
+    return arithmetic<std::minus<>>(l, algorithm::binary_sub);
 }
 std::unique_ptr<step> lower_float_mul(const lowering &l) {
-    return arithmetic<product>(l, algorithm::binary_mul);
+    return arithmetic<std::multiplies<>>(l, algorithm::binary_mul);
 }
 std::unique_ptr<step> lower_float_div(const lowering &l) {
     l.input(0, {data_type::f32});
@@ -201,7 +237,6 @@ std::unique_ptr<step> lower_not(const lowering &l) {
 }
 
 std::unique_ptr<step> lower_cast(const lowering &l) {
-    constexpr std::int64_t boolean = 9; // among ONNX's types
     const tensor &x = l.input(0, {data_type::f32, data_type::s32, data_type::s8, data_type::u8}),
                  &y = l.output({data_type::f32, data_type::s32, data_type::s8, data_type::u8});
     const bool to_truth = l.integer("to") == boolean;
@@ -212,19 +247,19 @@ std::unique_ptr<step> lower_cast(const lowering &l) {
         return one_step(reorder_desc(src, dst, primitive_attr()),
                         {{OCTET_ARG_FROM, src}, {OCTET_ARG_TO, dst}});
     }
-    return unary_loop(l, x.type == data_type::f32   ? conversion<float>(y.type, to_truth)
+    return unary_loop(l, x.type == data_type::f32   ? conversion_of_floats(y.type, l.integer("to"))
                          : x.type == data_type::s32 ? conversion<std::int32_t>(y.type, to_truth)
                          : x.type == data_type::s8  ? conversion<std::int8_t>(y.type, to_truth)
                                                     : conversion<std::uint8_t>(y.type, to_truth));
 }
 
 float_function float_function_of(const lowering &l) {
-    constexpr float infinity = std::numeric_limits<float>::infinity();
+    constexpr float largest = std::numeric_limits<float>::max(); // also of infinities, if there is no limit
     const std::string &op = l.get_node().op;
     if (op == "Relu")
-        return {algorithm::eltwise_relu};
+        return {algorithm::eltwise_ort_relu};
     if (op == "LeakyRelu")
-        return {algorithm::eltwise_relu, real_or(l, "alpha", 0.01f)};
+        return {algorithm::eltwise_ort_relu, real_or(l, "alpha", 0.01f)};
     if (op == "Sigmoid")
         return {algorithm::eltwise_ort_logistic};
     if (op == "Tanh")
@@ -250,8 +285,9 @@ float_function float_function_of(const lowering &l) {
         return {approximation == "tanh" ? algorithm::eltwise_ort_gelu_tanh : algorithm::eltwise_ort_gelu_erf};
     }
     if (op == "Clip") // limits are inputs, in older operator sets attributes
-        return {algorithm::eltwise_clip, l.has_input(1) ? constant_real(l, 1) : real_or(l, "min", -infinity),
-                l.has_input(2) ? constant_real(l, 2) : real_or(l, "max", infinity)};
+        return {algorithm::eltwise_ort_clip,
+                l.has_input(1) ? constant_real(l, 1) : real_or(l, "min", -largest),
+                l.has_input(2) ? constant_real(l, 2) : real_or(l, "max", largest)};
     refuse_as_unimplemented("is no function of single floats");
 }
 
@@ -263,6 +299,12 @@ std::unique_ptr<step> lower_float_pow(const lowering &l) {
     const float exponent = l.input(1, {data_type::f32, data_type::s32}).type == data_type::f32
                                ? constant_real(l, 1)
                                : static_cast<float>(constant_integer(l, 1));
+    const bool is_power_of_c = l.input(1).type == data_type::f32 && exponent != 0.f && exponent != 1.f &&
+                               exponent != 2.f && exponent != 3.f;
+    if (is_power_of_c) {
+        need_equal_dims(l.input(0, {data_type::f32}), l.output({data_type::f32}));
+        return loop(l, binary_row<float, float, power>);
+    }
     const memory::dims &dims = l.output().dims;
     if (exponent != 3.f || (!dims.empty() && dims.back() == 1))
         return function(l, {algorithm::eltwise_pow, 1.f, exponent});

@@ -19,40 +19,23 @@ std::unique_ptr<step> loop_of_all(const lowering &l, row_function f) {
 
 // ---- Any number of operands, folded from the first to the last
 
-struct sum {
-    float operator()(float a, float b) const { return a + b; }
-};
-// The first NaN, if there is one: unlike the primitives of these names, which take the second operand then.
-struct larger {
-    template <typename T> T operator()(T a, T b) const { return a >= b || a != a ? a : b; }
-};
-struct smaller {
-    template <typename T> T operator()(T a, T b) const { return a <= b || a != a ? a : b; }
-};
-
-template <typename T, typename F>
-void folded_row(void *y, const void *const *operands, const dim_t *strides, dim_t count) {
+void sum_row(void *y, const void *const *operands, const dim_t *strides, dim_t count) {
     for (dim_t i = 0; i < count; i++) {
-        T value = static_cast<const T *>(operands[0])[i * strides[0]];
+        float sum = static_cast<const float *>(operands[0])[i * strides[0]];
         for (std::size_t k = 1; operands[k]; k++)
-            value = F()(value, static_cast<const T *>(operands[k])[i * strides[k]]);
-        static_cast<T *>(y)[i] = value;
+            sum = sum + static_cast<const float *>(operands[k])[i * strides[k]];
+        static_cast<float *>(y)[i] = sum;
     }
 }
 
 /// ONNX Runtime multiplies by the rounded 1/n.
 void mean_row(void *y, const void *const *operands, const dim_t *strides, dim_t count) {
-    folded_row<float, sum>(y, operands, strides, count);
+    sum_row(y, operands, strides, count);
     float n = 0.f;
     for (; *operands; operands++)
         n += 1.f;
     for (dim_t i = 0; i < count; i++)
         static_cast<float *>(y)[i] *= 1.f / n;
-}
-
-template <typename F> std::unique_ptr<step> folded(const lowering &l) {
-    return loop_of_all(l, l.output().type == data_type::s32 ? folded_row<std::int32_t, F>
-                                                            : folded_row<float, F>);
 }
 
 // ---- Two
@@ -61,7 +44,7 @@ void prelu_row(void *y, const void *const *operands, const dim_t *strides, dim_t
     for (dim_t i = 0; i < count; i++) {
         const float x = static_cast<const float *>(operands[0])[i * strides[0]],
                     slope = static_cast<const float *>(operands[1])[i * strides[1]];
-        static_cast<float *>(y)[i] = x > 0.f ? x : x * slope;
+        static_cast<float *>(y)[i] = x >= 0.f ? x : x * slope;
     }
 }
 
@@ -78,12 +61,9 @@ void modulo_row(void *y, const void *const *operands, const dim_t *strides, dim_
 
 } // namespace
 
-std::unique_ptr<step> lower_max(const lowering &l) { return folded<larger>(l); }
-std::unique_ptr<step> lower_min(const lowering &l) { return folded<smaller>(l); }
-
 std::unique_ptr<step> lower_sum(const lowering &l) {
     l.output({data_type::f32});
-    return l.input_count() == 2 ? lower_float_add(l) : loop_of_all(l, folded_row<float, sum>);
+    return l.input_count() == 2 ? lower_float_add(l) : loop_of_all(l, sum_row);
 }
 
 std::unique_ptr<step> lower_mean_of_all(const lowering &l) {

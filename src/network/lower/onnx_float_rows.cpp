@@ -137,8 +137,9 @@ std::unique_ptr<step> lower_reduce_min(const lowering &l) { return reduce(l, alg
 
 std::unique_ptr<step> lower_arg_max(const lowering &l) {
     const tensor &x = l.input(0, {data_type::f32});
+    const bool takes_last = l.integer("select_last_index", 0) != 0;
     return make_arg_extreme(l, axis_among(l.integer("axis", 0), x.dims.size()),
-                            {false, l.integer("select_last_index", 0) != 0});
+                            {false, takes_last, x.dims.size() == 1 && !takes_last});
 }
 
 } // namespace octet::model

@@ -1,0 +1,184 @@
+// NaN, infinities, the sign of zero and the ends of tensors: what ONNX Runtime 1.30 gave, bit for bit.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "model/one_node.hpp"
+
+namespace octet::tests {
+namespace {
+
+using bits = std::vector<std::uint32_t>;
+
+constexpr float infinity = std::numeric_limits<float>::infinity(),
+                largest = std::numeric_limits<float>::max();
+const float none = std::numeric_limits<float>::quiet_NaN();
+
+bits bits_of(const std::vector<float> &values) {
+    bits result(values.size());
+    std::memcpy(result.data(), values.data(), values.size() * sizeof(float));
+    return result;
+}
+
+/// A function of single floats, `n` with what else it takes, at more places than a group of four has.
+void expect_values(one_node n, const std::vector<float> &x, const std::vector<float> &y) {
+    std::vector<float> all, expected;
+    for (int repeated = 0; repeated < 3; repeated++) {
+        all.insert(all.end(), x.begin(), x.end());
+        expected.insert(expected.end(), y.begin(), y.end());
+    }
+    n.input({static_cast<dim_t>(all.size())}, all);
+    std::vector<int> &inputs = n.graph.nodes[0].inputs;
+    std::rotate(inputs.begin(), inputs.end() - 1, inputs.end());
+    EXPECT_EQ(bits_of(n.run<float>()), bits_of(expected)) << n.graph.nodes[0].op;
+}
+
+one_node clip(float low, float high) {
+    return one_node("Clip").constant({}, std::vector<float>{low}).constant({}, std::vector<float>{high});
+}
+
+const std::vector<float> specials = {-0.f, 0.f, none, -infinity, infinity, -1e-40f, 0.5f};
+
+TEST(SpecialValues, LimitsKeepNanAndTheSignOfZero) {
+    expect_values(one_node("Relu"), specials, {-0.f, 0.f, none, 0, infinity, 0, 0.5f});
+    expect_values(clip(0, 1), specials, {-0.f, 0, none, 0, 1, 0, 0.5f});
+    expect_values(clip(-0.f, 1), specials, {-0.f, 0, none, -0.f, 1, -0.f, 0.5f});
+    expect_values(clip(-1, 0), specials, {-0.f, 0, none, -1, 0, -1e-40f, 0});
+    expect_values(clip(none, 0.25f), specials, {-0.f, 0, none, -infinity, 0.25f, -1e-40f, 0.25f});
+    expect_values(clip(-1, none), specials, {-0.f, 0, none, -1, infinity, -1e-40f, 0.5f});
+    expect_values(clip(3, 1), specials, {1, 1, none, 1, 1, 1, 1});
+    expect_values(one_node("Clip"), specials, {-0.f, 0, none, -largest, largest, -1e-40f, 0.5f});
+    expect_values(one_node("HardSigmoid"), {none, -infinity, infinity, -0.f}, {none, 0, 1, 0.5f});
+}
+
+TEST(SpecialValues, SlopesMultiplyWhatIsBelowZero) {
+    expect_values(one_node("LeakyRelu").set("alpha", -0.5f), {-0.f, 0, none, -infinity, 2, -2},
+                  {-0.f, 0, none, infinity, 2, 1});
+    expect_values(one_node("PRelu").constant({1}, std::vector<float>{-0.5f}),
+                  {-0.f, 0, none, -infinity, 2, -2}, {-0.f, 0, none, infinity, 2, 1});
+    expect_values(one_node("PRelu").constant({1}, std::vector<float>{-infinity}), {-0.f, 0, 2}, {-0.f, 0, 2});
+}
+
+TEST(SpecialValues, WhatIsLeftBehindGroupsOfFourIsTheCLibrarys) {
+    EXPECT_EQ(bits_of(one_node("Elu")
+                          .set("alpha", 0.3f)
+                          .input<float>({7}, {-0.00039099084f, -0.42741042f, -2.75f, 0.5f, -0.00039099084f,
+                                              -0.42741042f, -2.75f})
+                          .run<float>()),
+              (bits{0xb8f5f667, 0xbdd5b0dd, 0xbe8fc7db, 0x3f000000, 0xb8f5eccd, 0xbdd5b0df, 0xbe8fc7db}));
+    const auto of = [](const char *op, float x) {
+        return bits_of(one_node(op).input<float>({5}, std::vector<float>(5, x)).run<float>());
+    };
+    EXPECT_EQ(of("Softplus", -3.f), (bits{0x3d470389, 0x3d470389, 0x3d470389, 0x3d470389, 0x3d470388}));
+    EXPECT_EQ(of("Log", 0.0558f), (bits{0xc038b3ec, 0xc038b3ec, 0xc038b3ec, 0xc038b3ec, 0xc038b3eb}));
+    EXPECT_EQ(of("Log", -1.f), (bits{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffc00000}));
+}
+
+TEST(SpecialValues, OfTwoZerosGroupsOfFourTakeTheSecond) {
+    const std::vector<float> zeros(6, 0.f), negative(6, -0.f);
+    const bits second = {0, 0, 0, 0, 0x80000000, 0x80000000};
+    for (const char *op : {"Max", "Min"}) {
+        EXPECT_EQ(bits_of(one_node(op).input({6}, negative).input({6}, zeros).run<float>()), second) << op;
+        EXPECT_EQ(bits_of(one_node(op).input({6}, negative).input<float>({1}, {0.f}).run<float>()), second)
+            << op;
+        EXPECT_EQ(bits_of(one_node(op).input<float>({1}, {0.f}).input({6}, negative).run<float>()), second)
+            << op << ": one number is the second, wherever it stands";
+        // Rows of three are spans of their own: groups begin at multiples of four of the whole result.
+        EXPECT_EQ(
+            bits_of(one_node(op).input({2, 3}, negative).input<float>({3}, {0.f, 0.f, 0.f}).run<float>()),
+            bits(6, 0x80000000))
+            << op;
+    }
+    EXPECT_EQ(bits_of(one_node("Max").input({6}, negative).run<float>()), bits(6, 0x80000000));
+}
+
+TEST(SpecialValues, AChosenNegativeZeroIsPositive) {
+    EXPECT_EQ(bits_of(one_node("Where")
+                          .input<std::uint8_t>({4}, {1, 1, 0, 1})
+                          .input<float>({4}, {-0.f, none, 1, -2})
+                          .input<float>({1}, {-0.f})
+                          .run<float>()),
+              bits_of({0.f, none, -0.f, -2.f}));
+    for (const float second : {-0.f, 3.f}) // one number of each row: it comes first
+        EXPECT_EQ(bits_of(one_node("Where")
+                              .input<std::uint8_t>({2, 1}, {1, 0})
+                              .input<float>({2, 2}, {-0.f, 1, -0.f, 1})
+                              .input<float>({1}, {second})
+                              .run<float>()),
+                  bits_of({-0.f, 1, second + 0.f, second + 0.f}));
+}
+
+TEST(SpecialValues, NanIsTheLargestElementOfAVectorAlone) {
+    const std::vector<float> x = {1, 2, none, 5, none};
+    EXPECT_EQ(one_node("ArgMax").set("keepdims", std::int64_t{0}).input({5}, x).run<std::int32_t>(),
+              (std::vector<std::int32_t>{2}));
+    EXPECT_EQ(one_node("ArgMax")
+                  .set("axis", std::int64_t{1})
+                  .set("keepdims", std::int64_t{0})
+                  .input({1, 5}, x)
+                  .run<std::int32_t>(),
+              (std::vector<std::int32_t>{3}));
+}
+
+// ---- DynamicQuantizeLinear
+
+struct quantized {
+    float scale;
+    std::uint8_t zero_point;
+    std::vector<std::uint8_t> codes;
+};
+
+quantized dynamically_quantized(const std::vector<float> &x) {
+    one_node n("DynamicQuantizeLinear");
+    n.input({static_cast<dim_t>(x.size())}, x).output().output().output();
+    return {n.run<float>(1)[0], n.run<std::uint8_t>(2)[0], n.run<std::uint8_t>(0)};
+}
+
+void expect_quantized(const std::vector<float> &x, float scale, int zero_point,
+                      const std::vector<std::uint8_t> &codes) {
+    const quantized q = dynamically_quantized(x);
+    if (scale == scale)
+        EXPECT_EQ(q.scale, scale);
+    else
+        EXPECT_NE(q.scale, q.scale);
+    EXPECT_EQ(q.zero_point, zero_point);
+    EXPECT_EQ(q.codes, codes);
+}
+
+/// -3 to 3 and again, with one element of another value.
+std::vector<float> ramp(std::size_t count, std::size_t place, float value) {
+    std::vector<float> x(count);
+    for (std::size_t i = 0; i < count; i++)
+        x[i] = static_cast<float>(i % 7) - 3.f;
+    x[place] = value;
+    return x;
+}
+
+TEST(DynamicQuantization, OfNanDependsOnItsPlace) {
+    using codes = std::vector<std::uint8_t>;
+    expect_quantized(std::vector<float>(20, none), none, 255, codes(20, 0));
+    expect_quantized({none, none}, 1.f, 0, {0, 0}); // too few for a vector: NaN is skipped
+    expect_quantized(ramp(8, 7, none), none, 255, codes(8, 0));
+    expect_quantized(ramp(8, 3, none), 6.f / 255, 128, {0, 43, 86, 0, 170, 213, 255, 0});
+    for (const std::size_t count : {17, 23, 64})
+        expect_quantized(ramp(count, count / 8 * 8 - 1, none), none, 255, codes(count, 0));
+    // A NaN makes its lane forget what was before: here the lowest number.
+    std::vector<float> x(16, 1.f);
+    x[2] = -5.f;
+    x[10] = none;
+    expect_quantized(x, 1.f / 255, 0,
+                     {255, 255, 0, 255, 255, 255, 255, 255, 255, 255, 0, 255, 255, 255, 255, 255});
+}
+
+TEST(DynamicQuantization, OfInfinities) {
+    expect_quantized(ramp(5, 1, infinity), infinity, 0, {0, 0, 0, 0, 0});
+    expect_quantized(ramp(5, 1, -infinity), infinity, 255, {255, 0, 255, 255, 255});
+    expect_quantized({infinity, -infinity, 1, 1, 1, 1, 1, 1}, infinity, 255,
+                     {0, 0, 255, 255, 255, 255, 255, 255});
+}
+
+} // namespace
+} // namespace octet::tests
