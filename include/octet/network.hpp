@@ -242,8 +242,8 @@ private:
     std::unique_ptr<state> state_;
 };
 
-/// Operators of a framework ("tflite", "onnx") that networks may have, sorted. Operators of ONNX that compute shapes
-/// are not among them: they are gone when the network runs.
+/// Operators of a framework ("tflite", "onnx") that files may have, sorted. Some are gone when the network runs: those that compute
+/// shapes, and those that others take the place of. Throws octet::error for another framework.
 OCTET_API std::vector<std::string> supported_operators(const std::string &framework);
 
 /// \cond Element types that a program can name.

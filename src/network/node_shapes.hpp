@@ -62,6 +62,10 @@ public:
         const auto found = n_.attributes.find(name);
         return found != n_.attributes.end() && std::holds_alternative<std::int64_t>(found->second);
     }
+    bool has_real(const std::string &name) const {
+        const auto found = n_.attributes.find(name);
+        return found != n_.attributes.end() && std::holds_alternative<float>(found->second);
+    }
     void set_attribute(const std::string &name, attribute value) { n_.attributes[name] = std::move(value); }
 
     /// Integers that say what is computed: a shape, axes, pads.

@@ -1,4 +1,4 @@
-// The table. Rows are sorted by name, so that messages and documentation list them in that order.
+// The table. Rows are sorted by name, which the compiler checks: messages and documentation list them in that order.
 
 #include "network/operators.hpp"
 
@@ -74,8 +74,8 @@ constexpr row tflite[] = {
     row("SPACE_TO_DEPTH", 1, lower_tflite_space_to_depth).gives(tflite_shape::space_to_depth),
     row("SPLIT", 2, lower_tflite_split).gives(tflite_shape::split),
     row("SPLIT_V", 3, lower_split_v).gives(tflite_shape::split_v),
-    row("SQUEEZE", 1, lower_reshape).gives(tflite_shape::squeeze).use(unusual),
     row("SQUARED_DIFFERENCE", 2, lower_squared_difference).gives(tflite_shape::binary),
+    row("SQUEEZE", 1, lower_reshape).gives(tflite_shape::squeeze).use(unusual),
     row("STRIDED_SLICE", 4, lower_strided_slice)
         .gives(tflite_shape::strided_slice)
         .mixing(tflite_shape::has_negative_first_stride),
@@ -94,84 +94,7 @@ using form = quantized_form;
 constexpr auto follows = layout_habit::follows, converts = layout_habit::converts;
 constexpr auto channels_last = layout_habit::channels_last;
 
-/// Operators on codes and those that move any element, then those on floats.
 constexpr row onnx[] = {
-    row("ConvInteger", 4, lower_conv_integer).gives(shape::conv_integer).habit(layout_habit::gathers),
-    row("DepthToSpace", 1, lower_depth_to_space)
-        .gives(shape::depth_to_space)
-        .habit(follows)
-        .moved(code_move::down),
-    row("DequantizeLinear", 3, lower_dequantize_linear).scales(0, 1).gives(shape::dequantize).habit(converts),
-    row("Dropout", 3, lower_dropout).gives(shape::dropout).use(unusual).moved(code_move::both),
-    row("DynamicQuantizeLinear", 1, lower_dynamic_quantize_linear).gives(shape::dynamic_quantize),
-    row("Flatten", 1, lower_view).gives(shape::flatten).use(unusual).moved(code_move::down),
-    row("Identity", 1, lower_view).gives(shape::same).use(unusual).moved(code_move::both),
-    row("MatMulInteger", 4, lower_matmul_integer).gives(shape::matmul_integer),
-    row("MatMulIntegerToFloat", 7, lower_matmul_integer_to_float)
-        .part(accumulates)
-        .gives(shape::matmul_integer_to_float),
-    row("MaxPool", 1, lower_max_pool).gives(shape::pooling).habit(channels_last).moved(code_move::both),
-    row("Pad", 4, lower_onnx_pad)
-        .gives(shape::pad)
-        .use(unusual)
-        .padding()
-        .habit(follows)
-        .moved(code_move::down), // where it pads with zeros or elements
-    row("QGemm", 9, lower_qgemm).scales(0, 2, 7).gives(shape::qgemm).part(accumulates),
-    row("QLinearAdd", 8, lower_qlinear_add)
-        .scales(0, 2, 6)
-        .gives(shape::qlinear_binary)
-        .habit(follows)
-        .sum_of(0, 3),
-    row("QLinearAveragePool", 5, lower_qlinear_average_pool)
-        .scales(0, 1, 3)
-        .gives(shape::pooling)
-        .habit(channels_last),
-    row("QLinearConcat", any, lower_qlinear_concat)
-        .scales(2, any, 0)
-        .gives(shape::qlinear_concat)
-        .habit(follows),
-    row("QLinearConv", 9, lower_qlinear_conv)
-        .scales(0, 2, 6)
-        .gives(shape::qlinear_conv)
-        .part(accumulates)
-        .padded()
-        .habit(layout_habit::gathers),
-    row("QLinearGlobalAveragePool", 5, lower_qlinear_global_average_pool)
-        .scales(0, 1, 3)
-        .gives(shape::global_pooling)
-        .habit(channels_last),
-    row("QLinearLeakyRelu", 5, lower_qlinear_leaky_relu)
-        .scales(0, 1, 3)
-        .gives(shape::same)
-        .habit(follows)
-        .part(function),
-    row("QLinearMatMul", 8, lower_qlinear_matmul)
-        .scales(0, 2, 6)
-        .gives(shape::qlinear_matmul)
-        .part(accumulates),
-    row("QLinearMul", 8, lower_qlinear_mul).scales(0, 2, 6).gives(shape::qlinear_binary).habit(follows),
-    row("QLinearSigmoid", 5, lower_qlinear_sigmoid)
-        .scales(0, 1, 3)
-        .gives(shape::same)
-        .habit(follows)
-        .part(function),
-    row("QLinearSoftmax", 5, lower_qlinear_softmax).scales(0, 1, 3).gives(shape::same),
-    row("QuantizeLinear", 3, lower_quantize_linear)
-        .scales(0, 0, 1)
-        .gives(shape::quantize)
-        .habit(layout_habit::chooses),
-    row("Reshape", 2, lower_view).gives(shape::reshape).use(unusual).moved(code_move::both),
-    row("SpaceToDepth", 1, lower_space_to_depth)
-        .gives(shape::space_to_depth)
-        .habit(follows)
-        .moved(code_move::down),
-    row("Squeeze", 2, lower_view).gives(shape::squeeze).use(unusual).moved(code_move::both),
-    row("Tile", 2, lower_tile).gives(shape::tile).habit(follows).moved(code_move::down),
-    row("Transpose", 1, lower_onnx_transpose).gives(shape::transpose).habit(converts).moved(code_move::both),
-    row("Unsqueeze", 2, lower_view).gives(shape::unsqueeze).use(unusual).moved(code_move::both),
-    row(layout_operator, 1, lower_layout).internal(),
-
     row("Abs", 1, lower_float_function).part(function).gives(shape::same),
     row("Add", 2, lower_float_add)
         .part(fusion_part::operand)
@@ -180,34 +103,53 @@ constexpr row onnx[] = {
         .becomes(form::binary, "QLinearAdd"),
     row("And", 2, lower_and).gives(shape::comparison),
     row("ArgMax", 1, lower_arg_max).gives(shape::arg_max),
+    row("Attention", 7).in(domains::microsoft),
+    row("AttentionMask", 2, lower_attention_mask).gives(shape::attention_mask).internal(),
     row("AveragePool", 1, lower_float_average_pool)
         .gives(shape::pooling)
         .becomes(form::unary, "QLinearAveragePool"),
     row("BatchNormalization", 5, lower_batch_normalization).gives(shape::same),
-    row("AttentionMask", 2, lower_attention_mask).gives(shape::attention_mask),
+    row("BiasGelu", 2).in(domains::microsoft),
     row("Cast", 1, lower_cast).gives(shape::cast).use(unusual),
     row("Ceil", 1, lower_float_function).gives(shape::same),
     row("Clip", 3, lower_float_function).part(function).gives(shape::same),
     row("Concat", any, lower_concat).gives(shape::concat).becomes(form::concatenation, "QLinearConcat"),
-    row("ConstantOfShape", 1).gives(shape::constant_of_shape),
+    row("Constant", 0),
+    row("ConstantOfShape", 1, lower_constant_of_shape).gives(shape::constant_of_shape),
     row("Conv", 3, lower_float_conv)
         .part(accumulates)
         .padded()
         .gives(shape::conv)
         .becomes(form::convolution, "QLinearConv"),
+    row("ConvInteger", 4, lower_conv_integer).gives(shape::conv_integer).habit(layout_habit::gathers),
     row("ConvTranspose", 3, lower_float_conv_transpose).gives(shape::conv_transpose),
+    row("DepthToSpace", 1, lower_depth_to_space)
+        .gives(shape::depth_to_space)
+        .habit(follows)
+        .moved(code_move::down),
+    row("DequantizeLinear", 3, lower_dequantize_linear)
+        .in(domains::both)
+        .scales(0, 1)
+        .gives(shape::dequantize)
+        .habit(converts),
     row("Div", 2, lower_float_div).part(fusion_part::operand).gives(shape::binary),
+    row("Dropout", 3, lower_dropout).gives(shape::dropout).use(unusual).moved(code_move::both),
+    row("DynamicQuantizeLinear", 1, lower_dynamic_quantize_linear).gives(shape::dynamic_quantize),
+    row("DynamicQuantizeMatMul", 5).in(domains::microsoft),
     row("Elu", 1, lower_float_function).gives(shape::same),
     row("EmbedLayerNormalization", 9, lower_embed_layer_normalization)
+        .in(domains::microsoft)
         .gives(shape::embed_layer_normalization),
     row("Equal", 2, lower_equal).gives(shape::comparison),
     row("Erf", 1, lower_float_function).part(function).gives(shape::same),
     row("Exp", 1, lower_float_function).part(function).gives(shape::same),
     row("Expand", 2, lower_expand).gives(shape::expand).use(unusual).moved(code_move::down),
+    row("FastGelu", 2).in(domains::microsoft),
+    row("Flatten", 1, lower_view).gives(shape::flatten).use(unusual).moved(code_move::down),
     row("Floor", 1, lower_float_function).gives(shape::same),
-    row("FusedMatMul", 2, lower_fused_matmul).part(accumulates).gives(shape::matmul),
+    row("FusedMatMul", 2, lower_fused_matmul).in(domains::microsoft).part(accumulates).gives(shape::matmul),
     row("Gather", 2, lower_gather).gives(shape::gather).moved(code_move::down),
-    row("Gelu", 1, lower_float_function).part(function).gives(shape::same),
+    row("Gelu", 1, lower_float_function).in(domains::both).part(function).gives(shape::same),
     row("Gemm", 3, lower_float_gemm).part(accumulates).gives(shape::gemm).becomes(form::gemm, "QGemm"),
     row("GlobalAveragePool", 1, lower_float_global_average_pool)
         .gives(shape::global_pooling)
@@ -217,6 +159,7 @@ constexpr row onnx[] = {
     row("GreaterOrEqual", 2, lower_greater_or_equal).gives(shape::comparison),
     row("HardSigmoid", 1, lower_float_hard_sigmoid).gives(shape::same),
     row("HardSwish", 1, lower_float_hard_swish).gives(shape::same),
+    row("Identity", 1, lower_view).gives(shape::same).use(unusual).moved(code_move::both),
     row("InstanceNormalization", 3, lower_instance_normalization).gives(shape::same),
     row("LayerNormalization", 3, lower_layer_normalization).gives(shape::layer_normalization),
     row("LeakyRelu", 1, lower_float_function)
@@ -232,7 +175,13 @@ constexpr row onnx[] = {
         .gives(shape::matmul)
         .becomes(form::matrix_product, "QLinearMatMul"),
     row("MatMulAdd", 3, lower_float_matmul_add).part(accumulates).internal(),
+    row("MatMulInteger", 4, lower_matmul_integer).gives(shape::matmul_integer),
+    row("MatMulIntegerToFloat", 7, lower_matmul_integer_to_float)
+        .in(domains::microsoft)
+        .part(accumulates)
+        .gives(shape::matmul_integer_to_float),
     row("Max", any, lower_max).gives(shape::variadic),
+    row("MaxPool", 1, lower_max_pool).gives(shape::pooling).habit(channels_last).moved(code_move::both),
     row("Mean", any, lower_mean_of_all).gives(shape::variadic),
     row("Min", any, lower_min).gives(shape::variadic),
     row("Mod", 2, lower_mod).gives(shape::binary),
@@ -245,9 +194,73 @@ constexpr row onnx[] = {
     row("Not", 1, lower_not).gives(shape::same),
     row("Or", 2, lower_or).gives(shape::comparison),
     row("PRelu", 2, lower_float_prelu).gives(shape::binary),
+    row("Pad", 4, lower_onnx_pad)
+        .in(domains::both)
+        .gives(shape::pad)
+        .use(unusual)
+        .padding()
+        .habit(follows)
+        .moved(code_move::down),
     row("Pow", 2, lower_float_pow).gives(shape::power),
-    row("QuickGelu", 1, lower_float_function).part(function).gives(shape::same),
-    row("Range", 3).gives(shape::range),
+    row("QAttention", 9).in(domains::microsoft),
+    row("QGemm", 9, lower_qgemm).in(domains::microsoft).scales(0, 2, 7).gives(shape::qgemm).part(accumulates),
+    row("QLinearAdd", 8, lower_qlinear_add)
+        .in(domains::microsoft)
+        .scales(0, 2, 6)
+        .gives(shape::qlinear_binary)
+        .habit(follows)
+        .sum_of(0, 3),
+    row("QLinearAveragePool", 5, lower_qlinear_average_pool)
+        .in(domains::microsoft)
+        .scales(0, 1, 3)
+        .gives(shape::pooling)
+        .habit(channels_last),
+    row("QLinearConcat", any, lower_qlinear_concat)
+        .in(domains::microsoft)
+        .scales(2, any, 0)
+        .gives(shape::qlinear_concat)
+        .habit(follows),
+    row("QLinearConv", 9, lower_qlinear_conv)
+        .in(domains::both)
+        .scales(0, 2, 6)
+        .gives(shape::qlinear_conv)
+        .part(accumulates)
+        .padded()
+        .habit(layout_habit::gathers),
+    row("QLinearGlobalAveragePool", 5, lower_qlinear_global_average_pool)
+        .in(domains::microsoft)
+        .scales(0, 1, 3)
+        .gives(shape::global_pooling)
+        .habit(channels_last),
+    row("QLinearLeakyRelu", 5, lower_qlinear_leaky_relu)
+        .in(domains::microsoft)
+        .scales(0, 1, 3)
+        .gives(shape::same)
+        .habit(follows)
+        .part(function),
+    row("QLinearMatMul", 8, lower_qlinear_matmul)
+        .scales(0, 2, 6)
+        .gives(shape::qlinear_matmul)
+        .part(accumulates),
+    row("QLinearMul", 8, lower_qlinear_mul)
+        .in(domains::microsoft)
+        .scales(0, 2, 6)
+        .gives(shape::qlinear_binary)
+        .habit(follows),
+    row("QLinearSigmoid", 5, lower_qlinear_sigmoid)
+        .in(domains::microsoft)
+        .scales(0, 1, 3)
+        .gives(shape::same)
+        .habit(follows)
+        .part(function),
+    row("QLinearSoftmax", 5, lower_qlinear_softmax).in(domains::microsoft).scales(0, 1, 3).gives(shape::same),
+    row("QuantizeLinear", 3, lower_quantize_linear)
+        .in(domains::both)
+        .scales(0, 0, 1)
+        .gives(shape::quantize)
+        .habit(layout_habit::chooses),
+    row("QuickGelu", 1, lower_float_function).in(domains::microsoft).part(function).gives(shape::same),
+    row("Range", 3, lower_range).in(domains::both).gives(shape::range),
     row("Reciprocal", 1, lower_float_function).part(function).gives(shape::same),
     row("ReduceL2", 2, lower_reduce_l2).gives(shape::reduce),
     row("ReduceMax", 2, lower_reduce_max).gives(shape::reduce).use(unusual),
@@ -255,6 +268,8 @@ constexpr row onnx[] = {
     row("ReduceMin", 2, lower_reduce_min).gives(shape::reduce).use(unusual),
     row("ReduceSum", 2, lower_reduce_sum).gives(shape::reduce).use(unusual),
     row("Relu", 1, lower_float_function).part(function).gives(shape::same),
+    row(layout_operator, 1, lower_layout).internal(),
+    row("Reshape", 2, lower_view).gives(shape::reshape).use(unusual).moved(code_move::both),
     row("Resize", 4, lower_resize).gives(shape::resize),
     row("Round", 1, lower_float_function).part(function).gives(shape::same),
     row("Shape", 1).gives(shape::shape_of),
@@ -265,19 +280,37 @@ constexpr row onnx[] = {
     row("SimplifiedLayerNormalization", 2, lower_simplified_layer_normalization)
         .gives(shape::layer_normalization),
     row("Size", 1).gives(shape::size_of),
-    row("SkipLayerNormalization", 5, lower_skip_layer_normalization).gives(shape::skip_layer_normalization),
+    row("SkipLayerNormalization", 5, lower_skip_layer_normalization)
+        .in(domains::microsoft)
+        .gives(shape::skip_layer_normalization),
     row("Slice", 5, lower_slice).gives(shape::slice).moved(code_move::down),
     row("Softmax", 1, lower_float_softmax).gives(shape::same).becomes(form::unary, "QLinearSoftmax"),
     row("Softplus", 1, lower_float_function).gives(shape::same),
     row("Softsign", 1, lower_float_function).gives(shape::same),
+    row("SpaceToDepth", 1, lower_space_to_depth)
+        .gives(shape::space_to_depth)
+        .habit(follows)
+        .moved(code_move::down),
     row("Split", 2, lower_split).gives(shape::split),
     row("Sqrt", 1, lower_float_function).part(function).gives(shape::same),
+    row("Squeeze", 2, lower_view).gives(shape::squeeze).use(unusual).moved(code_move::both),
     row("Sub", 2, lower_float_sub).part(fusion_part::operand).gives(shape::binary),
     row("Sum", any, lower_sum).gives(shape::variadic),
     row("Tanh", 1, lower_float_function).part(function).gives(shape::same),
     row("ThresholdedRelu", 1, lower_float_function).gives(shape::same),
+    row("Tile", 2, lower_tile).gives(shape::tile).habit(follows).moved(code_move::down),
+    row("Transpose", 1, lower_onnx_transpose).gives(shape::transpose).habit(converts).moved(code_move::both),
+    row("Unsqueeze", 2, lower_view).gives(shape::unsqueeze).use(unusual).moved(code_move::both),
     row("Where", 3, lower_where).gives(shape::where),
 };
+
+constexpr bool is_sorted(const row *begin, const row *end) {
+    for (const row *r = begin; r + 1 < end; r++)
+        if (!(std::string_view(r[0].name) < std::string_view(r[1].name)))
+            return false;
+    return true;
+}
+static_assert(is_sorted(std::begin(tflite), std::end(tflite)) && is_sorted(std::begin(onnx), std::end(onnx)));
 
 struct framework_operators {
     const char *framework;
@@ -316,12 +349,18 @@ const operator_facts &facts_of(const std::string &framework, const std::string &
     return known ? *known : nothing_known;
 }
 
-std::vector<std::string> executable_operators(const std::string &framework) {
+bool is_onnx_operator(const std::string &op, bool in_microsoft) {
+    const operator_facts *known = find_operator("onnx", op);
+    return known && !known->is_internal &&
+           (known->domain == domains::both || (known->domain == domains::microsoft) == in_microsoft);
+}
+
+std::vector<std::string> listed_operators(const std::string &framework) {
     std::vector<std::string> names;
     for (const framework_operators &t : tables)
         if (framework == t.framework)
             for (const row *r = t.begin; r != t.end; r++)
-                if (r->lower && !r->is_internal)
+                if (!r->is_internal)
                     names.push_back(r->name);
     if (names.empty())
         refuse("networks of '" + framework + "' cannot be run, allowed are tflite and onnx");

@@ -54,6 +54,10 @@ struct scaled_operands {
     std::size_t first = 0, count = 0, dst_scale = none;
 };
 
+/// Where files may have an ONNX operator: in the standard's domain "ai.onnx", which is the default, or in ONNX Runtime's own,
+/// "com.microsoft". Any of them is one here, the other's operators of the same name included.
+enum class domains { onnx, microsoft, both };
+
 /// A row of the table. Facts that are not said have the values here.
 struct operator_facts {
     using lowering_function = std::unique_ptr<step> (*)(const lowering &);
@@ -63,9 +67,10 @@ struct operator_facts {
 
     const char *name;
     std::size_t most_inputs;        ///< with those that may be absent
-    lowering_function lower;        ///< null: an operator on floats, which must become one on codes
+    lowering_function lower;        ///< null: gone when the network runs, replaced by others or by constants
     shape_function infer = nullptr; ///< dimensions of the outputs; ONNX: types, too
-    bool is_internal = false;       ///< made by a pass, not the framework's
+    bool is_internal = false;       ///< a pass's or reader's own, which no file has
+    domains domain = domains::onnx; ///< of its name in files
     node_question mixes = nullptr;  ///< whether images are a dimension like others to it (batch.cpp)
 
     fusion_part fusion = fusion_part::none;
@@ -86,6 +91,7 @@ struct operator_facts {
     // What a row says beyond that, one fact each.
     constexpr operator_facts gives(shape_function f) const { return with(&operator_facts::infer, f); }
     constexpr operator_facts internal() const { return with(&operator_facts::is_internal, true); }
+    constexpr operator_facts in(domains d) const { return with(&operator_facts::domain, d); }
     constexpr operator_facts mixing(node_question q) const { return with(&operator_facts::mixes, q); }
     constexpr operator_facts part(fusion_part p) const { return with(&operator_facts::fusion, p); }
     constexpr operator_facts sum_of(std::size_t a, std::size_t b) const {
@@ -120,7 +126,10 @@ const operator_facts *find_operator(const std::string &framework, const std::str
 /// The same with its facts where it is known, and none where it is not.
 const operator_facts &facts_of(const std::string &framework, const std::string &op);
 
-/// Operators that networks may have, in the order of the table. Throws octet::error for an unknown framework.
-std::vector<std::string> executable_operators(const std::string &framework);
+/// Whether .onnx files may have an operator of this name in ONNX Runtime's domain, or otherwise in the default one.
+bool is_onnx_operator(const std::string &op, bool in_microsoft);
+
+/// Operators that files may have, in the order of the table. Throws octet::error for an unknown framework.
+std::vector<std::string> listed_operators(const std::string &framework);
 
 } // namespace octet::model

@@ -29,6 +29,15 @@ void forget_computed(graph &g) {
             }
 }
 
+/// Does something for a node; what it throws gets the node's name in front.
+template <typename Work> void on_behalf_of(const graph &g, std::size_t node, const Work &work) {
+    try {
+        work();
+    } catch (const error &e) {
+        throw error(e.status, node_text(g, node) + ": " + e.what());
+    }
+}
+
 } // namespace
 
 void infer_shapes(graph &g) {
@@ -39,16 +48,14 @@ void infer_shapes(graph &g) {
     for (std::size_t t = 0; t < g.tensors.size(); t++)
         check_tensor(g, static_cast<int>(t)); // forgotten ones are scalars
     for (std::size_t i = 0; i < g.nodes.size(); i++) {
-        try {
+        on_behalf_of(g, i, [&] {
             node_shapes n(g, g.nodes[i]);
             facts_of(g.framework, g.nodes[i].op).infer(n);
-        } catch (const error &e) {
-            throw error(e.status, node_text(g, i) + ": " + e.what());
-        }
+        });
         for (const int output : g.nodes[i].outputs)
             if (output >= 0)
                 check_tensor(g, output);
-        is_onnx ? follow_integers(g, g.nodes[i]) : follow_shapes(g, g.nodes[i]);
+        on_behalf_of(g, i, [&] { is_onnx ? follow_integers(g, g.nodes[i]) : follow_shapes(g, g.nodes[i]); });
     }
 }
 

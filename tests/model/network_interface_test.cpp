@@ -78,7 +78,13 @@ TEST(NetworkInterface, ListsOperators) {
     const std::vector<std::string> known = supported_operators("onnx");
     EXPECT_NE(std::find(known.begin(), known.end(), "QLinearConv"), known.end());
     EXPECT_NE(std::find(known.begin(), known.end(), "Conv"), known.end());
-    EXPECT_EQ(std::find(known.begin(), known.end(), "Reorder"), known.end()); // a pass's own
+    for (const char *op : {"ConstantOfShape", "Range", "Shape", "Size", "Constant", "BiasGelu", "QAttention"})
+        EXPECT_EQ(std::count(known.begin(), known.end(), op), 1) << op;
+    for (const char *op : {"Reorder", "MatMulAdd", "AttentionMask"}) // a pass's or the reader's own
+        EXPECT_EQ(std::count(known.begin(), known.end(), op), 0) << op;
+    EXPECT_TRUE(std::is_sorted(known.begin(), known.end()));
+    const std::vector<std::string> of_tflite = supported_operators("tflite");
+    EXPECT_TRUE(std::is_sorted(of_tflite.begin(), of_tflite.end()));
     EXPECT_NE(refusal([] { supported_operators("caffe"); }).find("allowed are tflite and onnx"),
               std::string::npos);
 }

@@ -211,6 +211,25 @@ TEST(OnnxReaderRefuses, NamesThatDoNotFit) {
     EXPECT_DEFECT(m.finish(), "unsupported operators: node 1 (Mystery?), node 2 (my.domain::Flatten)");
 }
 
+TEST(OnnxReaderRefuses, OperatorsOfOtherDomains) {
+    const auto with = [](const char *op, const char *domain) {
+        onnx_builder m;
+        m.input<float>("x", {4});
+        m.node(op, {"x"}, {"y"}, domain);
+        m.output("y");
+        return m.finish();
+    };
+    EXPECT_EQ(read(with("Relu", "ai.onnx")).nodes.size(), 1u);
+    EXPECT_EQ(read(with("QuickGelu", b::microsoft)).nodes.size(), 1u);
+    EXPECT_EQ(read(with("Gelu", b::microsoft)).nodes.size(), 1u);
+    EXPECT_DEFECT(with("Relu", b::microsoft), "unsupported operators: node 0 (com.microsoft::Relu)");
+    EXPECT_DEFECT(with("Relu", "ai.onnx.ml"), "unsupported operators: node 0 (ai.onnx.ml::Relu)");
+    EXPECT_DEFECT(with("QuickGelu", ""), "unsupported operators: node 0 (ai.onnx::QuickGelu)");
+    EXPECT_DEFECT(with("Attention", ""), "unsupported operators: node 0 (ai.onnx::Attention)");
+    EXPECT_DEFECT(with("AttentionMask", b::microsoft),
+                  "unsupported operators: node 0 (com.microsoft::AttentionMask)");
+}
+
 TEST(OnnxReaderRefuses, ConstantsOfAnotherSize) {
     const auto with = [](auto change) {
         onnx_builder m = small_network();

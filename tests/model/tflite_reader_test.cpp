@@ -256,8 +256,9 @@ TEST(TfliteReader, RefusesIndicesOutsideTheirVectors) {
 }
 
 TEST(TfliteReader, RefusesNodesOutOfOrder) {
-    EXPECT_DEFECT(defect(single_node({0}, {1}, {})), "reads tensor 0 ('t0') before any node has written it");
-    EXPECT_DEFECT(defect(single_node({1}, {1})), "reads tensor 1 ('t1') before");
+    EXPECT_DEFECT(defect(single_node({0}, {1}, {})), "reads tensor 0 ('t0'), which is no input or constant "
+                                                     "of the network and which no earlier node writes");
+    EXPECT_DEFECT(defect(single_node({1}, {1})), "reads tensor 1 ('t1'), which is no");
     EXPECT_DEFECT(defect(single_node({0}, {0})), "writes tensor 0 ('t0'), which is an input");
     EXPECT_DEFECT(defect(single_node({0}, {1, 1})), "written before");
     EXPECT_DEFECT(defect(single_node({0}, {}, {0}, {1})),
@@ -266,7 +267,7 @@ TEST(TfliteReader, RefusesNodesOutOfOrder) {
     cycle.s8({1}, 1.f, 0), cycle.s8({1}, 1.f, 0);
     cycle.node(format::BuiltinOperator_RESHAPE, {1}, {0});
     cycle.node(format::BuiltinOperator_RESHAPE, {0}, {1});
-    EXPECT_DEFECT(defect(cycle.finish({}, {1})), "node 0 (RESHAPE) reads tensor 1 ('t1') before");
+    EXPECT_DEFECT(defect(cycle.finish({}, {1})), "node 0 (RESHAPE) reads tensor 1 ('t1'), which is no");
 }
 
 TEST(TfliteReader, RefusesQuantizationThatMeansNothing) {

@@ -141,7 +141,8 @@ private:
             check_index(t, "the inputs of " + who);
             const bool is_empty = element_count(g_.tensors[at(t)].dims) == 0; // e.g. the shape of a scalar
             if (!is_written_[at(t)] && !is_empty)
-                refuse(who + " reads " + tensor_text(g_, t) + " before any node has written it");
+                refuse(who + " reads " + tensor_text(g_, t) +
+                       ", which is no input or constant of the network and which no earlier node writes");
         }
         for (const int t : n.outputs) {
             check_index(t, "the outputs of " + who);

@@ -14,7 +14,9 @@ const tensor &checked(const tensor &t, const std::string &who, std::initializer_
     std::string allowed;
     for (const data_type type : types)
         allowed += (allowed.empty() ? "" : ", ") + to_text(type);
-    refuse(who + " ('" + t.name + "') is " + type_text(t) + ", allowed: " + allowed);
+    const bool has_type = t.type != data_type::undef || !t.foreign_type.empty();
+    refuse(who + " ('" + t.name + "') " + (has_type ? "is " + type_text(t) : "has no element type") +
+           ", allowed: " + allowed);
 }
 
 } // namespace

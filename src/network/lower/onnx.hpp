@@ -62,6 +62,8 @@ std::unique_ptr<step> lower_greater_or_equal(const lowering &l);
 std::unique_ptr<step> lower_and(const lowering &l);
 std::unique_ptr<step> lower_or(const lowering &l);
 std::unique_ptr<step> lower_not(const lowering &l);
+std::unique_ptr<step> lower_constant_of_shape(const lowering &l);
+std::unique_ptr<step> lower_range(const lowering &l);
 std::unique_ptr<step> lower_cast(const lowering &l);
 std::unique_ptr<step> lower_float_function(const lowering &l); ///< of `float_function_of`
 std::unique_ptr<step> lower_float_hard_sigmoid(const lowering &l);

@@ -108,9 +108,14 @@ private:
         const tensor &weights = g_.tensors[static_cast<std::size_t>(input(1))];
         const std::int64_t heads = attribute_or<std::int64_t>(whole_, "num_heads", 0),
                            width = weights.dims.size() == 2 ? weights.dims[1] / 3 : 0;
-        if (!weights.is_constant || heads < 1 || width % heads != 0 || width == 0)
-            refuse(std::to_string(heads) + " heads of weights " + to_text(weights.dims) +
-                   (weights.is_constant ? "" : ", which are no constant"));
+        if (heads < 1)
+            refuse("attribute 'num_heads' is " + std::to_string(heads) + ", allowed: 1 or more");
+        if (!weights.is_constant)
+            refuse("input 1, the weights, is computed, allowed is a constant");
+        if (width % heads != 0 || width == 0)
+            refuse("input 1, the weights, is " + to_text(weights.dims) +
+                   ", allowed are two dimensions, the second 3 times a multiple of 'num_heads', " +
+                   std::to_string(heads));
         const float scale = attribute_or(whole_, "scale", 0.f);
         const float alpha = scale != 0.f ? scale : 1.f / std::sqrt(static_cast<float>(width / heads));
 

@@ -23,6 +23,13 @@ bool is_followed(data_type type, std::int64_t count) {
                : (type == data_type::s32 || type == data_type::u8) && count <= most_elements;
 }
 
+std::int64_t integer_of(double value) { return static_cast<std::int64_t>(value); }
+
+/// As INT32's sums and products wrap around.
+double wrapped(std::int64_t value) {
+    return static_cast<double>(static_cast<std::int32_t>(static_cast<std::uint32_t>(value)));
+}
+
 /// The element that a number becomes: f32 is rounded, s32 saturates towards zero with 0 for NaN, u8 keeps the low bits.
 double element_of(data_type type, double value) {
     if (type == data_type::f32)
@@ -172,7 +179,8 @@ private:
             return cast();
         if (const function f = function_of(n_.op, is_integer(0)); f && inputs_.size() == 2)
             return filled(y, [&](std::size_t, const memory::dims &at) {
-                return f(inputs_[0][place(dims(0), at)], inputs_[1][place(dims(1), at)]);
+                const double a = inputs_[0][place(dims(0), at)], b = inputs_[1][place(dims(1), at)];
+                return is_integer(0) ? in_s32(a, b, f(a, b)) : f(a, b);
             });
         if (const unary_function f = unary_function_of(n_.op))
             return filled(y, [&](std::size_t i, const memory::dims &) { return f(inputs_[0][i]); });
@@ -184,7 +192,7 @@ private:
         if (n_.op == "Expand")
             return filled(
                 y, [&](std::size_t, const memory::dims &at) { return inputs_[0][place(dims(0), at)]; });
-        if (n_.op == "Range" && inputs_.size() == 3 && is_integer(0))
+        if (n_.op == "Range" && inputs_.size() == 3 && is_integer(0)) // of floats, lower/onnx_values.cpp's
             return filled(y, [&](std::size_t i, const memory::dims &) {
                 return inputs_[0][0] + static_cast<double>(i) * inputs_[2][0];
             });
@@ -199,6 +207,20 @@ private:
         if (n_.op == "Transpose")
             return transpose(y);
         return {};
+    }
+
+    /// What an integer function makes of two numbers. A limit of s32 stands for those of INT64, which mean "to the end", and stays.
+    double in_s32(double a, double b, double result) const {
+        constexpr double lowest = -0x1p31, highest = 0x1p31 - 1;
+        const auto is_limit = [](double x) { return x == lowest || x == highest; };
+        if (result >= lowest && result <= highest)
+            return result;
+        if (n_.attributes.count(of_wide_integers) == 0)
+            return wrapped(n_.op == "Mul" ? integer_of(a) * integer_of(b) : integer_of(result));
+        if (!is_limit(a) && !is_limit(b))
+            refuse_as_unimplemented("its result for " + std::to_string(integer_of(a)) + " and " +
+                                    std::to_string(integer_of(b)) + " leaves 32 bits, which INT64 has here");
+        return std::clamp(result, lowest, highest);
     }
 
     template <typename F> values filled(const memory::dims &y, const F &f) const {
@@ -226,15 +248,19 @@ private:
         return integer ? static_cast<double>(*integer) : real ? static_cast<double>(*real) : 0;
     }
 
-    /// The output's type does what is left; to BOOL, code 9, whether it is not 0. Floats have no low bits.
+    /// The output's type does what is left; to BOOL, code 9, whether it is not 0. Floats have no low bits, and what does not fit
+    /// into the integer is its lowest number.
     std::optional<values> cast() const {
-        constexpr std::int64_t u8 = 2, boolean = 9;
+        constexpr std::int64_t f32 = 1, u8 = 2, int64 = 7, boolean = 9;
         const std::int64_t to = integer("to", 0);
         if (to == u8 && !is_integer(0))
             return {};
+        const double limit = to == int64 ? 0x1p63 : 0x1p31;
         values result = inputs_[0];
         for (double &v : result)
-            v = to == boolean ? v != 0 : v;
+            v = to == boolean                                              ? v != 0
+                : to == f32 || is_integer(0) || (v >= -limit && v < limit) ? v
+                                                                           : -limit;
         return result;
     }
 

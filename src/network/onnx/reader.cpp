@@ -10,6 +10,8 @@
 #include "network/graph/file.hpp"
 #include "network/onnx/constants.hpp"
 #include "network/onnx/contrib_operators.hpp"
+#include "network/onnx/wide_integers.hpp"
+#include "network/operators.hpp"
 
 namespace octet::model {
 namespace {
@@ -42,8 +44,10 @@ public:
             add_node(source_.node(i), i);
         for (const format::ValueInfoProto &output : source_.output())
             g_.outputs.push_back(find(output.name(), "the network's outputs", " name "));
-        if (how_much == extent::everything)
+        if (how_much == extent::everything) {
             expand_contrib_operators(g_);
+            mark_wide_integers(g_, is_wide_);
+        }
         if (how_much == extent::structure) {
             for (const format::ValueInfoProto &value : source_.value_info())
                 adopt_declaration(value);
@@ -79,6 +83,7 @@ private:
     int add(tensor t, const std::string &name) {
         g_.tensors.push_back(std::move(t));
         const int index = static_cast<int>(g_.tensors.size() - 1);
+        is_wide_.resize(g_.tensors.size());
         if (!tensors_.emplace(name, index).second)
             refuse("two tensors have the name " + quoted(name));
         return index;
@@ -88,7 +93,8 @@ private:
                       const std::string &name, const std::string &who) {
         tensor t = read_constant(source, raw_data, external_, who);
         t.name = printable(name);
-        add(std::move(t), name);
+        const int index = add(std::move(t), name);
+        is_wide_[static_cast<std::size_t>(index)] = source.data_type() == format::TensorProto::INT64;
     }
 
     int add_input(const format::ValueInfoProto &source) {
@@ -98,7 +104,10 @@ private:
         tensor t;
         t.name = printable(source.name());
         declare(t, source.type().tensor_type(), who);
-        return add(std::move(t), source.name());
+        const int index = add(std::move(t), source.name());
+        is_wide_[static_cast<std::size_t>(index)] =
+            source.type().tensor_type().elem_type() == format::TensorProto::INT64;
+        return index;
     }
 
     /// Type and dimensions as the file declares them.
@@ -175,9 +184,13 @@ private:
         return found->second;
     }
 
+    /// With its domain where that does not define it: such an operator is none of the table's.
     static std::string operator_name(const format::NodeProto &n) {
-        const bool is_known = is_default_domain(n.domain()) || n.domain() == "com.microsoft";
-        return printable(is_known ? n.op_type() : n.domain() + "::" + n.op_type());
+        const bool is_default = is_default_domain(n.domain()), is_own = n.domain() == "com.microsoft";
+        const bool is_unknown = !find_operator("onnx", n.op_type());
+        if ((is_default || is_own) && (is_unknown || is_onnx_operator(n.op_type(), is_own)))
+            return printable(n.op_type());
+        return printable((is_default ? "ai.onnx" : n.domain()) + "::" + n.op_type());
     }
 
     /// `number` counts the nodes of the file, of which constants become none of the graph.
@@ -290,6 +303,8 @@ private:
         else if (t.data.size() == 1)
             n.attributes[a.name()] = static_cast<std::int64_t>(
                 t.type == data_type::s8 ? static_cast<std::int8_t>(t.data[0]) : t.data[0]);
+        else
+            n.attributes[a.name()] = "a tensor " + type_text(t) + " " + to_text(t.dims);
     }
 
     /// What the file says about a tensor that no shape function is asked about.
@@ -331,6 +346,7 @@ private:
     external_files external_;
     std::int64_t opset_ = 0;
     std::unordered_map<std::string, int> tensors_;
+    std::vector<bool> is_wide_; ///< inputs and constants: INT64, by tensor
     graph g_;
 };
 

@@ -1,5 +1,7 @@
 // Shapes of what makes integers out of shapes, and tensors out of integers; their values are known_integers.cpp's.
 
+#include <cmath>
+
 #include "network/onnx/shape_functions.hpp"
 
 namespace octet::model::shape {
@@ -15,11 +17,34 @@ void shape_of(node_shapes &n) {
 
 void size_of(node_shapes &n) { n.set_output(data_type::s32, {}); }
 
+namespace {
+
+/// Of three constant floats: as many as ONNX Runtime counts.
+dim_t range_of_floats(const node_shapes &n) {
+    double values[3];
+    for (const std::size_t i : {0u, 1u, 2u}) {
+        const tensor &t = n.input(i);
+        if (!t.is_constant || t.type != data_type::f32)
+            refuse_as_unimplemented("input " + std::to_string(i) + " ('" + t.name +
+                                    "') is no constant of f32, as the range of floats needs it");
+        values[i] = static_cast<double>(values_of<float>(t)[0]);
+    }
+    const double count = std::ceil((values[1] - values[0]) / values[2]);
+    if (!(count <= static_cast<double>(max_size)))
+        refuse("the range from " + std::to_string(values[0]) + " to " + std::to_string(values[1]) +
+               " in steps of " + std::to_string(values[2]) + " has no length below 2^31");
+    return static_cast<dim_t>(std::max(count, 0.));
+}
+
+} // namespace
+
 void range(node_shapes &n) {
     for (const std::size_t i : {0u, 1u, 2u})
-        if (n.constant(i).size() != 1)
+        if (element_count(n.dims(i)) != 1)
             refuse("input " + std::to_string(i) + " has dimensions " + to_text(n.dims(i)) +
                    ", allowed is a scalar");
+    if (n.input(0).type == data_type::f32)
+        return n.set_output(data_type::f32, {range_of_floats(n)});
     const std::int64_t start = n.constant(0)[0], limit = n.constant(1)[0], delta = n.constant(2)[0];
     if (delta == 0)
         refuse("input 2, the step, is 0");
@@ -31,7 +56,11 @@ void constant_of_shape(node_shapes &n) {
     const memory::dims shape = n.constant(0);
     if (shape.size() > max_ndims || std::any_of(shape.begin(), shape.end(), [](dim_t d) { return d < 0; }))
         refuse("the shape " + to_text(shape) + " is none");
-    n.set_output(n.has_attribute("value") && n.has_integer("value") ? data_type::s32 : data_type::f32, shape);
+    const bool has_value = n.has_attribute("value"), is_integer = has_value && n.has_integer("value");
+    if (has_value && !is_integer && !n.has_real("value"))
+        refuse_as_unimplemented("attribute 'value' is " + n.text("value", "no number") +
+                                ", allowed: one FLOAT, INT32, INT64, INT8, UINT8 or BOOL");
+    n.set_output(is_integer ? data_type::s32 : data_type::f32, shape);
 }
 
 /// `to` counts types as ONNX does.

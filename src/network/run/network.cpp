@@ -108,7 +108,7 @@ void network::run(const observer &after_node) {
 }
 
 std::vector<std::string> supported_operators(const std::string &framework) {
-    return model::executable_operators(framework);
+    return model::listed_operators(framework);
 }
 
 } // namespace v0

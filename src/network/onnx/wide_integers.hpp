@@ -1,0 +1,15 @@
+#pragma once
+
+// INT64 is s32 here, so sums and products of INT64 must not wrap around where INT32's do.
+
+#include <vector>
+
+#include "network/graph/graph.hpp"
+
+namespace octet::model {
+
+/// Marks nodes that add, subtract or multiply INT64 with the attribute `of_wide_integers`. `is_wide` says by tensor which
+/// inputs and constants of the file are INT64; what nodes give follows from it.
+void mark_wide_integers(graph &g, std::vector<bool> is_wide);
+
+} // namespace octet::model
