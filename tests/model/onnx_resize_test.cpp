@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <ctime>
 #include <iterator>
 
 #include "model/contrib_model.hpp"
@@ -134,6 +135,23 @@ TEST(OnnxResize, RefusesWhatItLacks) {
     node.mutable_attribute(0)->set_s("lanczos");
     test::expect_unimplemented([&] { file.run_once(numbers(10, 1.f)); },
                                {"'mode' is lanczos", "nearest, linear, cubic"});
+}
+
+TEST(OnnxResize, MakesNoTablesOfSizesBeyondTheLimit) {
+    contrib_model file;
+    file.input<std::uint8_t>("x", {1, 1, 1, 4});
+    file.constant<std::int64_t>("sizes", {4}, {1, 1, 1, 1 << 28});
+    for (const char *mode : {"nearest", "linear"}) {
+        contrib_model one = file;
+        onnx_builder::set(one.node("Resize", {"x", "", "", "sizes"}, {"y"}), "mode", mode);
+        const std::vector<std::uint8_t> bytes = one.finish();
+        network_options options;
+        options.memory_limit = 1 << 20;
+        const std::clock_t before = std::clock();
+        EXPECT_THROW(network(bytes.data(), bytes.size(), "resize.onnx", options), error);
+        EXPECT_LT(std::clock() - before, CLOCKS_PER_SEC / 4)
+            << mode; // of the processor; the table takes a second
+    }
 }
 
 } // namespace

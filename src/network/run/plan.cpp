@@ -65,7 +65,7 @@ void check_operators(const graph &g, const std::map<int, std::string> &reasons) 
     }
     if (!unsupported.empty())
         refuse_as_unimplemented("unsupported operators: " + list(unsupported) + "; supported are " +
-                                list(executable_operators(g.framework)));
+                                list(listed_operators(g.framework)));
 }
 
 /// Does something for a node; what it throws gets the node's name in front.
@@ -83,7 +83,7 @@ template <typename Work> auto on_behalf_of(const graph &g, std::size_t node, con
 }
 
 void apply_passes(graph &g, const network_options &options) {
-    executable_operators(g.framework); // refuses an unknown framework
+    listed_operators(g.framework); // refuses an unknown framework
     check_graph(g);
     for (std::size_t i = 0; i < g.nodes.size(); i++) // before passes move them
         g.nodes[i].number = node_number(g, i);
@@ -141,6 +141,26 @@ void release_files(const graph &g) {
         }
 }
 
+/// Large tensors that cannot have their buffers, before operators make tables as long as they are. A network of small ones is
+/// planned to tell all that it needs.
+void check_tensors(std::size_t limit, const graph &g) {
+    constexpr std::size_t small = 1 << 26;
+    if (limit == 0)
+        return;
+    for (const node &n : g.nodes)
+        for (const int i : n.outputs) {
+            if (i < 0 || g.tensors[static_cast<std::size_t>(i)].type == data_type::undef)
+                continue;
+            const tensor &t = g.tensors[static_cast<std::size_t>(i)];
+            const std::size_t bytes =
+                static_cast<std::size_t>(element_count(t.dims)) * memory::data_type_size(t.type);
+            if (bytes > std::max(limit, small))
+                throw error(status::out_of_memory,
+                            "tensor '" + t.name + "' alone needs " + std::to_string(bytes) +
+                                " bytes, allowed by memory_limit are " + std::to_string(limit));
+        }
+}
+
 void check_memory(std::size_t limit, std::size_t weights, const memory_plan &m) {
     std::size_t buffers = m.arena_bytes;
     for (const memory_plan::slot &s : m.slots)
@@ -165,6 +185,7 @@ std::shared_ptr<const plan> make_plan(model::graph g, const network_options &opt
         check_operators(own, {}); // the reader has checked all else
     else
         apply_passes(own, options);
+    check_tensors(options.memory_limit, own);
     result->isa = get_effective_cpu_isa();
 
     const engine cpu(engine::kind::cpu, 0);
