@@ -222,8 +222,8 @@ template <typename Code> struct operands {
     void nodes(const std::string &op, const b::names &float_inputs, const std::string &code_op,
                const b::names &code_inputs, const std::function<void(onnx::NodeProto &)> &prepare = {}) {
         onnx::NodeProto &f = floats.node(op, float_inputs, {"y_real"});
-        onnx::NodeProto &c =
-            codes.node(code_op, code_inputs, {"y"}, code_op == "MaxPool" ? "" : b::microsoft);
+        const bool is_standard = code_op == "MaxPool" || code_op == "QLinearMatMul";
+        onnx::NodeProto &c = codes.node(code_op, code_inputs, {"y"}, is_standard ? "" : b::microsoft);
         if (prepare)
             prepare(f), prepare(c);
         floats.quantize("y_real", y, "y");

@@ -97,9 +97,14 @@ TEST(serve_rows, operators_that_keep_rows_apart) {
     EXPECT_TRUE(little_graph({1, 4, 2}, {1, 8}, "Reshape").integers({1, 8}).is_batched());
     EXPECT_TRUE(little_graph({1, 4, 1}, {1, 4}, "Squeeze").integers({2}).is_batched());
     EXPECT_TRUE(little_graph({1, 4, 4}, {1, 4, 4}, "MatMul").twice().is_batched());
+    EXPECT_TRUE(little_graph({1, 8}, {1, 8}, "Elu").is_batched());
+    EXPECT_TRUE(little_graph({1, 8}, {1, 8}, "Max").twice().is_batched());
 }
 
 TEST(serve_rows, operators_that_mix_them) {
+    EXPECT_FALSE(
+        little_graph({1, 6}, {1, 6}, "Elu").is_batched()); // behind groups of four it computes otherwise
+    EXPECT_FALSE(little_graph({1, 6}, {1, 6}, "Max").twice().is_batched());
     EXPECT_FALSE(little_graph({1, 4}, {1, 4}, "DynamicQuantizeLinear").is_batched());
     EXPECT_FALSE(little_graph({1, 4}, {1, 4}, "NoSuchOperator").is_batched());
     EXPECT_FALSE(little_graph({1, 4, 2}, {1, 4, 2}, "Softmax").with("axis", std::int64_t{0}).is_batched());
