@@ -633,6 +633,18 @@ TEST(FloatOperators, BatchNormalizationUsesGivenStatistics) {
         .constant({3}, mean)
         .constant({3}, variance);
     expect_near(t.run<float>(), expected, 1e-5);
+
+    one_node recorded("BatchNormalization"); // what ONNX Runtime gave: a product and a sum, each rounded
+    recorded.input<float>({1, 2, 4}, {0.1f, -2.3f, 1.7f, 0.33f, 0.77f, -1.1f, 2.9f, -0.05f})
+        .constant<float>({2}, {1.3f, -0.7f})
+        .constant<float>({2}, {0.2f, 0.9f})
+        .constant<float>({2}, {0.4f, -0.6f})
+        .constant<float>({2}, {0.9f, 2.1f});
+    const std::uint32_t bits[] = {0xbe5828fb, 0xc05ffd72, 0x3ffd9ebb, 0x3dd526e8,
+                                  0x3e73f238, 0x3f921d67, 0xbf4a6878, 0x3f226325};
+    const std::vector<float> y = recorded.run<float>();
+    ASSERT_EQ(y.size(), std::size(bits));
+    EXPECT_EQ(std::memcmp(y.data(), bits, sizeof bits), 0);
 }
 
 } // namespace

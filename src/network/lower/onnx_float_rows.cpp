@@ -2,6 +2,7 @@
 // fixed order.
 
 #include <algorithm>
+#include <cmath>
 
 #include "network/lower/choosing.hpp"
 #include "network/lower/moving.hpp"
@@ -72,6 +73,52 @@ std::unique_ptr<step> reduce(const lowering &l, algorithm alg) {
                     {{OCTET_ARG_SRC, l.input_buffer(0, src)}, {OCTET_ARG_DST, l.output_buffer(dst)}});
 }
 
+/// x times one factor plus one summand for each channel, each rounded, as ONNX Runtime folds the statistics: the primitive of
+/// the name is oneDNN's, with one fused multiply-add.
+class batch_normalization_step final : public step {
+public:
+    batch_normalization_step(const lowering &l, const memory::desc &md, dim_t channels)
+        : scale_(row_parameter(l, 1, channels)), shift_(row_parameter(l, 2, channels)),
+          mean_(row_parameter(l, 3, channels)), variance_(row_parameter(l, 4, channels)), channels_(channels),
+          epsilon_(epsilon_of(l)) {
+        memory::dims of_channels(md.dims().size(), 1);
+        of_channels[1] = channels;
+        const memory::desc parameters(of_channels, data_type::f32, memory::dims());
+        factors_ = l.scratch(parameters);
+        summands_ = l.scratch(parameters);
+        primitive_attr attr;
+        post_ops behind;
+        behind.append_binary(algorithm::binary_add, parameters);
+        attr.set_post_ops(behind);
+        product_.add(
+            binary::primitive_desc({algorithm::binary_mul, md, parameters, md}, attr, l.get_engine()),
+            {{OCTET_ARG_SRC_0, l.input_buffer(0)},
+             {OCTET_ARG_SRC_1, factors_},
+             {OCTET_ARG_ATTR_MULTIPLE_POST_OP(0) | OCTET_ARG_SRC_1, summands_},
+             {OCTET_ARG_DST, l.output_buffer(0)}});
+    }
+
+    void make_primitives() override { product_.make_primitives(); }
+    void run(const stream &s, const run_memory &m) const override {
+        const float *scale = m.at<float>(scale_), *shift = m.at<float>(shift_), *mean = m.at<float>(mean_),
+                    *variance = m.at<float>(variance_);
+        float *factors = m.at<float>(factors_), *summands = m.at<float>(summands_);
+        for (dim_t c = 0; c < channels_; c++) {
+            factors[c] = 1.f / std::sqrt(variance[c] + epsilon_) * scale[c];
+            summands[c] = shift[c] - mean[c] * factors[c];
+        }
+        product_.run(s, m);
+    }
+    std::string implementation() const override { return product_.implementation(); }
+    std::string explain() const override { return product_.explain(); }
+
+private:
+    buffer scale_, shift_, mean_, variance_, factors_, summands_;
+    dim_t channels_;
+    float epsilon_;
+    primitive_step product_;
+};
+
 } // namespace
 
 void need_equal_dims(const tensor &x, const tensor &y) {
@@ -118,16 +165,7 @@ std::unique_ptr<step> lower_batch_normalization(const lowering &l) {
     if (x.dims.size() < 2 || x.dims.size() > 5 || y.dims != x.dims)
         refuse("input " + to_text(x.dims) + " is no batch of channels");
     const dim_t channels = x.dims[1];
-    const memory::desc md = dense_desc(x);
-    const batch_normalization_forward::desc d(inference, md, md, epsilon_of(l),
-                                              flags::use_global_stats | flags::use_scale | flags::use_shift);
-    return one_step(batch_normalization_forward::primitive_desc(d, primitive_attr(), l.get_engine()),
-                    {{OCTET_ARG_SRC, l.input_buffer(0)},
-                     {OCTET_ARG_SCALE, row_parameter(l, 1, channels)},
-                     {OCTET_ARG_SHIFT, row_parameter(l, 2, channels)},
-                     {OCTET_ARG_MEAN, row_parameter(l, 3, channels)},
-                     {OCTET_ARG_VARIANCE, row_parameter(l, 4, channels)},
-                     {OCTET_ARG_DST, l.output_buffer(0)}});
+    return std::make_unique<batch_normalization_step>(l, dense_desc(x), channels);
 }
 
 std::unique_ptr<step> lower_reduce_mean(const lowering &l) { return reduce(l, algorithm::reduction_mean); }
