@@ -289,6 +289,32 @@ class Networks(unittest.TestCase):
             thread.join()
         self.assertEqual(pickle.loads(pickle.dumps(net)).inputs, net.inputs)
 
+    def test_inputs_that_change_the_network(self):
+        """Arrays are made before a call has its turn, so what makes them may use the network."""
+        net = octet.Network(os.path.join(DIGITS, "digits_int8.tflite"), threads=1)
+
+        class Resizing:
+            def __init__(self, batch): self.batch = batch
+            def __array__(_, dtype=None):
+                net.resize(batch=_.batch)
+                net(self.images[:_.batch, 0])
+                return self.images[0]
+        np.testing.assert_array_equal(net(Resizing(1)), self.expected[0])
+        with self.assertRaisesRegex(ValueError, "Network.resize takes other sizes"):
+            net(Resizing(2))
+            net(Resizing(2))
+
+    def test_progress_that_throws(self):
+        def progress(done, what):
+            if refuses:
+                raise KeyError(what)
+        refuses = []
+        net = octet.Network(os.path.join(DIGITS, "digits_int8.tflite"), threads=1, progress=progress)
+        refuses.append(True)
+        with self.assertRaises(KeyError):
+            net.resize(batch=3)
+        np.testing.assert_array_equal(net(self.images[0]), self.expected[0])
+
     def test_progress_cannot_use_the_network(self):
         refusals = []
 

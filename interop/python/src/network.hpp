@@ -64,6 +64,7 @@ private:
     struct description {
         std::vector<port> inputs, outputs;
         network_sizes sizes;
+        bool has_dims_of(const description &other) const;
     };
     /// An input that was checked; `array` keeps its elements.
     struct input {
