@@ -85,6 +85,8 @@ struct graph {
     /// Packed weights of a graph that `network::save` stored, null for others. Such a graph runs as it is; elements of its
     /// packed constants read as zeros.
     std::shared_ptr<const saved_plan> saved;
+    std::int64_t opset =
+        17; ///< ONNX: the operator set; what ONNX Runtime makes of some operators depends on it
 };
 
 // ---- Reading. All throw octet::error with a sentence that names the file and the defect, and read nothing

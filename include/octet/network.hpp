@@ -216,6 +216,10 @@ public:
     /// The graph as it runs: operators on codes instead of floats, joined nodes, layouts assigned. Tensors and
     /// nodes that were there before keep their indices and numbers (`model::node_number`).
     const model::graph &get_graph() const;
+
+    /// Which of ONNX Runtime's transformers changed the graph of an .onnx file, in their order: "L2.1 GeluFusionL2" for the
+    /// first time over those of level 2. None for other files and for saved plans.
+    const std::vector<std::string> &passes() const;
     /// Any tensor that a node or the network reads or writes. What a node writes may be overwritten after its
     /// last reader.
     ///@{

@@ -109,7 +109,7 @@ constexpr row onnx[] = {
         .gives(shape::pooling)
         .becomes(form::unary, "QLinearAveragePool"),
     row("BatchNormalization", 5, lower_batch_normalization).gives(shape::same),
-    row("BiasGelu", 2).in(domains::microsoft),
+    row("BiasGelu", 2).in(domains::microsoft).gives(shape::same),
     row("Cast", 1, lower_cast).gives(shape::cast).use(unusual),
     row("Ceil", 1, lower_float_function).gives(shape::same),
     row("Clip", 3, lower_float_function).part(function).gives(shape::same),
@@ -144,7 +144,7 @@ constexpr row onnx[] = {
     row("Erf", 1, lower_float_function).part(function).gives(shape::same),
     row("Exp", 1, lower_float_function).part(function).gives(shape::same),
     row("Expand", 2, lower_expand).gives(shape::expand).use(unusual).moved(code_move::down),
-    row("FastGelu", 2).in(domains::microsoft),
+    row("FastGelu", 2).in(domains::microsoft).gives(shape::same),
     row("Flatten", 1, lower_view).gives(shape::flatten).use(unusual).moved(code_move::down),
     row("Floor", 1, lower_float_function).gives(shape::same),
     row("FusedMatMul", 2, lower_fused_matmul).in(domains::microsoft).part(accumulates).gives(shape::matmul),
@@ -174,7 +174,7 @@ constexpr row onnx[] = {
         .part(accumulates)
         .gives(shape::matmul)
         .becomes(form::matrix_product, "QLinearMatMul"),
-    row("MatMulAdd", 3, lower_float_matmul_add).part(accumulates).internal(),
+    row("MatMulAdd", 3, lower_float_matmul_add).gives(shape::matmul).part(accumulates).internal(),
     row("MatMulInteger", 4, lower_matmul_integer).gives(shape::matmul_integer),
     row("MatMulIntegerToFloat", 7, lower_matmul_integer_to_float)
         .in(domains::microsoft)
@@ -272,6 +272,7 @@ constexpr row onnx[] = {
     row("Reshape", 2, lower_view).gives(shape::reshape).use(unusual).moved(code_move::both),
     row("Resize", 4, lower_resize).gives(shape::resize),
     row("Round", 1, lower_float_function).part(function).gives(shape::same),
+    row("Selu", 1).gives(shape::same),
     row("Shape", 1).gives(shape::shape_of),
     row("Sigmoid", 1, lower_float_function)
         .part(function)

@@ -40,11 +40,11 @@ enum class layout_habit {
 };
 
 /// Past which an ONNX operator on floats may be quantized, because it only moves elements: DequantizeLinear goes
-/// down, QuantizeLinear up (passes/qdq_moves.cpp).
+/// down (passes/onnx_joins.cpp).
 enum class code_move { none, down, both };
 
 /// How an ONNX operator on floats becomes one on codes, between DequantizeLinear and QuantizeLinear
-/// (passes/qdq_operators.cpp).
+/// (passes/ort/qdq_units.cpp).
 enum class quantized_form { none, convolution, matrix_product, gemm, binary, concatenation, unary };
 
 /// Which inputs of an ONNX operator are codes, each followed by its scale and its zero point, and where the scale of

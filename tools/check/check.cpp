@@ -18,14 +18,18 @@ file_kind recognise(const json_value &root) {
     constexpr file_kind tflite{"operator", replay_tflite_operators};
     constexpr file_kind ort{"operator", replay_ort_operators};
     constexpr file_kind models{"network", replay_models};
+    constexpr file_kind graphs{"group", replay_ort_graphs};
 
     if (root.has("vectors"))
         return requantization;
     if (!root.has("format")) {
         if (root.has("generator") && root.has("cases"))
             return ort;
-        root.fail("the file has neither 'format' nor 'vectors' nor 'generator' and 'cases': no known kind of "
-                  "vectors");
+        if (root.has("framework") && root.has("cases"))
+            return graphs;
+        root.fail(
+            "the file has neither 'format' nor 'vectors', nor 'cases' with 'generator' or 'framework': no "
+            "known kind of vectors");
     }
     const std::string format = root["format"].text();
     if (format == "int8-op-vectors/1")

@@ -3,8 +3,8 @@
 // Replays a file of vectors: cases with inputs and the bytes that a framework made of them. Octet must make
 // the same.
 //
-// Four kinds are recognised by content: operators of TensorFlow Lite and of ONNX Runtime, requantization
-// check values, and goldens of whole networks. Start reading at check_file; each kind has a file of its own.
+// Five kinds are recognised by content: operators of TensorFlow Lite and of ONNX Runtime, requantization
+// check values, goldens of whole networks, and graphs that probe ONNX Runtime's transformers. Start reading at check_file; each kind has a file of its own.
 
 #include <iosfwd>
 #include <string>
@@ -40,6 +40,7 @@ void replay_tflite_operators(const vector_file &file, const options &opt, report
 void replay_ort_operators(const vector_file &file, const options &opt, report &results);
 void replay_requantization(const vector_file &file, const options &opt, report &results);
 void replay_models(const vector_file &file, const options &opt, report &results);
+void replay_ort_graphs(const vector_file &file, const options &opt, report &results);
 /// The part of a requantization file that needs no primitive: derivations and fixed-point functions.
 void replay_scalar_arithmetic(const json_value &root, report &results);
 

@@ -75,9 +75,9 @@ void graph_editor::remove(int index) {
     is_changed_ = true;
 }
 
-void graph_editor::finish() {
+bool graph_editor::finish() {
     if (!is_changed_)
-        return;
+        return false;
     std::vector<std::size_t> in_order(g_.nodes.size());
     std::iota(in_order.begin(), in_order.end(), std::size_t{0});
     std::sort(in_order.begin(), in_order.end(),
@@ -90,6 +90,7 @@ void graph_editor::finish() {
         if (!is_removed_[i])
             kept.push_back(std::move(g_.nodes[i]));
     g_.nodes = std::move(kept);
+    return true;
 }
 
 void graph_editor::count(const node &n, int index, bool is_there) {

@@ -38,8 +38,9 @@ public:
     void replace(int index, node n);
     void remove(int index);
 
-    /// The last call: drops removed nodes, and, if there were changes, nodes whose outputs nothing reads.
-    void finish();
+    /// The last call: drops removed nodes, and, if there were changes, nodes whose outputs nothing reads. Returns
+    /// whether there were.
+    bool finish();
 
 private:
     void count(const node &n, int index, bool is_there);

@@ -30,8 +30,8 @@ template <typename Stream, typename Node> void pass_node(Stream &s, Node &n) {
 }
 
 template <typename Stream, typename Graph, typename Saved> void pass_graph(Stream &s, Graph &g, Saved &at) {
-    auto &[framework, tensors, nodes, inputs, outputs, saved] = g;
-    s(framework, tensors, nodes, inputs, outputs);
+    auto &[framework, tensors, nodes, inputs, outputs, saved, opset] = g;
+    s(framework, tensors, nodes, inputs, outputs, opset);
     s.share(saved, at);
 }
 

@@ -174,12 +174,6 @@ std::unique_ptr<step> dot_step(const lowering &l, const dot_inputs &in, const pr
     return result;
 }
 
-/// The sum of floats as it is.
-primitive_attr float_attr(const lowering &l, channel_masks) {
-    l.output({data_type::f32});
-    return {};
-}
-
 // ---- Convolutions: X is N x C x spatial, W is M x C/group x kernel.
 
 memory::desc dense(const tensor &t) { return memory::desc(t.dims, t.type, memory::dims()); }
@@ -299,12 +293,7 @@ dim_t reduction_block(const lowering &l, const tensor &b, const matrices &m) {
     const dim_t inner = m.src.dims()[rank - 1], columns = m.dst.dims()[rank - 1];
     if (is_packed_ahead(l, b))
         return 256;
-    if (columns == 1)
-        return inner;
-    dim_t block = 128;
-    for (dim_t width = 128; columns < inner && width > 16 && width / 2 >= columns; width /= 2)
-        block *= 2;
-    return block;
+    return columns == 1 ? inner : float_reduction_block(inner, columns);
 }
 
 /// `size` of one dimension, from `first` on.
@@ -374,6 +363,13 @@ memory::desc gemm_bias(const tensor &c) {
 
 } // namespace
 
+dim_t float_reduction_block(dim_t inner, dim_t columns) {
+    dim_t block = 128;
+    for (dim_t width = 128; columns < inner && width > 16 && width / 2 >= columns; width /= 2)
+        block *= 2;
+    return block;
+}
+
 std::unique_ptr<step> lower_qlinear_conv(const lowering &l) {
     return convolution(l, qlinear_conv_inputs, [](const lowering &node, channel_masks masks) {
         return qlinear_attr(node, qlinear_conv_inputs, masks);
@@ -422,8 +418,6 @@ std::unique_ptr<step> lower_qgemm(const lowering &l) {
                                     l.get_engine());
     return dot_step(l, in, pd, src, weights, bias, dst, behind);
 }
-
-std::unique_ptr<step> lower_float_conv(const lowering &l) { return convolution(l, float_inputs, float_attr); }
 
 std::unique_ptr<step> lower_float_matmul(const lowering &l) {
     return float_product(l, matrices_of(l, float_inputs), 1.f);

@@ -168,8 +168,6 @@ std::unique_ptr<step> lower_batch_normalization(const lowering &l) {
     return std::make_unique<batch_normalization_step>(l, dense_desc(x), channels);
 }
 
-std::unique_ptr<step> lower_reduce_mean(const lowering &l) { return reduce(l, algorithm::reduction_mean); }
-std::unique_ptr<step> lower_reduce_sum(const lowering &l) { return reduce(l, algorithm::reduction_sum); }
 std::unique_ptr<step> lower_reduce_max(const lowering &l) { return reduce(l, algorithm::reduction_max); }
 std::unique_ptr<step> lower_reduce_min(const lowering &l) { return reduce(l, algorithm::reduction_min); }
 

@@ -61,10 +61,11 @@ row_operands operands_of(const lowering &l, std::size_t scale, std::size_t shift
             l.has_attribute("epsilon") ? l.real("epsilon") : 1e-12f};
 }
 
-/// y = (x - mean) / sqrt(squares / n + epsilon) * scale + shift for each row of n; y may be x.
+/// y = (x - mean) / sqrt(squares / n + epsilon) * scale + shift for each row of n; y may be x. Means are written if they are
+/// asked for.
 template <typename Moments>
 void normalize_rows(const float *x, float *y, dim_t rows, dim_t n, const row_operands &operands,
-                    const run_memory &mem, const Moments &moments_of) {
+                    const run_memory &mem, const Moments &moments_of, float *means = nullptr) {
     const float *scale = mem.at<float>(operands.scale),
                 *shift = operands.shift ? mem.at<float>(*operands.shift) : nullptr;
     for (dim_t first = 0; first < rows; first += rows_at_a_time) {
@@ -75,6 +76,8 @@ void normalize_rows(const float *x, float *y, dim_t rows, dim_t n, const row_ope
         for (std::size_t r = 0; r < rows_at_a_time && first + static_cast<dim_t>(r) < rows; r++) {
             const float *from = block[r];
             float *to = y + (first + static_cast<dim_t>(r)) * n;
+            if (means)
+                means[first + static_cast<dim_t>(r)] = m.mean[r];
             const float mean = m.mean[r],
                         deviation = std::sqrt(m.squares[r] / static_cast<float>(n) + operands.epsilon);
             for (dim_t i = 0; i < n; i++) {
@@ -88,15 +91,16 @@ void normalize_rows(const float *x, float *y, dim_t rows, dim_t n, const row_ope
 /// A sum by primitives, then its rows.
 class skip_normalization_step final : public step {
 public:
-    skip_normalization_step(primitive_step sums, buffer sum, buffer dst, dim_t n, row_operands operands)
-        : sums_(std::move(sums)), sum_(std::move(sum)), dst_(std::move(dst)), n_(n),
+    skip_normalization_step(primitive_step sums, buffer sum, buffer dst, std::optional<buffer> means, dim_t n,
+                            row_operands operands)
+        : sums_(std::move(sums)), sum_(std::move(sum)), dst_(std::move(dst)), means_(std::move(means)), n_(n),
           operands_(std::move(operands)) {}
 
     void make_primitives() override { sums_.make_primitives(); }
     void run(const stream &s, const run_memory &m) const override {
         sums_.run(s, m);
         normalize_rows(m.at<float>(sum_), m.at<float>(dst_), element_count(sum_.get_desc().dims()) / n_, n_,
-                       operands_, m, updated_moments);
+                       operands_, m, updated_moments, means_ ? m.at<float>(*means_) : nullptr);
     }
     std::string implementation() const override { return sums_.implementation() + " + loop"; }
     std::string explain() const override { return sums_.explain() + "\na plain loop over blocks of rows"; }
@@ -104,6 +108,7 @@ public:
 private:
     primitive_step sums_;
     buffer sum_, dst_;
+    std::optional<buffer> means_;
     dim_t n_;
     row_operands operands_;
 };
@@ -178,10 +183,10 @@ private:
 
 } // namespace
 
-/// Y of input + skip + bias; the sum may be an output, too.
+/// Y of input + skip + bias; means and the sum may be outputs, too.
 std::unique_ptr<step> lower_skip_layer_normalization(const lowering &l) {
-    constexpr std::size_t skip = 1, gamma = 2, beta = 3, bias = 4, sum_output = 3;
-    need_only_outputs(l, {sum_output});
+    constexpr std::size_t skip = 1, gamma = 2, beta = 3, bias = 4, means_output = 1, sum_output = 3;
+    need_only_outputs(l, {means_output, sum_output});
     const tensor &x = l.input(0, {data_type::f32});
     need_equal_dims(x, l.output(0, {data_type::f32}));
     if (l.input(skip, {data_type::f32}).dims != x.dims || x.dims.size() < 2)
@@ -207,7 +212,14 @@ std::unique_ptr<step> lower_skip_layer_normalization(const lowering &l) {
     }
     primitive_step sums;
     sums.add(binary::primitive_desc({algorithm::binary_add, md, md, md}, attr, l.get_engine()), args);
-    return std::make_unique<skip_normalization_step>(std::move(sums), sum, l.output_buffer(0), n,
+    std::optional<buffer> means;
+    if (l.get_node().outputs.size() > means_output &&
+        is_read(l.get_graph(), l.get_node().outputs[means_output])) {
+        if (element_count(l.output(means_output, {data_type::f32}).dims) * n != element_count(x.dims))
+            refuse("output 1 is not one number for each row of " + to_text(x.dims));
+        means = l.output_buffer(means_output);
+    }
+    return std::make_unique<skip_normalization_step>(std::move(sums), sum, l.output_buffer(0), means, n,
                                                      operands_of(l, gamma, beta, n));
 }
 

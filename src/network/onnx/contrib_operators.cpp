@@ -26,19 +26,18 @@ public:
              {}});
     }
 
+    /// Passes know it whole.
     void bias_gelu() {
         if (input(1) < 0)
             refuse("no bias");
-        add({"Gelu", {with_bias()}, output(), {}});
+        add(whole_);
     }
-    void fast_gelu() { add({"Gelu", {with_bias()}, output(), {{"approximate", std::string("tanh")}}}); }
 
     /// Of floats: x, weights of q, k and v side by side, bias, mask.
     void attention() {
         refuse_inputs(4);
-        const int product = between("products"), sum = between("projections");
-        add({"MatMul", {input(0), input(1)}, {product}, {}});
-        add({"Add", {product, input(2)}, {sum}, {}});
+        const int sum = between("projections");
+        add({"MatMulAdd", {input(0), input(1), input(2)}, {sum}, {}});
         attend(sum, input(3));
     }
 
@@ -164,14 +163,6 @@ private:
         return t;
     }
 
-    int with_bias() {
-        if (input(1) < 0)
-            return input(0);
-        const int sum = between("sum");
-        add({"Add", {input(0), input(1)}, {sum}, {}});
-        return sum;
-    }
-
     graph &g_;
     const node &whole_;
     std::vector<node> parts_;
@@ -182,9 +173,11 @@ private:
 void expand_contrib_operators(graph &g) {
     using e = expansion;
     static const std::map<std::string, void (e::*)()> expansions = {
-        {"Attention", &e::attention}, {"BiasGelu", &e::bias_gelu},
-        {"Dropout", &e::dropout},     {"DynamicQuantizeMatMul", &e::dynamic_quantize_matmul},
-        {"FastGelu", &e::fast_gelu},  {"QAttention", &e::quantized_attention},
+        {"Attention", &e::attention},
+        {"BiasGelu", &e::bias_gelu},
+        {"Dropout", &e::dropout},
+        {"DynamicQuantizeMatMul", &e::dynamic_quantize_matmul},
+        {"QAttention", &e::quantized_attention},
     };
     if (std::none_of(g.nodes.begin(), g.nodes.end(),
                      [&](const node &n) { return expansions.count(n.op) != 0; }))

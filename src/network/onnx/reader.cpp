@@ -31,6 +31,7 @@ public:
     graph read(extent how_much) {
         check_header();
         g_.framework = "onnx";
+        g_.opset = opset_;
         const auto nodes = static_cast<std::size_t>(source_.node_size());
         g_.tensors.reserve(file_.initializers.size() + 2 * nodes);
         g_.nodes.reserve(nodes);

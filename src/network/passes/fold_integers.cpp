@@ -7,7 +7,8 @@
 
 namespace octet::model {
 
-void fold_integers(graph &g) {
+std::set<int> fold_integers(graph &g) {
+    std::set<int> folded;
     const auto is_known = [&](int t) {
         const tensor &x = g.tensors.at(static_cast<std::size_t>(t));
         return !x.is_constant && !x.data.empty();
@@ -16,9 +17,11 @@ void fold_integers(graph &g) {
         if (n.outputs.size() != 1 || !is_known(n.outputs[0]))
             return false;
         g.tensors[static_cast<std::size_t>(n.outputs[0])].is_constant = true;
+        folded.insert(n.outputs[0]);
         return true;
     });
     g.nodes.erase(last, g.nodes.end());
+    return folded;
 }
 
 } // namespace octet::model

@@ -73,6 +73,8 @@ const network_options &network::options() const { return state_->shared->options
 
 const model::graph &network::get_graph() const { return state_->context.get_graph(); }
 
+const std::vector<std::string> &network::passes() const { return state_->context.get_plan().fired; }
+
 memory network::get_memory(int tensor) const { return state_->context.get_memory(tensor); }
 
 std::string network::implementation(std::size_t node) const {

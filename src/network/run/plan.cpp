@@ -3,7 +3,6 @@
 #include "network/run/plan.hpp"
 
 #include <algorithm>
-#include <map>
 #include <new>
 #include <set>
 #include <stdexcept>
@@ -11,12 +10,12 @@
 #include "network/graph/file.hpp"
 #include "network/lower/lowering.hpp"
 #include "network/operators.hpp"
-#include "network/passes/float_operators.hpp"
 #include "network/passes/fold_integers.hpp"
 #include "network/passes/fusion.hpp"
+#include "network/passes/onnx_joins.hpp"
 #include "network/passes/onnx_layout.hpp"
-#include "network/passes/onnx_qdq.hpp"
 #include "network/passes/onnx_quantization.hpp"
+#include "network/passes/ort/transformers.hpp"
 #include "network/run/evaluate.hpp"
 #include "network/saved/plan_file.hpp"
 #include "octet/float_environment.hpp"
@@ -45,9 +44,8 @@ std::size_t joined_inputs(const graph &g, const node &n) {
     return count;
 }
 
-/// Every node that cannot run in one sentence: the user sees at once what a network lacks. `reasons` are those of
-/// operators on floats, by output tensor.
-void check_operators(const graph &g, const std::map<int, std::string> &reasons) {
+/// Every node that cannot run in one sentence: the user sees at once what a network lacks.
+void check_operators(const graph &g) {
     std::vector<std::string> unsupported;
     for (std::size_t i = 0; i < g.nodes.size(); i++) {
         const node &n = g.nodes[i];
@@ -56,12 +54,8 @@ void check_operators(const graph &g, const std::map<int, std::string> &reasons) 
         if (facts.lower && n.inputs.size() > joined && n.inputs.size() - joined > facts.most_inputs)
             refuse(node_text(g, i) + ": has " + std::to_string(n.inputs.size()) +
                    " inputs, allowed are up to " + std::to_string(facts.most_inputs));
-        if (facts.lower)
-            continue;
-        const auto reason = n.outputs.empty() ? reasons.end() : reasons.find(n.outputs[0]);
-        unsupported.push_back(node_text(g, i) + (reason == reasons.end()
-                                                     ? ""
-                                                     : " (on floats, because " + reason->second + ")"));
+        if (!facts.lower)
+            unsupported.push_back(node_text(g, i));
     }
     if (!unsupported.empty())
         refuse_as_unimplemented("unsupported operators: " + list(unsupported) + "; supported are " +
@@ -82,19 +76,21 @@ template <typename Work> auto on_behalf_of(const graph &g, std::size_t node, con
     }
 }
 
-void apply_passes(graph &g, const network_options &options) {
+/// Returns which of ONNX Runtime's transformers changed the graph.
+std::vector<std::string> apply_passes(graph &g, const network_options &options) {
     listed_operators(g.framework); // refuses an unknown framework
     check_graph(g);
     for (std::size_t i = 0; i < g.nodes.size(); i++) // before passes move them
         g.nodes[i].number = node_number(g, i);
     const bool is_onnx = g.framework == "onnx"; // floats stand for codes, images have two layouts
-    fold_integers(g);
-    check_operators(g, is_onnx ? fuse_qdq(g, evaluate) : std::map<int, std::string>());
+    std::vector<std::string> fired;
+    const std::set<int> from_sizes = fold_integers(g);
     if (is_onnx) {
-        fold_constants(g, evaluate);
-        recognize_float_operators(g);
+        fired = transform_as_onnx_runtime(g, evaluate, from_sizes);
+        join_onnx_operators(g, evaluate);
         note_quantization(g);
     }
+    check_operators(g);
     if (options.fusion)
         fuse_padding(g);
     if (is_onnx)
@@ -103,6 +99,7 @@ void apply_passes(graph &g, const network_options &options) {
         fuse_followers(g, options.rule);
     if (options.fusion && is_onnx)
         fuse_floats(g);
+    return fired;
 }
 
 /// Tells the caller how far it is. Lowering and the jobs it leaves take half the time each, as far as one can say.
@@ -182,9 +179,9 @@ std::shared_ptr<const plan> make_plan(model::graph g, const network_options &opt
     result->graph = std::move(g);
     graph &own = result->graph; // steps and buffers refer to it
     if (own.saved)
-        check_operators(own, {}); // the reader has checked all else
+        check_operators(own); // the reader has checked all else
     else
-        apply_passes(own, options);
+        result->fired = apply_passes(own, options);
     check_tensors(options.memory_limit, own);
     result->isa = get_effective_cpu_isa();
 

@@ -16,8 +16,9 @@ struct plan {
     std::vector<buffer> buffers;              ///< one per tensor; none for those that vanished
     memory_plan memory;
     std::vector<std::shared_ptr<const packed_constant>> weights; ///< packed, in the order of use
-    std::vector<int> packed_reads; ///< per tensor: how many inputs are packed ones
-    cpu_isa isa;                   ///< that the steps were made for
+    std::vector<int> packed_reads;  ///< per tensor: how many inputs are packed ones
+    std::vector<std::string> fired; ///< see `network::passes`
+    cpu_isa isa;                    ///< that the steps were made for
 };
 
 /// Checks the graph, makes operators on codes, joins, assigns layouts, lowers, packs, places the buffers. Sizes are

@@ -52,6 +52,7 @@ private:
     template <typename Stored> graph read_graph(const Stored &stored, const std::string &whose) {
         graph g;
         g.framework = text(plan_->framework());
+        g.opset = plan_->opset();
         g.inputs = list<int>(stored.inputs());
         g.outputs = list<int>(stored.outputs());
         g.tensors.reserve(length(stored.tensors()));

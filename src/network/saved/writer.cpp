@@ -58,6 +58,7 @@ private:
         plan_.isa = to_string(from_.isa);
         plan_.rule = static_cast<int>(from_.rule);
         plan_.framework = g.framework;
+        plan_.opset = g.opset;
         plan_.inputs = g.inputs;
         plan_.outputs = g.outputs;
         std::multimap<const std::uint8_t *, int> places;

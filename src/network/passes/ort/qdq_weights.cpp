@@ -4,13 +4,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "network/passes/qdq_passes.hpp"
+#include "network/passes/ort/ort_graph.hpp"
+#include "network/passes/ort/transformers.hpp"
 
-namespace octet::model {
+namespace octet::model::ort {
 namespace {
 
 /// Whether one QuantizeLinear reads a tensor, after a Relu or Clip at most. The network's outputs do not matter.
-bool is_quantized(const qdq_graph &g, int t) {
+bool is_quantized(const ort_graph &g, int t) {
     int reader = -1;
     for (const int i : g.consumers(t))
         if (i >= 0) {
@@ -24,28 +25,17 @@ bool is_quantized(const qdq_graph &g, int t) {
 }
 
 /// Lets node i read what `dequantize` makes of constant codes instead of the floats that they are made of.
-void read_dequantized(qdq_graph &g, int i, std::size_t input, node dequantize) {
-    const int t = g.add_tensor([&] {
-        tensor real = g.tensor_at(g.input(i, input));
-        real.is_constant = false;
-        real.data = {};
-        return real;
-    }());
+void read_dequantized(ort_graph &g, int i, std::size_t input, node dequantize) {
+    const int t = g.add_like(g.input(i, input));
     dequantize.outputs = {t};
     g.insert_before(i, std::move(dequantize));
-    node n = g.at(i);
-    n.inputs[input] = t;
-    g.replace(i, std::move(n));
-}
-
-bool is_constant_floats(const qdq_graph &g, int t) {
-    return t >= 0 && g.is_constant(t) && g.type(t) == data_type::f32;
+    g.set_input(i, input, t);
 }
 
 /// To s8, over the range from the smallest element to the largest and 0, by the operator itself.
-void quantize_weights(qdq_graph &g, int i, const evaluator &evaluate) {
+void quantize_weights(ort_graph &g, int i) {
     const int w = g.input(i, 1), bias = g.input(i, 2);
-    if (!is_constant_floats(g, w) ||
+    if (!g.is_float_constant(w) ||
         (bias >= 0 && (!g.is_constant(bias) || g.tensor_at(bias).dims.size() != 1)))
         return;
     const shared_bytes real = g.tensor_at(w).data;
@@ -65,15 +55,15 @@ void quantize_weights(qdq_graph &g, int i, const evaluator &evaluate) {
     graph &all = g.get_graph();
     tensor &y = all.tensors[static_cast<std::size_t>(codes)];
     y.is_constant = false; // not yet
-    y.data = evaluate(all, {"QuantizeLinear", {w, scale_tensor, zero_tensor}, {codes}, {}}, 0, real, {});
+    y.data = g.evaluate(all, {"QuantizeLinear", {w, scale_tensor, zero_tensor}, {codes}, {}}, 0, real, {});
     y.is_constant = true;
     read_dequantized(g, i, 1, {"DequantizeLinear", {codes, scale_tensor, zero_tensor}, {}, {}});
 }
 
-void quantize_bias(qdq_graph &g, int i) {
+void quantize_bias(ort_graph &g, int i) {
     const auto x = g.dequantized(g.input(i, 0)), w = g.dequantized(g.input(i, 1));
     const int bias = g.input(i, 2);
-    if (!w || !is_constant_floats(g, bias) || g.tensor_at(bias).dims.size() != 1)
+    if (!w || !g.is_float_constant(bias) || g.tensor_at(bias).dims.size() != 1)
         return;
     const std::vector<float> real = values_of<float>(g.tensor_at(bias));
     std::vector<float> scales = values_of<float>(g.tensor_at(w->scale));
@@ -100,16 +90,16 @@ void quantize_bias(qdq_graph &g, int i) {
 
 } // namespace
 
-void quantize_weights_and_biases(qdq_graph &g, const evaluator &evaluate) {
-    for (int i = 0; i < g.count(); i++) {
+void quantize_weights_and_biases(ort_graph &g) {
+    g.for_each([&](int i) {
         if (!g.is(i, "Gemm") && !g.is(i, "Conv") && !g.is(i, "ConvTranspose"))
-            continue;
+            return;
         const auto x = g.dequantized(g.input(i, 0));
-        if (!x || !g.has_one_scale(*x) || !is_quantized(g, g.at(i).outputs[0]))
-            continue;
-        quantize_weights(g, i, evaluate);
+        if (!x || !g.has_one_scale(*x) || !is_quantized(g, g.output(i)))
+            return;
+        quantize_weights(g, i);
         quantize_bias(g, i);
-    }
+    });
 }
 
-} // namespace octet::model
+} // namespace octet::model::ort

@@ -6,9 +6,10 @@
 #include <cmath>
 #include <limits>
 
-#include "network/passes/qdq_passes.hpp"
+#include "network/passes/ort/ort_graph.hpp"
+#include "network/passes/ort/transformers.hpp"
 
-namespace octet::model {
+namespace octet::model::ort {
 namespace {
 
 struct parameters {
@@ -34,17 +35,17 @@ std::optional<parameters> common_range(const parameters &a, const parameters &b,
 
 class double_pairs {
 public:
-    explicit double_pairs(qdq_graph &g) : g_(g) {}
+    explicit double_pairs(ort_graph &g) : g_(g) {}
 
     /// i is the DequantizeLinear of the first pair.
     void merge_behind(int i) {
         if (!has_parameters(i, "DequantizeLinear"))
             return;
-        const int above = writer(g_.input(i, 0)), below = reader(g_.at(i).outputs[0]);
-        if (!has_parameters(above, "QuantizeLinear") || reader(g_.at(above).outputs[0]) != i ||
+        const int above = g_.producer(g_.input(i, 0)), below = g_.only_consumer(g_.output(i));
+        if (!has_parameters(above, "QuantizeLinear") || g_.only_consumer(g_.output(above)) != i ||
             !has_parameters(below, "QuantizeLinear") || !are_a_pair(above, i))
             return;
-        const std::vector<int> last = readers(g_.at(below).outputs[0]);
+        const std::vector<int> last = g_.consumers(g_.output(below));
         if (last.empty() || !std::all_of(last.begin(), last.end(), [&](int dq) {
                 return has_parameters(dq, "DequantizeLinear") && are_a_pair(below, dq);
             }))
@@ -64,37 +65,13 @@ public:
             for (const int dq : last)
                 set_parameters(dq, merged);
         }
-        for (const int dq : last) {
-            node n = g_.at(dq);
-            n.inputs[0] = first.codes;
-            g_.replace(dq, std::move(n));
-        }
+        for (const int dq : last)
+            g_.set_input(dq, 0, first.codes);
         g_.remove(i);
         g_.remove(below);
     }
 
 private:
-    // ---- Neighbours; operators that do nothing are none, since ONNX Runtime removes them before
-
-    bool does_nothing(int i) const {
-        return g_.is(i, "Identity") || (g_.is(i, "Dropout") && g_.at(i).outputs.size() == 1) ||
-               (g_.is(i, "Cast") && g_.type(g_.input(i, 0)) == g_.type(g_.at(i).outputs[0]));
-    }
-    int writer(int t) const {
-        int i = g_.producer(t);
-        while (does_nothing(i))
-            i = g_.producer(g_.input(i, 0));
-        return i;
-    }
-    std::vector<int> readers(int t) const {
-        const std::vector<int> &all = g_.consumers(t);
-        return all.size() == 1 && does_nothing(all[0]) ? readers(g_.at(all[0]).outputs[0]) : all;
-    }
-    int reader(int t) const {
-        const std::vector<int> all = readers(t);
-        return all.size() == 1 ? all[0] : -1;
-    }
-
     // ---- Parameters
 
     /// Whether a node is one of two and names scale and zero point, both constant and one.
@@ -105,8 +82,7 @@ private:
         return g_.is(i, op) && g_.at(i).outputs.size() == 1 && is_one(g_.input(i, 1)) &&
                is_one(g_.input(i, 2)) && g_.is_plain(i) && is_code(g_.type(g_.input(i, 2)));
     }
-    quantized read(int dq) const { return {g_.input(dq, 0), g_.input(dq, 1), g_.input(dq, 2), 0}; }
-    bool are_a_pair(int q, int dq) const { return g_.are_equal(g_.written(q), read(dq)); }
+    bool are_a_pair(int q, int dq) const { return g_.are_equal(g_.written(q), g_.read(dq)); }
 
     /// ONNX Runtime's question.
     bool are_almost_equal(const quantized &a, const quantized &b) const {
@@ -121,21 +97,18 @@ private:
                 0};
     }
     void set_parameters(int i, const quantized &q) {
-        node n = g_.at(i);
-        n.inputs[1] = q.scale;
-        n.inputs[2] = q.zero_point;
-        g_.replace(i, std::move(n));
+        g_.set_input(i, 1, q.scale);
+        g_.set_input(i, 2, q.zero_point);
     }
 
-    qdq_graph &g_;
+    ort_graph &g_;
 };
 
 } // namespace
 
-void merge_double_pairs(qdq_graph &g) {
+void remove_double_pairs(ort_graph &g) {
     double_pairs pairs(g);
-    for (int i = 0; i < g.count(); i++)
-        pairs.merge_behind(i);
+    g.for_each([&](int i) { pairs.merge_behind(i); });
 }
 
-} // namespace octet::model
+} // namespace octet::model::ort

@@ -1,0 +1,181 @@
+// ReduceMean and ReduceSum in ONNX Runtime's orders of sums, which differ with the place of the reduced dimensions: a row over
+// lanes, rows one after the other, or four rows at a time. Plain loops.
+
+#include <algorithm>
+#include <string>
+
+#include "network/lower/broadcast.hpp"
+#include "network/lower/moving.hpp"
+#include "network/lower/onnx.hpp"
+
+namespace octet::model {
+namespace {
+
+/// Of a row that begins `place` elements behind a tensor's first: vectors of four begin at multiples of 16 bytes. Two of
+/// them take turns; then their halves, what comes before the first, and what is left.
+float sum_of_row(const float *x, dim_t n, dim_t place) {
+    const dim_t head = std::min(n, (4 - place % 4) % 4), fours = head + (n - head) / 4 * 4,
+                eights = head + (n - head) / 8 * 8;
+    float sum = 0.f;
+    dim_t from = 0; // of what is added one by one
+    if (fours == head) {
+        sum = x[0];
+        from = 1;
+    } else {
+        float lanes[8];
+        std::copy_n(x + head, 4, lanes);
+        if (eights > head) {
+            std::copy_n(x + head + 4, 4, lanes + 4);
+            for (dim_t i = head + 8; i < eights; i += 8)
+                for (int l = 0; l < 8; l++)
+                    lanes[l] += x[i + l];
+            for (int l = 0; l < 4; l++)
+                lanes[l] += lanes[l + 4];
+            for (dim_t l = 0; l < fours - eights; l++)
+                lanes[l] += x[eights + l];
+        }
+        sum = (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]);
+        for (dim_t i = 0; i < head; i++)
+            sum += x[i];
+        from = fours;
+    }
+    for (dim_t i = from; i < n; i++)
+        sum += x[i];
+    return sum;
+}
+
+/// y = sums of `rows` rows of n elements, one after the other for each column.
+void add_rows(const float *x, dim_t rows, dim_t n, float *y) {
+    std::copy_n(x, n, y);
+    for (dim_t r = 1; r < rows; r++)
+        for (dim_t i = 0; i < n; i++)
+            y[i] += x[r * n + i];
+}
+
+/// The same as a product with a row of ones: four rows, then two, then one, are added up before.
+void add_rows_by_four(const float *x, dim_t rows, dim_t n, float *y) {
+    for (dim_t r = 0; r < rows;) {
+        const dim_t left = rows - r, count = left >= 4 ? 4 : left >= 2 ? 2 : 1;
+        const float *first = x + r * n;
+        for (dim_t i = 0; i < n; i++) {
+            float sum = first[i];
+            for (dim_t k = 1; k < count; k++)
+                sum += first[k * n + i];
+            y[i] = r == 0 ? sum : y[i] + sum;
+        }
+        r += count;
+    }
+}
+
+/// Dimensions of one kind that follow each other are one: "kr" has its last dimensions reduced.
+struct reduction_form {
+    std::string kinds;
+    memory::dims sizes;
+};
+
+reduction_form form_of(const memory::dims &dims, const std::vector<bool> &is_reduced) {
+    reduction_form f;
+    for (std::size_t d = 0; d < dims.size(); d++) {
+        const char kind = is_reduced[d] ? 'r' : 'k';
+        if (f.kinds.empty() || f.kinds.back() != kind) {
+            f.kinds += kind;
+            f.sizes.push_back(1);
+        }
+        f.sizes.back() *= dims[d];
+    }
+    return f;
+}
+
+class float_sums final : public step {
+public:
+    float_sums(const lowering &l, const reduction_form &form, bool is_mean)
+        : src_(l.input_buffer(0)), dst_(l.output_buffer()), form_(form), dims_(l.input(0).dims),
+          strides_(broadcast_strides(l.integers("reduced", {}), dims_)),
+          count_(element_count(l.output().dims)) {
+        if (is_mean)
+            divisor_ = static_cast<float>(element_count(dims_) / count_);
+    }
+
+    void run(const stream &, const run_memory &m) const override {
+        float *y = m.at<float>(dst_);
+        add(m.at<float>(src_), y);
+        for (dim_t i = 0; divisor_ != 0.f && i < count_; i++)
+            y[i] /= divisor_;
+    }
+    std::string implementation() const override { return "loop"; }
+    std::string explain() const override { return "a plain loop over " + to_text(dims_) + " elements"; }
+
+private:
+    void add(const float *x, float *y) const {
+        const std::string &kinds = form_.kinds;
+        const memory::dims &size = form_.sizes;
+        if (kinds == "r" || kinds == "kr") {
+            const dim_t n = size.back();
+            for (dim_t k = 0; k < count_; k++)
+                y[k] = sum_of_row(x + k * n, n, k * n);
+        } else if (kinds == "rk" || (kinds == "krk" && size[0] == 1)) {
+            add_rows(x, element_count(dims_) / count_, count_, y);
+        } else if (kinds == "krk") {
+            for (dim_t k = 0; k < size[0]; k++)
+                add_rows_by_four(x + k * size[1] * size[2], size[1], size[2], y + k * size[2]);
+        } else if (kinds == "rkr" && count_ > 1) {
+            for (dim_t row = 0; row < size[0] * size[1]; row++) {
+                const dim_t place = row * size[2], k = row % size[1];
+                const float sum = sum_of_row(x + place, size[2], place);
+                y[k] = row < size[1] ? sum : y[k] + sum;
+            }
+        } else {
+            add_in_order(x, y);
+        }
+    }
+
+    void add_in_order(const float *x, float *y) const {
+        std::fill_n(y, count_, -0.f);
+        thread_local memory::dims at; // keeps its capacity from run to run
+        at.assign(dims_.size(), 0);
+        for (dim_t i = 0, last = element_count(dims_); i < last; i++) {
+            dim_t place = 0;
+            for (std::size_t d = 0; d < at.size(); d++)
+                place += at[d] * strides_[d];
+            y[place] += x[i];
+            for (std::size_t d = at.size(); d-- > 0 && ++at[d] == dims_[d];)
+                at[d] = 0;
+        }
+    }
+
+    buffer src_, dst_;
+    reduction_form form_;
+    memory::dims dims_, strides_;
+    dim_t count_;
+    float divisor_ = 0.f;
+};
+
+/// Axes as the operator has them, since also a dimension of 1 that is reduced decides.
+std::vector<bool> reduced_dimensions(const lowering &l) {
+    const std::size_t rank = l.input(0).dims.size();
+    const std::vector<std::int64_t> axes = l.has_input(1) ? l.constant_integers(1) : l.integers("axes", {});
+    std::vector<bool> is_reduced(rank, axes.empty() && l.integer("noop_with_empty_axes", 0) == 0);
+    for (const std::int64_t axis : axes)
+        is_reduced.at(static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis)) =
+            true;
+    return is_reduced;
+}
+
+std::unique_ptr<step> reduce_by_sums(const lowering &l, bool is_mean) {
+    const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
+    const memory::dims reduced = l.integers("reduced", {});
+    if (reduced.size() != x.dims.size() || element_count(reduced) != element_count(y.dims))
+        refuse("attribute 'reduced' is not that of " + to_text(x.dims) + " and " + to_text(y.dims));
+    if (reduced == x.dims)
+        return make_view(l);
+    if (element_count(x.dims) == 0)
+        refuse_as_unimplemented("input " + to_text(x.dims) + " has no elements");
+    return std::make_unique<float_sums>(l, form_of(x.dims, reduced_dimensions(l)), is_mean);
+}
+
+} // namespace
+
+std::unique_ptr<step> lower_reduce_mean(const lowering &l) { return reduce_by_sums(l, true); }
+std::unique_ptr<step> lower_reduce_sum(const lowering &l) { return reduce_by_sums(l, false); }
+
+} // namespace octet::model

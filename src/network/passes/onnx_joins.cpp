@@ -1,0 +1,199 @@
+// Each step is one walk over the nodes; start at `join_onnx_operators`.
+
+#include "network/passes/onnx_joins.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "network/lower/onnx_float_loops.hpp"
+#include "network/passes/ort/ort_graph.hpp"
+
+namespace octet::model {
+namespace {
+
+// ---- Operators in parts, and parts as operators
+
+/// BiasGelu and FastGelu are sums and Gelu.
+void split_gelu(ort_graph &g) {
+    g.for_each([&](int i) {
+        const bool is_fast = g.is(i, "FastGelu");
+        if (!is_fast && !g.is(i, "BiasGelu"))
+            return;
+        int x = g.input(i, 0);
+        if (const int bias = g.input(i, 1); bias >= 0) {
+            const int sum = g.add_like(g.output(i));
+            g.insert_before(i, {"Add", {x, bias}, {sum}, {}});
+            x = sum;
+        }
+        node gelu{"Gelu", {x}, {}, {}};
+        if (is_fast)
+            gelu.attributes["approximate"] = std::string("tanh");
+        g.become(i, std::move(gelu));
+    });
+}
+
+/// x * hard_sigmoid(x) was a HardSwish in most files.
+void join_hard_swish(ort_graph &g) {
+    g.for_each("HardSigmoid", [&](int i) {
+        const int x = g.input(i, 0), product = g.reader(g.output(i), "Mul");
+        if (product < 0 || g.other(product, g.output(i)) != x || g.attribute(i, "alpha", 0.2f) != 1.f / 6.f ||
+            g.attribute(i, "beta", 0.5f) != 0.5f)
+            return;
+        g.become(product, "HardSwish", {x});
+        g.remove(i);
+    });
+}
+
+/// A Gemm between two Reshapes is a product of any dimensions and a row.
+void join_reshaped_gemm(ort_graph &g) {
+    g.for_each("Gemm", [&](int i) {
+        const int before = g.writer(g.input(i, 0), "Reshape"), behind = g.reader(g.output(i), "Reshape");
+        if (before < 0 || behind < 0 || !g.at(i).attributes.empty() || g.input(i, 2) < 0 ||
+            g.only_consumer(g.input(i, 0)) != i || g.rank(g.input(i, 2)) != 1)
+            return;
+        const int a = g.input(before, 0);
+        memory::dims dims = g.dims(a);
+        if (dims.size() < 3 || g.dims(g.input(i, 0)).back() != dims.back())
+            return;
+        dims.back() = g.dims(g.output(i)).back();
+        if (g.dims(g.output(behind)) != dims)
+            return;
+        g.become(behind, "MatMulAdd", {a, g.input(i, 1), g.input(i, 2)});
+        g.remove(i);
+        g.remove(before);
+    });
+}
+
+/// Selu is (gamma alpha) (e^x - 1) below zero and gamma x above: Elu, and a slope for what is positive.
+void split_selu(ort_graph &g) {
+    g.for_each("Selu", [&](int i) {
+        constexpr float usual_alpha = 1.67326319217681884765625f, usual_gamma = 1.05070102214813232421875f;
+        const float alpha = g.attribute(i, "alpha", usual_alpha),
+                    gamma = g.attribute(i, "gamma", usual_gamma);
+        const int x = g.input(i, 0), slope = g.add_floats("gamma", {}, {gamma});
+        const int elu = g.add_like(x), negative = g.add_like(x), sloped = g.add_like(x);
+        g.insert_before(i, {"Elu", {x}, {elu}, {{"alpha", gamma * alpha}}});
+        g.insert_before(i, {"Neg", {elu}, {negative}, {}});
+        g.insert_before(i, {"PRelu", {negative, slope}, {sloped}, {}});
+        g.become(i, "Neg", {sloped});
+    });
+}
+
+/// Gemm's sums begin with beta times C.
+void scale_summand(ort_graph &g) {
+    g.for_each("Gemm", [&](int i) {
+        const int c = g.input(i, 2);
+        const float beta = g.attribute(i, "beta", 1.f);
+        if (c < 0 || beta == 1.f || beta == 0.f)
+            return;
+        const int scaled = g.add_like(c);
+        g.insert_before(i, {"Mul", {c, g.add_floats("beta", {}, {beta})}, {scaled}, {}});
+        g.set_input(i, 2, scaled);
+        g.set_attribute(i, "beta", 1.f);
+    });
+}
+
+// ---- Codes
+
+/// One DequantizeLinear for all readers again.
+void share_dequantized(ort_graph &g) {
+    std::map<std::tuple<std::vector<int>, std::map<std::string, attribute>>, int> first;
+    g.for_each("DequantizeLinear", [&](int i) {
+        const auto [found, is_new] = first.emplace(std::make_tuple(g.at(i).inputs, g.at(i).attributes), i);
+        if (is_new || g.is_graph_output(g.output(i)))
+            return;
+        g.redirect(g.output(i), g.output(found->second));
+        g.remove(i);
+    });
+}
+
+/// Real zero is the zero point.
+bool pads_with_codes(const ort_graph &g, const node &n) {
+    if (attribute_or<std::string>(n, "mode", "constant") != "constant")
+        return true; // with elements, whatever the value
+    if (n.inputs.size() < 3 || n.inputs[2] < 0)
+        return n.attributes.count("value") == 0;
+    return g.number(n.inputs[2]) == 0.f;
+}
+
+/// DequantizeLinear, Move  ->  Move, DequantizeLinear.
+void move_codes_down(ort_graph &g) {
+    for (int i = 0; i < g.count(); i++) { // also what is inserted
+        if (g.is_removed(i) || g.at(i).outputs.size() != 1 || g.facts(i).moves == code_move::none ||
+            (g.facts(i).pads && !pads_with_codes(g, g.at(i))))
+            continue;
+        const auto q = g.activation(g.input(i, 0));
+        if (!q)
+            continue;
+        const int real = g.output(i), zero_point = g.zero_point_tensor(*q);
+        tensor moved = g.tensor_at(real);
+        moved.type = g.type(q->codes);
+        const int codes = g.add_tensor(std::move(moved));
+        node n = g.at(i);
+        n.inputs[0] = q->codes;
+        n.outputs = {codes};
+        if (g.facts(i).pads) {
+            n.inputs.resize(std::max<std::size_t>(n.inputs.size(), 3), -1);
+            n.inputs[2] = zero_point;
+        }
+        g.replace(i, std::move(n));
+        g.insert_after(i, {"DequantizeLinear", {codes, q->scale, zero_point}, {real}, {}});
+    }
+}
+
+// ---- Constants
+
+/// Products remember that their matrix was dequantized: ONNX Runtime computes it with each run, and adds in another order.
+void compute_constants(graph &g, const evaluator &evaluate) {
+    const auto at = [&](int t) -> tensor & { return g.tensors[static_cast<std::size_t>(t)]; };
+    const std::set<std::string> products = {"MatMul", "Gemm", "MatMulAdd", "FusedMatMul", "Conv"};
+    std::vector<node> kept;
+    std::set<int> dequantized;
+    for (node &n : g.nodes) {
+        const bool has_dequantized =
+            std::any_of(n.inputs.begin(), n.inputs.end(), [&](int t) { return dequantized.count(t) != 0; });
+        const bool is_computed = n.inputs.empty() || n.inputs[0] < 0 || n.outputs.size() != 1 ||
+                                 std::any_of(n.inputs.begin(), n.inputs.end(),
+                                             [&](int t) { return t >= 0 && !at(t).is_constant; }) ||
+                                 element_count(at(n.inputs[0]).dims) == 0 ||
+                                 !facts_of(g.framework, n.op).lower;
+        if (is_computed) {
+            if (products.count(n.op) != 0 && n.inputs.size() > 1 && dequantized.count(n.inputs[1]) != 0)
+                n.attributes[dequantized_matrix] = std::int64_t{1};
+            kept.push_back(std::move(n));
+            continue;
+        }
+        tensor &y = at(n.outputs[0]);
+        y.data = evaluate(g, n, 0, at(n.inputs[0]).data, {});
+        y.is_constant = true;
+        if (n.op == "DequantizeLinear" || has_dequantized)
+            dequantized.insert(n.outputs[0]);
+    }
+    g.nodes = std::move(kept);
+}
+
+/// DequantizeLinear and QuantizeLinear with equal parameters that have come together.
+void cancel_moved_pairs(ort_graph &g) {
+    g.for_each("QuantizeLinear", [&](int q) {
+        const auto x = g.is_plain(q) ? g.activation(g.input(q, 0)) : std::nullopt;
+        if (x && g.are_equal(*x, g.written(q)))
+            g.become(q, "Identity", {x->codes});
+    });
+}
+
+} // namespace
+
+void join_onnx_operators(graph &g, const evaluator &evaluate) {
+    for (void (*const step)(ort_graph &) :
+         {split_gelu, split_selu, join_hard_swish, scale_summand, join_reshaped_gemm, share_dequantized,
+          move_codes_down, cancel_moved_pairs}) {
+        ort_graph editor(g, evaluate);
+        step(editor);
+        editor.finish();
+    }
+    compute_constants(g, evaluate);
+}
+
+} // namespace octet::model

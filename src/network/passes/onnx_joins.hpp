@@ -1,0 +1,13 @@
+#pragma once
+
+// From the graph that ONNX Runtime would run to the operators that Octet has: no byte changes.
+
+#include "network/graph/evaluator.hpp"
+
+namespace octet::model {
+
+/// Writes ONNX Runtime's own operators in Octet's, moves DequantizeLinear behind what only moves elements, and computes
+/// what is of constants alone. Comes after `transform_as_onnx_runtime`.
+void join_onnx_operators(graph &g, const evaluator &evaluate);
+
+} // namespace octet::model

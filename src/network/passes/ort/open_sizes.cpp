@@ -1,0 +1,256 @@
+// Which dimensions ONNX Runtime knows while it transforms: those of the file. A size that the file leaves open is a name,
+// which goes with the elements through operators; where their shape inference loses it, it is unknown.
+
+#include <algorithm>
+#include <map>
+
+#include "network/passes/ort/ort_graph.hpp"
+
+namespace octet::model {
+
+namespace {
+constexpr int known = 0, unknown = -1;
+using symbols = std::vector<int>; ///< one per dimension
+
+class open_sizes {
+public:
+    open_sizes(const graph &g, const std::set<int> &from_sizes)
+        : g_(g), from_sizes_(from_sizes), all_(g.tensors.size()) {}
+
+    std::vector<symbols> find() {
+        std::map<std::string, int> names;
+        for (std::size_t t = 0; t < all_.size(); t++)
+            all_[t].assign(g_.tensors[t].dims.size(), known);
+        for (const int t : g_.inputs) {
+            const std::vector<std::string> &open = g_.tensors[at(t)].dim_names;
+            for (std::size_t d = 0; d < open.size() && d < all_[at(t)].size(); d++)
+                if (!open[d].empty())
+                    all_[at(t)][d] = names.emplace(open[d], static_cast<int>(names.size()) + 1).first->second;
+        }
+        for (const node &n : g_.nodes)
+            if (std::any_of(n.inputs.begin(), n.inputs.end(), [&](int t) { return is_open(t); }))
+                for (const int t : n.outputs)
+                    if (t >= 0)
+                        follow(n, t);
+        return std::move(all_);
+    }
+
+private:
+    static std::size_t at(int t) { return static_cast<std::size_t>(t); }
+    int input(const node &n, std::size_t k) const { return k < n.inputs.size() ? n.inputs[k] : -1; }
+    const memory::dims &dims(int t) const { return g_.tensors[at(t)].dims; }
+    bool is_open(int t) const {
+        return t >= 0 &&
+               std::any_of(all_[at(t)].begin(), all_[at(t)].end(), [](int s) { return s != known; });
+    }
+
+    void follow(const node &n, int y) {
+        static const std::map<std::string, void (open_sizes::*)(const node &, int)> rules = {
+            {"MatMul", &open_sizes::product},
+            {"FusedMatMul", &open_sizes::product},
+            {"Gemm", &open_sizes::gemm},
+            {"QGemm", &open_sizes::gemm},
+            {"Transpose", &open_sizes::transpose},
+            {"Reshape", &open_sizes::reshape},
+            {"Conv", &open_sizes::windows},
+            {"QLinearConv", &open_sizes::windows},
+            {"Squeeze", &open_sizes::squeeze},
+            {"Unsqueeze", &open_sizes::squeeze},
+            {"Gather", &open_sizes::gather},
+            {"Flatten", &open_sizes::lose},
+            {"QLinearMatMul", &open_sizes::coded_product},
+            {"MatMulIntegerToFloat", &open_sizes::product},
+            {"MatMulInteger", &open_sizes::product}};
+        const auto rule = rules.find(n.op);
+        rule == rules.end() ? element_wise(n, y) : (this->*rule->second)(n, y);
+    }
+
+    /// Of dimensions that are broadcast to each other; 1 is one that the file has.
+    static int joined(int a_symbol, dim_t a_size, int b_symbol, dim_t b_size) {
+        if (a_symbol == known && a_size == 1)
+            return b_symbol;
+        if (b_symbol == known && b_size == 1)
+            return a_symbol;
+        if (a_symbol == known || b_symbol == known)
+            return known; // the other one must be that or 1
+        return a_symbol == b_symbol ? a_symbol : unknown;
+    }
+
+    void element_wise(const node &n, int y) {
+        symbols &result = all_[at(y)];
+        memory::dims sizes(result.size(), 1);
+        std::fill(result.begin(), result.end(), known);
+        for (const int x : n.inputs) {
+            if (x < 0 || dims(x).size() > result.size())
+                continue;
+            const std::size_t offset = result.size() - dims(x).size();
+            for (std::size_t d = 0; d < dims(x).size(); d++) {
+                int &s = result[d + offset];
+                s = joined(s, sizes[d + offset], all_[at(x)][d], dims(x)[d]);
+                sizes[d + offset] = std::max(sizes[d + offset], dims(x)[d]);
+            }
+        }
+        for (std::size_t d = 0; d < result.size(); d++) // no broadcast: a part, a window, a reduction
+            if (sizes[d] != dims(y)[d] || dims(input(n, 0)).size() > result.size())
+                result[d] = result[d] == known ? known : unknown;
+        if (dims(input(n, 0)).size() > result.size())
+            lose(n, y);
+        if (n.attributes.count("reduced") != 0)
+            reduce(n, y);
+    }
+
+    void reduce(const node &n, int y) {
+        const symbols &x = all_[at(input(n, 0))];
+        const auto rank = static_cast<std::int64_t>(x.size());
+        std::vector<std::int64_t> axes = attribute_or<std::vector<std::int64_t>>(n, "axes", {});
+        if (const int given = input(n, 1); given >= 0) {
+            const tensor &t = g_.tensors[at(given)];
+            if (!t.is_constant || t.type != data_type::s32)
+                return lose(n, y);
+            const auto values = values_of<std::int32_t>(t);
+            axes.assign(values.begin(), values.end());
+        }
+        std::vector<bool> is_reduced(x.size(), axes.empty());
+        for (const std::int64_t axis : axes)
+            is_reduced.at(static_cast<std::size_t>(axis < 0 ? axis + rank : axis)) = true;
+        symbols &result = all_[at(y)];
+        symbols kept;
+        for (std::size_t d = 0; d < x.size(); d++)
+            if (!is_reduced[d])
+                kept.push_back(x[d]);
+            else if (result.size() == x.size())
+                kept.push_back(known);
+        kept.resize(result.size(), unknown);
+        result = kept;
+    }
+
+    void product(const node &n, int y) {
+        const int a = input(n, 0), b = input(n, 1);
+        multiply(n, a, b, y);
+    }
+    void coded_product(const node &n, int y) { multiply(n, input(n, 0), input(n, 3), y); }
+
+    void multiply(const node &n, int a, int b, int y) {
+        symbols &result = all_[at(y)];
+        const std::size_t rank = result.size();
+        if (a < 0 || b < 0 || dims(a).size() < 2 || dims(b).size() < 2 ||
+            std::max(dims(a).size(), dims(b).size()) != rank)
+            return lose(n, y);
+        const auto of = [&](int t, std::size_t from_end) {
+            return from_end <= dims(t).size() ? all_[at(t)][dims(t).size() - from_end] : known;
+        };
+        const auto size = [&](int t, std::size_t from_end) {
+            return from_end <= dims(t).size() ? dims(t)[dims(t).size() - from_end] : 1;
+        };
+        result[rank - 2] = of(a, attribute_or<std::int64_t>(n, "transA", 0) != 0 ? 1 : 2);
+        result[rank - 1] = of(b, attribute_or<std::int64_t>(n, "transB", 0) != 0 ? 2 : 1);
+        for (std::size_t from_end = 3; from_end <= rank; from_end++)
+            result[rank - from_end] =
+                joined(of(a, from_end), size(a, from_end), of(b, from_end), size(b, from_end));
+    }
+
+    void gemm(const node &n, int y) {
+        const int a = input(n, 0), b = input(n, n.op == "QGemm" ? 3 : 1);
+        if (all_[at(y)].size() != 2 || a < 0 || b < 0 || dims(a).size() != 2 || dims(b).size() != 2)
+            return lose(n, y);
+        all_[at(y)] = {all_[at(a)][attribute_or<std::int64_t>(n, "transA", 0) != 0 ? 1 : 0],
+                       all_[at(b)][attribute_or<std::int64_t>(n, "transB", 0) != 0 ? 0 : 1]};
+    }
+
+    void transpose(const node &n, int y) {
+        const symbols &x = all_[at(input(n, 0))];
+        const auto order = attribute_or<std::vector<std::int64_t>>(n, "perm", {});
+        for (std::size_t d = 0; d < x.size() && d < all_[at(y)].size(); d++) {
+            const std::size_t from =
+                order.size() == x.size() ? static_cast<std::size_t>(order[d]) : x.size() - 1 - d;
+            all_[at(y)][d] = from < x.size() ? x[from] : unknown;
+        }
+    }
+
+    /// Sizes that a constant names are known, 0 is the source's dimension.
+    void reshape(const node &n, int y) {
+        const int x = input(n, 0), shape = input(n, 1);
+        symbols &result = all_[at(y)];
+        if (shape < 0 || !g_.tensors[at(shape)].is_constant || g_.tensors[at(shape)].type != data_type::s32 ||
+            is_open(shape))
+            return lose(n, y);
+        const auto sizes = values_of<std::int32_t>(g_.tensors[at(shape)]);
+        if (sizes.size() != result.size())
+            return lose(n, y);
+        const bool is_computed =
+            from_sizes_.count(shape) != 0; // ReshapeFusion makes 0 of sizes that the source has
+        symbols kept_sources = all_[at(x)];
+        for (std::size_t d = 0; d < sizes.size(); d++)
+            if (d < all_[at(x)].size() &&
+                (sizes[d] == 0 || (is_computed && sizes[d] == dims(x)[d] && all_[at(x)][d] != known))) {
+                result[d] = all_[at(x)][d];
+                kept_sources[d] = known;
+            }
+        const bool is_rest_known =
+            std::all_of(kept_sources.begin(), kept_sources.end(), [](int s) { return s == known; });
+        for (std::size_t d = 0; d < sizes.size(); d++)
+            if (sizes[d] == -1 || (is_computed && !is_rest_known && result[d] == known))
+                result[d] = is_rest_known ? known : unknown;
+    }
+
+    void windows(const node &n, int y) {
+        const symbols x = all_[at(input(n, 0))];
+        symbols &result = all_[at(y)];
+        for (std::size_t d = 0; d < result.size(); d++)
+            result[d] = d == 0 && !x.empty()                       ? x[0]
+                        : d == 1 || d >= x.size() || x[d] == known ? known
+                                                                   : unknown;
+    }
+
+    /// Dimensions of 1 come and go.
+    void squeeze(const node &n, int y) {
+        const int x = input(n, 0);
+        symbols &result = all_[at(y)];
+        std::size_t from = 0;
+        for (std::size_t d = 0; d < result.size(); d++) {
+            while (from < dims(x).size() && dims(x)[from] == 1 && all_[at(x)][from] == known)
+                from++;
+            if (dims(y)[d] == 1 && (from >= dims(x).size() || dims(x)[from] != 1))
+                result[d] = known;
+            else
+                result[d] = from < dims(x).size() ? all_[at(x)][from++] : known;
+        }
+    }
+
+    void gather(const node &n, int y) {
+        const int data = input(n, 0), indices = input(n, 1);
+        symbols &result = all_[at(y)];
+        const auto rank = static_cast<std::int64_t>(dims(data).size());
+        std::int64_t axis = attribute_or<std::int64_t>(n, "axis", 0);
+        axis += axis < 0 ? rank : 0;
+        if (axis < 0 || axis >= rank || indices < 0 ||
+            result.size() + 1 != dims(data).size() + dims(indices).size())
+            return lose(n, y);
+        symbols all = all_[at(data)];
+        const symbols of_indices = all_[at(indices)];
+        const auto place = all.erase(all.begin() + axis);
+        all.insert(place, of_indices.begin(), of_indices.end());
+        result = all;
+    }
+
+    void lose(const node &, int y) { std::fill(all_[at(y)].begin(), all_[at(y)].end(), unknown); }
+
+    const graph &g_;
+    const std::set<int> &from_sizes_;
+    std::vector<symbols> all_;
+};
+
+} // namespace
+
+void ort_graph::find_symbols(const std::set<int> &from_sizes) {
+    const std::vector<int> &inputs = get_graph().inputs;
+    if (std::any_of(inputs.begin(), inputs.end(), [&](int t) { return !tensor_at(t).dim_names.empty(); }))
+        symbols_ = open_sizes(get_graph(), from_sizes).find();
+}
+
+int ort_graph::symbol(int t, std::size_t dim) const {
+    const auto index = static_cast<std::size_t>(t);
+    return index < symbols_.size() ? symbols_[index].at(dim) : known;
+}
+
+} // namespace octet::model

@@ -1,0 +1,172 @@
+#include "network/passes/ort/ort_graph.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace octet::model {
+
+// ---- Nodes
+
+int ort_graph::writer(int t, const char *op) const {
+    const int i = producer(t);
+    return is(i, op) && output(i) == t ? i : -1;
+}
+
+int ort_graph::reader(int t, const char *op) const {
+    const int i = only_consumer(t);
+    return is(i, op) ? i : -1;
+}
+
+bool ort_graph::is_graph_output(int t) const {
+    const std::vector<int> &readers = consumers(t);
+    return std::find(readers.begin(), readers.end(), -1) != readers.end();
+}
+
+// ---- Tensors
+
+std::optional<float> ort_graph::number(int t) const {
+    if (!is_float_constant(t) || tensor_at(t).data.size() != sizeof(float))
+        return {};
+    return values(t)[0];
+}
+
+std::optional<float> ort_graph::scalar(int t) const {
+    return t >= 0 && rank(t) <= 1 ? number(t) : std::nullopt;
+}
+
+bool ort_graph::is_value(int t, double value) const {
+    constexpr double absolute = 1e-8, relative = 1e-5;
+    const auto c = scalar(t);
+    return c && std::abs(static_cast<double>(*c) - value) <= absolute + relative * std::abs(value);
+}
+
+bool ort_graph::are_equal(int a, std::size_t a_dim, int b, std::size_t b_dim) const {
+    const int of_a = symbol(a, a_dim), of_b = symbol(b, b_dim);
+    return of_a == of_b && of_a >= 0 && dims(a)[a_dim] == dims(b)[b_dim];
+}
+
+bool ort_graph::is_known(int t) const {
+    for (std::size_t d = 0; d < rank(t); d++)
+        if (!is_known(t, d))
+            return false;
+    return true;
+}
+
+// ---- Pairs: one that is not plain is as if it were not there, and its floats stay floats
+
+bool ort_graph::is_plain(int i) const {
+    const int codes = is(i, "QuantizeLinear") ? output(i) : input(i, 0);
+    const int scale = input(i, 1), zero_point = input(i, 2);
+    if (!is_constant(scale) || type(scale) != data_type::f32 || at(i).attributes.count("block_size") != 0)
+        return false;
+    return zero_point < 0 || (is_constant(zero_point) && type(zero_point) == type(codes) &&
+                              element_count(dims(zero_point)) == element_count(dims(scale)));
+}
+
+std::optional<quantized> ort_graph::dequantized(int t) const {
+    const int i = producer(t);
+    if (!is(i, "DequantizeLinear") || !is_plain(i))
+        return {};
+    quantized q = read(i);
+    q.axis = attribute<std::int64_t>(i, "axis", 1);
+    return q;
+}
+
+std::optional<quantized> ort_graph::activation(int t) const {
+    const auto q = dequantized(t);
+    return q && is_code(type(q->codes)) && has_one_scale(*q) ? q : std::nullopt;
+}
+
+int ort_graph::quantizer_of(int t) const {
+    const int i = reader(t, "QuantizeLinear");
+    return i >= 0 && is_plain(i) && has_one_scale(written(i)) && is_code(type(output(i))) ? i : -1;
+}
+
+std::int32_t ort_graph::zero_point_of(const quantized &q) const {
+    if (q.zero_point < 0)
+        return 0;
+    const tensor &t = tensor_at(q.zero_point);
+    return t.type == data_type::s8   ? values_of<std::int8_t>(t).at(0)
+           : t.type == data_type::u8 ? values_of<std::uint8_t>(t).at(0)
+                                     : values_of<std::int32_t>(t).at(0);
+}
+
+bool ort_graph::are_equal(const quantized &a, const quantized &b) const {
+    return has_one_scale(a) && has_one_scale(b) && scale_of(a) == scale_of(b) &&
+           zero_point_of(a) == zero_point_of(b) && type(a.codes) == type(b.codes);
+}
+
+int ort_graph::zero_point_tensor(const quantized &q) {
+    if (q.zero_point >= 0)
+        return q.zero_point;
+    const data_type t = type(q.codes);
+    return add_constant("zero", t, {}, std::vector<std::uint8_t>(memory::data_type_size(t)));
+}
+
+// ---- Changes
+
+int ort_graph::add_constant(const std::string &name, data_type type, const memory::dims &dims,
+                            std::vector<std::uint8_t> data) {
+    tensor t;
+    t.name = name;
+    t.type = type;
+    t.dims = dims;
+    t.is_constant = true;
+    t.data = std::move(data);
+    return add_tensor(std::move(t));
+}
+
+int ort_graph::add_floats(const std::string &name, const memory::dims &dims,
+                          const std::vector<float> &values) {
+    return add_constant(name, data_type::f32, dims, bytes_of(values));
+}
+
+int ort_graph::add_like(int t) { return add_like(t, dims(t)); }
+
+int ort_graph::add_like(int t, const memory::dims &dims) {
+    tensor copy = tensor_at(t);
+    copy.dims = dims;
+    copy.is_constant = false;
+    copy.data = {};
+    return add_tensor(std::move(copy));
+}
+
+void ort_graph::become(int i, node n) {
+    n.outputs = {output(i)};
+    n.number = at(i).number;
+    replace(i, std::move(n));
+}
+
+void ort_graph::set_input(int i, std::size_t k, int t) {
+    node n = at(i);
+    n.inputs.resize(std::max(n.inputs.size(), k + 1), -1);
+    n.inputs[k] = t;
+    replace(i, std::move(n));
+}
+
+void ort_graph::set_attribute(int i, const char *name, model::attribute value) {
+    node n = at(i);
+    n.attributes[name] = std::move(value);
+    replace(i, std::move(n));
+}
+
+void ort_graph::redirect(int from, int to) {
+    const std::vector<int> readers = consumers(from);
+    for (const int r : readers)
+        for (std::size_t k = 0; r >= 0 && k < at(r).inputs.size(); k++)
+            if (at(r).inputs[k] == from)
+                set_input(r, k, to);
+}
+
+bool ort_graph::drop(int i, int x) {
+    const std::vector<int> &inputs = at(i).inputs;
+    const auto computed =
+        std::count_if(inputs.begin(), inputs.end(), [&](int t) { return producer(t) >= 0; });
+    if (is_graph_output(output(i)) || (inputs.size() > 1 && computed != 1))
+        return false;
+    redirect(output(i), x);
+    remove(i);
+    return true;
+}
+
+} // namespace octet::model

@@ -1,0 +1,137 @@
+#pragma once
+
+// A graph as ONNX Runtime's transformers see it: an editor that answers their questions about neighbours, constants,
+// open sizes, and pairs of QuantizeLinear and DequantizeLinear.
+
+#include <optional>
+#include <set>
+
+#include "network/graph/evaluator.hpp"
+#include "network/graph/graph_editor.hpp"
+#include "network/operators.hpp"
+
+namespace octet::model {
+
+/// Codes with their scale and zero point: what a DequantizeLinear reads, or a QuantizeLinear writes.
+struct quantized {
+    int codes, scale, zero_point;
+    std::int64_t axis; ///< of a scale per channel
+};
+
+class ort_graph : public graph_editor {
+public:
+    /// `from_sizes`: constants that the network computes from open sizes.
+    ort_graph(graph &g, const evaluator &e, const std::set<int> &from_sizes = {})
+        : graph_editor(g), evaluate(e) {
+        find_symbols(from_sizes);
+    }
+
+    const evaluator &evaluate; ///< runs single nodes on constants
+
+    /// Does something for each node that is there now, in order, unless it has gone before its turn.
+    template <typename Work> void for_each(const Work &work) {
+        for (int i = 0, end = count(); i < end; i++)
+            if (!is_removed(i))
+                work(i);
+    }
+    template <typename Work> void for_each(const char *op, const Work &work) {
+        for_each([&](int i) {
+            if (at(i).op == op)
+                work(i);
+        });
+    }
+
+    // ---- Nodes
+
+    int count() const { return static_cast<int>(node_count()); }
+    bool is(int i, const char *op) const { return i >= 0 && !is_removed(i) && at(i).op == op; }
+    const operator_facts &facts(int i) const { return facts_of("onnx", at(i).op); }
+    int input(int i, std::size_t k) const { return k < at(i).inputs.size() ? at(i).inputs[k] : -1; }
+    int output(int i) const { return at(i).outputs[0]; }
+    /// The other operand of a node that has two.
+    int other(int i, int t) const { return input(i, 0) == t ? input(i, 1) : input(i, 0); }
+    template <typename T> T attribute(int i, const char *name, T fallback) const {
+        return attribute_or(at(i), name, fallback);
+    }
+
+    /// The node of an operator that writes a tensor as its first output; -1.
+    int writer(int t, const char *op) const;
+    /// The only reader of a tensor, which is no output of the network, if it is of that operator; -1.
+    int reader(int t, const char *op) const;
+    bool is_graph_output(int t) const;
+
+    // ---- Tensors
+
+    data_type type(int t) const { return tensor_at(t).type; }
+    const memory::dims &dims(int t) const { return tensor_at(t).dims; }
+    std::size_t rank(int t) const { return dims(t).size(); }
+    bool is_float(int t) const { return t >= 0 && type(t) == data_type::f32; }
+    bool is_constant(int t) const { return t >= 0 && tensor_at(t).is_constant; }
+    bool is_float_constant(int t) const { return is_float(t) && is_constant(t); }
+    std::vector<float> values(int t) const { return values_of<float>(tensor_at(t)); }
+
+    /// The value of a constant of one float, of any number of dimensions.
+    std::optional<float> number(int t) const;
+    /// The same of at most one dimension.
+    std::optional<float> scalar(int t) const;
+    /// Whether a scalar is a value, nearly.
+    bool is_value(int t, double value) const;
+
+    /// Whether two dimensions are known to be equal: both sizes are in the file, or both are open and of one name.
+    bool are_equal(int a, std::size_t a_dim, int b, std::size_t b_dim) const;
+    bool is_known(int t, std::size_t dim) const { return symbol(t, dim) == 0; }
+    bool is_known(int t) const;
+    bool has_size(int t, std::size_t dim, dim_t size) const {
+        return is_known(t, dim) && dims(t)[dim] == size;
+    }
+
+    // ---- Pairs
+
+    /// Whether scale and zero point of a DequantizeLinear or QuantizeLinear are constants that fit each other and
+    /// the codes.
+    bool is_plain(int i) const;
+    bool has_one_scale(const quantized &q) const { return element_count(dims(q.scale)) == 1; }
+    /// What stands behind a float tensor that a DequantizeLinear writes.
+    std::optional<quantized> dequantized(int t) const;
+    /// The same with one scale and 8-bit codes.
+    std::optional<quantized> activation(int t) const;
+    /// The QuantizeLinear that alone reads a tensor; -1.
+    int quantizer_of(int t) const;
+    quantized written(int q) const { return {output(q), input(q, 1), input(q, 2), 0}; }
+    quantized read(int dq) const { return {input(dq, 0), input(dq, 1), input(dq, 2), 0}; }
+    float scale_of(const quantized &q) const { return values(q.scale).at(0); }
+    std::int32_t zero_point_of(const quantized &q) const;
+    bool are_equal(const quantized &a, const quantized &b) const;
+    /// The zero point as a tensor, also where the node left it out.
+    int zero_point_tensor(const quantized &q);
+
+    // ---- Changes
+
+    int add_constant(const std::string &name, data_type type, const memory::dims &dims,
+                     std::vector<std::uint8_t> data);
+    int add_floats(const std::string &name, const memory::dims &dims, const std::vector<float> &values);
+    /// A computed tensor like another one.
+    int add_like(int t);
+    int add_like(int t, const memory::dims &dims);
+
+    /// Node i, the last of its pattern, computes the same output by one operator.
+    void become(int i, node n);
+    void become(int i, const char *op, std::vector<int> inputs) {
+        become(i, node{op, std::move(inputs), {}, {}});
+    }
+    void set_input(int i, std::size_t k, int t);
+    void set_attribute(int i, const char *name, model::attribute value);
+    /// All readers of one tensor read another one; the network's outputs stay.
+    void redirect(int from, int to);
+    /// Drops a node: readers of its output read x instead. False where ONNX Runtime keeps it: the output is the
+    /// network's, or of several inputs not exactly one comes from another node.
+    bool drop(int i, int x);
+
+private:
+    int symbol(int t, std::size_t dim) const;
+    void find_symbols(const std::set<int> &from_sizes);
+    /// Per tensor and dimension: 0 a known size, above it the number of a name, -1 unknown. Empty: all are known.
+    std::vector<std::vector<int>> symbols_;
+};
+
+} // namespace octet::model

@@ -1,0 +1,239 @@
+// Products of matrices and what stands around them.
+
+#include <algorithm>
+#include <set>
+
+#include "network/passes/ort/ort_graph.hpp"
+#include "network/passes/ort/transformers.hpp"
+
+namespace octet::model::ort {
+namespace {
+
+// ---- MatMul and Add
+
+/// C of a product {m, n}: {n}, {1, n}, {m, 1} or {m, n}.
+bool is_bias_of_matrix(const ort_graph &g, int c, int y) {
+    const std::size_t last = g.rank(c) - 1;
+    if (g.rank(c) == 1)
+        return g.are_equal(c, 0, y, 1);
+    return g.rank(c) == 2 && (g.has_size(c, 0, 1) || g.are_equal(c, 0, y, 0)) &&
+           (g.are_equal(c, last, y, 1) || (g.has_size(c, last, 1) && !g.has_size(c, 0, 1)));
+}
+
+/// The sum begins with C. A that is no matrix becomes one before, and the result is brought back.
+void form_gemm(ort_graph &g, int i) {
+    const int y = g.output(i), sum = g.reader(y, "Add"), a = g.input(i, 0), b = g.input(i, 1),
+              c = sum < 0 ? -1 : g.other(sum, y);
+    if (c < 0 || !g.is_float(a) || !g.is_float(c) || g.rank(b) != 2 || g.rank(a) < 1 || g.rank(c) < 1)
+        return;
+    if (g.rank(a) == 2) {
+        if (!is_bias_of_matrix(g, c, y))
+            return;
+        g.remove(i);
+        g.become(sum, "Gemm", {a, b, c});
+        return;
+    }
+    const memory::dims from = g.dims(a);
+    const dim_t columns = g.dims(b)[1];
+    if (!g.is_known(a) || !g.is_known(b) || g.dims(c) != memory::dims{columns})
+        return;
+    const dim_t rows = element_count({from.begin(), from.end() - 1});
+    const int matrix = g.add_like(a, {rows, from.back()}), result = g.add_like(y, {rows, columns});
+    g.insert_before(sum, {"Reshape", {a}, {matrix}, {}});
+    g.insert_before(sum, {"Gemm", {matrix, b, c}, {result}, {}});
+    g.remove(i);
+    g.become(sum, "Reshape", {result});
+}
+
+/// Of a LayerNormalization's readers three are products and one is a sum, with what is again a sum: the products of an
+/// attention, and the one behind it.
+void add_attention_products(const ort_graph &g, int norm, std::set<int> &kept) {
+    const int x = g.output(norm);
+    std::vector<int> products;
+    int sum = -1, others = 0;
+    for (const int r : g.consumers(x))
+        if (g.is(r, "MatMul"))
+            products.push_back(r);
+        else if (g.is(r, "Add") && sum < 0)
+            sum = r;
+        else
+            others++;
+    if (products.size() != 3 || sum < 0 || others > 0)
+        return;
+    const int projection = g.writer(g.other(sum, x), "Add");
+    if (projection < 0)
+        return;
+    kept.insert(products.begin(), products.end());
+    for (const int t : g.at(projection).inputs)
+        if (const int last = g.writer(t, "MatMul"); last >= 0)
+            kept.insert(last);
+}
+
+} // namespace
+
+void fuse_matmul_add(ort_graph &g) {
+    std::set<int> kept;
+    g.for_each("LayerNormalization", [&](int i) { add_attention_products(g, i, kept); });
+    g.for_each("MatMul", [&](int i) {
+        if (kept.count(i) == 0)
+            form_gemm(g, i);
+    });
+}
+
+void fuse_matmul_add_at_level2(ort_graph &g) {
+    g.for_each("MatMul", [&](int i) { form_gemm(g, i); });
+}
+
+// ---- Integers
+
+namespace {
+
+bool is_column_bias(const ort_graph &g, int t, dim_t columns) {
+    const memory::dims &dims = g.dims(t);
+    return g.is_float_constant(t) && !dims.empty() && columns > 1 && dims.back() == columns &&
+           element_count(dims) == columns;
+}
+
+/// MatMulInteger, Cast, and Mul with a product of two scales; then a row of constants.
+void form_integer_product(ort_graph &g, int i) {
+    const int cast = g.reader(g.output(i), "Cast");
+    const int product = cast < 0 || !g.is_float(g.output(cast)) ? -1 : g.reader(g.output(cast), "Mul");
+    const int factors = product < 0 ? -1 : g.writer(g.other(product, g.output(cast)), "Mul");
+    if (factors < 0 || g.only_consumer(g.output(factors)) != product)
+        return;
+    int a = g.input(factors, 0), b = g.input(factors, 1);
+    if (g.is_constant(a))
+        std::swap(a, b); // their product is the same
+    const memory::dims &y = g.dims(g.output(i));
+    const dim_t columns = y.empty() ? 0 : y.back();
+    const auto fits = [&](int t, dim_t count) {
+        return g.is_float(t) && g.rank(t) <= 1 && element_count(g.dims(t)) == count;
+    };
+    if (!fits(a, 1) || !g.is_constant(b) || !(fits(b, 1) || fits(b, columns)))
+        return;
+    node n{
+        "MatMulIntegerToFloat", {g.input(i, 0), g.input(i, 1), a, b, g.input(i, 2), g.input(i, 3)}, {}, {}};
+    const int sum = g.reader(g.output(product), "Add"), row = sum < 0 ? -1 : g.other(sum, g.output(product));
+    const bool has_bias = row >= 0 && is_column_bias(g, row, columns);
+    if (has_bias)
+        n.inputs.push_back(g.rank(row) == 1
+                               ? row
+                               : g.add_constant("bias", data_type::f32, {columns}, bytes_of(g.values(row))));
+    g.remove(cast);
+    g.remove(factors);
+    g.remove(i);
+    if (has_bias)
+        g.remove(product);
+    g.become(has_bias ? sum : product, std::move(n));
+}
+
+} // namespace
+
+void fuse_matmul_integer_to_float(ort_graph &g) {
+    g.for_each("MatMulInteger", [&](int i) { form_integer_product(g, i); });
+}
+
+// ---- Transposed operands
+
+namespace {
+
+/// Whether a Transpose swaps the last two dimensions alone.
+bool swaps_last_two(const ort_graph &g, int i) {
+    const std::size_t rank = g.rank(g.input(i, 0));
+    std::vector<std::int64_t> order(rank);
+    for (std::size_t d = 0; d < rank; d++)
+        order[d] = static_cast<std::int64_t>(rank - 1 - d);
+    order = g.attribute(i, "perm", order);
+    if (rank < 2 || order.size() != rank)
+        return false;
+    for (std::size_t d = 0; d + 2 < rank; d++)
+        if (order[d] != static_cast<std::int64_t>(d))
+            return false;
+    return order[rank - 1] == static_cast<std::int64_t>(rank - 2);
+}
+
+void take_transposes(ort_graph &g, int i) {
+    const char *const names[] = {"transA", "transB"};
+    for (std::size_t k = 0; k < 2; k++) {
+        const int moved = g.input(i, k), before = g.writer(moved, "Transpose");
+        if (before < 0 || !g.is_float(moved) || g.is_graph_output(moved) || !swaps_last_two(g, before))
+            continue;
+        node n = g.at(i);
+        n.op = "FusedMatMul";
+        n.inputs[k] = g.input(before, 0);
+        n.attributes[names[k]] = std::int64_t{attribute_or<std::int64_t>(n, names[k], 0) == 0};
+        g.replace(i, std::move(n));
+    }
+}
+
+} // namespace
+
+void fuse_matmul_transpose(ort_graph &g) {
+    g.for_each([&](int i) {
+        if (g.is(i, "MatMul") || g.is(i, "FusedMatMul"))
+            take_transposes(g, i);
+    });
+}
+
+// ---- Factors
+
+namespace {
+
+struct scaling {
+    float factor;
+    int scaled; ///< the other operand
+};
+
+/// A product with a constant of one element, or a quotient by it.
+std::optional<scaling> scaling_of(const ort_graph &g, int i) {
+    const bool is_quotient = g.is(i, "Div");
+    if (!is_quotient && !g.is(i, "Mul"))
+        return {};
+    for (std::size_t k = is_quotient ? 1 : 0; k < 2; k++) {
+        const int c = g.input(i, k), scaled = g.input(i, 1 - k);
+        const auto number = g.number(c);
+        if (number && g.is_float(scaled) && g.rank(c) <= g.rank(scaled) && g.rank(scaled) > 0)
+            return scaling{is_quotient ? 1.f / *number : *number, scaled};
+    }
+    return {};
+}
+
+/// Factors of the operands and of the product become one, which is not the same to the last bit.
+void take_factors(ort_graph &g, int i) {
+    node n = g.at(i);
+    if (n.inputs.size() < 2 || !g.is_float(n.inputs[0]) || !g.is_float(n.inputs[1]))
+        return;
+    float alpha = attribute_or(n, "alpha", 1.f);
+    bool is_scaled = false;
+    const auto take = [&](int scale) {
+        const auto found = scale < 0 ? std::nullopt : scaling_of(g, scale);
+        if (found)
+            alpha *= found->factor;
+        is_scaled = is_scaled || found;
+        return found;
+    };
+    n.inputs.resize(2);
+    for (int &operand : n.inputs)
+        if (const auto found = take(g.producer(operand)))
+            operand = found->scaled;
+    const int follower = g.only_consumer(g.output(i));
+    const bool is_behind = follower >= 0 && take(follower);
+    if (!is_scaled)
+        return;
+    n.op = "FusedMatMul";
+    n.attributes["alpha"] = alpha;
+    if (is_behind)
+        g.remove(i);
+    g.become(is_behind ? follower : i, std::move(n));
+}
+
+} // namespace
+
+void fuse_matmul_scale(ort_graph &g) {
+    g.for_each([&](int i) {
+        if (g.is(i, "MatMul") || g.is(i, "FusedMatMul"))
+            take_factors(g, i);
+    });
+}
+
+} // namespace octet::model::ort

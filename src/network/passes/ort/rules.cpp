@@ -1,0 +1,113 @@
+// Rules of one node each: what does nothing goes, neighbours that one operator can do become one. Rules that need a
+// product's constants are in rules_products.cpp.
+
+#include <algorithm>
+#include <limits>
+
+#include "network/passes/ort/ort_graph.hpp"
+#include "network/passes/ort/transformers.hpp"
+
+namespace octet::model::ort {
+namespace {
+
+/// A constant of one value and no more dimensions than the other operand: adding 0, multiplying by 1.
+void eliminate_noop(ort_graph &g, int i) {
+    const bool is_sum = g.is(i, "Add") || g.is(i, "Sub"), commutes = g.is(i, "Add") || g.is(i, "Mul");
+    for (std::size_t k = commutes ? 0 : 1; k < 2; k++) {
+        const int c = g.input(i, k), x = g.input(i, 1 - k);
+        const auto number = g.number(c);
+        if (number && *number == (is_sum ? 0.f : 1.f) && g.is_float(x) && g.rank(c) <= g.rank(x)) {
+            g.drop(i, x);
+            return;
+        }
+    }
+}
+
+bool does_nothing(const ort_graph &g, int i) {
+    const int x = g.input(i, 0), y = g.output(i);
+    const std::string &op = g.at(i).op;
+    if (x < 0)
+        return false;
+    const bool is_same = g.type(x) == g.type(y) && g.dims(x) == g.dims(y);
+    return op == "Identity" || (op == "Dropout" && g.at(i).outputs.size() == 1) ||
+           (op == "Cast" && g.type(x) == g.type(y)) ||
+           ((op == "Slice" || op == "Expand") && is_same && g.is_known(x));
+}
+
+/// Whether a Slice takes its elements in their order.
+bool is_forward(const ort_graph &g, int i) {
+    const int steps = g.input(i, 4);
+    if (!g.is(i, "Slice") || steps < 0)
+        return true;
+    if (!g.is_constant(steps) || g.type(steps) != data_type::s32)
+        return false;
+    const auto all = values_of<std::int32_t>(g.tensor_at(steps));
+    return std::all_of(all.begin(), all.end(), [](std::int32_t s) { return s == 1; });
+}
+
+/// (1 / a) * b  ->  b / a.
+void join_div_mul(ort_graph &g, int i) {
+    const int a = g.input(i, 1), y = g.output(i), product = g.reader(y, "Mul");
+    if (g.number(g.input(i, 0)) != 1.f || product < 0 || !g.is_float(a) || g.dims(a) != g.dims(y))
+        return;
+    g.become(product, "Div", {g.other(product, y), a});
+    g.remove(i);
+}
+
+/// The lower limit of a Clip, if it is constant or absent.
+std::optional<float> lower_limit(const ort_graph &g, int i) {
+    const auto &attributes = g.at(i).attributes;
+    if (const auto found = attributes.find("min"); found != attributes.end())
+        return std::get<float>(found->second);
+    return g.input(i, 1) < 0 ? -std::numeric_limits<float>::infinity() : g.number(g.input(i, 1));
+}
+
+/// A Clip's own limits take a Relu's, under which a NaN stays one.
+void join_relu_clip(ort_graph &g, int i) {
+    const int clip = g.reader(g.output(i), "Clip");
+    const auto low = clip < 0 ? std::nullopt : lower_limit(g, clip);
+    if (!low)
+        return;
+    const float limit = std::max(*low, 0.f);
+    node n = g.at(clip);
+    n.inputs[0] = g.input(i, 0);
+    if (n.attributes.count("min") != 0 || n.attributes.count("max") != 0) {
+        n.attributes["min"] = limit;
+    } else {
+        n.inputs.resize(std::max<std::size_t>(n.inputs.size(), 2), -1);
+        n.inputs[1] = g.add_floats("limit", {}, {limit});
+    }
+    g.replace(clip, std::move(n));
+    g.remove(i);
+}
+
+} // namespace
+
+void eliminate(ort_graph &g, int i) {
+    const std::string &op = g.at(i).op;
+    if (op == "Add" || op == "Sub" || op == "Mul" || op == "Div")
+        eliminate_noop(g, i);
+    else if (does_nothing(g, i) && is_forward(g, i))
+        g.drop(i, g.input(i, 0));
+}
+
+void apply_level1_rules(ort_graph &g) {
+    g.for_each([&](int i) {
+        eliminate(g, i);
+        if (g.is(i, "Div"))
+            join_div_mul(g, i);
+        else if (g.is(i, "Relu"))
+            join_relu_clip(g, i);
+        else
+            join_products(g, i);
+    });
+}
+
+void apply_level2_rules(ort_graph &g) {
+    g.for_each([&](int i) {
+        drop_implied_limit(g, i);
+        transpose_gemm(g, i);
+    });
+}
+
+} // namespace octet::model::ort

@@ -1,0 +1,225 @@
+// Constants behind a product become part of its weights: f32, one rounding per operation, as ONNX Runtime computes them.
+
+#include <algorithm>
+#include <cmath>
+
+#include "network/passes/ort/ort_graph.hpp"
+#include "network/passes/ort/transformers.hpp"
+
+namespace octet::model::ort {
+namespace {
+
+/// C of a Gemm with A {m, k} and result {m, n}.
+bool is_gemm_bias(const ort_graph &g, int c, int y) {
+    if (!g.is_float(c) || g.rank(c) < 1 || g.rank(c) > 2)
+        return false;
+    const std::size_t last = g.rank(c) - 1;
+    const bool has_rows = last == 1 && !g.has_size(c, 0, 1), has_columns = !g.has_size(c, last, 1);
+    return (!has_rows || g.are_equal(c, 0, y, 0)) &&
+           (g.are_equal(c, last, y, 1) || (last == 1 && !has_columns));
+}
+
+/// Gemm without C, and a Sum of two.
+void join_gemm_sum(ort_graph &g, int i) {
+    const int y = g.output(i), sum = g.input(i, 2) < 0 ? g.reader(y, "Sum") : -1;
+    if (sum < 0 || g.at(sum).inputs.size() != 2)
+        return;
+    const int c = g.other(sum, y);
+    if (!is_gemm_bias(g, c, y))
+        return;
+    node n = g.at(i);
+    n.inputs.resize(3, -1);
+    n.inputs[2] = c;
+    n.attributes["beta"] = 1.f;
+    g.become(sum, std::move(n));
+    g.remove(i);
+}
+
+// ---- Conv and what follows it
+
+/// One value per output channel: f32 constants of that many elements.
+bool is_per_channel(const ort_graph &g, int t, dim_t channels) {
+    return g.is_float_constant(t) && element_count(g.dims(t)) == channels;
+}
+
+/// Shape {o,1,1} or {1,o,1,1} for images of two dimensions.
+bool has_channel_shape(const ort_graph &g, int t, int conv) {
+    const memory::dims &dims = g.dims(t);
+    const std::size_t rank = g.rank(g.output(conv));
+    if (dims.size() + 1 != rank && dims.size() != rank)
+        return false;
+    const std::size_t channel = dims.size() + 1 == rank ? 0 : 1;
+    for (std::size_t d = 0; d < dims.size(); d++)
+        if (dims[d] != (d == channel ? g.dims(g.input(conv, 1))[0] : 1))
+            return false;
+    return true;
+}
+
+class conv_joiner {
+public:
+    conv_joiner(ort_graph &g, int i) : g_(g), i_(i) {
+        const int w = g.input(i, 1), b = g.input(i, 2);
+        fits_ =
+            g.is_float_constant(w) && g.rank(w) >= 3 && g.dims(w)[0] > 0 && (b < 0 || g.is_float_constant(b));
+        if (fits_)
+            channels_ = g.dims(w)[0];
+    }
+
+    void join_all() {
+        if (!fits_)
+            return;
+        add();
+        multiply();
+        normalize();
+    }
+
+private:
+    void add() {
+        const int y = g_.output(i_), sum = g_.reader(y, "Add"), c = sum < 0 ? -1 : g_.other(sum, y);
+        if (c < 0 || !g_.is_float_constant(c) || !has_channel_shape(g_, c, i_))
+            return;
+        std::vector<float> bias = g_.values(c);
+        if (g_.input(i_, 2) >= 0) {
+            const std::vector<float> own = g_.values(g_.input(i_, 2));
+            for (std::size_t o = 0; o < bias.size(); o++)
+                bias[o] = own[o] + bias[o];
+        }
+        take(sum, nullptr, &bias);
+    }
+
+    void multiply() {
+        const int y = g_.output(i_), product = g_.reader(y, "Mul"),
+                  c = product < 0 ? -1 : g_.other(product, y);
+        if (c < 0 || !g_.is_float_constant(c) || !(g_.scalar(c) || has_channel_shape(g_, c, i_)))
+            return;
+        std::vector<float> factors = g_.values(c);
+        factors.resize(static_cast<std::size_t>(channels_), factors[0]);
+        if (g_.input(i_, 2) < 0)
+            return take(product, &factors, nullptr);
+        std::vector<float> bias = g_.values(g_.input(i_, 2));
+        for (std::size_t o = 0; o < bias.size(); o++)
+            bias[o] *= factors[o];
+        take(product, &factors, &bias);
+    }
+
+    void normalize() {
+        const int n = g_.reader(g_.output(i_), "BatchNormalization");
+        if (n < 0 || g_.input(n, 0) != g_.output(i_) || g_.at(n).outputs.size() != 1)
+            return;
+        for (std::size_t k = 1; k <= 4; k++)
+            if (!is_per_channel(g_, g_.input(n, k), channels_))
+                return;
+        const std::vector<float> scale = g_.values(g_.input(n, 1)), shift = g_.values(g_.input(n, 2)),
+                                 mean = g_.values(g_.input(n, 3)), variance = g_.values(g_.input(n, 4));
+        const float epsilon = g_.attribute(n, "epsilon", 1e-5f);
+        const bool has_bias = g_.input(i_, 2) >= 0;
+        const std::vector<float> own = has_bias ? g_.values(g_.input(i_, 2)) : std::vector<float>();
+        std::vector<float> factors(scale.size()), bias(scale.size());
+        for (std::size_t o = 0; o < scale.size(); o++) {
+            factors[o] = scale[o] / std::sqrt(variance[o] + epsilon);
+            bias[o] = has_bias ? (own[o] - mean[o]) * factors[o] + shift[o] : shift[o] - mean[o] * factors[o];
+        }
+        take(n, &factors, &bias);
+    }
+
+    /// The convolution writes what the follower wrote, with weights times `factors` and another bias.
+    void take(int follower, const std::vector<float> *factors, const std::vector<float> *bias) {
+        node n = g_.at(i_);
+        if (factors) {
+            const int w = n.inputs[1];
+            std::vector<float> weights = g_.values(w);
+            const std::size_t each = weights.size() / factors->size();
+            for (std::size_t k = 0; k < weights.size(); k++)
+                weights[k] *= (*factors)[k / each];
+            n.inputs[1] = g_.add_floats(g_.tensor_at(w).name, g_.dims(w), weights);
+        }
+        if (bias) {
+            n.inputs.resize(3, -1);
+            n.inputs[2] = g_.add_floats("bias", {channels_}, *bias);
+        }
+        const std::vector<int> outputs = g_.at(follower).outputs;
+        g_.remove(follower);
+        n.outputs = outputs;
+        g_.replace(i_, std::move(n));
+    }
+
+    ort_graph &g_;
+    const int i_;
+    bool fits_;
+    dim_t channels_ = 0;
+};
+
+/// MatMul with a constant matrix, what moves its elements without mixing columns, and BatchNormalization.
+void join_matmul_normalization(ort_graph &g, int i) {
+    const int b = g.input(i, 1);
+    if (!g.is_float_constant(b) || g.rank(b) != 2 || g.rank(g.input(i, 0)) != 2)
+        return;
+    const int n = g.reader(g.output(i), "BatchNormalization"); // a Gemm has two dimensions
+    const dim_t columns = g.dims(b)[1];
+    if (n < 0 || g.input(n, 0) != g.output(i) || g.at(n).outputs.size() != 1 || columns < 1)
+        return;
+    for (std::size_t k = 1; k <= 4; k++)
+        if (!is_per_channel(g, g.input(n, k), columns))
+            return;
+    const std::vector<float> scale = g.values(g.input(n, 1)), shift = g.values(g.input(n, 2)),
+                             mean = g.values(g.input(n, 3)), variance = g.values(g.input(n, 4));
+    const float epsilon = g.attribute(n, "epsilon", 1e-5f);
+    std::vector<float> matrix = g.values(b), row(scale.size());
+    for (std::size_t c = 0; c < row.size(); c++) {
+        const float factor = scale[c] / std::sqrt(variance[c] + epsilon);
+        for (std::size_t k = c; k < matrix.size(); k += row.size())
+            matrix[k] *= factor;
+        row[c] = shift[c] - mean[c] * factor;
+    }
+    g.become(n, "Gemm",
+             {g.input(i, 0), g.add_floats(g.tensor_at(b).name, g.dims(b), matrix),
+              g.add_floats("bias", {columns}, row)});
+    g.remove(i);
+}
+
+bool is_matrix_transpose(const ort_graph &g, int i) {
+    return g.is(i, "Transpose") && g.rank(g.input(i, 0)) == 2 &&
+           g.attribute<std::vector<std::int64_t>>(i, "perm", {1, 0}) == std::vector<std::int64_t>{1, 0};
+}
+
+} // namespace
+
+void transpose_gemm(ort_graph &g, int i) {
+    if (!g.is(i, "Gemm"))
+        return;
+    const char *const names[] = {"transA", "transB"};
+    for (std::size_t k = 0; k < 2; k++) {
+        const int moved = g.input(i, k), before = g.writer(moved, "Transpose");
+        if (!is_matrix_transpose(g, before))
+            continue;
+        const std::vector<int> &readers = g.consumers(moved);
+        if (!std::all_of(readers.begin(), readers.end(), [&](int r) { return g.is(r, "Gemm"); }))
+            continue;
+        g.set_attribute(i, names[k], std::int64_t{g.attribute<std::int64_t>(i, names[k], 0) == 0});
+        g.set_input(i, k, g.input(before, 0));
+    }
+    const int behind = g.input(i, 2) < 0 ? g.reader(g.output(i), "Transpose") : -1;
+    if (!is_matrix_transpose(g, behind))
+        return;
+    node n = g.at(i);
+    const bool a = g.attribute<std::int64_t>(i, "transA", 0) != 0,
+               b = g.attribute<std::int64_t>(i, "transB", 0) != 0;
+    std::swap(n.inputs[0], n.inputs[1]);
+    n.attributes["transA"] = std::int64_t{!b};
+    n.attributes["transB"] = std::int64_t{!a};
+    g.become(behind, std::move(n));
+    g.remove(i);
+}
+
+void join_products(ort_graph &g, int i) {
+    if (g.is(i, "Gemm")) {
+        join_gemm_sum(g, i);
+        transpose_gemm(g, i);
+    } else if (g.is(i, "Conv")) {
+        conv_joiner(g, i).join_all();
+    } else if (g.is(i, "MatMul")) {
+        join_matmul_normalization(g, i);
+    }
+}
+
+} // namespace octet::model::ort

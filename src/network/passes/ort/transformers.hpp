@@ -1,0 +1,75 @@
+#pragma once
+
+// ONNX Runtime's graph, from which the bytes of its results follow: its transformers as named passes, in its order. What
+// a pass recognizes, how exactly and in which order is what version 1.30 does with all optimizations on x86-64. Start at
+// the table in transformers.cpp.
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "network/graph/evaluator.hpp"
+
+namespace octet::model {
+
+class ort_graph;
+
+/// Makes of an .onnx file's graph the one that ONNX Runtime would run. Constants `from_sizes` are those of `fold_integers`.
+/// Returns which passes changed it, in order: "L1.2 ConstantFolding" for the second time over level 1.
+std::vector<std::string> transform_as_onnx_runtime(graph &g, const evaluator &evaluate,
+                                                   const std::set<int> &from_sizes = {});
+
+namespace ort {
+
+/// One transformer; it tells by its changes whether it found anything.
+using transformer = void (*)(ort_graph &);
+
+// Rules (rules.cpp, rules_products.cpp)
+void apply_level1_rules(ort_graph &g);
+void apply_level2_rules(ort_graph &g);
+void eliminate(ort_graph &g, int node);
+void join_products(ort_graph &g, int node);
+void transpose_gemm(ort_graph &g, int node);
+
+// Constants and common parts (sharing.cpp)
+void eliminate_common_subexpressions(ort_graph &g);
+void fold_constants(ort_graph &g);
+void inline_functions(ort_graph &g);
+
+// Products of matrices (products.cpp)
+void fuse_matmul_add(ort_graph &g); ///< keeps those of an attention apart
+void fuse_matmul_add_at_level2(ort_graph &g);
+void fuse_matmul_integer_to_float(ort_graph &g);
+void fuse_matmul_transpose(ort_graph &g);
+void fuse_matmul_scale(ort_graph &g);
+
+// Activations (activations.cpp)
+void fuse_gelu_at_level1(ort_graph &g);
+void fuse_gelu_at_level2(ort_graph &g);
+void fuse_bias_gelu(ort_graph &g);
+void fuse_fast_gelu(ort_graph &g);
+void fuse_quick_gelu(ort_graph &g);
+
+// Norms (norms.cpp)
+void fuse_layer_norm_at_level1(ort_graph &g);
+void fuse_layer_norm_at_level2(ort_graph &g);
+void fuse_simplified_layer_norm(ort_graph &g);
+void fuse_skip_layer_norm(ort_graph &g);
+void fuse_bias_skip_layer_norm(ort_graph &g);
+
+// Moving elements (moves.cpp)
+void optimize_transposes(ort_graph &g);
+
+// QuantizeLinear and DequantizeLinear
+void ensure_unique_dq(ort_graph &g); ///< qdq_pairs.cpp, as those up to drop_implied_limits
+void remove_double_pairs(ort_graph &g);
+void propagate_qdq(ort_graph &g);
+void dequantize_where(ort_graph &g);
+void make_unsigned(ort_graph &g);
+void drop_implied_limit(ort_graph &g, int node);
+void cancel_pairs(ort_graph &g);
+void quantize_weights_and_biases(ort_graph &g); ///< qdq_weights.cpp
+void form_units(ort_graph &g);                  ///< qdq_units.cpp
+
+} // namespace ort
+} // namespace octet::model

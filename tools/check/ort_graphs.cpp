@@ -1,0 +1,114 @@
+// Whole .onnx models that probe which patterns ONNX Runtime recognizes and in which order: a case names a model and a
+// .npz of its inputs and outputs, both beside the JSON file. Compared are all bytes of all outputs; a NaN is a NaN.
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "check/check.hpp"
+#include "commands/files.hpp"
+#include "files/npz.hpp"
+
+namespace octet::check {
+namespace {
+
+class graph_replay {
+public:
+    graph_replay(const json_value &c, const vector_file &file, const options &opt) : case_(c), opt_(opt) {
+        const std::string name = c["file"].text(), arrays = file.beside(name + ".npz").string();
+        model_ = file.beside(name + ".onnx").string();
+        arrays_ = tools::parse_npz(tools::read_file(arrays), arrays);
+    }
+
+    void replay(report &results) const {
+        const std::string name = case_["name"].text(), group = name.substr(0, name.find('/'));
+        if (!results.wants(group))
+            return;
+        results.begin(name);
+        try {
+            network net = load();
+            std::string complaint = implementation_complaint(opt_.impl, net);
+            if (complaint.empty())
+                complaint = run(net);
+            results.judge(group, name, complaint, implementation_names(net));
+        } catch (const malformed_file &) {
+            throw;
+        } catch (const error &e) {
+            results.fail(group, name, e.what());
+        }
+    }
+
+private:
+    const tools::array &find(const std::string &name) const {
+        for (const auto &[key, value] : arrays_)
+            if (key == name)
+                return value;
+        case_["file"].fail("names a .npz without '" + name + "'");
+    }
+
+    network load() const {
+        network_options options;
+        for (const json_value &input : case_["inputs"].items()) {
+            const std::string name = input["name"].text();
+            options.shapes[name] = find("in_" + name).dims;
+        }
+        return network(model_, options);
+    }
+
+    /// Empty, or the first output that is wrong.
+    std::string run(network &net) const {
+        for (const json_value &input : case_["inputs"].items())
+            fill(net.input(input["name"].text()), find("in_" + input["name"].text()));
+        net.run();
+        const std::vector<json_value> outputs = case_["outputs"].items();
+        for (std::size_t i = 0; i < outputs.size(); i++) {
+            const std::string name = outputs[i]["name"].text();
+            const std::string complaint = difference(name, net.output(i), find("out_" + name));
+            if (!complaint.empty())
+                return complaint;
+        }
+        return {};
+    }
+
+    /// An array as elements of a tensor, which may have fewer bits.
+    static std::vector<std::uint8_t> elements_of(const tools::array &a, const tensor_view &like) {
+        model::tensor wanted;
+        wanted.type = like.data_type();
+        wanted.dims = like.dims();
+        return tools::values_for(a, {wanted, "onnx", like.text()}, like.name()).bytes;
+    }
+
+    static void fill(const tensor_view &input, const tools::array &a) {
+        const std::vector<std::uint8_t> bytes = elements_of(a, input);
+        input.copy_bytes_from(bytes.data(), bytes.size());
+    }
+
+    static std::string difference(const std::string &name, const tensor_view &got,
+                                  const tools::array &expected) {
+        std::vector<std::uint8_t> bytes = elements_of(expected, got);
+        const byte_view own = view_of(got.get_memory());
+        if (got.data_type() == data_type::f32 && own.size == bytes.size())
+            for (std::size_t i = 0; i < bytes.size(); i += sizeof(float)) {
+                float a, b;
+                std::memcpy(&a, bytes.data() + i, sizeof a);
+                std::memcpy(&b, own.data + i, sizeof b);
+                if (std::isnan(a) && std::isnan(b))
+                    std::memcpy(bytes.data() + i, &b, sizeof b);
+            }
+        return first_difference(name, got.data_type(), got.dims(), {bytes.data(), bytes.size()}, own);
+    }
+
+    const json_value &case_;
+    const options &opt_;
+    std::string model_;
+    tools::named_arrays arrays_;
+};
+
+} // namespace
+
+void replay_ort_graphs(const vector_file &file, const options &opt, report &results) {
+    for (const json_value &c : file.root()["cases"].items())
+        graph_replay(c, file, opt).replay(results);
+}
+
+} // namespace octet::check
