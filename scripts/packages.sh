@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs Debian 12 packages: packages.sh [GROUP…], groups demo, build, test and docs, by default all of them. build is what the library,
 # the command, the server and the Python package need; test and docs are what their tests and the manual need besides. Does nothing where all are there.
+# Where npm is found, test and all also install the packages of npm that tests compare with.
 set -euo pipefail
 
 demo=(
@@ -41,6 +42,24 @@ docs=(
     python3-matplotlib               # its plots
 )
 
+# They lie in a folder of their own, where the tests look (tests/CMakeLists.txt); without them those tests are skipped.
+install_npm_packages() {
+    local folder=${XDG_CACHE_HOME:-$HOME/.cache}/octet/npm packages=(
+        onnxruntime-node@1.30.0      # ONNX Runtime
+        @grpc/grpc-js@1.14 grpc-js-reflection-client@1.4 # another client of octet serve
+        kubernetes-models@4.5 js-yaml@5.5 # schemas of Kubernetes
+    )
+    [ "$(cat "$folder/installed" 2>/dev/null)" != "${packages[*]}" ] || return 0
+    mkdir -p "$folder"
+    if ! command -v npm >/dev/null; then
+        echo "npm is missing: comparisons with ONNX Runtime and with other clients of octet serve are skipped"
+    elif timeout 300 npm install --prefix "$folder" --ignore-scripts --no-audit --no-fund --silent "${packages[@]}"; then
+        echo "${packages[*]}" >"$folder/installed"
+    else
+        echo "npm cannot install ${packages[*]}: comparisons with them are skipped"
+    fi
+}
+
 packages=()
 [ $# -gt 0 ] || set -- all
 for name in "$@"; do
@@ -50,6 +69,8 @@ for name in "$@"; do
         *) echo "packages.sh: '$name' is no group, allowed: demo, build, test, docs, all" >&2; exit 2 ;;
     esac
 done
+
+case " $* " in *' test '* | *' all '*) install_npm_packages ;; esac
 
 missing=()
 for package in "${packages[@]}"; do

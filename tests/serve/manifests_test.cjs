@@ -1,7 +1,7 @@
 // The Kubernetes manifests of serve/deploy against the schemas of Kubernetes' API, which npm's kubernetes-models has. With the
 // file of KServe's CustomResourceDefinition for ServingRuntime as a second argument, the runtime against that one, too.
 //     NODE_PATH=…/node_modules node manifests_test.cjs FOLDER [serving.kserve.io_servingruntimes.yaml]
-// with `npm install kubernetes-models js-yaml`. Without them the test is skipped (exit code 77).
+// with the packages of scripts/packages.sh, which the build's tests find by themselves. Without them the test is skipped (exit code 77).
 const assert = require('node:assert');
 const fs = require('node:fs');
 const path = require('node:path');

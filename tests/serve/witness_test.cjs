@@ -1,7 +1,7 @@
 // The protocol over gRPC, asked by a client that shares no line with the server or its schema: gRPC in JavaScript, which
 // learns services and messages by reflection, as grpcurl does.
 //     NODE_PATH=…/node_modules node witness_test.cjs OCTET
-// with `npm install @grpc/grpc-js grpc-js-reflection-client`. Without them the test is skipped (exit code 77).
+// with the packages of scripts/packages.sh, which the build's tests find by themselves. Without them the test is skipped (exit code 77).
 const assert = require('node:assert');
 const {spawn} = require('node:child_process');
 const fs = require('node:fs');
