@@ -1,5 +1,7 @@
 #include "cpu/registry.hpp"
 
+#include <array>
+
 #include "common/text.hpp"
 #include "cpu/compose/channels_last.hpp"
 #include "cpu/compose/concat.hpp"
@@ -152,48 +154,73 @@ families<reduction_problem> families_of(const reduction_problem &) {
 families<sum_problem> families_of(const sum_problem &) {
     return {in_one_order<sum_problem, stream::plan>("jit:stream"), reference<sum_problem>()};
 }
-// Each part has an implementation of its own: a reorder's.
+/// Each part has an implementation of its own: a reorder's.
+template <bool may_be_reference> offer plan_concat(const concat_problem &p, const machine &) {
+    std::vector<offer> parts;
+    for (const reorder_problem &part : p.parts) {
+        const selection<reorder_problem> choice = select(part);
+        if (choice.is_reference && !may_be_reference)
+            return offer::refused("a part that runs on ref");
+        parts.push_back(choice.taken);
+    }
+    return concatenation(parts);
+}
 families<concat_problem> families_of(const concat_problem &) {
-    return {{"reorder", code::plain, plan_concat}, {"ref", code::reference, plan_concat_on_reference}};
+    return {{"reorder", code::plain, plan_concat<false>}, {"ref", code::reference, plan_concat<true>}};
 }
 
-// ---- what users see
+// ---- the choice
 
-template <typename Problem>
-std::vector<implementation<Problem>> implementations_of(const families<Problem> &table) {
-    std::vector<implementation<Problem>> list;
-    for (const family<Problem> &f : table) {
-        if (f.kind == code::reference)
-            list.push_back({f.name, cpu_isa::ref, f.plan});
-        else if (f.kind == code::plain)
-            list.push_back({f.name, isa_table[1].level, f.plan});
-        else
-            for (std::size_t i = isa_count - 1; i >= 1; i--)
-                list.push_back({text(f.name, "/", isa_table[i].name), isa_table[i].level, f.plan});
+/// A family with what users see of it at each level: "jit:dot/avx512_vnni", or its name where the level changes nothing.
+template <typename Problem> struct named_family {
+    family<Problem> is;
+    std::array<std::string, isa_count> names;
+
+    explicit named_family(const family<Problem> &f) : is(f) {
+        names.fill(f.name);
+        if (f.kind == code::generated)
+            for (std::size_t i = 1; i < isa_count; i++)
+                names[i] = text(f.name, "/", isa_table[i].name);
     }
-    return list;
+};
+
+/// What a family says, where the cap lets it run.
+template <typename Problem> offer ask(const family<Problem> &f, const Problem &problem, const machine &m) {
+    if (f.kind != code::reference && m.isa.level == cpu_isa::ref)
+        return offer::refused(text("needs ", isa_table[1].name, ", in use is ", m.isa.name()));
+    const offer answer = f.plan(problem, m);
+    return answer.is_refused() || f.kind == code::reference ? answer : with_far_zero_points(problem, answer);
+}
+
+/// A reason that several families have is told once.
+void add_refusal(std::vector<std::string> &refusals, const std::string &name, const std::string &reason) {
+    const std::string ending = ": " + reason;
+    for (std::string &refusal : refusals)
+        if (const std::size_t at = refusal.find(": "); refusal.compare(at, std::string::npos, ending) == 0) {
+            refusal.insert(at, " and " + name);
+            return;
+        }
+    refusals.push_back(name + ending);
 }
 
 } // namespace
 
 template <typename Problem> selection<Problem> select(const Problem &problem) {
-    static const std::vector<implementation<Problem>> list = implementations_of(families_of(problem));
+    static const auto list = [&] {
+        const families<Problem> table = families_of(problem);
+        return std::vector<named_family<Problem>>(table.begin(), table.end());
+    }();
     selection<Problem> result;
-    for (const implementation<Problem> &entry : list) {
-        if (isa_is_usable(entry.needs)) {
-            result.here = machine_at(entry.needs);
-            result.taken = entry.plan(problem, result.here);
-        } else {
-            result.taken = offer::refused(
-                text("needs ", to_string(entry.needs), ", in use is ", to_string(get_effective_cpu_isa())));
-        }
+    result.here = machine_in_use();
+    const auto level = static_cast<std::size_t>(result.here.isa.level);
+    for (const named_family<Problem> &f : list) {
+        result.taken = ask(f.is, problem, result.here);
         if (!result.taken.is_refused()) {
-            result.chosen = &entry;
-            if (entry.needs != cpu_isa::ref)
-                result.taken = with_far_zero_points(problem, result.taken);
+            result.name = f.names[level].c_str();
+            result.is_reference = f.is.kind == code::reference;
             return result;
         }
-        result.refusals.push_back(entry.name + ": " + result.taken.reason());
+        add_refusal(result.refusals, f.names[level], result.taken.reason());
     }
     return result;
 }

@@ -10,10 +10,11 @@
 namespace octet::impl {
 
 columns::columns(const stored_weights &weights, const jit::epilogue_plan &epilogue,
-                 const std::vector<line_range> &ranges, bool groups_have_channels)
+                 const std::vector<line_range> &ranges, bool groups_have_channels, instruction_set isa)
     : weights_(weights), epilogue_(epilogue), ranges_(ranges), groups_have_channels_(groups_have_channels),
       has_bias_(epilogue.source().bias.ndims != 0 && epilogue.planes().bias < 0),
-      has_argument_planes_(epilogue.has_argument_planes() || epilogue.planes().weights_zero_point >= 0) {
+      has_argument_planes_(epilogue.has_argument_planes() || epilogue.planes().weights_zero_point >= 0),
+      isa_(isa) {
     const packed_geometry &p = packed();
     constants_.resize(static_cast<std::size_t>(p.groups * p.o_blocks() * block_words()));
     if (!has_bias_)
@@ -24,7 +25,7 @@ columns::columns(const stored_weights &weights, const jit::epilogue_plan &epilog
 }
 
 column_arguments columns::bind(const arguments &args, std::int32_t src_zero_point) const {
-    return {args, has_bias_ ? args.get<const void>(OCTET_ARG_BIAS) : nullptr, weights_.bind(args),
+    return {args, has_bias_ ? args.get<const void>(OCTET_ARG_BIAS) : nullptr, weights_.bind(args, isa_),
             src_zero_point};
 }
 

@@ -35,7 +35,7 @@ public:
     /// Numbers and initial values are those of the channels that the stored groups have one after the other,
     /// or of the same channels in each group (batches of a matmul). Outlived by what it is given.
     columns(const stored_weights &weights, const jit::epilogue_plan &epilogue,
-            const std::vector<line_range> &ranges, bool groups_have_channels);
+            const std::vector<line_range> &ranges, bool groups_have_channels, instruction_set isa);
 
     column_arguments bind(const arguments &args, std::int32_t src_zero_point) const;
     /// False if the epilogue's origin does not allow for these biases.
@@ -70,6 +70,7 @@ private:
     aligned_vector<std::uint32_t> constants_; ///< planes as far as known at creation
     aligned_vector<std::int32_t> origins_;    ///< initial values where there is nothing to fold
     const bool groups_have_channels_, has_bias_, has_argument_planes_;
+    const instruction_set isa_; ///< for weights that are packed in an execution
 };
 
 } // namespace octet::impl

@@ -5,7 +5,7 @@
 #include <memory>
 #include <mutex>
 
-#include "cpu/registry.hpp"
+#include "cpu/implementation.hpp"
 
 namespace octet::impl {
 

@@ -199,20 +199,21 @@ std::uint8_t flip_of(const memory_desc &packed) { return packed.data_type == dat
 
 } // namespace
 
-void pack_weights(const memory_desc &plain, const void *src, const memory_desc &packed, void *dst) {
+void pack_weights(const memory_desc &plain, const void *src, const memory_desc &packed, void *dst,
+                  instruction_set isa) {
     if (element_count(packed) == 0)
         return;
     if (has_parts(packed.packed_kind)) {
         const std::vector<kernel_part> parts = kernel_parts(packed);
         for (std::size_t i = 0; i < parts.size(); i++)
             pack_weights(plain_part(plain, packed, i), src, parts[i].weights,
-                         static_cast<std::int8_t *>(dst) + parts[i].offset);
+                         static_cast<std::int8_t *>(dst) + parts[i].offset, isa);
         return;
     }
     const weights_map map(packed, plain);
-    if (packs_in_blocks(map.geometry))
+    if (packs_in_blocks(map.geometry, isa))
         return pack_blocks(map.geometry, blocks_of(map, static_cast<const std::uint8_t *>(src)),
-                           flip_of(packed), static_cast<std::int8_t *>(dst));
+                           flip_of(packed), static_cast<std::int8_t *>(dst), isa);
     std::memset(dst, 0, size_in_bytes(packed));
     if (packed.data_type == data_type::f32)
         pack_floats(map, static_cast<const std::uint32_t *>(src), static_cast<std::uint32_t *>(dst));

@@ -4,12 +4,14 @@
 // points need.
 
 #include "common/layout/layout.hpp"
+#include "common/machine.hpp"
 
 namespace octet::impl {
 
 /// `packed` gets all bytes, padding and sums included. The descriptors have equal dims; `plain` is any plain
-/// layout.
-void pack_weights(const memory_desc &plain, const void *src, const memory_desc &packed, void *dst);
+/// layout. `isa`: what packing may use.
+void pack_weights(const memory_desc &plain, const void *src, const memory_desc &packed, void *dst,
+                  instruction_set isa);
 void unpack_weights(const memory_desc &packed, const void *src, const memory_desc &plain, void *dst);
 
 /// Sums of a packed tensor: [stored group][line][output channel of the stored group, padded to whole blocks].

@@ -17,7 +17,6 @@
 #include <immintrin.h>
 
 #include "cpu/accumulating/pack_rows.hpp"
-#include "cpu/machine/isa.hpp"
 #include "cpu/machine/parallel.hpp"
 
 namespace octet::impl {
@@ -167,8 +166,8 @@ struct reduction_plan {
         dim_t padded() const { return div_up(count, packed_i_block) * packed_i_block; }
     };
 
-    reduction_plan(const packed_geometry &p, const block_source &src)
-        : has_whole_rows(impl::has_whole_rows()), is_contiguous(true), order(p.taps) {
+    reduction_plan(const packed_geometry &p, const block_source &src, instruction_set isa)
+        : has_whole_rows(impl::has_whole_rows(isa)), is_contiguous(true), order(p.taps) {
         bool taps_are_contiguous = p.taps <= most_taps_in_row;
         for (dim_t tap = 0; tap < p.taps; tap++) {
             const dim_t *offsets = src.reduction.data() + tap * p.i;
@@ -448,15 +447,16 @@ private:
 
 } // namespace
 
-bool packs_in_blocks(const packed_geometry &p) {
-    return p.merged == 1 && !p.has_patches && p.element_bytes == 1 && isa_is_usable(cpu_isa::avx2);
+bool packs_in_blocks(const packed_geometry &p, instruction_set isa) {
+    return p.merged == 1 && !p.has_patches && p.element_bytes == 1 && isa.level != cpu_isa::ref;
 }
 
-void pack_blocks(const packed_geometry &p, const block_source &src, std::uint8_t flip, std::int8_t *dst) {
+void pack_blocks(const packed_geometry &p, const block_source &src, std::uint8_t flip, std::int8_t *dst,
+                 instruction_set isa) {
     constexpr dim_t blocks_together = 2 * pairs_together;
     const dim_t units = div_up(p.o_blocks(), blocks_together);
     const dim_t unit_bytes = std::min(p.o_blocks(), blocks_together) * p.block_bytes();
-    const reduction_plan plan(p, src);
+    const reduction_plan plan(p, src, isa);
     parallel_for(p.groups * units, div_up(bytes_per_task, unit_bytes), [&](dim_t begin, dim_t end) {
         packer all(p, src, plan, flip, dst);
         for (dim_t unit = begin; unit < end; unit++) {

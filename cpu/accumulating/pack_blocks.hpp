@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/layout/packed.hpp"
+#include "common/machine.hpp"
 
 namespace octet::impl {
 
@@ -19,10 +20,11 @@ struct block_source {
     std::vector<dim_t> reduction; ///< [tap][i]
 };
 
-/// False also where the level in use has no AVX2.
-bool packs_in_blocks(const packed_geometry &p);
+/// False also without AVX2.
+bool packs_in_blocks(const packed_geometry &p, instruction_set isa);
 
 /// Writes all bytes of the packed tensor, sums included. `flip` is xored with every weight: 128 for unsigned ones.
-void pack_blocks(const packed_geometry &p, const block_source &src, std::uint8_t flip, std::int8_t *dst);
+void pack_blocks(const packed_geometry &p, const block_source &src, std::uint8_t flip, std::int8_t *dst,
+                 instruction_set isa);
 
 } // namespace octet::impl

@@ -13,9 +13,6 @@
 #include <immintrin.h>
 #endif
 
-#include "cpu/machine/isa.hpp"
-#include "octet/settings.hpp"
-
 namespace octet::impl {
 
 namespace {
@@ -47,11 +44,6 @@ OCTET_AVX512_INLINE inline void add_to(std::int32_t *sums, __m512i words) {
 }
 
 } // namespace
-
-bool has_whole_rows() {
-    const instruction_set isa = machine_at(get_effective_cpu_isa()).isa;
-    return isa.byte_permutes && isa.has_dot4();
-}
 
 OCTET_AVX512 void transpose_to_rows(const std::uint8_t *src, dim_t stride, dim_t count, const dim_t *rows,
                                     std::uint8_t flip, std::uint8_t *dst, std::int32_t *sums) {

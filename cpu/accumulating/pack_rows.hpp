@@ -6,11 +6,12 @@
 #include <cstdint>
 
 #include "common/layout/packed.hpp"
+#include "common/machine.hpp"
 
 namespace octet::impl {
 
-/// Of the level in use.
-bool has_whole_rows();
+/// True if the functions below run there.
+constexpr bool has_whole_rows(instruction_set isa) { return isa.byte_permutes && isa.has_dot4(); }
 
 constexpr dim_t most_taps_in_row = 16; ///< four of each are what a vector holds
 constexpr dim_t gathered_padding = 64; ///< bytes behind the words that gather_taps may write

@@ -3,8 +3,8 @@
 // Padding is data: bytes that hold the source's zero point. That has to be one of its codes; frameworks give
 // no other, but the API does not forbid it.
 
+#include "cpu/implementation.hpp"
 #include "cpu/ref/ref.hpp"
-#include "cpu/registry.hpp"
 
 namespace octet::impl {
 

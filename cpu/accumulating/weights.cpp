@@ -20,7 +20,7 @@ double stored_weights::largest_products(const memory_desc &src, const zero_point
     return static_cast<double>(reduction()) * largest_source * largest_weight;
 }
 
-const std::int8_t *stored_weights::bind(const arguments &args) const {
+const std::int8_t *stored_weights::bind(const arguments &args, instruction_set isa) const {
     const void *weights = args.get<const void>(OCTET_ARG_WEIGHTS);
     if (is_packed_)
         return static_cast<const std::int8_t *>(weights);
@@ -32,7 +32,7 @@ const std::int8_t *stored_weights::bind(const arguments &args) const {
         weights = unpacked;
     }
     void *packed = thread_scratch(scratch_slot::packed_weights, size_bytes());
-    pack_weights(plain, weights, packed_, packed);
+    pack_weights(plain, weights, packed_, packed, isa);
     return static_cast<const std::int8_t *>(packed);
 }
 

@@ -6,6 +6,7 @@
 
 #include "common/arguments.hpp"
 #include "common/layout/layout.hpp"
+#include "common/machine.hpp"
 #include "common/problem.hpp"
 
 namespace octet::impl {
@@ -50,7 +51,7 @@ public:
     };
 
     /// The user's weights if they are stored so, else a packed copy, valid until this thread packs again.
-    const std::int8_t *bind(const arguments &args) const;
+    const std::int8_t *bind(const arguments &args, instruction_set isa) const;
 
 private:
     memory_desc given_, packed_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/layout/layout.hpp"
+#include "common/text.hpp"
 #include "cpu/machine/caches.hpp"
 #include "cpu/machine/parallel.hpp"
 #include "cpu/stream/transpose.hpp"
@@ -71,6 +72,7 @@ public:
     std::size_t size_bytes() const override {
         return sizeof *this + whole_->size_bytes() + (rest_ ? rest_->size_bytes() : 0);
     }
+    std::string plan() const override { return text(partition_.count(), " blocks: ", whole_->plan()); }
 
 private:
     struct place {

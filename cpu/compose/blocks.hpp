@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "cpu/registry.hpp"
+#include "cpu/implementation.hpp"
 
 namespace octet::impl::stream {
 

@@ -1,5 +1,6 @@
 #include "cpu/compose/channels_last.hpp"
 
+#include "common/text.hpp"
 #include "cpu/machine/scratch.hpp"
 #include "cpu/stream/drive.hpp"
 
@@ -80,7 +81,12 @@ public:
         return bytes;
     }
 
-    std::string plan() const override { return compute_->plan(); }
+    std::string plan() const override {
+        std::string plans = compute_->plan();
+        for (const copied_argument &c : copied_)
+            plans += text("; ", argument_to_string(c.arg), " copied to and from another layout");
+        return plans;
+    }
 
 private:
     using iterator = std::vector<copied_argument>::const_iterator;

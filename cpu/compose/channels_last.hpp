@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "cpu/registry.hpp"
+#include "cpu/implementation.hpp"
 
 namespace octet::impl::channels_last {
 

@@ -6,9 +6,9 @@ namespace {
 
 class concat_kernel : public kernel {
 public:
-    explicit concat_kernel(const std::vector<selection<reorder_problem>> &parts) {
-        for (const selection<reorder_problem> &part : parts)
-            parts_.push_back(part.taken.make());
+    explicit concat_kernel(const std::vector<offer> &parts) {
+        for (const offer &part : parts)
+            parts_.push_back(part.make());
     }
 
     void execute(const arguments &args) const override {
@@ -25,29 +25,21 @@ public:
         return bytes;
     }
 
+    std::string plan() const override {
+        std::string plans;
+        for (const auto &part : parts_)
+            append_plan(plans, *part);
+        return plans;
+    }
+
 private:
     std::vector<std::shared_ptr<const kernel>> parts_;
 };
 
-std::vector<selection<reorder_problem>> parts_of(const concat_problem &p) {
-    std::vector<selection<reorder_problem>> parts;
-    for (const reorder_problem &part : p.parts)
-        parts.push_back(select(part));
-    return parts;
-}
-
 } // namespace
 
-offer plan_concat(const concat_problem &p, const machine &) {
-    const auto parts = parts_of(p);
-    for (const selection<reorder_problem> &part : parts)
-        if (part.chosen->needs == cpu_isa::ref)
-            return offer::refused("a part that runs on ref");
+offer concatenation(const std::vector<offer> &parts) {
     return offer([parts] { return std::make_shared<concat_kernel>(parts); });
-}
-
-offer plan_concat_on_reference(const concat_problem &p, const machine &) {
-    return offer([parts = parts_of(p)] { return std::make_shared<concat_kernel>(parts); });
 }
 
 } // namespace octet::impl

@@ -3,14 +3,13 @@
 // Concat as one reorder per source, each into its part of the destination. A part is a strided view, so every
 // fast path of reorder serves here, and concat has no kernels of its own.
 
-#include "cpu/registry.hpp"
+#include <vector>
+
+#include "cpu/implementation.hpp"
 
 namespace octet::impl {
 
-/// Each part of the destination is written by the best reorder for it.
-/// Refused where that is the reference, so that the name of the implementation says so.
-offer plan_concat(const concat_problem &p, const machine &m);
-/// Also there.
-offer plan_concat_on_reference(const concat_problem &p, const machine &m);
+/// What writes part after part of the destination by these reorders.
+offer concatenation(const std::vector<offer> &parts);
 
 } // namespace octet::impl

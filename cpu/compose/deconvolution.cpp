@@ -1,5 +1,6 @@
 #include "cpu/compose/deconvolution.hpp"
 
+#include "common/text.hpp"
 #include "cpu/accumulating/pack.hpp"
 #include "cpu/compose/deconvolution_plan.hpp"
 #include "cpu/depthwise/drive.hpp"
@@ -18,8 +19,8 @@ offer plan_phase(const convolution_problem &p, const machine &m) {
 class deconvolution_kernel : public kernel {
 public:
     deconvolution_kernel(const deconvolution_problem &p, const std::vector<deconvolution_phase> &phases,
-                         const std::vector<offer> &convolutions)
-        : weights_(p.weights), packed_weights_(packed_in_parts(p)) {
+                         const std::vector<offer> &convolutions, instruction_set isa)
+        : weights_(p.weights), packed_weights_(packed_in_parts(p)), isa_(isa) {
         for (std::size_t i = 0; i < phases.size(); i++) {
             const deconvolution_phase &phase = phases[i];
             steps_.push_back({convolutions[i].make(), phase.has_taps, phase.weights_offset});
@@ -45,6 +46,13 @@ public:
         return bytes;
     }
 
+    std::string plan() const override {
+        std::string plans;
+        for (const step &s : steps_)
+            append_plan(plans, *s.convolution);
+        return text(steps_.size(), steps_.size() == 1 ? " convolution: " : " convolutions: ", plans);
+    }
+
 private:
     struct step {
         std::shared_ptr<const kernel> convolution;
@@ -57,11 +65,12 @@ private:
         if (weights_.format_kind == format_kind::packed)
             return args.get<std::int8_t>(OCTET_ARG_WEIGHTS);
         void *packed = thread_scratch(scratch_slot::packed_weights, size_in_bytes(packed_weights_));
-        pack_weights(weights_, args.get(OCTET_ARG_WEIGHTS), packed_weights_, packed);
+        pack_weights(weights_, args.get(OCTET_ARG_WEIGHTS), packed_weights_, packed, isa_);
         return static_cast<std::int8_t *>(packed);
     }
 
     const memory_desc weights_, packed_weights_;
+    const instruction_set isa_;
     std::vector<step> steps_;
     std::vector<std::int8_t> zeros_; ///< source and weights of phases without taps
 };
@@ -81,7 +90,8 @@ offer plan(const deconvolution_problem &p, const machine &m) {
         if (convolutions.back().is_refused())
             return convolutions.back();
     }
-    return offer([=] { return std::make_shared<deconvolution_kernel>(p, phases, convolutions); });
+    return offer(
+        [=, isa = m.isa] { return std::make_shared<deconvolution_kernel>(p, phases, convolutions, isa); });
 }
 
 } // namespace octet::impl::deconvolution

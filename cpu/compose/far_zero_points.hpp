@@ -8,8 +8,9 @@
 #include <memory>
 
 #include "common/layout/plain.hpp"
+#include "common/text.hpp"
+#include "cpu/implementation.hpp"
 #include "cpu/ref/ref.hpp"
-#include "cpu/registry.hpp"
 #include "jit/epilogue/epilogue.hpp"
 
 namespace octet::impl {
@@ -27,7 +28,10 @@ public:
     std::size_t size_bytes() const override {
         return sizeof *this + generated_->size_bytes() + definition_->size_bytes();
     }
-    std::string plan() const override { return generated_->plan(); }
+    std::string plan() const override {
+        return text(generated_->plan(), "; ref for destination zero points beyond ±",
+                    jit::largest_small_zero_point);
+    }
 
 private:
     const dim_t count_;

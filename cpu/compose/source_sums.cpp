@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/text.hpp"
 #include "cpu/accumulating/pack.hpp"
 #include "cpu/accumulating/weights.hpp"
 #include "cpu/machine/scratch.hpp"
@@ -33,8 +34,8 @@ class source_sums_kernel : public kernel {
 public:
     source_sums_kernel(const memory_desc &given, const memory_desc &packed, const memory_desc &sums,
                        std::shared_ptr<const kernel> weighted, std::shared_ptr<const kernel> plain,
-                       std::shared_ptr<const kernel> rest)
-        : given_(given), packed_(packed), sum_bytes_(div_up(size_in_bytes(sums), 64) * 64),
+                       std::shared_ptr<const kernel> rest, instruction_set isa)
+        : given_(given), packed_(packed), isa_(isa), sum_bytes_(div_up(size_in_bytes(sums), 64) * 64),
           weighted_(std::move(weighted)), plain_(std::move(plain)), rest_(std::move(rest)),
           ones_(size_in_bytes(packed)) {
         memory_desc dense = packed;
@@ -42,7 +43,7 @@ public:
         memory_desc stored = dense;
         set_row_major(dense);
         const std::vector<std::int8_t> ones(size_in_bytes(dense), 1);
-        pack_weights(dense, ones.data(), stored, ones_.data());
+        pack_weights(dense, ones.data(), stored, ones_.data(), isa);
     }
 
     void execute(const arguments &args) const override {
@@ -59,6 +60,11 @@ public:
                rest_->size_bytes();
     }
 
+    std::string plan() const override {
+        return text(weighted_->plan(), "; sums of the source by products with 1: ", plain_->plan(), "; then ",
+                    rest_->plan());
+    }
+
 private:
     static void run(const kernel &products, const arguments &args, void *weights, void *dst) {
         const arguments with_weights(args, OCTET_ARG_WEIGHTS, weights);
@@ -69,11 +75,12 @@ private:
         if (given_.format_kind == format_kind::packed)
             return args.get(OCTET_ARG_WEIGHTS);
         void *packed = thread_scratch(scratch_slot::packed_weights, size_in_bytes(packed_));
-        pack_weights(given_, args.get(OCTET_ARG_WEIGHTS), packed_, packed);
+        pack_weights(given_, args.get(OCTET_ARG_WEIGHTS), packed_, packed, isa_);
         return packed;
     }
 
     const memory_desc given_, packed_;
+    const instruction_set isa_;
     const dim_t sum_bytes_;
     const std::shared_ptr<const kernel> weighted_, plain_, rest_;
     std::vector<std::int8_t> ones_; ///< packed weights of 1
@@ -100,9 +107,9 @@ offer in_steps(const convolution_problem &p, const memory_desc &packed, const of
     for (const offer &step : {weighted, plain, rest})
         if (step.is_refused())
             return step;
-    return offer([=, given = p.weights] {
+    return offer([=, given = p.weights, isa = m.isa] {
         return std::make_shared<source_sums_kernel>(given, packed, sums, weighted.make(), plain.make(),
-                                                    rest.make());
+                                                    rest.make(), isa);
     });
 }
 

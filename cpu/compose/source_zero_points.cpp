@@ -71,6 +71,11 @@ public:
                reference_->size_bytes();
     }
 
+    std::string plan() const override {
+        return text(of_source_->plan(), "; an image of the zero points: ", of_image_->plan(), "; then ",
+                    rest_->plan(), "; ref for source zero points that are no codes");
+    }
+
 private:
     static std::size_t whole_lines(const memory_desc &md) {
         return static_cast<std::size_t>(div_up(static_cast<dim_t>(size_in_bytes(md)), 64) * 64);

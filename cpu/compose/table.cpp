@@ -86,6 +86,7 @@ public:
         }
     }
     std::size_t size_bytes() const override { return sizeof *this + entries_.size(); }
+    std::string plan() const override { return "a table of the results of all codes, one element at a time"; }
 
 private:
     template <typename Entry> void look_up(const std::uint8_t *src, Entry *dst) const {

@@ -3,7 +3,7 @@
 // Linear interpolation along three dimensions, which is one along height and width of each plane, then one along the
 // depth, whose channels are whole planes: the order in which the definition takes them.
 
-#include "cpu/registry.hpp"
+#include "cpu/implementation.hpp"
 
 namespace octet::impl::trilinear {
 

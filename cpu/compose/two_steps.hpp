@@ -4,8 +4,8 @@
 
 #include <memory>
 
+#include "cpu/implementation.hpp"
 #include "cpu/machine/scratch.hpp"
-#include "cpu/registry.hpp"
 
 namespace octet::impl {
 
@@ -23,6 +23,7 @@ public:
     std::size_t size_bytes() const override {
         return sizeof *this + first_->size_bytes() + second_->size_bytes();
     }
+    std::string plan() const override { return first_->plan() + "; then " + second_->plan(); }
 
 private:
     const std::size_t bytes_;

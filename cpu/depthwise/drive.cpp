@@ -68,7 +68,7 @@ public:
     depthwise_driver(const convolution_problem &problem, const machine &m, bool may_start_from_origin = true)
         : p_(without_epilogue(problem)), weights_(p_.weights, packed_by_patches(p_), p_.weights_zero_points),
           epilogue_(problem.out_stage, columns_of(p_, weights_, may_start_from_origin), false),
-          plan_(plan_depthwise(p_, m, epilogue_)), columns_(weights_, epilogue_, ranges_, false),
+          plan_(plan_depthwise(p_, m, epilogue_)), columns_(weights_, epilogue_, ranges_, false, m.isa),
           machine_(m) {
         for (const channel_part &part : plan_.parts)
             kernels_.push_back(make_kernel(part));

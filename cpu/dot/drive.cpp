@@ -34,7 +34,7 @@ public:
     dot_driver(const dot_geometry &geometry, const epilogue &out, const machine &m)
         : geometry_(geometry), epilogue_(out, geometry_.columns, sums_rows()),
           plan_(plan_dot(geometry_, m, epilogue_.temps(m.isa, stage()))),
-          columns_(geometry_.weights, epilogue_, plan_.ranges, geometry_.groups > 1), machine_(m) {
+          columns_(geometry_.weights, epilogue_, plan_.ranges, geometry_.groups > 1, m.isa), machine_(m) {
         for (const bool is_tail : {false, true})
             for (const bool last : {false, true})
                 if (const int rows = is_tail ? plan_.tiles.tail_rows : plan_.tiles.rows)

@@ -6,6 +6,7 @@
 
 #include "common/lanes.hpp"
 #include "common/layout/layout.hpp"
+#include "common/text.hpp"
 #include "cpu/machine/parallel.hpp"
 #include "cpu/machine/scratch.hpp"
 #include "cpu/stream/drive.hpp"
@@ -74,6 +75,9 @@ public:
         given_->execute(arguments(with_mean, OCTET_ARG_VARIANCE, variances));
     }
     std::size_t size_bytes() const override { return sizeof *this + given_->size_bytes(); }
+    std::string plan() const override {
+        return text("statistics of ", width, " channels at a time; then ", given_->plan());
+    }
 
 private:
     /// The statistics of so many channels from `first` on.

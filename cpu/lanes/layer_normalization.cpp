@@ -5,6 +5,7 @@
 #include <immintrin.h>
 
 #include "common/normalization.hpp"
+#include "common/text.hpp"
 #include "cpu/machine/parallel.hpp"
 
 namespace octet::impl::lanes {
@@ -149,6 +150,9 @@ public:
         });
     }
     std::size_t size_bytes() const override { return sizeof *this; }
+    std::string plan() const override {
+        return text(is_ort(p_) ? rows_at_a_time : 1, is_ort(p_) ? " rows" : " row", " at a time");
+    }
 
 private:
     /// As many rows from this one on.

@@ -2,7 +2,7 @@
 
 // Layer normalization of rows that are contiguous, in vectors of the compiler.
 
-#include "cpu/registry.hpp"
+#include "cpu/implementation.hpp"
 
 namespace octet::impl::lanes {
 

@@ -137,6 +137,10 @@ public:
             reduce_columns(src, out);
     }
     std::size_t size_bytes() const override { return sizeof *this + walk_.offsets.size() * sizeof(dim_t); }
+    std::string plan() const override {
+        return walk_.are_neighbours ? text(rows_at_a_time, " rows at a time, along them")
+                                    : text(width, " results at a time, across rows");
+    }
 
 private:
     dim_t count() const { return static_cast<dim_t>(walk_.offsets.size()); }

@@ -2,7 +2,7 @@
 
 // Reductions in vectors of the compiler.
 
-#include "cpu/registry.hpp"
+#include "cpu/implementation.hpp"
 
 namespace octet::impl::lanes {
 

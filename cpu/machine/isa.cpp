@@ -64,6 +64,8 @@ machine machine_at(cpu_isa level) {
             fork_cycles()};
 }
 
+machine machine_in_use() { return machine_at(get_effective_cpu_isa()); }
+
 } // namespace impl
 
 inline namespace v0 {

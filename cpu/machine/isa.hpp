@@ -14,6 +14,9 @@ bool isa_is_usable(cpu_isa level);
 /// This machine, used up to a level that it has: what plans and generators are given.
 machine machine_at(cpu_isa level);
 
+/// This machine at the level in use.
+machine machine_in_use();
+
 /// From here on the machine has these features too (cpu_feature): for tests that emulate their instructions.
 void pretend_cpu_features(unsigned features);
 

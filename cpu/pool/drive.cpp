@@ -96,6 +96,7 @@ public:
     std::size_t size_bytes() const override {
         return sizeof *this + params_.size_bytes() + whole_->code_bytes() + last_->code_bytes();
     }
+    std::string plan() const override { return text(std::min(chunk_, p_.channels), " channels at a time"); }
 
 private:
     bool has_epilogue() const { return p_.form != pooling_form::maximum; }

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "cpu/registry.hpp"
+#include "cpu/implementation.hpp"
 
 namespace octet::impl::ref {
 
@@ -32,6 +32,7 @@ public:
 
     void execute(const arguments &args) const override { run_(problem_, args); }
     std::size_t size_bytes() const override { return sizeof *this; }
+    std::string plan() const override { return "the definition, element by element"; }
 
 private:
     const Problem problem_;

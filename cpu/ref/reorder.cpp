@@ -6,6 +6,7 @@
 #include "common/element.hpp"
 #include "common/requantize.hpp"
 #include "cpu/accumulating/pack.hpp"
+#include "cpu/machine/isa.hpp"
 #include "cpu/machine/parallel.hpp"
 #include "cpu/ref/ref.hpp"
 
@@ -119,7 +120,7 @@ void run(const reorder_problem &p, const arguments &args) {
     const arguments to(from, OCTET_ARG_DST, dst.empty() ? args.get(OCTET_ARG_DST) : dst.data());
     run_plain(plain, to);
     if (p.dst.format_kind == format_kind::packed)
-        pack_weights(plain.dst, dst.data(), p.dst, args.get(OCTET_ARG_DST));
+        pack_weights(plain.dst, dst.data(), p.dst, args.get(OCTET_ARG_DST), machine_in_use().isa);
 }
 
 } // namespace

@@ -9,6 +9,7 @@
 #include "common/element.hpp"
 #include "common/requantize.hpp"
 #include "common/resampling.hpp"
+#include "common/text.hpp"
 #include "cpu/machine/parallel.hpp"
 #include "cpu/resampling/streaming.hpp"
 #include "jit/kernels/resampling/codes.hpp"
@@ -119,6 +120,11 @@ public:
             if (streams)
                 finish_stores();
         });
+    }
+
+    std::string plan() const override {
+        return text("integer weights, ", chunk_, " channels at a time",
+                    streaming_.last ? ", stores past the caches" : "");
     }
 
     std::size_t size_bytes() const override {

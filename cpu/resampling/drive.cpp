@@ -7,6 +7,7 @@
 #include "common/element.hpp"
 #include "common/requantize.hpp"
 #include "common/resampling.hpp"
+#include "common/text.hpp"
 #include "cpu/accumulating/epilogue_params.hpp"
 #include "cpu/machine/parallel.hpp"
 #include "cpu/resampling/codes.hpp"
@@ -124,6 +125,11 @@ public:
             if (run.streams)
                 finish_stores();
         });
+    }
+
+    std::string plan() const override {
+        return text(chunk_, form_ == form::copy ? " bytes" : " channels", " at a time",
+                    streaming_.last ? ", stores past the caches" : "");
     }
 
     std::size_t size_bytes() const override {

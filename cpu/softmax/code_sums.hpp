@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "cpu/registry.hpp"
+#include "cpu/implementation.hpp"
 #include "jit/kernels/softmax/codes.hpp"
 
 namespace octet::impl::softmax {

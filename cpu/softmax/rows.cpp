@@ -133,6 +133,7 @@ public:
         });
     }
     std::size_t size_bytes() const override { return sizeof *this + results_->code_bytes(); }
+    std::string plan() const override { return "contiguous rows: sums over tables, results by distance"; }
 
 private:
     code_kernel(instruction_set isa, const softmax_problem &p, const code_results &r)
@@ -195,6 +196,7 @@ public:
         });
     }
     std::size_t size_bytes() const override { return sizeof *this + code_->code_bytes(); }
+    std::string plan() const override { return "contiguous rows, each from its maximum to its results"; }
 
 private:
     const std::vector<float> factors_;

@@ -9,6 +9,7 @@
 #include "common/fixed_point.hpp"
 #include "common/requantize.hpp"
 #include "common/softmax.hpp"
+#include "common/text.hpp"
 #include "cpu/compose/blocks.hpp"
 #include "cpu/machine/parallel.hpp"
 #include "cpu/machine/scratch.hpp"
@@ -186,6 +187,11 @@ public:
 
     std::size_t size_bytes() const override {
         return sizeof *this + main_->size_bytes() + (exponentials_ ? exponentials_->size_bytes() : 0);
+    }
+
+    std::string plan() const override {
+        return text("maximum and sum of each row", exponentials_ ? " of exponentials" : "",
+                    exponentials_ ? text(" (", exponentials_->plan(), ")") : "", "; then ", main_->plan());
     }
 
 private:

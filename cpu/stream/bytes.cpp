@@ -85,6 +85,7 @@ public:
         });
     }
     std::size_t size_bytes() const override { return sizeof *this; }
+    std::string plan() const override { return "copies bytes"; }
 
 private:
     const byte_code code_; ///< for short rows, and for many that memmove wouldn't store past the caches
@@ -104,6 +105,7 @@ public:
         });
     }
     std::size_t size_bytes() const override { return sizeof *this + code_.code_bytes(); }
+    std::string plan() const override { return "a table of the results of all codes"; }
 
 private:
     const jit::byte_table table_;

@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "cpu/registry.hpp"
+#include "cpu/implementation.hpp"
 
 namespace octet::impl::stream {
 

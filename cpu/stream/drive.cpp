@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "common/text.hpp"
 #include "cpu/compose/blocks.hpp"
 #include "cpu/compose/table.hpp"
 #include "cpu/compose/two_steps.hpp"
@@ -58,6 +59,9 @@ public:
     }
     std::size_t size_bytes() const override {
         return sizeof *this + in_range_->size_bytes() + any_->size_bytes();
+    }
+    std::string plan() const override {
+        return text(in_range_->plan(), "; for scales by which products are no quotients ", any_->plan());
     }
 
 private:
@@ -164,6 +168,12 @@ public:
         for (const auto &part : parts_)
             bytes += part->size_bytes();
         return bytes;
+    }
+    std::string plan() const override {
+        std::string plans;
+        for (const auto &part : parts_)
+            append_plan(plans, *part);
+        return text(parts_.size(), " parts: ", plans);
     }
 
 private:

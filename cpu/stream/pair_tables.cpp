@@ -8,6 +8,7 @@
 
 #include "common/element.hpp"
 #include "common/scaled_sum.hpp"
+#include "common/text.hpp"
 #include "cpu/machine/caches.hpp"
 #include "cpu/ref/ref.hpp"
 #include "cpu/stream/nest.hpp"
@@ -346,6 +347,10 @@ public:
         });
     }
     std::size_t size_bytes() const override { return sizeof *this + regular_->code_bytes(); }
+    std::string plan() const override {
+        return text("tables of the results of all pairs of codes",
+                    nontemporal_ ? ", stores past the caches" : "");
+    }
 
 private:
     using code = jit::shared_code<jit::pair_tables_kernel>;

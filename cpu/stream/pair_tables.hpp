@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "common/problem.hpp"
-#include "cpu/registry.hpp"
+#include "cpu/implementation.hpp"
 #include "jit/kernels/pair_tables.hpp"
 
 namespace octet::impl::stream {

@@ -159,6 +159,11 @@ public:
                code_->code_bytes();
     }
 
+    std::string plan() const override {
+        return text("a program of ", task_.program.size(), " steps, ", group_, " elements at a time",
+                    past_caches_ ? ", stores past the caches" : "");
+    }
+
 private:
     struct execution {
         const std::uint8_t *src[jit::max_stream_sources];

@@ -2,7 +2,7 @@
 
 // Runs tasks: the loops around the stream kernel.
 
-#include "cpu/registry.hpp"
+#include "cpu/implementation.hpp"
 #include "cpu/stream/plan.hpp"
 
 namespace octet::impl::stream {

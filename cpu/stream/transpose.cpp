@@ -7,6 +7,7 @@
 #include <numeric>
 #include <optional>
 
+#include "common/text.hpp"
 #include "cpu/machine/caches.hpp"
 #include "cpu/stream/interleave.hpp"
 #include "cpu/stream/nest.hpp"
@@ -130,6 +131,11 @@ public:
                      });
     }
     std::size_t size_bytes() const override { return sizeof *this; }
+    std::string plan() const override {
+        return text("transposes tiles of ", std::min(tile_rows_, matrices_.rows.size), "x",
+                    std::min(tile_columns_, matrices_.columns.size),
+                    leaves_caches_ ? ", stores past the caches" : "");
+    }
 
 private:
     /// What is prefetched.

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "cpu/registry.hpp"
+#include "cpu/implementation.hpp"
 
 namespace octet::impl::stream {
 

@@ -79,12 +79,9 @@ template <typename Problem>
 primitive_desc_ptr make_primitive_desc(const request &r, const tensor_map &tensors, std::string parameters,
                                        const Problem &problem) {
     selection<Problem> choice = select(problem);
-    chosen_implementation chosen{nullptr, {}, std::move(choice.refusals), choice.here};
-    if (choice.chosen) {
-        chosen.name = choice.chosen->name.c_str(); // of a table that stays
-        chosen.create = [taken = choice.taken] { return taken.make(); };
-    }
-    return make_primitive_desc(r, tensors, std::move(parameters), std::move(chosen));
+    return make_primitive_desc(r, tensors, std::move(parameters),
+                               {choice.name, [taken = choice.taken] { return taken.make(); },
+                                std::move(choice.refusals), choice.here});
 }
 
 } // namespace octet::impl

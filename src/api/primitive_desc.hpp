@@ -12,7 +12,7 @@
 
 #include "api/aliasing.hpp"
 #include "common/text.hpp"
-#include "cpu/registry.hpp"
+#include "cpu/implementation.hpp"
 #include "octet/primitive.hpp"
 
 namespace octet::impl {

@@ -32,6 +32,7 @@ public:
     explicit fake_kernel(std::size_t bytes) : bytes_(bytes) {}
     void execute(const impl::arguments &) const override {}
     std::size_t size_bytes() const override { return bytes_; }
+    std::string plan() const override { return "fake"; }
 
 private:
     const std::size_t bytes_;

@@ -5,6 +5,7 @@
 
 #include "common/layout/layout.hpp"
 #include "cpu/accumulating/pack.hpp"
+#include "cpu/machine/isa.hpp"
 #include "primitives/guarded_memory.hpp"
 #include "support/naive.hpp"
 
@@ -65,7 +66,7 @@ protected:
                 set_max_cpu_isa(level);
                 const guarded_memory dst(memory::desc(packed), cpu);
                 std::memset(dst.get().get_data_handle(), 0x5a, expected.size());
-                pack_weights(plain.data, codes, packed, dst.get().get_data_handle());
+                pack_weights(plain.data, codes, packed, dst.get().get_data_handle(), machine_in_use().isa);
                 set_max_cpu_isa(cpu_isa::all);
                 set_num_threads(0);
                 ASSERT_EQ(std::memcmp(dst.get().get_data_handle(), expected.data(), expected.size()), 0)

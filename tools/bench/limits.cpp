@@ -70,9 +70,10 @@ chain_loop loop_of(cpu_isa level, bool is_f32) {
         return {avx_vnni_chains, 32, 12};
     case cpu_isa::avx2:
         return {avx2_chains, 16, 12};
-    default:
-        return {nullptr, 0, 0};
+    case cpu_isa::ref:
+        break;
     }
+    return {nullptr, 0, 0};
 }
 
 __attribute__((target("avx2"))) void read_lines(const std::uint8_t *from, std::size_t size) {

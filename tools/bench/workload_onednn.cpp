@@ -37,9 +37,10 @@ dnnl::cpu_isa peer_isa(cpu_isa level) {
         return dnnl::cpu_isa::avx2_vnni;
     case cpu_isa::avx2:
         return dnnl::cpu_isa::avx2;
-    default:
-        return dnnl::cpu_isa::sse41;
+    case cpu_isa::ref:
+        return dnnl::cpu_isa::sse41; // its lowest
     }
+    throw error(status::unimplemented, std::string("--peer onednn: it has no level ") + to_string(level));
 }
 
 } // namespace

@@ -187,35 +187,13 @@ const probe probes[] = {
     {"concat", concat_of_two},
 };
 
-/// Refusals with the same reason in one line: "jit:dot/avx512_vnni, avx512_core: reason".
-std::vector<std::string> folded(const std::vector<std::string> &refusals) {
-    std::vector<std::pair<std::string, std::string>> groups; // who, why
-    for (const std::string &refusal : refusals) {
-        const std::size_t colon = refusal.find(": ");
-        const std::string who = refusal.substr(0, colon),
-                          why = refusal.substr(std::min(colon, refusal.size()));
-        const std::string family = who.substr(0, who.find('/') + 1);
-        const auto same = std::find_if(groups.begin(), groups.end(), [&](const auto &g) {
-            return g.second == why && !family.empty() && g.first.rfind(family, 0) == 0;
-        });
-        if (same == groups.end())
-            groups.emplace_back(who, why);
-        else
-            same->first += ", " + who.substr(family.size());
-    }
-    std::vector<std::string> lines;
-    for (const auto &[who, why] : groups)
-        lines.push_back(who + why);
-    return lines;
-}
-
 void print_implementations() {
     const engine cpu(engine::kind::cpu, 0);
     std::cout << "\nimplementations, each for a small problem\n";
     for (const probe &p : probes) {
         const primitive_desc_base pd = p.make(cpu);
         std::cout << "  " << p.name << ": " << pd.impl_info_str() << '\n';
-        for (const std::string &refusal : folded(pd.refusals()))
+        for (const std::string &refusal : pd.refusals())
             std::cout << "    refused by " << refusal << '\n';
     }
 }

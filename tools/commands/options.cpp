@@ -21,9 +21,8 @@ std::string not_allowed(const std::string &given, const std::string &allowed) {
 
 std::vector<std::string> level_names() {
     std::vector<std::string> names;
-    for (const cpu_isa level : {cpu_isa::ref, cpu_isa::avx2, cpu_isa::avx_vnni, cpu_isa::avx512_core,
-                                cpu_isa::avx512_vnni, cpu_isa::avx512_amx})
-        names.emplace_back(to_string(level));
+    for (int level = 0; level <= static_cast<int>(cpu_isa::all); level++)
+        names.emplace_back(to_string(static_cast<cpu_isa>(level)));
     return names;
 }
 

@@ -4,9 +4,7 @@
 
 #include "commands/reference.hpp"
 
-#include <algorithm>
 #include <iostream>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -76,22 +74,6 @@ std::vector<probe> probes() {
     };
 }
 
-/// Refusals are "family/level: reason", the highest level first; of each family that of the level in use is left.
-std::vector<std::string> reasons(const primitive_desc &pd) {
-    std::vector<std::string> result;
-    std::set<std::string> seen;
-    for (const std::string &refusal : pd.refusals()) {
-        const std::size_t slash = refusal.find('/'), colon = refusal.find(": ");
-        const std::string family = refusal.substr(0, std::min(slash, colon));
-        const bool is_beyond =
-            slash < colon &&
-            cpu_isa_from_string(refusal.substr(slash + 1, colon - slash - 1)) > get_effective_cpu_isa();
-        if (!is_beyond && seen.insert(family).second)
-            result.push_back(refusal);
-    }
-    return result;
-}
-
 /// Calls `take` with each problem that nobody else wants.
 template <typename Function> void for_each_left(const Function &take) {
     const engine cpu(engine::kind::cpu, 0);
@@ -110,8 +92,8 @@ void print_reference() {
         left++;
         std::cout << p.problem.substr(0, p.problem.find(' ')) << ", " << p.what << "\n    " << p.problem
                   << '\n';
-        for (const std::string &reason : reasons(pd))
-            std::cout << "    refused by " << reason << '\n';
+        for (const std::string &refusal : pd.refusals())
+            std::cout << "    refused by " << refusal << '\n';
     });
     std::cout << left << " of " << probes().size() << " problems run on the reference\n";
 }
@@ -119,7 +101,7 @@ void print_reference() {
 json reference_json() {
     json left = json::array();
     for_each_left([&](const probe &p, const primitive_desc &pd) {
-        left.push_back({{"problem", p.problem}, {"what", p.what}, {"refusals", reasons(pd)}});
+        left.push_back({{"problem", p.problem}, {"what", p.what}, {"refusals", pd.refusals()}});
     });
     return {{"problems", probes().size()}, {"reference", left}};
 }
