@@ -8,13 +8,14 @@ include(GNUInstallDirs)
 
 configure_file(include/octet/version.hpp.in ${CMAKE_CURRENT_BINARY_DIR}/include/octet/version.hpp @ONLY)
 
-file(GLOB_RECURSE octet_sources CONFIGURE_DEPENDS src/common/*.cpp src/api/*.cpp src/compat/*.cpp cpu/*.cpp jit/*.cpp)
+file(GLOB_RECURSE octet_sources CONFIGURE_DEPENDS src/common/*.cpp src/api/*.cpp cpu/*.cpp jit/*.cpp)
+file(GLOB octet_onednn_sources CONFIGURE_DEPENDS interop/onednn/*.cpp interop/onednn/library/*.cpp)
 list(FILTER octet_sources EXCLUDE REGEX "cpu/machine/workers_")
 list(APPEND octet_sources ${PROJECT_SOURCE_DIR}/cpu/machine/workers_${OCTET_THREADS}.cpp)
-add_library(octet_objects OBJECT ${octet_sources})
+add_library(octet_objects OBJECT ${octet_sources} ${octet_onednn_sources})
 set_target_properties(octet_objects PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
                                                VISIBILITY_INLINES_HIDDEN ON)
-target_include_directories(octet_objects PUBLIC include ${CMAKE_CURRENT_BINARY_DIR}/include PRIVATE src .)
+target_include_directories(octet_objects PUBLIC include ${CMAKE_CURRENT_BINARY_DIR}/include PRIVATE src . interop)
 target_include_directories(octet_objects SYSTEM PRIVATE ${XBYAK_INCLUDE_DIR})
 target_link_libraries(octet_objects PRIVATE octet_flags)
 if(OCTET_THREADS STREQUAL "omp") # one file has pragmas

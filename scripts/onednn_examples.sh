@@ -7,7 +7,7 @@
 # OpenCL and its headers are missing, a copy says that there is no GPU, which changes no function that is called.
 set -euo pipefail
 tree=${1:?directory with oneDNN\'s sources}
-library=$(realpath "${2:-$(dirname "$0")/../build/release/interop/dnnl/liboctet_dnnl.so}")
+library=$(realpath "${2:-$(dirname "$0")/../build/release/interop/onednn/preload/liboctet_dnnl.so}")
 [ -d "$tree/examples" ] || { echo "$tree has no directory examples"; exit 2; }
 [ -f "$library" ] || { echo "$library: not built"; exit 2; }
 work=$(mktemp -d)

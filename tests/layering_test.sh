@@ -23,10 +23,14 @@ forbid src 'xbyak/' 'Xbyak belongs to jit/'
 forbid cpu 'xbyak/' 'Xbyak belongs to jit/'
 forbid tools '(cpu|jit|api|network)/' 'the command uses the public API'
 forbid interop '(common|cpu|jit|api|network)/' 'interop uses the public API'
+forbid interop/onednn/library 'onednn/preload/' 'liboctet has no oneDNN behind it'
+forbid interop/onednn/preload 'onednn/library/' 'handles of the preloaded library are oneDNN'
+for file in interop/onednn/*.?pp; do
+    grep -HnE '^ *# *include *"onednn/(library|preload)/' "$file" && { echo 'what both doors of interop/onednn share knows neither'; status=1; }
+done
 forbid examples '(common|cpu|jit|api|network)/' 'examples use the public API'
 forbid serve '(common|cpu|jit|api|network|commands)/' 'the server uses the public API'
 forbid serve/core '(http|grpc)/|boost/|grpcpp/' 'serve/core knows no protocol'
-forbid src/compat '(common|cpu|jit|api|network)/' "oneDNN's interface uses the public API"
 forbid src/network '(common|cpu|jit|api)/' 'networks use the public API'
 forbid src/storage '(common|cpu|jit|api|network)/' 'files are written by whoever wants to, without knowing them'
 for room in graph tflite onnx passes lower; do
@@ -57,8 +61,8 @@ threads=$(grep -rlE '^ *# *include *<(tbb/|oneapi/tbb/|omp\.h)' src cpu jit incl
     grep -vE '^(cpu/machine/workers_(tbb|omp)|tools/bench/workload_onednn)\.cpp$')
 [ -z "$threads" ] || { echo "only cpu/machine/workers_*.cpp include oneTBB or OpenMP: $threads"; status=1; }
 
-# oneDNN's names are the real library's: interop asks for them at run time (interop/dnnl/real_library.hpp).
-for room in src cpu jit include examples; do
-    forbid $room 'oneapi/dnnl' 'only interop, the bench peer and tests know oneDNN'
+# oneDNN's names are the real library's: interop asks for them at run time (interop/onednn/preload/real_library.hpp).
+for room in src cpu jit include interop examples; do
+    forbid $room 'oneapi/dnnl' 'only the bench peer and tests know oneDNN'
 done
 exit $status

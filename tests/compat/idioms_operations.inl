@@ -139,6 +139,10 @@ void more_operations(table &t, const client &c) {
     IDIOM(memory::desc b({1, 8, 1, 1}, dt::u8, tag::nhwc); binary::primitive_desc pd({algorithm::binary_add, c.u8_image, b,
           c.u8_image}, c.eng); print(pd.src0_desc() == c.u8_image, pd.src1_desc() == b); print(c.values<uint8_t>(
           c.run<binary>(pd, {{DNNL_ARG_SRC_0, c.filled_u8(c.u8_image)}, {DNNL_ARG_SRC_1, c.filled_u8(b)}}))))
+    // 13.f / 11.f * 11.f is below 13
+    IDIOM(memory::desc x({1, 4, 1, 11}, dt::u8, tag::nhwc), y({1, 4, 1, 13}, dt::u8, tag::nhwc); resampling_forward::primitive_desc
+          pd({prop_kind::forward_inference, algorithm::resampling_nearest, x, y}, c.eng); print(c.values<uint8_t>(
+          c.run<resampling_forward>(pd, {{DNNL_ARG_SRC, c.filled_u8(x)}}))))
     IDIOM(memory::desc y({2, 8, 10, 8}, dt::u8, tag::nhwc); resampling_forward::primitive_desc pd({
           prop_kind::forward_inference, algorithm::resampling_nearest, c.u8_image, y}, c.eng); print(c.values<uint8_t>(
           c.run<resampling_forward>(pd, {{DNNL_ARG_SRC, c.filled_u8(c.u8_image)}}))))

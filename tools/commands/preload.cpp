@@ -36,13 +36,13 @@ struct preload_options {
 std::string library() {
     const char *name = "liboctet_dnnl.so";
     const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
-    for (const char *place : {".", "../interop/dnnl", "../" OCTET_LIBRARY_DIR, "../lib"})
+    for (const char *place : {".", "../interop/onednn/preload", "../" OCTET_LIBRARY_DIR, "../lib"})
         if (const fs::path path = here / place / name; fs::exists(path))
             return fs::canonical(path).string();
     throw error(status::runtime_error,
                 std::string(name) +
                     " is neither beside the command nor in the library directory of its installation; "
-                    "it is built where the headers of oneDNN 2.6 are (Debian: libdnnl-dev)");
+                    "it is built with OCTET_BUILD_DNNL=ON");
 }
 
 /// A file to which each process that calls oneDNN through the library adds a byte.

@@ -10,12 +10,17 @@ namespace dnnl {
 
 namespace octet_detail {
 
+/// What all descriptions of operations begin with; nobody reads more of one that Octet does not have.
+struct beginning_of_desc {
+    dnnl_primitive_kind_t primitive_kind; ///< which operation
+    dnnl_prop_kind_t prop_kind;           ///< direction
+};
+
 /// An operation that Octet does not have.
 template <primitive::kind operation, prop_kind prop> struct absent : public primitive {
     /// Takes what oneDNN's takes; the overloads are for arguments in braces.
     struct desc {
-        dnnl_rnn_desc_t data{convert_to_c(operation), convert_to_c(prop),
-                             dnnl_alg_kind_undef}; ///< says which it is
+        beginning_of_desc data{convert_to_c(operation), convert_to_c(prop)}; ///< says which it is
 
         /// Arguments as in oneDNN.
         ///@{

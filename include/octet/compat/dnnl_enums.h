@@ -100,6 +100,11 @@ typedef enum {
     dnnl_memory_extra_flag_rnn_s8s8_compensation = 22
 } dnnl_memory_extra_flags_t;
 
+/* Formats of packed weights of recurrent networks. */
+typedef enum {
+    dnnl_packed_format_undef = 0, dnnl_ldigo_p = 1, dnnl_ldgoi_p = 2, dnnl_ldio_p = 3
+} dnnl_rnn_packed_memory_format_t;
+
 /* Names for code that mentions recurrent networks; Octet has none. */
 typedef enum {
     dnnl_rnn_flags_undef = 0

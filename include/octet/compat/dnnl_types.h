@@ -1,8 +1,8 @@
 #ifndef OCTET_COMPAT_DNNL_TYPES_H
 #define OCTET_COMPAT_DNNL_TYPES_H
 
-/* oneDNN 2.6's types and constants for C and C++. Fields that a client can read have oneDNN's names and meaning; what only
-   oneDNN's own implementations use is left out. */
+/* oneDNN 2.6's types and constants for C and C++. Structures are oneDNN's to the byte, so that one code serves clients of this
+   header and clients of oneDNN's own; tests/compat compares them. */
 
 #ifdef __cplusplus
 #include <cstddef>
@@ -16,6 +16,13 @@ extern "C" {
 #include "octet/compat/dnnl_enums.h"
 
 #define OCTET_DNNL_API __attribute__((visibility("default")))
+
+/* A function's symbol: liboctet has names of its own, liboctet_dnnl, which stands in front of oneDNN, has oneDNN's. */
+#ifdef OCTET_DNNL_IN_FRONT
+#define OCTET_DNNL_SYMBOL(name) __asm__(#name)
+#else
+#define OCTET_DNNL_SYMBOL(name) __asm__("octet_" #name)
+#endif
 
 #define DNNL_MAX_NDIMS 12
 
@@ -46,6 +53,17 @@ typedef struct {
     dnnl_dim_t groups, width, patches[5], steps[3];
 } octet_dnnl_packed_desc_t;
 
+/* Weights of oneDNN's recurrent networks: the one layout that its functions size, allocate and compare without reading it. */
+#define DNNL_RNN_MAX_N_PARTS 4
+typedef struct {
+    dnnl_rnn_packed_memory_format_t format;
+    int n_parts, n, ldb, parts[DNNL_RNN_MAX_N_PARTS];
+    size_t part_pack_size[DNNL_RNN_MAX_N_PARTS];
+    unsigned pack_part[DNNL_RNN_MAX_N_PARTS];
+    size_t offset_compensation, size;
+    char reserved[200];
+} dnnl_rnn_packed_desc_t;
+
 /* What oneDNN stores behind the elements; with Octet always none. */
 typedef struct {
     uint64_t flags;
@@ -65,6 +83,7 @@ typedef struct {
     dnnl_format_kind_t format_kind;
     union {
         dnnl_blocking_desc_t blocking;
+        dnnl_rnn_packed_desc_t rnn_packed_desc;
         octet_dnnl_packed_desc_t octet;
     } format_desc;
     dnnl_memory_extra_desc_t extra;
@@ -236,6 +255,15 @@ typedef struct {
     dnnl_primitive_kind_t primitive_kind;
     dnnl_prop_kind_t prop_kind;
     dnnl_alg_kind_t cell_kind;
+    dnnl_rnn_direction_t direction;
+    dnnl_memory_desc_t src_layer_desc, src_iter_desc, src_iter_c_desc, weights_layer_desc, weights_iter_desc, bias_desc,
+        dst_layer_desc, dst_iter_desc, dst_iter_c_desc, weights_peephole_desc, weights_projection_desc,
+        diff_src_layer_desc, diff_src_iter_desc, diff_src_iter_c_desc, diff_weights_layer_desc, diff_weights_iter_desc,
+        diff_bias_desc, diff_dst_layer_desc, diff_dst_iter_desc, diff_dst_iter_c_desc, diff_weights_peephole_desc,
+        diff_weights_projection_desc;
+    unsigned flags;
+    dnnl_alg_kind_t activation_kind;
+    float alpha, beta;
 } dnnl_rnn_desc_t;
 
 /* Execution arguments. */

@@ -1,0 +1,199 @@
+#include "onednn/preload/attributes.hpp"
+
+#include <cstring>
+
+#include "onednn/convert.hpp"
+#include "onednn/packed_descriptor.hpp"
+#include "onednn/preload/descriptors.hpp"
+#include "onednn/preload/real_library.hpp"
+
+namespace octet::onednn {
+namespace {
+
+/// A list of values with its mask, as oneDNN's getters give it; it stays the attribute's.
+template <typename T> struct listed {
+    dnnl_dim_t count = 0;
+    int mask = 0;
+    const T *values = nullptr;
+
+    /// oneDNN has no unset attributes, but defaults.
+    bool is_default(T value) const { return count == 0 || (count == 1 && mask == 0 && *values == value); }
+    std::vector<T> vector() const { return {values, values + count}; }
+};
+
+// With arguments that exist these getters cannot fail; an argument that doesn't leaves the list empty.
+listed<float> output_scales(const_dnnl_primitive_attr_t attr) {
+    listed<float> l;
+    real().dnnl_primitive_attr_get_output_scales(attr, &l.count, &l.mask, &l.values);
+    return l;
+}
+listed<float> scales(const_dnnl_primitive_attr_t attr, int arg) {
+    listed<float> l;
+    real().dnnl_primitive_attr_get_scales(attr, arg, &l.count, &l.mask, &l.values);
+    return l;
+}
+listed<std::int32_t> zero_points(const_dnnl_primitive_attr_t attr, int arg) {
+    listed<std::int32_t> l;
+    real().dnnl_primitive_attr_get_zero_points(attr, arg, &l.count, &l.mask, &l.values);
+    return l;
+}
+const_dnnl_post_ops_t post_ops(const_dnnl_primitive_attr_t attr) {
+    const_dnnl_post_ops_t ops = nullptr;
+    real().dnnl_primitive_attr_get_post_ops(attr, &ops);
+    return ops;
+}
+
+constexpr int zero_point_args[] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST};
+constexpr int scale_args[] = {DNNL_ARG_SRC_0, DNNL_ARG_SRC_1};
+
+octet::post_ops to_octet(const_dnnl_post_ops_t ops) {
+    const real_library &r = real();
+    octet::post_ops result;
+    for (int i = 0; i < r.dnnl_post_ops_len(ops); i++) {
+        float scale = 1.f, alpha = 0.f, beta = 0.f;
+        std::int32_t zero_point = 0;
+        int mask = 0;
+        dnnl_data_type_t type = dnnl_data_type_undef;
+        dnnl_alg_kind_t alg = dnnl_alg_kind_undef;
+        const dnnl_memory_desc_t *src1 = nullptr;
+        switch (r.dnnl_post_ops_get_kind(ops, i)) {
+        case dnnl_sum:
+            r.dnnl_post_ops_get_params_sum_v3(ops, i, &scale, &zero_point, &type);
+            result.append_sum(scale, zero_point, onednn::to_octet(type));
+            break;
+        case dnnl_eltwise:
+            r.dnnl_post_ops_get_params_eltwise(ops, i, &scale, &alg, &alpha, &beta);
+            result.append_eltwise(scale, algorithm_of(alg), alpha, beta);
+            break;
+        case dnnl_binary:
+            r.dnnl_post_ops_get_params_binary(ops, i, &alg, &src1);
+            if (src1->format_kind == dnnl_format_kind_any)
+                throw refusal("a binary post-op whose tensor has layout any");
+            result.append_binary(algorithm_of(alg), onednn::to_octet(*src1));
+            break;
+        case dnnl_prelu:
+            r.dnnl_post_ops_get_params_prelu(ops, i, &mask);
+            result.append_prelu(mask);
+            break;
+        default:
+            throw refusal("a depthwise convolution as a post-op");
+        }
+    }
+    return result;
+}
+
+/// Bytes of values without holes.
+class key_writer {
+public:
+    explicit key_writer(std::string &key) : key_(key) {}
+    template <typename T> key_writer &add(const T &value) {
+        static_assert(std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_pointer_v<T>);
+        key_.append(reinterpret_cast<const char *>(&value), sizeof value);
+        return *this;
+    }
+    template <typename T> key_writer &add(const T *values, dnnl_dim_t count) {
+        key_.append(reinterpret_cast<const char *>(values), sizeof(T) * static_cast<std::size_t>(count));
+        return *this;
+    }
+    template <typename T> key_writer &add(const listed<T> &l) {
+        return add(l.count).add(l.mask).add(l.values, l.count);
+    }
+
+private:
+    std::string &key_;
+};
+
+} // namespace
+
+octet::primitive_attr to_octet(dnnl_primitive_kind_t kind, const_dnnl_primitive_attr_t attr) {
+    octet::primitive_attr result;
+    if (!attr)
+        return result;
+    if (const listed<float> l = output_scales(attr); !l.is_default(1.f))
+        result.set_output_scales(l.mask, l.vector());
+    for (const int arg : scale_args)
+        if (const listed<float> l = scales(attr, arg); !l.is_default(1.f)) {
+            if (kind != dnnl_binary)
+                throw refusal("scales of a source");
+            result.set_scales(arg, l.mask, l.vector());
+        }
+    for (const int arg : zero_point_args)
+        if (const listed<std::int32_t> l = zero_points(attr, arg); !l.is_default(0))
+            result.set_zero_points(arg, l.mask, l.vector());
+    result.set_post_ops(to_octet(post_ops(attr)));
+    return result;
+}
+
+bool has_packed_tensor(const request &r) {
+    for (const named_tensor &tensor : tensors_of(r))
+        if (is_packed(*tensor.md))
+            return true;
+    if (!r.attr)
+        return false;
+    const_dnnl_post_ops_t ops = post_ops(r.attr);
+    for (int i = 0; i < real().dnnl_post_ops_len(ops); i++) {
+        const dnnl_memory_desc_t *src1 = nullptr;
+        if (real().dnnl_post_ops_get_kind(ops, i) == dnnl_binary &&
+            real().dnnl_post_ops_get_params_binary(ops, i, nullptr, &src1) == dnnl_success && src1 &&
+            is_packed(*src1))
+            return true;
+    }
+    return false;
+}
+
+void append_key(std::string &key, const dnnl_memory_desc_t &md) {
+    key_writer out(key);
+    out.add(md.ndims)
+        .add(md.dims, md.ndims)
+        .add(md.data_type)
+        .add(md.format_kind)
+        .add(md.offset0)
+        .add(md.extra.flags);
+    if (md.format_kind == dnnl_blocked) {
+        const dnnl_blocking_desc_t &blocks = md.format_desc.blocking;
+        out.add(md.padded_dims, md.ndims).add(md.padded_offsets, md.ndims).add(blocks.strides, md.ndims);
+        out.add(blocks.inner_nblks);
+        out.add(blocks.inner_blks, blocks.inner_nblks).add(blocks.inner_idxs, blocks.inner_nblks);
+    }
+    // A packed layout; what clients keep in their part of it comes back with the descriptors, so it counts too.
+    out.add(md.extra.reserved, sizeof md.extra.reserved);
+}
+
+void append_key(std::string &key, const_dnnl_primitive_attr_t attr) {
+    key_writer out(key);
+    if (!attr)
+        return;
+    const real_library &r = real();
+    dnnl_scratchpad_mode_t mode = dnnl_scratchpad_mode_library;
+    r.dnnl_primitive_attr_get_scratchpad_mode(attr, &mode);
+    out.add(mode).add(output_scales(attr));
+    for (const int arg : scale_args)
+        out.add(scales(attr, arg));
+    for (const int arg : zero_point_args)
+        out.add(zero_points(attr, arg));
+    const_dnnl_post_ops_t ops = post_ops(attr);
+    const int count = r.dnnl_post_ops_len(ops);
+    for (int i = 0; i < count; i++) {
+        float scale = 1.f, alpha = 0.f, beta = 0.f;
+        std::int32_t zero_point = 0;
+        int mask = 0;
+        dnnl_data_type_t type = dnnl_data_type_undef;
+        dnnl_alg_kind_t alg = dnnl_alg_kind_undef;
+        const dnnl_memory_desc_t *src1 = nullptr;
+        const dnnl_primitive_kind_t kind = r.dnnl_post_ops_get_kind(ops, i);
+        out.add(kind);
+        if (kind == dnnl_sum)
+            r.dnnl_post_ops_get_params_sum_v3(ops, i, &scale, &zero_point, &type);
+        else if (kind == dnnl_eltwise)
+            r.dnnl_post_ops_get_params_eltwise(ops, i, &scale, &alg, &alpha, &beta);
+        else if (kind == dnnl_binary)
+            r.dnnl_post_ops_get_params_binary(ops, i, &alg, &src1);
+        else if (kind == dnnl_prelu)
+            r.dnnl_post_ops_get_params_prelu(ops, i, &mask);
+        out.add(scale).add(zero_point).add(type).add(alg).add(alpha).add(beta).add(mask);
+        if (src1)
+            append_key(key, *src1);
+    }
+}
+
+} // namespace octet::onednn

@@ -1,0 +1,216 @@
+#include "onednn/preload/decide.hpp"
+
+#include <list>
+#include <mutex>
+#include <unordered_map>
+
+#include "onednn/op_descs.hpp"
+#include "onednn/preload/attributes.hpp"
+#include "onednn/preload/policy.hpp"
+#include "onednn/preload/real_library.hpp"
+#include "onednn/preload/take.hpp"
+#include "onednn/preload/threads.hpp"
+
+namespace octet::onednn {
+namespace {
+
+/// Decisions by the bytes of their requests, as many as oneDNN keeps primitives, the least recently used dropped first.
+class decision_cache {
+public:
+    bool find(const std::string &key, decision &found) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        const auto entry = index_.find(key);
+        if (entry == index_.end())
+            return false;
+        entries_.splice(entries_.begin(), entries_, entry->second);
+        found = entry->second->second;
+        return true;
+    }
+
+    void insert(const std::string &key, const decision &made) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        if (index_.count(key))
+            return;
+        entries_.emplace_front(key, made);
+        index_.emplace(key, entries_.begin());
+        if (entries_.size() > capacity) {
+            index_.erase(entries_.back().first);
+            entries_.pop_back();
+        }
+    }
+
+private:
+    static constexpr std::size_t capacity = 1024;
+    using entry = std::pair<std::string, decision>;
+
+    std::mutex mutex_;
+    std::list<entry> entries_; ///< most recently used first
+    std::unordered_map<std::string, std::list<entry>::iterator> index_;
+};
+
+decision_cache &cache() {
+    static decision_cache &all = *new decision_cache; // used until the last thread ends
+    return all;
+}
+
+template <typename T> void append(std::string &key, const T &value) {
+    key.append(reinterpret_cast<const char *>(&value), sizeof value);
+}
+void append(std::string &key, const dnnl_dims_t &values, int ndims) {
+    key.append(reinterpret_cast<const char *>(values), sizeof(dnnl_dim_t) * static_cast<std::size_t>(ndims));
+}
+
+/// What an operation has besides tensors and attributes.
+void append_parameters(std::string &key, const request &r) {
+    const auto windows = [&](const auto &d, const dnnl_dims_t &third) {
+        const int spatial = d.src_desc.ndims - 2;
+        append(key, d.alg_kind);
+        for (const dnnl_dims_t *values : {&d.strides, &third, &d.padding[0], &d.padding[1]})
+            append(key, *values, spatial > 0 ? spatial : 0);
+    };
+    switch (r.kind) {
+    case dnnl_convolution:
+    case dnnl_deconvolution: {
+        const auto &d = *static_cast<const dnnl_convolution_desc_t *>(r.op_desc);
+        append(key, d.prop_kind);
+        return windows(d, d.dilates);
+    }
+    case dnnl_inner_product:
+        return append(key, static_cast<const dnnl_inner_product_desc_t *>(r.op_desc)->prop_kind);
+    case dnnl_pooling: {
+        const auto &d = *static_cast<const dnnl_pooling_desc_t *>(r.op_desc);
+        append(key, d.prop_kind);
+        return windows(d, d.kernel);
+    }
+    case dnnl_pooling_v2: {
+        const auto &d = *static_cast<const dnnl_pooling_v2_desc_t *>(r.op_desc);
+        append(key, d.prop_kind);
+        windows(d, d.kernel);
+        return append(key, d.dilation);
+    }
+    case dnnl_binary:
+        return append(key, static_cast<const dnnl_binary_desc_t *>(r.op_desc)->alg_kind);
+    case dnnl_eltwise: {
+        const auto &d = *static_cast<const dnnl_eltwise_desc_t *>(r.op_desc);
+        append(key, d.prop_kind);
+        append(key, d.alg_kind);
+        append(key, d.alpha);
+        return append(key, d.beta);
+    }
+    case dnnl_softmax:
+    case dnnl_logsoftmax: {
+        const auto &d = *static_cast<const dnnl_softmax_desc_t *>(r.op_desc);
+        append(key, d.prop_kind);
+        return append(key, d.softmax_axis);
+    }
+    case dnnl_softmax_v2: {
+        const auto &d = *static_cast<const dnnl_softmax_v2_desc_t *>(r.op_desc);
+        append(key, d.prop_kind);
+        append(key, d.alg_kind);
+        return append(key, d.softmax_axis);
+    }
+    case dnnl_resampling: {
+        const auto &d = *static_cast<const dnnl_resampling_desc_t *>(r.op_desc);
+        append(key, d.prop_kind);
+        append(key, d.alg_kind);
+        return append(key, d.factors);
+    }
+    case dnnl_prelu:
+        return append(key, static_cast<const dnnl_prelu_desc_t *>(r.op_desc)->prop_kind);
+    case dnnl_sum:
+        key.append(reinterpret_cast<const char *>(r.scales), sizeof(float) * r.srcs.size());
+        return;
+    case dnnl_concat:
+        return append(key, r.concat_dimension);
+    default:
+        return;
+    }
+}
+
+/// Requests with equal keys get the same answer. The number of threads is a part of it: plans divide work among them.
+std::string key_of(const request &r) {
+    std::string key;
+    key.reserve(2048);
+    append(key, r.kind);
+    append(key, r.engine);
+    append(key, r.dst_engine);
+    append(key, octet::get_num_threads());
+    append_parameters(key, r);
+    for (const named_tensor &tensor : tensors_of(r)) {
+        append(key, tensor.arg);
+        append_key(key, *tensor.md);
+    }
+    append(key, r.attr != nullptr);
+    append_key(key, r.attr);
+    return key;
+}
+
+bool runs_on_cpu(dnnl_engine_t engine) {
+    dnnl_engine_kind_t kind = dnnl_any_engine;
+    return engine && real().dnnl_engine_get_kind(engine, &kind) == dnnl_success && kind == dnnl_cpu;
+}
+
+/// Not Octet's: the real library's, unless it can't be.
+decision refuse(const request &r, bool was_candidate, const std::string &why) {
+    if (has_packed_tensor(r)) {
+        if (is_verbose())
+            tell("refused: " + text_of(r) + ": " + why +
+                 "; a tensor is packed by Octet, which oneDNN can't read");
+        return {nullptr, dnnl_unimplemented};
+    }
+    const bool is_error = was_candidate && policy_in_force() == policy::only;
+    if (is_verbose() || is_error)
+        tell((is_error ? "refused (OCTET_DNNL=only): " : "handed on: ") + text_of(r) + ": " + why);
+    return {nullptr, is_error ? dnnl_unimplemented : dnnl_success};
+}
+
+decision decide_anew(const request &r) {
+    try {
+        decision made{take(r), dnnl_success};
+        if (is_verbose())
+            tell("taken: " + made.taken->pd.problem_str() + " " + made.taken->info);
+        return made;
+    } catch (const std::exception &e) { // onednn::refusal, octet::error
+        return refuse(r, true, e.what());
+    }
+}
+
+} // namespace
+
+bool may_take() { return policy_in_force() != policy::off && real().is_known; }
+
+decision decide(const request &r) noexcept {
+    try {
+        if (!is_candidate(r))
+            return refuse(r, false, "no 8-bit source");
+        if (!runs_on_cpu(r.engine) || (r.dst_engine && !runs_on_cpu(r.dst_engine)))
+            return refuse(r, false, "another engine than the CPU");
+        static const bool threads_are_shared = (use_clients_threads(), true);
+        (void)threads_are_shared;
+        const std::string key = key_of(r);
+        decision found;
+        if (cache().find(key, found))
+            return found;
+        found = decide_anew(r);
+        cache().insert(key, found);
+        return found;
+    } catch (...) {
+        return {nullptr, status_of_exception("creation")};
+    }
+}
+
+dnnl_status_t status_of_exception(const char *where) noexcept {
+    try {
+        throw;
+    } catch (const octet::error &e) {
+        if (is_verbose())
+            tell(std::string(where) + ": " + e.what());
+        return static_cast<dnnl_status_t>(e.status); // the values are oneDNN's
+    } catch (const std::bad_alloc &) {
+        return dnnl_out_of_memory;
+    } catch (...) {
+        return dnnl_runtime_error;
+    }
+}
+
+} // namespace octet::onednn

@@ -1,0 +1,152 @@
+// The functions of oneDNN's interface that make and destroy primitive descriptors and iterators. Each looks at what it was given:
+// ours is served here, anything else goes to the real library as it came.
+
+#include <memory>
+
+#include "onednn/op_descs.hpp"
+#include "onednn/preload/attributes.hpp"
+#include "onednn/preload/decide.hpp"
+#include "onednn/preload/handles.hpp"
+#include "onednn/preload/real_library.hpp"
+
+using namespace octet::onednn;
+
+namespace {
+
+request request_of(const_dnnl_op_desc_t op_desc, const_dnnl_primitive_attr_t attr, dnnl_engine_t engine) {
+    request r;
+    r.kind = kind_of(op_desc);
+    r.op_desc = op_desc;
+    r.attr = attr;
+    r.engine = engine;
+    return r;
+}
+
+/// A forward descriptor of ours means nothing to the real library; its backward operations do without.
+const_dnnl_primitive_desc_t real_hint(const_dnnl_primitive_desc_t hint) {
+    return ours<const taken_desc>(hint) ? nullptr : hint;
+}
+
+dnnl_status_t make_desc(dnnl_primitive_desc_t *result, const std::shared_ptr<const problem> &what) {
+    auto *made = new (std::nothrow) taken_desc{{}, what};
+    if (!made)
+        return dnnl_out_of_memory;
+    *result = handle_of<dnnl_primitive_desc_t>(made);
+    return dnnl_success;
+}
+
+} // namespace
+
+extern "C" {
+
+dnnl_status_t dnnl_primitive_desc_iterator_create(dnnl_primitive_desc_iterator_t *iterator,
+                                                  const_dnnl_op_desc_t op_desc,
+                                                  const_dnnl_primitive_attr_t attr, dnnl_engine_t engine,
+                                                  const_dnnl_primitive_desc_t hint) {
+    if (may_take() && iterator && op_desc && engine) {
+        const decision made = decide(request_of(op_desc, attr, engine));
+        if (made.refusal != dnnl_success)
+            return made.refusal;
+        if (made.taken) {
+            auto *own = new (std::nothrow) taken_iterator{{}, made.taken};
+            *iterator = handle_of<dnnl_primitive_desc_iterator_t>(own);
+            return own ? dnnl_success : dnnl_out_of_memory;
+        }
+    }
+    return hand_on(real().dnnl_primitive_desc_iterator_create, iterator, op_desc, attr, engine,
+                   real_hint(hint));
+}
+
+dnnl_status_t dnnl_primitive_desc_iterator_next(dnnl_primitive_desc_iterator_t iterator) {
+    auto *own = ours<taken_iterator>(iterator);
+    if (!own)
+        return hand_on(real().dnnl_primitive_desc_iterator_next, iterator);
+    if (own->at_end)
+        return dnnl_iterator_ends;
+    // The client's descriptor may be gone by now, the copy is not. Weights packed by Octet end the list: no other
+    // implementation reads them.
+    const problem &what = *own->what;
+    request r = request_of(what.op_desc.data(), what.attr, what.engine);
+    dnnl_status_t status = dnnl_iterator_ends;
+    if (own->rest)
+        status = hand_on(real().dnnl_primitive_desc_iterator_next, own->rest);
+    else if (!has_packed_tensor(r))
+        status = hand_on(real().dnnl_primitive_desc_iterator_create, &own->rest, r.op_desc, r.attr, r.engine,
+                         const_dnnl_primitive_desc_t{});
+    own->at_end = status != dnnl_success;
+    return own->at_end ? dnnl_iterator_ends : dnnl_success;
+}
+
+dnnl_primitive_desc_t dnnl_primitive_desc_iterator_fetch(const_dnnl_primitive_desc_iterator_t iterator) {
+    const auto *own = ours<const taken_iterator>(iterator);
+    if (!own)
+        return call_real(real().dnnl_primitive_desc_iterator_fetch, dnnl_primitive_desc_t{}, iterator);
+    if (own->at_end)
+        return nullptr;
+    if (own->rest)
+        return real().dnnl_primitive_desc_iterator_fetch(own->rest);
+    dnnl_primitive_desc_t result = nullptr;
+    make_desc(&result, own->what);
+    return result;
+}
+
+dnnl_status_t dnnl_primitive_desc_iterator_destroy(dnnl_primitive_desc_iterator_t iterator) {
+    auto *own = ours<taken_iterator>(iterator);
+    if (!own)
+        return hand_on(real().dnnl_primitive_desc_iterator_destroy, iterator);
+    if (own->rest)
+        real().dnnl_primitive_desc_iterator_destroy(own->rest);
+    delete own;
+    return dnnl_success;
+}
+
+// The real library's makes an iterator through this library's functions and would take ours for its own, so it is called only
+// where none of ours can come out.
+dnnl_status_t dnnl_primitive_desc_create(dnnl_primitive_desc_t *result, const_dnnl_op_desc_t op_desc,
+                                         const_dnnl_primitive_attr_t attr, dnnl_engine_t engine,
+                                         const_dnnl_primitive_desc_t hint) {
+    if (!real().is_known || !result)
+        return hand_on(real().dnnl_primitive_desc_create, result, op_desc, attr, engine, hint);
+    dnnl_primitive_desc_iterator_t iterator = nullptr;
+    const dnnl_status_t status = dnnl_primitive_desc_iterator_create(&iterator, op_desc, attr, engine, hint);
+    if (status != dnnl_success)
+        return status;
+    *result = dnnl_primitive_desc_iterator_fetch(iterator);
+    dnnl_primitive_desc_iterator_destroy(iterator);
+    return *result ? dnnl_success : dnnl_out_of_memory;
+}
+
+dnnl_status_t dnnl_primitive_desc_clone(dnnl_primitive_desc_t *result, const_dnnl_primitive_desc_t desc) {
+    const auto *own = ours<const taken_desc>(desc);
+    if (!own)
+        return hand_on(real().dnnl_primitive_desc_clone, result, desc);
+    return result ? make_desc(result, own->what) : dnnl_invalid_arguments;
+}
+
+dnnl_status_t dnnl_primitive_desc_destroy(dnnl_primitive_desc_t desc) {
+    auto *own = ours<taken_desc>(desc);
+    if (!own)
+        return hand_on(real().dnnl_primitive_desc_destroy, desc);
+    delete own;
+    return dnnl_success;
+}
+
+dnnl_status_t dnnl_reorder_primitive_desc_create(dnnl_primitive_desc_t *result, const dnnl_memory_desc_t *src,
+                                                 dnnl_engine_t src_engine, const dnnl_memory_desc_t *dst,
+                                                 dnnl_engine_t dst_engine, const_dnnl_primitive_attr_t attr) {
+    if (may_take() && result && src && dst && src_engine && dst_engine) {
+        request r;
+        r.kind = dnnl_reorder;
+        r.attr = attr;
+        r.engine = src_engine;
+        r.dst_engine = dst_engine;
+        r.srcs = {src};
+        r.dst = dst;
+        const decision made = decide(r);
+        if (!made.is_handed_on())
+            return made.taken ? make_desc(result, made.taken) : made.refusal;
+    }
+    return hand_on(real().dnnl_reorder_primitive_desc_create, result, src, src_engine, dst, dst_engine, attr);
+}
+
+} // extern "C"

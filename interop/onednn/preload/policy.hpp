@@ -1,0 +1,26 @@
+#pragma once
+
+// What the user decides by environment variables: OCTET_DNNL, whether problems are taken at all; OCTET_DNNL_VERBOSE, whether
+// it is told which.
+
+#include <string>
+
+namespace octet::onednn {
+
+enum class policy {
+    off,       ///< everything is handed on
+    automatic, ///< what Octet takes is Octet's
+    only       ///< an int8 problem that Octet refuses is an error
+};
+policy policy_in_force();
+
+/// Adds a byte to the file that OCTET_DNNL_REPORT names, if it names one: `octet preload` wants to know whether anything in
+/// its program called oneDNN.
+void report_call();
+
+/// True if `tell` prints.
+bool is_verbose();
+/// One line on standard error, unless the same was told before: "octet: taken: …".
+void tell(const std::string &line);
+
+} // namespace octet::onednn

@@ -1,0 +1,233 @@
+// Octet takes of oneDNN's what it does as oneDNN does, and faster: forward passes of 8-bit sources. What it could do beyond that
+// for a client of its own header is handed on. Tensors whose layout the library shall choose get oneDNN's choice, then the
+// translation that both doors share makes Octet's primitive descriptor.
+
+#include "onednn/preload/take.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "onednn/packed_descriptor.hpp"
+#include "onednn/preload/attributes.hpp"
+#include "onednn/preload/descriptors.hpp"
+#include "onednn/preload/real_library.hpp"
+#include "onednn/preload/two_step_reorder.hpp"
+#include "onednn/translate.hpp"
+
+namespace octet::onednn {
+namespace {
+
+/// The descriptor of the request as its own type.
+template <typename Desc> const Desc &as(const request &r) { return *static_cast<const Desc *>(r.op_desc); }
+
+/// Octet takes unsigned weights, oneDNN doesn't: nobody expects them.
+void require_types(const dnnl_memory_desc_t &weights) {
+    if (weights.data_type != dnnl_s8)
+        throw refusal("weights that are not s8");
+}
+
+void require_rank(const dnnl_memory_desc_t &src) {
+    if (src.ndims < 3 || src.ndims > 5)
+        throw refusal("a rank of src that is none of 3, 4, 5");
+}
+
+/// pooling and pooling_v2 begin alike.
+void check_pooling(const dnnl_pooling_desc_t &d) {
+    require_rank(d.src_desc);
+    if (d.prop_kind == dnnl_forward_training && d.alg_kind == dnnl_pooling_max)
+        throw refusal("a workspace for the backward pass");
+}
+
+/// What Octet could do, but not as oneDNN does.
+void check(const request &r) {
+    switch (r.kind) {
+    case dnnl_convolution:
+    case dnnl_deconvolution:
+        require_types(as<dnnl_convolution_desc_t>(r).weights_desc);
+        return require_rank(as<dnnl_convolution_desc_t>(r).src_desc);
+    case dnnl_inner_product:
+        return require_types(as<dnnl_inner_product_desc_t>(r).weights_desc);
+    case dnnl_matmul:
+        return require_types(as<dnnl_matmul_desc_t>(r).weights_desc);
+    case dnnl_pooling:
+    case dnnl_pooling_v2:
+        return check_pooling(as<dnnl_pooling_desc_t>(r));
+    case dnnl_resampling:
+        if (!has_factors_of_sizes(as<dnnl_resampling_desc_t>(r)))
+            throw refusal("factors that are not the ratio of sizes");
+        return;
+    case dnnl_concat:
+        if (r.concat_dimension < 0 || r.concat_dimension >= r.srcs[0]->ndims)
+            throw refusal("a dimension that the tensors don't have");
+        return;
+    default:
+        return;
+    }
+}
+
+/// Products choose layouts by themselves, reorders never; all others keep that of their source, as in oneDNN.
+bool keeps_layout(dnnl_primitive_kind_t kind) {
+    return kind != dnnl_convolution && kind != dnnl_deconvolution && kind != dnnl_inner_product &&
+           kind != dnnl_matmul && kind != dnnl_reorder;
+}
+
+/// A copy of a request in which tensors with layout `any` have what oneDNN would make of it, where Octet makes something
+/// else.
+class settled_request {
+public:
+    explicit settled_request(const request &r) : r_(r), op_desc_(copy_of_op_desc(r)) {
+        if (r.op_desc)
+            r_.op_desc = op_desc_.data();
+        if (keeps_layout(r.kind))
+            settle();
+    }
+    settled_request(const settled_request &) = delete;
+    settled_request &operator=(const settled_request &) = delete;
+
+    const request &get() const { return r_; }
+
+private:
+    void settle() {
+        const bool has_dst = r_.op_desc || r_.dst;
+        dst_ = has_dst ? dnnl_memory_desc_t{} : *r_.srcs[0];
+        if (r_.dst)
+            dst_ = *r_.dst;
+        if (!has_dst) {
+            dst_.format_kind = dnnl_format_kind_any;
+            if (r_.kind == dnnl_concat) {
+                dst_.dims[r_.concat_dimension] = 0;
+                for (const dnnl_memory_desc_t *md : r_.srcs)
+                    dst_.dims[r_.concat_dimension] += md->dims[r_.concat_dimension];
+            }
+        }
+        if (!r_.op_desc)
+            r_.dst = &dst_;
+        const std::vector<named_tensor> tensors = tensors_of(r_);
+        const octet::memory::desc first = to_octet(*tensors[0].md);
+        for (const named_tensor &tensor : tensors) {
+            if (tensor.md->format_kind != dnnl_format_kind_any)
+                continue;
+            const bool is_src = tensor.arg == DNNL_ARG_SRC || tensor.arg >= DNNL_ARG_MULTIPLE_SRC;
+            if (is_src)
+                throw refusal("a source with layout any");
+            const octet::memory::desc chosen = laid_out_like(to_octet(*tensor.md), first);
+            if (chosen.get_format_kind() != octet::format_kind::any) // it lies in op_desc_, or is dst_
+                *const_cast<dnnl_memory_desc_t *>(tensor.md) = with_layout(*tensor.md, chosen);
+        }
+    }
+
+    request r_;
+    std::vector<char> op_desc_;
+    dnnl_memory_desc_t dst_; ///< of sum and concat
+};
+
+/// Output scales that are all 1 and nothing else: codes move as they are. PyTorch packs weights so.
+bool only_moves(const request &r, const octet::primitive_attr &attr) {
+    const std::vector<float> &scales = attr.output_scales().values;
+    return r.srcs[0]->data_type == r.dst->data_type && is_8_bit(*r.dst) && !attr.output_scales().runtime &&
+           attr.zero_points().empty() && attr.get_post_ops().len() == 0 &&
+           std::all_of(scales.begin(), scales.end(), [](float scale) { return scale == 1.f; });
+}
+
+/// Throws for a tensor that Octet can't have.
+void check_tensors(const request &r) {
+    for (const named_tensor &tensor : tensors_of(r))
+        if (tensor.arg != 0)
+            to_octet(*tensor.md);
+}
+
+/// Between packed weights and a layout that Octet has not, the reorder goes over a plain copy.
+void translate_reorder(const request &r, const octet::primitive_attr &attr, problem &p) {
+    try {
+        check_tensors(r);
+    } catch (const refusal &) {
+        if (is_packed(*r.srcs[0]) == is_packed(*r.dst))
+            throw;
+        return translate_two_steps(r, p);
+    }
+    p.pd = translate(r, only_moves(r, attr) ? octet::primitive_attr() : attr);
+}
+
+void translate_operation(const request &r, const octet::primitive_attr &attr, problem &p) {
+    check(r);
+    const settled_request settled(r);
+    if (r.kind == dnnl_reorder) {
+        translate_reorder(r, attr, p);
+    } else {
+        check_tensors(settled.get());
+        p.pd = translate(settled.get(), attr);
+    }
+    for (const named_tensor &tensor : tensors_of(settled.get()))
+        if (tensor.arg != 0)
+            p.tensors.push_back({tensor.arg, with_layout(*tensor.md, p.pd.arg_desc(tensor.arg))});
+}
+
+bool has_open_sizes(const octet::memory_desc &md) {
+    const auto is_open = [](dim_t size) { return size == OCTET_RUNTIME_DIM_VAL; };
+    return std::any_of(md.dims, md.dims + md.ndims, is_open) ||
+           (md.format_kind == octet::format_kind::plain &&
+            std::any_of(md.strides, md.strides + md.ndims, is_open));
+}
+
+/// What an execution reads: the tensors but dst, and those of post-ops.
+int count_inputs(const problem &p) {
+    int count = static_cast<int>(p.tensors.size()) - 1;
+    for (const int arg : p.args)
+        count += arg >= DNNL_ARG_ATTR_MULTIPLE_POST_OP_BASE && arg < DNNL_ARG_ATTR_INPUT_SCALES;
+    return count;
+}
+
+} // namespace
+
+bool is_candidate(const request &r) {
+    switch (r.kind) {
+    case dnnl_convolution:
+    case dnnl_deconvolution:
+    case dnnl_inner_product:
+    case dnnl_matmul:
+    case dnnl_pooling:
+    case dnnl_pooling_v2:
+    case dnnl_binary:
+    case dnnl_eltwise:
+    case dnnl_softmax:
+    case dnnl_logsoftmax:
+    case dnnl_softmax_v2:
+    case dnnl_resampling:
+    case dnnl_prelu:
+        return is_8_bit(src_of(r));
+    case dnnl_reorder:
+        return is_8_bit(*r.srcs[0]) || is_packed(*r.dst);
+    case dnnl_sum:
+    case dnnl_concat:
+        return std::all_of(r.srcs.begin(), r.srcs.end(),
+                           [](const dnnl_memory_desc_t *md) { return is_8_bit(*md); });
+    default:
+        return false;
+    }
+}
+
+std::shared_ptr<const problem> take(const request &r) {
+    auto p = std::make_shared<problem>();
+    p->kind = r.kind;
+    p->engine = r.engine;
+    p->dst_engine = r.dst_engine ? r.dst_engine : r.engine;
+    p->op_desc = copy_of_op_desc(r);
+    translate_operation(r, to_octet(r.kind, r.attr), *p);
+
+    // The reference is slower than oneDNN's portable code; but weights that Octet has packed can go nowhere else.
+    if (p->pd.impl_info_str() == "ref" && !has_packed_tensor(r))
+        throw refusal("no generated code for it: " + p->pd.problem_str());
+    if (r.attr)
+        real().dnnl_primitive_attr_clone(&p->attr, r.attr);
+    else
+        real().dnnl_primitive_attr_create(&p->attr);
+    p->info = "octet:" + p->pd.impl_info_str();
+    p->args = p->pd.args();
+    p->args.erase(std::remove(p->args.begin(), p->args.end(), DNNL_ARG_SCRATCHPAD), p->args.end());
+    std::copy_if(p->args.begin(), p->args.end(), std::back_inserter(p->open_args),
+                 [&](int arg) { return has_open_sizes(p->pd.arg_desc(arg).data); });
+    p->inputs = count_inputs(*p);
+    return p;
+}
+
+} // namespace octet::onednn

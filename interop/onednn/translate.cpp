@@ -1,0 +1,210 @@
+// A function per family of operations, where more than a line is needed; `translate` at the end is the table.
+
+#include "onednn/translate.hpp"
+
+#include <algorithm>
+
+#include "onednn/convert.hpp"
+#include "onednn/names.hpp"
+
+namespace octet::onednn {
+namespace {
+
+/// The descriptor of the request as its own type.
+template <typename Desc> const Desc &as(const request &r) { return *static_cast<const Desc *>(r.op_desc); }
+
+/// The one engine that Octet has.
+engine cpu() { return engine(engine::kind::cpu, 0); }
+
+/// oneDNN's lists of spatial sizes are as long as the rank allows.
+memory::dims spatial(const dnnl_dims_t values, const dnnl_memory_desc_t &tensor) {
+    return memory::dims(values, values + std::max(tensor.ndims - 2, 0));
+}
+
+normalization_flags flags_of(unsigned flags) { return static_cast<normalization_flags>(flags); }
+
+// Lists in braces are read from left to right, so that the first wrong parameter is the one that is named.
+
+template <typename Op> primitive_desc windows(const dnnl_convolution_desc_t &d, const primitive_attr &attr) {
+    return typename Op::primitive_desc(
+        typename Op::desc{prop_of(d.prop_kind), algorithm_of(d.alg_kind), desc_of(d.src_desc, "src"),
+                          desc_of(d.weights_desc, "weights"), desc_of(d.bias_desc, "bias"),
+                          desc_of(d.dst_desc, "dst"), spatial(d.strides, d.src_desc),
+                          spatial(d.dilates, d.src_desc), spatial(d.padding[0], d.src_desc),
+                          spatial(d.padding[1], d.src_desc)},
+        attr, cpu());
+}
+
+template <typename Desc>
+primitive_desc pooling(const Desc &d, const dnnl_dims_t &dilation, const primitive_attr &attr) {
+    using op = pooling_forward;
+    return op::primitive_desc(op::desc{prop_of(d.prop_kind), algorithm_of(d.alg_kind),
+                                       desc_of(d.src_desc, "src"), desc_of(d.dst_desc, "dst"),
+                                       spatial(d.strides, d.src_desc), spatial(d.kernel, d.src_desc),
+                                       spatial(dilation, d.src_desc), spatial(d.padding[0], d.src_desc),
+                                       spatial(d.padding[1], d.src_desc)},
+                              attr, cpu());
+}
+
+primitive_desc softmax(const dnnl_softmax_desc_t &d, algorithm alg, const primitive_attr &attr) {
+    using op = softmax_forward;
+    const memory::desc data = desc_of(d.data_desc, "data");
+    return op::primitive_desc(op::desc{prop_of(d.prop_kind), alg, data, data, d.softmax_axis}, attr, cpu());
+}
+
+primitive_desc resampling(const dnnl_resampling_desc_t &d, const primitive_attr &attr) {
+    using op = resampling_forward;
+    const prop_kind prop = prop_of(d.prop_kind);
+    const algorithm alg = algorithm_of(d.alg_kind);
+    const memory::desc src = desc_of(d.src_desc, "src"), dst = desc_of(d.dst_desc, "dst");
+    const std::vector<float> factors(d.factors, d.factors + std::max(d.src_desc.ndims - 2, 0));
+    const op::desc desc = dst.is_zero()             ? op::desc(prop, alg, factors, src)
+                          : has_factors_of_sizes(d) ? op::desc(prop, alg, src, dst)
+                                                    : op::desc(prop, alg, factors, src, dst);
+    return op::primitive_desc(desc, attr, cpu());
+}
+
+/// Blocked layouts, and more dimensions than Octet's, as plain views of the same elements; masks would not fit those.
+primitive_desc reorder_of(const request &r, const primitive_attr &attr) {
+    const dnnl_memory_desc_t &src = *r.srcs[0], &dst = *r.dst;
+    plain_pair tensors;
+    if (is_blocked(src) || is_blocked(dst) || src.ndims > max_ndims) {
+        int mask = attr.output_scales().mask;
+        for (const auto &[arg, zero_points] : attr.zero_points())
+            mask |= zero_points.mask;
+        if (mask != 0 || attr.get_post_ops().len() > 0)
+            refuse(status::unimplemented,
+                   "reorder: masks and post-ops with blocked layouts or more than 6 dimensions");
+        tensors = plain_views(src, dst);
+    } else {
+        tensors = {desc_of(src, "src"), desc_of(dst, "dst")};
+    }
+    return reorder::primitive_desc(cpu(), tensors.src, cpu(), tensors.dst, attr);
+}
+
+std::vector<memory::desc> sources(const request &r) {
+    std::vector<memory::desc> srcs;
+    for (const dnnl_memory_desc_t *md : r.srcs)
+        srcs.push_back(desc_of(*md, "src"));
+    return srcs;
+}
+
+/// Without a destination it has the first source's layout.
+primitive_desc concat_of(const request &r, const primitive_attr &attr) {
+    using pd = concat::primitive_desc;
+    const std::vector<memory::desc> srcs = sources(r);
+    return r.dst ? pd(desc_of(*r.dst, "dst"), r.concat_dimension, srcs, cpu(), attr)
+                 : pd(r.concat_dimension, srcs, cpu(), attr);
+}
+
+primitive_desc sum_of(const request &r, const primitive_attr &attr) {
+    using pd = sum::primitive_desc;
+    const std::vector<memory::desc> srcs = sources(r);
+    const std::vector<float> scales(r.scales, r.scales + srcs.size());
+    return r.dst ? pd(desc_of(*r.dst, "dst"), scales, srcs, cpu(), attr) : pd(scales, srcs, cpu(), attr);
+}
+
+} // namespace
+
+bool has_factors_of_sizes(const dnnl_resampling_desc_t &d) {
+    for (int i = 2; i < d.src_desc.ndims; i++)
+        if (d.factors[i - 2] !=
+            static_cast<float>(d.dst_desc.dims[i]) / static_cast<float>(d.src_desc.dims[i]))
+            return false;
+    return true;
+}
+
+primitive_desc translate(const request &r, const primitive_attr &attr) {
+    switch (r.kind) {
+    case dnnl_convolution:
+        return windows<convolution_forward>(as<dnnl_convolution_desc_t>(r), attr);
+    case dnnl_deconvolution:
+        return windows<deconvolution_forward>(as<dnnl_deconvolution_desc_t>(r), attr);
+    case dnnl_inner_product: {
+        const auto &d = as<dnnl_inner_product_desc_t>(r);
+        using op = inner_product_forward;
+        return op::primitive_desc(op::desc{prop_of(d.prop_kind), desc_of(d.src_desc, "src"),
+                                           desc_of(d.weights_desc, "weights"), desc_of(d.bias_desc, "bias"),
+                                           desc_of(d.dst_desc, "dst")},
+                                  attr, cpu());
+    }
+    case dnnl_matmul: {
+        const auto &d = as<dnnl_matmul_desc_t>(r);
+        return matmul::primitive_desc(matmul::desc{desc_of(d.src_desc, "src"),
+                                                   desc_of(d.weights_desc, "weights"),
+                                                   desc_of(d.bias_desc, "bias"), desc_of(d.dst_desc, "dst")},
+                                      attr, cpu());
+    }
+    case dnnl_pooling:
+        return pooling(as<dnnl_pooling_desc_t>(r), dnnl_dims_t{}, attr);
+    case dnnl_pooling_v2:
+        return pooling(as<dnnl_pooling_v2_desc_t>(r), as<dnnl_pooling_v2_desc_t>(r).dilation, attr);
+    case dnnl_eltwise: {
+        const auto &d = as<dnnl_eltwise_desc_t>(r);
+        using op = eltwise_forward;
+        return op::primitive_desc(op::desc{prop_of(d.prop_kind), algorithm_of(d.alg_kind),
+                                           desc_of(d.data_desc, "data"), d.alpha, d.beta},
+                                  attr, cpu());
+    }
+    case dnnl_softmax:
+        return softmax(as<dnnl_softmax_desc_t>(r), algorithm::softmax_accurate, attr);
+    case dnnl_logsoftmax:
+        return softmax(as<dnnl_softmax_desc_t>(r), algorithm::softmax_log, attr);
+    case dnnl_softmax_v2: {
+        const auto &d = as<dnnl_softmax_v2_desc_t>(r);
+        using op = softmax_forward;
+        return op::primitive_desc(op::desc{prop_of(d.prop_kind), algorithm_of(d.alg_kind),
+                                           desc_of(d.src_desc, "src"), desc_of(d.dst_desc, "dst"),
+                                           d.softmax_axis},
+                                  attr, cpu());
+    }
+    case dnnl_prelu: {
+        const auto &d = as<dnnl_prelu_desc_t>(r);
+        return prelu_forward::primitive_desc(prelu_forward::desc{prop_of(d.prop_kind),
+                                                                 desc_of(d.data_desc, "data"),
+                                                                 desc_of(d.weights_desc, "weights")},
+                                             attr, cpu());
+    }
+    case dnnl_binary: {
+        const auto &d = as<dnnl_binary_desc_t>(r);
+        return binary::primitive_desc(binary::desc{algorithm_of(d.alg_kind), desc_of(d.src_desc[0], "src0"),
+                                                   desc_of(d.src_desc[1], "src1"),
+                                                   desc_of(d.dst_desc, "dst")},
+                                      attr, cpu());
+    }
+    case dnnl_resampling:
+        return resampling(as<dnnl_resampling_desc_t>(r), attr);
+    case dnnl_reduction: {
+        const auto &d = as<dnnl_reduction_desc_t>(r);
+        return reduction::primitive_desc(reduction::desc{algorithm_of(d.alg_kind), desc_of(d.src_desc, "src"),
+                                                         desc_of(d.dst_desc, "dst"), d.p, d.eps},
+                                         attr, cpu());
+    }
+    case dnnl_batch_normalization: {
+        const auto &d = as<dnnl_batch_normalization_desc_t>(r);
+        using op = batch_normalization_forward;
+        return op::primitive_desc(op::desc{prop_of(d.prop_kind), desc_of(d.data_desc, "data"),
+                                           d.batch_norm_epsilon, flags_of(d.flags)},
+                                  attr, cpu());
+    }
+    case dnnl_layer_normalization: {
+        const auto &d = as<dnnl_layer_normalization_desc_t>(r);
+        using op = layer_normalization_forward;
+        return op::primitive_desc(op::desc{prop_of(d.prop_kind), desc_of(d.data_desc, "data"),
+                                           desc_of(d.stat_desc, "stat"), d.layer_norm_epsilon,
+                                           flags_of(d.flags)},
+                                  attr, cpu());
+    }
+    case dnnl_reorder:
+        return reorder_of(r, attr);
+    case dnnl_concat:
+        return concat_of(r, attr);
+    case dnnl_sum:
+        return sum_of(r, attr);
+    default:
+        refuse(status::unimplemented, std::string(name_of(prim_kind_names(), r.kind, "unknown")) +
+                                          ": an operation of oneDNN that Octet does not have");
+    }
+}
+
+} // namespace octet::onednn
