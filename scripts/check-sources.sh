@@ -15,6 +15,12 @@ while read -r name; do
     grep -qE "(^|/)$name\$" <<<"$files" || { git grep -nIF "$name" -- ':!CHANGELOG.md'; missing=1; }
 done < <(git grep -hIoE '(^|[ (`"])[a-z_]+(/[A-Za-z0-9_-]+)+\.(hpp|cpp|inl|md|sh|py|cmake|fbs)\b' -- ':!CHANGELOG.md' |
     tr -d ' (`"' | sort -u | grep -v 'NAME\|^oneapi/')
+# Names without a folder: in comments, and as code in pages.
+names=$(sed 's#.*/##' <<<"$files")
+while read -r name; do
+    grep -qxF "$name" <<<"$names" || { git grep -nIF "$name" -- ':!CHANGELOG.md'; missing=1; }
+done < <({ git grep -hIoE '//.*' -- '*.cpp' '*.hpp' '*.inl' '*.h'; git grep -hIoE '#.*' -- '*.sh' '*.py' '*.cmake' '*CMakeLists.txt'
+           git grep -hIoE '`[A-Za-z0-9_-]+\.[a-z]+`' -- '*.md'; } | grep -oE '\b[A-Za-z0-9_-]+\.(hpp|cpp|inl|fbs|sh|py|cmake|mjs)\b' | sort -u)
 [ "$missing" -eq 0 ] || { echo "no such files"; exit 1; }
 
 echo "== doxygen"

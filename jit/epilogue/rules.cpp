@@ -1,5 +1,5 @@
 // Which form of code a rule takes for given multipliers, and the constants in its planes. The code itself,
-// and what each plane holds, is in requantize_code.hpp.
+// and what each plane holds, is in rules_code.hpp.
 
 #include "jit/epilogue/rules.hpp"
 

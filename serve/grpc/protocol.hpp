@@ -1,7 +1,7 @@
 #pragma once
 
 // The methods that gRPC's server offers: the Open Inference Protocol, gRPC's health service, and reflection. Their messages are
-// read by calls.hpp's rules: the token first, then bytes, as many as there is room for, then objects, as few as a request needs.
+// read in this order: the token first, then bytes, as many as there is room for, then objects, as few as a request needs.
 
 #include <chrono>
 #include <functional>

@@ -1,8 +1,8 @@
 // ONNX Runtime's float functions as THE definition, in the manner of common/eltwise_math.hpp: a fixed sequence of IEEE
 // operations on one lane, so that every instruction set gives the same bits.
 //
-// Sequences and coefficients are those of MLAS in ONNX Runtime 1.30 on x86 with AVX-512 (onnxruntime/core/mlas/lib: erf.cpp,
-// gelu_avx512f.cpp, tanh.cpp, logistic.cpp, compute.cpp with their kernels), each checked on a million values. An operand
+// Sequences and coefficients are those of MLAS in ONNX Runtime 1.30 on x86 with AVX-512 (its folder onnxruntime/core/mlas/lib: erf,
+// gelu_avx512f, tanh, logistic, compute and their kernels), each checked on a million values. An operand
 // that is NaN goes on, quieted. Start reading at eltwise_ort_exp.
 
 #pragma once

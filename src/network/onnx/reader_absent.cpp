@@ -1,4 +1,4 @@
-// In place of onnx_reader.cpp where the ONNX packages are missing.
+// In place of onnx/reader.cpp where the ONNX packages are missing.
 
 #include "network/graph/graph.hpp"
 
