@@ -97,6 +97,26 @@ TEST(OnnxContrib, GeluIsFoundInPartsWhereOnnxRuntimeFindsIt) {
     }
 }
 
+/// Level, step over the level, name.
+TEST(OnnxContrib, PassesAreToldInTheirOrder) {
+    onnx_builder m;
+    m.input<float>("in", {2, 3});
+    m.scalar<float>("zero", 0.f), m.scalar<float>("one", 1.f), m.scalar<float>("half", 0.5f);
+    m.scalar<float>("root", 1.4142135f);
+    m.node("Neg", {"in"}, {"x"});
+    m.node("Div", {"x", "root"}, {"quotient"});
+    m.node("Add", {"quotient", "zero"}, {"same"});
+    m.node("Erf", {"same"}, {"erf"});
+    m.node("Add", {"erf", "one"}, {"sum"});
+    m.node("Mul", {"x", "sum"}, {"part"});
+    m.node("Mul", {"part", "half"}, {"y"});
+    m.output("y");
+    const std::vector<std::uint8_t> file = m.finish();
+    const network net(file.data(), file.size(), "gelu.onnx");
+    EXPECT_EQ(net.passes(),
+              (std::vector<std::string>{"L1.1 Level1_RuleBasedTransformer", "L2.1 GeluFusionL2"}));
+}
+
 // ---- Products
 
 TEST(OnnxContrib, DynamicQuantizeMatMulQuantizesAndMultiplies) {

@@ -23,7 +23,7 @@ namespace {
 struct inspect_options {
     network_file_options net;
     machine_options machine;
-    bool json = false;
+    bool json = false, passes = false;
 };
 
 /// A file and what becomes of it: a network, or the sentence that says why not.
@@ -131,6 +131,14 @@ std::string scale_text(const model::quantization &q) {
 
 std::string zero_point_text(const model::quantization &q) {
     return q.zero_points.size() == 1 ? std::to_string(q.zero_points[0]) : "";
+}
+
+/// One line for each, in their order.
+void print_passes(const inspected &i) {
+    if (!i.net)
+        throw error(status::unimplemented, i.refusal);
+    for (const std::string &pass : i.net->passes())
+        std::cout << pass << '\n';
 }
 
 /// Without the list of all that is supported.
@@ -265,7 +273,9 @@ void inspect(const inspect_options &options) {
         reserve_standard_output();
     apply(options.machine);
     const inspected i = inspect_file(options);
-    if (options.json)
+    if (options.passes)
+        print_passes(i);
+    else if (options.json)
         print(inspected_json(i, options));
     else
         print_text(i, options);
@@ -281,6 +291,8 @@ void add_inspect_command(CLI::App &app) {
     command->get_option("MODEL")->required();
     add_machine_options(*command, options->machine);
     add_json_option(*command, options->json);
+    command->add_flag("--passes", options->passes,
+                      "Only ONNX Runtime's transformers that changed the graph, in order: L2.1 GeluFusionL2");
     command->footer(
         "Exit code 0 also where the network does not run: octet explain tells more of those that do.");
     command->callback([options] { inspect(*options); });

@@ -32,21 +32,6 @@ conv_sizes sizes_of(const lowering &l) {
     return {groups, w.dims[1], w.dims[0] / groups, element_count({w.dims.begin() + 2, w.dims.end()})};
 }
 
-bool is_depthwise(const conv_sizes &s) { return s.groups > 1 && s.channels == 1 && s.outputs == 1; }
-
-/// Whether ONNX Runtime computes it in blocks of channels (its NchwcTransformer).
-bool is_blocked(const lowering &l, const conv_sizes &s) {
-    const tensor &w = l.input(weights_input);
-    if (w.dims.size() != 4 || !w.is_constant || l.integer(dequantized_matrix, 0) != 0 ||
-        (l.has_input(bias_input) && !l.input(bias_input).is_constant))
-        return false;
-    if (is_depthwise(s))
-        return s.groups % channel_alignment == 0;
-    if (s.groups > 1)
-        return s.channels % channel_block == 0 && s.outputs % channel_block == 0;
-    return s.channels < channel_block || s.channels % channel_alignment == 0;
-}
-
 /// Input channels whose products are one sum: each alone where there are few, 128 of single pixels, else 16.
 dim_t block_of(const conv_sizes &s, const window_geometry &g) {
     constexpr dim_t pixel_block = 128;
@@ -94,7 +79,7 @@ std::unique_ptr<step> blocked_convolution(const lowering &l, const conv_sizes &s
     const memory::desc src = activation_desc(l, l.input(0)),
                        dst = activation_desc(l, l.output({data_type::f32})),
                        weights(dims, w.type, memory::dims());
-    const dim_t block = is_blocked(l, s) ? block_of(s, g) : s.channels;
+    const dim_t block = computes_in_blocks(l.get_graph(), l.get_node()) ? block_of(s, g) : s.channels;
     auto result = std::make_unique<primitive_step>();
     for (dim_t first = 0; first < s.channels; first += block) {
         const dim_t size = std::min(block, s.channels - first);
@@ -262,6 +247,25 @@ std::unique_ptr<step> convolution_of_patches(const lowering &l, const conv_sizes
 
 } // namespace
 
+bool computes_in_blocks(const graph &g, const node &conv) {
+    const auto at = [&](std::size_t i) {
+        return i < conv.inputs.size() && conv.inputs[i] >= 0
+                   ? &g.tensors[static_cast<std::size_t>(conv.inputs[i])]
+                   : nullptr;
+    };
+    const tensor *const w = at(weights_input), *const bias = at(bias_input);
+    if (!w || w->dims.size() != 4 || !w->is_constant || (bias && !bias->is_constant) ||
+        attribute_or<std::int64_t>(conv, dequantized_matrix, 0) != 0)
+        return false;
+    const dim_t groups = attribute_or<std::int64_t>(conv, "group", 1), channels = w->dims[1],
+                outputs = groups > 0 ? w->dims[0] / groups : 0;
+    if (groups > 1 && channels == 1 && outputs == 1) // depthwise
+        return groups % channel_alignment == 0;
+    if (groups > 1)
+        return channels % channel_block == 0 && outputs % channel_block == 0;
+    return channels < channel_block || channels % channel_alignment == 0;
+}
+
 std::unique_ptr<step> lower_float_conv(const lowering &l) {
     if (l.rule() != requantization_rule::automatic)
         refuse_as_unimplemented(std::string("rule ") + to_string(l.rule()) +
@@ -270,7 +274,8 @@ std::unique_ptr<step> lower_float_conv(const lowering &l) {
     const tensor &x = l.input(0), &y = l.output({data_type::f32});
     const memory::dims kernel(l.input(weights_input).dims.begin() + 2, l.input(weights_input).dims.end());
     const window_geometry g = read_windows(l, {x.dims.begin() + 2, x.dims.end()}, kernel);
-    if (!is_blocked(l, s) && s.groups == 1 && s.channels == x.dims[1] && element_count(y.dims) > 0)
+    if (!computes_in_blocks(l.get_graph(), l.get_node()) && s.groups == 1 && s.channels == x.dims[1] &&
+        element_count(y.dims) > 0)
         return convolution_of_patches(l, s, g);
     return blocked_convolution(l, s, g);
 }

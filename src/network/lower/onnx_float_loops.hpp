@@ -9,6 +9,12 @@ namespace octet::model {
 /// Attribute of a product: its matrix is what DequantizeLinear makes of a constant.
 inline constexpr const char *dequantized_matrix = "octet.dequantized_matrix";
 
+/// Attribute of an average of images: a convolution in blocks of channels has written them, see below.
+inline constexpr const char *images_in_blocks = "octet.images_in_blocks";
+
+/// Whether ONNX Runtime computes a Conv on floats in blocks of channels (its NchwcTransformer).
+bool computes_in_blocks(const graph &g, const node &conv);
+
 /// Operators that are a function of single floats: null where it is not one of those here.
 std::unique_ptr<step> make_function_loop(const lowering &l);
 

@@ -7,6 +7,7 @@
 #include "network/lower/broadcast.hpp"
 #include "network/lower/moving.hpp"
 #include "network/lower/onnx.hpp"
+#include "network/lower/onnx_float_loops.hpp"
 
 namespace octet::model {
 namespace {
@@ -173,7 +174,58 @@ std::unique_ptr<step> reduce_by_sums(const lowering &l, bool is_mean) {
     return std::make_unique<float_sums>(l, form_of(x.dims, reduced_dimensions(l)), is_mean);
 }
 
+/// Means of images: pixels over four lanes, or in order where a convolution in blocks of channels has written them.
+class float_image_means final : public step {
+public:
+    float_image_means(const lowering &l, dim_t images, dim_t pixels)
+        : src_(l.input_buffer(0)), dst_(l.output_buffer()), images_(images), pixels_(pixels),
+          is_in_order_(l.integer(images_in_blocks, 0) != 0) {}
+
+    void run(const stream &, const run_memory &m) const override {
+        const float *x = m.at<float>(src_);
+        float *y = m.at<float>(dst_);
+        for (dim_t i = 0; i < images_; i++, x += pixels_)
+            y[i] = (is_in_order_ ? sum_in_order(x) : sum_over_lanes(x)) / static_cast<float>(pixels_);
+    }
+    std::string implementation() const override { return "loop"; }
+    std::string explain() const override {
+        return "a plain loop over " + std::to_string(images_) + " images of " + std::to_string(pixels_) +
+               " pixels";
+    }
+
+private:
+    float sum_in_order(const float *x) const {
+        float sum = x[0];
+        for (dim_t i = 1; i < pixels_; i++)
+            sum += x[i];
+        return sum;
+    }
+    float sum_over_lanes(const float *x) const {
+        float lanes[4] = {};
+        const dim_t fours = pixels_ / 4 * 4;
+        for (dim_t i = 0; i < fours; i += 4)
+            for (int k = 0; k < 4; k++)
+                lanes[k] += x[i + k];
+        float sum = (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]);
+        for (dim_t i = fours; i < pixels_; i++)
+            sum += x[i];
+        return sum;
+    }
+
+    buffer src_, dst_;
+    dim_t images_, pixels_;
+    bool is_in_order_;
+};
+
 } // namespace
+
+std::unique_ptr<step> lower_float_global_average_pool(const lowering &l) {
+    const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
+    if (x.dims.size() < 3 || element_count(x.dims) == 0 || element_count(y.dims) != x.dims[0] * x.dims[1])
+        refuse("input " + to_text(x.dims) + " is no batch of images with output " + to_text(y.dims));
+    const dim_t images = x.dims[0] * x.dims[1];
+    return std::make_unique<float_image_means>(l, images, element_count(x.dims) / images);
+}
 
 std::unique_ptr<step> lower_reduce_mean(const lowering &l) { return reduce_by_sums(l, true); }
 std::unique_ptr<step> lower_reduce_sum(const lowering &l) { return reduce_by_sums(l, false); }

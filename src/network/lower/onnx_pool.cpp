@@ -140,9 +140,6 @@ std::unique_ptr<step> lower_float_average_pool(const lowering &l) {
 }
 
 /// A mean of all pixels, whose order is that of reductions.
-std::unique_ptr<step> lower_float_global_average_pool(const lowering &l) {
-    return reduced_image(l, algorithm::reduction_mean);
-}
 std::unique_ptr<step> lower_float_global_max_pool(const lowering &l) {
     return reduced_image(l, algorithm::reduction_max);
 }

@@ -174,6 +174,20 @@ void compute_constants(graph &g, const evaluator &evaluate) {
     g.nodes = std::move(kept);
 }
 
+/// Averages of images add up in the order of what has written them.
+void note_images_in_blocks(ort_graph &g) {
+    static const std::set<std::string> keeping = {
+        "Add",     "AveragePool", "BatchNormalization", "Clip", "HardSigmoid", "HardSwish", "LeakyRelu",
+        "MaxPool", "Mul",         "QuickGelu",          "Relu", "Sigmoid",     "Tanh"};
+    g.for_each("GlobalAveragePool", [&](int i) {
+        int from = g.producer(g.input(i, 0));
+        while (from >= 0 && keeping.count(g.at(from).op) != 0)
+            from = g.producer(g.input(from, 0));
+        if (g.is(from, "Conv") && computes_in_blocks(g.get_graph(), g.at(from)))
+            g.set_attribute(i, images_in_blocks, std::int64_t{1});
+    });
+}
+
 /// DequantizeLinear and QuantizeLinear with equal parameters that have come together.
 void cancel_moved_pairs(ort_graph &g) {
     g.for_each("QuantizeLinear", [&](int q) {
@@ -194,6 +208,9 @@ void join_onnx_operators(graph &g, const evaluator &evaluate) {
         editor.finish();
     }
     compute_constants(g, evaluate);
+    ort_graph editor(g, evaluate);
+    note_images_in_blocks(editor);
+    editor.finish();
 }
 
 } // namespace octet::model
