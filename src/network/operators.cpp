@@ -15,7 +15,7 @@ namespace octet::model {
 namespace {
 
 using row = operator_facts;
-constexpr std::size_t any = row::any_number;
+constexpr std::size_t any = input_counts::any_number;
 constexpr auto accumulates = fusion_part::accumulates, function = fusion_part::function;
 constexpr auto unusual = buffer_use::unusual;
 
@@ -31,9 +31,9 @@ constexpr row tflite[] = {
         .gives(tflite_shape::broadcast_to)
         .mixing(tflite_shape::adds_dimensions)
         .use(unusual),
-    row("CONCATENATION", any, lower_concatenation).gives(tflite_shape::concatenation),
-    row("CONV_2D", 3, lower_conv_2d).gives(tflite_shape::conv_2d).part(accumulates).padded(),
-    row("DEPTHWISE_CONV_2D", 3, lower_depthwise_conv_2d)
+    row("CONCATENATION", {1, any}, lower_concatenation).gives(tflite_shape::concatenation),
+    row("CONV_2D", {2, 3}, lower_conv_2d).gives(tflite_shape::conv_2d).part(accumulates).padded(),
+    row("DEPTHWISE_CONV_2D", {2, 3}, lower_depthwise_conv_2d)
         .gives(tflite_shape::depthwise_conv_2d)
         .part(accumulates)
         .padded(),
@@ -41,7 +41,9 @@ constexpr row tflite[] = {
     row("DEQUANTIZE", 1, lower_dequantize).gives(tflite_shape::same),
     row("ELU", 1, lower_elu).gives(tflite_shape::same).part(function),
     row("EXPAND_DIMS", 2, lower_reshape).gives(tflite_shape::expand_dims).use(unusual),
-    row("FULLY_CONNECTED", 3, lower_fully_connected).gives(tflite_shape::fully_connected).part(accumulates),
+    row("FULLY_CONNECTED", {2, 3}, lower_fully_connected)
+        .gives(tflite_shape::fully_connected)
+        .part(accumulates),
     row("GATHER", 2, lower_tflite_gather).gives(tflite_shape::gather),
     row("HARD_SWISH", 1, lower_hard_swish).gives(tflite_shape::same).part(function),
     row("L2_NORMALIZATION", 1, lower_l2_normalization).gives(tflite_shape::same),
@@ -53,7 +55,7 @@ constexpr row tflite[] = {
     row("MINIMUM", 2, lower_minimum).gives(tflite_shape::binary),
     row("MIRROR_PAD", 2, lower_mirror_pad).gives(tflite_shape::pad),
     row("MUL", 2, lower_mul).gives(tflite_shape::binary),
-    row("PACK", any, lower_pack).gives(tflite_shape::pack),
+    row("PACK", {1, any}, lower_pack).gives(tflite_shape::pack),
     row("PAD", 2, lower_pad).gives(tflite_shape::pad).use(unusual).padding(),
     row("PADV2", 3, lower_pad).gives(tflite_shape::pad).use(unusual).padding(),
     row("PRELU", 2, lower_prelu).gives(tflite_shape::same),
@@ -62,7 +64,7 @@ constexpr row tflite[] = {
     row("REDUCE_MIN", 2, lower_tflite_reduce_min).gives(tflite_shape::reduce),
     row("RELU", 1, lower_relu).gives(tflite_shape::same).part(function),
     row("RELU6", 1, lower_relu6).gives(tflite_shape::same).part(function),
-    row("RESHAPE", 2, lower_reshape).gives(tflite_shape::reshape).use(unusual),
+    row("RESHAPE", {1, 2}, lower_reshape).gives(tflite_shape::reshape).use(unusual),
     row("RESIZE_BILINEAR", 2, lower_resize_bilinear).gives(tflite_shape::resize),
     row("RESIZE_NEAREST_NEIGHBOR", 2, lower_resize_nearest_neighbor).gives(tflite_shape::resize),
     row("REVERSE_V2", 2, lower_reverse).gives(tflite_shape::same).mixing(tflite_shape::names_first_axis),
@@ -81,12 +83,13 @@ constexpr row tflite[] = {
         .mixing(tflite_shape::has_negative_first_stride),
     row("SUB", 2, lower_sub).gives(tflite_shape::binary),
     row("SUM", 2, lower_tflite_sum).gives(tflite_shape::reduce),
-    row("SVDF", 5, lower_svdf).gives(tflite_shape::svdf),
+    row("SVDF", {5, 5}, lower_svdf).gives(tflite_shape::svdf),
     row("TANH", 1, lower_tanh).gives(tflite_shape::same).part(function),
     row("TILE", 2, lower_tflite_tile).gives(tflite_shape::tile),
     row("TRANSPOSE", 2, lower_transpose).gives(tflite_shape::transpose),
-    row("TRANSPOSE_CONV", 4, lower_transpose_conv).gives(tflite_shape::transpose_conv).part(accumulates),
-    row("UNIDIRECTIONAL_SEQUENCE_LSTM", 24, lower_unidirectional_sequence_lstm).gives(tflite_shape::sequence),
+    row("TRANSPOSE_CONV", {3, 4}, lower_transpose_conv).gives(tflite_shape::transpose_conv).part(accumulates),
+    row("UNIDIRECTIONAL_SEQUENCE_LSTM", {20, 24}, lower_unidirectional_sequence_lstm)
+        .gives(tflite_shape::sequence),
     row("UNPACK", 1, lower_unpack).gives(tflite_shape::unpack),
 };
 
@@ -103,7 +106,7 @@ constexpr row onnx[] = {
         .becomes(form::binary, "QLinearAdd"),
     row("And", 2, lower_and).gives(shape::comparison),
     row("ArgMax", 1, lower_arg_max).gives(shape::arg_max),
-    row("Attention", 7).in(domains::microsoft),
+    row("Attention", {2, 7}).in(domains::microsoft),
     row("AttentionMask", 2, lower_attention_mask).gives(shape::attention_mask).internal(),
     row("AveragePool", 1, lower_float_average_pool)
         .gives(shape::pooling)
@@ -112,45 +115,45 @@ constexpr row onnx[] = {
     row("BiasGelu", 2).in(domains::microsoft).gives(shape::same),
     row("Cast", 1, lower_cast).gives(shape::cast).use(unusual),
     row("Ceil", 1, lower_float_function).gives(shape::same),
-    row("Clip", 3, lower_float_function).part(function).gives(shape::same),
-    row("Concat", any, lower_concat).gives(shape::concat).becomes(form::concatenation, "QLinearConcat"),
+    row("Clip", {1, 3}, lower_float_function).part(function).gives(shape::same),
+    row("Concat", {1, any}, lower_concat).gives(shape::concat).becomes(form::concatenation, "QLinearConcat"),
     row("Constant", 0),
     row("ConstantOfShape", 1, lower_constant_of_shape).gives(shape::constant_of_shape),
-    row("Conv", 3, lower_float_conv)
+    row("Conv", {2, 3}, lower_float_conv)
         .part(accumulates)
         .padded()
         .gives(shape::conv)
         .becomes(form::convolution, "QLinearConv"),
-    row("ConvInteger", 4, lower_conv_integer).gives(shape::conv_integer).habit(layout_habit::gathers),
-    row("ConvTranspose", 3, lower_float_conv_transpose).gives(shape::conv_transpose),
+    row("ConvInteger", {2, 4}, lower_conv_integer).gives(shape::conv_integer).habit(layout_habit::gathers),
+    row("ConvTranspose", {2, 3}, lower_float_conv_transpose).gives(shape::conv_transpose),
     row("DepthToSpace", 1, lower_depth_to_space)
         .gives(shape::depth_to_space)
         .habit(follows)
         .moved(code_move::down),
-    row("DequantizeLinear", 3, lower_dequantize_linear)
+    row("DequantizeLinear", {2, 3}, lower_dequantize_linear)
         .in(domains::both)
         .scales(0, 1)
         .gives(shape::dequantize)
         .habit(converts),
     row("Div", 2, lower_float_div).part(fusion_part::operand).gives(shape::binary),
-    row("Dropout", 3, lower_dropout).gives(shape::dropout).use(unusual).moved(code_move::both),
+    row("Dropout", {1, 3}, lower_dropout).gives(shape::dropout).use(unusual).moved(code_move::both),
     row("DynamicQuantizeLinear", 1, lower_dynamic_quantize_linear).gives(shape::dynamic_quantize),
-    row("DynamicQuantizeMatMul", 5).in(domains::microsoft),
+    row("DynamicQuantizeMatMul", {3, 5}).in(domains::microsoft),
     row("Elu", 1, lower_float_function).gives(shape::same),
-    row("EmbedLayerNormalization", 9, lower_embed_layer_normalization)
+    row("EmbedLayerNormalization", {7, 9}, lower_embed_layer_normalization)
         .in(domains::microsoft)
         .gives(shape::embed_layer_normalization),
     row("Equal", 2, lower_equal).gives(shape::comparison),
     row("Erf", 1, lower_float_function).part(function).gives(shape::same),
     row("Exp", 1, lower_float_function).part(function).gives(shape::same),
     row("Expand", 2, lower_expand).gives(shape::expand).use(unusual).moved(code_move::down),
-    row("FastGelu", 2).in(domains::microsoft).gives(shape::same),
+    row("FastGelu", {1, 2}).in(domains::microsoft).gives(shape::same),
     row("Flatten", 1, lower_view).gives(shape::flatten).use(unusual).moved(code_move::down),
     row("Floor", 1, lower_float_function).gives(shape::same),
     row("FusedMatMul", 2, lower_fused_matmul).in(domains::microsoft).part(accumulates).gives(shape::matmul),
     row("Gather", 2, lower_gather).gives(shape::gather).moved(code_move::down),
     row("Gelu", 1, lower_float_function).in(domains::both).part(function).gives(shape::same),
-    row("Gemm", 3, lower_float_gemm).part(accumulates).gives(shape::gemm).becomes(form::gemm, "QGemm"),
+    row("Gemm", {2, 3}, lower_float_gemm).part(accumulates).gives(shape::gemm).becomes(form::gemm, "QGemm"),
     row("GlobalAveragePool", 1, lower_float_global_average_pool)
         .gives(shape::global_pooling)
         .becomes(form::unary, "QLinearGlobalAveragePool"),
@@ -161,7 +164,7 @@ constexpr row onnx[] = {
     row("HardSwish", 1, lower_float_hard_swish).gives(shape::same),
     row("Identity", 1, lower_view).gives(shape::same).use(unusual).moved(code_move::both),
     row("InstanceNormalization", 3, lower_instance_normalization).gives(shape::same),
-    row("LayerNormalization", 3, lower_layer_normalization).gives(shape::layer_normalization),
+    row("LayerNormalization", {2, 3}, lower_layer_normalization).gives(shape::layer_normalization),
     row("LeakyRelu", 1, lower_float_function)
         .part(function)
         .gives(shape::same)
@@ -175,15 +178,15 @@ constexpr row onnx[] = {
         .gives(shape::matmul)
         .becomes(form::matrix_product, "QLinearMatMul"),
     row("MatMulAdd", 3, lower_float_matmul_add).gives(shape::matmul).part(accumulates).internal(),
-    row("MatMulInteger", 4, lower_matmul_integer).gives(shape::matmul_integer),
-    row("MatMulIntegerToFloat", 7, lower_matmul_integer_to_float)
+    row("MatMulInteger", {2, 4}, lower_matmul_integer).gives(shape::matmul_integer),
+    row("MatMulIntegerToFloat", {4, 7}, lower_matmul_integer_to_float)
         .in(domains::microsoft)
         .part(accumulates)
         .gives(shape::matmul_integer_to_float),
-    row("Max", any, lower_max).gives(shape::variadic),
+    row("Max", {1, any}, lower_max).gives(shape::variadic),
     row("MaxPool", 1, lower_max_pool).gives(shape::pooling).habit(channels_last).moved(code_move::both),
-    row("Mean", any, lower_mean_of_all).gives(shape::variadic),
-    row("Min", any, lower_min).gives(shape::variadic),
+    row("Mean", {1, any}, lower_mean_of_all).gives(shape::variadic),
+    row("Min", {1, any}, lower_min).gives(shape::variadic),
     row("Mod", 2, lower_mod).gives(shape::binary),
     row("Mul", 2, lower_float_mul)
         .part(fusion_part::operand)
@@ -194,7 +197,7 @@ constexpr row onnx[] = {
     row("Not", 1, lower_not).gives(shape::same),
     row("Or", 2, lower_or).gives(shape::comparison),
     row("PRelu", 2, lower_float_prelu).gives(shape::binary),
-    row("Pad", 4, lower_onnx_pad)
+    row("Pad", {1, 4}, lower_onnx_pad)
         .in(domains::both)
         .gives(shape::pad)
         .use(unusual)
@@ -202,37 +205,41 @@ constexpr row onnx[] = {
         .habit(follows)
         .moved(code_move::down),
     row("Pow", 2, lower_float_pow).gives(shape::power),
-    row("QAttention", 9).in(domains::microsoft),
-    row("QGemm", 9, lower_qgemm).in(domains::microsoft).scales(0, 2, 7).gives(shape::qgemm).part(accumulates),
-    row("QLinearAdd", 8, lower_qlinear_add)
+    row("QAttention", {5, 9}).in(domains::microsoft),
+    row("QGemm", {6, 9}, lower_qgemm)
+        .in(domains::microsoft)
+        .scales(0, 2, 7)
+        .gives(shape::qgemm)
+        .part(accumulates),
+    row("QLinearAdd", {7, 8}, lower_qlinear_add)
         .in(domains::microsoft)
         .scales(0, 2, 6)
         .gives(shape::qlinear_binary)
         .habit(follows)
         .sum_of(0, 3),
-    row("QLinearAveragePool", 5, lower_qlinear_average_pool)
+    row("QLinearAveragePool", {4, 5}, lower_qlinear_average_pool)
         .in(domains::microsoft)
         .scales(0, 1, 3)
         .gives(shape::pooling)
         .habit(channels_last),
-    row("QLinearConcat", any, lower_qlinear_concat)
+    row("QLinearConcat", {5, any}, lower_qlinear_concat)
         .in(domains::microsoft)
         .scales(2, any, 0)
         .gives(shape::qlinear_concat)
         .habit(follows),
-    row("QLinearConv", 9, lower_qlinear_conv)
+    row("QLinearConv", {8, 9}, lower_qlinear_conv)
         .in(domains::both)
         .scales(0, 2, 6)
         .gives(shape::qlinear_conv)
         .part(accumulates)
         .padded()
         .habit(layout_habit::gathers),
-    row("QLinearGlobalAveragePool", 5, lower_qlinear_global_average_pool)
+    row("QLinearGlobalAveragePool", {4, 5}, lower_qlinear_global_average_pool)
         .in(domains::microsoft)
         .scales(0, 1, 3)
         .gives(shape::global_pooling)
         .habit(channels_last),
-    row("QLinearLeakyRelu", 5, lower_qlinear_leaky_relu)
+    row("QLinearLeakyRelu", {4, 5}, lower_qlinear_leaky_relu)
         .in(domains::microsoft)
         .scales(0, 1, 3)
         .gives(shape::same)
@@ -242,19 +249,22 @@ constexpr row onnx[] = {
         .scales(0, 2, 6)
         .gives(shape::qlinear_matmul)
         .part(accumulates),
-    row("QLinearMul", 8, lower_qlinear_mul)
+    row("QLinearMul", {7, 8}, lower_qlinear_mul)
         .in(domains::microsoft)
         .scales(0, 2, 6)
         .gives(shape::qlinear_binary)
         .habit(follows),
-    row("QLinearSigmoid", 5, lower_qlinear_sigmoid)
+    row("QLinearSigmoid", {4, 5}, lower_qlinear_sigmoid)
         .in(domains::microsoft)
         .scales(0, 1, 3)
         .gives(shape::same)
         .habit(follows)
         .part(function),
-    row("QLinearSoftmax", 5, lower_qlinear_softmax).in(domains::microsoft).scales(0, 1, 3).gives(shape::same),
-    row("QuantizeLinear", 3, lower_quantize_linear)
+    row("QLinearSoftmax", {4, 5}, lower_qlinear_softmax)
+        .in(domains::microsoft)
+        .scales(0, 1, 3)
+        .gives(shape::same),
+    row("QuantizeLinear", {2, 3}, lower_quantize_linear)
         .in(domains::both)
         .scales(0, 0, 1)
         .gives(shape::quantize)
@@ -262,15 +272,15 @@ constexpr row onnx[] = {
     row("QuickGelu", 1, lower_float_function).in(domains::microsoft).part(function).gives(shape::same),
     row("Range", 3, lower_range).in(domains::both).gives(shape::range),
     row("Reciprocal", 1, lower_float_function).part(function).gives(shape::same),
-    row("ReduceL2", 2, lower_reduce_l2).gives(shape::reduce),
-    row("ReduceMax", 2, lower_reduce_max).gives(shape::reduce).use(unusual),
-    row("ReduceMean", 2, lower_reduce_mean).gives(shape::reduce).use(unusual),
-    row("ReduceMin", 2, lower_reduce_min).gives(shape::reduce).use(unusual),
-    row("ReduceSum", 2, lower_reduce_sum).gives(shape::reduce).use(unusual),
+    row("ReduceL2", {1, 2}, lower_reduce_l2).gives(shape::reduce),
+    row("ReduceMax", {1, 2}, lower_reduce_max).gives(shape::reduce).use(unusual),
+    row("ReduceMean", {1, 2}, lower_reduce_mean).gives(shape::reduce).use(unusual),
+    row("ReduceMin", {1, 2}, lower_reduce_min).gives(shape::reduce).use(unusual),
+    row("ReduceSum", {1, 2}, lower_reduce_sum).gives(shape::reduce).use(unusual),
     row("Relu", 1, lower_float_function).part(function).gives(shape::same),
     row(layout_operator, 1, lower_layout).internal(),
-    row("Reshape", 2, lower_view).gives(shape::reshape).use(unusual).moved(code_move::both),
-    row("Resize", 4, lower_resize).gives(shape::resize),
+    row("Reshape", {1, 2}, lower_view).gives(shape::reshape).use(unusual).moved(code_move::both),
+    row("Resize", {2, 4}, lower_resize).gives(shape::resize),
     row("Round", 1, lower_float_function).part(function).gives(shape::same),
     row("Selu", 1).gives(shape::same),
     row("Shape", 1).gives(shape::shape_of),
@@ -281,10 +291,10 @@ constexpr row onnx[] = {
     row("SimplifiedLayerNormalization", 2, lower_simplified_layer_normalization)
         .gives(shape::layer_normalization),
     row("Size", 1).gives(shape::size_of),
-    row("SkipLayerNormalization", 5, lower_skip_layer_normalization)
+    row("SkipLayerNormalization", {3, 5}, lower_skip_layer_normalization)
         .in(domains::microsoft)
         .gives(shape::skip_layer_normalization),
-    row("Slice", 5, lower_slice).gives(shape::slice).moved(code_move::down),
+    row("Slice", {1, 5}, lower_slice).gives(shape::slice).moved(code_move::down),
     row("Softmax", 1, lower_float_softmax).gives(shape::same).becomes(form::unary, "QLinearSoftmax"),
     row("Softplus", 1, lower_float_function).gives(shape::same),
     row("Softsign", 1, lower_float_function).gives(shape::same),
@@ -292,16 +302,16 @@ constexpr row onnx[] = {
         .gives(shape::space_to_depth)
         .habit(follows)
         .moved(code_move::down),
-    row("Split", 2, lower_split).gives(shape::split),
+    row("Split", {1, 2}, lower_split).gives(shape::split),
     row("Sqrt", 1, lower_float_function).part(function).gives(shape::same),
-    row("Squeeze", 2, lower_view).gives(shape::squeeze).use(unusual).moved(code_move::both),
+    row("Squeeze", {1, 2}, lower_view).gives(shape::squeeze).use(unusual).moved(code_move::both),
     row("Sub", 2, lower_float_sub).part(fusion_part::operand).gives(shape::binary),
-    row("Sum", any, lower_sum).gives(shape::variadic),
+    row("Sum", {1, any}, lower_sum).gives(shape::variadic),
     row("Tanh", 1, lower_float_function).part(function).gives(shape::same),
     row("ThresholdedRelu", 1, lower_float_function).gives(shape::same),
     row("Tile", 2, lower_tile).gives(shape::tile).habit(follows).moved(code_move::down),
     row("Transpose", 1, lower_onnx_transpose).gives(shape::transpose).habit(converts).moved(code_move::both),
-    row("Unsqueeze", 2, lower_view).gives(shape::unsqueeze).use(unusual).moved(code_move::both),
+    row("Unsqueeze", {1, 2}, lower_view).gives(shape::unsqueeze).use(unusual).moved(code_move::both),
     row("Where", 3, lower_where).gives(shape::where),
 };
 
@@ -324,6 +334,12 @@ constexpr framework_operators tables[] = {
 
 } // namespace
 
+std::string input_counts::text() const {
+    if (least == most)
+        return std::to_string(least);
+    return std::to_string(least) + (most == any_number ? " or more" : " to " + std::to_string(most));
+}
+
 /// Asked for several times per node by whatever looks at a graph.
 const operator_facts *find_operator(const std::string &framework, const std::string &op) {
     using rows_by_name = std::unordered_map<std::string_view, const row *>;
@@ -345,7 +361,7 @@ const operator_facts *find_operator(const std::string &framework, const std::str
 }
 
 const operator_facts &facts_of(const std::string &framework, const std::string &op) {
-    static constexpr operator_facts nothing_known("", any);
+    static constexpr operator_facts nothing_known("", {0, any});
     const operator_facts *known = find_operator(framework, op);
     return known ? *known : nothing_known;
 }

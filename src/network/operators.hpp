@@ -58,15 +58,25 @@ struct scaled_operands {
 /// "com.microsoft". Any of them is one here, the other's operators of the same name included.
 enum class domains { onnx, microsoft, both };
 
+/// How many inputs a node has, with those that are absent but in their place.
+struct input_counts {
+    static constexpr std::size_t any_number = static_cast<std::size_t>(-1);
+    std::size_t least, most;
+
+    constexpr input_counts(std::size_t count) : least(count), most(count) {}
+    constexpr input_counts(std::size_t fewest, std::size_t highest) : least(fewest), most(highest) {}
+    constexpr bool have(std::size_t count) const { return count >= least && count <= most; }
+    std::string text() const; ///< "2", "2 to 4", "1 or more"
+};
+
 /// A row of the table. Facts that are not said have the values here.
 struct operator_facts {
     using lowering_function = std::unique_ptr<step> (*)(const lowering &);
     using shape_function = void (*)(node_shapes &);
     using node_question = bool (*)(const graph &, const node &);
-    static constexpr std::size_t any_number = static_cast<std::size_t>(-1);
 
     const char *name;
-    std::size_t most_inputs;        ///< with those that may be absent
+    input_counts inputs;
     lowering_function lower;        ///< null: gone when the network runs, replaced by others or by constants
     shape_function infer = nullptr; ///< dimensions of the outputs; ONNX: types, too
     bool is_internal = false;       ///< a pass's or reader's own, which no file has
@@ -85,8 +95,8 @@ struct operator_facts {
     const char *on_codes = nullptr; ///< the operator that it becomes
     scaled_operands scaled = {};
 
-    constexpr operator_facts(const char *op, std::size_t inputs, lowering_function f = nullptr)
-        : name(op), most_inputs(inputs), lower(f) {}
+    constexpr operator_facts(const char *op, input_counts counts, lowering_function f = nullptr)
+        : name(op), inputs(counts), lower(f) {}
 
     // What a row says beyond that, one fact each.
     constexpr operator_facts gives(shape_function f) const { return with(&operator_facts::infer, f); }

@@ -305,10 +305,8 @@ TEST(dynamic_quantization, covers_zero_and_the_range) {
 }
 
 TEST(rule_names, are_each_others_inverse) {
-    for (int i = 0; i <= static_cast<int>(rule::f64_scale); i++) {
-        const auto id = static_cast<rule>(i);
+    for (const rule id : all_requantization_rules())
         EXPECT_EQ(requantization_rule_from_string(to_string(id)), id);
-    }
     EXPECT_STREQ(to_string(static_cast<rule>(99)), "unknown");
     expect_invalid([] { requantization_rule_from_string("tflite"); },
                    {"'tflite', allowed: automatic, none, f32, f32_v3"});

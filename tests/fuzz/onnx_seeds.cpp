@@ -39,6 +39,62 @@ fuzz_seed range(const char *name, fuzz_outcome expected, std::int64_t start, std
     return {name, m.finish(), expected};
 }
 
+/// Images through the families of operators on floats, with some that join others, and operators with any number of
+/// operands.
+fuzz_seed float_image() {
+    b m;
+    const auto floats = [&](const char *name, const b::dims &shape, unsigned seed) {
+        std::size_t count = 1;
+        for (const std::int64_t d : shape)
+            count *= static_cast<std::size_t>(d);
+        return m.constant(name, shape, numbers(count, 0.4f, seed));
+    };
+    m.input<float>("x", {1, 4, 6, 6});
+    floats("w1", {8, 4, 3, 3}, 1), floats("b1", {8}, 2), floats("w2", {8, 4, 3, 3}, 3),
+        floats("slope", {8, 1, 1}, 4);
+    floats("w3", {8, 5}, 5), floats("b3", {5}, 6);
+    m.node("Conv", {"x", "w1", "b1"}, {"c1"});
+    m.node("Conv", {"x", "w2"}, {"c2"});
+    m.node("Add", {"c1", "c2"}, {"sum"});
+    m.node("Relu", {"sum"}, {"relu"});
+    b::set(m.node("MaxPool", {"relu"}, {"pooled"}), "kernel_shape", b::dims{2, 2});
+    m.node("PRelu", {"c2", "slope"}, {"prelu"});
+    m.node("Max", {"c1", "c2", "prelu"}, {"max"});
+    m.node("Min", {"max", "relu", "slope"}, {"min"});
+    m.node("Sum", {"min", "c1", "c2"}, {"all"});
+    m.node("Mean", {"all", "max", "min", "prelu"}, {"mean"});
+    b::set(m.node("Split", {"mean"}, {"left", "right"}), "axis", std::int64_t{1});
+    b::set(m.node("Concat", {"right", "left", "right"}, {"joined"}), "axis", std::int64_t{1});
+    m.node("Greater", {"left", "right"}, {"is_greater"});
+    m.node("Where", {"is_greater", "left", "right"}, {"chosen"});
+    m.constant<std::int64_t>("pads", {8}, {0, 0, 1, 0, 0, 0, 0, 2});
+    m.node("Pad", {"chosen", "pads"}, {"padded"});
+    b::set(m.node("Transpose", {"padded"}, {"turned"}), "perm", b::dims{0, 2, 3, 1});
+    b::set(m.node("ReduceMean", {"turned"}, {"reduced"}), "axes", b::dims{1});
+    m.node("GlobalMaxPool", {"joined"}, {"largest"});
+    m.node("GlobalAveragePool", {"mean"}, {"average"});
+    m.node("Flatten", {"average"}, {"flat"});
+    m.node("MatMul", {"flat", "w3"}, {"product"});
+    m.node("Add", {"product", "b3"}, {"biased"});
+    m.node("Sigmoid", {"biased"}, {"gate"});
+    m.node("Mul", {"biased", "gate"}, {"swish"});
+    m.node("Softmax", {"swish"}, {"y"});
+    for (const char *name : {"y", "pooled", "reduced", "largest"})
+        m.output(name);
+    return {"float_image", m.finish(), fuzz_outcome::ran};
+}
+
+/// Remainders of two integers.
+fuzz_seed remainders() {
+    b m;
+    m.input<std::uint8_t>("x", {2, 3});
+    b::set(m.node("Cast", {"x"}, {"wide"}), "to", std::int64_t{onnx::TensorProto::INT32});
+    m.constant<std::int32_t>("divisors", {3}, {3, -5, 0});
+    m.node("Mod", {"wide", "divisors"}, {"y"});
+    m.output("y");
+    return {"remainders", m.finish(), fuzz_outcome::ran};
+}
+
 } // namespace
 
 std::vector<fuzz_seed> onnx_seeds() {
@@ -59,6 +115,8 @@ std::vector<fuzz_seed> onnx_seeds() {
         one_node("slice_nothing", refused, "Slice", {{{1}, {2}}, {{1}, {1}}}),
         one_node("expand_huge", refused, "Expand", {{{3}, {huge, 1, 3}}}),
         one_node("reshape_huge", refused, "Reshape", {{{3}, {huge, huge, -1}}}),
+        float_image(),
+        remainders(),
         range("range_short", ran, 3, 0, -1),
         range("range_huge", refused, -huge, huge, 1),
         range("range_step_of_zero", refused, 0, 1, 0),

@@ -11,35 +11,10 @@
 #include "fuzz/saved_plans.hpp"
 #include "fuzz/seeds.hpp"
 #include "network/saved/format.hpp"
+#include "octet/requantization.hpp"
 
 namespace octet::tests {
 namespace {
-
-/// The plan with another structure. Its blobs move with the structure's size.
-std::vector<std::uint8_t> changed(const std::vector<std::uint8_t> &plan,
-                                  const std::function<void(saved::PlanT &)> &change) {
-    model::saved_plan_header header;
-    std::memcpy(&header, plan.data(), sizeof header);
-    std::unique_ptr<saved::PlanT> fields(saved::GetPlan(plan.data() + sizeof header)->UnPack());
-    const std::uint64_t blobs = fields->blobs.front().offset();
-    const auto structure = [&] {
-        flatbuffers::FlatBufferBuilder builder;
-        builder.Finish(saved::Plan::Pack(builder, fields.get()), saved::PlanIdentifier());
-        return std::vector<std::uint8_t>(builder.GetBufferPointer(),
-                                         builder.GetBufferPointer() + builder.GetSize());
-    };
-    change(*fields);
-    const std::size_t first = model::rounded_up_to_alignment(sizeof header + structure().size());
-    for (saved::Blob &b : fields->blobs)
-        b = saved::Blob(b.offset() - blobs + first, b.size(), b.checksum());
-    const std::vector<std::uint8_t> bytes = structure();
-    header.structure_size = bytes.size();
-    std::vector<std::uint8_t> result(first);
-    std::memcpy(result.data(), &header, sizeof header);
-    std::memcpy(result.data() + sizeof header, bytes.data(), bytes.size());
-    result.insert(result.end(), plan.begin() + static_cast<std::ptrdiff_t>(blobs), plan.end());
-    return resealed(std::move(result));
-}
 
 /// The first tensor that is a constant, or not.
 saved::TensorT &tensor_of(std::vector<std::unique_ptr<saved::TensorT>> &tensors, bool is_constant) {
@@ -55,16 +30,21 @@ std::vector<fuzz_seed> plan_seeds(const std::string &model) {
     constexpr std::int64_t huge = std::int64_t{1} << 62;
     std::vector<fuzz_seed> seeds = {{"plan", plan, fuzz_outcome::ran}};
     const auto hostile = [&](const char *name, const std::function<void(saved::PlanT &)> &change) {
-        seeds.push_back({name, changed(plan, change), fuzz_outcome::refused});
+        seeds.push_back({name, changed_plan(plan, change), fuzz_outcome::refused});
     };
-    seeds.push_back({"plan_unchanged", changed(plan, [](saved::PlanT &) {}), fuzz_outcome::ran});
+    seeds.push_back({"plan_unchanged", changed_plan(plan, [](saved::PlanT &) {}), fuzz_outcome::ran});
     hostile("plan_input", [](saved::PlanT &p) { p.inputs = {far}; });
     hostile("plan_output", [](saved::PlanT &p) { p.outputs = {-1}; });
     hostile("plan_node_input", [](saved::PlanT &p) { p.nodes.front()->inputs.front() = far; });
     hostile("plan_operator", [](saved::PlanT &p) { p.nodes.front()->op = "NONE"; });
     hostile("plan_framework", [](saved::PlanT &p) { p.framework = "none"; });
     hostile("plan_rule", [](saved::PlanT &p) { p.rule = far; });
+    hostile("plan_next_rule",
+            [](saved::PlanT &p) { p.rule = static_cast<int>(all_requantization_rules().back()) + 1; });
     hostile("plan_type", [](saved::PlanT &p) { p.tensors.front()->type = far; });
+    hostile("plan_no_type", [](saved::PlanT &p) {
+        p.tensors[static_cast<std::size_t>(p.nodes.front()->outputs.front())]->type = 0;
+    });
     hostile("plan_dims", [](saved::PlanT &p) { tensor_of(p.tensors, false).dims = {huge, huge}; });
     hostile("plan_no_dims", [](saved::PlanT &p) { tensor_of(p.tensors, false).dims.clear(); });
     hostile("plan_constant", [](saved::PlanT &p) { tensor_of(p.tensors, true).blob = far; });

@@ -61,4 +61,29 @@ std::vector<std::uint8_t> resealed(std::vector<std::uint8_t> plan) {
     return plan;
 }
 
+std::vector<std::uint8_t> changed_plan(const std::vector<std::uint8_t> &plan,
+                                       const std::function<void(saved::PlanT &)> &change) {
+    model::saved_plan_header header;
+    std::memcpy(&header, plan.data(), sizeof header);
+    std::unique_ptr<saved::PlanT> fields(saved::GetPlan(plan.data() + sizeof header)->UnPack());
+    const std::uint64_t blobs = fields->blobs.front().offset();
+    const auto structure = [&] {
+        flatbuffers::FlatBufferBuilder builder;
+        builder.Finish(saved::Plan::Pack(builder, fields.get()), saved::PlanIdentifier());
+        return std::vector<std::uint8_t>(builder.GetBufferPointer(),
+                                         builder.GetBufferPointer() + builder.GetSize());
+    };
+    change(*fields);
+    const std::size_t first = model::rounded_up_to_alignment(sizeof header + structure().size());
+    for (saved::Blob &b : fields->blobs)
+        b = saved::Blob(b.offset() - blobs + first, b.size(), b.checksum());
+    const std::vector<std::uint8_t> bytes = structure();
+    header.structure_size = bytes.size();
+    std::vector<std::uint8_t> result(first);
+    std::memcpy(result.data(), &header, sizeof header);
+    std::memcpy(result.data() + sizeof header, bytes.data(), bytes.size());
+    result.insert(result.end(), plan.begin() + static_cast<std::ptrdiff_t>(blobs), plan.end());
+    return resealed(std::move(result));
+}
+
 } // namespace octet::tests

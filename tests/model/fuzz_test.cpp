@@ -4,10 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 #include <random>
+
+#include <plan_generated.h>
 
 #include "fuzz/fuzz_network.hpp"
 #include "fuzz/saved_plans.hpp"
@@ -202,12 +205,17 @@ TEST(Fuzz, GraphsWhoseTensorsLieAreRefusedOrRun) {
 #endif
 }
 
+model::saved_plan_header header_of(const bytes &plan) {
+    model::saved_plan_header header;
+    std::memcpy(&header, plan.data(), sizeof header);
+    return header;
+}
+
 TEST(Fuzz, MutatedSavedPlansAreRefusedOrRun) {
     const bytes plan = saved_plan_of(source_path("examples/digits/digits_int8.tflite"));
     expect_survival(model::read_network, plan, 2000, resealed);
     // Most bytes are weights: the structure by itself, where the sizes and indices are.
-    model::saved_plan_header header;
-    std::memcpy(&header, plan.data(), sizeof header);
+    const model::saved_plan_header header = header_of(plan);
     const auto end = plan.begin() + static_cast<std::ptrdiff_t>(sizeof header + header.structure_size);
     std::mt19937 random(21);
     for (int i = 0; i < 4000; i++) {
@@ -218,6 +226,77 @@ TEST(Fuzz, MutatedSavedPlansAreRefusedOrRun) {
         fuzz_network(model::read_network, mutant.data(), mutant.size());
     }
 }
+
+/// A plan whose structure says something else in a few of its words: a small number, another word's, one more or less.
+bytes with_other_words(bytes plan, std::mt19937 &random) {
+    const auto words = header_of(plan).structure_size / 4;
+    const auto place = [&] { return sizeof(model::saved_plan_header) + 4 * (random() % words); };
+    for (unsigned changes = 1 + random() % 2; changes > 0; changes--) {
+        const std::size_t at = place();
+        std::int32_t word, other;
+        std::memcpy(&word, plan.data() + at, sizeof word);
+        std::memcpy(&other, plan.data() + place(), sizeof other);
+        const std::int32_t values[] = {0, static_cast<std::int32_t>(random() % 12) - 2, other,
+                                       static_cast<std::int32_t>(static_cast<std::uint32_t>(word) + 1),
+                                       static_cast<std::int32_t>(static_cast<std::uint32_t>(word) - 1)};
+        std::memcpy(plan.data() + at, &values[random() % std::size(values)], sizeof word);
+    }
+    return resealed(std::move(plan));
+}
+
+/// OCTET_FUZZ_MUTANTS=100000 makes a long run of it, OCTET_FUZZ_SEED another one.
+TEST(Fuzz, SavedPlansWithOtherWordsAreRefusedOrRun) {
+    const auto setting = [](const char *name, int otherwise) {
+        const char *value = std::getenv(name);
+        return value ? std::atoi(value) : otherwise;
+    };
+    const int mutants = setting("OCTET_FUZZ_MUTANTS", 200);
+    std::mt19937 random(static_cast<unsigned>(setting("OCTET_FUZZ_SEED", 23)));
+    std::vector<fuzz_seed> seeds = tflite_seeds();
+#ifdef OCTET_HAVE_ONNX
+    for (auto more : {onnx_seeds(), contrib_seeds()})
+        std::move(more.begin(), more.end(), std::back_inserter(seeds));
+#endif
+    int ran = 0, refused = 0;
+    for (const fuzz_seed &seed : seeds) {
+        if (seed.expected != fuzz_outcome::ran)
+            continue;
+        const bytes plan = saved_plan_of(seed.bytes);
+        for (int i = 0; i < mutants; i++) {
+            const bytes mutant = with_other_words(plan, random);
+            SCOPED_TRACE(seed.name);
+            const fuzz_outcome outcome = fuzz_network(model::read_network, mutant.data(), mutant.size());
+            ran += outcome == fuzz_outcome::ran;
+            refused += outcome == fuzz_outcome::refused;
+        }
+    }
+    EXPECT_GT(ran, 0);
+    EXPECT_GT(refused, 0);
+}
+
+#ifdef OCTET_HAVE_ONNX
+/// Operators whose plans say that they have no inputs, or fewer than they need.
+TEST(Fuzz, SavedPlansOfNodesWithoutInputsAreRefused) {
+    for (const fuzz_seed &seed : onnx_seeds()) {
+        if (seed.name != std::string("float_image") && seed.name != std::string("remainders"))
+            continue;
+        const bytes plan = saved_plan_of(seed.bytes);
+        const std::size_t nodes = model::read_network(plan.data(), plan.size(), "plan").nodes.size();
+        for (std::size_t i = 0; i < nodes; i++)
+            for (const bool keeps_first : {false, true}) {
+                std::string op;
+                const bytes lying = changed_plan(plan, [&](saved::PlanT &p) {
+                    saved::NodeT &n = *p.nodes[i];
+                    op = n.op;
+                    n.inputs.resize(keeps_first ? 1 : 0);
+                });
+                const fuzz_outcome outcome = fuzz_network(model::read_network, lying.data(), lying.size());
+                const bool is_refused = outcome == fuzz_outcome::refused;
+                EXPECT_TRUE(is_refused || (keeps_first && op != "Mod")) << op;
+            }
+    }
+}
+#endif
 
 } // namespace
 } // namespace octet::tests

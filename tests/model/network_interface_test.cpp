@@ -103,7 +103,7 @@ TEST(NetworkInterface, SaysWhatIsWrong) {
     EXPECT_EQ(refusal([&] { network("/no/such/net.onnx"); }), "/no/such/net.onnx: does not exist");
     model::graph g = small_graph();
     g.nodes[0].inputs.push_back(0);
-    EXPECT_EQ(refusal([&] { network{g}; }), "node 0 (LEAKY_RELU): has 2 inputs, allowed are up to 1");
+    EXPECT_EQ(refusal([&] { network{g}; }), "node 0 (LEAKY_RELU): has 2 inputs, allowed: 1");
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 
 #include <plan_generated.h>
@@ -225,6 +226,52 @@ TEST_F(SavedPlan, HoldsOneRule) {
     other.rule = requantization_rule::f32;
     EXPECT_EQ(status_of(other), status::unimplemented);
     EXPECT_EQ(status_of({}), status::success);
+}
+
+TEST_F(SavedPlan, HoldsEveryRuleThatANetworkCanHave) {
+    std::size_t read = 0;
+    for (const requantization_rule rule : all_requantization_rules()) {
+        network_options options;
+        options.rule = rule;
+        try {
+            network(digits, options).save(path());
+        } catch (const error &) { // e.g. `none`, whose sums are no codes
+            continue;
+        }
+        EXPECT_EQ(network(path()).options().rule, rule) << to_string(rule);
+        read++;
+    }
+    EXPECT_GE(read, all_requantization_rules().size() - 2);
+}
+
+/// A plan that lies is told apart by sentences that say which tensor and why.
+TEST_F(SavedPlan, IsRefusedWithTheTensorThatIsWrong) {
+    network(digits).save(path());
+    std::ifstream file(path(), std::ios::binary);
+    const std::vector<std::uint8_t> plan{std::istreambuf_iterator<char>(file), {}};
+    const auto complaint = [&](const std::function<void(saved::PlanT &)> &change) -> std::string {
+        const std::vector<std::uint8_t> lying = changed_plan(plan, change);
+        try {
+            network(lying.data(), lying.size(), "plan");
+        } catch (const error &e) {
+            return e.what();
+        }
+        return "";
+    };
+    const auto has = [](const std::string &text, const char *part) {
+        return text.find(part) != std::string::npos ? "" : text;
+    };
+    EXPECT_EQ(has(complaint([](saved::PlanT &p) {
+                      const int output = p.nodes[0]->outputs[0];
+                      p.tensors[static_cast<std::size_t>(output)]->type = 0;
+                  }),
+                  "which has no type"),
+              "");
+    EXPECT_EQ(has(complaint([](saved::PlanT &p) { std::swap(p.nodes.front(), p.nodes.back()); }),
+                  "which no earlier node writes"),
+              "");
+    EXPECT_EQ(has(complaint([](saved::PlanT &p) { p.nodes[0]->inputs.clear(); }), "has 0 inputs, allowed: "),
+              "");
 }
 
 TEST_F(SavedPlan, IsReadFromMemoryToo) {

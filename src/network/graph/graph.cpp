@@ -101,6 +101,13 @@ void check_quantization(const tensor &t, const subject &who) {
                    type_text(t));
 }
 
+/// Of passes, which say where images lie so.
+void check_layout(const tensor &t, const subject &who) {
+    if (t.is_channels_last && (t.dims.size() < 3 || t.dims.size() > 5))
+        refuse(who + " is channels-last with " + std::to_string(t.dims.size()) +
+               " dimensions, allowed are 3 to 5");
+}
+
 /// Follows the nodes in order and knows which tensors hold values.
 class dataflow_check {
 public:
@@ -135,22 +142,54 @@ private:
     }
 
     void check_node(const node &n, const std::string &who) {
-        for (const int t : n.inputs) {
-            if (t == -1)
-                continue;
-            check_index(t, "the inputs of " + who);
-            const bool is_empty = element_count(g_.tensors[at(t)].dims) == 0; // e.g. the shape of a scalar
-            if (!is_written_[at(t)] && !is_empty)
-                refuse(who + " reads " + tensor_text(g_, t) +
-                       ", which is no input or constant of the network and which no earlier node writes");
-        }
+        for (const int t : n.inputs)
+            check_input(t, who);
+        for (const node &f : n.fused)
+            check_fused(f, who + ": fused " + f.op);
         for (const int t : n.outputs) {
             check_index(t, "the outputs of " + who);
             if (is_written_[at(t)])
                 refuse(who + " writes " + tensor_text(g_, t) +
                        ", which is an input, a constant or written before");
             is_written_[at(t)] = true;
+            check_type(t, who);
         }
+    }
+
+    void check_type(int t, const std::string &who) const {
+        const tensor &used = g_.tensors[at(t)];
+        if (used.type == data_type::undef && used.foreign_type.empty())
+            refuse(who + " uses " + tensor_text(g_, t) + ", which has no type");
+    }
+
+    void check_input(int t, const std::string &who) const {
+        if (t == -1)
+            return;
+        check_index(t, "the inputs of " + who);
+        const bool is_empty = element_count(g_.tensors[at(t)].dims) == 0; // e.g. the shape of a scalar
+        if (!is_written_[at(t)] && !is_empty)
+            refuse(who + " reads " + tensor_text(g_, t) +
+                   ", which is no input or constant of the network and which no earlier node writes");
+        check_type(t, who);
+    }
+
+    /// What has joined a node: all that it reads is there, but for the result so far.
+    void check_fused(const node &f, const std::string &who) const {
+        const auto is_input = [&](int k) {
+            return k >= 0 && at(k) < f.inputs.size() && f.inputs[at(k)] >= 0;
+        };
+        if (f.outputs.size() != 1 || !f.fused.empty() || !is_input(f.result_input) || f.stored_input < -1 ||
+            (f.stored_input >= 0 && !is_input(f.stored_input)))
+            refuse(who + " has " + std::to_string(f.outputs.size()) + " outputs, " +
+                   std::to_string(f.fused.size()) + " fused operators, and its operands at inputs " +
+                   std::to_string(f.result_input) + " and " + std::to_string(f.stored_input) + " of " +
+                   std::to_string(f.inputs.size()));
+        check_index(f.outputs[0], "the outputs of " + who);
+        const int result = f.inputs[at(f.result_input)];
+        check_index(result, "the inputs of " + who);
+        for (const int t : f.inputs)
+            if (t != result)
+                check_input(t, who);
     }
 
     const graph &g_;
@@ -173,8 +212,10 @@ void check_graph(const graph &g) {
     if (g.nodes.size() > max_nodes)
         refuse("the network has " + std::to_string(g.nodes.size()) + " nodes, allowed are up to " +
                std::to_string(max_nodes));
-    for (std::size_t i = 0; i < g.tensors.size(); i++)
+    for (std::size_t i = 0; i < g.tensors.size(); i++) {
         check_tensor(g, static_cast<int>(i));
+        check_layout(g.tensors[i], {g, static_cast<int>(i)});
+    }
     dataflow_check(g).run();
 }
 

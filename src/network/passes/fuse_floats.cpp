@@ -70,7 +70,7 @@ private:
             return false;
         node joined = e_.at(host), f = e_.at(follower);
         if (joined.fused.empty())
-            joined.inputs.resize(facts(host).most_inputs, -1);
+            joined.inputs.resize(facts(host).inputs.most, -1);
         f.result_input = place;
         for (const int t : f.inputs)
             if (t >= 0 && t != result)

@@ -65,7 +65,7 @@ private:
         f.result_input = position(result);
         if (stored >= 0) {
             f.stored_input = position(stored);
-            joined.inputs.resize(std::max(joined.inputs.size(), facts_of_node(host).most_inputs), -1);
+            joined.inputs.resize(std::max(joined.inputs.size(), facts_of_node(host).inputs.most), -1);
             joined.inputs.push_back(stored); // behind a bias that there may not be
         }
         joined.outputs = f.outputs;

@@ -39,22 +39,32 @@ std::size_t joined_inputs(const graph &g, const node &n) {
         if (f.stored_input >= 0)
             count++;
         else if (is_float)
-            count += static_cast<std::size_t>(
-                std::count_if(f.inputs.begin(), f.inputs.end(), [](int t) { return t >= 0; }) - 1);
+            count += static_cast<std::size_t>(std::count_if(f.inputs.begin(), f.inputs.end(), [&](int t) {
+                return t >= 0 && t != f.inputs[static_cast<std::size_t>(f.result_input)];
+            }));
     return count;
+}
+
+/// Lowering functions count on it, whether the node comes from a reader, a program or a saved plan.
+void check_input_count(const graph &g, std::size_t i) {
+    const node &n = g.nodes[i];
+    const auto check = [&](const std::string &who, const std::string &op, std::size_t own) {
+        const input_counts allowed = facts_of(g.framework, op).inputs;
+        if (!allowed.have(own))
+            refuse(who + ": has " + std::to_string(own) + " inputs, allowed: " + allowed.text());
+    };
+    const std::size_t joined = std::min(joined_inputs(g, n), n.inputs.size());
+    check(node_text(g, i), n.op, n.inputs.size() - joined);
+    for (const node &f : n.fused)
+        check(node_text(g, i) + ": fused " + f.op, f.op, f.inputs.size());
 }
 
 /// Every node that cannot run in one sentence: the user sees at once what a network lacks.
 void check_operators(const graph &g) {
     std::vector<std::string> unsupported;
     for (std::size_t i = 0; i < g.nodes.size(); i++) {
-        const node &n = g.nodes[i];
-        const operator_facts &facts = facts_of(g.framework, n.op);
-        const std::size_t joined = joined_inputs(g, n);
-        if (facts.lower && n.inputs.size() > joined && n.inputs.size() - joined > facts.most_inputs)
-            refuse(node_text(g, i) + ": has " + std::to_string(n.inputs.size()) +
-                   " inputs, allowed are up to " + std::to_string(facts.most_inputs));
-        if (!facts.lower)
+        check_input_count(g, i);
+        if (!facts_of(g.framework, g.nodes[i].op).lower)
             unsupported.push_back(node_text(g, i));
     }
     if (!unsupported.empty())

@@ -39,10 +39,10 @@ public:
         for (std::size_t i = 0; i < length(plan_->packed()); i++)
             saved->weights.push_back(
                 read_packed(g, *plan_->packed()->Get(at(i)), "packed weights " + std::to_string(i)));
-        check(g);
+        check_graph(g);
         saved->source = read_graph(*plan_->source(), "the source's ");
         share_elements(g, saved->source);
-        check(saved->source);
+        check_graph(saved->source);
         g.saved = std::move(saved);
         return g;
     }
@@ -78,13 +78,6 @@ private:
                      std::to_string(same) + ", which is no constant");
             source.tensors[t].data = plan.tensors[index(same)].data;
         }
-    }
-
-    static void check(const graph &g) {
-        for (std::size_t t = 0; t < g.tensors.size(); t++)
-            check_layout(g.tensors[t], "tensor " + std::to_string(t));
-        check_graph(g);
-        check_fused(g);
     }
 
     [[noreturn]] static void fail(const std::string &defect) { refuse(defect); }
@@ -225,9 +218,10 @@ private:
     }
 
     requantization_rule rule() const {
-        if (plan_->rule() < 0 || plan_->rule() > static_cast<int>(requantization_rule::f64_scale))
-            fail("requantization rule " + std::to_string(plan_->rule()) + " is none");
-        return static_cast<requantization_rule>(plan_->rule());
+        for (const requantization_rule r : all_requantization_rules())
+            if (static_cast<int>(r) == plan_->rule())
+                return r;
+        fail("requantization rule " + std::to_string(plan_->rule()) + " is none");
     }
 
     tensor read_tensor(const format::Tensor &source, const std::string &who) {
@@ -368,33 +362,6 @@ private:
             fail(who + " are those of tensor " + std::to_string(source.tensor()) + ", which is no constant");
         return {g.tensors[index(source.tensor())].data, read_layout(*source.plain(), who),
                 read_layout(*source.chosen(), who), blob(source.blob(), who)};
-    }
-
-    // ---- What passes guarantee
-
-    static void check_layout(const tensor &t, const std::string &who) {
-        if (t.is_channels_last && (t.dims.size() < 3 || t.dims.size() > 5))
-            fail(who + " is channels-last with " + std::to_string(t.dims.size()) +
-                 " dimensions, allowed are 3 to 5");
-    }
-
-    static void check_fused(const graph &g) {
-        for (std::size_t i = 0; i < g.nodes.size(); i++)
-            for (const node &f : g.nodes[i].fused) {
-                const std::string who = node_text(g, i) + ": fused " + f.op;
-                const auto is_tensor = [&](int t) { return t >= 0 && index(t) < g.tensors.size(); };
-                if (!std::all_of(f.inputs.begin(), f.inputs.end(),
-                                 [&](int t) { return t == -1 || is_tensor(t); }) ||
-                    !std::all_of(f.outputs.begin(), f.outputs.end(), is_tensor) || f.outputs.size() != 1)
-                    fail(who + " names tensors that there are not");
-                const auto is_input = [&](int k) {
-                    return k >= 0 && index(k) < f.inputs.size() && f.inputs[index(k)] >= 0;
-                };
-                if (!is_input(f.result_input) || f.stored_input < -1 ||
-                    (f.stored_input >= 0 && !is_input(f.stored_input)))
-                    fail(who + " has its operands at inputs " + std::to_string(f.result_input) + " and " +
-                         std::to_string(f.stored_input) + " of " + std::to_string(f.inputs.size()));
-            }
     }
 
     const shared_bytes &file_;

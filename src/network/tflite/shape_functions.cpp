@@ -369,8 +369,9 @@ bool adds_dimensions(const graph &g, const node &n) {
 }
 
 bool names_first_axis(const graph &g, const node &n) {
-    const auto rank =
-        static_cast<std::int64_t>(g.tensors[static_cast<std::size_t>(n.inputs.at(0))].dims.size());
+    if (n.inputs.empty() || n.inputs[0] < 0)
+        return false;
+    const auto rank = static_cast<std::int64_t>(g.tensors[static_cast<std::size_t>(n.inputs[0])].dims.size());
     const std::vector<std::int64_t> axes = constant_of(g, n, 1);
     return std::any_of(axes.begin(), axes.end(), [&](std::int64_t a) { return a == 0 || a == -rank; });
 }
