@@ -140,6 +140,13 @@ OCTET_API void check_graph(const graph &g);
 /// octet::error where a tensor on the way does not begin with the batch.
 OCTET_API void set_batch(graph &g, dim_t batch);
 
+/// Why rows of a network are not independent, or not known to be: a sentence about the first node that may mix them; empty
+/// where row n of every output depends on row n of the inputs alone, so that the bytes of a row are the same in any
+/// batch. The graph is one as it was read with a batch of 1, or a saved plan's, whose source is asked. Every
+/// operator has to keep rows apart with its attributes; one that quantizes by the range of a whole tensor, for example, or
+/// has a state, does not.
+OCTET_API std::string why_not_batched(const graph &g);
+
 /// Product of checked dimensions; 1 for a scalar.
 OCTET_API std::int64_t element_count(const memory::dims &dims);
 

@@ -11,7 +11,6 @@
 #include <sstream>
 
 #include "core/datatypes.hpp"
-#include "core/rows.hpp"
 #include "core/small_json.hpp"
 #include "core/usable_memory.hpp"
 
@@ -108,7 +107,7 @@ std::shared_ptr<served_model> served_model::load(const model_source &source, con
     m->version_ = source.version;
     const model::graph g = read(source);
     m->framework_ = g.saved ? "plan" : g.framework;
-    m->why_alone_ = config.most_rows == 1 ? "max_batch_size is 1" : why_not_batched(g);
+    m->why_alone_ = config.most_rows == 1 ? "max_batch_size is 1" : model::why_not_batched(g);
     network_options options = config.network;
     options.threads = std::max(config.threads, 1);
     const bool is_open = std::any_of(g.inputs.begin(), g.inputs.end(), [&](int t) {
@@ -205,7 +204,7 @@ std::vector<std::int64_t> served_model::measured_sizes(std::int64_t most, const 
     return sizes;
 }
 
-/// The witness of `why_not_batched`: different rows together and each by itself.
+/// The witness of `model::why_not_batched`: different rows together and each by itself.
 bool served_model::rows_are_independent(std::int64_t size) {
     std::minstd_rand random(static_cast<unsigned>(size));
     place &together = place_for(*free_.front(), "", size);

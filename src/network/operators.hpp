@@ -11,6 +11,7 @@
 namespace octet::model {
 
 class lowering;
+class node_rows;
 class node_shapes;
 class step;
 
@@ -74,6 +75,7 @@ struct operator_facts {
     using lowering_function = std::unique_ptr<step> (*)(const lowering &);
     using shape_function = void (*)(node_shapes &);
     using node_question = bool (*)(const graph &, const node &);
+    using rows_question = bool (*)(const node_rows &);
 
     const char *name;
     input_counts inputs;
@@ -81,6 +83,7 @@ struct operator_facts {
     shape_function infer = nullptr; ///< dimensions of the outputs; ONNX: types, too
     bool is_internal = false;       ///< a pass's or reader's own, which no file has
     domains domain = domains::onnx; ///< of its name in files
+    rows_question rows = nullptr;   ///< whether it keeps rows of a batch apart (node_rows.hpp)
     node_question mixes = nullptr;  ///< whether images are a dimension like others to it (batch.cpp)
 
     fusion_part fusion = fusion_part::none;
@@ -100,6 +103,7 @@ struct operator_facts {
 
     // What a row says beyond that, one fact each.
     constexpr operator_facts gives(shape_function f) const { return with(&operator_facts::infer, f); }
+    constexpr operator_facts batched(rows_question q) const { return with(&operator_facts::rows, q); }
     constexpr operator_facts internal() const { return with(&operator_facts::is_internal, true); }
     constexpr operator_facts in(domains d) const { return with(&operator_facts::domain, d); }
     constexpr operator_facts mixing(node_question q) const { return with(&operator_facts::mixes, q); }

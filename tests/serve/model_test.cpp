@@ -10,7 +10,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "core/rows.hpp"
 #include "demo.hpp"
 #include "support/expect_error.hpp"
 
@@ -60,7 +59,7 @@ struct little_graph {
         g.framework = "tflite";
         return *this;
     }
-    bool is_batched() const { return why_not_batched(g).empty(); }
+    bool is_batched() const { return model::why_not_batched(g).empty(); }
 };
 
 using ints = std::vector<std::int64_t>;
@@ -99,6 +98,49 @@ TEST(serve_rows, operators_that_keep_rows_apart) {
     EXPECT_TRUE(little_graph({1, 4, 4}, {1, 4, 4}, "MatMul").twice().is_batched());
     EXPECT_TRUE(little_graph({1, 8}, {1, 8}, "Elu").is_batched());
     EXPECT_TRUE(little_graph({1, 8}, {1, 8}, "Max").twice().is_batched());
+}
+
+/// Each of the table's operators says whether it keeps rows apart; these were unknown to the server once.
+TEST(serve_rows, operators_of_every_family) {
+    for (const char *op : {"Abs", "Ceil", "Exp", "Floor", "Log", "QuickGelu", "Reciprocal", "Round",
+                           "Softplus", "Softsign", "ThresholdedRelu"})
+        EXPECT_TRUE(little_graph({1, 4}, {1, 4}, op).is_batched()) << op;
+    for (const char *op : {"PRelu", "Mod", "Mean", "Sum"})
+        EXPECT_TRUE(little_graph({1, 4}, {1, 4}, op).twice().is_batched()) << op;
+    for (const char *op : {"GlobalMaxPool", "InstanceNormalization", "DepthToSpace", "SpaceToDepth", "Resize",
+                           "ConvTranspose"})
+        EXPECT_TRUE(little_graph({1, 4, 2, 2}, {1, 4, 2, 2}, op).is_batched()) << op;
+    EXPECT_TRUE(little_graph({1, 4}, {1, 4}, "LogSoftmax").is_batched());
+    EXPECT_TRUE(little_graph({1, 4}, {1, 4}, "SimplifiedLayerNormalization").is_batched());
+    EXPECT_TRUE(little_graph({1, 4}, {1}, "ReduceL2").with("axes", ints{1}).is_batched());
+    EXPECT_TRUE(little_graph({1, 4}, {1, 8}, "Tile").integers({1, 2}).is_batched());
+    EXPECT_FALSE(little_graph({1, 4}, {1, 8}, "Tile").integers({2, 1}).is_batched());
+    EXPECT_TRUE(little_graph({1, 1}, {1, 4}, "Expand").integers({1, 4}).is_batched());
+    EXPECT_FALSE(
+        little_graph({1, 4}, {1, 1, 4}, "Expand").integers({1, 1, 4}).is_batched()); // the batch is second
+    EXPECT_TRUE(little_graph({1, 4, 4}, {1, 4, 4}, "FusedMatMul").twice().is_batched());
+    EXPECT_FALSE(little_graph({1, 4, 4}, {1, 4, 4}, "FusedMatMul")
+                     .twice()
+                     .with("transBatchA", std::int64_t{1})
+                     .is_batched());
+    EXPECT_TRUE(little_graph({1, 4}, {1, 4, 8}, "EmbedLayerNormalization").is_batched());
+    EXPECT_FALSE(little_graph({1, 4}, {2}, "Shape").is_batched());
+}
+
+/// A factor of 1.5 gives one image of one, and three of two.
+TEST(serve_rows, resizing_the_batch_mixes_rows) {
+    const auto resized = [](float of_batch) {
+        little_graph graph({1, 4, 2, 2}, {1, 4, 4, 4}, "Resize");
+        const std::vector<float> factors = {of_batch, 1.f, 2.f, 2.f};
+        graph.g.nodes[0].inputs = {0, -1, graph.add("factors", {4})};
+        model::tensor &t = graph.g.tensors.back();
+        t.is_constant = true;
+        const auto *bytes = reinterpret_cast<const std::uint8_t *>(factors.data());
+        t.data = std::vector<std::uint8_t>(bytes, bytes + 16);
+        return graph.is_batched();
+    };
+    EXPECT_TRUE(resized(1.f));
+    EXPECT_FALSE(resized(1.5f));
 }
 
 TEST(serve_rows, operators_that_mix_them) {

@@ -1,0 +1,61 @@
+// A proof by operators: all of those between the network's inputs and its outputs keep the rows of a batch apart.
+
+#include <algorithm>
+
+#include "network/node_rows.hpp"
+#include "network/operators.hpp"
+
+namespace octet::model {
+namespace {
+
+bool begins_with_one(const tensor &t) { return !t.dims.empty() && t.dims.front() == 1; }
+
+} // namespace
+
+std::string why_not_batched(const graph &network) {
+    const graph g = source_of(network); // a saved plan's own operators are joined
+    if (g.inputs.empty())
+        return "it has no inputs";
+    std::vector<bool> depends(g.tensors.size());
+    for (const int t : g.inputs) {
+        const tensor &input = g.tensors[static_cast<std::size_t>(t)];
+        if (std::any_of(input.dims.begin(), input.dims.end(), [](dim_t d) { return d < 0; }))
+            return "input '" + input.name + "' has an open size";
+        if (!begins_with_one(input))
+            return "input '" + input.name + "' is " + to_text(input.dims) +
+                   ", which does not begin with a batch of 1";
+        depends[static_cast<std::size_t>(t)] = true;
+    }
+    for (const tensor &t : g.tensors)
+        if (t.is_variable)
+            return "it has a state, tensor '" + t.name + "'";
+    for (std::size_t i = 0; i < g.nodes.size(); i++) {
+        const node &n = g.nodes[i];
+        const auto is_computed = [&](int t) { return t >= 0 && depends[static_cast<std::size_t>(t)]; };
+        if (std::none_of(n.inputs.begin(), n.inputs.end(), is_computed))
+            continue;
+        const bool is_known = std::all_of(n.outputs.begin(), n.outputs.end(), [&](int t) {
+            return t < 0 || !g.tensors[static_cast<std::size_t>(t)].data.empty();
+        });
+        if (is_known) // integers that follow from sizes, not from values
+            continue;
+        const auto keeps_rows = facts_of(g.framework, n.op).rows;
+        if (!keeps_rows || !keeps_rows(node_rows(g, n, depends)))
+            return node_text(g, i) + " is not known to keep the rows of a batch apart";
+        for (const int t : n.outputs) {
+            if (t < 0)
+                continue;
+            const tensor &output = g.tensors[static_cast<std::size_t>(t)];
+            if (!begins_with_one(output))
+                return node_text(g, i) + ": output '" + output.name + "' is " + to_text(output.dims) +
+                       ", which does not begin with the batch";
+            depends[static_cast<std::size_t>(t)] = true;
+        }
+    }
+    for (const int t : g.outputs)
+        if (!depends[static_cast<std::size_t>(t)])
+            return "an output does not depend on the inputs";
+    return "";
+}
+
+} // namespace octet::model
