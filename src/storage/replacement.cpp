@@ -23,16 +23,13 @@ namespace {
 
 constexpr int attempts = 100; // at a name that nobody has
 
-std::string with_reason(int error_number) {
-    return "cannot be written: " + std::generic_category().message(error_number);
-}
-
 [[noreturn]] void refuse(const std::string &path, const std::string &complaint) {
     throw error(status::invalid_arguments, path + ": " + complaint);
 }
 
 [[noreturn]] void fail(const std::string &path, int error_number) {
-    throw error(status::runtime_error, path + ": " + with_reason(error_number));
+    throw error(status::runtime_error,
+                path + ": cannot be written: " + std::generic_category().message(error_number));
 }
 
 std::string folder_of(const std::string &path) {
@@ -55,11 +52,11 @@ place place_of(const std::string &path) {
             refuse(path, "is not a regular file");
         const std::unique_ptr<char, void (*)(void *)> target(::realpath(path.c_str(), nullptr), std::free);
         if (!target || ::access(path.c_str(), W_OK) != 0)
-            refuse(path, with_reason(errno));
+            fail(path, errno);
         return {target.get(), static_cast<int>(s.st_mode & 0777)};
     }
     if (errno != ENOENT)
-        refuse(path, with_reason(errno));
+        fail(path, errno);
     if (::lstat(path.c_str(), &s) == 0)
         refuse(path, "is a symbolic link to a file that does not exist");
     return {path, -1};
@@ -70,7 +67,7 @@ place checked_place_of(const std::string &path) {
     place p = place_of(path);
     const std::string inside = folder_of(p.target) + "/."; // no directory has nothing inside
     if (path.empty() || ::access(inside.c_str(), W_OK | X_OK) != 0)
-        refuse(path, with_reason(path.empty() ? ENOENT : errno));
+        fail(path, path.empty() ? ENOENT : errno);
     return p;
 }
 

@@ -13,8 +13,8 @@
 
 namespace octet::storage {
 
-/// Throws octet::error, a sentence that begins with the path, where no file of this path can be made or replaced; changes
-/// nothing.
+/// Throws octet::error, a sentence that begins with the path, where no file of this path can be made or replaced: status
+/// invalid_arguments where something else than a regular file is there, runtime_error with the system's reason. Changes nothing.
 void require_replaceable(const std::string &path);
 
 class replacement {
