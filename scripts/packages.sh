@@ -17,7 +17,6 @@ build=(
     libcli11-dev zlib1g-dev libzip-dev libpng-dev libturbojpeg0-dev # the octet command; its files: .npz, PNG, JPEG
     help2man                         # its manual pages
     libgrpc++-dev protobuf-compiler-grpc libboost-dev libssl-dev prometheus-cpp-dev libspdlog-dev # octet serve
-    libdnnl-dev                      # headers for octet preload; an oracle of the tests
     pybind11-dev python3-dev python3-numpy # the Python package
     python3-build python3-wheel python3-pip python3-venv patchelf # its wheel, and the test of that
     dpkg-dev file                    # Debian packages
@@ -25,7 +24,7 @@ build=(
 test=(
     "${build[@]}"
     libgtest-dev libbenchmark-dev    # tests, benchmarks
-    libgemmlowp-dev                  # an oracle
+    libdnnl-dev libgemmlowp-dev      # oracles
     python3-torch python3-torchvision # clients of oneDNN, and their quantized networks
     python3-matplotlib python3-tqdm  # plots and progress bars of the Python package
     python3-distributed python3-mpi4py openmpi-bin # its work on several machines

@@ -146,13 +146,13 @@ void scheduler::submit(const std::shared_ptr<job_queue> &queue, std::shared_ptr<
                     least = least < 0 ? other->used_ : std::min(least, other->used_);
             queue->used_ = std::max(queue->used_, least);
         }
+        queue->jobs_.push_back(j); // first: it may find no memory
+        j->place = std::prev(queue->jobs_.end());
         j->queued = now;
         j->waits_in = queue.get();
         queue->rows_ += j->rows;
         queue->bytes_ += j->bytes;
         waiting_++;
-        queue->jobs_.push_back(std::move(j));
-        queue->jobs_.back()->place = std::prev(queue->jobs_.end());
         if (sleeping_ == 0)
             return;
     }

@@ -12,6 +12,12 @@ namespace {
 
 [[noreturn]] void refuse(const std::string &sentence) { throw refusal(outcome::invalid, sentence); }
 
+/// Of a call that no scheduler has: the job's function holds the call, which holds the job.
+void let_go(const service::call &c) {
+    if (c.work)
+        c.work->when_done = nullptr;
+}
+
 /// Buffers of a request, and what it lay in before.
 struct owned_inputs {
     std::shared_ptr<const void> before;
@@ -203,8 +209,10 @@ std::shared_ptr<const service::call> service::infer(infer_request &&request, con
     } catch (refusal &r) {
         c->model->metrics()->count(r.why);
         r.is_counted = true;
-        if (c->work)
-            c->work->when_done = nullptr; // which holds the call
+        let_go(*c);
+        throw;
+    } catch (...) { // no memory
+        let_go(*c);
         throw;
     }
     return c;

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <set>
 #include <vector>
 
@@ -48,6 +49,8 @@ std::string read_regular_file(const std::string &path, std::size_t most_bytes) {
     const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (file < 0)
         refuse(path + ": cannot be read: " + std::strerror(errno));
+    const auto close = [](const int *f) { ::close(*f); };
+    const std::unique_ptr<const int, decltype(close)> closing(&file, close);
     std::string text, complaint;
     struct stat about {};
     if (::fstat(file, &about) != 0 || !S_ISREG(about.st_mode))
@@ -65,7 +68,6 @@ std::string read_regular_file(const std::string &path, std::size_t most_bytes) {
             complaint = got < 0 ? std::strerror(errno) : "has become shorter while it was read";
         at += static_cast<std::size_t>(got);
     }
-    ::close(file);
     if (!complaint.empty())
         refuse(path + ": " + complaint);
     return text;

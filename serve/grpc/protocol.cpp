@@ -53,10 +53,15 @@ std::string metadata_of(const context &c, const char *key) {
     return found == c.client_metadata().end() ? "" : std::string(found->second.data(), found->second.size());
 }
 
-/// "ipv4:10.0.0.1:4711" without the port.
+/// "ipv4:10.0.0.1:4711" or "ipv6:%5B::1%5D:4711" as HTTP names the client, with whom it shares an account: 10.0.0.1, ::1.
 std::string address_of(const context &c) {
-    const std::string peer = c.peer();
-    return peer.substr(0, peer.rfind(':'));
+    std::string address = c.peer();
+    address.erase(std::min(address.rfind(':'), address.size()));
+    address.erase(0, address.find(':') + 1);
+    for (const std::string bracket : {"%5B", "%5D", "[", "]", "::ffff:"})
+        if (const auto at = address.find(bracket); at != address.npos)
+            address.erase(at, bracket.size());
+    return address;
 }
 
 template <typename Field> void append(std::vector<double> &numbers, const Field &field) {
@@ -161,7 +166,9 @@ public:
         }
     }
     void read() { StartRead(&bytes_); }
-    void give_up_reading() { context_.TryCancel(); }
+    void give_up() { context_.TryCancel(); }
+    /// Whether it ends by itself, as all do that have one message.
+    virtual bool has_end() const { return true; }
 
     void OnReadDone(bool is_good) override {
         protocol_.room.leave(*this);
@@ -183,7 +190,10 @@ public:
         if (protocol_.room.leave(*this))
             Finish({grpc::StatusCode::CANCELLED, ""});
     }
-    void OnDone() override { delete this; }
+    void OnDone() override {
+        protocol_.room.leave(*this);
+        delete this;
+    }
 
 protected:
     /// The message is there, if the method has one. Throws, or finishes the call now or later.
@@ -219,10 +229,12 @@ protected:
     template <typename Message> void finish_with(const Message &answer) {
         bool is_own = false;
         const auto status = grpc::SerializationTraits<Message>::Serialize(answer, &answer_, &is_own);
-        if (status.ok())
-            StartWriteAndFinish(&answer_, grpc::WriteOptions(), status);
-        else
-            Finish(status);
+        if (!status.ok())
+            return Finish(status);
+        if (!held_.grow(answer_.Length()))
+            return Finish({grpc::StatusCode::RESOURCE_EXHAUSTED, "replies fill the memory for requests"});
+        protocol_.room.write(*this);
+        StartWriteAndFinish(&answer_, grpc::WriteOptions(), status);
     }
 
     protocol &protocol_;
@@ -231,7 +243,7 @@ protected:
 
 public:
     const std::string client;
-    clock::time_point since; ///< it reads; the reading room's
+    clock::time_point since; ///< it waits, reads or writes; the room's
 
 protected:
     receive_budget::share held_;
@@ -242,10 +254,13 @@ protected:
 // ---- Reading
 
 bool reading_room::enter(call &c) {
-    constexpr std::size_t most_waiting = 1024;
+    constexpr std::ptrdiff_t most_waiting = 1024;
     const std::lock_guard<std::recursive_mutex> lock(mutex_);
-    if (waiting_.size() >= most_waiting)
+    const auto of_client =
+        std::count_if(waiting_.begin(), waiting_.end(), [&](const call *w) { return w->client == c.client; });
+    if (static_cast<std::ptrdiff_t>(waiting_.size()) >= most_waiting || of_client >= most_waiting / 4)
         return false;
+    c.since = clock::now();
     waiting_.push_back(&c);
     admit();
     return true;
@@ -265,7 +280,14 @@ bool reading_room::leave(call &c) {
             reading_of_.erase(c.client);
         admit();
     }
+    writing_.remove(&c);
     return false;
+}
+
+void reading_room::write(call &c) {
+    const std::lock_guard<std::recursive_mutex> lock(mutex_);
+    c.since = clock::now();
+    writing_.push_back(&c);
 }
 
 /// Those that have waited longest, except where a client has its part already.
@@ -285,11 +307,20 @@ void reading_room::admit() {
     }
 }
 
-void reading_room::look(clock::time_point now) {
+template <typename Condition> void reading_room::give_up_if(const Condition &condition) {
     const std::lock_guard<std::recursive_mutex> lock(mutex_);
-    for (call *c : std::list<call *>(reading_)) // which may go while others are ended
-        if (std::find(reading_.begin(), reading_.end(), c) != reading_.end() && now - c->since > most_time_)
-            c->give_up_reading();
+    for (const std::list<call *> *calls : {&waiting_, &reading_, &writing_})
+        for (call *c : std::list<call *>(*calls)) // which may go while others are ended
+            if (std::find(calls->begin(), calls->end(), c) != calls->end() && condition(*c))
+                c->give_up();
+}
+
+void reading_room::look(clock::time_point now) {
+    give_up_if([&](const call &c) { return now - c.since > most_time_; });
+}
+
+void reading_room::end_endless() {
+    give_up_if([](const call &c) { return !c.has_end(); });
 }
 
 // ---- Methods
@@ -400,6 +431,7 @@ grpc::ByteBuffer buffer_of(const std::string &bytes) {
 class reflection_call : public call {
 public:
     using call::call;
+    bool has_end() const override { return false; }
     void OnWriteDone(bool is_good) override {
         if (!is_good)
             return Finish({grpc::StatusCode::CANCELLED, ""});
@@ -470,10 +502,13 @@ private:
 /// One that is told when the health changes.
 class protocol::watcher : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
 public:
-    explicit watcher(protocol &p) : protocol_(p) {
+    watcher(protocol &p, const context &c) : protocol_(p), client_(address_of(c)) {
         const std::lock_guard<std::mutex> lock(protocol_.mutex_);
-        constexpr std::size_t most = 1024;
-        if (protocol_.watchers_.size() < most) {
+        constexpr std::ptrdiff_t most = 1024;
+        const auto &all = protocol_.watchers_;
+        const auto of_client =
+            std::count_if(all.begin(), all.end(), [&](const watcher *w) { return w->client_ == client_; });
+        if (static_cast<std::ptrdiff_t>(all.size()) < most && of_client < most / 4) {
             protocol_.watchers_.insert(this);
             tell();
         } else {
@@ -509,6 +544,7 @@ public:
 
 private:
     protocol &protocol_;
+    const std::string client_;
     bool is_writing_ = false, is_over_ = false;
     int told_ = -1;
     grpc::ByteBuffer text_;
@@ -523,7 +559,7 @@ void protocol::tell_health() {
 }
 
 void protocol::end_streams() {
-    room.look(clock::time_point::max());
+    room.end_endless();
     const std::lock_guard<std::mutex> lock(mutex_);
     while (!watchers_.empty())
         (*watchers_.begin())->end({grpc::StatusCode::UNAVAILABLE, "the server stops"});
@@ -568,7 +604,7 @@ protocol::protocol(service &s, const token &t, receive_budget &b, std::size_t re
         [this, begun](context *c) { return begun(new infer_call(*this, *c, "infer"), false, true); });
     add("/grpc.health.v1.Health/Check",
         [this, begun](context *c) { return begun(new health_call(*this, *c, "health"), true, false); });
-    add("/grpc.health.v1.Health/Watch", [this](context *) { return new watcher(*this); });
+    add("/grpc.health.v1.Health/Watch", [this](context *c) { return new watcher(*this, *c); });
     for (const char *path : {"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
                              "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"})
         add(path, [this, begun](context *c) {

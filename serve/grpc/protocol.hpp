@@ -21,25 +21,31 @@ namespace octet::serve {
 
 class call;
 
-/// Of messages that are being received: each may become as large as any, so few are read at once, and the others wait.
+/// Messages that are being received: each may become as large as any, so few are read at once, and the others wait. It also bounds the
+/// time of all that depends on a client: waiting, being read, and taking the reply.
 class reading_room {
 public:
     reading_room(std::size_t places, std::chrono::milliseconds most_time)
         : places_(places), most_of_client_(std::max<std::size_t>(1, places / 2)), most_time_(most_time) {}
     /// Reads now, or later when others are done; false if too many wait.
     bool enter(call &c);
-    /// One that reads or waits does so no more. Whether it had waited, and will not read.
+    /// One that waits, reads or writes does so no more. Whether it had waited, and will not read.
     bool leave(call &c);
+    /// It begins to write its reply.
+    void write(call &c);
     /// Cancels what takes too long.
     void look(clock::time_point now);
+    /// Cancels what would never end by itself.
+    void end_endless();
 
 private:
     void admit();
+    template <typename Condition> void give_up_if(const Condition &condition);
 
     const std::size_t places_, most_of_client_;
     const std::chrono::milliseconds most_time_;
     std::recursive_mutex mutex_; ///< of what follows; a call that is cancelled may leave at once
-    std::list<call *> reading_, waiting_;
+    std::list<call *> reading_, waiting_, writing_;
     std::map<std::string, std::size_t> reading_of_;
 };
 

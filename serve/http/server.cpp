@@ -127,12 +127,16 @@ template <typename Stream>
 class session : public connection, public std::enable_shared_from_this<session<Stream>> {
 public:
     session(Stream stream, loop &l, shared &s, std::shared_ptr<asio::ssl::context> tls)
-        : tls_(std::move(tls)), stream_(std::move(stream)), loop_(l), shared_(s), waiting_(l.context) {
-        shared_.connections++;
-        place_ = loop_.connections.insert(loop_.connections.end(), this);
+        : tls_(std::move(tls)), stream_(std::move(stream)), loop_(l), shared_(s),
+          buffer_(std::max(2 * s.options.most_header_bytes, least_buffer_bytes)), waiting_(l.context) {
         error_code ignored;
-        peer_ = socket_of(stream_).remote_endpoint(ignored).address().to_string();
+        asio::ip::address address = socket_of(stream_).remote_endpoint(ignored).address();
+        if (address.is_v6() && address.to_v6().is_v4_mapped())
+            address = asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
+        peer_ = address.to_string();
         client_ = shared_.budget->client(peer_);
+        place_ = loop_.connections.insert(loop_.connections.end(), this); // nothing throws from here on
+        shared_.connections++;
         shared_.handlers.connections(1);
     }
     ~session() override {
@@ -170,6 +174,7 @@ public:
 
 private:
     enum class phase { idle, receiving, waiting, sending };
+    static constexpr std::size_t least_buffer_bytes = std::size_t(128) << 10;
     using parser = http::request_parser<http::string_body>;
 
     std::shared_ptr<session> self() { return this->shared_from_this(); }
@@ -365,15 +370,20 @@ private:
             end_with(400, "no HTTP: " + failed.message());
     }
 
-    /// A reply to what is not read to its end: the connection cannot be used again.
-    void end_with(const refusal &e) {
+    /// Also what the parser holds of it, which the connection would keep while it is sent a reply.
+    void drop_body() {
         keep_alive_ = false;
         body_.reset();
+        std::string().swap(parser_->get().body());
+    }
+
+    /// A reply to what is not read to its end: the connection cannot be used again.
+    void end_with(const refusal &e) {
+        drop_body();
         send(shared_.handlers.refuse(e.why, e.what()), true);
     }
     void end_with(int status, const std::string &sentence) {
-        keep_alive_ = false;
-        body_.reset();
+        drop_body();
         const outcome o = status == 413 || status == 431 ? outcome::too_large
                           : status == 503                ? outcome::overloaded
                                                          : outcome::invalid;
@@ -478,6 +488,7 @@ private:
     loop &loop_;
     shared &shared_;
     std::list<connection *>::iterator place_;
+    /// A chunk's header or a trailer without an end would fill it without end: the parser has no limit of its own for these.
     boost::beast::flat_buffer buffer_;
     std::optional<parser> parser_;
     phase phase_ = phase::idle;

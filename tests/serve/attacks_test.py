@@ -121,6 +121,17 @@ class AttacksTest(unittest.TestCase):
                             pass
                 self.check(server)
 
+    def test_chunks_whose_header_or_trailer_has_no_end(self):
+        with serving.limited(COMMAND, LIMIT) as script, serving.Server(script, "--demo") as server:
+            for begin in (b"1;", b"0\r\nx: "):
+                with socket.create_connection(("127.0.0.1", server.http), timeout=20) as s:
+                    try:
+                        s.sendall(post_head(INFER, "Transfer-Encoding: chunked") + begin + b"a" * 8_000_000)
+                        self.assertEqual(s.recv(1000)[9:12], b"400")
+                    except (ConnectionResetError, BrokenPipeError):  # it does not read on
+                        pass
+            self.check(server)
+
     def test_sizes_that_a_request_chooses(self):
         with serving.Folder("{}") as folder, serving.limited(COMMAND, LIMIT) as script:
             os.makedirs(os.path.join(folder, "rows", "1"))
