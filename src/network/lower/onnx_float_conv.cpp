@@ -29,6 +29,9 @@ conv_sizes sizes_of(const lowering &l) {
     if (groups < 1 || w.dims.front() % groups != 0)
         refuse("attribute 'group' is " + std::to_string(groups) + ", allowed is a divisor of the " +
                std::to_string(w.dims.front()) + " output channels");
+    if (w.dims[1] < 1 || x.dims[1] % groups != 0 || w.dims[1] != x.dims[1] / groups)
+        refuse("the weights have " + std::to_string(w.dims[1]) + " channels, allowed is 1 of " +
+               std::to_string(groups) + " parts of the " + std::to_string(x.dims[1]) + " input channels");
     return {groups, w.dims[1], w.dims[0] / groups, element_count({w.dims.begin() + 2, w.dims.end()})};
 }
 

@@ -51,7 +51,8 @@ void join_reshaped_gemm(ort_graph &g) {
     g.for_each("Gemm", [&](int i) {
         const int before = g.writer(g.input(i, 0), "Reshape"), behind = g.reader(g.output(i), "Reshape");
         if (before < 0 || behind < 0 || !g.at(i).attributes.empty() || g.input(i, 2) < 0 ||
-            g.only_consumer(g.input(i, 0)) != i || g.rank(g.input(i, 2)) != 1)
+            g.only_consumer(g.input(i, 0)) != i ||
+            g.dims(g.input(i, 2)) != memory::dims{g.dims(g.output(i)).back()})
             return;
         const int a = g.input(before, 0);
         memory::dims dims = g.dims(a);

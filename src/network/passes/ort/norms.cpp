@@ -192,7 +192,8 @@ void add_bias_to_skip(ort_graph &g, int i) {
             continue;
         for (std::size_t j = 0; j < 2; j++) {
             const int product = g.input(sum, j), row = g.input(sum, 1 - j);
-            if (g.writer(product, "MatMul") < 0 || !g.is_float_constant(row) || g.rank(row) != 1)
+            if (g.writer(product, "MatMul") < 0 || !g.is_float_constant(row) || g.rank(row) != 1 ||
+                g.dims(product) != g.dims(g.output(sum)))
                 continue;
             node n = g.at(i);
             n.inputs[k] = product;

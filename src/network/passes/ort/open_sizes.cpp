@@ -61,6 +61,8 @@ private:
             {"QLinearMatMul", &open_sizes::coded_product},
             {"MatMulIntegerToFloat", &open_sizes::product},
             {"MatMulInteger", &open_sizes::product}};
+        if (input(n, 0) < 0) // only of operators that read others
+            return lose(n, y);
         const auto rule = rules.find(n.op);
         rule == rules.end() ? element_wise(n, y) : (this->*rule->second)(n, y);
     }
@@ -111,8 +113,11 @@ private:
             axes.assign(values.begin(), values.end());
         }
         std::vector<bool> is_reduced(x.size(), axes.empty());
-        for (const std::int64_t axis : axes)
-            is_reduced.at(static_cast<std::size_t>(axis < 0 ? axis + rank : axis)) = true;
+        for (const std::int64_t axis : axes) {
+            if (axis < -rank || axis >= rank)
+                return lose(n, y);
+            is_reduced[at(static_cast<int>(axis < 0 ? axis + rank : axis))] = true;
+        }
         symbols &result = all_[at(y)];
         symbols kept;
         for (std::size_t d = 0; d < x.size(); d++)

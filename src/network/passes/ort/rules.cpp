@@ -24,13 +24,14 @@ void eliminate_noop(ort_graph &g, int i) {
 }
 
 bool does_nothing(const ort_graph &g, int i) {
+    constexpr std::int64_t boolean = 9; // of ONNX's types, stored as u8 but another one
     const int x = g.input(i, 0), y = g.output(i);
     const std::string &op = g.at(i).op;
     if (x < 0)
         return false;
     const bool is_same = g.type(x) == g.type(y) && g.dims(x) == g.dims(y);
     return op == "Identity" || (op == "Dropout" && g.at(i).outputs.size() == 1) ||
-           (op == "Cast" && g.type(x) == g.type(y)) ||
+           (op == "Cast" && g.type(x) == g.type(y) && g.attribute<std::int64_t>(i, "to", 0) != boolean) ||
            ((op == "Slice" || op == "Expand") && is_same && g.is_known(x));
 }
 
@@ -57,8 +58,10 @@ void join_div_mul(ort_graph &g, int i) {
 /// The lower limit of a Clip, if it is constant or absent.
 std::optional<float> lower_limit(const ort_graph &g, int i) {
     const auto &attributes = g.at(i).attributes;
-    if (const auto found = attributes.find("min"); found != attributes.end())
-        return std::get<float>(found->second);
+    if (const auto found = attributes.find("min"); found != attributes.end()) {
+        const auto *const low = std::get_if<float>(&found->second);
+        return low ? std::optional<float>(*low) : std::nullopt;
+    }
     return g.input(i, 1) < 0 ? -std::numeric_limits<float>::infinity() : g.number(g.input(i, 1));
 }
 

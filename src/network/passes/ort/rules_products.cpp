@@ -59,10 +59,10 @@ class conv_joiner {
 public:
     conv_joiner(ort_graph &g, int i) : g_(g), i_(i) {
         const int w = g.input(i, 1), b = g.input(i, 2);
-        fits_ =
-            g.is_float_constant(w) && g.rank(w) >= 3 && g.dims(w)[0] > 0 && (b < 0 || g.is_float_constant(b));
-        if (fits_)
-            channels_ = g.dims(w)[0];
+        if (!g.is_float_constant(w) || g.rank(w) < 3)
+            return;
+        channels_ = g.dims(w)[0];
+        fits_ = channels_ > 0 && (b < 0 || is_per_channel(g, b, channels_));
     }
 
     void join_all() {
@@ -145,7 +145,7 @@ private:
 
     ort_graph &g_;
     const int i_;
-    bool fits_;
+    bool fits_ = false;
     dim_t channels_ = 0;
 };
 
