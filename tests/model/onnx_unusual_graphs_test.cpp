@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <ctime>
+
 #include "model/onnx_builder.hpp"
 #include "octet/network.hpp"
 #include "octet/octet.hpp"
@@ -136,6 +138,21 @@ TEST(OnnxUnusual, SkippedNormalizationsKeepSumsThatBroadcast) {
     ASSERT_EQ(y.size(), expected.size());
     for (std::size_t i = 0; i < y.size(); i++)
         EXPECT_NEAR(y[i], expected[i], 1e-5f);
+}
+
+/// Each step is one over all inputs of a node, not one for each of them.
+TEST(OnnxUnusual, NodesMayReadATensorManyTimes) {
+    constexpr std::size_t count = 8000;
+    b m;
+    m.input<std::uint8_t>("x", {1, 1});
+    m.scalar<float>("s", 1.f), m.scalar<std::uint8_t>("z", 0);
+    m.node("DequantizeLinear", {"x", "s", "z"}, {"real"});
+    m.node("Identity", {"real"}, {"same"});
+    b::set(m.node("Concat", b::names(count, "same"), {"y"}), "axis", std::int64_t{1});
+    m.output("y");
+    const std::clock_t before = std::clock();
+    EXPECT_NE(refusal([&] { made(m); }).find("8000 sources"), std::string::npos);
+    EXPECT_LT(std::clock() - before, 2 * CLOCKS_PER_SEC); // of the processor
 }
 
 } // namespace

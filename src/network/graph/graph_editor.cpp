@@ -101,7 +101,7 @@ void graph_editor::count(const node &n, int index, bool is_there) {
         if (is_there)
             readers.push_back(index);
         else
-            readers.erase(std::find(readers.begin(), readers.end(), index));
+            readers.erase(std::prev(std::find(readers.rbegin(), readers.rend(), index).base()));
     }
     for (const int t : n.outputs)
         producers_[static_cast<std::size_t>(t)] = is_there ? index : -1;

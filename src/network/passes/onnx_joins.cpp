@@ -180,12 +180,14 @@ void note_images_in_blocks(ort_graph &g) {
     static const std::set<std::string> keeping = {
         "Add",     "AveragePool", "BatchNormalization", "Clip", "HardSigmoid", "HardSwish", "LeakyRelu",
         "MaxPool", "Mul",         "QuickGelu",          "Relu", "Sigmoid",     "Tanh"};
-    g.for_each("GlobalAveragePool", [&](int i) {
-        int from = g.producer(g.input(i, 0));
-        while (from >= 0 && keeping.count(g.at(from).op) != 0)
-            from = g.producer(g.input(from, 0));
-        if (g.is(from, "Conv") && computes_in_blocks(g.get_graph(), g.at(from)))
+    std::set<int> in_blocks; // tensors
+    g.for_each([&](int i) {
+        const bool reads_blocks = in_blocks.count(g.input(i, 0)) != 0;
+        if (reads_blocks && g.is(i, "GlobalAveragePool"))
             g.set_attribute(i, images_in_blocks, std::int64_t{1});
+        if (g.is(i, "Conv") ? computes_in_blocks(g.get_graph(), g.at(i))
+                            : reads_blocks && keeping.count(g.at(i).op) != 0)
+            in_blocks.insert(g.output(i));
     });
 }
 

@@ -151,11 +151,13 @@ void ort_graph::set_attribute(int i, const char *name, model::attribute value) {
 }
 
 void ort_graph::redirect(int from, int to) {
-    const std::vector<int> readers = consumers(from);
-    for (const int r : readers)
-        for (std::size_t k = 0; r >= 0 && k < at(r).inputs.size(); k++)
-            if (at(r).inputs[k] == from)
-                set_input(r, k, to);
+    const std::vector<int> &all = consumers(from);
+    for (const int r : std::set<int>(all.begin(), all.end()))
+        if (r >= 0) {
+            node n = at(r);
+            std::replace(n.inputs.begin(), n.inputs.end(), from, to);
+            replace(r, std::move(n));
+        }
 }
 
 bool ort_graph::drop(int i, int x) {

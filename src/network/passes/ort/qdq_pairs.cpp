@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "network/passes/ort/ort_graph.hpp"
 #include "network/passes/ort/transformers.hpp"
@@ -13,13 +14,13 @@
 namespace octet::model::ort {
 namespace {
 
-/// A DequantizeLinear of the same codes for one reader's input.
-void give_own(ort_graph &g, int dq, int reader, std::size_t k) {
+/// What another DequantizeLinear of the same codes writes.
+int add_same(ort_graph &g, int dq) {
     const int t = g.add_like(g.output(dq));
     node copy = g.at(dq);
     copy.outputs = {t};
     g.insert_after(dq, std::move(copy));
-    g.set_input(reader, k, t);
+    return t;
 }
 
 } // namespace
@@ -31,12 +32,13 @@ void ensure_unique_dq(ort_graph &g) {
         bool is_taken = g.is_graph_output(t);
         const std::vector<int> consumers = g.consumers(t);
         for (const int r : std::set<int>(consumers.begin(), consumers.end()))
-            for (std::size_t k = 0; r >= 0 && k < g.at(r).inputs.size(); k++)
-                if (g.at(r).inputs[k] == t) {
-                    if (is_taken)
-                        give_own(g, dq, r, k);
-                    is_taken = true;
-                }
+            if (r >= 0 && (is_taken || g.only_consumer(t) < 0)) {
+                node n = g.at(r);
+                for (int &x : n.inputs)
+                    if (x == t && std::exchange(is_taken, true))
+                        x = add_same(g, dq);
+                g.replace(r, std::move(n));
+            }
     });
 }
 
@@ -128,13 +130,16 @@ private:
         g_.insert_after(i, with_parameters("QuantizeLinear", moved, codes, like));
         std::vector<int> made;
         for (const int r : std::set<int>(consumers.begin(), consumers.end()))
-            for (std::size_t k = 0; r >= 0 && k < g_.at(r).inputs.size(); k++)
-                if (g_.at(r).inputs[k] == y) {
-                    const int real = g_.add_like(y);
-                    made.push_back(
-                        g_.insert_after(i, with_parameters("DequantizeLinear", codes, real, like)));
-                    g_.set_input(r, k, real);
-                }
+            if (r >= 0) {
+                node reader = g_.at(r);
+                for (int &x : reader.inputs)
+                    if (x == y) {
+                        x = g_.add_like(y);
+                        made.push_back(
+                            g_.insert_after(i, with_parameters("DequantizeLinear", codes, x, like)));
+                    }
+                g_.replace(r, std::move(reader));
+            }
         if (is_output)
             g_.insert_after(i, with_parameters("DequantizeLinear", codes, y, like));
         return made;

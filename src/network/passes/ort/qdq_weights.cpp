@@ -12,16 +12,18 @@ namespace {
 
 /// Whether one QuantizeLinear reads a tensor, after a Relu or Clip at most. The network's outputs do not matter.
 bool is_quantized(const ort_graph &g, int t) {
-    int reader = -1;
-    for (const int i : g.consumers(t))
-        if (i >= 0) {
-            if (reader >= 0)
-                return false;
-            reader = i;
-        }
-    if (g.is(reader, "Relu") || g.is(reader, "Clip"))
-        return is_quantized(g, g.at(reader).outputs[0]);
-    return g.is(reader, "QuantizeLinear");
+    for (;;) {
+        int reader = -1;
+        for (const int i : g.consumers(t))
+            if (i >= 0) {
+                if (reader >= 0)
+                    return false;
+                reader = i;
+            }
+        if (!g.is(reader, "Relu") && !g.is(reader, "Clip"))
+            return g.is(reader, "QuantizeLinear");
+        t = g.output(reader);
+    }
 }
 
 /// Lets node i read what `dequantize` makes of constant codes instead of the floats that they are made of.
