@@ -471,16 +471,6 @@ constexpr bool is_sorted(const row *begin, const row *end) {
 }
 static_assert(is_sorted(std::begin(tflite), std::end(tflite)) && is_sorted(std::begin(onnx), std::end(onnx)));
 
-/// A server runs requests together where it may, so every operator that has a shape says whether it can. The others are gone
-/// when a file has been read.
-template <std::size_t count> constexpr bool tell_of_rows(const row (&rows_of)[count]) {
-    for (const row &r : rows_of)
-        if (!r.rows && r.infer)
-            return false;
-    return true;
-}
-static_assert(tell_of_rows(tflite) && tell_of_rows(onnx), "an operator lacks `batched`");
-
 struct framework_operators {
     const char *framework;
     const row *begin, *end;

@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "network/operators.hpp"
 #include "octet/network.hpp"
 #include "octet/octet.hpp"
 
@@ -90,6 +91,16 @@ node_test tflite(const char *op) { return node_test("tflite", op); }
 node_test onnx(const char *op) { return node_test("onnx", op); }
 
 // ---- TFLite
+
+/// A server runs requests together where it may, so an operator that nobody asked this would be served alone in silence. (Sanitizers
+/// make addresses of functions no constants, so this cannot be a static_assert.) Those without a shape are gone when a file has been read.
+TEST(OperatorTable, SaysOfEachOperatorWhetherItKeepsRowsApart) {
+    for (const char *framework : {"tflite", "onnx"})
+        for (const std::string &op : model::listed_operators(framework)) {
+            const model::operator_facts &facts = model::facts_of(framework, op);
+            EXPECT_TRUE(!facts.infer || facts.rows) << framework << ' ' << op << " lacks `batched`";
+        }
+}
 
 TEST(TfliteOperator, OlderConvolutionsHaveZeroPointsInTheirWeights) {
     // (12 - 10)(5 - 3) + (7 - 10)(2 - 3) + 1 = 8; times 1/2 · 1/2 / 1, plus 100
