@@ -140,6 +140,21 @@ TEST(OnnxUnusual, SkippedNormalizationsKeepSumsThatBroadcast) {
         EXPECT_NEAR(y[i], expected[i], 1e-5f);
 }
 
+TEST(OnnxUnusual, ConstantsThatAreComputedHaveTheLimitOfMemory) {
+    b m;
+    m.input<std::uint8_t>("x", {1, 1, 1, 1});
+    m.constant<std::uint8_t>("c", {1, 1, 1, 4}, {1, 2, 3, 4});
+    m.constant<std::int64_t>("sizes", {4}, {1, 1, 1, 1 << 28});
+    m.node("Resize", {"c", "", "", "sizes"}, {"big"});
+    b::set(m.node("Concat", {"x", "big"}, {"y"}), "axis", std::int64_t{3});
+    m.output("y");
+    network_options options;
+    options.memory_limit = 1 << 20;
+    const std::vector<std::uint8_t> file = m.finish();
+    test::expect_error(status::out_of_memory, [&] { network(file.data(), file.size(), "net.onnx", options); },
+                       {"tensor 'big' alone needs 268435456 bytes"});
+}
+
 /// Each step is one over all inputs of a node, not one for each of them.
 TEST(OnnxUnusual, NodesMayReadATensorManyTimes) {
     constexpr std::size_t count = 8000;

@@ -7,6 +7,7 @@
 
 #include "network/lower/lowering.hpp"
 #include "network/operators.hpp"
+#include "network/run/on_behalf_of.hpp"
 
 namespace octet::model {
 namespace {
@@ -71,12 +72,8 @@ std::vector<std::uint8_t> run(const graph &one, const shared_bytes &values) {
 
 std::vector<std::uint8_t> evaluate(const graph &g, const node &n, std::size_t varying,
                                    const shared_bytes &values, const std::optional<memory::dims> &dims) {
-    graph one = alone(g, n, varying, dims);
-    try {
-        return run(one, values);
-    } catch (const error &e) {
-        throw error(e.status, node_text(one, 0) + ": " + e.what());
-    }
+    const graph one = alone(g, n, varying, dims);
+    return on_behalf_of(one, 0, [&] { return run(one, values); });
 }
 
 } // namespace octet::model

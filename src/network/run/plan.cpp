@@ -3,9 +3,7 @@
 #include "network/run/plan.hpp"
 
 #include <algorithm>
-#include <new>
 #include <set>
-#include <stdexcept>
 
 #include "network/graph/file.hpp"
 #include "network/lower/lowering.hpp"
@@ -17,6 +15,7 @@
 #include "network/passes/onnx_quantization.hpp"
 #include "network/passes/ort/transformers.hpp"
 #include "network/run/evaluate.hpp"
+#include "network/run/on_behalf_of.hpp"
 #include "network/saved/plan_file.hpp"
 #include "octet/float_environment.hpp"
 
@@ -72,18 +71,36 @@ void check_operators(const graph &g) {
                                 list(listed_operators(g.framework)));
 }
 
-/// Does something for a node; what it throws gets the node's name in front.
-template <typename Work> auto on_behalf_of(const graph &g, std::size_t node, const Work &work) {
-    try {
-        return work();
-    } catch (const error &e) {
-        throw error(e.status, node_text(g, node) + ": " + e.what());
-    } catch (const std::out_of_range &) {
-        throw error(status::invalid_arguments,
-                    node_text(g, node) + ": names an input, output or dimension that there is not");
-    } catch (const std::bad_alloc &) {
-        throw error(status::out_of_memory, node_text(g, node) + ": not enough memory for its tensors");
-    }
+/// A large tensor that cannot have its buffer, before operators make tables as long as it is. A network of small ones is
+/// planned to tell all that it needs.
+void check_tensor(std::size_t limit, const tensor &t, const memory::dims &dims) {
+    constexpr std::size_t small = 1 << 26;
+    if (limit == 0 || t.type == data_type::undef)
+        return;
+    const std::size_t bytes = static_cast<std::size_t>(element_count(dims)) * memory::data_type_size(t.type);
+    if (bytes > std::max(limit, small))
+        throw error(status::out_of_memory, "tensor '" + t.name + "' alone needs " + std::to_string(bytes) +
+                                               " bytes, allowed by memory_limit are " +
+                                               std::to_string(limit));
+}
+
+void check_tensors(std::size_t limit, const graph &g) {
+    for (const node &n : g.nodes)
+        for (const int i : n.outputs)
+            if (i >= 0) {
+                const tensor &t = g.tensors[static_cast<std::size_t>(i)];
+                check_tensor(limit, t, t.dims);
+            }
+}
+
+/// Passes compute constants, which nodes no longer write when all is checked.
+evaluator limited(std::size_t limit) {
+    return [limit](const graph &g, const node &n, std::size_t varying, const shared_bytes &values,
+                   const std::optional<memory::dims> &dims) {
+        const tensor &y = g.tensors.at(static_cast<std::size_t>(n.outputs.at(0)));
+        check_tensor(limit, y, dims ? *dims : y.dims);
+        return evaluate(g, n, varying, values, dims);
+    };
 }
 
 /// Returns which of ONNX Runtime's transformers changed the graph.
@@ -96,8 +113,9 @@ std::vector<std::string> apply_passes(graph &g, const network_options &options) 
     std::vector<std::string> fired;
     const std::set<int> from_sizes = fold_integers(g);
     if (is_onnx) {
-        fired = transform_as_onnx_runtime(g, evaluate, from_sizes);
-        join_onnx_operators(g, evaluate);
+        const evaluator within_limit = limited(options.memory_limit);
+        fired = transform_as_onnx_runtime(g, within_limit, from_sizes);
+        join_onnx_operators(g, within_limit);
         note_quantization(g);
     }
     check_operators(g);
@@ -145,26 +163,6 @@ void release_files(const graph &g) {
         if (t.data.owner() && t.data.owner().get() != last) {
             last = t.data.owner().get();
             release_all_pages(t.data);
-        }
-}
-
-/// Large tensors that cannot have their buffers, before operators make tables as long as they are. A network of small ones is
-/// planned to tell all that it needs.
-void check_tensors(std::size_t limit, const graph &g) {
-    constexpr std::size_t small = 1 << 26;
-    if (limit == 0)
-        return;
-    for (const node &n : g.nodes)
-        for (const int i : n.outputs) {
-            if (i < 0 || g.tensors[static_cast<std::size_t>(i)].type == data_type::undef)
-                continue;
-            const tensor &t = g.tensors[static_cast<std::size_t>(i)];
-            const std::size_t bytes =
-                static_cast<std::size_t>(element_count(t.dims)) * memory::data_type_size(t.type);
-            if (bytes > std::max(limit, small))
-                throw error(status::out_of_memory,
-                            "tensor '" + t.name + "' alone needs " + std::to_string(bytes) +
-                                " bytes, allowed by memory_limit are " + std::to_string(limit));
         }
 }
 
