@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <ctime>
-
 #include "model/onnx_builder.hpp"
 #include "octet/network.hpp"
 #include "octet/octet.hpp"
@@ -52,6 +50,37 @@ TEST(OnnxUnusual, BiasesOfConvolutionsHaveOneValuePerChannelBeforeTheyAreJoined)
                       std::string::npos)
                 << follower << ", " << bias << ": " << refusal([&] { made(m); });
         }
+}
+
+/// A graph of a program can say anything of what its nodes write; the sanitizers see reads beyond it.
+TEST(OnnxUnusual, TensorsThatLieOfTheirDimensionsAreRefused) {
+    using dims = memory::dims;
+    b m;
+    m.input<float>("x", {2, 3});
+    m.constant<float>("w", {3, 4}, std::vector<float>(12, 1.f));
+    m.constant<float>("c", {4}, std::vector<float>(4, 1.f));
+    m.node("MatMul", {"x", "w"}, {"p"});
+    m.node("Add", {"p", "c"}, {"y"});
+    m.node("ReduceMean", {"y"}, {"mean"});
+    m.output("mean");
+    const std::vector<std::uint8_t> file = m.finish();
+    const model::graph honest = model::read_onnx(file.data(), file.size(), "net.onnx");
+    EXPECT_EQ(refusal([&] { network net(honest); }), "");
+    for (const char *const name : {"p", "y"}) // p is gone where the sum joins the product
+        for (const dims &lie : {dims{}, dims{8}, dims{2, 4, 1}, dims{1, 2, 4}, dims{4, 2}}) {
+            model::graph g = honest;
+            for (model::tensor &t : g.tensors)
+                if (t.name == name)
+                    t.dims = lie;
+            const std::string said = refusal([&] { network net(g); });
+            EXPECT_TRUE(name == std::string("p") || said != "") << name << " " << lie.size();
+        }
+    for (const auto &[attribute, lie] :
+         {std::pair{"reduced", dims{2, 4}}, {"reduced", dims{1, 4}}, {"axes", dims{2}}}) {
+        model::graph g = honest;
+        g.nodes.back().attributes[attribute] = lie;
+        EXPECT_NE(refusal([&] { network net(g); }), "") << attribute;
+    }
 }
 
 TEST(OnnxUnusual, ConvolutionsReadAllChannels) {
@@ -155,7 +184,7 @@ TEST(OnnxUnusual, ConstantsThatAreComputedHaveTheLimitOfMemory) {
                        {"tensor 'big' alone needs 268435456 bytes"});
 }
 
-/// Each step is one over all inputs of a node, not one for each of them.
+/// Each step is one over all inputs of a node, not one for each of them, which would take longer than tests may.
 TEST(OnnxUnusual, NodesMayReadATensorManyTimes) {
     constexpr std::size_t count = 8000;
     b m;
@@ -165,9 +194,7 @@ TEST(OnnxUnusual, NodesMayReadATensorManyTimes) {
     m.node("Identity", {"real"}, {"same"});
     b::set(m.node("Concat", b::names(count, "same"), {"y"}), "axis", std::int64_t{1});
     m.output("y");
-    const std::clock_t before = std::clock();
     EXPECT_NE(refusal([&] { made(m); }).find("8000 sources"), std::string::npos);
-    EXPECT_LT(std::clock() - before, 2 * CLOCKS_PER_SEC); // of the processor
 }
 
 } // namespace

@@ -272,6 +272,7 @@ TEST_F(SavedPlan, IsRefusedWithTheTensorThatIsWrong) {
               "");
     EXPECT_EQ(has(complaint([](saved::PlanT &p) { p.nodes[0]->inputs.clear(); }), "has 0 inputs, allowed: "),
               "");
+    EXPECT_EQ(has(complaint([](saved::PlanT &p) { p.nodes[0]->outputs.clear(); }), "has no outputs"), "");
 }
 
 TEST_F(SavedPlan, IsReadFromMemoryToo) {

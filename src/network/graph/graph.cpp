@@ -146,6 +146,8 @@ private:
             check_input(t, who);
         for (const node &f : n.fused)
             check_fused(f, who + ": fused " + f.op);
+        if (n.outputs.empty())
+            refuse(who + " has no outputs, allowed are 1 or more");
         for (const int t : n.outputs) {
             check_index(t, "the outputs of " + who);
             if (is_written_[at(t)])

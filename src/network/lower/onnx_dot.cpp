@@ -311,6 +311,9 @@ std::unique_ptr<step> float_product(const lowering &l, const matrices &m, float 
     const dot_inputs &in = float_inputs;
     const tensor &b = l.input(in.weights);
     const std::size_t rank = m.dst.dims().size();
+    if (rank < 2 || m.src.dims().size() != rank || m.weights.dims().size() != rank)
+        refuse("a product of " + to_text(m.src.dims()) + " and " + to_text(m.weights.dims()) + " is not " +
+               to_text(m.dst.dims()));
     if (alpha == 1.f && are_single_rows(l.input(in.src), b, m) && !is_packed_ahead(l, b))
         return make_row_product(l, m.src, m.weights, m.dst, c);
     const dim_t inner = m.src.dims()[rank - 1], block = alpha == 1.f ? reduction_block(l, b, m) : inner;

@@ -209,8 +209,11 @@ void add_followers(primitive_step &s, const lowering &l) {
 
 std::unique_ptr<step> convolution_of_patches(const lowering &l, const conv_sizes &s,
                                              const window_geometry &g) {
-    const tensor &w = l.input(weights_input), &y = l.output({data_type::f32});
-    const memory::desc src = activation_desc(l, l.input(0));
+    const tensor &w = l.input(weights_input), &x = l.input(0), &y = l.output({data_type::f32});
+    if (y.dims.size() != x.dims.size() || y.dims[0] != x.dims[0] || y.dims[1] != s.outputs || s.taps < 1)
+        refuse("output " + to_text(y.dims) + " is not that of " + to_text(x.dims) + " and weights " +
+               to_text(w.dims));
+    const memory::desc src = activation_desc(l, x);
     const dim_t pixels = element_count({y.dims.begin() + 2, y.dims.end()}), rows = y.dims[0] * pixels,
                 inner = s.channels * s.taps, columns = s.outputs,
                 block = float_reduction_block(inner, pixels);

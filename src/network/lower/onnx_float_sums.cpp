@@ -156,22 +156,31 @@ std::vector<bool> reduced_dimensions(const lowering &l) {
     const std::size_t rank = l.input(0).dims.size();
     const std::vector<std::int64_t> axes = l.has_input(1) ? l.constant_integers(1) : l.integers("axes", {});
     std::vector<bool> is_reduced(rank, axes.empty() && l.integer("noop_with_empty_axes", 0) == 0);
-    for (const std::int64_t axis : axes)
-        is_reduced.at(static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis)) =
-            true;
+    for (const std::int64_t axis : axes) {
+        const std::int64_t place = axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis;
+        if (place < 0 || place >= static_cast<std::int64_t>(rank))
+            refuse("axis " + std::to_string(axis) + ", allowed are -" + std::to_string(rank) + " to " +
+                   std::to_string(rank) + " - 1");
+        is_reduced[static_cast<std::size_t>(place)] = true;
+    }
     return is_reduced;
 }
 
 std::unique_ptr<step> reduce_by_sums(const lowering &l, bool is_mean) {
     const tensor &x = l.input(0, {data_type::f32}), &y = l.output({data_type::f32});
     const memory::dims reduced = l.integers("reduced", {});
-    if (reduced.size() != x.dims.size() || element_count(reduced) != element_count(y.dims))
+    const std::vector<bool> is_reduced = reduced_dimensions(l);
+    memory::dims expected = x.dims;
+    for (std::size_t d = 0; d < expected.size(); d++)
+        if (is_reduced[d])
+            expected[d] = 1;
+    if (reduced != expected || element_count(reduced) != element_count(y.dims))
         refuse("attribute 'reduced' is not that of " + to_text(x.dims) + " and " + to_text(y.dims));
     if (reduced == x.dims)
         return make_view(l);
     if (element_count(x.dims) == 0)
         refuse_as_unimplemented("input " + to_text(x.dims) + " has no elements");
-    return std::make_unique<float_sums>(l, form_of(x.dims, reduced_dimensions(l)), is_mean);
+    return std::make_unique<float_sums>(l, form_of(x.dims, is_reduced), is_mean);
 }
 
 /// Means of images: pixels over four lanes, or in order where a convolution in blocks of channels has written them.

@@ -60,8 +60,10 @@ std::unique_ptr<step> lower_constant_of_shape(const lowering &l) {
 
 std::unique_ptr<step> lower_range(const lowering &l) {
     const data_type type = l.output({data_type::f32, data_type::s32}).type;
-    l.input(0, {type});
-    l.input(2, {type});
+    for (const std::size_t i : {0, 2})
+        if (element_count(l.input(i, {type}).dims) != 1)
+            refuse("input " + std::to_string(i) + " has dimensions " + to_text(l.input(i).dims) +
+                   ", allowed is one number");
     if (type == data_type::s32)
         return std::make_unique<range_step<std::int32_t>>(l);
     return std::make_unique<range_step<float>>(l);

@@ -78,7 +78,7 @@ void add_bias_to_gelu(ort_graph &g, int sum) {
         const int bias = g.input(sum, k), x = g.input(sum, 1 - k);
         if (g.rank(bias) != 1 || g.rank(x) == 0)
             continue;
-        if (g.is_known(bias, 0) && g.has_size(x, g.rank(x) - 1, g.dims(bias)[0])) {
+        if (g.is_known(bias, 0) && g.has_size(x, g.rank(x) - 1, g.size(bias, 0))) {
             g.become(gelu, is_fast ? "FastGelu" : "BiasGelu", {x, bias});
             g.remove(sum);
         }

@@ -1,6 +1,8 @@
 // TransposeOptimizer, as far as bytes depend on it: a reduction in front of a Transpose instead of behind it runs over another
 // axis, in another order of sums.
 
+#include <algorithm>
+
 #include "network/passes/ort/ort_graph.hpp"
 #include "network/passes/ort/transformers.hpp"
 
@@ -14,6 +16,14 @@ std::vector<std::int64_t> order_of(const ort_graph &g, int transpose) {
     return g.attribute(transpose, "perm", order);
 }
 
+bool is_permutation(std::vector<std::int64_t> order) {
+    std::sort(order.begin(), order.end());
+    for (std::size_t d = 0; d < order.size(); d++)
+        if (order[d] != static_cast<std::int64_t>(d))
+            return false;
+    return true;
+}
+
 /// Reduce(Transpose(x)) -> Transpose(Reduce(x)).
 void move_behind(ort_graph &g, int reduction) {
     const int moved = g.input(reduction, 0), before = g.writer(moved, "Transpose"), y = g.output(reduction);
@@ -24,15 +34,16 @@ void move_behind(ort_graph &g, int reduction) {
     auto reduced = g.attribute(reduction, "reduced", std::vector<std::int64_t>{});
     const int x = g.input(before, 0);
     const memory::dims &from = g.dims(x);
-    if (order.size() != from.size() || reduced.size() != from.size())
+    if (order.size() != from.size() || reduced.size() != from.size() || g.rank(y) != from.size() ||
+        !is_permutation(order))
         return;
     std::vector<std::int64_t> axes, of_x(from.size());
     memory::dims dims(from.size());
     for (std::size_t d = 0; d < order.size(); d++) {
         const auto axis = static_cast<std::size_t>(order[d]);
         of_x[axis] = reduced[d];
-        dims[axis] = g.dims(y)[d];
-        if (reduced[d] == 1 && g.dims(moved)[d] != 1)
+        dims[axis] = g.size(y, d);
+        if (reduced[d] == 1 && g.size(moved, d) != 1)
             axes.push_back(order[d]);
     }
     if (axes.empty())

@@ -113,7 +113,7 @@ void form_simplified_layer_norm(ort_graph &g, int power) {
     const auto epsilon = g.number(g.other(r.sum, g.output(mean)));
     const int product = g.reader(g.output(quotient), "Mul"),
               scale = product < 0 ? -1 : g.other(product, g.output(quotient));
-    if (!epsilon || scale < 0 || !is_row(g, scale) || g.dims(scale)[0] != g.dims(x).back())
+    if (!epsilon || scale < 0 || !is_row(g, scale) || g.size(scale, 0) != g.last_size(x))
         return;
     g.become(product, node{"SimplifiedLayerNormalization",
                            {x, scale},
@@ -149,7 +149,7 @@ int bias_in(const ort_graph &g, int t) {
         return -1;
     const int row = g.input(sum, 1), x = g.input(sum, 0);
     const bool fits = g.is_float_constant(row) && g.rank(row) == 1 && g.rank(x) == skip_rank &&
-                      g.has_size(x, skip_rank - 1, g.dims(row)[0]);
+                      g.has_size(x, skip_rank - 1, g.size(row, 0));
     return fits ? row : -1;
 }
 
@@ -162,7 +162,7 @@ void form_skip_layer_norm(ort_graph &g, int norm) {
     if (!are_alike(g, g.input(sum, 0), g.input(sum, 1)) || (axis != -1 && axis != rank - 1))
         return;
     const int scale = g.input(norm, 1);
-    if (scale < 0 || g.dims(scale) != memory::dims{g.dims(g.output(sum)).back()})
+    if (scale < 0 || g.dims(scale) != memory::dims{g.last_size(g.output(sum))})
         return;
     node n{"SkipLayerNormalization", {g.input(sum, 0), g.input(sum, 1), scale, g.input(norm, 2)}, {}, {}};
     n.attributes["epsilon"] = g.attribute(norm, "epsilon", default_epsilon);

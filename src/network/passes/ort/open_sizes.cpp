@@ -255,7 +255,9 @@ void ort_graph::find_symbols(const std::set<int> &from_sizes) {
 
 int ort_graph::symbol(int t, std::size_t dim) const {
     const auto index = static_cast<std::size_t>(t);
-    return index < symbols_.size() ? symbols_[index].at(dim) : known;
+    if (dim >= rank(t))
+        return unknown;
+    return index < symbols_.size() && dim < symbols_[index].size() ? symbols_[index][dim] : known;
 }
 
 } // namespace octet::model

@@ -42,7 +42,7 @@ bool ort_graph::is_value(int t, double value) const {
 
 bool ort_graph::are_equal(int a, std::size_t a_dim, int b, std::size_t b_dim) const {
     const int of_a = symbol(a, a_dim), of_b = symbol(b, b_dim);
-    return of_a == of_b && of_a >= 0 && dims(a)[a_dim] == dims(b)[b_dim];
+    return of_a == of_b && of_a >= 0 && size(a, a_dim) == size(b, b_dim);
 }
 
 bool ort_graph::is_known(int t) const {

@@ -65,6 +65,9 @@ public:
     data_type type(int t) const { return tensor_at(t).type; }
     const memory::dims &dims(int t) const { return tensor_at(t).dims; }
     std::size_t rank(int t) const { return dims(t).size(); }
+    /// One dimension; -1 beyond the rank, which what writes a tensor has not always got right in a graph that a program made.
+    dim_t size(int t, std::size_t dim) const { return dim < rank(t) ? dims(t)[dim] : -1; }
+    dim_t last_size(int t) const { return rank(t) == 0 ? -1 : dims(t).back(); }
     bool is_float(int t) const { return t >= 0 && type(t) == data_type::f32; }
     bool is_constant(int t) const { return t >= 0 && tensor_at(t).is_constant; }
     bool is_float_constant(int t) const { return is_float(t) && is_constant(t); }
@@ -82,7 +85,7 @@ public:
     bool is_known(int t, std::size_t dim) const { return symbol(t, dim) == 0; }
     bool is_known(int t) const;
     bool has_size(int t, std::size_t dim, dim_t size) const {
-        return is_known(t, dim) && dims(t)[dim] == size;
+        return is_known(t, dim) && this->size(t, dim) == size;
     }
 
     // ---- Pairs

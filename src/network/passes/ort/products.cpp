@@ -34,7 +34,7 @@ void form_gemm(ort_graph &g, int i) {
         return;
     }
     const memory::dims from = g.dims(a);
-    const dim_t columns = g.dims(b)[1];
+    const dim_t columns = g.size(b, 1);
     if (!g.is_known(a) || !g.is_known(b) || g.dims(c) != memory::dims{columns})
         return;
     const dim_t rows = element_count({from.begin(), from.end() - 1});

@@ -50,7 +50,7 @@ bool has_channel_shape(const ort_graph &g, int t, int conv) {
         return false;
     const std::size_t channel = dims.size() + 1 == rank ? 0 : 1;
     for (std::size_t d = 0; d < dims.size(); d++)
-        if (dims[d] != (d == channel ? g.dims(g.input(conv, 1))[0] : 1))
+        if (dims[d] != (d == channel ? g.size(g.input(conv, 1), 0) : 1))
             return false;
     return true;
 }
@@ -61,7 +61,7 @@ public:
         const int w = g.input(i, 1), b = g.input(i, 2);
         if (!g.is_float_constant(w) || g.rank(w) < 3)
             return;
-        channels_ = g.dims(w)[0];
+        channels_ = g.size(w, 0);
         fits_ = channels_ > 0 && (b < 0 || is_per_channel(g, b, channels_));
     }
 
@@ -155,7 +155,7 @@ void join_matmul_normalization(ort_graph &g, int i) {
     if (!g.is_float_constant(b) || g.rank(b) != 2 || g.rank(g.input(i, 0)) != 2)
         return;
     const int n = g.reader(g.output(i), "BatchNormalization"); // a Gemm has two dimensions
-    const dim_t columns = g.dims(b)[1];
+    const dim_t columns = g.size(b, 1);
     if (n < 0 || g.input(n, 0) != g.output(i) || g.at(n).outputs.size() != 1 || columns < 1)
         return;
     for (std::size_t k = 1; k <= 4; k++)
