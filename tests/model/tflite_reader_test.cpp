@@ -261,7 +261,10 @@ TEST(TfliteReader, RefusesNodesOutOfOrder) {
     EXPECT_DEFECT(defect(single_node({1}, {1})), "reads tensor 1 ('t1'), which is no");
     EXPECT_DEFECT(defect(single_node({0}, {0})), "writes tensor 0 ('t0'), which is an input");
     EXPECT_DEFECT(defect(single_node({0}, {1, 1})), "written before");
-    EXPECT_DEFECT(defect(single_node({0}, {}, {0}, {1})),
+    EXPECT_DEFECT(defect(single_node({0}, {}, {0}, {1})), "node 0 (RESHAPE) has no outputs");
+    tflite_builder unwritten;
+    unwritten.s8({1}, 1.f, 0), unwritten.s8({1}, 1.f, 0);
+    EXPECT_DEFECT(defect(unwritten.finish({0}, {1})),
                   "the network's output tensor 1 ('t1') is written by no node");
     tflite_builder cycle;
     cycle.s8({1}, 1.f, 0), cycle.s8({1}, 1.f, 0);
