@@ -8,7 +8,8 @@
 //     const std::vector<float> scores = net.output(0).as<float>();
 //
 // Everything that can fail fails when the network is made: an operator that Octet lacks, shapes that do not fit,
-// memory. All primitives and buffers are made then, too; `run` only executes and allocates nothing. A server makes
+// memory. All primitives and buffers are made then, too; `run` only executes and allocates nothing. (Where an .onnx file
+// leaves sizes open, this happens in the first run after an input got them: net.input("ids").resize({1, 128}).) A server makes
 // one network per thread out of the first (`new_context`); they share graph and packed weights. Installed as the
 // CMake target octet::network, a library of its own next to the primitives.
 
@@ -32,8 +33,15 @@
 namespace octet {
 inline namespace v0 {
 
+/// \cond What a network consists of.
+namespace model {
+class session;
+}
+/// \endcond
+
 /// Sizes of a network's inputs; what is not said is as in the file. A dimension to which the file gives a name
-/// but no size is 1 where it is an input's first and the network can have that, and must be said elsewhere.
+/// but no size is 1 where it is an input's first and the network can have that; elsewhere it is open, and must get a size
+/// before the network runs: here, by `network::resize`, or by `resize` of the input.
 struct network_sizes {
     /// The first dimension of every input; 0: as `shapes` or the file say. Works also where constants of the network
     /// (a Reshape's) name the old batch, or this one.
@@ -73,12 +81,12 @@ struct network_options {
 };
 
 /// A tensor of a network with its buffer. A light value; valid as long as the network, until it gets other
-/// sizes or buffers.
+/// sizes or buffers. An input that was resized stays valid until it is resized by another view.
 class OCTET_API tensor_view {
 public:
     int index() const { return index_; }                      ///< in the graph
     const std::string &name() const { return tensor_->name; } ///< as in the graph
-    /// In the framework's order (TFLite: NHWC); empty for a scalar.
+    /// In the framework's order (TFLite: NHWC); empty for a scalar, -1 where the file leaves a size open and it has none yet.
     const memory::dims &dims() const { return tensor_->dims; }
     octet::data_type data_type() const { return tensor_->type; } ///< of the elements
     /// Scales and zero points of codes, which .onnx files tell with their operators; not set for floats and for
@@ -89,11 +97,18 @@ public:
     /// "0 ('input') s8 1x96x96x3"
     std::string text() const;
 
-    /// The buffer with its layout. Inputs and outputs of the network are dense and row-major, in the order of
+    /// Gives an input of a network another shape, with as many dimensions as in the file. Its elements are zeros then. The
+    /// network takes the shapes of all its inputs when it runs, or when an output is asked for: it finds the plan of
+    /// these sizes or makes it, as `network::resize` does. Open dimensions of one name have one size in all inputs. An input
+    /// whose shape stays keeps its contents, and bound buffers stay bound. Throws octet::error for a tensor that is no
+    /// input, for another number of dimensions, and for sizes below 1; a run throws where operators cannot have the sizes.
+    void resize(const memory::dims &dims);
+
+    /// The buffer with its layout; a null memory where a size is open. Inputs and outputs of the network are dense and row-major, in the order of
     /// `dims`; images inside an ONNX network may be channels-last.
     const memory &get_memory() const { return memory_; }
     /// The first byte.
-    void *data() const { return memory_.get_data_handle(); }
+    void *data() const;
     /// The first element. Throws octet::error if T is not the type of the elements.
     template <typename T> T *data_as() const {
         check_type(type_of<T>());
@@ -126,11 +141,13 @@ public:
 private:
     friend class network;
     tensor_view(int index, const model::graph &g, memory m)
-        : index_(index), graph_(&g), tensor_(&g.tensors[static_cast<std::size_t>(index)]),
-          memory_(std::move(m)) {}
+        : tensor_view(index, g, g.tensors[static_cast<std::size_t>(index)], std::move(m)) {}
+    tensor_view(int index, const model::graph &g, const model::tensor &t, memory m)
+        : index_(index), graph_(&g), tensor_(&t), memory_(std::move(m)) {}
     template <typename T> static octet::data_type type_of();
     void check_type(octet::data_type type) const;
     void check_count(std::size_t count) const;
+    void need_sizes() const;
     bool stands_for_reals() const;
     void need_one_scale(const char *what) const;
     void copy_from(const void *values, octet::data_type type, std::size_t count) const;
@@ -140,6 +157,8 @@ private:
     const model::graph *graph_;
     const model::tensor *tensor_;
     memory memory_;
+    model::session *session_ = nullptr; ///< of an input
+    std::size_t place_ = 0;             ///< of an input, among them
 };
 
 /// A network that runs: what was made of a file, and a context, which is memory to run in. Can be moved, not copied;
@@ -187,7 +206,7 @@ public:
     void bind_output(std::size_t index, void *bytes, std::size_t size);
     ///@}
 
-    /// Gives the network other sizes: plans it anew, or takes the plan of these sizes if there was one lately; weights
+    /// Gives the network other sizes at once: plans it anew, or takes the plan of these sizes if there was one lately; weights
     /// stay packed. Contents of inputs, bound buffers and state are lost. Throws octet::error, and leaves
     /// the network as it was, where an operator cannot have them.
     void resize(const network_sizes &sizes);
@@ -213,7 +232,7 @@ public:
 
     // ---- What it consists of
 
-    /// The graph as it runs: operators on codes instead of floats, joined nodes, layouts assigned. Tensors and
+    /// The graph as it runs, or as it was read while a size is open: operators on codes instead of floats, joined nodes, layouts assigned. Tensors and
     /// nodes that were there before keep their indices and numbers (`model::node_number`).
     const model::graph &get_graph() const;
 
@@ -239,11 +258,12 @@ public:
     std::size_t weight_bytes() const;
 
 private:
-    struct state;
-    explicit network(std::unique_ptr<state> s);
+    explicit network(std::unique_ptr<model::session> s);
     int input_index(std::size_t i) const;
     int output_index(std::size_t i) const;
-    std::unique_ptr<state> state_;
+    tensor_view input_at(std::size_t place) const;
+    tensor_view output_at(std::size_t place) const;
+    std::unique_ptr<model::session> session_;
 };
 
 /// Operators of a framework ("tflite", "onnx") that files may have, sorted. Some are gone when the network runs: those that compute

@@ -182,6 +182,10 @@ OCTET_C_API octet_status octet_tensor_dims(const octet_tensor *tensor, int64_t d
 OCTET_C_API octet_status octet_tensor_element_count(const octet_tensor *tensor, size_t *count);
 /// Bytes of all elements.
 OCTET_C_API octet_status octet_tensor_byte_size(const octet_tensor *tensor, size_t *size);
+/// Gives an input another shape, with as many dimensions as in the file; its elements are zeros then. The network takes the
+/// shapes of its inputs when it runs, or when an output is asked for. Dimensions that the file leaves open and that no
+/// one has set are -1.
+OCTET_C_API octet_status octet_tensor_resize(octet_tensor *tensor, const int64_t *dims, size_t count);
 /// Codes stand for scale * (code - zero_point); both are 0 where a tensor has no scale. Fails where it has several.
 OCTET_C_API octet_status octet_tensor_quantization(const octet_tensor *tensor, float *scale,
                                                    int32_t *zero_point);

@@ -7,7 +7,6 @@
 #include "network/tflite/known_shapes.hpp"
 
 namespace octet::model {
-namespace {
 
 void check_operators(const graph &g) {
     std::string unknown;
@@ -17,6 +16,8 @@ void check_operators(const graph &g) {
     if (!unknown.empty())
         refuse_as_unimplemented("unsupported operators: " + unknown);
 }
+
+namespace {
 
 /// What another shape of the inputs may change.
 void forget_computed(graph &g) {

@@ -460,7 +460,7 @@ TEST_F(CheckSharedTest, OrtOperators) {
     EXPECT_EQ(last_line(), "214 passed, 0 failed");
 }
 
-/// What ONNX Runtime makes of graphs that probe its transformers. Left out are those that doc/networks.md lists.
+/// What ONNX Runtime makes of graphs that probe its transformers. Left out are those that doc/onnx.md lists.
 TEST_F(CheckSharedTest, OrtGraphs) {
     check_shared("vectors/ort_graphs/graphs.json");
     std::set<std::string> different;

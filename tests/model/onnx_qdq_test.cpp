@@ -1,7 +1,7 @@
 // Networks in QDQ form against the same networks written with ONNX Runtime's operators on codes: the same
 // operators must remain, and the same bytes come out. That these operators give ONNX Runtime's bytes is what
 // `octet check` shows; that ONNX Runtime fuses in these cases was seen in the graphs that it optimizes (with
-// s8 on machines where it keeps s8; doc/networks.md).
+// s8 on machines where it keeps s8; doc/onnx.md).
 
 #include <gtest/gtest.h>
 

@@ -114,11 +114,16 @@ model::graph read_graph(const network_file_options &options) {
     return g;
 }
 
+void set_open_sizes(model::graph &g, const network_sizes &sizes, const network_file_options &options) {
+    if (options.batch == 0 && options.shapes.empty() && options.dimensions.empty() && !sizes.shapes.empty())
+        naming(options.model, [&] { model::set_sizes(g, sizes); });
+}
+
 void require_sizes(const model::graph &g, const network_file_options &options) {
     for (const int t : g.inputs) {
         const model::tensor &input = g.tensors[static_cast<std::size_t>(t)];
         if (!input.dims.empty() && input.dims[0] < 0)
-            naming(options.model, [&] { network{g}; }); // says why it is not 1
+            naming(options.model, [&] { network(g).resize({}); }); // says why it is not 1
         for (std::size_t d = 0; d < input.dims.size(); d++)
             if (input.dims[d] < 0)
                 refuse(options.model + ": input '" + input.name + "' has an open size" +
@@ -128,6 +133,7 @@ void require_sizes(const model::graph &g, const network_file_options &options) {
 }
 
 network make_network(model::graph g, const network_file_options &options) {
+    require_sizes(g, options);
     const progress_line progress;
     network_options how{requantization_rule_from_string(options.rule.c_str()), !options.no_fusion};
     how.progress = [&](double done, const std::string &next) {

@@ -28,9 +28,11 @@ std::vector<std::string> add_size_options(CLI::App &command, network_file_option
 
 /// The graph of the file with the sizes that were asked for. Errors name the file or the option.
 model::graph read_graph(const network_file_options &options);
+/// Gives a graph these sizes, unless the options tell some: they count alone then.
+void set_open_sizes(model::graph &g, const network_sizes &sizes, const network_file_options &options);
 /// Throws octet::error for a graph with an input whose size is left open.
 void require_sizes(const model::graph &g, const network_file_options &options);
-/// Errors name the file.
+/// The same, and makes a network. Errors name the file.
 network make_network(model::graph g, const network_file_options &options);
 
 } // namespace octet::tools

@@ -154,6 +154,7 @@ void run(const run_options &options) {
     if (options.json)
         reserve_standard_output();
     model::graph g = read_graph(options.net);
+    set_open_sizes(g, sizes_of_arrays(g, options.inputs), options.net);
     require_sizes(g, options.net);
     const run_inputs inputs(g, options.net.model, options.inputs);
     std::optional<expected_outputs> expected;

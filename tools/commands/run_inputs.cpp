@@ -157,7 +157,7 @@ void add_input_options(CLI::App &command, input_options &options) {
             "--input", options.files,
             "A file per input, in their order or with their names: .npy, .npz (each array for the input "
             "of its name), .png, .jpg, or raw bytes (little-endian, row-major); without it numbers are "
-            "made up")
+            "made up. Sizes that the network leaves open are those of the arrays")
         ->type_name("[NAME=]FILE");
     pixel_options &pixels = options.pixels;
     command.add_flag("--resize", pixels.resize,
@@ -179,6 +179,41 @@ void add_input_options(CLI::App &command, input_options &options) {
         ->delimiter(',')
         ->allow_extra_args(false)
         ->check(finite_number(false));
+}
+
+network_sizes sizes_of_arrays(const model::graph &g, const input_options &options) {
+    network_sizes sizes;
+    const auto take = [&](const model::tensor &input, const memory::dims &dims) {
+        if (!input.dim_names.empty() && dims.size() == input.dims.size())
+            sizes.shapes[input.name] = dims;
+    };
+    std::vector<bool> has_file(g.inputs.size());
+    std::vector<std::string> unnamed;
+    for (const std::string &word : options.files) {
+        const auto [name, file] = split(g, word);
+        const auto input = find_input(g, name);
+        if (!name.empty() && input)
+            has_file[*input] = true;
+        if (ending_of(file) == ".npz") {
+            for (const auto &[key, a] : parse_npz(read_file(file), file))
+                if (const auto found = name.empty() ? find_input(g, key) : input) {
+                    take(tensor_of(g, *found), a.dims);
+                    has_file[*found] = true;
+                }
+        } else if (name.empty()) {
+            unnamed.push_back(file);
+        } else if (ending_of(file) == ".npy") {
+            take(tensor_of(g, *input), parse_npy(read_file(file), file).dims);
+        }
+    }
+    auto next = unnamed.begin();
+    for (std::size_t i = 0; i < g.inputs.size() && next != unnamed.end(); i++)
+        if (!has_file[i]) {
+            if (ending_of(*next) == ".npy")
+                take(tensor_of(g, i), parse_npy(read_file(*next), *next).dims);
+            ++next;
+        }
+    return sizes;
 }
 
 run_inputs::run_inputs(const model::graph &g, const std::string &path, const input_options &options)

@@ -22,6 +22,9 @@ struct input_options {
 
 void add_input_options(CLI::App &command, input_options &options);
 
+/// Shapes of the .npy and .npz arrays for inputs whose sizes the file of the network leaves open.
+network_sizes sizes_of_arrays(const model::graph &g, const input_options &options);
+
 class run_inputs {
 public:
     /// `path` names the network in messages. Throws octet::error for files that do not fit, and unless there is

@@ -22,6 +22,9 @@ bool has_state(const network &net) {
     return std::any_of(tensors.begin(), tensors.end(), [](const model::tensor &t) { return t.is_variable; });
 }
 
+/// Contexts of one network, and sizes of calls that are remembered: as many as plans.
+constexpr std::size_t most_contexts = 16;
+
 network_sizes sizes_of(const network_options &o) { return {o.batch, o.shapes, o.dimensions}; }
 
 /// A tensor between two operators.
@@ -110,8 +113,11 @@ template <typename Inputs> void set_inputs(network &net, const Inputs &given) {
 /// A turn and a context for the time of a call, without Python's lock.
 class python_network::lease {
 public:
-    explicit lease(python_network &owner) : turn_(owner.turns_), owner_(owner), context_(owner.take()) {}
-    ~lease() { owner_.give_back(context_); }
+    explicit lease(python_network &owner) : lease(owner, *owner.open_description()) {}
+    lease(python_network &owner, const description &d) : lease(owner, d.sizes, d.key) {}
+    lease(python_network &owner, network_sizes sizes, std::string key)
+        : turn_(owner.turns_), owner_(owner), key_(std::move(key)), context_(owner.take(sizes, key_)) {}
+    ~lease() { owner_.give_back(context_, key_); }
     network &operator*() const { return *context_; }
     network *operator->() const { return context_; }
 
@@ -119,25 +125,55 @@ private:
     const py::gil_scoped_release release_;
     const turns::call turn_;
     python_network &owner_;
-    network *context_;
+    const std::string key_;
+    network *const context_;
 };
 
 python_network::python_network(network first)
     : first_(std::move(first)), framework_(first_.get_graph().framework), has_state_(has_state(first_)),
-      description_(describe(sizes_of(first_.options()))), free_{&first_} {}
+      description_(describe(first_, sizes_of(first_.options()))), free_{{description_->key, &first_}} {}
 
-std::shared_ptr<const python_network::description>
-python_network::describe(const network_sizes &sizes) const {
-    const auto port_of = [](const tensor_view &t) {
-        return port{t.name(), t.dims(), t.data_type(), t.size_in_bytes(), t.quantization()};
+std::shared_ptr<const python_network::description> python_network::describe(const network &net,
+                                                                            const network_sizes &sizes) {
+    const model::graph &g = net.get_graph();
+    const auto port_of = [&](const tensor_view &t) {
+        port p{t.name(), t.dims(), t.data_type(), t.quantization(), std::vector<bool>(t.dims().size())};
+        const auto &names = g.tensors[static_cast<std::size_t>(t.index())].dim_names;
+        for (std::size_t d = 0; d < std::min(names.size(), p.is_open.size()); d++)
+            p.is_open[d] = !names[d].empty();
+        return p;
     };
     auto d = std::make_shared<description>();
     d->sizes = sizes;
-    for (std::size_t i = 0; i < first_.input_count(); i++)
-        d->inputs.push_back(port_of(first_.input(i)));
-    for (std::size_t i = 0; i < first_.output_count(); i++)
-        d->outputs.push_back(port_of(first_.output(i)));
+    for (std::size_t i = 0; i < net.input_count(); i++) {
+        d->inputs.push_back(port_of(net.input(i)));
+        d->key += model::to_text(d->inputs[i].dims) + ' ';
+    }
+    for (std::size_t i = 0; i < net.output_count(); i++)
+        d->outputs.push_back(port_of(net.output(i)));
     return d;
+}
+
+bool python_network::port::takes(const memory::dims &given) const {
+    if (given.size() != dims.size())
+        return false;
+    for (std::size_t d = 0; d < dims.size(); d++)
+        if (is_open[d] ? given[d] < 1 : given[d] != dims[d])
+            return false;
+    return true;
+}
+
+std::string python_network::port::allowed() const {
+    std::string text;
+    for (std::size_t d = 0; d < dims.size(); d++)
+        text += (d ? "x" : "") + (is_open[d] ? "*" : std::to_string(dims[d]));
+    return text.empty() ? "scalar" : text;
+}
+
+bool python_network::description::has_open_sizes() const {
+    return std::any_of(inputs.begin(), inputs.end(), [](const port &p) {
+        return std::any_of(p.dims.begin(), p.dims.end(), [](dim_t d) { return d < 0; });
+    });
 }
 
 bool python_network::description::has_dims_of(const description &other) const {
@@ -149,40 +185,58 @@ bool python_network::description::has_dims_of(const description &other) const {
            (have_equal_dims(inputs, other.inputs) && have_equal_dims(outputs, other.outputs));
 }
 
-/// In a turn, which keeps the sizes.
-network *python_network::take() {
+/// In a turn. Of contexts in other sizes the one that was not used for longest gets these, once there are many.
+network *python_network::take(const network_sizes &sizes, const std::string &key) {
     std::unique_lock<std::mutex> lock(mutex_);
     if (has_state_)
         returned_.wait(lock, [&] { return !free_.empty(); });
-    if (!free_.empty()) {
-        network *context = free_.back();
-        free_.pop_back();
+    const auto fits = [&](const auto &context) { return context.first == key; };
+    if (const auto found = std::find_if(free_.rbegin(), free_.rend(), fits); found != free_.rend()) {
+        network *const context = found->second;
+        free_.erase(std::next(found).base());
         return context;
     }
-    lock.unlock(); // making one may tell `progress`, which waits for Python's lock
-    auto made = std::make_unique<network>(first_.new_context());
-    made->resize(description_->sizes);
-    lock.lock();
-    others_.push_back(std::move(made));
-    return others_.back().get();
+    const auto oldest = std::find_if(free_.begin(), free_.end(),
+                                     [&](const auto &context) { return context.second != &first_; });
+    network *context = nullptr;
+    if (oldest != free_.end() && others_.size() >= most_contexts) {
+        context = oldest->second;
+        free_.erase(oldest);
+    } else {
+        others_.push_back(std::make_unique<network>(first_.new_context()));
+        context = others_.back().get();
+    }
+    lock.unlock(); // a plan for other sizes may tell `progress`, which waits for Python's lock
+    try {
+        context->resize(sizes);
+    } catch (...) {
+        give_back(context, "");
+        throw;
+    }
+    return context;
 }
 
-void python_network::give_back(network *context) {
+void python_network::give_back(network *context, const std::string &key) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    free_.push_back(context);
+    free_.emplace_back(key, context);
     returned_.notify_one();
 }
 
 void python_network::resize(const network_sizes &sizes) {
+    open_description();
     const py::gil_scoped_release release;
     const turns::change turn(turns_);
     first_.resize(sizes);
     {
         const std::lock_guard<std::mutex> lock(mutex_);
         others_.clear();
-        free_ = {&first_};
+        free_ = {{"", &first_}};
     }
-    auto now = describe(sizes);
+    auto now = describe(first_, sizes);
+    {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        free_.front().first = now->key;
+    }
     const py::gil_scoped_acquire python;
     description_ = std::move(now);
 }
@@ -193,7 +247,21 @@ void python_network::reset_state() {
     first_.reset_state();
 }
 
+/// Waits for calls that run; what is left is a network of nothing, which no call reaches.
+void python_network::close() {
+    is_closed_ = true;
+    const py::gil_scoped_release release;
+    const turns::change turn(turns_);
+    model::graph nothing;
+    nothing.framework = "tflite";
+    first_ = network(std::move(nothing));
+    const std::lock_guard<std::mutex> lock(mutex_);
+    others_.clear();
+    free_ = {{"", &first_}};
+}
+
 void python_network::save(const std::string &path) {
+    open_description();
     const py::gil_scoped_release release;
     const turns::call turn(turns_);
     first_.save(path);
@@ -206,6 +274,7 @@ std::size_t python_network::buffer_bytes() {
 }
 
 py::list python_network::nodes() {
+    open_description();
     std::vector<node_info> infos;
     {
         const py::gil_scoped_release release;
@@ -257,13 +326,18 @@ py::dict python_network::sizes() const {
 /// One input as elements of its type, or as float32 where it holds codes that stand for reals.
 python_network::input python_network::checked(const port &p, const py::handle &given) {
     const py::array values = array_of(given, p.name);
-    if (!std::equal(p.dims.begin(), p.dims.end(), values.shape(), values.shape() + values.ndim()))
-        throw py::value_error(p.text() + " has shape " + model::to_text(dims_of(values)) + ", allowed is " +
-                              model::to_text(p.dims) + " (Network.resize takes other sizes)");
+    const memory::dims dims = dims_of(values);
+    if (!p.takes(dims))
+        throw py::value_error(p.text() + " has shape " + model::to_text(dims) + ", allowed is " +
+                              p.allowed() + " (Network.resize takes other sizes)");
     const bool is_real = p.is_scaled() && values.dtype().kind() == 'f';
     const py::array elements = elements_as(values, is_real ? data_type::f32 : p.type, p.name);
-    return {elements, elements.data(), static_cast<std::size_t>(elements.size()),
-            static_cast<std::size_t>(elements.nbytes()), is_real};
+    return {elements,
+            dims,
+            elements.data(),
+            static_cast<std::size_t>(elements.size()),
+            static_cast<std::size_t>(elements.nbytes()),
+            is_real};
 }
 
 python_network::inputs_of_call python_network::checked(const description &d, const py::args &values,
@@ -294,16 +368,64 @@ python_network::inputs_of_call python_network::checked(const description &d, con
     return given;
 }
 
+/// Throws ValueError for a network that was closed.
+const std::shared_ptr<const python_network::description> &python_network::open_description() const {
+    if (is_closed_)
+        throw py::value_error("the network is closed");
+    return description_;
+}
+
+/// The description of a network whose open sizes are as in `given`, of which the plan is made if need be; null where the
+/// network itself got these sizes, since it had none.
+std::shared_ptr<const python_network::description>
+python_network::description_for(const description &usual, const inputs_of_call &given) {
+    network_sizes sizes;
+    std::string key;
+    bool has_batch = true;
+    for (std::size_t i = 0; i < given.size(); i++) {
+        sizes.shapes[usual.inputs[i].name] = given[i].dims;
+        key += model::to_text(given[i].dims) + ' ';
+        has_batch &= given[i].dims.empty() || given[i].dims.front() == usual.sizes.batch;
+    }
+    if (has_batch) // constants may name the old one
+        sizes.batch = usual.sizes.batch;
+    if (usual.has_open_sizes()) {
+        resize(sizes);
+        return nullptr;
+    }
+    const auto found = std::find_if(others_described_.begin(), others_described_.end(),
+                                    [&](const auto &d) { return d->key == key; });
+    std::shared_ptr<const description> d;
+    if (found != others_described_.end()) {
+        d = *found;
+        others_described_.erase(found);
+    } else {
+        const lease net(*this, sizes, key);
+        d = describe(*net, sizes);
+    }
+    others_described_.push_front(d);
+    if (others_described_.size() > most_contexts)
+        others_described_.pop_back();
+    return d;
+}
+
 /// Calls what `prepare` returns for the sizes and the checked inputs with a context that has them set: what was checked
-/// is what is bound, since a turn keeps the sizes, and inputs are checked anew where they changed before it began.
+/// is what is bound, since a context has the sizes of its description, and inputs are checked anew where `resize` changed
+/// the usual ones before a turn began.
 template <typename Prepare>
 void python_network::in_context(const py::args &values, const py::kwargs &named, const Prepare &prepare) {
     for (;;) {
-        const std::shared_ptr<const description> checked_for = description_;
-        const inputs_of_call given = checked(*checked_for, values, named);
-        const auto work = prepare(checked_for, given);
-        const lease net(*this);
-        if (!description_->has_dims_of(*checked_for))
+        const std::shared_ptr<const description> usual = open_description();
+        const inputs_of_call given = checked(*usual, values, named);
+        bool is_usual = true;
+        for (std::size_t i = 0; i < given.size(); i++)
+            is_usual &= given[i].dims == usual->inputs[i].dims;
+        const auto sizes = is_usual ? usual : description_for(*usual, given);
+        if (!sizes)
+            continue;
+        const auto work = prepare(sizes, given);
+        const lease net(*this, *sizes);
+        if (is_usual && !description_->has_dims_of(*usual))
             continue;
         const bound_arrays unbind(*net);
         set_inputs(*net, given);
@@ -456,6 +578,7 @@ void bind_network(py::module_ &m) {
             py::kw_only(), py::arg("batch") = 0, py::arg("shapes") = std::map<std::string, memory::dims>(),
             py::arg("dimensions") = std::map<std::string, dim_t>())
         .def("reset_state", &python_network::reset_state)
+        .def("close", &python_network::close, "Gives its memory back. Calls are errors from then on.")
         .def(
             "save",
             [](python_network &n, const py::object &path) {

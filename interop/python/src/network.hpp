@@ -7,6 +7,7 @@
 // the network again): a call's arrays are made before, its results' objects afterwards.
 
 #include <condition_variable>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -20,7 +21,8 @@
 namespace octet::python {
 
 /// A network and the contexts that its calls run in. Calls of several threads run at once, each in a context of its own;
-/// with state (recurrent operators) they take turns in one.
+/// with state (recurrent operators) they take turns in one. Where the file leaves sizes open, calls choose them, and
+/// contexts of sizes that were used lately are kept.
 class python_network {
 public:
     explicit python_network(network first);
@@ -38,6 +40,7 @@ public:
 
     void resize(const network_sizes &sizes);
     void reset_state();
+    void close();
     void save(const std::string &path);
 
     py::list inputs() const { return infos(description_->inputs); }
@@ -55,20 +58,25 @@ private:
         std::string name;
         memory::dims dims;
         data_type type;
-        std::size_t bytes;
         model::quantization quantization;
+        std::vector<bool> is_open;                               ///< by dimension: a call chooses its size
         bool is_scaled() const { return quantization.is_set(); } ///< codes that stand for reals
         std::string text() const { return "input '" + name + "'"; }
+        bool takes(const memory::dims &given) const;
+        std::string allowed() const; ///< "1x*x64"
     };
     /// Never changed: `resize` puts another one in its place, and who read the old one keeps it.
     struct description {
         std::vector<port> inputs, outputs;
         network_sizes sizes;
+        std::string key;             ///< of the inputs' dimensions
+        bool has_open_sizes() const; ///< until the first call
         bool has_dims_of(const description &other) const;
     };
     /// An input that was checked; `array` keeps its elements.
     struct input {
         py::object array;
+        memory::dims dims;
         const void *data;
         std::size_t count, bytes;
         bool is_real; ///< to be quantized
@@ -79,29 +87,34 @@ private:
         inputs_of_call inputs;
     };
 
-    std::shared_ptr<const description> describe(const network_sizes &sizes) const;
+    const std::shared_ptr<const description> &open_description() const;
+    static std::shared_ptr<const description> describe(const network &net, const network_sizes &sizes);
+    std::shared_ptr<const description> description_for(const description &usual, const inputs_of_call &given);
     inputs_of_call checked(const description &d, const py::args &values, const py::kwargs &named);
     static input checked(const port &p, const py::handle &given);
     template <typename Prepare>
     void in_context(const py::args &values, const py::kwargs &named, const Prepare &prepare);
     std::vector<py::array> execute(const py::args &values, const py::kwargs &named);
     static py::list infos(const std::vector<port> &ports);
-    network *take();
-    void give_back(network *context);
+    network *take(const network_sizes &sizes, const std::string &key);
+    void give_back(network *context, const std::string &key);
 
     network first_; ///< tells about all contexts
     const std::string framework_;
     const bool has_state_;
-    turns turns_; ///< calls, and changes of all sizes
+    bool is_closed_ = false; ///< under Python's lock
+    turns turns_;            ///< calls, and changes of all sizes
 
     /// Written by a change that holds Python's lock; so either is enough to read it.
     std::shared_ptr<const description> description_;
     last_call last_; ///< under Python's lock
+    /// Of other sizes that calls had lately, latest first; under Python's lock.
+    std::list<std::shared_ptr<const description>> others_described_;
 
     std::mutex mutex_; ///< of what follows
     std::condition_variable returned_;
     std::vector<std::unique_ptr<network>> others_;
-    std::vector<network *> free_;
+    std::list<std::pair<std::string, network *>> free_; ///< with the key of its sizes, latest last
 };
 
 void bind_network(py::module_ &m);

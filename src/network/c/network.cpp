@@ -346,6 +346,17 @@ octet_status octet_tensor_byte_size(const octet_tensor *tensor, std::size_t *siz
     });
 }
 
+octet_status octet_tensor_resize(octet_tensor *tensor, const std::int64_t *dims, std::size_t count) {
+    return guarded(__func__, [&] {
+        need(tensor, "tensor");
+        need(dims, "dims");
+        if (count > OCTET_MAX_DIMS)
+            throw error(status::invalid_arguments, "count is " + std::to_string(count) + ", allowed: up to " +
+                                                       std::to_string(OCTET_MAX_DIMS));
+        tensor->view().resize(memory::dims(dims, dims + count));
+    });
+}
+
 octet_status octet_tensor_quantization(const octet_tensor *tensor, float *scale, std::int32_t *zero_point) {
     return guarded(__func__, [&] {
         need(tensor, "tensor");

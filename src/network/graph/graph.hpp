@@ -15,6 +15,9 @@ namespace octet::model {
 /// points. Afterwards `element_count` of its dimensions cannot overflow.
 void check_tensor(const graph &g, int index);
 
+/// Throws octet::error with all operators of a graph as it was read that Octet does not know.
+void check_operators(const graph &g);
+
 /// Refusals are sentences about a node, without its name; who walks over the nodes puts it in front.
 [[noreturn]] void refuse(const std::string &reason);                  ///< status::invalid_arguments
 [[noreturn]] void refuse_as_unimplemented(const std::string &reason); ///< status::unimplemented

@@ -115,6 +115,22 @@ bool context::has_bytes_of_its_own(int output) const {
                          [&](int other) { return plan_->buffers[at(other)].slot() == b.slot(); }) == 1;
 }
 
+void context::take_over(const context &old, const std::vector<memory> &staged) {
+    const std::vector<int> &inputs = get_graph().inputs, &old_inputs = old.get_graph().inputs;
+    for (const binding &b : old.bindings_)
+        if (b.output >= 0)
+            bind_output(at(b.output), b.bytes, b.size);
+    for (std::size_t i = 0; i < inputs.size(); i++) {
+        const memory from = old.get_memory(old_inputs[i]), to = get_memory(inputs[i]);
+        if (staged[i] || from.get_desc() != to.get_desc())
+            continue;
+        if (old.is_bound_input(old_inputs[i]))
+            bind_input(inputs[i], from.get_data_handle(), from.get_desc().get_size());
+        else
+            std::memcpy(to.get_data_handle(), from.get_data_handle(), from.get_desc().get_size());
+    }
+}
+
 void context::reset_state() {
     for (std::size_t t = 0; t < get_graph().tensors.size(); t++)
         if (get_graph().tensors[t].is_variable && plan_->buffers[t])

@@ -22,6 +22,9 @@ public:
     /// Of the network's outputs, which may have one tensor several times.
     void bind_output(std::size_t output, void *bytes, std::size_t size);
     void reset_state();
+    /// Inputs as they are in `old`, a context of the same network in other sizes, but those that `staged` has, and buffers
+    /// bound to outputs. Throws octet::error where such a buffer has not the size of its output.
+    void take_over(const context &old, const std::vector<memory> &staged);
 
 private:
     struct binding {

@@ -59,7 +59,7 @@ void check_input_count(const graph &g, std::size_t i) {
 }
 
 /// Every node that cannot run in one sentence: the user sees at once what a network lacks.
-void check_operators(const graph &g) {
+void check_lowerings(const graph &g) {
     std::vector<std::string> unsupported;
     for (std::size_t i = 0; i < g.nodes.size(); i++) {
         check_input_count(g, i);
@@ -118,7 +118,7 @@ std::vector<std::string> apply_passes(graph &g, const network_options &options) 
         join_onnx_operators(g, within_limit);
         note_quantization(g);
     }
-    check_operators(g);
+    check_lowerings(g);
     if (options.fusion)
         fuse_padding(g);
     if (is_onnx)
@@ -187,7 +187,7 @@ std::shared_ptr<const plan> make_plan(model::graph g, const network_options &opt
     result->graph = std::move(g);
     graph &own = result->graph; // steps and buffers refer to it
     if (own.saved)
-        check_operators(own); // the reader has checked all else
+        check_lowerings(own); // the reader has checked all else
     else
         result->fired = apply_passes(own, options);
     check_tensors(options.memory_limit, own);

@@ -37,7 +37,7 @@ network_options options_for(const graph &g, network_options options) {
 } // namespace
 
 shared_network::shared_network(graph g, network_options options)
-    : saved_(g.saved), options_(options_for(g, std::move(options))), source_(g),
+    : saved_(g.saved), options_(options_for(g, std::move(options))), is_open_(has_open_sizes(g)), source_(g),
       weights_(saved_ ? packed_weights(saved_->weights) : packed_weights()) {}
 
 /// The network before the passes. Of a saved plan, elements that are packed are zeros.
@@ -48,6 +48,15 @@ graph shared_network::sized_source(const network_sizes &sizes) const {
     set_sizes(g, sizes);
     require_first_dimensions(g);
     return g;
+}
+
+std::optional<graph> shared_network::open_graph(const network_sizes &sizes) const {
+    if (!is_open_)
+        return {};
+    graph g = source_.get();
+    check_operators(g);
+    set_input_sizes(g, sizes);
+    return has_open_sizes(g) ? std::optional(std::move(g)) : std::nullopt;
 }
 
 bool shared_network::is_for_saved_sizes(const graph &g) const {

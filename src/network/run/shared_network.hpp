@@ -7,6 +7,7 @@
 #include <list>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -24,6 +25,10 @@ public:
     /// The plan for these sizes, from any thread. Throws octet::error where the network cannot have them.
     std::shared_ptr<const plan> at(const network_sizes &sizes);
 
+    /// The graph as it was read, where an input has a size that neither the file nor these sizes tell. Throws octet::error
+    /// with all operators that Octet lacks.
+    std::optional<graph> open_graph(const network_sizes &sizes) const;
+
     /// See `network::save`; `p` is the plan for these sizes.
     void save(const std::string &path, const plan &p, const network_sizes &sizes);
 
@@ -39,6 +44,7 @@ private:
 
     const std::shared_ptr<const saved_plan> saved_; ///< null for other graphs
     const network_options options_;
+    const bool is_open_; ///< the file leaves sizes open that are not the batch
     const stored_graph source_;
     packed_weights weights_; ///< of all plans
     std::mutex mutex_;       ///< of what follows

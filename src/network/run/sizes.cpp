@@ -104,6 +104,23 @@ void change_batch(graph &g, dim_t batch) {
 
 } // namespace
 
+bool has_open_sizes(const graph &g) {
+    return std::any_of(g.inputs.begin(), g.inputs.end(), [&](int t) {
+        const memory::dims &dims = g.tensors[static_cast<std::size_t>(t)].dims;
+        return std::any_of(dims.begin(), dims.end(), [](dim_t d) { return d < 0; });
+    });
+}
+
+void set_input_sizes(graph &g, const network_sizes &sizes) {
+    for (const auto &[name, size] : sizes.dimensions)
+        set_dimension(g, name, size);
+    for (const auto &[name, dims] : sizes.shapes)
+        set_dims(input_named(g, name), dims);
+    for (const int t : g.inputs)
+        if (sizes.batch != 0 && is_first_open(g, t))
+            input_dims(g, t).front() = sizes.batch;
+}
+
 void require_first_dimensions(const graph &g) {
     if (!has_open_first_dimension(g))
         return;
@@ -121,10 +138,7 @@ void require_first_dimensions(const graph &g) {
 }
 
 void set_sizes(graph &g, const network_sizes &sizes) {
-    for (const auto &[name, size] : sizes.dimensions)
-        set_dimension(g, name, size);
-    for (const auto &[name, dims] : sizes.shapes)
-        set_dims(input_named(g, name), dims);
+    set_input_sizes(g, {0, sizes.shapes, sizes.dimensions});
     if (!sizes.dimensions.empty() || !sizes.shapes.empty())
         infer_shapes(g);
     if (sizes.batch != 0)

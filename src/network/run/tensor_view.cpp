@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "network/graph/graph.hpp"
+#include "network/run/session.hpp"
 #include "octet/float_environment.hpp"
 #include "octet/network.hpp"
 
@@ -29,13 +29,14 @@ int at(const model::graph &g, const std::vector<int> &tensors, std::size_t index
     return tensors[index];
 }
 
-int named(const model::graph &g, const std::vector<int> &tensors, const std::string &name, const char *kind) {
+std::size_t place_of(const model::graph &g, const std::vector<int> &tensors, const std::string &name,
+                     const char *kind) {
     const auto found = std::find_if(tensors.begin(), tensors.end(), [&](int t) {
         return g.tensors[static_cast<std::size_t>(t)].name == name;
     });
     if (found == tensors.end())
         refuse(std::string(kind) + " '" + name + "': the network has " + names_of(g, tensors));
-    return *found;
+    return static_cast<std::size_t>(found - tensors.begin());
 }
 
 template <typename Code>
@@ -51,26 +52,73 @@ tensor_view network::tensor(int index) const {
     const auto &tensors = get_graph().tensors;
     if (index < 0 || static_cast<std::size_t>(index) >= tensors.size())
         refuse("tensor " + std::to_string(index) + ": the network has " + std::to_string(tensors.size()));
-    return {index, get_graph(), get_memory(index)};
+    const memory bytes = get_memory(index); // may settle the sizes, and so make another graph
+    return {index, get_graph(), bytes};
 }
 
 int network::input_index(std::size_t i) const { return at(get_graph(), get_graph().inputs, i, "input"); }
 int network::output_index(std::size_t i) const { return at(get_graph(), get_graph().outputs, i, "output"); }
 
-tensor_view network::input(std::size_t index) const { return tensor(input_index(index)); }
-tensor_view network::input(const std::string &name) const {
-    return tensor(named(get_graph(), get_graph().inputs, name, "input"));
+tensor_view network::input_at(std::size_t place) const {
+    const model::session::input_view input = session_->input(place);
+    tensor_view view(get_graph().inputs[place], *input.of, *input.description, input.bytes);
+    view.session_ = session_.get();
+    view.place_ = place;
+    return view;
 }
-tensor_view network::output(std::size_t index) const { return tensor(output_index(index)); }
+
+tensor_view network::output_at(std::size_t place) const {
+    if (session_->has_sizes())
+        session_->settled();
+    const model::graph &g = get_graph();
+    const int index = g.outputs[place];
+    return {index, g, g.tensors[static_cast<std::size_t>(index)],
+            session_->has_sizes() ? get_memory(index) : memory()};
+}
+
+tensor_view network::input(std::size_t index) const {
+    input_index(index); // refuses what is none
+    return input_at(index);
+}
+tensor_view network::input(const std::string &name) const {
+    return input_at(place_of(get_graph(), get_graph().inputs, name, "input"));
+}
+tensor_view network::output(std::size_t index) const {
+    output_index(index); // refuses what is none
+    return output_at(index);
+}
 tensor_view network::output(const std::string &name) const {
-    return tensor(named(get_graph(), get_graph().outputs, name, "output"));
+    return output_at(place_of(get_graph(), get_graph().outputs, name, "output"));
+}
+
+void tensor_view::resize(const memory::dims &dims) {
+    if (!session_)
+        refuse("tensor " + text() + ": only inputs take other sizes, what is computed follows");
+    const model::session::input_view input = session_->resize_input(place_, dims);
+    graph_ = input.of;
+    tensor_ = input.description;
+    memory_ = input.bytes;
+}
+
+void tensor_view::need_sizes() const {
+    if (!memory_)
+        refuse("tensor " + text() + " has an open size: resize of the input or the network gives it one");
+}
+
+void *tensor_view::data() const {
+    need_sizes();
+    return memory_.get_data_handle();
 }
 
 std::size_t tensor_view::element_count() const {
+    need_sizes();
     return static_cast<std::size_t>(model::element_count(dims()));
 }
 
-std::size_t tensor_view::size_in_bytes() const { return memory_.get_desc().get_size(); }
+std::size_t tensor_view::size_in_bytes() const {
+    need_sizes();
+    return memory_.get_desc().get_size();
+}
 
 std::string tensor_view::text() const {
     return std::to_string(index_) + " ('" + name() + "') " + model::type_text(*tensor_) + " " +
