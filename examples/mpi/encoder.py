@@ -63,7 +63,7 @@ def heads_of(x):
 
 def add(x, y):
     """A residual connection on codes."""
-    return octet.binary("add", x, y, rule="ort_f32", x_scale=0.1, x1_scale=0.1, y_scale=0.14, x_zero_point=0, x1_zero_point=0, zero_point=0)
+    return octet.binary(x, y, "add", rule="ort_f32", x_scale=0.1, x1_scale=0.1, y_scale=0.14, x_zero_point=0, x1_zero_point=0, zero_point=0)
 
 
 def run(layers, x):

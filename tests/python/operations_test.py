@@ -34,9 +34,9 @@ calls = dict(
     conv_transpose3d=lambda: octet.conv_transpose3d(volume, w(3)),
     linear=lambda: octet.linear(np.ones((1, 2), c), w(0)), matmul=lambda: octet.matmul(w(0), w(0)),
     batch_norm=lambda: octet.batch_norm(x, np.ones(3), np.ones(3)), layer_norm=lambda: octet.layer_norm(x),
-    softmax=lambda: octet.softmax(x), prelu=lambda: octet.prelu(x, 0.5), eltwise=lambda: octet.eltwise("tanh", x),
-    binary=lambda: octet.binary("add", x, x), sum=lambda: octet.sum([x, x]), concat=lambda: octet.concat([x, x]),
-    reduce=lambda: octet.reduce("max", x), resize=lambda: octet.resize(image, 2), quantize=lambda: octet.quantize(x, scale=1.),
+    softmax=lambda: octet.softmax(x), prelu=lambda: octet.prelu(x, 0.5), eltwise=lambda: octet.eltwise(x, "tanh"),
+    binary=lambda: octet.binary(x, x, "add"), sum=lambda: octet.sum([x, x]), concat=lambda: octet.concat([x, x]),
+    reduce=lambda: octet.reduce(x, "max"), resize=lambda: octet.resize(image, 2), quantize=lambda: octet.quantize(x, scale=1.),
     dequantize=lambda: octet.dequantize(image, scale=1.), requantize=lambda: octet.requantize(image, scale=1.))
 """
 
@@ -103,8 +103,8 @@ class Completeness(unittest.TestCase):
         body = re.search(r"enum class algorithm \{(.*?)\};", header("types"), re.S).group(1)
         names = re.findall(r"^\s*(\w+?_\w+)(?: = \w+)?,?\s*(?://.*)?$", body, re.M)
         x, image = np.ones((2, 3), f32), np.ones((1, 2, 4, 4), np.int8)
-        call = {"eltwise": lambda f: octet.eltwise(f, x), "binary": lambda f: octet.binary(f, x, x),
-                "reduction": lambda f: octet.reduce(f, x, p=2., epsilon=0.5), "resampling": lambda f: octet.resize(image, 2, mode=f)}
+        call = {"eltwise": lambda f: octet.eltwise(x, f), "binary": lambda f: octet.binary(x, x, f),
+                "reduction": lambda f: octet.reduce(x, f, p=2., epsilon=0.5), "resampling": lambda f: octet.resize(image, 2, mode=f)}
         counts = dict.fromkeys(call, 0)
         for name in names:
             family, _, function = name.partition("_")
@@ -231,15 +231,70 @@ class Elements(unittest.TestCase):
             octet.concat(xs, 1, scales=[1], rule="ort_f32")
 
     def test_scalars_and_broadcasting(self):
-        self.assertEqual(octet.binary("mul", np.int8(3), np.int8(4)).shape, ())
+        self.assertEqual(octet.binary(np.int8(3), np.int8(4), "mul").shape, ())
         self.assertEqual(octet.prelu(f32(-2), f32(0.5)), -1)
         x, y = codes(2, 65, 4), codes(65, 1)
-        np.testing.assert_array_equal(octet.binary("max", x, y), np.maximum(x, y))
+        np.testing.assert_array_equal(octet.binary(x, y, "max"), np.maximum(x, y))
         np.testing.assert_array_equal(octet.matmul(x[0, :, 0], y, rule="none"), x[0, :, 0].astype(int) @ y.astype(int))
         np.testing.assert_array_equal(octet.matmul(x[0].T, y[:, 0], rule="none"), x[0].T.astype(int) @ y[:, 0].astype(int))
         np.testing.assert_array_equal(octet.matmul(y[:, 0], y[:, 0], rule="none"), y[:, 0].astype(int) @ y[:, 0].astype(int))
         np.testing.assert_array_equal(octet.matmul(x[:, 0], octet.Weights(codes(4, 7) * 0 + 1), rule="none"),
                                       x[:, 0].astype(int).sum(1, keepdims=True).repeat(7, 1))
+
+
+    def test_functions_come_first_or_last(self):
+        x, y = codes(2, 65), codes(2, 65)
+        np.testing.assert_array_equal(octet.eltwise("relu", x), octet.eltwise(x, "relu"))
+        np.testing.assert_array_equal(octet.binary("sub", x, y), octet.binary(x, y, "sub"))
+        np.testing.assert_array_equal(octet.reduce("max", x, 1), octet.reduce(x, "max", 1))
+
+    def test_products_without_a_rule_are_exact_sums(self):
+        x, w = codes(3, 65), codes(65, 7)
+        for bias in (None, codes(7)):
+            exact = x.astype(np.int32) @ w.astype(np.int32) + (0 if bias is None else bias)
+            y = octet.matmul(x, w, bias)
+            self.assertEqual(y.dtype, np.int32)
+            np.testing.assert_array_equal(y, exact)
+            np.testing.assert_array_equal(octet.linear(x, w.T, bias), exact)
+            np.testing.assert_array_equal(octet.conv2d(x[:, :, None, None], w.T[:, :, None, None], bias)[:, :, 0, 0], exact)
+            np.testing.assert_array_equal(octet.matmul(x, w, bias, dtype="int8"), np.clip(exact, -128, 127))
+        self.assertEqual(octet.matmul(x, w, scale=0.01).dtype, np.int8)
+        self.assertEqual(octet.matmul(f32(x), f32(w)).dtype, np.float32)
+        np.testing.assert_array_equal(octet.matmul(x, w, x_zero_point=3), (x.astype(np.int32) - 3) @ w.astype(np.int32))
+
+    def test_same_padding(self):
+        for size, kernel, stride, dilation in ((7, 3, 1, 1), (7, 3, 2, 1), (8, 3, 2, 1), (8, 4, 1, 1), (9, 2, 3, 1), (9, 3, 2, 2), (5, 1, 2, 1)):
+            x, w = codes(1, 2, size, size), codes(3, 2, kernel, kernel)
+            out = -(-size // stride)
+            total = max((out - 1) * stride + (kernel - 1) * dilation + 1 - size, 0)
+            sides = [(total // 2, total - total // 2)] * 2
+            y = octet.conv2d(x, w, stride=stride, dilation=dilation, padding="same")
+            self.assertEqual(y.shape, (1, 3, out, out))
+            np.testing.assert_array_equal(y, octet.conv2d(x, w, stride=stride, dilation=dilation, padding=sides))
+            np.testing.assert_array_equal(octet.conv2d(x, octet.Weights(w), stride=stride, dilation=dilation, padding="same"), y)
+            if dilation == 1 and kernel > 1:
+                np.testing.assert_array_equal(octet.max_pool2d(x, kernel, stride=stride, padding="same"),
+                                              octet.max_pool2d(x, kernel, stride=stride, padding=sides))
+        np.testing.assert_array_equal(octet.conv2d(x, w, padding="valid"), octet.conv2d(x, w))
+        with self.assertRaisesRegex(ValueError, 'padding is \'full\', allowed: "same", "valid" or numbers'):
+            octet.conv2d(x, w, padding="full")
+
+    def test_signatures_spell_out_their_words(self):
+        for name in octet.__all__:
+            function = getattr(octet, name)
+            if getattr(function, "__module__", "") == "octet.operations" and inspect.isfunction(function):
+                kinds = [p.kind for p in inspect.signature(function).parameters.values()]
+                self.assertNotIn(inspect.Parameter.VAR_KEYWORD, kinds, name)
+
+    def test_messages_are_in_terms_of_python(self):
+        x, w = codes(1, 4), codes(4, 2)
+        for words, text in (({"rule": "tflite_2step"}, "multiplier"), ({"rule": "f64_scale"}, "scale"),
+                            ({"scale": 2.0, "x_scale": 1.0}, "scale")):
+            with self.assertRaises((ValueError, octet.UnsupportedError)) as raised:
+                octet.matmul(x, w, **words)
+            self.assertIn(text, str(raised.exception))
+            for foreign in ("set_", "OCTET_ARG", "num_threads_scope"):
+                self.assertNotIn(foreign, str(raised.exception))
 
 
 class Normalizations(unittest.TestCase):
@@ -284,12 +339,12 @@ class Normalizations(unittest.TestCase):
     def test_reductions(self):
         x = f32(random.integers(-9, 9, (3, 65, 2)))
         for view in views(x):
-            np.testing.assert_array_equal(octet.reduce("norm_lp_sum", view, 1, p=2, epsilon=1), np.sqrt(f32((x * x).sum(1) + 1)))
-            np.testing.assert_array_equal(octet.reduce("norm_lp_power_p_max", view, (0, -1), p=1, epsilon=1e9), np.full(65, 1e9, f32))
-            np.testing.assert_array_equal(octet.reduce("mean", view, keep_dims=True), f32([[[x.sum() / f32(x.size)]]]))
+            np.testing.assert_array_equal(octet.reduce(view, "norm_lp_sum", 1, p=2, epsilon=1), np.sqrt(f32((x * x).sum(1) + 1)))
+            np.testing.assert_array_equal(octet.reduce(view, "norm_lp_power_p_max", (0, -1), p=1, epsilon=1e9), np.full(65, 1e9, f32))
+            np.testing.assert_array_equal(octet.reduce(view, "mean", keep_dims=True), f32([[[x.sum() / f32(x.size)]]]))
         c = codes(70, 3)
-        np.testing.assert_array_equal(octet.reduce("sum", c, 0, dtype="int32"), c.sum(0))
-        np.testing.assert_array_equal(octet.reduce("sum", c, 0), np.clip(c.sum(0), -128, 127))
+        np.testing.assert_array_equal(octet.reduce(c, "sum", 0, dtype="int32"), c.sum(0))
+        np.testing.assert_array_equal(octet.reduce(c, "sum", 0), np.clip(c.sum(0), -128, 127))
 
 
 class Arguments(unittest.TestCase):
@@ -323,7 +378,7 @@ class Arguments(unittest.TestCase):
     def test_empty_arrays(self):
         self.assertEqual(octet.conv2d(np.zeros((0, 3, 4, 4), np.int8), np.ones((8, 3, 3, 3), np.int8), rule="none").shape, (0, 8, 2, 2))
         self.assertEqual(octet.max_pool1d(np.zeros((0, 3, 4), np.int8), 2).shape, (0, 3, 2))
-        self.assertEqual(octet.eltwise("relu", np.zeros((0, 3), np.int8)).shape, (0, 3))
+        self.assertEqual(octet.eltwise(np.zeros((0, 3), np.int8), "relu").shape, (0, 3))
 
     def test_wrong_arguments_are_named(self):
         image, x = codes(1, 2, 4, 4), f32(np.ones((2, 3)))
@@ -346,14 +401,14 @@ class Arguments(unittest.TestCase):
                 (TypeError, lambda: octet.layer_norm(x, mean=x[:, 0]), "mean and variance are given one without the other"),
                 (ValueError, lambda: octet.layer_norm(x, epsilon=-1), "epsilon is -1"),
                 (ValueError, lambda: octet.batch_norm(x, x[0], x[0, :2]), "variance has shape (2,), allowed: (3,)"),
-                (ValueError, lambda: octet.batch_norm(x, x[0], None), "OCTET_ARG_VARIANCE"),
+                (ValueError, lambda: octet.batch_norm(x, x[0], None), "variance"),
                 (ValueError, lambda: octet.softmax(x, 2), "axis is 2, allowed: -2 to 1"),
                 (ValueError, lambda: octet.quantize(x, scale=[1, 1], axis=2), "axis is 2, allowed: -2 to 1"),
-                (TypeError, lambda: octet.eltwise("relu", x, post_ops=[3]), "not iterable"),
-                (TypeError, lambda: octet.eltwise("relu", x, post_ops=[(3, 4)]), "does not begin with a name"),
-                (TypeError, lambda: octet.eltwise("relu", x, post_ops=[("clip", "low", 4)]), "'low' is no integer"),
-                (ValueError, lambda: octet.eltwise("relu", x, post_ops=["sum"]), "'sum' lacks the array"),
-                (ValueError, lambda: octet.eltwise("relu", x, post_ops=["table"]), "'table' has 0 values, allowed: 1")]:
+                (TypeError, lambda: octet.eltwise(x, "relu", post_ops=[3]), "not iterable"),
+                (TypeError, lambda: octet.eltwise(x, "relu", post_ops=[(3, 4)]), "does not begin with a name"),
+                (TypeError, lambda: octet.eltwise(x, "relu", post_ops=[("clip", "low", 4)]), "'low' is no integer"),
+                (ValueError, lambda: octet.eltwise(x, "relu", post_ops=["sum"]), "'sum' lacks the array"),
+                (ValueError, lambda: octet.eltwise(x, "relu", post_ops=["table"]), "'table' has 0 values, allowed: 1")]:
             with self.subTest(text=text), self.assertRaises(error) as raised:
                 call()
             self.assertIn(text, str(raised.exception))

@@ -116,7 +116,7 @@ class Operations(unittest.TestCase):
         np.testing.assert_array_equal(octet.concat([x, x[:, :3]], 1), np.concatenate([x, x[:, :3]], 1))
         np.testing.assert_array_equal(octet.resize(x, (12, 16)), x.repeat(2, 2).repeat(2, 3))
         f = x.astype(np.float32)
-        np.testing.assert_array_equal(octet.reduce("max", f, (2, 3)), f.max((2, 3)))
+        np.testing.assert_array_equal(octet.reduce(f, "max", (2, 3)), f.max((2, 3)))
         np.testing.assert_allclose(octet.softmax(f[0, 0], 1).sum(1), np.ones(6), rtol=1e-6)
 
     def test_codes_and_reals(self):
@@ -130,7 +130,7 @@ class Operations(unittest.TestCase):
     def test_wrong_arguments_are_named(self):
         x, w = codes(1, 4, 5, 5), codes(8, 4, 3, 3)
         for error, words, text in [(ValueError, {"rule": "nearest"}, "allowed: automatic"),
-                                   (TypeError, {"scales": 1}, "unknown argument 'scales'"),
+                                   (TypeError, {"scales": 1}, "unexpected keyword argument 'scales'"),
                                    (TypeError, {"rule": "tflite_2step", "multiplier": 1 << 30}, "without shift"),
                                    (ValueError, {"padding": (1, 2, 3)}, "padding has 3 values"),
                                    (ValueError, {"groups": 3}, "groups is 3"),
@@ -141,6 +141,21 @@ class Operations(unittest.TestCase):
             self.assertIn(text, str(raised.exception))
         with self.assertRaisesRegex(TypeError, "x is complex128"):
             octet.conv2d(x.astype(complex), w)
+
+
+def open_model(op, inputs):
+    """An .onnx file of one operator on inputs a, b, … of {n, s}, both open."""
+    def field(number, value):
+        if isinstance(value, int):
+            return bytes([number << 3, value])
+        value = value.encode() if isinstance(value, str) else value
+        return bytes([number << 3 | 2, len(value)]) + value
+    names = "ab"[:inputs]
+    shape = b"".join(field(1, field(2, name)) for name in "ns")
+    values = [field(1, name) + field(2, field(1, field(1, 1) + field(2, shape))) for name in names + "y"]
+    node = b"".join(field(1, name) for name in names) + field(2, "y") + field(4, op)
+    graph = field(1, node) + field(2, "g") + b"".join(field(11, v) for v in values[:-1]) + field(12, values[-1])
+    return field(1, 7) + field(7, graph) + field(8, field(2, 13))
 
 
 class Networks(unittest.TestCase):
@@ -355,6 +370,75 @@ class Networks(unittest.TestCase):
             np.testing.assert_array_equal(octet.Network(file.read())(self.images[0]), self.expected[0])
         net = octet.Network(os.path.join(DIGITS, "digits_int8.tflite"), rule="ort_f32")
         self.assertEqual(net(self.images[0]).shape, self.expected[0].shape)
+
+    def test_bytes_and_objects_that_serialize_themselves(self):
+        with open(os.path.join(DIGITS, "digits_int8.onnx"), "rb") as file:
+            content = file.read()
+
+        class ModelProto:  # as protobuf's messages do
+            def SerializeToString(self):
+                return content
+        x = np.zeros((1, 1, 8, 8), np.float32)
+        expected = octet.Network(os.path.join(DIGITS, "digits_int8.onnx"))(x)
+        for model in (content, bytearray(content), memoryview(content), ModelProto()):
+            np.testing.assert_array_equal(octet.Network(model)(x), expected)
+        with self.assertRaisesRegex(TypeError, "model is int, allowed: a path, bytes or an onnx.ModelProto"):
+            octet.Network(3)
+
+    def test_run_takes_the_array_of_an_only_input(self):
+        np.testing.assert_array_equal(self.net.run(self.images[0])[self.net.outputs[0].name], self.expected[0])
+        with self.assertRaisesRegex(TypeError, r"takes 2 inputs: run\({'a': …, 'b': …}\)"):
+            octet.Network(open_model("Add", 2)).run(np.zeros((1, 1), np.float32))
+
+    def test_context_manager(self):
+        with octet.Network(os.path.join(DIGITS, "digits_int8.tflite")) as net:
+            np.testing.assert_array_equal(net(self.images[0]), self.expected[0])
+        for use in (lambda: net(self.images[0]), lambda: net.run({}), lambda: net.resize(batch=2), lambda: net.nodes, lambda: net.save("/tmp/no")):
+            with self.assertRaisesRegex(ValueError, "the network is closed"):
+                use()
+
+    def test_reports_are_html(self):
+        path = os.path.join(DIGITS, "digits_int8.tflite")
+        plain = octet.Network(path, fusion=False)
+        found = octet.compare(plain, octet.Network(path, fusion=False, rule="ort_f32").trace(self.images[0]), self.images[0])
+        rules = octet.compare_rules(path, self.images[0])
+        for report in (found, rules):
+            self.assertIn("CONV_2D", report.to_html())
+            self.assertNotIn("http", report.to_html().replace("http://www.w3.org/2000/svg", ""))
+        self.assertEqual(found.to_html().count("<svg"), len(found.differences))
+        self.assertIn("probabilities", self.net._repr_html_())
+
+    def test_open_sizes(self):
+        for op, count in (("Relu", 1), ("Add", 2)):
+            net = octet.Network(open_model(op, count))
+            self.assertEqual([info.shape for info in net.inputs], [(1, -1)] * count)
+            with self.assertRaisesRegex(ValueError, "dimension 1 .'s'. has no fixed size, and none is given; a call with an array, or resize, gives one"):
+                net.nodes
+            for n, s in [(1, 3), (2, 5), (1, 3)] + [(1, s) for s in range(1, 40)]:
+                xs = [random.normal(size=(n, s)).astype(np.float32) for _ in range(count)]
+                np.testing.assert_array_equal(net(*xs), np.maximum(xs[0], 0) if op == "Relu" else xs[0] + xs[1])
+            self.assertEqual(net.inputs[0].shape, (1, 3))  # of the first call
+            with self.assertRaisesRegex(ValueError, r"input 'a' has shape 3, allowed is \*x\*"):
+                net(*[np.zeros(3, np.float32)] * count)
+        with self.assertRaisesRegex(ValueError, "node 0 .Add."):
+            net(np.zeros((2, 3), np.float32), np.zeros((2, 4), np.float32))
+        self.assertEqual(net(np.zeros((2, 3), np.float32), np.zeros((1, 3), np.float32)).shape, (2, 3))
+
+    def test_open_sizes_from_many_threads(self):
+        net = octet.Network(open_model("Relu", 1), threads=1)
+        wrong = []
+
+        def call(seed):
+            for i in range(200):
+                x = np.random.default_rng(seed * 1000 + i).normal(size=(1 + i % 3, 1 + (seed + i) % 23)).astype(np.float32)
+                if not (net(x) == np.maximum(x, 0)).all():
+                    wrong.append(x.shape)
+        threads = [threading.Thread(target=call, args=(seed,)) for seed in range(6)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual(wrong, [])
 
     def test_saved_plans(self):
         with tempfile.TemporaryDirectory() as directory:

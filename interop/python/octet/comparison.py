@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import html
 from dataclasses import dataclass
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
-from .drawing import pyplot
-from .network import Network, Tensor
+from .drawing import histogram_svg, html_page, pyplot
+from .network import Network, Tensor, html_table
 
 Array = np.ndarray[Any, Any]
 
@@ -63,9 +64,28 @@ class Comparison:
         """Histogram of the first difference, with matplotlib, whose axes it returns."""
         axes = axes or pyplot().subplots(layout="constrained")[1]
         if self.first:
-            axes.bar(list(self.first.histogram), list(self.first.histogram.values()))
-            axes.set(title=f"'{self.first.name}' ({self.first.op})", xlabel="here - there", ylabel="elements")
+            bins = list(self.first.histogram)
+            apart = min((b - a for a, b in zip(bins, bins[1:])), default=1)
+            axes.bar(bins, list(self.first.histogram.values()), width=0.8 * apart)
+            axes.set(title=f"node {self.first.number} ({self.first.op}), '{self.first.name}'", xlabel="here - there", ylabel="elements",
+                     xlim=(bins[0] - apart, bins[-1] + apart))
+            if all(b == int(b) for b in bins) and len(bins) <= 16:
+                axes.set_xticks(bins)
         return axes
+
+    def to_html(self) -> str:
+        """The report as a page of its own, with a histogram of each tensor that differs."""
+        return html_page("Comparison", self._repr_html_())
+
+    def _repr_html_(self) -> str:
+        rows = [(d.number, d.op, d.name, f"{d.count} of {d.size}", d.first, d.ours, d.theirs) for d in self.differences]
+        parts = [f"<p>{html.escape(str(self).splitlines()[0])}</p>",
+                 html_table(("node", "operator", "tensor", "differ", "first at", "here", "there"), rows) if rows else ""]
+        parts += [f"<h3>node {d.number} ({html.escape(d.op)}), {html.escape(d.name)}: here - there</h3>{histogram_svg(d.histogram)}"
+                  for d in self.differences]
+        if self.missing:
+            parts.append(f"<p>not in this network: {html.escape(', '.join(self.missing))}</p>")
+        return "".join(parts)
 
 
 def _as_floats(ours: Array, theirs: Array, info: Optional[Tensor], name: str) -> Array:

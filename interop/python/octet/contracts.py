@@ -8,8 +8,8 @@ from typing import Any, Dict, List, Sequence, Union
 
 import numpy as np
 
-from .drawing import pyplot
-from .network import Network, progress_bar
+from .drawing import html_page, pyplot
+from .network import Network, html_table, progress_bar
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,25 @@ class RuleComparison:
 
     __repr__ = __str__
 
+    def to_html(self) -> str:
+        """The table as a page of its own."""
+        return html_page(f"Codes that differ from rule {self.base}", self._repr_html_())
+
+    def _repr_html_(self) -> str:
+        rows = [(row[0].number, row[0].op, row[0].name, *(f"{d.count} ({d.share:.2%}), at most {d.largest:g}" for d in row))
+                for row in zip(*self.layers.values())]
+        return html_table(("node", "operator", "tensor", *self.rules), rows)
+
     def plot(self, axes: Any = None) -> Any:
         """Part of the codes that differ, operator by operator, a line per rule; returns matplotlib's axes."""
         axes = axes or pyplot().subplots(figsize=(9, 4), layout="constrained")[1]
+        names: List[str] = []
         for rule, layers in self.layers.items():
-            axes.plot([d.number for d in layers], [100 * d.share for d in layers], marker=".", label=rule)
-        axes.set(xlabel="operator", ylabel="% of codes", title=f"Codes that differ from rule {self.base}", ylim=(0, None))
+            names = [f"{d.number} {d.op}" for d in layers]
+            axes.plot(range(len(layers)), [100 * d.share for d in layers], marker=".", label=rule)
+        axes.set(ylabel="% of codes", title=f"Codes that differ from rule {self.base}", xlim=(-0.5, len(names) - 0.5))
+        axes.set_ylim(0, 1.05 * max(axes.get_ylim()[1], 0.1))
+        axes.set_xticks(range(len(names)), names, rotation=90, fontsize=7)
         axes.legend()
         return axes
 

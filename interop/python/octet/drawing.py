@@ -19,6 +19,24 @@ def pyplot() -> Any:
     return plt
 
 
+def html_page(title: str, body: str) -> str:
+    """A page that needs no other file."""
+    style = ("body{font-family:sans-serif}td,th{padding:2px 8px;text-align:left}.n{text-align:right}"
+             "td rect,.bars rect{fill:#36c}tr:nth-child(even){background:#f4f4f4}")
+    return f"<!doctype html><meta charset=utf-8><title>{html.escape(title)}</title><style>{style}</style><h1>{html.escape(title)}</h1>{body}"
+
+
+def histogram_svg(histogram: Dict[float, int]) -> str:
+    """A bar for each difference, with its count."""
+    bars, most, step, height = [], max(histogram.values(), default=1), 56, 90
+    for i, (value, count) in enumerate(histogram.items()):
+        x, h = step * i, max(1, height * count / most)
+        bars.append(f"<rect x='{x + 8}' y='{height + 14 - h:.1f}' width='{step - 16}' height='{h:.1f}'/>"
+                    f"<text x='{x + step / 2}' y='{height + 10 - h:.1f}'>{count}</text><text x='{x + step / 2}' y='{height + 30}'>{value:+g}</text>")
+    return (f"<svg class='bars' xmlns='http://www.w3.org/2000/svg' width='{step * len(histogram)}' height='{height + 36}' "
+            f"font-family='sans-serif' font-size='11' text-anchor='middle'>{''.join(bars)}</svg>")
+
+
 def _rows(nodes: Sequence[Node]) -> Tuple[List[int], List[Tuple[int, int]]]:
     """Each node's row, below all that it reads, and the edges between nodes."""
     writer: Dict[str, int] = {}

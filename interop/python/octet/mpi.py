@@ -129,5 +129,5 @@ class RowLinear:
         if "x_scale" in words or "y_scale" in words:  # f32_v3
             words["post_ops"] = [("add", bias)] + list(words.get("post_ops", []))
             return operations.requantize(sums, axis=axis, dtype=self.dtype, zero_point=zero_point, **words)
-        reals = operations.binary("add", operations.requantize(sums, rule="f32", scale=1, dtype="float32"), bias, rule="f32")
+        reals = operations.binary(operations.requantize(sums, rule="f32", scale=1, dtype="float32"), bias, "add", rule="f32")
         return operations.requantize(reals, axis=axis, dtype=self.dtype, zero_point=zero_point, **words)

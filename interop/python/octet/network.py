@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import errno
+import html
 import os
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -15,7 +16,10 @@ if TYPE_CHECKING:
 
 
 class Tensor(NamedTuple):
-    """An input or output: real = scale * (code - zero_point) where it holds codes, else `scale` is None."""
+    """An input or output: real = scale * (code - zero_point) where it holds codes, else `scale` is None.
+
+    A size in `shape` is -1 where the model leaves it open and no call has chosen one yet.
+    """
 
     name: str
     shape: Tuple[int, ...]
@@ -47,7 +51,7 @@ def _tensor(info: Dict[str, Any]) -> Tensor:
 class Network(_octet.Network):
     """A network that runs.
 
-    - model: path of a .tflite or .onnx file or of a saved plan, or the file's bytes.
+    - model: path of a .tflite or .onnx file or of a saved plan, the file's bytes (also a bytearray or a memoryview), or an onnx.ModelProto.
     - batch: first dimension of the inputs; 0: as in the file.
     - threads: of this network; 0: `octet.set_num_threads`, 1: the calling thread alone.
     - rule: contract of convolutions and matrix products (`octet.rules()`); "automatic": the framework's own.
@@ -60,13 +64,17 @@ class Network(_octet.Network):
     The result is one array, or a tuple where there are several outputs. An input of codes takes codes, or floats, which are quantized with
     the model's scale as the framework does it; then outputs of codes are returned as floats, too. C-contiguous arrays of the right type
     are not copied. Any number of threads may call one network at once.
+
+    Axes that an .onnx file leaves open have the size of the arrays of each call. The plans of the last 16 sizes are kept. Other axes
+    are fixed until `resize` changes them.
     """
 
-    def __init__(self, model: Union[str, bytes, "os.PathLike[str]"], *, batch: int = 0, threads: int = 0,
+    def __init__(self, model: Any, *, batch: int = 0, threads: int = 0,
                  rule: str = "automatic", fusion: bool = True, shapes: Mapping[str, Sequence[int]] = {},
                  dimensions: Mapping[str, int] = {},
                  progress: Union[None, bool, Callable[[float, str], None]] = None, memory_limit: int = 0) -> None:
         bar = progress_bar(True, 100, "%") if progress is True else None
+        model = _path_or_bytes(model)
         if not isinstance(model, bytes) and not os.path.exists(model):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(model))
         super().__init__(model, batch=batch, threads=threads, rule=rule, fusion=fusion, shapes=dict(shapes),
@@ -98,9 +106,21 @@ class Network(_octet.Network):
         """Its operators in the order of execution, with what each runs on."""
         return [Node(**node) for node in self._nodes]
 
-    def run(self, feeds: Mapping[str, Any], outputs: Sequence[str] = ()) -> Dict[str, np.ndarray[Any, Any]]:
-        """Outputs by name for inputs by name; `outputs` selects some."""
+    def run(self, feeds: Any, outputs: Sequence[str] = ()) -> Dict[str, np.ndarray[Any, Any]]:
+        """Outputs by name for inputs by name, or for the array of an only input; `outputs` selects some."""
+        if not isinstance(feeds, Mapping):
+            if len(self.inputs) != 1:
+                raise TypeError(f"feeds is no dict, and the network takes {len(self.inputs)} inputs: "
+                                f"run({{{', '.join(repr(info.name) + ': …' for info in self.inputs)}}}), or call the network")
+            feeds = {self.inputs[0].name: feeds}
         return super().run(dict(feeds), list(outputs))
+
+    def __enter__(self) -> "Network":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        """Ends the network: its memory goes back, and calls are errors."""
+        self.close()
 
     def trace(self, *values: Any, **feeds: Any) -> Dict[str, np.ndarray[Any, Any]]:
         """Every tensor that an operator writes, by name. Joined operators write one; fusion=False shows all."""
@@ -139,11 +159,36 @@ class Network(_octet.Network):
         named = {info.name: value for info, value in zip(inputs, values)}
         named.update(feeds)
         for info in inputs:
+            if info.name not in named and min(info.shape, default=1) < 1:
+                raise TypeError(f"input '{info.name}' is missing, and the model leaves its shape open")
             named.setdefault(info.name, np.full(info.shape, info.zero_point or 0, info.dtype))
         return named
 
     def __repr__(self) -> str:
         return f"<octet.Network ({self.framework}): {self.inputs} -> {self.outputs}>"
+
+    def _repr_html_(self) -> str:
+        rows = [(kind, info.name, "×".join(map(str, info.shape)), info.dtype, *(("", "") if info.scale is None else (f"{info.scale:.6g}", info.zero_point)))
+                for kind, infos in (("input", self.inputs), ("output", self.outputs)) for info in infos]
+        return f"<b>octet.Network</b> ({self.framework})" + html_table(("", "name", "shape", "dtype", "scale", "zero point"), rows)
+
+
+def _path_or_bytes(model: Any) -> Union[str, bytes, "os.PathLike[str]"]:
+    """Whatever holds a model, as the compiled module takes it. A ModelProto of any version of protobuf serializes itself."""
+    if hasattr(model, "SerializeToString"):
+        return bytes(model.SerializeToString())
+    if isinstance(model, (bytearray, memoryview)):
+        return bytes(model)
+    if not isinstance(model, (str, bytes, os.PathLike)):
+        raise TypeError(f"model is {type(model).__name__}, allowed: a path, bytes or an onnx.ModelProto")
+    return model
+
+
+def html_table(head: Sequence[Any], rows: Iterable[Sequence[Any]]) -> str:
+    """A table for notebooks and reports."""
+    def line(cells: Sequence[Any], kind: str) -> str:
+        return "<tr>" + "".join(f"<{kind}>{html.escape(str(cell))}</{kind}>" for cell in cells) + "</tr>"
+    return f"<table>{line(head, 'th')}{''.join(line(row, 'td') for row in rows)}</table>"
 
 
 def _made_again(model: bytes, words: Dict[str, Any]) -> Network:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from typing import Any, Dict, List
 
-from .drawing import graph_svg, pyplot
+from .drawing import graph_svg, html_page, pyplot
 from .network import Network, Node, progress_bar
 
 
@@ -47,11 +47,9 @@ class Profile:
                         f"<td>{html.escape(row['implementation'])}</td><td class=n>{row['microseconds']:.1f}</td>"
                         f"<td class=n>{row['share']:.1%}</td>"
                         f"<td><svg width=300 height=14><rect width={300 * seconds / widest:.1f} height=14 /></svg></td></tr>")
-        style = ("body{font-family:sans-serif}td,th{padding:2px 8px;text-align:left}.n{text-align:right}"
-                 "td rect{fill:#36c}tr:nth-child(even){background:#f4f4f4}")
-        return (f"<!doctype html><meta charset=utf-8><title>Profile</title><style>{style}</style>"
-                f"<h1>{1e6 * self.total:.0f} microseconds</h1><table><tr><th>node<th>operator<th>shape<th>runs on"
-                f"<th>microseconds<th>share<th></tr>{''.join(rows)}</table><h2>Graph</h2>{self.to_svg()}")
+        return html_page(f"{1e6 * self.total:.0f} microseconds",
+                         "<table><tr><th>node<th>operator<th>shape<th>runs on<th>microseconds<th>share<th></tr>"
+                         f"{''.join(rows)}</table><h2>Graph</h2>{self.to_svg()}")
 
     def to_svg(self) -> str:
         """The picture of the graph alone."""
@@ -60,8 +58,10 @@ class Profile:
     def plot(self, axes: Any = None) -> Any:
         """Microseconds of each operator as bars, with matplotlib, whose axes it returns."""
         axes = axes or pyplot().subplots(figsize=(9, 4), layout="constrained")[1]
-        axes.bar([str(n.number) for n in self.nodes], [1e6 * s for s in self.seconds])
-        axes.set(xlabel="operator", ylabel="microseconds", title=f"{1e6 * self.total:.0f} microseconds")
+        places = range(len(self.nodes))
+        axes.bar(places, [1e6 * s for s in self.seconds])
+        axes.set(ylabel="microseconds", title=f"{1e6 * self.total:.0f} microseconds", xlim=(-0.6, len(self.nodes) - 0.4))
+        axes.set_xticks(places, [f"{n.number} {n.op}" for n in self.nodes], rotation=90, fontsize=7)
         return axes
 
     def _repr_html_(self) -> str:

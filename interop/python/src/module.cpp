@@ -4,6 +4,8 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <string_view>
+
 #include "network.hpp"
 #include "octet/version.hpp"
 #include "operations.hpp"
@@ -53,6 +55,47 @@ void bind_settings(py::module_ &m) {
         "(multiplier, shift) of a real factor, as the rule's framework derives them.");
 }
 
+/// The library's sentences name C++'s functions and arguments; here are Python's. The first that fits counts.
+constexpr std::pair<std::string_view, std::string_view> terms[] = {
+    {"multipliers, pass them to set_requantization", "multiplier and shift, or scale"},
+    {"real scales, pass them to set_requantization", "scale"},
+    {"pass multipliers to set_requantization, see from_double",
+     "pass multiplier and shift, see quantize_multiplier"},
+    {"multipliers of set_requantization and set_input_multiplier(WEIGHTS)",
+     "multiplier, shift, w_multiplier and w_shift"},
+    {"multipliers of set_requantization", "multiplier and shift"},
+    {"set_scales of src, weights and dst", "x_scale, w_scale and y_scale"},
+    {"set_scales of SRC and DST", "x_scale and y_scale"},
+    {"scales of SRC_0, SRC_1 and DST", "x_scale, x1_scale and y_scale"},
+    {"set_scales(OCTET_ARG_DST, …)", "y_scale"},
+    {"both set_output_scales and set_scales are used",
+     "both scale and x_scale, w_scale or y_scale are given"},
+    {"set_output_scales", "scale"},
+    {"set_requantization", "rule"},
+    {"set_zero_points", "zero_point"},
+    {"set_scales", "scale"},
+    {"OCTET_ARG_VARIANCE", "variance"},
+    {"OCTET_ARG_WEIGHTS", "w"},
+    {"OCTET_ARG_SRC_1", "y"},
+    {"OCTET_ARG_MEAN", "mean"},
+    {"OCTET_ARG_BIAS", "bias"},
+    {"OCTET_ARG_SRC", "x"},
+    {"OCTET_ARG_DST", "the result"},
+    {"num_threads_scope: ", ""},
+    {"resize of the input or the network", "a call with an array, or resize,"},
+};
+
+std::string in_terms_of_python(std::string text) {
+    for (std::size_t at = 0; at < text.size(); at++)
+        for (const auto &[from, to] : terms)
+            if (text.compare(at, from.size(), from) == 0) {
+                text.replace(at, from.size(), to);
+                at += to.size();
+                break;
+            }
+    return text;
+}
+
 } // namespace
 
 PYBIND11_MODULE(_octet, m) {
@@ -63,13 +106,14 @@ PYBIND11_MODULE(_octet, m) {
             if (p)
                 std::rethrow_exception(p);
         } catch (const error &e) {
+            const std::string sentence = in_terms_of_python(e.what());
             if (e.status == status::unimplemented)
-                unsupported(e.what());
+                unsupported(sentence.c_str());
             else
                 PyErr_SetString(e.status == status::out_of_memory       ? PyExc_MemoryError
                                 : e.status == status::invalid_arguments ? PyExc_ValueError
                                                                         : PyExc_RuntimeError,
-                                e.what());
+                                sentence.c_str());
         }
     });
     bind_network(m);

@@ -153,7 +153,7 @@ def table_of(call: Callable[[Tensor], Tensor], scale: float, zero_point: int) ->
 
 
 def _mapped(x: Tensor, table: Array) -> Array:
-    return operations.eltwise("linear", codes_of(x), alpha=1, post_ops=[("table", table)])
+    return operations.eltwise(codes_of(x), "linear", alpha=1, post_ops=[("table", table)])
 
 
 class Elementwise(Function):
@@ -218,10 +218,10 @@ class Pairwise(Function):
         raise Refused(f"{least} of 65536 pairs of codes differ")
 
     def _codes(self, x: Array, y: Array, how: Dict[str, Any]) -> Array:
-        codes = operations.binary(self.function, x, y, **how)
+        codes = operations.binary(x, y, self.function, **how)
         if not self.relu:
             return codes
-        return operations.eltwise("linear", codes, alpha=1, post_ops=[("clip", how["zero_point"], 255)])
+        return operations.eltwise(codes, "linear", alpha=1, post_ops=[("clip", how["zero_point"], 255)])
 
     def _candidates(self, x: Tuple[float, int], y: Tuple[float, int], scale: float, zero_point: int) -> List[Dict[str, Any]]:
         """Arithmetic that may be the engine's: QNNPACK's integers, and scales in f32 in several orders."""

@@ -15,7 +15,7 @@ from .library import define, like, need, per_side, positions
 def _binary(function: str) -> None:
     def compute(x: Array, y: Array, x_scale: float, x_zero_point: int, y_scale: float, y_zero_point: int, scale: float, zero_point: int,
                 rule: str = "ort_f32") -> Any:
-        return operations.binary(function, x, y, rule=rule, x_scale=x_scale, x_zero_point=x_zero_point, x1_scale=y_scale,
+        return operations.binary(x, y, function, rule=rule, x_scale=x_scale, x_zero_point=x_zero_point, x1_scale=y_scale,
                                  x1_zero_point=y_zero_point, y_scale=scale, zero_point=zero_point)
 
     def shape(x: Tensor, y: Tensor, *rest: Any, **words: Any) -> Tensor:
@@ -79,7 +79,7 @@ def _name(dtype: torch.dtype) -> str:
 _binary("add")
 _binary("mul")
 define("eltwise(str function, Tensor x, float alpha=0, float beta=0)",
-        lambda function, x, alpha=0, beta=0: operations.eltwise(function, x, alpha=alpha, beta=beta), _eltwise_shape)
+        lambda function, x, alpha=0, beta=0: operations.eltwise(x, function, alpha=alpha, beta=beta), _eltwise_shape)
 define("quantize(Tensor x, Tensor scale, Tensor zero_point, ScalarType dtype, int? axis=None, str rule='ort_f32')", _quantize, _quantize_shape)
 define("dequantize(Tensor x, Tensor scale, Tensor zero_point, int? axis=None)", _dequantize, _dequantize_shape)
 define("requantize(Tensor x, Tensor scale, int x_zero_point, int zero_point, ScalarType dtype, int? axis=None, str rule='f32')", _requantize,
