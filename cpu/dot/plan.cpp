@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/text.hpp"
+#include "cpu/machine/caches.hpp"
 #include "cpu/machine/costs.hpp"
 
 namespace octet::impl {
@@ -389,7 +390,8 @@ dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps) {
                              p.products != jit::dot_products::own_floats;
         const bool has_codes =
             memory::data_type_size(g.dst.data_type) == 1; // else panels are whole cache lines
-        const tile_memory memory{p.row_stride, has_codes && p.line_length * g.packed().o > m.l2_bytes / 2};
+        const tile_memory memory{p.row_stride, has_codes && p.line_length * g.packed().o > m.l2_bytes / 2,
+                                 leaves_caches(g.weights.size_bytes())};
         p.tiles =
             plan_tiles(m.isa, p.line_length, g.packed().o, quads, epilogue_temps, shares, memory, p.products);
         p.band_lines = std::min(p.line_length, div_up(p.band_lines, p.tiles.rows) * p.tiles.rows);

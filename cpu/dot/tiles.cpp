@@ -111,6 +111,14 @@ double imbalance(const sharing &s, dim_t row_tiles, dim_t panels) {
            busiest_share(s.lines * (s.splits_lines ? row_tiles : 1), s.groups * panels, s.threads);
 }
 
+/// See costs::most_rows_of_a_stream.
+bool takes_one_stream(jit::dot_products products, dim_t length, dim_t quads, const tile_memory &memory) {
+    const bool by_dot = products == jit::dot_products::codes || products == jit::dot_products::signed_codes;
+    return by_dot && memory.are_weights_beyond_caches && length > 1 &&
+           length <= costs::most_rows_of_a_stream &&
+           quads * packed_i_block * packed_o_block <= costs::longest_block_of_a_stream;
+}
+
 } // namespace
 
 tile_plan plan_tiles(instruction_set isa, dim_t length, dim_t columns, dim_t quads, int epilogue_temps,
@@ -157,9 +165,11 @@ tile_plan plan_tiles(instruction_set isa, dim_t length, dim_t columns, dim_t qua
                 consider(static_cast<int>(std::min<dim_t>(v, vectors)), limit, false);
     // 12 vectors leave registers for one row; wider panels would only have fewer tasks to share. Of words, wider ones gain
     // nothing and their streams of weights are more than arrive in time.
-    const int widest = products == jit::dot_products::filter_words ? vectors_per_block
-                       : jit::are_in_words(products)               ? costs::most_word_vectors
-                                                                   : 12;
+    const int widest =
+        products == jit::dot_products::filter_words || takes_one_stream(products, length, quads, memory)
+            ? vectors_per_block
+        : jit::are_in_words(products) ? costs::most_word_vectors
+                                      : 12;
     for (int v = vectors_per_block; v <= widest && !in_tiles;
          v += vectors_per_block) { // panels hold whole blocks
         const int width = static_cast<int>(std::min<dim_t>(v, vectors));

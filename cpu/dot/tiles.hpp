@@ -40,6 +40,7 @@ struct sharing {
 struct tile_memory {
     dim_t row_stride = 0;          ///< bytes between source rows; 0: not known
     bool is_dst_beyond_l2 = false; ///< so that a cache line which two panels write is fetched twice
+    bool are_weights_beyond_caches = false;
 };
 tile_plan plan_tiles(instruction_set isa, dim_t length, dim_t columns, dim_t quads, int epilogue_temps,
                      const sharing &shares = {}, const tile_memory &memory = {},

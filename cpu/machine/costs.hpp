@@ -53,6 +53,11 @@ constexpr double per_refetched_line = 10;
 /// least so many rows, since fewer have no time for anything but reading this panel.
 constexpr dim_t least_weights_ahead = 64 * 1024, most_tiles_ahead = 64, least_rows_ahead = 8;
 
+/// Rows from 2 to so many whose weights come from memory take the blocks of weights one after the other, as they lie, if a block
+/// is at most so long: several streams that end so soon are read at two thirds of the speed of one. Longer blocks push the
+/// rows out of the first-level cache meanwhile.
+constexpr dim_t most_rows_of_a_stream = 16, longest_block_of_a_stream = 16 * 1024;
+
 // ---- of a whole layer, per cycle of a core
 
 /// Two dot products of 64 bytes; what the second-level cache delivers; 2 cycles for the epilogue of 16 results.

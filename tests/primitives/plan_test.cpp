@@ -202,6 +202,16 @@ TEST(plan_dot, fetches_weights_ahead_where_few_tiles_share_them) {
     EXPECT_EQ(plan_of({64, 56, 256, 56, 1, 1, 0}).lines_ahead, 0); // tiles overlap
 }
 
+TEST(plan_dot, reads_short_blocks_of_far_weights_as_they_lie) {
+    const auto blocks = [](dim_t side, dim_t columns, dim_t k) { // of side * side rows
+        return plan_of({k, side, columns, side, 1, 1, 0}).tiles.blocks_per_panel;
+    };
+    EXPECT_EQ(blocks(2, 50257, 768), 1);
+    EXPECT_GT(blocks(2, 3072, 768), 1);   // caches hold them
+    EXPECT_GT(blocks(2, 16384, 4096), 1); // long blocks
+    EXPECT_GT(blocks(1, 50257, 768), 1);  // a row has as many products as loads
+}
+
 TEST(plan_edges, are_whole_tiles_that_hold_all_rows_outside) {
     const auto edges = [](const image_layer &l, dim_t tile_rows) {
         const convolution_problem p = problem_of(l);
