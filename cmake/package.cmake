@@ -6,6 +6,7 @@ set(octet_debian_library liboctet${octet_soversion})
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME octet)
+# A placeholder, which scripts/release.sh refuses: whoever releases writes an address here that is read.
 set(CPACK_PACKAGE_CONTACT "The Octet developers <octet@octet.invalid>")
 set(CPACK_PACKAGE_VENDOR Octet)
 set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
@@ -74,11 +75,11 @@ set(CPACK_DEBIAN_DOCUMENTATION_PACKAGE_ARCHITECTURE all)
 set(CPACK_COMPONENT_DOCUMENTATION_DESCRIPTION "Manual of Octet: tutorials, references of C++, C, Python and the octet command,
 the arithmetic of each framework.")
 
-# Each package carries its licence where Debian looks for it. An installation without packages has it among the documents.
+# Each package carries its licences where Debian looks for them. An installation without packages has Octet's among the documents.
 foreach(component ${CPACK_COMPONENTS_ALL})
     string(TOUPPER ${component} upper)
-    install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/${CPACK_DEBIAN_${upper}_PACKAGE_NAME}
-            RENAME copyright COMPONENT ${component} EXCLUDE_FROM_ALL)
+    install(FILES packaging/copyright DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/${CPACK_DEBIAN_${upper}_PACKAGE_NAME}
+            COMPONENT ${component} EXCLUDE_FROM_ALL)
 endforeach()
 
 include(CPack)
