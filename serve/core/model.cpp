@@ -59,6 +59,31 @@ std::size_t limit_of_open_sizes(const model_source &source, int instances) {
     return 2 * static_cast<std::size_t>(file) + usable_memory() / 4 / static_cast<std::size_t>(instances);
 }
 
+/// Sizes to load and warm up a network with, where the file leaves them open and config.json tells none; requests choose
+/// their own. One size for all, the first that every operator can have.
+std::map<std::string, dim_t> usual_sizes(const model::graph &g) {
+    for (const dim_t size : {16, 32, 64, 128, 256, 512, 1024, 224, 299, 320, 384, 640, 8, 4, 2, 1}) {
+        std::map<std::string, dim_t> dimensions;
+        for (const int t : g.inputs) {
+            const model::tensor &input = g.tensors[static_cast<std::size_t>(t)];
+            for (std::size_t d = 0; d < input.dims.size(); d++)
+                if (input.dims[d] < 0)
+                    dimensions[input.dim_names[d]] = size;
+        }
+        try {
+            model::graph sized = g;
+            model::set_sizes(sized, {0, {}, dimensions});
+            return dimensions;
+        } catch (const error &e) { // another one may fit
+            if (e.status != status::invalid_arguments)
+                throw;
+        }
+    }
+    throw error(status::invalid_arguments,
+                "an input has an open size, and none that was tried fits all operators: \"dimensions\" or "
+                "\"shapes\" of config.json give the usual one");
+}
+
 std::size_t product(const memory::dims &dims, std::size_t from) {
     return static_cast<std::size_t>(
         std::accumulate(dims.begin() + static_cast<std::ptrdiff_t>(std::min(from, dims.size())), dims.end(),
@@ -115,9 +140,7 @@ std::shared_ptr<served_model> served_model::load(const model_source &source, con
         return std::any_of(dims.begin(), dims.end(), [](dim_t d) { return d < 0; });
     });
     if (is_open && options.dimensions.empty() && options.shapes.empty())
-        throw error(
-            status::invalid_arguments,
-            "an input has an open size: \"dimensions\" or \"shapes\" of config.json give the usual one");
+        options.dimensions = usual_sizes(g);
     const bool has_names =
         std::any_of(g.inputs.begin(), g.inputs.end(), [&](int t) { // of open sizes that are 1 in the graph
             const auto &names = g.tensors[static_cast<std::size_t>(t)].dim_names;

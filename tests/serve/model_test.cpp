@@ -315,6 +315,37 @@ TEST(serve_model, without_batches_it_has_the_files_shape) {
     EXPECT_EQ(m->inputs()[0].shown(), (memory::dims{1, 8, 8, 1}));
 }
 
+/// An .onnx file: y = Relu(x) of {n, s}, both open.
+std::string open_model() {
+    const auto field = [](int number, const std::string &value) {
+        return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(value.size())} + value;
+    };
+    const auto tensor = [&](const std::string &name) {
+        const std::string shape = field(1, field(2, "n")) + field(1, field(2, "s"));
+        return field(1, name) + field(2, field(1, "\x08\x01" + field(2, shape)));
+    };
+    const std::string node = field(1, "x") + field(2, "y") + field(4, "Relu");
+    const std::string graph =
+        field(1, node) + field(2, "g") + field(11, tensor("x")) + field(12, tensor("y"));
+    return "\x08\x07" + field(7, graph) + field(8, "\x10\x0d");
+}
+
+TEST(serve_model, open_sizes_need_no_configuration) {
+    const auto m = served_model::load({"open", "1", "", open_model()}, {}, 1);
+    EXPECT_EQ(m->inputs()[0].shown(), (memory::dims{-1, -1}));
+    for (const dim_t s : {3, 16, 40, 3}) {
+        std::vector<float> values(static_cast<std::size_t>(s), -1.f), expected(values.size(), 0.f);
+        values[0] = expected[0] = 2.f;
+        const auto j = std::make_shared<job>();
+        j->inputs = {{reinterpret_cast<const std::byte *>(values.data()), 4 * values.size()}};
+        j->wanted = {0};
+        m->set_shapes(*j, {{1, s}});
+        m->run({j}, false);
+        ASSERT_EQ(j->output_dims[0], (memory::dims{1, s}));
+        EXPECT_EQ(std::memcmp(j->outputs[0].data, expected.data(), 4 * expected.size()), 0);
+    }
+}
+
 TEST(serve_model, a_bad_file_is_an_error) {
     const std::string path = testing::TempDir() + "octet_serve_bad.tflite";
     std::ofstream(path) << "nothing";
