@@ -18,7 +18,7 @@ export OCTET_PYTHON_DIR OCTET_DOXYGEN_XML PATH
 [ -d "$OCTET_PYTHON_DIR" ] || { echo "manual.sh: no Python package in $OCTET_PYTHON_DIR, build it first" >&2; exit 2; }
 mkdir -p build/doc
 (cat doc/Doxyfile; echo "GENERATE_XML = YES"; echo "GENERATE_HTML = NO"; echo "INPUT = include/octet"; echo "FILE_PATTERNS = *.hpp *.h"
- echo "EXCLUDE = include/octet/compat"; echo "WARN_AS_ERROR = NO"; echo "USE_MDFILE_AS_MAINPAGE =") | doxygen - >/dev/null
+ echo "EXCLUDE = include/octet/compat"; echo "WARN_AS_ERROR = NO"; echo "USE_MDFILE_AS_MAINPAGE ="; echo "INPUT_FILTER = scripts/doc_topics.py") | doxygen - >/dev/null
 PYTHONPATH=$OCTET_PYTHON_DIR /usr/bin/python3 -W ignore scripts/doc_coverage.py build/doc/xml
 PYTHONPATH=$OCTET_PYTHON_DIR /usr/bin/python3 scripts/pictures.py --check
 for builder in "${builders[@]}"; do
