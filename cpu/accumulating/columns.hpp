@@ -10,7 +10,7 @@
 
 #include "cpu/accumulating/weights.hpp"
 #include "cpu/machine/aligned.hpp"
-#include "jit/epilogue/epilogue.hpp"
+#include "jit/epilogue/epilogue_plan.hpp"
 
 namespace octet::impl {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "jit/epilogue/epilogue.hpp"
+#include "jit/epilogue/epilogue_plan.hpp"
 
 namespace octet::impl {
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "jit/epilogue/epilogue.hpp"
+#include "jit/epilogue/epilogue_plan.hpp"
 
 namespace octet::impl {
 

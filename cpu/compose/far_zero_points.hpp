@@ -11,7 +11,7 @@
 #include "common/text.hpp"
 #include "cpu/implementation.hpp"
 #include "cpu/ref/ref.hpp"
-#include "jit/epilogue/epilogue.hpp"
+#include "jit/epilogue/epilogue_plan.hpp"
 
 namespace octet::impl {
 

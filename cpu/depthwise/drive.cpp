@@ -120,7 +120,7 @@ private:
     dim_t stride(const memory_desc &md, int axis) const {
         return axis == 1 && p_.spatial_ndims == 1 ? 0 : md.strides[p_.spatial_ndims - 1 + axis];
     }
-    jit::shared_code<jit::depthwise_kernel> make_kernel(const channel_part &part) const {
+    jit::shared_code<const jit::depthwise_args> make_kernel(const channel_part &part) const {
         jit::depthwise_spec spec;
         spec.isa = machine_.isa;
         spec.flips_source = flips_source();
@@ -137,7 +137,7 @@ private:
         spec.dst_column_stride = stride(p_.dst, 2);
         spec.slides = part.slides;
         spec.line = part.line;
-        return jit::shared_kernel<jit::depthwise_kernel>(spec, epilogue_);
+        return jit::depthwise_code(spec, epilogue_);
     }
 
     dim_t initial_stride() const { return packed_o_block * (weights_.sums_source() ? 2 : 1); }
@@ -263,7 +263,7 @@ private:
     }
 
     void call_kernel(const execution &run, jit::depthwise_args &args,
-                     const jit::code_of<jit::depthwise_kernel> &kernel, dim_t block,
+                     const jit::finished_code<const jit::depthwise_args> &kernel, dim_t block,
                      dim_t first_element) const {
         const dim_t element = first_element + block * packed_o_block;
         const void *full[max_post_ops];
@@ -284,7 +284,7 @@ private:
     const columns columns_;
     const machine machine_;
     const late_kernel from_zero_; ///< for biases too large for the epilogue's origin
-    std::vector<jit::shared_code<jit::depthwise_kernel>> kernels_; ///< of each part of the plan
+    std::vector<jit::shared_code<const jit::depthwise_args>> kernels_; ///< of each part of the plan
 };
 
 } // namespace

@@ -79,7 +79,7 @@ private:
     bool sums_rows() const { return geometry_.weights.sums_source(); }
     bool has_signed_rows() const { return geometry_.flips_source() && !plan_.flips_source; }
     dim_t dst_size() const { return static_cast<dim_t>(memory::data_type_size(geometry_.dst.data_type)); }
-    using tile_kernel = jit::code_of<jit::dot_kernel>;
+    using tile_kernel = jit::finished_code<jit::dot_args>;
     std::shared_ptr<const tile_kernel> &kernel_of(bool is_tail, bool is_last_panel) {
         return kernels_[(is_tail ? 2 : 0) + (is_last_panel ? 1 : 0)];
     }
@@ -105,8 +105,8 @@ private:
         spec.rows_of_tap = plan_.rows_of_tap;
         spec.lines_ahead = plan_.lines_ahead;
         if (jit::are_in_tiles(spec.products))
-            return jit::shared_kernel<jit::amx_dot_kernel>(spec, epilogue_);
-        return jit::shared_kernel<jit::dot_kernel>(spec, epilogue_);
+            return jit::amx_dot_code(spec, epilogue_);
+        return jit::dot_code(spec, epilogue_);
     }
 
     void run_tasks(const execution &shared) const {

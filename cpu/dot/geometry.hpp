@@ -12,7 +12,7 @@
 
 #include "common/problem.hpp"
 #include "cpu/accumulating/weights.hpp"
-#include "jit/epilogue/epilogue.hpp"
+#include "jit/epilogue/epilogue_plan.hpp"
 #include "jit/kernels/dot.hpp"
 
 namespace octet::impl {

@@ -74,10 +74,10 @@ public:
                 spec.low = std::clamp(clip->low, range.low, range.high);
                 spec.high = std::clamp(clip->high, range.low, range.high);
             }
-        whole_ = jit::shared_kernel<jit::pool_kernel>(spec, has_epilogue() ? &epilogue_ : nullptr);
+        whole_ = jit::pool_code(spec, has_epilogue() ? &epilogue_ : nullptr);
         spec.vectors = static_cast<int>(div_up(last, lanes));
         spec.tail = static_cast<int>(last - (spec.vectors - 1) * lanes);
-        last_ = jit::shared_kernel<jit::pool_kernel>(spec, has_epilogue() ? &epilogue_ : nullptr);
+        last_ = jit::pool_code(spec, has_epilogue() ? &epilogue_ : nullptr);
     }
 
     void execute(const arguments &args) const override {
@@ -173,7 +173,7 @@ private:
     const jit::epilogue_plan epilogue_;
     const epilogue_params params_;
     const dim_t chunk_, chunks_; ///< channels of a chunk, their number
-    jit::shared_code<jit::pool_kernel> whole_, last_;
+    jit::shared_code<const jit::pool_args> whole_, last_;
 };
 
 /// A maximum stays a code; only a clip can change it.

@@ -135,7 +135,7 @@ public:
 private:
     /// Of the last chunk of channels and of the others; null where there are none.
     struct chunk_kernels {
-        jit::shared_code<jit::code_resampling_kernel> whole, last;
+        jit::shared_code<const jit::code_resampling_args> whole, last;
 
         std::size_t size_bytes() const {
             return (whole ? whole->code_bytes() : 0) + (last ? last->code_bytes() : 0);
@@ -147,11 +147,11 @@ private:
         const dim_t last = p_.channels - (chunks_ - 1) * chunk_;
         spec.vectors = static_cast<int>(div_up(last, spec.vector_bytes()));
         spec.tail = static_cast<int>(last - (spec.vectors - 1) * spec.vector_bytes());
-        kernels.last = jit::shared_kernel<jit::code_resampling_kernel>(spec);
+        kernels.last = jit::code_resampling_code(spec);
         spec.vectors = spec.most_vectors();
         spec.tail = spec.vector_bytes();
         if (chunks_ > 1)
-            kernels.whole = jit::shared_kernel<jit::code_resampling_kernel>(spec);
+            kernels.whole = jit::code_resampling_code(spec);
         return kernels;
     }
 

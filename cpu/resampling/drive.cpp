@@ -148,7 +148,7 @@ private:
 
     /// Of the last chunk and of the others; null where there are none.
     struct chunk_kernels {
-        jit::shared_code<jit::resampling_kernel> whole, last;
+        jit::shared_code<const jit::resampling_args> whole, last;
 
         std::size_t size_bytes() const {
             return (whole ? whole->code_bytes() : 0) + (last ? last->code_bytes() : 0);
@@ -157,7 +157,7 @@ private:
 
     chunk_kernels kernels_of(jit::resampling_spec spec) const {
         const auto kernel_of = [this](const jit::resampling_spec &s) {
-            return jit::shared_kernel<jit::resampling_kernel>(s, form_ == form::copy ? nullptr : &epilogue_);
+            return jit::resampling_code(s, form_ == form::copy ? nullptr : &epilogue_);
         };
         chunk_kernels kernels;
         const dim_t lanes = chunk_ / spec.vectors, last = units_ - (chunks_ - 1) * chunk_;

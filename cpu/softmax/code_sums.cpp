@@ -82,9 +82,9 @@ private:
 
 // ---- with byte permutes
 
-template <typename Kernel> class permuted_sums : public code_sums {
+class permuted_sums : public code_sums {
 public:
-    permuted_sums(const jit::softmax_terms &terms, jit::shared_code<Kernel> code)
+    permuted_sums(const jit::softmax_terms &terms, jit::shared_code<const jit::softmax_sums_args> code)
         : terms_(terms), code_(std::move(code)) {}
 
     void run(const code_rows &rows, softmax_code_rows &to) const override {
@@ -96,7 +96,7 @@ public:
 
 private:
     const jit::softmax_terms terms_;
-    const jit::shared_code<Kernel> code_;
+    const jit::shared_code<const jit::softmax_sums_args> code_;
 };
 
 /// By bytes.
@@ -125,14 +125,12 @@ jit::softmax_sums_spec sums_spec(instruction_set isa, const softmax_problem &p,
 
 std::unique_ptr<const code_sums> create_permuted_tflite(instruction_set isa, const softmax_problem &p) {
     const jit::softmax_terms terms = terms_of_bytes(tflite_terms(p));
-    return std::make_unique<permuted_sums<jit::softmax_fixed_sums_kernel>>(
-        terms, jit::shared_kernel<jit::softmax_fixed_sums_kernel>(sums_spec(isa, p, terms)));
+    return std::make_unique<permuted_sums>(terms, jit::softmax_fixed_sums_code(sums_spec(isa, p, terms)));
 }
 
 std::unique_ptr<const code_sums> create_permuted_ort(instruction_set isa, const softmax_problem &p) {
     const jit::softmax_terms terms = terms_of_bytes(ort_exponentials(p));
-    return std::make_unique<permuted_sums<jit::softmax_real_sums_kernel>>(
-        terms, jit::shared_kernel<jit::softmax_real_sums_kernel>(sums_spec(isa, p, terms)));
+    return std::make_unique<permuted_sums>(terms, jit::softmax_real_sums_code(sums_spec(isa, p, terms)));
 }
 
 template <typename T> std::unique_ptr<const code_sums> create(instruction_set isa, const softmax_problem &p) {

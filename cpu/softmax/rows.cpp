@@ -141,8 +141,7 @@ private:
           rows_per_batch_(std::clamp<dim_t>(codes_per_batch / columns_, 16, jit::softmax_code_rows::most)),
           limit_(static_cast<std::uint32_t>(r.limit) * 0x10001u),
           offset_(static_cast<std::uint32_t>(r.offset)), sums_(create_code_sums(isa, p)),
-          results_(
-              jit::shared_kernel<jit::softmax_codes_kernel>(jit::softmax_codes_spec{isa, r.form, r.blocks})) {
+          results_(jit::softmax_codes_code(jit::softmax_codes_spec{isa, r.form, r.blocks})) {
         exponentials_ = {};
         std::copy(r.exponentials.begin(), r.exponentials.end(), exponentials_.by_distance);
         for (std::size_t d = 1; d < r.exponentials.size(); d += 2)
@@ -153,7 +152,7 @@ private:
     const dim_t rows_per_batch_;
     const std::uint32_t limit_, offset_;
     const std::unique_ptr<const code_sums> sums_;
-    const jit::shared_code<jit::softmax_codes_kernel> results_;
+    const jit::shared_code<const jit::softmax_codes_args> results_;
 };
 
 // ---- f32
@@ -182,9 +181,9 @@ std::string refuses_f32(const softmax_problem &p) {
 class f32_kernel : public row_kernel {
 public:
     f32_kernel(instruction_set isa, const softmax_problem &p) : row_kernel(p), factors_(factors_of(p)) {
-        code_ = jit::shared_kernel<jit::softmax_f32_kernel>(
-            jit::softmax_f32_spec{isa, static_cast<int>(columns_ % softmax_lanes),
-                                  static_cast<int>(factors_.size()), is_ort_of_reals(p)});
+        code_ = jit::softmax_f32_code(jit::softmax_f32_spec{isa, static_cast<int>(columns_ % softmax_lanes),
+                                                            static_cast<int>(factors_.size()),
+                                                            is_ort_of_reals(p)});
     }
 
     void execute(const arguments &args) const override {
@@ -200,7 +199,7 @@ public:
 
 private:
     const std::vector<float> factors_;
-    jit::shared_code<jit::softmax_f32_kernel> code_;
+    jit::shared_code<const jit::softmax_f32_args> code_;
 };
 
 } // namespace

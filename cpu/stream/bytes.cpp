@@ -52,9 +52,8 @@ private:
 class byte_code {
 public:
     byte_code(instruction_set isa, bool looks_up, bool leaves_caches)
-        : regular_(jit::shared_kernel<jit::byte_table_kernel>(jit::byte_table_spec{isa, looks_up, false})),
-          nontemporal_(leaves_caches ? jit::shared_kernel<jit::byte_table_kernel>(
-                                           jit::byte_table_spec{isa, looks_up, true})
+        : regular_(jit::byte_table_code(jit::byte_table_spec{isa, looks_up, false})),
+          nontemporal_(leaves_caches ? jit::byte_table_code(jit::byte_table_spec{isa, looks_up, true})
                                      : nullptr) {}
 
     bool is_nontemporal(const jit::byte_table_args &a) const {
@@ -66,7 +65,7 @@ public:
     std::size_t code_bytes() const { return regular_->code_bytes(); }
 
 private:
-    const jit::shared_code<jit::byte_table_kernel> regular_, nontemporal_; ///< nontemporal may be null
+    const jit::shared_code<const jit::byte_table_args> regular_, nontemporal_; ///< nontemporal may be null
 };
 
 class copy_kernel : public unary_kernel {

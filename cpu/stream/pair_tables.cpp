@@ -353,10 +353,10 @@ public:
     }
 
 private:
-    using code = jit::shared_code<jit::pair_tables_kernel>;
+    using code = jit::shared_code<const jit::pair_tables_args>;
     static code make(instruction_set isa, const binary_problem &p, const code_pairs &pairs,
                      bool is_nontemporal) {
-        return jit::shared_kernel<jit::pair_tables_kernel>(jit::pair_tables_spec{
+        return jit::pair_tables_code(jit::pair_tables_spec{
             isa, pairs.has_first, p.dst.data_type == data_type::u8, pairs.low, pairs.high, is_nontemporal});
     }
 

@@ -7,6 +7,7 @@
 #include "cpu/machine/caches.hpp"
 #include "cpu/machine/scratch.hpp"
 #include "cpu/stream/nest.hpp"
+#include "jit/kernels/stream.hpp"
 
 namespace octet::impl::stream {
 
@@ -186,7 +187,7 @@ private:
     dim_t param_words() const { return dim_t{epilogue_.planes().count} * jit::columns_per_block; }
     dim_t group() const { return group_; }
 
-    jit::shared_code<jit::stream_kernel> make_code(instruction_set isa, bool stores_past_caches) {
+    jit::shared_code<const jit::stream_args> make_code(instruction_set isa, bool stores_past_caches) {
         jit::stream_spec spec = spec_of(isa, task_, nest_);
         spec.planes = static_cast<int>(task_.planes.size());
         spec.varies_in_row = varies_in_row();
@@ -194,7 +195,7 @@ private:
         group_ = dim_t{spec.vectors} * isa.lanes();
         spec.rest = static_cast<int>(nest_.columns().size % group_);
         spec.stores_past_caches = stores_past_caches;
-        return jit::shared_kernel<jit::stream_kernel>(spec, epilogue_);
+        return jit::stream_code(spec, epilogue_);
     }
 
     /// One of the outer indices, in the order of the channel operand.
@@ -306,7 +307,7 @@ private:
     const jit::epilogue_plan epilogue_;
     const nest nest_;
     dim_t group_ = 0; ///< columns that the kernel finishes at a time
-    const jit::shared_code<jit::stream_kernel> code_, past_caches_; ///< past_caches_ may be null
+    const jit::shared_code<const jit::stream_args> code_, past_caches_; ///< past_caches_ may be null
     const bool planes_are_runtime_;
     std::vector<std::uint32_t> planes_, params_; ///< numbers known at creation
 };

@@ -64,16 +64,15 @@ struct tile {
 /// Generated code for strips of whole vectors and for each number of parts.
 struct strip_code {
     strip_code(instruction_set isa, int element_bytes) {
-        const int most = jit::transpose_kernel::max_parts(isa);
+        const int most = jit::max_transpose_parts(isa);
         for (int parts = 1; parts <= most; parts++)
-            regular[static_cast<std::size_t>(parts)] = jit::shared_kernel<jit::transpose_kernel>(
-                jit::transpose_spec{isa, element_bytes, parts, false});
+            regular[static_cast<std::size_t>(parts)] =
+                jit::transpose_code(jit::transpose_spec{isa, element_bytes, parts, false});
         if (most * jit::transpose_part_bytes == cache_line_bytes) // less is no whole line
-            nontemporal = jit::shared_kernel<jit::transpose_kernel>(
-                jit::transpose_spec{isa, element_bytes, most, true});
+            nontemporal = jit::transpose_code(jit::transpose_spec{isa, element_bytes, most, true});
     }
-    std::array<jit::shared_code<jit::transpose_kernel>, 5> regular; ///< by parts
-    jit::shared_code<jit::transpose_kernel> nontemporal;            ///< or null
+    std::array<jit::shared_code<const jit::transpose_args>, 5> regular; ///< by parts
+    jit::shared_code<const jit::transpose_args> nontemporal;            ///< or null
 };
 
 template <typename T>
@@ -92,11 +91,9 @@ public:
           dst_stride_(matrices_.columns.strides[0] * element_bytes_),
           code_(isa, static_cast<int>(element_bytes_)),
           part_(jit::elements_per_part(static_cast<int>(element_bytes_))),
-          strip_(part_ * jit::transpose_kernel::max_parts(isa)), leaves_caches_(leaves_caches(bytes)),
+          strip_(part_ * jit::max_transpose_parts(isa)), leaves_caches_(leaves_caches(bytes)),
           shares_sets_(shares_sets(src_stride_, strip_)),
-          copy_code_(shares_sets_
-                         ? jit::shared_kernel<jit::byte_table_kernel>(jit::byte_table_spec{isa, false, false})
-                         : nullptr) {
+          copy_code_(shares_sets_ ? jit::byte_table_code(jit::byte_table_spec{isa, false, false}) : nullptr) {
         const dim_t rows = matrices_.rows.size, columns = matrices_.columns.size;
         const dim_t row_bytes = shares_sets(dst_stride_, most_strip_rows) ? cache_line_bytes : tile_row_bytes;
         const dim_t narrow = row_bytes / element_bytes_; // more where the other side is short
@@ -187,7 +184,7 @@ private:
     }
 
     /// The strip as it lies in memory or, where its rows share cache sets, as a copy of it that doesn't.
-    void run_strip(const jit::code_of<jit::transpose_kernel> &code, const tile &t, dim_t rows,
+    void run_strip(const jit::finished_code<const jit::transpose_args> &code, const tile &t, dim_t rows,
                    const upcoming &next) const {
         if (!shares_sets_)
             return run_steps_of(code, t, src_stride_, next);
@@ -208,8 +205,8 @@ private:
     }
 
     /// The last columns prefetch the next strip.
-    void run_steps_of(const jit::code_of<jit::transpose_kernel> &code, const tile &t, dim_t src_stride,
-                      const upcoming &next) const {
+    void run_steps_of(const jit::finished_code<const jit::transpose_args> &code, const tile &t,
+                      dim_t src_stride, const upcoming &next) const {
         const dim_t steps = t.columns / part_,
                     lines_ahead = bytes_ahead / cache_line_bytes * jit::transpose_line_steps;
         if (steps * part_ < t.columns)
@@ -224,8 +221,8 @@ private:
                   next.strip - (t.src + done * element_bytes_));
     }
 
-    void run_steps(const jit::code_of<jit::transpose_kernel> &code, const tile &t, dim_t src_stride, dim_t j,
-                   dim_t steps, dim_t ahead) const {
+    void run_steps(const jit::finished_code<const jit::transpose_args> &code, const tile &t, dim_t src_stride,
+                   dim_t j, dim_t steps, dim_t ahead) const {
         const jit::transpose_args args{
             t.src + j * element_bytes_, t.dst + j * dst_stride_, src_stride, dst_stride_, steps, ahead};
         code.function()(&args);
@@ -257,7 +254,7 @@ private:
     const strip_code code_;
     const dim_t part_, strip_; ///< rows
     const bool leaves_caches_, shares_sets_;
-    const jit::shared_code<jit::byte_table_kernel> copy_code_; ///< or null
+    const jit::shared_code<const jit::byte_table_args> copy_code_; ///< or null
     dim_t tile_rows_, tile_columns_;
     dim_t down_, across_;                                    ///< tiles of a matrix
     std::optional<byte_interleaver> few_rows_, few_columns_; ///< in place of parts, where a matrix has so few

@@ -17,6 +17,9 @@
 //
 //   shared_kernel<twice_kernel>(twice_spec{isa, 4})->function()(&args);
 //
+// Spec, arguments and a function that returns the shared code are what others see of a kernel: a header without Xbyak
+// (`twice.hpp`). The class stands in `twice.cpp`, or in `twice_generator.hpp` if several files implement it.
+//
 // A spec is an aggregate, so that its key has all of its members (key.hpp). Names are for perf and for dumps;
 // doc/kernel-names.md has their grammar.
 
@@ -31,6 +34,7 @@
 
 #include "common/text.hpp"
 #include "jit/base/emitter.hpp"
+#include "jit/base/finished_code.hpp"
 #include "jit/base/key.hpp"
 #include "jit/base/record.hpp"
 
@@ -43,24 +47,7 @@ template <typename Object, typename Member> int offset_of(Member Object::*member
                             reinterpret_cast<const char *>(&object));
 }
 
-/// Code that can be called. Args: what a call points to; const unless the code changes it.
-template <typename Args> class finished_code {
-public:
-    using function_type = void (*)(Args *);
-    finished_code(std::shared_ptr<const void> code, std::size_t bytes)
-        : code_(std::move(code)), bytes_(bytes),
-          function_(reinterpret_cast<function_type>(reinterpret_cast<std::uintptr_t>(code_.get()))) {}
-
-    function_type function() const { return function_; }
-    std::size_t code_bytes() const { return bytes_; }
-
-private:
-    std::shared_ptr<const void> code_;
-    std::size_t bytes_;
-    function_type function_;
-};
-
-/// What emits it, and is gone afterwards.
+/// What emits code that takes Args, and is gone afterwards.
 template <typename Args> class generated : public emitter {
 public:
     using code = finished_code<Args>;
@@ -101,20 +88,20 @@ private:
 
 /// What a generator emits.
 template <typename Kernel> using code_of = typename Kernel::code;
-template <typename Kernel> using shared_code = std::shared_ptr<const code_of<Kernel>>;
 
 /// The kernel that these parts decide: a spec, and often the plan of an epilogue. All primitives that need the
 /// same code share it; it goes with the last of them.
-template <typename Kernel, typename... Parts> shared_code<Kernel> shared_kernel(const Parts &...parts) {
+template <typename Kernel, typename... Parts>
+std::shared_ptr<const code_of<Kernel>> shared_kernel(const Parts &...parts) {
     static std::mutex mutex;
     static std::unordered_map<std::string, std::weak_ptr<const code_of<Kernel>>> kernels;
     const std::string key = (key_of(parts) + ...);
     const std::lock_guard<std::mutex> lock(mutex);
-    if (shared_code<Kernel> found = kernels[key].lock())
+    if (std::shared_ptr<const code_of<Kernel>> found = kernels[key].lock())
         return found;
     for (auto it = kernels.begin(); it != kernels.end();)
         it = it->second.expired() ? kernels.erase(it) : std::next(it);
-    shared_code<Kernel> made;
+    std::shared_ptr<const code_of<Kernel>> made;
     try {
         made = std::make_shared<const code_of<Kernel>>(Kernel(parts...).take_code());
     } catch (const Xbyak::Error &e) {

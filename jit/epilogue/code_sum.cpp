@@ -11,7 +11,7 @@ namespace octet::impl::jit {
 
 namespace {
 
-constexpr int weight_bits = 30, low_bits = 15;
+constexpr int weight_bits = 30, low_bits = code_sum_low_bits;
 /// With fewer, high parts of sums that are ties might have another sign than the sums; with more, the rest of
 /// the shift has more than 31 bits.
 constexpr int least_shift = 26, largest_shift = 31 + low_bits;
@@ -111,25 +111,6 @@ std::int32_t code_sum_word(const code_sum &s, int plane) {
         pair_of_words(s.zero_point_a, s.zero_point_b), pair_of_words(s.a_high, s.b_high),
         pair_of_words(s.a_low, s.b_low), 1 << (s.shift - 1), s.shift};
     return words[plane];
-}
-
-/// Both codes of a lane as its two words.
-void emit_code_sum(emitter &e, bool ties_away, const vec &x, const vec &y,
-                   const std::function<vec_operand(int)> &plane) {
-    e.vpslld(y, y, 16);
-    e.take_high_words(x, y);
-    e.vpsubw(x, x, plane(0));
-    e.vpmaddwd(y, x, plane(2));
-    e.vpmaddwd(x, x, plane(1));
-    if (ties_away) {
-        const emitter::temp sign(e);
-        e.vpsrad(sign, x, 31);
-        e.vpaddd(y, y, sign);
-    }
-    e.vpsrad(y, y, low_bits);
-    e.vpaddd(x, x, y);
-    e.vpaddd(x, x, plane(3));
-    e.vpsravd(x, x, plane(4));
 }
 
 } // namespace octet::impl::jit

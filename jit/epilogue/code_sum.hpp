@@ -9,14 +9,15 @@
 // difference. Codes are so few that all pairs are tried; where a pair does, there is no code_sum.
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 
 #include "common/element.hpp"
-#include "jit/base/emitter.hpp"
 #include "octet/requantization.hpp"
 
 namespace octet::impl::jit {
+
+/// Of the low parts of weights.
+constexpr int code_sum_low_bits = 15;
 
 struct code_sum {
     /// Of both weights: 15 bits from 0, and what lies above, in 16 bits.
@@ -39,9 +40,5 @@ std::optional<code_sum> make_code_sum(requantization_rule rule, const add_multip
 /// Words of its planes, the same for every column.
 constexpr int code_sum_planes = 5;
 std::int32_t code_sum_word(const code_sum &s, int plane);
-
-/// s32 lanes with codes: x becomes the sum, y is clobbered. One temp.
-void emit_code_sum(emitter &e, bool ties_away, const vec &x, const vec &y,
-                   const std::function<vec_operand(int)> &plane);
 
 } // namespace octet::impl::jit

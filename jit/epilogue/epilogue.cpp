@@ -7,6 +7,7 @@
 
 #include "common/element.hpp"
 #include "jit/epilogue/rounding.hpp"
+#include "jit/epilogue/rules_emitter.hpp"
 
 namespace octet::impl::jit {
 

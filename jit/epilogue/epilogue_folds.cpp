@@ -8,7 +8,7 @@
 
 #include "common/element.hpp"
 #include "common/requantize.hpp"
-#include "jit/epilogue/epilogue.hpp"
+#include "jit/epilogue/epilogue_plan.hpp"
 
 namespace octet::impl::jit {
 

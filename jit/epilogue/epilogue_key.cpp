@@ -3,7 +3,7 @@
 #include "common/element.hpp"
 #include "common/text.hpp"
 #include "jit/base/key.hpp"
-#include "jit/epilogue/epilogue.hpp"
+#include "jit/epilogue/epilogue_plan.hpp"
 
 namespace octet::impl::jit {
 

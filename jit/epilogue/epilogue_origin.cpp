@@ -5,7 +5,7 @@
 
 #include "common/bits.hpp"
 #include "common/element.hpp"
-#include "jit/epilogue/epilogue.hpp"
+#include "jit/epilogue/epilogue_plan.hpp"
 
 namespace octet::impl::jit {
 

@@ -10,7 +10,7 @@
 #include "common/element.hpp"
 #include "common/requantize.hpp"
 #include "common/text.hpp"
-#include "jit/epilogue/epilogue.hpp"
+#include "jit/epilogue/epilogue_plan.hpp"
 
 namespace octet::impl::jit {
 

@@ -7,7 +7,7 @@
 #include "common/bits.hpp"
 #include "common/element.hpp"
 #include "common/eltwise_math.hpp"
-#include "jit/epilogue/epilogue.hpp"
+#include "jit/epilogue/epilogue_plan.hpp"
 
 namespace octet::impl::jit {
 

@@ -3,8 +3,10 @@
 #include "common/element.hpp"
 #include "common/requantize.hpp"
 #include "common/scaled_sum.hpp"
+#include "jit/epilogue/code_sum_emitter.hpp"
 #include "jit/epilogue/eltwise.hpp"
 #include "jit/epilogue/epilogue.hpp"
+#include "jit/epilogue/rules_emitter.hpp"
 
 namespace octet::impl::jit {
 

@@ -9,6 +9,7 @@
 #include "common/bits.hpp"
 #include "common/requantize.hpp"
 #include "jit/epilogue/rules_code.hpp"
+#include "jit/epilogue/rules_emitter.hpp"
 
 namespace octet::impl::jit {
 

@@ -13,7 +13,10 @@
 // columns in even lanes. 64-bit constants: two planes, of even and of odd columns. f64: two planes in the
 // order of emitter::split_lanes. In comments >> rounds down.
 
-#include "jit/epilogue/rules.hpp"
+#include <functional>
+
+#include "jit/base/emitter.hpp"
+#include "jit/epilogue/rule_spec.hpp"
 
 namespace octet::impl::jit {
 

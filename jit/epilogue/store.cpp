@@ -6,8 +6,9 @@
 
 #include "common/bits.hpp"
 #include "common/element.hpp"
+#include "jit/epilogue/byte_lookup.hpp"
+#include "jit/epilogue/byte_table.hpp"
 #include "jit/epilogue/epilogue.hpp"
-#include "jit/kernels/byte_table.hpp"
 
 namespace octet::impl::jit {
 

@@ -4,6 +4,8 @@
 #include <cstring>
 
 #include "common/text.hpp"
+#include "jit/base/generated.hpp"
+#include "jit/epilogue/byte_lookup.hpp"
 
 namespace octet::impl::jit {
 
@@ -11,18 +13,30 @@ namespace {
 
 constexpr int part = 16;               // entries that one shuffle looks up
 constexpr int parts = 256 / part;      // of the table
-constexpr int parts_of_half = 8;       // of the codes whose bit 7 is equal
 constexpr int vectors_in_flight = 4;   // hides the latency of permutes
 constexpr int vectors_of_shuffles = 2; // more would need more registers
 
-} // namespace
+class byte_table_kernel : public generated<const byte_table_args> {
+public:
+    explicit byte_table_kernel(const byte_table_spec &spec);
 
-byte_table::byte_table(const std::uint8_t *from) {
-    std::memcpy(entries, from, sizeof entries);
-    for (int i = 0; i < 256; i++)
-        differences[i] =
-            i % 128 < part ? entries[i] : static_cast<std::uint8_t>(entries[i] ^ entries[i - part]);
-}
+private:
+    void generate();
+    void load_table();
+    void row();
+    void look_up(const vec &x);
+    void vectors(int count);
+    void tail();
+
+    const byte_table_spec spec_;
+    std::vector<vec> table_; ///< where registers suffice
+
+    const Xbyak::Reg64 reg_src = rsi, reg_dst = r8, reg_table = rdx, reg_columns = rcx, reg_rows = r9;
+    const Xbyak::Reg64 reg_row_src = rbx, reg_row_dst = rbp, reg_entry = rax;
+    const Xbyak::Opmask k_valid = k7; // the emitter's tail mask, which is not set here
+};
+
+} // namespace
 
 byte_table_kernel::byte_table_kernel(const byte_table_spec &spec) : generated(spec.isa), spec_(spec) {
     generate();
@@ -124,43 +138,8 @@ void byte_table_kernel::look_up(const vec &x) {
         });
 }
 
-void load_byte_part(emitter &e, const vec &to, const Xbyak::Address &from) {
-    if (e.lanes() == 16)
-        e.vbroadcasti32x4(Xbyak::Zmm(to.getIdx()), from);
-    else
-        e.vbroadcasti128(Xbyak::Ymm(to.getIdx()), from);
-}
-
-void emit_byte_permutes(emitter &e, const vec &x, const vec &p0, const Xbyak::Operand &p1, const vec &p2,
-                        const Xbyak::Operand &p3) {
-    const emitter::temp upper(e);
-    const emitter::mask is_upper(e);
-    e.signs_of_bytes(is_upper, x);
-    e.move(upper, x);
-    e.vpermi2b(x, p0, p1);
-    e.vpermi2b(upper, p2, p3);
-    e.blend_bytes(x, is_upper, x, upper);
-}
-
-/// Shuffles of all parts up to the one that holds the entry give something; entries are stored as differences
-/// to those 16 places before them (byte_table), so that XORing what was found leaves the entry: no compare,
-/// no blend.
-/// A shuffle gives 0 where bit 7 of the index is set. In each half indices go down by 16 from part to part,
-/// and saturate, so that they stay negative once they are.
-void emit_byte_shuffles(emitter &e, const vec &x,
-                        const std::function<const vec &(int, const vec &)> &part_of) {
-    const emitter::temp upper(e), y(e), found(e);
-    e.vpxor_(upper, x, e.constant(0x80808080u));
-    for (int i = 0; i < parts; i++) {
-        const vec &index = i < parts_of_half ? x : upper;
-        const vec &to = i == 0 ? y : found;
-        e.vpshufb(to, part_of(i, to), index);
-        if (i > 0)
-            e.vpxor_(y, y, found);
-        if (i % parts_of_half != parts_of_half - 1)
-            e.vpsubsb(index, index, e.constant(0x10101010u));
-    }
-    e.move(x, y);
+shared_code<const byte_table_args> byte_table_code(const byte_table_spec &spec) {
+    return shared_kernel<byte_table_kernel>(spec);
 }
 
 } // namespace octet::impl::jit

@@ -1,7 +1,7 @@
 // The quads of the depthwise kernel: the pixels of a patch of taps, each with its channels side by side, become one vector
 // with the four codes of each channel together.
 
-#include "jit/kernels/depthwise.hpp"
+#include "jit/kernels/depthwise_generator.hpp"
 
 #include <algorithm>
 #include <cstddef>

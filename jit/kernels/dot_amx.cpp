@@ -5,6 +5,9 @@
 #include <cstring>
 
 #include "common/text.hpp"
+#include "jit/base/generated.hpp"
+#include "jit/epilogue/epilogue.hpp"
+#include "jit/kernels/dot_generator.hpp"
 
 namespace octet::impl::jit {
 
@@ -14,6 +17,56 @@ namespace {
 
 constexpr int bytes_per_quad = 4;
 constexpr int block_quad_bytes = 64; // one quad of a block of 16 columns
+
+class amx_dot_kernel : public generated<dot_args> {
+public:
+    amx_dot_kernel(const dot_spec &spec, const epilogue_plan &plan);
+
+private:
+    /// Which tile of sources or of weights each of some registers has.
+    struct tile_pool {
+        int first_register, registers;
+        int held[2] = {-1, -1};
+        int next = 0;
+    };
+
+    void generate();
+    void configure();
+    void tile();
+    void initialise();
+    void reduce();
+    void reduce_tap();
+    void step(std::int64_t quads, bool is_last);
+    template <typename Load> Xbyak::Tmm held(tile_pool &pool, int wanted, const Load &load);
+    void multiply(const Xbyak::Tmm &acc, const Xbyak::Tmm &source, const Xbyak::Tmm &weights);
+    void store_sums();
+    void finish_tile();
+    void finish_rows(int rows);
+    void advance();
+
+    int row_tiles() const { return spec_.rows > spec_.tile_rows ? 2 : 1; }
+    /// First row of a tile: the last one ends with the rows.
+    int first_row(int row_tile) const { return row_tile == 0 ? 0 : spec_.rows - spec_.tile_rows; }
+    Xbyak::Tmm acc(int row_tile, int v) const { return Xbyak::Tmm(row_tile * spec_.vectors + v); }
+    std::int64_t block_bytes() const;
+    int sum_row_bytes() const { return spec_.vectors * vector_bytes(); }
+    int sum_bytes() const { return spec_.rows * sum_row_bytes(); }
+    int valid(int v) const { return v == spec_.vectors - 1 ? spec_.tail : lanes(); }
+
+    const dot_spec spec_;
+    const epilogue_plan &plan_;
+    const tile_shapes shapes_;
+
+    // Owners of general registers; rdi holds the arguments, r11 is the emitter's scratch.
+    const Xbyak::Reg64 reg_src = rsi, reg_weights = rdx, reg_params = rcx, reg_dst = r8, reg_tiles = r9;
+    const Xbyak::Reg64 reg_row = r14, reg_address = r15;
+    // In the reduction:
+    const Xbyak::Reg64 reg_tap_src = rbx, reg_steps = rax, reg_taps = r12, reg_tap_offsets = r13;
+    const Xbyak::Reg64 reg_row_stride = rbp,
+                       reg_line = r10; ///< distances of rows: of the source, of 64 bytes
+    // In the epilogue:
+    const Xbyak::Reg64 reg_sums = rbx, reg_rows = rax, reg_full = rbp, reg_row_sums = r10;
+};
 
 } // namespace
 
@@ -267,6 +320,10 @@ void amx_dot_kernel::advance() {
     move_on(reg_params, &dot_args::params_step);
     move_on(reg_row, &dot_args::dst_step);
     move_on(arg(&dot_args::row_sums), &dot_args::row_sums_step);
+}
+
+shared_code<dot_args> amx_dot_code(const dot_spec &spec, const epilogue_plan &plan) {
+    return shared_kernel<amx_dot_kernel>(spec, plan);
 }
 
 } // namespace octet::impl::jit

@@ -19,7 +19,7 @@
 // bits, sums are modulo 2^32; a third of 24 y is a product with the inverse of 3, and who plans sees to it that 8 y stays
 // below 2^31.
 
-#include "jit/kernels/dot.hpp"
+#include "jit/kernels/dot_generator.hpp"
 
 namespace octet::impl::jit {
 

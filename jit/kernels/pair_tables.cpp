@@ -1,6 +1,7 @@
 #include "jit/kernels/pair_tables.hpp"
 
 #include "common/text.hpp"
+#include "jit/base/generated.hpp"
 
 namespace octet::impl::jit {
 
@@ -8,6 +9,31 @@ namespace {
 
 constexpr int vectors_in_flight = 2; // the core has room for more of them by itself
 constexpr std::uint8_t not_less = 5; // a predicate of vpcmpub
+
+class pair_tables_kernel : public generated<const pair_tables_args> {
+public:
+    explicit pair_tables_kernel(const pair_tables_spec &spec);
+
+private:
+    using entries = std::uint8_t[256];
+    using table = std::vector<vec>; ///< four vectors
+
+    void generate();
+    table load(entries pair_tables::*which);
+    void row();
+    void tail();
+    void sum(const vec &x, const vec &y);
+    void look_up(const vec &to, const table &from, const vec &codes, const Xbyak::Opmask &is_upper);
+
+    const pair_tables_spec spec_;
+    table carry_from_, second_, first_, rank_, rest_;
+    std::vector<vec> constants_; ///< -1, and what spec_ asks for
+
+    const Xbyak::Reg64 reg_x = rsi, reg_y = rbx, reg_dst = r8, reg_tables = rdx, reg_columns = rcx;
+    const Xbyak::Reg64 reg_rows = r9, reg_row_x = r10, reg_row_y = r12, reg_row_dst = rbp, reg_valid = rax;
+    const Xbyak::Opmask k_x = k1, k_y = k2, k_carries = k3;
+    const Xbyak::Opmask k_valid = k7; // the emitter's tail mask, which is not set here
+};
 
 } // namespace
 
@@ -127,6 +153,10 @@ void pair_tables_kernel::sum(const vec &x, const vec &y) {
         vpminsb(x, x, constants_[2]);
     if (spec_.is_unsigned)
         vpxor_(x, x, constants_[3]);
+}
+
+shared_code<const pair_tables_args> pair_tables_code(const pair_tables_spec &spec) {
+    return shared_kernel<pair_tables_kernel>(spec);
 }
 
 } // namespace octet::impl::jit

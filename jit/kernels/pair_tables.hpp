@@ -12,7 +12,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "jit/base/generated.hpp"
+#include "common/machine.hpp"
+#include "jit/base/finished_code.hpp"
 
 namespace octet::impl::jit {
 
@@ -39,29 +40,7 @@ struct pair_tables_args {
     std::int64_t x_step, y_step, dst_step; ///< bytes from row to row
 };
 
-class pair_tables_kernel : public generated<const pair_tables_args> {
-public:
-    explicit pair_tables_kernel(const pair_tables_spec &spec);
-
-private:
-    using entries = std::uint8_t[256];
-    using table = std::vector<vec>; ///< four vectors
-
-    void generate();
-    table load(entries pair_tables::*which);
-    void row();
-    void tail();
-    void sum(const vec &x, const vec &y);
-    void look_up(const vec &to, const table &from, const vec &codes, const Xbyak::Opmask &is_upper);
-
-    const pair_tables_spec spec_;
-    table carry_from_, second_, first_, rank_, rest_;
-    std::vector<vec> constants_; ///< -1, and what spec_ asks for
-
-    const Xbyak::Reg64 reg_x = rsi, reg_y = rbx, reg_dst = r8, reg_tables = rdx, reg_columns = rcx;
-    const Xbyak::Reg64 reg_rows = r9, reg_row_x = r10, reg_row_y = r12, reg_row_dst = rbp, reg_valid = rax;
-    const Xbyak::Opmask k_x = k1, k_y = k2, k_carries = k3;
-    const Xbyak::Opmask k_valid = k7; // the emitter's tail mask, which is not set here
-};
+/// The kernel of a spec.
+shared_code<const pair_tables_args> pair_tables_code(const pair_tables_spec &spec);
 
 } // namespace octet::impl::jit

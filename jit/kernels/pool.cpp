@@ -4,6 +4,8 @@
 
 #include "common/element.hpp"
 #include "common/text.hpp"
+#include "jit/base/generated.hpp"
+#include "jit/epilogue/epilogue.hpp"
 
 namespace octet::impl::jit {
 
@@ -15,6 +17,30 @@ const char *name_of(pooling_form form) {
                                      "scaled_sum"};
     return names[static_cast<int>(form)];
 }
+
+class pool_kernel : public generated<const pool_args> {
+public:
+    /// A maximum has no epilogue.
+    pool_kernel(const pool_spec &spec, const epilogue_plan *plan);
+
+private:
+    void generate();
+    void initialise();
+    void add_tap();
+    void take_mean();
+    void finish_position();
+    int valid(int v) const { return v == spec_.vectors - 1 ? spec_.tail : full_lanes(); }
+    int full_lanes() const { return pool_lanes(spec_.isa, spec_.form); }
+
+    const pool_spec spec_;
+    const epilogue_plan *plan_;
+    std::vector<vec> acc_;
+
+    // Owners of general registers; rdi holds the arguments, r11 is the emitter's scratch.
+    const Xbyak::Reg64 reg_src = rsi, reg_dst = r8, reg_params = rcx, reg_full = rbp, reg_positions = r9;
+    const Xbyak::Reg64 reg_offsets = rbx, reg_taps = r12, reg_tap = rax, reg_row = r14, reg_row_sums = r10,
+                       reg_address = r15;
+};
 
 } // namespace
 
@@ -158,6 +184,10 @@ void pool_kernel::finish_position() {
         }
         store_byte_vector(reg_address, v * full_lanes(), acc, valid(v));
     }
+}
+
+shared_code<const pool_args> pool_code(const pool_spec &spec, const epilogue_plan *plan) {
+    return shared_kernel<pool_kernel>(spec, plan);
 }
 
 } // namespace octet::impl::jit

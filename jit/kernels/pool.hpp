@@ -9,9 +9,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/machine.hpp"
 #include "common/problem.hpp"
-#include "jit/base/generated.hpp"
-#include "jit/epilogue/epilogue.hpp"
+#include "jit/base/finished_code.hpp"
+#include "jit/epilogue/epilogue_plan.hpp"
 
 namespace octet::impl::jit {
 
@@ -44,28 +45,7 @@ struct pool_args {
     float src_scale, dst_scale;      ///< dequantized
 };
 
-class pool_kernel : public generated<const pool_args> {
-public:
-    /// A maximum has no epilogue.
-    pool_kernel(const pool_spec &spec, const epilogue_plan *plan);
-
-private:
-    void generate();
-    void initialise();
-    void add_tap();
-    void take_mean();
-    void finish_position();
-    int valid(int v) const { return v == spec_.vectors - 1 ? spec_.tail : full_lanes(); }
-    int full_lanes() const { return pool_lanes(spec_.isa, spec_.form); }
-
-    const pool_spec spec_;
-    const epilogue_plan *plan_;
-    std::vector<vec> acc_;
-
-    // Owners of general registers; rdi holds the arguments, r11 is the emitter's scratch.
-    const Xbyak::Reg64 reg_src = rsi, reg_dst = r8, reg_params = rcx, reg_full = rbp, reg_positions = r9;
-    const Xbyak::Reg64 reg_offsets = rbx, reg_taps = r12, reg_tap = rax, reg_row = r14, reg_row_sums = r10,
-                       reg_address = r15;
-};
+/// The kernel of a spec. A maximum has no epilogue.
+shared_code<const pool_args> pool_code(const pool_spec &spec, const epilogue_plan *plan);
 
 } // namespace octet::impl::jit

@@ -3,8 +3,34 @@
 #include <algorithm>
 
 #include "common/text.hpp"
+#include "jit/base/generated.hpp"
+#include "jit/epilogue/epilogue.hpp"
+#include "jit/kernels/stream_program_emitter.hpp"
 
 namespace octet::impl::jit {
+
+namespace {
+
+class stream_kernel : public generated<const stream_args> {
+public:
+    stream_kernel(const stream_spec &spec, const epilogue_plan &plan);
+
+private:
+    void generate();
+    void row();
+    void group(int columns);
+    void advance(int columns);
+
+    const stream_spec spec_;
+    const epilogue_plan &plan_;
+
+    // Owners of general registers; rdi holds the arguments, r11 is the emitter's scratch.
+    const Xbyak::Reg64 reg_src[max_stream_sources] = {rsi, rdx, rbx, r12};
+    const Xbyak::Reg64 reg_dst = r8, reg_params = rcx, reg_planes = r13, reg_full = rbp, reg_groups = r9;
+    const Xbyak::Reg64 reg_rows = r10, reg_row = r14, reg_address = r15;
+};
+
+} // namespace
 
 int stream_vectors(const stream_spec &spec, const epilogue_plan &plan) {
     const int registers = spec.isa.registers();
@@ -108,6 +134,10 @@ void stream_kernel::advance(int columns) {
         add(reg_planes, blocks * spec_.planes * plane_bytes);
         add(reg_params, blocks * plan_.planes().count * plane_bytes);
     }
+}
+
+shared_code<const stream_args> stream_code(const stream_spec &spec, const epilogue_plan &plan) {
+    return shared_kernel<stream_kernel>(spec, plan);
 }
 
 } // namespace octet::impl::jit

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "jit/base/generated.hpp"
+#include "jit/base/finished_code.hpp"
 #include "jit/kernels/stream_program.hpp"
 
 namespace octet::impl::jit {
@@ -29,23 +29,7 @@ struct stream_args {
     std::int64_t dst_step;                     ///< the same in elements
 };
 
-class stream_kernel : public generated<const stream_args> {
-public:
-    stream_kernel(const stream_spec &spec, const epilogue_plan &plan);
-
-private:
-    void generate();
-    void row();
-    void group(int columns);
-    void advance(int columns);
-
-    const stream_spec spec_;
-    const epilogue_plan &plan_;
-
-    // Owners of general registers; rdi holds the arguments, r11 is the emitter's scratch.
-    const Xbyak::Reg64 reg_src[max_stream_sources] = {rsi, rdx, rbx, r12};
-    const Xbyak::Reg64 reg_dst = r8, reg_params = rcx, reg_planes = r13, reg_full = rbp, reg_groups = r9;
-    const Xbyak::Reg64 reg_rows = r10, reg_row = r14, reg_address = r15;
-};
+/// The kernel of a spec.
+shared_code<const stream_args> stream_code(const stream_spec &spec, const epilogue_plan &plan);
 
 } // namespace octet::impl::jit

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "jit/base/emitter.hpp"
-#include "jit/epilogue/epilogue.hpp"
+#include "common/machine.hpp"
+#include "jit/epilogue/epilogue_plan.hpp"
 
 namespace octet::impl::jit {
 
@@ -83,38 +83,6 @@ struct stream_spec {
 /// Names of what a spec reads and does, for that of its kernel.
 std::string name_of(const std::vector<stream_source> &sources);
 std::string name_of(const stream_program &program);
-
-/// Where the operands of a program lie.
-struct stream_operands {
-    const Xbyak::Reg64 *src; ///< per source: its first element of the group
-    const Xbyak::Reg64 &planes, &scratch;
-    const Xbyak::Address table; ///< where the table's address is
-    bool prefetches_wide;       ///< reading takes longer than writing
-};
-
-/// Emits the steps of spec.program.
-class stream_program_emitter {
-public:
-    stream_program_emitter(emitter &e, const stream_spec &spec, const stream_operands &operands)
-        : e_(e), spec_(spec), at_(operands) {}
-
-    /// Vector v of a group, in a register that the caller gives back.
-    vec run(int v, int valid);
-
-private:
-    void load(int source, int v, int valid);
-    void broadcast(const vec &x, data_type type, const Xbyak::Reg64 &from);
-    void unary(const stream_step &step, int v);
-    void divide_in_range(const vec &x, int plane, int v);
-    void pair(const stream_step &step, int v);
-    vec_operand plane(int index, int v);
-    vec pop();
-
-    emitter &e_;
-    const stream_spec &spec_;
-    const stream_operands at_;
-    std::vector<vec> stack_;
-};
 
 /// Vector registers that a program takes, that of its result included.
 int stream_program_registers(const stream_spec &spec);

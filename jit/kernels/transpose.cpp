@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "common/text.hpp"
+#include "jit/base/generated.hpp"
 
 namespace octet::impl::jit {
 
@@ -16,9 +17,32 @@ namespace {
 
 constexpr int group = 4; // rows that one address register reaches
 
+class transpose_kernel : public generated<const transpose_args> {
+public:
+    explicit transpose_kernel(const transpose_spec &spec);
+
+private:
+    void generate();
+    void loop(int steps, bool prefetches);
+    void step(int prefetched_part);
+    void load(std::vector<vec> &v, int prefetched_part);
+    void load_part(std::vector<vec> &v, int i, int part, const Xbyak::Address &from);
+    void interleave(std::vector<vec> &v);
+    void store(const std::vector<vec> &v);
+    void store_row(const Xbyak::RegExp &to, const vec &row);
+    void interleave_halves(bool high, const vec &dst, const vec &a, const Xbyak::Operand &b);
+
+    const transpose_spec spec_;
+    const int count_;                                      ///< rows of a part
+    const Xbyak::Reg64 reg_part[4] = {rsi, rbx, rbp, r12}; ///< rows of each part
+    const Xbyak::Reg64 reg_stride = rdx, reg_stride3 = r13, reg_next_step = r14, reg_prefetch = rax;
+    const Xbyak::Reg64 reg_dst = r8, reg_dst_stride = r9, reg_dst_stride3 = r15, reg_steps = rcx;
+    const Xbyak::Reg64 reg_ahead = rdi; ///< in place of the arguments
+};
+
 } // namespace
 
-int transpose_kernel::max_parts(instruction_set isa) { return isa.lanes() == 16 ? 4 : 2; }
+int max_transpose_parts(instruction_set isa) { return isa.lanes() == 16 ? 4 : 2; }
 
 transpose_kernel::transpose_kernel(const transpose_spec &spec)
     : generated(spec.isa), spec_(spec), count_(elements_per_part(spec.element_bytes)) {
@@ -157,7 +181,7 @@ void transpose_kernel::store(const std::vector<vec> &v) {
 }
 
 void transpose_kernel::store_row(const RegExp &to, const vec &row) {
-    const bool is_whole = spec_.parts == max_parts(spec_.isa);
+    const bool is_whole = spec_.parts == max_transpose_parts(spec_.isa);
     if (is_whole && spec_.is_nontemporal)
         vmovntps(ptr[to], row);
     else if (is_whole)
@@ -168,6 +192,10 @@ void transpose_kernel::store_row(const RegExp &to, const vec &row) {
         vmovups(ptr[to], ymm_of(row));
     if (!is_whole && spec_.parts == 3)
         vextracti32x4(ptr[to + 2 * transpose_part_bytes], Zmm(row.getIdx()), 2);
+}
+
+shared_code<const transpose_args> transpose_code(const transpose_spec &spec) {
+    return shared_kernel<transpose_kernel>(spec);
 }
 
 } // namespace octet::impl::jit

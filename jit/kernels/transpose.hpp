@@ -7,7 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "jit/base/generated.hpp"
+#include "common/machine.hpp"
+#include "jit/base/finished_code.hpp"
 
 namespace octet::impl::jit {
 
@@ -31,29 +32,10 @@ struct transpose_spec {
     bool is_nontemporal; ///< whole aligned vectors are stored past the caches
 };
 
-class transpose_kernel : public generated<const transpose_args> {
-public:
-    explicit transpose_kernel(const transpose_spec &spec);
+/// Most parts of a spec: those of a vector.
+int max_transpose_parts(instruction_set isa);
 
-    static int max_parts(instruction_set isa);
-
-private:
-    void generate();
-    void loop(int steps, bool prefetches);
-    void step(int prefetched_part);
-    void load(std::vector<vec> &v, int prefetched_part);
-    void load_part(std::vector<vec> &v, int i, int part, const Xbyak::Address &from);
-    void interleave(std::vector<vec> &v);
-    void store(const std::vector<vec> &v);
-    void store_row(const Xbyak::RegExp &to, const vec &row);
-    void interleave_halves(bool high, const vec &dst, const vec &a, const Xbyak::Operand &b);
-
-    const transpose_spec spec_;
-    const int count_;                                      ///< rows of a part
-    const Xbyak::Reg64 reg_part[4] = {rsi, rbx, rbp, r12}; ///< rows of each part
-    const Xbyak::Reg64 reg_stride = rdx, reg_stride3 = r13, reg_next_step = r14, reg_prefetch = rax;
-    const Xbyak::Reg64 reg_dst = r8, reg_dst_stride = r9, reg_dst_stride3 = r15, reg_steps = rcx;
-    const Xbyak::Reg64 reg_ahead = rdi; ///< in place of the arguments
-};
+/// The kernel of a spec.
+shared_code<const transpose_args> transpose_code(const transpose_spec &spec);
 
 } // namespace octet::impl::jit

@@ -17,7 +17,7 @@ void expect_lookups(instruction_set isa, bool looks_up, bool is_nontemporal) {
     for (std::uint8_t &entry : entries)
         entry = static_cast<std::uint8_t>(random());
     const byte_table table(entries);
-    const auto kernel = shared_kernel<byte_table_kernel>(byte_table_spec{isa, looks_up, is_nontemporal});
+    const auto kernel = byte_table_code(byte_table_spec{isa, looks_up, is_nontemporal});
     for (std::size_t columns = 1; columns < 400; columns += columns < 140 ? 1 : 37) {
         constexpr std::size_t rows = 3, gap = 5;
         const std::size_t step = is_nontemporal ? (columns + 63) / 64 * 64 : columns;

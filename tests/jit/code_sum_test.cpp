@@ -2,6 +2,7 @@
 // ISA level of this machine, and there is such code for nearly all scales.
 
 #include "jit/epilogue/code_sum.hpp"
+#include "jit/epilogue/code_sum_emitter.hpp"
 
 #include <gtest/gtest.h>
 

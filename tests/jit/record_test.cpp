@@ -26,8 +26,8 @@ std::string content_of(const fs::path &path) {
 }
 
 /// A kernel that no one else has; emission needs no CPU of the level.
-shared_code<transpose_kernel> make_kernel() {
-    return shared_kernel<transpose_kernel>(transpose_spec{{cpu_isa::avx512_core}, 2, 3, false});
+shared_code<const transpose_args> make_kernel() {
+    return transpose_code(transpose_spec{{cpu_isa::avx512_core}, 2, 3, false});
 }
 
 class Record : public testing::Test {

@@ -2,6 +2,7 @@
 // accumulator and multiplier: extremes, neighbours of ties, every shift, other multipliers in every column.
 
 #include "jit/epilogue/rules.hpp"
+#include "jit/epilogue/rules_emitter.hpp"
 
 #include <gtest/gtest.h>
 

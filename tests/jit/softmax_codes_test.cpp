@@ -59,7 +59,7 @@ void expect_results(const softmax_codes_spec &spec) {
         if (!is_fixed)
             std::memcpy(&numbers.number[row], &real, sizeof real);
     }
-    const auto kernel = shared_kernel<softmax_codes_kernel>(spec);
+    const auto kernel = softmax_codes_code(spec);
     softmax_code_work work{};
     for (std::size_t columns = 1; columns < 400; columns += columns < 140 ? 1 : 37) {
         std::vector<std::uint8_t> src(rows * (columns + gap)), dst(rows * columns + 64, 7), wanted = dst;

@@ -31,7 +31,7 @@ void expect_transposed(const transpose_spec &spec, std::size_t steps) {
     const transpose_args args{
         src.data(), dst, static_cast<std::int64_t>(src_stride), dst_stride, static_cast<std::int64_t>(steps),
         128};
-    shared_kernel<transpose_kernel>(spec)->function()(&args);
+    transpose_code(spec)->function()(&args);
     ASSERT_TRUE(std::equal(expected.begin(), expected.end(), dst))
         << spec.isa.name() << ", elements of " << bytes << ", " << spec.parts << " parts, " << steps
         << " steps";
@@ -40,7 +40,7 @@ void expect_transposed(const transpose_spec &spec, std::size_t steps) {
 TEST(Transpose, EveryStripOfEveryLevel) {
     for (const instruction_set isa : usable_instruction_sets())
         for (const int element_bytes : {1, 2, 4})
-            for (int parts = 1; parts <= transpose_kernel::max_parts(isa); parts++)
+            for (int parts = 1; parts <= max_transpose_parts(isa); parts++)
                 for (const std::size_t steps : {1, 3, 4, 5, 8, 11})
                     for (const bool is_nontemporal : {false, true})
                         expect_transposed({isa, element_bytes, parts, is_nontemporal}, steps);

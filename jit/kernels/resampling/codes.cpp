@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "common/text.hpp"
+#include "jit/base/generated.hpp"
 
 namespace octet::impl::jit {
 
@@ -13,6 +14,36 @@ std::uint32_t lane(bool has_words, std::int32_t value) {
     const auto bits = static_cast<std::uint32_t>(value);
     return has_words ? (bits & 0xffffu) * 0x10001u : bits;
 }
+
+class code_resampling_kernel : public generated<const code_resampling_args> {
+public:
+    explicit code_resampling_kernel(const code_resampling_spec &spec);
+
+private:
+    void generate();
+    void load_line_weights();
+    void load_columns();
+    void blend_lines(const std::vector<vec> &sums, const Xbyak::Reg64 &column);
+    void make_words(const vec *sums, const vec &low, const vec &high);
+    void make_dwords(const vec *sums, const vec &low, const vec &high);
+    void blend_columns();
+    void blend_columns(const vec &x, int index);
+    void multiply(const vec &to, const vec &x, const vec &y);
+    void divide(const vec &x);
+    void divide_and_round(const vec &x);
+    std::int32_t added_to_columns() const;
+    void store(const vec &x, int v);
+
+    int sums_per_vector() const { return spec_.has_words() ? 2 : 4; }
+    int valid(int v) const { return v == spec_.vectors - 1 ? spec_.tail : vector_bytes(); }
+
+    const code_resampling_spec spec_;
+    const vec line_weights_, zero_, low_weight_, high_weight_;
+    std::vector<vec> low_, high_; ///< sums of the two columns, by vector
+    const Xbyak::Reg64 reg_low_line = rsi, reg_high_line = rdx, reg_runs = r9, reg_count = r10, reg_dst = r8;
+    const Xbyak::Reg64 reg_weights = rcx, reg_column = rbx, reg_other = r12, reg_positions = r13,
+                       reg_step = rax, reg_to_next_line = r14;
+};
 
 } // namespace
 
@@ -230,6 +261,10 @@ void code_resampling_kernel::store(const vec &x, int v) {
         stream_vector(reg_dst, v * vector_bytes(), x);
     else
         store_byte_vector(reg_dst, v * vector_bytes(), x, valid(v));
+}
+
+shared_code<const code_resampling_args> code_resampling_code(const code_resampling_spec &spec) {
+    return shared_kernel<code_resampling_kernel>(spec);
 }
 
 } // namespace octet::impl::jit

@@ -7,8 +7,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "jit/base/generated.hpp"
-#include "jit/epilogue/epilogue.hpp"
+#include "common/machine.hpp"
+#include "jit/base/finished_code.hpp"
+#include "jit/epilogue/epilogue_plan.hpp"
 
 namespace octet::impl::jit {
 
@@ -63,40 +64,7 @@ struct resampling_args {
     std::int64_t to_next_line;   ///< from high_line to what the next line is to find in the caches
 };
 
-class resampling_kernel : public generated<const resampling_args> {
-public:
-    /// A copy has no epilogue.
-    resampling_kernel(const resampling_spec &spec, const epilogue_plan *plan);
-
-private:
-    void generate();
-    int sources() const;
-    void load_pointers();
-    void copy();
-    void resample();
-    void sum_products();
-    void prefetch();
-    void store_final(const vec &x, int v);
-    void interpolate();
-    void interpolate(const vec &x, int v, const vec (&weights)[4]);
-    void between(const vec &x, const Xbyak::Reg64 &low, const Xbyak::Reg64 &high, int v,
-                 const vec &low_weight, const vec &high_weight);
-    int element_bytes() const;
-    void mix(const vec &near, const vec &far, const vec &low_weight, const vec &high_weight);
-    void load(const vec &x, const Xbyak::Reg64 &from, int v);
-    bool is_fixed() const;
-    int valid(int v) const { return v == spec_.vectors - 1 ? spec_.tail : full_lanes(); }
-    int full_lanes() const { return resampling_lanes(spec_.isa, spec_.form); }
-
-    const resampling_spec spec_;
-    const epilogue_plan *plan_;
-    std::vector<vec> acc_;
-
-    // Owners of general registers; rdi holds the arguments, r11 is the emitter's scratch.
-    const Xbyak::Reg64 reg_low_line = rsi, reg_high_line = rdx, reg_dst = r8, reg_params = rcx;
-    const Xbyak::Reg64 reg_full = rbp, reg_columns = r9, reg_count = r10, reg_row = r14, reg_address = r15;
-    /// Of the current position: low line at low and high column, high line at both.
-    const Xbyak::Reg64 reg_source[4] = {rbx, r12, r13, rax};
-};
+/// The kernel of a spec. A copy and final results have no epilogue.
+shared_code<const resampling_args> resampling_code(const resampling_spec &spec, const epilogue_plan *plan);
 
 } // namespace octet::impl::jit

@@ -4,7 +4,9 @@
 #include <cstddef>
 
 #include "common/text.hpp"
-#include "jit/kernels/byte_table.hpp"
+#include "jit/base/generated.hpp"
+#include "jit/epilogue/byte_lookup.hpp"
+#include "jit/kernels/softmax/distance_permutes.hpp"
 
 namespace octet::impl::jit {
 
@@ -14,6 +16,35 @@ constexpr int block = 64;            // results that one byte permute looks up
 constexpr int part = 16;             // and one shuffle
 constexpr int parts_of_half = 8;     // of the distances whose bit 7 is equal
 constexpr int vectors_in_flight = 4; // hides the latency of permutes
+
+class softmax_codes_kernel : public generated<const softmax_codes_args> {
+public:
+    explicit softmax_codes_kernel(const softmax_codes_spec &spec);
+
+private:
+    void generate();
+    void results();
+    void four_results(const vec &to, int first);
+    void result(const vec &to, int first);
+    void prepare_shuffles();
+    void columns();
+    void vectors(int count);
+    void tail();
+    void look_up(const vec &x);
+    void look_up_by_shuffles(const vec &x);
+    void bytes();
+
+    const softmax_codes_spec spec_;
+    std::vector<vec> tables_; ///< of byte permutes
+    vec highest_, offset_, number_, rounding_, shift_, limit_;
+
+    const Xbyak::Reg64 reg_src = rsi, reg_dst = r8, reg_row = rdx, reg_exponentials = r9, reg_rows = r10;
+    const Xbyak::Reg64 reg_columns = rcx, reg_row_src = rbx, reg_row_dst = rbp, reg_work = r12;
+    const Xbyak::Reg64 reg_code = rax, reg_highest = r13, reg_offset = r14;
+    const Xbyak::Reg64 reg_batch = r15; ///< bytes to the next batch of rows, which is prefetched
+    // The emitter's masks are not taken here, its tail mask is not set.
+    const Xbyak::Opmask k_below_64 = k1, k_below_128 = k2, k_valid = k7;
+};
 
 } // namespace
 
@@ -223,18 +254,8 @@ void softmax_codes_kernel::look_up_by_shuffles(const vec &x) {
     move(x, y);
 }
 
-void emit_distance_permutes(emitter &e, const vec &to, const vec &x, const std::vector<vec> &tables,
-                            const Xbyak::Opmask &below_64, const Xbyak::Opmask &below_128) {
-    if (tables.size() == 1)
-        return e.vpermb(to | below_64 | e.T_z, x, tables[0]);
-    e.move(to, x);
-    if (tables.size() == 2)
-        return e.vpermi2b(to | below_128 | e.T_z, tables[0], tables[1]);
-    const emitter::temp lower(e);
-    e.move(lower, x);
-    e.vpermi2b(lower, tables[0], tables[1]);
-    e.vpermi2b(to, tables[2], tables[3]);
-    e.vmovdqu8(to | below_128, lower);
+shared_code<const softmax_codes_args> softmax_codes_code(const softmax_codes_spec &spec) {
+    return shared_kernel<softmax_codes_kernel>(spec);
 }
 
 } // namespace octet::impl::jit

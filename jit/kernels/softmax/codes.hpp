@@ -7,7 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "jit/base/generated.hpp"
+#include "common/machine.hpp"
+#include "jit/base/finished_code.hpp"
 
 namespace octet::impl::jit {
 
@@ -55,38 +56,7 @@ struct softmax_codes_args {
     std::uint32_t offset;            ///< added to each result, in the lowest byte
 };
 
-/// to = tables[x] for the bytes of x by byte permutes, with one, two or four vectors; 0 behind them. The
-/// masks say where x is below 64 and below 128; `to` is not x.
-void emit_distance_permutes(emitter &e, const vec &to, const vec &x, const std::vector<vec> &tables,
-                            const Xbyak::Opmask &below_64, const Xbyak::Opmask &below_128);
-
-class softmax_codes_kernel : public generated<const softmax_codes_args> {
-public:
-    explicit softmax_codes_kernel(const softmax_codes_spec &spec);
-
-private:
-    void generate();
-    void results();
-    void four_results(const vec &to, int first);
-    void result(const vec &to, int first);
-    void prepare_shuffles();
-    void columns();
-    void vectors(int count);
-    void tail();
-    void look_up(const vec &x);
-    void look_up_by_shuffles(const vec &x);
-    void bytes();
-
-    const softmax_codes_spec spec_;
-    std::vector<vec> tables_; ///< of byte permutes
-    vec highest_, offset_, number_, rounding_, shift_, limit_;
-
-    const Xbyak::Reg64 reg_src = rsi, reg_dst = r8, reg_row = rdx, reg_exponentials = r9, reg_rows = r10;
-    const Xbyak::Reg64 reg_columns = rcx, reg_row_src = rbx, reg_row_dst = rbp, reg_work = r12;
-    const Xbyak::Reg64 reg_code = rax, reg_highest = r13, reg_offset = r14;
-    const Xbyak::Reg64 reg_batch = r15; ///< bytes to the next batch of rows, which is prefetched
-    // The emitter's masks are not taken here, its tail mask is not set.
-    const Xbyak::Opmask k_below_64 = k1, k_below_128 = k2, k_valid = k7;
-};
+/// The kernel of a spec.
+shared_code<const softmax_codes_args> softmax_codes_code(const softmax_codes_spec &spec);
 
 } // namespace octet::impl::jit

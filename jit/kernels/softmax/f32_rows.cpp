@@ -6,6 +6,7 @@
 
 #include "common/softmax.hpp"
 #include "common/text.hpp"
+#include "jit/base/generated.hpp"
 #include "jit/epilogue/eltwise.hpp"
 #include "jit/epilogue/eltwise_ort.hpp"
 
@@ -17,6 +18,34 @@ constexpr int group_columns = static_cast<int>(softmax_lanes);
 constexpr int element = static_cast<int>(sizeof(float));
 constexpr int groups_at_a_time = 4;    // hides latencies
 constexpr int prefetched_bytes = 2048; // ahead of what is read and written
+
+class softmax_f32_kernel : public generated<const softmax_f32_args> {
+public:
+    explicit softmax_f32_kernel(const softmax_f32_spec &spec);
+
+private:
+    void generate();
+    void maximum();
+    void exponentials();
+    void exponentials(int columns);
+    void reciprocal();
+    void products();
+    void products(int columns);
+    /// add(a, b): a += b for whatever width; leaves the result of all lanes in lane 0 of v.
+    template <typename Add> void add_lanes(const vec &v, const Add &add);
+    void add_neighbours(const vec &v);
+    template <typename Groups> void for_each_group(int at_a_time, const Groups &groups);
+    /// vector(offset in bytes, valid lanes)
+    template <typename Vector> void for_each_vector(int columns, const Vector &vector);
+
+    const softmax_f32_spec spec_;
+    vec highest_, reciprocal_;
+    std::vector<vec> sums_; ///< of the 16 lanes
+    std::vector<vec> factors_;
+
+    const Xbyak::Reg64 reg_src = rsi, reg_dst = r8, reg_rows = r10, reg_groups = rcx;
+    const Xbyak::Reg64 reg_from = rbx, reg_to = rbp;
+};
 
 } // namespace
 
@@ -197,6 +226,10 @@ void softmax_f32_kernel::products(int columns) {
             vmulps(x, x, factor);
         store_dwords(reg_to, at, x, valid);
     });
+}
+
+shared_code<const softmax_f32_args> softmax_f32_code(const softmax_f32_spec &spec) {
+    return shared_kernel<softmax_f32_kernel>(spec);
 }
 
 } // namespace octet::impl::jit

@@ -7,7 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "jit/base/generated.hpp"
+#include "common/machine.hpp"
+#include "jit/base/finished_code.hpp"
 
 namespace octet::impl::jit {
 
@@ -26,32 +27,7 @@ struct softmax_f32_args {
     float factors[2];
 };
 
-class softmax_f32_kernel : public generated<const softmax_f32_args> {
-public:
-    explicit softmax_f32_kernel(const softmax_f32_spec &spec);
-
-private:
-    void generate();
-    void maximum();
-    void exponentials();
-    void exponentials(int columns);
-    void reciprocal();
-    void products();
-    void products(int columns);
-    /// add(a, b): a += b for whatever width; leaves the result of all lanes in lane 0 of v.
-    template <typename Add> void add_lanes(const vec &v, const Add &add);
-    void add_neighbours(const vec &v);
-    template <typename Groups> void for_each_group(int at_a_time, const Groups &groups);
-    /// vector(offset in bytes, valid lanes)
-    template <typename Vector> void for_each_vector(int columns, const Vector &vector);
-
-    const softmax_f32_spec spec_;
-    vec highest_, reciprocal_;
-    std::vector<vec> sums_; ///< of the 16 lanes
-    std::vector<vec> factors_;
-
-    const Xbyak::Reg64 reg_src = rsi, reg_dst = r8, reg_rows = r10, reg_groups = rcx;
-    const Xbyak::Reg64 reg_from = rbx, reg_to = rbp;
-};
+/// The kernel of a spec.
+shared_code<const softmax_f32_args> softmax_f32_code(const softmax_f32_spec &spec);
 
 } // namespace octet::impl::jit

@@ -1,0 +1,18 @@
+#pragma once
+
+// The fixed-point rules and those with real scales for one vector of accumulators: the vector form of
+// common/requantize.hpp, bit for bit.
+
+#include <functional>
+
+#include "jit/base/emitter.hpp"
+#include "jit/epilogue/rule_spec.hpp"
+
+namespace octet::impl::jit {
+
+/// acc (s32 lanes) = rule(acc). `plane(i)` is the address of this column vector's part of plane i: 64 bytes,
+/// or 32 at levels with 8 lanes (the second 8 columns of a block lie 32 bytes further in every plane).
+void emit_requantize(emitter &e, const rule_spec &spec, const vec &acc,
+                     const std::function<vec_operand(int)> &plane);
+
+} // namespace octet::impl::jit
