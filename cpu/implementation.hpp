@@ -1,7 +1,7 @@
 #pragma once
 
 // What an implementation is: a family answers a problem with an offer, of which a kernel is made. Types only, for
-// those who write implementations; who takes a problem is cpu/registry.hpp's.
+// those who write implementations; who takes a problem is cpu/choice/registry.hpp's.
 //
 // A family is asked once: its offer is a refusal, which is text for the user, or holds what it has found out about
 // the problem until the kernel is wanted, which may be never (the primitive cache has it).

@@ -40,22 +40,12 @@ forbid src/network/graph 'network/(tflite|onnx|passes|lower)/' 'src/network/grap
 forbid src/network/c 'network/(graph|tflite|onnx|passes|lower|run)/' 'the C interface is made of the public one'
 forbid src/network/lower 'network/(tflite|onnx|passes)/' 'lowering sees one node, not files or passes'
 forbid src/network/tflite 'network/(onnx|passes|lower)/' 'a reader makes a graph and knows nothing of what becomes of it'
+forbid src/network/shapes 'network/(tflite|onnx|passes|lower|run)/' 'shape functions see a node, not files'
 forbid src/network/onnx 'network/(tflite|passes|lower)/' 'a reader makes a graph and knows nothing of what becomes of it'
 forbid src/network/passes 'network/(tflite|onnx)/' 'passes know graphs, not files'
 
-# A unit is a header with the file that implements it. tsort names the units of a ring.
-# no_rings ROOM ROOT: the folder ROOM of ROOT, from which its files are included.
-no_rings() {
-    local rings
-    [ -d "$2/$1" ] || { echo "no folder $2/$1"; status=1; return; }
-    rings=$(cd "$2" && grep -rnoE '^ *# *include *"[^"]*' "$1" --include='*.hpp' --include='*.cpp' |
-        sed -E 's#\.[ch]pp:[0-9]+: *\# *include *"# #; s#\.hpp$##' | tsort 2>&1 >/dev/null)
-    [ -z "$rings" ] || { echo "units of $1 include each other in a ring: $rings"; status=1; }
-}
-for room in network storage; do no_rings $room src; done
-for room in http grpc core; do no_rings $room serve; done
-for room in commands bench check files; do no_rings $room tools; done
-no_rings onednn interop
+# Rings of units and of folders, and who is compiled with the assembler.
+python3 scripts/include_graph.py --source . || status=1
 
 threads=$(grep -rlE '^ *# *include *<(tbb/|oneapi/tbb/|omp\.h)' src cpu jit include tools examples interop |
     grep -vE '^(cpu/machine/workers_(tbb|omp)|tools/bench/workload_onednn)\.cpp$')

@@ -4,8 +4,8 @@
 
 #include "common/element.hpp"
 #include "common/rounding.hpp"
-#include "cpu/accumulating/pack.hpp"
 #include "cpu/machine/scratch.hpp"
+#include "cpu/weights/pack.hpp"
 
 namespace octet::impl {
 

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "cpu/accumulating/weights.hpp"
 #include "cpu/machine/aligned.hpp"
+#include "cpu/weights/weights.hpp"
 #include "jit/epilogue/epilogue_plan.hpp"
 
 namespace octet::impl {

@@ -1,12 +1,12 @@
 #include "cpu/compose/deconvolution.hpp"
 
 #include "common/text.hpp"
-#include "cpu/accumulating/pack.hpp"
 #include "cpu/compose/deconvolution_plan.hpp"
 #include "cpu/depthwise/drive.hpp"
 #include "cpu/dot/drive.hpp"
 #include "cpu/dot/geometry.hpp"
 #include "cpu/machine/scratch.hpp"
+#include "cpu/weights/pack.hpp"
 
 namespace octet::impl::deconvolution {
 

@@ -1,9 +1,9 @@
 #include "cpu/compose/packed_reorder.hpp"
 
 #include "common/layout/layout.hpp"
-#include "cpu/accumulating/pack.hpp"
-#include "cpu/compose/two_steps.hpp"
 #include "cpu/stream/drive.hpp"
+#include "cpu/two_steps.hpp"
+#include "cpu/weights/pack.hpp"
 
 namespace octet::impl::packed_reorder {
 

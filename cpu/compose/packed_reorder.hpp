@@ -1,7 +1,7 @@
 #pragma once
 
 // Reorders with packed weights on one side: the values are computed on a row-major copy by the family of plain
-// reorders, unless they only move; packing itself is one pass (cpu/accumulating/pack.hpp).
+// reorders, unless they only move; packing itself is one pass (cpu/weights/pack.hpp).
 
 #include "cpu/implementation.hpp"
 

@@ -5,9 +5,9 @@
 // tensors of any broadcast, does the rest. Same bytes: the epilogue is one sequence wherever it runs.
 
 #include "cpu/compose/channels_last.hpp"
-#include "cpu/compose/two_steps.hpp"
 #include "cpu/stream/nest.hpp"
 #include "cpu/stream/task_builder.hpp"
+#include "cpu/two_steps.hpp"
 
 namespace octet::impl::separate_epilogue {
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "common/text.hpp"
-#include "cpu/accumulating/pack.hpp"
-#include "cpu/accumulating/weights.hpp"
 #include "cpu/machine/scratch.hpp"
 #include "cpu/stream/programs.hpp"
 #include "cpu/stream/task_builder.hpp"
+#include "cpu/weights/pack.hpp"
+#include "cpu/weights/weights.hpp"
 
 namespace octet::impl::source_sums {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "common/text.hpp"
-#include "cpu/accumulating/weights.hpp"
 #include "cpu/machine/costs.hpp"
+#include "cpu/weights/weights.hpp"
 
 namespace octet::impl {
 

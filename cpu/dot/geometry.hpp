@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "common/problem.hpp"
-#include "cpu/accumulating/weights.hpp"
+#include "cpu/weights/weights.hpp"
 #include "jit/epilogue/epilogue_plan.hpp"
 #include "jit/kernels/dot.hpp"
 

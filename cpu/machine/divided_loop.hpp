@@ -7,7 +7,8 @@
 #include <cstdint>
 #include <exception>
 
-#include "cpu/machine/parallel.hpp"
+#include "cpu/machine/loop_body.hpp"
+#include "cpu/machine/sequential_scope.hpp"
 #include "octet/float_environment.hpp"
 
 namespace octet::impl {

@@ -23,8 +23,6 @@ namespace octet {
 namespace impl {
 namespace {
 
-thread_local bool is_sequential = false;
-
 /// The caller's pool, null without one.
 std::atomic<const thread_pool *> &users_pool() {
     static std::atomic<const thread_pool *> pool{nullptr};
@@ -41,19 +39,16 @@ void parallel_for_on(const thread_pool &pool, std::int64_t count, std::int64_t g
 
 } // namespace
 
-sequential_scope::sequential_scope() : before_(is_sequential) { is_sequential = true; }
-sequential_scope::~sequential_scope() { is_sequential = before_; }
-
 void parallel_for(std::int64_t count, std::int64_t grain, range_body body) {
     if (count <= 0)
         return;
-    if (const thread_pool *pool = users_pool(); pool && !is_sequential) {
+    if (const thread_pool *pool = users_pool(); pool && !is_sequential()) {
         parallel_for_on(*pool, count, grain, body);
         return;
     }
     const int requested = requested_threads();
     const int threads = requested > 0 ? requested : machine_threads();
-    if (threads == 1 || count <= grain || is_sequential) {
+    if (threads == 1 || count <= grain || is_sequential()) {
         body(0, count);
         return;
     }
@@ -80,7 +75,7 @@ std::int64_t measure_fork(int threads) {
 
 std::int64_t fork_cycles() {
     const int threads = get_num_threads();
-    if (threads == 1 || is_sequential)
+    if (threads == 1 || is_sequential())
         return costs::usual_fork;
     if (users_pool()) {
         static const std::int64_t of_pool = measure_fork(threads);

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "cpu/machine/parallel.hpp"
+#include "cpu/machine/loop_body.hpp"
 
 namespace octet::impl::workers {
 

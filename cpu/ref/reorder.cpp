@@ -5,10 +5,10 @@
 
 #include "common/element.hpp"
 #include "common/requantize.hpp"
-#include "cpu/accumulating/pack.hpp"
 #include "cpu/machine/isa.hpp"
 #include "cpu/machine/parallel.hpp"
 #include "cpu/ref/ref.hpp"
+#include "cpu/weights/pack.hpp"
 
 namespace octet::impl::ref {
 

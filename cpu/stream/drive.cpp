@@ -4,16 +4,16 @@
 #include <type_traits>
 
 #include "common/text.hpp"
-#include "cpu/compose/blocks.hpp"
-#include "cpu/compose/table.hpp"
-#include "cpu/compose/two_steps.hpp"
 #include "cpu/machine/scratch.hpp"
+#include "cpu/stream/blocks.hpp"
 #include "cpu/stream/bytes.hpp"
 #include "cpu/stream/nest.hpp"
 #include "cpu/stream/pair_tables.hpp"
 #include "cpu/stream/plan.hpp"
 #include "cpu/stream/programs.hpp"
+#include "cpu/stream/table.hpp"
 #include "cpu/stream/transpose.hpp"
+#include "cpu/two_steps.hpp"
 
 namespace octet::impl::stream {
 

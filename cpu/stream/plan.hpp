@@ -1,41 +1,12 @@
 #pragma once
 
-// Element-wise problems as programs for the stream kernel. A task says what to compute per element, by steps
-// that repeat the reference's operations in its order (cpu/ref); the numbers of the steps are planes, each
-// with the function that gives it for a channel.
+// Element-wise problems as tasks for the stream kernel (task.hpp), written step by step with a `task_builder`.
 
-#include <cmath>
-#include <functional>
-#include <string>
-#include <vector>
+#include <cstddef>
 
-#include "common/problem.hpp"
-#include "jit/kernels/stream.hpp"
+#include "cpu/stream/task.hpp"
 
 namespace octet::impl::stream {
-
-/// One number per channel, or one for all.
-struct plane {
-    int mask = 0; ///< dimensions that it varies over
-    bool is_runtime = false;
-    /// Bits of its dword for a lane of a vector of columns that are all at these coordinates.
-    std::function<std::uint32_t(const arguments &, const coordinates &, int lane)> word;
-};
-
-struct task {
-    std::string refusal; ///< why no program does it; all else is valid if this is empty
-
-    std::vector<memory_desc> srcs;
-    std::vector<int> src_args;
-    std::vector<std::vector<float>> src_values; ///< of a source that is known at creation; empty: an argument
-    memory_desc dst;
-    jit::stream_program program;
-    std::vector<plane> planes;
-    std::vector<std::uint32_t> table; ///< of look_up
-    jit::epilogue_stage value = jit::epilogue_stage::f32_value;
-    epilogue out;                    ///< what follows the program
-    double largest_value = HUGE_VAL; ///< bound of an f32 value
-};
 
 task make_task(const binary_problem &p);
 /// Destination scales that come with the arguments: any, or those for which multiplications give the code. Zero points

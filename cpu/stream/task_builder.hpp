@@ -4,7 +4,7 @@
 // and whose operands are tensors, constants and planes of per-channel numbers. programs.cpp has one function
 // for each operation, which reads like the operation's formula with this class's words.
 
-#include "cpu/stream/plan.hpp"
+#include "cpu/stream/task.hpp"
 
 namespace octet::impl::stream {
 

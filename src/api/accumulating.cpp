@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "api/format_tag.hpp"
+#include "api/tensors/format_tag.hpp"
+#include "api/tensors/memory_desc_checks.hpp"
 #include "common/element.hpp"
-#include "common/layout/check.hpp"
 #include "common/text.hpp"
 
 namespace octet::impl {

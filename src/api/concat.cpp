@@ -6,8 +6,8 @@
 
 #include "api/elementwise.hpp"
 #include "api/runtime_sizes.hpp"
+#include "api/tensors/memory_desc_checks.hpp"
 #include "common/element.hpp"
-#include "common/layout/check.hpp"
 #include "common/requantize.hpp"
 #include "common/text.hpp"
 

@@ -8,10 +8,10 @@
 #include <stdexcept>
 
 #include "api/attributes/arguments.hpp"
-#include "api/format_tag.hpp"
 #include "api/key.hpp"
+#include "api/tensors/format_tag.hpp"
+#include "api/tensors/memory_desc_checks.hpp"
 #include "api/verbose.hpp"
-#include "common/layout/check.hpp"
 #include "common/names.hpp"
 #include "common/text.hpp"
 #include "octet/float_environment.hpp"

@@ -14,7 +14,7 @@
 #include "api/attributes/text.hpp"
 #include "api/lowering.hpp"
 #include "api/primitive_desc.hpp"
-#include "cpu/registry.hpp"
+#include "cpu/choice/registry.hpp"
 #include "octet/engine.hpp"
 
 namespace octet::impl {

@@ -10,8 +10,8 @@
 #include <algorithm>
 #include <new>
 
-#include "api/format_tag.hpp"
-#include "common/layout/check.hpp"
+#include "api/tensors/format_tag.hpp"
+#include "api/tensors/memory_desc_checks.hpp"
 #include "common/layout/layout.hpp"
 #include "common/layout/runtime.hpp"
 #include "common/text.hpp"

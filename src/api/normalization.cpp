@@ -2,8 +2,8 @@
 
 #include <limits>
 
-#include "api/tokens.hpp"
 #include "common/text.hpp"
+#include "common/tokens.hpp"
 
 namespace octet::impl {
 

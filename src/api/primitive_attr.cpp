@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "common/layout/check.hpp"
+#include "api/tensors/memory_desc_checks.hpp"
 #include "common/names.hpp"
 #include "common/post_ops.hpp"
 #include "common/requantize.hpp"

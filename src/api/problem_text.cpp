@@ -7,11 +7,11 @@
 #include <algorithm>
 
 #include "api/attributes/text.hpp"
-#include "api/format_tag.hpp"
 #include "api/normalization.hpp"
 #include "api/primitive_desc.hpp"
-#include "api/tokens.hpp"
+#include "api/tensors/format_tag.hpp"
 #include "common/names.hpp"
+#include "common/tokens.hpp"
 #include "octet/octet.hpp"
 
 namespace octet {

@@ -8,7 +8,7 @@
 
 #include "api/elementwise.hpp"
 #include "api/runtime_sizes.hpp"
-#include "common/layout/check.hpp"
+#include "api/tensors/memory_desc_checks.hpp"
 #include "common/requantize.hpp"
 #include "common/text.hpp"
 

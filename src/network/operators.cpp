@@ -9,8 +9,8 @@
 #include "network/lower/onnx.hpp"
 #include "network/lower/tflite.hpp"
 #include "network/node_rows.hpp"
-#include "network/onnx/shape_functions.hpp"
-#include "network/tflite/shape_functions.hpp"
+#include "network/shapes/onnx.hpp"
+#include "network/shapes/tflite.hpp"
 
 namespace octet::model {
 namespace {

@@ -1,10 +1,10 @@
 // Walks over the nodes in order, so that each finds the shapes of its inputs; what an operator gives is in the shape
 // functions of its framework.
 
-#include "network/node_shapes.hpp"
-#include "network/onnx/known_integers.hpp"
 #include "network/operators.hpp"
-#include "network/tflite/known_shapes.hpp"
+#include "network/shapes/known_integers.hpp"
+#include "network/shapes/known_shapes.hpp"
+#include "network/shapes/node_shapes.hpp"
 
 namespace octet::model {
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "common/layout/layout.hpp"
-#include "cpu/accumulating/pack.hpp"
 #include "cpu/machine/isa.hpp"
+#include "cpu/weights/pack.hpp"
 #include "primitives/guarded_memory.hpp"
 #include "support/naive.hpp"
 

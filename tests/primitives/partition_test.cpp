@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cpu/compose/blocks.hpp"
+#include "cpu/stream/blocks.hpp"
 
 using namespace octet;
 using namespace octet::impl;

@@ -4,7 +4,7 @@
 // weights and dst. Each framework multiplies and divides the three in a precision of its own, which decides the last
 // bits; doc/arithmetic.md, section 4, has the table.
 
-#include "api/attributes/checks.hpp"
+#include "api/attributes/support.hpp"
 #include "common/epilogue.hpp"
 
 namespace octet::impl {

@@ -7,12 +7,12 @@
 #include <algorithm>
 
 #include "api/attributes/post_op_tensors.hpp"
-#include "api/format_tag.hpp"
-#include "api/tokens.hpp"
+#include "api/tensors/format_tag.hpp"
 #include "common/layout/layout.hpp"
 #include "common/layout/runtime.hpp"
 #include "common/members.hpp"
 #include "common/names.hpp"
+#include "common/tokens.hpp"
 
 namespace octet::impl {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "common/layout/runtime.hpp"
-#include "common/text.hpp"
+#include "octet/error.hpp"
 
 namespace octet::impl {
 
@@ -11,7 +11,8 @@ dim_t checked_product(dim_t a, dim_t b, const memory_desc &md) {
     dim_t product;
     // 2^56 bytes: more than any address space, so sums of products can't overflow either.
     if (__builtin_mul_overflow(a, b, &product) || product > dim_t{1} << 56)
-        throw_invalid("memory::desc: dims ", dims_text(md), " overflow the size of a tensor");
+        throw error(status::invalid_arguments,
+                    "memory::desc: dims " + dims_text(md) + " overflow the size of a tensor");
     return product;
 }
 
@@ -61,6 +62,25 @@ void set_row_major(memory_desc &md) {
                      ? OCTET_RUNTIME_DIM_VAL
                      : checked_product(stride, std::max<dim_t>(md.dims[d], 1), md);
     }
+}
+
+memory_desc at_size(memory_desc md, dim_t size) {
+    if (md.ndims > max_ndims || !has_runtime_sizes(md))
+        return md; // as it is, to be refused by whoever checks it
+    std::replace_if(md.dims, md.dims + md.ndims, is_runtime, size);
+    if (md.format_kind != format_kind::plain)
+        return md;
+    dim_t covered = 1; // by the dimensions whose strides are known
+    for (int d = 0; d < md.ndims; d++)
+        if (!is_runtime(md.strides[d]))
+            covered +=
+                checked_product(std::max<dim_t>(md.dims[d] - 1, 0), std::max<dim_t>(md.strides[d], 0), md);
+    for (int d = md.ndims - 1; d >= 0; d--)
+        if (is_runtime(md.strides[d])) {
+            md.strides[d] = covered;
+            covered = checked_product(covered, std::max<dim_t>(md.dims[d], 1), md);
+        }
+    return md;
 }
 
 } // namespace octet::impl

@@ -67,4 +67,8 @@ std::string dims_text(const memory_desc &md);
 /// Fills the strides of a dense row-major tensor; those over a size that comes with the execution come with it too.
 void set_row_major(memory_desc &md);
 
+/// The tensor with `size` for each dimension that comes with the execution, and strides for those that do: such that
+/// no two elements share an address unless the known strides make them.
+memory_desc at_size(memory_desc md, dim_t size);
+
 } // namespace octet::impl

@@ -18,8 +18,4 @@ inline bool has_runtime_sizes(const memory_desc &md) {
            (md.format_kind == format_kind::plain && std::any_of(md.strides, md.strides + ndims, is_runtime));
 }
 
-/// The tensor with `size` for each dimension that comes with the execution, and strides for those that do: such that
-/// no two elements share an address unless the known strides make them.
-memory_desc at_size(memory_desc md, dim_t size);
-
 } // namespace octet::impl

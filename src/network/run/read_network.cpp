@@ -6,7 +6,7 @@
 #include "network/graph/file.hpp"
 #include "network/saved/format.hpp"
 #include "network/saved/plan_file.hpp"
-#include "network/tflite/known_shapes.hpp"
+#include "network/shapes/known_shapes.hpp"
 
 namespace octet::model {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "network/graph/graph.hpp"
 #include "network/run/sizes.hpp"
-#include "network/tflite/known_shapes.hpp"
+#include "network/shapes/known_shapes.hpp"
 
 namespace octet::model {
 namespace {

@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "network/graph/file.hpp"
+#include "network/shapes/known_shapes.hpp"
 #include "network/tflite/attributes.hpp"
-#include "network/tflite/known_shapes.hpp"
 
 namespace octet::model {
 namespace {

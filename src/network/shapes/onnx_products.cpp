@@ -1,7 +1,7 @@
 // Shapes of what broadcasts: matrix products, whose leading dimensions are a batch, and operators that work
 // element by element.
 
-#include "network/onnx/shape_functions.hpp"
+#include "network/shapes/onnx.hpp"
 
 namespace octet::model::shape {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Who computes a problem. cpu/registry.cpp has one table of families per operation, best first. Each is asked once,
+// Who computes a problem. cpu/choice/registry.cpp has one table of families per operation, best first. Each is asked once,
 // for the machine at the level in use, and the first that does not refuse is used; the last one ("ref") takes
 // everything the front accepts.
 

@@ -9,15 +9,15 @@
 //
 // Where machines can (pack_rows.hpp), both write whole rows, and so do taps that lie side by side (oihw).
 
-#include "cpu/accumulating/pack_blocks.hpp"
+#include "cpu/weights/pack_blocks.hpp"
 
 #include <algorithm>
 #include <cstring>
 
 #include <immintrin.h>
 
-#include "cpu/accumulating/pack_rows.hpp"
 #include "cpu/machine/parallel.hpp"
+#include "cpu/weights/pack_rows.hpp"
 
 namespace octet::impl {
 

@@ -1,4 +1,4 @@
-#include "network/tflite/known_shapes.hpp"
+#include "network/shapes/known_shapes.hpp"
 
 #include <optional>
 

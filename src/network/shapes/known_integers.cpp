@@ -2,7 +2,7 @@
 // input, or computes one number of one or two. Elements are s32 or f32, and a double holds either: one operation on
 // doubles, rounded to f32, is the operation on f32.
 
-#include "network/onnx/known_integers.hpp"
+#include "network/shapes/known_integers.hpp"
 
 #include <algorithm>
 #include <cmath>

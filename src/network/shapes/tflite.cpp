@@ -1,6 +1,6 @@
 // As TFLite's own kernels resize their outputs.
 
-#include "network/tflite/shape_functions.hpp"
+#include "network/shapes/tflite.hpp"
 
 #include "network/graph/strided_slice.hpp"
 

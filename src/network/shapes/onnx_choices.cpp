@@ -2,7 +2,7 @@
 // that exported networks compute, the shape function writes what they come to into attributes of its own, in full rank:
 // lowering need not read them again.
 
-#include "network/onnx/shape_functions.hpp"
+#include "network/shapes/onnx.hpp"
 
 namespace octet::model::shape {
 namespace {

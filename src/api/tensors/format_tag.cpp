@@ -1,13 +1,13 @@
-#include "api/format_tag.hpp"
+#include "api/tensors/format_tag.hpp"
 
 #include <algorithm>
 
-#include "api/tokens.hpp"
-#include "common/layout/check.hpp"
+#include "api/tensors/memory_desc_checks.hpp"
 #include "common/layout/layout.hpp"
 #include "common/layout/runtime.hpp"
 #include "common/names.hpp"
 #include "common/text.hpp"
+#include "common/tokens.hpp"
 
 namespace octet::impl {
 

@@ -1,4 +1,4 @@
-#include "cpu/compose/blocks.hpp"
+#include "cpu/stream/blocks.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -1,4 +1,4 @@
-#include "cpu/registry.hpp"
+#include "cpu/choice/registry.hpp"
 
 #include <array>
 
@@ -13,7 +13,6 @@
 #include "cpu/compose/separate_epilogue.hpp"
 #include "cpu/compose/source_sums.hpp"
 #include "cpu/compose/source_zero_points.hpp"
-#include "cpu/compose/table.hpp"
 #include "cpu/compose/trilinear.hpp"
 #include "cpu/depthwise/drive.hpp"
 #include "cpu/dot/drive.hpp"
@@ -26,6 +25,7 @@
 #include "cpu/resampling/drive.hpp"
 #include "cpu/softmax/softmax.hpp"
 #include "cpu/stream/drive.hpp"
+#include "cpu/stream/table.hpp"
 
 namespace octet::impl {
 

@@ -1,7 +1,7 @@
 // Shapes of what slides a window: convolution and pooling. The padding that `auto_pad` stands for is found here
 // and written back as plain `pads`, so nothing later meets a word for it. The word is kept for other sizes.
 
-#include "network/onnx/shape_functions.hpp"
+#include "network/shapes/onnx.hpp"
 
 #include <algorithm>
 

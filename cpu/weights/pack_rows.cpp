@@ -1,4 +1,4 @@
-#include "cpu/accumulating/pack_rows.hpp"
+#include "cpu/weights/pack_rows.hpp"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // Shapes of what moves elements and computes nothing. New dimensions come out of a file, so each size is checked
 // against the elements that there are.
 
-#include "network/onnx/shape_functions.hpp"
+#include "network/shapes/onnx.hpp"
 
 namespace octet::model::shape {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "network/onnx/shape_functions.hpp"
+#include "network/shapes/onnx.hpp"
 
 namespace octet::model::shape {
 

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "network/graph/descs.hpp"
-#include "network/onnx/known_integers.hpp"
+#include "network/shapes/known_integers.hpp"
 
 namespace octet::model {
 

@@ -1,4 +1,4 @@
-#include "cpu/compose/table.hpp"
+#include "cpu/stream/table.hpp"
 
 #include <numeric>
 

@@ -3,11 +3,11 @@
 // What each ONNX operator gives: type and dimensions of its outputs, from those of its inputs. One small function
 // per family; which operator has which is in the operators' table.
 
-#include "network/node_shapes.hpp"
+#include "network/shapes/node_shapes.hpp"
 
 namespace octet::model::shape {
 
-// ---- Windows (shape_windows.cpp)
+// ---- Windows (onnx_windows.cpp)
 
 void qlinear_conv(node_shapes &n);
 void conv_integer(node_shapes &n);
@@ -16,7 +16,7 @@ void conv_transpose(node_shapes &n);
 void pooling(node_shapes &n);
 void global_pooling(node_shapes &n);
 
-// ---- Matrix products, element by element (shape_products.cpp)
+// ---- Matrix products, element by element (onnx_products.cpp)
 
 void qlinear_matmul(node_shapes &n);
 void matmul_integer(node_shapes &n);
@@ -35,7 +35,7 @@ void dynamic_quantize(node_shapes &n);
 void comparison(node_shapes &n);
 void where(node_shapes &n);
 
-// ---- Moving elements (shape_moves.cpp)
+// ---- Moving elements (onnx_moves.cpp)
 
 void concat(node_shapes &n);
 void qlinear_concat(node_shapes &n);
@@ -50,7 +50,7 @@ void depth_to_space(node_shapes &n);
 void space_to_depth(node_shapes &n);
 void dropout(node_shapes &n);
 
-// ---- Choosing elements (shape_choices.cpp)
+// ---- Choosing elements (onnx_choices.cpp)
 
 void gather(node_shapes &n);
 void slice(node_shapes &n);
@@ -58,7 +58,7 @@ void split(node_shapes &n);
 void expand(node_shapes &n);
 void resize(node_shapes &n);
 
-// ---- Integers out of shapes (shape_values.cpp)
+// ---- Integers out of shapes (onnx_values.cpp)
 
 void shape_of(node_shapes &n);
 void size_of(node_shapes &n);
@@ -66,7 +66,7 @@ void range(node_shapes &n);
 void constant_of_shape(node_shapes &n);
 void cast(node_shapes &n);
 
-// ---- Rows (shape_rows.cpp)
+// ---- Rows (onnx_rows.cpp)
 
 void reduce(node_shapes &n);
 void arg_max(node_shapes &n);

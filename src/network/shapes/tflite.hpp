@@ -3,7 +3,7 @@
 // What each TFLite operator gives for other sizes of its inputs: dimensions alone, types stay the file's. Which operator
 // has which is in the operators' table.
 
-#include "network/node_shapes.hpp"
+#include "network/shapes/node_shapes.hpp"
 
 namespace octet::model::tflite_shape {
 

@@ -1,6 +1,6 @@
 // Shapes of what computes one number, or new ones, of a whole row.
 
-#include "network/onnx/shape_functions.hpp"
+#include "network/shapes/onnx.hpp"
 
 namespace octet::model::shape {
 namespace {

@@ -1,11 +1,11 @@
-#include "cpu/accumulating/weights.hpp"
+#include "cpu/weights/weights.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "common/element.hpp"
-#include "cpu/accumulating/pack.hpp"
 #include "cpu/machine/scratch.hpp"
+#include "cpu/weights/pack.hpp"
 
 namespace octet::impl {
 

@@ -1,10 +1,10 @@
-#include "cpu/accumulating/pack.hpp"
+#include "cpu/weights/pack.hpp"
 
 #include <cstring>
 #include <vector>
 
-#include "cpu/accumulating/pack_blocks.hpp"
 #include "cpu/machine/parallel.hpp"
+#include "cpu/weights/pack_blocks.hpp"
 
 namespace octet::impl {
 

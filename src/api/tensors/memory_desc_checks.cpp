@@ -1,4 +1,4 @@
-#include "common/layout/check.hpp"
+#include "api/tensors/memory_desc_checks.hpp"
 
 // Plain tensors are checked field by field. A packed layout has too many fields that depend on each other for
 // that; but there are only a few layouts of given dimensions that the library ever makes, so they are made

@@ -1,0 +1,40 @@
+#pragma once
+
+// A task says what the stream kernel computes per element, by steps that repeat the reference's operations in its order
+// (cpu/ref); the numbers of the steps are planes, each with the function that gives it for a channel.
+
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/problem.hpp"
+#include "jit/kernels/stream_program.hpp"
+
+namespace octet::impl::stream {
+
+/// One number per channel, or one for all.
+struct plane {
+    int mask = 0; ///< dimensions that it varies over
+    bool is_runtime = false;
+    /// Bits of its dword for a lane of a vector of columns that are all at these coordinates.
+    std::function<std::uint32_t(const arguments &, const coordinates &, int lane)> word;
+};
+
+struct task {
+    std::string refusal; ///< why no program does it; all else is valid if this is empty
+
+    std::vector<memory_desc> srcs;
+    std::vector<int> src_args;
+    std::vector<std::vector<float>> src_values; ///< of a source that is known at creation; empty: an argument
+    memory_desc dst;
+    jit::stream_program program;
+    std::vector<plane> planes;
+    std::vector<std::uint32_t> table; ///< of look_up
+    jit::epilogue_stage value = jit::epilogue_stage::f32_value;
+    epilogue out;                    ///< what follows the program
+    double largest_value = HUGE_VAL; ///< bound of an f32 value
+};
+
+} // namespace octet::impl::stream
