@@ -1,3 +1,6 @@
+// Shares of equal cost: prefix sums of costs give the place in the sequence of cells where each share ends, which is moved to
+// the nearest cell. `divide` tries both orders of cells and cuts between whole rows or panels, and takes what is most even.
+
 #include "cpu/accumulating/work.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Runs one reorder for each source.
+
 #include "cpu/compose/concat.hpp"
 
 namespace octet::impl {

@@ -1,3 +1,5 @@
+// Makes a kernel for each phase and runs them one after the other on the same arguments.
+
 #include "cpu/compose/deconvolution.hpp"
 
 #include "common/text.hpp"

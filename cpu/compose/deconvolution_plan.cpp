@@ -1,3 +1,5 @@
+// Which taps a phase meets, axis by axis, and the views of source, destination and weights that make it a convolution.
+
 #include "cpu/compose/deconvolution_plan.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Two steps: the pooling kernel to an intermediate tensor, the stream kernel from there.
+
 #include "cpu/compose/pooling.hpp"
 
 #include "cpu/compose/separate_epilogue.hpp"

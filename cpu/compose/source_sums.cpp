@@ -1,3 +1,5 @@
+// Packs weights of 1 once, runs the products twice, and subtracts zw Σ (s - zs) with a task of the stream kernel.
+
 #include "cpu/compose/source_sums.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Describes both interpolations as problems of their own, of which the family makes kernels.
+
 #include "cpu/compose/trilinear.hpp"
 
 #include "common/rules.hpp"

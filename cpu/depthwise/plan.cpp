@@ -1,3 +1,5 @@
+// Parts of the channels by the number of blocks that fit the registers, a line as runs of equal tiles, and shares of equal cost.
+
 #include "cpu/depthwise/plan.hpp"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// The driver: `execute` binds arguments and gives each thread its share; below it, bands of lines, panels of columns and calls of
+// the kernel are nested loops. Start at `execute`.
+
 #include "cpu/dot/drive.hpp"
 
 #include <algorithm>

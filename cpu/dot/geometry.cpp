@@ -1,3 +1,5 @@
+// Convolutions and matrix products are translated to the one form, and refused where the form or the epilogue cannot say them.
+
 #include "cpu/dot/geometry.hpp"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// A plan is made in steps, each of which decides one thing and reads what the steps before it decided: tiles, taps, where rows are
+// read, bands, shares. `plan_dot` at the end has their order.
+
 #include "cpu/dot/plan.hpp"
 
 #include <algorithm>

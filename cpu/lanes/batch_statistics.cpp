@@ -1,3 +1,5 @@
+// Adds up rows of channels in lanes, finishes mean and variance, and runs batch normalization on them.
+
 #include "cpu/lanes/batch_statistics.hpp"
 
 #include <immintrin.h>

@@ -1,3 +1,5 @@
+// The level in use is the best one of the machine below the cap, which comes from the environment or from the program.
+
 #include "cpu/machine/isa.hpp"
 
 #include <unistd.h>

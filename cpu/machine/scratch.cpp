@@ -1,3 +1,5 @@
+// One growing buffer for each slot of each thread.
+
 #include "cpu/machine/scratch.hpp"
 
 #include <new>

@@ -1,3 +1,5 @@
+// Finds weights that are integers over a power of two; refuses by returning nothing where some weight is not.
+
 #include "cpu/resampling/codes.hpp"
 
 #include <algorithm>

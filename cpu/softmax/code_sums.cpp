@@ -1,3 +1,5 @@
+// Sums in plain loops over several rows at a time, for each framework, and by byte permutes where the CPU has them.
+
 #include "cpu/softmax/code_sums.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Finds the rows of contiguous bytes that both tensors share, and runs one generated kernel on ranges of them.
+
 #include "cpu/stream/bytes.hpp"
 
 #include <array>

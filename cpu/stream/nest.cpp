@@ -1,3 +1,5 @@
+// Sorts the destination's dimensions by stride and joins neighbours along which every operand continues.
+
 #include "cpu/stream/nest.hpp"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// The sum in real numbers, its split into integers and fractions, and the comparison of every pair of codes with the framework's
+// arithmetic: where one differs there are no tables.
+
 #include "cpu/stream/pair_tables.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// A function for each operation, which reads like the formula: steps on the stack of a `task_builder`.
+
 #include "cpu/stream/plan.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Makes planes and kernels of a task, and walks its nest of loops: one call for each row or run of rows.
+
 #include "cpu/stream/programs.hpp"
 
 #include <algorithm>

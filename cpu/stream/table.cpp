@@ -1,3 +1,5 @@
+// Runs the reference kernel over a vector of all codes, and looks its results up.
+
 #include "cpu/stream/table.hpp"
 
 #include <numeric>

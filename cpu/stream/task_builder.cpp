@@ -1,3 +1,5 @@
+// Pushes steps, sources and planes; `finish` adds what is left of the epilogue.
+
 #include "cpu/stream/task_builder.hpp"
 
 #include <memory>

@@ -1,3 +1,6 @@
+// Finds the two dimensions whose order differs, cuts matrices into tiles of cache lines, and runs strips of the generated kernel;
+// elements beyond whole steps are copied one by one.
+
 #include "cpu/stream/transpose.hpp"
 
 #include <immintrin.h>

@@ -1,3 +1,6 @@
+// A map from plain to packed elements, walked by channels. Codes go through pack_blocks.cpp, floats and unpacking through plain
+// loops.
+
 #include "cpu/weights/pack.hpp"
 
 #include <cstring>

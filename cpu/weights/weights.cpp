@@ -1,3 +1,5 @@
+// Weights that are given packed are read where they are, others are packed into scratch memory in each execution.
+
 #include "cpu/weights/weights.hpp"
 
 #include <algorithm>

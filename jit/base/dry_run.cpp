@@ -1,3 +1,5 @@
+// Counts are remembered under a bounded number of keys.
+
 #include "jit/base/dry_run.hpp"
 
 #include <mutex>

@@ -1,3 +1,5 @@
+// Registers, constants and arithmetic of vectors, each in the encodings that levels have.
+
 #include "jit/base/emitter.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Where names and bytes of code are written, and what happens when that fails: nothing, but one message.
+
 #include "jit/base/record.hpp"
 
 #include <charconv>

@@ -1,3 +1,5 @@
+// Weights are rounded to 30 bits, then all pairs of codes near a tie are compared with the three roundings.
+
 #include "jit/epilogue/code_sum.hpp"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Integers for whole vectors, by few instructions: where these differ from the definition in steps, a comment says why the bits are
+// the same.
+
 #include "jit/epilogue/rounding.hpp"
 
 #include <cmath>

@@ -1,3 +1,5 @@
+// A section for each form of rule; rules_code.hpp says which planes it reads.
+
 #include "jit/epilogue/rules_code.hpp"
 
 #include <cmath>

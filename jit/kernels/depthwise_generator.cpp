@@ -1,3 +1,5 @@
+// Groups of blocks, lines and tiles from the outside inwards, then the products of a tile.
+
 #include "jit/kernels/depthwise_generator.hpp"
 
 #include <algorithm>

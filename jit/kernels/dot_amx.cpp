@@ -1,3 +1,5 @@
+// Tiles of sums and the reduction in steps, then the way of sums over the stack into vectors for the epilogue.
+
 #include "jit/kernels/dot_amx.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// All tables stay in registers; a pair of vectors takes two permutes and a blend for each of them.
+
 #include "jit/kernels/pair_tables.hpp"
 
 #include "common/text.hpp"

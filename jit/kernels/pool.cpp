@@ -1,3 +1,5 @@
+// One loop over positions, one over the taps of a window, then the mean that the form asks for.
+
 #include "jit/kernels/pool.hpp"
 
 #include <cstddef>

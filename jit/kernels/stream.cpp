@@ -1,3 +1,5 @@
+// Rows and groups of vectors; the steps on a vector are stream_program_emitter's.
+
 #include "jit/kernels/stream.hpp"
 
 #include <algorithm>

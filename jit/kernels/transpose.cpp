@@ -1,3 +1,5 @@
+// Loads a piece of each row, interleaves in steps of doubled width, and stores a vector for each column.
+
 #include "jit/kernels/transpose.hpp"
 
 #include <cstddef>

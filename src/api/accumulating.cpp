@@ -1,3 +1,5 @@
+// The common end of convolutions, deconvolutions and matrix products: layouts that were left open, bias, attributes, refusals.
+
 #include "api/accumulating.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Checks axis by axis: sizes, paddings and the number of output positions, in both directions of a convolution.
+
 #include "api/convolution_shapes.hpp"
 
 #include <algorithm>

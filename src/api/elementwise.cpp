@@ -1,3 +1,5 @@
+// What element-wise operations have in common: a destination's layout, scales and zero points of tensors, the rule.
+
 #include "api/elementwise.hpp"
 
 #include "common/text.hpp"

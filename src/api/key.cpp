@@ -1,3 +1,5 @@
+// Appends every member that decides a result; members of post-ops are visited, not listed.
+
 #include "api/key.hpp"
 
 #include "common/members.hpp"

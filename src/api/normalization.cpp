@@ -1,3 +1,5 @@
+// Flags, epsilon and operands that batch and layer normalization share.
+
 #include "api/normalization.hpp"
 
 #include <limits>

@@ -1,3 +1,5 @@
+// First the descriptor, from what two trial sizes have in common; then the primitives that executions have made, by size.
+
 #include "api/runtime_sizes.hpp"
 
 #include "api/attributes/post_op_tensors.hpp"

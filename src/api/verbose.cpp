@@ -1,3 +1,5 @@
+// Where the lines of verbose mode go, and what they begin with.
+
 #include "api/verbose.hpp"
 
 #include <atomic>

@@ -1,3 +1,5 @@
+// TFLite Micro's integer functions, one by one, then functions of real values between dequantization and quantization.
+
 #include "common/eltwise_code.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// A value that is not allowed is ignored, with one message.
+
 #include "common/environment.hpp"
 
 #include <cerrno>

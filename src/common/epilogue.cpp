@@ -1,3 +1,5 @@
+// The meaning of the epilogue for one element: the rule, then an overload of `apply` for each post-op.
+
 #include "common/epilogue.hpp"
 
 #include <algorithm>

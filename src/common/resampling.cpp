@@ -1,3 +1,5 @@
+// Each framework's coordinates of a position, then its neighbours and weights.
+
 #include "common/resampling.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Exponentials by distance from the maximum, in the arithmetic of each framework.
+
 #include "common/softmax.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// One loop over runs of positions between the same columns, whose blended lines stay in registers.
+
 #include "jit/kernels/resampling/codes.hpp"
 
 #include <cstddef>

@@ -1,3 +1,5 @@
+// For each row its results by distance, a vector at a time, then lookups by permutes or shuffles.
+
 #include "jit/kernels/softmax/codes.hpp"
 
 #include <algorithm>

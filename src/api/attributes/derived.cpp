@@ -1,3 +1,5 @@
+// Multiplies scales in the precision of each framework (common/derivation.hpp) and replaces them in the epilogue.
+
 #include "api/attributes/derived.hpp"
 
 #include "common/derivation.hpp"

@@ -1,3 +1,5 @@
+// Tags are letters of dimensions in the order of memory: names, strides and comparison follow from them.
+
 #include "api/tensors/format_tag.hpp"
 
 #include <algorithm>

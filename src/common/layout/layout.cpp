@@ -1,3 +1,5 @@
+// Asks the kind of the layout: plain, packed, or packed in parts.
+
 #include "common/layout/layout.hpp"
 
 namespace octet::impl {

@@ -1,3 +1,5 @@
+// Sizes of a packed tensor follow from its dimensions and the blocks of packed.hpp.
+
 #include "common/layout/packed.hpp"
 
 #include <algorithm>

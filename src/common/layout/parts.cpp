@@ -1,3 +1,5 @@
+// Taps of a part are those with the same remainder along each axis, last tap first.
+
 #include "common/layout/parts.hpp"
 
 #include <algorithm>

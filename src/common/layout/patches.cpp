@@ -1,3 +1,5 @@
+// Counts gathers and products of each possible patch and takes the cheapest one.
+
 #include "common/layout/patches.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Products of dimensions are checked once, here: sums of them cannot overflow any more.
+
 #include "common/layout/plain.hpp"
 
 #include <algorithm>

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""How large and how tangled the product is: figures.py [--source DIRECTORY]
+
+Prints a table of figures that changes to the structure aim at, so that they are counted the same way before and after:
+
+  product lines              all lines of C++, C and Python in the product's folders (include_graph.PRODUCT)
+  rings                      sets of units, and of folders, that include each other (include_graph.py)
+  files that name one        product files whose code names a post-op, a level, a rule, by name: the most, over all of them, and the median
+  convolution's closure      lines of code of all units that src/api/convolution.cpp and cpu/dot/drive.cpp include, directly or not, in
+                             src, cpu and jit: headers with the files that implement them; of the registry the header alone
+  Xbyak outside jit          files to be compiled that include it, directly or not
+  duplicated runs            pairs of places with the same eight or more lines of code one after the other, in two files or in one
+  without an opening         .cpp files that begin with code instead of a paragraph that says what they are for
+
+Code is what is left without comments and blank lines.
+"""
+
+import argparse
+import collections
+import os
+import re
+import statistics
+import subprocess
+import sys
+
+import include_graph
+
+RUN = 8
+COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*")', re.S)
+
+
+def code_lines(text):
+    """Lines that have code, without comments and without white space at their ends."""
+    text = COMMENT.sub(lambda m: m.group(1) or "\n" * m.group(0).count("\n"), text)
+    return [line for line in (raw.strip() for raw in text.split("\n")) if line]
+
+
+def product_lines(root):
+    names = subprocess.run(["git", "ls-files", *include_graph.PRODUCT], cwd=root, capture_output=True, text=True, check=True)
+    names = [n for n in names.stdout.splitlines() if n.endswith((*include_graph.SOURCES, ".py"))]
+    return sum(open(os.path.join(root, n), encoding="utf-8", errors="replace").read().count("\n") for n in names)
+
+
+def members(text, pattern):
+    return re.findall(pattern, text, re.M)
+
+
+def files_that_name(tree, patterns):
+    """For each pattern, how many files have it in their code."""
+    code = ["\n".join(code_lines(t)) for t in tree.text.values()]
+    return [sum(1 for c in code if re.search(p, c)) for p in patterns]
+
+
+def naming(tree):
+    """(what, counts) of post-ops, levels and rules: by the names that their declarations have."""
+    attr, rules, settings = (tree.text["include/octet/" + n] for n in ("primitive_attr.hpp", "requantization.hpp", "settings.hpp"))
+    scope = attr[attr.index("namespace post_op {"):]
+    ops = members(scope[:scope.index("} // namespace post_op")], r"^struct (\w+)")
+    enum = lambda text, name: members(re.search(r"enum class " + name + r"\b.*?\{(.*?)\}", text, re.S).group(1), r"^\s*(\w+)\s*(?:=|,|$|///)")
+    yield "a post-op", files_that_name(tree, [rf"post_op::{n}\b" for n in ops])
+    yield "a level", files_that_name(tree, [rf"(cpu_isa|level|isa)::{n}\b" for n in enum(settings, "cpu_isa")])
+    yield "a rule", files_that_name(tree, [rf"(requantization_rule|rule|rule_t)::{n}\b" for n in enum(rules, "requantization_rule") if n != "none"])
+
+
+def closure_lines(tree, *start):
+    """Lines of code of the units that files need."""
+    implementation = collections.defaultdict(set)
+    for path in tree.text:
+        implementation[include_graph.unit(path)].add(path)
+    seen, rest = set(), list(start)
+    while rest:
+        path = rest.pop()
+        if path in seen or not path.startswith(("src/", "cpu/", "jit/")):
+            continue
+        seen.add(path)
+        rest += tree.includes[path]
+        if not path.endswith("/registry.hpp"): # its table has all families
+            rest += implementation[include_graph.unit(path)]
+    return sum(len(code_lines(tree.text[p])) for p in seen)
+
+
+def duplicated_runs(tree):
+    """Maximal runs of equal lines that stand in two places."""
+    places = collections.defaultdict(list)
+    lines = {p: [line for line in code_lines(t) if not line.startswith("#include") and len(line) > 3] for p, t in tree.text.items()}
+    for path, code in lines.items():
+        for i in range(len(code) - RUN + 1):
+            places["\n".join(code[i:i + RUN])].append((path, i))
+    starts = set()
+    for found in places.values():
+        for a in found[:8]:
+            for b in found[:8]:
+                if a < b and not (a[0] == b[0] and b[1] - a[1] < RUN):
+                    starts.add((a, b))
+    step = lambda place: (place[0], place[1] - 1)
+    return sorted((a, b) for a, b in starts if (step(a), step(b)) not in starts)
+
+
+def without_opening(tree):
+    return sorted(p for p, t in tree.text.items() if p.endswith(".cpp") and not t.lstrip().startswith(("//", "/*")))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--source", default=os.path.join(os.path.dirname(__file__), ".."))
+    parser.add_argument("--list", action="store_true", help="name duplicated runs and files without an opening paragraph, too")
+    options = parser.parse_args()
+    tree = include_graph.Tree(options.source)
+    sys.setrecursionlimit(10000)
+    runs, bare = duplicated_runs(tree), without_opening(tree)
+    rows = [("product lines", product_lines(options.source)),
+            ("rings of units", len(include_graph.rings(tree.graph(include_graph.unit)))),
+            ("rings of folders", len(include_graph.rings(tree.graph(os.path.dirname))))]
+    rows += [(f"files that name {what}: most, median", f"{max(counts)}, {statistics.median(counts):g}") for what, counts in naming(tree)]
+    rows += [("convolution's closure, lines of code", closure_lines(tree, "src/api/convolution.cpp", "cpu/dot/drive.cpp")),
+             ("files outside jit compiled with Xbyak", len(include_graph.with_xbyak(tree))),
+             (f"duplicated runs of {RUN} lines", len(runs)),
+             (".cpp files without an opening paragraph", f"{len(bare)} of {sum(p.endswith('.cpp') for p in tree.text)}")]
+    for name, value in rows:
+        print(f"{name:45}{value:>10}" if isinstance(value, str) else f"{name:45}{value:>10,}")
+    if options.list:
+        for a, b in runs:
+            print(f"{a[0]}:{a[1]} ~ {b[0]}:{b[1]} (lines of code)")
+        print("\n".join(bare))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
