@@ -1,9 +1,9 @@
 #pragma once
 
-// What an implementation is: a family answers a problem with an offer, of which a kernel is made. Types only, for
+// What an implementation is: a family answers a problem with a candidate, of which a kernel is made. Types only, for
 // those who write implementations; who takes a problem is cpu/choice/registry.hpp's.
 //
-// A family is asked once: its offer is a refusal, which is text for the user, or holds what it has found out about
+// A family is asked once: its candidate is a refusal, which is text for the user, or holds what it has found out about
 // the problem until the kernel is wanted, which may be never (the primitive cache has it).
 
 #include <cstddef>
@@ -36,24 +36,25 @@ inline void append_plan(std::string &plans, const kernel &part) {
 }
 
 /// A family's answer to a problem on a machine.
-class offer {
+class candidate {
 public:
     using maker = std::function<std::shared_ptr<const kernel>()>;
 
     /// Takes the problem; `make` plans the rest and generates code.
-    explicit offer(maker make) : make_(std::make_shared<const maker>(std::move(make))) {}
-    static offer refused(std::string reason) { return offer(std::move(reason)); }
+    explicit candidate(maker make) : make_(std::make_shared<const maker>(std::move(make))) {}
+    static candidate refused(std::string reason) { return candidate(std::move(reason)); }
 
     bool is_refused() const { return !make_; }
     const std::string &reason() const { return reason_; } ///< one for users, where it is refused
     std::shared_ptr<const kernel> make() const { return (*make_)(); }
 
 private:
-    explicit offer(std::string reason) : reason_(std::move(reason)) {}
+    explicit candidate(std::string reason) : reason_(std::move(reason)) {}
     std::string reason_;
-    std::shared_ptr<const maker> make_; ///< shared: offers are copied into the offers that are made of them
+    std::shared_ptr<const maker>
+        make_; ///< shared: candidates are copied into the candidates that are made of them
 };
 
-template <typename Problem> using plan_function = offer (*)(const Problem &, const machine &);
+template <typename Problem> using plan_function = candidate (*)(const Problem &, const machine &);
 
 } // namespace octet::impl

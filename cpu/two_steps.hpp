@@ -32,11 +32,11 @@ private:
 };
 
 /// A step may have two steps itself, in another slot.
-inline offer in_two_steps(const memory_desc &between, const offer &first, const offer &second,
-                          scratch_slot slot = scratch_slot::between_steps) {
+inline candidate in_two_steps(const memory_desc &between, const candidate &first, const candidate &second,
+                              scratch_slot slot = scratch_slot::between_steps) {
     if (first.is_refused() || second.is_refused())
         return first.is_refused() ? first : second;
-    return offer(
+    return candidate(
         [=] { return std::make_shared<two_step_kernel>(between, slot, first.make(), second.make()); });
 }
 

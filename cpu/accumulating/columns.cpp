@@ -21,7 +21,7 @@ columns::columns(const stored_weights &weights, const jit::epilogue_plan &epilog
     const packed_geometry &p = packed();
     constants_.resize(static_cast<std::size_t>(p.groups * p.o_blocks() * block_words()));
     if (!has_bias_)
-        origins_.resize(ranges.size() * static_cast<std::size_t>(padded_columns()), origin());
+        initial_.resize(ranges.size() * static_cast<std::size_t>(padded_columns()), magic_bias());
     for (dim_t group = 0; group < p.groups; group++)
         epilogue_.fill_constants(first_channel(group), p.o,
                                  constants_.data() + group * p.o_blocks() * block_words());
@@ -47,8 +47,8 @@ void columns::for_each_bias(const void *bias, dim_t first_channel, dim_t count, 
             visit(o, load_s32(bias, md.data_type, first + o * stride));
 }
 
-bool columns::may_start_from_origin(const column_arguments &args) const {
-    if (origin() == 0 || !has_bias_)
+bool columns::may_start_from_magic_bias(const column_arguments &args) const {
+    if (magic_bias() == 0 || !has_bias_)
         return true;
     std::uint32_t beyond = 0; // no branch: a loop over vectors
     const dim_t channels = epilogue_.source().bias.dims[epilogue_.shape().channel_dim];
@@ -122,13 +122,13 @@ void columns::subtract_zero_points(const column_arguments &args, const line_rang
 
 const std::int32_t *columns::initial(const column_arguments &args) const {
     if (!has_bias_ && args.src_zero_point == 0)
-        return origins_.data();
+        return initial_.data();
     const std::size_t count = ranges_.size() * static_cast<std::size_t>(padded_columns());
     auto *all = static_cast<std::int32_t *>(
         thread_scratch(scratch_slot::initial_accumulators, count * sizeof(std::int32_t)));
     for (std::size_t r = 0; r < ranges_.size(); r++) {
         std::int32_t *initial = all + static_cast<dim_t>(r) * padded_columns();
-        std::fill_n(initial, padded_columns(), origin());
+        std::fill_n(initial, padded_columns(), magic_bias());
         if (has_bias_)
             add_bias(args.bias, initial);
         if (args.src_zero_point != 0)

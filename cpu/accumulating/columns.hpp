@@ -38,13 +38,13 @@ public:
             const std::vector<line_range> &ranges, bool groups_have_channels, instruction_set isa);
 
     column_arguments bind(const arguments &args, std::int32_t src_zero_point) const;
-    /// False if the epilogue's origin does not allow for these biases.
-    bool may_start_from_origin(const column_arguments &args) const;
+    /// False if the epilogue's magic bias does not allow for these biases.
+    bool may_start_from_magic_bias(const column_arguments &args) const;
 
     /// Planes of all column blocks; valid until the calling thread's next execution.
     const std::uint32_t *params(const column_arguments &args) const;
 
-    /// The epilogue's origin and bias - zs Σw + K zs zw for [range of kernel lines][column]: with the row sums,
+    /// The epilogue's magic bias and bias - zs Σw + K zs zw for [range of kernel lines][column]: with the row sums,
     /// Σ (s - zs)(w - zw) without zero points in the reduction. Valid as `params`.
     const std::int32_t *initial(const column_arguments &args) const;
 
@@ -55,7 +55,7 @@ public:
 
 private:
     const packed_geometry &packed() const { return weights_.geometry(); }
-    std::int32_t origin() const { return static_cast<std::int32_t>(epilogue_.origin()); }
+    std::int32_t magic_bias() const { return static_cast<std::int32_t>(epilogue_.magic_bias()); }
     dim_t first_channel(dim_t group) const { return groups_have_channels_ ? group * packed().o : 0; }
     void fill_weights_zero_points(const arguments &args, std::uint32_t *params) const;
     template <typename Visit>
@@ -68,7 +68,7 @@ private:
     const jit::epilogue_plan &epilogue_;
     const std::vector<line_range> &ranges_;
     aligned_vector<std::uint32_t> constants_; ///< planes as far as known at creation
-    aligned_vector<std::int32_t> origins_;    ///< initial values where there is nothing to fold
+    aligned_vector<std::int32_t> initial_;    ///< initial values where there is nothing to fold
     const bool groups_have_channels_, has_bias_, has_argument_planes_;
     const instruction_set isa_; ///< for weights that are packed in an execution
 };

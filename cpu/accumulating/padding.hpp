@@ -36,14 +36,14 @@ private:
 };
 
 /// `generated` pads the source of `p`, whose zero point is one for all of it.
-template <typename Problem> offer with_padding(const Problem &p, const offer &generated) {
+template <typename Problem> candidate with_padding(const Problem &p, const candidate &generated) {
     const masked_values<std::int32_t> &zps = p.src_zero_points.values;
     if (generated.is_refused() || !zps.is_set())
         return generated;
     if (zps.runtime)
-        return offer([=] { return std::make_shared<padded_kernel<Problem>>(generated.make(), p); });
+        return candidate([=] { return std::make_shared<padded_kernel<Problem>>(generated.make(), p); });
     if (!is_code(zps.values[0], p.src.data_type))
-        return offer::refused(
+        return candidate::refused(
             text("padding with the source zero point ", zps.values[0], ", which is no code of the source"));
     return generated;
 }

@@ -101,8 +101,8 @@ double busiest_share(const side_costs &rows, const side_costs &panels, const std
     for (const share &s : shares) {
         double cost = 0;
         for (const cell_range &c : s)
-            cost += (rows.before(c.last_row) - rows.before(c.first_row)) *
-                    (panels.before(c.last_panel) - panels.before(c.first_panel));
+            cost += (rows.before(c.end_row) - rows.before(c.first_row)) *
+                    (panels.before(c.end_panel) - panels.before(c.first_panel));
         most = std::max(most, cost);
     }
     return most / (rows.all() * panels.all());

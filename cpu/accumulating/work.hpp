@@ -32,9 +32,9 @@ private:
     dim_t repeats_;
 };
 
-/// Cells [first_row, last_row) × [first_panel, last_panel).
+/// Cells [first_row, end_row) × [first_panel, end_panel).
 struct cell_range {
-    dim_t first_row, last_row, first_panel, last_panel;
+    dim_t first_row, end_row, first_panel, end_panel;
 };
 
 /// The ranges of one thread, in its order.

@@ -9,8 +9,8 @@
 #include "cpu/compose/channels_last.hpp"
 #include "cpu/compose/concat.hpp"
 #include "cpu/compose/deconvolution.hpp"
-#include "cpu/compose/far_zero_points.hpp"
 #include "cpu/compose/one_order.hpp"
+#include "cpu/compose/out_of_range_zero_points.hpp"
 #include "cpu/compose/packed_reorder.hpp"
 #include "cpu/compose/pooling.hpp"
 #include "cpu/compose/separate_epilogue.hpp"
@@ -50,10 +50,10 @@ template <typename Problem> using families = std::vector<family<Problem>>;
 
 template <typename Problem> family<Problem> reference() {
     return {"ref", code::reference,
-            [](const Problem &p, const machine &) { return offer([p] { return ref::create(p); }); }};
+            [](const Problem &p, const machine &) { return candidate([p] { return ref::create(p); }); }};
 }
 
-template <typename Problem> family<Problem> look_up() { return {"table", code::plain, table::plan}; }
+template <typename Problem> family<Problem> code_table() { return {"table", code::plain, table::plan}; }
 
 template <typename Problem> family<Problem> jit_stream() {
     return {"jit:stream", code::generated, stream::plan};
@@ -70,13 +70,14 @@ template <typename Problem, plan_function<Problem> sums> family<Problem> and_str
 }
 
 /// The family's sums for weights zero points that it can't take, and the stream kernel.
-template <typename Problem, plan_function<Problem> sums> family<Problem> twice_and_stream(const char *name) {
+template <typename Problem, plan_function<Problem> sums>
+family<Problem> weights_zero_point_by_second_product(const char *name) {
     return in_any_layout<Problem, source_sums::plan<Problem, sums>>(name);
 }
 
 /// The family's sums for src zero points of each channel, and the stream kernel.
 template <typename Problem, plan_function<Problem> sums>
-family<Problem> with_image_and_stream(const char *name) {
+family<Problem> per_channel_src_zero_points(const char *name) {
     return in_any_layout<Problem, source_zero_points::plan<Problem, sums>>(name);
 }
 
@@ -88,32 +89,33 @@ template <typename Problem, plan_function<Problem> plan> family<Problem> in_one_
 // ---- the tables, best first
 
 families<convolution_problem> families_of(const convolution_problem &) {
-    return {in_any_layout<convolution_problem, depthwise::plan>("jit:depthwise"),
-            in_any_layout<convolution_problem, dot::plan>("jit:dot"),
-            and_stream<convolution_problem, depthwise::plan>("jit:depthwise+stream"),
-            and_stream<convolution_problem, dot::plan>("jit:dot+stream"),
-            twice_and_stream<convolution_problem, dot::plan>("jit:dot+dot+stream"),
-            with_image_and_stream<convolution_problem, depthwise::plan>("jit:depthwise+image+stream"),
-            with_image_and_stream<convolution_problem, dot::plan>("jit:dot+image+stream"),
-            with_image_and_stream<convolution_problem, source_sums::plan<convolution_problem, dot::plan>>(
-                "jit:dot+dot+image+stream"),
-            reference<convolution_problem>()};
+    return {
+        in_any_layout<convolution_problem, depthwise::plan>("jit:depthwise"),
+        in_any_layout<convolution_problem, dot::plan>("jit:dot"),
+        and_stream<convolution_problem, depthwise::plan>("jit:depthwise+stream"),
+        and_stream<convolution_problem, dot::plan>("jit:dot+stream"),
+        weights_zero_point_by_second_product<convolution_problem, dot::plan>("jit:dot+dot+stream"),
+        per_channel_src_zero_points<convolution_problem, depthwise::plan>("jit:depthwise+image+stream"),
+        per_channel_src_zero_points<convolution_problem, dot::plan>("jit:dot+image+stream"),
+        per_channel_src_zero_points<convolution_problem, source_sums::plan<convolution_problem, dot::plan>>(
+            "jit:dot+dot+image+stream"),
+        reference<convolution_problem>()};
 }
 families<matmul_problem> families_of(const matmul_problem &) {
     return {in_any_layout<matmul_problem, dot::plan>("jit:dot"),
             and_stream<matmul_problem, dot::plan>("jit:dot+stream"), reference<matmul_problem>()};
 }
 families<deconvolution_problem> families_of(const deconvolution_problem &) {
-    return {
-        in_any_layout<deconvolution_problem, deconvolution::plan>("jit:deconvolution"),
-        and_stream<deconvolution_problem, deconvolution::plan>("jit:deconvolution+stream"),
-        twice_and_stream<deconvolution_problem, deconvolution::plan>(
-            "jit:deconvolution+deconvolution+stream"),
-        with_image_and_stream<deconvolution_problem, deconvolution::plan>("jit:deconvolution+image+stream"),
-        with_image_and_stream<deconvolution_problem,
-                              source_sums::plan<deconvolution_problem, deconvolution::plan>>(
-            "jit:deconvolution+deconvolution+image+stream"),
-        reference<deconvolution_problem>()};
+    return {in_any_layout<deconvolution_problem, deconvolution::plan>("jit:deconvolution"),
+            and_stream<deconvolution_problem, deconvolution::plan>("jit:deconvolution+stream"),
+            weights_zero_point_by_second_product<deconvolution_problem, deconvolution::plan>(
+                "jit:deconvolution+deconvolution+stream"),
+            per_channel_src_zero_points<deconvolution_problem, deconvolution::plan>(
+                "jit:deconvolution+image+stream"),
+            per_channel_src_zero_points<deconvolution_problem,
+                                        source_sums::plan<deconvolution_problem, deconvolution::plan>>(
+                "jit:deconvolution+deconvolution+image+stream"),
+            reference<deconvolution_problem>()};
 }
 families<pooling_problem> families_of(const pooling_problem &) {
     return {in_any_layout<pooling_problem, pool::plan>("jit:pool"),
@@ -127,12 +129,12 @@ families<resampling_problem> families_of(const resampling_problem &) {
 }
 families<reorder_problem> families_of(const reorder_problem &) {
     return {jit_stream<reorder_problem>(),
-            look_up<reorder_problem>(),
+            code_table<reorder_problem>(),
             {"pack", code::generated, packed_reorder::plan},
             reference<reorder_problem>()};
 }
 families<eltwise_problem> families_of(const eltwise_problem &) {
-    return {jit_stream<eltwise_problem>(), look_up<eltwise_problem>(), reference<eltwise_problem>()};
+    return {jit_stream<eltwise_problem>(), code_table<eltwise_problem>(), reference<eltwise_problem>()};
 }
 families<binary_problem> families_of(const binary_problem &) {
     return {in_one_order<binary_problem, stream::plan>("jit:stream"), reference<binary_problem>()};
@@ -158,12 +160,12 @@ families<sum_problem> families_of(const sum_problem &) {
     return {in_one_order<sum_problem, stream::plan>("jit:stream"), reference<sum_problem>()};
 }
 /// Each part has an implementation of its own: a reorder's.
-template <bool may_be_reference> offer plan_concat(const concat_problem &p, const machine &) {
-    std::vector<offer> parts;
+template <bool may_be_reference> candidate plan_concat(const concat_problem &p, const machine &) {
+    std::vector<candidate> parts;
     for (const reorder_problem &part : p.parts) {
         const selection<reorder_problem> choice = select(part);
         if (choice.is_reference && !may_be_reference)
-            return offer::refused("a part that runs on ref");
+            return candidate::refused("a part that runs on ref");
         parts.push_back(choice.taken);
     }
     return concatenation(parts);
@@ -188,11 +190,13 @@ template <typename Problem> struct named_family {
 };
 
 /// What a family says, where the cap lets it run.
-template <typename Problem> offer ask(const family<Problem> &f, const Problem &problem, const machine &m) {
+template <typename Problem>
+candidate ask(const family<Problem> &f, const Problem &problem, const machine &m) {
     if (f.kind != code::reference && m.isa.level == cpu_isa::ref)
-        return offer::refused(text("needs ", isa_table[1].name, ", in use is ", m.isa.name()));
-    const offer answer = f.plan(problem, m);
-    return answer.is_refused() || f.kind == code::reference ? answer : with_far_zero_points(problem, answer);
+        return candidate::refused(text("needs ", isa_table[1].name, ", in use is ", m.isa.name()));
+    const candidate answer = f.plan(problem, m);
+    return answer.is_refused() || f.kind == code::reference ? answer
+                                                            : with_out_of_range_zero_points(problem, answer);
 }
 
 /// A reason that several families have is told once.

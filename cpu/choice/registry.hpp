@@ -14,7 +14,7 @@ namespace octet::impl {
 template <typename Problem> struct selection {
     const char *name = nullptr; ///< "jit:dot/avx512_vnni", of a table that stays; null: nobody takes it
     bool is_reference = false;
-    offer taken = offer::refused({});
+    candidate taken = candidate::refused({});
     machine here;                      ///< that it plans for
     std::vector<std::string> refusals; ///< "name: reason", "name and name: reason", each reason once
 };

@@ -116,7 +116,7 @@ private:
     const std::size_t scratch_bytes_;
 };
 
-offer plan_copy(const memory_desc &src, const memory_desc &dst, const machine &m) {
+candidate plan_copy(const memory_desc &src, const memory_desc &dst, const machine &m) {
     reorder_problem p;
     p.src = src;
     p.dst = p.out_stage.dst = dst;
@@ -125,11 +125,11 @@ offer plan_copy(const memory_desc &src, const memory_desc &dst, const machine &m
 
 } // namespace
 
-offer with_copies(const offer &compute, const std::vector<copy> &copies, const machine &m) {
+candidate with_copies(const candidate &compute, const std::vector<copy> &copies, const machine &m) {
     if (compute.is_refused())
         return compute;
     constexpr std::size_t line = 64; // so that each copy starts on a line of its own
-    std::vector<std::pair<offer, offer>> reorders;
+    std::vector<std::pair<candidate, candidate>> reorders;
     for (const copy &c : copies) {
         reorders.emplace_back(plan_copy(c.outside, c.inside, m), plan_copy(c.inside, c.outside, m));
         if (c.before && reorders.back().first.is_refused())
@@ -137,7 +137,7 @@ offer with_copies(const offer &compute, const std::vector<copy> &copies, const m
         if (c.after && reorders.back().second.is_refused())
             return reorders.back().second;
     }
-    return offer([=]() -> std::shared_ptr<const kernel> {
+    return candidate([=]() -> std::shared_ptr<const kernel> {
         std::vector<copied_argument> copied;
         std::size_t bytes = 0;
         for (std::size_t i = 0; i < copies.size(); i++) {

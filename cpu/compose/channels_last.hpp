@@ -28,14 +28,15 @@ struct copy {
 std::vector<copy> copies_of(epilogue &out, int channel_dim);
 
 /// `compute` with these arguments copied around it.
-offer with_copies(const offer &compute, const std::vector<copy> &copies, const machine &m);
+candidate with_copies(const candidate &compute, const std::vector<copy> &copies, const machine &m);
 
 /// What the family makes of the problem, or of one with copies around it.
-template <typename Problem, plan_function<Problem> family> offer plan(const Problem &p, const machine &m) {
+template <typename Problem, plan_function<Problem> family>
+candidate plan(const Problem &p, const machine &m) {
     // Products read their source in any layout.
     constexpr bool takes_any_source =
         std::is_base_of_v<convolution_problem, Problem> || std::is_same_v<Problem, matmul_problem>;
-    const offer direct = family(p, m);
+    const candidate direct = family(p, m);
     if (!direct.is_refused() || p.dst.format_kind != format_kind::plain)
         return direct;
     const int channel_dim = channel_dim_of(p);

@@ -8,8 +8,8 @@ namespace {
 
 class concat_kernel : public kernel {
 public:
-    explicit concat_kernel(const std::vector<offer> &parts) {
-        for (const offer &part : parts)
+    explicit concat_kernel(const std::vector<candidate> &parts) {
+        for (const candidate &part : parts)
             parts_.push_back(part.make());
     }
 
@@ -40,8 +40,8 @@ private:
 
 } // namespace
 
-offer concatenation(const std::vector<offer> &parts) {
-    return offer([parts] { return std::make_shared<concat_kernel>(parts); });
+candidate concatenation(const std::vector<candidate> &parts) {
+    return candidate([parts] { return std::make_shared<concat_kernel>(parts); });
 }
 
 } // namespace octet::impl

@@ -10,6 +10,6 @@
 namespace octet::impl {
 
 /// What writes part after part of the destination by these reorders.
-offer concatenation(const std::vector<offer> &parts);
+candidate concatenation(const std::vector<candidate> &parts);
 
 } // namespace octet::impl

@@ -14,14 +14,14 @@ namespace octet::impl::deconvolution {
 
 namespace {
 
-offer plan_phase(const convolution_problem &p, const machine &m) {
+candidate plan_phase(const convolution_problem &p, const machine &m) {
     return p.weights.packed_patches.height > 0 ? depthwise::plan(p, m) : dot::plan(p, m);
 }
 
 class deconvolution_kernel : public kernel {
 public:
     deconvolution_kernel(const deconvolution_problem &p, const std::vector<deconvolution_phase> &phases,
-                         const std::vector<offer> &convolutions, instruction_set isa)
+                         const std::vector<candidate> &convolutions, instruction_set isa)
         : weights_(p.weights), packed_weights_(packed_in_parts(p)), isa_(isa) {
         for (std::size_t i = 0; i < phases.size(); i++) {
             const deconvolution_phase &phase = phases[i];
@@ -79,20 +79,20 @@ private:
 
 } // namespace
 
-offer plan(const deconvolution_problem &p, const machine &m) {
+candidate plan(const deconvolution_problem &p, const machine &m) {
     std::string reason = refuses_dot(p);
     if (reason.empty())
         reason = refuses_phases(p);
     if (!reason.empty())
-        return offer::refused(reason);
+        return candidate::refused(reason);
     const std::vector<deconvolution_phase> phases = phases_of(p);
-    std::vector<offer> convolutions;
+    std::vector<candidate> convolutions;
     for (const deconvolution_phase &phase : phases) {
         convolutions.push_back(plan_phase(phase.problem, m));
         if (convolutions.back().is_refused())
             return convolutions.back();
     }
-    return offer(
+    return candidate(
         [=, isa = m.isa] { return std::make_shared<deconvolution_kernel>(p, phases, convolutions, isa); });
 }
 

@@ -10,5 +10,5 @@
 
 namespace octet::impl::deconvolution {
 
-offer plan(const deconvolution_problem &p, const machine &m);
+candidate plan(const deconvolution_problem &p, const machine &m);
 } // namespace octet::impl::deconvolution

@@ -33,8 +33,9 @@ inline std::vector<operand> operands_of(sum_problem &p) {
 std::vector<channels_last::copy> copies_of(const std::vector<operand> &operands, epilogue &out);
 
 /// What the family makes of the problem, or of one with copies before it.
-template <typename Problem, plan_function<Problem> family> offer plan(const Problem &p, const machine &m) {
-    const offer direct = family(p, m);
+template <typename Problem, plan_function<Problem> family>
+candidate plan(const Problem &p, const machine &m) {
+    const candidate direct = family(p, m);
     if (!direct.is_refused())
         return direct;
     Problem inner = p;

@@ -34,15 +34,15 @@ private:
     const instruction_set isa_;
 };
 
-offer packing(const memory_desc &src, const memory_desc &dst, const machine &m) {
-    return offer([=, isa = m.isa] { return std::make_shared<packing_kernel>(src, dst, isa); });
+candidate packing(const memory_desc &src, const memory_desc &dst, const machine &m) {
+    return candidate([=, isa = m.isa] { return std::make_shared<packing_kernel>(src, dst, isa); });
 }
 
 } // namespace
 
-offer plan(const reorder_problem &p, const machine &m) {
+candidate plan(const reorder_problem &p, const machine &m) {
     if (is_packed(p.src) == is_packed(p.dst))
-        return offer::refused(is_packed(p.src) ? "packed weights on both sides" : "no packed weights");
+        return candidate::refused(is_packed(p.src) ? "packed weights on both sides" : "no packed weights");
     if (stream::only_moves(p))
         return packing(p.src, p.dst, m);
     reorder_problem plain = p;
@@ -53,7 +53,7 @@ offer plan(const reorder_problem &p, const machine &m) {
     if (is_packed(p.src))
         return in_two_steps(between, packing(p.src, between, m), stream::plan(plain, m), slot);
     if (reads_dst(p.out_stage))
-        return offer::refused("a sum into packed weights");
+        return candidate::refused("a sum into packed weights");
     return in_two_steps(between, stream::plan(plain, m), packing(between, p.dst, m), slot);
 }
 

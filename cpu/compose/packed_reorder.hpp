@@ -7,6 +7,6 @@
 
 namespace octet::impl::packed_reorder {
 
-offer plan(const reorder_problem &p, const machine &m);
+candidate plan(const reorder_problem &p, const machine &m);
 
 } // namespace octet::impl::packed_reorder

@@ -7,11 +7,11 @@
 
 namespace octet::impl::pooling_and_stream {
 
-offer plan(const pooling_problem &p, const machine &m) {
+candidate plan(const pooling_problem &p, const machine &m) {
     const bool is_maximum = p.form == pooling_form::maximum;
     if (p.out_stage.rule != requantization_rule::f32 ||
         (!is_maximum && p.form != pooling_form::average_of_codes))
-        return offer::refused("averages but those of codes by rule f32");
+        return candidate::refused("averages but those of codes by rule f32");
     pooling_problem values = p;
     values.dst = stream::dense_in_order_of(p.dst, p.dst);
     values.dst.data_type = is_maximum ? p.src.data_type : data_type::f32;

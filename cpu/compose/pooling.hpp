@@ -7,6 +7,6 @@
 
 namespace octet::impl::pooling_and_stream {
 
-offer plan(const pooling_problem &p, const machine &m);
+candidate plan(const pooling_problem &p, const machine &m);
 
 } // namespace octet::impl::pooling_and_stream

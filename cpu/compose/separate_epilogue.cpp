@@ -123,12 +123,12 @@ stream::task rest_of(epilogue out, const memory_desc &sums, int channel_dim, con
 
 } // namespace
 
-offer plan_rest(const epilogue &out, const memory_desc &sums, int channel_dim, const machine &m,
-                const correction &correct) {
+candidate plan_rest(const epilogue &out, const memory_desc &sums, int channel_dim, const machine &m,
+                    const correction &correct) {
     return stream::plan_task(m.isa, rest_of(out, sums, channel_dim, correct));
 }
 
-offer plan_post_ops(const epilogue &out, const memory_desc &values, const machine &m) {
+candidate plan_post_ops(const epilogue &out, const memory_desc &values, const machine &m) {
     stream::task_builder b(out);
     b.load(values, OCTET_ARG_SRC);
     return stream::plan_task(m.isa, b.finish(is_integer(values.data_type) ? jit::epilogue_stage::s32_value

@@ -18,11 +18,11 @@ bool bias_enters_sums(const epilogue &out, int channel_dim);
 using correction = std::function<void(stream::task_builder &)>;
 
 /// The rest of `out`, from sums in `sums`.
-offer plan_rest(const epilogue &out, const memory_desc &sums, int channel_dim, const machine &m,
-                const correction &correct = {});
+candidate plan_rest(const epilogue &out, const memory_desc &sums, int channel_dim, const machine &m,
+                    const correction &correct = {});
 
 /// The post-ops of a float rule and what follows them, from codes or f32 `values` that the rule is done with.
-offer plan_post_ops(const epilogue &out, const memory_desc &values, const machine &m);
+candidate plan_post_ops(const epilogue &out, const memory_desc &values, const machine &m);
 
 /// The problem without its epilogue.
 template <typename Problem> Problem sums_of(const Problem &p) {
@@ -37,7 +37,8 @@ template <typename Problem> Problem sums_of(const Problem &p) {
     return sums;
 }
 
-template <typename Problem, plan_function<Problem> family> offer plan(const Problem &p, const machine &m) {
+template <typename Problem, plan_function<Problem> family>
+candidate plan(const Problem &p, const machine &m) {
     const Problem sums = sums_of(p);
     return in_two_steps(sums.dst, family(sums, m),
                         plan_rest(p.out_stage, sums.dst, channels_last::channel_dim_of(p), m));

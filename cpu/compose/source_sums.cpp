@@ -99,17 +99,18 @@ stream::plane zero_points_of(const convolution_problem &p) {
 
 } // namespace
 
-offer in_steps(const convolution_problem &p, const memory_desc &packed, const offer &weighted,
-               const offer &plain, const memory_desc &sums, const machine &m) {
-    const offer rest = separate_epilogue::plan_rest(p.out_stage, sums, 1, m, [&](stream::task_builder &b) {
-        b.load(sums, OCTET_ARG_SRC_1);
-        b.step(jit::stream_op::multiply_s32, b.add_plane(zero_points_of(p)));
-        b.step(jit::stream_op::subtract_pair);
-    });
-    for (const offer &step : {weighted, plain, rest})
+candidate in_steps(const convolution_problem &p, const memory_desc &packed, const candidate &weighted,
+                   const candidate &plain, const memory_desc &sums, const machine &m) {
+    const candidate rest =
+        separate_epilogue::plan_rest(p.out_stage, sums, 1, m, [&](stream::task_builder &b) {
+            b.load(sums, OCTET_ARG_SRC_1);
+            b.step(jit::stream_op::multiply_s32, b.add_plane(zero_points_of(p)));
+            b.step(jit::stream_op::subtract_pair);
+        });
+    for (const candidate &step : {weighted, plain, rest})
         if (step.is_refused())
             return step;
-    return offer([=, given = p.weights, isa = m.isa] {
+    return candidate([=, given = p.weights, isa = m.isa] {
         return std::make_shared<source_sums_kernel>(given, packed, sums, weighted.make(), plain.make(),
                                                     rest.make(), isa);
     });

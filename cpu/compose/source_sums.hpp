@@ -20,13 +20,14 @@ inline memory_desc packed_weights_of(const deconvolution_problem &p) { return pa
 std::string refuses(const convolution_problem &p);
 
 /// `weighted` and `plain` are the two sums, of equal layouts; `packed` is what both take as weights.
-offer in_steps(const convolution_problem &p, const memory_desc &packed, const offer &weighted,
-               const offer &plain, const memory_desc &sums, const machine &m);
+candidate in_steps(const convolution_problem &p, const memory_desc &packed, const candidate &weighted,
+                   const candidate &plain, const memory_desc &sums, const machine &m);
 
-template <typename Problem, plan_function<Problem> family> offer plan(const Problem &p, const machine &m) {
+template <typename Problem, plan_function<Problem> family>
+candidate plan(const Problem &p, const machine &m) {
     const std::string reason = refuses(p);
     if (!reason.empty())
-        return offer::refused(reason);
+        return candidate::refused(reason);
     Problem weighted = separate_epilogue::sums_of(p);
     weighted.weights = packed_weights_of(p);
     const memory_desc packed = weighted.weights;

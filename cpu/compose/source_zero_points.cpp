@@ -100,17 +100,17 @@ private:
 
 } // namespace
 
-offer in_steps(const convolution_problem &p, const steps &s, const machine &m) {
+candidate in_steps(const convolution_problem &p, const steps &s, const machine &m) {
     const memory_desc image_sums = s.image.dst;
-    const offer rest =
+    const candidate rest =
         separate_epilogue::plan_rest(p.out_stage, s.sums.dst, 1, m, [&](stream::task_builder &b) {
             b.load(image_sums, OCTET_ARG_SRC_1);
             b.step(jit::stream_op::subtract_pair);
         });
-    for (const offer &step : {s.of_source, s.of_image, rest})
+    for (const candidate &step : {s.of_source, s.of_image, rest})
         if (step.is_refused())
             return step;
-    return offer([=] { return std::make_shared<source_zero_points_kernel>(p, s, rest.make()); });
+    return candidate([=] { return std::make_shared<source_zero_points_kernel>(p, s, rest.make()); });
 }
 
 } // namespace octet::impl::source_zero_points

@@ -20,15 +20,16 @@ void set_image(convolution_problem &plain);
 
 struct steps {
     convolution_problem sums, image; ///< what both products compute
-    offer of_source, of_image;
+    candidate of_source, of_image;
     std::function<std::shared_ptr<const kernel>()> make_reference; ///< for zero points that are no codes
 };
-offer in_steps(const convolution_problem &p, const steps &s, const machine &m);
+candidate in_steps(const convolution_problem &p, const steps &s, const machine &m);
 
-template <typename Problem, plan_function<Problem> family> offer plan(const Problem &p, const machine &m) {
+template <typename Problem, plan_function<Problem> family>
+candidate plan(const Problem &p, const machine &m) {
     const std::string reason = refuses(p);
     if (!reason.empty())
-        return offer::refused(reason);
+        return candidate::refused(reason);
     Problem sums = separate_epilogue::sums_of(p);
     sums.src_zero_points.values = {};
     Problem image = sums;

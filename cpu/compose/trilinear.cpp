@@ -72,14 +72,14 @@ std::string refuses(const resampling_problem &p) {
 
 } // namespace
 
-offer plan(const resampling_problem &p, const machine &m) {
+candidate plan(const resampling_problem &p, const machine &m) {
     const std::string reason = refuses(p);
     if (!reason.empty())
-        return offer::refused(reason);
+        return candidate::refused(reason);
     const resampling_problem planes = in_planes(p), depth = between_planes(p);
     const memory_desc values = dense({p.mb, p.channels, p.out[0], p.out[1], p.out[2]}, data_type::f32);
-    const offer rest = in_two_steps(values, resampling::plan(depth, m),
-                                    separate_epilogue::plan_post_ops(p.out_stage, values, m));
+    const candidate rest = in_two_steps(values, resampling::plan(depth, m),
+                                        separate_epilogue::plan_post_ops(p.out_stage, values, m));
     return in_two_steps(planes.dst, resampling::plan(planes, m), rest, scratch_slot::between_outer_steps);
 }
 

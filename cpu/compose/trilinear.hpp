@@ -7,6 +7,6 @@
 
 namespace octet::impl::trilinear {
 
-offer plan(const resampling_problem &p, const machine &m);
+candidate plan(const resampling_problem &p, const machine &m);
 
 } // namespace octet::impl::trilinear

@@ -9,7 +9,7 @@
 #include "common/text.hpp"
 #include "cpu/accumulating/columns.hpp"
 #include "cpu/accumulating/full_tensors.hpp"
-#include "cpu/accumulating/late_kernel.hpp"
+#include "cpu/accumulating/lazy_kernel.hpp"
 #include "cpu/accumulating/padding.hpp"
 #include "cpu/depthwise/plan.hpp"
 #include "cpu/dot/geometry.hpp"
@@ -34,7 +34,7 @@ struct execution {
 
 /// Part of the output that is computed at once: lines of tiles of all images × blocks of channels.
 struct work {
-    dim_t first_line, last_line, first_block, last_block;
+    dim_t first_line, end_line, first_block, end_block;
 };
 
 /// Scratch of a task.
@@ -59,18 +59,19 @@ convolution_problem without_epilogue(convolution_problem p) {
 }
 
 jit::epilogue_shape columns_of(const convolution_problem &p, const stored_weights &weights,
-                               bool may_start_from_origin) {
+                               bool may_start_from_magic_bias) {
     jit::epilogue_shape columns{1, p.groups * p.oc, jit::any_s32};
-    if (may_start_from_origin)
+    if (may_start_from_magic_bias)
         columns.largest_products = weights.largest_products(p.src, p.src_zero_points);
     return columns;
 }
 
 class depthwise_driver : public kernel {
 public:
-    depthwise_driver(const convolution_problem &problem, const machine &m, bool may_start_from_origin = true)
+    depthwise_driver(const convolution_problem &problem, const machine &m,
+                     bool may_start_from_magic_bias = true)
         : p_(without_epilogue(problem)), weights_(p_.weights, packed_by_patches(p_), p_.weights_zero_points),
-          epilogue_(problem.out_stage, columns_of(p_, weights_, may_start_from_origin), false),
+          epilogue_(problem.out_stage, columns_of(p_, weights_, may_start_from_magic_bias), false),
           plan_(plan_depthwise(p_, m, epilogue_)), columns_(weights_, epilogue_, ranges_, false, m.isa),
           machine_(m) {
         for (const channel_part &part : plan_.parts)
@@ -81,7 +82,7 @@ public:
         const std::int32_t *zp = p_.src_zero_points.bind(args);
         const std::int32_t code = zp ? *zp : 0, code_in_products = code + (flips_source() ? 128 : 0);
         const column_arguments columns = columns_.bind(args, code_in_products);
-        if (!columns_.may_start_from_origin(columns))
+        if (!columns_.may_start_from_magic_bias(columns))
             return from_zero_.get([&] { return make_from_zero(); }).execute(args);
         const full_tensors full(epilogue_, args);
         run_tasks({args.get<const std::uint8_t>(OCTET_ARG_SRC) + p_.src.offset0,
@@ -175,18 +176,18 @@ private:
             run.initial = initial(run.columns);
             for (dim_t task = begin; task < end; task++)
                 for (const cell_range &c : shares[static_cast<std::size_t>(task)])
-                    run_task(run, {c.first_row, c.last_row, c.first_panel * task_blocks,
-                                   std::min(c.last_panel * task_blocks, blocks())});
+                    run_task(run, {c.first_row, c.end_row, c.first_panel * task_blocks,
+                                   std::min(c.end_panel * task_blocks, blocks())});
         });
     }
 
     void run_task(const execution &run, const work &w) const {
         const buffers b = take_buffers(run);
-        for (dim_t block = w.first_block; block < w.last_block; block += plan_.chunk_blocks) {
-            const dim_t last_block = std::min(block + plan_.chunk_blocks, w.last_block);
-            for (dim_t line = w.first_line, count = 0; line < w.last_line; line += count) {
-                count = std::min({lines() - line % lines(), w.last_line - line, plan_.band_lines});
-                run_lines(run, b, line, count, block, last_block);
+        for (dim_t block = w.first_block; block < w.end_block; block += plan_.chunk_blocks) {
+            const dim_t end_block = std::min(block + plan_.chunk_blocks, w.end_block);
+            for (dim_t line = w.first_line, count = 0; line < w.end_line; line += count) {
+                count = std::min({lines() - line % lines(), w.end_line - line, plan_.band_lines});
+                run_lines(run, b, line, count, block, end_block);
             }
         }
     }
@@ -223,7 +224,7 @@ private:
         const dim_t element = image * p_.dst.strides[0] + line * phases() * stride(p_.dst, 1);
         for (std::size_t i = 0; i < plan_.parts.size(); i++) {
             const channel_part &part = plan_.parts[i];
-            const dim_t begin = std::max(first, part.first_block), end = std::min(last, part.last_block);
+            const dim_t begin = std::max(first, part.first_block), end = std::min(last, part.end_block);
             if (begin >= end)
                 continue;
             args.channel = (begin - first) * packed_o_block;
@@ -234,7 +235,7 @@ private:
 
     /// Source rows under a line, each from the line's first column and the chunk's first channel on.
     void find_rows(const execution &run, const buffers &b, dim_t image, dim_t line, dim_t first_block,
-                   dim_t last_block, const void **rows) const {
+                   dim_t end_block, const void **rows) const {
         const dim_t origin = plan_.in_place ? p_.pad[2] * plan_.pixel_stride : 0;
         for (dim_t t = 0; t < line_rows(); t++) {
             const dim_t y = line * phases() * p_.stride[1] - p_.pad[1] + t * p_.dilation[1];
@@ -242,7 +243,7 @@ private:
             const std::uint8_t *row =
                 is_inside ? run.src + image * p_.src.strides[0] + y * stride(p_.src, 1) : nullptr;
             if (!plan_.in_place)
-                row = copy_row(run, row, b.rows + t * plan_.copied_row_bytes(), first_block, last_block);
+                row = copy_row(run, row, b.rows + t * plan_.copied_row_bytes(), first_block, end_block);
             else
                 row = is_inside ? row + first_block * packed_o_block : b.rows;
             rows[t] = row - origin;
@@ -252,10 +253,10 @@ private:
     /// Source columns under a line with their padding, a channel for each output channel. Null: a row
     /// outside.
     const std::uint8_t *copy_row(const execution &run, const std::uint8_t *from, std::uint8_t *to,
-                                 dim_t first_block, dim_t last_block) const {
+                                 dim_t first_block, dim_t end_block) const {
         std::memset(to, run.padding, static_cast<std::size_t>(plan_.copied_row_bytes()));
         const dim_t first = first_block * packed_o_block,
-                    last = std::min(last_block * packed_o_block, channels());
+                    last = std::min(end_block * packed_o_block, channels());
         const dim_t end = std::min(p_.in[2], plan_.line_columns - p_.pad[2]);
         for (dim_t x = 0; from && x < end; x++) {
             std::uint8_t *pixel = to + (x + p_.pad[2]) * plan_.pixel_stride;
@@ -286,19 +287,19 @@ private:
     const std::vector<line_range> ranges_{{0, p_.kernel[0] * p_.kernel[1]}};
     const columns columns_;
     const machine machine_;
-    const late_kernel from_zero_; ///< for biases too large for the epilogue's origin
+    const lazy_kernel from_zero_; ///< for biases too large for the epilogue's magic bias
     std::vector<jit::shared_code<const jit::depthwise_args>> kernels_; ///< of each part of the plan
 };
 
 } // namespace
 
-offer plan(const convolution_problem &p, const machine &m) {
+candidate plan(const convolution_problem &p, const machine &m) {
     std::string reason = refuses_depthwise(p);
     if (reason.empty())
         reason = refuses_dot(p);
     if (!reason.empty())
-        return offer::refused(reason);
-    return with_padding(p, offer([p, m] { return std::make_shared<depthwise_driver>(p, m); }));
+        return candidate::refused(reason);
+    return with_padding(p, candidate([p, m] { return std::make_shared<depthwise_driver>(p, m); }));
 }
 
 } // namespace octet::impl::depthwise

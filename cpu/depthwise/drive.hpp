@@ -9,5 +9,5 @@
 
 namespace octet::impl::depthwise {
 
-offer plan(const convolution_problem &p, const machine &m);
+candidate plan(const convolution_problem &p, const machine &m);
 } // namespace octet::impl::depthwise

@@ -204,7 +204,7 @@ void copy_line(const dot_geometry &g, const dot_plan &p, const copy_source &src,
 __attribute__((target("avx2"))) void filter_line(const std::int16_t *__restrict from, dim_t rows, dim_t words,
                                                  std::int16_t *__restrict to) {
     const auto word = [](int value) { return static_cast<std::int16_t>(value); };
-    const dim_t part = rows * words, step = jit::rows_together(jit::dot_products::filter_words) * words;
+    const dim_t part = rows * words, step = jit::rows_together(jit::dot_products::winograd_f43) * words;
     for (dim_t r = 0; r < rows; r++, from += step, to += words)
         for (dim_t c = 0; c < words; c++) {
             const std::int16_t d0 = from[c], d1 = from[words + c], d2 = from[2 * words + c],
@@ -223,7 +223,7 @@ __attribute__((target("avx2"))) void filter_line(const std::int16_t *__restrict 
 void copy_image(const dot_geometry &g, const dot_plan &p, const copy_source &src, const image_part &part,
                 std::uint8_t *to) {
     const dim_t lines = (part.count - 1) * g.stride[1] + (g.kernel[1] - 1) * g.dilation[1] + 1;
-    const bool filters = p.products == jit::dot_products::filter_words;
+    const bool filters = p.products == jit::dot_products::winograd_f43;
     std::uint8_t *unfiltered = to + p.copy[0] * p.copy[1] * p.copied_line_bytes;
     for (dim_t kd = 0; kd < g.kernel[0]; kd++) {
         const dim_t id = part.od * g.stride[0] + kd * g.dilation[0] - g.pad[0];
@@ -232,8 +232,8 @@ void copy_image(const dot_geometry &g, const dot_plan &p, const copy_source &src
             copy_line(g, p, src, id, part.first * g.stride[1] + r - g.pad[1], part.column - g.pad[2],
                       filters ? unfiltered : line);
             for (dim_t tap = 0; filters && tap < p.tap_counts[2]; tap++)
-                filter_line(reinterpret_cast<const std::int16_t *>(unfiltered +
-                                                                   tap * jit::filter_taps * p.position_bytes),
+                filter_line(reinterpret_cast<const std::int16_t *>(unfiltered + tap * jit::winograd_taps *
+                                                                                    p.position_bytes),
                             p.part_stride / p.row_stride, p.position_bytes / word_bytes,
                             reinterpret_cast<std::int16_t *>(line + tap * p.tap_strides[2]));
         }

@@ -9,7 +9,7 @@
 #include "common/text.hpp"
 #include "cpu/accumulating/columns.hpp"
 #include "cpu/accumulating/full_tensors.hpp"
-#include "cpu/accumulating/late_kernel.hpp"
+#include "cpu/accumulating/lazy_kernel.hpp"
 #include "cpu/accumulating/padding.hpp"
 #include "cpu/dot/segments.hpp"
 #include "cpu/dot/wide_weights.hpp"
@@ -50,7 +50,7 @@ public:
         // Positions that no result reads, which then can be anything: filtered ones have to stay small.
         const auto padding = static_cast<std::int16_t>(geometry_.reads_outside() ? src_zp : 0);
         const column_arguments columns = columns_.bind(args, src_zp);
-        if (!columns_.may_start_from_origin(columns))
+        if (!columns_.may_start_from_magic_bias(columns))
             return from_zero_.get([&] { return make_from_zero(); }).execute(args);
         const full_tensors full(epilogue_, args);
         run_tasks({args.get<const std::uint8_t>(OCTET_ARG_SRC) +
@@ -131,10 +131,10 @@ private:
         const dim_t plane_rows = plan_.is_flat ? plan_.line_length : geometry_.height;
         const dim_t depth = plan_.is_flat ? 1 : geometry_.depth;
         if (plan_.keeps_wide_weights)
-            widen_panels(run, cells.first_panel, cells.last_panel);
-        for (dim_t unit = cells.first_row, end = 0; unit < cells.last_row; unit = end) {
+            widen_panels(run, cells.first_panel, cells.end_panel);
+        for (dim_t unit = cells.first_row, end = 0; unit < cells.end_row; unit = end) {
             const dim_t plane = unit / w.units_per_plane;
-            end = std::min(cells.last_row, (plane + 1) * w.units_per_plane);
+            end = std::min(cells.end_row, (plane + 1) * w.units_per_plane);
             const dim_t bands = div_up(end - unit, w.band);
             for (dim_t b = 0; b < bands; b++) {
                 const auto row = [&](dim_t band) {
@@ -142,26 +142,26 @@ private:
                     return std::min(at * w.unit, plane_rows);
                 };
                 run_band(run, {plane / depth, plane % depth, row(b), row(b + 1) - row(b)}, cells.first_panel,
-                         cells.last_panel);
+                         cells.end_panel);
             }
         }
     }
 
-    /// A band against panels [first_panel, last_panel).
-    void run_band(const execution &run, const row_band &band, dim_t first_panel, dim_t last_panel) const {
+    /// A band against panels [first_panel, end_panel).
+    void run_band(const execution &run, const row_band &band, dim_t first_panel, dim_t end_panel) const {
         const std::uint8_t *src = run.src + geometry_.src_outer[static_cast<std::size_t>(band.outer)];
         const row_segments segments = prepare_rows(geometry_, plan_, {src, run.padding}, band);
         const dim_t lines = plan_.is_flat ? 1 : band.count;
         if (plan_.lines_first)
             for (dim_t line = 0; line < lines; line++)
-                run_lines(run, band, segments, line, line + 1, first_panel, last_panel);
+                run_lines(run, band, segments, line, line + 1, first_panel, end_panel);
         else
-            run_lines(run, band, segments, 0, lines, first_panel, last_panel);
+            run_lines(run, band, segments, 0, lines, first_panel, end_panel);
     }
 
-    /// Lines [first_line, last_line) of a band, all of one panel before the next.
+    /// Lines [first_line, end_line) of a band, all of one panel before the next.
     void run_lines(const execution &run, const row_band &band, const row_segments &segments, dim_t first_line,
-                   dim_t last_line, dim_t first_panel, dim_t last_panel) const {
+                   dim_t end_line, dim_t first_panel, dim_t end_panel) const {
         const dim_t dst_line =
             geometry_.dst_outer[static_cast<std::size_t>(band.outer)] +
             (plan_.is_flat ? band.first * geometry_.dst_strides[2]
@@ -170,17 +170,17 @@ private:
         const std::int32_t *row_sums = nullptr;
         // The kernel goes from group to group by itself where a group is one panel.
         const bool all_groups = plan_.lines_first && plan_.tiles.panels == 1 && !sums_rows();
-        for (dim_t panel = first_panel; panel < last_panel;
-             panel += all_groups ? last_panel - first_panel : 1) {
+        for (dim_t panel = first_panel; panel < end_panel;
+             panel += all_groups ? end_panel - first_panel : 1) {
             const dim_t group = panel / plan_.tiles.panels;
             const dim_t group_offset = group * geometry_.group_bytes() * plan_.widening;
             if (sums_rows() && group != summed_group) { // such plans have one segment
-                row_sums = sum_rows(segments[0], group_offset, first_line, last_line);
+                row_sums = sum_rows(segments[0], group_offset, first_line, end_line);
                 summed_group = group;
             }
             const std::int8_t *weights = panel_weights(run, band.outer, group, panel % plan_.tiles.panels);
             dim_t tiles = 0; // of this panel so far
-            for (dim_t line = first_line; line < last_line; line++) {
+            for (dim_t line = first_line; line < end_line; line++) {
                 const std::size_t range =
                     plan_.range_of_line.empty()
                         ? 0
@@ -190,7 +190,7 @@ private:
                         continue;
                     const line_part part{band.outer,
                                          group,
-                                         all_groups ? last_panel - first_panel : 1,
+                                         all_groups ? end_panel - first_panel : 1,
                                          panel % plan_.tiles.panels,
                                          weights,
                                          range,
@@ -206,10 +206,10 @@ private:
 
     /// Sums of the source codes that each row of these lines multiplies.
     const std::int32_t *sum_rows(const row_segment &rows, dim_t group_offset, dim_t first_line,
-                                 dim_t last_line) const {
+                                 dim_t end_line) const {
         auto *sums = static_cast<std::int32_t *>(thread_scratch(
             scratch_slot::row_sums,
-            static_cast<std::size_t>((last_line - first_line) * rows.rows) * sizeof(std::int32_t)));
+            static_cast<std::size_t>((end_line - first_line) * rows.rows) * sizeof(std::int32_t)));
         // A merged tap's bytes beyond its channels would meet zero weights, but must not be summed. Split words beyond
         // them are zero.
         const bool are_whole_quads =
@@ -219,7 +219,7 @@ private:
             return jit::are_in_words(plan_.products) ? sum_words(codes, segment)
                                                      : sum_bytes(codes, segment, has_signed_rows());
         };
-        for (dim_t line = first_line; line < last_line; line++)
+        for (dim_t line = first_line; line < end_line; line++)
             for (dim_t r = 0; r < rows.rows; r++) {
                 std::uint32_t sum = 0;
                 for (const dim_t tap : plan_.tap_offsets)
@@ -275,7 +275,7 @@ private:
     }
     /// Of the weights of a block as the kernel takes them; of a tap in what lies side by side.
     dim_t block_bytes() const {
-        const bool by_vector = plan_.products == jit::dot_products::filter_words;
+        const bool by_vector = plan_.products == jit::dot_products::winograd_f43;
         return plan_.taps * tap_bytes() * (by_vector ? packed_o_block / machine_.isa.lanes() : 1);
     }
     dim_t tap_bytes() const {
@@ -365,33 +365,33 @@ private:
     const dot_plan plan_;
     const columns columns_;
     const machine machine_;
-    const late_kernel from_zero_; ///< for biases too large for the epilogue's origin
+    const lazy_kernel from_zero_; ///< for biases too large for the epilogue's magic bias
     std::array<std::shared_ptr<const tile_kernel>, 4> kernels_; ///< by "tail rows" and "last panel"
 };
 
-template <typename Problem> offer plan_problem(const Problem &p, const machine &m) {
+template <typename Problem> candidate plan_problem(const Problem &p, const machine &m) {
     const std::string reason = refuses_dot(p);
     if (!reason.empty())
-        return offer::refused(reason);
+        return candidate::refused(reason);
     const dot_geometry g = dot_geometry_of(p);
     if (g.weights.sums_source() && g.packed().merged > 1)
-        return offer::refused("weights zero points (or u8 weights) with small groups");
+        return candidate::refused("weights zero points (or u8 weights) with small groups");
     // 28 rows stay within a 32-bit displacement, also of words, which are twice as long.
     const dim_t largest_stride = dim_t{1} << (m.isa.has_dot4() ? 26 : 25);
     for (const dim_t stride : {g.src_row_strides[2], g.position_bytes * g.stride[2], g.weights.reduction()})
         if (stride > largest_stride)
-            return offer::refused(text("rows ", stride, " bytes apart"));
-    const offer generated([g, out = p.out_stage, m] { return std::make_shared<dot_driver>(g, out, m); });
+            return candidate::refused(text("rows ", stride, " bytes apart"));
+    const candidate generated([g, out = p.out_stage, m] { return std::make_shared<dot_driver>(g, out, m); });
     return g.reads_outside() ? with_padding(p, generated) : generated;
 }
 
 } // namespace
 
-offer plan(const convolution_problem &p, const machine &m) {
+candidate plan(const convolution_problem &p, const machine &m) {
     if (p.weights.format_kind == format_kind::packed && p.weights.packed_patches.height > 0)
-        return offer::refused("weights packed for the depthwise kernel");
+        return candidate::refused("weights packed for the depthwise kernel");
     return plan_problem(p, m);
 }
-offer plan(const matmul_problem &p, const machine &m) { return plan_problem(p, m); }
+candidate plan(const matmul_problem &p, const machine &m) { return plan_problem(p, m); }
 
 } // namespace octet::impl::dot

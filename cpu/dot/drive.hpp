@@ -10,6 +10,6 @@
 
 namespace octet::impl::dot {
 
-offer plan(const convolution_problem &p, const machine &m);
-offer plan(const matmul_problem &p, const machine &m);
+candidate plan(const convolution_problem &p, const machine &m);
+candidate plan(const matmul_problem &p, const machine &m);
 } // namespace octet::impl::dot

@@ -33,13 +33,13 @@ bool lines_are_joined(const dot_geometry &g, const extent3 &strides) {
 }
 
 /// Of a row of the kernel: three at a time.
-dim_t filtered_taps(const dot_geometry &g) { return div_up(g.kernel[2], jit::filter_taps); }
+dim_t winograd_tap_count(const dot_geometry &g) { return div_up(g.kernel[2], jit::winograd_taps); }
 
 /// Joins the innermost taps into the reduction while their bytes are neighbours and whole quads.
 void merge_taps(dot_plan &p, const dot_geometry &g, dim_t segment) {
     p.quads = div_up(segment, packed_i_block);
-    if (p.products == jit::dot_products::filter_words) {
-        p.tap_counts = {g.kernel[0], g.kernel[1], filtered_taps(g)};
+    if (p.products == jit::dot_products::winograd_f43) {
+        p.tap_counts = {g.kernel[0], g.kernel[1], winograd_tap_count(g)};
         p.taps = p.tap_counts[0] * p.tap_counts[1] * p.tap_counts[2];
         return;
     }
@@ -150,9 +150,9 @@ row_source choose_source(const dot_geometry &g, const tile_plan &line_tiles, con
 /// Strides between neighbouring taps in a scratch image of these columns.
 extent3 scratch_tap_strides(const dot_plan &p, const dot_geometry &g) {
     // The scratch image holds one plane per tap of the depth.
-    const bool filters = p.products == jit::dot_products::filter_words;
+    const bool filters = p.products == jit::dot_products::winograd_f43;
     return {p.copy[1] * p.copied_line_bytes, p.copied_line_bytes * g.dilation[1],
-            filters ? jit::filter_parts * p.part_stride : p.position_bytes * g.dilation[2]};
+            filters ? jit::winograd_parts * p.part_stride : p.position_bytes * g.dilation[2]};
 }
 
 void plan_rows(dot_plan &p, const dot_geometry &g) {
@@ -183,11 +183,11 @@ void plan_rows(dot_plan &p, const dot_geometry &g) {
         break;
     }
     p.copied_line_bytes = p.copy[2] * p.position_bytes;
-    if (p.products == jit::dot_products::filter_words) {
+    if (p.products == jit::dot_products::winograd_f43) {
         const dim_t together = jit::rows_together(p.products), rows = div_up(g.width, together);
         p.part_stride = rows * p.row_stride;
-        p.copied_line_bytes = filtered_taps(g) * jit::filter_parts * p.part_stride;
-        p.copy[2] = rows * together + filtered_taps(g) * jit::filter_taps - 1;
+        p.copied_line_bytes = winograd_tap_count(g) * jit::winograd_parts * p.part_stride;
+        p.copy[2] = rows * together + winograd_tap_count(g) * jit::winograd_taps - 1;
     }
     p.line_length = p.is_flat ? g.depth * g.height * g.width : g.width;
     p.lines = p.is_flat ? 1 : g.depth * g.height;
@@ -207,7 +207,7 @@ dim_t band_budget(const dot_plan &p, const dot_geometry &g, dim_t l2_bytes) {
 void plan_band(dot_plan &p, const dot_geometry &g, dim_t l2_bytes) {
     const dim_t budget = band_budget(p, g, l2_bytes);
     const bool is_image = p.source == row_source::copied_image || p.source == row_source::copied_edges;
-    const bool filters = p.products == jit::dot_products::filter_words;
+    const bool filters = p.products == jit::dot_products::winograd_f43;
     const dim_t image_line = filters ? p.copied_line_bytes : g.in[2] * p.position_bytes;
     const dim_t line_bytes = std::max<dim_t>(1, is_image    ? g.kernel[0] * image_line * g.stride[1]
                                                 : p.is_flat ? p.row_stride
@@ -266,9 +266,9 @@ dot_work plan_work(const dot_plan &p, const dot_geometry &g, const machine &m) {
 namespace {
 
 dim_t quads_of_row(jit::dot_products products, const dot_geometry &g) {
-    if (products == jit::dot_products::filter_words)
-        return g.kernel[0] * g.kernel[1] * filtered_taps(g) *
-               div_up(g.tap_bytes() * jit::filter_parts, packed_i_block) / jit::rows_together(products);
+    if (products == jit::dot_products::winograd_f43)
+        return g.kernel[0] * g.kernel[1] * winograd_tap_count(g) *
+               div_up(g.tap_bytes() * jit::winograd_parts, packed_i_block) / jit::rows_together(products);
     return planned_quads(products, g.kernel[0] * g.kernel[1] * g.kernel[2] / g.packed().fused_width,
                          div_up(g.tap_bytes(), packed_i_block));
 }
@@ -286,7 +286,7 @@ bool can_filter(const dot_geometry &g) {
     const packed_geometry &w = g.packed();
     return w.fused_width == 1 && g.stride[2] == 1 && g.dilation[2] == 1 && !g.rows_are_images &&
            !g.weights.sums_source() && w.i % packed_i_block == 0 &&
-           filtered_taps(g) * g.width * g.position_bytes <= most_line_bytes &&
+           winograd_tap_count(g) * g.width * g.position_bytes <= most_line_bytes &&
            8 * g.weights.reduction() <= int32_max / largest_product;
 }
 
@@ -294,9 +294,10 @@ bool can_filter(const dot_geometry &g) {
 /// making the weights costs included.
 bool filtering_pays(const dot_geometry &g) {
     const dim_t lines = g.depth * g.height,
-                rows_together = jit::rows_together(jit::dot_products::filter_words);
-    const dim_t filtered = filtered_taps(g) * (lines * div_up(g.width, rows_together) * jit::filter_parts +
-                                               costs::products_per_filtered_tap);
+                rows_together = jit::rows_together(jit::dot_products::winograd_f43);
+    const dim_t filtered =
+        winograd_tap_count(g) *
+        (lines * div_up(g.width, rows_together) * jit::winograd_parts + costs::products_per_winograd_tap);
     return filtered < lines * g.width * g.kernel[2];
 }
 
@@ -306,9 +307,9 @@ jit::dot_products choose_words(const dot_geometry &g, instruction_set isa, int e
     constexpr int vectors = 2; // of most tiles
     const dim_t tile_rows = jit::max_rows(isa, vectors, epilogue_temps, dot_products::wide_words);
     const bool share_weights = g.groups == 1 && g.packed().merged == 1;
-    const bool has_registers = jit::max_rows(isa, vectors, epilogue_temps, dot_products::filter_words) > 0;
+    const bool has_registers = jit::max_rows(isa, vectors, epilogue_temps, dot_products::winograd_f43) > 0;
     if (share_weights && has_registers && can_filter(g) && filtering_pays(g))
-        return dot_products::filter_words;
+        return dot_products::winograd_f43;
     if (share_weights && g.depth * g.height * g.width >= costs::least_wide_tiles * tile_rows)
         return dot_products::wide_words;
     return taps_are_in_quads(g) ? dot_products::split_words : dot_products::words;
@@ -338,7 +339,7 @@ jit::dot_products choose_products(const dot_geometry &g, instruction_set isa, in
 dim_t tiles_of_panel(const dot_plan &p) {
     const dot_work &w = p.work;
     const cell_range &first = w.shares.front().front();
-    const dim_t units = std::min({w.units_per_plane, w.band, first.last_row - first.first_row});
+    const dim_t units = std::min({w.units_per_plane, w.band, first.end_row - first.first_row});
     return std::max<dim_t>(1, p.is_flat ? units : units * div_up(p.line_length, p.tiles.rows));
 }
 
@@ -406,7 +407,7 @@ dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps) {
         p.line_stride = p.line_length * p.row_stride;
         p.scratch_bytes = p.band_lines * (p.is_flat ? p.row_stride : p.line_stride) + slack;
     } else if (p.source == row_source::copied_image) {
-        const bool filters = p.products == jit::dot_products::filter_words; // line by line
+        const bool filters = p.products == jit::dot_products::winograd_f43; // line by line
         p.scratch_bytes = image_bytes + (filters ? p.copy[2] * p.position_bytes : 0) + slack;
     } else if (p.source == row_source::copied_edges) {
         p.scratch_bytes = 2 * image_bytes + slack;
@@ -421,7 +422,7 @@ std::string text_of(const dot_plan &p) {
     const tile_plan &t = p.tiles;
     return text("tiles of ", t.rows, " rows x ", t.vectors, " vectors",
                 jit::are_in_tiles(p.products)                   ? " in tile registers"
-                : p.products == jit::dot_products::filter_words ? " of 16-bit words by minimal filtering"
+                : p.products == jit::dot_products::winograd_f43 ? " of 16-bit words by Winograd's F(4, 3)"
                 : jit::are_in_words(p.products)                 ? " of 16-bit words"
                                                                 : "",
                 t.overlap ? " that overlap" : "", ", ", t.panels, " panels, ", p.lines, " lines of ",

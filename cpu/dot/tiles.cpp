@@ -34,7 +34,7 @@ double reduction_cycles(jit::dot_products by, int rows, int vectors, dim_t quads
     const double of_bytes = std::max({products, loads, costs::dot_latency});
     const double weights = jit::have_wide_weights(by) ? costs::per_wide_weights : costs::per_word_weights;
     const double per_vector = rows * costs::per_word_products + weights;
-    const bool filters = by == jit::dot_products::filter_words;
+    const bool filters = by == jit::dot_products::winograd_f43;
     const double of_words =
         vectors * (filters ? std::max(per_vector, costs::per_filter_weights) : per_vector) +
         rows * costs::per_word_loads;
@@ -169,7 +169,7 @@ tile_plan plan_tiles(instruction_set isa, dim_t length, dim_t columns, dim_t qua
     // 12 vectors leave registers for one row; wider panels would only have fewer tasks to share. Of words, wider ones gain
     // nothing and their streams of weights are more than arrive in time.
     const int widest =
-        products == jit::dot_products::filter_words || takes_one_stream(products, length, quads, memory)
+        products == jit::dot_products::winograd_f43 || takes_one_stream(products, length, quads, memory)
             ? vectors_per_block
         : jit::are_in_words(products) ? costs::most_word_vectors
                                       : 12;

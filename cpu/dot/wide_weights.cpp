@@ -70,11 +70,11 @@ OCTET_AVX2 void filter_block(const dot_plan &p, dim_t kernel_width, int lanes, c
                              std::int8_t *to) {
     const dim_t vector_bytes = lanes * packed_i_block, tap_bytes = p.quads * row_bytes;
     const dim_t quad_bytes = jit::weights_quad_bytes(p.products, lanes),
-                first_quad = quad_bytes / jit::filter_parts * jit::filter_parts_of_pass[0],
+                first_quad = quad_bytes / jit::winograd_parts * jit::winograd_parts_of_pass[0],
                 second_quad = quad_bytes - first_quad;
     for (dim_t vector = 0; vector < row_bytes; vector += vector_bytes)
         for (dim_t tap = 0; tap < p.taps; tap++, to += p.quads * quad_bytes) {
-            const dim_t line = tap / p.tap_counts[2], column = tap % p.tap_counts[2] * jit::filter_taps;
+            const dim_t line = tap / p.tap_counts[2], column = tap % p.tap_counts[2] * jit::winograd_taps;
             const std::int8_t *quads = from + (line * kernel_width + column) * tap_bytes + vector;
             std::int8_t *second = to + p.quads * first_quad;
             for (dim_t q = 0; q < p.quads; q++)
@@ -88,7 +88,7 @@ OCTET_AVX2 void filter_block(const dot_plan &p, dim_t kernel_width, int lanes, c
 
 void widen_weights(const dot_plan &p, dim_t kernel_width, int lanes, const std::int8_t *from,
                    std::int8_t *to) {
-    if (p.products == jit::dot_products::filter_words)
+    if (p.products == jit::dot_products::winograd_f43)
         filter_block(p, kernel_width, lanes, from, to);
     else
         widen_quads(from, p.taps * p.quads, to);

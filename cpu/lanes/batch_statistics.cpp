@@ -116,17 +116,17 @@ private:
 
 } // namespace
 
-offer plan(const batch_normalization_problem &p, const machine &m) {
+candidate plan(const batch_normalization_problem &p, const machine &m) {
     if (!p.computes_stats)
-        return offer::refused("given statistics");
+        return candidate::refused("given statistics");
     if (element_count(p.src) == 0)
-        return offer::refused("an empty tensor");
+        return candidate::refused("an empty tensor");
     batch_normalization_problem given = p;
     given.computes_stats = given.gives_stats = false;
-    const offer rest = stream::plan(given, m);
+    const candidate rest = stream::plan(given, m);
     if (rest.is_refused())
         return rest;
-    return offer([=] { return std::make_shared<batch_statistics_kernel>(p, rest.make()); });
+    return candidate([=] { return std::make_shared<batch_statistics_kernel>(p, rest.make()); });
 }
 
 } // namespace octet::impl::lanes

@@ -7,6 +7,6 @@
 
 namespace octet::impl::lanes {
 
-offer plan(const batch_normalization_problem &p, const machine &m);
+candidate plan(const batch_normalization_problem &p, const machine &m);
 
 } // namespace octet::impl::lanes

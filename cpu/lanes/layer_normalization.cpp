@@ -187,15 +187,15 @@ private:
 
 } // namespace
 
-offer plan(const layer_normalization_problem &p, const machine &) {
+candidate plan(const layer_normalization_problem &p, const machine &) {
     const int last = p.src.ndims - 1;
     if (element_count(p.src) == 0)
-        return offer::refused("an empty tensor");
+        return candidate::refused("an empty tensor");
     if (!p.out_stage.post_ops.empty())
-        return offer::refused("post-ops");
+        return candidate::refused("post-ops");
     if (p.src.dims[last] > 1 && (p.src.strides[last] != 1 || p.dst.strides[last] != 1))
-        return offer::refused("rows that are not contiguous");
-    return offer([p] { return std::make_shared<rows_kernel>(p); });
+        return candidate::refused("rows that are not contiguous");
+    return candidate([p] { return std::make_shared<rows_kernel>(p); });
 }
 
 } // namespace octet::impl::lanes

@@ -6,6 +6,6 @@
 
 namespace octet::impl::lanes {
 
-offer plan(const layer_normalization_problem &p, const machine &m);
+candidate plan(const layer_normalization_problem &p, const machine &m);
 
 } // namespace octet::impl::lanes

@@ -257,18 +257,18 @@ std::shared_ptr<const kernel> create(const reduction_problem &p, const walk &w) 
 
 } // namespace
 
-offer plan(const reduction_problem &p, const machine &) {
+candidate plan(const reduction_problem &p, const machine &) {
     constexpr dim_t most_offsets = 1 << 20;
     if (is_norm(p.alg) && p.p != 1.f && p.p != 2.f)
-        return offer::refused(text("p ", p.p, ", implemented: 1, 2"));
+        return candidate::refused(text("p ", p.p, ", implemented: 1, 2"));
     if (element_count(p.src) == 0)
-        return offer::refused("an empty tensor");
+        return candidate::refused("an empty tensor");
     if (element_count(p.src) / element_count(p.dst) > most_offsets)
-        return offer::refused(text("more than ", most_offsets, " elements of a result"));
+        return candidate::refused(text("more than ", most_offsets, " elements of a result"));
     walk w = walk_of(p);
     if (!w.are_neighbours && w.column_dim < 0)
-        return offer::refused("a layout in which neither elements nor results are neighbours");
-    return offer([p, w = std::move(w)] { return create(p, w); });
+        return candidate::refused("a layout in which neither elements nor results are neighbours");
+    return candidate([p, w = std::move(w)] { return create(p, w); });
 }
 
 } // namespace octet::impl::lanes

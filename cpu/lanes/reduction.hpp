@@ -6,6 +6,6 @@
 
 namespace octet::impl::lanes {
 
-offer plan(const reduction_problem &p, const machine &m);
+candidate plan(const reduction_problem &p, const machine &m);
 
 } // namespace octet::impl::lanes

@@ -222,11 +222,11 @@ std::string refuses(const pooling_problem &p) {
 
 } // namespace
 
-offer plan(const pooling_problem &p, const machine &m) {
+candidate plan(const pooling_problem &p, const machine &m) {
     const std::string reason = refuses(p);
     if (!reason.empty())
-        return offer::refused(reason);
-    return offer([p, isa = m.isa] { return std::make_shared<pool_driver>(p, isa); });
+        return candidate::refused(reason);
+    return candidate([p, isa = m.isa] { return std::make_shared<pool_driver>(p, isa); });
 }
 
 } // namespace octet::impl::pool

@@ -9,5 +9,5 @@
 
 namespace octet::impl::pool {
 
-offer plan(const pooling_problem &p, const machine &m);
+candidate plan(const pooling_problem &p, const machine &m);
 } // namespace octet::impl::pool

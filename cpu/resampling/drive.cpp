@@ -258,11 +258,11 @@ std::string refuses(const resampling_problem &p, const machine &m) {
 
 } // namespace
 
-offer plan(const resampling_problem &p, const machine &m) {
+candidate plan(const resampling_problem &p, const machine &m) {
     const std::string reason = refuses(p, m);
     if (!reason.empty())
-        return offer::refused(reason);
-    return offer([p, isa = m.isa]() -> std::shared_ptr<const kernel> {
+        return candidate::refused(reason);
+    return candidate([p, isa = m.isa]() -> std::shared_ptr<const kernel> {
         if (auto of_codes = create_for_codes(p, isa))
             return of_codes;
         return std::make_shared<resampling_driver>(p, isa);

@@ -10,5 +10,5 @@
 
 namespace octet::impl::resampling {
 
-offer plan(const resampling_problem &p, const machine &m);
+candidate plan(const resampling_problem &p, const machine &m);
 } // namespace octet::impl::resampling

@@ -68,7 +68,7 @@ template <typename T> void look_up(task_builder &b, const softmax_problem &p, co
     b.load(numbers_of_rows(p, data_type::s32), arg_maximum);
     b.load(p.src, OCTET_ARG_SRC);
     b.step(op::subtract_pair);
-    b.look_up(words_of(table));
+    b.code_table(words_of(table));
 }
 
 task tflite_task(const softmax_problem &p) {
@@ -335,19 +335,19 @@ std::shared_ptr<const kernel> make_softmax(instruction_set isa, const softmax_pr
 
 } // namespace
 
-offer plan(const softmax_problem &p, const machine &m) {
+candidate plan(const softmax_problem &p, const machine &m) {
     if (softmax_form_of(p) == form::ort && p.dst.data_type == data_type::s8 && ort_softmax_overflows(p))
-        return offer::refused("rows so short that products overflow, to s8");
+        return candidate::refused("rows so short that products overflow, to s8");
     const instruction_set isa = m.isa;
-    const offer main = plan_task(isa, main_task(p));
+    const candidate main = plan_task(isa, main_task(p));
     if (main.is_refused())
         return main;
     if (softmax_form_of(p) == form::f32) {
-        const offer exponentials = plan_task(isa, exponentials_task(p));
+        const candidate exponentials = plan_task(isa, exponentials_task(p));
         if (exponentials.is_refused())
             return exponentials;
     }
-    return offer([=] { return make_softmax(isa, p); });
+    return candidate([=] { return make_softmax(isa, p); });
 }
 
 } // namespace octet::impl::softmax

@@ -11,6 +11,6 @@
 
 namespace octet::impl::softmax {
 
-offer plan(const softmax_problem &p, const machine &m);
+candidate plan(const softmax_problem &p, const machine &m);
 
 } // namespace octet::impl::softmax

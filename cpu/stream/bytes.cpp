@@ -148,19 +148,19 @@ bool is_identity(const memory_desc &src, const std::vector<std::uint8_t> &entrie
     return true;
 }
 
-offer plan_copy(instruction_set isa, const memory_desc &src, const memory_desc &dst) {
+candidate plan_copy(instruction_set isa, const memory_desc &src, const memory_desc &dst) {
     const std::string reason = refuses_layouts(src, dst);
     if (!reason.empty())
-        return offer::refused(reason);
-    return offer([=] { return std::make_shared<copy_kernel>(isa, src, dst); });
+        return candidate::refused(reason);
+    return candidate([=] { return std::make_shared<copy_kernel>(isa, src, dst); });
 }
 
-offer plan_table(instruction_set isa, const memory_desc &src, const memory_desc &dst,
-                 std::function<std::vector<std::uint8_t>()> entries) {
-    const offer copy = plan_copy(isa, src, dst);
+candidate plan_table(instruction_set isa, const memory_desc &src, const memory_desc &dst,
+                     std::function<std::vector<std::uint8_t>()> entries) {
+    const candidate copy = plan_copy(isa, src, dst);
     if (copy.is_refused())
         return copy;
-    return offer([=]() -> std::shared_ptr<const kernel> {
+    return candidate([=]() -> std::shared_ptr<const kernel> {
         const std::vector<std::uint8_t> table = entries();
         if (is_identity(src, table))
             return copy.make();

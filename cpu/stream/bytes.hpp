@@ -11,14 +11,14 @@
 namespace octet::impl::stream {
 
 /// dst = src, elements of one type. Refused where the innermost dimension isn't the same.
-offer plan_copy(instruction_set isa, const memory_desc &src, const memory_desc &dst);
+candidate plan_copy(instruction_set isa, const memory_desc &src, const memory_desc &dst);
 
 /// True if every byte is its own entry.
 bool is_identity(const memory_desc &src, const std::vector<std::uint8_t> &entries);
 
 /// dst = entries()[src], as `plan_copy`; entry 0 belongs to the lowest code of src's type. They are asked for
 /// when the kernel is made.
-offer plan_table(instruction_set isa, const memory_desc &src, const memory_desc &dst,
-                 std::function<std::vector<std::uint8_t>()> entries);
+candidate plan_table(instruction_set isa, const memory_desc &src, const memory_desc &dst,
+                     std::function<std::vector<std::uint8_t>()> entries);
 
 } // namespace octet::impl::stream

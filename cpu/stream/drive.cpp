@@ -54,7 +54,7 @@ template <typename Problem> Problem in_order_of_source(Problem p) {
 /// Quotients by scales that come with the arguments: by multiplications, where that is exact for these.
 class division_kernel : public kernel {
 public:
-    division_kernel(const reorder_problem &p, const offer &in_range, const offer &any)
+    division_kernel(const reorder_problem &p, const candidate &in_range, const candidate &any)
         : p_(p), in_range_(in_range.make()), any_(any.make()) {}
 
     void execute(const arguments &args) const override {
@@ -72,25 +72,25 @@ private:
     const std::shared_ptr<const kernel> in_range_, any_;
 };
 
-offer plan_program(const eltwise_problem &p, const machine &m) { return plan_task(m.isa, make_task(p)); }
-offer plan_program(const reorder_problem &p, const machine &m) {
-    const offer any = plan_task(m.isa, make_task(p));
+candidate plan_program(const eltwise_problem &p, const machine &m) { return plan_task(m.isa, make_task(p)); }
+candidate plan_program(const reorder_problem &p, const machine &m) {
+    const candidate any = plan_task(m.isa, make_task(p));
     if (any.is_refused() || !divides_by_arguments(p))
         return any;
-    const offer in_range = plan_task(m.isa, make_task(p, divisors::in_range));
+    const candidate in_range = plan_task(m.isa, make_task(p, divisors::in_range));
     if (in_range.is_refused())
         return any;
-    return offer([=] { return std::make_shared<division_kernel>(p, in_range, any); });
+    return candidate([=] { return std::make_shared<division_kernel>(p, in_range, any); });
 }
 
-template <typename Problem> offer plan_one_order(const Problem &p, const machine &m) {
+template <typename Problem> candidate plan_one_order(const Problem &p, const machine &m) {
     if (is_table(p))
         return plan_table(m.isa, p.src, p.dst, [p] { return table::entries_of(p); });
     return is_copy(p) ? plan_copy(m.isa, p.src, p.dst) : plan_program(p, m);
 }
 
 /// `bytes` are those of the whole.
-template <typename Problem> offer plan_two_orders(const Problem &p, const machine &m, std::size_t bytes) {
+template <typename Problem> candidate plan_two_orders(const Problem &p, const machine &m, std::size_t bytes) {
     const Problem first = in_order_of_source(p);
     return in_two_steps(first.dst, plan_one_order(first, m), plan_transpose(m.isa, first.dst, p.dst, bytes));
 }
@@ -132,20 +132,20 @@ std::shared_ptr<const kernel> make_two_orders(const Problem &p, const machine &m
     return create_blocks(blocks, p.src, p.dst, part(false), blocks.rest() > 0 ? part(true) : nullptr);
 }
 
-template <typename Problem> offer plan_unary(const Problem &p, const machine &m) {
-    const offer direct = plan_one_order(p, m);
+template <typename Problem> candidate plan_unary(const Problem &p, const machine &m) {
+    const candidate direct = plan_one_order(p, m);
     if (!direct.is_refused())
         return direct;
     const std::size_t bytes = size_in_bytes(p.src) + size_in_bytes(p.dst);
-    const offer transpose = plan_transpose(m.isa, p.src, p.dst, bytes);
+    const candidate transpose = plan_transpose(m.isa, p.src, p.dst, bytes);
     if (is_copy(p))
         return transpose;
     if (transpose.is_refused() || reads_dst(p.out_stage))
         return direct;
-    const offer two_orders = plan_two_orders(p, m, bytes);
+    const candidate two_orders = plan_two_orders(p, m, bytes);
     if (two_orders.is_refused())
         return two_orders;
-    return offer([=] {
+    return candidate([=] {
         const bool only_moves = is_table(p) && is_identity(p.src, table::entries_of(p));
         return only_moves ? transpose.make() : make_two_orders(p, m, bytes);
     });
@@ -184,11 +184,11 @@ private:
     const std::vector<std::shared_ptr<const kernel>> parts_;
 };
 
-offer plan_sum(const sum_problem &p, const machine &m) {
+candidate plan_sum(const sum_problem &p, const machine &m) {
     constexpr std::size_t most = jit::max_stream_sources;
     memory_desc between = dense_in_order_of(p.dst, p.dst);
     between.data_type = data_type::f32;
-    std::vector<offer> parts;
+    std::vector<candidate> parts;
     for (std::size_t first = 0; first < p.srcs.size();) {
         const std::size_t end = std::min(p.srcs.size(), first + most - (first > 0 ? 1 : 0));
         parts.push_back(plan_task(m.isa, make_part_of_sum(p, first, end, between)));
@@ -198,9 +198,9 @@ offer plan_sum(const sum_problem &p, const machine &m) {
     }
     if (parts.size() == 1)
         return parts[0];
-    return offer([=] {
+    return candidate([=] {
         std::vector<std::shared_ptr<const kernel>> kernels;
-        for (const offer &part : parts)
+        for (const candidate &part : parts)
             kernels.push_back(part.make());
         return std::make_shared<sum_in_parts>(between, std::move(kernels));
     });
@@ -208,13 +208,13 @@ offer plan_sum(const sum_problem &p, const machine &m) {
 
 /// Making tables takes longer than all other planning. Where the general kernel could do without, that waits until somebody
 /// wants a kernel: descriptors of what is in the primitive cache need none.
-offer plan_binary(const binary_problem &p, const machine &m) {
-    const offer by_task = plan_task(m.isa, make_task(p));
+candidate plan_binary(const binary_problem &p, const machine &m) {
+    const candidate by_task = plan_task(m.isa, make_task(p));
     const auto preferred = [p, isa = m.isa, by_task] {
-        const offer by_tables = plan_pair_tables(isa, p);
+        const candidate by_tables = plan_pair_tables(isa, p);
         return by_tables.is_refused() ? by_task : by_tables;
     };
-    return by_task.is_refused() ? preferred() : offer([preferred] { return preferred().make(); });
+    return by_task.is_refused() ? preferred() : candidate([preferred] { return preferred().make(); });
 }
 
 } // namespace
@@ -232,7 +232,7 @@ bool only_moves(const reorder_problem &p) {
             (is_code && out.rule == requantization_rule::f32));
 }
 
-template <typename Problem> offer plan(const Problem &p, const machine &m) {
+template <typename Problem> candidate plan(const Problem &p, const machine &m) {
     if constexpr (is_unary<Problem>)
         return plan_unary(p, m);
     else if constexpr (std::is_same_v<Problem, sum_problem>)
@@ -243,11 +243,11 @@ template <typename Problem> offer plan(const Problem &p, const machine &m) {
         return plan_task(m.isa, make_task(p));
 }
 
-template offer plan(const eltwise_problem &, const machine &);
-template offer plan(const reorder_problem &, const machine &);
-template offer plan(const binary_problem &, const machine &);
-template offer plan(const sum_problem &, const machine &);
-template offer plan(const prelu_problem &, const machine &);
-template offer plan(const batch_normalization_problem &, const machine &);
+template candidate plan(const eltwise_problem &, const machine &);
+template candidate plan(const reorder_problem &, const machine &);
+template candidate plan(const binary_problem &, const machine &);
+template candidate plan(const sum_problem &, const machine &);
+template candidate plan(const prelu_problem &, const machine &);
+template candidate plan(const batch_normalization_problem &, const machine &);
 
 } // namespace octet::impl::stream

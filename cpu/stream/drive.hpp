@@ -15,6 +15,6 @@ namespace octet::impl::stream {
 bool only_moves(const reorder_problem &p);
 
 /// For eltwise, reorder, binary, sum and prelu.
-template <typename Problem> offer plan(const Problem &p, const machine &m);
+template <typename Problem> candidate plan(const Problem &p, const machine &m);
 
 } // namespace octet::impl::stream

@@ -372,22 +372,22 @@ private:
 
 } // namespace
 
-offer plan_pair_tables(instruction_set isa, const binary_problem &p) {
+candidate plan_pair_tables(instruction_set isa, const binary_problem &p) {
     if (!isa.byte_permutes)
-        return offer::refused("an instruction set without permutes of bytes");
+        return candidate::refused("an instruction set without permutes of bytes");
     for (const memory_desc *md : {&p.src0, &p.src1, &p.dst})
         if (md->format_kind != format_kind::plain)
-            return offer::refused("a packed layout");
+            return candidate::refused("a packed layout");
     if (element_count(p.dst) == 0)
-        return offer::refused("an empty tensor");
+        return candidate::refused("an empty tensor");
     const nest n = pair_kernel::nest_of(p);
     for (std::size_t operand = 0; operand < 3; operand++)
         if (n.columns().strides[operand] != 1)
-            return offer::refused("rows that are not contiguous in all tensors");
+            return candidate::refused("rows that are not contiguous in all tensors");
     const auto pairs = make_code_pairs(p);
     if (!pairs)
-        return offer::refused("anything but rounded sums of known 8-bit codes");
-    return offer([=] { return std::make_shared<pair_kernel>(isa, p, *pairs); });
+        return candidate::refused("anything but rounded sums of known 8-bit codes");
+    return candidate([=] { return std::make_shared<pair_kernel>(isa, p, *pairs); });
 }
 
 } // namespace octet::impl::stream

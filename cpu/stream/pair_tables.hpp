@@ -21,6 +21,6 @@ struct code_pairs {
 /// Nothing if numbers are not known, too large, or if some pair of codes has another result.
 std::optional<code_pairs> make_code_pairs(const binary_problem &p);
 
-offer plan_pair_tables(instruction_set isa, const binary_problem &p);
+candidate plan_pair_tables(instruction_set isa, const binary_problem &p);
 
 } // namespace octet::impl::stream

@@ -10,7 +10,7 @@ namespace octet::impl::stream {
 
 task make_task(const binary_problem &p);
 /// Destination scales that come with the arguments: any, or those for which multiplications give the code. Zero points
-/// that do are small (compose/far_zero_points.hpp).
+/// that do are small (compose/out_of_range_zero_points.hpp).
 enum class divisors { any, in_range };
 task make_task(const reorder_problem &p, divisors d = divisors::any);
 /// Whether it makes a difference, and whether those of an execution are in range.

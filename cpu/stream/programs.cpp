@@ -343,11 +343,11 @@ std::string refuses_task(instruction_set isa, const task &t) {
 
 } // namespace
 
-offer plan_task(instruction_set isa, const task &t) {
+candidate plan_task(instruction_set isa, const task &t) {
     const std::string reason = refuses_task(isa, t);
     if (!reason.empty())
-        return offer::refused(reason);
-    return offer([=] { return std::make_shared<program_kernel>(isa, t); });
+        return candidate::refused(reason);
+    return candidate([=] { return std::make_shared<program_kernel>(isa, t); });
 }
 
 } // namespace octet::impl::stream

@@ -7,7 +7,7 @@
 
 namespace octet::impl::stream {
 
-offer plan_task(instruction_set isa, const task &t);
+candidate plan_task(instruction_set isa, const task &t);
 
 /// Dimensions that numbers of a task vary over.
 struct variation {

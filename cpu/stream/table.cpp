@@ -128,16 +128,16 @@ std::vector<std::uint8_t> entries_of(const reorder_problem &p) { return tabulate
 
 namespace {
 
-template <typename Problem> offer plan_problem(const Problem &p) {
+template <typename Problem> candidate plan_problem(const Problem &p) {
     const std::string reason = refuses(p);
     if (!reason.empty())
-        return offer::refused(reason);
-    return offer([p] { return std::make_shared<table_kernel>(p.src, p.dst, entries_of(p)); });
+        return candidate::refused(reason);
+    return candidate([p] { return std::make_shared<table_kernel>(p.src, p.dst, entries_of(p)); });
 }
 
 } // namespace
 
-offer plan(const eltwise_problem &p, const machine &) { return plan_problem(p); }
-offer plan(const reorder_problem &p, const machine &) { return plan_problem(p); }
+candidate plan(const eltwise_problem &p, const machine &) { return plan_problem(p); }
+candidate plan(const reorder_problem &p, const machine &) { return plan_problem(p); }
 
 } // namespace octet::impl::table

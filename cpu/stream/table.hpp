@@ -13,8 +13,8 @@ namespace octet::impl::table {
 std::string refuses(const eltwise_problem &p);
 std::string refuses(const reorder_problem &p);
 
-offer plan(const eltwise_problem &p, const machine &m);
-offer plan(const reorder_problem &p, const machine &m);
+candidate plan(const eltwise_problem &p, const machine &m);
+candidate plan(const reorder_problem &p, const machine &m);
 
 /// The result for each code from the lowest, in the destination's type.
 std::vector<std::uint8_t> entries_of(const eltwise_problem &p);

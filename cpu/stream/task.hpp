@@ -31,7 +31,7 @@ struct task {
     memory_desc dst;
     jit::stream_program program;
     std::vector<plane> planes;
-    std::vector<std::uint32_t> table; ///< of look_up
+    std::vector<std::uint32_t> table; ///< of code_table
     jit::epilogue_stage value = jit::epilogue_stage::f32_value;
     epilogue out;                    ///< what follows the program
     double largest_value = HUGE_VAL; ///< bound of an f32 value

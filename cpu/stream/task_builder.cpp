@@ -53,8 +53,8 @@ void task_builder::eltwise(algorithm alg, float alpha, float beta) {
 
 void task_builder::binary(algorithm alg) { task_.program.push_back({op::binary, 0, alg}); }
 
-void task_builder::look_up(std::vector<std::uint32_t> table) {
-    step(op::look_up);
+void task_builder::code_table(std::vector<std::uint32_t> table) {
+    step(op::code_table);
     task_.table = std::move(table);
 }
 

@@ -25,7 +25,7 @@ public:
     void step_by(op o, std::int32_t number) { step(o, constant_s32(number)); }
     void eltwise(algorithm alg, float alpha, float beta);
     void binary(algorithm alg);
-    void look_up(std::vector<std::uint32_t> table);
+    void code_table(std::vector<std::uint32_t> table);
     /// One multiplier for all elements.
     void requantize(requantization_rule rule, const fixed_point_multiplier &multiplier);
 

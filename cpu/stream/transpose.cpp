@@ -276,11 +276,12 @@ std::string refuses_transpose(const memory_desc &src, const memory_desc &dst) {
 
 } // namespace
 
-offer plan_transpose(instruction_set isa, const memory_desc &src, const memory_desc &dst, std::size_t bytes) {
+candidate plan_transpose(instruction_set isa, const memory_desc &src, const memory_desc &dst,
+                         std::size_t bytes) {
     const std::string reason = refuses_transpose(src, dst);
     if (!reason.empty())
-        return offer::refused(reason);
-    return offer([=] { return std::make_shared<transpose_driver>(isa, src, dst, bytes); });
+        return candidate::refused(reason);
+    return candidate([=] { return std::make_shared<transpose_driver>(isa, src, dst, bytes); });
 }
 
 } // namespace octet::impl::stream

@@ -15,6 +15,7 @@ constexpr int prefetched_arg = -1;
 
 /// dst = src, refused where no dimension of src is contiguous. `bytes` are read
 /// and written by the whole of which this may be a part.
-offer plan_transpose(instruction_set isa, const memory_desc &src, const memory_desc &dst, std::size_t bytes);
+candidate plan_transpose(instruction_set isa, const memory_desc &src, const memory_desc &dst,
+                         std::size_t bytes);
 
 } // namespace octet::impl::stream

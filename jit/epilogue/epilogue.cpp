@@ -89,10 +89,10 @@ void epilogue_emitter::requantize(const vec &x, int v) {
         emit_requantize(e_, plan_.rule(), x, [&](int i) { return plane(p.rule + i, v); });
         return;
     }
-    if (p.minus_origin >= 0) {
-        const emitter::temp minus_origin(e_);
-        e_.move(minus_origin, plane(p.minus_origin, v));
-        e_.vfmadd132ps(x, minus_origin, plane(p.scale, v));
+    if (p.minus_magic_bias >= 0) {
+        const emitter::temp minus_magic_bias(e_);
+        e_.move(minus_magic_bias, plane(p.minus_magic_bias, v));
+        e_.vfmadd132ps(x, minus_magic_bias, plane(p.scale, v));
         is_f32_ = true;
         return;
     }

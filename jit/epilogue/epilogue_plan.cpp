@@ -179,8 +179,8 @@ epilogue_plan::epilogue_plan(const epilogue &e, const epilogue_shape &shape, boo
             planes_.weights_scale = next();
         if (facts().divides_after_post_ops && e.dst_scales.is_set())
             planes_.inverse_dst_scale = next();
-        if (may_start_from_origin())
-            planes_.minus_origin = next();
+        if (may_start_from_magic_bias())
+            planes_.minus_magic_bias = next();
     } else {
         planes_.rule = next(rule_planes(rule_));
     }

@@ -20,7 +20,7 @@ namespace octet::impl::jit {
 constexpr double any_s32 = 0x1p31, any_f32 = HUGE_VAL; ///< any_f32 also stands for NaN
 
 /// The bits of 2^23: added to a sum in [0, 2^23), they make it a float, which is larger by 2^23.
-constexpr std::uint32_t float_origin = 0x4b000000;
+constexpr std::uint32_t magic_bias_2p23 = 0x4b000000;
 /// Biases of accumulators that start there.
 constexpr std::int32_t largest_bias = 1 << 24;
 
@@ -45,7 +45,7 @@ struct epilogue_shape {
     /// The dimension along rows, for callers that take one row at a time; then operands of binary post-ops that
     /// change from row to row are read where they are, `full` pointing to the row's first. -1: they are planes.
     int row_dim = -1;
-    /// Of s32 accumulators that start from `epilogue_plan::origin`: bound of |Σ| without the bias. Infinite: they don't.
+    /// Of s32 accumulators that start from `epilogue_plan::magic_bias`: bound of |Σ| without the bias. Infinite: they don't.
     double largest_products = HUGE_VAL;
 };
 
@@ -66,7 +66,7 @@ public:
     /// Planes of one block of 16 columns, in order; -1 where the epilogue has no such plane.
     struct plane_indices {
         int weights_zero_point = -1, bias = -1, scale = -1, weights_scale = -1, inverse_dst_scale = -1;
-        int minus_origin = -1; ///< -2^23 scale
+        int minus_magic_bias = -1; ///< -2^23 scale
         int zero_point = -1, low = -1, high = -1, rule = -1;
         std::vector<int> post_op; ///< per post-op: per-channel or common operand of binary, prelu weights
         int count = 0;
@@ -96,10 +96,10 @@ public:
     const std::optional<code_sum> &sum_of_codes(int post_op) const { return code_sums_[post_op]; }
     /// True if no f32 result is NaN or reaches 2^31, so that its conversion needs no bounds.
     bool is_bounded() const { return is_bounded_; }
-    /// What s32 accumulators start from besides their biases: 0, or float_origin, if no bias is beyond ±largest_bias.
+    /// What s32 accumulators start from besides their biases: 0, or magic_bias_2p23, if no bias is beyond ±largest_bias.
     /// A sum x then is the float 2^23 + x, and (2^23 + x) s - 2^23 s, one multiply-add, is x s rounded once, as a
     /// conversion and a product give it.
-    std::uint32_t origin() const { return planes_.minus_origin >= 0 ? float_origin : 0; }
+    std::uint32_t magic_bias() const { return planes_.minus_magic_bias >= 0 ? magic_bias_2p23 : 0; }
 
     /// True if four vectors of results may be interleaved: vector v has in 128-bit part p columns 16 p + 4 v
     /// to + 3, and so have the planes. Packing them to bytes brings them in order.
@@ -128,7 +128,7 @@ private:
     double largest_result(int post_ops) const;
     bool stays_in_s32(int post_ops) const;
     bool has_small_zero_points() const;
-    bool may_start_from_origin() const;
+    bool may_start_from_magic_bias() const;
     void drop_zero_point_of_zero();
     void fold_last_post_op();
     void fold_table();

@@ -156,7 +156,7 @@ void epilogue_plan::fill_block(const arguments *args, dim_t first_channel, dim_t
             return factor;
         };
         put(planes_.scale, has_runtime_scales, [&] { return bits(scale()); });
-        put(planes_.minus_origin, has_runtime_scales, [&] { return bits(-0x1p23f * scale()); });
+        put(planes_.minus_magic_bias, has_runtime_scales, [&] { return bits(-0x1p23f * scale()); });
         put(planes_.weights_scale, has_runtime_scales,
             [&] { return bits(scale_at(e_.weights_scales, OCTET_ARG_WEIGHTS)); });
         put(planes_.inverse_dst_scale, has_runtime_scales,

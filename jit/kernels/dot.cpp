@@ -9,7 +9,7 @@ namespace octet::impl::jit {
 int max_rows(instruction_set isa, int vectors, int epilogue_temps, dot_products products) {
     // The reduction needs the weights, a broadcast source and, of words, a product. Columns of their own need weights,
     // a source and, at the last lanes, a mask. Filtered rows meet one vector after the other.
-    if (products == dot_products::filter_words)
+    if (products == dot_products::winograd_f43)
         vectors = 1;
     const int reduction =
         products == dot_products::own_floats ? 3 : vectors + (are_in_words(products) ? 2 : 1);

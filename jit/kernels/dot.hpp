@@ -32,7 +32,7 @@ enum class dot_products {
     words,        ///< codes of any sign in 16-bit words, two by two: exact without a dot-product instruction
     split_words,  ///< the same, a quad's words in the order 0, 2, 1, 3: then weights take fewer instructions
     wide_words, ///< the same of weights that are words too, pair of a quad by pair (`[pair][16 columns][2 words]`)
-    filter_words, ///< the same, four rows together: neighbouring taps by minimal filtering (dot_words.cpp)
+    winograd_f43, ///< the same, four rows together: neighbouring taps by Winograd's F(4, 3) (dot_words.cpp)
     tiles,        ///< codes in tile registers (dot_amx.hpp)
     signed_tiles, ///< the same with signed ones in the source
 };
@@ -40,20 +40,20 @@ constexpr bool are_in_tiles(dot_products p) {
     return p == dot_products::tiles || p == dot_products::signed_tiles;
 }
 constexpr bool have_wide_weights(dot_products p) {
-    return p == dot_products::wide_words || p == dot_products::filter_words;
+    return p == dot_products::wide_words || p == dot_products::winograd_f43;
 }
 constexpr bool are_in_words(dot_products p) {
     return p == dot_products::words || p == dot_products::split_words || have_wide_weights(p);
 }
 /// Output rows that share the words of a source row.
-constexpr int rows_together(dot_products p) { return p == dot_products::filter_words ? 4 : 1; }
+constexpr int rows_together(dot_products p) { return p == dot_products::winograd_f43 ? 4 : 1; }
 /// Taps that are filtered together, parts of such a source row, and of them those that each pass over it multiplies.
-constexpr int filter_taps = 3, filter_parts = 6, filter_parts_of_pass[] = {4, 2};
+constexpr int winograd_taps = 3, winograd_parts = 6, winograd_parts_of_pass[] = {4, 2};
 /// Bytes of the weights that a quad of a source row meets side by side: of a block of 16 columns, of filtered rows in one
 /// vector of columns.
 constexpr int weights_quad_bytes(dot_products p, int lanes) {
     constexpr int word_quad = 8;
-    return p == dot_products::filter_words ? word_quad * filter_parts * lanes
+    return p == dot_products::winograd_f43 ? word_quad * winograd_parts * lanes
                                            : (p == dot_products::wide_words ? word_quad : word_quad / 2) * 16;
 }
 
@@ -71,7 +71,7 @@ struct dot_spec {
     int vectors = 1;                 ///< column vectors; all but the last are full
     int tail = 1;                    ///< valid lanes of the last vector
     std::int64_t row_stride = 0;     ///< bytes between source rows (`rows_together`)
-    std::int64_t part_stride = 0;    ///< of filter_words: bytes between the parts of a source row
+    std::int64_t part_stride = 0;    ///< of winograd_f43: bytes between the parts of a source row
     std::int64_t dst_row_stride = 0; ///< elements between destination rows
     std::int64_t taps = 1;           ///< of a block of weights; a call may use a range of them
     std::int64_t quads = 1;          ///< per tap

@@ -38,8 +38,8 @@ dot_kernel::dot_kernel(const dot_spec &spec, const epilogue_plan &plan)
     generate();
     finish([&] {
         constexpr const char *products[] = {
-            "dot",       "signed_dot", "fma", "own_fma", "words_dot", "split_words_dot", "wide_words_dot",
-            "filter_dot"};
+            "dot",         "signed_dot", "fma", "own_fma", "words_dot", "split_words_dot", "wide_words_dot",
+            "winograd_dot"};
         return name(products[static_cast<int>(spec.products)], text(spec.rows, "x", spec.vectors),
                     text("t", spec.taps), text("q", spec.quads),
                     spec.tail != lanes() ? text("tail", spec.tail) : "", spec.overlaps_tiles ? "overlap" : "",
@@ -66,7 +66,7 @@ int dot_kernel::source_quad_bytes() const {
 std::int64_t dot_kernel::weights_offset(int v, int q) const {
     const int vectors_per_block = columns_per_block / lanes();
     const std::int64_t block_bytes = spec_.taps * spec_.quads * weights_quad_bytes(spec_.products, lanes());
-    if (spec_.products == dot_products::filter_words)
+    if (spec_.products == dot_products::winograd_f43)
         return v * block_bytes + q * quad_bytes();
     return v / vectors_per_block * block_bytes + q * quad_bytes() + v % vectors_per_block * vector_bytes();
 }
@@ -82,7 +82,7 @@ void dot_kernel::generate() {
     xor_(reg_row, reg_row);
     if (valid(spec_.vectors - 1) != lanes())
         set_tail(spec_.tail);
-    vectors_ = spec_.products == dot_products::filter_words ? 1 : spec_.vectors;
+    vectors_ = spec_.products == dot_products::winograd_f43 ? 1 : spec_.vectors;
     acc_ = take_tile();
     spec_.overlaps_tiles ? overlapping_tiles() : tiles_one_by_one();
     postamble();
@@ -113,7 +113,7 @@ void dot_kernel::tiles_one_by_one() {
 
 void dot_kernel::tile() {
     mov(reg_weights, arg(&dot_args::weights));
-    if (spec_.products == dot_products::filter_words) {
+    if (spec_.products == dot_products::winograd_f43) {
         filter();
     } else {
         initialise();
@@ -220,7 +220,7 @@ void dot_kernel::reduce() {
         add(reg_tap_src, reg_src);
         reduce_tap(reg_tap_src);
     }
-    if (spec_.products == dot_products::filter_words)
+    if (spec_.products == dot_products::winograd_f43)
         skip_pass(1 - pass_);
     add(reg_tap_offsets, taps * offset_bytes);
     taps == 1 ? dec(reg_taps) : sub(reg_taps, taps);

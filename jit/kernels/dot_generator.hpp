@@ -63,9 +63,9 @@ private:
     const dot_spec spec_;
     const epilogue_plan &plan_;
     std::vector<vec> acc_;
-    int first_vector_ = 0, vectors_ = 0; ///< that are worked on: all, or of filter_words one after the other
+    int first_vector_ = 0, vectors_ = 0; ///< that are worked on: all, or of winograd_f43 one after the other
     row_range rows_;                     ///< that the tap multiplies
-    int pass_ = 0;                       ///< of filter_words
+    int pass_ = 0;                       ///< of winograd_f43
 
     // Owners of general registers; rdi holds the arguments, r11 is the emitter's scratch.
     const Xbyak::Reg64 reg_src = rsi, reg_weights = rdx, reg_params = rcx, reg_dst = r8, reg_tiles = r9;

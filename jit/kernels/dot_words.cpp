@@ -57,7 +57,7 @@ void dot_kernel::quad_of_words(const Reg64 &src, int q) {
         return weights[static_cast<std::size_t>(v - first_vector_)];
     };
     const int together = rows_together(spec_.products);
-    const int parts = spec_.products == dot_products::filter_words ? filter_parts_of_pass[pass_] : 1;
+    const int parts = spec_.products == dot_products::winograd_f43 ? winograd_parts_of_pass[pass_] : 1;
     {
         const temp source(*this), product(*this);
         for (int part = 0; part < parts; part++)
@@ -101,7 +101,7 @@ void dot_kernel::few_rows_of_words(const Reg64 &src, int q) {
 
 /// Of a source row and its part of this pass.
 Xbyak::Address dot_kernel::source_pair(const Reg64 &src, int row, int part, int q, int pair) {
-    const int parts_before = pass_ == 0 ? 0 : filter_parts_of_pass[0];
+    const int parts_before = pass_ == 0 ? 0 : winograd_parts_of_pass[0];
     return ptr[src + row * spec_.row_stride + (parts_before + part) * spec_.part_stride +
                q * source_quad_bytes() + pair * bytes_per_pair];
 }
@@ -114,7 +114,7 @@ void dot_kernel::multiply_words(const vec &acc, const vec &source, const vec &wo
 /// Words of a pair of the q-th quad from the cursor, for the rows of this part.
 void dot_kernel::load_pair(const vec &words, int v, int q, int part, int pair) {
     const std::int64_t quad = weights_offset(v, q);
-    if (spec_.products == dot_products::filter_words)
+    if (spec_.products == dot_products::winograd_f43)
         move(words, ptr[reg_weights + quad + (part * pairs_per_quad + pair) * vector_bytes()]);
     else if (spec_.products == dot_products::wide_words)
         move(words, ptr[reg_weights + quad + pair * block_pair_bytes]);
@@ -138,14 +138,14 @@ void dot_kernel::widen_pair(const vec &words, const vec &weights, int pair) {
 
 /// Bytes of weights that the cursor moves on by.
 int dot_kernel::quad_bytes() const {
-    return spec_.products == dot_products::filter_words
-               ? filter_parts_of_pass[pass_] * pairs_per_quad * vector_bytes()
+    return spec_.products == dot_products::winograd_f43
+               ? winograd_parts_of_pass[pass_] * pairs_per_quad * vector_bytes()
                : weights_quad_bytes(spec_.products, lanes());
 }
 
 /// Weights of a tap are those of the first pass, then those of the second.
 void dot_kernel::skip_pass(int pass) {
-    add(reg_weights, static_cast<std::uint32_t>(spec_.quads * filter_parts_of_pass[pass] * pairs_per_quad *
+    add(reg_weights, static_cast<std::uint32_t>(spec_.quads * winograd_parts_of_pass[pass] * pairs_per_quad *
                                                 vector_bytes()));
 }
 
@@ -171,7 +171,7 @@ void dot_kernel::results_of_parts() {
         vpaddd(a, a, b);
         move(b, difference);
     };
-    for (int r = 0; r < accumulated_rows(); r += rows_together(dot_products::filter_words))
+    for (int r = 0; r < accumulated_rows(); r += rows_together(dot_products::winograd_f43))
         for (int v = first_vector_; v < end_vector(); v++) {
             const vec &y0 = acc(r, v), &y1 = acc(r + 1, v), &y2 = acc(r + 2, v), &y3 = acc(r + 3, v);
             sum_and_difference(y0, y1); // m0 + m1, m0 - m1

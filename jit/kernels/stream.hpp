@@ -21,7 +21,7 @@ struct stream_args {
     const std::uint32_t *planes; ///< of the program, first block
     const std::uint32_t *params; ///< of the epilogue, first block
     const void *const *full;     ///< as dot_args
-    const void *table;           ///< of look_up
+    const void *table;           ///< of code_table
     std::int64_t rows;
     std::int64_t groups;                       ///< per row
     std::int64_t has_rest;                     ///< whether rows end with the rest

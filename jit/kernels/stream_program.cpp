@@ -38,7 +38,7 @@ std::string name_of(const stream_program &program) {
                                      "divide_in_range",
                                      "round_half_away",
                                      "eltwise",
-                                     "look_up",
+                                     "code_table",
                                      "binary",
                                      "add_pair",
                                      "subtract_pair",

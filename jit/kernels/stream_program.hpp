@@ -35,7 +35,7 @@ enum class stream_op {
     divide_in_range, ///< the same for planes 1 / divisor, divisor and limits of x; NaN becomes the lower one
     round_half_away, ///< to an integer
     eltwise,         ///< `alg` with `alpha` and `beta`
-    look_up,         ///< s32: dword x of the table, x from 0
+    code_table,      ///< s32: dword x of the table, x from 0
     binary,          ///< lower `alg` top
     add_pair,        ///< s32: lower + top, wrapping; and so on
     subtract_pair,

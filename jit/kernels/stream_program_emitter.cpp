@@ -143,7 +143,7 @@ void stream_program_emitter::unary(const stream_step &step, int v) {
         return divide_in_range(x, step.operand, v);
     case stream_op::round_half_away:
         return emit_round_half_away(e_, x);
-    case stream_op::look_up: {
+    case stream_op::code_table: {
         const emitter::temp entry(e_);
         e_.mov(at_.scratch, at_.table);
         e_.gather_dwords(entry, at_.scratch, x, 4);

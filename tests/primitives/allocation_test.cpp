@@ -53,7 +53,7 @@ TEST(allocation, execute_allocates_nothing_once_it_has_run) {
 }
 
 // Their kernel starts from 0 and is made when they first come.
-TEST(allocation, biases_beyond_the_origin_allocate_nothing_once_they_have_been_seen) {
+TEST(allocation, biases_beyond_the_magic_bias_allocate_nothing_once_they_have_been_seen) {
     if (!test::counts_allocations())
         GTEST_SKIP() << "a sanitizer's operator new";
     set_num_threads(1);

@@ -16,9 +16,9 @@ std::vector<int> visits(const side_costs &rows, const side_costs &panels, const 
     for (const share &s : shares) {
         EXPECT_FALSE(s.empty());
         for (const cell_range &c : s) {
-            EXPECT_TRUE(c.first_row < c.last_row && c.first_panel < c.last_panel);
-            for (dim_t r = c.first_row; r < c.last_row; r++)
-                for (dim_t p = c.first_panel; p < c.last_panel; p++)
+            EXPECT_TRUE(c.first_row < c.end_row && c.first_panel < c.end_panel);
+            for (dim_t r = c.first_row; r < c.end_row; r++)
+                for (dim_t p = c.first_panel; p < c.end_panel; p++)
                     count[static_cast<std::size_t>(r * panels.count() + p)]++;
         }
     }

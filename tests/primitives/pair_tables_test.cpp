@@ -177,7 +177,7 @@ int expect_all_pairs(const std::function<sum_case(inputs &)> &draw, int cases) {
     for (int i = 0; i < cases; i++) {
         const sum_case c = draw(in);
         for (const instruction_set isa : usable_instruction_sets()) {
-            const offer o = plan_pair_tables(isa, c.p);
+            const candidate o = plan_pair_tables(isa, c.p);
             if (o.is_refused())
                 continue;
             found += isa.level == get_machine_cpu_isa();
@@ -237,7 +237,7 @@ TEST(pair_tables, serve_rows_of_any_length) {
                     md->dims[1] = columns;
                     md->strides[0] = columns + gap;
                 }
-                const offer o = plan_pair_tables(isa, p);
+                const candidate o = plan_pair_tables(isa, p);
                 if (o.is_refused())
                     continue;
                 const auto n = static_cast<std::size_t>(rows * (columns + gap));

@@ -114,7 +114,7 @@ TEST(plan_dot, filters_neighbouring_taps_without_a_dot_product_instruction) {
         const machine m{{level}, 1 << 20, 1};
         for (const dim_t size : {7, 14, 15, 56}) {
             const dot_plan p = plan_of({64, size, 64, size, 3, 1, 1}, m);
-            EXPECT_EQ(p.products, dot_products::filter_words) << size;
+            EXPECT_EQ(p.products, dot_products::winograd_f43) << size;
             EXPECT_EQ(p.source, row_source::copied_image);
             EXPECT_EQ(p.taps, 3) << "lines of the kernel";
             EXPECT_EQ(p.quads, 16);
@@ -127,10 +127,10 @@ TEST(plan_dot, filters_neighbouring_taps_without_a_dot_product_instruction) {
              {image_layer{64, 56, 64, 28, 3, 2, 1}, {6, 56, 64, 56, 3, 1, 1}, {64, 56, 64, 56, 1, 1, 0}})
             EXPECT_EQ(plan_of(other, m).products, dot_products::wide_words);
         const dot_plan longer = plan_of({64, 14, 64, 14, 5, 1, 2}, m);
-        EXPECT_EQ(longer.products, dot_products::filter_words);
+        EXPECT_EQ(longer.products, dot_products::winograd_f43);
         EXPECT_EQ(longer.taps, 2 * 5) << "5 taps of a line are three and two";
         // 9 * 255 * 128 * 913 is below 2^28, with one channel more it is not.
-        EXPECT_EQ(plan_of({912, 14, 64, 14, 3, 1, 1}, m).products, dot_products::filter_words);
+        EXPECT_EQ(plan_of({912, 14, 64, 14, 3, 1, 1}, m).products, dot_products::winograd_f43);
         EXPECT_EQ(plan_of({916, 14, 64, 14, 3, 1, 1}, m).products, dot_products::wide_words);
     }
     EXPECT_EQ(plan_of({64, 56, 64, 56, 3, 1, 1}).products, dot_products::codes);

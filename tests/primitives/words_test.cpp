@@ -48,7 +48,7 @@ const named_pattern source_patterns[] = {
 struct layer {
     dim_t ic, oc, height, width, kernel_height, kernel_width, stride_height = 1;
     dim_t pad_left = 1, pad_right = 1, pad_height = 1;
-    const char *way = "16-bit words by minimal filtering"; ///< in the plan
+    const char *way = "16-bit words by Winograd's F(4, 3)"; ///< in the plan
 
     dim_t out_height() const { return (height + 2 * pad_height - kernel_height) / stride_height + 1; }
     dim_t out_width() const { return width + pad_left + pad_right - kernel_width + 1; }
@@ -213,15 +213,14 @@ TEST(Words, FilteredLinesOfVolumesAndBatches) {
     };
     const bytes expected = result(cpu_isa::ref, "");
     for (const cpu_isa level : levels_of_words())
-        EXPECT_EQ(difference(expected, result(level, "minimal filtering")), "") << to_string(level);
+        EXPECT_EQ(difference(expected, result(level, "Winograd")), "") << to_string(level);
 }
 
 TEST(Words, LongestReductionOfFilteredLines) {
     for (const dim_t channels :
          {912, 916}) // 9 * 912 products of -128 * 255 are the most whose sum has 29 bits
         for (const std::size_t weights : {0, 1})
-            check({channels, 9, 6, 8, 3, 3, 1, 1, 1, 1,
-                   channels == 912 ? "minimal filtering" : "16-bit words,"},
+            check({channels, 9, 6, 8, 3, 3, 1, 1, 1, 1, channels == 912 ? "Winograd" : "16-bit words,"},
                   source_patterns[0], weight_patterns[weights], false, 0);
 }
 

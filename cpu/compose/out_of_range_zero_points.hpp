@@ -15,9 +15,9 @@
 
 namespace octet::impl {
 
-template <typename Problem> class far_zero_points_kernel : public kernel {
+template <typename Problem> class out_of_range_zero_points_kernel : public kernel {
 public:
-    far_zero_points_kernel(const Problem &p, std::shared_ptr<const kernel> generated)
+    out_of_range_zero_points_kernel(const Problem &p, std::shared_ptr<const kernel> generated)
         : count_(masked_count(p.out_stage.dst_zero_points.mask, p.out_stage.dst)),
           generated_(std::move(generated)), definition_(ref::create(p)) {}
 
@@ -38,13 +38,17 @@ private:
     const std::shared_ptr<const kernel> generated_, definition_;
 };
 
-template <typename Problem> offer with_far_zero_points(const Problem &p, const offer &generated) {
+template <typename Problem>
+candidate with_out_of_range_zero_points(const Problem &p, const candidate &generated) {
     const epilogue &out = p.out_stage;
     if (!out.dst_zero_points.runtime || memory::data_type_size(out.dst.data_type) != 1)
         return generated;
-    return offer([=] { return std::make_shared<far_zero_points_kernel<Problem>>(p, generated.make()); });
+    return candidate(
+        [=] { return std::make_shared<out_of_range_zero_points_kernel<Problem>>(p, generated.make()); });
 }
 /// Has none.
-inline offer with_far_zero_points(const concat_problem &, const offer &generated) { return generated; }
+inline candidate with_out_of_range_zero_points(const concat_problem &, const candidate &generated) {
+    return generated;
+}
 
 } // namespace octet::impl

@@ -1,4 +1,4 @@
-// Accumulators that start from 2^23 (jit/epilogue/epilogue_origin.cpp) at the ends of what they allow for: sums and
+// Accumulators that start from 2^23 (jit/epilogue/epilogue_magic_bias.cpp) at the ends of what they allow for: sums and
 // biases on both sides of every bound, against the formula of the float rules on every level of the machine.
 
 #include <gtest/gtest.h>
@@ -189,7 +189,7 @@ std::vector<dim_t> reductions_of(const rule_case &c) {
     return c.scale == 0.5f ? std::vector<dim_t>{1, 300, 2000} : std::vector<dim_t>{1, 300};
 }
 
-TEST(origin, products_at_all_bounds) {
+TEST(magic_bias, products_at_all_bounds) {
     on_every_level([](const rule_case &c) {
         for (const dim_t k : reductions_of(c))
             expect_products(c, k, small_biases());
@@ -197,27 +197,27 @@ TEST(origin, products_at_all_bounds) {
 }
 
 // `f32` adds a bias to floats, so only without one do its sums start from 2^23.
-TEST(origin, products_without_bias) {
+TEST(magic_bias, products_without_bias) {
     on_every_level([](const rule_case &c) {
         for (const dim_t k : reductions_of(c))
             expect_products(c, k, {});
     });
 }
 
-TEST(origin, products_with_large_biases) {
+TEST(magic_bias, products_with_large_biases) {
     on_every_level([](const rule_case &c) { expect_products(c, 20, large_biases()); });
 }
 
-TEST(origin, depthwise_at_all_bounds) {
+TEST(magic_bias, depthwise_at_all_bounds) {
     on_every_level([](const rule_case &c) { expect_depthwise(c, small_biases()); });
 }
 
-TEST(origin, depthwise_with_large_biases) {
+TEST(magic_bias, depthwise_with_large_biases) {
     on_every_level([](const rule_case &c) { expect_depthwise(c, large_biases()); });
 }
 
 // The same primitive meets both kinds of biases in turn.
-TEST(origin, biases_of_each_execution_decide) {
+TEST(magic_bias, biases_of_each_execution_decide) {
     const rule_case c{requantization_rule::ort_f32, data_type::u8, 0, 0.01f};
     std::vector<std::int32_t> large = small_biases();
     large[5] = pot(30);

@@ -15,7 +15,7 @@ struct interval {
     double low, high;
 };
 
-/// Of scales that are known and positive; of others 0 to infinity, for which no origin is right.
+/// Of scales that are known and positive; of others 0 to infinity, for which no bias is right.
 interval interval_of(const masked_values<float> &scales) {
     if (!scales.is_set())
         return {1, 1};
@@ -33,7 +33,7 @@ interval interval_of(const masked_values<float> &scales) {
 /// A float rule that only multiplies, to codes of which those below that of 0 are clamped, so that any negative
 /// float stands for any negative sum. A sum of 2^23 or more gets a float that is too large: it must not be
 /// stored as anything but the highest code, nor reach the end of s32.
-bool epilogue_plan::may_start_from_origin() const {
+bool epilogue_plan::may_start_from_magic_bias() const {
     const bool only_multiplies =
         planes_.scale >= 0 && planes_.bias < 0 && planes_.weights_scale < 0 && planes_.inverse_dst_scale < 0;
     const double largest_sum = shape_.largest_products + largest_bias;
@@ -46,7 +46,7 @@ bool epilogue_plan::may_start_from_origin() const {
     const interval scale{by_output.low * by_src.low * by_weights.low / divisor.high * (1 - rounding),
                          by_output.high * by_src.high * by_weights.high / divisor.low * (1 + rounding)};
     const double largest_float =
-        from_bits(float_origin + static_cast<std::uint32_t>(largest_sum)) * scale.high;
+        from_bits(magic_bias_2p23 + static_cast<std::uint32_t>(largest_sum)) * scale.high;
     const std::int32_t zero_point = e_.dst_zero_points.is_set() ? e_.dst_zero_points.values[0] : 0;
     const bool saturates = 0x1p23 * scale.low + zero_point > range_of(e_.dst.data_type).high;
     return saturates && largest_float < 0x1p30;

@@ -9,7 +9,7 @@
 
 namespace octet::impl {
 
-class late_kernel {
+class lazy_kernel {
 public:
     template <typename Make> const kernel &get(const Make &make) const {
         std::call_once(once_, [&] { kernel_ = make(); });
