@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks of the sources that need no build: format, that files named in comments and pages exist, and that every public item of
-# include/octet is documented.
+# include/octet is documented. Prints the figures of scripts/figures.py, too.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/packages.sh test docs
@@ -22,6 +22,9 @@ while read -r name; do
 done < <({ git grep -hIoE '//.*' -- '*.cpp' '*.hpp' '*.inl' '*.h'; git grep -hIoE '#.*' -- '*.sh' '*.py' '*.cmake' '*CMakeLists.txt'
            git grep -hIoE '`[A-Za-z0-9_-]+\.[a-z]+`' -- '*.md'; } | grep -oE '\b[A-Za-z0-9_-]+\.(hpp|cpp|inl|fbs|sh|py|cmake|mjs)\b' | sort -u)
 [ "$missing" -eq 0 ] || { echo "no such files"; exit 1; }
+
+echo "== figures of the structure"
+python3 scripts/figures.py
 
 echo "== doxygen"
 mkdir -p build/doc

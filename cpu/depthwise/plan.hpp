@@ -17,7 +17,7 @@ constexpr dim_t task_blocks = 4;
 
 /// Blocks of 16 channels that are worked on in one way.
 struct channel_part {
-    dim_t first_block, last_block;
+    dim_t first_block, end_block;
     int blocks = 1;                  ///< of a tile; divides their number
     int valid = packed_o_block;      ///< channels of a block; fewer in a part for the last one
     bool slides = false;             ///< its tiles share quads

@@ -8,7 +8,7 @@
 
 #include "cpu/ref/convolution.hpp"
 #include "common/element.hpp"
-#include "cpu/machine/parallel.hpp"
+#include "cpu/ref/positions.hpp"
 #include "cpu/ref/ref.hpp"
 
 namespace octet::impl::ref {
@@ -72,20 +72,13 @@ void run(const convolution_problem &p, const arguments &args) {
     const weights_index weights_at(p);
     const int dst_spatial_ndims = p.is_inner_product ? 0 : p.spatial_ndims;
 
-    parallel_for(p.mb * p.groups * p.oc * p.out[0] * p.out[1], 1, [&](dim_t begin, dim_t end) {
-        for (dim_t row = begin; row < end; row++) {
-            const dim_t oh = row % p.out[1], od = row / p.out[1] % p.out[0];
-            const dim_t c = row / (p.out[1] * p.out[0]) % (p.groups * p.oc);
-            const dim_t n = row / (p.out[1] * p.out[0] * p.groups * p.oc);
-            for (dim_t ow = 0; ow < p.out[2]; ow++) {
-                const dim_t g = c / p.oc, oc = c % p.oc;
-                const coordinates at = spatial_coordinates(dst_spatial_ndims, n, c, od, oh, ow);
-                if (p.sums_f32())
-                    out.apply(accumulate_f32(p, weights_at, args, n, g, oc, od, oh, ow), at);
-                else
-                    out.apply(accumulate(p, weights_at, args, n, g, oc, od, oh, ow), at);
-            }
-        }
+    for_each_position(p, p.groups * p.oc, [&](dim_t n, dim_t c, dim_t od, dim_t oh, dim_t ow) {
+        const dim_t g = c / p.oc, oc = c % p.oc;
+        const coordinates at = spatial_coordinates(dst_spatial_ndims, n, c, od, oh, ow);
+        if (p.sums_f32())
+            out.apply(accumulate_f32(p, weights_at, args, n, g, oc, od, oh, ow), at);
+        else
+            out.apply(accumulate(p, weights_at, args, n, g, oc, od, oh, ow), at);
     });
 }
 

@@ -8,8 +8,8 @@
 // convolution; taps that fall between positions are no products.
 
 #include "common/element.hpp"
-#include "cpu/machine/parallel.hpp"
 #include "cpu/ref/convolution.hpp"
+#include "cpu/ref/positions.hpp"
 #include "cpu/ref/ref.hpp"
 
 namespace octet::impl::ref {
@@ -95,19 +95,12 @@ private:
 void run(const deconvolution_problem &p, const arguments &args) {
     const bound_epilogue out(p.out_stage, args);
     const accumulation accumulate(p, args);
-    parallel_for(p.mb * p.groups * p.oc * p.out[0] * p.out[1], 1, [&](dim_t begin, dim_t end) {
-        for (dim_t row = begin; row < end; row++) {
-            const dim_t oh = row % p.out[1], od = row / p.out[1] % p.out[0];
-            const dim_t c = row / (p.out[1] * p.out[0]) % (p.groups * p.oc);
-            const dim_t n = row / (p.out[1] * p.out[0] * p.groups * p.oc);
-            for (dim_t ow = 0; ow < p.out[2]; ow++) {
-                const coordinates at = spatial_coordinates(p.spatial_ndims, n, c, od, oh, ow);
-                if (p.sums_f32())
-                    out.apply(accumulate.sum_f32(n, c / p.oc, c % p.oc, od, oh, ow), at);
-                else
-                    out.apply(accumulate(n, c / p.oc, c % p.oc, od, oh, ow), at);
-            }
-        }
+    for_each_position(p, p.groups * p.oc, [&](dim_t n, dim_t c, dim_t od, dim_t oh, dim_t ow) {
+        const coordinates at = spatial_coordinates(p.spatial_ndims, n, c, od, oh, ow);
+        if (p.sums_f32())
+            out.apply(accumulate.sum_f32(n, c / p.oc, c % p.oc, od, oh, ow), at);
+        else
+            out.apply(accumulate(n, c / p.oc, c % p.oc, od, oh, ow), at);
     });
 }
 

@@ -7,7 +7,7 @@
 #include "common/element.hpp"
 #include "common/eltwise_math.hpp"
 #include "common/requantize.hpp"
-#include "cpu/machine/parallel.hpp"
+#include "cpu/ref/positions.hpp"
 #include "cpu/ref/ref.hpp"
 
 namespace octet::impl::ref {
@@ -107,15 +107,8 @@ private:
 
 void run(const pooling_problem &p, const arguments &args) {
     const pooling pool(p, args);
-    parallel_for(p.mb * p.channels * p.out[0] * p.out[1], 1, [&](dim_t begin, dim_t end) {
-        for (dim_t row = begin; row < end; row++) {
-            const dim_t oh = row % p.out[1], od = row / p.out[1] % p.out[0];
-            const dim_t c = row / (p.out[1] * p.out[0]) % p.channels,
-                        n = row / (p.out[1] * p.out[0] * p.channels);
-            for (dim_t ow = 0; ow < p.out[2]; ow++)
-                pool(n, c, od, oh, ow);
-        }
-    });
+    for_each_position(p, p.channels,
+                      [&](dim_t n, dim_t c, dim_t od, dim_t oh, dim_t ow) { pool(n, c, od, oh, ow); });
 }
 
 } // namespace

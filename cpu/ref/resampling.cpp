@@ -6,7 +6,7 @@
 #include "common/element.hpp"
 #include "common/requantize.hpp"
 #include "common/resampling.hpp"
-#include "cpu/machine/parallel.hpp"
+#include "cpu/ref/positions.hpp"
 #include "cpu/ref/ref.hpp"
 
 namespace octet::impl::ref {
@@ -102,15 +102,8 @@ private:
 void run(const resampling_problem &p, const arguments &args) {
     const bound_epilogue out(p.out_stage, args);
     const resampler resample(p, args);
-    parallel_for(p.mb * p.channels * p.out[0] * p.out[1], 1, [&](dim_t begin, dim_t end) {
-        for (dim_t row = begin; row < end; row++) {
-            const dim_t oh = row % p.out[1], od = row / p.out[1] % p.out[0];
-            const dim_t c = row / (p.out[1] * p.out[0]) % p.channels,
-                        n = row / (p.out[1] * p.out[0] * p.channels);
-            for (dim_t ow = 0; ow < p.out[2]; ow++)
-                out.finish(resample(n, c, {od, oh, ow}),
-                           spatial_coordinates(p.spatial_ndims, n, c, od, oh, ow));
-        }
+    for_each_position(p, p.channels, [&](dim_t n, dim_t c, dim_t od, dim_t oh, dim_t ow) {
+        out.finish(resample(n, c, {od, oh, ow}), spatial_coordinates(p.spatial_ndims, n, c, od, oh, ow));
     });
 }
 

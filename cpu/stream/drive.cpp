@@ -8,6 +8,7 @@
 
 #include "common/text.hpp"
 #include "cpu/machine/scratch.hpp"
+#include "cpu/several_kernels.hpp"
 #include "cpu/stream/blocks.hpp"
 #include "cpu/stream/bytes.hpp"
 #include "cpu/stream/nest.hpp"
@@ -157,31 +158,21 @@ template <typename Problem> candidate plan_unary(const Problem &p, const machine
 /// additions is that of the sources, and f32 keeps every one of them.
 class sum_in_parts : public kernel {
 public:
-    sum_in_parts(const memory_desc &between, std::vector<std::shared_ptr<const kernel>> parts)
-        : bytes_(size_in_bytes(between)), parts_(std::move(parts)) {}
+    sum_in_parts(const memory_desc &between, const std::vector<candidate> &parts)
+        : bytes_(size_in_bytes(between)), parts_(parts) {}
 
     void execute(const arguments &args) const override {
         void *between = thread_scratch(scratch_slot::between_steps, bytes_);
         const arguments from(args, OCTET_ARG_SRC, between), to_between(from, OCTET_ARG_DST, between);
-        for (std::size_t i = 0; i < parts_.size(); i++)
-            parts_[i]->execute(i + 1 < parts_.size() ? to_between : from);
+        for (std::size_t i = 0; i < parts_.count(); i++)
+            parts_[i].execute(i + 1 < parts_.count() ? to_between : from);
     }
-    std::size_t size_bytes() const override {
-        std::size_t bytes = sizeof *this;
-        for (const auto &part : parts_)
-            bytes += part->size_bytes();
-        return bytes;
-    }
-    std::string plan() const override {
-        std::string plans;
-        for (const auto &part : parts_)
-            append_plan(plans, *part);
-        return text(parts_.size(), " parts: ", plans);
-    }
+    std::size_t size_bytes() const override { return sizeof *this + parts_.size_bytes(); }
+    std::string plan() const override { return text(parts_.count(), " parts: ", parts_.plans()); }
 
 private:
     const std::size_t bytes_;
-    const std::vector<std::shared_ptr<const kernel>> parts_;
+    const several_kernels parts_;
 };
 
 candidate plan_sum(const sum_problem &p, const machine &m) {
@@ -198,12 +189,7 @@ candidate plan_sum(const sum_problem &p, const machine &m) {
     }
     if (parts.size() == 1)
         return parts[0];
-    return candidate([=] {
-        std::vector<std::shared_ptr<const kernel>> kernels;
-        for (const candidate &part : parts)
-            kernels.push_back(part.make());
-        return std::make_shared<sum_in_parts>(between, std::move(kernels));
-    });
+    return candidate([=] { return std::make_shared<sum_in_parts>(between, parts); });
 }
 
 /// Making tables takes longer than all other planning. Where the general kernel could do without, that waits until somebody

@@ -263,19 +263,19 @@ public:
           scratch_(static_cast<std::size_t>(plan.scratch_bytes()), flip) {}
 
     /// These blocks of output channels of a group, not more than are worked on together.
-    void pack(dim_t group, dim_t first_block, dim_t last_block) {
+    void pack(dim_t group, dim_t first_block, dim_t end_block) {
         std::fill(line_sums_.begin(), line_sums_.end(), 0);
         std::fill(tap_sums_.begin(), tap_sums_.end(), 0);
         const auto for_each_pair = [&](const auto &body) {
-            for (dim_t block = first_block, pair = 0; block < last_block; block += 2, pair++)
-                body(place{group, {block, std::min(block + 1, last_block - 1)}, pair});
+            for (dim_t block = first_block, pair = 0; block < end_block; block += 2, pair++)
+                body(place{group, {block, std::min(block + 1, end_block - 1)}, pair});
         };
         if (plan_.is_contiguous)
             for (dim_t tap = 0; tap < p_.taps; tap++)
                 for (dim_t i = 0; i < p_.i; i += line_bytes)
                     for_each_pair([&](const place &at) { pack_line(at, tap, i); });
-        const bool are_all_there = src_.o_stride == 1 && (last_block - first_block) == 2 * pairs_together &&
-                                   last_block * packed_o_block <= p_.o;
+        const bool are_all_there = src_.o_stride == 1 && (end_block - first_block) == 2 * pairs_together &&
+                                   end_block * packed_o_block <= p_.o;
         for (const reduction_plan::step &step : plan_.steps)
             if (plan_.has_whole_rows && are_all_there && step.count == step.padded())
                 interleave_step({group, {first_block, first_block + 1}, 0}, step);
@@ -283,7 +283,7 @@ public:
                 for_each_pair([&](const place &at) { pack_step(at, step); });
         if (plan_.gathers_taps)
             add_tap_sums();
-        for (dim_t block = first_block; block < last_block; block++)
+        for (dim_t block = first_block; block < end_block; block++)
             for (dim_t line = 0; line < p_.lines; line++)
                 std::copy_n(sums_of((block - first_block) / 2, line) +
                                 (block - first_block) % 2 * packed_o_block,

@@ -18,7 +18,7 @@
 //   shared_kernel<twice_kernel>(twice_spec{isa, 4})->function()(&args);
 //
 // Spec, arguments and a function that returns the shared code are what others see of a kernel: a header without Xbyak
-// (`twice.hpp`). The class stands in `twice.cpp`, or in `twice_generator.hpp` if several files implement it.
+// of its name. The class stands in the .cpp file beside it, or in a header of generators if several files implement it.
 //
 // A spec is an aggregate, so that its key has all of its members (key.hpp). Names are for perf and for dumps;
 // doc/kernel-names.md has their grammar.

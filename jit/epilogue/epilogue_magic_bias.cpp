@@ -1,4 +1,25 @@
-// Where accumulators start so that they are floats without a conversion, and when this changes no code.
+// When accumulators may start from the bits of 2^23, so that they are floats without a conversion.
+//
+// A float rule converts each sum Σ to f32 and multiplies it by a scale s: two instructions, and the conversion runs on the ports
+// that multiply. The floats from 2^23 to 2^24 lie 1 apart. Their bits are therefore consecutive integers: 0x4b000000 is 2^23,
+// 0x4b000001 is 2^23 + 1, and so on. An accumulator that starts from 0x4b000000 instead of 0 holds, after the integer
+// additions, the bits of the float 2^23 + Σ for every 0 <= Σ < 2^23. One fused multiply-add with the plane -2^23 s then gives
+//
+//   (2^23 + Σ) s - 2^23 s  =  Σ s, rounded once,
+//
+// which is what conversion (exact below 2^24) and product give: the same bits with one instruction fewer. (-2^23 s is exact, a
+// power of two times s.)
+//
+// Outside of [0, 2^23) the bits are those of another float, and the result is wrong. It must not matter:
+//
+//   Σ < 0       the bits stand for a float below 2^23 that is no integer distance away, so the result is some negative number.
+//               Right where all negative results are stored as one code, as with a ReLU or an unsigned destination whose
+//               zero point is its lowest code.
+//   Σ >= 2^23   the floats lie 2 and more apart, so the result is too large. Right where 2^23 s is already stored as the
+//               highest code, and where no result leaves s32.
+//
+// Both are asked here. The bias of a column is part of Σ: biases beyond `largest_bias` are found at execution, and the
+// driver then takes a kernel that starts from 0.
 
 #include <algorithm>
 #include <cmath>

@@ -61,5 +61,5 @@ class Octet(ConanFile):
             copy(self, name, self.source_folder, os.path.join(self.package_folder, "licenses"))
 
     def package_info(self):
-        self.cpp_info.set_property("cmake_find_mode", "none")  # Octet installs its own octetConfig.cmake
+        self.cpp_info.set_property("cmake_find_mode", "none")  # Octet installs its own package configuration
         self.cpp_info.builddirs = [os.path.join("lib", "cmake", "octet")]
