@@ -35,8 +35,10 @@ def native(xml):
             for member in compound.iter("memberdef"):
                 if member.get("prot") != "public" or not member.findtext("name") or member.findtext("name").startswith("@"):
                     continue
-                # The same item is in a file's and in a namespace's list: its identity is doxygen's own.
-                add(found, member, f"{name}::{member.findtext('name')} {member.findtext('argsstring') or ''}", member.get("id"))
+                # The same item is in the lists of its file, its namespace and its topic: it is one where it was declared.
+                place = member.find("location")
+                add(found, member, f"{name}::{member.findtext('name')} {member.findtext('argsstring') or ''}",
+                    place is not None and (place.get("file"), place.get("line"), place.get("column"), member.findtext("name")))
     return {language: {name: documented for name, documented in items.values()} for language, items in found.items()}
 
 

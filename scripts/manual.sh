@@ -16,6 +16,7 @@ OCTET_PYTHON_DIR=$build/python OCTET_DOXYGEN_XML=$PWD/build/doc/xml
 PATH=$build/tools:$PATH # of the examples that start the command
 export OCTET_PYTHON_DIR OCTET_DOXYGEN_XML PATH
 [ -d "$OCTET_PYTHON_DIR" ] || { echo "manual.sh: no Python package in $OCTET_PYTHON_DIR, build it first" >&2; exit 2; }
+rm -rf build/doc/xml # of headers that are gone
 mkdir -p build/doc
 (cat doc/Doxyfile; echo "GENERATE_XML = YES"; echo "GENERATE_HTML = NO"; echo "INPUT = include/octet"; echo "FILE_PATTERNS = *.hpp *.h"
  echo "EXCLUDE = include/octet/compat"; echo "WARN_AS_ERROR = NO"; echo "USE_MDFILE_AS_MAINPAGE ="; echo "INPUT_FILTER = scripts/doc_topics.py") | doxygen - >/dev/null
