@@ -13,7 +13,7 @@ class epilogue_params {
 public:
     epilogue_params(const jit::epilogue_plan &plan, dim_t channels);
 
-    /// Of all channels; valid until this thread asks for others.
+    /// Returns the planes of all channels, valid until this thread asks for others.
     const std::uint32_t *bind(const jit::epilogue_plan &plan, const arguments &args) const;
     /// From there to those of a channel where a block begins.
     dim_t offset_of(dim_t channel) const { return channel / jit::columns_per_block * block_words_; }

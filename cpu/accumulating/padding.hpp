@@ -12,7 +12,7 @@ constexpr bool is_code(std::int32_t value, data_type type) {
     return type == data_type::s8 ? value >= -128 && value <= 127 : value >= 0 && value <= 255;
 }
 
-/// Where the zero point comes with each execution: the reference computes if it is no code.
+/// A kernel whose source zero point comes with each execution; the reference computes if it is no code.
 template <typename Problem> class padded_kernel : public kernel {
 public:
     padded_kernel(std::shared_ptr<const kernel> generated, const Problem &p)

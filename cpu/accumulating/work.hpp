@@ -46,10 +46,10 @@ using share = std::vector<cell_range>;
 /// Layers that are all cut by rows find most of what they read in their own core's caches.
 std::vector<share> divide(const side_costs &rows, const side_costs &panels, int threads, bool panel_by_panel);
 
-/// Of the whole cost, what the most expensive share has.
+/// The share of the whole cost, 0 to 1, that the most expensive thread has.
 double busiest_share(const side_costs &rows, const side_costs &panels, const std::vector<share> &shares);
 
-/// The same for cells of one cost, without dividing them.
+/// The busiest thread's share of the whole cost for cells of one cost, without dividing them.
 double busiest_share(dim_t rows, dim_t panels, int threads);
 
 } // namespace octet::impl

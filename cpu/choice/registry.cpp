@@ -189,7 +189,7 @@ template <typename Problem> struct named_family {
     }
 };
 
-/// What a family says, where the cap lets it run.
+/// Asks a family, or refuses for it where the cap does not let it run.
 template <typename Problem>
 candidate ask(const family<Problem> &f, const Problem &problem, const machine &m) {
     if (f.kind != code::reference && m.isa.level == cpu_isa::ref)

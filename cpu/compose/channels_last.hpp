@@ -30,7 +30,7 @@ std::vector<copy> copies_of(epilogue &out, int channel_dim);
 /// `compute` with these arguments copied around it.
 candidate with_copies(const candidate &compute, const std::vector<copy> &copies, const machine &m);
 
-/// What the family makes of the problem, or of one with copies around it.
+/// Plans the problem with the family, or one with copies around it where the family refuses the layout.
 template <typename Problem, plan_function<Problem> family>
 candidate plan(const Problem &p, const machine &m) {
     // Products read their source in any layout.

@@ -9,7 +9,7 @@
 
 namespace octet::impl {
 
-/// What writes part after part of the destination by these reorders.
+/// Makes a kernel that writes part after part of the destination by these reorders.
 candidate concatenation(const std::vector<candidate> &parts);
 
 } // namespace octet::impl

@@ -32,7 +32,7 @@ inline std::vector<operand> operands_of(sum_problem &p) {
 /// Copies of those that lie otherwise than `out.dst`; operands and post-ops are changed to read them.
 std::vector<channels_last::copy> copies_of(const std::vector<operand> &operands, epilogue &out);
 
-/// What the family makes of the problem, or of one with copies before it.
+/// Plans the problem with the family, or one with copies before it where the family refuses the orders.
 template <typename Problem, plan_function<Problem> family>
 candidate plan(const Problem &p, const machine &m) {
     const candidate direct = family(p, m);

@@ -14,7 +14,7 @@ namespace octet::impl::separate_epilogue {
 /// True if the bias enters the sums: integers, one per channel, for a rule that adds it to the accumulator.
 bool bias_enters_sums(const epilogue &out, int channel_dim);
 
-/// What is done to the sums before the epilogue.
+/// Adds the steps that change the sums before the epilogue.
 using correction = std::function<void(stream::task_builder &)>;
 
 /// The rest of `out`, from sums in `sums`.

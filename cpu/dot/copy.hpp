@@ -9,7 +9,7 @@
 
 namespace octet::impl {
 
-/// What the copies know of one execution.
+/// The source and the zero points of one execution, as copies need them.
 struct copy_source {
     const std::uint8_t *base; ///< first byte of this outer index
     std::int16_t padding;     ///< zero point of what is copied
@@ -17,7 +17,7 @@ struct copy_source {
 
 /// Sum of bytes modulo 2^32.
 std::int32_t sum_bytes(const std::uint8_t *from, dim_t count, bool is_signed);
-/// The same of 16-bit words.
+/// Sum of 16-bit words modulo 2^32.
 std::int32_t sum_words(const std::uint8_t *from, dim_t count);
 
 /// Rows [first, first + count) of a flat plan (or of the line that starts at row `first`) one below the

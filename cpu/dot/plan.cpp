@@ -32,7 +32,7 @@ bool lines_are_joined(const dot_geometry &g, const extent3 &strides) {
     return true;
 }
 
-/// Of a row of the kernel: three at a time.
+/// Groups of three neighbouring taps in a row of the kernel.
 dim_t winograd_tap_count(const dot_geometry &g) { return div_up(g.kernel[2], jit::winograd_taps); }
 
 /// Joins the innermost taps into the reduction while their bytes are neighbours and whole quads.

@@ -12,7 +12,7 @@
 
 namespace octet::impl {
 
-/// Where the kernel reads its rows.
+/// The memory that the kernel reads its rows from.
 enum class row_source {
     in_place,     ///< the user's memory
     copied_rows,  ///< each row is one segment of bytes, copied one below the other
@@ -91,7 +91,7 @@ void plan_lines(dot_plan &p, const dot_geometry &g);
 /// Made with the plan, so that it is told with it.
 dot_work plan_work(const dot_plan &p, const dot_geometry &g, const machine &m);
 
-/// What units and panels cost relative to a whole one: the sides of the grid that `plan_work` divides.
+/// Costs of units and panels relative to a whole one: the sides of the grid that `plan_work` divides.
 struct work_costs {
     side_costs units, panels;
 };

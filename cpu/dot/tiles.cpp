@@ -52,7 +52,7 @@ double vector_tile_cycles(jit::dot_products products, int rows, int vectors, dim
 /// Rows of each tile register, in one or two.
 int amx_register_rows(int rows) { return static_cast<int>(div_up(rows, div_up(rows, jit::amx_rows))); }
 
-/// The same in tile registers: steps of 16 quads.
+/// Cycles of a tile in tile registers, which multiply in steps of 16 quads.
 double amx_tile_cycles(int rows, int vectors, dim_t quads) {
     const int row_tiles = rows > jit::amx_rows ? 2 : 1, tiles = row_tiles * vectors;
     // Rows come from the second-level cache, weights as well unless the first one keeps them from tile to tile.

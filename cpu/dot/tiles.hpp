@@ -25,7 +25,7 @@ struct tile_plan {
 /// Cycles of a tile over a reduction of `quads`, as `planned_quads` counts them.
 double tile_cycles(jit::dot_products products, int rows, int vectors, dim_t quads, bool overlap);
 
-/// What counts of a reduction: in tile registers each tap begins a step.
+/// Quads of a reduction that count for its time: in tile registers each tap begins a step.
 dim_t planned_quads(jit::dot_products products, dim_t taps, dim_t quads);
 
 /// What threads can share besides the panels of one stored group: lines that are whole shares, or whose tiles

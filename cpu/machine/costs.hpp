@@ -34,7 +34,7 @@ struct tile_end {
     double per_vector, per_store, per_tile;
 };
 constexpr tile_end alone{1, 1.4, 4};
-/// Where it comes among the products of the next tile, which hide most of it.
+/// The end of a tile that comes among the products of the next tile, which hide most of it.
 constexpr tile_end overlapped{0.3, 0.8, 0};
 
 /// In tile registers, cycles of one: products of 16 rows, 16 columns and 64 bytes, a load from the first-level cache or
@@ -62,7 +62,7 @@ constexpr dim_t most_rows_of_a_stream = 16, longest_block_of_a_stream = 16 * 102
 
 /// Two dot products of 64 bytes; what the second-level cache delivers; 2 cycles for the epilogue of 16 results.
 constexpr dim_t products_per_cycle = 128, weight_bytes_per_cycle = 48, results_per_cycle = 8;
-/// Of a depthwise layer: a patch of taps for 16 channels in about a cycle.
+/// A depthwise layer takes a patch of taps for 16 channels in about a cycle.
 constexpr dim_t depthwise_products_per_cycle = 16;
 
 // ---- of threads, in cycles of the time stamp counter
@@ -84,11 +84,11 @@ constexpr dim_t per_foreign_byte = 8;
 
 /// A first-level cache: ways of its sets, and rows a multiple of a way apart compete for one set.
 constexpr dim_t l1_way_bytes = 4096, l1_ways = 8;
-/// What a line of depthwise tiles reads of a chunk of channels, to be there when the next line reads part of it.
+/// Bytes that a line of depthwise tiles reads of a chunk of channels, to be there when the next line reads a part.
 constexpr dim_t l1_chunk = 24 * 1024;
 /// Copied rows that few columns pass over, and how many bytes of weights are few.
 constexpr dim_t l1_copied_rows = 16 * 1024, few_weights = 128 * 1024;
-/// What a band of depthwise lines reads, until the last group of blocks is through.
+/// Bytes that a band of depthwise lines reads, until the last group of blocks is through.
 constexpr dim_t l2_depthwise_band = 128 * 1024;
 /// A band of dot lines has a part of the second-level cache, whose other parts are weights and results.
 constexpr dim_t l2_parts = 4, l2_least_band = 64 * 1024;

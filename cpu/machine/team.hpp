@@ -15,7 +15,7 @@ class team {
 public:
     using task = void (*)(void *arg, int index);
 
-    /// Of `size` threads, the leader included.
+    /// Makes a team of `size` threads, the leader included.
     explicit team(int size);
     team(const team &) = delete;
     team &operator=(const team &) = delete;

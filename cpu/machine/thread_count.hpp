@@ -7,7 +7,7 @@ namespace octet::impl {
 /// CPUs that the process may use.
 int machine_threads();
 
-/// What `num_threads_scope`, `set_num_threads` or the environment ask for; 0: nothing.
+/// The number of threads that `num_threads_scope`, `set_num_threads` or the environment ask for; 0: none does.
 int requested_threads();
 
 } // namespace octet::impl

@@ -122,7 +122,7 @@ private:
     std::map<int, std::vector<team *>> free_;
 };
 
-/// What a thread keeps for its phases: a team of each count that it has used.
+/// The teams that a thread keeps for its phases, one of each count that it has used.
 class phases {
 public:
     ~phases() {

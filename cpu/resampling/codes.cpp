@@ -24,7 +24,7 @@ constexpr int weight_bits = 10; // TFLite's positions are multiples of 1/1024
 /// With the 8 bits of a code, the 24 of an f32: sums with more bits are not exact in the float rules.
 constexpr int f32_weight_bits = 16;
 
-/// What one output position reads along an axis.
+/// The two source positions that one output position reads along an axis.
 struct neighbours {
     dim_t low, high;
     std::int32_t low_weight, high_weight;
@@ -135,7 +135,7 @@ public:
     }
 
 private:
-    /// Of the last chunk of channels and of the others; null where there are none.
+    /// Kernels of the last chunk of channels and of the others; null where there are none.
     struct chunk_kernels {
         jit::shared_code<const jit::code_resampling_args> whole, last;
 

@@ -35,7 +35,7 @@ form form_of(const resampling_problem &p) {
     return rule == requantization_rule::caffe_double_round ? form::half_away : form::fused;
 }
 
-/// What follows the form: the rule is done but for what a float rule does behind the post-ops.
+/// The epilogue behind the form: the rule is done but for what a float rule does behind the post-ops.
 epilogue out_of(const resampling_problem &p) {
     epilogue out = p.out_stage;
     const bool is_f32 = jit::resampled_stage(form_of(p), p.src.data_type) == jit::epilogue_stage::f32_value;
@@ -148,7 +148,7 @@ private:
         bool streams;
     };
 
-    /// Of the last chunk and of the others; null where there are none.
+    /// Kernels of the last chunk of channels and of the others; null where there are none.
     struct chunk_kernels {
         jit::shared_code<const jit::resampling_args> whole, last;
 

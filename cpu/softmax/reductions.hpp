@@ -20,7 +20,7 @@ template <typename T> struct row_of {
     T operator[](dim_t i) const { return first[i * stride]; }
 };
 
-/// The same side by side, which the compiler may know.
+/// A row whose elements lie side by side, which the compiler may know.
 template <typename T> struct contiguous_row {
     const T *first;
     dim_t count;

@@ -19,7 +19,7 @@ template <typename Byte> struct vectors {
     dim_t stride, step;
 };
 
-/// Of each block of `n` vectors makes `n` others, each of shuffled bytes of all of them.
+/// Makes `n` vectors of each block of `n`, each of shuffled bytes of all of them.
 template <typename Count>
 __attribute__((target("ssse3"), always_inline)) inline void
 shuffle_blocks(Count n, vectors<const std::uint8_t> from, vectors<std::uint8_t> to,

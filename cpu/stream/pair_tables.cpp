@@ -127,7 +127,7 @@ struct terms {
         }
     }
 
-    /// Where the lowest and the highest term are.
+    /// The codes of the lowest and the highest term.
     std::pair<std::uint8_t, std::uint8_t> extremes() const {
         std::uint8_t low = 0, high = 0;
         for (int byte = 1; byte < codes; byte++) {
@@ -229,7 +229,7 @@ std::optional<code_pairs> tables_of(const terms &x, const terms &y) {
 
 // ---- comparison with the framework's arithmetic
 
-/// What the generated code computes, less 128 where dst is unsigned.
+/// The result that generated code computes, less 128 where dst is unsigned.
 int result_of(const code_pairs &s, pair_of_bytes pair) {
     const auto [x, y] = pair;
     const auto s8 = [](std::uint8_t byte) { return int{static_cast<std::int8_t>(byte)}; };

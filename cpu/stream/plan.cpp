@@ -268,7 +268,7 @@ void multiply_centred(task_builder &b, const binary_problem &p) {
     b.step(op::multiply_pair_s16);
 }
 
-/// What rescaling a centred code is, exactly: x * integer + round(x * fraction / 2^scale_code_bits).
+/// Rescaling a centred code is exactly x * integer + round(x * fraction / 2^scale_code_bits).
 struct code_scale {
     std::int32_t integer, fraction;
 };

@@ -23,7 +23,7 @@ struct product_scale {
 std::optional<product_scale> make_product_scale(requantization_rule rule, const fixed_point_multiplier &m,
                                                 std::int32_t least, std::int32_t greatest);
 
-/// What generated code computes.
+/// The result that generated code computes.
 std::int32_t apply(const product_scale &s, std::int32_t product);
 
 } // namespace octet::impl::stream

@@ -22,7 +22,7 @@ constexpr dim_t all_rows = std::numeric_limits<dim_t>::max();
 
 dim_t element_bytes(data_type type) { return static_cast<dim_t>(memory::data_type_size(type)); }
 
-/// Of all tensors.
+/// Bytes of all tensors of a task.
 std::size_t size_in_bytes(const task &t) {
     std::size_t bytes = impl::size_in_bytes(t.dst);
     for (const memory_desc &src : t.srcs)

@@ -138,7 +138,7 @@ public:
     }
 
 private:
-    /// What is prefetched.
+    /// The tile that is prefetched.
     struct upcoming {
         const std::uint8_t *strip; ///< the next one, where this ends
         dim_t ahead;               ///< if not 0, from each byte read

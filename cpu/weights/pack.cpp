@@ -91,7 +91,7 @@ private:
     int first_spatial_;
 };
 
-/// The same offsets as whole blocks want them.
+/// The map's offsets in the form that packing of whole blocks wants.
 block_source blocks_of(const weights_map &map, const std::uint8_t *src) {
     const packed_geometry &p = map.geometry;
     block_source blocks{src, {}, map.outer_plain(0, 1) - map.outer_plain(0, 0), {}};

@@ -43,7 +43,7 @@ OCTET_AVX2 __m256i load_halves(const std::uint8_t *low, const std::uint8_t *high
     return _mm256_inserti128_si256(_mm256_castsi128_si256(first), second, 1);
 }
 
-/// Where two blocks of a group go. An odd last block takes both halves, which write the same.
+/// The places that two blocks of a group go to. An odd last block takes both halves, which write the same.
 struct packed_pair {
     std::uint8_t *low, *high;
     std::int32_t *sums; ///< of 32 channels
@@ -204,7 +204,7 @@ struct reduction_plan {
     std::vector<step> steps;  ///< none if is_contiguous
     dim_t scratch_rows = 0;   ///< and a row of padding behind
 
-    /// Of a channel, where taps are gathered.
+    /// Bytes of scratch memory for a channel whose taps are gathered.
     dim_t gathered_bytes() const {
         return static_cast<dim_t>(words.size()) * packed_i_block + gathered_padding;
     }
@@ -217,7 +217,7 @@ struct reduction_plan {
 private:
     static std::size_t at(dim_t k) { return static_cast<std::size_t>(k); }
 
-    /// Where the bytes of a step lie, if that is close together.
+    /// Finds the span that has the bytes of a step, if they lie close together.
     static void find_span(const packed_geometry &p, const block_source &src, step &s) {
         dim_t first = src.reduction[at(s.first)], last = first;
         for (dim_t tap = 0; tap < p.taps; tap++) {
@@ -262,7 +262,7 @@ public:
           tap_sums_(plan.gathers_taps ? pairs_together * pair_channels * most_taps_in_row : 0),
           scratch_(static_cast<std::size_t>(plan.scratch_bytes()), flip) {}
 
-    /// These blocks of output channels of a group, not more than are worked on together.
+    /// Packs these blocks of output channels of a group, not more than are worked on together.
     void pack(dim_t group, dim_t first_block, dim_t end_block) {
         std::fill(line_sums_.begin(), line_sums_.end(), 0);
         std::fill(tap_sums_.begin(), tap_sums_.end(), 0);

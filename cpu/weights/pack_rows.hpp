@@ -21,7 +21,7 @@ constexpr dim_t gathered_padding = 64; ///< bytes behind the words that gather_t
 void transpose_to_rows(const std::uint8_t *src, dim_t stride, dim_t count, const dim_t *rows,
                        std::uint8_t flip, std::uint8_t *dst, std::int32_t *sums);
 
-/// Where the bytes of a row's words are in four codes of each tap, [k][tap].
+/// The positions of the bytes of a row's words in four codes of each tap, [k][tap].
 struct tap_order {
     explicit tap_order(dim_t taps);
     dim_t taps;

@@ -10,7 +10,7 @@
 namespace octet {
 inline namespace v0 {
 
-/// Where primitives run. Octet has one engine: the CPU, index 0. A default-constructed engine is a null
+/// The device that primitives run on. Octet has one engine: the CPU, index 0. A default-constructed engine is a null
 /// handle.
 class OCTET_API engine {
 public:

@@ -97,7 +97,7 @@ struct graph {
 
 /// Reads and checks a .tflite file: FlatBuffers' verifier, every index, every size, `check_graph`.
 OCTET_API graph read_tflite(const std::string &path);
-/// The same for bytes in memory; messages call them `name`.
+/// Reads a .tflite file from bytes in memory; messages call them `name`.
 OCTET_API graph read_tflite(const std::uint8_t *bytes, std::size_t size, const std::string &name);
 
 /// Reads and checks an .onnx file: protobuf's parser, every name, type and size, the shapes of all tensors,
@@ -106,7 +106,7 @@ OCTET_API graph read_tflite(const std::uint8_t *bytes, std::size_t size, const s
 /// becomes s32, sizes and indices being smaller than that, and BOOL u8. External data is mapped, too, from the directory
 /// of `path`. Throws `unimplemented` where the library was built without ONNX.
 OCTET_API graph read_onnx(const std::string &path);
-/// The same for bytes in memory, which cannot have external data.
+/// Reads an .onnx file from bytes in memory, which cannot have external data.
 OCTET_API graph read_onnx(const std::uint8_t *bytes, std::size_t size, const std::string &name);
 /// What an .onnx file says of itself, whatever its operators are, to look at: nothing is inferred, tensors that nodes
 /// compute have the type and the dimensions that the file declares, or none. Checks all but `check_graph`.
@@ -116,7 +116,7 @@ OCTET_API graph read_onnx_structure(const std::string &path);
 /// `network::save` wrote, told by the content: lengths, checksums, version, instruction set, every index and size,
 /// `check_graph`.
 OCTET_API graph read_network(const std::string &path);
-/// The same for bytes in memory, told apart by the content.
+/// Reads a network from bytes in memory; the format is told by the content.
 OCTET_API graph read_network(const std::uint8_t *bytes, std::size_t size, const std::string &name);
 
 /// The network that a saved plan was made of, in the plan's sizes: operators before passes joined them. Elements of

@@ -101,7 +101,7 @@ public:
 
         /// The part of this tensor that starts at `offsets`. Only for plain layouts.
         desc submemory_desc(const dims &dimensions, const dims &offsets, bool allow_empty = false) const;
-        /// The same elements under other dimensions; needs a dense row-major layout, or only adds and removes
+        /// Returns a descriptor of the same elements under other dimensions; needs a dense row-major layout, or only adds and removes
         /// dimensions of size 1.
         desc reshape(const dims &dimensions, bool allow_empty = false) const;
         /// Dimension i of this tensor becomes dimension `permutation[i]` of the result; nothing moves in

@@ -123,7 +123,7 @@ public:
     }
     /// 64-bit integers, as ONNX has them for token ids, into a tensor of s32: all of them must fit.
     void copy_from(const std::int64_t *values, std::size_t count) const;
-    /// The same from a vector, an array or whatever else has data() and size().
+    /// Copies from a vector, an array or whatever else has data() and size().
     template <typename Container> void copy_from(const Container &values) const {
         copy_from(values.data(), values.size());
     }
@@ -167,7 +167,7 @@ class OCTET_API network {
 public:
     /// Reads a .tflite or .onnx file, or what `save` wrote. Every error names it.
     explicit network(const std::string &path, const network_options &options = {});
-    /// The same for a file in memory, which errors call `name`. The bytes are not needed afterwards.
+    /// Loads a file in memory, which errors call `name`. The bytes are not needed afterwards.
     network(const void *bytes, std::size_t size, const std::string &name,
             const network_options &options = {});
     /// Checks the graph. Throws octet::error with a sentence that names the node; `unimplemented` with all

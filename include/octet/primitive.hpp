@@ -24,7 +24,7 @@ struct primitive_data;
 } // namespace impl
 inline namespace v0 {
 
-/// What `primitive_desc::query_md` and `query_s64` can be asked.
+/// The questions that `primitive_desc::query_md` and `query_s64` answer.
 enum class query {
     undef,
     src_md,
@@ -134,7 +134,7 @@ public:
     /// this one. Only tensors with run-time sizes need be given.
     primitive at_sizes(const std::vector<std::pair<int, memory::desc>> &tensors) const;
     kind get_kind() const; ///< the operation
-    /// What it was made of, to be asked; a primitive of it runs the same code.
+    /// The descriptor that the primitive was made of; another primitive of it runs the same code.
     primitive_desc_base get_primitive_desc() const;
     /// How it runs, for people: tiles, copies, bytes of packed weights. Empty where nothing is planned, or where
     /// sizes come with the execution.

@@ -42,7 +42,7 @@ struct OCTET_API reorder : public primitive {
     reorder() = default;
     /// Ready to run. Its kernel comes from the primitive cache, or is made and kept there.
     reorder(const primitive_desc &pd) : primitive(pd) {}
-    /// The same in one call.
+    /// Makes descriptor and primitive in one call.
     reorder(const memory &src, const memory &dst, const primitive_attr &attr = {})
         : primitive(primitive_desc(src, dst, attr)) {}
 

@@ -90,7 +90,7 @@ OCTET_API const char *to_string(scale_derivation how);
 
 /// M in the stated precision. Scales must be positive and finite (`invalid_arguments` otherwise).
 OCTET_API double real_multiplier(scale_derivation how, float src_scale, float weights_scale, float dst_scale);
-/// The same for each of several channels.
+/// Real multipliers of several channels, each as `real_multiplier` computes it.
 OCTET_API std::vector<double> real_multipliers(scale_derivation how, float src_scale,
                                                const std::vector<float> &weights_scales, float dst_scale);
 
@@ -146,7 +146,7 @@ OCTET_API qlinear_add_factors qlinear_add_factors_of(float scale_a, std::int32_t
 /// All of them, in the order above.
 OCTET_API const std::vector<requantization_rule> &all_requantization_rules();
 
-/// What a rule scales with.
+/// The kind of parameter that a rule scales with.
 enum class rule_parameters {
     none,        ///< nothing
     scales,      ///< f32: set_output_scales or set_scales

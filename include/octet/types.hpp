@@ -117,7 +117,7 @@ enum class prop_kind {
     forward = forward_training
 };
 
-/// What lies outside an image. `zero` means the real value 0, that is the code of the source zero point.
+/// The value outside an image. `zero` means the real value 0, that is the code of the source zero point.
 enum class padding_kind { zero };
 
 /// Operations, as `primitive_desc::get_kind` and `post_ops::kind` name them. `undef`: a post-op that is no
@@ -234,7 +234,7 @@ constexpr normalization_flags operator&(normalization_flags a, normalization_fla
 }
 ///@}
 
-/// Where the centre of destination element i lies in the source, in elements; s is the ratio of sizes.
+/// The place of the centre of destination element i in the source, in elements; s is the ratio of sizes.
 /// `align_corners` maps the first and last elements onto each other: s = (in - 1) / (out - 1).
 enum class resampling_coordinates {
     half_pixel,               ///< (i + 1/2) * s - 1/2: oneDNN

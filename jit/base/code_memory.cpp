@@ -214,7 +214,7 @@ std::uint8_t *fresh_pages() {
     return static_cast<std::uint8_t *>(pages);
 }
 
-/// What the thread emitted into last, for the next generator.
+/// The memory that the thread emitted into last, for the next generator.
 thread_local buffer spare;
 
 } // namespace

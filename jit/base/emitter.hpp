@@ -288,7 +288,7 @@ public:
     const Xbyak::Reg64 reg_scratch = r11;
 
 private:
-    /// What is read: words behind the code, or what lies at base + offset.
+    /// A vector that code reads: words behind the code, or what lies at base + offset.
     struct read {
         std::vector<std::uint32_t> words;
         int base, offset;

@@ -47,7 +47,7 @@ template <typename Object, typename Member> int offset_of(Member Object::*member
                             reinterpret_cast<const char *>(&object));
 }
 
-/// What emits code that takes Args, and is gone afterwards.
+/// The base of generators whose code takes Args; a generator is gone when its code is finished.
 template <typename Args> class generated : public emitter {
 public:
     using code = finished_code<Args>;
@@ -86,7 +86,7 @@ private:
     std::shared_ptr<const void> code_;
 };
 
-/// What a generator emits.
+/// The finished code of a generator.
 template <typename Kernel> using code_of = typename Kernel::code;
 
 /// The kernel that these parts decide: a spec, and often the plan of an epilogue. All primitives that need the

@@ -27,7 +27,7 @@ std::int16_t high_part(std::int32_t weight) { return static_cast<std::int16_t>(w
 
 std::int32_t weight(std::int16_t high, std::int16_t low) { return high * (1 << low_bits) + low; }
 
-/// What the emitted code does. `x` and `y` are centred.
+/// The sum that the emitted code computes. `x` and `y` are centred.
 std::int32_t apply(const code_sum &s, std::int32_t x, std::int32_t y) {
     const std::int32_t high = x * s.a_high + y * s.b_high, low = x * s.a_low + y * s.b_low;
     const std::int32_t down = s.ties_away && high < 0 ? 1 : 0;

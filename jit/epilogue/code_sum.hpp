@@ -16,11 +16,11 @@
 
 namespace octet::impl::jit {
 
-/// Of the low parts of weights.
+/// Bits of the low part of a weight.
 constexpr int code_sum_low_bits = 15;
 
 struct code_sum {
-    /// Of both weights: 15 bits from 0, and what lies above, in 16 bits.
+    /// The parts of both weights: 15 bits from 0, and what lies above, in 16 bits.
     std::int16_t a_low, a_high, b_low, b_high;
     int shift; ///< from the high parts on, 15 less than that of the sum
     std::int32_t zero_point_a, zero_point_b;

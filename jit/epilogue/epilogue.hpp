@@ -9,7 +9,7 @@
 
 namespace octet::impl::jit {
 
-/// Where the operands of one vector of results lie.
+/// The registers that say where the operands of one vector of results lie.
 struct epilogue_operands {
     const Xbyak::Reg64 &params;   ///< planes of the first column block
     const Xbyak::Reg64 &dst;      ///< first row and column of the call

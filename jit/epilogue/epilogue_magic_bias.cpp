@@ -36,7 +36,7 @@ struct interval {
     double low, high;
 };
 
-/// Of scales that are known and positive; of others 0 to infinity, for which no bias is right.
+/// The range of scales that are known and positive; of others 0 to infinity, for which no bias is right.
 interval interval_of(const masked_values<float> &scales) {
     if (!scales.is_set())
         return {1, 1};

@@ -45,11 +45,11 @@ struct epilogue_shape {
     /// The dimension along rows, for callers that take one row at a time; then operands of binary post-ops that
     /// change from row to row are read where they are, `full` pointing to the row's first. -1: they are planes.
     int row_dim = -1;
-    /// Of s32 accumulators that start from `epilogue_plan::magic_bias`: bound of |Σ| without the bias. Infinite: they don't.
+    /// Bound of |Σ| without the bias, for s32 accumulators that start from `epilogue_plan::magic_bias`. Infinite: they don't.
     double largest_products = HUGE_VAL;
 };
 
-/// Where vectors of results come from: accumulators, s32 or f32, go through the rule, values come from behind it.
+/// The source of vectors of results: accumulators, s32 or f32, go through the rule, values come from behind it.
 enum class epilogue_stage { accumulator, f32_accumulator, s32_value, f32_value };
 
 class epilogue_plan {

@@ -6,7 +6,7 @@
 
 namespace octet::impl::jit {
 
-/// What decides the code of a rule; the numbers themselves are data.
+/// The facts that decide the code of a rule; the numbers themselves are data.
 struct rule_spec {
     requantization_rule rule = requantization_rule::none;
     bool shifts_left = false;     ///< some column has a left shift

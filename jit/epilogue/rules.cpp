@@ -17,7 +17,7 @@ namespace {
 
 /// 2^exponent; padding columns may ask for anything.
 std::uint64_t pot(int exponent) { return std::uint64_t{1} << std::clamp(exponent, 0, 63); }
-/// What makes a shift by `exponent` round to nearest.
+/// The number to add so that a shift by `exponent` rounds to nearest.
 std::uint64_t half_of_pot(int exponent) { return exponent > 0 ? pot(exponent - 1) : 0; }
 
 /// One column of a block's planes.
@@ -108,7 +108,7 @@ factor factor_of(const fixed_point_facts &facts, fixed_point_multiplier m) {
     return {f.multiplier, std::max(-f.right, 0), std::max(f.right, 0)};
 }
 
-/// Where the short form is exact.
+/// True where the short form is exact.
 bool takes_short_form(const fixed_point_facts &facts, const factor &f) {
     if (facts.steps == rounding_steps::two_steps)
         return f.multiplier == 0 || (f.multiplier > 0 && f.right >= 1);
@@ -170,7 +170,7 @@ enum class plane_order {
     of_f64
 }; ///< of_f64: of emitter::split_lanes, across quarters of a vector
 
-/// What a rule's code takes.
+/// The planes and functions of a rule's code.
 struct form {
     int planes;
     void (*emit)(const requantize_context &c);

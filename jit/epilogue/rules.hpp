@@ -17,7 +17,7 @@ constexpr int plane_bytes = 64;
 rule_spec make_rule_spec(requantization_rule rule, const std::vector<fixed_point_multiplier> &multipliers,
                          bool real_is_f32, bool clamps_negative = false);
 
-/// Of the magnitude of one multiplier.
+/// The spec of a rule with the magnitude of one multiplier.
 rule_spec spec_of_factor(requantization_rule rule, fixed_point_multiplier m);
 
 /// Planes per block of 16 columns; 0 for `none`.

@@ -20,7 +20,7 @@
 
 namespace octet::impl::jit {
 
-/// What code is emitted with; the result replaces acc.
+/// The operands that a rule's code is emitted with; the result replaces acc.
 struct requantize_context {
     emitter &e;
     const rule_spec &spec;

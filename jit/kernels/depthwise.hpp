@@ -30,7 +30,7 @@
 
 namespace octet::impl::jit {
 
-/// Of packed weights, accumulators and planes.
+/// Channels of a block of packed weights, accumulators and planes.
 constexpr int channels_per_block = 16;
 
 /// Neighbouring tiles of a line with equal code. Of the source columns under a tile, those in [begin, end)

@@ -23,7 +23,7 @@
 
 namespace octet::impl::jit {
 
-/// What a quad, 4 bytes of the reduction, is.
+/// The meaning of a quad, 4 bytes of the reduction.
 enum class dot_products {
     codes,        ///< 4 unsigned bytes, times 4 signed ones of each column
     signed_codes, ///< 4 signed bytes, times the same
@@ -113,7 +113,7 @@ constexpr int quads_per_step = 8;
 /// needs.
 int max_rows(instruction_set isa, int vectors, int epilogue_temps,
              dot_products products = dot_products::codes);
-/// The same for tiles that overlap; 0 without enough registers.
+/// The largest number of rows of tiles that overlap; 0 without enough registers.
 int max_overlapping_rows(instruction_set isa, int vectors, int epilogue_temps,
                          dot_products products = dot_products::codes);
 /// Longest reduction of tiles that overlap: longer ones gain little, and their code is not a loop.

@@ -99,7 +99,7 @@ void dot_kernel::few_rows_of_words(const Reg64 &src, int q) {
         give_vec(*s);
 }
 
-/// Of a source row and its part of this pass.
+/// The address of a pair of words of a source row and its part of this pass.
 Xbyak::Address dot_kernel::source_pair(const Reg64 &src, int row, int part, int q, int pair) {
     const int parts_before = pass_ == 0 ? 0 : winograd_parts_of_pass[0];
     return ptr[src + row * spec_.row_stride + (parts_before + part) * spec_.part_stride +

@@ -9,7 +9,7 @@
 
 namespace octet::impl::jit {
 
-/// Where the operands of a program lie.
+/// The registers that say where the operands of a program lie.
 struct stream_operands {
     const Xbyak::Reg64 *src; ///< per source: its first element of the group
     const Xbyak::Reg64 &planes, &scratch;

@@ -13,7 +13,7 @@
 
 namespace octet::impl {
 
-/// Where the elements of a tensor lie, in bytes from its data handle. Without allocations at execution.
+/// The bytes that the elements of a tensor take, from its data handle. Without allocations at execution.
 struct extent {
     bool is_plain = false;
     int ndims = 0;                          ///< dimensions with more than one element

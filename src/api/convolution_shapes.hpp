@@ -9,7 +9,7 @@ namespace octet::impl {
 
 enum class direction { forward, transposed };
 
-/// What both descriptors hold.
+/// The members that both descriptors hold.
 struct convolution_extents {
     const memory_desc &src, &weights, &dst;
     const memory::dims &strides, &dilates, &padding_l, &padding_r;

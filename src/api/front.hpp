@@ -21,7 +21,7 @@ namespace octet::impl {
 
 using primitive_desc_ptr = std::shared_ptr<const primitive_desc_data>;
 
-/// What every operation is asked for besides its own descriptor.
+/// The arguments of every operation besides its own descriptor.
 struct request {
     const char *operation; ///< "convolution": for messages, verbose lines and keys
     const primitive_attr &attr;

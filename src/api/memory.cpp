@@ -58,7 +58,7 @@ memory_desc checked_shape(const memory::dims &dimensions, data_type type) {
     return md;
 }
 
-/// What `make` returns, or the zero descriptor if it throws and the caller allows that.
+/// Returns what `make` does, or the zero descriptor if it throws and the caller allows that.
 template <typename Make> memory::desc or_empty(bool allow_empty, Make make) {
     try {
         return make();

@@ -167,7 +167,7 @@ bool are_apart_from_dst(const std::vector<impl::byte_range> &ranges, const impl:
     return true;
 }
 
-/// What octet/primitive.hpp says about inputs that share bytes with dst.
+/// Checks what octet/primitive.hpp says about inputs that share bytes with dst.
 void check_aliasing(const impl::primitive_description &desc, const impl::arguments &args) {
     if (are_apart_from_dst(desc.ranges, args))
         return;

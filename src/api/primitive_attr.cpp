@@ -97,7 +97,7 @@ void check_fixed_point(const char *call, requantization_rule rule) {
 
 namespace {
 
-/// What is wrong with a post-op for every operation.
+/// Refuses a post-op that is wrong for every operation.
 struct post_op_check {
     void operator()(const post_op::sum &op) const {
         if (!std::isfinite(op.scale))

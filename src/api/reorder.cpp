@@ -26,7 +26,7 @@ masked_values<float> lower_scales(const attribute_support &support, const primit
     return found->second;
 }
 
-/// What each rule can convert: octet/reorder.hpp.
+/// Refuses types that the rule cannot convert: octet/reorder.hpp.
 void check_rule(reorder_problem &p, const primitive_attr &attr) {
     const requantization_rule rule = p.out_stage.rule;
     const bool by_scales = !attr.scales().empty();

@@ -102,7 +102,7 @@ template <typename Description, typename F> void for_each_tensor(Description &d,
 
 // ---- execution
 
-/// What a primitive descriptor with unknown sizes keeps: how to describe the operation again.
+/// The description that a primitive descriptor with unknown sizes keeps, to describe the operation again.
 class runtime_problem {
 public:
     runtime_problem(resizable description, const std::map<int, memory::desc> &args);

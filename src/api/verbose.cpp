@@ -24,7 +24,7 @@ std::atomic<int> &verbose_level() {
     return level;
 }
 
-/// Where rows go, and whether the head is there already.
+/// The file that rows go to, and whether it has its head already.
 class log_target {
 public:
     void set(log_function target) {

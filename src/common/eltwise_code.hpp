@@ -9,7 +9,7 @@ namespace octet::impl {
 
 /// Value of an integer code. `zero_point` is the source's.
 number eltwise_of_code(const eltwise_problem &p, std::int32_t code, std::int32_t zero_point);
-/// The same for an f32 source.
+/// The function of an f32 source, as eltwise_of_code.
 number eltwise_of_real(const eltwise_problem &p, float x, std::int32_t zero_point);
 
 } // namespace octet::impl

@@ -149,7 +149,7 @@ float bound_epilogue::f32_before(data_type type, const coordinates &at) const {
     return load_f32(dst_, type == data_type::undef ? e_.dst.data_type : type, plain_offset(e_.dst, at));
 }
 
-/// What x would be stored as.
+/// The code that x would be stored as.
 std::int32_t bound_epilogue::to_code(number x, std::int32_t zero_point) const {
     const type_range range = range_of(e_.dst.data_type);
     return static_cast<std::int32_t>(

@@ -61,7 +61,7 @@ float binary_op(algorithm alg, float a, float b);
 /// as oneDNN reads them.
 memory_desc prelu_weights(int mask, const memory_desc &dst);
 
-/// Of the tensor that a post-op has as its operand.
+/// The descriptor of the tensor that a post-op has as its operand.
 memory_desc operand_desc(const post_op_entry &entry, const memory_desc &dst);
 
 /// An epilogue with the buffers of one execution.
@@ -83,7 +83,7 @@ public:
     float scale_at(const coordinates &at) const;
 
 private:
-    /// Where a value belongs, and which post-op it is at.
+    /// The element that a value belongs to, and the post-op that it is at.
     struct place {
         const coordinates &at;
         int index;

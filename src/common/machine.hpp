@@ -100,7 +100,7 @@ constexpr instruction_set instruction_set_of(cpu_isa level, unsigned features) {
             f.lanes == 8 && f.has_dot4 && (features & cpu_feature::avx_vnni_int8)};
 }
 
-/// What plans depend on.
+/// The facts about a machine that plans depend on.
 struct machine {
     instruction_set isa;
     std::int64_t l2_bytes = 1 << 20; ///< of a core's second-level cache

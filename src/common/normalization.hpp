@@ -58,7 +58,7 @@ inline bool is_ort(const layer_normalization_problem &p) {
     return p.out_stage.rule == requantization_rule::ort_f32;
 }
 
-/// Its kernel for whole vectors takes rows of so many elements.
+/// ONNX Runtime's kernel for whole vectors takes rows of so many elements.
 constexpr dim_t ort_vector = 8;
 
 struct row_moments {
@@ -106,7 +106,7 @@ template <typename X> row_moments ort_moments(dim_t n, const X &x) {
     return {mean, ort_variance(lanes, n, i, mean, x)};
 }
 
-/// What the moments make of an element of a row of n.
+/// The result for an element of a row of n, from the moments of the row.
 inline float ort_normalize(float x, dim_t n, row_moments m, float epsilon, const bound_operands &operands,
                            dim_t c) {
     const float deviation = std::sqrt(m.variance + epsilon);
@@ -155,12 +155,12 @@ inline float power(float x, float e) {
                        : eltwise(algorithm::eltwise_pow, 1.f, e, x);
 }
 
-/// What an element adds.
+/// The term that an element adds to a reduction.
 inline float reduction_term(const reduction_problem &p, float x) {
     return is_norm(p.alg) ? power(std::fabs(x), p.p) : x;
 }
 
-/// What becomes of the reduced lanes of `count` elements.
+/// The result of a reduction, from the reduced lanes of `count` elements.
 inline float reduction_result(const reduction_problem &p, float acc, dim_t count) {
     switch (p.alg) {
     case algorithm::reduction_mean:

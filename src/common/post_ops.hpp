@@ -26,7 +26,7 @@ struct post_op_facts {
 
 namespace post_op_rows {
 
-/// Where a type stands in a variant.
+/// The index of a type in a variant.
 template <typename Op, typename... Ops> constexpr std::size_t index_in(const std::variant<Ops...> *) {
     constexpr bool is_same[] = {std::is_same_v<Op, Ops>...};
     std::size_t i = 0;

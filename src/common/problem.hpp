@@ -41,7 +41,7 @@ struct convolution_problem {
     epilogue out_stage;
 };
 
-/// The same numbers; src is scattered over dst: od = id*stride + kd*dilation - pad.
+/// A convolution's numbers; src is scattered over dst: od = id*stride + kd*dilation - pad.
 struct deconvolution_problem : convolution_problem {};
 
 /// Outputs of a deconvolution that are a stride apart meet every so-many-th tap.
@@ -86,7 +86,7 @@ struct reorder_problem {
     epilogue out_stage;
 };
 
-/// What becomes of a window: octet/pooling.hpp.
+/// The function of a window: octet/pooling.hpp.
 enum class pooling_form {
     maximum,
     average_of_codes, ///< f32(Σ) / n: oneDNN

@@ -12,7 +12,7 @@ struct interpolation {
     dim_t low, high;
     float low_weight, high_weight;
 };
-/// The same with weights of 10 bits, whose sum is 1024.
+/// An interpolation with weights of 10 bits, whose sum is 1024.
 struct fixed_interpolation {
     dim_t low, high;
     std::int64_t low_weight, high_weight;

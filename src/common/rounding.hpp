@@ -32,7 +32,7 @@ constexpr std::int32_t saturating_rounding_doubling_high_mul(std::int32_t a, std
     return static_cast<std::int32_t>((std::int64_t{a} * b + (std::int64_t{1} << 30)) >> 31);
 }
 
-/// The same with 16 bits.
+/// SRDHM of 16-bit numbers.
 constexpr std::int32_t saturating_rounding_doubling_high_mul_s16(std::int32_t a, std::int32_t b) {
     return clamp((a * b + (1 << 14)) >> 15, -32768, 32767);
 }

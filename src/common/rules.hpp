@@ -29,7 +29,7 @@ struct f32_facts {
     constexpr bool factor_has_dst_scale() const { return takes_argument_scales && !divides_after_post_ops; }
 };
 
-/// What a multiplier's shift means.
+/// The meaning of a multiplier's shift.
 enum class shift_form {
     left_of_q31,  ///< factor = multiplier * 2^(shift - 31)
     right_of_q31, ///< multiplier * 2^(-shift - 31)

@@ -16,7 +16,7 @@ constexpr int softmax_sum_integer_bits = 12; ///< tflite rules: sums are Q12.19
 
 /// tflite rules: exp(-multiplier * d) in Q0.31; 0 where d is so large that TFLite leaves the element out.
 softmax_table<std::int32_t> tflite_exponentials(const softmax_problem &p);
-/// The same as terms of a sum.
+/// TFLite's exponentials as terms of a sum.
 softmax_table<std::int32_t> tflite_terms(const softmax_problem &p);
 /// Bits that the product of an exponential and the reciprocal of the sum is shifted by.
 int tflite_softmax_shift(const softmax_problem &p, int bits_over_unit);

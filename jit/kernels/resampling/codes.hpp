@@ -16,7 +16,7 @@
 
 namespace octet::impl::jit {
 
-/// Of the quotient.
+/// The rounding of the quotient.
 enum class code_rounding { half_up, half_away, half_even, towards_zero };
 
 struct code_resampling_spec {

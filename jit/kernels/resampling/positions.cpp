@@ -54,7 +54,7 @@ private:
     // Owners of general registers; rdi holds the arguments, r11 is the emitter's scratch.
     const Xbyak::Reg64 reg_low_line = rsi, reg_high_line = rdx, reg_dst = r8, reg_params = rcx;
     const Xbyak::Reg64 reg_full = rbp, reg_columns = r9, reg_count = r10, reg_row = r14, reg_address = r15;
-    /// Of the current position: low line at low and high column, high line at both.
+    /// Pointers to the neighbours of the current position: low line at low and high column, high line at both.
     const Xbyak::Reg64 reg_source[4] = {rbx, r12, r13, rax};
 };
 
@@ -158,7 +158,7 @@ int resampling_kernel::element_bytes() const {
     return spec_.form == resampling_form::copy ? 1 : static_cast<int>(memory::data_type_size(spec_.type));
 }
 
-/// Where the last of the neighbours is in the next line.
+/// Prefetches the place of the last of the neighbours in the next line.
 void resampling_kernel::prefetch() {
     mov(reg_address, arg(&resampling_args::to_next_line));
     prefetch_lines(reg_address + reg_source[sources() - 1], spec_.vectors * full_lanes() * element_bytes());

@@ -13,7 +13,7 @@
 
 namespace octet::impl::jit {
 
-/// What is done with the neighbours of a position; src/common/resampling.hpp has their weights.
+/// The arithmetic of the neighbours of a position; src/common/resampling.hpp has their weights.
 enum class resampling_form {
     copy,            ///< nearest: bytes as they are, without epilogue
     nearest,         ///< one element
@@ -41,9 +41,9 @@ struct resampling_spec {
 int resampling_lanes(instruction_set isa, resampling_form form);
 /// Vectors that the registers of spec.isa hold at a time; 0 if not even the smallest number fits.
 int resampling_vectors(const resampling_spec &spec, const epilogue_plan &plan);
-/// The same for final results, which take one register after the other.
+/// Vectors at a time of final results, which take one register after the other.
 constexpr int final_resampling_vectors = 16;
-/// What comes out of a form before the epilogue.
+/// The stage at which results of a form enter the epilogue.
 epilogue_stage resampled_stage(resampling_form form, data_type src);
 
 /// A position of a line: its neighbours along the width.

@@ -24,7 +24,7 @@ std::string name_of(const std::array<int, 4> &blocks) {
     return text("b", blocks[0], ".", blocks[1], ".", blocks[2], ".", blocks[3]);
 }
 
-/// What the kernels share.
+/// Maxima and tables, which both kernels need.
 class softmax_sums_emitter : public generated<const softmax_sums_args> {
 protected:
     explicit softmax_sums_emitter(const softmax_sums_spec &spec) : generated(spec.isa), spec_(spec) {}

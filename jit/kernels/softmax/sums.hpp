@@ -27,7 +27,7 @@ struct softmax_sums_spec {
     std::array<int, 4> blocks{4, 4, 4, 4};
 };
 
-/// Of softmax_real_sums_kernel: 64 columns of 16 rows, and where these rows are.
+/// Working memory of sums of f32: 64 columns of 16 rows, and pointers to these rows.
 struct softmax_sums_work {
     alignas(64) std::uint8_t columns[64][16];
     const void *src[16], *dst[16];

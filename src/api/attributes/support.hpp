@@ -6,7 +6,7 @@
 
 namespace octet::impl {
 
-/// What an operation lets its attributes do.
+/// The attributes that an operation supports.
 struct attribute_support {
     const char *operation;         ///< for messages
     bool accumulates = true;       ///< integer accumulator in, so every rule works

@@ -292,7 +292,7 @@ template <typename T> masked_values<T> read_masked(fields &f, const memory_desc 
     return read_masked<T>(mask, f.next(), tensor);
 }
 
-/// What the setters take for values given at execution.
+/// Returns the values as setters take them, runtime ones included.
 std::vector<float> or_runtime(const masked_values<float> &v) {
     return v.runtime ? std::vector<float>{runtime_f32_value()} : v.values;
 }

@@ -102,7 +102,7 @@ rank_range ranks_of(packed_kind kind) {
     }
 }
 
-/// What `choose_patches` may give for one axis of a kernel, whatever its stride.
+/// True for a result that `choose_patches` may give for one axis of a kernel, whatever its stride.
 bool is_patch_axis(const patch_axis &a) {
     if (a.phases == 1)
         return a.shift == 1;

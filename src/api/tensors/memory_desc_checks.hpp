@@ -12,7 +12,7 @@ namespace octet::impl {
 /// Throws `invalid_arguments` naming the field, what it is and what is allowed: "convolution: src: ndims is 99,
 /// …". The zero descriptor passes: whoever needs a tensor asks for one.
 void check_descriptor(const char *operation, const char *name, const memory_desc &md);
-/// The same where sizes may come with the execution (layout/runtime.hpp): what is known is checked.
+/// Checks a descriptor whose sizes may come with the execution (layout/runtime.hpp): what is known is checked.
 void check_description(const char *operation, const char *name, const memory_desc &md);
 
 } // namespace octet::impl

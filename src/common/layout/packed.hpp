@@ -52,7 +52,7 @@ struct packed_geometry {
     /// How often each weight is stored.
     dim_t copies() const { return has_patches ? patches.phases() : 1; }
     dim_t group_bytes() const { return o_blocks() * block_bytes(); }
-    /// Where the sums start, as an offset in bytes.
+    /// The offset in bytes at which the sums start.
     dim_t sums_offset() const { return groups * group_bytes(); }
     /// Sums of one line of a stored group.
     dim_t line_sums() const { return o_blocks() * packed_o_block; }
@@ -76,7 +76,7 @@ packed_geometry packed_geometry_of(const memory_desc &md);
 /// Gives weights of a plain shape the packed layout that serves them best. Fusing needs dilation 1 along the
 /// width.
 void set_packed(memory_desc &md, packed_kind kind, bool may_fuse_width);
-/// The same for depthwise weights {groups, o, 1, spatial…}.
+/// Gives depthwise weights {groups, o, 1, spatial…} their packed layout by patches.
 void set_packed_by_patches(memory_desc &md, const tap_patches &patches);
 
 /// Bytes of packed weights that are one kernel, sums included.

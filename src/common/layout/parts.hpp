@@ -22,9 +22,9 @@ constexpr bool has_parts(packed_kind kind) {
 }
 /// All parts, row-major over the remainders of depth, height and width.
 std::vector<kernel_part> kernel_parts(const memory_desc &packed);
-/// The same taps in the same order as a view of plain weights of these dims.
+/// The part's taps in the same order, as a view of plain weights of these dims.
 memory_desc plain_part(const memory_desc &plain, const memory_desc &packed, std::size_t part);
-/// Where a tap {depth, height, width} is stored.
+/// The part and the place in it where a tap {depth, height, width} is stored.
 struct part_tap {
     std::size_t part;
     dim_t tap;
@@ -37,7 +37,7 @@ constexpr dim_t max_kernel_parts = 1024;
 /// width}.
 void set_packed_in_parts(memory_desc &md, packed_kind kind, const std::array<dim_t, 3> &steps,
                          bool may_fuse_width);
-/// The same for depthwise weights: each part gets patches of its own, unless it is too large for them.
+/// Packs depthwise weights in parts: each gets patches of its own, unless it is too large for them.
 void set_parts_in_patches(memory_desc &md);
 
 } // namespace octet::impl
