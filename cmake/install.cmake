@@ -1,6 +1,6 @@
 # What `cmake --install` puts where, in components that are also the Debian packages (cmake/package.cmake): library (the shared
-# libraries), development (headers, static library, CMake and pkg-config files, documents), tools (the command), python,
-# documentation (the manual).
+# libraries), development (headers, static library, CMake and pkg-config files, documents), tools (the command), onnxruntime (the
+# execution provider), python, documentation (the manual).
 
 include(CMakePackageConfigHelpers)
 
@@ -44,7 +44,7 @@ if(TARGET octet::network)
     octet_install_library(${octet_network_target} network)
     octet_install_pkgconfig(octet-network octet_network "Networks of int8 operators in .tflite and .onnx files" octet "" "")
 else()
-    set(octet_absent_headers PATTERN network.hpp EXCLUDE PATTERN graph.hpp EXCLUDE PATTERN contract.hpp EXCLUDE
+    set(octet_absent_headers PATTERN network.hpp EXCLUDE PATTERN graph.hpp EXCLUDE PATTERN onnx_graph.hpp EXCLUDE PATTERN contract.hpp EXCLUDE
         PATTERN octet.h EXCLUDE)
 endif()
 install(DIRECTORY include/octet TYPE INCLUDE COMPONENT development FILES_MATCHING PATTERN "*.hpp"

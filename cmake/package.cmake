@@ -1,4 +1,4 @@
-# `cpack` makes up to five Debian packages: liboctet0.1 (shared libraries), liboctet-dev, octet-tools, python3-octet, octet-doc. The name of the
+# `cpack` makes up to six Debian packages: liboctet0.1 (shared libraries), liboctet-dev, octet-tools, liboctet-onnxruntime, python3-octet, octet-doc. The name of the
 # first changes with the ABI, so that programs of two versions can be installed side by side. The preset "package" is configured for /usr,
 # where libraries lie in the directory of their architecture. scripts/try-packages.sh uses them in a clean system.
 
@@ -24,6 +24,9 @@ if(TARGET octet_shared)
 endif()
 if(TARGET octet_command)
     list(APPEND CPACK_COMPONENTS_ALL tools)
+endif()
+if(TARGET octet_onnxruntime)
+    list(APPEND CPACK_COMPONENTS_ALL onnxruntime)
 endif()
 if(TARGET octet_python AND TARGET octet_shared)
     list(APPEND CPACK_COMPONENTS_ALL python)
@@ -61,6 +64,12 @@ set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON)
 set(CPACK_COMPONENT_TOOLS_DESCRIPTION "The octet command: runs int8 .tflite and .onnx networks under any numeric
 contract, explains, measures and checks them.")
+
+set(CPACK_DEBIAN_ONNXRUNTIME_PACKAGE_NAME liboctet-onnxruntime)
+set(CPACK_DEBIAN_ONNXRUNTIME_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_ONNXRUNTIME_PACKAGE_SHLIBDEPS ON)
+set(CPACK_COMPONENT_ONNXRUNTIME_DESCRIPTION "Execution provider for ONNX Runtime: programs of ONNX Runtime 1.23
+and later run the quantized parts of their models on Octet.")
 
 set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-octet)
 set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)

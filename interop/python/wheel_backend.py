@@ -37,7 +37,7 @@ def _compiled():
         build = os.path.join(ROOT, "build", "wheel")
         _run("cmake", "-S", ROOT, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", f"-DPython_EXECUTABLE={sys.executable}",
              *(f"-DOCTET_BUILD_{part}=OFF" for part in ("TESTS", "TOOLS", "EXAMPLES", "DNNL")), "-DOCTET_PYTHON=ON")
-        _run("cmake", "--build", build, "--target", "octet_python", "--", "--quiet")
+        _run("cmake", "--build", build, "--target", "octet_python", "octet_onnxruntime", "--", "--quiet")
     return os.path.abspath(build)
 
 
@@ -53,25 +53,25 @@ def _needs(path):
     return found
 
 
-def _bring_libraries(module, place):
-    """Copies what a module needs into `place`, makes everybody ask for the copies, and returns the paths of the originals."""
+def _bring_libraries(modules, place):
+    """Copies what modules of one folder need into `place`, makes everybody ask for the copies, and returns the paths of the originals."""
     if shutil.which("patchelf") is None:
         raise RuntimeError("a wheel needs patchelf (Debian: patchelf)")
     os.makedirs(place)
     copies = {}
-    sources = _needs(module)
+    sources = {name: source for module in modules for name, source in _needs(module).items()}
     for name, source in sources.items():
         with open(source, "rb") as file:
             digest = hashlib.sha256(file.read()).hexdigest()[:8]
         copies[name] = re.sub(r"\.so", f"-{digest}.so", name, count=1)
         shutil.copyfile(source, os.path.join(place, copies[name]))
         os.chmod(os.path.join(place, copies[name]), 0o755)
-    relative = os.path.relpath(place, os.path.dirname(module))
-    for path, rpath in [(module, f"$ORIGIN/{relative}")] + [(os.path.join(place, c), "$ORIGIN") for c in copies.values()]:
+    relative = os.path.relpath(place, os.path.dirname(modules[0]))
+    for path, rpath in [(module, f"$ORIGIN/{relative}") for module in modules] + [(os.path.join(place, c), "$ORIGIN") for c in copies.values()]:
         for name in _run("patchelf", "--print-needed", path).split():
             if name in copies:
                 _run("patchelf", "--replace-needed", name, copies[name], path)
-        if path != module:
+        if path not in modules:
             _run("patchelf", "--set-soname", os.path.basename(path), path)
         _run("patchelf", "--set-rpath", rpath, path)  # one change at a time: it mixes up the arguments of several
     return list(sources.values())
@@ -132,12 +132,15 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     with tempfile.TemporaryDirectory() as stage:
         package = os.path.join(stage, "octet")
         shutil.copytree(os.path.join(ROOT, "interop", "python", "octet"), package, ignore=shutil.ignore_patterns("__pycache__"))
-        module = "_octet" + sysconfig.get_config_var("EXT_SUFFIX")
-        shutil.copy(os.path.join(build, "python", "octet", module), package)
-        _run("strip", "--strip-unneeded", os.path.join(package, module))
+        modules = []
+        for folder, module in (("python/octet", "_octet" + sysconfig.get_config_var("EXT_SUFFIX")),
+                               ("interop/onnxruntime", "liboctet_onnxruntime.so")):  # octet.onnxruntime
+            modules.append(os.path.join(package, module))
+            shutil.copy(os.path.join(build, folder, module), package)
+            _run("strip", "--strip-unneeded", modules[-1])
         brought = os.path.join(stage, "octet.libs")
-        sources = _bring_libraries(os.path.join(package, module), brought)
-        objects = [os.path.join(package, module)] + [os.path.join(brought, copy) for copy in os.listdir(brought)]
+        sources = _bring_libraries(modules, brought)
+        objects = modules + [os.path.join(brought, copy) for copy in os.listdir(brought)]
         tag = f"{python}-{python}-{_platform(objects)}"
         name = f"octet-{version}-{tag}.whl"
         information = os.path.join(stage, f"octet-{version}.dist-info")

@@ -30,7 +30,8 @@ TEST_F(CommandTest, EveryCommandHasHelp) {
 TEST_F(CommandTest, WrongUsageIsOneLine) {
     expect_refusals({
         {{},
-         "a command (info, inspect, run, save, serve, bench, check, explain, preload or completion) is "
+         "a command (info, inspect, run, save, serve, bench, check, explain, preload, onnxruntime or "
+         "completion) is "
          "required "
          "(see "
          "octet --help)"},

@@ -111,7 +111,7 @@ if [ -x "$scratch/prefix/bin/octet" ]; then
         fail "the command links oneDNN unasked"
     fi
     if command -v help2man >/dev/null; then
-        for page in octet octet-info octet-inspect octet-run octet-save octet-serve octet-bench octet-check octet-explain octet-preload octet-completion; do
+        for page in octet octet-info octet-inspect octet-run octet-save octet-serve octet-bench octet-check octet-explain octet-preload octet-onnxruntime octet-completion; do
             grep -q '^\.SH NAME' "$scratch/prefix/share/man/man1/$page.1" || fail "no manual page $page(1)"
         done
     fi
@@ -195,6 +195,7 @@ if command -v dpkg-deb >/dev/null && command -v dpkg-shlibdeps >/dev/null; then
     (cd "$build" && cpack -G DEB -B "$scratch/packages" >"$scratch/cpack.log" 2>&1) || { cat "$scratch/cpack.log" >&2; fail "cpack"; }
     packages=("liboctet${version%.*}" liboctet-dev octet-tools)
     [ -d "$build/python" ] && packages+=(python3-octet)
+    [ -f "$build/interop/onnxruntime/liboctet_onnxruntime.so" ] && packages+=(liboctet-onnxruntime)
     for package in "${packages[@]}"; do
         deb=$(find "$scratch/packages" -maxdepth 1 -name "${package}_*.deb")
         [ -n "$deb" ] || fail "no package $package"

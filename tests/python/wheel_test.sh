@@ -41,6 +41,9 @@ with open("/proc/self/maps") as file:
     loaded = {line.split()[-1] for line in file if "/" in line}
 brought = [path for path in loaded if "liboctet" in path or "libtbb" in path]
 assert brought and all(path.startswith(sys.prefix) for path in brought), brought
+import octet.onnxruntime, ctypes
+provider = octet.onnxruntime.library_path()
+assert provider.startswith(sys.prefix) and ctypes.CDLL(provider).CreateEpFactories, provider
 from importlib.metadata import files, metadata, version
 assert version("octet") == octet.__version__
 assert metadata("octet")["License"] == "Apache-2.0" and "Operating System :: POSIX :: Linux" in metadata("octet").get_all("Classifier")

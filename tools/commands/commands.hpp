@@ -27,6 +27,7 @@ void add_bench_command(CLI::App &app);
 void add_check_command(CLI::App &app);
 void add_explain_command(CLI::App &app);
 void add_preload_command(CLI::App &app);
+void add_onnxruntime_command(CLI::App &app);
 void add_completion_command(CLI::App &app);
 
 } // namespace octet::tools

@@ -46,6 +46,7 @@ int main(int argc, char **argv) {
     add_check_command(app);
     add_explain_command(app);
     add_preload_command(app);
+    add_onnxruntime_command(app);
     add_completion_command(app);
     app.footer("octet COMMAND --help shows the options of a command.\n"
                "Exit codes: 0 success; 1 check or run --against found a difference; 2 the request or a file "

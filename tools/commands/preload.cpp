@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "commands/beside.hpp"
 #include "commands/commands.hpp"
 #include "commands/options.hpp"
 #include "octet/octet.hpp"
@@ -32,17 +33,9 @@ struct preload_options {
     std::vector<std::string> program;
 };
 
-/// Beside the command as it was built or as it was installed.
 std::string library() {
-    const char *name = "liboctet_dnnl.so";
-    const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
-    for (const char *place : {".", "../interop/onednn/preload", "../" OCTET_LIBRARY_DIR, "../lib"})
-        if (const fs::path path = here / place / name; fs::exists(path))
-            return fs::canonical(path).string();
-    throw error(status::runtime_error,
-                std::string(name) +
-                    " is neither beside the command nor in the library directory of its installation; "
-                    "it is built with OCTET_BUILD_DNNL=ON");
+    return library_beside("liboctet_dnnl.so", "interop/onednn/preload",
+                          "it is built with OCTET_BUILD_DNNL=ON");
 }
 
 /// A file to which each process that calls oneDNN through the library adds a byte.

@@ -9,9 +9,7 @@
 
 #include "network/graph/file.hpp"
 #include "network/onnx/constants.hpp"
-#include "network/onnx/contrib_operators.hpp"
-#include "network/onnx/wide_integers.hpp"
-#include "network/operators.hpp"
+#include "octet/onnx_graph.hpp"
 
 namespace octet::model {
 namespace {
@@ -45,10 +43,8 @@ public:
             add_node(source_.node(i), i);
         for (const format::ValueInfoProto &output : source_.output())
             g_.outputs.push_back(find(output.name(), "the network's outputs", " name "));
-        if (how_much == extent::everything) {
-            expand_contrib_operators(g_);
-            mark_wide_integers(g_, is_wide_);
-        }
+        if (how_much == extent::everything)
+            complete_onnx_graph(g_, is_wide_);
         if (how_much == extent::structure) {
             for (const format::ValueInfoProto &value : source_.value_info())
                 adopt_declaration(value);
@@ -185,19 +181,10 @@ private:
         return found->second;
     }
 
-    /// With its domain where that does not define it: such an operator is none of the table's.
-    static std::string operator_name(const format::NodeProto &n) {
-        const bool is_default = is_default_domain(n.domain()), is_own = n.domain() == "com.microsoft";
-        const bool is_unknown = !find_operator("onnx", n.op_type());
-        if ((is_default || is_own) && (is_unknown || is_onnx_operator(n.op_type(), is_own)))
-            return printable(n.op_type());
-        return printable((is_default ? "ai.onnx" : n.domain()) + "::" + n.op_type());
-    }
-
     /// `number` counts the nodes of the file, of which constants become none of the graph.
     void add_node(const format::NodeProto &source, int number) {
         node n;
-        n.op = operator_name(source);
+        n.op = onnx_operator(source.domain(), source.op_type());
         n.number = number;
         const std::string who = "node " + std::to_string(number) + " (" + n.op + ")";
         if (n.op == "Constant")
@@ -215,8 +202,6 @@ private:
             n.outputs.push_back(add_output(source.output(i), who));
         for (const format::AttributeProto &a : source.attribute())
             add_attribute(n, a);
-        if (n.op == "Softmax" || n.op == "LogSoftmax" || n.op == "Resize") // meanings changed with 13 and 11
-            n.attributes.emplace("opset", opset_);
         g_.nodes.push_back(std::move(n));
     }
 

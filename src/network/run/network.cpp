@@ -10,15 +10,6 @@ inline namespace v0 {
 
 namespace {
 
-/// What makes a network of `g`, whose errors begin with the name of its file.
-template <typename Make> auto named(const std::string &name, const Make &make) {
-    try {
-        return make();
-    } catch (const error &e) {
-        throw error(e.status, name + ": " + e.what());
-    }
-}
-
 network_sizes sizes_of(const network_options &options) {
     return {options.batch, options.shapes, options.dimensions};
 }
@@ -30,17 +21,6 @@ network::network(std::unique_ptr<model::session> s) : session_(std::move(s)) {}
 network::network(model::graph g, const network_options &options)
     : session_(std::make_unique<model::session>(
           std::make_shared<model::shared_network>(std::move(g), options), sizes_of(options))) {}
-
-network::network(const std::string &path, const network_options &options) {
-    model::graph g = model::read_network(path);
-    *this = named(path, [&] { return network(std::move(g), options); });
-}
-
-network::network(const void *bytes, std::size_t size, const std::string &name,
-                 const network_options &options) {
-    model::graph g = model::read_network(static_cast<const std::uint8_t *>(bytes), size, name);
-    *this = named(name, [&] { return network(std::move(g), options); });
-}
 
 network::~network() = default;
 network::network(network &&) noexcept = default;

@@ -1,14 +1,17 @@
-// Which reader a network's file gets: a saved plan begins with its mark, of others the name tells or the first bytes.
-// And what a plan was made of.
+// Networks from files: which reader a file gets (a saved plan begins with its mark, of others the name tells or the first
+// bytes), and errors with the file's name. Programs that make their graphs themselves are linked without this, and so
+// without the formats' libraries.
 
 #include <cstring>
 
 #include "network/graph/file.hpp"
 #include "network/saved/format.hpp"
 #include "network/saved/plan_file.hpp"
-#include "network/shapes/known_shapes.hpp"
+#include "octet/network.hpp"
 
-namespace octet::model {
+namespace octet {
+inline namespace v0 {
+namespace model {
 namespace {
 
 bool ends_with(const std::string &text, const std::string &end) {
@@ -39,16 +42,27 @@ graph read_network(const std::uint8_t *bytes, std::size_t size, const std::strin
     return is_tflite(bytes, size) ? read_tflite(bytes, size, name) : read_onnx(bytes, size, name);
 }
 
-graph source_of(const graph &g) {
-    if (!g.saved)
-        return g;
-    graph source = g.saved->source;
-    // Integers that follow from sizes are in no file.
-    if (source.framework == "onnx")
-        infer_shapes(source);
-    else
-        follow_shapes(source);
-    return source;
+} // namespace model
+
+namespace {
+
+/// A network of a file; what is wrong with it begins with the file's name.
+network named(const std::string &name, model::graph g, const network_options &options) {
+    try {
+        return network(std::move(g), options);
+    } catch (const error &e) {
+        throw error(e.status, name + ": " + e.what());
+    }
 }
 
-} // namespace octet::model
+} // namespace
+
+network::network(const std::string &path, const network_options &options)
+    : network(named(path, model::read_network(path), options)) {}
+
+network::network(const void *bytes, std::size_t size, const std::string &name, const network_options &options)
+    : network(
+          named(name, model::read_network(static_cast<const std::uint8_t *>(bytes), size, name), options)) {}
+
+} // namespace v0
+} // namespace octet

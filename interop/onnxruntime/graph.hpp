@@ -1,0 +1,62 @@
+#pragma once
+
+// A graph of ONNX Runtime's as values: what claims are decided on, and what networks are made of. Everything is asked for once.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "octet/graph.hpp"
+#include "onnxruntime/runtime.hpp"
+
+namespace octet::onnxruntime {
+
+/// A tensor between nodes, an input or a constant.
+struct value {
+    std::string name;
+    int type = element::none; ///< of `element`; none: no tensor
+    bool has_shape = false;
+    std::vector<std::int64_t> dims;     ///< -1: open
+    std::vector<std::string> dim_names; ///< of open dimensions, where they have one
+    const ort_value *constant = nullptr;
+    int producer = -1;          ///< node that writes it; -1: an input, a constant, or the outer graph's
+    std::vector<int> consumers; ///< nodes that read it, through graphs inside them, too
+    bool is_output = false;     ///< of the graph
+};
+
+struct node {
+    std::string op; ///< by its name in Octet's graphs
+    std::string name;
+    const ort_node *handle = nullptr;
+    std::vector<int> inputs, outputs; ///< values, -1 for an absent one
+    std::vector<int> implicit;        ///< values that graphs inside it read
+    bool has_graphs = false;
+    std::map<std::string, model::attribute> attributes;
+};
+
+struct graph {
+    std::vector<value> values;
+    std::vector<node> nodes; ///< each behind those whose values it reads
+    std::int64_t opset = 0;  ///< of the standard's operators
+};
+
+/// Throws octet::error.
+graph read_graph(const runtime &ort, const ort_graph *source);
+
+/// "node 3 (Conv) 'layer1/conv'"
+std::string text_of(const graph &g, int node);
+
+/// Some nodes of a graph, to be one node.
+struct selection {
+    std::vector<int> nodes;           ///< in order
+    std::vector<int> inputs, outputs; ///< values that others write, and that others read
+};
+selection select(const graph &g, std::vector<int> nodes);
+
+/// A network of them as Octet has it; the number of a node is its place in `g`. Open dimensions are as `sizes` says by
+/// tensors' dimensions: see `trial_sizes`. Constants are copied. Throws octet::error.
+model::graph network_of(const runtime &ort, const graph &g, const selection &part,
+                        const std::vector<std::vector<std::int64_t>> &input_dims);
+
+} // namespace octet::onnxruntime

@@ -1,0 +1,35 @@
+#pragma once
+
+// What a session asks for: the provider's own options, and the entries of the session that decide its arithmetic.
+
+#include <cstddef>
+
+#include "onnxruntime/runtime.hpp"
+
+namespace octet::onnxruntime {
+
+inline constexpr const char *provider_name = "OctetExecutionProvider";
+
+/// Which parts are taken, besides those that Octet can run.
+enum class claim_kind {
+    quantized, ///< those that compute with codes, and have ONNX Runtime's bytes
+    all        ///< floats, too, also where the last bits of sums differ
+};
+
+struct session_settings {
+    int threads = 0; ///< 0: as the process has it
+    claim_kind claim = claim_kind::quantized;
+    bool log = false;             ///< tells what is claimed and what is not
+    std::size_t memory_limit = 0; ///< of each part's network; 0: none
+    std::size_t minimum = 3;      ///< nodes of a part that multiplies no codes
+
+    // Of the session:
+    bool signed_pairs = false;        ///< computes pairs in s8 as they are: session.qdqisint8allowed
+    bool pairs_stay = false;          ///< computes pairs on floats: session.disable_quant_qdq
+    bool wants_context_model = false; ///< ep.context_enable
+};
+
+/// Reads the entries of a session. Throws octet::error for an option that there is not or a value that it cannot have.
+session_settings read_settings(const runtime &ort, const ort_session_options *options);
+
+} // namespace octet::onnxruntime

@@ -1,0 +1,248 @@
+// Buffers of ONNX Runtime's are bound for a run and no longer: its allocator gives the same bytes to other tensors in the
+// next. INT64 is s32 in networks, so such tensors are copied.
+
+#include "onnxruntime/part.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+namespace octet::onnxruntime {
+namespace {
+
+using dims = std::vector<std::int64_t>;
+
+/// Contexts that wait for the next run; one that more runs at once needed is released.
+constexpr std::size_t most_idle = 16;
+
+/// Sizes at which a network with open dimensions has to work before it is claimed: the first dimension of an input, and others.
+/// What a network does not run at one of these does not say that it runs at none.
+struct trial {
+    std::int64_t first, others;
+};
+constexpr trial trials[] = {{1, 16}, {2, 32}, {1, 64}, {2, 224}, {3, 8}, {1, 1}};
+constexpr std::size_t needed_trials = 2;
+
+bool is_open(const graph &g, const selection &part) {
+    return std::any_of(part.inputs.begin(), part.inputs.end(), [&](int v) {
+        const dims &d = g.values[static_cast<std::size_t>(v)].dims;
+        return std::count(d.begin(), d.end(), -1) != 0;
+    });
+}
+
+/// Equal names have equal sizes.
+std::vector<dims> sizes_at(const graph &g, const selection &part, const trial &t) {
+    std::map<std::string, std::int64_t> named;
+    for (const int i : part.inputs) // a name that is a first dimension somewhere is so everywhere
+        if (const value &v = g.values[static_cast<std::size_t>(i)];
+            !v.dims.empty() && v.dims[0] < 0 && !v.dim_names[0].empty())
+            named.emplace(v.dim_names[0], t.first);
+    std::vector<dims> all;
+    for (const int i : part.inputs) {
+        const value &v = g.values[static_cast<std::size_t>(i)];
+        dims one = v.dims;
+        for (std::size_t d = 0; d < one.size(); d++)
+            if (one[d] < 0) {
+                const auto found = named.find(v.dim_names[d]);
+                one[d] = found != named.end() ? found->second : d == 0 ? t.first : t.others;
+            }
+        all.push_back(std::move(one));
+    }
+    return all;
+}
+
+struct shape_owner {
+    const runtime &ort;
+    ort_shape_info *shape = nullptr;
+    explicit shape_owner(const runtime &r, const ort_value *v) : ort(r) {
+        ort(api::get_tensor_shape, v, &shape);
+    }
+    ~shape_owner() {
+        if (shape)
+            ort(api::release_shape, shape);
+    }
+    shape_owner(const shape_owner &) = delete;
+    shape_owner &operator=(const shape_owner &) = delete;
+};
+
+dims dims_of(const runtime &ort, const ort_value *v) {
+    const shape_owner held(ort, v);
+    const ort_shape_info *const shape = held.shape;
+    std::size_t rank = 0;
+    ort(api::get_dimensions_count, shape, &rank);
+    dims d(rank);
+    if (rank != 0)
+        ort(api::get_dimensions, shape, d.data(), rank);
+    return d;
+}
+
+void *data_of(const runtime &ort, const ort_value *v) {
+    void *data = nullptr;
+    ort(api::get_tensor_data, const_cast<ort_value *>(v), &data);
+    return data;
+}
+
+bool is_aligned(const void *bytes, data_type type) {
+    return reinterpret_cast<std::uintptr_t>(bytes) % memory::data_type_size(type) == 0;
+}
+
+/// Types that a part may read or write.
+void check_border(const value &v) {
+    static const std::set<int> allowed = {element::f32, element::u8,  element::s8,
+                                          element::s32, element::s64, element::boolean};
+    if (allowed.count(v.type) == 0)
+        throw error(status::unimplemented,
+                    "tensor '" + v.name + "' is of type " + std::to_string(v.type) +
+                        " of ONNX, allowed between parts are f32, u8, s8, s32, INT64 and BOOL");
+}
+
+} // namespace
+
+part::part(const runtime &ort, const graph &g, const selection &nodes, const session_settings &settings)
+    : ort_(ort), nodes_(nodes.nodes), is_open_(onnxruntime::is_open(g, nodes)) {
+    for (const int v : nodes.inputs) {
+        const value &read = g.values[static_cast<std::size_t>(v)];
+        check_border(read);
+        if (read.dims.empty()) // or ONNX Runtime knows no dimensions of it
+            throw error(status::unimplemented, "tensor '" + read.name + "' has no known dimensions");
+        if (std::count(read.dims.begin(), read.dims.end(), 0) != 0)
+            throw error(status::unimplemented, "tensor '" + read.name + "' has no elements");
+        inputs_.push_back({read.name, read.type});
+    }
+    for (const int v : nodes.outputs) {
+        check_border(g.values[static_cast<std::size_t>(v)]);
+        outputs_.push_back(
+            {g.values[static_cast<std::size_t>(v)].name, g.values[static_cast<std::size_t>(v)].type});
+    }
+    if (outputs_.empty())
+        throw error(status::unimplemented, "nobody reads what it computes");
+    network_options options;
+    options.threads = settings.threads;
+    options.memory_limit = settings.memory_limit;
+    std::size_t succeeded = 0;
+    std::optional<error> reason;
+    for (const trial &t : trials) {
+        const sizes at = sizes_at(g, nodes, t);
+        try {
+            if (network_) {
+                resized(at);
+            } else {
+                network_ = std::make_unique<network>(network_of(ort_, g, nodes, at), options);
+                fixed_ = at;
+            }
+            if (++succeeded == (is_open_ ? needed_trials : 1))
+                return;
+        } catch (const error &e) {
+            if (!reason)
+                reason = e;
+        }
+        if (!is_open_)
+            break;
+    }
+    throw *reason;
+}
+
+void part::connect(const std::vector<std::string> &inputs, const std::vector<std::string> &outputs) {
+    const auto find = [](std::vector<port> &ports, const std::vector<std::string> &names) {
+        for (port &p : ports) {
+            const auto found = std::find(names.begin(), names.end(), p.name);
+            if (found == names.end())
+                refuse("tensor '" + p.name + "' is none of the node that took the part's place");
+            p.place = static_cast<std::size_t>(found - names.begin());
+        }
+    };
+    find(inputs_, inputs);
+    find(outputs_, outputs);
+    if (outputs.size() != outputs_.size())
+        refuse("the node that took the part's place has " + std::to_string(outputs.size()) +
+               " outputs, expected are " + std::to_string(outputs_.size()));
+}
+
+part::sizes part::read_inputs(ort_kernel_context *context, std::vector<const void *> &data) const {
+    sizes at;
+    for (const port &p : inputs_) {
+        const ort_value *v = nullptr;
+        ort_(api::context_input, static_cast<const ort_kernel_context *>(context), p.place, &v);
+        if (!v)
+            refuse("input '" + p.name + "' is absent");
+        at.push_back(dims_of(ort_, v));
+        data.push_back(data_of(ort_, v));
+    }
+    return at;
+}
+
+network part::take(const sizes &at) const {
+    {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        for (auto i = idle_.rbegin(); i != idle_.rend(); ++i)
+            if (i->at == at) {
+                network net = std::move(i->net);
+                idle_.erase(std::next(i).base());
+                return net;
+            }
+    }
+    return at == fixed_ ? network_->new_context() : resized(at);
+}
+
+network part::resized(const sizes &at) const {
+    network net = network_->new_context();
+    network_sizes wanted;
+    for (std::size_t i = 0; i < at.size(); i++)
+        wanted.shapes.emplace(inputs_[i].name, memory::dims(at[i].begin(), at[i].end()));
+    net.resize(wanted);
+    return net;
+}
+
+void part::give_back(sizes at, network net) const {
+    std::optional<idle_context> released; // outside of the lock
+    const std::lock_guard<std::mutex> lock(mutex_);
+    idle_.push_back({std::move(at), std::move(net)});
+    if (idle_.size() > most_idle) {
+        released = std::move(idle_.front());
+        idle_.erase(idle_.begin());
+    }
+}
+
+void part::compute(ort_kernel_context *context) const {
+    std::vector<const void *> sources;
+    sizes at = read_inputs(context, sources);
+    network net = take(at);
+    for (std::size_t i = 0; i < inputs_.size(); i++) {
+        const tensor_view x = net.input(i);
+        if (inputs_[i].type == element::s64)
+            x.copy_from(static_cast<const std::int64_t *>(sources[i]), x.element_count());
+        else if (is_aligned(sources[i], x.data_type()))
+            net.bind_input(i, sources[i], x.size_in_bytes());
+        else
+            x.copy_bytes_from(sources[i], x.size_in_bytes());
+    }
+    std::vector<void *> results;
+    for (std::size_t i = 0; i < outputs_.size(); i++) {
+        const tensor_view y = net.output(i);
+        const dims d(y.dims().begin(), y.dims().end());
+        ort_value *v = nullptr;
+        ort_(api::context_output, context, outputs_[i].place, d.data(), d.size(), &v);
+        results.push_back(data_of(ort_, v));
+        if (outputs_[i].type != element::s64 && is_aligned(results[i], y.data_type()))
+            net.bind_output(i, results[i], y.size_in_bytes());
+    }
+    net.run();
+    for (std::size_t i = 0; i < outputs_.size(); i++) {
+        if (outputs_[i].type != element::s64 && is_aligned(results[i], net.output(i).data_type())) {
+            net.bind_output(i, nullptr, 0);
+            continue;
+        }
+        const tensor_view y = net.output(i);
+        if (outputs_[i].type == element::s64)
+            std::copy_n(y.data_as<std::int32_t>(), y.element_count(),
+                        static_cast<std::int64_t *>(results[i]));
+        else
+            std::copy_n(static_cast<const char *>(y.data()), y.size_in_bytes(),
+                        static_cast<char *>(results[i]));
+    }
+    for (std::size_t i = 0; i < inputs_.size(); i++)
+        net.bind_input(i, nullptr, 0);
+    give_back(std::move(at), std::move(net));
+}
+
+} // namespace octet::onnxruntime

@@ -1,0 +1,63 @@
+#pragma once
+
+// A part of a graph as a network, and its runs: any number at once, each in a context of its own, in the sizes that its inputs
+// have.
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "octet/network.hpp"
+#include "onnxruntime/graph.hpp"
+#include "onnxruntime/options.hpp"
+
+namespace octet::onnxruntime {
+
+class part {
+public:
+    /// Makes the network. Throws octet::error with the reason why Octet does not run these nodes.
+    part(const runtime &ort, const graph &g, const selection &nodes, const session_settings &settings);
+
+    const std::vector<int> &nodes() const { return nodes_; }                    ///< in the graph, in order
+    const model::graph &network_graph() const { return network_->get_graph(); } ///< as it runs
+
+    const std::string &first_output() const { return outputs_.front().name; } ///< a tensor that it writes
+
+    /// Tells in which order the node that took the part's place has its inputs and outputs, by their names. Throws
+    /// octet::error where they are others.
+    void connect(const std::vector<std::string> &inputs, const std::vector<std::string> &outputs);
+
+    /// Runs on the tensors of a run of ONNX Runtime's. Any thread may call it.
+    void compute(ort_kernel_context *context) const;
+
+private:
+    using sizes = std::vector<std::vector<std::int64_t>>; ///< dimensions of all inputs
+    struct port {
+        std::string name;
+        int type;
+        std::size_t place = 0; ///< among the node's inputs or outputs
+    };
+    struct idle_context {
+        sizes at;
+        network net;
+    };
+
+    network take(const sizes &at) const;
+    network resized(const sizes &at) const;
+    void give_back(sizes at, network net) const;
+    sizes read_inputs(ort_kernel_context *context, std::vector<const void *> &data) const;
+
+    const runtime &ort_;
+    std::vector<int> nodes_;
+    std::vector<port> inputs_, outputs_;
+    bool is_open_ = false;
+    sizes fixed_; ///< of the network that contexts begin with
+    std::unique_ptr<network> network_;
+    mutable std::mutex mutex_;               ///< of what follows
+    mutable std::vector<idle_context> idle_; ///< used last at the end
+};
+
+} // namespace octet::onnxruntime

@@ -1,0 +1,188 @@
+// Nothing is thrown out of here: failures are statuses, and functions that cannot tell one do nothing that fails.
+
+#include "onnxruntime/provider.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "octet/octet.hpp"
+
+namespace octet::onnxruntime {
+namespace {
+
+/// Runs a part; ONNX Runtime asks for a state of its own, which there is none of.
+class compute_info : public function_table<room> {
+public:
+    compute_info(const runtime &ort, std::unique_ptr<part> p) : ort_(ort), part_(std::move(p)) {
+        set(
+            1, +[](compute_info *, ort_compute_context *, void **state) -> ort_status * {
+                *state = nullptr;
+                return nullptr;
+            });
+        set(
+            2, +[](compute_info *self, void *, ort_kernel_context *context) -> ort_status * {
+                return self->ort_.guarded([&] { self->part_->compute(context); });
+            });
+        set(
+            3, +[](compute_info *, void *) {});
+    }
+
+private:
+    const runtime &ort_;
+    std::unique_ptr<part> part_;
+};
+
+class provider : public function_table<room> {
+public:
+    provider(const runtime &ort, const session_settings &settings, const ort_logger *logger)
+        : ort_(ort), settings_(settings), logger_(logger) {
+        set(
+            1, +[](const provider *) { return provider_name; });
+        set(
+            2, +[](provider *self, const ort_graph *g, ort_support_info *info) -> ort_status * {
+                return self->ort_.guarded([&] { self->get_capability(g, info); });
+            });
+        set(
+            3,
+            +[](provider *self, const ort_graph **, const ort_node **fused, std::size_t count,
+                function_table<room> **infos, ort_node **) -> ort_status * {
+                return self->ort_.guarded([&] { self->compile(fused, count, infos); });
+            });
+        set(
+            4, +[](provider *, function_table<room> **infos, std::size_t count) {
+                for (std::size_t i = 0; i < count; i++)
+                    delete static_cast<compute_info *>(infos[i]);
+            });
+    }
+
+private:
+    void tell(const std::string &sentence) const {
+        if (settings_.log)
+            ort_.warn(logger_, std::string(provider_name) + ": " + sentence);
+    }
+
+    /// Called once per graph, before `compile` for the same one.
+    void get_capability(const ort_graph *source, ort_support_info *info) {
+        waiting_.clear();
+        const graph g = read_graph(ort_, source);
+        auto parts = claim(ort_, g, settings_, [&](const std::string &sentence) { tell(sentence); });
+        for (const std::unique_ptr<part> &p : parts) {
+            std::vector<const ort_node *> nodes;
+            for (const int i : p->nodes())
+                nodes.push_back(g.nodes[static_cast<std::size_t>(i)].handle);
+            const ep_api::fusion_options options;
+            ort_.ep(ep_api::add_nodes_to_fuse, info, nodes.data(), nodes.size(), &options);
+        }
+        waiting_ = std::move(parts);
+    }
+
+    /// A part is known by a tensor that it writes.
+    void compile(const ort_node **fused, std::size_t count, function_table<room> **infos) {
+        std::fill_n(infos, count, nullptr);
+        for (std::size_t i = 0; i < count; i++) {
+            const auto inputs = names(api::node_input_count, api::node_inputs, fused[i]),
+                       outputs = names(api::node_output_count, api::node_outputs, fused[i]);
+            const auto found = std::find_if(waiting_.begin(), waiting_.end(), [&](const auto &p) {
+                return p && std::count(outputs.begin(), outputs.end(), p->first_output()) != 0;
+            });
+            if (found == waiting_.end())
+                refuse("a node to compile is none of the parts that were claimed");
+            (*found)->connect(inputs, outputs);
+            infos[i] = new compute_info(ort_, std::move(*found));
+        }
+    }
+
+    template <typename Count, typename Items>
+    std::vector<std::string> names(Count count, Items items, const ort_node *n) const {
+        std::vector<std::string> result;
+        for (const ort_value_info *v : ort_.list(count, items, n))
+            result.push_back(v ? ort_.text(api::value_name, v) : "");
+        return result;
+    }
+
+    const runtime &ort_;
+    const session_settings settings_;
+    const ort_logger *const logger_;
+    std::vector<std::unique_ptr<part>> waiting_; ///< claimed and not compiled yet
+};
+
+/// The version whose bytes are the contract.
+constexpr const char *known_version = "1.30";
+
+} // namespace
+
+factory::factory(const ort_api_base &base) : ort_(base) {
+    set(
+        1, +[](const factory *) { return provider_name; });
+    set(
+        2, +[](const factory *) { return "Octet"; });
+    set(
+        3,
+        +[](factory *self, const ort_hardware_device *const *devices, std::size_t count,
+            ort_ep_device **found, std::size_t most, std::size_t *found_count) -> ort_status * {
+            *found_count = 0;
+            return self->ort_.guarded([&] {
+                for (std::size_t i = 0; i < count && *found_count < most; i++)
+                    if (self->ort_(api::hardware_type, devices[i]) == hardware_cpu)
+                        found[(*found_count)++] = self->device(devices[i]);
+            });
+        });
+    set(
+        4,
+        +[](factory *self, const ort_hardware_device *const *, const ort_key_values *const *, std::size_t,
+            const ort_session_options *options, const ort_logger *logger,
+            function_table<room> **made) -> ort_status * {
+            *made = nullptr;
+            return self->ort_.guarded([&] { *made = self->make_provider(options, logger); });
+        });
+    set(
+        5, +[](factory *, function_table<room> *made) { delete static_cast<provider *>(made); });
+    set(
+        6, +[](const factory *) -> std::uint32_t { return 0; }); // no vendor of a device
+    set(
+        7, +[](const factory *) { return version(); });
+    set(
+        9, +[](factory *, const void *, const ort_key_values *, void **allocator) -> ort_status * {
+            *allocator = nullptr; // ONNX Runtime's own
+            return nullptr;
+        });
+    set(
+        10, +[](factory *, void *) {});
+    set(
+        11, +[](factory *, void **transfer) -> ort_status * {
+            *transfer = nullptr; // tensors are plain memory
+            return nullptr;
+        });
+    set(
+        12, +[](const factory *) { return false; });
+}
+
+/// Programs can read what it says of itself.
+ort_ep_device *factory::device(const ort_hardware_device *hardware) {
+    struct owned {
+        const runtime &ort;
+        ort_key_values *pairs = nullptr;
+        ~owned() { ort(api::release_key_values, pairs); }
+    } metadata{ort_};
+    ort_(api::create_key_values, &metadata.pairs);
+    ort_(api::add_key_value, metadata.pairs, "octet_version", version());
+    ort_(api::add_key_value, metadata.pairs, "bytes_of", known_version);
+    ort_ep_device *made = nullptr;
+    ort_.ep(ep_api::create_ep_device, reinterpret_cast<ort_ep_factory *>(this), hardware,
+            static_cast<const ort_key_values *>(metadata.pairs), static_cast<const ort_key_values *>(nullptr),
+            &made);
+    return made;
+}
+
+function_table<room> *factory::make_provider(const ort_session_options *options, const ort_logger *logger) {
+    const session_settings settings = read_settings(ort_, options);
+    if (settings.wants_context_model)
+        throw error(status::unimplemented,
+                    std::string(provider_name) + ": ep.context_enable is not supported");
+    if (settings.log && ort_.version().rfind(std::string(known_version) + ".", 0) != 0)
+        ort_.warn(logger, std::string(provider_name) + ": bytes are those of ONNX Runtime " + known_version +
+                              ", this is " + ort_.version());
+    return new provider(ort_, settings, logger);
+}
+
+} // namespace octet::onnxruntime

@@ -1,0 +1,58 @@
+"""ONNX Runtime's sessions on Octet: its execution provider, for the package onnxruntime 1.23 and later.
+
+    import onnxruntime as ort
+    import octet.onnxruntime
+    session = ort.InferenceSession("model.onnx", sess_options=octet.onnxruntime.session_options(threads=1))
+
+Octet computes the quantized parts of the model with the bytes of ONNX Runtime 1.30, ONNX Runtime's CPU provider the rest.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Optional
+
+from . import _octet  # the library lies beside those that this module needs
+
+__all__ = ["ep_name", "library_path", "register", "session_options"]
+
+_LIBRARY = "liboctet_onnxruntime.so"
+
+
+def ep_name() -> str:
+    """The name under which ONNX Runtime knows the provider."""
+    return "OctetExecutionProvider"
+
+
+def library_path() -> str:
+    """The absolute path of the provider's library: in the wheel, beside Octet's other libraries, or in the build.
+
+    FileNotFoundError where it is at neither place; its Debian package is liboctet-onnxruntime."""
+    here = os.path.dirname(os.path.abspath(_octet.__file__))
+    places = [here, os.path.join(here, "..", "..", "interop", "onnxruntime")]
+    with open("/proc/self/maps") as maps:
+        places += [os.path.dirname(line.split()[-1]) for line in maps if "/liboctet_network" in line]
+    for place in places:
+        path = os.path.join(place, _LIBRARY)
+        if os.path.exists(path):
+            return os.path.realpath(path)
+    raise FileNotFoundError(f"{_LIBRARY} is neither in {here} nor beside Octet's libraries (Debian: liboctet-onnxruntime)")
+
+
+def register(name: str = "octet") -> None:
+    """Registers the provider with ONNX Runtime; does nothing if its devices are there already."""
+    import onnxruntime
+    if not any(device.ep_name == ep_name() for device in onnxruntime.get_ep_devices()):
+        onnxruntime.register_execution_provider_library(name, library_path())
+
+
+def session_options(options: Optional[Any] = None, **provider: Any) -> Any:
+    """Session options with the provider; `options` are the caller's own onnxruntime.SessionOptions, which are changed and returned.
+
+    `provider`: its options, as threads=1, claim="all", log=1, memory_limit=10**9, minimum=1 (doc/onnxruntime.md)."""
+    import onnxruntime
+    register()
+    devices = [device for device in onnxruntime.get_ep_devices() if device.ep_name == ep_name()]
+    chosen = onnxruntime.SessionOptions() if options is None else options
+    chosen.add_provider_for_devices(devices, {key: str(value) for key, value in provider.items()})
+    return chosen

@@ -1,0 +1,20 @@
+// What a saved plan was made of.
+
+#include "network/saved/plan_file.hpp"
+#include "network/shapes/known_shapes.hpp"
+
+namespace octet::model {
+
+graph source_of(const graph &g) {
+    if (!g.saved)
+        return g;
+    graph source = g.saved->source;
+    // Integers that follow from sizes are in no file.
+    if (source.framework == "onnx")
+        infer_shapes(source);
+    else
+        follow_shapes(source);
+    return source;
+}
+
+} // namespace octet::model

@@ -1,0 +1,107 @@
+// Whole models with the provider and without it: all bytes of all outputs are those of ONNX Runtime's CPU provider with all its
+// transformers, and where Octet is to compute, it does.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <set>
+
+#include "files/npz.hpp"
+#include "interop/onnxruntime/host.hpp"
+#include "model/onnx_encoder.hpp"
+#include "octet/error.hpp"
+#include "support/paths.hpp"
+
+namespace octet::tests {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::uint8_t> bytes_of_file(const fs::path &path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Elements that a session takes, out of an array of a .npz.
+ort_tensor tensor_of(const ort_tensor &info, const tools::array &a) {
+    ort_tensor t = info;
+    t.dims.assign(a.dims.begin(), a.dims.end());
+    t.bytes.assign(a.bytes.begin(), a.bytes.end());
+    return t;
+}
+
+session_options with_octet(options provider = {}) {
+    session_options o;
+    o.who = by::octet;
+    o.provider = std::move(provider);
+    return o;
+}
+
+TEST(OnnxRuntimeGraphs, HaveTheBytesOfTheCpuProvider) {
+    if (!host::get())
+        GTEST_SKIP() << "no ONNX Runtime (scripts/packages.sh)";
+    const fs::path folder = fs::path(shared_path()) / "vectors/ort_graphs";
+    if (!fs::exists(folder))
+        GTEST_SKIP() << "no folder of graphs";
+    std::vector<fs::path> models;
+    for (const auto &entry : fs::directory_iterator(folder))
+        if (entry.path().extension() == ".onnx")
+            models.push_back(entry.path());
+    std::sort(models.begin(), models.end());
+    std::size_t claimed = 0, whole = 0;
+    for (const fs::path &path : models) {
+        SCOPED_TRACE(path.filename().string());
+        const auto model = bytes_of_file(path);
+        const fs::path arrays = fs::path(path).replace_extension(".npz");
+        const auto values = tools::parse_npz(bytes_of_file(arrays), arrays.string());
+        try {
+            const session cpu(model, {}), octet(model, with_octet({{"minimum", "1"}}));
+            std::vector<ort_tensor> inputs;
+            for (std::size_t i = 0; i < cpu.inputs().size(); i++)
+                for (const auto &[name, a] : values)
+                    if (name == "in_" + cpu.inputs()[i])
+                        inputs.push_back(tensor_of(cpu.input_info(i), a));
+            claimed += octet.operators_of(by::octet).empty() ? 0 : 1;
+            whole += octet.operators_of(by::cpu).empty() ? 1 : 0;
+            EXPECT_EQ(difference(octet.run(inputs), cpu.run(inputs)), "");
+        } catch (const error &e) {
+            ADD_FAILURE() << e.what();
+        }
+    }
+    std::cout << models.size() << " models, Octet in " << claimed << ", alone in " << whole << "\n";
+    EXPECT_GE(claimed, 140u);
+}
+
+ort_tensor ids_of(std::int64_t batch, std::int64_t sequence) {
+    ort_tensor t{onnxruntime::element::s64, {batch, sequence}};
+    for (std::int64_t i = 0; i < batch * sequence; i++) {
+        const std::int64_t id = i * 7 % encoder::words;
+        const auto *bytes = reinterpret_cast<const std::uint8_t *>(&id);
+        t.bytes.insert(t.bytes.end(), bytes, bytes + sizeof id);
+    }
+    return t;
+}
+
+class Encoders : public testing::TestWithParam<bool> {};
+
+TEST_P(Encoders, TakeAnySizes) {
+    if (!host::get())
+        GTEST_SKIP() << "no ONNX Runtime (scripts/packages.sh)";
+    const auto model = encoder(GetParam()).finish();
+    const session cpu(model, {}), octet(model, with_octet());
+    EXPECT_TRUE(octet.operators_of(by::cpu).empty());
+    for (const auto &[batch, sequence] : {std::pair{1, 4}, {2, 5}, {1, 33}, {3, 16}, {1, 4}}) {
+        const std::vector<ort_tensor> inputs{ids_of(batch, sequence)};
+        EXPECT_EQ(difference(octet.run(inputs), cpu.run(inputs)), "") << batch << "x" << sequence;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Quantization, Encoders, testing::Bool(),
+                         [](const auto &run_as) { return run_as.param ? "dynamic" : "static"; });
+
+} // namespace
+} // namespace octet::tests

@@ -1,0 +1,95 @@
+#pragma once
+
+// A program of ONNX Runtime's, as others write them: it loads the runtime, registers Octet's provider, makes sessions and runs
+// them. The runtime is the file that OCTET_ONNXRUNTIME names; its functions are known by their slots.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "onnxruntime/runtime.hpp"
+
+namespace octet::tests {
+
+using options = std::map<std::string, std::string>;
+
+/// A tensor of ONNX Runtime's, by its numbers for types.
+struct ort_tensor {
+    int type = onnxruntime::element::none;
+    std::vector<std::int64_t> dims = {};
+    std::vector<std::uint8_t> bytes = {};
+};
+
+/// Which of the two computes.
+enum class by { cpu, octet };
+
+/// How a session is made.
+struct session_options {
+    by who = by::cpu;
+    options provider = {}; ///< of Octet's provider
+    options entries = {};  ///< of the session
+    int level = 99;        ///< of ONNX Runtime's transformers
+    int threads = 1;
+    bool is_log_kept = false; ///< `host::take_log`
+};
+
+struct assignment {
+    std::string provider;
+    std::vector<std::string> operators;
+};
+
+/// What a test needs once; throws octet::error with ONNX Runtime's words.
+class host {
+public:
+    /// Null where there is no runtime: the test is skipped.
+    static host *get();
+    static std::string provider_path();
+
+    const onnxruntime::runtime &ort() const { return ort_; }
+    void *env() const { return env_; }
+    /// Registers Octet's provider and finds its device; it is there after `get`.
+    void add_provider();
+    void remove_provider();
+    const void *device() const { return device_; }
+
+    /// Lines that ONNX Runtime's logger got since.
+    std::vector<std::string> take_log();
+
+private:
+    explicit host(const onnxruntime::ort_api_base &base);
+    onnxruntime::runtime ort_;
+    void *env_ = nullptr;
+    const void *device_ = nullptr;
+};
+
+class session {
+public:
+    session(const std::vector<std::uint8_t> &model, const session_options &how);
+    ~session();
+    session(const session &) = delete;
+    session &operator=(const session &) = delete;
+
+    const std::vector<std::string> &inputs() const { return inputs_; }
+    const std::vector<std::string> &outputs() const { return outputs_; }
+    /// Type and dimensions of an input, -1 where it is open.
+    ort_tensor input_info(std::size_t i) const;
+
+    /// All outputs for all inputs, in order. Any thread may call it.
+    std::vector<ort_tensor> run(const std::vector<ort_tensor> &inputs) const;
+
+    /// Who computes which operators.
+    std::vector<assignment> assignments() const;
+    /// The operators that Octet computes, and that the CPU provider does.
+    std::vector<std::string> operators_of(by who) const;
+
+private:
+    void *session_ = nullptr;
+    std::vector<std::string> inputs_, outputs_;
+};
+
+/// Bit by bit, but that a NaN is a NaN; empty, or the first difference.
+std::string difference(const std::vector<ort_tensor> &actual, const std::vector<ort_tensor> &expected);
+
+} // namespace octet::tests

@@ -1,0 +1,77 @@
+// Random graphs with the provider and without it, byte by byte; a failure names the seed.
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <iostream>
+
+#include "interop/onnxruntime/host.hpp"
+#include "interop/onnxruntime/random_graphs.hpp"
+#include "octet/error.hpp"
+#include "support/effort.hpp"
+
+namespace octet::tests {
+namespace {
+
+ort_tensor random_reals(std::vector<std::int64_t> dims, unsigned seed) {
+    std::size_t count = 1;
+    for (const std::int64_t d : dims)
+        count *= static_cast<std::size_t>(d);
+    std::vector<float> values(count);
+    for (float &v : values) {
+        seed = seed * 1664525 + 1013904223;
+        v = 4.f * (static_cast<float>(seed >> 8) / 8388608.f - 1.f);
+    }
+    const auto *bytes = reinterpret_cast<const std::uint8_t *>(values.data());
+    return {onnxruntime::element::f32, std::move(dims), {bytes, bytes + count * sizeof(float)}};
+}
+
+unsigned first_seed() {
+    const char *given = std::getenv("OCTET_ORACLE_SEED");
+    return given ? static_cast<unsigned>(std::strtoul(given, nullptr, 10)) : 0;
+}
+
+TEST(OnnxRuntimeRandomGraphs, HaveTheBytesOfTheCpuProvider) {
+    if (!host::get())
+        GTEST_SKIP() << "no ONNX Runtime (scripts/packages.sh)";
+    const auto count = static_cast<unsigned>(test::problem_count(150));
+    unsigned refused = 0, mixed = 0, whole = 0;
+    for (unsigned seed = first_seed(); seed < first_seed() + count; seed++) {
+        SCOPED_TRACE("OCTET_ORACLE_SEED=" + std::to_string(seed));
+        const random_graph g(seed);
+        const auto model = g.finish();
+        session_options how;
+        how.who = by::octet;
+        how.provider = {{"minimum", "1"}};
+        std::vector<ort_tensor> inputs, expected;
+        for (const auto &dims : g.input_dims)
+            inputs.push_back(random_reals(dims, seed));
+        try {
+            expected = session(model, {}).run(inputs);
+        } catch (const error &) { // such a graph ONNX Runtime does not run
+            refused++;
+            continue;
+        }
+        try {
+            const session octet(model, how);
+            const bool is_in = !octet.operators_of(by::octet).empty(),
+                       is_alone = octet.operators_of(by::cpu).empty();
+            mixed += is_in && !is_alone ? 1 : 0;
+            whole += is_alone ? 1 : 0;
+            EXPECT_EQ(difference(octet.run(inputs), expected), "");
+            for (ort_tensor &x : inputs) // once more, in the same contexts
+                x = random_reals(x.dims, seed + 1);
+            EXPECT_EQ(difference(octet.run(inputs), session(model, {}).run(inputs)), "");
+        } catch (const error &e) {
+            ADD_FAILURE() << e.what();
+        }
+    }
+    std::cout << count << " graphs: Octet alone in " << whole << ", beside the CPU provider in " << mixed
+              << ", refused by both " << refused << "\n";
+    EXPECT_LT(refused, count / 5);
+    EXPECT_GT(whole, count / 10);
+    EXPECT_GT(mixed, count / 10);
+}
+
+} // namespace
+} // namespace octet::tests

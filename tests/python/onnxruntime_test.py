@@ -1,0 +1,40 @@
+"""octet.onnxruntime with a stand-in for the package onnxruntime: what it is asked for, and with which words."""
+
+import os
+import sys
+import types
+
+asked = []
+
+
+class Device:
+    ep_name = "OctetExecutionProvider"
+
+
+class SessionOptions:
+    def add_provider_for_devices(self, devices, options):
+        asked.append(("devices", [type(d) for d in devices], options))
+
+
+def register(name, path):
+    asked.append(("register", name, path))
+    stand_in.devices.append(Device())
+
+
+stand_in = types.ModuleType("onnxruntime")
+stand_in.devices = []
+stand_in.get_ep_devices = lambda: list(stand_in.devices)
+stand_in.register_execution_provider_library = register
+stand_in.SessionOptions = SessionOptions
+sys.modules["onnxruntime"] = stand_in
+
+import octet.onnxruntime as door  # noqa: E402
+
+path = door.library_path()
+assert os.path.isabs(path) and os.path.basename(path) == "liboctet_onnxruntime.so" and os.path.exists(path), path
+assert door.ep_name() == "OctetExecutionProvider"
+own = SessionOptions()
+assert door.session_options(own, threads=2, claim="all") is own
+assert isinstance(door.session_options(), SessionOptions)
+assert asked == [("register", "octet", path), ("devices", [Device], {"threads": "2", "claim": "all"}), ("devices", [Device], {})], asked
+print("octet.onnxruntime: registers once, hands over the options as texts")
