@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -37,7 +38,11 @@ TEST(preload, says_if_nothing_called_onednn) {
 TEST(preload, takes_over_a_client) {
     const outcome quiet = preload({client});
     EXPECT_EQ(quiet.exit_code, 0);
-    EXPECT_EQ(quiet.err, "");
+    EXPECT_TRUE(contains(quiet.err, " on Octet: ")) << quiet.err; // the summary, and nothing else
+    EXPECT_TRUE(contains(quiet.err, " on oneDNN: ")) << quiet.err;
+    EXPECT_TRUE(contains(quiet.err, "convolution (no 8-bit source)")) << quiet.err;
+    EXPECT_TRUE(contains(quiet.err, " % of the time of primitives was Octet's\n")) << quiet.err;
+    EXPECT_EQ(std::count(quiet.err.begin(), quiet.err.end(), '\n'), 3) << quiet.err;
     EXPECT_EQ(quiet.out, run_program(client, {}).out);
     const outcome verbose = preload({"--verbose", client});
     EXPECT_EQ(verbose.out, quiet.out);

@@ -2,13 +2,19 @@
 // tell, at the end, if nothing in it called oneDNN: then the library did nothing, and the reason is not obvious.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
+#include <iterator>
+#include <map>
 #include <memory>
+#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <spawn.h>
@@ -62,9 +68,64 @@ public:
         std::error_code ignored;
         return fs::file_size(path_, ignored) == 0;
     }
+    std::string text() const {
+        std::ifstream file(path_);
+        return {std::istreambuf_iterator<char>(file), {}};
+    }
 
 private:
     std::string path_;
+};
+
+/// What interop/onednn/preload/tally.hpp wrote for each process, added up.
+struct summary {
+    struct row {
+        unsigned long count = 0;
+        std::string text; ///< "convolution", "reorder (no 8-bit source)"
+    };
+    std::map<std::string, std::vector<row>> rows; ///< by "on Octet", "on oneDNN"
+    double taken = 0, left = 0;                   ///< seconds
+
+    explicit summary(const std::string &report) {
+        std::map<std::pair<std::string, std::string>, unsigned long> counts;
+        std::istringstream lines(report);
+        for (std::string line; std::getline(lines, line);) {
+            std::vector<std::string> cells(1);
+            for (const char c : line)
+                if (c == '\t')
+                    cells.emplace_back();
+                else
+                    cells.back().push_back(c);
+            if (cells.size() == 3 && cells[0] == "seconds") {
+                taken += std::strtod(cells[1].c_str(), nullptr);
+                left += std::strtod(cells[2].c_str(), nullptr);
+            } else if (cells.size() == 4) {
+                const std::string reason = cells[2].empty() ? "" : " (" + cells[2] + ")";
+                counts[{cells[0], cells[1] + reason}] += std::strtoul(cells[3].c_str(), nullptr, 10);
+            }
+        }
+        for (const auto &[key, count] : counts)
+            rows[key.first].push_back({count, key.second});
+        for (auto &[place, list] : rows)
+            std::stable_sort(list.begin(), list.end(),
+                             [](const row &a, const row &b) { return a.count > b.count; });
+    }
+
+    void print() const {
+        constexpr std::size_t most = 8; // reasons may name shapes
+        for (const auto &[place, list] : rows) {
+            unsigned long total = 0;
+            for (const row &r : list)
+                total += r.count;
+            std::cerr << "octet: " << total << (total == 1 ? " primitive " : " primitives ") << place << ':';
+            for (std::size_t i = 0; i < std::min(list.size(), most); i++)
+                std::cerr << (i ? ", " : " ") << list[i].count << ' ' << list[i].text;
+            std::cerr << (list.size() > most ? ", …\n" : "\n");
+        }
+        if (taken + left > 0)
+            std::cerr << "octet: " << static_cast<int>(100 * taken / (taken + left) + 0.5)
+                      << " % of the time of primitives was Octet's\n";
+    }
 };
 
 /// Runs the program to its end; its exit code, as a shell tells it.
@@ -117,6 +178,7 @@ void preload(const preload_options &options) {
             std::cerr << "octet: nothing called oneDNN through liboctet_dnnl (no libdnnl.so, or one that is "
                          "linked into "
                          "the program or loaded with RTLD_DEEPBIND)\n";
+        summary(report.text()).print();
     }
     if (exit_code != 0)
         throw CLI::RuntimeError(exit_code);

@@ -9,6 +9,7 @@
 #include "onednn/preload/policy.hpp"
 #include "onednn/preload/real_library.hpp"
 #include "onednn/preload/take.hpp"
+#include "onednn/preload/tally.hpp"
 #include "onednn/preload/threads.hpp"
 
 namespace octet::onednn {
@@ -156,17 +157,17 @@ decision refuse(const request &r, bool was_candidate, const std::string &why) {
         if (is_verbose())
             tell("refused: " + text_of(r) + ": " + why +
                  "; a tensor is packed by Octet, which oneDNN can't read");
-        return {nullptr, dnnl_unimplemented};
+        return {nullptr, dnnl_unimplemented, why};
     }
     const bool is_error = was_candidate && policy_in_force() == policy::only;
     if (is_verbose() || is_error)
         tell((is_error ? "refused (OCTET_DNNL=only): " : "handed on: ") + text_of(r) + ": " + why);
-    return {nullptr, is_error ? dnnl_unimplemented : dnnl_success};
+    return {nullptr, is_error ? dnnl_unimplemented : dnnl_success, why};
 }
 
 decision decide_anew(const request &r) {
     try {
-        decision made{take(r), dnnl_success};
+        decision made{take(r), dnnl_success, {}};
         if (is_verbose())
             tell("taken: " + made.taken->pd.problem_str() + " " + made.taken->info);
         return made;
@@ -175,27 +176,36 @@ decision decide_anew(const request &r) {
     }
 }
 
+decision decide_uncounted(const request &r) {
+    if (!is_candidate(r))
+        return refuse(r, false, "no 8-bit source");
+    if (!runs_on_cpu(r.engine) || (r.dst_engine && !runs_on_cpu(r.dst_engine)))
+        return refuse(r, false, "another engine than the CPU");
+    static const bool threads_are_shared = (use_clients_threads(), true);
+    (void)threads_are_shared;
+    const std::string key = key_of(r);
+    decision found;
+    if (cache().find(key, found))
+        return found;
+    found = decide_anew(r);
+    cache().insert(key, found);
+    return found;
+}
+
 } // namespace
 
 bool may_take() { return policy_in_force() != policy::off && real().is_known; }
 
 decision decide(const request &r) noexcept {
     try {
-        if (!is_candidate(r))
-            return refuse(r, false, "no 8-bit source");
-        if (!runs_on_cpu(r.engine) || (r.dst_engine && !runs_on_cpu(r.dst_engine)))
-            return refuse(r, false, "another engine than the CPU");
-        static const bool threads_are_shared = (use_clients_threads(), true);
-        (void)threads_are_shared;
-        const std::string key = key_of(r);
-        decision found;
-        if (cache().find(key, found))
-            return found;
-        found = decide_anew(r);
-        cache().insert(key, found);
-        return found;
+        const decision made = decide_uncounted(r);
+        if (is_tallied()) {
+            const std::string text = text_of(r);
+            tally(text.substr(0, text.find(' ')), made.reason);
+        }
+        return made;
     } catch (...) {
-        return {nullptr, status_of_exception("creation")};
+        return {nullptr, status_of_exception("creation"), {}};
     }
 }
 

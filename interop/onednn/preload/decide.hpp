@@ -4,6 +4,7 @@
 // the same primitives again and again (PyTorch does for every batch size it meets).
 
 #include <memory>
+#include <string>
 
 #include "onednn/preload/problem.hpp"
 
@@ -12,6 +13,7 @@ namespace octet::onednn {
 struct decision {
     std::shared_ptr<const problem> taken; ///< null: not Octet's
     dnnl_status_t refusal = dnnl_success; ///< of what may not go to the real library either
+    std::string reason;                   ///< why it is not Octet's
 
     bool is_handed_on() const { return !taken && refusal == dnnl_success; }
 };

@@ -8,6 +8,7 @@
 #include "onednn/preload/descriptors.hpp"
 #include "onednn/preload/handles.hpp"
 #include "onednn/preload/real_library.hpp"
+#include "onednn/preload/tally.hpp"
 #include "onednn/preload/two_step_reorder.hpp"
 
 using namespace octet::onednn;
@@ -109,6 +110,7 @@ dnnl_status_t dnnl_primitive_get_primitive_desc(const_dnnl_primitive_t primitive
 dnnl_status_t dnnl_primitive_execute(const_dnnl_primitive_t primitive, dnnl_stream_t stream, int count,
                                      const dnnl_exec_arg_t *args) {
     const auto *own = ours<const taken_primitive>(primitive);
+    const tallied_time time(own != nullptr);
     if (!own)
         return hand_on(real().dnnl_primitive_execute, primitive, stream, count, args);
     if (!stream || count < 0 || (count > 0 && !args))

@@ -1,0 +1,30 @@
+#pragma once
+
+// What became of this process's primitives, for the summary with which `octet preload` ends: how many Octet took and left, by kind and
+// reason, and the time of their executions. Nothing is counted unless OCTET_DNNL_REPORT names a file, to which lines are added when the
+// process ends: "on Octet|on oneDNN", kind, reason, how many, between tabs; and "seconds" with both times.
+
+#include <chrono>
+#include <string>
+
+namespace octet::onednn {
+
+bool is_tallied();
+
+/// A primitive descriptor was asked for. `reason` is empty where Octet took it.
+void tally(const std::string &kind, const std::string &reason);
+
+/// Adds the time of its life to that of Octet or of the real library.
+class tallied_time {
+public:
+    explicit tallied_time(bool is_taken);
+    ~tallied_time();
+    tallied_time(const tallied_time &) = delete;
+    tallied_time &operator=(const tallied_time &) = delete;
+
+private:
+    bool is_taken_;
+    std::chrono::steady_clock::time_point start_;
+};
+
+} // namespace octet::onednn
