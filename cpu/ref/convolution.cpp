@@ -30,12 +30,10 @@ std::int32_t accumulate(const convolution_problem &p, const weights_index &weigh
         for (dim_t kd = 0; kd < p.kernel[0]; kd++)
             for (dim_t kh = 0; kh < p.kernel[1]; kh++)
                 for (dim_t kw = 0; kw < p.kernel[2]; kw++) {
-                    const dim_t id = od * p.stride[0] + kd * p.dilation[0] - p.pad[0];
-                    const dim_t ih = oh * p.stride[1] + kh * p.dilation[1] - p.pad[1];
-                    const dim_t iw = ow * p.stride[2] + kw * p.dilation[2] - p.pad[2];
-                    if (id < 0 || id >= p.in[0] || ih < 0 || ih >= p.in[1] || iw < 0 || iw >= p.in[2])
+                    const extent3 i = source_position(p, {od, oh, ow}, {kd, kh, kw});
+                    if (!is_in_image(p, i))
                         continue;
-                    const coordinates at = spatial_coordinates(p.spatial_ndims, n, c, id, ih, iw);
+                    const coordinates at = spatial_coordinates(p.spatial_ndims, n, c, i[0], i[1], i[2]);
                     const std::int64_t s = load_s32(src, p.src.data_type, plain_offset(p.src, at));
                     const std::int64_t w = load_weight(weights, p.weights, weights_at(g, oc, ic, kd, kh, kw));
                     acc = wrap(acc + wrap((s - src_zp) * (w - weights_zp)));
@@ -52,14 +50,12 @@ float accumulate_f32(const convolution_problem &p, const weights_index &weights_
     for (dim_t kd = 0; kd < p.kernel[0]; kd++)
         for (dim_t kh = 0; kh < p.kernel[1]; kh++)
             for (dim_t kw = 0; kw < p.kernel[2]; kw++) {
-                const dim_t id = od * p.stride[0] + kd * p.dilation[0] - p.pad[0];
-                const dim_t ih = oh * p.stride[1] + kh * p.dilation[1] - p.pad[1];
-                const dim_t iw = ow * p.stride[2] + kw * p.dilation[2] - p.pad[2];
-                const bool is_outside =
-                    id < 0 || id >= p.in[0] || ih < 0 || ih >= p.in[1] || iw < 0 || iw >= p.in[2];
+                const extent3 i = source_position(p, {od, oh, ow}, {kd, kh, kw});
+                const bool is_inside = is_in_image(p, i);
                 for (dim_t ic = 0; ic < p.ic; ic++) {
-                    const coordinates at = spatial_coordinates(p.spatial_ndims, n, g * p.ic + ic, id, ih, iw);
-                    const float s = is_outside ? 0.f : load_f32(src, data_type::f32, plain_offset(p.src, at));
+                    const coordinates at =
+                        spatial_coordinates(p.spatial_ndims, n, g * p.ic + ic, i[0], i[1], i[2]);
+                    const float s = is_inside ? load_f32(src, data_type::f32, plain_offset(p.src, at)) : 0.f;
                     const float w = load_f32(weights, data_type::f32, weights_at(g, oc, ic, kd, kh, kw));
                     acc = std::fma(s, w, acc);
                 }

@@ -46,12 +46,10 @@ private:
         for (dim_t kd = 0; kd < p_.kernel[0]; kd++)
             for (dim_t kh = 0; kh < p_.kernel[1]; kh++)
                 for (dim_t kw = 0; kw < p_.kernel[2]; kw++) {
-                    const dim_t id = od * p_.stride[0] + kd * p_.dilation[0] - p_.pad[0];
-                    const dim_t ih = oh * p_.stride[1] + kh * p_.dilation[1] - p_.pad[1];
-                    const dim_t iw = ow * p_.stride[2] + kw * p_.dilation[2] - p_.pad[2];
-                    if (id < 0 || id >= p_.in[0] || ih < 0 || ih >= p_.in[1] || iw < 0 || iw >= p_.in[2])
+                    const extent3 i = source_position(p_, {od, oh, ow}, {kd, kh, kw});
+                    if (!is_in_image(p_, i))
                         continue;
-                    const coordinates at = spatial_coordinates(p_.spatial_ndims, n, c, id, ih, iw);
+                    const coordinates at = spatial_coordinates(p_.spatial_ndims, n, c, i[0], i[1], i[2]);
                     result.taps++;
                     if (is_real(p_.src.data_type)) {
                         const float x = load_f32(src_, p_.src.data_type, plain_offset(p_.src, at));
