@@ -1,3 +1,5 @@
+// Two spdlog loggers with one thread and one bounded queue; when the file is reopened, the logger is replaced.
+
 #include "log.hpp"
 
 #include <mutex>

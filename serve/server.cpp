@@ -1,3 +1,5 @@
+// Puts repository, service and protocols together, then waits for signals: stop, reload, reopen.
+
 #include "server.hpp"
 
 #include <csignal>
@@ -42,7 +44,7 @@ int usable_cpus() {
     return sched_getaffinity(0, sizeof mine, &mine) == 0 ? CPU_COUNT(&mine) : 1;
 }
 
-/// Of requests that are being received: a quarter leaves room for their copies, models and replies.
+/// Bytes of requests that are being received: a quarter leaves room for their copies, models and replies.
 std::size_t usual_total_bytes() { return std::min(usable_memory() / 4, std::size_t(1) << 30); }
 
 /// HTTP and gRPC share the descriptors that models, logs and the port of metrics leave, so that those always find one.

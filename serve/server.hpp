@@ -15,7 +15,7 @@ public:
     explicit server(const server_options &options);
     ~server();
 
-    /// What was asked for as port 0 has a number; 0 where a listener is off.
+    /// The ports in use, also of a listener that was asked for as port 0; 0 where it is off.
     unsigned short http_port() const, grpc_port() const, metrics_port() const;
     /// Models, certificate, token and access log are read anew.
     void reload();

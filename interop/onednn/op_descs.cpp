@@ -1,3 +1,5 @@
+// A function for each of oneDNN's descriptors puts its tensors into a list, each with the argument that it is.
+
 #include "onednn/op_descs.hpp"
 
 #include "onednn/names.hpp"

@@ -1,3 +1,5 @@
+// Writes both copies of a packed layout, and mends the one that a client's own code has lost.
+
 #include "onednn/packed_descriptor.hpp"
 
 #include <algorithm>

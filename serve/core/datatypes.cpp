@@ -1,3 +1,5 @@
+// The table of names, in both directions.
+
 #include "core/datatypes.hpp"
 
 namespace octet::serve {

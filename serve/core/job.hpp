@@ -45,7 +45,7 @@ struct refusal : std::runtime_error {
 
 constexpr std::size_t most_id_bytes = 1024; ///< of the name that a client gives to its request
 
-/// What a client has sent, as a part of a sentence: not more than a hundred bytes of it.
+/// A text that a client has sent, as a part of a sentence: not more than a hundred bytes of it.
 inline std::string shown(const std::string &text) {
     constexpr std::size_t most = 100;
     return text.size() <= most ? text : text.substr(0, most - 3) + "...";

@@ -1,3 +1,5 @@
+// Figures are registered once for each model and version, and removed with them; text is Prometheus' own serializer.
+
 #include "core/metrics.hpp"
 
 #include <filesystem>

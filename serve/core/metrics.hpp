@@ -17,7 +17,7 @@
 
 namespace octet::serve {
 
-/// Of one version of a model; its rows go with it.
+/// Figures of one version of a model; its rows go with it.
 class model_metrics {
 public:
     void count(outcome o);
@@ -33,7 +33,7 @@ private:
 class metrics {
 public:
     metrics();
-    /// The same ones for a version that is served again while requests of before still run.
+    /// The figures of a version; of one that is served again while requests of before still run, the same ones.
     std::shared_ptr<model_metrics> of_model(const std::string &name, const std::string &version);
     /// Requests that reached no model.
     void count_other(outcome o);

@@ -18,7 +18,7 @@ namespace octet::serve {
 namespace {
 
 constexpr std::size_t most_places = 12; ///< of an instance; sizes beyond are made again
-/// Of an input from which it is read where it lies: less is copied in less time than it takes to say where it is.
+/// Bytes of an input from which on it is read where it lies: less is copied in less time than it takes to say where it is.
 constexpr std::size_t least_in_place = std::size_t(16) << 10;
 
 double seconds_since(clock::time_point start) {

@@ -75,7 +75,7 @@ private:
         std::vector<std::byte *> inputs, outputs;
         std::vector<std::size_t> output_bytes;
     };
-    /// What one batch at a time runs in: places by their sizes, the last ones used first.
+    /// An instance runs one batch at a time: places by their sizes, the last ones used first.
     struct instance {
         const network *made_of = nullptr;
         std::vector<std::pair<std::string, std::unique_ptr<place>>> places;

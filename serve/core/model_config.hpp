@@ -21,7 +21,7 @@ struct model_config {
     int threads = 0;
     /// How many of the highest versions are served.
     int versions = 1;
-    /// Its sizes are those of the measured or preferred batches, its instances those of above.
+    /// The queue's sizes are those of the measured or preferred batches, its instances those of above.
     queue_options queue;
     /// Rule, sizes of dimensions that the file leaves open, bound of memory.
     network_options network;

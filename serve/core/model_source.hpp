@@ -4,7 +4,7 @@
 
 namespace octet::serve {
 
-/// Where a model comes from: a file, or bytes of the program's own.
+/// The source of a model: a file, or bytes of the program's own.
 struct model_source {
     std::string name, version = "1";
     std::string path;

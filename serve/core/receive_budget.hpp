@@ -31,7 +31,7 @@ public:
     }
     std::size_t held() const { return held_; }
 
-    /// What one request holds. Given back when it is destroyed.
+    /// The bytes that one request holds. They are given back when it is destroyed.
     class share {
     public:
         share(receive_budget &b, std::shared_ptr<counter> client) : budget_(b), client_(std::move(client)) {}
@@ -47,7 +47,7 @@ public:
                 shrink(bytes);
             return fits && all_fit;
         }
-        /// Of the same client, for what goes earlier.
+        /// Another share of the same client, for bytes that are given back earlier.
         std::unique_ptr<share> another() const { return std::make_unique<share>(budget_, client_); }
         void shrink(std::size_t bytes) {
             *client_ -= bytes;

@@ -1,3 +1,5 @@
+// A scan compares folders with what is served and loads what is new, in a thread of its own; requests see versions that are ready.
+
 #include "core/repository.hpp"
 
 #include <algorithm>

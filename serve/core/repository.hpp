@@ -51,7 +51,7 @@ public:
         std::string name, version, state, reason;
     };
     std::vector<row> index() const;
-    /// Of the protocol's repository extension. Throw refusal.
+    /// Requests of the protocol's repository extension. Throw refusal.
     ///@{
     void load(const std::string &name);
     void unload(const std::string &name);

@@ -17,7 +17,7 @@
 
 namespace octet::serve {
 
-/// What runs the jobs of a queue: a model.
+/// The one who runs the jobs of a queue: a model.
 class executor {
 public:
     virtual ~executor() = default;

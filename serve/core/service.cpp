@@ -1,3 +1,5 @@
+// Finds model, inputs and sizes of a request by their names, queues a job, and counts and logs what became of it.
+
 #include "core/service.hpp"
 
 #include <algorithm>
@@ -12,7 +14,7 @@ namespace {
 
 [[noreturn]] void refuse(const std::string &sentence) { throw refusal(outcome::invalid, sentence); }
 
-/// Of a call that no scheduler has: the job's function holds the call, which holds the job.
+/// Breaks the ring in a call that no scheduler has: the job's function holds the call, which holds the job.
 void let_go(const service::call &c) {
     if (c.work)
         c.work->when_done = nullptr;

@@ -36,7 +36,7 @@ struct infer_request {
     std::string trace;                                   ///< for the log
 };
 
-/// What one line of the access log says.
+/// The facts in one line of the access log.
 struct access {
     std::string protocol, what, model, version, id, trace, peer;
     outcome result = outcome::ok;

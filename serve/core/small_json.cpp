@@ -1,3 +1,5 @@
+// A parser with limits on size, depth and repeated keys; files are read only if they are regular ones.
+
 #include "core/small_json.hpp"
 
 #include <cerrno>

@@ -1,3 +1,5 @@
+// The smallest of what the machine has, what the control groups around this process allow, and what its resource limits leave.
+
 #include "core/usable_memory.hpp"
 
 #include <algorithm>
@@ -13,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of a control group and those around it. In a container its own group is the root.
+/// The lowest limit of a control group and those around it. In a container its own group is the root.
 std::size_t limit_of_groups(const fs::path &root, const std::string &group, const char *file,
                             std::size_t bytes) {
     for (fs::path path = root / fs::path(group).relative_path();; path = path.parent_path()) {

@@ -1,3 +1,5 @@
+// Walks over the bytes of a message and counts elements and depth, before anything is allocated for them.
+
 #include "grpc/bounded_message.hpp"
 
 #include <limits>

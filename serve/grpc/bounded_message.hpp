@@ -7,7 +7,7 @@
 
 namespace octet::serve {
 
-/// What a message of Protobuf would become in memory, from a look at its bytes that makes no objects.
+/// The memory that a message of Protobuf would take, from a look at its bytes that makes no objects.
 struct message_extent {
     int fields = 0;          ///< also of the messages in it
     std::size_t numbers = 0; ///< packed ones, at most

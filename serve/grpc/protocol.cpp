@@ -1,3 +1,5 @@
+// Each call is a small state machine of gRPC's callbacks: read, check, queue, reply.
+
 #include "grpc/protocol.hpp"
 
 #include <algorithm>
@@ -290,7 +292,7 @@ void reading_room::write(call &c) {
     writing_.push_back(&c);
 }
 
-/// Those that have waited longest, except where a client has its part already.
+/// Admits those that have waited longest, except where a client has its part already.
 void reading_room::admit() {
     for (auto it = waiting_.begin(); it != waiting_.end() && reading_.size() < places_;) {
         call &c = **it;
@@ -485,7 +487,7 @@ private:
 
 std::string health_text(bool is_serving) { return field(1, is_serving ? 1 : 2); }
 
-/// Of grpc.health.v1.Health for the server as a whole: which service is asked for makes no difference, and is not read.
+/// Answers grpc.health.v1.Health for the server as a whole: the service that is asked for makes no difference, and is not read.
 class health_call : public call {
 public:
     using call::call;

@@ -57,7 +57,7 @@ public:
 
     /// The readiness may have changed: who watches the health is told.
     void tell_health();
-    /// What has no end of its own ends.
+    /// Ends the streams that have no end of their own.
     void end_streams();
 
     service &requests;

@@ -1,3 +1,5 @@
+// Reads a request in one pass, without a tree of its values, and appends a reply's numbers to its text.
+
 #include "http/infer_json.hpp"
 
 #include <charconv>

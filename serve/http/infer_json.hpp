@@ -11,7 +11,7 @@
 
 namespace octet::serve {
 
-/// What the reply should look like.
+/// The form that the client wants the reply in.
 struct reply_form {
     bool all_binary = false;               ///< "binary_data_output"
     std::map<std::string, bool> binary_of; ///< by output

@@ -1,3 +1,5 @@
+// Paths to handlers, and outcomes to status codes.
+
 #include "http/rest.hpp"
 
 #include <charconv>

@@ -48,7 +48,7 @@ const char *reason_of(int status) {
     }
 }
 
-/// What all connections share.
+/// The state that all connections share.
 struct shared {
     http_options options;
     http_server::handlers handlers;
@@ -77,7 +77,7 @@ struct loop {
     asio::steady_timer timer{context};
     std::thread thread;
 
-    /// What a burst of bodies took goes back to the system when there was none for a second.
+    /// Gives memory that a burst of bodies took back to the system when there was none for a second.
     void give_back_memory() {
         constexpr int enough = 10;
         quiet_ticks = budget.held() > 0 ? 0 : std::min(quiet_ticks + 1, enough + 1);

@@ -1,3 +1,5 @@
+// One small function for each question; the operators' table names them.
+
 #include "network/node_rows.hpp"
 
 namespace octet::model::rows {

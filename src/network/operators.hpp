@@ -24,7 +24,7 @@ enum class fusion_part {
     operand      ///< computes with a second tensor of floats
 };
 
-/// What a node does to the buffer of its output.
+/// The way a node treats the buffer of its output.
 enum class buffer_use {
     written, ///< every element, in each run
     unusual  ///< it is the input's own, or keeps contents that were written once
@@ -137,7 +137,7 @@ private:
 /// An operator of a framework; null for one that is not known.
 const operator_facts *find_operator(const std::string &framework, const std::string &op);
 
-/// The same with its facts where it is known, and none where it is not.
+/// The facts of an operator where it is known, and none where it is not.
 const operator_facts &facts_of(const std::string &framework, const std::string &op);
 
 /// Whether .onnx files may have an operator of this name in ONNX Runtime's domain, or otherwise in the default one.

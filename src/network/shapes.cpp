@@ -19,7 +19,7 @@ void check_operators(const graph &g) {
 
 namespace {
 
-/// What another shape of the inputs may change.
+/// Forgets what another shape of the inputs may change.
 void forget_computed(graph &g) {
     for (const node &n : g.nodes)
         for (const int output : n.outputs)

@@ -47,7 +47,7 @@ struct row_times {
     double low = 0, high = 0; ///< of the only time
 };
 
-/// Where the median of a row lies.
+/// The interval in which the median of a row lies.
 struct estimate {
     double median, low, high;
 };

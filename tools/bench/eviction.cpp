@@ -1,3 +1,5 @@
+// Reads twice the last cache's bytes on each CPU that the process may use.
+
 #include "bench/eviction.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Loops of independent multiplications for the peak, loops over memory for bandwidths; the best of several tries counts.
+
 #include "bench/limits.hpp"
 
 #include <algorithm>

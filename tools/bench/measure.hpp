@@ -16,7 +16,7 @@
 
 namespace octet::tools {
 
-/// What is timed, in numbers.
+/// The thing that is timed, in numbers.
 struct subject {
     std::string name;
     std::int64_t count = 1;         ///< occurrences in the network
@@ -79,7 +79,7 @@ public:
     /// With cold caches, for whose coldness the caller has seen: nothing of this layer was touched since.
     void sample_cold();
     void sample();
-    /// Of warm caches, then of cold ones if there are samples.
+    /// Measurements with warm caches, then with cold ones if there are samples.
     std::vector<measurement> results() const;
 
 private:

@@ -41,7 +41,7 @@ public:
     /// The network with its inputs written; the peer may be null.
     measured_network(network net, std::unique_ptr<onnxruntime> peer, int threads, int samples);
 
-    /// Of each layer; the caller has evicted the caches.
+    /// Takes a sample of each layer; the caller has evicted the caches.
     void sample_cold();
     void sample();
     network_result result() const;

@@ -1,3 +1,5 @@
+// Tables for people, rows for files, JSON for programs, each from the same results.
+
 #include "bench/network_results.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Starts Node.js with a script, and exchanges lines of JSON with it; tensors go through files.
+
 #include "bench/onnxruntime.hpp"
 
 #include <cstring>

@@ -34,7 +34,7 @@ json table_json(const std::string &table, const std::vector<measurement> &result
 /// {"geomean", "minimum"}; with several counts of threads or states of the caches a list of such objects, which tell
 /// their "threads" and "caches".
 json ratios_json(const std::vector<measurement> &results);
-/// What `octet bench --json` prints; `ratio` is left out if it is null.
+/// The object that `octet bench --json` prints; `ratio` is left out if it is null.
 json bench_json(const std::vector<int> &threads, const json &tables, const json &ratio = {});
 
 } // namespace octet::tools

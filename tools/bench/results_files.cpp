@@ -1,3 +1,5 @@
+// A file of results is begun anew, a history is appended to, and refused if its columns are others.
+
 #include "bench/results_files.hpp"
 
 #include <filesystem>

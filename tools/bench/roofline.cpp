@@ -1,3 +1,5 @@
+// The longest of three times decides, and its name is what binds.
+
 #include "bench/roofline.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Threads spin until all are there, then start at once; the last one to end counts.
+
 #include "bench/together.hpp"
 
 #include <algorithm>

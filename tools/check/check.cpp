@@ -1,3 +1,5 @@
+// A table of kinds of files, each with how it is recognised and who replays it.
+
 #include "check/check.hpp"
 
 #include <iostream>

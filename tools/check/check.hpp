@@ -61,7 +61,7 @@ std::string to_text(const fixed_point_multiplier &m);
 /// Empty, or why an implementation of this name does not satisfy `--impl`. `refusals` says why it was chosen.
 std::string implementation_complaint(implementation wanted, const std::string &name,
                                      const std::string &refusals);
-/// The same for every step of a network.
+/// Empty, or why the implementation of some step of a network does not satisfy `--impl`.
 std::string implementation_complaint(implementation wanted, const network &net);
 /// Names of the implementations that a network's steps run on, each once.
 std::string implementation_names(const network &net);

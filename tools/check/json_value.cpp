@@ -1,3 +1,5 @@
+// Each access adds its key to the place that a complaint names.
+
 #include "check/json_value.hpp"
 
 #include <cstdlib>

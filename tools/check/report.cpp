@@ -1,3 +1,5 @@
+// Counts by operator while cases are judged, and prints the table at the end.
+
 #include "check/report.hpp"
 
 #include <algorithm>

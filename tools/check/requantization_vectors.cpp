@@ -14,7 +14,7 @@
 namespace octet::check {
 namespace {
 
-/// What a rule needs to know, as in the file.
+/// The parameters of a rule, as in the file.
 struct parameters {
     requantization_rule rule = requantization_rule::automatic;
     double real = 0;
@@ -139,7 +139,7 @@ std::vector<std::int32_t> as_integers(const memory &m) {
     return values;
 }
 
-/// What a primitive made of a batch, or why it may not run.
+/// The result of a primitive for a batch, or why it may not run.
 struct execution {
     const char *primitive;
     std::string implementation, complaint;

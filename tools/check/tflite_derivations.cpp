@@ -1,3 +1,5 @@
+// A function for each operator repeats the framework's expression; one comparison serves all.
+
 #include "check/tflite_derivations.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Reads records and the bytes that they name, within the limits of the blob.
+
 #include "check/vector_file.hpp"
 
 #include <algorithm>

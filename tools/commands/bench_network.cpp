@@ -17,7 +17,7 @@
 namespace octet::tools {
 namespace {
 
-/// What is read and checked before anything is timed.
+/// A network that is read and checked before anything is timed.
 struct loaded_network {
     network_file_options file;
     model::graph graph;

@@ -32,7 +32,7 @@ struct completed_command {
     bool is_launcher = false;          ///< what follows is a program with its arguments
 };
 
-/// What help says, up to the first clause.
+/// The text of help, up to the first clause.
 std::string brief(const std::string &text) {
     std::string result = text.substr(0, text.find_first_of(";:(["));
     result.erase(result.find_last_not_of(" ,") + 1);

@@ -11,7 +11,7 @@
 
 namespace octet::tools {
 
-/// Where primitives run.
+/// Options that say where primitives run.
 struct machine_options {
     int threads = -1; ///< as the environment says
     std::string isa;  ///< highest level; empty: as the environment says
@@ -40,10 +40,10 @@ CLI::Validator whole_number(long long low, long long high);
 CLI::Validator number_from_zero();
 /// One of some words.
 CLI::Validator word_of(const std::vector<std::string> &words);
-/// Those words; none if the check is another one.
+/// The words that a check allows; none if the check is another one.
 std::vector<std::string> allowed_words(const CLI::Validator &check);
 
-/// What is wrong with the arguments, and where to read on, in one line.
+/// A line that says what is wrong with the arguments, and where to read on.
 std::string usage_text(const CLI::ParseError &e, const CLI::App &app);
 
 } // namespace octet::tools

@@ -74,7 +74,7 @@ std::vector<probe> probes() {
     };
 }
 
-/// Those of the problem: none where no generated code may run.
+/// The reasons of the problem: none where no generated code may run.
 std::vector<std::string> reasons(const primitive_desc &pd) {
     return get_effective_cpu_isa() == cpu_isa::ref ? std::vector<std::string>() : pd.refusals();
 }

@@ -4,7 +4,7 @@
 
 namespace octet::tools {
 
-/// What the reference implementation computes on this machine, and why generated code refuses it.
+/// Prints what the reference implementation computes on this machine, and why generated code refuses it.
 void print_reference();
 /// {"problems", "reference": [{"problem", "what", "refusals"}]}
 json reference_json();

@@ -52,7 +52,7 @@ std::string goldens_of(const std::string &model) {
     return goldens.string();
 }
 
-/// What comes out, beside the times.
+/// The results of a run, beside the times.
 struct run_results {
     std::string outputs;             ///< each in words
     std::vector<difference> against; ///< per output, with --against

@@ -36,7 +36,7 @@ std::string input_names(const model::graph &g) {
     return list_text(names);
 }
 
-/// Its number, or that there is none.
+/// The number of an input, or that there is none.
 std::optional<std::size_t> find_input(const model::graph &g, const std::string &name) {
     for (std::size_t i = 0; i < g.inputs.size(); i++)
         if (tensor_of(g, i).name == name)

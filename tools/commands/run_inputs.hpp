@@ -32,7 +32,7 @@ public:
     run_inputs(const model::graph &g, const std::string &path, const input_options &options);
 
     void write_to(const network &net) const;
-    /// Of one input: its file ("a.npz: image"), empty where numbers are made up.
+    /// The file of one input ("a.npz: image"), empty where numbers are made up.
     const std::string &source(std::size_t input) const { return sources_[input]; }
     bool is_made_up() const { return is_made_up_; }
 

@@ -23,7 +23,7 @@ public:
     std::string runs_text() const;
     /// One line per node: its times in these runs, the share of the medians' sum, what it runs on.
     std::string nodes_text() const;
-    /// The same summed over the nodes with one operator, longest first.
+    /// The profile summed over the nodes with one operator, longest first.
     std::string operators_text() const;
     /// Complete events in Chrome's trace format: one per run, with one per node inside. Times in
     /// microseconds, from the first run's start.

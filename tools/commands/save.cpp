@@ -25,7 +25,7 @@ struct save_options {
     bool json = false;
 };
 
-/// What can be said before the network is made; the plan itself replaces the file by renaming.
+/// Checks the target before the network is made; the plan itself replaces the file by renaming.
 void require_target(const save_options &options) {
     storage::require_replaceable(options.file);
     std::error_code ignored;

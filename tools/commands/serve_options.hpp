@@ -8,7 +8,7 @@
 
 namespace octet::tools {
 
-/// Of `octet serve`, as they are typed.
+/// The options of `octet serve`, as they are typed.
 struct serve_options {
     serve::server_options server;
     std::vector<std::string> files;

@@ -14,7 +14,7 @@ std::string tensor_text(const model::graph &g, int index);
 /// "s8 1x96x96x3", names or '?' for sizes that are open: "s32 1xsequence"; empty where nothing is known.
 std::string shape_text(const model::tensor &t);
 
-/// Where an element lies that has this place in row-major order: "(0,2,5)".
+/// The coordinates of the element at this place in row-major order: "(0,2,5)".
 std::string coordinates_text(std::size_t index, const memory::dims &dims);
 
 /// A vector's five largest values with their indices (a classifier's answer); of other tensors lowest,

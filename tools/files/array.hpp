@@ -12,7 +12,7 @@
 
 namespace octet::tools {
 
-/// Of an array's elements, as a .npy file writes it: a kind and a number of bytes.
+/// The type of an array's elements, as a .npy file writes it: a kind and a number of bytes.
 struct element_type {
     char kind = 'u'; ///< 'i' signed, 'u' unsigned, 'b' boolean, 'f' floating
     std::size_t size = 1;
@@ -22,7 +22,7 @@ struct element_type {
     bool operator==(const element_type &other) const { return kind == other.kind && size == other.size; }
 };
 
-/// Of a tensor's elements. Throws octet::error for a type that no framework stores.
+/// The type of a tensor's elements. Throws octet::error for a type that no framework stores.
 element_type element_type_of(data_type type);
 
 /// A dense array: row-major, little-endian.

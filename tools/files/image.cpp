@@ -29,7 +29,7 @@ image allocate(std::uint64_t height, std::uint64_t width, const std::string &nam
             std::vector<std::uint8_t>(height * width * rgba_bytes)};
 }
 
-/// Where the sizes of an image are among a tensor's dimensions.
+/// The places of an image's sizes among a tensor's dimensions.
 struct image_tensor {
     dim_t height, width, channels;
     bool is_channels_last;
@@ -92,7 +92,7 @@ std::vector<std::uint8_t> arranged(const image &i, const image_tensor &to) {
     return bytes;
 }
 
-/// Of a list with one value or one per channel; nothing given: `none`.
+/// The channel's value in a list with one value or one per channel; nothing given: `none`.
 float of_channel(const std::vector<float> &values, std::size_t channel, float none) {
     return values.empty() ? none : values[values.size() == 1 ? 0 : channel];
 }

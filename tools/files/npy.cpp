@@ -22,7 +22,7 @@ constexpr std::size_t most_dims = 32;                    ///< NumPy's own bound
     throw error(status::invalid_arguments, name + ": " + complaint);
 }
 
-/// What the dictionary says.
+/// The content of the dictionary.
 struct header {
     std::string type; ///< "<f4"
     bool is_fortran = false;

@@ -84,7 +84,7 @@ struct dnnl_primitive_attr {
     octet::primitive_attr value;
     dnnl_post_ops post_ops;
     dnnl_fpmath_mode_t fpmath_mode = dnnl_fpmath_mode_strict;
-    /// What the getters point to.
+    /// The values that getters point to.
     std::map<int, std::vector<float>> scales;
     std::map<int, std::vector<std::int32_t>> zero_points;
 };

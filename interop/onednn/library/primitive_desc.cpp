@@ -183,7 +183,7 @@ dnnl_status_t dnnl_reorder_primitive_desc_create(dnnl_primitive_desc_t *pd, cons
 
 namespace {
 
-/// What concat and sum have in common.
+/// Makes the request that concat and sum have in common.
 request request_of_many(dnnl_primitive_kind_t kind, const dnnl_memory_desc_t *dst, int n,
                         const dnnl_memory_desc_t *srcs, const_dnnl_primitive_attr_t attr,
                         dnnl_engine_t engine) {

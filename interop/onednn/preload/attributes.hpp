@@ -17,7 +17,7 @@ bool has_packed_tensor(const request &r);
 
 /// Appends bytes to `key` that are equal for equal attributes.
 void append_key(std::string &key, const_dnnl_primitive_attr_t attr);
-/// The same for a tensor.
+/// Appends a tensor to a key.
 void append_key(std::string &key, const dnnl_memory_desc_t &md);
 
 } // namespace octet::onednn

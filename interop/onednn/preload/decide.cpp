@@ -1,3 +1,6 @@
+// A cache of decisions in front of the decision itself. The key of a request has everything that decides: kind, tensors,
+// parameters, attributes.
+
 #include "onednn/preload/decide.hpp"
 
 #include <list>
@@ -61,7 +64,7 @@ void append(std::string &key, const dnnl_dims_t &values, int ndims) {
     key.append(reinterpret_cast<const char *>(values), sizeof(dnnl_dim_t) * static_cast<std::size_t>(ndims));
 }
 
-/// What an operation has besides tensors and attributes.
+/// Appends the parameters that an operation has besides tensors and attributes.
 void append_parameters(std::string &key, const request &r) {
     const auto windows = [&](const auto &d, const dnnl_dims_t &third) {
         const int spatial = d.src_desc.ndims - 2;

@@ -1,3 +1,5 @@
+// Each field of a descriptor is taken over or refused; layouts that Octet chose are written back.
+
 #include "onednn/preload/descriptors.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// The environment is read once; each line is told once, on stderr.
+
 #include "onednn/preload/policy.hpp"
 
 #include <cstdio>

@@ -1,3 +1,5 @@
+// A problem owns what the real library made for it, and finds descriptors of tensors by argument.
+
 #include "onednn/preload/problem.hpp"
 
 #include "onednn/preload/real_library.hpp"

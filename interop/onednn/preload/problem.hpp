@@ -34,7 +34,7 @@ struct problem {
     std::vector<int> args; ///< that Octet wants at execution
     std::string info;      ///< "octet:…"
 
-    /// Those whose sizes come with the execution, in the client's memory objects.
+    /// Arguments whose sizes come with the execution, in the client's memory objects.
     std::vector<int> open_args;
 
     /// A reorder between packed weights and what only the real library reads; null for everything else.

@@ -78,7 +78,7 @@ Result call_real(Result (*function)(Parameters...), Result otherwise, Arguments.
     return function ? function(args...) : otherwise;
 }
 
-/// The same for functions that return a status.
+/// Calls a function of the real library that returns a status; `dnnl_runtime_error` where it is missing.
 template <typename... Parameters, typename... Arguments>
 dnnl_status_t hand_on(dnnl_status_t (*function)(Parameters...), Arguments... args) {
     return call_real(function, dnnl_runtime_error, args...);

@@ -38,7 +38,7 @@ void check_pooling(const dnnl_pooling_desc_t &d) {
         throw refusal("a workspace for the backward pass");
 }
 
-/// What Octet could do, but not as oneDNN does.
+/// Refuses what Octet could do, but not as oneDNN does.
 void check(const request &r) {
     switch (r.kind) {
     case dnnl_convolution:
@@ -169,7 +169,7 @@ bool has_open_sizes(const octet::memory_desc &md) {
             std::any_of(md.strides, md.strides + md.ndims, is_open));
 }
 
-/// What an execution reads: the tensors but dst, and those of post-ops.
+/// Counts what an execution reads: the tensors but dst, and those of post-ops.
 int count_inputs(const problem &p) {
     int count = static_cast<int>(p.tensors.size()) - 1;
     for (const int arg : p.args)

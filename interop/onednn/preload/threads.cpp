@@ -1,3 +1,5 @@
+// Finds OpenMP's functions in the process and gives Octet a pool that calls them.
+
 #include "onednn/preload/threads.hpp"
 
 #include <dlfcn.h>
@@ -11,7 +13,7 @@
 namespace octet::onednn {
 namespace {
 
-/// What GCC's code calls for a parallel region; LLVM's and Intel's runtimes have the same functions.
+/// The functions that GCC's code calls for a parallel region; LLVM's and Intel's runtimes have them, too.
 struct openmp {
     void (*parallel)(void (*body)(void *), void *data, unsigned threads, unsigned flags);
     int (*max_threads)();
@@ -54,7 +56,7 @@ struct loop {
     void (*task)(void *arg, int index);
     void *arg;
 
-    /// What each thread of the region runs; there may be fewer than asked for.
+    /// The body that each thread of the region runs; there may be fewer than asked for.
     static void run(void *data) {
         const loop &self = *static_cast<const loop *>(data);
         for (int i = runtime().thread(); i < self.count; i += runtime().threads())

@@ -1,3 +1,5 @@
+// Describes the plain copy, makes the real library's reorder to or from it, and runs both steps.
+
 #include "onednn/preload/two_step_reorder.hpp"
 
 #include "onednn/packed_descriptor.hpp"
@@ -8,7 +10,7 @@
 namespace octet::onednn {
 namespace {
 
-/// The same tensor in row-major order.
+/// Returns the descriptor of the tensor in row-major order.
 dnnl_memory_desc_t row_major(dnnl_memory_desc_t md) {
     md.extra = dnnl_memory_extra_desc_t();
     md.format_kind = dnnl_format_kind_any;

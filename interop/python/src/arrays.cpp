@@ -1,3 +1,5 @@
+// A table pairs NumPy's types with Octet's; conversions ask it.
+
 #include "arrays.hpp"
 
 #include <array>

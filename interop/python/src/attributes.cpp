@@ -1,3 +1,5 @@
+// A reader takes keyword arguments one by one, so that what is left over in the end is an error that names it.
+
 #include "attributes.hpp"
 
 #include <pybind11/stl.h>

@@ -53,7 +53,7 @@ public:
 
 private:
     class lease;
-    /// What a call asks of an input or output.
+    /// The facts that a call asks of an input or output.
     struct port {
         std::string name;
         memory::dims dims;
@@ -108,7 +108,7 @@ private:
     /// Written by a change that holds Python's lock; so either is enough to read it.
     std::shared_ptr<const description> description_;
     last_call last_; ///< under Python's lock
-    /// Of other sizes that calls had lately, latest first; under Python's lock.
+    /// Descriptions of other sizes that calls had lately, latest first; under Python's lock.
     std::list<std::shared_ptr<const description>> others_described_;
 
     std::mutex mutex_; ///< of what follows

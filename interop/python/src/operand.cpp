@@ -1,3 +1,5 @@
+// Arrays become memory without a copy where they can; execution releases Python's lock.
+
 #include "operand.hpp"
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 
 namespace octet::python {
 
-/// Those with weights that may be packed, and `Weights`.
+/// Binds operations with weights that may be packed, and `Weights`.
 void bind_products(py::module_ &m);
 /// The others.
 void bind_operations(py::module_ &m);

@@ -1,3 +1,6 @@
+// A counter of calls and a flag under one lock. A thread's uses are a chain: a call within another is an error, so that no
+// thread waits for itself.
+
 #include "turns.hpp"
 
 #include "octet/error.hpp"

@@ -13,14 +13,14 @@ memory::desc dense_desc(const tensor &t);
 /// elements.
 memory::desc checked_desc(const tensor &t);
 
-/// The same with leading dimensions of size 1 up to `rank`, as broadcasting needs it.
+/// The tensor's descriptor with leading dimensions of size 1 up to `rank`, as broadcasting needs it.
 memory::desc padded_desc(const tensor &t, std::size_t rank);
 
 /// Memory over a constant's bytes, which nothing writes; over a copy where they are not aligned for their type.
 /// The bytes must outlive it.
 memory constant_memory(const memory::desc &d, const shared_bytes &bytes);
 
-/// What two tensors of any ranks give element by element; throws if they do not broadcast.
+/// The dimensions that two tensors of any ranks give element by element; throws if they do not broadcast.
 memory::dims broadcast(const memory::dims &a, const memory::dims &b);
 
 /// Row-major matrices, transposed by strides. Missing leading dimensions are 1.

@@ -9,7 +9,7 @@ namespace octet::model {
 
 /// All bytes of a file, mapped. Throws octet::error for one that cannot be opened or mapped.
 shared_bytes map_file(const std::string &path);
-/// The same for a file whose format counts bytes in 31 bits: refuses a longer one.
+/// Maps a file whose format counts bytes in 31 bits: refuses a longer one.
 shared_bytes map_small_file(const std::string &path);
 
 /// True for bytes of a mapped file.
@@ -17,7 +17,7 @@ bool is_mapped(const shared_bytes &bytes);
 
 /// Bytes of a mapped file that were read take no memory any more, until they are read again. Nothing for others.
 void release_pages(const shared_bytes &bytes);
-/// The same for all of the file that has these bytes.
+/// Releases the pages of all of the file that has these bytes.
 void release_all_pages(const shared_bytes &bytes);
 
 /// Asks for the pages of a mapped file at once, since all of it will be read.

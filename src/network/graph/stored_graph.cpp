@@ -89,7 +89,7 @@ private:
     std::vector<shared_bytes> &constants_;
 };
 
-/// Of what `writer` wrote: it trusts the bytes.
+/// Reads what `writer` wrote: it trusts the bytes.
 class reader {
 public:
     reader(const std::string &bytes, const std::vector<shared_bytes> &constants)

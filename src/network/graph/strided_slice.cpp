@@ -1,3 +1,5 @@
+// The masks are applied dimension by dimension, as TensorFlow Lite does.
+
 #include "network/graph/strided_slice.hpp"
 
 #include <algorithm>

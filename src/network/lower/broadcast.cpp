@@ -1,3 +1,5 @@
+// One nest of loops over the result's dimensions, whose innermost runs a function on a row of elements.
+
 #include "network/lower/broadcast.hpp"
 
 #include <cstring>

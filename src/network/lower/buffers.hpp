@@ -57,7 +57,7 @@ private:
     std::shared_ptr<const void> owner_; ///< of the bytes, where `shared_` only sees them
 };
 
-/// What the slots of a context need.
+/// The memory that the slots of a context need.
 struct memory_plan {
     struct slot {
         std::size_t bytes = 0;    ///< 0: nobody uses it
@@ -90,7 +90,7 @@ public:
 
     /// Lets `tensor` share the bytes of `source`. Throws where it takes more.
     void alias(int tensor, int source);
-    /// The same where the node writes to them: throws for bytes that outlive the run.
+    /// Lets `tensor` share the bytes of `source`, which the node writes to: throws for bytes that outlive the run.
     void overwrite(int tensor, int source);
 
     /// A buffer that outlives a run and holds copies of `element` at first. Comes before anyone uses the tensor.

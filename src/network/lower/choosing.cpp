@@ -1,3 +1,5 @@
+// Slices, splits and gathers by copies with strides; the largest or smallest of a dimension by a loop.
+
 #include "network/lower/choosing.hpp"
 
 #include <algorithm>

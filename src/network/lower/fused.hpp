@@ -10,7 +10,7 @@ namespace octet::model {
 /// gets the other tensor's buffer, so this comes before the output's memory is asked for.
 void append_fused(primitive_attr &attr, const lowering &l);
 
-/// The same behind a result of floats, whose tensors become arguments.
+/// Appends what is fused behind a result of floats, whose tensors become arguments.
 void append_float_followers(primitive_attr &attr, arguments &args, const lowering &l,
                             const memory::desc &dst);
 

@@ -1,3 +1,5 @@
+// A queue of jobs, and helpers that take from it until it is empty. Who waits for a plan helps, too.
+
 #include "network/lower/jobs.hpp"
 
 #include <algorithm>
@@ -28,7 +30,7 @@ void jobs::add(std::function<void()> job) {
     changed_.notify_one();
 }
 
-/// What nobody does yet; empty if there is nothing, or if there will be nothing.
+/// The next job that nobody does yet; empty if there is none, or if there will be none.
 std::function<void()> jobs::next(bool waits) {
     std::unique_lock<std::mutex> lock(mutex_);
     if (waits)

@@ -30,7 +30,7 @@ public:
     /// that is fused behind it.
     const tensor &result() const;
 
-    /// The same for another node, one that is fused behind this one.
+    /// The lowering of another node, one that is fused behind this one.
     lowering of(const node &n) const { return {n, graph_, buffers_, engine_, rule_, evaluate_}; }
 
     /// Tensors of the node. Throw if absent, or of a type that is not in `types`.
@@ -74,7 +74,7 @@ public:
 
     /// Lets the output share the input's buffer.
     void alias_output_to_input(std::size_t i) const;
-    /// The same where the node writes to it.
+    /// Lets the output share the input's buffer, which the node writes to.
     void overwrite_input(std::size_t i) const;
 
 private:

@@ -12,7 +12,7 @@
 namespace octet::model {
 namespace {
 
-/// Where an operator's definition puts its inputs; `absent` for one that it lacks.
+/// The places of inputs in an operator's definition; `absent` for one that it lacks.
 constexpr std::size_t absent = static_cast<std::size_t>(-1);
 struct dot_inputs {
     std::size_t src, src_scale, src_zero_point;
@@ -432,7 +432,7 @@ std::unique_ptr<step> lower_float_matmul_add(const lowering &l) {
     return float_product(l, m, 1.f, row_desc(m.dst));
 }
 
-/// Of ONNX Runtime: alpha * A * B, either of them transposed.
+/// ONNX Runtime's FusedMatMul: alpha * A * B, either of them transposed.
 std::unique_ptr<step> lower_fused_matmul(const lowering &l) {
     for (const char *const name : {"transBatchA", "transBatchB"})
         if (l.integer(name, 0) != 0)

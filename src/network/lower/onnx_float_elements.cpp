@@ -118,7 +118,7 @@ template <typename F> std::unique_ptr<step> integer_binary(const lowering &l) {
     return loop(l, l.has_attribute(of_wide_integers) ? integer_row<F, true> : integer_row<F, false>);
 }
 
-/// Of two operands of one type, a truth each.
+/// Compares two operands of one type, element by element.
 template <typename F> std::unique_ptr<step> comparison(const lowering &l) {
     const tensor &a = l.input(0, {data_type::f32, data_type::s32, data_type::u8});
     l.input(1, {a.type});

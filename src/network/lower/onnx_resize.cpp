@@ -26,7 +26,7 @@ float near_source(const axis_sizes &a, float x) {
     return x >= -margin ? std::min(x, f32(a.in) + margin) : -margin;
 }
 
-/// Where in the source index i lies.
+/// The place of index i in the source.
 using coordinate_function = float (*)(const axis_sizes &, float i);
 
 float half_pixel(const axis_sizes &a, float i) { return (i + 0.5f) / a.scale - 0.5f; }

@@ -28,7 +28,7 @@ struct saved_constant {
     shared_bytes packed; ///< aligned to 64 bytes
 };
 
-/// What some plan uses. May be used by several threads.
+/// The packed constants that some plan uses. May be used by several threads.
 class packed_weights {
 public:
     packed_weights() = default;
@@ -55,7 +55,7 @@ bool can_be_unpacked(const packed_constant &constant);
 shared_bytes unpacked(const packed_constant &constant);
 ///@}
 
-/// What one plan packs, a job for each constant. Originals in mapped files take no memory afterwards.
+/// The constants that one plan packs, a job for each. Originals in mapped files take no memory afterwards.
 class packing {
 public:
     /// Without `is_allowed` there must be a saved one for each.
@@ -65,7 +65,7 @@ public:
     std::shared_ptr<const packed_constant> get(const shared_bytes &original, const memory::desc &plain,
                                                const memory::desc &chosen);
     std::size_t bytes() const { return bytes_; } ///< of all that was asked for, in their layouts
-    /// What was asked for, in that order, each once.
+    /// The constants that were asked for, in that order, each once.
     const std::vector<std::shared_ptr<const packed_constant>> &used() const { return used_; }
 
     /// Lets other plans have them, when the jobs are finished: who finds one finds it packed.

@@ -1,3 +1,5 @@
+// A table of offsets for each dimension of the result, and loops that add them up.
+
 #include "network/lower/rearranging.hpp"
 
 #include <algorithm>

@@ -39,7 +39,7 @@ public:
     std::string explain() const override;
 
 private:
-    /// Of a run: what it needs to know of a buffer.
+    /// The facts about a buffer that a run needs.
     struct operand {
         int arg, slot;
         void *shared; ///< without a slot

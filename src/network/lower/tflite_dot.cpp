@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t weights_input = 1;
 
-/// What an operator says about its tensors and numbers.
+/// The roles of an operator's tensors and numbers.
 struct dot_roles {
     scale_derivation derivation;
     int dst_mask, weights_mask; ///< of the output channel

@@ -92,7 +92,7 @@ std::unique_ptr<step> scaled_sum(const lowering &l, bool divides) {
                     {{OCTET_ARG_SRC, l.input_buffer(0, src_md)}, {OCTET_ARG_DST, l.output_buffer(dst_md)}});
 }
 
-/// Of codes as they are.
+/// The largest or smallest of codes as they are.
 std::unique_ptr<step> extreme(const lowering &l, algorithm alg) {
     const tensor &src = l.input(0, {data_type::s8, data_type::u8}), &dst = l.output({src.type});
     need_equal_quantization(src, dst, "input and output");

@@ -33,7 +33,7 @@ public:
         add(whole_);
     }
 
-    /// Of floats: x, weights of q, k and v side by side, bias, mask.
+    /// Attention of floats: x, weights of q, k and v side by side, bias, mask.
     void attention() {
         refuse_inputs(4);
         const int sum = between("projections");
@@ -41,7 +41,7 @@ public:
         attend(sum, input(3));
     }
 
-    /// Of codes: x, weights, bias, scales of both, mask, zero points of both.
+    /// Attention of codes: x, weights, bias, scales of both, mask, zero points of both.
     void quantized_attention() {
         refuse_inputs(8);
         const int sum = between("projections");

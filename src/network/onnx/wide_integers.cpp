@@ -1,3 +1,5 @@
+// Follows INT64 from the inputs that have it, node by node, and marks sums, differences and products of it.
+
 #include "network/onnx/wide_integers.hpp"
 
 #include <algorithm>

@@ -36,7 +36,7 @@ public:
     }
 
 private:
-    /// Of shapes, whose values follow the batch.
+    /// True for nodes that give shapes, whose values follow the batch.
     bool gives_known_integers(std::size_t i) {
         const std::vector<int> &outputs = g_.nodes[i].outputs;
         return outputs.size() == 1 && outputs[0] >= 0 && !tensor_at(outputs[0]).is_constant &&

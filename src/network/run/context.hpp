@@ -19,7 +19,7 @@ public:
 
     void run(const network::observer &after_node);
     void bind_input(int tensor, const void *bytes, std::size_t size);
-    /// Of the network's outputs, which may have one tensor several times.
+    /// Binds one of the network's outputs, which may have one tensor several times.
     void bind_output(std::size_t output, void *bytes, std::size_t size);
     void reset_state();
     /// Inputs as they are in `old`, a context of the same network in other sizes, but those that `staged` has, and buffers

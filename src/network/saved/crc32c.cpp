@@ -32,7 +32,7 @@ std::uint32_t portable(std::uint32_t sum, const std::uint8_t *bytes, std::size_t
 
 constexpr std::size_t third = 4096;
 
-/// What a sum becomes behind `third` zeros, by its bytes.
+/// Tables of what a sum becomes behind `third` zeros, by its bytes.
 struct shift_tables {
     shift_tables() {
         std::array<std::uint32_t, 32> of_bit{};

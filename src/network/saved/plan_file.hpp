@@ -10,7 +10,7 @@
 
 namespace octet::model {
 
-/// What a saved plan holds besides its graph; `graph::saved` of one that was read.
+/// The content of a saved plan besides its graph; `graph::saved` of one that was read.
 struct saved_plan {
     requantization_rule rule = requantization_rule::automatic;
     std::vector<saved_constant> weights;
@@ -18,7 +18,7 @@ struct saved_plan {
     shared_bytes zeros; ///< all of them, in both graphs
 };
 
-/// What is saved: the graph after all passes, and what was made of it.
+/// The graph to save, after all passes, and what was made of it.
 struct plan_to_save {
     const graph &g;
     const graph &source; ///< of the same sizes before all passes; `g` has the bytes of its constants

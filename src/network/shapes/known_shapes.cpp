@@ -1,3 +1,5 @@
+// A function for each operator that computes with sizes, and a walk over the nodes in order.
+
 #include "network/shapes/known_shapes.hpp"
 
 #include <optional>
@@ -9,7 +11,7 @@ namespace {
 
 using integers = std::vector<std::int32_t>;
 
-/// Of a constant, or of what is known of a computed tensor.
+/// The integers of a constant, or those known of a computed tensor.
 std::optional<integers> known(const graph &g, const node &n, std::size_t i) {
     if (i >= n.inputs.size() || n.inputs[i] < 0)
         return {};
@@ -28,7 +30,7 @@ std::optional<integers> shape(const graph &g, const node &n) {
     return integers(dims.begin(), dims.end());
 }
 
-/// Of a list.
+/// A slice of a list.
 std::optional<integers> slice(const graph &g, const node &n) {
     const auto x = known(g, n, 0), begin = known(g, n, 1), end = known(g, n, 2), strides = known(g, n, 3);
     if (!x || !begin || !end || !strides)
@@ -44,7 +46,7 @@ std::optional<integers> slice(const graph &g, const node &n) {
     return result;
 }
 
-/// Of lists or numbers, one behind the other.
+/// Lists or numbers, one behind the other.
 std::optional<integers> join(const graph &g, const node &n) {
     integers result;
     for (std::size_t i = 0; i < n.inputs.size(); i++) {

@@ -11,7 +11,7 @@ namespace octet::model {
 /// away what is no longer known.
 void follow_shapes(graph &g, const node &n);
 
-/// The same for all nodes, in order.
+/// Follows the shapes of all nodes, in order.
 void follow_shapes(graph &g);
 
 } // namespace octet::model

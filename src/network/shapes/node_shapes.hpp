@@ -96,11 +96,11 @@ public:
         t.foreign_type.clear();
         t.dims = dims;
     }
-    /// Of an output whose type is known.
+    /// Sets the dimensions of an output whose type is known.
     void set_output_dims(const memory::dims &dims, std::size_t i = 0) {
         g_.tensors[static_cast<std::size_t>(n_.outputs.at(i))].dims = dims;
     }
-    /// Of the state that a recurrent operator keeps.
+    /// Sets the dimensions of the state that a recurrent operator keeps.
     void set_state_dims(std::size_t i, const memory::dims &dims) {
         if (has_input(i) && input(i).is_variable)
             g_.tensors[static_cast<std::size_t>(n_.inputs[i])].dims = dims;

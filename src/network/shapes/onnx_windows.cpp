@@ -87,7 +87,7 @@ dims positions(const dims &spatial, const window &w, bool rounds_up) {
     return result;
 }
 
-/// Where the pixels of an image lie among the dimensions.
+/// The places of an image's pixels among the dimensions.
 struct image {
     dims spatial;
     bool is_channels_last;

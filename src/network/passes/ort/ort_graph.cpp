@@ -1,3 +1,5 @@
+// Answers about nodes, tensors and pairs, in sections of that order.
+
 #include "network/passes/ort/ort_graph.hpp"
 
 #include <algorithm>
