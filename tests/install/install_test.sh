@@ -82,6 +82,8 @@ use() {
         has 'CONV_2D' "$(started PYTHONPATH="${package%/octet}" /usr/bin/python3 -c \
             'import octet, sys; print(octet.Network(sys.argv[1]).explain())' "$source/examples/digits/digits_int8.tflite")" ||
             fail "the Python package"
+        [ "$(started PYTHONPATH="${package%/octet}" /usr/bin/python3 -c "import importlib.metadata as m; print(m.version('octet'))")" = "$version" ] ||
+            fail "metadata of the Python package"
     fi
 
     local front
