@@ -14,6 +14,7 @@ A `Network` takes NumPy arrays and gives NumPy arrays: codes where it was given 
 - `octet.conv2d` and its like: the single operations under the arithmetic (`rule`) of any framework; help(octet.operations) has the words
   that all of them share.
 - `octet.torch`: PyTorch's quantized modules with PyTorch's bytes; `octet.dask`, `octet.mpi`: many workers.
+- `octet.onnxruntime`: ONNX Runtime's own sessions, with their quantized parts on Octet.
 
 Errors: ValueError and TypeError for wrong arguments, FileNotFoundError, `octet.UnsupportedError` for what Octet lacks, each with a sentence that names
 the argument, what was given and what is allowed.
