@@ -209,5 +209,28 @@ TEST(Differences, OfFloatsHaveATolerance) {
     EXPECT_NEAR(d.relative, 0.1 / 2.9, 1e-7);
 }
 
+/// As inputs of which the file leaves sizes open: a {n, s}, b {1, 4}.
+TEST_F(RunFiles, ArraysTellOpenSizes) {
+    model::graph g = two_relus();
+    g.tensors[0].dims = {1, -1};
+    g.tensors[0].dim_names = {"n", "s"};
+    array wide = codes({1, 2, 3, 4, 5, 6});
+    wide.dims = {2, 3};
+    write("wide.npy", npy_text(wide));
+    write("both.npz", npz_text({{"b", ones}, {"a", wide}}));
+    const auto shapes = [&](const std::vector<std::string> &files) {
+        input_options options;
+        options.files = files;
+        return sizes_of_arrays(g, options).shapes;
+    };
+    const std::map<std::string, memory::dims> expected = {{"a", {2, 3}}};
+    EXPECT_EQ(shapes({path("wide.npy"), path("1.npy")}), expected); // in the order of the inputs
+    EXPECT_EQ(shapes({"b=" + path("1.npy"), path("wide.npy")}), expected);
+    EXPECT_EQ(shapes({path("1.npy"), "a=" + path("wide.npy")}), expected);
+    EXPECT_EQ(shapes({path("both.npz")}), expected);
+    EXPECT_TRUE(shapes({}).empty());
+    EXPECT_TRUE(shapes({"b=" + path("1.npy")}).empty()) << "its sizes are fixed";
+}
+
 } // namespace
 } // namespace octet::tests
