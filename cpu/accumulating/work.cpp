@@ -1,5 +1,18 @@
-// Shares of equal cost: prefix sums of costs give the place in the sequence of cells where each share ends, which is moved to
-// the nearest cell. `divide` tries both orders of cells and cuts between whole rows or panels, and takes what is most even.
+// How a layer is cut into shares of equal cost.
+//
+// The work is a grid: rows of tiles down, panels of columns across. A cell costs (cost of its row) x (cost of its panel), so the
+// cost of any rectangle is a product of two differences of prefix sums, and no cell is looked at by itself. The cells are taken
+// as one sequence, row by row, and thread t of n begins where t / n of the whole cost lies before:
+//
+//             panels
+//        | 0 0 0 0 |         three threads, row by row: a share is the rest of a row, whole rows, and the beginning of a row,
+//   rows | 0 0 1 1 |         so at most three rectangles
+//        | 1 1 1 2 |
+//        | 2 2 2 2 |
+//
+// Cuts inside a row make two threads read the row's source or the panel's weights. So cuts between whole rows are tried first and
+// kept where they are nearly as even (2 %), and so is the order that the plan prefers (4 %): by rows, layers that follow each other
+// find in a core's caches what it wrote itself; panel by panel, a thread reads its part of the weights once.
 
 #include "cpu/accumulating/work.hpp"
 
@@ -42,12 +55,12 @@ dim_t side_costs::nearest_cut(double cost) const {
 
 namespace {
 
-/// A place in the sequence of cells that goes along `minor` before the next of `major`.
-struct place {
+/// A cell in the sequence of cells that goes along `minor` before the next of `major`.
+struct cell_position {
     dim_t major, minor;
 };
 
-place nearest_place(const side_costs &major, const side_costs &minor, double cost) {
+cell_position nearest_position(const side_costs &major, const side_costs &minor, double cost) {
     dim_t at = major.nearest_cut(cost / minor.all());
     if (major.before(at) * minor.all() > cost)
         at--;
@@ -55,17 +68,18 @@ place nearest_place(const side_costs &major, const side_costs &minor, double cos
         return {at, 0};
     const double of_one = major.before(at + 1) - major.before(at);
     const dim_t within = minor.nearest_cut((cost - major.before(at) * minor.all()) / of_one);
-    return within == minor.count() ? place{at + 1, 0} : place{at, within};
+    return within == minor.count() ? cell_position{at + 1, 0} : cell_position{at, within};
 }
 
 /// The rest of the line of `from`, whole lines, the part of the line of `to`: those that are not empty.
-share cells_between(const place &from, const place &to, dim_t minor_count, bool is_transposed) {
+share cells_between(const cell_position &from, const cell_position &to, dim_t minor_count,
+                    bool is_transposed) {
     share cells;
-    const auto add = [&](dim_t first, dim_t last, dim_t first_minor, dim_t last_minor) {
-        if (first >= last || first_minor >= last_minor)
+    const auto add = [&](dim_t first, dim_t end, dim_t first_minor, dim_t end_minor) {
+        if (first >= end || first_minor >= end_minor)
             return;
-        cells.push_back(is_transposed ? cell_range{first_minor, last_minor, first, last}
-                                      : cell_range{first, last, first_minor, last_minor});
+        cells.push_back(is_transposed ? cell_range{first_minor, end_minor, first, end}
+                                      : cell_range{first, end, first_minor, end_minor});
     };
     if (from.major == to.major) {
         add(from.major, from.major + 1, from.minor, to.minor);
@@ -80,12 +94,12 @@ share cells_between(const place &from, const place &to, dim_t minor_count, bool 
 
 /// The cells in front of which the shares of `threads` begin, and the end.
 template <typename Cut>
-std::vector<share> shares_between(int threads, const place &end, bool panel_by_panel, dim_t minor_count,
-                                  const Cut &cut) {
+std::vector<share> shares_between(int threads, const cell_position &end, bool panel_by_panel,
+                                  dim_t minor_count, const Cut &cut) {
     std::vector<share> shares;
-    place from{0, 0};
+    cell_position from{0, 0};
     for (int i = 1; i <= threads; i++) {
-        const place to = i == threads ? end : cut(static_cast<double>(i) / threads);
+        const cell_position to = i == threads ? end : cut(static_cast<double>(i) / threads);
         share cells = cells_between(from, to, minor_count, panel_by_panel);
         if (!cells.empty())
             shares.push_back(std::move(cells));
@@ -118,15 +132,15 @@ namespace {
 std::vector<share> divide_along(const side_costs &rows, const side_costs &panels, int threads,
                                 bool panel_by_panel) {
     const side_costs &major = panel_by_panel ? panels : rows, &minor = panel_by_panel ? rows : panels;
-    const place end{major.count(), 0};
+    const cell_position end{major.count(), 0};
     constexpr double even_enough = 1.02; // a range reads its rows and its weights once
     std::vector<share> ranges = shares_between(threads, end, panel_by_panel, minor.count(), [&](double part) {
-        return place{major.nearest_cut(major.all() * part), 0};
+        return cell_position{major.nearest_cut(major.all() * part), 0};
     });
     if (busiest_share(rows, panels, ranges) * threads <= even_enough)
         return ranges;
     return shares_between(threads, end, panel_by_panel, minor.count(), [&](double part) {
-        return nearest_place(major, minor, major.all() * minor.all() * part);
+        return nearest_position(major, minor, major.all() * minor.all() * part);
     });
 }
 

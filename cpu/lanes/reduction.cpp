@@ -1,6 +1,16 @@
 // Reductions in vectors, in the order of their definition (common/lanes.hpp): where the elements of a result are
 // neighbours, two vectors are its lanes; where results are, as the channels of a channels-last image whose positions are
 // reduced, each lane of all of them is a vector. No generated code: the compiler's vectors do.
+//
+// Why there is an order at all. Sums of integers wrap modulo 2^32 and come out the same however they are added. A sum of floats is
+// rounded at each addition, so its bits depend on the order, and a loop that adds eight at a time has other bits than one that
+// adds sixteen. The definition therefore fixes an order that every width can follow: element i is added to lane i mod 16, in
+// ascending i; then the upper half of the lanes is added to the lower one, 16 to 8 to 4 to 2 to 1.
+//
+//   lanes    0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15        AVX2 has them in two vectors, AVX-512 in one, a loop in an array
+//   then     0+8 1+9 2+10 ... 7+15, then 0+4 ... 3+7 of these, and so on
+//
+// Threads share results, never the elements of one result, so their number does not matter either.
 
 #include "cpu/lanes/reduction.hpp"
 

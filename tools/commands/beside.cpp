@@ -1,3 +1,5 @@
+// Looks beside the command first, then where a build and an installation put libraries.
+
 #include "commands/beside.hpp"
 
 #include <filesystem>
