@@ -8,6 +8,7 @@
 
 #include "common/element.hpp"
 #include "common/rounding.hpp"
+#include "common/taps.hpp"
 #include "common/text.hpp"
 #include "cpu/accumulating/epilogue_params.hpp"
 #include "cpu/machine/parallel.hpp"
@@ -20,18 +21,6 @@ namespace {
 
 constexpr int vectors_per_chunk = 4;
 constexpr dim_t max_rounded_taps = 32767; // sums stay below 2^23 (32767 * 255), where f32 division is exact
-
-/// Taps of one axis that lie inside the image.
-struct tap_range {
-    dim_t first, count;
-};
-
-tap_range taps_inside(const pooling_problem &p, int axis, dim_t out) {
-    const dim_t start = out * p.stride[axis] - p.pad[axis], step = p.dilation[axis];
-    const dim_t first = start >= 0 ? 0 : div_up(-start, step);
-    const dim_t end = std::min(p.kernel[axis], div_up(std::max<dim_t>(p.in[axis] - start, 0), step));
-    return {first, end - first};
-}
 
 /// Elements between neighbours along depth, height, width.
 extent3 spatial_strides(const memory_desc &md, int spatial_ndims) {

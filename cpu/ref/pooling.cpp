@@ -7,6 +7,7 @@
 #include "common/element.hpp"
 #include "common/eltwise_math.hpp"
 #include "common/requantize.hpp"
+#include "common/taps.hpp"
 #include "cpu/ref/positions.hpp"
 #include "cpu/ref/ref.hpp"
 
@@ -43,12 +44,11 @@ private:
 
     window gather(std::int32_t zp, dim_t n, dim_t c, dim_t od, dim_t oh, dim_t ow) const {
         window result;
-        for (dim_t kd = 0; kd < p_.kernel[0]; kd++)
-            for (dim_t kh = 0; kh < p_.kernel[1]; kh++)
-                for (dim_t kw = 0; kw < p_.kernel[2]; kw++) {
+        const tap_range d = taps_inside(p_, 0, od), h = taps_inside(p_, 1, oh), w = taps_inside(p_, 2, ow);
+        for (dim_t kd = d.first; kd < d.end(); kd++)
+            for (dim_t kh = h.first; kh < h.end(); kh++)
+                for (dim_t kw = w.first; kw < w.end(); kw++) {
                     const extent3 i = source_position(p_, {od, oh, ow}, {kd, kh, kw});
-                    if (!is_in_image(p_, i))
-                        continue;
                     const coordinates at = spatial_coordinates(p_.spatial_ndims, n, c, i[0], i[1], i[2]);
                     result.taps++;
                     if (is_real(p_.src.data_type)) {

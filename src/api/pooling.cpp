@@ -97,6 +97,8 @@ pooling_problem shapes_of(const pooling_forward::desc &d) {
                           p.dst.dims[i]);
     p.mb = p.src.dims[0];
     p.channels = p.src.dims[1];
+    constexpr dim_t most_taps = dim_t{1} << 31; // averages count them
+    dim_t taps = 1;
     for (int i = 0; i < p.spatial_ndims; i++) {
         const int a = 3 - p.spatial_ndims + i;
         p.in[a] = p.src.dims[2 + i];
@@ -106,6 +108,9 @@ pooling_problem shapes_of(const pooling_forward::desc &d) {
         p.dilation[a] = std::min(d.dilation[i], dim_t{1} << 31) + 1;
         p.pad[a] = d.padding_l[i];
         check_axis(i, {p.in[a], p.out[a], p.kernel[a], p.stride[a], p.dilation[a], p.pad[a], d.padding_r[i]});
+        if (p.kernel[a] > most_taps / taps)
+            throw_invalid(operation, ": the kernel has more than 2^31 elements");
+        taps *= p.kernel[a];
     }
     return p;
 }

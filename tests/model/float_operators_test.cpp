@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <ctime>
 #include <limits>
 #include <map>
 
@@ -452,6 +453,21 @@ TEST(FloatOperators, AveragesOfWindowsBeyondThePadding) {
                       expected)
                 << "pad " << pad << ", counts padding " << counts_padding;
         }
+}
+
+TEST(FloatOperators, AverageOfWindowsFarLargerThanTheImage) {
+    const dim_t kernel = dim_t{1} << 30; // visited tap by tap, it takes seconds for each result
+    const std::clock_t begin = std::clock();
+    one_node n("AveragePool");
+    n.input({1, 1, 4, 2}, std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8})
+        .set("kernel_shape", list{kernel, 1})
+        .set("strides", list{2, 1})
+        .set("pads", list{kernel - 4, 0, 1, 0})
+        .set("ceil_mode", std::int64_t{1})
+        .set("count_include_pad", std::int64_t{1});
+    const auto count = static_cast<float>(kernel), cut_off = static_cast<float>(kernel - 1);
+    EXPECT_EQ(n.run<float>(), (std::vector<float>{16 / count, 20 / count, 16 / cut_off, 20 / cut_off}));
+    EXPECT_LT(std::clock() - begin, CLOCKS_PER_SEC);
 }
 
 // ---- Rows

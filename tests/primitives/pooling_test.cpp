@@ -1,5 +1,7 @@
 // Pooling against its formulas over an explicitly listed window.
 
+#include <ctime>
+
 #include "support/expect_error.hpp"
 #include "support/naive.hpp"
 
@@ -192,6 +194,46 @@ TEST(pooling, of_floats_is_in_window_order) {
                 EXPECT_EQ(static_cast<float>(element(dst.get_desc(), dst.get_data_handle(), at)), expected);
             });
         }
+}
+
+/// A file may name a window of any size: to visit 2^31 taps for each result takes minutes.
+TEST(pooling, taps_beside_the_image_are_not_visited) {
+    const dims size{1, 1, 2, 3}, kernel{1 << 10, 1 << 21}, before{1000, 1000};
+    const dims after{kernel[0] - 1 - before[0], kernel[1] - 1 - before[1]};
+    const auto average = [&](data_type type, const primitive_attr &attr) {
+        memory src({size, type, format_tag::nchw}, cpu), dst({size, type, format_tag::nchw}, cpu);
+        for (std::size_t i = 0; i < 6; i++)
+            if (type == data_type::f32)
+                src.map_data<float>()[i] = static_cast<float>(i);
+            else
+                src.map_data<std::uint8_t>()[i] = static_cast<std::uint8_t>(i);
+        const std::clock_t begin = std::clock();
+        pooling_forward(pooling_forward::primitive_desc({prop_kind::forward_inference,
+                                                         algorithm::pooling_avg_exclude_padding,
+                                                         src.get_desc(),
+                                                         dst.get_desc(),
+                                                         {1, 1},
+                                                         kernel,
+                                                         before,
+                                                         after},
+                                                        attr, cpu))
+            .execute(stream(cpu), {{OCTET_ARG_SRC, src}, {OCTET_ARG_DST, dst}});
+        EXPECT_LT(std::clock() - begin, 2 * CLOCKS_PER_SEC);
+        return element(dst.get_desc(), dst.get_data_handle(), {0, 0, 1, 2});
+    };
+    primitive_attr tflite;
+    tflite.set_requantization(requantization_rule::tflite_2step);
+    EXPECT_EQ(average(data_type::f32, {}), 2.5);
+    EXPECT_EQ(average(data_type::u8, {}), 2.);
+    EXPECT_EQ(average(data_type::u8, tflite), 3.);
+}
+
+TEST(pooling, refuses_windows_that_cannot_be_counted) {
+    const memory::desc md({1, 1, 2, 3}, data_type::u8, format_tag::nchw);
+    const pooling_forward::desc d(prop_kind::forward_inference, algorithm::pooling_max, md, md, {1, 1},
+                                  {1 << 16, (1 << 15) + 1}, {9, 9}, {(1 << 16) - 10, (1 << 15) - 9});
+    expect_error(status::invalid_arguments, [&] { pooling_forward::primitive_desc(d, cpu); },
+                 {"the kernel has more than 2^31 elements"});
 }
 
 TEST(pooling, of_floats_takes_no_scales_and_zero_points) {

@@ -25,14 +25,13 @@ axis axis_of(dim_t in, dim_t out, dim_t kernel, dim_t stride, dim_t step, dim_t 
     axis a;
     a.step = step;
     for (dim_t o = 0; o < out; o++) {
-        axis::window w{0, 0, 0};
-        for (dim_t k = 0; k < kernel; k++) {
-            const dim_t position = o * stride + k * step - begin;
-            if (position >= 0 && position < in && w.taps++ == 0)
-                w.first = position;
-            w.counted += position < in + end;
-        }
-        a.windows.push_back(w);
+        const dim_t start = o * stride - begin;
+        const auto taps_before = [&](dim_t position) { // not one by one: a file may name any size
+            return std::clamp<dim_t>((position - start + step - 1) / step, 0, kernel);
+        };
+        const dim_t skipped = start < 0 ? taps_before(0) : 0;
+        a.windows.push_back(
+            {start + skipped * step, std::max<dim_t>(taps_before(in) - skipped, 0), taps_before(in + end)});
     }
     return a;
 }
