@@ -180,6 +180,18 @@ TEST(TfliteOperator, OfCoarseCodesOnlyTheEndsAreLeft) {
     }
 }
 
+/// Which the operator's own tests have.
+TEST(TfliteOperator, ScalesOfLogisticAndTanhPlayNoPart) {
+    const s8s x = {-128, -20, 0, 20, 127};
+    const auto codes = [&](const char *op, float scale, std::int32_t zero_point) {
+        auto test = tflite(op);
+        test.input<std::int8_t>({5}, x, false, 0.05f, 0);
+        return test.run<std::int8_t>({5}, scale, zero_point);
+    };
+    EXPECT_EQ(codes("LOGISTIC", 1.f / 255, -128), codes("LOGISTIC", 1.f / 256, -128));
+    EXPECT_EQ(codes("TANH", 1.99999955f / 256, 0), codes("TANH", 1.f / 128, 0));
+}
+
 // ---- ONNX
 
 node_test conv(const u8s &x, const dims &x_dims) {

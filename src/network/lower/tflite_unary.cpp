@@ -32,15 +32,20 @@ primitive_attr tflite_attr(const lowering &l) {
     return attr;
 }
 
-/// LOGISTIC and TANH have one output scale and zero point.
-std::unique_ptr<step> sigmoid_step(const lowering &l, algorithm alg, float scale, std::int32_t zero_point) {
-    const linear_codes y = per_tensor(l.output(), "the output");
-    const std::int32_t expected = l.output().type == data_type::u8 ? zero_point + 128 : zero_point;
-    if (y.scale != scale || y.zero_point != expected)
-        refuse("the output has scale " + std::to_string(y.scale) + " and zero point " +
-               std::to_string(y.zero_point) + ", allowed are " + std::to_string(scale) + " and " +
+/// TFLite Micro's codes of LOGISTIC and TANH are worth 1/256 and 1/128 whatever scale the output has (its own tests give
+/// 1/255); the zero point it asks for.
+std::unique_ptr<step> sigmoid_step(const lowering &l, algorithm alg, std::int32_t zero_point) {
+    const tensor &src = l.input(0, {data_type::s8, data_type::u8}), &dst = l.output({src.type});
+    const linear_codes y = per_tensor(dst, "the output");
+    const std::int32_t expected = dst.type == data_type::u8 ? zero_point + 128 : zero_point;
+    if (y.zero_point != expected)
+        refuse("the output has zero point " + std::to_string(y.zero_point) + ", allowed is " +
                std::to_string(expected));
-    return unary_step(l, tflite_attr(l), alg, 0.f);
+    primitive_attr attr;
+    attr.set_requantization(requantization_rule::tflite_2step);
+    set_parameters(attr, OCTET_ARG_SRC, per_tensor(src, "input 0"));
+    set_zero_point(attr, OCTET_ARG_DST, expected);
+    return unary_step(l, attr, alg, 0.f);
 }
 
 } // namespace
@@ -69,11 +74,9 @@ std::unique_ptr<step> lower_relu6(const lowering &l) {
 }
 
 std::unique_ptr<step> lower_logistic(const lowering &l) {
-    return sigmoid_step(l, algorithm::eltwise_logistic, 1.f / 256, -128);
+    return sigmoid_step(l, algorithm::eltwise_logistic, -128);
 }
-std::unique_ptr<step> lower_tanh(const lowering &l) {
-    return sigmoid_step(l, algorithm::eltwise_tanh, 1.f / 128, 0);
-}
+std::unique_ptr<step> lower_tanh(const lowering &l) { return sigmoid_step(l, algorithm::eltwise_tanh, 0); }
 
 std::unique_ptr<step> lower_hard_swish(const lowering &l) {
     return unary_step(l, tflite_attr(l), algorithm::eltwise_hardswish, 0.f);
