@@ -39,8 +39,10 @@ void check(const transposed_case &c) {
     const list &pads = c.expected_pads.empty() ? c.pads : c.expected_pads;
     dims shape = {2, per_group * c.groups, 0, 0};
     for (std::size_t i = 0; i < 2; i++)
-        shape[i + 2] = (x_dims[i + 2] - 1) * c.strides[i] + (kernel[i] - 1) * c.dilations[i] + 1 +
-                       c.added[i] - pads[i] - pads[i + 2];
+        shape[i + 2] = !c.output_shape.empty()
+                           ? c.output_shape[i]
+                           : (x_dims[i + 2] - 1) * c.strides[i] + (kernel[i] - 1) * c.dilations[i] + 1 +
+                                 c.added[i] - pads[i] - pads[i + 2];
     ASSERT_EQ(n.shape, shape);
     std::vector<double> expected(count_of(shape));
     const dim_t inputs = 6 / c.groups;
@@ -86,6 +88,15 @@ TEST(Deconvolution, PaddingOfWordsAndShapes) {
     check({{2, 1}, {1, 1}, any, none, 1, false, "SAME_LOWER", {}, {1, 1, 0, 0}});
     check({{2, 1}, {1, 1}, any, none, 1, false, "VALID", {}, any});
     check({{2, 1}, {1, 1}, any, none, 1, false, nullptr, {8, 4}, {1, 1, 0, 1}});
+    check({{3, 2},
+           {1, 1},
+           any,
+           none,
+           1,
+           true,
+           nullptr,
+           {14, 11},
+           any}); // more than the kernel reaches: 12 and 10
 }
 
 TEST(Deconvolution, Refusals) {
@@ -103,6 +114,9 @@ TEST(Deconvolution, Refusals) {
     EXPECT_NE(refusal(fitting, "output_padding", list{1, 0}), "");
     EXPECT_NE(refusal(fitting, "auto_pad", std::string("SAME")), "");
     EXPECT_NE(refusal(fitting, "output_shape", list{3}), "");
+    EXPECT_EQ(refusal(fitting, "output_shape", list{4, 4}), "");
+    EXPECT_NE(refusal(fitting, "output_shape", list{5, 4}).find("has an entry of 5, allowed is up to 4"),
+              std::string::npos);
 }
 
 } // namespace

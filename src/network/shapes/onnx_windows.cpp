@@ -154,7 +154,8 @@ void conv_transpose(node_shapes &n) {
                std::to_string(rank));
     dims y = {x[0], w[1] * groups};
     for (std::size_t i = 0; i < rank; i++) {
-        const dim_t whole = (x[i + 2] - 1) * strides[i] + (kernel[i] - 1) * dilations[i] + 1 + added[i];
+        const dim_t reached = (x[i + 2] - 1) * strides[i] + (kernel[i] - 1) * dilations[i] + 1,
+                    whole = reached + added[i];
         if (added[i] < 0 || added[i] >= strides[i])
             refuse("attribute 'output_padding' has an entry of " + std::to_string(added[i]) +
                    ", allowed are 0 to less than the stride");
@@ -164,10 +165,11 @@ void conv_transpose(node_shapes &n) {
             pads[i] = automatic == "SAME_UPPER" ? total / 2 : total - total / 2;
             pads[rank + i] = total - pads[i];
         }
-        y.push_back(whole - pads[i] - pads[rank + i]); // of windows smaller than the stride, less than SAME
-        if (has_shape && y.back() != wanted[i])
+        // Of windows smaller than the stride, less than SAME. Behind what windows reach, there is the bias.
+        y.push_back(has_shape ? wanted[i] : whole - pads[i] - pads[rank + i]);
+        if (has_shape && wanted[i] >= reached + strides[i])
             refuse_as_unimplemented("attribute 'output_shape' has an entry of " + std::to_string(wanted[i]) +
-                                    ", allowed is up to " + std::to_string(whole));
+                                    ", allowed is up to " + std::to_string(reached + strides[i] - 1));
         if (y.back() < 1 || pads[i] < 0 || pads[rank + i] < 0)
             refuse("padding " + std::to_string(pads[i]) + " and " + std::to_string(pads[rank + i]) +
                    " gives an output of " + to_text(y));
