@@ -44,6 +44,8 @@ struct place {
 
 /// Where the file belongs. The path is followed by the system, which refuses others' links in folders of everybody.
 place place_of(const std::string &path) {
+    if (path.find('\0') != std::string::npos) // the system would take what is before it
+        refuse(path.c_str(), "a zero byte follows in the name, which no file has");
     struct stat s;
     if (::stat(path.c_str(), &s) == 0) {
         if (S_ISDIR(s.st_mode))

@@ -198,9 +198,9 @@ TEST(FloatOperators, GatherRefusesIndicesOutsideBeforeItWrites) {
             net.run();
             FAIL();
         } catch (const error &e) {
-            EXPECT_NE(
-                std::string(e.what()).find("index 1 is " + std::to_string(index) + ", allowed: -3 to 2"),
-                std::string::npos)
+            EXPECT_NE(std::string(e.what()).find("node 0 (Gather): index 1 is " + std::to_string(index) +
+                                                 ", allowed: -3 to 2"),
+                      std::string::npos)
                 << e.what();
         }
         EXPECT_EQ(net.output().as<float>(), (std::vector<float>{3, 2}));

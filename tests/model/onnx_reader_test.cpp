@@ -9,6 +9,7 @@
 #include "model/onnx_builder.hpp"
 #include "octet/network.hpp"
 #include "octet/octet.hpp"
+#include "support/expect_error.hpp"
 
 namespace octet::tests {
 namespace {
@@ -267,15 +268,61 @@ TEST(OnnxReaderRefuses, ShapesAndTypesThatDisagree) {
     m = small_network();
     auto &x = *m.graph().mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
     x.mutable_dim(2)->set_dim_param("height");
-    try { // may be set after reading
-        network net(read(m.finish()));
-        FAIL();
-    } catch (const error &e) {
-        EXPECT_STREQ(e.what(), "input 'image': dimension 2 ('height') has no fixed size, and none is given");
-    }
+    network open(read(m.finish())); // may be set after reading
+    EXPECT_EQ(test::refusal([&] {
+                  open.run();
+              }).rfind("input 'image': dimension 2 ('height') has no fixed size, and none is given", 0),
+              0u);
     m = small_network();
     m.graph().mutable_input(0)->mutable_type()->clear_tensor_type();
     EXPECT_DEFECT(m.finish(), "input 'image' is no tensor");
+}
+
+TEST(OnnxReaderRefuses, ResultsOfTypesThatOctetLacksByTheirName) {
+    for (const char *const op : {"Max", "Add", "Identity", "Pad", "AveragePool"}) {
+        onnx_builder m;
+        m.input<float>("x", {1, 1, 4, 4});
+        m.graph().mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(
+            onnx::TensorProto::UINT16);
+        const bool is_pad = op == std::string("Pad"), is_sum = op == std::string("Add");
+        if (is_pad)
+            m.constant<std::int64_t>("pads", {8}, std::vector<std::int64_t>(8, 1));
+        onnx::NodeProto &n = m.node(op,
+                                    is_pad   ? b::names{"x", "pads"}
+                                    : is_sum ? b::names{"x", "x"}
+                                             : b::names{"x"},
+                                    {"y"});
+        if (op == std::string("AveragePool"))
+            b::set(n, "kernel_shape", b::dims{2, 2});
+        m.output("y");
+        EXPECT_NE(test::refusal([&] { network(read(m.finish())); }).find("input 0 ('x') is UINT16, allowed"),
+                  std::string::npos)
+            << op;
+    }
+}
+
+/// Python and JSON take nothing else.
+TEST(OnnxReader, NamesAreUtf8AndCutBetweenCharacters) {
+    const std::string euro = "\xe2\x82\xac", smile = "\xf0\x9f\x99\x82";
+    std::string euros;
+    for (int i = 0; i < 60; i++)
+        euros += euro;
+    const auto name_of = [](const std::string &name) {
+        onnx_builder m;
+        m.input<float>(name, {1, 4});
+        m.node("Relu", {name}, {"y"});
+        m.output("y");
+        return read(m.finish()).tensors[0].name;
+    };
+    EXPECT_EQ(name_of("a" + euros), "a" + euros.substr(0, 117)); // of 120 bytes
+    EXPECT_EQ(name_of(euro + smile + "\xc3\xa4"), euro + smile + "\xc3\xa4");
+    EXPECT_EQ(name_of("\xff"
+                      "a\x80\xc3"),
+              "?a??");
+    EXPECT_EQ(name_of("\xc0\xaf"), "??");           // longer than need be
+    EXPECT_EQ(name_of("\xed\xa0\x80"), "???");      // half of a pair of UTF-16
+    EXPECT_EQ(name_of("\xf4\x90\x80\x80"), "????"); // beyond the last character
+    EXPECT_EQ(name_of("a\nb\x7f"), "a?b?");
 }
 
 TEST(OnnxReaderRefuses, WindowsThatDoNotFit) {

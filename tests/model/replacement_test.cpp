@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "octet/error.hpp"
+#include "octet/network.hpp"
 #include "storage/replacement.hpp"
 #include "support/expect_error.hpp"
 
@@ -107,6 +108,16 @@ TEST_F(Replacement, OfWhatIsNoFileIsRefused) {
               path("absent/file") + ": cannot be written: No such file or directory");
     EXPECT_EQ(complaint(""), ": cannot be written: No such file or directory");
     EXPECT_EQ(names(), (std::vector<std::string>{"dangling", "folder", "pipe"}));
+}
+
+TEST_F(Replacement, OfANameWithAZeroByteIsRefused) {
+    const std::string name("a\0b", 3);
+    EXPECT_EQ(refusal([&] { storage::replace_file(path(name), "x", 1); }),
+              path("a") + ": a zero byte follows in the name, which no file has");
+    EXPECT_EQ(names(), std::vector<std::string>());
+    put("a", "not a network");
+    EXPECT_EQ(refusal([&] { network{path(name)}; }),
+              path("a") + ": a zero byte follows in the name, which no file has");
 }
 
 TEST_F(Replacement, FollowsALinkToAFileAndKeepsIt) {

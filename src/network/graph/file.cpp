@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <limits>
 #include <new>
 
@@ -36,9 +37,37 @@ private:
     int number_;
 };
 
+/// Bytes of the character that begins there, 0 if none does: names go to Python and into JSON, which take UTF-8 alone.
+std::size_t utf8_length(const std::string &text, std::size_t begin) {
+    struct form {
+        unsigned mask, lead, least, most; ///< of the first byte; code points
+    };
+    constexpr form forms[] = {{0x80, 0x00, 0, 0x7f},
+                              {0xe0, 0xc0, 0x80, 0x7ff},
+                              {0xf0, 0xe0, 0x800, 0xffff},
+                              {0xf8, 0xf0, 0x10000, 0x10ffff}};
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    for (std::size_t length = 1; length <= std::size(forms); length++) {
+        const form &f = forms[length - 1];
+        if ((byte(begin) & f.mask) != f.lead)
+            continue;
+        unsigned point = byte(begin) & ~f.mask;
+        for (std::size_t i = 1; i < length; i++) {
+            if (begin + i >= text.size() || (byte(begin + i) & 0xc0) != 0x80)
+                return 0;
+            point = point << 6 | (byte(begin + i) & 0x3f);
+        }
+        const bool is_surrogate = point >= 0xd800 && point <= 0xdfff;
+        return point < f.least || point > f.most || is_surrogate ? 0 : length;
+    }
+    return 0;
+}
+
 } // namespace
 
 shared_bytes map_file(const std::string &path) {
+    if (path.find('\0') != std::string::npos) // the system would take what is before it
+        refuse(std::string(path.c_str()) + ": a zero byte follows in the name, which no file has");
     std::error_code ignored;
     if (!std::filesystem::exists(path, ignored))
         refuse(path + ": does not exist");
@@ -111,11 +140,16 @@ shared_bytes aligned_copy(const std::uint8_t *bytes, std::size_t size) {
 
 std::string printable(std::string text) {
     constexpr std::size_t max_length = 120;
-    text.resize(std::min(text.size(), max_length));
-    for (char &c : text)
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-            c = '?';
-    return text;
+    std::string fit;
+    for (std::size_t i = 0, length; i < text.size(); i += std::max<std::size_t>(length, 1)) {
+        length = utf8_length(text, i);
+        const auto first = static_cast<unsigned char>(text[i]);
+        const std::string next = length == 0 || first < 0x20 || first == 0x7f ? "?" : text.substr(i, length);
+        if (fit.size() + next.size() > max_length)
+            break;
+        fit += next;
+    }
+    return fit;
 }
 
 } // namespace octet::model

@@ -154,13 +154,25 @@ private:
                 refuse(who + " writes " + tensor_text(g_, t) +
                        ", which is an input, a constant or written before");
             is_written_[at(t)] = true;
-            check_type(t, who);
+            check_result_type(t, n, who);
         }
     }
 
+    /// A result without a type comes of inputs of one that Octet lacks.
+    void check_result_type(int t, const node &n, const std::string &who) const {
+        if (has_no_type(g_.tensors[at(t)]))
+            for (std::size_t i = 0; i < n.inputs.size(); i++)
+                if (n.inputs[i] >= 0 && !g_.tensors[at(n.inputs[i])].foreign_type.empty())
+                    refuse(who + ": input " + std::to_string(i) + " ('" + g_.tensors[at(n.inputs[i])].name +
+                           "') is " + type_text(g_.tensors[at(n.inputs[i])]) +
+                           ", allowed are f32, s32, s16, s8 and u8");
+        check_type(t, who);
+    }
+
+    static bool has_no_type(const tensor &t) { return t.type == data_type::undef && t.foreign_type.empty(); }
+
     void check_type(int t, const std::string &who) const {
-        const tensor &used = g_.tensors[at(t)];
-        if (used.type == data_type::undef && used.foreign_type.empty())
+        if (has_no_type(g_.tensors[at(t)]))
             refuse(who + " uses " + tensor_text(g_, t) + ", which has no type");
     }
 

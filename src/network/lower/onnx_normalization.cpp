@@ -160,9 +160,8 @@ private:
     }
     static void check(const table &t, dim_t index) {
         if (index < 0 || index >= t.rows)
-            throw error(status::invalid_arguments, "EmbedLayerNormalization: an index is " +
-                                                       std::to_string(index) + ", allowed: 0 to " +
-                                                       std::to_string(t.rows - 1));
+            throw error(status::invalid_arguments, "an index is " + std::to_string(index) +
+                                                       ", allowed: 0 to " + std::to_string(t.rows - 1));
     }
     /// How many elements of each mask are 1.
     void count_mask(const run_memory &m, dim_t batch) const {
