@@ -107,12 +107,12 @@ part::part(const runtime &ort, const graph &g, const selection &nodes, const ses
             throw error(status::unimplemented, "tensor '" + read.name + "' has no known dimensions");
         if (std::count(read.dims.begin(), read.dims.end(), 0) != 0)
             throw error(status::unimplemented, "tensor '" + read.name + "' has no elements");
-        inputs_.push_back({read.name, read.type});
+        inputs_.push_back({read.name, read.type, read.dims, read.dim_names});
     }
     for (const int v : nodes.outputs) {
         check_border(g.values[static_cast<std::size_t>(v)]);
-        outputs_.push_back(
-            {g.values[static_cast<std::size_t>(v)].name, g.values[static_cast<std::size_t>(v)].type});
+        const value &written = g.values[static_cast<std::size_t>(v)];
+        outputs_.push_back({written.name, written.type, written.dims, written.dim_names});
     }
     if (outputs_.empty())
         throw error(status::unimplemented, "nobody reads what it computes");
@@ -203,9 +203,31 @@ void part::give_back(sizes at, network net) const {
     }
 }
 
+/// Without elements there is nothing to compute: the dimensions of outputs follow from the names of dimensions.
+void part::give_empty_outputs(ort_kernel_context *context, const sizes &at) const {
+    std::map<std::string, std::int64_t> named;
+    for (std::size_t i = 0; i < at.size(); i++)
+        for (std::size_t d = 0; d < at[i].size() && d < inputs_[i].dim_names.size(); d++)
+            if (!inputs_[i].dim_names[d].empty())
+                named.emplace(inputs_[i].dim_names[d], at[i][d]);
+    for (const port &y : outputs_) {
+        dims d = y.dims;
+        for (std::size_t k = 0; k < d.size(); k++)
+            if (const auto found = named.find(y.dim_names[k]); d[k] < 0 && found != named.end())
+                d[k] = found->second;
+        if (std::count(d.begin(), d.end(), -1) != 0 || std::count(d.begin(), d.end(), 0) == 0)
+            refuse("an input has no elements, and output '" + y.name + "' does not follow from its sizes");
+        ort_value *v = nullptr;
+        ort_(api::context_output, context, y.place, d.data(), d.size(), &v);
+    }
+}
+
 void part::compute(ort_kernel_context *context) const {
     std::vector<const void *> sources;
     sizes at = read_inputs(context, sources);
+    if (std::any_of(at.begin(), at.end(),
+                    [](const dims &d) { return std::count(d.begin(), d.end(), 0) != 0; }))
+        return give_empty_outputs(context, at);
     network net = take(at);
     for (std::size_t i = 0; i < inputs_.size(); i++) {
         const tensor_view x = net.input(i);

@@ -38,6 +38,8 @@ private:
     struct port {
         std::string name;
         int type;
+        std::vector<std::int64_t> dims; ///< as the graph has them
+        std::vector<std::string> dim_names;
         std::size_t place = 0; ///< among the node's inputs or outputs
     };
     struct idle_context {
@@ -48,6 +50,7 @@ private:
     network take(const sizes &at) const;
     network resized(const sizes &at) const;
     void give_back(sizes at, network net) const;
+    void give_empty_outputs(ort_kernel_context *context, const sizes &at) const;
     sizes read_inputs(ort_kernel_context *context, std::vector<const void *> &data) const;
 
     const runtime &ort_;

@@ -10,6 +10,7 @@
 
 #include "bench/child_process.hpp"
 #include "bench/onnxruntime_peer.hpp"
+#include "commands/beside.hpp"
 #include "commands/files.hpp"
 #include "commands/json.hpp"
 #include "octet/octet.hpp"
@@ -61,6 +62,18 @@ std::string type_name(const tensor_view &t) {
     }
 }
 
+/// Node.js itself cannot choose a provider: a library in front of ONNX Runtime does it, and tells of it in `report`.
+std::vector<std::string> program(onnxruntime::provider who, int threads, const std::string &report) {
+    std::vector<std::string> words = {"node", "-e", onnxruntime_peer};
+    if (who == onnxruntime::provider::octet) {
+        const std::string library = library_beside("liboctet_onnxruntime_preload.so", "interop/onnxruntime",
+                                                   "its Debian package is liboctet-onnxruntime");
+        words.insert(words.begin(), {"env", "LD_PRELOAD=" + library, "OCTET_ONNXRUNTIME_REPORT=" + report,
+                                     "OCTET_ONNXRUNTIME_OPTIONS=threads=" + std::to_string(threads)});
+    }
+    return words;
+}
+
 json answer_of(child_process &node, const json &request) {
     json answer =
         json::parse(node.ask(request.dump(-1, ' ', false, json::error_handler_t::replace)), nullptr, false);
@@ -74,8 +87,10 @@ json answer_of(child_process &node, const json &request) {
 } // namespace
 
 onnxruntime::onnxruntime(const std::string &model, const network &like, int threads,
-                         const std::string &node_modules) {
+                         const std::string &node_modules, provider who) {
     const scratch_folder folder;
+    const std::string report = folder.file("report", 0);
+    storage::replace_file(report, "", 0);
     json request = {{"model", fs::absolute(model).string()},
                     {"threads", threads},
                     {"node_modules", node_modules.empty() ? "" : fs::absolute(node_modules).string()},
@@ -91,8 +106,13 @@ onnxruntime::onnxruntime(const std::string &model, const network &like, int thre
     }
     for (std::size_t i = 0; i < like.output_count(); i++)
         request["outputs"].push_back({{"name", like.output(i).name()}, {"file", folder.file("output", i)}});
-    node_ = std::make_unique<child_process>(std::vector<std::string>{"node", "-e", onnxruntime_peer});
+    node_ = std::make_unique<child_process>(program(who, threads, report));
     version_ = answer_of(*node_, request).value("version", "");
+    if (who == provider::octet) {
+        if (read_file(report).empty())
+            refuse("its session did not get Octet's provider");
+        version_ += " on Octet";
+    }
     for (std::size_t i = 0; i < like.output_count(); i++) {
         const std::vector<std::uint8_t> bytes = read_file(folder.file("output", i));
         outputs_.emplace_back(bytes.begin(), bytes.end());

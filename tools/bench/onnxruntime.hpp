@@ -14,9 +14,13 @@ class child_process;
 
 class onnxruntime {
 public:
+    /// Who computes in its sessions: its own CPU provider, or Octet's provider, with what that leaves for the other.
+    enum class provider { cpu, octet };
+
     /// Runs the file once on what the network's inputs hold. `node_modules`: where the package is, beside NODE_PATH and
     /// the working directory. Throws octet::error that says what is missing.
-    onnxruntime(const std::string &model, const network &like, int threads, const std::string &node_modules);
+    onnxruntime(const std::string &model, const network &like, int threads, const std::string &node_modules,
+                provider who = provider::cpu);
     ~onnxruntime();
     onnxruntime(onnxruntime &&) noexcept;
 

@@ -93,6 +93,14 @@ void add_bench_command(CLI::App &app) {
         ->check(word_of({"onednn", "onnxruntime"}));
     command
         ->add_option(
+            "--through", options->through,
+            "Time the network in sessions of this library, in turn without and with Octet's provider "
+            "in them, beside Octet itself; the peer is that library")
+        ->type_name("NAME")
+        ->check(word_of({"onnxruntime"}))
+        ->needs(network);
+    command
+        ->add_option(
             "--node-modules", options->node_modules,
             "Where Node.js finds the package onnxruntime-node, beside NODE_PATH and the working directory")
         ->type_name("DIR")
@@ -162,6 +170,8 @@ void add_bench_command(CLI::App &app) {
             options->network.batch = options->batch;
         if (rule->count() > 0)
             options->network.rule = options->rule;
+        if (options->peer.empty())
+            options->peer = options->through;
         bench(*options);
     });
 }

@@ -51,15 +51,17 @@ public:
         const run_inputs inputs(loaded.graph, path_, {});
         for (const int count : threads) {
             const num_threads_scope scope(count);
-            network net = make_network(loaded.graph, loaded.file);
-            inputs.write_to(net);
-            std::unique_ptr<onnxruntime> peer;
-            if (!options.peer.empty()) {
-                peer = std::make_unique<onnxruntime>(path_, net, count, options.node_modules);
-                net.run();
-                is_equal_ = is_equal_ && peer->equals(net);
+            for (const onnxruntime::provider who : providers(options)) {
+                network net = make_network(loaded.graph, loaded.file);
+                inputs.write_to(net);
+                std::unique_ptr<onnxruntime> peer;
+                if (!options.peer.empty()) {
+                    peer = std::make_unique<onnxruntime>(path_, net, count, options.node_modules, who);
+                    net.run();
+                    is_equal_ = is_equal_ && peer->equals(net);
+                }
+                networks_.emplace_back(std::move(net), std::move(peer), count, options.samples);
             }
-            networks_.emplace_back(std::move(net), std::move(peer), count, options.samples);
         }
     }
 
@@ -84,6 +86,13 @@ public:
     bool is_equal() const { return is_equal_; }
 
 private:
+    /// Of the peer, which takes turns with itself on Octet.
+    static std::vector<onnxruntime::provider> providers(const bench_options &options) {
+        if (options.through.empty())
+            return {onnxruntime::provider::cpu};
+        return {onnxruntime::provider::cpu, onnxruntime::provider::octet};
+    }
+
     std::string path_;
     bool is_equal_ = true;
     std::vector<measured_network> networks_;

@@ -1,5 +1,6 @@
-// octet preload: runs a program of oneDNN's with liboctet_dnnl in front of oneDNN (doc/onednn.md). It stays the program's parent to
-// tell, at the end, if nothing in it called oneDNN: then the library did nothing, and the reason is not obvious.
+// octet preload: runs a program of oneDNN's with liboctet_dnnl in front of oneDNN (doc/onednn.md), or one of ONNX Runtime's with
+// liboctet_onnxruntime_preload in front of that (doc/onnxruntime.md). It stays the program's parent to tell, at the end, if nothing
+// called the library: then it did nothing, and the reason is not obvious.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -35,16 +36,28 @@ namespace fs = std::filesystem;
 
 struct preload_options {
     machine_options machine;
-    bool verbose = false;
+    bool verbose = false, onnxruntime = false;
     std::vector<std::string> program;
 };
 
-std::string library() {
-    return library_beside("liboctet_dnnl.so", "interop/onednn/preload",
-                          "it is built with OCTET_BUILD_DNNL=ON");
-}
+/// What stands in front of what.
+struct front {
+    const char *library, *built, *otherwise; ///< of library_beside
+    const char *report;                      ///< names the file of the report to the library
+    const char *unused;                      ///< what is said if nothing called it
+};
 
-/// A file to which each process that calls oneDNN through the library adds a byte.
+constexpr front onednn{
+    "liboctet_dnnl.so", "interop/onednn/preload", "it is built with OCTET_BUILD_DNNL=ON", "OCTET_DNNL_REPORT",
+    "nothing called oneDNN through liboctet_dnnl (no libdnnl.so, or one that is linked into "
+    "the program or loaded with RTLD_DEEPBIND)"};
+constexpr front onnxruntime{
+    "liboctet_onnxruntime_preload.so", "interop/onnxruntime", "its Debian package is liboctet-onnxruntime",
+    "OCTET_ONNXRUNTIME_REPORT",
+    "nothing made a session through liboctet_onnxruntime_preload (no libonnxruntime.so, one "
+    "before 1.23, or one that is linked into a module, as in Python: see octet onnxruntime)"};
+
+/// A file to which each process that calls the library adds a byte.
 class report_file {
 public:
     report_file() {
@@ -156,29 +169,40 @@ void keep_freed_memory() {
     setenv("MALLOC_MMAP_THRESHOLD_", largest_block, 1);
 }
 
+/// Decisions are told by the libraries, each in its way.
+void tell_more(const preload_options &options) {
+    if (!options.onnxruntime) {
+        setenv("OCTET_DNNL_VERBOSE", "1", 1);
+        return;
+    }
+    const char *before = std::getenv("OCTET_ONNXRUNTIME_OPTIONS");
+    const std::string others = before && *before ? std::string(before) + "," : "";
+    setenv("OCTET_ONNXRUNTIME_OPTIONS", (others + "log=1").c_str(), 1);
+}
+
 void preload(const preload_options &options) {
     apply(options.machine); // refuses what this machine lacks
-    std::string libraries = library();
+    const front &wanted = options.onnxruntime ? onnxruntime : onednn;
+    std::string libraries = library_beside(wanted.library, wanted.built, wanted.otherwise);
     if (const char *before = std::getenv("LD_PRELOAD"); before && *before)
         libraries = libraries + ":" + before;
     int exit_code = 0;
     {
         const report_file report;
         setenv("LD_PRELOAD", libraries.c_str(), 1);
-        setenv("OCTET_DNNL_REPORT", report.path().c_str(), 1);
+        setenv(wanted.report, report.path().c_str(), 1);
         keep_freed_memory();
         if (options.verbose)
-            setenv("OCTET_DNNL_VERBOSE", "1", 1);
+            tell_more(options);
         if (!options.machine.isa.empty())
             setenv("OCTET_MAX_CPU_ISA", options.machine.isa.c_str(), 1);
         if (options.machine.threads >= 0)
             setenv("OCTET_NUM_THREADS", std::to_string(options.machine.threads).c_str(), 1);
         exit_code = run(options.program);
         if (report.is_empty())
-            std::cerr << "octet: nothing called oneDNN through liboctet_dnnl (no libdnnl.so, or one that is "
-                         "linked into "
-                         "the program or loaded with RTLD_DEEPBIND)\n";
-        summary(report.text()).print();
+            std::cerr << "octet: " << wanted.unused << "\n";
+        if (!options.onnxruntime)
+            summary(report.text()).print();
     }
     if (exit_code != 0)
         throw CLI::RuntimeError(exit_code);
@@ -188,11 +212,12 @@ void preload(const preload_options &options) {
 
 void add_preload_command(CLI::App &app) {
     const auto options = std::make_shared<preload_options>();
-    CLI::App *command =
-        app.add_subcommand("preload", "Run a oneDNN program with int8 on Octet: octet preload [--verbose] "
-                                      "PROGRAM [ARGUMENTS...], e.g. octet preload python3 app.py");
-    command->add_flag("--verbose", options->verbose,
-                      "Tell what is taken and what is handed on to oneDNN, and why");
+    CLI::App *command = app.add_subcommand(
+        "preload", "Run a program of oneDNN or ONNX Runtime with int8 on Octet: octet preload [--verbose] "
+                   "PROGRAM [ARGUMENTS...], e.g. octet preload python3 app.py, octet preload "
+                   "--onnxruntime node app.js");
+    command->add_flag("--onnxruntime", options->onnxruntime, "A program of ONNX Runtime");
+    command->add_flag("--verbose", options->verbose, "Tell what is taken and what is not, and why");
     add_machine_options(*command, options->machine);
     command
         ->prefix_command(); // what follows the program's name is the program's, also where it looks like an option

@@ -134,6 +134,12 @@ TEST_F(OnnxRuntimeProvider, TakesAnyBatch) {
     }
 }
 
+TEST_F(OnnxRuntimeProvider, GivesNothingForNothing) {
+    const auto model = pairs("", -1).finish();
+    const std::vector<ort_tensor> nothing{reals({0, 3, 8, 8}, 1)};
+    EXPECT_EQ(difference(session(model, with_octet()).run(nothing), session(model, {}).run(nothing)), "");
+}
+
 TEST_F(OnnxRuntimeProvider, RunsOnManyThreadsAtOnce) {
     const auto model = pairs("Sin", -1).finish();
     const session cpu(model, {}), octet(model, with_octet({{"threads", "1"}}));
