@@ -68,13 +68,12 @@ endif()
 
 # `octet serve`; ON makes its libraries, which tests are linked to, also without the command. prometheus-cpp also looks for what its
 # listener would need; ours is the server's own.
-set(OCTET_WITH_SERVE AUTO CACHE STRING "`octet serve`: AUTO (where gRPC, Boost, OpenSSL, prometheus-cpp and spdlog are found), ON, OFF")
+set(OCTET_WITH_SERVE AUTO CACHE STRING "`octet serve`: AUTO (where gRPC, Boost, OpenSSL and prometheus-cpp are found), ON, OFF")
 set_property(CACHE OCTET_WITH_SERVE PROPERTY STRINGS AUTO ON OFF)
 set(OCTET_HAVE_SERVE FALSE)
 if(OCTET_WITH_SERVE AND (OCTET_BUILD_TOOLS OR NOT OCTET_WITH_SERVE STREQUAL "AUTO"))
     find_package(Boost 1.74 QUIET)
     find_package(OpenSSL QUIET)
-    find_package(spdlog QUIET)
     find_path(PROMETHEUS_INCLUDE_DIR prometheus/registry.h)
     find_library(PROMETHEUS_CORE_LIBRARY prometheus-cpp-core)
     find_package(Protobuf QUIET)
@@ -86,8 +85,8 @@ if(OCTET_WITH_SERVE AND (OCTET_BUILD_TOOLS OR NOT OCTET_WITH_SERVE STREQUAL "AUT
     find_program(PROTOC protoc)
     mark_as_advanced(PROMETHEUS_INCLUDE_DIR PROMETHEUS_CORE_LIBRARY GRPC_INCLUDE_DIR GRPC_LIBRARY GPR_LIBRARY ABSL_SYNCHRONIZATION_LIBRARY
                      GRPC_CPP_PLUGIN PROTOC)
-    octet_with(SERVE "libgrpc++-dev protobuf-compiler-grpc libboost-dev libssl-dev prometheus-cpp-dev libspdlog-dev" "octet serve"
-               Boost_FOUND OpenSSL_FOUND spdlog_FOUND PROMETHEUS_INCLUDE_DIR PROMETHEUS_CORE_LIBRARY Protobuf_FOUND GRPC_INCLUDE_DIR
+    octet_with(SERVE "libgrpc++-dev protobuf-compiler-grpc libboost-dev libssl-dev prometheus-cpp-dev" "octet serve"
+               Boost_FOUND OpenSSL_FOUND PROMETHEUS_INCLUDE_DIR PROMETHEUS_CORE_LIBRARY Protobuf_FOUND GRPC_INCLUDE_DIR
                GRPC_LIBRARY GPR_LIBRARY ABSL_SYNCHRONIZATION_LIBRARY GRPC_CPP_PLUGIN PROTOC)
 endif()
 

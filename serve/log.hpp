@@ -1,8 +1,9 @@
 #pragma once
 
-// The server's log, in words on stderr, and the access log, a JSON object per request. Both are written by a thread of their
-// own; where requests come faster than a file takes lines, the oldest lines are lost and no request waits.
+// The server's log, in words on stderr, and the access log, a JSON object per request. Both are written by threads of their own, line
+// by line and at once. Where lines come faster than they can be written, or the disk is full, they are counted and lost: no request waits.
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -19,8 +20,12 @@ public:
     void error(const std::string &sentence);
     bool has_access_log() const;
     void write(const access &a);
-    /// Opens the file anew, after somebody renamed it.
+    /// Opens the file anew, after somebody renamed it. Throws octet::error.
     void reopen();
+    /// Waits until all is written, for a second at most.
+    void flush();
+    /// Lines of the access log that nobody will read.
+    std::uint64_t lost_lines() const;
 
 private:
     struct state;

@@ -2,7 +2,10 @@
 
 #include "server.hpp"
 
+#include <atomic>
+#include <cerrno>
 #include <csignal>
+#include <exception>
 #include <fstream>
 #include <iostream>
 #include <limits>
@@ -13,6 +16,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "core/address.hpp"
 #include "core/service.hpp"
 #include "core/token.hpp"
 #include "core/usable_memory.hpp"
@@ -24,15 +28,11 @@
 namespace octet::serve {
 namespace {
 
-std::string read_token(const std::string &path) {
+void read_tokens(const std::string &path, token &tokens) {
     std::ifstream file(path);
-    std::string secret;
-    std::getline(file, secret);
-    while (!secret.empty() && (secret.back() == '\r' || secret.back() == ' '))
-        secret.pop_back();
-    if (!file || secret.empty())
-        throw error(status::invalid_arguments, path + ": has no token in its first line");
-    return secret;
+    const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    if (tokens.set(text) == 0)
+        throw error(status::invalid_arguments, path + ": has no token");
 }
 
 /// CPUs that the process may use, which Octet knows: affinity and quota.
@@ -81,16 +81,26 @@ struct server::state {
             options.io_threads = std::max(1, options.workers / 2);
         options.most_connections = std::min(options.most_connections, most_connections_of_a_port());
         if (!options.token_file.empty())
-            secret.set(read_token(options.token_file));
+            read_tokens(options.token_file, secret);
         workers = std::make_unique<scheduler>(options.workers, options.is_pinned);
-        models = std::make_unique<repository>(*workers, figures,
-                                              [this](bool is_error, const std::string &sentence) {
-                                                  is_error ? out.error(sentence) : out.info(sentence);
-                                              });
+        repository_options r;
+        r.trial = {options.trial_program, options.load, options.most_total_bytes};
+        r.may_be_empty = options.may_be_empty;
+        r.is_lax = options.is_lax;
+        r.is_explicit = options.is_explicit;
+        r.only_name = options.model_name;
+        models = std::make_unique<repository>(
+            *workers, figures,
+            [this](bool is_error, const std::string &sentence) {
+                is_error ? out.error(sentence) : out.info(sentence);
+            },
+            std::move(r));
         service_options s;
+        s.readers = options.io_threads;
         s.may_change_models = options.may_change_models;
         s.may_profile = options.may_profile;
         s.most_body_bytes = options.most_body_bytes;
+        s.figures = [this] { return service_figures(); };
         if (out.has_access_log())
             s.log = [this](const access &a) { out.write(a); };
         requests = std::make_unique<service>(*workers, *models, figures, std::move(s));
@@ -100,7 +110,7 @@ struct server::state {
 
     http_server::handlers handlers(const std::string &protocol, http_server::handler handle) {
         return {[this](const http_request &head) { return paths->most_body_bytes(head); }, std::move(handle),
-                [this](outcome o, const std::string &sentence) { return paths->refuse(o, sentence); },
+                [this](const http_request &r, const refusal &e) { return paths->refuse(r, e); },
                 [this](const service::call &c, bool is_expired) {
                     is_expired ? requests->expire(c) : requests->cancel(c);
                 },
@@ -119,48 +129,57 @@ struct server::state {
             h.address = options.http;
             h.certificate = options.certificate;
             h.key = options.key;
+            h.client_authority = options.client_authority;
             http = std::make_unique<http_server>(
-                h, *receiving,
-                handlers("http",
-                         [this](const http_request &r, const rest::run_later &later, rest::reply done) {
-                             return paths->handle(r, later, std::move(done));
-                         }));
+                h, *receiving, handlers("http", [this](const http_request &r, const rest::answering &to) {
+                    return paths->handle(r, to);
+                }));
         }
-        check_certificate(options.certificate, options.key);
+        check_certificate(options.certificate, options.key, options.client_authority);
         if (options.grpc != "off")
             calls = std::make_unique<grpc_server>(
                 grpc_options{
                     options.grpc, options.most_body_bytes, options.most_total_bytes,
                     options.most_header_bytes, options.idle, options.receive, options.certificate,
-                    options.key, options.most_connections,
+                    options.key, options.client_authority, options.most_connections,
                     [this](std::size_t n) { figures.connections("grpc").Set(static_cast<double>(n)); }},
                 *requests, secret, *receiving);
         if (options.metrics != "off") {
             h.address = options.metrics;
             h.threads = 1;
             h.certificate.clear();
+            h.client_authority.clear();
             h.most_connections = 64;
             scrapes = std::make_unique<http_server>(
                 h, *receiving,
                 handlers("metrics",
-                         [this](const http_request &r, const rest::run_later &later,
-                                rest::reply done) -> std::shared_ptr<const service::call> {
+                         [this](const http_request &r,
+                                const rest::answering &to) -> std::shared_ptr<const service::call> {
                              if (r.target.substr(0, 11) == "/v2/health/")
-                                 return paths->handle(r, later, std::move(done));
-                             done(scrape(r));
+                                 return paths->handle(r, to);
+                             to.done(scrape(r));
                              return nullptr;
                          }));
         }
     }
 
+    /// On the port of metrics.
     http_reply scrape(const http_request &r) {
         if (r.method != "GET" || r.target.substr(0, r.target.find('?')) != "/metrics")
-            return error_reply(outcome::not_found, "GET /metrics and /v2/health are all there is here");
+            return error_reply(
+                refusal(outcome::not_found, "GET /metrics and /v2/health are all there is here"));
+        try {
+            if (!options.are_metrics_open)
+                secret.opened_by(r.authorization).require("");
+            return metrics_reply(service_figures());
+        } catch (const refusal &e) {
+            return error_reply(e);
+        }
+    }
+    std::string service_figures() {
         models->update_gauges();
-        http_reply reply;
-        reply.type = "text/plain; version=0.0.4; charset=utf-8";
-        reply.text = figures.text();
-        return reply;
+        figures.set_lost_lines(out.lost_lines());
+        return figures.text();
     }
 
     void load() {
@@ -168,25 +187,40 @@ struct server::state {
             models->add(source);
         if (!options.models.empty()) {
             models->open(options.models);
-            if (options.poll.count() > 0)
+            if (options.poll.count() > 0 && !options.is_explicit)
                 models->watch(options.poll);
         }
+        models->set_loaded();
     }
 };
 
-server::server(const server_options &options) : state_(std::make_unique<state>(options)) { state_->load(); }
+server::server(const server_options &options, bool is_loading) : state_(std::make_unique<state>(options)) {
+    if (is_loading)
+        load();
+}
 
 server::~server() {
-    state_->requests->stop();
+    service &requests = *state_->requests;
+    requests.stop();
+    state_->models->abandon();
+    for (background *b : {&requests.changes, &requests.readers})
+        b->stop();
     state_->models->stop();
     state_->workers->stop(); // its jobs are finished; connections that are left may still ask for it
 }
+
+void server::load() { state_->load(); }
 
 unsigned short server::http_port() const { return state_->http ? state_->http->port() : 0; }
 unsigned short server::grpc_port() const { return state_->calls ? state_->calls->port() : 0; }
 unsigned short server::metrics_port() const { return state_->scrapes ? state_->scrapes->port() : 0; }
 
 void server::reload() {
+    reload_files();
+    state_->models->scan(true);
+}
+
+void server::reload_files() {
     const auto attempt = [&](const char *what, auto &&work) {
         try {
             work();
@@ -196,44 +230,52 @@ void server::reload() {
     };
     attempt("token", [&] {
         if (!state_->options.token_file.empty())
-            state_->secret.set(read_token(state_->options.token_file));
+            read_tokens(state_->options.token_file, state_->secret);
     });
     attempt("certificate", [&] {
-        check_certificate(state_->options.certificate, state_->options.key);
+        check_certificate(state_->options.certificate, state_->options.key, state_->options.client_authority);
         if (state_->http)
             state_->http->reload_certificate();
         if (state_->calls)
             state_->calls->reload_certificate();
     });
     attempt("access log", [&] { state_->out.reopen(); });
-    attempt("models", [&] { state_->models->scan(true); });
 }
 
 bool server::stop() {
+    constexpr auto most_grace = std::chrono::milliseconds(1000), moment = std::chrono::milliseconds(10);
     state &s = *state_;
     s.requests->leave();
+    s.models->abandon();
     if (s.calls)
         s.calls->tell_health();
-    s.models->stop();
+    if (s.http)
+        s.http->leave();
     std::this_thread::sleep_for(s.options.leave);
     const auto until = clock::now() + s.options.most_drain;
-    s.requests->stop();
+    const auto grace = std::min(most_grace, s.options.most_drain / 2);
+    const auto wait_for_http = [&](clock::time_point end) {
+        while (s.http && !s.http->is_idle() && clock::now() < end)
+            std::this_thread::sleep_for(moment);
+    };
     if (s.http)
-        s.http->drain();
-    bool is_done = s.workers->wait_until_idle(until);
+        s.http->drain(grace);
+    wait_for_http(clock::now() + grace);
+    s.requests->stop();
+    const bool is_done = s.workers->wait_until_idle(until);
     if (s.calls)
         s.calls->drain(until);
-    while (is_done && s.http && !s.http->is_idle()) { // replies that are being sent
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
-        is_done = clock::now() < until;
-    }
-    return is_done;
+    wait_for_http(until); // replies that are being sent
+    return is_done && (!s.http || s.http->is_idle());
 }
 
-int server::run(const server_options &options, const std::string &greeting) {
+namespace {
+
+/// Threads and memory that only help where there are requests for a long time, in a process that is a server and nothing else.
+sigset_t prepare_process() {
     sigset_t watched;
     sigemptyset(&watched);
-    for (const int number : {SIGTERM, SIGINT, SIGHUP})
+    for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGUSR1})
         sigaddset(&watched, number);
     pthread_sigmask(SIG_BLOCK, &watched, nullptr); // in all threads, which are made from here on
     std::signal(SIGPIPE, SIG_IGN);
@@ -241,30 +283,131 @@ int server::run(const server_options &options, const std::string &greeting) {
     constexpr int kept = 32 << 20;
     mallopt(M_MMAP_THRESHOLD, kept);
     mallopt(M_TRIM_THRESHOLD, kept);
-    server s(options);
-    log &out = s.state_->out;
+    return watched;
+}
+
+/// Loading, in a thread that tells the process by a signal when it is over: signals from outside are heeded meanwhile.
+class loader {
+public:
+    explicit loader(std::function<void()> load)
+        : thread_([this, load = std::move(load)] {
+              try {
+                  load();
+              } catch (...) {
+                  failure_ = std::current_exception();
+              }
+              is_over_ = true;
+              ::kill(::getpid(), SIGUSR1);
+          }) {}
+    ~loader() {
+        if (thread_.joinable())
+            thread_.join();
+    }
+    /// Throws what loading threw.
+    bool is_over() {
+        if (!is_over_)
+            return false;
+        if (thread_.joinable())
+            thread_.join();
+        if (failure_)
+            std::rethrow_exception(std::exchange(failure_, nullptr));
+        return true;
+    }
+
+private:
+    std::atomic<bool> is_over_{false};
+    std::exception_ptr failure_;
+    std::thread thread_; // last: it uses the others
+};
+
+bool is_loopback(const std::string &address) {
+    return address == "off" || address.rfind("127.", 0) == 0 || address.rfind("localhost:", 0) == 0 ||
+           address.rfind("[::1]:", 0) == 0;
+}
+
+} // namespace
+
+std::string server::places() const {
     const auto told = [](const std::string &address, unsigned short port) {
         return port == 0 ? std::string("off")
                          : address.substr(0, address.rfind(':') + 1) + std::to_string(port);
     };
-    out.info("octet " + std::string(version()) + " on " + to_string(get_effective_cpu_isa()) + ", " +
-             std::to_string(s.state_->options.workers) + " workers; ready: HTTP " +
-             told(options.http, s.http_port()) + ", gRPC " + told(options.grpc, s.grpc_port()) +
-             ", metrics " + told(options.metrics, s.metrics_port()));
-    std::cout << greeting << std::flush;
-    for (;;) {
-        int number = 0;
-        sigwait(&watched, &number);
-        if (number == SIGHUP) {
-            s.reload();
-            out.info("reloaded");
-            continue;
-        }
-        out.info("stopping");
-        const bool is_done = s.stop();
-        out.info(is_done ? "stopped" : "stopped with requests left over, which took too long");
-        return is_done ? 0 : 1;
+    const server_options &o = state_->options;
+    return "HTTP " + told(o.http, http_port()) + ", gRPC " + told(o.grpc, grpc_port()) + ", metrics " +
+           told(o.metrics, metrics_port());
+}
+
+/// Everything but listening. Returns an exit code.
+int server::check(const server_options &options) {
+    for (const std::string &address : {options.http, options.grpc, options.metrics})
+        if (address != "off")
+            parse_address(address);
+    server_options silent = options;
+    silent.http = silent.grpc = silent.metrics = "off";
+    const server s(silent);
+    bool is_good = true;
+    for (const repository::row &r : s.state_->models->index()) {
+        is_good &= r.reason.empty();
+        std::cout << r.name << (r.version.empty() ? "" : " version " + r.version) << ": "
+                  << (r.reason.empty() ? "good" : r.reason) << '\n';
     }
+    return is_good ? 0 : 1;
+}
+
+int server::run(const server_options &options, const std::string &greeting) {
+    if (options.is_check)
+        return check(options);
+    const sigset_t watched = prepare_process();
+    server s(options, false);
+    state &own = *s.state_;
+    log &out = own.out;
+    loader loading([&own] { own.load(); });
+    bool is_ready = false, was_told = false;
+    for (;;) {
+        constexpr timespec patience{1, 0};
+        const int number = is_ready || was_told ? sigwaitinfo(&watched, nullptr)
+                                                : sigtimedwait(&watched, nullptr, &patience);
+        if (number < 0 && errno == EAGAIN) {
+            was_told = true;
+            out.info("listening: " + s.places() + "; models are being loaded");
+        }
+        if (!is_ready && loading.is_over()) {
+            is_ready = true;
+            for (const auto &[what, address] :
+                 {std::pair("HTTP", options.http), std::pair("gRPC", options.grpc)})
+                if (!is_loopback(address) && options.token_file.empty())
+                    out.info(std::string(what) + " on " + address +
+                             ": whoever reaches this machine may ask (no --token-file)");
+            out.info("octet " + std::string(version()) + " on " + to_string(get_effective_cpu_isa()) + ", " +
+                     std::to_string(own.options.workers) + " workers; ready: " + s.places());
+            std::cout << greeting << std::flush;
+        }
+        if (number == SIGHUP) {
+            s.reload_files();
+            try {
+                own.requests->changes.submit([&own, &out] {
+                    own.models->scan(true);
+                    out.info("reloaded");
+                });
+            } catch (const refusal &e) {
+                out.error(std::string("reload: ") + e.what());
+            }
+        }
+        if (number == SIGTERM || number == SIGINT)
+            break;
+    }
+    out.info("stopping");
+    const bool is_done = s.stop();
+    out.info(is_done ? "stopped" : "stopped with requests left over, which took too long");
+    constexpr auto most_wait = std::chrono::seconds(2);
+    for (const auto until = clock::now() + most_wait; own.models->is_loading();)
+        if (clock::now() > until) { // what a model computes while it is loaded cannot be interrupted
+            out.flush();
+            _exit(is_done ? 0 : 1);
+        } else {
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        }
+    return is_done ? 0 : 1;
 }
 
 } // namespace octet::serve

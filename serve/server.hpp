@@ -11,9 +11,11 @@ namespace octet::serve {
 
 class server {
 public:
-    /// Listens at once, so that a probe sees a process that is alive, then loads. Throws octet::error.
-    explicit server(const server_options &options);
+    /// Listens at once, so that a probe sees a process that is alive, then loads, unless that is left to `load`. Throws octet::error.
+    explicit server(const server_options &options, bool is_loading = true);
     ~server();
+    /// Loads what the options name. Throws octet::error.
+    void load();
 
     /// The ports in use, also of a listener that was asked for as port 0; 0 where it is off.
     unsigned short http_port() const, grpc_port() const, metrics_port() const;
@@ -27,6 +29,9 @@ public:
     static int run(const server_options &options, const std::string &greeting);
 
 private:
+    static int check(const server_options &options);
+    void reload_files();
+    std::string places() const; ///< where it listens
     struct state;
     std::unique_ptr<state> state_;
 };

@@ -33,13 +33,24 @@ enum class outcome {
     cancelled,    ///< the client has left
     failed        ///< everything else
 };
-/// "ok", "invalid", … as in metrics and logs.
-const char *to_string(outcome o);
+constexpr int outcome_count = static_cast<int>(outcome::failed) + 1;
+
+/// What metrics, logs and protocols say of an outcome.
+struct outcome_facts {
+    const char *name;
+    int http, grpc; ///< status of HTTP, code of gRPC
+};
+const outcome_facts &facts_of(outcome o);
+inline const char *to_string(outcome o) { return facts_of(o).name; }
 
 /// A request that ends before it is queued.
 struct refusal : std::runtime_error {
-    refusal(outcome o, const std::string &sentence) : std::runtime_error(sentence), why(o) {}
+    refusal(outcome o, const std::string &sentence, int status = 0, const char *allow = nullptr)
+        : std::runtime_error(sentence), why(o), http_status(status ? status : facts_of(o).http),
+          allowed(allow) {}
     outcome why;
+    int http_status;
+    const char *allowed;     ///< methods, where another one was asked for
     bool is_counted = false; ///< in the figures of a model
 };
 
@@ -59,6 +70,8 @@ struct byte_range {
 
 class job_queue;
 
+constexpr int usual_priority = 2, lowest_priority = 3;
+
 struct job {
     // ---- The request
     std::vector<byte_range> inputs;   ///< dense and row-major, in the model's order
@@ -67,15 +80,19 @@ struct job {
     std::string shapes;               ///< only jobs with equal text are batched together
     std::size_t bytes = 0;            ///< of the inputs, for the bounds
     std::vector<std::size_t> wanted;  ///< outputs
+    std::vector<std::int64_t>
+        classes; ///< as `wanted`: how many of its largest elements instead, 0: all; or empty
     clock::time_point deadline = clock::time_point::max();
     bool wants_profile = false;           ///< runs alone, then
+    int priority = usual_priority;        ///< 1 goes first
     std::function<void(job &)> when_done; ///< called once, from any thread
 
     // ---- What became of it
     outcome result = outcome::ok;
-    std::string sentence;            ///< why it failed
-    std::vector<std::byte> storage;  ///< of the outputs
-    std::vector<byte_range> outputs; ///< as `wanted`
+    std::string sentence;               ///< why it failed
+    std::vector<std::byte> storage;     ///< of the outputs
+    std::vector<byte_range> outputs;    ///< as `wanted`
+    std::vector<std::byte> class_texts; ///< of outputs that were replaced by classes
     std::vector<std::vector<std::int64_t>> output_dims;
     clock::time_point queued, started, finished;
     std::int64_t batch = 0; ///< rows that ran together

@@ -17,17 +17,47 @@
 
 namespace octet::serve {
 
+struct duration_sum {
+    std::uint64_t count = 0, nanoseconds = 0;
+    void add(double seconds, std::uint64_t times = 1) {
+        count += times;
+        nanoseconds += static_cast<std::uint64_t>(1e9 * seconds * static_cast<double>(times));
+    }
+};
+
+/// What the protocol's statistics extension asks for.
+struct model_statistics {
+    std::uint64_t last_milliseconds = 0; ///< since 1970, of the last inference
+    std::uint64_t rows = 0, executions = 0;
+    duration_sum success, failure, queue, computing;
+    std::map<std::int64_t, duration_sum> batches; ///< by rows
+};
+
 /// Figures of one version of a model; its rows go with it.
 class model_metrics {
 public:
     void count(outcome o);
+    /// A request that was queued and is finished.
+    void finished(const job &j);
+    /// A batch of these jobs ran.
+    void ran(std::int64_t batch_rows, std::size_t jobs, double seconds);
+    /// Sets the utilisation since the last look, from seconds of computing so far.
+    void look(double computed, int instances);
+    model_statistics statistics() const {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        return statistics_;
+    }
     prometheus::Counter *rows, *bytes_in, *bytes_out;
     prometheus::Histogram *queue_seconds, *compute_seconds, *request_seconds, *batch_rows;
-    prometheus::Gauge *waiting, *buffer_bytes, *weight_bytes, *ready;
+    prometheus::Gauge *waiting, *running, *oldest_seconds, *utilisation, *buffer_bytes, *weight_bytes, *ready;
 
 private:
     friend class metrics;
-    prometheus::Counter *by_outcome_[static_cast<int>(outcome::failed) + 1];
+    mutable std::mutex mutex_; ///< of the statistics
+    model_statistics statistics_;
+    double computed_ = 0; ///< at the last look
+    clock::time_point last_look_ = clock::now();
+    prometheus::Counter *by_outcome_[outcome_count];
 };
 
 class metrics {
@@ -39,6 +69,7 @@ public:
     void count_other(outcome o);
     prometheus::Gauge &connections(const std::string &protocol);
     prometheus::Counter &reloads(bool is_good);
+    void set_lost_lines(std::uint64_t all);
     /// Text of Prometheus' format.
     std::string text();
 
@@ -53,10 +84,15 @@ private:
     prometheus::Registry registry_;
     std::mutex mutex_; ///< of what follows
     std::map<key, one> models_;
-    prometheus::Family<prometheus::Counter> &requests_, &rows_, &bytes_in_, &bytes_out_, &reloads_;
+    prometheus::Family<prometheus::Counter> &requests_, &rows_, &bytes_in_, &bytes_out_, &reloads_,
+        &lost_lines_;
     prometheus::Family<prometheus::Histogram> &queue_, &compute_, &request_, &batch_;
-    prometheus::Family<prometheus::Gauge> &waiting_, &buffers_, &weights_, &ready_, &connections_, &process_,
-        &cache_;
+    prometheus::Family<prometheus::Gauge> &waiting_, &running_, &oldest_, &utilisation_, &buffers_, &weights_,
+        &ready_, &connections_, &process_, &cache_;
+    struct {
+        prometheus::Gauge *resident, *virtual_bytes, *files, *most_files, *start, *threads;
+        prometheus::Counter *cpu;
+    } standard_; ///< the names that Prometheus' own clients have for a process
 };
 
 } // namespace octet::serve

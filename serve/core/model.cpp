@@ -10,6 +10,8 @@
 #include <random>
 #include <sstream>
 
+#include <openssl/evp.h>
+
 #include "core/datatypes.hpp"
 #include "core/small_json.hpp"
 #include "core/usable_memory.hpp"
@@ -17,6 +19,7 @@
 namespace octet::serve {
 namespace {
 
+constexpr double most_measuring_seconds = 1, most_warming_seconds = 2;
 constexpr std::size_t most_places = 12; ///< of an instance; sizes beyond are made again
 /// Bytes of an input from which on it is read where it lies: less is copied in less time than it takes to say where it is.
 constexpr std::size_t least_in_place = std::size_t(16) << 10;
@@ -25,10 +28,27 @@ double seconds_since(clock::time_point start) {
     return std::chrono::duration<double>(clock::now() - start).count();
 }
 
+/// A file is the one that its configuration names, or is refused.
+void check_digest(const std::string &bytes, const std::string &expected, const std::string &path) {
+    if (expected.empty())
+        return;
+    unsigned char digest[EVP_MAX_MD_SIZE];
+    unsigned size = 0;
+    if (EVP_Digest(bytes.data(), bytes.size(), digest, &size, EVP_sha256(), nullptr) != 1)
+        throw error(status::runtime_error, path + ": its SHA-256 cannot be computed");
+    std::string text;
+    for (unsigned i = 0; i < size; i++)
+        for (const unsigned half : {digest[i] / 16u, digest[i] % 16u})
+            text += "0123456789abcdef"[half];
+    if (text != expected)
+        throw error(status::invalid_arguments,
+                    path + ": its SHA-256 is " + text + ", \"sha256\" of config.json allows " + expected);
+}
+
 /// What is read from a path is mapped, and a file that is overwritten in place would change under the network: models
 /// are read into memory. Saved plans are mapped, because processes share their weights so, and so is an .onnx file with
 /// company, where its data may lie.
-model::graph read(const model_source &source) {
+model::graph read(const model_source &source, const std::string &sha256) {
     namespace fs = std::filesystem;
     if (source.path.empty())
         return model::read_network(reinterpret_cast<const std::uint8_t *>(source.bytes.data()),
@@ -39,9 +59,12 @@ model::graph read(const model_source &source) {
         for (const auto &entry :
              fs::directory_iterator(path.parent_path().empty() ? "." : path.parent_path()))
             is_mapped |= entry.is_regular_file() && entry.path().extension() == ".data";
-    if (is_mapped)
+    if (is_mapped && sha256.empty())
         return model::read_network(source.path);
     const std::string bytes = read_regular_file(source.path, std::size_t(1) << 40);
+    check_digest(bytes, sha256, source.path);
+    if (is_mapped)
+        return model::read_network(source.path);
     const auto *begin = reinterpret_cast<const std::uint8_t *>(bytes.data());
     if (path.extension() == ".tflite")
         return model::read_tflite(begin, bytes.size(), source.path);
@@ -126,11 +149,12 @@ served_model::place::place(network n) : net(std::move(n)) {
 }
 
 std::shared_ptr<served_model> served_model::load(const model_source &source, const model_config &config,
-                                                 int workers, const std::function<bool()> &stop) {
+                                                 int workers, const std::function<bool()> &stop,
+                                                 const model_findings *known) {
     const auto m = std::shared_ptr<served_model>(new served_model);
     m->name_ = source.name;
     m->version_ = source.version;
-    const model::graph g = read(source);
+    const model::graph g = read(source, config.sha256);
     m->framework_ = g.saved ? "plan" : g.framework;
     m->why_alone_ = config.most_rows == 1 ? "max_batch_size is 1" : model::why_not_batched(g);
     network_options options = config.network;
@@ -151,12 +175,9 @@ std::shared_ptr<served_model> served_model::load(const model_source &source, con
     m->narrow_ = std::make_unique<network>(g, options);
     m->most_rows_ = config.most_rows;
     m->describe(g);
+    m->could_batch_ = m->is_batching();
     m->queue_options_ = config.queue;
-    if (config.threads == 0 && workers > 1) {
-        options.threads = workers;
-        m->wide_ = std::make_unique<network>(g, options);
-    }
-    m->warm(config, workers, stop);
+    m->warm(g, config, workers, stop, known);
     return m;
 }
 
@@ -198,7 +219,7 @@ void served_model::describe(const model::graph &g) {
 double served_model::best_time(place &p) const {
     double best = 1e9;
     const auto begin = clock::now();
-    for (int r = 0; r < 50 && (r < 2 || seconds_since(begin) < 0.02); r++) {
+    for (int r = 0; r < 50 && (r == 0 || seconds_since(begin) < (r == 1 ? 0.25 : 0.02)); r++) {
         const auto start = clock::now();
         p.net.run();
         best = std::min(best, seconds_since(start));
@@ -206,15 +227,19 @@ double served_model::best_time(place &p) const {
     return best;
 }
 
-/// Doubles the batch until a row gets no cheaper by it, twice in a row: a machine that is busy measures badly.
+/// Doubles the batch until a row gets no cheaper by it, twice in a row (a machine that is busy measures badly), or until that would
+/// take too long.
 std::vector<std::int64_t> served_model::measured_sizes(std::int64_t most, const std::function<bool()> &stop) {
     constexpr double worth = 0.95;
     std::vector<std::int64_t> sizes = {1};
     double best = best_time(place_for(*free_.front(), "", 1));
     int in_vain = 0;
+    const auto begin = clock::now();
     for (std::int64_t size = 2; size <= most && in_vain < 2; size *= 2) {
         if (stop && stop())
             throw error(status::runtime_error, "stopped");
+        if (seconds_since(begin) + 2 * best * static_cast<double>(size) > most_measuring_seconds)
+            break;
         const double row = best_time(place_for(*free_.front(), "", size)) / static_cast<double>(size);
         if (row > best * worth) {
             in_vain++;
@@ -248,7 +273,41 @@ bool served_model::rows_are_independent(std::int64_t size) {
     return true;
 }
 
-void served_model::warm(const model_config &config, int workers, const std::function<bool()> &stop) {
+void served_model::find_sizes(const model_config &config, const std::function<bool()> &stop) {
+    try {
+        const std::int64_t largest = config.sizes.empty() ? most_rows_ : config.sizes.back();
+        if (!rows_are_independent(std::min<std::int64_t>(largest, 3)))
+            why_alone_ = "a batch of it gave other bytes than its rows alone";
+        else
+            queue_options_.sizes = config.sizes.empty() ? measured_sizes(most_rows_, stop) : config.sizes;
+    } catch (const error &e) {
+        if (e.status == status::runtime_error)
+            throw;
+        why_alone_ = e.what(); // the network cannot have another batch
+    }
+    if (is_batching())
+        for (const std::int64_t size : queue_options_.sizes)
+            if (!rows_are_independent(size))
+                throw error(status::runtime_error,
+                            "a batch of " + std::to_string(size) +
+                                " gave other bytes than its rows alone, please report it");
+}
+
+/// Worth a second set of weights only where it is clearly faster.
+void served_model::use_all_cores(const model::graph &g, int workers, bool is_known) {
+    network_options options = narrow_->options();
+    options.threads = workers;
+    wide_ = std::make_unique<network>(g, options);
+    free_wide_ = std::make_unique<instance>();
+    free_wide_->made_of = wide_.get();
+    if (!is_known && best_time(place_for(*free_wide_, "", 1)) * 1.3 > queue_options_.seconds_per_row) {
+        free_wide_.reset();
+        wide_.reset();
+    }
+}
+
+void served_model::warm(const model::graph &g, const model_config &config, int workers,
+                        const std::function<bool()> &stop, const model_findings *known) {
     queue_options_.instances = config.instances > 0 ? config.instances : workers;
     for (int i = 0; i < queue_options_.instances; i++) {
         free_.push_back(std::make_unique<instance>());
@@ -258,50 +317,37 @@ void served_model::warm(const model_config &config, int workers, const std::func
     std::minstd_rand random(1);
     for (std::size_t i = 0; i < inputs_.size(); i++)
         fill(one.inputs[i], product(inputs_[i].dims, 0) * size_of(inputs_[i].type), inputs_[i].type, random);
-    const double narrow_time = best_time(one);
-    queue_options_.seconds_per_row = narrow_time;
-    if (is_batching()) {
-        try {
-            const std::int64_t largest = config.sizes.empty() ? most_rows_ : config.sizes.back();
-            if (!rows_are_independent(std::min<std::int64_t>(largest, 3)))
-                why_alone_ = "a batch of it gave other bytes than its rows alone";
-            else
-                queue_options_.sizes = config.sizes.empty() ? measured_sizes(most_rows_, stop) : config.sizes;
-        } catch (const error &e) {
-            if (e.status == status::runtime_error)
-                throw;
-            why_alone_ = e.what(); // the network cannot have another batch
-        }
-        if (!is_batching()) {
+    const double measured = best_time(one);
+    queue_options_.seconds_per_row = known ? known->seconds_per_row : measured;
+    if (known) {
+        queue_options_.sizes = known->sizes;
+        why_alone_ = known->why_alone;
+    } else if (is_batching()) {
+        find_sizes(config, stop);
+    }
+    if (!is_batching()) {
+        queue_options_.sizes = {1};
+        if (could_batch_)
             for (auto *list : {&inputs_, &outputs_})
                 for (tensor_info &t : *list)
-                    t.is_open[0] = false; // one row, as before
-            queue_options_.sizes = {1};
-        }
+                    t.is_open[0] = false; // one row
     }
+    const auto begin = clock::now();
     for (const auto &i : free_)
         for (const std::int64_t size : queue_options_.sizes) {
             if (stop && stop())
                 throw error(status::runtime_error, "stopped");
-            place_for(*i, "", size).net.run();
+            place &p = place_for(*i, "", size);
+            if (seconds_since(begin) < most_warming_seconds)
+                p.net.run();
         }
-    if (is_batching())
-        for (const std::int64_t size : queue_options_.sizes)
-            if (!rows_are_independent(size))
-                throw error(status::runtime_error,
-                            "a batch of " + std::to_string(size) +
-                                " gave other bytes than its rows alone, please report it");
     for (const auto &i : free_)
         for (const auto &[key, p] : i->places)
             buffer_bytes_ += p->net.buffer_bytes().first;
-    if (wide_) { // worth a second set of weights only where it is clearly faster
-        free_wide_ = std::make_unique<instance>();
-        free_wide_->made_of = wide_.get();
-        if (narrow_time < 2e-4 || best_time(place_for(*free_wide_, "", 1)) * 1.3 > narrow_time) {
-            free_wide_.reset();
-            wide_.reset();
-        }
-    }
+    constexpr double least_worth_sharing = 2e-4;
+    const bool may_be_wide = known ? known->is_wide : queue_options_.seconds_per_row >= least_worth_sharing;
+    if (may_be_wide && config.threads == 0 && workers > 1)
+        use_all_cores(g, workers, known != nullptr);
     weight_bytes_ = narrow_->weight_bytes() + (wide_ ? wide_->weight_bytes() : 0);
 }
 
@@ -504,9 +550,7 @@ void served_model::run(const std::vector<std::shared_ptr<job>> &batch, bool is_a
 void served_model::ran(const std::vector<std::shared_ptr<job>> &batch, double seconds) {
     if (!metrics_)
         return;
-    metrics_->compute_seconds->Observe(seconds);
-    metrics_->batch_rows->Observe(static_cast<double>(batch.front()->batch));
-    metrics_->rows->Increment(static_cast<double>(batch.front()->batch));
+    metrics_->ran(batch.front()->batch, batch.size(), seconds);
 }
 
 } // namespace octet::serve

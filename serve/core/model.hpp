@@ -30,12 +30,24 @@ struct tensor_info {
     }
 };
 
+/// What a model turned out to be when it was measured.
+struct model_findings {
+    std::vector<std::int64_t> sizes = {1}; ///< of batches
+    std::string why_alone;                 ///< why it has no others; "" if it has
+    double seconds_per_row = 0;
+    bool is_wide = false; ///< all cores help a request that is alone
+};
+
 class served_model : public executor {
 public:
     /// Reads, plans, measures and warms. `workers`: what may call `run` at once. `stop` is asked now and then, and ends
-    /// the work with an exception. Throws octet::error.
+    /// the work with an exception. What is known is not measured. Throws octet::error.
     static std::shared_ptr<served_model> load(const model_source &source, const model_config &config,
-                                              int workers, const std::function<bool()> &stop = {});
+                                              int workers, const std::function<bool()> &stop = {},
+                                              const model_findings *known = nullptr);
+    model_findings findings() const {
+        return {queue_options_.sizes, why_alone_, queue_options_.seconds_per_row, has_latency_mode()};
+    }
 
     const std::string &name() const { return name_; }
     const std::string &version() const { return version_; }
@@ -88,14 +100,17 @@ private:
     std::int64_t size_for(std::int64_t rows) const;
     void run_in(place &p, const std::vector<std::shared_ptr<job>> &batch, std::int64_t size) const;
     void describe(const model::graph &g);
-    void warm(const model_config &config, int workers, const std::function<bool()> &stop);
+    void warm(const model::graph &g, const model_config &config, int workers,
+              const std::function<bool()> &stop, const model_findings *known);
+    void find_sizes(const model_config &config, const std::function<bool()> &stop);
+    void use_all_cores(const model::graph &g, int workers, bool is_known);
     std::vector<std::int64_t> measured_sizes(std::int64_t most, const std::function<bool()> &stop);
     bool rows_are_independent(std::int64_t size);
     double best_time(place &p) const;
 
     std::string name_, version_, framework_, why_alone_;
     std::vector<tensor_info> inputs_, outputs_;
-    bool has_state_ = false;
+    bool has_state_ = false, could_batch_ = false; ///< by the operators, before anything ran
     std::int64_t most_rows_ = 1;
     std::size_t buffer_bytes_ = 0, weight_bytes_ = 0;
     queue_options queue_options_;

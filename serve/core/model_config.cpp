@@ -90,6 +90,14 @@ const std::map<std::string, reader> &readers() {
                  refuse("\"" + key + "\": " + e.what());
              }
          }},
+        {"sha256",
+         [](auto &key, auto &v, auto &c) {
+             const std::string text = v.is_string() ? v.template get<std::string>() : "";
+             if (text.size() != 64 || text.find_first_not_of("0123456789abcdef") != std::string::npos)
+                 refuse("\"" + key + "\" is " + v.dump() +
+                        ", allowed are 64 hexadecimal digits in lower case");
+             c.sha256 = text;
+         }},
         {"dimensions",
          [](auto &key, auto &v, auto &c) {
              for (const auto &[name, size] : object(key, v).items())

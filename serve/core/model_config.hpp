@@ -23,6 +23,8 @@ struct model_config {
     int versions = 1;
     /// The queue's sizes are those of the measured or preferred batches, its instances those of above.
     queue_options queue;
+    /// Of the model's file, in hexadecimal digits; "": any file is taken.
+    std::string sha256;
     /// Rule, sizes of dimensions that the file leaves open, bound of memory.
     network_options network;
 };

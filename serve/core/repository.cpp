@@ -3,7 +3,10 @@
 #include "core/repository.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
+
+#include <sys/stat.h>
 
 #include "core/small_json.hpp"
 
@@ -13,18 +16,41 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr long no_version = 0; ///< of what is wrong with a model as a whole
-constexpr const char *file_names[] = {"model.octet", "model.onnx", "model.tflite"};
+constexpr const char *endings[] = {".octet", ".onnx", ".tflite"};
 
-/// Size and time of a file; "" if there is none.
+/// What changes with the bytes of a file, also where its size and time are kept: "" if there is none.
 std::string signature_of(const fs::path &file) {
-    std::error_code failed;
-    const auto size = fs::file_size(file, failed);
-    if (failed)
+    struct stat s {};
+    if (::stat(file.c_str(), &s) != 0)
         return "";
-    const auto time = fs::last_write_time(file, failed);
-    return failed ? ""
-                  : file.string() + ' ' + std::to_string(size) + ' ' +
-                        std::to_string(time.time_since_epoch().count());
+    std::string text = file.string();
+    for (const long long part :
+         {static_cast<long long>(s.st_dev), static_cast<long long>(s.st_ino),
+          static_cast<long long>(s.st_size), static_cast<long long>(s.st_mtim.tv_sec),
+          static_cast<long long>(s.st_mtim.tv_nsec), static_cast<long long>(s.st_ctim.tv_sec),
+          static_cast<long long>(s.st_ctim.tv_nsec)})
+        text += ' ' + std::to_string(part);
+    return text;
+}
+
+/// Of a model's file and, for .onnx, of the files beside it that may be its data.
+std::string signature_with_data(const fs::path &file) {
+    std::string text = signature_of(file);
+    if (text.empty() || file.extension() != ".onnx")
+        return text;
+    std::set<std::string> others; // in an order
+    std::error_code failed;
+    for (fs::directory_iterator it(file.parent_path(), failed), end; !failed && it != end;
+         it.increment(failed))
+        if (it->path().extension() == ".data")
+            others.insert(signature_of(it->path()));
+    for (const std::string &other : others)
+        text += '\n' + other;
+    return text;
+}
+
+bool is_model_file(const fs::path &file) {
+    return std::find(std::begin(endings), std::end(endings), file.extension()) != std::end(endings);
 }
 
 /// The number of a folder "1", "2", …; 0 for other names.
@@ -35,22 +61,26 @@ long version_of(const std::string &name) {
     return std::stol(name);
 }
 
-std::vector<std::string> folders_in(const fs::path &folder) {
-    std::vector<std::string> names;
+/// Folders and files of models in a folder, but for what is hidden or the file system's.
+std::vector<fs::path> entries_in(const fs::path &folder) {
+    std::vector<fs::path> found;
     std::error_code failed;
     for (fs::directory_iterator it(folder, failed), end; !failed && it != end; it.increment(failed)) {
         std::error_code ignored;
         const std::string name = it->path().filename().string();
-        if (name[0] != '.' && it->is_directory(ignored))
-            names.push_back(name);
+        const bool is_folder = it->is_directory(ignored) && name != "lost+found";
+        if (name[0] != '.' && (is_folder || (it->is_regular_file(ignored) && is_model_file(it->path()))))
+            found.push_back(it->path());
     }
     if (failed)
         throw error(status::invalid_arguments, folder.string() + ": " + failed.message());
-    return names;
+    return found;
 }
 
-model_config config_of(const fs::path &file) {
-    return fs::exists(file) ? read_config(read_regular_file(file, most_control_bytes)) : model_config();
+std::string config_text_of(const fs::path &file) {
+    struct stat s {};
+    return ::stat(file.c_str(), &s) != 0 && errno == ENOENT ? ""
+                                                            : read_regular_file(file, most_control_bytes);
 }
 
 /// For the log: how long it took, and how it will be served.
@@ -66,8 +96,8 @@ std::string loaded_text(const served_model &m, clock::time_point start) {
 
 } // namespace
 
-repository::repository(scheduler &s, metrics &m, report log)
-    : scheduler_(s), metrics_(m), log_(std::move(log)) {}
+repository::repository(scheduler &s, metrics &m, report log, repository_options options)
+    : scheduler_(s), metrics_(m), log_(std::move(log)), options_(std::move(options)) {}
 
 repository::~repository() { stop(); }
 
@@ -87,20 +117,31 @@ void repository::add(const model_source &source, const model_config &config) {
         throw error(status::invalid_arguments, "two models are called '" + source.name + "'");
     entry e;
     const auto start = clock::now();
-    e.model =
-        served_model::load(source, config, scheduler_.worker_count(), [this] { return is_stopping_.load(); });
+    e.model = load_checked(source, config, "");
     log_(false, "model '" + source.name + "': " + loaded_text(*e.model, start));
     replace(source.name, version_of(source.version), std::move(e));
-    is_loaded_ = true;
+}
+
+std::shared_ptr<served_model> repository::load_checked(const model_source &source, const model_config &config,
+                                                       const std::string &config_text) {
+    const auto stop = [this] { return is_stopping_.load(); };
+    const int workers = scheduler_.worker_count();
+    const struct counted {
+        explicit counted(std::atomic<int> &n) : count(n) { count++; }
+        ~counted() { count--; }
+        std::atomic<int> &count;
+    } counts(loading_);
+    if (source.path.empty() || options_.trial.program.empty())
+        return served_model::load(source, config, workers, stop);
+    const model_findings known = try_model(options_.trial, source, config_text, workers, stop);
+    return served_model::load(source, config, workers, stop, &known);
 }
 
 void repository::open(const std::string &folder) {
     folder_ = folder;
-    is_loaded_ = false;
     if (!fs::is_directory(folder))
         throw error(status::invalid_arguments, folder + ": is no folder");
     scan(true);
-    is_loaded_ = true;
 }
 
 void repository::watch(std::chrono::milliseconds interval) {
@@ -118,9 +159,9 @@ void repository::scan(bool is_urgent) {
     const std::lock_guard<std::mutex> lock(scan_mutex_);
     if (folder_.empty())
         return;
-    std::vector<std::string> names;
+    std::map<std::string, std::string> found;
     try {
-        names = folders_in(folder_);
+        found = places();
     } catch (const error &e) { // not there for a moment, as when a volume is mounted anew: nothing changes
         log_(true, e.what());
         return;
@@ -129,12 +170,22 @@ void repository::scan(bool is_urgent) {
     {
         const std::shared_lock<std::shared_mutex> reading(mutex_);
         for (const auto &[name, versions] : models_)
-            if (!fixed_.count(name) && std::find(names.begin(), names.end(), name) == names.end())
+            if (!fixed_.count(name) && !found.count(name))
                 gone.push_back(name);
     }
-    for (const std::string &name : names)
-        if (!unloaded_.count(name) && !fixed_.count(name) && !is_stopping_)
-            scan_model(name, is_urgent);
+    const bool is_lost = found.empty() && !gone.empty() && !options_.may_be_empty;
+    if (is_lost) { // the same
+        if (!was_empty_)
+            log_(true, folder_ + ": is empty; its models are served on (--allow-empty ends them)");
+        gone.clear();
+    }
+    was_empty_ = is_lost;
+    for (const auto &[name, place] : found) {
+        const auto asked = asked_.find(name);
+        const bool is_wanted = asked == asked_.end() ? !options_.is_explicit : asked->second;
+        if (is_wanted && !fixed_.count(name) && !is_stopping_)
+            scan_model(name, place, is_urgent);
+    }
     for (const std::string &name : gone) {
         for (const auto &[version, ignored] : entries(name))
             remove(name, version);
@@ -154,26 +205,60 @@ bool repository::is_settled(const std::string &what, const std::string &signatur
     return is_same || is_urgent;
 }
 
-void repository::scan_model(const std::string &name, bool is_urgent) {
-    const fs::path folder = fs::path(folder_) / name;
-    const std::string config_signature = signature_of(folder / "config.json");
+std::map<std::string, std::string> repository::places() const {
+    if (!options_.only_name.empty())
+        return entries_in(folder_).empty()
+                   ? std::map<std::string, std::string>()
+                   : std::map<std::string, std::string>{{options_.only_name, folder_}};
+    std::map<std::string, std::string> found;
+    for (const fs::path &entry : entries_in(folder_)) {
+        std::error_code ignored;
+        const bool is_folder = fs::is_directory(entry, ignored);
+        found.emplace(is_folder ? entry.filename().string() : entry.stem().string(), entry.string());
+    }
+    return found;
+}
+
+std::map<long, repository::found_version> repository::versions_at(const std::string &place,
+                                                                  const std::string &config_signature) const {
+    std::map<long, found_version> found;
+    const auto add = [&](long version, const fs::path &file) {
+        const std::string signature = signature_with_data(file);
+        if (!signature.empty() && version != no_version)
+            found.emplace(version, found_version{file.string(), signature + '\n' + config_signature});
+    };
+    std::error_code ignored;
+    if (!fs::is_directory(place, ignored)) {
+        add(1, place);
+        return found;
+    }
+    std::vector<fs::path> entries = entries_in(place);
+    std::sort(entries.begin(), entries.end());
+    for (const fs::path &entry : entries)
+        if (fs::is_directory(entry, ignored))
+            for (const char *ending : endings)
+                add(version_of(entry.filename().string()), entry / (std::string("model") + ending));
+    for (const fs::path &entry : entries)
+        if (!fs::is_directory(entry, ignored))
+            add(1, entry);
+    return found;
+}
+
+void repository::scan_model(const std::string &name, const std::string &place, bool is_urgent) {
+    const fs::path folder = place, config_file = folder / "config.json";
+    const std::string config_signature = signature_of(config_file);
     std::map<long, found_version> found;
     try {
-        for (const std::string &sub : folders_in(folder)) {
-            const long version = version_of(sub);
-            for (const char *file : file_names) {
-                const std::string signature = signature_of(folder / sub / file);
-                if (version != no_version && !signature.empty() && !found.count(version))
-                    found[version] = {(folder / sub / file).string(), signature + '\n' + config_signature};
-            }
-        }
+        found = versions_at(place, config_signature);
     } catch (const error &) { // removed while it is looked at
         return;
     }
     const versions_of_one before = entries(name);
     model_config config;
+    std::string config_text;
     try {
-        config = config_of(folder / "config.json");
+        config_text = fs::is_directory(folder) ? config_text_of(config_file) : "";
+        config = config_text.empty() ? model_config() : read_config(config_text);
         if (before.count(no_version) && !found.empty())
             remove(name, no_version);
     } catch (const std::exception &e) {
@@ -193,9 +278,10 @@ void repository::scan_model(const std::string &name, bool is_urgent) {
     for (auto it = found.rbegin(); it != found.rend() && !is_stopping_; ++it) { // the highest first
         const auto &[version, file] = *it;
         const auto old = before.find(version);
-        const bool is_new = old == before.end() || old->second.signature != file.signature;
+        const bool is_new = old == before.end() || old->second.signature != file.signature ||
+                            (is_urgent && !old->second.reason.empty()); // perhaps there is memory now
         if (left > 0 && is_new && is_settled(name + '/' + std::to_string(version), file.signature, is_urgent))
-            load_version(name, version, file, config);
+            load_version(name, version, file, config, config_text);
         const versions_of_one now = entries(name);
         const auto at = now.find(version);
         left -= left > 0 && at != now.end() && at->second.model;
@@ -215,18 +301,21 @@ void repository::scan_model(const std::string &name, bool is_urgent) {
     }
 }
 
-bool repository::load_version(const std::string &name, long version, const found_version &found,
-                              const model_config &config) {
+void repository::load_version(const std::string &name, long version, const found_version &found,
+                              const model_config &config, const std::string &config_text) {
     const std::string who = "model '" + name + "' version " + std::to_string(version);
     entry next;
     next.signature = found.signature;
     const auto start = clock::now();
     try {
-        next.model = served_model::load({name, std::to_string(version), found.path, ""}, config,
-                                        scheduler_.worker_count(), [this] { return is_stopping_.load(); });
+        next.model = load_checked({name, std::to_string(version), found.path, ""}, config, config_text);
+    } catch (const std::bad_alloc &) {
+        next.reason = "there is no memory to load it";
     } catch (const std::exception &e) {
         next.reason = e.what();
     }
+    if (is_stopping_ && !next.model)
+        return;
     metrics_.reloads(next.model != nullptr).Increment();
     if (!next.model) {
         log_(true, who + ": " + next.reason);
@@ -237,9 +326,7 @@ bool repository::load_version(const std::string &name, long version, const found
     } else {
         log_(false, who + ": " + loaded_text(*next.model, start));
     }
-    const bool is_good = next.model != nullptr;
     replace(name, version, std::move(next));
-    return is_good;
 }
 
 void repository::replace(const std::string &name, long version, entry next) {
@@ -310,6 +397,24 @@ std::vector<std::string> repository::versions(const std::string &name) const {
     return versions;
 }
 
+bool repository::is_complete() const {
+    const std::shared_lock<std::shared_mutex> reading(mutex_);
+    return options_.is_lax || std::all_of(models_.begin(), models_.end(), [](const auto &m) {
+               return std::any_of(m.second.begin(), m.second.end(),
+                                  [](const auto &v) { return v.second.model != nullptr; });
+           });
+}
+
+std::vector<std::shared_ptr<served_model>> repository::all(const std::string &name) const {
+    const std::shared_lock<std::shared_mutex> reading(mutex_);
+    std::vector<std::shared_ptr<served_model>> found;
+    for (const auto &[one, versions] : models_)
+        for (const auto &[version, e] : versions)
+            if (e.model && (name.empty() || name == one))
+                found.push_back(e.model);
+    return found;
+}
+
 std::vector<repository::row> repository::index() const {
     const std::shared_lock<std::shared_mutex> reading(mutex_);
     std::vector<row> rows;
@@ -323,24 +428,24 @@ std::vector<repository::row> repository::index() const {
 void repository::load(const std::string &name) {
     {
         const std::lock_guard<std::mutex> lock(scan_mutex_);
-        const bool is_plain = !name.empty() && name[0] != '.' && name.find('/') == std::string::npos;
-        if (!is_plain || folder_.empty() || !fs::is_directory(fs::path(folder_) / name))
+        const auto found = folder_.empty() ? std::map<std::string, std::string>() : places();
+        const auto place = found.find(name);
+        if (place == found.end())
             throw refusal(outcome::not_found,
                           "there is no model '" + shown(name) + "' in the folder of models");
-        unloaded_.erase(name);
-        scan_model(name, true);
+        asked_[name] = true;
+        scan_model(name, place->second, true);
     }
     find(name, "");
 }
 
 void repository::unload(const std::string &name) {
     const std::lock_guard<std::mutex> lock(scan_mutex_);
-    const std::vector<std::string> all = versions(name);
-    if (all.empty())
+    if (entries(name).empty())
         throw refusal(outcome::not_found, "there is no model '" + shown(name) + "'");
     if (fixed_.count(name))
         throw refusal(outcome::invalid, "model '" + shown(name) + "' is not of the folder of models");
-    unloaded_.insert(name);
+    asked_[name] = false;
     for (const auto &[version, ignored] : entries(name))
         remove(name, version);
 }
@@ -352,6 +457,9 @@ void repository::update_gauges() const {
             if (e.model) {
                 const auto load = scheduler_.load_of(e.model->queue);
                 e.model->metrics()->waiting->Set(static_cast<double>(load.jobs));
+                e.model->metrics()->running->Set(load.running);
+                e.model->metrics()->oldest_seconds->Set(load.oldest);
+                e.model->metrics()->look(load.computed, e.model->queue_settings().instances);
                 e.model->metrics()->buffer_bytes->Set(static_cast<double>(e.model->buffer_bytes()));
                 e.model->metrics()->weight_bytes->Set(static_cast<double>(e.model->weight_bytes()));
             }

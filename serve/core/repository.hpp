@@ -4,6 +4,7 @@
 //
 //     DIR/NAME/VERSION/model.onnx | model.tflite | model.octet
 //     DIR/NAME/config.json                                        optional: how it is served (model_config.hpp)
+//     DIR/NAME/model.onnx, DIR/NAME.onnx, …                       version 1
 //
 // The highest versions are served. A version is loaded and warm before it takes the place of another one, which then
 // finishes what waits for it. One that cannot be loaded changes nothing: the one before goes on.
@@ -19,15 +20,24 @@
 #include <vector>
 
 #include "core/model.hpp"
+#include "core/trial.hpp"
 
 namespace octet::serve {
 
 /// For the log: whether it is an error, and a sentence.
 using report = std::function<void(bool is_error, const std::string &sentence)>;
 
+struct repository_options {
+    trial_options trial;
+    bool may_be_empty = false; ///< a folder without models ends those of before
+    bool is_lax = false;       ///< ready although some models could not be loaded
+    bool is_explicit = false;  ///< models are loaded when a client asks for them, and not before
+    std::string only_name;     ///< the folder is that of one model, with this name; "": a folder of models
+};
+
 class repository {
 public:
-    repository(scheduler &s, metrics &m, report log);
+    repository(scheduler &s, metrics &m, report log, repository_options options = {});
     ~repository();
 
     /// A model that stays. Throws octet::error.
@@ -39,18 +49,27 @@ public:
     /// Looks for changes now. A file that has changed since the last look may still be written to and is left for the
     /// next look, unless `is_urgent`.
     void scan(bool is_urgent);
-    /// Ends loads that are under way.
+    /// Loads that are under way are given up as soon as they notice.
+    void abandon() { is_stopping_ = true; }
+    /// Waits for that.
     void stop();
+    /// All that was asked for has been tried.
+    void set_loaded() { is_loaded_ = true; }
 
     /// The version that is asked for, "" for the highest. Throws refusal.
     std::shared_ptr<served_model> find(const std::string &name, const std::string &version) const;
     std::vector<std::string> versions(const std::string &name) const;
     bool is_loaded() const { return is_loaded_; }
+    bool is_loading() const { return loading_ > 0; }
+    /// Whether every model that was asked for is served.
+    bool is_complete() const;
 
     struct row {
         std::string name, version, state, reason;
     };
     std::vector<row> index() const;
+    /// Every version of a model, or of all with "".
+    std::vector<std::shared_ptr<served_model>> all(const std::string &name) const;
     /// Requests of the protocol's repository extension. Throw refusal.
     ///@{
     void load(const std::string &name);
@@ -69,22 +88,32 @@ private:
     using versions_of_one = std::map<long, entry>;
 
     versions_of_one entries(const std::string &name) const;
-    void scan_model(const std::string &name, bool is_urgent);
+    /// Where models are, by name. Throws octet::error.
+    std::map<std::string, std::string> places() const;
+    std::map<long, found_version> versions_at(const std::string &place,
+                                              const std::string &config_signature) const;
+    void scan_model(const std::string &name, const std::string &place, bool is_urgent);
+    std::shared_ptr<served_model> load_checked(const model_source &source, const model_config &config,
+                                               const std::string &config_text);
     bool is_settled(const std::string &what, const std::string &signature, bool is_urgent);
-    bool load_version(const std::string &name, long version, const found_version &found,
-                      const model_config &config);
+    void load_version(const std::string &name, long version, const found_version &found,
+                      const model_config &config, const std::string &config_text);
     void replace(const std::string &name, long version, entry next);
     void remove(const std::string &name, long version);
 
     scheduler &scheduler_;
     metrics &metrics_;
     report log_;
+    const repository_options options_;
     std::string folder_;
     std::atomic<bool> is_loaded_{false}, is_stopping_{false};
+    std::atomic<int> loading_{0};
 
     std::mutex scan_mutex_;                   ///< one scan at a time; of what follows
     std::map<std::string, std::string> seen_; ///< signatures at the last look
-    std::set<std::string> unloaded_, fixed_;  ///< by the repository extension; by `add`
+    std::set<std::string> fixed_;             ///< by `add`
+    std::map<std::string, bool> asked_;       ///< by the repository extension: to load, or to unload
+    bool was_empty_ = false;                  ///< the folder, at the last look
 
     mutable std::shared_mutex mutex_; ///< of what follows
     std::map<std::string, versions_of_one> models_;

@@ -29,11 +29,13 @@ void pin_to(int index) {
 
 } // namespace
 
-const char *to_string(outcome o) {
-    constexpr const char *names[] = {"ok",        "invalid",   "unauthorized", "forbidden",
-                                     "not_found", "too_large", "overloaded",   "unavailable",
-                                     "expired",   "cancelled", "failed"};
-    return names[static_cast<int>(o)];
+const outcome_facts &facts_of(outcome o) {
+    // The codes of gRPC are OK, INVALID_ARGUMENT, UNAUTHENTICATED, …; 499 is what servers log of a client that has left.
+    static constexpr outcome_facts all[outcome_count] = {
+        {"ok", 200, 0},        {"invalid", 400, 3},   {"unauthorized", 401, 16}, {"forbidden", 403, 7},
+        {"not_found", 404, 5}, {"too_large", 413, 8}, {"overloaded", 503, 8},    {"unavailable", 503, 14},
+        {"expired", 504, 4},   {"cancelled", 499, 1}, {"failed", 500, 13}};
+    return all[static_cast<int>(o)];
 }
 
 scheduler::scheduler(int workers, bool is_pinned) {
@@ -105,6 +107,13 @@ double scheduler::estimate(const job_queue &queue) const {
     return static_cast<double>(queue.rows_) * queue.seconds_per_row_ / workers;
 }
 
+/// How long a job may wait: until its deadline, or as long as the queue lets those wait that have none.
+clock::duration scheduler::most_wait(const job_queue &queue, const job &j, clock::time_point from) {
+    return j.deadline != clock::time_point::max()
+               ? j.deadline - from
+               : std::max<clock::duration>(queue.options_.most_wait, 2 * queue.options_.delay);
+}
+
 int scheduler::retry_after(const std::shared_ptr<job_queue> &queue) const {
     const std::lock_guard<std::mutex> lock(mutex_);
     return static_cast<int>(std::clamp(std::ceil(estimate(*queue)), 1.0, 60.0));
@@ -112,7 +121,11 @@ int scheduler::retry_after(const std::shared_ptr<job_queue> &queue) const {
 
 scheduler::load scheduler::load_of(const std::shared_ptr<job_queue> &queue) const {
     const std::lock_guard<std::mutex> lock(mutex_);
-    return {queue->jobs_.size(), queue->bytes_, queue->running_};
+    clock::time_point oldest = clock::now();
+    const auto now = oldest;
+    for (const auto &j : queue->jobs_)
+        oldest = std::min(oldest, j->queued);
+    return {queue->jobs_.size(), queue->bytes_, queue->running_, seconds(now - oldest), queue->computed_};
 }
 
 bool scheduler::wait_until_idle(clock::time_point until) {
@@ -133,10 +146,10 @@ void scheduler::submit(const std::shared_ptr<job_queue> &queue, std::shared_ptr<
         if (!queue->jobs_.empty() && queue->bytes_ + j->bytes > o.most_bytes)
             throw refusal(outcome::overloaded,
                           std::to_string(queue->bytes_) + " bytes of requests wait already");
-        const double wait = estimate(*queue);
-        if (wait > seconds(o.most_wait))
+        const double wait = estimate(*queue), most = seconds(most_wait(*queue, *j, now));
+        if (wait > most && most > 0)
             throw refusal(outcome::overloaded, "it would wait for " + std::to_string(wait) + " s, at most " +
-                                                   std::to_string(seconds(o.most_wait)) + " s are allowed");
+                                                   std::to_string(most) + " s are allowed");
         if (j->deadline <= now)
             throw refusal(outcome::expired, "its time was over when it arrived");
         if (queue->jobs_.empty() && queue->running_ == 0) { // time that it did not use is lost
@@ -146,8 +159,11 @@ void scheduler::submit(const std::shared_ptr<job_queue> &queue, std::shared_ptr<
                     least = least < 0 ? other->used_ : std::min(least, other->used_);
             queue->used_ = std::max(queue->used_, least);
         }
-        queue->jobs_.push_back(j); // first: it may find no memory
-        j->place = std::prev(queue->jobs_.end());
+        // Behind those that are as urgent. First: it may find no memory.
+        auto at = queue->jobs_.end();
+        while (at != queue->jobs_.begin() && (*std::prev(at))->priority > j->priority)
+            --at;
+        j->place = queue->jobs_.insert(at, j);
         j->queued = now;
         j->waits_in = queue.get();
         queue->rows_ += j->rows;
@@ -200,14 +216,14 @@ std::shared_ptr<job_queue> scheduler::pick(clock::time_point now, clock::time_po
 }
 
 /// From the front: as many jobs of equal shapes as make up one of the sizes; if no number of them does, as many as fit
-/// the largest. Those whose time is over are taken out on the way.
+/// the largest. Those whose time is over, or that have waited too long, are taken out on the way.
 scheduler::jobs scheduler::take_batch(job_queue &queue, clock::time_point now, jobs &expired) {
     const auto &sizes = queue.options_.sizes;
     jobs fitting;
     std::size_t exact = 0;
     std::int64_t rows = 0;
     for (const auto &j : queue.jobs_) {
-        if (j->deadline <= now) {
+        if (now - j->queued >= most_wait(queue, *j, j->queued)) {
             expired.push_back(j);
             continue;
         }
@@ -287,7 +303,9 @@ void scheduler::work(int index, bool is_pinned) {
         lock.unlock();
 
         for (const auto &j : expired)
-            j->finish(outcome::expired, "its time was over before it could run");
+            j->deadline <= now
+                ? j->finish(outcome::expired, "its time was over before it could run")
+                : j->finish(outcome::overloaded, "it has waited for as long as the queue allows");
         const double took = batch.empty() ? 0 : run(*runs, batch, is_alone);
         std::int64_t rows = 0;
         for (const auto &j : batch)
@@ -299,6 +317,7 @@ void scheduler::work(int index, bool is_pinned) {
         alone_ = has_company || busy_ > 0 || waiting_ > 0 ? 0 : std::min(alone_ + 1, enough_alone);
         queue->running_--;
         queue->used_ += took;
+        queue->computed_ += took;
         if (rows > 0) {
             double &lately = queue->seconds_per_row_;
             const double row = took / static_cast<double>(rows);

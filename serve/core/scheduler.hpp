@@ -34,9 +34,10 @@ struct queue_options {
     std::vector<std::int64_t> sizes = {1}; ///< of batches, ascending; the last one is the largest
     std::chrono::microseconds delay{0};    ///< that a job may wait for others
     std::size_t most_jobs = 1024, most_bytes = std::size_t(256) << 20; ///< that wait
-    std::chrono::milliseconds most_wait{1000}; ///< by estimate; a job that would wait longer is refused
-    int instances = 1;                         ///< batches at once
-    double seconds_per_row = 0;                ///< as measured before the first job; 0: not
+    std::chrono::milliseconds most_wait{
+        1000};                  ///< of a job without a deadline; one that would wait longer is refused
+    int instances = 1;          ///< batches at once
+    double seconds_per_row = 0; ///< as measured before the first job; 0: not
 };
 
 /// Jobs that wait for one executor. Made by `scheduler::add`; all its members are the scheduler's.
@@ -55,6 +56,7 @@ private:
     int running_ = 0;
     bool is_closed_ = false;
     double used_ = 0;            ///< computing time, in which queues take turns
+    double computed_ = 0;        ///< the same, without what it was credited
     double seconds_per_row_ = 0; ///< lately
 };
 
@@ -84,6 +86,8 @@ public:
     struct load {
         std::size_t jobs = 0, bytes = 0;
         int running = 0;
+        double oldest = 0;   ///< seconds that a job has waited
+        double computed = 0; ///< seconds of computing so far
     };
     load load_of(const std::shared_ptr<job_queue> &queue) const;
     /// Whether nothing waits or runs by then.
@@ -100,6 +104,7 @@ private:
     static double run(executor &runs, const jobs &batch, bool is_alone);
     void remove(job &j);
     double estimate(const job_queue &queue) const;
+    static clock::duration most_wait(const job_queue &queue, const job &j, clock::time_point from);
     executors remove_closed();
 
     mutable std::mutex mutex_;

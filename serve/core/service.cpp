@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "core/classification.hpp"
 #include "core/datatypes.hpp"
 
 namespace octet::serve {
@@ -116,6 +117,15 @@ double seconds(clock::duration d) { return std::chrono::duration<double>(d).coun
 
 } // namespace
 
+void check_parameter(const std::string &name, const std::vector<std::string> &allowed) {
+    if (std::find(allowed.begin(), allowed.end(), name) != allowed.end())
+        return;
+    std::string names;
+    for (const std::string &one : allowed)
+        names += (names.empty() ? "'" : ", '") + one + "'";
+    refuse("parameter '" + shown(name) + "' is not supported, allowed: " + names);
+}
+
 std::shared_ptr<job> service::make_job(const served_model &m, infer_request &request) const {
     const auto j = std::make_shared<job>();
     const std::size_t count = m.inputs().size();
@@ -168,9 +178,22 @@ std::shared_ptr<job> service::make_job(const served_model &m, infer_request &req
     if (request.outputs.empty())
         for (std::size_t i = 0; i < m.outputs().size(); i++)
             j->wanted.push_back(i);
+    for (const auto &[name, classes] : request.classes) {
+        if (classes < 1)
+            refuse("parameter 'classification' of output '" + shown(name) + "' is " +
+                   std::to_string(classes) + ", allowed are numbers from 1");
+        const auto at = std::find(j->wanted.begin(), j->wanted.end(), index_of(m.outputs(), name, "output"));
+        j->classes.resize(j->wanted.size());
+        j->classes[static_cast<std::size_t>(at - j->wanted.begin())] = classes;
+    }
     if (request.wants_profile && !options.may_profile)
         throw refusal(outcome::forbidden, "parameter 'profile': the server was started without --profile");
     j->wants_profile = request.wants_profile;
+    if (request.priority < 0 || request.priority > lowest_priority)
+        refuse("parameter 'priority' is " + std::to_string(request.priority) +
+               ", allowed are 1, the first, to " + std::to_string(lowest_priority) +
+               ", and 0 for the usual one");
+    j->priority = request.priority > 0 ? static_cast<int>(request.priority) : usual_priority;
     if (request.timeout_us < 0)
         refuse("parameter 'timeout' is " + std::to_string(request.timeout_us) +
                ", allowed are microseconds from 0");
@@ -189,10 +212,18 @@ std::shared_ptr<const service::call> service::infer(infer_request &&request, con
     const auto c = std::make_shared<call>();
     c->id = std::move(request.id);
     c->trace = std::move(request.trace);
+    c->peer = std::move(request.peer);
     c->model = models.find(request.model, request.version);
     try {
         c->work = make_job(*c->model, request);
-        c->work->when_done = [this, c, protocol, done = std::move(done)](job &) {
+        c->work->when_done = [this, c, protocol, done = std::move(done)](job &j) {
+            try {
+                if (j.result == outcome::ok && !j.classes.empty())
+                    classify(*c->model, j);
+            } catch (const refusal &e) {
+                j.result = e.why;
+                j.sentence = e.what();
+            }
             finished(*c, protocol);
             done(c);
         };
@@ -222,26 +253,21 @@ std::shared_ptr<const service::call> service::infer(infer_request &&request, con
 
 void service::finished(const call &c, const std::string &protocol) const {
     const job &j = *c.work;
-    model_metrics &m = *c.model->metrics();
-    m.count(j.result);
+    c.model->metrics()->finished(j);
+    if (!options.log)
+        return;
     access a;
     for (const byte_range &b : j.outputs)
         a.bytes_out += b.size;
-    if (j.result == outcome::ok) {
-        m.queue_seconds->Observe(seconds(j.started - j.queued));
-        m.request_seconds->Observe(seconds(j.finished - j.queued));
-        m.bytes_in->Increment(static_cast<double>(j.bytes));
-        m.bytes_out->Increment(static_cast<double>(a.bytes_out));
-    }
-    if (!options.log)
-        return;
     a.protocol = protocol;
     a.what = "infer";
     a.model = c.model->name();
     a.version = c.model->version();
     a.id = c.id;
     a.trace = c.trace;
+    a.peer = c.peer;
     a.result = j.result;
+    a.status = protocol == "grpc" ? facts_of(j.result).grpc : facts_of(j.result).http;
     a.seconds = seconds(j.finished - j.queued);
     if (j.batch > 0) {
         a.queue_seconds = seconds(j.started - j.queued);
@@ -252,18 +278,32 @@ void service::finished(const call &c, const std::string &protocol) const {
     options.log(a);
 }
 
-void service::refused(const std::string &protocol, const std::string &what, const refusal &r,
-                      const std::string &model, const std::string &trace) {
+void service::refused(access line, const refusal &r) {
     if (!r.is_counted)
         figures.count_other(r.why);
-    if (options.log) {
-        access a;
-        a.protocol = protocol;
-        a.what = what;
-        a.model = model;
-        a.trace = trace;
-        a.result = r.why;
-        options.log(a);
+    if (!options.log)
+        return;
+    line.result = r.why;
+    line.status = line.protocol == "grpc" ? facts_of(r.why).grpc : r.http_status;
+    options.log(line);
+}
+
+bool is_traceparent(std::string_view text) {
+    constexpr std::string_view form = "00-00000000000000000000000000000000-0000000000000000-00";
+    return text.size() == form.size() &&
+           std::equal(text.begin(), text.end(), form.begin(), [](char c, char f) {
+               return f == '-' ? c == '-' : (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+           });
+}
+
+bool service::is_ready(const std::string &model, const std::string &version) const {
+    try {
+        models.find(model, version);
+        return true;
+    } catch (const refusal &r) {
+        if (r.why == outcome::not_found)
+            throw;
+        return false;
     }
 }
 

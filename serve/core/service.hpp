@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "core/background.hpp"
 #include "core/metrics.hpp"
 #include "core/receive_budget.hpp"
 #include "core/repository.hpp"
@@ -22,24 +23,39 @@ struct given_tensor {
     std::vector<double> numbers;     ///< else these
 };
 
+/// Of the protocol, that the server has.
+constexpr const char *extensions[] = {"binary_tensor_data", "model_repository", "model_configuration",
+                                      "statistics",         "classification",   "schedule_policy"};
+/// Parameters of a request that both protocols have.
+inline const std::vector<std::string> parameters_of_request = {"timeout", "priority", "profile",
+                                                               "binary_data_output"};
+/// Throws refusal for one that is not among them: what a client asks for is done, or it is told.
+void check_parameter(const std::string &name, const std::vector<std::string> &allowed);
+
 struct infer_request {
     std::string model, version, id;
     std::vector<given_tensor> inputs;
-    std::vector<std::string> outputs;                      ///< none: all
-    std::int64_t timeout_us = 0;                           ///< 0: as long as it takes
+    std::vector<std::string> outputs;            ///< none: all
+    std::map<std::string, std::int64_t> classes; ///< of outputs: how many of the largest elements instead
+    std::int64_t timeout_us = 0;                 ///< 0: as long as it takes
     clock::time_point deadline = clock::time_point::max(); ///< of the protocol itself
     bool wants_profile = false;
+    std::int64_t priority = 0;        ///< 0: the usual one
     std::shared_ptr<const void> keep; ///< what `bytes` of inputs lie in
     receive_budget::share *held =
         nullptr; ///< what `keep` takes of the memory for requests; null: it is not counted
     std::unique_ptr<receive_budget::share> numbers_held; ///< and `numbers`
-    std::string trace;                                   ///< for the log
+    std::string trace, peer;                             ///< for the log
 };
+
+/// Whether this is a traceparent header of W3C's Trace Context.
+bool is_traceparent(std::string_view text);
 
 /// The facts in one line of the access log.
 struct access {
     std::string protocol, what, model, version, id, trace, peer;
     outcome result = outcome::ok;
+    int status = 0; ///< the protocol's
     double seconds = 0, queue_seconds = 0, compute_seconds = 0;
     std::int64_t batch = 0;
     std::size_t bytes_in = 0, bytes_out = 0;
@@ -49,23 +65,26 @@ struct service_options {
     bool may_change_models = false; ///< the protocol's load and unload
     bool may_profile = false;       ///< parameter "profile"
     std::size_t most_body_bytes = std::size_t(64) << 20;
+    int readers = 1;                         ///< threads for requests that take long to read
     std::function<void(const access &)> log; ///< may be empty
+    std::function<std::string()> figures;    ///< of now, in Prometheus' text
 };
 
 class service {
 public:
     service(scheduler &s, repository &r, metrics &m, service_options o)
-        : models(r), figures(m), options(std::move(o)), scheduler_(s) {}
+        : models(r), figures(m), options(std::move(o)), readers(options.readers), changes(1), scheduler_(s) {}
 
     repository &models;
     metrics &figures;
     const service_options options;
+    background readers, changes; ///< reading large requests; loading and unloading, one after the other
 
-    /// A request that waits or runs.
+    /// A request that waits or runs. One without `work` is read, or is no inference.
     struct call {
         std::shared_ptr<served_model> model;
         std::shared_ptr<job> work;
-        std::string id, trace;
+        std::string id, trace, peer;
     };
     using answer = std::function<void(const std::shared_ptr<const call> &)>;
 
@@ -75,11 +94,17 @@ public:
     /// The client has left.
     void cancel(const call &c) { withdraw(c, outcome::cancelled, "the client has left"); }
     void expire(const call &c) { withdraw(c, outcome::expired, "its time is over"); }
-    /// Counts and logs one that reached no queue.
-    void refused(const std::string &protocol, const std::string &what, const refusal &r,
-                 const std::string &model = "", const std::string &trace = "");
+    static std::shared_ptr<const call> call_without_work() {
+        static const auto one = std::make_shared<const call>();
+        return one;
+    }
+    /// Counts and logs one that reached no queue. `line` says who asked what.
+    void refused(access line, const refusal &r);
 
-    bool is_ready() const { return models.is_loaded() && !is_leaving_; }
+    /// What was asked for is served, and goes on to be.
+    bool is_ready() const { return models.is_loaded() && models.is_complete() && !is_leaving_; }
+    /// Of a model, or of its version. Throws refusal if there is none.
+    bool is_ready(const std::string &model, const std::string &version) const;
     /// Not ready from now on, so that balancers send their requests elsewhere; those that come are served.
     void leave() { is_leaving_ = true; }
     /// Takes no more requests; those that were accepted are finished.

@@ -1,28 +1,60 @@
 #pragma once
 
-// The bearer token, if one is required; it can change while the server runs.
+// Bearer tokens and what they open. They can change while the server runs.
 
 #include <algorithm>
 #include <memory>
 #include <mutex>
+#include <set>
+#include <sstream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <openssl/crypto.h>
 
+#include "core/job.hpp"
+
 namespace octet::serve {
+
+/// What the bearer of a token may ask.
+struct grant {
+    std::string secret;
+    std::set<std::string> models; ///< none: all, and what is of the whole server
+    /// `model` is "" for what is of the whole server. Throws refusal.
+    void require(const std::string &model) const {
+        if (!models.empty() && models.count(model) == 0)
+            throw refusal(outcome::forbidden, "the token is for other models");
+    }
+};
 
 class token {
 public:
-    void set(std::string secret) {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        secret_ = std::make_shared<const std::string>(std::move(secret));
+    /// Lines of a token each, followed by the names of the models that it opens, or by none. Returns how many there are.
+    std::size_t set(const std::string &text) {
+        const auto grants = std::make_shared<std::vector<grant>>();
+        std::istringstream lines(text);
+        for (std::string line; std::getline(lines, line);) {
+            std::istringstream words(line);
+            grant g;
+            if (!(words >> g.secret) || g.secret[0] == '#')
+                continue;
+            for (std::string model; words >> model;)
+                g.models.insert(model);
+            grants->push_back(std::move(g));
+        }
+        const std::size_t count = grants->size();
+        if (count > 0) {
+            const std::lock_guard<std::mutex> lock(mutex_);
+            grants_ = grants;
+        }
+        return count;
     }
-    /// Whether the value of an `Authorization` header is right. Takes as long for every wrong one of a length.
-    bool allows(std::string_view authorization) const {
-        const auto secret = current();
-        if (!secret)
-            return true;
+    /// What the value of an `Authorization` header opens. Takes as long for every wrong one of a length. Throws refusal.
+    grant opened_by(std::string_view authorization) const {
+        const auto grants = current();
+        if (!grants)
+            return {};
         constexpr std::string_view scheme = "bearer ";
         const bool is_bearer =
             authorization.size() > scheme.size() &&
@@ -30,17 +62,23 @@ public:
                 return a == (b >= 'A' && b <= 'Z' ? static_cast<char>(b - 'A' + 'a') : b);
             });
         authorization.remove_prefix(is_bearer ? scheme.size() : 0);
-        return is_bearer && authorization.size() == secret->size() &&
-               CRYPTO_memcmp(authorization.data(), secret->data(), secret->size()) == 0;
+        const grant *found = nullptr;
+        for (const grant &g : *grants)
+            if (is_bearer && authorization.size() == g.secret.size() &&
+                CRYPTO_memcmp(authorization.data(), g.secret.data(), g.secret.size()) == 0)
+                found = &g;
+        if (!found)
+            throw refusal(outcome::unauthorized, "a bearer token is required");
+        return *found;
     }
 
 private:
-    std::shared_ptr<const std::string> current() const {
+    std::shared_ptr<const std::vector<grant>> current() const {
         const std::lock_guard<std::mutex> lock(mutex_);
-        return secret_;
+        return grants_;
     }
     mutable std::mutex mutex_;
-    std::shared_ptr<const std::string> secret_;
+    std::shared_ptr<const std::vector<grant>> grants_; ///< null: everybody may ask everything
 };
 
 } // namespace octet::serve

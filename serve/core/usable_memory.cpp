@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <string>
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -50,6 +49,14 @@ std::size_t usable_memory() {
             bytes = std::min<std::size_t>(bytes, limit.rlim_cur);
     }
     return bytes;
+}
+
+std::size_t process_memory(const std::string &field) {
+    std::ifstream file("/proc/self/status"); // lines of "VmRSS:   1234 kB"
+    for (std::string name, line; file >> name && std::getline(file, line);)
+        if (name == field + ':')
+            return std::stoull(line) << 10;
+    return 0;
 }
 
 } // namespace octet::serve

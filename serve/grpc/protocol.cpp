@@ -9,8 +9,10 @@
 
 #include <google/protobuf/descriptor.pb.h>
 #include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/util/json_util.h>
 
-#include "core/datatypes.hpp"
+#include "core/classification.hpp"
+#include "core/description.hpp"
 #include "core/small_json.hpp"
 #include "grpc/bounded_message.hpp"
 #include "octet/settings.hpp"
@@ -23,32 +25,7 @@ using context = grpc::CallbackServerContext;
 
 namespace {
 
-grpc::StatusCode code_of(outcome o) {
-    switch (o) {
-    case outcome::ok:
-        return grpc::StatusCode::OK;
-    case outcome::invalid:
-        return grpc::StatusCode::INVALID_ARGUMENT;
-    case outcome::unauthorized:
-        return grpc::StatusCode::UNAUTHENTICATED;
-    case outcome::forbidden:
-        return grpc::StatusCode::PERMISSION_DENIED;
-    case outcome::not_found:
-        return grpc::StatusCode::NOT_FOUND;
-    case outcome::too_large:
-    case outcome::overloaded:
-        return grpc::StatusCode::RESOURCE_EXHAUSTED;
-    case outcome::unavailable:
-        return grpc::StatusCode::UNAVAILABLE;
-    case outcome::expired:
-        return grpc::StatusCode::DEADLINE_EXCEEDED;
-    case outcome::cancelled:
-        return grpc::StatusCode::CANCELLED;
-    case outcome::failed:
-        break;
-    }
-    return grpc::StatusCode::INTERNAL;
-}
+grpc::StatusCode code_of(outcome o) { return static_cast<grpc::StatusCode>(facts_of(o).grpc); }
 
 std::string metadata_of(const context &c, const char *key) {
     const auto found = c.client_metadata().find(key);
@@ -83,6 +60,15 @@ std::vector<double> numbers_of(const inference::InferTensorContents &c) {
     return numbers;
 }
 
+std::int64_t whole_number(const std::string &name, const inference::InferParameter &value) {
+    constexpr std::uint64_t most = std::uint64_t(1) << 62;
+    if (value.has_uint64_param())
+        return static_cast<std::int64_t>(std::min(value.uint64_param(), most));
+    if (!value.has_int64_param())
+        throw refusal(outcome::invalid, "parameter '" + name + "' is no whole number");
+    return value.int64_param();
+}
+
 infer_request request_of(const ModelInferRequest &r) {
     infer_request request;
     request.model = r.model_name();
@@ -101,6 +87,8 @@ infer_request request_of(const ModelInferRequest &r) {
         t.name = r.inputs(i).name();
         t.datatype = r.inputs(i).datatype();
         t.shape.assign(r.inputs(i).shape().begin(), r.inputs(i).shape().end());
+        for (const auto &[name, value] : r.inputs(i).parameters())
+            check_parameter(name, {});
         if (is_raw && r.inputs(i).has_contents())
             throw refusal(outcome::invalid,
                           "input '" + shown(t.name) + "' has contents beside raw_input_contents");
@@ -111,14 +99,21 @@ infer_request request_of(const ModelInferRequest &r) {
             t.numbers = numbers_of(r.inputs(i).contents());
         request.inputs.push_back(std::move(t));
     }
-    for (const auto &output : r.outputs())
+    for (const auto &output : r.outputs()) {
         request.outputs.push_back(output.name());
+        for (const auto &[name, value] : output.parameters()) {
+            check_parameter(name, {"classification"});
+            request.classes[output.name()] = whole_number(name, value);
+        }
+    }
     for (const auto &[name, value] : r.parameters()) {
+        check_parameter(name, parameters_of_request);
         if (name == "timeout")
-            request.timeout_us =
-                value.has_uint64_param()
-                    ? static_cast<std::int64_t>(std::min<std::uint64_t>(value.uint64_param(), 1ull << 62))
-                    : value.int64_param();
+            request.timeout_us = whole_number(name, value);
+        else if (name == "priority")
+            request.priority = whole_number(name, value);
+        else if (!value.has_bool_param())
+            throw refusal(outcome::invalid, "parameter '" + name + "' is no bool");
         else if (name == "profile")
             request.wants_profile = value.bool_param();
     }
@@ -136,12 +131,29 @@ void fill(ModelInferResponse &r, const service::call &c) {
         const tensor_info &t = c.model->outputs()[j.wanted[i]];
         auto &output = *r.add_outputs();
         output.set_name(t.name);
-        output.set_datatype(protocol_name(t.type));
+        output.set_datatype(datatype_of_output(*c.model, j, i));
         for (const std::int64_t d : j.output_dims[i])
             output.add_shape(d);
         r.add_raw_output_contents(j.outputs[i].data, j.outputs[i].size);
     }
 }
+
+/// A message that has the fields of this object.
+template <typename Message> void from_json(const nlohmann::ordered_json &j, Message &to) {
+    const auto status = google::protobuf::util::JsonStringToMessage(
+        j.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace), &to);
+    if (!status.ok())
+        throw error(octet::status::runtime_error, std::string(status.message()));
+}
+
+/// Which model a message is about: "" where it is about the server.
+template <typename Message> auto model_of(const Message &m, int) -> decltype(std::string(m.name())) {
+    return m.name();
+}
+template <typename Message> auto model_of(const Message &m, long) -> decltype(std::string(m.model_name())) {
+    return m.model_name();
+}
+template <typename Message> std::string model_of(const Message &, ...) { return ""; }
 
 /// Numbers travel in a byte or more and become one of 8 bytes in the message and 8, at times twice that, of the request.
 constexpr std::size_t bytes_of_number = 24;
@@ -158,8 +170,8 @@ public:
     /// Called by the method that made it. Nothing of the object may be used afterwards.
     void begin(bool is_open, bool has_message) {
         try {
-            if (!is_open && !protocol_.secret.allows(metadata_of(context_, "authorization")))
-                throw refusal(outcome::unauthorized, "a bearer token is required");
+            if (!is_open)
+                opened_ = protocol_.secret.opened_by(metadata_of(context_, "authorization"));
             if (!has_message)
                 return work();
             read_next();
@@ -174,19 +186,13 @@ public:
 
     void OnReadDone(bool is_good) override {
         protocol_.room.leave(*this);
-        try {
+        guarded([&] {
             if (!is_good)
                 return end_of_messages();
             if (!held_.grow(2 * bytes_.Length())) // its bytes, and the message that they become
                 throw refusal(outcome::overloaded, "requests fill the memory for them");
             work();
-        } catch (const refusal &e) {
-            refuse(e);
-        } catch (const std::bad_alloc &) {
-            refuse(refusal(outcome::overloaded, "there is no memory for this request"));
-        } catch (const std::exception &e) {
-            refuse(refusal(outcome::failed, e.what()));
-        }
+        });
     }
     void OnCancel() override {
         if (protocol_.room.leave(*this))
@@ -207,8 +213,25 @@ protected:
         if (!protocol_.room.enter(*this))
             throw refusal(outcome::overloaded, "too many messages wait to be received");
     }
+    template <typename Function> void guarded(const Function &f) {
+        try {
+            f();
+        } catch (const refusal &e) {
+            refuse(e);
+        } catch (const std::bad_alloc &) {
+            refuse(refusal(outcome::overloaded, "there is no memory for this request"));
+        } catch (const std::exception &e) {
+            refuse(refusal(outcome::failed, e.what()));
+        }
+    }
     void refuse(const refusal &e) {
-        protocol_.requests.refused("grpc", what_, e, model(), metadata_of(context_, "traceparent"));
+        access line;
+        line.protocol = "grpc";
+        line.what = what_;
+        line.model = model();
+        line.trace = metadata_of(context_, "traceparent");
+        line.peer = client;
+        protocol_.requests.refused(std::move(line), e);
         if (e.why == outcome::overloaded || e.why == outcome::unavailable)
             context_.AddTrailingMetadata("retry-after",
                                          std::to_string(protocol_.requests.retry_after(model())));
@@ -251,6 +274,7 @@ protected:
     receive_budget::share held_;
     std::unique_ptr<receive_budget::share> numbers_held_;
     grpc::ByteBuffer bytes_, answer_;
+    grant opened_; ///< by its token
 };
 
 // ---- Reading
@@ -333,22 +357,32 @@ namespace {
 template <typename Request, typename Response> class unary_call : public call {
 public:
     using function = void (protocol::*)(const Request &, Response &);
-    unary_call(protocol &p, context &c, const char *what, function f) : call(p, c, what), answer_with_(f) {}
+    unary_call(protocol &p, context &c, const char *what, function f, background *where)
+        : call(p, c, what), answer_with_(f), where_(where) {}
 
 private:
     void work() override {
-        Request request;
-        Response response;
         if (bytes_.Length() > most_control_bytes)
             throw refusal(outcome::too_large, "the message has " + std::to_string(bytes_.Length()) +
                                                   " bytes, at most " + std::to_string(most_control_bytes) +
                                                   " are taken");
         if (Request::descriptor()->field_count() > 0)
-            parse(request);
-        (protocol_.*answer_with_)(request, response);
+            parse(request_);
+        if (Request::descriptor()->field_count() > 0)
+            opened_.require(model_of(request_, 0));
+        if (where_)
+            where_->submit([this] { guarded([&] { answer(); }); });
+        else
+            answer();
+    }
+    void answer() {
+        Response response;
+        (protocol_.*answer_with_)(request_, response);
         finish_with(response);
     }
-    function answer_with_;
+    const function answer_with_;
+    background *const where_; ///< null: it takes no time
+    Request request_;
 };
 
 /// A call that waits for its inference.
@@ -372,11 +406,13 @@ public:
 private:
     void work() override {
         const std::string trace = metadata_of(context_, "traceparent");
-        if (!trace.empty())
+        if (is_traceparent(trace))
             context_.AddInitialMetadata("traceparent", trace);
         parse(request_);
+        opened_.require(request_.model_name());
         infer_request r = request_of(request_);
         r.trace = trace;
+        r.peer = client;
         r.held = &held_;
         r.numbers_held = std::move(numbers_held_);
         if (context_.deadline() != std::chrono::system_clock::time_point::max())
@@ -579,12 +615,13 @@ void protocol::add(const std::string &path, std::function<stream *(context *)> m
 
 template <typename Request, typename Response>
 void protocol::add_unary(const char *name, bool is_open,
-                         void (protocol::*answer)(const Request &, Response &)) {
-    add(std::string("/inference.GRPCInferenceService/") + name, [this, name, is_open, answer](context *c) {
-        auto *const made = new unary_call<Request, Response>(*this, *c, name, answer);
-        made->begin(is_open, Request::descriptor()->field_count() > 0);
-        return made;
-    });
+                         void (protocol::*answer)(const Request &, Response &), background *where) {
+    add(std::string("/inference.GRPCInferenceService/") + name,
+        [this, name, is_open, answer, where](context *c) {
+            auto *const made = new unary_call<Request, Response>(*this, *c, name, answer, where);
+            made->begin(is_open, Request::descriptor()->field_count() > 0);
+            return made;
+        });
 }
 
 protocol::protocol(service &s, const token &t, receive_budget &b, std::size_t reading_places,
@@ -595,9 +632,11 @@ protocol::protocol(service &s, const token &t, receive_budget &b, std::size_t re
     add_unary("ModelReady", false, &protocol::model_ready);
     add_unary("ServerMetadata", false, &protocol::server_metadata);
     add_unary("ModelMetadata", false, &protocol::model_metadata);
+    add_unary("ModelConfig", false, &protocol::model_config);
+    add_unary("ModelStatistics", false, &protocol::model_statistics);
     add_unary("RepositoryIndex", false, &protocol::repository_index);
-    add_unary("RepositoryModelLoad", false, &protocol::load);
-    add_unary("RepositoryModelUnload", false, &protocol::unload);
+    add_unary("RepositoryModelLoad", false, &protocol::load, &requests.changes);
+    add_unary("RepositoryModelUnload", false, &protocol::unload, &requests.changes);
     const auto begun = [](auto *made, bool is_open, bool has_message) {
         made->begin(is_open, has_message);
         return made;
@@ -621,37 +660,30 @@ void protocol::server_ready(const inference::ServerReadyRequest &, inference::Se
     r.set_ready(requests.is_ready());
 }
 void protocol::model_ready(const inference::ModelReadyRequest &q, inference::ModelReadyResponse &r) {
-    try {
-        requests.models.find(q.name(), q.version());
-        r.set_ready(true);
-    } catch (const refusal &e) {
-        if (e.why == outcome::not_found)
-            throw;
-        r.set_ready(false);
-    }
+    r.set_ready(requests.is_ready(q.name(), q.version()));
 }
 void protocol::server_metadata(const inference::ServerMetadataRequest &,
                                inference::ServerMetadataResponse &r) {
     r.set_name("octet");
     r.set_version(version());
-    r.add_extensions("model_repository");
+    for (const char *extension : extensions)
+        r.add_extensions(extension);
 }
 void protocol::model_metadata(const inference::ModelMetadataRequest &q, inference::ModelMetadataResponse &r) {
     const auto m = requests.models.find(q.name(), q.version());
-    r.set_name(m->name());
-    r.set_platform(m->platform());
-    for (const std::string &v : requests.models.versions(m->name()))
-        r.add_versions(v);
-    const auto tell = [](const tensor_info &t, inference::ModelMetadataResponse::TensorMetadata &to) {
-        to.set_name(t.name);
-        to.set_datatype(protocol_name(t.type));
-        for (const dim_t d : t.shown())
-            to.add_shape(d);
-    };
-    for (const tensor_info &t : m->inputs())
-        tell(t, *r.add_inputs());
-    for (const tensor_info &t : m->outputs())
-        tell(t, *r.add_outputs());
+    from_json(describe(*m, requests.models.versions(m->name())), r);
+}
+void protocol::model_config(const inference::ModelConfigRequest &q, inference::ModelConfigResponse &r) {
+    from_json(describe_configuration(*requests.models.find(q.name(), q.version())), *r.mutable_config());
+}
+void protocol::model_statistics(const inference::ModelStatisticsRequest &q,
+                                inference::ModelStatisticsResponse &r) {
+    std::vector<std::shared_ptr<served_model>> models = requests.models.all(q.name());
+    if (!q.version().empty())
+        models = {requests.models.find(q.name(), q.version())};
+    else if (!q.name().empty())
+        requests.models.find(q.name(), ""); // or there is none
+    from_json(describe_statistics(models), r);
 }
 void protocol::repository_index(const inference::RepositoryIndexRequest &q,
                                 inference::RepositoryIndexResponse &r) {

@@ -26,6 +26,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/address.hpp"
 #include "grpc/protocol.hpp"
 
 namespace octet::serve {
@@ -68,35 +69,36 @@ class watched_certificate {
 public:
     void read(const grpc_options &o) const {
         const std::string key = text_of(o.key), certificate = text_of(o.certificate);
+        const std::string authority = o.client_authority.empty() ? "" : text_of(o.client_authority);
         key_.write(key);
         certificate_.write(certificate);
+        authority_.write(authority);
     }
-    std::shared_ptr<grpc::ServerCredentials> credentials() const {
+    std::shared_ptr<grpc::ServerCredentials> credentials(bool asks_clients) const {
         using namespace grpc::experimental;
         constexpr unsigned seconds = 1;
-        TlsServerCredentialsOptions tls(
-            std::make_shared<FileWatcherCertificateProvider>(key_.path(), certificate_.path(), seconds));
+        TlsServerCredentialsOptions tls(std::make_shared<FileWatcherCertificateProvider>(
+            key_.path(), certificate_.path(), asks_clients ? authority_.path() : "", seconds));
         tls.watch_identity_key_cert_pairs();
-        tls.set_cert_request_type(GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
+        if (asks_clients)
+            tls.watch_root_certs();
+        tls.set_cert_request_type(asks_clients ? GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY
+                                               : GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
         return TlsServerCredentials(tls);
     }
 
 private:
-    memory_file key_{"key"}, certificate_{"certificate"};
+    memory_file key_{"key"}, certificate_{"certificate"}, authority_{"authority"};
 };
 
 /// A listening socket. Throws octet::error.
 int listen_on(const std::string &address, unsigned short &port) {
-    const std::size_t colon = address.rfind(':');
-    std::string host = address.substr(0, colon);
-    if (host.size() > 2 && host.front() == '[')
-        host = host.substr(1, host.size() - 2);
+    const listen_address parsed = parse_address(address);
     addrinfo hints{}, *found = nullptr;
     hints.ai_flags = AI_PASSIVE;
     hints.ai_socktype = SOCK_STREAM;
-    const std::string service = colon == std::string::npos ? "" : address.substr(colon + 1);
-    if (service.empty() || ::getaddrinfo(host.c_str(), service.c_str(), &hints, &found) != 0)
-        throw error(status::invalid_arguments, "'" + address + "' given for gRPC, the form is ADDRESS:PORT");
+    if (::getaddrinfo(parsed.host.c_str(), parsed.port.c_str(), &hints, &found) != 0)
+        throw error(status::invalid_arguments, "'" + address + "' given for gRPC: there is no such address");
     const int socket = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     const int on = 1;
     ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
@@ -223,7 +225,8 @@ grpc_server::grpc_server(const grpc_options &options, service &s, const token &t
     }
     state_->acceptor = builder.experimental().AddExternalConnectionAcceptor(
         grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
-        state_->certificate ? state_->certificate->credentials() : grpc::InsecureServerCredentials());
+        state_->certificate ? state_->certificate->credentials(!options.client_authority.empty())
+                            : grpc::InsecureServerCredentials());
     builder.RegisterService(&state_->methods);
     state_->server = builder.BuildAndStart();
     if (!state_->server)

@@ -19,7 +19,7 @@ struct grpc_options {
     std::size_t most_total_bytes, most_header_bytes;
     std::chrono::milliseconds idle, ///< of a connection without calls
         receive;                    ///< until a client has said who it is; its calls have their deadlines
-    std::string certificate, key;
+    std::string certificate, key, client_authority;
     std::size_t most_connections = 1024;
     std::function<void(std::size_t)> count_connections; ///< is told now and then how many are open
 };

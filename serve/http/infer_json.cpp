@@ -5,9 +5,11 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
+#include "core/classification.hpp"
 #include "core/datatypes.hpp"
 
 namespace octet::serve {
@@ -36,14 +38,14 @@ public:
         case place::data:
             return add(v);
         case place::parameters:
-            if (key_ == "binary_data_output")
-                form.all_binary = v;
-            else if (key_ == "profile")
-                request.wants_profile = v;
+            if (key_ != "binary_data_output" && key_ != "profile")
+                return scalar_of_wrong_kind(v ? "true" : "false");
+            (key_ == "profile" ? request.wants_profile : form.all_binary) = v;
             return true;
         case place::output_parameters:
-            if (key_ == "binary_data")
-                is_binary_ = v;
+            if (key_ != "binary_data")
+                return scalar_of_wrong_kind(v ? "true" : "false");
+            is_binary_ = v;
             return true;
         default:
             return scalar_of_wrong_kind(v ? "true" : "false");
@@ -87,6 +89,19 @@ public:
     bool binary(json::binary_t &) override { return true; }
     bool key(std::string &v) override {
         key_ = v;
+        if (where() == place::other)
+            return true;
+        constexpr std::size_t most_keys = 64;
+        if (!keys_.back().insert(v).second)
+            refuse("JSON: a key stands twice: \"" + shown(v) + '"');
+        if (keys_.back().size() > most_keys)
+            refuse("JSON: an object has more than " + std::to_string(most_keys) + " keys");
+        if (where() == place::parameters)
+            check_parameter(v, parameters_of_request);
+        if (where() == place::input_parameters)
+            check_parameter(v, {"binary_data_size"});
+        if (where() == place::output_parameters)
+            check_parameter(v, {"binary_data", "classification"});
         return true;
     }
 
@@ -106,6 +121,7 @@ public:
         case place::outputs:
             request.outputs.emplace_back();
             is_binary_.reset();
+            classes_.reset();
             check_count(request.outputs.size());
             return enter(place::output);
         case place::output:
@@ -120,6 +136,8 @@ public:
     bool end_object() override {
         if (where() == place::output && is_binary_)
             form.binary_of[request.outputs.back()] = *is_binary_;
+        if (where() == place::output && classes_)
+            request.classes[request.outputs.back()] = *classes_;
         return leave();
     }
     bool start_array(std::size_t) override {
@@ -169,11 +187,16 @@ private:
         constexpr std::size_t deepest = 32;
         if (path_.size() == deepest)
             refuse("JSON is nested deeper than " + std::to_string(deepest) + " levels");
+        const place now = where();
+        if (now == place::parameters || now == place::input_parameters || now == place::output_parameters)
+            return scalar_of_wrong_kind("a list or an object");
         path_.push_back(p);
+        keys_.emplace_back();
         return true;
     }
     bool leave() {
         path_.pop_back();
+        keys_.pop_back();
         return true;
     }
     static void check_count(std::size_t count) {
@@ -200,12 +223,17 @@ private:
             request.inputs.back().shape.push_back(v);
             return true;
         case place::parameters:
-            if (key_ == "timeout")
-                request.timeout_us = v;
+            if (key_ != "timeout" && key_ != "priority")
+                return scalar_of_wrong_kind(std::to_string(v));
+            (key_ == "timeout" ? request.timeout_us : request.priority) = v;
             return true;
         case place::input_parameters:
-            if (key_ == "binary_data_size")
-                binary_sizes.back() = v;
+            binary_sizes.back() = v;
+            return true;
+        case place::output_parameters:
+            if (key_ != "classification")
+                return scalar_of_wrong_kind(std::to_string(v));
+            classes_ = v;
             return true;
         default:
             return scalar_of_wrong_kind(std::to_string(v));
@@ -219,8 +247,8 @@ private:
                               (p == place::root && (key_ == "inputs" || key_ == "outputs" || key_ == "id")) ||
                               (p == place::input &&
                                (key_ == "name" || key_ == "datatype" || key_ == "shape" || key_ == "data")) ||
-                              (p == place::output && key_ == "name") ||
-                              (p == place::parameters && key_ == "timeout");
+                              (p == place::output && key_ == "name") || p == place::parameters ||
+                              p == place::input_parameters || p == place::output_parameters;
         if (is_known)
             refuse("JSON: " + what.substr(0, 40) +
                    (p == place::shape  ? " in \"shape\""
@@ -230,9 +258,11 @@ private:
     }
 
     std::vector<place> path_;
-    std::size_t count_ = 0; ///< of numbers
+    std::vector<std::set<std::string>> keys_; ///< as `path_`, of what is no `other`
+    std::size_t count_ = 0;                   ///< of numbers
     std::string key_, ignored_;
     std::optional<bool> is_binary_;
+    std::optional<std::int64_t> classes_; ///< of the output
 };
 
 template <typename T>
@@ -321,7 +351,7 @@ std::string infer_reply_json(const service::call &c, const reply_form &form, boo
     for (std::size_t i = 0; i < j.wanted.size(); i++) {
         const tensor_info &t = c.model->outputs()[j.wanted[i]];
         text += (i > 0 ? ",{\"name\":" : "{\"name\":") + quoted(t.name) + ",\"datatype\":\"" +
-                protocol_name(t.type) + "\",\"shape\":[";
+                datatype_of_output(*c.model, j, i) + "\",\"shape\":[";
         for (std::size_t d = 0; d < j.output_dims[i].size(); d++)
             text += (d > 0 ? "," : "") + std::to_string(j.output_dims[i][d]);
         if (form.is_binary(t.name)) {
@@ -329,7 +359,11 @@ std::string infer_reply_json(const service::call &c, const reply_form &form, boo
             text += "],\"parameters\":{\"binary_data_size\":" + std::to_string(j.outputs[i].size) + "}}";
         } else {
             text += "],\"data\":[";
-            append_data(text, t, j.outputs[i]);
+            if (i < j.classes.size() && j.classes[i] > 0)
+                for (const std::string &one : texts_of(j.outputs[i]))
+                    text += (text.back() == '[' ? "" : ",") + quoted(one);
+            else
+                append_data(text, t, j.outputs[i]);
             text += "]}";
         }
     }

@@ -4,9 +4,10 @@
 
 #include <charconv>
 
-#include "core/datatypes.hpp"
+#include "core/description.hpp"
 #include "core/small_json.hpp"
 #include "http/infer_json.hpp"
+#include "http/page.hpp"
 #include "octet/settings.hpp"
 
 namespace octet::serve {
@@ -14,32 +15,8 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-int status_of(outcome o) {
-    switch (o) {
-    case outcome::ok:
-        return 200;
-    case outcome::invalid:
-        return 400;
-    case outcome::unauthorized:
-        return 401;
-    case outcome::forbidden:
-        return 403;
-    case outcome::not_found:
-        return 404;
-    case outcome::too_large:
-        return 413;
-    case outcome::overloaded:
-    case outcome::unavailable:
-        return 503;
-    case outcome::expired:
-        return 504;
-    case outcome::cancelled:
-        return 499;
-    case outcome::failed:
-        break;
-    }
-    return 500;
-}
+constexpr std::size_t most_read_at_once = std::size_t(64) << 10; ///< of JSON, by the thread of a connection
+constexpr std::size_t most_shown_of_target = 100;
 
 std::string dump(const json &j) { return j.dump(-1, ' ', false, json::error_handler_t::replace); }
 
@@ -82,22 +59,15 @@ std::vector<std::string> parts_of(std::string_view target) {
     return parts;
 }
 
-json tensors_json(const std::vector<tensor_info> &tensors) {
-    json list = json::array();
-    for (const tensor_info &t : tensors)
-        list.push_back({{"name", t.name}, {"datatype", protocol_name(t.type)}, {"shape", t.shown()}});
-    return list;
-}
-
 http_reply infer_reply(const service::call &c, const reply_form &form) {
     if (c.work->result != outcome::ok)
-        return error_reply(c.work->result, c.work->sentence);
+        return error_reply(refusal(c.work->result, c.work->sentence));
     http_reply answer;
     bool has_binary = false;
     try {
         answer.text = infer_reply_json(c, form, has_binary);
     } catch (const refusal &e) {
-        return error_reply(e.why, e.what());
+        return error_reply(e);
     }
     if (!has_binary)
         return answer;
@@ -114,13 +84,38 @@ bool is_inference(const std::vector<std::string> &path) {
     return path.size() >= 4 && path[0] == "v2" && path[1] == "models" && path.back() == "infer";
 }
 
-/// A path that there is, asked by a method that it has not.
-struct wrong_method : refusal {
-    wrong_method(const http_request &request, const char *allows)
-        : refusal(outcome::not_found,
-                  std::string(request.method.substr(0, 20)) + " is not allowed here, allowed is " + allows),
-          allowed(allows) {}
-    const char *allowed;
+bool is_change(const std::vector<std::string> &path) {
+    return path.size() == 5 && path[0] == "v2" && path[1] == "repository" && path[2] == "models" &&
+           (path[4] == "load" || path[4] == "unload");
+}
+
+refusal wrong_method(const http_request &request, const char *allowed) {
+    return {outcome::not_found,
+            std::string(request.method.substr(0, 20)) + " is not allowed here, allowed is " + allowed, 405,
+            allowed};
+}
+
+access line_of(const http_request &request) {
+    access a;
+    a.protocol = "http";
+    a.what = request.target.substr(0, most_shown_of_target);
+    a.trace = request.trace;
+    a.peer = request.peer;
+    return a;
+}
+
+/// What the log says of a request whose connection may be gone by then.
+struct kept_head {
+    explicit kept_head(const http_request &r)
+        : target(r.target.substr(0, most_shown_of_target)), trace(r.trace), peer(r.peer) {}
+    http_request request() const {
+        http_request r;
+        r.target = target;
+        r.trace = trace;
+        r.peer = peer;
+        return r;
+    }
+    std::string target, trace, peer;
 };
 
 [[noreturn]] void no_such_path(const http_request &request) {
@@ -130,25 +125,40 @@ struct wrong_method : refusal {
 
 } // namespace
 
-http_reply error_reply(outcome o, const std::string &sentence, int retry_after) {
-    http_reply r = json_reply({{"error", sentence}});
-    r.status = status_of(o);
-    if (o == outcome::unauthorized)
-        r.headers.emplace_back("WWW-Authenticate", "Bearer");
-    if (r.status == 503)
-        r.headers.emplace_back("Retry-After", std::to_string(retry_after));
-    return r;
+http_reply metrics_reply(std::string text) {
+    http_reply reply;
+    reply.type = "text/plain; version=0.0.4; charset=utf-8";
+    reply.text = std::move(text);
+    return reply;
 }
 
-http_reply rest::refuse(outcome o, const std::string &sentence) const {
-    service_.refused("http", "", refusal(o, sentence));
-    return error_reply(o, sentence);
+http_reply error_reply(const refusal &r, int retry_after) {
+    http_reply reply = json_reply({{"error", r.what()}});
+    reply.status = r.http_status;
+    if (r.why == outcome::unauthorized)
+        reply.headers.emplace_back("WWW-Authenticate", "Bearer");
+    if (r.allowed)
+        reply.headers.emplace_back("Allow", r.allowed);
+    if (r.http_status == 503)
+        reply.headers.emplace_back("Retry-After", std::to_string(retry_after));
+    return reply;
+}
+
+http_reply rest::refuse(const http_request &request, const refusal &r) const {
+    service_.refused(line_of(request), r);
+    return error_reply(r);
 }
 
 void rest::require_token(const http_request &request, const std::vector<std::string> &path) const {
     const bool is_health = path.size() == 3 && path[0] == "v2" && path[1] == "health";
-    if (!is_health && !token_.allows(request.authorization))
-        throw refusal(outcome::unauthorized, "a bearer token is required");
+    const bool is_page = path.size() == 1 && path[0].empty();
+    if (is_health || is_page)
+        return;
+    const grant g = token_.opened_by(request.authorization);
+    const std::size_t at = path.size() >= 3 && path[1] == "models" ? 2 : is_change(path) ? 3 : 0;
+    const bool is_of_all = path.size() == 1 && path[0] == "v2"; // who has a token may know whom it is for
+    if (!is_of_all)
+        g.require(at > 0 ? path[at] : "");
 }
 
 std::size_t rest::most_body_bytes(const http_request &head) const {
@@ -160,6 +170,17 @@ std::size_t rest::most_body_bytes(const http_request &head) const {
 http_reply rest::answer(const http_request &request, const std::vector<std::string> &path) const {
     const bool is_get = request.method == "GET" || request.method == "HEAD";
     const std::size_t n = path.size();
+    if (n == 1 && path[0].empty()) {
+        http_reply r;
+        r.type = "text/html; charset=utf-8";
+        r.headers.emplace_back("Content-Security-Policy",
+                               "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+                               "connect-src 'self'; img-src data:; frame-ancestors 'none'");
+        r.text = page();
+        return r;
+    }
+    if (n == 1 && path[0] == "metrics" && is_get)
+        return metrics_reply(service_.options.figures());
     if (path[0] != "v2")
         no_such_path(request);
     if (n >= 2 && path[1] == "repository") {
@@ -172,7 +193,7 @@ http_reply rest::answer(const http_request &request, const std::vector<std::stri
     if (n == 1 || (n == 2 && path[1].empty()))
         return json_reply({{"name", "octet"},
                            {"version", version()},
-                           {"extensions", {"binary_tensor_data", "model_repository"}},
+                           {"extensions", extensions},
                            {"isa", to_string(get_effective_cpu_isa())}});
     if (n == 3 && path[1] == "health" && path[2] == "live")
         return json_reply({{"live", true}});
@@ -180,29 +201,29 @@ http_reply rest::answer(const http_request &request, const std::vector<std::stri
         return ready_reply(service_.is_ready(), {{"ready", service_.is_ready()}});
     if (path[1] != "models" || n < 3)
         no_such_path(request);
+    return model(request, path);
+}
+
+http_reply rest::model(const http_request &request, const std::vector<std::string> &path) const {
+    const std::size_t n = path.size();
     const bool has_version = n >= 5 && path[3] == "versions";
-    const std::string version = has_version ? path[4] : "";
+    const std::string &name = path[2], version = has_version ? path[4] : "";
     const std::size_t end = has_version ? 5 : 3;
-    if (n == end) {
-        const auto m = service_.models.find(path[2], version);
-        return json_reply({{"name", m->name()},
-                           {"versions", service_.models.versions(m->name())},
-                           {"platform", m->platform()},
-                           {"inputs", tensors_json(m->inputs())},
-                           {"outputs", tensors_json(m->outputs())}});
+    if (n == 3 && name == "stats")
+        return json_reply(describe_statistics(service_.models.all("")));
+    const std::string what = n == end + 1 ? path[end] : "";
+    if (what == "ready") {
+        const bool is_ready = service_.is_ready(name, version);
+        return ready_reply(is_ready, {{"name", name}, {"ready", is_ready}});
     }
-    if (n == end + 1 && path[end] == "ready") {
-        bool is_ready = true;
-        try {
-            service_.models.find(path[2], version);
-        } catch (const refusal &r) {
-            if (r.why == outcome::not_found)
-                throw;
-            is_ready = false;
-        }
-        return ready_reply(is_ready, {{"name", path[2]}, {"ready", is_ready}});
-    }
-    no_such_path(request);
+    if (n > end + 1 || (n == end + 1 && what != "config" && what != "stats"))
+        no_such_path(request);
+    const auto m = service_.models.find(name, version);
+    if (what == "stats")
+        return json_reply(describe_statistics(has_version ? std::vector<std::shared_ptr<served_model>>{m}
+                                                          : service_.models.all(name)));
+    return json_reply(what == "config" ? describe_configuration(*m)
+                                       : describe(*m, service_.models.versions(m->name())));
 }
 
 http_reply rest::repository(const http_request &request, const std::vector<std::string> &path) const {
@@ -223,19 +244,11 @@ http_reply rest::repository(const http_request &request, const std::vector<std::
                     {{"name", s.name}, {"version", s.version}, {"state", s.state}, {"reason", s.reason}});
         return json_reply(list);
     }
-    if (path.size() != 5 || path[2] != "models" || (path[4] != "load" && path[4] != "unload"))
-        no_such_path(request);
-    service_.require_changes();
-    if (path[4] == "load")
-        service_.models.load(path[3]);
-    else
-        service_.models.unload(path[3]);
-    return {};
+    no_such_path(request);
 }
 
-std::shared_ptr<const service::call> rest::infer(const http_request &request, std::string model,
-                                                 std::string version, const run_later &later,
-                                                 reply done) const {
+std::shared_ptr<const service::call> rest::infer(const http_request &request, const std::string &model,
+                                                 const std::string &version, const answering &to) const {
     std::size_t json_size = request.body.size();
     if (!request.json_size.empty()) {
         const char *end = request.json_size.data() + request.json_size.size();
@@ -243,26 +256,62 @@ std::shared_ptr<const service::call> rest::infer(const http_request &request, st
         if (stop != end || failure != std::errc())
             throw refusal(outcome::invalid, "Inference-Header-Content-Length is no number");
     }
-    const auto form = std::make_shared<reply_form>();
-    infer_request r = read_infer_request(request.body, json_size, *form, request.held);
-    r.keep = request.keep;
-    r.held = request.held;
-    r.model = std::move(model);
-    r.version = std::move(version);
-    r.trace = request.trace;
-    return service_.infer(std::move(r), "http",
-                          [form, later, done](const std::shared_ptr<const service::call> &c) {
-                              later([form, done, c] { done(infer_reply(*c, *form)); });
-                          });
+    const auto begin = [this, model, version, json_size, body = request.body, keep = request.keep,
+                        held = request.held, trace = std::string(request.trace),
+                        peer = std::string(request.peer), to] {
+        const auto form = std::make_shared<reply_form>();
+        infer_request r = read_infer_request(body, json_size, *form, held);
+        r.keep = keep;
+        r.held = held;
+        r.model = model;
+        r.version = version;
+        r.trace = trace;
+        r.peer = peer;
+        return service_.infer(std::move(r), "http",
+                              [form, to](const std::shared_ptr<const service::call> &c) {
+                                  to.later([form, to, c] { to.done(infer_reply(*c, *form)); });
+                              });
+    };
+    if (json_size <= most_read_at_once)
+        return begin();
+    service_.readers.submit([this, begin, model, to, kept = kept_head(request)] {
+        const http_request head = kept.request();
+        answering elsewhere = to;
+        elsewhere.done = [to](http_reply &&r) {
+            to.later(
+                [to, reply = std::make_shared<http_reply>(std::move(r))] { to.done(std::move(*reply)); });
+        };
+        if (auto call = guarded(head, model, elsewhere, begin))
+            to.later([to, call] { to.begun(call); });
+    });
+    return service::call_without_work();
 }
 
-std::shared_ptr<const service::call> rest::handle(const http_request &request, const run_later &later,
-                                                  reply done) const {
-    std::vector<std::string> path;
-    std::string what = "invalid", model;
+template <typename Function>
+std::shared_ptr<const service::call> rest::guarded(const http_request &request, const std::string &model,
+                                                   const answering &to, const Function &work) const {
+    const auto refuse = [&](const refusal &r) {
+        access line = line_of(request);
+        line.model = model;
+        service_.refused(std::move(line), r);
+        to.done(error_reply(r, service_.retry_after(model)));
+    };
     try {
-        path = parts_of(request.target);
-        what = std::string(request.target.substr(0, 100));
+        return work();
+    } catch (const refusal &r) {
+        refuse(r);
+    } catch (const std::bad_alloc &) {
+        refuse(refusal(outcome::overloaded, "there is no memory for this request"));
+    } catch (const std::exception &e) {
+        refuse(refusal(outcome::failed, e.what()));
+    }
+    return nullptr;
+}
+
+std::shared_ptr<const service::call> rest::handle(const http_request &request, const answering &to) const {
+    std::string model;
+    return guarded(request, model, to, [&]() -> std::shared_ptr<const service::call> {
+        const std::vector<std::string> path = parts_of(request.target);
         require_token(request, path);
         if (is_inference(path)) {
             const bool has_version = path.size() == 6 && path[3] == "versions";
@@ -271,27 +320,26 @@ std::shared_ptr<const service::call> rest::handle(const http_request &request, c
             if (request.method != "POST")
                 throw wrong_method(request, "POST");
             model = path[2];
-            return infer(request, path[2], has_version ? path[4] : "", later, done);
+            return infer(request, model, has_version ? path[4] : "", to);
         }
-        done(answer(request, path));
-    } catch (const wrong_method &r) {
-        service_.refused("http", what, r, model, std::string(request.trace));
-        http_reply answer = error_reply(r.why, r.what());
-        answer.status = 405;
-        answer.headers.emplace_back("Allow", r.allowed);
-        done(std::move(answer));
-    } catch (const refusal &r) {
-        service_.refused("http", what, r, model, std::string(request.trace));
-        done(error_reply(r.why, r.what(), service_.retry_after(model)));
-    } catch (const std::bad_alloc &) {
-        const refusal r(outcome::overloaded, "there is no memory for this request");
-        service_.refused("http", what, r, model, std::string(request.trace));
-        done(error_reply(r.why, r.what()));
-    } catch (const std::exception &e) {
-        service_.refused("http", what, refusal(outcome::failed, e.what()), model, std::string(request.trace));
-        done(error_reply(outcome::failed, e.what()));
-    }
-    return nullptr;
+        if (is_change(path) && request.method == "POST") {
+            service_.require_changes();
+            service_.changes.submit([this, path, to, kept = kept_head(request)] {
+                const http_request head = kept.request();
+                const auto reply = std::make_shared<http_reply>();
+                answering elsewhere;
+                elsewhere.done = [&](http_reply &&r) { *reply = std::move(r); };
+                guarded(head, "", elsewhere, [&]() -> std::shared_ptr<const service::call> {
+                    path[4] == "load" ? service_.models.load(path[3]) : service_.models.unload(path[3]);
+                    return nullptr;
+                });
+                to.later([to, reply] { to.done(std::move(*reply)); });
+            });
+            return service::call_without_work();
+        }
+        to.done(answer(request, path));
+        return nullptr;
+    });
 }
 
 } // namespace octet::serve

@@ -15,8 +15,8 @@
 namespace octet::serve {
 
 struct http_request {
-    std::string_view method, target, authorization, json_size,
-        trace; ///< of a header each, "" where there is none
+    std::string_view method, target, authorization, json_size, trace,
+        peer; ///< of a header each, "" where there is none; the client's address
     std::string_view body;
     std::shared_ptr<const void> keep;      ///< what the body lies in
     receive_budget::share *held = nullptr; ///< and takes; null: there is no body
@@ -32,7 +32,8 @@ struct http_reply {
 };
 
 /// {"error": "…"} with the status of the outcome, and with 503 the seconds after which to try again.
-http_reply error_reply(outcome o, const std::string &sentence, int retry_after = 1);
+http_reply metrics_reply(std::string text);
+http_reply error_reply(const refusal &r, int retry_after = 1);
 
 class rest {
 public:
@@ -42,19 +43,28 @@ public:
     /// server takes, others few. Throws refusal for one that needs a token and has none.
     std::size_t most_body_bytes(const http_request &head) const;
 
-    using reply = std::function<void(http_reply &&)>;
-    /// Runs a function where replies are written.
-    using run_later = std::function<void(std::function<void()>)>;
-    /// Calls `done` once: now, or through `later` when an inference is finished; then the call is returned.
-    std::shared_ptr<const service::call> handle(const http_request &request, const run_later &later,
-                                                reply done) const;
+    /// Where the reply goes.
+    struct answering {
+        std::function<void(http_reply &&)> done;
+        /// An inference that was read elsewhere waits or runs from now on.
+        std::function<void(std::shared_ptr<const service::call>)> begun;
+        /// Runs a function where replies are written: there the others are called.
+        std::function<void(std::function<void()>)> later;
+    };
+    /// Calls `done` once: now, or through `later`; then what it waits for is returned.
+    std::shared_ptr<const service::call> handle(const http_request &request, const answering &to) const;
     /// For a request that was never complete.
-    http_reply refuse(outcome o, const std::string &sentence) const;
+    http_reply refuse(const http_request &request, const refusal &r) const;
 
 private:
-    std::shared_ptr<const service::call> infer(const http_request &request, std::string model,
-                                               std::string version, const run_later &later, reply done) const;
+    std::shared_ptr<const service::call> infer(const http_request &request, const std::string &model,
+                                               const std::string &version, const answering &to) const;
+    /// Does what throws, and replies if it throws.
+    template <typename Function>
+    std::shared_ptr<const service::call> guarded(const http_request &request, const std::string &model,
+                                                 const answering &to, const Function &work) const;
     void require_token(const http_request &request, const std::vector<std::string> &path) const;
+    http_reply model(const http_request &request, const std::vector<std::string> &path) const;
     http_reply answer(const http_request &request, const std::vector<std::string> &path) const;
     http_reply repository(const http_request &request, const std::vector<std::string> &path) const;
 

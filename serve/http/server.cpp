@@ -20,10 +20,11 @@
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
+#include <linux/filter.h>
 #include <malloc.h>
 #include <sys/socket.h>
 
-#include "octet/error.hpp"
+#include "core/address.hpp"
 
 namespace octet::serve {
 namespace {
@@ -54,7 +55,12 @@ struct shared {
     http_server::handlers handlers;
     receive_budget *budget = nullptr;
     std::atomic<std::size_t> connections{0};
-    std::atomic<bool> is_draining{false};
+    std::atomic<bool> is_leaving{false};
+    std::atomic<clock::time_point> end_of_grace{clock::time_point::max()};
+    std::atomic<clock::duration> grace{
+        clock::duration(0)}; ///< a connection is idle so long before it is closed then
+    std::atomic<bool> is_accepting{true};
+    bool is_draining(clock::time_point now) const { return now >= end_of_grace.load(); }
     std::mutex mutex;
     std::shared_ptr<asio::ssl::context> tls; ///< null: none
 };
@@ -164,9 +170,11 @@ public:
             until_ = std::min(until_, now + shared_.options.receive);
         }
         const bool is_over = now > until_;
+        const bool is_unasked = phase_ == phase::idle && shared_.is_draining(now) &&
+                                now - idle_since_ >= shared_.grace.load() && !has_begun_ && !has_bytes();
         if (call_) {
             look_at_call(now);
-        } else if (is_over || (phase_ == phase::idle && shared_.is_draining)) {
+        } else if (is_over || is_unasked) {
             close();
             waiting_.cancel();
         }
@@ -185,20 +193,45 @@ private:
         socket_of(stream_).close(ignored);
     }
 
+    /// What the socket has: a number of bytes, 0 at the end of what the client sends, or -1 and errno.
+    auto peek() {
+        char byte;
+        return ::recv(socket_of(stream_).native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    }
+    bool has_bytes() { return buffer_.size() > 0 || peek() > 0; }
+
+    /// Whether the client has left. One that sends no more may still read: it gets the reply that HTTP/1.1 has for those who wait,
+    /// and the system of one that has left says so then. With TLS, or of HTTP/1.0, it is taken to be there.
+    bool has_left() {
+        const auto got = peek();
+        if (got == 0 && !has_probed_ && std::is_same_v<Stream, tcp::socket> &&
+            parser_->get().version() >= 11) {
+            has_probed_ = true;
+            constexpr std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
+            ::send(socket_of(stream_).native_handle(), go_on.data(), go_on.size(),
+                   MSG_NOSIGNAL | MSG_DONTWAIT);
+        }
+        if (got != 0)
+            return got < 0 && errno != EAGAIN && errno != EWOULDBLOCK;
+        int failure = 0; // reading says nothing of it after the end
+        socklen_t size = sizeof failure;
+        ::getsockopt(socket_of(stream_).native_handle(), SOL_SOCKET, SO_ERROR, &failure, &size);
+        return failure != 0;
+    }
+
     /// The client of a request that waits may have left, or its time may be over.
     void look_at_call(clock::time_point now) {
-        if (!is_late_ && call_->work->deadline <= now) {
+        if (call_->work && !is_late_ && call_->work->deadline <= now) {
             is_late_ = true; // if it runs already, its answer may still come
             const auto call = call_;
             return shared_.handlers.give_up(*call, true);
         }
-        char byte;
-        const auto got = ::recv(socket_of(stream_).native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-        if (got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK)) {
+        if (has_left()) {
             close();
             until_ = time_for_lost_answer();
             const auto call = std::move(call_);
-            shared_.handlers.give_up(*call, false);
+            if (call->work)
+                shared_.handlers.give_up(*call, false);
         }
     }
     /// Until when a connection without a call waits: there may have been no memory for the answer.
@@ -207,7 +240,8 @@ private:
     void read_header() {
         phase_ = phase::idle;
         has_begun_ = false;
-        until_ = clock::now() + shared_.options.idle;
+        idle_since_ = clock::now();
+        until_ = idle_since_ + shared_.options.idle;
         parser_.emplace();
         parser_->header_limit(static_cast<std::uint32_t>(shared_.options.most_header_bytes));
         parser_->body_limit(shared_.options.most_body_bytes);
@@ -380,16 +414,13 @@ private:
     /// A reply to what is not read to its end: the connection cannot be used again.
     void end_with(const refusal &e) {
         drop_body();
-        send(shared_.handlers.refuse(e.why, e.what()), true);
+        send(shared_.handlers.refuse(head_of_request(), e), true);
     }
     void end_with(int status, const std::string &sentence) {
-        drop_body();
-        const outcome o = status == 413 || status == 431 ? outcome::too_large
-                          : status == 503                ? outcome::overloaded
-                                                         : outcome::invalid;
-        http_reply reply = shared_.handlers.refuse(o, sentence);
-        reply.status = status;
-        send(std::move(reply), true);
+        end_with({status == 413 || status == 431 ? outcome::too_large
+                  : status == 503                ? outcome::overloaded
+                                                 : outcome::invalid,
+                  sentence, status});
     }
 
     /// Without the body.
@@ -402,18 +433,18 @@ private:
         request.authorization = view(message[http::field::authorization]);
         request.json_size = view(message[json_size_field]);
         request.trace = view(message["traceparent"]);
-        if (request.trace.size() > 64 ||
-            request.trace.find_first_not_of("0123456789abcdef-") != std::string_view::npos)
+        if (!is_traceparent(request.trace))
             request.trace = {};
+        request.peer = peer_;
         return request;
     }
 
     void got_request(std::string_view body, std::shared_ptr<received_body> memory) {
         phase_ = phase::waiting;
-        is_late_ = false;
+        is_late_ = has_probed_ = false;
         until_ = time_for_lost_answer();
         const auto &message = parser_->get();
-        keep_alive_ = message.keep_alive() && !shared_.is_draining;
+        keep_alive_ = message.keep_alive();
         has_body_ = message.method() != http::verb::head;
         http_request request = head_of_request();
         request.body = body;
@@ -423,13 +454,20 @@ private:
         trace_ = request.trace;
         waiting_.expires_at(clock::time_point::max());
         waiting_.async_wait([self = self()](error_code) {});
-        const rest::run_later later = [&context = loop_.context](std::function<void()> f) {
-            asio::post(context, std::move(f));
+        const auto is_current = [number = ++request_number_](const session *s) {
+            return s && s->phase_ == phase::waiting && s->request_number_ == number;
         };
-        call_ = shared_.handlers.handle(request, later, [weak = this->weak_from_this()](http_reply &&reply) {
-            if (const auto self = weak.lock())
+        rest::answering to;
+        to.done = [weak = this->weak_from_this(), is_current](http_reply &&reply) {
+            if (const auto self = weak.lock(); is_current(self.get()))
                 self->send(std::move(reply));
-        });
+        };
+        to.begun = [weak = this->weak_from_this(), is_current](std::shared_ptr<const service::call> c) {
+            if (const auto self = weak.lock(); is_current(self.get()))
+                self->call_ = std::move(c);
+        };
+        to.later = [&context = loop_.context](std::function<void()> f) { asio::post(context, std::move(f)); };
+        call_ = shared_.handlers.handle(request, to);
         if (phase_ != phase::waiting)
             call_.reset(); // it was replied to at once
     }
@@ -443,7 +481,7 @@ private:
         std::size_t length = reply_.text.size();
         for (const byte_range &part : reply_.parts)
             length += part.size;
-        keep_alive_ &= !is_last;
+        keep_alive_ &= !is_last && !shared_.is_leaving;
         head_ = "HTTP/1.1 " + std::to_string(reply_.status) + ' ' + reason_of(reply_.status) +
                 "\r\nContent-Type: " + reply_.type + "\r\nContent-Length: " + std::to_string(length) + "\r\n";
         for (const auto &[name, value] : reply_.headers)
@@ -494,14 +532,17 @@ private:
     phase phase_ = phase::idle;
     clock::time_point until_ = clock::time_point::max();
     std::shared_ptr<const service::call> call_;
-    bool is_late_ = false; ///< the call, and has been told so
+    bool is_late_ = false;    ///< the call, and has been told so
+    bool has_probed_ = false; ///< the client that sends no more
     /// Holds the connection while it waits. What other threads have of it doesn't, so that it ends on its loop.
     asio::steady_timer waiting_;
     std::string peer_;
     std::shared_ptr<std::atomic<std::size_t>> client_;
     std::shared_ptr<received_body> body_; ///< while it is received
     bool has_begun_ = false;              ///< the next header
-    int awaited_ = 1;                     ///< bytes, of the socket
+    clock::time_point idle_since_ = clock::now();
+    std::uint64_t request_number_ = 0; ///< of this connection; an answer to another one comes too late
+    int awaited_ = 1;                  ///< bytes, of the socket
     bool keep_alive_ = true, has_body_ = true;
     std::string trace_, head_;
     http_reply reply_;
@@ -509,13 +550,23 @@ private:
     char dropped_[4096];
 };
 
-std::shared_ptr<asio::ssl::context> make_tls(const std::string &certificate, const std::string &key) {
+std::shared_ptr<asio::ssl::context> make_tls(const std::string &certificate, const std::string &key,
+                                             const std::string &client_authority) {
     if (certificate.empty())
         return nullptr;
     const auto tls = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
     try {
-        tls->set_options(asio::ssl::context::no_tlsv1 | asio::ssl::context::no_tlsv1_1 |
-                         asio::ssl::context::default_workarounds);
+        tls->set_options(asio::ssl::context::default_workarounds);
+        // Whoever records a connection and gets the key later can read none of these.
+        if (SSL_CTX_set_min_proto_version(tls->native_handle(), TLS1_2_VERSION) != 1 ||
+            SSL_CTX_set_cipher_list(tls->native_handle(), "ECDHE+AESGCM:ECDHE+CHACHA20") != 1)
+            throw std::runtime_error("no suite of TLS 1.2 is there");
+        if (!client_authority.empty()) {
+            tls->load_verify_file(client_authority);
+            tls->set_verify_mode(asio::ssl::verify_peer | asio::ssl::verify_fail_if_no_peer_cert);
+            SSL_CTX_set_session_id_context(tls->native_handle(),
+                                           reinterpret_cast<const unsigned char *>("octet"), 5);
+        }
         tls->use_certificate_chain_file(certificate);
         tls->use_private_key_file(key, asio::ssl::context::pem);
     } catch (const std::exception &e) {
@@ -525,15 +576,10 @@ std::shared_ptr<asio::ssl::context> make_tls(const std::string &certificate, con
 }
 
 tcp::endpoint endpoint_of(asio::io_context &context, const std::string &address) {
-    const std::size_t colon = address.rfind(':');
-    if (colon == std::string::npos)
-        throw error(status::invalid_arguments, "'" + address + "' given, the form is ADDRESS:PORT");
-    std::string host = address.substr(0, colon);
-    if (host.size() > 2 && host.front() == '[')
-        host = host.substr(1, host.size() - 2);
+    const listen_address parsed = parse_address(address);
     error_code failed;
     tcp::resolver resolver(context);
-    const auto found = resolver.resolve(host, address.substr(colon + 1), tcp::resolver::passive, failed);
+    const auto found = resolver.resolve(parsed.host, parsed.port, tcp::resolver::passive, failed);
     if (failed || found.empty())
         throw error(status::invalid_arguments, "'" + address + "': " + failed.message());
     return found.begin()->endpoint();
@@ -541,20 +587,23 @@ tcp::endpoint endpoint_of(asio::io_context &context, const std::string &address)
 
 } // namespace
 
-void check_certificate(const std::string &certificate, const std::string &key) { make_tls(certificate, key); }
+void check_certificate(const std::string &certificate, const std::string &key,
+                       const std::string &client_authority) {
+    make_tls(certificate, key, client_authority);
+}
 
 struct http_server::state {
     shared all;
     std::vector<std::unique_ptr<loop>> loops;
     std::unique_ptr<tcp::acceptor> acceptor;
-    std::unique_ptr<asio::steady_timer> pause;
+    std::unique_ptr<asio::steady_timer> pause, end; ///< without descriptors; of accepting
     std::size_t next = 0;
     unsigned short port = 0;
 
     void accept() {
         loop &l = *loops[next++ % loops.size()];
         acceptor->async_accept(l.context, [this, &l](error_code failed, tcp::socket socket) {
-            if (failed == asio::error::operation_aborted || all.is_draining)
+            if (failed == asio::error::operation_aborted || !all.is_accepting)
                 return;
             if (failed) { // no descriptors are left, for example: some will be free again
                 pause->expires_after(tick);
@@ -570,6 +619,33 @@ struct http_server::state {
             }
             accept();
         });
+    }
+
+    /// Whoever has connected by now is answered: what waits to be accepted when a listening socket is closed would be reset. So
+    /// nobody may begin to connect first, while those that have begun go on.
+    void stop_accepting() {
+        sock_filter without_syn[] = {BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 13), // the flags of TCP
+                                     BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 2, 0, 1),
+                                     BPF_STMT(BPF_RET | BPF_K, 0), BPF_STMT(BPF_RET | BPF_K, 0xffffffff)};
+        const sock_fprog filter = {4, without_syn};
+        ::setsockopt(acceptor->native_handle(), SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter);
+        end->expires_after(tick); // for handshakes that are under way
+        end->async_wait([this](error_code failed) {
+            if (!failed)
+                close_acceptor();
+        });
+    }
+    void close_acceptor() {
+        error_code failed;
+        acceptor->non_blocking(true, failed);
+        while (!failed) {
+            tcp::socket socket(loops.front()->context);
+            acceptor->accept(socket, failed);
+            if (!failed)
+                welcome(*loops.front(), std::move(socket));
+        }
+        all.is_accepting = false;
+        acceptor->close(failed);
     }
 
     void welcome(loop &l, tcp::socket socket) {
@@ -607,7 +683,7 @@ http_server::http_server(const http_options &options, receive_budget &budget, ha
     s.all.options = options;
     s.all.budget = &budget;
     s.all.handlers = std::move(h);
-    s.all.tls = make_tls(options.certificate, options.key);
+    s.all.tls = make_tls(options.certificate, options.key, options.client_authority);
     for (int i = 0; i < std::max(1, options.threads); i++)
         s.loops.push_back(std::make_unique<loop>(budget));
     asio::io_context &first = s.loops.front()->context;
@@ -639,6 +715,8 @@ http_server::~http_server() {
     error_code ignored;
     state_->acceptor->close(ignored); // a `drain` that has not come yet closes it, too
     state_->pause->cancel();
+    if (state_->end)
+        state_->end->cancel();
     for (const auto &l : state_->loops) { // connections go with the handlers that hold them
         l->work.reset();
         l->context.restart();
@@ -652,19 +730,27 @@ http_server::~http_server() {
 unsigned short http_server::port() const { return state_->port; }
 
 void http_server::reload_certificate() {
-    auto next = make_tls(state_->all.options.certificate, state_->all.options.key);
+    const http_options &o = state_->all.options;
+    auto next = make_tls(o.certificate, o.key, o.client_authority);
     const std::lock_guard<std::mutex> lock(state_->all.mutex);
     state_->all.tls = std::move(next);
 }
 
-void http_server::drain() {
-    state_->all.is_draining = true;
-    asio::post(state_->loops.front()->context, [s = state_.get()] {
-        error_code ignored;
-        s->acceptor->close(ignored);
+void http_server::leave() { state_->all.is_leaving = true; }
+
+void http_server::drain(std::chrono::milliseconds grace) {
+    leave();
+    state_->all.grace = grace;
+    state_->all.end_of_grace = clock::now() + grace;
+    asio::post(state_->loops.front()->context, [s = state_.get(), grace] {
+        s->end = std::make_unique<asio::steady_timer>(s->loops.front()->context, grace);
+        s->end->async_wait([s](error_code failed) {
+            if (!failed)
+                s->stop_accepting();
+        });
     });
 }
 
-bool http_server::is_idle() const { return state_->all.connections == 0; }
+bool http_server::is_idle() const { return state_->all.connections == 0 && !state_->all.is_accepting; }
 
 } // namespace octet::serve

@@ -19,20 +19,22 @@ struct http_options {
     std::chrono::milliseconds idle{60'000};                  ///< between requests
     std::chrono::milliseconds receive{30'000}, send{30'000}; ///< of a whole request and reply: slow clients
     std::string certificate, key;                            ///< files in PEM: TLS
+    std::string client_authority;                            ///< of clients, which need a certificate then
 };
 
-/// Throws octet::error where these are no certificate and its key.
-void check_certificate(const std::string &certificate, const std::string &key);
+/// Throws octet::error where these are no certificate, its key and an authority.
+void check_certificate(const std::string &certificate, const std::string &key,
+                       const std::string &client_authority);
 
 class http_server {
 public:
-    using handler = std::function<std::shared_ptr<const service::call>(const http_request &,
-                                                                       const rest::run_later &, rest::reply)>;
+    using handler =
+        std::function<std::shared_ptr<const service::call>(const http_request &, const rest::answering &)>;
     struct handlers {
         /// How many bytes the body of a request with this header may have. Throws refusal where it may not be asked.
         std::function<std::size_t(const http_request &)> most_body_bytes;
         handler handle;
-        std::function<http_reply(outcome, const std::string &)> refuse;
+        std::function<http_reply(const http_request &, const refusal &)> refuse;
         std::function<void(const service::call &, bool is_expired)>
             give_up;                          ///< the client has left, or its time is over
         std::function<void(int)> connections; ///< how many more, or -1
@@ -44,9 +46,12 @@ public:
     unsigned short port() const;
     /// The certificate's files are read anew, for connections from now on.
     void reload_certificate();
-    /// Takes no more connections; those that wait for a request are closed, the others after their reply.
-    void drain();
-    bool is_idle() const; ///< no connection is left
+    /// From now on a reply is the last one of its connection.
+    void leave();
+    /// After `grace` no more connections are taken, and those are closed that wait for a request then, the others after their
+    /// reply. What was received by then is answered.
+    void drain(std::chrono::milliseconds grace);
+    bool is_idle() const; ///< no connection is left, and none is taken
 
 private:
     struct state;

@@ -18,35 +18,12 @@ def post_head(path, *headers):
     return "\r\n".join((f"POST {path} HTTP/1.1", "Host: x") + headers + ("", "")).encode()
 
 
-# ---- .onnx files, as Protobuf's wire has them
-
-def field(number, value):
-    if isinstance(value, int):
-        return serving.varint(number << 3) + serving.varint(value)
-    value = value.encode() if isinstance(value, str) else value
-    return serving.varint(number << 3 | 2) + serving.varint(len(value)) + value
-
-
-def float_tensor(name, *dims):
-    shape = b"".join(field(1, field(2, d) if isinstance(d, str) else field(1, d)) for d in dims)
-    return field(1, name) + field(2, field(1, field(1, 1) + field(2, shape)))
-
-
-def model_file(graph):
-    return field(1, 8) + field(7, graph) + field(8, field(2, 13))
-
-
-def write(path, text):
-    with open(path, "w") as file:
-        file.write(text)
-
-
 def products_of_all_rows():
     """x [n, 2] times itself: n * n products."""
-    perm = field(1, "perm") + field(8, 1) + field(8, 0) + field(20, 7)
-    return model_file(field(1, field(1, "x") + field(2, "t") + field(4, "Transpose") + field(5, perm))
-                      + field(1, field(1, "x") + field(1, "t") + field(2, "y") + field(4, "MatMul")) + field(2, "g")
-                      + field(11, float_tensor("x", "n", 2)) + field(12, float_tensor("y", "n", "n")))
+    perm = serving.field(1, "perm") + serving.field(8, 1) + serving.field(8, 0) + serving.field(20, 7)
+    return serving.model_file(serving.field(1, serving.field(1, "x") + serving.field(2, "t") + serving.field(4, "Transpose") + serving.field(5, perm))
+                      + serving.field(1, serving.field(1, "x") + serving.field(1, "t") + serving.field(2, "y") + serving.field(4, "MatMul")) + serving.field(2, "g")
+                      + serving.field(11, serving.float_tensor("x", "n", 2)) + serving.field(12, serving.float_tensor("y", "n", "n")))
 
 
 class AttacksTest(unittest.TestCase):
@@ -97,7 +74,7 @@ class AttacksTest(unittest.TestCase):
     def test_no_token_no_memory(self):
         with serving.limited(COMMAND, LIMIT) as script:
             token = os.path.join(os.path.dirname(script), "token")
-            write(token, "secret\n")
+            serving.write(token, "secret\n")
             with serving.Server(script, "--demo", "--token-file", token) as server:
                 for header in ("Content-Length: 60000000", "Transfer-Encoding: chunked"):
                     with socket.create_connection(("127.0.0.1", server.http), timeout=20) as s:
@@ -134,10 +111,8 @@ class AttacksTest(unittest.TestCase):
 
     def test_sizes_that_a_request_chooses(self):
         with serving.Folder("{}") as folder, serving.limited(COMMAND, LIMIT) as script:
-            os.makedirs(os.path.join(folder, "rows", "1"))
-            with open(os.path.join(folder, "rows", "1", "model.onnx"), "wb") as file:
-                file.write(products_of_all_rows())
-            write(os.path.join(folder, "rows", "config.json"), '{"shapes": {"x": [4, 2]}}')
+            serving.write(os.path.join(folder, "rows", "1", "model.onnx"), products_of_all_rows())
+            serving.write(os.path.join(folder, "rows", "config.json"), '{"shapes": {"x": [4, 2]}}')
             with serving.Server(script, "--models", folder) as server:
                 for rows, expected in ((3, 200), (20000, 413), (2, 200)):
                     head = ('{"inputs":[{"name":"x","shape":[%d,2],"datatype":"FP32","parameters":{"binary_data_size":%d}}],'
@@ -152,7 +127,7 @@ class AttacksTest(unittest.TestCase):
     def test_configurations_that_are_no_small_files(self):
         deep = '{"a":' * 500_000
         with serving.Folder("{}") as folder:
-            for name, make in (("deep", lambda p: write(p, deep)), ("short", lambda p: write(p, deep[:60_000])),
+            for name, make in (("deep", lambda p: serving.write(p, deep)), ("short", lambda p: serving.write(p, deep[:60_000])),
                                ("fifo", os.mkfifo), ("zero", lambda p: os.symlink("/dev/zero", p)), ("folder", os.mkdir)):
                 os.makedirs(os.path.join(folder, name, "1"))
                 os.link(os.path.join(folder, "digits", "1", "model.tflite"), os.path.join(folder, name, "1", "model.tflite"))

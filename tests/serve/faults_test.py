@@ -1,6 +1,7 @@
 """What surrounds a server and goes wrong: descriptors, disks, ports, certificates; and TLS where it goes right."""
 
 import http.client
+import json
 import os
 import re
 import shutil
@@ -51,6 +52,7 @@ class FaultsTest(unittest.TestCase):
 
     def test_wrong_options_are_one_line(self):
         for arguments, part in (([], "serve needs a MODEL"), (["--demo", "--http", "nonsense"], "ADDRESS:PORT"),
+                                (["--demo", "--http", "127.0.0.1:70000"], "0 to 65535"), (["--demo", "--grpc", "x:-1"], "0 to 65535"),
                                 (["--models", "/nowhere"] + FILES, "is no folder"), (["/nowhere/x.tflite"] + FILES, "cannot be read"),
                                 (["--demo", "--tls-key", "x"], "belong together"), (["--demo", "--token-file", "/dev/null"], "no token"),
                                 (["--demo", "--access-log", "/dev/null/log"], "/dev/null/log"),
@@ -163,6 +165,86 @@ class FaultsTest(unittest.TestCase):
                 plain.sendall(b"GET /v2 HTTP/1.1\r\n\r\n")
                 self.assertNotIn(b"200", plain.recv(100))
         shutil.rmtree(folder)
+
+    @unittest.skipUnless(shutil.which("openssl"), "no openssl")
+    def test_old_protocols_and_suites_are_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            certificate, key = serving.make_certificate(folder, "rsa:2048")
+            with serving.Server(COMMAND, "--demo", "--tls-certificate", certificate, "--tls-key", key) as server:
+                for port in (server.http, server.grpc):
+                    def shakes_hands(*options):
+                        done = subprocess.run(["openssl", "s_client", "-connect", f"127.0.0.1:{port}", "-alpn", "h2,http/1.1", *options],
+                                              stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
+                        return "Cipher is (NONE)" not in done.stdout and done.returncode == 0
+                    weak = "@SECLEVEL=0"
+                    self.assertTrue(shakes_hands("-tls1_3"))
+                    self.assertTrue(shakes_hands("-tls1_2", "-cipher", "ECDHE-RSA-AES128-GCM-SHA256"))
+                    for options in (["-tls1_2", "-cipher", "AES128-GCM-SHA256" + ":" + weak], ["-tls1_2", "-cipher", "AES256-SHA" + ":" + weak],
+                                    ["-tls1_1", "-cipher", "ALL:" + weak], ["-tls1", "-cipher", "ALL:" + weak]):
+                        self.assertFalse(shakes_hands(*options), options)
+
+    @unittest.skipUnless(shutil.which("openssl"), "no openssl")
+    def test_clients_need_a_certificate(self):
+        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as other:
+            certificate, key = serving.make_certificate(folder)
+            client_certificate, client_key = serving.make_certificate(other)
+            with serving.Server(COMMAND, "--demo", "--tls-certificate", certificate, "--tls-key", key,
+                                "--tls-client-ca", client_certificate) as server:
+                def ask(*own):
+                    context = ssl.create_default_context(cafile=certificate)
+                    if own:
+                        context.load_cert_chain(*own)
+                    connection = http.client.HTTPSConnection("localhost", server.http, context=context, timeout=20)
+                    try:
+                        connection.request("GET", "/v2/health/live")
+                        return connection.getresponse().status
+                    except (ssl.SSLError, OSError):
+                        return None
+                    finally:
+                        connection.close()
+                self.assertEqual(ask(client_certificate, client_key), 200)
+                self.assertIsNone(ask())
+                self.assertIsNone(ask(certificate, key))  # of another authority
+                def grpc_shakes_hands(*own):
+                    """A client of TLS 1.2 knows after the handshake whether it was let in."""
+                    context = ssl.create_default_context(cafile=certificate)
+                    context.maximum_version = ssl.TLSVersion.TLSv1_2
+                    context.set_alpn_protocols(["h2"])
+                    if own:
+                        context.load_cert_chain(*own)
+                    try:
+                        with socket.create_connection(("localhost", server.grpc), timeout=20) as s, context.wrap_socket(s, server_hostname="localhost"):
+                            return True
+                    except OSError:
+                        return False
+                self.assertTrue(grpc_shakes_hands(client_certificate, client_key))
+                self.assertFalse(grpc_shakes_hands())
+
+    def test_lines_of_the_access_log(self):
+        """They are there at once, one for each request, also of those that were never complete; what is lost is counted."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "log")
+            with serving.Server(COMMAND, "--demo", "--access-log", path) as server:
+                self.check(server)
+                server.get("/v2/models/a%22b%0a")
+                with socket.create_connection(("127.0.0.1", server.http)) as s:
+                    s.sendall(b"nonsense\r\n\r\n")
+                    s.recv(100)
+                until = time.monotonic() + 20
+                while time.monotonic() < until:
+                    with open(path) as file:
+                        rows = [json.loads(line) for line in file]
+                    if len(rows) == len(self.digits) + 2:
+                        break
+                    time.sleep(0.02)
+                self.assertEqual([row["status"] for row in rows], [200] * len(self.digits) + [404, 400])
+                self.assertEqual({row["client"] for row in rows}, {"127.0.0.1"})
+        with serving.Server(COMMAND, "--demo", "--access-log", "/dev/full") as server:
+            self.check(server)
+            server.wait_for_line("lines are lost: No space left")
+            until = time.monotonic() + 20
+            while f"octet_access_log_lost_lines_total {len(self.digits)}\n".encode() not in server.get("/metrics", server.metrics)[1]:
+                self.assertLess(time.monotonic(), until)
 
     @unittest.skipUnless(shutil.which("openssl"), "no openssl")
     def test_certificates_are_replaced(self):

@@ -57,6 +57,21 @@ class GrpcTest(unittest.TestCase):
         self.assertEqual((model.inputs[0].name, model.inputs[0].datatype, list(model.inputs[0].shape)), ("image", "INT8", [-1, 8, 8, 1]))
         self.assertEqual(self.call("RepositoryIndex", pb.RepositoryIndexRequest()).models[0].state, "READY")
 
+    def test_configuration_statistics_and_classes(self):
+        config = self.call("ModelConfig", self.pb.ModelConfigRequest(name="digits")).config
+        self.assertEqual((config.name, config.max_batch_size, config.backend), ("digits", 32, "octet"))
+        self.assertEqual((config.input[0].name, config.input[0].data_type, list(config.input[0].dims)), ("image", 6, [8, 8, 1]))
+        request = self.request(self.digits[0][0])
+        request.outputs.add(name="probabilities").parameters["classification"].int64_param = 2
+        answer = self.call("ModelInfer", request)
+        self.assertEqual((answer.outputs[0].datatype, list(answer.outputs[0].shape)), ("BYTES", [1, 2]))
+        codes = [c - 256 if c > 127 else c for c in self.digits[0][1]]
+        first = f"{max(codes)}:{codes.index(max(codes))}".encode()
+        self.assertEqual(answer.raw_output_contents[0][: 4 + len(first)], bytes([len(first), 0, 0, 0]) + first)
+        stats = self.call("ModelStatistics", self.pb.ModelStatisticsRequest()).model_stats[0]
+        self.assertGreaterEqual(stats.inference_stats.success.count, 1)
+        self.assertEqual(sum(b.compute_infer.count for b in stats.batch_stats), stats.execution_count)
+
     def test_answers_are_those_of_the_goldens(self):
         calls = [self.channel.unary_unary("/inference.GRPCInferenceService/ModelInfer", self.pb.ModelInferRequest.SerializeToString,
                                           self.pb.ModelInferResponse.FromString).future(self.request(codes)) for codes, _ in self.digits]

@@ -17,12 +17,6 @@ DIGITS = serving.digits()
 BOUND = 2.0  # seconds, of p99: what connecting to a server that is gone may take by the configuration
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
 def start(ports, level=None):
     """A server on these ports, which later ones may take over."""
     return serving.Server(COMMAND, "--demo", "--leave-ms", "1500", http=ports[0], grpc=ports[1],
@@ -51,8 +45,8 @@ def client(port, seed, over, counts, times):
 
 
 def main():
-    ports = [(free_port(), free_port()) for _ in range(3)]
-    front, front_grpc = free_port(), free_port()
+    ports = [(serving.free_port(), serving.free_port()) for _ in range(3)]
+    front, front_grpc = serving.free_port(), serving.free_port()
     env = dict(os.environ, OCTET_HTTP=f"127.0.0.1:{front}", OCTET_GRPC=f"127.0.0.1:{front_grpc}")
     for i, (http_port, grpc_port) in enumerate(ports, 1):
         env.update({f"S{i}_HTTP": f"127.0.0.1:{http_port}", f"S{i}_GRPC": f"127.0.0.1:{grpc_port}", f"S{i}_PORT": str(http_port)})

@@ -1,5 +1,6 @@
 // The REST protocol over sockets: what it answers, and that it survives clients of every kind.
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -102,7 +103,7 @@ TEST(serve_http, nested_data_and_what_it_does_not_know) {
     body["inputs"][0]["data"] = {image};
     body["outputs"] = {
         {{"name", "probabilities"}, {"parameters", {{"binary_data", true}}}, {"more", {1, {2}}}}};
-    body["parameters"] = {{"timeout", 60'000'000}, {"sequence_id", 3}};
+    body["parameters"] = {{"timeout", 60'000'000}, {"priority", 1}};
     body["unknown"] = {{"inputs", {nullptr, true}}};
     client c(demo().http_port());
     const http_answer answer = c.post(
@@ -129,6 +130,19 @@ TEST(serve_http, refuses_with_a_sentence) {
     expect_refusal(json_request(std::string(64, '\0'), ",\"parameters\":{\"timeout\":-1}"), "timeout");
     expect_refusal(json_request(std::string(64, '\0'), ",\"parameters\":{\"profile\":true}"), "--profile",
                    403);
+    for (const char *more : {R"({"sequence_id":3})", R"({"binary_data_outputs":true})"})
+        expect_refusal(json_request(std::string(64, '\0'), std::string(",\"parameters\":") + more),
+                       "is not supported");
+    for (const char *more : {R"({"timeout":true})", R"({"timeout":"1"})", R"({"binary_data_output":1})",
+                             R"({"priority":null})", R"({"timeout":[1]})"})
+        expect_refusal(json_request(std::string(64, '\0'), std::string(",\"parameters\":") + more),
+                       "is expected");
+    expect_refusal(json_request(std::string(64, '\0'), R"(,"parameters":{"priority":4})"), "allowed are 1");
+    expect_refusal(json_request(std::string(64, '\0'), R"(,"id":"a","id":"b")"), "twice");
+    expect_refusal(with_tensor(R"("name":"image","name":"image")"), "twice");
+    expect_refusal(json_request(std::string(64, '\0'),
+                                R"(,"outputs":[{"name":"probabilities","parameters":{"classification":0}}])"),
+                   "allowed are numbers from 1");
     expect_refusal(with_tensor(R"("name":"other","shape":[1,8,8,1],"datatype":"INT8","data":[])"),
                    "no input 'other'");
     expect_refusal(with_tensor(R"("name":"image","shape":[1,8,8,1],"datatype":"FP32","data":[])"),
@@ -167,6 +181,74 @@ TEST(serve_http, refuses_with_a_sentence) {
     expect_refusal(binary, "no number", 400, "Inference-Header-Content-Length: -5\r\n");
     expect_refusal(binary, "the body has", 400, "Inference-Header-Content-Length: 99999\r\n");
     ask(good, 200);
+}
+
+TEST(serve_http, classes_instead_of_an_output) {
+    digits_oracle oracle;
+    std::minstd_rand random(3);
+    const std::string codes = random_codes(random, 2), expected = oracle(codes);
+    const auto with = [&](const char *parameters) {
+        return json_request(codes, std::string(",\"outputs\":[{\"name\":\"probabilities\",\"parameters\":") +
+                                       parameters + "}]");
+    };
+    const json output = json::parse(ask(with(R"({"classification":3})"), 200))["outputs"][0];
+    EXPECT_EQ(output["datatype"], "BYTES");
+    EXPECT_EQ(output["shape"], json({2, 3}));
+    for (std::size_t row = 0; row < 2; row++) {
+        int last = 128;
+        for (std::size_t k = 0; k < 3; k++) {
+            const std::string text = output["data"][3 * row + k];
+            const std::size_t colon = text.find(':');
+            const int value = std::stoi(text), index = std::stoi(text.substr(colon + 1));
+            EXPECT_EQ(value, static_cast<signed char>(expected[10 * row + static_cast<std::size_t>(index)]));
+            EXPECT_LE(value, last);
+            last = value;
+        }
+        const auto greater = [&](char code) { return static_cast<signed char>(code) > last; };
+        const auto *begin = expected.data() + 10 * row;
+        EXPECT_LT(std::count_if(begin, begin + 10, greater), 3) << "the third is among the largest three";
+    }
+    client c(demo().http_port());
+    const std::string binary =
+        binary_part(c.post(digits_path, with(R"({"classification":1,"binary_data":true})")));
+    EXPECT_EQ(binary.substr(4, static_cast<std::size_t>(static_cast<unsigned char>(binary[0]))),
+              output["data"][0].get<std::string>());
+}
+
+TEST(serve_http, configuration_and_statistics) {
+    serve::server s(demo_options());
+    client c(s.http_port());
+    const json config = json::parse(c.get("/v2/models/digits/config").body);
+    EXPECT_EQ(config["max_batch_size"], 32);
+    EXPECT_EQ(config["input"], json::parse(R"([{"name":"image","data_type":"TYPE_INT8","dims":[8,8,1]}])"));
+    EXPECT_EQ(c.get("/v2/models/none/config").status, 404);
+    EXPECT_EQ(c.post(digits_path, json_request(std::string(128, '\1'))).status, 200);
+    EXPECT_EQ(c.post(digits_path, json_request(std::string(64, '\1'))).status, 200);
+    for (const char *path :
+         {"/v2/models/digits/stats", "/v2/models/stats", "/v2/models/digits/versions/1/stats"}) {
+        const json stats = json::parse(c.get(path).body)["model_stats"][0];
+        EXPECT_EQ(stats["name"], "digits");
+        EXPECT_EQ(stats["inference_count"], 3);
+        EXPECT_EQ(stats["execution_count"], 2);
+        EXPECT_EQ(stats["inference_stats"]["success"]["count"], 2);
+        EXPECT_EQ(stats["inference_stats"]["fail"]["count"], 0);
+        EXPECT_GT(stats["inference_stats"]["compute_infer"]["ns"], 0);
+        EXPECT_EQ(stats["batch_stats"].size(), 2u);
+        EXPECT_GT(stats["last_inference"], 1'700'000'000'000);
+    }
+}
+
+TEST(serve_http, the_page_and_figures_beside_it) {
+    client c(demo().http_port());
+    const http_answer page = c.get("/");
+    EXPECT_EQ(page.status, 200);
+    EXPECT_EQ(page.header("Content-Type"), "text/html; charset=utf-8");
+    EXPECT_NE(page.body.find("<title>octet serve</title>"), std::string::npos);
+    const std::string text = c.get("/metrics").body;
+    for (const char *name : {"octet_utilisation_ratio{", "octet_queue_age_seconds{", "octet_running_batches{",
+                             "process_resident_memory_bytes ", "process_cpu_seconds_total ",
+                             "process_open_fds ", "octet_access_log_lost_lines_total "})
+        EXPECT_NE(text.find(name), std::string::npos) << name;
 }
 
 TEST(serve_http, survives_broken_clients) {
@@ -281,6 +363,8 @@ TEST(serve_http, a_token_is_required_if_there_is_one) {
     EXPECT_EQ(c.get("/v2", "Authorization: Bearer secret\r\n").status, 200);
     EXPECT_EQ(c.get("/v2", "Authorization: bearer secret\r\n").status, 200);
     EXPECT_EQ(c.get("/v2", "Authorization: Basic secret\r\n").status, 401);
+    EXPECT_EQ(c.get("/").status, 200) << "the page has no figures in it";
+    EXPECT_EQ(c.get("/metrics").status, 401);
     client stranger(s.http_port()); // is told before it sends a body
     stranger.send("POST " + std::string(digits_path) +
                   " HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n");
@@ -289,6 +373,44 @@ TEST(serve_http, a_token_is_required_if_there_is_one) {
     s.reload();
     EXPECT_EQ(c.get("/v2", "Authorization: Bearer secret\r\n").status, 401);
     EXPECT_EQ(c.get("/v2", "Authorization: Bearer other\r\n").status, 200);
+}
+
+TEST(serve_http, tokens_open_models) {
+    const std::string file = testing::TempDir() + "octet_serve_tokens";
+    std::ofstream(file) << "# who may what\nall\none digits other\nnone other\n";
+    serve::server_options o = demo_options();
+    o.token_file = file;
+    o.are_metrics_open = false;
+    serve::server s(o);
+    client c(s.http_port()), m(s.metrics_port());
+    const auto status = [&](const std::string &path, const std::string &secret) {
+        return c.get(path, "Authorization: Bearer " + secret + "\r\n").status;
+    };
+    for (const char *path : {"/v2", "/v2/models/digits", "/v2/models/digits/stats"}) {
+        EXPECT_EQ(status(path, "all"), 200) << path;
+        EXPECT_EQ(status(path, "one"), 200) << path;
+        EXPECT_EQ(status(path, "none"), path == std::string("/v2") ? 200 : 403) << path;
+        EXPECT_EQ(status(path, "#"), 401) << path;
+    }
+    for (const char *path : {"/v2/models/stats", "/metrics"}) {
+        EXPECT_EQ(status(path, "all"), 200) << path;
+        EXPECT_EQ(status(path, "one"), 403) << path;
+    }
+    const auto infer = [&](const std::string &secret) {
+        return c
+            .post(digits_path, json_request(std::string(64, '\1')),
+                  "Authorization: Bearer " + secret + "\r\n")
+            .status;
+    };
+    EXPECT_EQ(infer("one"), 200);
+    client refused(s.http_port());
+    EXPECT_EQ(refused.post(digits_path, json_request(std::string(64, '\1')), "Authorization: Bearer none\r\n")
+                  .status,
+              403);
+    EXPECT_EQ(m.get("/metrics").status, 401);
+    EXPECT_EQ(m.get("/metrics", "Authorization: Bearer one\r\n").status, 403);
+    EXPECT_EQ(m.get("/metrics", "Authorization: Bearer all\r\n").status, 200);
+    EXPECT_EQ(m.get("/v2/health/live").status, 200);
 }
 
 TEST(serve_http, profile_and_metrics) {
@@ -301,7 +423,8 @@ TEST(serve_http, profile_and_metrics) {
         client c(s.http_port()), m(s.metrics_port());
         const std::string body =
             json_request(std::string(64, '\0'), ",\"parameters\":{\"profile\":true},\"id\":\"x1\"");
-        const json answer = json::parse(c.post(digits_path, body).body);
+        const char *const trace = "traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\n";
+        const json answer = json::parse(c.post(digits_path, body, trace).body);
         const json profile = json::parse(answer["parameters"]["profile"].get<std::string>());
         EXPECT_EQ(profile.size(), 11u);
         EXPECT_EQ(profile[0]["op"].get<std::string>().substr(0, 7), "CONV_2D");
@@ -323,6 +446,12 @@ TEST(serve_http, profile_and_metrics) {
     EXPECT_EQ(row["id"], "x1");
     EXPECT_EQ(row["result"], "ok");
     EXPECT_EQ(row["bytes_in"], 64);
+    EXPECT_EQ(row["client"], "127.0.0.1");
+    EXPECT_EQ(row["status"], 200);
+    EXPECT_EQ(row["trace_id"], "0af7651916cd43dd8448eb211c80319c");
+    EXPECT_EQ(row["span_id"], "b7ad6b7169203331");
+    ASSERT_TRUE(std::getline(log, line));
+    EXPECT_EQ(json::parse(line)["status"], 400);
 }
 
 TEST(serve_http, stops_in_good_order) {
@@ -381,7 +510,7 @@ TEST(serve_http, may_drain_and_end_at_once) {
         serve::http_options options;
         options.address = "127.0.0.1:0";
         serve::http_server server(options, budget, {});
-        server.drain();
+        server.drain(std::chrono::milliseconds(i % 2));
     }
 }
 

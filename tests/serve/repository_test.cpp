@@ -212,7 +212,7 @@ TEST(serve_repository, what_cannot_be_loaded_changes_nothing) {
     f.write("broken/1/model.tflite", "nothing");
     serve::server s(of_folder(f));
     client c(s.http_port());
-    EXPECT_EQ(c.get("/v2/health/ready").status, 200);
+    EXPECT_EQ(c.get("/v2/health/ready").status, 503);
     EXPECT_EQ(status_of(c, "broken"), 503);
     f.write("digits/2/model.tflite", digits_bytes().substr(0, 5000));
     f.write("digits/1/model.tflite", "worse");

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import struct
 import subprocess
 import tempfile
@@ -15,14 +16,24 @@ import urllib.request
 ROOT = os.environ["OCTET_SOURCE_DIR"]
 
 
-class Server:
-    """`octet serve` on free ports. As a context it is ended by SIGTERM, and has to end in good order."""
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
 
-    def __init__(self, command, *arguments, http=0, grpc=0, env=None):
-        everywhere = ["--http", f"127.0.0.1:{http}", "--grpc", f"127.0.0.1:{grpc}", "--metrics", "127.0.0.1:0"]
+
+class Server:
+    """`octet serve` on free ports. As a context it is ended by SIGTERM, and has to end in good order. With `is_loading`, it is not waited
+    for: ports are given, then."""
+
+    def __init__(self, command, *arguments, http=0, grpc=0, metrics=0, env=None, is_loading=False):
+        everywhere = ["--http", f"127.0.0.1:{http}", "--grpc", f"127.0.0.1:{grpc}", "--metrics", f"127.0.0.1:{metrics}"]
         self.process = subprocess.Popen([command, "serve", *everywhere, *arguments], stdout=subprocess.DEVNULL,
                                         stderr=subprocess.PIPE, text=True, env={**os.environ, **(env or {})})
         self.lines = []
+        self.http, self.grpc, self.metrics = http, grpc, metrics
+        if is_loading:
+            return
         for line in self.process.stderr:
             self.lines.append(line)
             ports = re.search(r"ready: HTTP \S*?:?(\d+), gRPC \S*?:?(\d+), metrics \S*?:?(\d+)$", line)
@@ -89,13 +100,56 @@ class Folder(tempfile.TemporaryDirectory):
         super().__init__()
         os.makedirs(os.path.join(self.name, "digits", "1"))
         shutil.copy(os.path.join(ROOT, "examples", "digits", "digits_int8.tflite"), os.path.join(self.name, "digits", "1", "model.tflite"))
-        with open(os.path.join(self.name, "digits", "config.json"), "w") as file:
-            file.write(config)
+        write(os.path.join(self.name, "digits", "config.json"), config)
 
 
 def varint(n):
     """As Protobuf's wire has it."""
     return bytes([n & 127 | 128]) + varint(n >> 7) if n > 127 else bytes([n])
+
+
+def field(number, value):
+    """A field of a message of Protobuf: .onnx files are such messages."""
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    value = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def float_tensor(name, *dims):
+    shape = b"".join(field(1, field(2, d) if isinstance(d, str) else field(1, d)) for d in dims)
+    return field(1, name) + field(2, field(1, field(1, 1) + field(2, shape)))
+
+
+def model_file(graph):
+    return field(1, 8) + field(7, graph) + field(8, field(2, 13))
+
+
+def node(kind, inputs, outputs, *attributes):
+    return field(1, b"".join(field(1, i) for i in inputs) + b"".join(field(2, o) for o in outputs) + field(4, kind) + b"".join(field(5, a) for a in attributes))
+
+
+def one_tensor(nodes, *dims):
+    """A network from x to y, which both have these dimensions."""
+    return model_file(nodes + field(2, "g") + field(11, float_tensor("x", *dims)) + field(12, float_tensor("y", *dims)))
+
+
+def giant_model():
+    """A small file that wants 1.6 GB for each of its tensors."""
+    return one_tensor(node("Relu", ["x"], ["a"]) + node("Sigmoid", ["a"], ["y"]), 1, 20000, 20000)
+
+
+def slow_model(products=200, size=1500):
+    """x times itself, again and again."""
+    names = ["x"] + [f"t{i}" for i in range(1, products)] + ["y"]
+    return one_tensor(b"".join(node("MatMul", [a, "x"], [b]) for a, b in zip(names, names[1:])), size, size)
+
+
+def write(path, data):
+    """A file, with the folders that it needs."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "wb") as file:
+        file.write(data if isinstance(data, bytes) else data.encode())
 
 
 def digits():
@@ -121,10 +175,10 @@ def binary_request(codes):
     return head + codes, {"Inference-Header-Content-Length": str(len(head)), "Content-Type": "application/octet-stream"}
 
 
-def make_certificate(folder):
+def make_certificate(folder, kind="ec"):
     """A new key and a certificate of it, put in place of the old ones as one."""
     paths = [os.path.join(folder, name) for name in ("c.pem", "k.pem")]
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", paths[1] + "~",
+    subprocess.run(["openssl", "req", "-x509", "-newkey", kind, *(["-pkeyopt", "ec_paramgen_curve:prime256v1"] if kind == "ec" else []), "-nodes", "-keyout", paths[1] + "~",
                     "-out", paths[0] + "~", "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"],
                    check=True, capture_output=True)
     for path in paths:

@@ -10,6 +10,7 @@
 #include "commands/help.hpp"
 #include "commands/program.hpp"
 #include "commands/serve_options.hpp"
+#include "core/trial.hpp"
 #include "demo.hpp"
 #include "octet/octet.hpp"
 #include "server.hpp"
@@ -24,6 +25,7 @@ void serve_models(const serve_options &given) {
     if (!given.machine.isa.empty())
         set_max_cpu_isa(available_isa(given.machine.isa));
     serve::server_options o = given.server;
+    o.trial_program = "/proc/self/exe";
     if (given.is_demo)
         o.sources.push_back(serve::demo_model());
     for (const std::string &file : given.files) {
@@ -35,7 +37,11 @@ void serve_models(const serve_options &given) {
                     "serve needs a MODEL, --models or --demo (see octet serve --help)");
     if (o.certificate.empty() != o.key.empty())
         throw error(status::invalid_arguments, "--tls-certificate and --tls-key belong together");
+    if (!o.client_authority.empty() && o.certificate.empty())
+        throw error(status::invalid_arguments, "--tls-client-ca needs --tls-certificate");
     using ms = std::chrono::milliseconds;
+    o.load = ms(given.load);
+    o.is_explicit = given.model_control == "explicit";
     o.poll = ms(given.poll);
     o.idle = ms(given.idle);
     o.receive = ms(given.receive);
@@ -55,6 +61,8 @@ void serve_models(const serve_options &given) {
 } // namespace
 
 int main(int argc, char **argv) {
+    if (argc > 1 && std::string(argv[1]) == serve::trial_option)
+        return serve::run_trial(argc - 2, argv + 2);
     CLI::App app("Octet: bit-exact int8 inference on x86", "octet");
     app.formatter(std::make_shared<help_formatter>());
     app.set_version_flag("--version", std::string("octet ") + octet::version());

@@ -31,6 +31,7 @@ void add_limits(CLI::App &command, serve_options &o) {
     number("--leave-ms", o.leave, 0, day_ms,
            "After SIGTERM: time to be not ready but serve on, while balancers notice");
     number("--drain-ms", o.drain, 0, day_ms, "Then: time to finish what was accepted");
+    number("--load-ms", o.load, 10, day_ms, "Time that loading one model may take");
     number("--poll-ms", o.poll, 0, day_ms, "Time between looks at the folder of models; 0: on SIGHUP only");
 }
 
@@ -45,6 +46,17 @@ void add_serve_command(CLI::App &app, const std::function<void(const serve_optio
         ->type_name("");
     command->add_option("--models", s.models, "Folder of models: NAME/VERSION/model.tflite, .onnx or .octet")
         ->type_name("DIR");
+    command->add_option("--model-name", s.model_name, "The folder is that of one model, which has this name")
+        ->type_name("NAME");
+    command
+        ->add_option("--model-control", options->model_control,
+                     "poll: all models of the folder; explicit: those that clients load")
+        ->type_name("MODE")
+        ->capture_default_str()
+        ->check(word_of({"poll", "explicit"}));
+    command->add_flag("--allow-empty", s.may_be_empty, "A folder that becomes empty ends its models");
+    command->add_flag("--lax-readiness", s.is_lax, "Ready although some models could not be loaded");
+    command->add_flag("--check", s.is_check, "Load everything, say what is wrong, and exit");
     command->add_flag("--demo", options->is_demo, "Serve the digits network, and print how to ask it");
     command->add_option("--http", s.http, "Address and port of HTTP, or off")
         ->type_name("ADDRESS")
@@ -70,6 +82,11 @@ void add_serve_command(CLI::App &app, const std::function<void(const serve_optio
         ->type_name("FILE");
     command->add_option("--tls-key", s.key, "Its private key in PEM")->type_name("FILE");
     command
+        ->add_option("--tls-client-ca", s.client_authority,
+                     "Certificates in PEM: clients need one that these have signed")
+        ->type_name("FILE");
+    command->add_flag("!--protect-metrics", s.are_metrics_open, "Metrics need the token, too");
+    command
         ->add_option("--token-file", s.token_file,
                      "Its first line is a bearer token that requests must carry")
         ->type_name("FILE");
@@ -79,15 +96,7 @@ void add_serve_command(CLI::App &app, const std::function<void(const serve_optio
                       "Let clients load and unload models");
     command->add_flag("--profile", s.may_profile, "Let requests ask for times per operator");
     add_limits(*command, *options);
-    command->callback([options, command, serve] {
-        if (options->is_demo) // what was not asked for stays on this machine
-            for (const auto &[name, address] :
-                 {std::pair("--http", &options->server.http), std::pair("--grpc", &options->server.grpc),
-                  std::pair("--metrics", &options->server.metrics)})
-                if (command->count(name) == 0)
-                    address->replace(0, address->rfind(':'), "127.0.0.1");
-        serve(*options);
-    });
+    command->callback([options, serve] { serve(*options); });
 }
 
 } // namespace octet::tools

@@ -1,0 +1,16 @@
+// The bytes of the page, which CMake makes of serve/page/index.html.
+
+#include "http/page.hpp"
+
+namespace octet::serve {
+namespace {
+
+constexpr unsigned char bytes[] = {
+#include "page.inl"
+};
+
+} // namespace
+
+std::string_view page() { return {reinterpret_cast<const char *>(bytes), sizeof bytes}; }
+
+} // namespace octet::serve

@@ -1,0 +1,265 @@
+"""Models that cannot be loaded, take long, come, go and are replaced; what the server says of itself meanwhile, and how it ends."""
+
+import hashlib
+import http.client
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+import serving
+
+COMMAND = sys.argv.pop(1)
+INFER = "/v2/models/digits/infer"
+LIMIT = f"-d {1 << 20}"  # KiB of data
+DIGITS = os.path.join(serving.ROOT, "examples", "digits", "digits_int8.tflite")
+
+
+def digits_bytes():
+    with open(DIGITS, "rb") as file:
+        return file.read()
+
+
+def path_in(folder, *names):
+    return os.path.join(folder, *names)
+
+
+class ModelsTest(unittest.TestCase):
+    digits = serving.digits()[:20]
+
+    def check(self, server):
+        for codes, expected in self.digits:
+            status, data, headers = server.post(INFER, *serving.binary_request(codes))
+            self.assertEqual((status, data[int(headers["Inference-Header-Content-Length"]) :]), (200, expected))
+
+    def reasons(self, server):
+        return {row["name"]: row["reason"] for row in json.loads(server.post("/v2/repository/index", b"")[1])}
+
+    def wait_for(self, condition, seconds=30):
+        until = time.monotonic() + seconds
+        while not condition():
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.02)
+
+    def test_a_model_that_does_not_fit_takes_nobody_along(self):
+        with serving.Folder("{}") as folder, serving.limited(COMMAND, LIMIT) as script:
+            serving.write(path_in(folder, "giant", "1", "model.onnx"), serving.giant_model())
+            with serving.Server(script, "--models", folder) as server:
+                self.check(server)
+                self.assertIn("does not fit", self.reasons(server)["giant"])
+
+    def test_a_model_that_takes_too_long_is_given_up(self):
+        with serving.Folder("{}") as folder:
+            serving.write(path_in(folder, "slow", "1", "model.onnx"), serving.slow_model())
+            with serving.Server(COMMAND, "--models", folder, "--load-ms", "1500") as server:
+                self.check(server)
+                self.assertIn("longer than 1500 ms", self.reasons(server)["slow"])
+
+    def test_a_trial_that_is_killed_kills_nobody_else(self):
+        with serving.Folder("{}") as folder:
+            with serving.Server(COMMAND, "--models", folder, "--poll-ms", "20") as server:
+                serving.write(path_in(folder, "slow", "1", "model.onnx"), serving.slow_model())
+                def children():
+                    return subprocess.run(["ps", "--ppid", str(server.process.pid), "-o", "pid="], capture_output=True, text=True).stdout.split()
+                self.wait_for(children)
+                os.kill(int(children()[0]), signal.SIGKILL)
+                self.wait_for(lambda: "killed" in self.reasons(server).get("slow", ""))
+                self.check(server)
+
+    def test_readiness_is_the_truth(self):
+        ports = {name: serving.free_port() for name in ("http", "grpc", "metrics")}
+        with serving.Folder("{}") as folder:
+            serving.write(path_in(folder, "slow", "1", "model.onnx"), serving.slow_model())
+            with serving.Server(COMMAND, "--models", folder, "--load-ms", "3000", is_loading=True, **ports) as server:
+                def asks(path):
+                    try:
+                        return server.get(path)
+                    except OSError:
+                        return None
+                self.wait_for(lambda: asks("/v2/health/live"))
+                self.assertEqual(server.get("/v2/health/ready"), (503, b'{"ready":false}'))
+                self.assertEqual(server.get("/v2/health/live"), (200, b'{"live":true}'))
+                self.assertEqual(server.get("/v2/health/ready", server.metrics)[0], 503)
+                server.wait_for_line("ready: HTTP")
+                self.assertEqual(server.get("/v2/health/ready")[0], 503)  # one of them could not be loaded
+                self.assertEqual(server.get("/v2/models/slow/ready"), (503, b'{"name":"slow","ready":false}'))
+                self.assertEqual(server.get("/v2/models/digits/ready"), (200, b'{"name":"digits","ready":true}'))
+                self.check(server)
+                shutil.rmtree(path_in(folder, "slow"))
+                server.process.send_signal(signal.SIGHUP)
+                self.wait_for(lambda: server.get("/v2/health/ready")[0] == 200)
+            serving.write(path_in(folder, "broken", "1", "model.onnx"), b"nonsense")
+            with serving.Server(COMMAND, "--models", folder, "--lax-readiness") as server:
+                self.assertEqual(server.get("/v2/health/ready")[0], 200)
+
+    def test_it_ends_while_it_loads(self):
+        ports = {name: serving.free_port() for name in ("http", "grpc", "metrics")}
+        with serving.Folder("{}") as folder:
+            serving.write(path_in(folder, "slow", "1", "model.onnx"), serving.slow_model())
+            with serving.Server(COMMAND, "--models", folder, is_loading=True, **ports) as server:
+                server.wait_for_line("models are being loaded")
+                begin = time.monotonic()
+                server.process.send_signal(signal.SIGTERM)
+                self.assertEqual(server.process.wait(30), 0)
+                self.assertLess(time.monotonic() - begin, 5)
+
+    def test_loading_and_large_json_make_nobody_wait(self):
+        with serving.Folder("{}") as folder:
+            options = ["--allow-repository-changes", "--poll-ms", "0", "--io-threads", "1", "--load-ms", "3000"]
+            with serving.Server(COMMAND, "--models", folder, *options) as server:
+                serving.write(path_in(folder, "slow", "1", "model.onnx"), serving.slow_model())
+                statuses = []
+                load = threading.Thread(target=lambda: statuses.append(server.post("/v2/repository/models/slow/load", b"")[0]))
+                load.start()
+                longest = 0
+                while load.is_alive():
+                    begin = time.monotonic()
+                    self.assertEqual(server.get("/v2/health/live")[0], 200)
+                    self.check(server)
+                    longest = max(longest, time.monotonic() - begin)
+                load.join()
+                self.assertEqual(statuses, [503])
+                self.assertLess(longest, 2.5)  # 21 requests, beside a trial that takes all CPUs
+                large = json.dumps({"inputs": [{"name": "image", "shape": [3_000_000], "datatype": "INT8", "data": [0] * 3_000_000}]}).encode()
+                readers = [threading.Thread(target=lambda: statuses.append(server.post(INFER, large)[0])) for _ in range(4)]
+                for r in readers:
+                    r.start()
+                while any(r.is_alive() for r in readers):
+                    self.assertEqual(server.get("/v2/health/live")[0], 200)
+                self.assertEqual(statuses[1:], [400] * 4)
+                codes, expected = b"".join(c for c, _ in self.digits), b"".join(e for _, e in self.digits)
+                large = json.dumps({"id": "x" * 500, "unknown": [0] * 40_000, "inputs": [
+                    {"name": "image", "shape": [20, 8, 8, 1], "datatype": "INT8", "data": [c - 256 if c > 127 else c for c in codes]}]}).encode()
+                answer = json.loads(server.post(INFER, large)[1])
+                self.assertEqual(bytes(v & 255 for v in answer["outputs"][0]["data"]), expected)
+
+    def test_a_file_of_the_same_size_and_time(self):
+        other = bytearray(digits_bytes())
+        other[-1] ^= 1
+        with serving.Folder("{}") as folder, serving.Server(COMMAND, "--models", folder, "--poll-ms", "0",
+                                                            "--allow-repository-changes") as server:
+            path = path_in(folder, "digits", "1", "model.tflite")
+            before = os.stat(path)
+            serving.write(path, bytes(len(other)))
+            os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+            server.post("/v2/repository/models/digits/load", b"")
+            self.assertNotEqual(self.reasons(server)["digits"], "")
+            self.check(server)
+            serving.write(path + "~", digits_bytes())
+            os.utime(path + "~", ns=(before.st_atime_ns, before.st_mtime_ns))
+            os.replace(path + "~", path)
+            self.assertEqual(server.post("/v2/repository/models/digits/load", b"")[0], 200)
+            self.assertEqual(self.reasons(server)["digits"], "")
+
+    def test_a_folder_that_is_empty_for_a_moment(self):
+        for option, expected in (([], 200), (["--allow-empty"], 404)):
+            with serving.Folder("{}") as folder, serving.Server(COMMAND, "--models", folder, "--poll-ms", "0", *option) as server:
+                os.rename(path_in(folder, "digits"), folder + ".digits")
+                server.process.send_signal(signal.SIGHUP)
+                server.wait_for_line("reloaded")
+                self.assertEqual(server.get("/v2/models/digits/ready")[0], expected)
+                self.assertEqual("is empty" in "".join(server.lines), expected == 200)
+                os.rename(folder + ".digits", path_in(folder, "digits"))
+                server.process.send_signal(signal.SIGHUP)
+                server.wait_for_line("reloaded")
+                self.check(server)
+
+    def test_models_that_clients_load(self):
+        with serving.Folder("{}") as folder, serving.Server(COMMAND, "--models", folder, "--model-control", "explicit",
+                                                            "--allow-repository-changes") as server:
+            self.assertEqual(server.get("/v2/health/ready")[0], 200)
+            self.assertEqual(server.get("/v2/models/digits/ready")[0], 404)
+            self.assertEqual(server.post("/v2/repository/models/digits/load", b"")[0], 200)
+            self.check(server)
+            self.assertEqual(server.post("/v2/repository/models/digits/unload", b"")[0], 200)
+            self.assertEqual(server.get("/v2/models/digits/ready")[0], 404)
+
+    def test_folders_with_a_single_file(self):
+        """As KServe delivers a storageUri, and as people copy a file."""
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copy(DIGITS, path_in(folder, "digits.tflite"))
+            with serving.Server(COMMAND, "--models", folder) as server:
+                self.check(server)
+            os.rename(path_in(folder, "digits.tflite"), path_in(folder, "model.tflite"))
+            with serving.Server(COMMAND, "--models", folder, "--model-name", "digits") as server:
+                self.check(server)
+            os.mkdir(path_in(folder, "1"))
+            os.rename(path_in(folder, "model.tflite"), path_in(folder, "1", "model.tflite"))
+            with serving.Server(COMMAND, "--models", folder, "--model-name", "digits") as server:
+                self.check(server)
+
+    def test_check_and_digests(self):
+        def check(folder):
+            done = subprocess.run([COMMAND, "serve", "--models", folder, "--check"], capture_output=True, text=True, timeout=120)
+            return done.returncode, done.stdout
+
+        digest = hashlib.sha256(digits_bytes()).hexdigest()
+        with serving.Folder(json.dumps({"sha256": digest})) as folder:
+            self.assertEqual(check(folder), (0, "digits version 1: good\n"))
+            serving.write(path_in(folder, "digits", "config.json"), json.dumps({"sha256": "0" * 64}))
+            code, said = check(folder)
+            self.assertEqual(code, 1)
+            self.assertIn(digest, said)
+            serving.write(path_in(folder, "digits", "config.json"), '{"unknown": 1}')
+            self.assertEqual(check(folder)[0], 1)
+        done = subprocess.run([COMMAND, "serve", "--demo", "--check", "--http", "127.0.0.1:70000"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("0 to 65535", done.stderr)
+
+    def test_no_request_is_lost_when_it_ends(self):
+        """Clients that keep connections, and clients that make new ones: each request has an answer, until nobody listens."""
+        for _ in range(3):
+            server = serving.Server(COMMAND, "--demo")
+            lost, answers, over = [], [], threading.Event()
+
+            def client(keeps):
+                connection = None
+                while not over.is_set():
+                    try:
+                        if connection is None:
+                            connection = http.client.HTTPConnection("127.0.0.1", server.http, timeout=30)
+                            connection.connect()
+                    except ConnectionRefusedError:
+                        return  # nobody listens
+                    try:
+                        body, headers = serving.binary_request(self.digits[0][0])
+                        connection.request("POST", INFER, body, headers)
+                        reply = connection.getresponse()
+                        reply.read()
+                        answers.append(reply.status)
+                        if reply.will_close or not keeps:
+                            connection.close()
+                            connection = None
+                    except (http.client.HTTPException, OSError) as failure:
+                        lost.append(repr(failure))
+                        return
+
+            clients = [threading.Thread(target=client, args=(i % 2 == 0,)) for i in range(8)]
+            for c in clients:
+                c.start()
+            time.sleep(0.3)
+            server.__exit__(None)  # SIGTERM, and an exit code of 0
+            over.set()
+            for c in clients:
+                c.join()
+            self.assertEqual(lost, [])
+            self.assertLessEqual(set(answers), {200, 503})
+
+    def test_clients_that_send_no_more_are_answered(self):
+        with serving.Server(COMMAND, "--demo") as server, socket.create_connection(("127.0.0.1", server.http), timeout=20) as s:
+            body, headers = serving.binary_request(self.digits[0][0])
+            head = "".join(f"{k}: {v}\r\n" for k, v in headers.items())
+            s.sendall(f"POST {INFER} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n{head}\r\n".encode() + body)
+            s.shutdown(socket.SHUT_WR)
+            self.assertEqual(s.recv(1000)[9:12], b"200")
+
+
+if __name__ == "__main__":
+    unittest.main()
