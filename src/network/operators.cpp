@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "network/lower/onnx.hpp"
+#include "network/lower/onnx_block_product.hpp"
 #include "network/lower/tflite.hpp"
 #include "network/node_rows.hpp"
 #include "network/shapes/onnx.hpp"
@@ -179,6 +180,7 @@ constexpr row onnx[] = {
         .batched(rows::windows)
         .gives(shape::conv)
         .becomes(form::convolution, "QLinearConv"),
+    row("ConvAdd", 4, lower_float_conv).part(accumulates).batched(rows::never).gives(shape::conv).internal(),
     row("ConvInteger", {2, 4}, lower_conv_integer)
         .batched(rows::windows)
         .gives(shape::conv_integer)
@@ -286,6 +288,10 @@ constexpr row onnx[] = {
         .part(accumulates)
         .batched(rows::matrices)
         .gives(shape::matmul_integer_to_float),
+    row("MatMulNBits", {3, 5}, lower_matmul_of_blocks)
+        .batched(rows::matrices)
+        .gives(shape::matmul)
+        .internal(),
     row("Max", {1, any}, lower_max).batched(rows::broadcast_in_groups).gives(shape::variadic),
     row("MaxPool", 1, lower_max_pool)
         .batched(rows::windows)

@@ -298,7 +298,7 @@ TEST(FloatOperators, RowsTimesDequantizedMatrices) {
         codes.push_back(static_cast<std::int8_t>(i * 37 % 251 - 125));
     const float scale = 0.0173f;
     one_node t("DequantizeLinear"); // w, then the product, the row and the function behind it
-    t.constant({200, 150}, codes).constant({}, std::vector<float>{scale});
+    t.constant({200, 150}, codes).constant({1}, std::vector<float>{scale}); // {} would let x be rounded
     model::graph &g = t.graph;
     const auto tensor = [&](const char *name, const dims &d, const std::vector<float> &values = {}) {
         model::tensor made;
@@ -389,12 +389,15 @@ TEST(FloatOperators, Poolings) {
                 for (int ow = 0; ow < 3; ow++) {
                     float sum = 0, largest = -1e30f;
                     int taps = 0;
-                    for (int h = oh * 2 - 1; h < oh * 2 + 2; h++)
-                        for (int w = ow * 2 - 1; w < ow * 2 + 1; w++)
+                    for (int w = ow * 2 - 1; w < ow * 2 + 1; w++) { // rows are added up at first
+                        float column = 0;
+                        for (int h = oh * 2 - 1; h < oh * 2 + 2; h++)
                             if (h >= 0 && h < 4 && w >= 0 && w < 5) {
                                 const float v = x[static_cast<std::size_t>((c * 4 + h) * 5 + w)];
-                                sum += v, largest = std::max(largest, v), taps++;
+                                column += v, largest = std::max(largest, v), taps++;
                             }
+                        sum += column;
+                    }
                     y.push_back(is_max ? largest : sum / static_cast<float>(counts_padding ? 6 : taps));
                 }
         return y;

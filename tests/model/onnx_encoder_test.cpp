@@ -81,7 +81,7 @@ TEST(EncoderPasses, FindTheirOperators) {
                   product + heads + product + heads + product + heads +
                   "FusedMatMul, Softmax, MatMul, Transpose, Reshape, DynamicQuantizeLinear, " + product +
                   ", SkipLayerNormalization, DynamicQuantizeLinear, " + product +
-                  " + Gelu, DynamicQuantizeLinear, " + product + ", SkipLayerNormalization, Identity");
+                  " + Gelu, DynamicQuantizeLinear, " + product + ", SkipLayerNormalization");
 }
 
 TEST(EncoderStatic, EachImageOfABatchIsAsAlone) {

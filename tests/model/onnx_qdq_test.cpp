@@ -691,7 +691,8 @@ TEST(QdqRefuses, GemmWithAlphaAndBiasStaysOnFloats) {
         qdq_builder<std::uint8_t> m;
         m.dequantize(m.code_input({1, 2}, 0.5f, 5), "x_real");
         m.constant<std::int8_t>("w", {2, 1}, {4, -3}), m.scalar<float>("w_scale", 0.25f);
-        m.node("DequantizeLinear", {"w", "w_scale"}, {"w_real"});
+        m.scalar<std::int8_t>("w_zp", 0);
+        m.node("DequantizeLinear", {"w", "w_scale", "w_zp"}, {"w_real"});
         m.constant<std::int32_t>("c", {1}, {160}), m.scalar<float>("c_scale", 0.125f);
         m.node("DequantizeLinear", {"c", "c_scale"}, {"c_real"});
         b::names inputs{"x_real", "w_real"};

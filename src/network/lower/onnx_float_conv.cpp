@@ -1,6 +1,6 @@
 // Conv on floats in ONNX Runtime's orders of sums. Where weights and bias are constants and channels fit, it computes images in
 // blocks of 16 channels; elsewhere a product of matrices. Within a block sums begin with zero; blocks are added up in order,
-// then comes the bias.
+// then comes the bias. What ConvAdd adds, which a pass makes there, comes behind the first block.
 
 #include <algorithm>
 
@@ -12,13 +12,16 @@
 namespace octet::model {
 namespace {
 
-constexpr std::size_t weights_input = 1, bias_input = 2;
+constexpr std::size_t weights_input = 1, bias_input = 2, summand_input = 3;
 constexpr dim_t channel_block = 16, channel_alignment = 4;
 
 struct conv_sizes {
     dim_t groups, channels, outputs; ///< channels of each group
     dim_t taps;
 };
+
+/// Others may have operands of what is fused behind them there.
+bool has_summand(const lowering &l) { return l.get_node().op == "ConvAdd"; }
 
 conv_sizes sizes_of(const lowering &l) {
     const tensor &w = l.input(weights_input, {data_type::f32}), &x = l.input(0, {data_type::f32});
@@ -91,11 +94,14 @@ std::unique_ptr<step> blocked_convolution(const lowering &l, const conv_sizes &s
                            part_weights = is_whole ? weights : part_of_channels(weights, first, size);
         primitive_attr attr;
         arguments args;
-        if (first > 0) {
-            post_ops ops;
+        post_ops ops;
+        if (first > 0)
             ops.append_sum(1.f);
-            attr.set_post_ops(ops);
+        else if (has_summand(l)) {
+            ops.append_binary(algorithm::binary_add, dst);
+            args[OCTET_ARG_ATTR_MULTIPLE_POST_OP(0) | OCTET_ARG_SRC_1] = l.input_buffer(summand_input, dst);
         }
+        attr.set_post_ops(ops);
         if (first + size == s.channels) {
             append_end(attr, args, l, dst, 1);
             append_float_followers(attr, args, l, dst);
@@ -278,6 +284,9 @@ std::unique_ptr<step> lower_float_conv(const lowering &l) {
                                 " is not available for ONNX's operators, only their own");
     const conv_sizes s = sizes_of(l);
     const tensor &x = l.input(0), &y = l.output({data_type::f32});
+    if (has_summand(l) && l.input(summand_input, {data_type::f32}).dims != y.dims)
+        refuse("what is added has dimensions " + to_text(l.input(summand_input).dims) + ", allowed are " +
+               to_text(y.dims));
     const memory::dims kernel(l.input(weights_input).dims.begin() + 2, l.input(weights_input).dims.end());
     const window_geometry g = read_windows(l, {x.dims.begin() + 2, x.dims.end()}, kernel);
     if (!computes_in_blocks(l.get_graph(), l.get_node()) && s.groups == 1 && s.channels == x.dims[1] &&

@@ -12,15 +12,24 @@ inline constexpr const char *dequantized_matrix = "octet.dequantized_matrix";
 /// Attribute of an average of images: a convolution in blocks of channels has written them, see below.
 inline constexpr const char *images_in_blocks = "octet.images_in_blocks";
 
+/// Attribute of an average over windows: rows of a window are added up before what is in a row.
+inline constexpr const char *rows_of_windows_first = "octet.rows_of_windows_first";
+
 /// Whether ONNX Runtime computes a Conv on floats in blocks of channels (its NchwcTransformer).
 bool computes_in_blocks(const graph &g, const node &conv);
 
 /// Operators that are a function of single floats: null where it is not one of those here.
 std::unique_ptr<step> make_function_loop(const lowering &l);
 
-/// Averages of windows, of which what lies in the image or in `g`'s padding counts; windows may reach further.
-std::unique_ptr<step> make_padded_average(const lowering &l, const memory::desc &src, const memory::desc &dst,
-                                          const memory::dims &kernel, const window_geometry &g);
+/// Averages of windows, of which what lies in the image counts, or what lies there or in `g`'s padding; windows may reach
+/// further.
+std::unique_ptr<step> make_average_loop(const lowering &l, const memory::desc &src, const memory::desc &dst,
+                                        const memory::dims &kernel, const window_geometry &g,
+                                        bool counts_padding);
+
+/// Rows of `size` elements with one scale for all, input 1, and one shift or none, input 2.
+std::unique_ptr<step> make_normalization_by_one_scale(const lowering &l, dim_t size, float epsilon,
+                                                      bool is_simplified);
 
 /// Products of single rows with matrices whose rows are dense, inputs 0 and 1, and what a pass joined to them. Sums begin
 /// with `c`, a row under dimensions of dst or the zero descriptor, which is input 2.

@@ -7,6 +7,7 @@
 #include "network/lower/choosing.hpp"
 #include "network/lower/moving.hpp"
 #include "network/lower/onnx.hpp"
+#include "network/lower/onnx_float_loops.hpp"
 
 namespace octet::model {
 namespace {
@@ -151,6 +152,11 @@ std::unique_ptr<step> lower_layer_normalization(const lowering &l) {
     if (axis < 0 || axis >= rank || y.dims != x.dims)
         refuse("attribute 'axis' is " + std::to_string(given) + ", or input " + to_text(x.dims) +
                " and output " + to_text(y.dims) + " differ in shape");
+    const dim_t size = element_count({x.dims.begin() + axis, x.dims.end()});
+    const auto is_one = [&](std::size_t i) { return element_count(l.input(i, {data_type::f32}).dims) == 1; };
+    if (size > 1 && is_one(1) && (!l.has_input(2) || is_one(2)))
+        return make_normalization_by_one_scale(l, size,
+                                               l.has_attribute("epsilon") ? l.real("epsilon") : 1e-5f, false);
     const memory::desc md = rows_desc(x, static_cast<std::size_t>(axis));
     auto result = std::make_unique<primitive_step>();
     add_layer_normalization(*result, l, l.input_buffer(0, md), l.output_buffer(0).seen_through(md), {1, 2});

@@ -131,8 +131,8 @@ std::unique_ptr<step> lower_float_average_pool(const lowering &l) {
     const window_geometry g = pool_windows(l, src, dst, kernel);
     const bool counts_padding = l.integer("count_include_pad", 0) != 0;
     const window_geometry padded = read_windows(l, spatial(src), kernel);
-    if (counts_padding && g.padding_r != padded.padding_r)
-        return make_padded_average(l, src, dst, kernel, padded);
+    if ((counts_padding && g.padding_r != padded.padding_r) || l.integer(rows_of_windows_first, 0) != 0)
+        return make_average_loop(l, src, dst, kernel, padded, counts_padding);
     return pooling_step(l, {},
                         counts_padding ? algorithm::pooling_avg_include_padding
                                        : algorithm::pooling_avg_exclude_padding,

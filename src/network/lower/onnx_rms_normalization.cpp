@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "network/lower/onnx.hpp"
+#include "network/lower/onnx_float_loops.hpp"
 
 namespace octet::model {
 namespace {
@@ -64,7 +65,55 @@ private:
     float epsilon_;
 };
 
+/// With one scale for all elements, and one shift or none: in double precision.
+class double_normalization final : public step {
+public:
+    double_normalization(const lowering &l, dim_t size, float epsilon, bool is_simplified)
+        : src_(l.input_buffer(0)), scale_(l.input_buffer(1)), dst_(l.output_buffer(0)), size_(size),
+          rows_(element_count(l.input(0).dims) / size), epsilon_(epsilon), is_simplified_(is_simplified),
+          has_shift_(!is_simplified && l.has_input(2)) {
+        if (has_shift_)
+            shift_ = l.input_buffer(2);
+    }
+
+    void run(const stream &, const run_memory &m) const override {
+        const float *x = m.at<float>(src_);
+        float *y = m.at<float>(dst_);
+        const auto scale = static_cast<double>(*m.at<float>(scale_)),
+                   shift = has_shift_ ? static_cast<double>(*m.at<float>(shift_)) : 0.,
+                   n = static_cast<double>(size_);
+        for (dim_t r = 0; r < rows_; r++, x += size_, y += size_) {
+            double sum = 0, squares = 0;
+            for (dim_t i = 0; i < size_; i++) {
+                const auto v = static_cast<double>(x[i]);
+                sum += v;
+                squares += v * v;
+            }
+            const double mean = is_simplified_ ? 0. : sum / n;
+            const double deviation = std::sqrt(squares / n - mean * mean + static_cast<double>(epsilon_));
+            for (dim_t i = 0; i < size_; i++)
+                y[i] = static_cast<float>((static_cast<double>(x[i]) - mean) / deviation * scale + shift);
+        }
+    }
+    std::string implementation() const override { return "loop"; }
+    std::string explain() const override {
+        return "a plain loop over " + std::to_string(rows_) + " rows of " + std::to_string(size_) +
+               " with one scale";
+    }
+
+private:
+    buffer src_, scale_, shift_, dst_;
+    dim_t size_, rows_;
+    float epsilon_;
+    bool is_simplified_, has_shift_;
+};
+
 } // namespace
+
+std::unique_ptr<step> make_normalization_by_one_scale(const lowering &l, dim_t size, float epsilon,
+                                                      bool is_simplified) {
+    return std::make_unique<double_normalization>(l, size, epsilon, is_simplified);
+}
 
 std::unique_ptr<step> lower_simplified_layer_normalization(const lowering &l) {
     need_only_outputs(l, {});
@@ -76,10 +125,13 @@ std::unique_ptr<step> lower_simplified_layer_normalization(const lowering &l) {
         refuse("attribute 'axis' is " + std::to_string(given) + ", or input " + to_text(x.dims) +
                " and output " + to_text(y.dims) + " differ in shape");
     const dim_t size = element_count({x.dims.begin() + axis, x.dims.end()});
+    if (const dim_t count = element_count(scale.dims); count != size && count != 1)
+        refuse("the scale " + to_text(scale.dims) + " is not one value, or one for each of " +
+               std::to_string(size));
+    const float epsilon = l.has_attribute("epsilon") ? l.real("epsilon") : 1e-5f;
     if (element_count(scale.dims) != size)
-        refuse("the scale " + to_text(scale.dims) + " is not one value for each of " + std::to_string(size));
-    return std::make_unique<rms_normalization>(l, size,
-                                               l.has_attribute("epsilon") ? l.real("epsilon") : 1e-5f);
+        return make_normalization_by_one_scale(l, size, epsilon, true);
+    return std::make_unique<rms_normalization>(l, size, epsilon);
 }
 
 } // namespace octet::model

@@ -3,12 +3,14 @@
 #include "network/passes/onnx_joins.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
 
 #include "network/lower/onnx_float_loops.hpp"
 #include "network/passes/ort/ort_graph.hpp"
+#include "network/passes/ort/transformers.hpp"
 
 namespace octet::model {
 namespace {
@@ -31,6 +33,40 @@ void split_gelu(ort_graph &g) {
         if (is_fast)
             gelu.attributes["approximate"] = std::string("tanh");
         g.become(i, std::move(gelu));
+    });
+}
+
+/// Products that others are fused to.
+void split_products(ort_graph &g) {
+    g.for_each([&](int i) {
+        ort::split_choice(g, i);
+        ort::split_activation(g, i);
+        ort::split_dynamic_quantize_matmul(g, i);
+        ort::order_scales(g, i);
+    });
+}
+
+/// Of codes the largest is that of numbers, which have the operators.
+void widen_codes(ort_graph &g) {
+    g.for_each([&](int i) {
+        const bool is_index = g.is(i, "ArgMax");
+        const int x = g.input(i, 0);
+        if ((!is_index && !g.is(i, "ReduceMax")) || !is_code(g.type(x)))
+            return;
+        constexpr std::int64_t as_f32 = 1, as_u8 = 2, as_s8 = 3;
+        tensor wide = g.tensor_at(x);
+        wide.type = data_type::f32;
+        const int numbers = g.add_tensor(wide);
+        g.insert_before(i, {"Cast", {x}, {numbers}, {{"to", as_f32}}});
+        node n = g.at(i);
+        n.inputs[0] = numbers;
+        if (is_index)
+            return g.replace(i, std::move(n));
+        wide.dims = g.dims(g.output(i));
+        n.outputs = {g.add_tensor(wide)};
+        const int largest = n.outputs[0];
+        g.insert_before(i, std::move(n));
+        g.become(i, node{"Cast", {largest}, {}, {{"to", g.type(x) == data_type::u8 ? as_u8 : as_s8}}});
     });
 }
 
@@ -175,21 +211,122 @@ void compute_constants(graph &g, const evaluator &evaluate) {
     g.nodes = std::move(kept);
 }
 
-/// Averages of images add up in the order of what has written them.
-void note_images_in_blocks(ort_graph &g) {
-    static const std::set<std::string> keeping = {
-        "Add",     "AveragePool", "BatchNormalization", "Clip", "HardSigmoid", "HardSwish", "LeakyRelu",
-        "MaxPool", "Mul",         "QuickGelu",          "Relu", "Sigmoid",     "Tanh"};
-    std::set<int> in_blocks; // tensors
-    g.for_each([&](int i) {
-        const bool reads_blocks = in_blocks.count(g.input(i, 0)) != 0;
-        if (reads_blocks && g.is(i, "GlobalAveragePool"))
-            g.set_attribute(i, images_in_blocks, std::int64_t{1});
-        if (g.is(i, "Conv") ? computes_in_blocks(g.get_graph(), g.at(i))
-                            : reads_blocks && keeping.count(g.at(i).op) != 0)
-            in_blocks.insert(g.output(i));
-    });
-}
+/// Images whose channels ONNX Runtime keeps in blocks of 16 (its NchwcTransformer).
+class images_in_blocks_of_channels {
+public:
+    explicit images_in_blocks_of_channels(ort_graph &g) : g_(g) {}
+
+    void note() {
+        g_.for_each([&](int i) {
+            if (g_.is(i, "AveragePool") || g_.is(i, "GlobalAveragePool"))
+                return average(i);
+            if (g_.is(i, "BatchNormalization") && are_in_blocks(i) && has_constants(i))
+                return normalize(i);
+            if (g_.is(i, "Add") && are_in_blocks(i) && sum_up(i))
+                return;
+            if (g_.is(i, "Conv") ? computes_in_blocks(g_.get_graph(), g_.at(i))
+                                 : keeps(i) && are_in_blocks(i))
+                in_blocks_.insert(g_.output(i));
+        });
+    }
+
+private:
+    static constexpr dim_t channels_of_block = 16;
+
+    bool keeps(int i) const {
+        static const std::set<std::string> operators = {"Add",       "Clip",    "HardSigmoid", "HardSwish",
+                                                        "LeakyRelu", "MaxPool", "Mul",         "Relu",
+                                                        "Sigmoid",   "Tanh"};
+        return operators.count(g_.at(i).op) != 0;
+    }
+    /// All that is computed, and something. Sums with constants are not in blocks, products with one per channel are.
+    bool are_in_blocks(int i) const {
+        const std::vector<int> &inputs = g_.at(i).inputs;
+        return in_blocks_.count(inputs[0]) + in_blocks_.count(inputs.back()) > 0 &&
+               std::all_of(inputs.begin(), inputs.end(), [&](int t) {
+                   return t < 0 || in_blocks_.count(t) != 0 || (g_.is_constant(t) && takes_constant(i, t));
+               });
+    }
+    bool takes_constant(int i, int t) const {
+        const auto is_per_channel = [&](const memory::dims &dims) {
+            const dim_t channels = g_.size(g_.output(i), 1);
+            return dims == memory::dims{channels, 1, 1} || dims == memory::dims{1, channels, 1, 1};
+        };
+        return !g_.is(i, "Add") && (!g_.is(i, "Mul") || is_per_channel(g_.dims(t)));
+    }
+    bool has_constants(int i) const {
+        for (std::size_t k = 1; k <= 4; k++)
+            if (!g_.is_float_constant(g_.input(i, k)) || g_.rank(g_.input(i, k)) != 1)
+                return false;
+        return true;
+    }
+
+    /// Pools of windows get whole blocks wherever they stand, those of whole images what is in blocks or the network's input.
+    /// Sums in blocks are in the order of the window; others add up its rows
+    /// at first where kernels for vectors do that.
+    void average(int i) {
+        constexpr std::int64_t plain_opset = 19; ///< from which on ONNX Runtime has a loop instead
+        constexpr dim_t longest_row = 2045;
+        const int x = g_.input(i, 0);
+        const std::size_t rank = g_.rank(x);
+        const bool is_global = g_.is(i, "GlobalAveragePool");
+        if (rank == 4 && g_.dims(x)[1] % channels_of_block == 0 &&
+            (!is_global || in_blocks_.count(x) != 0 || g_.producer(x) < 0)) {
+            in_blocks_.insert(g_.output(i));
+            if (is_global)
+                g_.set_attribute(i, images_in_blocks, std::int64_t{1});
+            return;
+        }
+        const auto strides = g_.attribute(i, "strides", std::vector<std::int64_t>(rank, 1));
+        const auto pads =
+            g_.attribute(i, "pads", std::vector<std::int64_t>(2 * rank, 0)); // all begins, then all ends
+        if (!is_global && g_.get_graph().opset < plain_opset && rank >= 4 && !strides.empty() &&
+            !pads.empty() && strides.back() <= 2 &&
+            g_.dims(x).back() + pads[pads.size() / 2 - 1] + pads.back() <= longest_row)
+            g_.set_attribute(i, rows_of_windows_first, std::int64_t{1});
+    }
+
+    /// The first operand that a convolution has written for the sum alone: it begins with the other one.
+    bool sum_up(int i) {
+        for (std::size_t k = 0; k < 2; k++) {
+            const int t = g_.input(i, k), other = g_.input(i, 1 - k), conv = g_.writer(t, "Conv");
+            if (conv < 0 || g_.only_consumer(t) != i || g_.dims(t) != g_.dims(other))
+                continue;
+            node n = g_.at(conv);
+            n.op = "ConvAdd";
+            n.inputs.resize(4, -1);
+            n.inputs[3] = other;
+            g_.remove(conv);
+            g_.become(i, std::move(n));
+            in_blocks_.insert(g_.output(i));
+            return true;
+        }
+        return false;
+    }
+
+    /// A depthwise convolution there: the product is rounded before the sum.
+    void normalize(int i) {
+        const std::vector<float> gamma = g_.values(g_.input(i, 1)), beta = g_.values(g_.input(i, 2)),
+                                 mean = g_.values(g_.input(i, 3)), variance = g_.values(g_.input(i, 4));
+        const float epsilon = g_.attribute(i, "epsilon", 1e-5f);
+        std::vector<float> factors(gamma.size()), terms(gamma.size());
+        for (std::size_t c = 0; c < gamma.size(); c++) {
+            factors[c] = gamma[c] / std::sqrt(variance[c] + epsilon);
+            terms[c] = beta[c] - mean[c] * factors[c];
+        }
+        const memory::dims channels = {1, static_cast<dim_t>(gamma.size()), 1, 1};
+        const int product = g_.add_like(g_.output(i));
+        g_.insert_before(
+            i, {"Mul", {g_.input(i, 0), g_.add_floats("factors", channels, factors)}, {product}, {}});
+        g_.become(i, "Add", {product, g_.add_floats("terms", channels, terms)});
+        in_blocks_.insert(g_.output(i));
+    }
+
+    ort_graph &g_;
+    std::set<int> in_blocks_; ///< tensors
+};
+
+void note_images_in_blocks(ort_graph &g) { images_in_blocks_of_channels(g).note(); }
 
 /// DequantizeLinear and QuantizeLinear with equal parameters that have come together.
 void cancel_moved_pairs(ort_graph &g) {
@@ -204,8 +341,8 @@ void cancel_moved_pairs(ort_graph &g) {
 
 void join_onnx_operators(graph &g, const evaluator &evaluate) {
     for (void (*const step)(ort_graph &) :
-         {split_gelu, split_selu, join_hard_swish, scale_summand, join_reshaped_gemm, share_dequantized,
-          move_codes_down, cancel_moved_pairs}) {
+         {split_products, widen_codes, split_gelu, split_selu, join_hard_swish, scale_summand,
+          join_reshaped_gemm, share_dequantized, move_codes_down, cancel_moved_pairs}) {
         ort_graph editor(g, evaluate);
         step(editor);
         editor.finish();

@@ -104,7 +104,7 @@ namespace {
 /// x / sqrt(mean of squares + epsilon) * scale.
 void form_simplified_layer_norm(ort_graph &g, int power) {
     const int x = g.input(power, 0), mean = g.reader(g.output(power), "ReduceMean");
-    if (!g.is_value(g.input(power, 1), 2.) || mean_of_rows(g, mean) < 0)
+    if (g.number(g.input(power, 1)) != 2.f || mean_of_rows(g, mean) < 0)
         return;
     root_of_sum r = root_behind(g, g.output(mean));
     const int quotient = r.root < 0 ? -1 : g.reader(g.output(r.root), "Div");
@@ -113,7 +113,8 @@ void form_simplified_layer_norm(ort_graph &g, int power) {
     const auto epsilon = g.number(g.other(r.sum, g.output(mean)));
     const int product = g.reader(g.output(quotient), "Mul"),
               scale = product < 0 ? -1 : g.other(product, g.output(quotient));
-    if (!epsilon || scale < 0 || !is_row(g, scale) || g.size(scale, 0) != g.last_size(x))
+    if (!epsilon || scale < 0 || !is_row(g, scale) ||
+        (g.size(scale, 0) != g.last_size(x) && g.size(scale, 0) != 1))
         return;
     g.become(product, node{"SimplifiedLayerNormalization",
                            {x, scale},
@@ -192,8 +193,8 @@ void add_bias_to_skip(ort_graph &g, int i) {
             continue;
         for (std::size_t j = 0; j < 2; j++) {
             const int product = g.input(sum, j), row = g.input(sum, 1 - j);
-            if (g.writer(product, "MatMul") < 0 || !g.is_float_constant(row) || g.rank(row) != 1 ||
-                g.dims(product) != g.dims(g.output(sum)))
+            if (g.writer(product, "MatMul") < 0 || !g.is_float_constant(row) ||
+                g.dims(row) != memory::dims{g.last_size(product)})
                 continue;
             node n = g.at(i);
             n.inputs[k] = product;

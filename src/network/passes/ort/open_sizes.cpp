@@ -49,6 +49,9 @@ private:
             {"MatMul", &open_sizes::product},
             {"FusedMatMul", &open_sizes::product},
             {"Gemm", &open_sizes::gemm},
+            {"FusedGemm", &open_sizes::gemm},
+            {"FusedConv", &open_sizes::windows},
+            {"DynamicQuantizeMatMul", &open_sizes::product},
             {"QGemm", &open_sizes::gemm},
             {"Transpose", &open_sizes::transpose},
             {"Reshape", &open_sizes::reshape},
@@ -60,7 +63,8 @@ private:
             {"Flatten", &open_sizes::lose},
             {"QLinearMatMul", &open_sizes::coded_product},
             {"MatMulIntegerToFloat", &open_sizes::product},
-            {"MatMulInteger", &open_sizes::product}};
+            {"MatMulInteger", &open_sizes::product},
+            {"MatMulNBits", &open_sizes::product}};
         if (input(n, 0) < 0) // only of operators that read others
             return lose(n, y);
         const auto rule = rules.find(n.op);

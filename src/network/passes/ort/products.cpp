@@ -101,9 +101,8 @@ void form_integer_product(ort_graph &g, int i) {
     const int factors = product < 0 ? -1 : g.writer(g.other(product, g.output(cast)), "Mul");
     if (factors < 0 || g.only_consumer(g.output(factors)) != product)
         return;
-    int a = g.input(factors, 0), b = g.input(factors, 1);
-    if (g.is_constant(a))
-        std::swap(a, b); // their product is the same
+    const int first = g.input(factors, 0), second = g.input(factors, 1);
+    const int a = g.is_constant(first) ? second : first, b = g.other(factors, a);
     const memory::dims &y = g.dims(g.output(i));
     const dim_t columns = y.empty() ? 0 : y.back();
     const auto fits = [&](int t, dim_t count) {
@@ -111,8 +110,10 @@ void form_integer_product(ort_graph &g, int i) {
     };
     if (!fits(a, 1) || !g.is_constant(b) || !(fits(b, 1) || fits(b, columns)))
         return;
-    node n{
-        "MatMulIntegerToFloat", {g.input(i, 0), g.input(i, 1), a, b, g.input(i, 2), g.input(i, 3)}, {}, {}};
+    node n{"MatMulIntegerToFloat",
+           {g.input(i, 0), g.input(i, 1), first, second, g.input(i, 2), g.input(i, 3)}, // in the file's order
+           {},
+           {}};
     const int sum = g.reader(g.output(product), "Add"), row = sum < 0 ? -1 : g.other(sum, g.output(product));
     const bool has_bias = row >= 0 && is_column_bias(g, row, columns);
     if (has_bias)
@@ -131,6 +132,48 @@ void form_integer_product(ort_graph &g, int i) {
 
 void fuse_matmul_integer_to_float(ort_graph &g) {
     g.for_each("MatMulInteger", [&](int i) { form_integer_product(g, i); });
+}
+
+/// A DynamicQuantizeLinear that nobody else reads, and constants.
+void fuse_dynamic_quantize_matmul(ort_graph &g) {
+    g.for_each("MatMulIntegerToFloat", [&](int i) {
+        const int quantize = g.writer(g.input(i, 0), "DynamicQuantizeLinear");
+        if (quantize < 0 ||
+            g.at(quantize).outputs != std::vector<int>{g.input(i, 0), g.input(i, 2), g.input(i, 4)})
+            return;
+        for (const int t : g.at(quantize).outputs)
+            if (g.only_consumer(t) != i)
+                return;
+        const int b = g.input(i, 1), scale = g.input(i, 3), zero_point = g.input(i, 5);
+        if (!g.is_constant(b) || !g.is_constant(scale) || (zero_point >= 0 && !g.is_constant(zero_point)))
+            return;
+        const std::vector<int> inputs = {g.input(quantize, 0), b, scale, zero_point, g.input(i, 6)};
+        g.remove(quantize);
+        g.become(i, "DynamicQuantizeMatMul", inputs);
+    });
+}
+
+void order_scales(ort_graph &g, int i) {
+    if (!g.is(i, "MatMulIntegerToFloat") || !g.is_constant(g.input(i, 2)) || g.is_constant(g.input(i, 3)))
+        return;
+    node n = g.at(i);
+    std::swap(n.inputs[2], n.inputs[3]);
+    g.replace(i, std::move(n));
+}
+
+void split_dynamic_quantize_matmul(ort_graph &g, int i) {
+    if (!g.is(i, "DynamicQuantizeMatMul"))
+        return;
+    tensor codes = g.tensor_at(g.input(i, 0)), scale, zero_point;
+    codes.type = zero_point.type = data_type::u8;
+    scale.type = data_type::f32;
+    codes.is_constant = false;
+    const std::vector<int> quantized = {g.add_tensor(std::move(codes)), g.add_tensor(std::move(scale)),
+                                        g.add_tensor(std::move(zero_point))};
+    g.insert_before(i, {"DynamicQuantizeLinear", {g.input(i, 0)}, quantized, {}});
+    g.become(i, "MatMulIntegerToFloat",
+             {quantized[0], g.input(i, 1), quantized[1], g.input(i, 2), quantized[2], g.input(i, 3),
+              g.input(i, 4)});
 }
 
 // ---- Transposed operands

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "network/passes/ort/ort_graph.hpp"
 #include "network/passes/ort/transformers.hpp"
@@ -39,7 +40,7 @@ public:
 
     /// i is the DequantizeLinear of the first pair.
     void merge_behind(int i) {
-        if (!has_parameters(i, "DequantizeLinear"))
+        if (merged_.count(i) != 0 || !has_parameters(i, "DequantizeLinear"))
             return;
         const int above = g_.producer(g_.input(i, 0)), below = g_.only_consumer(g_.output(i));
         if (!has_parameters(above, "QuantizeLinear") || g_.only_consumer(g_.output(above)) != i ||
@@ -67,6 +68,7 @@ public:
         }
         for (const int dq : last)
             g_.set_input(dq, 0, first.codes);
+        merged_.insert(last.begin(), last.end());
         g_.remove(i);
         g_.remove(below);
     }
@@ -102,6 +104,7 @@ private:
     }
 
     ort_graph &g_;
+    std::set<int> merged_; ///< which another pair behind has to wait for, until the next step
 };
 
 } // namespace

@@ -2,8 +2,11 @@
 // an operator come from DequantizeLinear, its output is read by one QuantizeLinear alone; the types that its kernels take
 // decide the rest. What has no form stays on floats.
 
+#include <algorithm>
+#include <cmath>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "network/passes/ort/ort_graph.hpp"
 #include "network/passes/ort/transformers.hpp"
@@ -16,7 +19,9 @@ public:
     explicit units(ort_graph &g) : g_(g) {}
 
     void form(int i) {
-        if (g_.at(i).outputs.size() != 1)
+        if (g_.at(i).op == "Split")
+            return split(i);
+        if (g_.at(i).outputs.size() != 1 || is_before_limit(i) || is_quantized_for_some(i))
             return;
         switch (g_.facts(i).form) {
         case quantized_form::convolution:
@@ -56,9 +61,31 @@ private:
 
     // ---- Questions
 
+    /// Whether one node reads the output, a Relu or Clip that one node alone reads: had codes implied it, it would have gone.
+    /// Whether the output itself is the network's, too, does not matter.
+    bool is_before_limit(int i) const {
+        int limit = -1;
+        for (const int r : g_.consumers(g_.output(i)))
+            if (r >= 0 && std::exchange(limit, r) >= 0)
+                return false;
+        return (g_.is(limit, "Relu") || g_.is(limit, "Clip")) && g_.only_consumer(g_.output(limit)) >= 0;
+    }
+
+    /// Whether QuantizeLinear is one of several readers.
+    bool is_quantized_for_some(int i) const {
+        const std::vector<int> &readers = g_.consumers(g_.output(i));
+        return readers.size() > 1 &&
+               std::any_of(readers.begin(), readers.end(), [&](int r) { return g_.is(r, "QuantizeLinear"); });
+    }
+
     int quantizer_of(int i) const { return g_.quantizer_of(g_.output(i)); }
     bool writes(int quantizer, data_type type) const { return g_.type(g_.output(quantizer)) == type; }
     data_type type_of(const quantized &q) const { return g_.type(q.codes); }
+
+    /// Equal parameters, also by name: a zero point that was left out makes no pair.
+    bool are_a_pair(const quantized &x, const quantized &y) const {
+        return x.zero_point >= 0 && y.zero_point >= 0 && g_.are_equal(x, y);
+    }
 
     /// Weights with one scale, or one per index of `axis`.
     std::optional<quantized> weights(int t, std::int64_t axis) const {
@@ -79,6 +106,25 @@ private:
         return q && type_of(*q) == data_type::s32 ? std::optional<int>(q->codes) : std::nullopt;
     }
 
+    /// Whether a bias of codes has the scale of the convolution's sums, as nearly as ONNX Runtime asks, and no zero point.
+    bool fits_sums(int bias, const quantized &x, const quantized &w) const {
+        constexpr float absolute = 1e-6f, relative = 0.01f;
+        const auto b = g_.dequantized(bias);
+        if (!b)
+            return bias < 0;
+        const std::vector<float> given = g_.values(b->scale), scales = g_.values(w.scale);
+        const std::size_t count = std::max(given.size(), scales.size());
+        for (std::size_t c = 0; c < count; c++) {
+            const float sum = g_.scale_of(x) * scales[scales.size() == 1 ? 0 : c];
+            if (std::abs(given[given.size() == 1 ? 0 : c] - sum) > absolute + relative * std::abs(sum))
+                return false;
+        }
+        if (b->zero_point < 0)
+            return true;
+        const std::vector<std::int32_t> points = values_of<std::int32_t>(g_.tensor_at(b->zero_point));
+        return std::all_of(points.begin(), points.end(), [](std::int32_t z) { return z == 0; });
+    }
+
     // ---- Forms
 
     void convolution(int i) {
@@ -86,7 +132,7 @@ private:
         const auto x = g_.activation(g_.input(i, 0)), w = weights(g_.input(i, 1), 0);
         const auto b = bias(g_.input(i, 2));
         if (quantizer < 0 || !x || !w || !b || type_of(*x) != data_type::u8 ||
-            !writes(quantizer, data_type::u8))
+            !writes(quantizer, data_type::u8) || !fits_sums(g_.input(i, 2), *x, *w))
             return;
         node n{g_.facts(i).on_codes, {}, {}, g_.at(i).attributes};
         append(n.inputs, *x);
@@ -102,7 +148,9 @@ private:
         const int follower = g_.reader(g_.output(i), "QuantizeLinear"), quantizer = quantizer_of(i);
         const auto a = g_.activation(g_.input(i, 0));
         const auto b = weights(g_.input(i, 1), static_cast<std::int64_t>(g_.rank(g_.input(i, 1))) - 1);
-        if (!a || !b || type_of(*a) != data_type::u8)
+        if (!a)
+            return form_product_of_blocks(g_, i);
+        if (!b || type_of(*a) != data_type::u8)
             return;
         if (follower < 0) {
             const int a_zero = g_.zero_point_tensor(*a), b_zero = g_.zero_point_tensor(*b);
@@ -121,11 +169,14 @@ private:
     void gemm(int i) {
         const int follower = g_.reader(g_.output(i), "QuantizeLinear"), quantizer = quantizer_of(i);
         const auto a = g_.activation(g_.input(i, 0));
+        if (!a)
+            return form_product_of_blocks(g_, i);
         const std::int64_t columns = g_.attribute<std::int64_t>(i, "transB", 0) != 0 ? 0 : 1;
         const auto b = weights(g_.input(i, 1), columns);
         const bool has_bias = g_.input(i, 2) >= 0;
         const auto c = bias(g_.input(i, 2));
-        if (!a || !b || !c || (type_of(*a) == data_type::s8 && type_of(*b) != data_type::s8) ||
+        if (!b || !c || a->zero_point < 0 || b->zero_point < 0 ||
+            (type_of(*a) == data_type::s8 && type_of(*b) != data_type::s8) ||
             (has_bias && (g_.attribute(i, "beta", 1.f) != 1.f || g_.attribute(i, "alpha", 1.f) != 1.f)) ||
             (follower >= 0 && (quantizer < 0 || !writes(quantizer, type_of(*a)))))
             return;
@@ -183,21 +234,77 @@ private:
         static const std::set<std::string_view> operators = {
             "MaxPool", "Resize",  "Gather", "Reshape", "Transpose",    "Squeeze",  "Unsqueeze",
             "Slice",   "Flatten", "Expand", "Tile",    "DepthToSpace", "ReduceMax"};
+        const auto x = g_.activation(g_.input(i, 0));
+        if (g_.is(i, "Where"))
+            return choose(i);
+        if (x && g_.is(i, "ArgMax"))
+            return g_.set_input(i, 0, x->codes);
         if (operators.count(g_.at(i).op) == 0)
             return;
         const int quantizer = quantizer_of(i);
-        const auto x = g_.activation(g_.input(i, 0));
-        if (quantizer < 0 || !x || !g_.are_equal(*x, g_.written(quantizer)))
+        if (quantizer < 0 || !x || !are_a_pair(*x, g_.written(quantizer)))
             return;
         node n = g_.at(i);
         n.inputs[0] = x->codes;
         replace_by(i, quantizer, std::move(n));
     }
 
+    /// Elements of both are quantized anew.
+    void choose(int i) {
+        const int quantizer = quantizer_of(i);
+        const auto x = g_.activation(g_.input(i, 1)), y = g_.activation(g_.input(i, 2));
+        if (quantizer < 0 || !x || !y || type_of(*x) != type_of(*y) || !writes(quantizer, type_of(*x)))
+            return;
+        node n{"QLinearWhere", {g_.input(i, 0)}, {}, {}};
+        append(n.inputs, *x);
+        append(n.inputs, *y);
+        append_output(n.inputs, g_.written(quantizer));
+        replace_by(i, quantizer, std::move(n));
+    }
+
+    /// All outputs are quantized as the input is.
+    void split(int i) {
+        const auto x = g_.activation(g_.input(i, 0));
+        std::vector<int> quantizers;
+        for (const int t : g_.at(i).outputs) {
+            quantizers.push_back(g_.quantizer_of(t));
+            if (!x || quantizers.back() < 0 || !are_a_pair(*x, g_.written(quantizers.back())))
+                return;
+        }
+        node n = g_.at(i);
+        n.inputs[0] = x->codes;
+        for (std::size_t k = 0; k < quantizers.size(); k++) {
+            n.outputs[k] = g_.output(quantizers[k]);
+            g_.remove(quantizers[k]);
+        }
+        g_.replace(i, std::move(n));
+    }
+
     ort_graph &g_;
 };
 
 } // namespace
+
+void split_choice(ort_graph &g, int i) {
+    if (!g.is(i, "QLinearWhere"))
+        return;
+    const std::vector<int> in = g.at(i).inputs;
+    int real[2];
+    for (std::size_t k = 0; k < 2; k++) {
+        tensor t = g.tensor_at(in[1 + 3 * k]);
+        t.type = data_type::f32;
+        t.is_constant = false;
+        t.data = {};
+        real[k] = g.add_tensor(std::move(t));
+        g.insert_before(i,
+                        {"DequantizeLinear", {in[1 + 3 * k], in[2 + 3 * k], in[3 + 3 * k]}, {real[k]}, {}});
+    }
+    tensor chosen = g.tensor_at(g.output(i));
+    chosen.type = data_type::f32;
+    const int y = g.add_tensor(std::move(chosen));
+    g.insert_before(i, {"Where", {in[0], real[0], real[1]}, {y}, {}});
+    g.become(i, "QuantizeLinear", {y, in[7], in[8]});
+}
 
 void form_units(ort_graph &g) {
     units all(g);

@@ -84,14 +84,25 @@ void join_relu_clip(ort_graph &g, int i) {
     g.remove(i);
 }
 
+/// An Identity that alone reads a node's output to hand it out: the node itself does.
+void deliver_without(ort_graph &g, int i) {
+    const int x = g.input(i, 0), y = g.output(i), writer = g.producer(x);
+    if (writer < 0 || g.only_consumer(x) != i || g.consumers(y) != std::vector<int>{-1})
+        return;
+    node n = g.at(writer);
+    std::replace(n.outputs.begin(), n.outputs.end(), x, y);
+    g.remove(i);
+    g.replace(writer, std::move(n));
+}
+
 } // namespace
 
 void eliminate(ort_graph &g, int i) {
     const std::string &op = g.at(i).op;
     if (op == "Add" || op == "Sub" || op == "Mul" || op == "Div")
         eliminate_noop(g, i);
-    else if (does_nothing(g, i) && is_forward(g, i))
-        g.drop(i, g.input(i, 0));
+    else if (does_nothing(g, i) && is_forward(g, i) && !g.drop(i, g.input(i, 0)) && g.is(i, "Identity"))
+        deliver_without(g, i);
 }
 
 void apply_level1_rules(ort_graph &g) {

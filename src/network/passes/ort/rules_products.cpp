@@ -74,9 +74,15 @@ public:
     }
 
 private:
+    /// What alone reads the convolution as its first operand, with a constant as the second; -1.
+    int follower(const char *op) const {
+        const int y = g_.output(i_), i = g_.reader(y, op);
+        return i >= 0 && g_.input(i, 0) == y && g_.is_float_constant(g_.input(i, 1)) ? i : -1;
+    }
+
     void add() {
-        const int y = g_.output(i_), sum = g_.reader(y, "Add"), c = sum < 0 ? -1 : g_.other(sum, y);
-        if (c < 0 || !g_.is_float_constant(c) || !has_channel_shape(g_, c, i_))
+        const int sum = follower("Add"), c = sum < 0 ? -1 : g_.input(sum, 1);
+        if (c < 0 || !has_channel_shape(g_, c, i_))
             return;
         std::vector<float> bias = g_.values(c);
         if (g_.input(i_, 2) >= 0) {
@@ -88,9 +94,8 @@ private:
     }
 
     void multiply() {
-        const int y = g_.output(i_), product = g_.reader(y, "Mul"),
-                  c = product < 0 ? -1 : g_.other(product, y);
-        if (c < 0 || !g_.is_float_constant(c) || !(g_.scalar(c) || has_channel_shape(g_, c, i_)))
+        const int product = follower("Mul"), c = product < 0 ? -1 : g_.input(product, 1);
+        if (c < 0 || !(g_.rank(c) == 0 || has_channel_shape(g_, c, i_)))
             return;
         std::vector<float> factors = g_.values(c);
         factors.resize(static_cast<std::size_t>(channels_), factors[0]);
@@ -149,6 +154,36 @@ private:
     dim_t channels_ = 0;
 };
 
+/// Zeros around an image that a convolution alone reads.
+void join_padding(ort_graph &g, int i) {
+    const int conv = g.reader(g.output(i), "Conv");
+    const std::size_t rank = g.rank(g.input(i, 0));
+    if (conv < 0 || g.input(conv, 0) != g.output(i) || rank < 3 || !g.is_float(g.output(i)) ||
+        g.attribute<std::string>(i, "mode", "constant") != "constant" || g.input(i, 3) >= 0 ||
+        g.attribute<std::string>(conv, "auto_pad", "NOTSET") != "NOTSET" ||
+        (g.input(i, 2) >= 0 ? g.number(g.input(i, 2)) != 0.f : g.attribute(i, "value", 0.f) != 0.f))
+        return;
+    std::vector<std::int64_t> added = g.attribute(i, "pads", std::vector<std::int64_t>{});
+    if (const int given = g.input(i, 1); given >= 0) {
+        if (!g.is_constant(given) || g.type(given) != data_type::s32)
+            return;
+        const auto values = values_of<std::int32_t>(g.tensor_at(given));
+        added.assign(values.begin(), values.end());
+    }
+    if (added.size() != 2 * rank ||
+        std::any_of(added.begin(), added.end(), [](std::int64_t p) { return p < 0; }))
+        return;
+    std::vector<std::int64_t> pads = g.attribute(conv, "pads", std::vector<std::int64_t>(2 * rank - 4, 0));
+    for (std::size_t d = 0; d < 2 * rank; d++)
+        if (d % rank >= 2)
+            pads.at(d - (d < rank ? 2 : 4)) += added[d];
+        else if (added[d] != 0)
+            return;
+    g.set_attribute(conv, "pads", pads);
+    g.set_input(conv, 0, g.input(i, 0));
+    g.remove(i);
+}
+
 /// MatMul with a constant matrix, what moves its elements without mixing columns, and BatchNormalization.
 void join_matmul_normalization(ort_graph &g, int i) {
     const int b = g.input(i, 1);
@@ -187,6 +222,9 @@ bool is_matrix_transpose(const ort_graph &g, int i) {
 void transpose_gemm(ort_graph &g, int i) {
     if (!g.is(i, "Gemm"))
         return;
+    const std::vector<int> &all = g.consumers(g.output(i));
+    if (std::count_if(all.begin(), all.end(), [](int r) { return r >= 0; }) > 1)
+        return;
     const char *const names[] = {"transA", "transB"};
     for (std::size_t k = 0; k < 2; k++) {
         const int moved = g.input(i, k), before = g.writer(moved, "Transpose");
@@ -217,6 +255,8 @@ void join_products(ort_graph &g, int i) {
         transpose_gemm(g, i);
     } else if (g.is(i, "Conv")) {
         conv_joiner(g, i).join_all();
+    } else if (g.is(i, "Pad")) {
+        join_padding(g, i);
     } else if (g.is(i, "MatMul")) {
         join_matmul_normalization(g, i);
     }

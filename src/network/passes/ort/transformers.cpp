@@ -36,7 +36,10 @@ constexpr named_transformer transformers[] = {
     {2, "Level2_RuleBasedTransformer", ort::apply_level2_rules},
     {2, "QDQS8ToU8Transformer", ort::make_unsigned},
     {2, "QDQSelectorActionTransformer", ort::form_units},
+    {2, "GemmActivationFusion", ort::fuse_gemm_activation},
     {2, "MatMulIntegerToFloatFusion", ort::fuse_matmul_integer_to_float},
+    {2, "DynamicQuantizeMatMulFusion", ort::fuse_dynamic_quantize_matmul},
+    {2, "ConvActivationFusion", ort::fuse_conv_activation},
     {2, "GeluFusionL2", ort::fuse_gelu_at_level2},
     {2, "LayerNormFusionL2", ort::fuse_layer_norm_at_level2},
     {2, "SimplifiedLayerNormFusion", ort::fuse_simplified_layer_norm},
@@ -48,6 +51,7 @@ constexpr named_transformer transformers[] = {
     {2, "FastGeluFusion", ort::fuse_fast_gelu},
     {2, "QuickGeluFusion", ort::fuse_quick_gelu},
     {2, "MatMulScaleFusion", ort::fuse_matmul_scale},
+    {2, "MatMulNBitsFusion", ort::fuse_bias_of_blocks},
     {2, "QDQFinalCleanupTransformer", ort::cancel_pairs},
 };
 constexpr int last_level = 2;

@@ -40,6 +40,10 @@ void inline_functions(ort_graph &g);
 void fuse_matmul_add(ort_graph &g); ///< keeps those of an attention apart
 void fuse_matmul_add_at_level2(ort_graph &g);
 void fuse_matmul_integer_to_float(ort_graph &g);
+void fuse_dynamic_quantize_matmul(ort_graph &g);
+void split_dynamic_quantize_matmul(ort_graph &g, int node); ///< both operators again
+void order_scales(ort_graph &g,
+                  int node); ///< of MatMulIntegerToFloat, whose scales' product does not tell them apart
 void fuse_matmul_transpose(ort_graph &g);
 void fuse_matmul_scale(ort_graph &g);
 
@@ -49,6 +53,12 @@ void fuse_gelu_at_level2(ort_graph &g);
 void fuse_bias_gelu(ort_graph &g);
 void fuse_fast_gelu(ort_graph &g);
 void fuse_quick_gelu(ort_graph &g);
+
+// Activations of products (fused_activations.cpp). Parameters of what is fused have a prefix.
+inline constexpr const char *fused_activation = "activation", *fused_parameter = "activation.";
+void fuse_gemm_activation(ort_graph &g);
+void fuse_conv_activation(ort_graph &g);
+void split_activation(ort_graph &g, int node); ///< both operators again
 
 // Norms (norms.cpp)
 void fuse_layer_norm_at_level1(ort_graph &g);
@@ -68,8 +78,11 @@ void dequantize_where(ort_graph &g);
 void make_unsigned(ort_graph &g);
 void drop_implied_limit(ort_graph &g, int node);
 void cancel_pairs(ort_graph &g);
-void quantize_weights_and_biases(ort_graph &g); ///< qdq_weights.cpp
-void form_units(ort_graph &g);                  ///< qdq_units.cpp
+void quantize_weights_and_biases(ort_graph &g);      ///< qdq_weights.cpp
+void form_units(ort_graph &g);                       ///< qdq_units.cpp
+void split_choice(ort_graph &g, int node);           ///< QLinearWhere, to floats again
+void form_product_of_blocks(ort_graph &g, int node); ///< qdq_blocks.cpp
+void fuse_bias_of_blocks(ort_graph &g);
 
 } // namespace ort
 } // namespace octet::model

@@ -1,0 +1,64 @@
+// Products whose weights alone are codes: ONNX Runtime rounds the source itself, in blocks, and multiplies codes
+// (lower/onnx_block_product.cpp).
+
+#include <algorithm>
+
+#include "network/passes/ort/ort_graph.hpp"
+#include "network/passes/ort/transformers.hpp"
+
+namespace octet::model::ort {
+namespace {
+
+/// A constant matrix of 8-bit codes that one node reads, with one scale or one per column.
+std::optional<quantized> matrix_of_codes(const ort_graph &g, int t) {
+    const auto q = g.dequantized(t);
+    if (!q || g.only_consumer(t) < 0 || !g.is_constant(q->codes) || !is_code(g.type(q->codes)) ||
+        g.rank(q->codes) != 2 || g.consumers(q->codes).size() != 1)
+        return {};
+    const memory::dims &scales = g.dims(q->scale);
+    const bool has_columns = scales == memory::dims{g.size(q->codes, 1)} && q->axis == 1;
+    if (!(scales.empty() || has_columns) || (q->zero_point >= 0 && g.dims(q->zero_point) != scales))
+        return {};
+    return q;
+}
+
+bool is_plain_gemm(const ort_graph &g, int i) {
+    return g.attribute(i, "alpha", 1.f) == 1.f && g.attribute(i, "beta", 1.f) == 1.f &&
+           g.attribute<std::int64_t>(i, "transA", 0) == 0 && g.attribute<std::int64_t>(i, "transB", 0) == 0;
+}
+
+} // namespace
+
+void form_product_of_blocks(ort_graph &g, int i) {
+    const int x = g.input(i, 0), bias = g.input(i, 2);
+    if (!g.is_float(x) || g.rank(x) == 0 || g.writer(x, "DequantizeLinear") >= 0 ||
+        (g.is(i, "Gemm") && !is_plain_gemm(g, i)))
+        return;
+    const auto w = matrix_of_codes(g, g.input(i, 1));
+    if (!w || (bias >= 0 && (g.dims(bias) != memory::dims{g.size(w->codes, 1)} ||
+                             g.writer(bias, "DequantizeLinear") >= 0)))
+        return;
+    const std::vector<int> &readers = g.consumers(g.output(i));
+    if (std::any_of(readers.begin(), readers.end(), [&](int r) { return g.is(r, "QuantizeLinear"); }))
+        return;
+    g.become(i, "MatMulNBits", {x, w->codes, w->scale, w->zero_point, bias});
+}
+
+/// A row that is added to the product.
+void fuse_bias_of_blocks(ort_graph &g) {
+    g.for_each("MatMulNBits", [&](int i) {
+        const int y = g.output(i), sum = g.input(i, 4) < 0 ? g.reader(y, "Add") : -1;
+        if (sum < 0)
+            return;
+        const int row = g.other(sum, y);
+        if (!g.is_float(row) || g.rank(row) != 1 || !g.has_size(row, 0, g.size(g.input(i, 1), 1)))
+            return;
+        node n = g.at(i);
+        n.inputs.resize(5, -1);
+        n.inputs[4] = row;
+        g.remove(i);
+        g.become(sum, std::move(n));
+    });
+}
+
+} // namespace octet::model::ort
