@@ -1,9 +1,13 @@
 // Whole .onnx models that probe which patterns ONNX Runtime recognizes and in which order: a case names a model and a
-// .npz of its inputs and outputs, both beside the JSON file. Compared are all bytes of all outputs; a NaN is a NaN.
+// .npz of its inputs and outputs, both beside the JSON file. Compared are all bytes of all outputs (a NaN is a NaN), and which
+// transformers changed the graph at which step.
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
+#include <iterator>
+#include <set>
 
 #include "check/check.hpp"
 #include "commands/files.hpp"
@@ -30,6 +34,8 @@ public:
             std::string complaint = implementation_complaint(opt_.impl, net);
             if (complaint.empty())
                 complaint = run(net);
+            if (complaint.empty())
+                complaint = compare_passes(net);
             results.judge(group, name, complaint, implementation_names(net));
         } catch (const malformed_file &) {
             throw;
@@ -68,6 +74,38 @@ private:
                 return complaint;
         }
         return {};
+    }
+
+    /// Which transformers changed the graph, as far as they decide on bytes. Others share constants, fold them, change layouts,
+    /// or move Transposes, which Octet does in other ways.
+    std::string compare_passes(const network &net) const {
+        if (!case_.has("fired"))
+            return {};
+        const auto decisive = [](const std::string &pass) {
+            static const std::set<std::string> others = {"CommonSubexpressionElimination",
+                                                         "ConstantFolding",
+                                                         "ConstantSharing",
+                                                         "FunctionInlining",
+                                                         "NchwcTransformer",
+                                                         "NhwcTransformer",
+                                                         "ReshapeFusion",
+                                                         "TransposeOptimizer",
+                                                         "EnsureUniqueDQForNodeUnit"};
+            return others.count(pass.substr(pass.find(' ') + 1)) == 0;
+        };
+        std::vector<std::string> expected, got;
+        for (const json_value &pass : case_["fired"].items())
+            expected.push_back(pass.text());
+        std::copy_if(net.passes().begin(), net.passes().end(), std::back_inserter(got), decisive);
+        expected.erase(std::remove_if(expected.begin(), expected.end(), std::not_fn(decisive)),
+                       expected.end());
+        return got == expected ? "" : "passes: " + joined(got) + ", expected: " + joined(expected);
+    }
+    static std::string joined(const std::vector<std::string> &names) {
+        std::string all;
+        for (const std::string &name : names)
+            all += (all.empty() ? "" : ", ") + name;
+        return all.empty() ? "none" : all;
     }
 
     /// An array as elements of a tensor, which may have fewer bits.
