@@ -1,0 +1,95 @@
+// Runs random graphs in ONNX Runtime and writes them as vectors that `octet check` replays (format: the case's model and arrays
+// beside graphs.json): node compare_graphs.cjs FOLDER FIRST COUNT. One graph again: FIRST is its number, COUNT 1.
+'use strict';
+const fs = require('fs'), path = require('path'), {spawnSync} = require('child_process');
+const {npz, data_of} = require('./onnx_writer.cjs');
+const {random_graph} = require('./random_graphs.cjs');
+
+const arrays = {
+    float32: ['f32', Float32Array], uint8: ['u8', Uint8Array], int8: ['s8', Int8Array],
+    int32: ['s32', Int32Array], int64: ['s64', BigInt64Array], bool: ['bool', Uint8Array],
+};
+const mark = '== graph ';
+
+/// Of the process that runs ONNX Runtime: it may crash, and its log tells which transformers changed a graph.
+async function run(folder, first, last) {
+    const ort = require('onnxruntime-node');
+    const options = {graphOptimizationLevel: 'all', intraOpNumThreads: 1, interOpNumThreads: 1, logSeverityLevel: 0};
+    for (let seed = first; seed < last; seed++) {
+        const graph = random_graph(seed);
+        if (!graph) continue;
+        const file = path.join(folder, `${seed}`), result = {seed};
+        fs.writeSync(2, `${mark}${seed}\n`);
+        try {
+            const session = await ort.InferenceSession.create(graph.model, options), feeds = {};
+            for (const {name, dims, values} of graph.inputs)
+                feeds[name] = new ort.Tensor('float32', Float32Array.from(values), dims);
+            const outputs = await session.run(feeds);
+            const written = graph.inputs.map(({name, dims, values}) => (
+                {name: `in_${name}`, dtype: 'f32', dims, data: data_of('f32', values)}));
+            result.outputs = session.outputNames.map((name) => {
+                const {type, dims, data} = outputs[name], dtype = arrays[type][0];
+                written.push({name: `out_${name}`, dtype, dims, data: Buffer.from(data.buffer, data.byteOffset, data.byteLength)});
+                return {name, dtype, dims};
+            });
+            await session.release();
+            fs.writeFileSync(`${file}.npz`, npz(written));
+            fs.writeFileSync(`${file}.onnx`, graph.model);
+        } catch (e) {
+            result.error = String(e.message); // ONNX Runtime refuses it
+        }
+        fs.writeSync(1, JSON.stringify(result) + '\n');
+    }
+}
+
+/// {seed: its transformers as "L1.2 Name"}, from the log.
+function transformers_in(log) {
+    const fired = {};
+    let seed = -1, level = 0, step = 0;
+    for (const line of log.split('\n')) {
+        if (line.startsWith(mark)) {
+            seed = +line.slice(mark.length);
+            [fired[seed], level, step] = [[], 0, 0];
+            continue;
+        }
+        const started = line.match(/transformer step (\d+) of \d+ for level (\d+) started/);
+        if (started) [step, level] = [+started[1], +started[2]];
+        const changed = line.match(/GraphTransformer (\S+) modified: 1/);
+        if (changed && seed >= 0) fired[seed].push(`L${level}.${step} ${changed[1]}`);
+    }
+    return fired;
+}
+
+function main(folder, first, count) {
+    fs.mkdirSync(folder, {recursive: true});
+    const cases = [], refused = {};
+    for (let seed = first, end = first + count; seed < end;) {
+        const last = Math.min(seed + 250, end);
+        const child = spawnSync(process.execPath, [__filename, '--run', folder, seed, last], {maxBuffer: 2 ** 30});
+        const fired = transformers_in(child.stderr.toString());
+        let done = seed - 1;
+        for (const line of child.stdout.toString().split('\n').filter((l) => l)) {
+            const result = JSON.parse(line), graph = random_graph(result.seed);
+            done = result.seed;
+            if (result.error) {
+                const reason = result.error.replace(/[tc]?\d+/g, 'N').slice(0, 100);
+                refused[reason] = (refused[reason] ?? 0) + 1;
+                continue;
+            }
+            cases.push({
+                name: `random/${result.seed}`, file: `${result.seed}`, probes: 'a random graph', opset: graph.opset,
+                operators: graph.operators, inputs: graph.inputs.map(({name, dtype, dims}) => ({name, dtype, dims})),
+                outputs: result.outputs, fired: fired[result.seed], optimized: [],
+            });
+        }
+        seed = child.status === 0 ? last : done + 2; // which it did not survive is left out
+        if (child.status !== 0) refused['a crash'] = (refused['a crash'] ?? 0) + 1;
+    }
+    fs.writeFileSync(path.join(folder, 'graphs.json'),
+                     JSON.stringify({framework: 'onnxruntime', seed: first, cases}));
+    console.log(`${cases.length} graphs; ONNX Runtime refuses ${count - cases.length}`, refused);
+}
+
+const [, , ...args] = process.argv;
+if (args[0] === '--run') run(args[1], +args[2], +args[3]);
+else main(args[0], +args[1], +args[2]);
