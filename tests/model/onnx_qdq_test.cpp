@@ -178,8 +178,13 @@ template <typename Code> onnx_builder convolution_in_floats(const conv_case &c) 
     inputs.push_back("w_real");
     if (c.bias == bias_kind::codes) {
         m.template constant<std::int32_t>("bias", {6}, bias_codes(c));
-        m.template scalar<float>("bias_scale", 0.5f); // not read: the accumulator's scale counts
-        m.node("DequantizeLinear", {"bias", "bias_scale"}, {"bias_real"});
+        std::vector<float> scales; // of the sums: with others ONNX Runtime leaves it on floats
+        for (std::size_t i = 0; i < 6; i++)
+            scales.push_back(0.02f * (c.weights == weights_kind::per_channel
+                                          ? .001f * static_cast<float>(i + 1)
+                                          : 0.0078125f));
+        m.template constant<float>("bias_scale", {6}, scales);
+        b::set(m.node("DequantizeLinear", {"bias", "bias_scale"}, {"bias_real"}), "axis", std::int64_t{0});
         inputs.push_back("bias_real");
     } else if (c.bias == bias_kind::floats) {
         std::vector<float> real;

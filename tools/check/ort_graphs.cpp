@@ -90,7 +90,9 @@ private:
                                                          "NhwcTransformer",
                                                          "ReshapeFusion",
                                                          "TransposeOptimizer",
-                                                         "EnsureUniqueDQForNodeUnit"};
+                                                         "EnsureUniqueDQForNodeUnit",
+                                                         "QDQFinalCleanupTransformer",
+                                                         "TransposeOptimizer_CPUExecutionProvider"};
             return others.count(pass.substr(pass.find(' ') + 1)) == 0;
         };
         std::vector<std::string> expected, got;

@@ -233,10 +233,12 @@ public:
 private:
     static constexpr dim_t channels_of_block = 16;
 
+    /// Clip and LeakyRelu only as a convolution's own activation.
     bool keeps(int i) const {
-        static const std::set<std::string> operators = {"Add",       "Clip",    "HardSigmoid", "HardSwish",
-                                                        "LeakyRelu", "MaxPool", "Mul",         "Relu",
-                                                        "Sigmoid",   "Tanh"};
+        static const std::set<std::string> operators = {"Add", "HardSigmoid", "HardSwish", "MaxPool",
+                                                        "Mul", "Relu",        "Sigmoid",   "Tanh"};
+        if (g_.is(i, "Clip") || g_.is(i, "LeakyRelu"))
+            return g_.writer(g_.input(i, 0), "Conv") >= 0 && g_.only_consumer(g_.input(i, 0)) == i;
         return operators.count(g_.at(i).op) != 0;
     }
     /// All that is computed, and something. Sums with constants are not in blocks, products with one per channel are.

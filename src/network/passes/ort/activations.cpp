@@ -69,8 +69,7 @@ namespace {
 void add_bias_to_gelu(ort_graph &g, int sum) {
     const int gelu = g.only_consumer(g.output(sum));
     const bool is_fast = g.is(gelu, "FastGelu");
-    if (!is_fast &&
-        !(g.is(gelu, "Gelu") && g.at(gelu).attributes.empty() && g.get_graph().opset < gelu_opset))
+    if (!is_fast && !(g.is(gelu, "Gelu") && g.attribute<std::string>(gelu, "approximate", "none") == "none"))
         return;
     if (g.at(gelu).inputs.size() != 1 || !g.is_float(g.output(sum)))
         return;

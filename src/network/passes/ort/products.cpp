@@ -242,7 +242,7 @@ std::optional<scaling> scaling_of(const ort_graph &g, int i) {
 }
 
 /// Factors of the operands and of the product become one, which is not the same to the last bit.
-void take_factors(ort_graph &g, int i) {
+void take_factors(ort_graph &g, int i, std::set<int> &made) {
     node n = g.at(i);
     if (n.inputs.size() < 2 || !g.is_float(n.inputs[0]) || !g.is_float(n.inputs[1]))
         return;
@@ -268,14 +268,16 @@ void take_factors(ort_graph &g, int i) {
     if (is_behind)
         g.remove(i);
     g.become(is_behind ? follower : i, std::move(n));
+    made.insert(is_behind ? follower : i);
 }
 
 } // namespace
 
 void fuse_matmul_scale(ort_graph &g) {
+    std::set<int> made; // in this step, which looks at each product once
     g.for_each([&](int i) {
-        if (g.is(i, "MatMul") || g.is(i, "FusedMatMul"))
-            take_factors(g, i);
+        if (made.count(i) == 0 && (g.is(i, "MatMul") || g.is(i, "FusedMatMul")))
+            take_factors(g, i, made);
     });
 }
 

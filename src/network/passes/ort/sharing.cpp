@@ -32,6 +32,12 @@ private:
     std::map<std::tuple<data_type, memory::dims, std::string>, int> shared_;
 };
 
+/// By a node, not only by who runs the network.
+bool is_read(const ort_graph &g, int t) {
+    const std::vector<int> &readers = g.consumers(t);
+    return std::any_of(readers.begin(), readers.end(), [](int r) { return r >= 0; });
+}
+
 } // namespace
 
 /// A DequantizeLinear is there for each reader, and each has one of its own.
@@ -47,7 +53,8 @@ void eliminate_common_subexpressions(ort_graph &g) {
         std::transform(inputs.begin(), inputs.end(), inputs.begin(), [&](int t) { return numbers.of(t); });
         const auto [found, is_new] = first.emplace(key{n.op, inputs, n.attributes}, i);
         const int kept = found->second, y = g.output(i);
-        if (is_new || (g.is_graph_output(y) && g.is_graph_output(g.output(kept))))
+        if (is_new || !is_read(g, y) || !is_read(g, g.output(kept)) ||
+            (g.is_graph_output(y) && g.is_graph_output(g.output(kept))))
             return;
         g.remove(i);
         if (!g.is_graph_output(y))
