@@ -1,4 +1,4 @@
-// Two spdlog loggers with one thread and one bounded queue; when the file is reopened, the logger is replaced.
+// A writer with a thread and a bounded queue for each of the two files; `reopen` replaces the file of one.
 
 #include "log.hpp"
 
