@@ -99,6 +99,37 @@ TEST(OrtPasses, AConstantInFrontOfAConvolutionsResultIsNoPartOfIt) {
         }
 }
 
+TEST(OrtPasses, AlphaAndCOfGemmAreJoinedByFma) {
+    constexpr std::size_t k = 300, block = 256; // of a constant matrix
+    std::vector<float> x(k), w(k);
+    for (std::size_t i = 0; i < k; i++) {
+        x[i] = std::sin(static_cast<float>(i) * 1.7f);
+        w[i] = std::cos(static_cast<float>(i) * 0.9f);
+    }
+    for (const bool has_c : {false, true}) {
+        onnx_builder m;
+        m.input<float>("x", {1, k});
+        m.constant<float>("w", {k, 1}, w);
+        m.constant<float>("c", {1}, {0.7f});
+        const onnx_builder::names inputs =
+            has_c ? onnx_builder::names{"x", "w", "c"} : onnx_builder::names{"x", "w"};
+        m.set(m.node("Gemm", inputs, {"y"}), "alpha", 1.3f);
+        m.output("y");
+        const std::vector<std::uint8_t> file = m.finish();
+        network net(file.data(), file.size(), "gemm.onnx");
+        net.input(0).copy_from(x);
+        net.run();
+        float expected = 0;
+        for (std::size_t first = 0; first < k; first += block) {
+            float sum = 0;
+            for (std::size_t i = first; i < std::min(k, first + block); i++)
+                sum = std::fma(x[i], w[i], sum);
+            expected = first == 0 && !has_c ? 1.3f * sum : std::fma(1.3f, sum, first == 0 ? 0.7f : expected);
+        }
+        EXPECT_EQ(net.output(0).as<float>().at(0), expected) << has_c;
+    }
+}
+
 // ---- Weights alone in codes
 
 /// One block: codes of x by max / 127, products in fours.

@@ -346,6 +346,28 @@ std::unique_ptr<step> float_product(const lowering &l, const matrices &m, float 
     return result;
 }
 
+/// alpha * A * B + C, where alpha is not 1 and there is a C or more than one block.
+std::unique_ptr<step> scaled_gemm(const lowering &l, const matrices &m, float alpha, const memory::desc &c) {
+    const dot_inputs &in = float_inputs;
+    const tensor &b = l.input(in.weights);
+    const dim_t inner = m.src.dims()[1], block = reduction_block(l, b, m);
+    scaled_blocks s{{}, l.scratch(m.dst), l.output_buffer(m.dst), c, alpha};
+    for (dim_t first = 0; first < inner; first += block) {
+        const dim_t size = std::min(block, inner - first);
+        const bool is_whole = size == inner;
+        const memory::desc src = is_whole ? m.src : part_of(m.src, 1, first, size),
+                           weights = is_whole ? m.weights : part_of(m.weights, 0, first, size);
+        const matmul::primitive_desc pd({src, planned_weights(weights, b), m.dst}, primitive_attr(),
+                                        l.get_engine());
+        s.products.emplace_back();
+        s.products.back().add(pd,
+                              {{OCTET_ARG_SRC, l.input_buffer(in.src, src)},
+                               {OCTET_ARG_WEIGHTS, l.packed_input(in.weights, weights, pd.weights_desc())},
+                               {OCTET_ARG_DST, s.product}});
+    }
+    return make_scaled_sums(l, std::move(s));
+}
+
 /// A and B of Gemm and QGemm, transposed by strides where the attributes say so.
 std::pair<memory::desc, memory::desc> gemm_matrices(const lowering &l, const dot_inputs &in) {
     const tensor &a = l.input(in.src), &b = l.input(in.weights);
@@ -456,7 +478,11 @@ std::unique_ptr<step> lower_float_gemm(const lowering &l) {
                                     ", allowed are 0 and 1");
         c = gemm_bias(l.input(in.bias, {data_type::f32}));
     }
-    return float_product(l, {src, weights, dense(l.output())}, factor("alpha"), c);
+    const matrices m{src, weights, dense(l.output())};
+    if (m.dst.dims().size() == 2 && src.dims()[1] > 0 && factor("alpha") != 1.f &&
+        (!c.is_zero() || src.dims()[1] > reduction_block(l, l.input(in.weights), m)))
+        return scaled_gemm(l, m, factor("alpha"), c);
+    return float_product(l, m, factor("alpha"), c);
 }
 
 } // namespace octet::model

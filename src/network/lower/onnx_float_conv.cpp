@@ -202,17 +202,6 @@ memory::desc image_of_rows(const memory::dims &dims) {
     return memory::desc(dims, data_type::f32, strides);
 }
 
-/// Behind a function that changes nothing.
-void add_followers(primitive_step &s, const lowering &l) {
-    const memory::desc dst = activation_desc(l, l.output());
-    primitive_attr attr;
-    arguments args;
-    append_float_followers(attr, args, l, dst);
-    args[OCTET_ARG_SRC] = args[OCTET_ARG_DST] = l.output_buffer(dst);
-    const eltwise_forward::desc same(prop_kind::forward_inference, algorithm::eltwise_relu, dst, dst, 1.f);
-    s.add(eltwise_forward::primitive_desc(same, attr, l.get_engine()), args);
-}
-
 std::unique_ptr<step> convolution_of_patches(const lowering &l, const conv_sizes &s,
                                              const window_geometry &g) {
     const tensor &w = l.input(weights_input), &x = l.input(0), &y = l.output({data_type::f32});
@@ -258,6 +247,16 @@ std::unique_ptr<step> convolution_of_patches(const lowering &l, const conv_sizes
 }
 
 } // namespace
+
+void add_followers(primitive_step &s, const lowering &l) {
+    const memory::desc dst = activation_desc(l, l.output());
+    primitive_attr attr;
+    arguments args;
+    append_float_followers(attr, args, l, dst);
+    args[OCTET_ARG_SRC] = args[OCTET_ARG_DST] = l.output_buffer(dst);
+    const eltwise_forward::desc same(prop_kind::forward_inference, algorithm::eltwise_relu, dst, dst, 1.f);
+    s.add(eltwise_forward::primitive_desc(same, attr, l.get_engine()), args);
+}
 
 bool computes_in_blocks(const graph &g, const node &conv) {
     const auto at = [&](std::size_t i) {

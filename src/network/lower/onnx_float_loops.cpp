@@ -3,8 +3,10 @@
 #include "network/lower/onnx_float_loops.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 
 #include "network/lower/fused.hpp"
 #include "network/lower/onnx.hpp"
@@ -119,12 +121,71 @@ private:
     primitive_step followers_;
 };
 
+// ---- Products with a factor
+
+class scaled_sums final : public step {
+public:
+    scaled_sums(const lowering &l, scaled_blocks blocks) : blocks_(std::move(blocks)) {
+        const memory::dims dims = blocks_.dst.get_desc().dims();
+        rows_ = dims[0];
+        columns_ = dims[1];
+        if (!blocks_.c.is_zero()) {
+            c_ = l.input_buffer(2, blocks_.c);
+            const memory::dims c_dims = blocks_.c.dims();
+            row_step_ = c_dims[0] == 1 ? 0 : c_dims[1];
+            column_step_ = c_dims[1] == 1 ? 0 : 1;
+        }
+        has_followers_ = !l.get_node().fused.empty();
+        if (has_followers_)
+            add_followers(followers_, l);
+    }
+
+    void make_primitives() override {
+        for (primitive_step &p : blocks_.products)
+            p.make_primitives();
+        followers_.make_primitives();
+    }
+    void run(const stream &s, const run_memory &m) const override {
+        const float *product = m.at<float>(blocks_.product), alpha = blocks_.alpha;
+        const float *c = blocks_.c.is_zero() ? nullptr : m.at<float>(*c_);
+        float *y = m.at<float>(blocks_.dst);
+        for (std::size_t k = 0; k < blocks_.products.size(); k++) {
+            blocks_.products[k].run(s, m);
+            for (dim_t r = 0; r < rows_; r++)
+                for (dim_t n = 0; n < columns_; n++) {
+                    const dim_t i = r * columns_ + n;
+                    const float before = k > 0 ? y[i] : c ? c[r * row_step_ + n * column_step_] : 0.f;
+                    y[i] = k == 0 && !c ? alpha * product[i] : std::fma(alpha, product[i], before);
+                }
+        }
+        if (has_followers_)
+            followers_.run(s, m);
+    }
+    std::string implementation() const override {
+        return blocks_.products.front().implementation() + " + loop";
+    }
+    std::string explain() const override {
+        return blocks_.products.front().explain() + "\na plain loop multiplies by alpha";
+    }
+
+private:
+    scaled_blocks blocks_;
+    std::optional<buffer> c_;
+    primitive_step followers_;
+    dim_t rows_ = 0, columns_ = 0, row_step_ = 0, column_step_ = 0;
+    bool has_followers_ = false;
+};
+
 } // namespace
 
 std::unique_ptr<step> make_row_product(const lowering &l, const memory::desc &src,
                                        const memory::desc &weights, const memory::desc &dst,
                                        const memory::desc &c) {
     return std::make_unique<row_product>(l, src, weights, dst, c);
+}
+
+std::unique_ptr<step> make_scaled_sums(const lowering &l, scaled_blocks blocks) {
+    return std::make_unique<scaled_sums>(l, std::move(blocks));
 }
 
 } // namespace octet::model

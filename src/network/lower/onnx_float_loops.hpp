@@ -27,6 +27,18 @@ std::unique_ptr<step> make_average_loop(const lowering &l, const memory::desc &s
                                         const memory::dims &kernel, const window_geometry &g,
                                         bool counts_padding);
 
+/// What a pass joined to the node, behind a function that changes nothing of its output.
+void add_followers(primitive_step &s, const lowering &l);
+
+/// Sums of products, each block of which `alpha` multiplies as it is added to those before.
+struct scaled_blocks {
+    std::vector<primitive_step> products; ///< to `product`
+    buffer product, dst;                  ///< matrices of the same dimensions
+    memory::desc c;                       ///< input 2, which the sums begin with, or the zero descriptor
+    float alpha;
+};
+std::unique_ptr<step> make_scaled_sums(const lowering &l, scaled_blocks blocks);
+
 /// Rows of `size` elements with one scale for all, input 1, and one shift or none, input 2.
 std::unique_ptr<step> make_normalization_by_one_scale(const lowering &l, dim_t size, float epsilon,
                                                       bool is_simplified);
