@@ -100,6 +100,43 @@ TEST_P(Encoders, TakeAnySizes) {
     }
 }
 
+/// ONNX Runtime does not know how long a slice with computed ends is, nor that two tensors are equally long then: it adds and
+/// normalizes in two steps.
+TEST(OnnxRuntimeOpenSizes, AreNoBetterKnownToOctet) {
+    if (!host::get())
+        GTEST_SKIP() << "no ONNX Runtime (scripts/packages.sh)";
+    constexpr std::int64_t width = 24;
+    onnx_builder b(17);
+    b.input<float>("x", {-1, -1, width});
+    auto &shape = *b.graph().mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
+    shape.mutable_dim(0)->set_dim_param("batch");
+    shape.mutable_dim(1)->set_dim_param("sequence");
+    b.scalar<float>("s", 0.02f), b.scalar<std::uint8_t>("z", 128), b.scalar<std::int8_t>("wz", 0);
+    b.constant<std::int8_t>("w", {width, width}, codes(width * width, 1));
+    b.node("Shape", {"x"}, {"sizes"});
+    b.constant<std::int64_t>("i0", {1}, {0}), b.constant<std::int64_t>("i1", {1}, {1});
+    b.constant<float>("places", {1, 40, width}, numbers(40 * width, 1.f, 5));
+    b.node("Gather", {"sizes", "i1"}, {"length"});
+    b.node("Slice", {"places", "i0", "length", "i1"}, {"place"});
+    b.node("Add", {"x", "place"}, {"embedded"});
+    b.constant<float>("scale", {width}, numbers(width, 1.f, 2)),
+        b.constant<float>("bias", {width}, numbers(width, 1.f, 3));
+    b.node("LayerNormalization", {"embedded", "scale", "bias"}, {"normal"});
+    b.node("QuantizeLinear", {"normal", "s", "z"}, {"q"}), b.node("DequantizeLinear", {"q", "s", "z"}, {"d"});
+    b.node("DequantizeLinear", {"w", "s", "wz"}, {"dw"}), b.node("MatMul", {"d", "dw"}, {"product"});
+    b.node("Add", {"product", "normal"}, {"sum"});
+    b.node("LayerNormalization", {"sum", "scale", "bias"}, {"y"});
+    b.output<float>("y", {-1, -1, width});
+    const auto model = b.finish();
+    const session cpu(model, {}), octet(model, with_octet({{"minimum", "1"}}));
+    const std::vector<float> x = numbers(2 * 5 * width, 1.f, 4);
+    const auto *bytes = reinterpret_cast<const std::uint8_t *>(x.data());
+    const std::vector<ort_tensor> inputs{
+        {onnxruntime::element::f32, {2, 5, width}, {bytes, bytes + x.size() * sizeof(float)}}};
+    EXPECT_EQ(octet.operators_of(by::cpu), std::vector<std::string>());
+    EXPECT_EQ(difference(octet.run(inputs), cpu.run(inputs)), "");
+}
+
 INSTANTIATE_TEST_SUITE_P(Quantization, Encoders, testing::Bool(),
                          [](const auto &run_as) { return run_as.param ? "dynamic" : "static"; });
 
