@@ -8,7 +8,7 @@
 //
 //   code_dump DIRECTORY > before.txt      # DIRECTORY: an empty one, for the pieces
 //   code_dump DIRECTORY keep              # leaves the pieces there, for a disassembler
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

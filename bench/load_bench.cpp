@@ -4,7 +4,7 @@
 //
 // Memory is what the network adds to the process: its own pages (anonymous), generated code, and pages of the network's
 // file that are in memory; less the buffers, which depend on the sizes of the inputs. Pages of libraries are not counted.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

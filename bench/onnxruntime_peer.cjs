@@ -8,7 +8,7 @@
 //     -> [1.25, ...]              milliseconds of each
 //
 // The end of the channel ends it.
-
+// SPDX-License-Identifier: Apache-2.0
 const fs = require('node:fs');
 const net = require('node:net');
 const readline = require('node:readline');

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Draws files of `octet bench` as an SVG, one bar per layer, tables side by side, a panel for each file and count of threads.
 
     bench/plot.py one_thread.csv [two_threads.csv …] > doc/performance.svg

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What a call from Python costs over the same call from C++, on the digits network: python_overhead.py [--rounds 200]
 
 Both take turns in one process, on one thread; the median of the rounds is printed, so that other programs on the machine matter little.

@@ -3,7 +3,7 @@
 // both medians of interleaved runs; 1 is the speed of memory. Destinations have 12 Ki elements, whose bytes
 // lie in the first-level cache, 128 Ki in the second, 784 Ki (an image) in the third, 49 Mi in memory. What is
 // shorter than a few microseconds runs several times per sample.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

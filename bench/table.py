@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Sums up `octet bench --csv FILE` (or --history) as the Markdown tables of doc/performance.md, one for each count of threads.
 
     bench/table.py --networks networks.csv

@@ -8,6 +8,7 @@
 # sample in turn, so the command needs -DOCTET_WITH_ONEDNN=ON; a layer counts with its medians over the rounds. --against adds
 # another library's shares of the peak for N threads (bench/table.py). --network times whole networks and their layers, against
 # ONNX Runtime where --node-modules says that it is installed. A run that was stopped goes on where it was.
+# SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,4 +1,5 @@
 # Flags of every target of this project, as an interface target.
+# SPDX-License-Identifier: Apache-2.0
 
 # ccache, where it is found, compiles no file twice, in whatever folder, unless CMAKE_CXX_COMPILER_LAUNCHER says otherwise (or nothing).
 find_program(CCACHE ccache)

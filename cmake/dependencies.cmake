@@ -1,5 +1,6 @@
 # What the build needs, looked for in one place, so that what is missing is said in a sentence before anything is compiled.
 # Optional libraries are never linked silently: a summary says which were taken.
+# SPDX-License-Identifier: Apache-2.0
 
 # The runtime of the library's threads: its CMake package, target, and pkg-config module.
 set(OCTET_THREADS tbb CACHE STRING "Threads of the library: tbb (oneTBB) or omp (OpenMP)")

@@ -1,6 +1,7 @@
 # What `cmake --install` puts where, in components that are also the Debian packages (cmake/package.cmake): library (the shared
 # libraries), development (headers, static library, CMake and pkg-config files, documents), tools (the command), onnxruntime (the
 # execution provider), python, documentation (the manual).
+# SPDX-License-Identifier: Apache-2.0
 
 include(CMakePackageConfigHelpers)
 

@@ -3,6 +3,7 @@
 # octet::octet is the shared library unless BUILD_SHARED_LIBS says otherwise. Undefined, both are built and installed; ON
 # installs the shared one alone (the static one is still there for tests and tools, which see inside the library), OFF builds
 # the static one alone.
+# SPDX-License-Identifier: Apache-2.0
 
 include(GNUInstallDirs)
 

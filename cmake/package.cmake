@@ -1,6 +1,7 @@
 # `cpack` makes up to six Debian packages: liboctet0.1 (shared libraries), liboctet-dev, octet-tools, liboctet-onnxruntime, python3-octet, octet-doc. The name of the
 # first changes with the ABI, so that programs of two versions can be installed side by side. The preset "package" is configured for /usr,
 # where libraries lie in the directory of their architecture. scripts/try-packages.sh uses them in a clean system.
+# SPDX-License-Identifier: Apache-2.0
 
 set(octet_debian_library liboctet${octet_soversion})
 

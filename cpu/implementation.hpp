@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What an implementation is: a family answers a problem with a candidate, of which a kernel is made. Types only, for
 // those who write implementations; who takes a problem is cpu/choice/registry.hpp's.

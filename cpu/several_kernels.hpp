@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Kernels that run one after the other as parts of another one, which tells their plans and counts their bytes.
 

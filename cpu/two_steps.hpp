@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // A computation in two steps: the second reads what the first left as its OCTET_ARG_SRC.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The manual: scripts/manual.sh builds it from these pages, the headers' comments and the Python package's docstrings."""
 
 import os

@@ -1,6 +1,6 @@
 // What happens when something is wrong: every function that can fail throws octet::error, whose status tells the kind and whose sentence names
 // the argument, what was given and what is allowed. A program catches it where it can do something about it: here it asks for another rule.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 #include <string>
 

@@ -1,7 +1,7 @@
 // An int8 convolution with groups and a scale for each output channel, as oneDNN's page "Primitive
 // Attributes: Quantization" sets it up. The primitive chooses all layouts (`any`); the calls are
 // oneDNN 2.x's; only the line after the includes is new.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Quantizing weights, as oneDNN's page "Primitive Attributes: Quantization" does it: a reorder turns f32
 // weights in the layout of a framework (hwigo) into s8 weights in the layout of a convolution, with a scale
 // for each group and output channel. The calls are oneDNN 2.x's; only the line after the includes is new.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

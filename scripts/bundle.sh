@@ -5,6 +5,7 @@
 # build/bundle. The folder has the loader and all libraries, glibc's too, so that nothing of the other system is asked for but its
 # kernel; shape tables; goldens; the given networks and those of bench/networks, as far as they fit; and measure.sh, which writes all that
 # there is to know about the other machine into one file. A command that is linked to oneDNN (-DOCTET_WITH_ONEDNN=ON) takes it along.
+# SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

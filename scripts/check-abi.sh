@@ -5,6 +5,7 @@
 # The description is of a library that has an empty definition of each function in the header, compiled as C: it depends on the
 # header alone, and neither on the compiler of the library nor on what its handles point to. That the library's own definitions
 # agree is up to its compiler, which sees both.
+# SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "$0")/.."
 header=include/octet/octet.h committed=src/network/c/octet.abi update=false

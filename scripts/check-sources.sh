@@ -1,12 +1,16 @@
 #!/usr/bin/env bash
-# Checks of the sources that need no build: format, that files named in comments and pages exist, and that every public item of
-# include/octet is documented. Prints the figures of scripts/figures.py, too.
+# Checks of the sources that need no build: format, the licence of each file, that files named in comments and pages exist, and that every
+# public item of include/octet is documented. Prints the figures of scripts/figures.py, too.
+# SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/packages.sh test docs
 
 echo "== clang-format"
 git ls-files '*.cpp' '*.hpp' '*.inl' | xargs clang-format --dry-run -Werror
+
+echo "== licences"
+scripts/spdx.py --check
 
 echo "== names of files"
 files=$(git ls-files | sed 's/\.in$//')

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """How much of the public interfaces is documented: doc_coverage.py XML [--least PERCENT]
 
 C++ and C: every public class, function, variable, type and enumeration that doxygen found below include/octet (XML is its output).

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A filter of doxygen's input for the manual (scripts/manual.sh): doc_topics.py HEADER. It puts what a header declares into a group, of which
 the manual has a section, and leaves out the namespace that is the ABI's version, since users write octet::network."""
 

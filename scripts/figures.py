@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """How large and how tangled the product is: figures.py [--source DIRECTORY]
 
 Prints a table of figures that changes to the structure aim at, so that they are counted the same way before and after:

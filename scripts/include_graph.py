@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Who includes whom: include_graph.py [--source DIRECTORY]
 
 A module for scripts/figures.py, and a check for tests/layering_test.sh: run as a program it prints rings of units and of folders

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the manual, build/doc/manual/index.html, and runs its examples: manual.sh [--html] [BUILD]. Every warning is an error. Needs a
 # build with the Python package, which it describes, build/release by default. --html leaves the examples out.
+# SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

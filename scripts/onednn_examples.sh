@@ -5,6 +5,7 @@
 #
 # Not part of the tests, because the sources are in no package. The headers are the installed ones; where they were configured for
 # OpenCL and its headers are missing, a copy says that there is no GPU, which changes no function that is called.
+# SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 tree=${1:?directory with oneDNN\'s sources}
 library=$(realpath "${2:-$(dirname "$0")/../build/release/interop/onednn/preload/liboctet_dnnl.so}")

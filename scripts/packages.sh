@@ -2,6 +2,7 @@
 # Installs Debian 12 packages: packages.sh [GROUP…], groups demo, build, test and docs, by default all of them. build is what the library,
 # the command, the server and the Python package need; test and docs are what their tests and the manual need besides. Does nothing where all are there.
 # Where npm is found, test and all also install the packages of npm that tests compare with.
+# SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 
 demo=(

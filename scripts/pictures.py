@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Draws the pictures of README.md and doc/arithmetic.md, doc/pictures/*.svg, from what the library computes and from the tables of
 doc/performance.md: pictures.py [--check]
 

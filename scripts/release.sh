@@ -5,6 +5,7 @@
 # It refuses before it builds: a tree with changes, a version that is not VERSION everywhere, a changelog without a dated section, a contact that
 # nobody reads, a C interface that differs from its description. The archive's bytes follow from the commit alone. What is made is installed
 # and used once by the tests that exist: tests/install, scripts/try-packages.sh, tests/python/wheel_test.sh.
+# SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "$0")/.."
 only_source=false

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The software bill of materials of a release, as SPDX 2.3 in JSON: sbom.py VERSION CREATED [FILE…] > octet-VERSION.spdx.json.
 
 What Octet is built with is the table of THIRD_PARTY.md and nothing else. The files of the release come with their checksums. CREATED is the

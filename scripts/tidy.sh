@@ -2,6 +2,7 @@
 # clang-tidy (.clang-tidy) on lines that changed: tidy.sh [BASE]. Compares the working tree with the commit BASE, by default
 # $OCTET_TIDY_BASE or the commit before the last one, and fails where a changed line has a finding. Needs no build but headers that
 # one has generated, if a changed file includes them.
+# SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "$0")/.."
 base=${1:-${OCTET_TIDY_BASE:-HEAD~1}}

@@ -3,6 +3,7 @@
 #
 # Without a directory build/package is compiled and taken. A clean system has nothing of this machine: what a package forgot to depend on is
 # missing there. Exits with 77 where none can be made, which takes root, mmdebstrap and Debian's packages from the network.
+# SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ "$(id -u)" -eq 0 ] || { echo "try-packages.sh: not root, skipped"; exit 77; }

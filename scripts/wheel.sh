@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Makes the wheel of the Python package, build/octet-*.whl: wheel.sh [BUILD]. BUILD: a compiled build to take, else build/wheel is compiled.
+# SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/packages.sh build

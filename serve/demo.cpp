@@ -1,5 +1,5 @@
 // The model of `octet serve --demo`, which is a part of the program, and the line that asks it.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "demo.hpp"
 
 namespace octet::serve {

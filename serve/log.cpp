@@ -1,5 +1,5 @@
 // A writer with a thread and a bounded queue for each of the two files; `reopen` replaces the file of one.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "log.hpp"
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // Puts repository, service and protocols together, then waits for signals: stop, reload, reopen.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "server.hpp"
 
 #include <atomic>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // `octet serve` as an object: everything put together, from options to a process that ends in good order.
 

@@ -2,6 +2,7 @@
 # Dependencies point one way: src/api -> cpu -> jit -> src/common -> include. Xbyak only in jit/, runtimes of threads
 # only in cpu/machine/workers_*.cpp (and where oneDNN is the bench's peer), and the public headers include nothing but the
 # standard library and each other.
+# SPDX-License-Identifier: Apache-2.0
 set -uo pipefail
 cd "${1:?source directory}"
 status=0

@@ -9,7 +9,7 @@
 // integers (make_encoder.py --integers) are counted. Floats are compared relative to the largest of their tensor. Two
 // programs whose floats differ in a last bit sooner or later round a code apart, and all that follows with it; so this
 // prints differences and judges none.
-
+// SPDX-License-Identifier: Apache-2.0
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

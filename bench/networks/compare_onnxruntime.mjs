@@ -6,7 +6,7 @@
 //
 // Both get the same input. They take turns, `--rounds` times, so that a change of the machine's clock meets both;
 // the ratio is that of the medians of all runs. Exit code 1: some output differs.
-
+// SPDX-License-Identifier: Apache-2.0
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

@@ -4,7 +4,7 @@
 //     npm install --ignore-scripts onnxruntime-node
 //     make_operators.py operators
 //     node compare_operators.mjs --octet build/release/tools/octet operators
-
+// SPDX-License-Identifier: Apache-2.0
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';

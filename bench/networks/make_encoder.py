@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes a transformer encoder of BERT's form as .onnx with seeded random weights, to measure whole networks.
 
     make_encoder.py bert_base --quantization dynamic --output bert_base_dynamic.onnx

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes ResNet-50 v1.5, MobileNet v1 or MobileNet v2 as int8 .onnx with random weights, to measure whole networks.
 
     make_onnx.py resnet50 --types u8s8 --format qlinear --output resnet50_u8s8.onnx

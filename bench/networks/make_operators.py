@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes ONNX Runtime's float operators, its own ones and Resize as models of one operator, with inputs.
 
     make_operators.py directory

@@ -4,7 +4,7 @@
 //     serve_in_process MODEL THREADS SECONDS
 //
 // prints runs per second of all threads together, counted over the whole time, as a server's answers are.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <atomic>
 #include <chrono>
 #include <cstdlib>

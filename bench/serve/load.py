@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Throughput and latency of `octet serve` on this machine, by generators that others wrote: wrk for the most that can be had,
 h2load for fixed rates. doc/serving.md has the last figures.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Clients that work and clients that attack, of one server within a limit of memory: those that work lose nothing, readiness agrees with
 what they see, and memory stays below the limit.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Many clients, for long, while models are replaced: every answer is compared with the goldens, and the server's memory is
 watched.
 

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What a kernel of products needs to know of its columns besides weights: the planes of the epilogue, and the
 // accumulators to start with, into which bias and zero points are folded. What the attributes know is

@@ -1,5 +1,5 @@
 // Planes that attributes decide are filled when a kernel is made; those that come with arguments are filled on a copy of them.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/accumulating/epilogue_params.hpp"
 
 #include <algorithm>

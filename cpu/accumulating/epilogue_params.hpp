@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The planes of an epilogue for all channels: what is known at creation, completed for each execution.
 

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Tensors of dst's layout that post-ops read, in one execution.
 

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // A kernel for arguments that hardly ever come: made when they first do, by whichever thread is first.
 

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Padding is data: bytes that hold the source's zero point. That has to be one of its codes; frameworks give
 // no other, but the API does not forbid it.

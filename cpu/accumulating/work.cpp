@@ -13,7 +13,7 @@
 // Cuts inside a row make two threads read the row's source or the panel's weights. So cuts between whole rows are tried first and
 // kept where they are nearly as even (2 %), and so is the order that the plan prefers (4 %): by rows, layers that follow each other
 // find in a core's caches what it wrote itself; panel by panel, a thread reads its part of the weights once.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/accumulating/work.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The division of a layer among threads. Its work is a grid of cells, rows of tiles × panels of columns, and shares are
 // cut by what cells cost: the last tile of an image may be small, the last panel narrow, a line at the border short.

@@ -1,6 +1,6 @@
 // The families of each operation, best first: read the tables in the middle. Above them are the forms in which a family is asked,
 // as it is or with copies or a second step around it; below, the question itself.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/choice/registry.hpp"
 
 #include <array>

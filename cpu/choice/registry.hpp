@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Who computes a problem. cpu/choice/registry.cpp has one table of families per operation, best first. Each is asked once,
 // for the machine at the level in use, and the first that does not refuse is used; the last one ("ref") takes

@@ -1,6 +1,6 @@
 // A copy to channels-last is a reorder of its own; `with_copies` runs copies of sources, the computation, and the copy of the
 // result one after the other, in scratch memory of the thread.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/compose/channels_last.hpp"
 
 #include "common/text.hpp"

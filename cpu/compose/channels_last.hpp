@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // For kernels that need channels innermost in memory: tensors of other layouts are copied to channels-last and the
 // result from there. `Problem` has src, dst and an out_stage.

@@ -1,5 +1,5 @@
 // Runs one reorder for each source.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/compose/concat.hpp"
 
 #include "cpu/several_kernels.hpp"

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Concat as one reorder per source, each into its part of the destination. A part is a strided view, so every
 // fast path of reorder serves here, and concat has no kernels of its own.

@@ -1,5 +1,5 @@
 // Makes a kernel for each phase and runs them one after the other on the same arguments.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/compose/deconvolution.hpp"
 
 #include "common/text.hpp"

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Runs the phases of a deconvolution, each with the dot kernel or, where channels meet only themselves, with
 // the depthwise one.

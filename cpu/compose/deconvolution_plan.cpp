@@ -1,5 +1,5 @@
 // Which taps a phase meets, axis by axis, and the views of source, destination and weights that make it a convolution.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/compose/deconvolution_plan.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // A deconvolution as convolutions. Outputs at a distance of the strides, a "phase", meet the same taps at
 // neighbouring source positions: each phase is a convolution with stride 1 of a part of the kernel, whose

@@ -1,5 +1,5 @@
 // Finds the tensors whose strides have another order than the destination's, and describes their copies.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/compose/one_order.hpp"
 
 #include "cpu/stream/nest.hpp"

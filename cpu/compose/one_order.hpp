@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // For element-wise kernels, which want all tensors in one order of dimensions: sources, and tensors of post-ops, that lie
 // otherwise are copied to the destination's order first.

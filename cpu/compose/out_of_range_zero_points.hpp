@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Generated code takes zero points of 8-bit destinations to be small (`jit::largest_small_zero_point`), as those of
 // any framework are, and adds them to 16-bit words. What is known at creation it looks at. What comes with an execution

@@ -1,5 +1,5 @@
 // Packing alone where values only move; otherwise a reorder to or from a row-major copy, and packing as a second step.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/compose/packed_reorder.hpp"
 
 #include "common/layout/layout.hpp"

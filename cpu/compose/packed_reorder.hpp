@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Reorders with packed weights on one side: the values are computed on a row-major copy by the family of plain
 // reorders, unless they only move; packing itself is one pass (cpu/weights/pack.hpp).

@@ -1,5 +1,5 @@
 // Two steps: the pooling kernel to an intermediate tensor, the stream kernel from there.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/compose/pooling.hpp"
 
 #include "cpu/compose/separate_epilogue.hpp"

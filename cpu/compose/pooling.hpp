@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Pooling with post-ops that its kernel does not have, or with post-ops of a maximum: windows become codes or averages,
 // and the stream kernel applies the post-ops to them.

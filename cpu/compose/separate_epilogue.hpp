@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // For epilogues whose numbers vary over more than the channel: a bias, a scale, a zero point or the operand of a
 // post-op for each row, image or element. The family makes sums in s32, and the stream kernel, which walks

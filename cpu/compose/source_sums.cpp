@@ -1,5 +1,5 @@
 // Packs weights of 1 once, runs the products twice, and subtracts zw Σ (s - zs) with a task of the stream kernel.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/compose/source_sums.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Weights zero points where the products' kernel has no sums of its own for them, as in merged groups: the sums of
 // source codes are products with weights of 1. With zs of the source and zw of stored weights w

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Source zero points that differ from channel to channel, for which the products' kernels have no place:
 //

@@ -1,5 +1,5 @@
 // Describes both interpolations as problems of their own, of which the family makes kernels.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/compose/trilinear.hpp"
 
 #include "common/rules.hpp"

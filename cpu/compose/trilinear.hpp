@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Linear interpolation along three dimensions, which is one along height and width of each plane, then one along the
 // depth, whose channels are whole planes: the order in which the definition takes them.

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // How a depthwise convolution is executed: lines of tiles, chunks of channels, and where source rows are
 // read. Pure functions of problem and machine.

@@ -1,6 +1,6 @@
 // Loops over rows, lines and images that bring codes into scratch rows. What is copied at once is contiguous in the source, or
 // strided by channel; the conversions in between are the innermost loops.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/dot/copy.hpp"
 
 #include <algorithm>

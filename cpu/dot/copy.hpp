@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Source bytes into scratch rows: transposed to channels-last, padded with the zero point, and as the kernel takes
 // codes: with the sign bit of a signed source flipped, or as 16-bit words.

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Runs a dot plan: packs what isn't packed, fills the column parameters, and walks bands, panels and lines
 // over threads.

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The one form that convolution, inner product and matmul take before they are planned: rows of source bytes
 // against columns of weights. A row is an output pixel; `width` rows with a constant distance form a line.

@@ -1,6 +1,6 @@
 // A plan is made in steps, each of which decides one thing and reads what the steps before it decided: tiles, taps, where rows are
 // read, bands, shares. `plan_dot` at the end has their order.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/dot/plan.hpp"
 
 #include <algorithm>

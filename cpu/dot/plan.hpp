@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // How a dot geometry is executed, decided by pure functions from the geometry and the machine.
 

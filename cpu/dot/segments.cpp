@@ -1,5 +1,5 @@
 // A line is cut where it leaves the image: its middle is read in place, its ends, or all of it, from copies.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/dot/segments.hpp"
 
 #include "cpu/machine/scratch.hpp"

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Where the rows of a band are read: the user's memory, scratch memory that is filled here, or both.
 

@@ -1,6 +1,6 @@
 // Tries each number of column vectors with the rows that the registers leave, and takes the tile with the fewest estimated cycles:
 // multiplications, loads, stores of results, refetched weights and uneven shares.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/dot/tiles.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Which tiles a line of rows is cut into: those that take the fewest cycles by an estimate of what a core does. The estimate
 // ranks tiles and divides work among threads; no result depends on it.

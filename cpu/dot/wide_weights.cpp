@@ -1,5 +1,5 @@
 // Widening by AVX2, for each quad of a block; filtered taps are combined as dot_words.cpp says.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/dot/wide_weights.hpp"
 
 #include <immintrin.h>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Weights as 16-bit words, for products without a dot-product instruction. They are made of the packed bytes when a
 // panel of columns meets a band of rows: what is packed is the same for all instruction sets, and half as long.

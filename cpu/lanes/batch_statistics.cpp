@@ -1,5 +1,5 @@
 // Adds up rows of channels in lanes, finishes mean and variance, and runs batch normalization on them.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/lanes/batch_statistics.hpp"
 
 #include <immintrin.h>

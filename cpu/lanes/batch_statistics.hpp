@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Batch normalization by the statistics of the batch itself: a channel's mean and variance, then what is done with given
 // ones. Sums are in the lanes of common/lanes.hpp, over images, then positions in row-major order.

@@ -1,5 +1,5 @@
 // Layer normalization of contiguous rows: two vectors are the sixteen lanes of each sum (common/lanes.hpp).
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/lanes/layer_normalization.hpp"
 
 #include <immintrin.h>

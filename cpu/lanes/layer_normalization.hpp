@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Layer normalization of rows that are contiguous, in vectors of the compiler.
 

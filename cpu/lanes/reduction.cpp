@@ -11,7 +11,7 @@
 //   then     0+8 1+9 2+10 ... 7+15, then 0+4 ... 3+7 of these, and so on
 //
 // Threads share results, never the elements of one result, so their number does not matter either.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/lanes/reduction.hpp"
 
 #include <immintrin.h>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Vectors that begin with a cache line, so that generated code loads from one line at a time.
 

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Tensors that leave the caches before anyone reads them again: what reads and writes so much stores past the
 // caches, which saves reading what it overwrites, where it writes whole cache lines.

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The numbers of a machine that plans count with, in one place: what a core does in a cycle, and how much of its
 // caches work in progress may take. They rank the choices of a plan, so ratios between them matter and digits do

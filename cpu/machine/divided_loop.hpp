@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // A loop as tasks with numbers, for whatever runs these: a pool of the caller's, a team, OpenMP.
 

@@ -1,5 +1,5 @@
 // The level in use is the best one of the machine below the cap, which comes from the environment or from the program.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/machine/isa.hpp"
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What this machine is, as far as plans and generated code depend on it (common/machine.hpp): the instruction
 // sets of the CPU up to the cap that a user may set (OCTET_MAX_CPU_ISA, set_max_cpu_isa), its caches and

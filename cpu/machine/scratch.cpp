@@ -1,5 +1,5 @@
 // One growing buffer for each slot of each thread.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/machine/scratch.hpp"
 
 #include <new>

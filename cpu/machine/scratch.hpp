@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Working memory of a thread that outlives a call, so that `execute` allocates nothing once it has run. Each
 // use has a slot; a slot grows to the largest size ever asked for.

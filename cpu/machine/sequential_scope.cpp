@@ -1,5 +1,5 @@
 // Sequential scopes nest: each restores what it found.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/machine/sequential_scope.hpp"
 
 namespace octet::impl {

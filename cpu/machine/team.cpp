@@ -1,6 +1,6 @@
 // How long members wait: first with `pause`, which answers at once, then giving way to whoever needs the core, at last
 // not at all.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/machine/team.hpp"
 
 #include <immintrin.h>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Threads that stay awake between loops. A member is a thread that someone lends (`serve`): it waits for the next loop
 // on one word, so that starting and ending one costs a few cache misses instead of a system call. Nobody waits for a

@@ -1,6 +1,6 @@
 // How many threads there are. The default respects what the process may use (affinity mask, cgroup quota, the
 // caller's arena); a count that was asked for is given, also beyond the CPUs.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/machine/thread_count.hpp"
 
 #include <sched.h>

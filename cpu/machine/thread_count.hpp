@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // How many threads a loop may have, before anyone asks what runs them (parallel.cpp).
 

@@ -1,5 +1,5 @@
 // Loops on oneTBB. Within a `parallel_phase` its workers are lent to a team, which keeps them awake.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/machine/workers.hpp"
 
 #include <algorithm>

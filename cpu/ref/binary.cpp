@@ -1,5 +1,5 @@
 // dst = epilogue( src_0 op src_1 ), in the arithmetic that the problem's form names (octet/binary.hpp).
-
+// SPDX-License-Identifier: Apache-2.0
 #include "common/element.hpp"
 #include "common/qlinear.hpp"
 #include "common/requantize.hpp"

@@ -5,7 +5,7 @@
 // Of floats, each product is added in one rounding, tap by tap (kd, kh, kw) and channel by channel within a tap,
 // starting from 0. A tap outside the image multiplies +0, so that every result has the same products: 0 times an
 // infinite weight is NaN there too.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/ref/convolution.hpp"
 #include "common/element.hpp"
 #include "cpu/ref/positions.hpp"

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What the reference convolution and deconvolution share: where weights and zero points are.
 

@@ -6,7 +6,7 @@
 // Of floats, each product is added in one rounding, source position by source position (id, ih, iw ascending, so the
 // last tap first) and channel by channel at each, starting from 0. Positions beside the image are +0, as in a
 // convolution; taps that fall between positions are no products.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "common/element.hpp"
 #include "cpu/ref/convolution.hpp"
 #include "cpu/ref/positions.hpp"

@@ -1,7 +1,7 @@
 // Rows along the last dimension: d = (src - mean) * (1 / sqrt(variance + epsilon)), dst = epilogue( d scaled and
 // shifted ). Means are sums over lanes (common/lanes.hpp) divided by the number of elements. Under ort_f32 all is as
 // common/normalization.hpp says.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "common/element.hpp"
 #include "common/normalization.hpp"
 #include "cpu/machine/parallel.hpp"

@@ -1,6 +1,6 @@
 // max: dst = the largest element of the window inside the image. average: Σ over the window, then the rule
 // (octet/pooling.hpp).
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <limits>
 

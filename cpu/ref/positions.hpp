@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The positions of a destination with batch, channels and up to three spatial dimensions, as convolutions, pooling and
 // resampling walk over them.

@@ -1,6 +1,6 @@
 // f32: dst = epilogue( src > 0 ? src : src * weights ).
 // tflite rules, d = src - src_zp: dst = epilogue( d >= 0 ? M(d) : M_alpha(d * (weights - weights_zp)) ).
-
+// SPDX-License-Identifier: Apache-2.0
 #include "common/element.hpp"
 #include "common/eltwise_math.hpp"
 #include "common/requantize.hpp"

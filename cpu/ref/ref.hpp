@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Reference kernels: each reads like its formula and is the meaning of the operation. They take every problem
 // that the front accepts, in any layout, and run in parallel over destination elements.

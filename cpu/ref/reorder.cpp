@@ -1,5 +1,5 @@
 // dst(i) = convert(src(i)); the arithmetic of each rule is listed in octet/reorder.hpp.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <vector>
 

@@ -1,6 +1,6 @@
 // Nearest: dst = epilogue(the nearest code). Linear: between the two neighbours along each axis, in the
 // arithmetic of the rule (octet/resampling.hpp).
-
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
 #include "common/element.hpp"

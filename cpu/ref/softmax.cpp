@@ -8,7 +8,7 @@
 // y = rne(e * floor(1 / s_dst) / sum) + zp.
 //
 // f32: y = exp(x - max) / Σ exp(x - max), or x - max - ln Σ; also ONNX Runtime's of floats, whose exp and Σ are others.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <limits>
 

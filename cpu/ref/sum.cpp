@@ -1,6 +1,6 @@
 // f32: dst = epilogue( scale_0 * src_0 + scale_1 * src_1 + … ), every operation rounded.
 // caffe_double_round: dst = epilogue( rha(f32(acc) / 2^shift) ), acc = Σ multiplier_i * (src_i - zp_i).
-
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
 #include "common/element.hpp"

@@ -1,5 +1,5 @@
 // Finds weights that are integers over a power of two; refuses by returning nothing where some weight is not.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/resampling/codes.hpp"
 
 #include <algorithm>

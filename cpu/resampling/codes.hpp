@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Linear interpolation of 8-bit codes where weights are fractions with a power of two below the line, as
 // TFLite's are by definition and the other rules' for factors that are powers of two: sums are integers and

@@ -1,5 +1,5 @@
 // Tables neighbours and weights of each axis when a kernel is made; execution walks lines of the destination, in chunks of channels.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/resampling/drive.hpp"
 
 #include <algorithm>

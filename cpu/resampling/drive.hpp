@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Resampling of channels-last tensors in generated code: neighbours and weights of every line and column are
 // tabled at creation, the kernel (jit/kernels/resampling/positions.hpp) makes a line of output positions.

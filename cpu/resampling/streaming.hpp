@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Which problems leave the caches: what is read for them is fetched ahead, and results are stored past the
 // caches. Smaller ones are left there for whoever reads them.

@@ -1,5 +1,5 @@
 // Sums in plain loops over several rows at a time, for each framework, and by byte permutes where the CPU has them.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/softmax/code_sums.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Maxima and sums of rows of 8-bit codes, as TFLite and ONNX Runtime define them: what
 // jit/kernels/softmax/codes.hpp computes results from.

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Maxima and sums of rows of softmax, in plain loops. A row's elements may be anywhere apart.
 

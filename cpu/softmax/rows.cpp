@@ -1,5 +1,5 @@
 // Codes: sums first, then results that are looked up; f32: one generated kernel. Both divide rows among threads.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/softmax/rows.hpp"
 
 #include <algorithm>

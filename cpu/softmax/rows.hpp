@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Softmax of rows that are contiguous in memory, the usual case: generated kernels take a batch of rows that
 // stays in the caches from its maxima to its results. Everything else is cpu/softmax/softmax.cpp's.

@@ -1,6 +1,6 @@
 // Softmax over a dimension that is not contiguous: maxima and sums of rows in plain loops, results by tasks of the stream kernel
 // that read them as broadcast sources.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/softmax/softmax.hpp"
 
 #include <algorithm>

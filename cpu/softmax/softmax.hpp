@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Softmax, a family of its own. Contiguous rows have kernels of their own (cpu/softmax/rows.hpp). Everything
 // else takes two parts: the maximum and the sum of each row along the axis, then the stream kernel, to which

@@ -1,6 +1,6 @@
 // Cuts a tensor from its outermost dimension inwards until a block fits a cache, and runs one kernel for whole blocks and one for
 // the rest.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/stream/blocks.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // An operation on blocks of its tensors, so that what one step leaves is in a cache when the next reads it.
 

@@ -1,5 +1,5 @@
 // Finds the rows of contiguous bytes that both tensors share, and runs one generated kernel on ranges of them.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/stream/bytes.hpp"
 
 #include <array>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Unary operations on bytes: copies, and tables of 8-bit codes applied by permutes.
 

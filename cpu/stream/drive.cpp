@@ -1,6 +1,6 @@
 // How each element-wise problem is computed: by a program in one pass, in two steps where layouts differ, as a table, a copy, or in
 // blocks. Start at the functions `plan` at the end.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/stream/drive.hpp"
 
 #include <algorithm>

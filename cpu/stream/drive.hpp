@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The streaming operators: element-wise work whose speed is that of memory. A function of one byte is a
 // table, equal types and numbers are a copy (cpu/stream/bytes.hpp); everything else is a short program per

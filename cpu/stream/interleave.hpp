@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Bytes of a few rows side by side: images of a few channels from channels-first to channels-last, and back. Fewer rows
 // than the vectors of the transpose kernel have parts.

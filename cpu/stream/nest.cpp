@@ -1,5 +1,5 @@
 // Sorts the destination's dimensions by stride and joins neighbours along which every operand continues.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/stream/nest.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Loops over the elements of plain tensors: dimensions that lie one behind the other in every operand become
 // one loop, and the innermost runs along the destination's memory. A dense tensor is a single loop whatever

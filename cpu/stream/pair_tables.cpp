@@ -1,6 +1,6 @@
 // The sum in real numbers, its split into integers and fractions, and the comparison of every pair of codes with the framework's
 // arithmetic: where one differs there are no tables.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/stream/pair_tables.hpp"
 
 #include <algorithm>

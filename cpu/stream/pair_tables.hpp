@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Sums and differences of two tensors of 8-bit codes by tables (jit/kernels/pair_tables.hpp), in any
 // framework's arithmetic, where it is a rounded sum for all of the 65,536 pairs of codes.

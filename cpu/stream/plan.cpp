@@ -1,5 +1,5 @@
 // A function for each operation, which reads like the formula: steps on the stack of a `task_builder`.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/stream/plan.hpp"
 
 #include <algorithm>

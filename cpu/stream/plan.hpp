@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Element-wise problems as tasks for the stream kernel (task.hpp), written step by step with a `task_builder`.
 

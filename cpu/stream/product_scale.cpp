@@ -1,6 +1,6 @@
 // Finds the products at which the rule's result changes, then tries factors and offsets next to the real ones until all of these
 // thresholds are theirs.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/stream/product_scale.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // A fixed-point rule's scaling of products of two 8-bit codes as one fused multiply-add of floats:
 //

@@ -1,5 +1,5 @@
 // Makes planes and kernels of a task, and walks its nest of loops: one call for each row or run of rows.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/stream/programs.hpp"
 
 #include <algorithm>

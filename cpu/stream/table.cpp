@@ -1,5 +1,5 @@
 // Runs the reference kernel over a vector of all codes, and looks its results up.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/stream/table.hpp"
 
 #include <numeric>

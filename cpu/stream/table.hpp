@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Functions of 8-bit codes as tables: where a reorder or an eltwise depends on nothing but the code, its
 // reference kernel runs once over all 256 codes at creation, and execution looks results up.

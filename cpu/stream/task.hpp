@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // A task says what the stream kernel computes per element, by steps that repeat the reference's operations in its order
 // (cpu/ref); the numbers of the steps are planes, each with the function that gives it for a channel.

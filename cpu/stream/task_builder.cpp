@@ -1,5 +1,5 @@
 // Pushes steps, sources and planes; `finish` adds what is left of the epilogue.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/stream/task_builder.hpp"
 
 #include <memory>

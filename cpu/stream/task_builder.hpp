@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Writes the program of a stream: a stack machine whose steps are emitted as vector code (jit/kernels/stream)
 // and whose operands are tensors, constants and planes of per-channel numbers. programs.cpp has one function

@@ -1,6 +1,6 @@
 // Finds the two dimensions whose order differs, cuts matrices into tiles of cache lines, and runs strips of the generated kernel;
 // elements beyond whole steps are copied one by one.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/stream/transpose.hpp"
 
 #include <immintrin.h>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Layout changes at the speed of memory: nchw to nhwc and the like, in tiles of cache lines.
 

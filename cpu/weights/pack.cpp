@@ -14,7 +14,7 @@
 // A kernel that computes some columns reads one block from its first to its last byte, whatever the kernel's shape: one
 // stream, which the prefetchers of the hardware follow. Zeros in the padding add nothing to products, so a kernel
 // reads whole lines and never asks where the reduction ends; what lies behind the source's last byte is multiplied by 0.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/weights/pack.hpp"
 
 #include <cstring>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Weights to and from the packed layout (common/layout/packed.hpp), with the sums per output channel that zero
 // points need.

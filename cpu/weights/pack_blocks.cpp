@@ -8,7 +8,7 @@
 //   transposed into rows, one for each byte. What is left is copied byte by byte.
 //
 // Where machines can (pack_rows.hpp), both write whole rows, and so do taps that lie side by side (oihw).
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/weights/pack_blocks.hpp"
 
 #include <algorithm>

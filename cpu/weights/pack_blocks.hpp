@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Packing at the speed of memory, for 8-bit weights whose packed order is that of whole blocks: no merged groups and
 // no patches, which only small tensors have.

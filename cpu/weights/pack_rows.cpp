@@ -1,5 +1,5 @@
 // Transposition and interleaving of 64-byte rows by AVX-512 byte permutes; sums by dot products with 1.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/weights/pack_rows.hpp"
 
 #include <algorithm>

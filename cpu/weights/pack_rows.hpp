@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Whole packed rows at once, for machines with AVX-512 VNNI (for the sums) and VBMI (for bytes that lie apart). Each
 // function also adds to sums of codes, one for each of its output channels.

@@ -13,7 +13,7 @@
 // A signed source is read as unsigned, s + 128 with the zero point zs + 128: the same algebra. Pixels beside the image hold zs, so
 // that s - zs is 0 there. Sums are stored for each line of the kernel by itself: where all pixels of a line lie beside the
 // image, its products are not computed, and its Σ w is left out as well.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/weights/weights.hpp"
 
 #include <algorithm>

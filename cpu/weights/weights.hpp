@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Weights as a kernel reads them, and what of them the algebra of zero points needs.
 

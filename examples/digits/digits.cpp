@@ -13,7 +13,7 @@
 // usage: octet_digits [folder with digits_int8.tflite, digits_test.bin and digits_golden.*]
 //
 // Start reading at main.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The files that C++ tests read: the test images, and what each arithmetic makes of them.
 
 README.md states the formats. Everything here is computed from the written .tflite and .onnx files, not from

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The digits network: its layers, its data, and what it computes in floating point.
 
 The layer list below is the only place that knows the architecture. train.py builds a trainable network from

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writing the quantized network as .onnx: the .tflite file's codes and scales in ONNX Runtime's operators.
 
 Channels-first. Int8 between one QuantizeLinear and one DequantizeLinear at the edges; QLinearAdd,

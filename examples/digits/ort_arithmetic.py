@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What ONNX Runtime on x86-64 computes for the exported .onnx file, operation by operation.
 
 The other oracle for the C++ code: whole numbers up to the accumulator, then IEEE binary32 with one rounding

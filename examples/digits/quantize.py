@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Quantizes the digits network to int8 and writes everything that the example and its tests read.
 
     quantize.py             digits_f32.npz -> digits_int8.tflite, .onnx, digits_test.bin, digits_golden.*

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What TensorFlow Lite's reference kernels compute for a .tflite file, in whole numbers.
 
 An oracle for the C++ code: it shares nothing with it but the definition of the arithmetic. Slow and plain:

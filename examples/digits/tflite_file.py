@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writing the quantized network as .tflite and reading such a file back.
 
 Both go through src/network/tflite/tflite.fbs, the schema that Octet reads models with. Writing hands

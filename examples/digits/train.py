@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Trains the digits network and writes digits_f32.npz: the weights with batch normalization folded in.
 
 Debian packages: python3-torch, python3-sklearn. One thread and fixed seeds; about fifteen seconds. Another

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A stack of BERT-sized encoder layers divided among MPI's processes, byte for byte what one process computes, under every rule.
 
     mpirun -n 4 python3 examples/mpi/encoder.py                   # 2 layers, 32 tokens

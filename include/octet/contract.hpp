@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // From the scales of an accumulating operator to the attributes of its primitive, under any requantization
 // rule: the framework's own multipliers, or those that another framework would derive from the same scales.

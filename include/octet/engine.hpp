@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Handles that oneDNN's interface asks for. There is one engine, and a stream only says that it is
 // synchronous.

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Failures, in one form for the whole library: an exception with a status for programs and a sentence for
 // people.

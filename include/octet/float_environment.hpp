@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Float arithmetic here is a sequence of IEEE operations in the default environment: round to nearest even,
 // denormals kept, nothing trapped. A caller may live in another one (start-up code of -ffast-math flushes

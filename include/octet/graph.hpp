@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // A quantized network as a value: tensors, nodes in execution order, nothing that runs. `octet::network` makes
 // something that runs out of it. Files are read into graphs; whoever has a network in a form of their own fills

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Tensors: what they look like (memory::desc) and where they are (memory). Descriptors are checked where they
 // are made, so that whatever holds one holds a valid one; layouts that only Octet understands are opaque.

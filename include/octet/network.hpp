@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Networks: a .tflite or .onnx file, or a graph of one's own, as something that runs.
 //

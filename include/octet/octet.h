@@ -1,4 +1,4 @@
-#ifndef OCTET_OCTET_H
+#ifndef OCTET_OCTET_H // SPDX-License-Identifier: Apache-2.0
 #define OCTET_OCTET_H
 
 // Networks from C, and from every language that calls C: a .tflite or .onnx file as something that runs.

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 /// Octet: bit-exact int8 inference primitives for x86. This header includes the whole public API.
 

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What a program says of an ONNX network that it has in a form of its own, and not in a file: `read_onnx` does the same with
 // a file's nodes. Fill an `octet::model::graph` with constants, inputs, nodes under ONNX's names and computed tensors

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What all operations have in common: a primitive descriptor, which is the checked problem with the
 // implementation chosen for it, and a primitive, which runs. The operations themselves are in headers of

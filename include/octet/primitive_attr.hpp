@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // How an operation treats numbers: scales, zero points, the numeric contract and what is applied to results
 // before they are stored. One vocabulary for all operations, because frameworks differ here and not in the

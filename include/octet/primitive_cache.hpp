@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What the primitive cache does, for those who watch a process; its bound is one of settings.hpp.
 

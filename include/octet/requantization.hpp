@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The numeric contracts and how each framework gets their parameters from real scales. Two frameworks that
 // agree on a formula may differ in the last bit of a multiplier, so derivations are named, too.

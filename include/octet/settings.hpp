@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What holds for the whole process: instruction sets, threads, the primitive cache, diagnostics. None of it
 // changes a byte of any result. Environment variables set the same before the first call.

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Bytes that nobody changes and many may hold: a graph is copied without its weights, and weights can lie where
 // they were found, in a mapped file or in a buffer of the caller's.

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The words of the interface: element types, layouts, algorithms, execution arguments. Spelling and, where it
 // shows, values are oneDNN 2.x's, so that programs can be moved by hand or with octet/compat/dnnl.hpp.

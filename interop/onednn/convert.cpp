@@ -1,5 +1,5 @@
 // Enumerators are matched by their names, which are the same in both vocabularies; descriptors field by field.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "onednn/convert.hpp"
 
 #include <algorithm>

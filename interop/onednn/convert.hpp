@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Between oneDNN's enumerators and descriptors and Octet's. Towards Octet, what it does not have is refused by name.
 

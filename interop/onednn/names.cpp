@@ -1,6 +1,6 @@
 // Names of oneDNN's enumerators, as octet/compat/dnnl_debug.h promises them; the converters find Octet's enumerators by
 // these names as well.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "onednn/names.hpp"
 
 #include "octet/compat/dnnl_debug.h"

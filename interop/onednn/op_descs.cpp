@@ -1,5 +1,5 @@
 // A function for each of oneDNN's descriptors puts its tensors into a list, each with the argument that it is.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "onednn/op_descs.hpp"
 
 #include "onednn/names.hpp"

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Requests of clients, with oneDNN's operation descriptors, which they pass as `const void *`: their kind, their size, and
 // every tensor in them. Complete, not only for what Octet has: liboctet_dnnl must find weights that Octet has packed in any of

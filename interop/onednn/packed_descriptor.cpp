@@ -1,5 +1,5 @@
 // Writes both copies of a packed layout, and mends the one that a client's own code has lost.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "onednn/packed_descriptor.hpp"
 
 #include <algorithm>

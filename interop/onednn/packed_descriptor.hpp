@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Octet's packed weights in oneDNN's dnnl_memory_desc_t, so that the real library can size, allocate, compare and copy them
 // without knowing what they are. Its kind `rnn_packed` is the one layout with a size of its own that nothing of oneDNN

@@ -1,5 +1,5 @@
 // A function per family of operations, where more than a line is needed; `translate` at the end is the table.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "onednn/translate.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The one translation of oneDNN's operations to Octet's, for clients that are compiled against Octet's header and for those
 // that liboctet_dnnl stands in front of.

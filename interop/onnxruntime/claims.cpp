@@ -1,6 +1,6 @@
 // A network is made for each part before it is claimed, since only now ONNX Runtime can still run it otherwise. Where that
 // fails, each group of the part is tried by itself: those that fail are left, and parts are formed anew.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "onnxruntime/claims.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Which nodes of a graph Octet takes. Nodes that tensors of floats, integers or sizes connect stay together, in Octet or
 // outside: borders lie on 8-bit codes, or beside operators that Octet lacks, so that transformers of either side see what they see

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // A graph of ONNX Runtime's as values: what claims are decided on, and what networks are made of. Everything is asked for once.
 

@@ -1,5 +1,5 @@
 // liboctet_onnxruntime.so: the two functions that ONNX Runtime looks for in a library of execution providers.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <cstddef>
 #include <memory>
 

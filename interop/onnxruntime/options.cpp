@@ -1,5 +1,5 @@
 // Options of the provider arrive as entries of the session under a prefix with the provider's name.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "onnxruntime/options.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What a session asks for: the provider's own options, and the entries of the session that decide its arithmetic.
 

@@ -1,6 +1,6 @@
 // Buffers of ONNX Runtime's are bound for a run and no longer: its allocator gives the same bytes to other tensors in the
 // next. INT64 is s32 in networks, so such tensors are copied.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "onnxruntime/part.hpp"
 
 #include <algorithm>

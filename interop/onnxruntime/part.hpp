@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // A part of a graph as a network, and its runs: any number at once, each in a context of its own, in the sizes that its inputs
 // have.

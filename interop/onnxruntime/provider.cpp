@@ -1,5 +1,5 @@
 // Nothing is thrown out of here: failures are statuses, and functions that cannot tell one do nothing that fails.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "onnxruntime/provider.hpp"
 
 #include <algorithm>

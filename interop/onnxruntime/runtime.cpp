@@ -1,5 +1,5 @@
 // Looks at the runtime before anything else is called in it.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "onnxruntime/runtime.hpp"
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The ONNX Runtime that loaded this library: its functions by their slots, failures as octet::error one way and as a status the
 // other way.

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // ONNX Runtime's C interface as this library uses it: tables of functions that only grow, so that a function is a position
 // with a signature. None of ONNX Runtime's headers is needed. Positions and signatures are those of the public header's

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Builds the wheel of the package octet (PEP 517): CMake compiles, this file packs.
 
 A wheel is for machines without Octet, so it brings every shared library that its module needs, but for those of the C and C++ runtimes, under

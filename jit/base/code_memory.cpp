@@ -1,6 +1,6 @@
 // A file grows by appending; ranges of kernels that are gone are used again. A child process shares the files with its
 // parent, so after a fork neither of them writes to what both have: each goes on with files of its own.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/base/code_memory.hpp"
 
 #include <algorithm>

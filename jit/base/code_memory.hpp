@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Memory for finished code, which many kernels share: a page and an mprotect for each would cost more time and memory
 // than their code. Code is written to a file in memory (memfd) of which the process has one view, read and execute:

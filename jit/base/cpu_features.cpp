@@ -1,5 +1,5 @@
 // Reads cpuid, asks the system for tile registers, and tries whether generated code can run at all.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/base/cpu_features.hpp"
 
 #include <sys/syscall.h>

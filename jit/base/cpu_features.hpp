@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What this CPU, and the system on it, let generated code use. Asked once by cpu/machine/isa.cpp, whose cap
 // may allow less; nothing else asks the CPU.

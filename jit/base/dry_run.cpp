@@ -1,5 +1,5 @@
 // Counts are remembered under a bounded number of keys.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/base/dry_run.hpp"
 
 #include <mutex>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Vector registers are counted by emitting for nothing: the code is thrown away, what it took at a time is the
 // count. So counts agree with the code without anyone keeping them up to date.

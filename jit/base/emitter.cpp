@@ -1,5 +1,5 @@
 // Registers, constants and arithmetic of vectors, each in the encodings that levels have.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/base/emitter.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The base of every generator: owns the code memory, hands out vector registers, and spells each operation
 // once for all ISA levels. A generator never asks which ISA it is on; what differs between them is decided

@@ -1,5 +1,5 @@
 // Loads and stores of the emitter: dwords, words and bytes, whole vectors or a number of valid lanes.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/base/emitter.hpp"
 
 namespace octet::impl::jit {

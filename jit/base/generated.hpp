@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What every kernel has besides its code: arguments, a function to call, a name, and a cache.
 //

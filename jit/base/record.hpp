@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Makes generated code visible to tools: files with its bytes (OCTET_JIT_DUMP, for a disassembler), and
 // perf's map of symbols (OCTET_JIT_PROFILE=perf).

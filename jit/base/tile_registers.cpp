@@ -1,5 +1,5 @@
 // The configuration that a thread has is a thread-local number, which the end of a scope sets back with tilerelease.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/base/tile_registers.hpp"
 
 namespace octet::impl::jit {

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The tile registers of AMX, as far as they outlive a kernel: their shapes. Configuring them takes as long as a small
 // tile of products, so a thread does it when the shapes change, not in each call, and sets them free when its share of

@@ -1,5 +1,5 @@
 // Looking up bytes: two permutes of 128 entries each and a blend, or sixteen shuffles whose results are XORed.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/epilogue/byte_lookup.hpp"
 
 namespace octet::impl::jit {

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // A table of 256 bytes, looked up for the bytes of a vector, in the two ways that instruction sets have: permutes with
 // AVX512_VBMI, shuffles without. For epilogues that end in a table and for the kernel of tables (jit/kernels/byte_table.hpp).

@@ -1,5 +1,5 @@
 // Entries, and for shuffles the differences between them.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/epilogue/byte_table.hpp"
 
 #include <cstring>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // A result for each code of 8 bits, in the order that emitted lookups (byte_lookup.hpp) read it.
 

@@ -1,5 +1,5 @@
 // Weights are rounded to 30 bits, then all pairs of codes near a tie are compared with the three roundings.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/epilogue/code_sum.hpp"
 
 #include <algorithm>

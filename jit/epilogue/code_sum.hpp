@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // TFLite's sum of two rescaled 8-bit codes, in one multiplication each. The framework rounds three times:
 // each rescaled code, 20 bits up, and the rescaled sum. A `code_sum` is one weighted sum, rounded once:

@@ -1,5 +1,5 @@
 // One multiplication of words for the high parts of both weights, one for the low parts.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/epilogue/code_sum_emitter.hpp"
 
 namespace octet::impl::jit {

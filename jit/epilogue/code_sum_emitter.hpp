@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The code of a `code_sum` for one vector of pairs of codes.
 

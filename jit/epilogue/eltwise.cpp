@@ -1,7 +1,7 @@
 // The vector form of common/eltwise_math.hpp. A function here transforms x in place, has the name of its
 // scalar twin, and performs the twin's operations in the same order; where it leaves one out, a comment says
 // why no bit can differ. Start reading at `exp`, then `emit_eltwise` at the end of the file.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/epilogue/eltwise.hpp"
 
 #include <iterator>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The element-wise functions for one vector: the same IEEE operations in the same order as
 // common/eltwise_math.hpp.

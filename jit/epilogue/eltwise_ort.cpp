@@ -1,6 +1,6 @@
 // The vector form of common/eltwise_ort.hpp; see jit/epilogue/eltwise.cpp. Constants that come first in vminps and vmaxps
 // need a register, so that the second operand wins over a NaN as in the definition.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/epilogue/eltwise_ort.hpp"
 
 #include <iterator>

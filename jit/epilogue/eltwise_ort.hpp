@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // ONNX Runtime's functions for one vector: the operations of common/eltwise_ort.hpp in the same order.
 

@@ -1,6 +1,6 @@
 // The vector form of eltwise_pow_detail in common/eltwise_math.hpp: vectors of binary64, so one half of the
 // lanes at a time.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/epilogue/eltwise_pow.hpp"
 
 #include "common/eltwise_math.hpp"

@@ -1,6 +1,6 @@
 // Emission of an epilogue, from accumulators to stores. The rule is in rules.cpp, the post-ops are in post_ops.cpp,
 // what follows them in store.cpp. Start reading at epilogue_emitter::emit.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/epilogue/epilogue.hpp"
 
 #include <algorithm>

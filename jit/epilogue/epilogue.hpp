@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The epilogue for vectors: emits what common/epilogue.cpp defines for one element, as an `epilogue_plan` has decided.
 

@@ -1,7 +1,7 @@
 // What a plan leaves out: bounds of a conversion that no value reaches, and post-ops at the end that the store does
 // anyway, a clip by clamping codes and a table by looking codes up. A bound too small gives wrong codes, so what is
 // not known counts as infinite.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cfloat>
 #include <cmath>

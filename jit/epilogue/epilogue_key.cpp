@@ -1,5 +1,5 @@
 // Everything of an epilogue that decides the emitted code, as a key; and its name, for people.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "common/element.hpp"
 #include "common/text.hpp"
 #include "jit/base/key.hpp"

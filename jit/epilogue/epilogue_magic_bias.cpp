@@ -20,7 +20,7 @@
 //
 // Both are asked here. The bias of a column is part of Σ: biases beyond `largest_bias` are found at execution, and the
 // driver then takes a kernel that starts from 0.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
 

@@ -1,6 +1,6 @@
 // What of an epilogue is emitted, and which of its numbers are planes. What is left out: epilogue_folds.cpp; what the
 // planes hold: epilogue_planes.cpp.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
 #include <cfloat>

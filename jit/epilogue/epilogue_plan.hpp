@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What the vector form of an epilogue will be, decided once, and without the assembler: which numbers are per-column data
 // ("planes", see rules.hpp), which post-ops read a tensor of dst's layout, which are left out or folded into another. Plans

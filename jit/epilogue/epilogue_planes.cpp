@@ -1,5 +1,5 @@
 // The contents of an epilogue's planes: those known at creation, and those that come with each execution.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
 #include <cstring>

@@ -1,5 +1,5 @@
 // The registers of an epilogue, counted by emitting it once.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/base/dry_run.hpp"
 #include "jit/base/key.hpp"
 #include "jit/epilogue/epilogue.hpp"

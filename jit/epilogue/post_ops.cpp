@@ -1,5 +1,5 @@
 // The post-ops for one vector, each the twin of the overload of the same name in common/epilogue.cpp.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "common/element.hpp"
 #include "common/requantize.hpp"
 #include "common/scaled_sum.hpp"

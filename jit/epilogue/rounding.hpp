@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Rounding and conversions for one vector, with the bits of common/rounding.hpp and common/epilogue.hpp.
 

@@ -1,6 +1,6 @@
 // Which form of code a rule takes for given multipliers, and the constants in its planes. The code itself,
 // and what each plane holds, is in rules_code.hpp.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/epilogue/rules.hpp"
 
 #include <algorithm>

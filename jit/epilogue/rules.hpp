@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The numbers that the vector form of a rule reads (rules_emitter.hpp has its code). Multipliers, shifts and rounding constants are per output column and
 // lie in memory as "planes": for each block of 16 columns, `rule_planes` vectors of 64 bytes, filled once by

@@ -1,5 +1,5 @@
 // A section for each form of rule; rules_code.hpp says which planes it reads.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/epilogue/rules_code.hpp"
 
 #include <cmath>

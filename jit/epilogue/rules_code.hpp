@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The code of the rules, for one vector of accumulators. A rule is a 64-bit product P = acc * q, a rounding
 // constant and a shift. Vectors multiply only even lanes, so the odd ones are multiplied in a second

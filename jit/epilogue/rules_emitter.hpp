@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The fixed-point rules and those with real scales for one vector of accumulators: the vector form of
 // common/requantize.hpp, bit for bit.

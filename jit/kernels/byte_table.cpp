@@ -1,5 +1,5 @@
 // Loads the table, loops over vectors of each row, and finishes a row with a masked vector or byte by byte.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/kernels/byte_table.hpp"
 
 #include <cstddef>

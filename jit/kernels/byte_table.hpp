@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // dst(i) = table[src(i)] for bytes, by permutes: with AVX512_VBMI two of 128 entries each, without it sixteen
 // of 16 entries. Without a table the same rows are copied.

@@ -1,5 +1,5 @@
 // Which tiles the registers hold, and what memory a call takes.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/kernels/depthwise.hpp"
 
 #include <cstddef>

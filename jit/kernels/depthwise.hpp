@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The depthwise kernel: a tile of rows x columns of outputs of one, two or four blocks of 16 channels, int32
 // accumulators in registers, finished by the epilogue. For each position of a patch of taps

@@ -1,5 +1,5 @@
 // Groups of blocks, lines and tiles from the outside inwards, then the products of a tile.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/kernels/depthwise_generator.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What emits the depthwise kernel (depthwise.hpp): tiles and their sums are in depthwise_generator.cpp, quads of source codes in
 // depthwise_quads.cpp.

@@ -1,6 +1,6 @@
 // The quads of the depthwise kernel: the pixels of a patch of taps, each with its channels side by side, become one vector
 // with the four codes of each channel together.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/kernels/depthwise_generator.hpp"
 
 #include <algorithm>

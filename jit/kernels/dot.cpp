@@ -1,5 +1,5 @@
 // How many rows of a tile the registers hold.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/kernels/dot.hpp"
 
 #include <algorithm>

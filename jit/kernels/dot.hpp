@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The dot kernel: a tile of `rows` source rows times `vectors` column vectors of packed weights, accumulators
 // in registers over the whole reduction, finished by the epilogue in the same registers. Convolution, inner

@@ -1,5 +1,5 @@
 // Tiles of sums and the reduction in steps, then the way of sums over the stack into vectors for the epilogue.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/kernels/dot_amx.hpp"
 
 #include <algorithm>

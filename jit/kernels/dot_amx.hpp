@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The dot kernel (dot.hpp) with its products in tile registers: same packed weights, same arguments, same epilogue,
 // same integers.

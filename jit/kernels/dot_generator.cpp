@@ -1,5 +1,5 @@
 // Tiles one by one or overlapping, the reduction over taps and quads, and the epilogue of a tile.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/kernels/dot_generator.hpp"
 
 #include <algorithm>

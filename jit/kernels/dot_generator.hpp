@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What emits the dot kernel (dot.hpp): the reduction of codes and floats is in dot_generator.cpp, that of words in dot_words.cpp.
 

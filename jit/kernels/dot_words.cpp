@@ -18,7 +18,7 @@
 // accumulators than results. All is exact: |p| <= 2,040 and |w| <= 3,072 are words, pairs of their products far from 32
 // bits, sums are modulo 2^32; a third of 24 y is a product with the inverse of 3, and who plans sees to it that 8 y stays
 // below 2^31.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/kernels/dot_generator.hpp"
 
 namespace octet::impl::jit {

@@ -1,5 +1,5 @@
 // All tables stay in registers; a pair of vectors takes two permutes and a blend for each of them.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/kernels/pair_tables.hpp"
 
 #include "common/text.hpp"

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // dst(i) = a rounded sum of two numbers, one for each code of x and one for each code of y, by permutes of
 // bytes: no code is widened. A number has an integer part and a fraction. Fractions are only ever added, so

@@ -1,5 +1,5 @@
 // One loop over positions, one over the taps of a window, then the mean that the form asks for.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/kernels/pool.hpp"
 
 #include <cstddef>

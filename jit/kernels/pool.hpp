@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The pooling kernel: a chunk of channels of consecutive output positions whose windows have the same taps.
 // Channels-last: a vector holds neighbouring channels.

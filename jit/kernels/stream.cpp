@@ -1,5 +1,5 @@
 // Rows and groups of vectors; the steps on a vector are stream_program_emitter's.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/kernels/stream.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The stream kernel: rows of elements, each the result of a short program on one element of every source,
 // finished by the shared epilogue. Binary, sum, reorder, element-wise functions and PReLU are programs for

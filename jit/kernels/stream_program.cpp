@@ -1,5 +1,5 @@
 // Names of programs.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/kernels/stream_program.hpp"
 
 #include <iterator>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The programs of the stream kernel: what happens to one element of every source before the epilogue. A
 // program works on a stack of vectors: `load` pushes, unary steps change the top, binary ones replace the two

@@ -1,5 +1,5 @@
 // The steps of a program, each a few instructions on the topmost vectors of its stack.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/kernels/stream_program_emitter.hpp"
 
 #include "jit/base/dry_run.hpp"

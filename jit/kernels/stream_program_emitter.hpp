@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The code of a program (stream_program.hpp) for one vector of elements.
 

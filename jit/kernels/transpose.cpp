@@ -1,5 +1,5 @@
 // Loads a piece of each row, interleaves in steps of doubled width, and stores a vector for each column.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/kernels/transpose.hpp"
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Transposes elements of 1, 2 or 4 bytes: a strip of rows whose 16-byte pieces fill a vector, and so many
 // columns. The 128-bit parts of a register hold pieces of rows far from each other, so that interleaving

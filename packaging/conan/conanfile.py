@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A Conan 2 recipe of Octet: `conan create packaging/conan --build=missing`. It builds the sources that it lies in."""
 
 import os

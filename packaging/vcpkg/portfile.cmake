@@ -1,5 +1,6 @@
 # A vcpkg port of Octet, to be used as an overlay: `vcpkg install octet --overlay-ports=packaging/vcpkg`. It builds the sources that it lies
 # in; a port of a registry would fetch the archive that scripts/release.sh makes instead, by vcpkg_download_distfile and its SHA512.
+# SPDX-License-Identifier: Apache-2.0
 
 get_filename_component(SOURCE_PATH "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
 

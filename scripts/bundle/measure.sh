@@ -4,6 +4,7 @@
 # Instruction sets and caches; goldens and the bytes of whole networks at every instruction set; all shape tables and networks with these
 # counts of threads, against oneDNN where it is in the folder, and with vectors where the machine has tile registers. Needs /bin/sh alone.
 # Exit code 1 if anything differs or fails.
+# SPDX-License-Identifier: Apache-2.0
 set -u
 case $0 in
 */*) here=${0%/*} ;;

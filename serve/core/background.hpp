@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Work that takes long and is no inference: it is done in threads of its own, so that those that read and write never wait for it.
 

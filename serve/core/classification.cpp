@@ -1,5 +1,5 @@
 // Sorting the elements of an output, and their texts as tensors of BYTES carry them.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "core/classification.hpp"
 
 #include <algorithm>

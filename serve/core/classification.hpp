@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Triton's classification extension: instead of an output its largest elements, as texts "value:index".
 

@@ -1,5 +1,5 @@
 // The table of names, in both directions.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "core/datatypes.hpp"
 
 namespace octet::serve {

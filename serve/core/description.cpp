@@ -1,5 +1,5 @@
 // The JSON texts about a model. Names of their keys are those of the protocol and of Triton's extensions.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "core/description.hpp"
 
 #include "core/datatypes.hpp"

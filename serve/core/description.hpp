@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What the protocols tell of a model, in the JSON of the REST form: gRPC's messages have the same fields.
 

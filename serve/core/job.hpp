@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // One request on its way: what it asks, as the protocols have checked it, and what became of it. It knows no protocol, and
 // the scheduler that queues it knows no network.

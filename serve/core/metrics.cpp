@@ -1,5 +1,5 @@
 // Figures are registered once for each model and version, and removed with them; text is Prometheus' own serializer.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "core/metrics.hpp"
 
 #include <filesystem>

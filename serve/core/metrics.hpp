@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What operators watch, in Prometheus' terms. doc/serving.md lists the names, which dashboards rely on: they stay.
 

@@ -1,6 +1,6 @@
 // Loading, warming and running. Requests of one batch lie one after the other in the inputs of a context; what fills up a
 // batch to one of the sizes is zeros, and nobody reads their rows.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "core/model.hpp"
 
 #include <algorithm>

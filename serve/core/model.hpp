@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // One version of a model, loaded and warm: its networks, the places to run them in, and how their batches look.
 

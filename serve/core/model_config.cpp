@@ -1,5 +1,5 @@
 // A table of keys, each with the function that reads its value; a key that is not in it is an error.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "core/model_config.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // config.json of a model folder: how a model is served. Everything has a default, so most folders have none.
 

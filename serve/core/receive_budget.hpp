@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // One account of the memory that requests of all protocols take: bytes that have arrived, not bytes that were announced.
 

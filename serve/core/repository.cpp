@@ -1,5 +1,5 @@
 // A scan compares folders with what is served and loads what is new, in a thread of its own; requests see versions that are ready.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "core/repository.hpp"
 
 #include <algorithm>

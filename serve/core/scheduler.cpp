@@ -1,5 +1,5 @@
 // One lock for all queues: what happens under it takes a microsecond, what takes longer happens outside.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "core/scheduler.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Who runs next. Jobs wait in queues, one per model version; a fixed set of workers takes them out in batches.
 //

@@ -1,5 +1,5 @@
 // Finds model, inputs and sizes of a request by their names, queues a job, and counts and logs what became of it.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "core/service.hpp"
 
 #include <algorithm>

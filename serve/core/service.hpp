@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What every protocol asks for: from a request with names to a job that is queued, and from its outcome to figures and a
 // line of the log.

@@ -1,5 +1,5 @@
 // A parser with limits on size, depth and repeated keys; files are read only if they are regular ones.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "core/small_json.hpp"
 
 #include <cerrno>

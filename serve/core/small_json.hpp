@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // JSON that people and clients write for the server's own use: configuration and control requests. Size and depth are bounded,
 // and a key that stands twice is an error.

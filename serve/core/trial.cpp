@@ -1,6 +1,6 @@
 // Starting the other process, waiting for it with a deadline, and what that process does. It is made by posix_spawn: a copy of a process
 // with several threads could not go on.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "core/trial.hpp"
 
 #include <csignal>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // A model is loaded by another process first. A small file can ask for more memory than there is, compute without end, or meet a
 // defect of a parser: octet-serve starts itself with a limit of memory and a limit of time, and only a model that was loaded, planned

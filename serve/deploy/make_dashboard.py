@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Prints grafana-dashboard.json: the panels in a form that one can read and change."""
 
 import json

@@ -1,5 +1,5 @@
 // Walks over the bytes of a message and counts elements and depth, before anything is allocated for them.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "grpc/bounded_message.hpp"
 
 #include <limits>

@@ -1,5 +1,5 @@
 // Each call is a small state machine of gRPC's callbacks: read, check, queue, reply.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "grpc/protocol.hpp"
 
 #include <algorithm>

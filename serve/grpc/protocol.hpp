@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The methods that gRPC's server offers: the Open Inference Protocol, gRPC's health service, and reflection. Their messages are
 // read in this order: the token first, then bytes, as many as there is room for, then objects, as few as a request needs.

@@ -1,6 +1,6 @@
 // gRPC's server: connections, TLS, limits. Connections are accepted here and handed over, so that they can be counted: gRPC's
 // library would stop listening for good when no descriptor is left. Its methods are protocol.hpp's.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "grpc/server.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The protocol over gRPC, with reflection and gRPC's own health service. Headers of its library are slow to compile: they stay
 // in this folder.

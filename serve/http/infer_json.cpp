@@ -1,5 +1,5 @@
 // Reads a request in one pass, without a tree of its values, and appends a reply's numbers to its text.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "http/infer_json.hpp"
 
 #include <charconv>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The REST form of an inference: JSON, optionally followed by the bytes of tensors ("binary data extension").
 

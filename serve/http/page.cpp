@@ -1,5 +1,5 @@
 // The bytes of the page, which CMake makes of serve/page/index.html.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "http/page.hpp"
 
 namespace octet::serve {

@@ -1,5 +1,5 @@
 // Paths to handlers, and outcomes to status codes.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "http/rest.hpp"
 
 #include <charconv>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The paths of the Open Inference Protocol's REST form, as functions from a request to a reply: no sockets here.
 

@@ -1,7 +1,7 @@
 // A loop per thread, and every connection belongs to one loop: nothing of a connection is locked. Time limits are kept by a
 // tick of the loop that looks at its connections ten times a second, which costs a request nothing; the same tick finds
 // clients that left while their request waits.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "http/server.hpp"
 
 #include <atomic>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // HTTP/1.1 with Boost.Beast: connections, limits, time limits and TLS. What a request means is rest.hpp's.
 

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What convolution, inner product and matmul share: types, layouts, zero points, bias and the final assembly.
 

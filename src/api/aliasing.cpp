@@ -1,6 +1,6 @@
 // Overlap of two strided sets of bytes is a hard question in general. Three cases are answered exactly: ranges that
 // do not meet, the same elements, and pieces that lie side by side within a common step. All else counts as shared.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "api/aliasing.hpp"
 
 #include <algorithm>

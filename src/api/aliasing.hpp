@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Which inputs may share bytes with the destination. An operation that reads each element once, where it then
 // writes, can run in place; one that reads windows, rows of a product or other elements can not, and would give

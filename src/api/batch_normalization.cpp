@@ -1,6 +1,6 @@
 // The front of batch normalization: by given statistics, or those of the batch, it is a factor and a term per channel,
 // which kernels fold at each execution.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "octet/batch_normalization.hpp"
 
 #include "api/elementwise.hpp"

@@ -4,7 +4,7 @@
 //
 // Where a framework's zero point is part of its rounding (ONNX Runtime), it leaves the epilogue and enters
 // the form; post-ops, which would come between the two, are refused there.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "octet/binary.hpp"
 
 #include <algorithm>

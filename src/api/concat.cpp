@@ -1,7 +1,7 @@
 // The front of concat. Joining tensors of one scale moves bytes; with different scales each source is
 // requantized on the way. Both are what a reorder does, so a concat is lowered to one reorder per source,
 // into its part of the destination; `part_of` chooses each one's arithmetic.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "octet/concat.hpp"
 
 #include "api/elementwise.hpp"

@@ -5,7 +5,7 @@
 // of taps, because a row of the dense layout would have one useful weight in four; patches depend on stride
 // and dilation, so the layout is chosen here, where they are known. And taps of a kernel row may join the
 // reduction ("fused width") only where they are neighbours in memory, that is at dilation 1.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "octet/convolution.hpp"
 
 #include "api/accumulating.hpp"

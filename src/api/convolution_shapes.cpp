@@ -1,5 +1,5 @@
 // Checks axis by axis: sizes, paddings and the number of output positions, in both directions of a convolution.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "api/convolution_shapes.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Shapes of convolution and deconvolution. Both have the same tensors; they differ in which of src and dst is
 // the image that windows slide over.

@@ -4,7 +4,7 @@
 // What `any` means for its weights is decided here: a deconvolution is computed as one convolution per
 // remainder of the output position modulo the strides ("parts", common/layout/layout.hpp), and parts of
 // different remainders have different taps. That needs weights packed apart, one kernel per part.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "octet/deconvolution.hpp"
 
 #include "api/accumulating.hpp"

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What the fronts of element-wise operations share: layouts, and scales and zero points per tensor.
 

@@ -2,7 +2,7 @@
 // rules the functions that TFLite has as integer kernels are lowered to multipliers and ranges exactly as its
 // `Prepare` derives them: f32 quotients for relu, Q4.27 for logistic and tanh. Multipliers that were read
 // from a model are taken as they are.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "octet/eltwise.hpp"
 
 #include <algorithm>

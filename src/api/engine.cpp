@@ -1,7 +1,7 @@
 // Engines, streams and errors: handles that oneDNN's interface asks for. There is one engine and a stream
 // does nothing but say that execution is synchronous, so all that happens here is refusing what does not
 // exist.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "octet/engine.hpp"
 
 #include "common/text.hpp"

@@ -1,6 +1,6 @@
 // The beginning and the end of every front (front.hpp). Messages of this part are the same for all operations, so
 // that "src has type" or "no implementation takes this problem" reads alike wherever it comes from.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "api/front.hpp"
 
 #include <algorithm>

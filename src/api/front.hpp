@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What all fronts share: their beginning (a request is well formed, its tensors are tensors, `any` gets a layout)
 // and their end (the checked problem becomes a primitive descriptor). Between the two stands what is particular

@@ -1,6 +1,6 @@
 // The front of the inner product. It becomes a convolution whose kernel covers the whole image and therefore
 // has one output position: no implementation knows inner products, and both share one packed layout.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "octet/inner_product.hpp"
 
 #include "api/accumulating.hpp"

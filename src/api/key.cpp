@@ -1,5 +1,5 @@
 // Appends every member that decides a result; members of post-ops are visited, not listed.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "api/key.hpp"
 
 #include "common/members.hpp"

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Keys of the primitive cache: the bytes of everything that decides what a primitive computes.
 

@@ -1,6 +1,6 @@
 // The front of layer normalization: rows along the last dimension, whose statistics are given, or computed and perhaps
 // results.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "octet/layer_normalization.hpp"
 
 #include "api/elementwise.hpp"

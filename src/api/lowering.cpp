@@ -1,6 +1,6 @@
 // From attributes to the epilogue of a problem: `automatic` becomes a rule, per-argument scales find the
 // dimension of the destination that they belong to. What is wrong with them is found in attributes/checks.cpp.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "api/lowering.hpp"
 
 #include "api/attributes/derived.hpp"

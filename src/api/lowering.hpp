@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // From attributes to what a problem holds: the epilogue and the zero points of inputs.
 

@@ -1,7 +1,7 @@
 // The front of matmul. It keeps a problem of its own, because its batch dimensions may be broadcast and its
 // weights may differ from batch to batch, which groups of a convolution cannot say. `any` means row-major for
 // activations: the channels-last order of other operations would take a batch dimension for a channel.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "octet/matmul.hpp"
 
 #include "api/accumulating.hpp"

@@ -4,7 +4,7 @@
 //
 // Buffers are aligned to 64 bytes, a cache line and the widest vector, so that no vector of an aligned tensor
 // touches two lines.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "octet/memory.hpp"
 
 #include <algorithm>

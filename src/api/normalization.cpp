@@ -1,5 +1,5 @@
 // Flags, epsilon and operands that batch and layer normalization share.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "api/normalization.hpp"
 
 #include <limits>

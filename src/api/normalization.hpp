@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What batch and layer normalization share: their operands and the text of their flags.
 

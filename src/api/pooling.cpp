@@ -4,7 +4,7 @@
 //
 // A window that lies wholly in the padding is refused: its average divides by zero taps, and its maximum has
 // no defined code.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "octet/pooling.hpp"
 
 #include <algorithm>

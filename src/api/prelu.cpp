@@ -1,7 +1,7 @@
 // The front of PReLU: weights are slopes, broadcast where their dimensions are 1. tflite rules have two
 // multipliers, one for each sign of the source; TFLite Micro derives both in double, unlike those of
 // LEAKY_RELU (api/eltwise.cpp), whose quotients are f32.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "octet/prelu.hpp"
 
 #include "api/elementwise.hpp"

@@ -2,7 +2,7 @@
 // (front.cpp), the key gets a kernel from the cache (primitive), the kernel gets checked buffers
 // (execute). All that can fail with valid arguments fails in the first step, with a message; `execute` checks
 // that buffers are those the primitive was made for before a byte is written.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "octet/primitive.hpp"
 
 #include "api/aliasing.hpp"

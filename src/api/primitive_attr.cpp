@@ -1,7 +1,7 @@
 // Attributes and post-ops: values that know nothing of the operation they will be used with. So only what is
 // wrong for every operation is refused here (a mask that is none, a scale of 0, a multiplier outside its
 // rule's domain); what an operation does not support is refused where it is lowered (api/lowering.cpp).
-
+// SPDX-License-Identifier: Apache-2.0
 #include "octet/primitive_attr.hpp"
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // A map and a list in order of use under one lock; kernels are made outside of it.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "api/primitive_cache.hpp"
 
 #include <condition_variable>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The primitive cache: kernels by key, least recently used ones dropped first, bounded in bytes (keys
 // included).

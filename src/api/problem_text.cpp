@@ -1,7 +1,7 @@
 // Problems as text, and back. The two directions stand side by side, because each token that one writes the other
 // must read: operation, tensors, the operation's parameters, attributes (attributes/text.cpp). Commas do not
 // occur, so that the whole is one field of a verbose line.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "octet/problem.hpp"
 
 #include <algorithm>

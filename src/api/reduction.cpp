@@ -1,5 +1,5 @@
 // The front of reduction: dst tells which dimensions are reduced.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "octet/reduction.hpp"
 
 #include "api/normalization.hpp"

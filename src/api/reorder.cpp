@@ -1,7 +1,7 @@
 // The front of reorder: layouts, types and scales of a tensor change, its shape does not. It carries what
 // frameworks call Quantize, Dequantize and Requantize, so nearly every rule has a meaning here; `check_rule`
 // says which type pairs each takes. It is also the only operation that reads and writes packed weights.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "octet/reorder.hpp"
 
 #include "api/elementwise.hpp"

@@ -1,7 +1,7 @@
 // The front of resampling. Codes are mixed as they are: with equal scales on both sides, weights that sum to
 // one leave scale and zero point alone, so there are no scales to pass, and those that are given are refused.
 // The attribute decides the arithmetic only, `resampling_coordinates` where output positions lie.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "octet/resampling.hpp"
 
 #include <cmath>

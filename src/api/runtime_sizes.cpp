@@ -1,5 +1,5 @@
 // First the descriptor, from what two trial sizes have in common; then the primitives that executions have made, by size.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "api/runtime_sizes.hpp"
 
 #include "api/attributes/post_op_tensors.hpp"

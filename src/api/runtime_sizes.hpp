@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Primitives whose sizes come with the execution (OCTET_RUNTIME_DIM_VAL), for every operation from one place. Such a
 // primitive has no kernel: at execution it puts the sizes of the tensors it is given into its description, takes the

@@ -1,7 +1,7 @@
 // The front of softmax: three arithmetics that share a shape. tflite rules are gemmlowp's fixed point,
 // ort_f32 is ONNX Runtime's table of exponentials, the f32 rules are oneDNN's function of reals. The first
 // two define the destination's scale and rounding themselves, so they take no post-ops.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "octet/softmax.hpp"
 
 #include "api/elementwise.hpp"

@@ -1,6 +1,6 @@
 // The front of sum: any number of tensors, each with a scale. oneDNN's arithmetic is f32; SNPS-Caffe's adds
 // two tensors with integer multipliers, whose derivation (`lower_snps`) fixes the last bit of every result.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "octet/sum.hpp"
 
 #include <algorithm>

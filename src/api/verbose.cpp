@@ -1,5 +1,5 @@
 // Where the lines of verbose mode go, and what they begin with.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "api/verbose.hpp"
 
 #include <atomic>

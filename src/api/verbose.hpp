@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What is printed while primitives are made and run (OCTET_VERBOSE, set_verbose, set_log): rows of a table whose
 // columns doc/verbose.md describes.

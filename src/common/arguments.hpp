@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The buffers of one execution, by argument index. Checked against the primitive descriptor before they get
 // here.

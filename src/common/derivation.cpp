@@ -1,6 +1,6 @@
 // From real scales to the parameters of a rule, each exactly as its framework computes them (spec:
 // doc/arithmetic.md).
-
+// SPDX-License-Identifier: Apache-2.0
 #include "common/derivation.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // One element of a typed buffer. Loads widen without loss (s32 to f32 rounds to nearest even); stores
 // saturate.

@@ -1,5 +1,5 @@
 // TFLite Micro's integer functions, one by one, then functions of real values between dequantization and quantization.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "common/eltwise_code.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Functions of quantized codes, as frameworks compute them: the meaning of eltwise_forward for one element,
 // between the load and the epilogue. With 8-bit codes there are 256 values: implementations tabulate them.

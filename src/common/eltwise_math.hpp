@@ -15,7 +15,7 @@
 // the first as written here. Where both operands of a sum or product may be NaN, lane::add and lane::mul say so,
 // as compilers may exchange them.
 // Start reading at eltwise_exp, then eltwise at the end of the file.
-
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cmath>

@@ -4,7 +4,7 @@
 // Sequences and coefficients are those of MLAS in ONNX Runtime 1.30 on x86 with AVX-512 (its folder onnxruntime/core/mlas/lib: erf,
 // gelu_avx512f, tanh, logistic, compute and their kernels), each checked on a million values. An operand
 // that is NaN goes on, quieted. Start reading at eltwise_ort_exp.
-
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "common/lane.hpp"

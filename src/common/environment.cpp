@@ -1,5 +1,5 @@
 // A value that is not allowed is ignored, with one message.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "common/environment.hpp"
 
 #include <cerrno>

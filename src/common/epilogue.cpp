@@ -1,5 +1,5 @@
 // The meaning of the epilogue for one element: the rule, then an overload of `apply` for each post-op.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "common/epilogue.hpp"
 
 #include <algorithm>

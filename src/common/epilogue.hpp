@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The epilogue: what happens between an accumulator and the destination. An attribute is lowered once into
 // this value; `apply` is its meaning for one element (doc/arithmetic.md has the formulas), and a JIT kernel

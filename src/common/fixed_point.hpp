@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Fixed-point functions of gemmlowp, as TFLite's integer softmax, logistic and tanh use them. Qm.f: an int32
 // with m integer bits and f = 31 - m fraction bits. Additions wrap, as in the original; all constants are the

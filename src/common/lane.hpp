@@ -1,6 +1,6 @@
 // One lane of the vector instructions that differ from the C++ operators, or have none: what the scalar definitions of
 // element-wise functions are written in.
-
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cmath>

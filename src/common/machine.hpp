@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The machine as the library sees it: the one table of facts about instruction-set levels, and the value
 // that plans, generators and costs are given. Nothing else asks what a level is called or what the CPU is:

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The members of an aggregate, one after the other, without a list of them: what is done for every member is
 // done for one that is added tomorrow. C++17 has no reflection, but an aggregate tells how many initializers

@@ -1,6 +1,6 @@
 // Names of all public enumerators. Each table is in the order of its enumeration; tests/api/names_test.cpp reads
 // the headers and compares, so that a new enumerator without a name does not get in.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <cstddef>
 #include <utility>
 

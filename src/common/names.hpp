@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Values by their names: the inverse of the public `to_string` functions, and texts of values that may be wrong.
 

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Normalizations and reductions for one element: octet/batch_normalization.hpp, layer_normalization.hpp, reduction.hpp.
 

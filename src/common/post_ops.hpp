@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Every fact about a post-op that other code asks for, one row per alternative of post_op_entry, in its order, as
 // rules.hpp has for rules. Nobody else lists post-ops: a list of those that read a tensor is right until the next

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What a primitive has to compute, checked once and free of spelling: 1D, 2D and 3D are one form, inner
 // product is a convolution whose kernel covers the image, absent attributes have their defaults.

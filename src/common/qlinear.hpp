@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // ONNX Runtime's element-wise arithmetic on x86 with FMA3, operation by operation: the order and the fusing
 // of the float operations decide results on ties.

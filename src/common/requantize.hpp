@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // THE definition of the fixed-point requantization rules: int32 accumulator and multiplier in, int32 out
 // (before the destination zero point). The JIT emits the same functions in vectors; tests hold both against

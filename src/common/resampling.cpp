@@ -1,5 +1,5 @@
 // Each framework's coordinates of a position, then its neighbours and weights.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "common/resampling.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Where a destination element lies between source elements, along one axis: the positions that each framework
 // computes, in its own precision.

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Rounding primitives of fixed-point arithmetic: the definitions on which every requantization rule rests.
 // Names follow gemmlowp. All integer code is exact in 64 bits; wrapping is written out where a framework

@@ -1,5 +1,5 @@
 // The part of a rule's facts that is public: names, lists, what a rule takes.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "common/rules.hpp"
 
 #include <cstring>

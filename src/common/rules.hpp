@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Every fact about a requantization rule that other code asks for, one row per rule, in the order of the
 // enumeration. Nobody else lists rules: a list of exceptions ("all but this one") is right until the next rule

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // TFLite's ADD and SUB: both operands are brought to twice the larger scale, 20 bits up, and the sum to the
 // result's scale. ADD derives its multipliers in f64, SUB in f32 (`Real`).

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // f16 and bf16, the 16-bit floats. To f32 they widen without loss; from f32 they round to nearest even. A NaN stays
 // one, made quiet, with the upper bits of its payload: as vcvtps2ph and vcvtph2ps have it, which generated code uses

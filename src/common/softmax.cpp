@@ -1,5 +1,5 @@
 // Exponentials by distance from the maximum, in the arithmetic of each framework.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "common/softmax.hpp"
 
 #include <algorithm>

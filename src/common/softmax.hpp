@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What softmax takes exponentials and sums from. With d = max - x over a row of 8-bit codes, 0 to 255,
 // exponentials of the integer forms depend on d alone.

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Which taps of a pooling's window lie in the image. A file may name windows of any size, so nobody visits those beside it.
 

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Messages: `text("src has ", n, " channels")`, and the two ways to fail.
 

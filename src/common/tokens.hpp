@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Numbers and lists in the texts of problems (octet/problem.hpp): independent of the locale, and exact.
 

@@ -1,5 +1,5 @@
 // One small function for each question; the operators' table names them.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/node_rows.hpp"
 
 namespace octet::model::rows {

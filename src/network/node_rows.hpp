@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Whether an operator keeps the rows of a batch apart: whether row n of its outputs depends on row n of its inputs alone, for
 // a node with its attributes. A tensor that depends on the network's inputs begins with the batch, which is 1 in the

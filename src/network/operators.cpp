@@ -1,5 +1,5 @@
 // The table. Rows are sorted by name, which the compiler checks: messages and documentation list them in that order.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/operators.hpp"
 
 #include <iterator>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // All that passes and readers know of an operator, in one row: how many inputs it has, how it is lowered, what
 // it gives (ONNX), and how it may be treated on the way. To add an operator, write its lowering function

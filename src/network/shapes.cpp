@@ -1,6 +1,6 @@
 // Walks over the nodes in order, so that each finds the shapes of its inputs; what an operator gives is in the shape
 // functions of its framework.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/operators.hpp"
 #include "network/shapes/known_integers.hpp"
 #include "network/shapes/known_shapes.hpp"

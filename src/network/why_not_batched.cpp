@@ -1,5 +1,5 @@
 // A proof by operators: all of those between the network's inputs and its outputs keep the rows of a batch apart.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
 #include "network/node_rows.hpp"

@@ -1,6 +1,6 @@
 // A file without a name vanishes with its process, so nothing is left of a writer that was killed; it gets a name when
 // it is whole, and is renamed from that. File systems without such files get one of a name that nobody has.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "storage/replacement.hpp"
 
 #include <fcntl.h>

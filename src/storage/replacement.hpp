@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Files that are written as a whole: beside their place under no name, then put there by renaming. Whoever opens the path
 // meanwhile, or has it mapped, sees the old file or the new one; several writers of one path each put a whole file there,

@@ -2,7 +2,7 @@
 // registers or not, reductions in equal steps or with a last one, one to four column vectors, signed sources with the
 // sums that weights zero points need, taps, groups, images whose edges are copied. Buffers end at unmapped pages. Random
 // problems of all kinds are compared in tests/primitives and tests/oracle.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <random>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Lets a test program run the level avx512_amx on machines without tile registers. A program that is linked with
 // emulator.cpp has the level from its start on: each instruction of tile registers that such a CPU does not know

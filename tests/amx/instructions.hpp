@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The instructions of AMX-TILE and AMX-INT8, and vpdpbssd of AVX-VNNI-INT8, in plain C++, from Intel's description of the
 // instruction set: what their bytes mean, and what they do to registers. emulator.hpp lets programs run them on machines

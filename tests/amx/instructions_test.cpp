@@ -1,5 +1,5 @@
 // The emulator's view of instructions against the assembler's, and its arithmetic against a formula.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -1,5 +1,5 @@
 // Which products go to tile registers, in which tiles, and the shapes that registers get: pure functions.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include "cpu/dot/plan.hpp"

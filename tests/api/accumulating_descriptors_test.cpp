@@ -1,7 +1,7 @@
 // Convolution, inner product, matmul: requests that contradict themselves or that nobody implements: each
 // operation refuses them at creation, with a text that names the argument, what was given and what is
 // allowed. Every case is a good request with one thing changed.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include "octet/octet.hpp"

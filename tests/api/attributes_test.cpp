@@ -1,5 +1,5 @@
 // Attributes as plain values: what each setter refuses, and that what was set is what is kept.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <cmath>

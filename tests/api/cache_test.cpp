@@ -1,5 +1,5 @@
 // The primitive cache: equal requests share a kernel, different ones never do, and its bytes are bounded.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "api/primitive_cache.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // Many threads, one library: creation, the cache and execution at once, of the same and of different
 // primitives. The bytes are those of one thread, for every number of threads inside.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // of every operation gets every value of a list of bad and borderline ones, and the result goes through all
 // doors: the descriptor's own functions, memory, primitive descriptors, and execution where it is accepted. Each
 // call works or throws octet::error; nothing else may happen (the address sanitizer sees what does).
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <functional>

@@ -1,6 +1,6 @@
 // Eltwise, PReLU, resampling, and the framework forms of binary, pooling and softmax: requests that
 // contradict themselves or that nobody implements. Every case is a good request with one thing changed.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include "octet/octet.hpp"

@@ -1,6 +1,6 @@
 // Execution: wrong arguments are refused before anything is written; a primitive needs nothing of what it was
 // made from.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -1,6 +1,6 @@
 // Bytes don't depend on the caller's float environment, nor on that of the pool's threads, and the caller's
 // is the same afterwards.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -1,5 +1,5 @@
 // Descriptors (tags, strides, sub-tensors, views, sizes) and buffers.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Every public enumerator has its name: the headers are read, and what they spell is what to_string says.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <fstream>

@@ -1,5 +1,5 @@
 // Threads that stay awake change no byte, and do not stay awake for ever.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <sys/resource.h>

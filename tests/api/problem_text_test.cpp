@@ -1,6 +1,6 @@
 // Problems as text: what a primitive descriptor prints is read back as the same problem, for every operation,
 // attribute and layout; texts that are wrong are refused with the token that is.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include "octet/octet.hpp"

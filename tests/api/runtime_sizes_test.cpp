@@ -1,6 +1,6 @@
 // Sizes that come with the execution: one primitive gives, for every size, the bytes of the primitive that is made
 // for that size; wrong sizes are refused by name before anything is written.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -1,5 +1,5 @@
 // Prints the settings in effect: the child process of settings_test.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <iostream>
 #include <string>
 

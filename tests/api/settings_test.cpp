@@ -1,6 +1,6 @@
 // Settings by call and by environment. The environment is read once per process, so those tests start a
 // child.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <algorithm>

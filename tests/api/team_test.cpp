@@ -1,6 +1,6 @@
 // A team's loops: each task once, whoever comes, goes or stays away. Members here are plain threads, so that the
 // thread sanitizer sees everything.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // Lines of verbose mode: one per execution, fields by commas, in an order that scripts may rely on.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // From real scales to multipliers: each rule's derivation against its definition, its edge values, its
 // limits, and published values.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <cmath>

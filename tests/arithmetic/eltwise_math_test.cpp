@@ -1,6 +1,6 @@
 // The three promises of eltwise_math.hpp: the errors and the special values that doc/eltwise.md states, and
 // oneDNN's bits.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "common/eltwise_math.hpp"
 #include "support/effort.hpp"
 

@@ -1,7 +1,7 @@
 // Fixed-point functions: published check values at compile time, real exp, logistic and tanh within a few
 // units, and symmetry and range over the whole domain. gemmlowp_test.cpp compares every bit with the
 // original.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "common/fixed_point.hpp"
 
 #include <gtest/gtest.h>

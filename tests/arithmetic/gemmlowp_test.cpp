@@ -4,7 +4,7 @@
 // Stages run twice: on single values, gemmlowp's scalar code, which is the definition, and on four at once,
 // which on x86 with SSE4.1 is its vector code. Where the two differ, only the scalar code counts: the left
 // shift of the exponent stage wraps in vectors, and so does INT32_MIN * INT32_MIN.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #if OCTET_HAVE_GEMMLOWP

@@ -1,6 +1,6 @@
 // The table of facts about post-ops against what they do: each alternative of post_op_entry is applied with another
 // destination and another operand, and what it depends on is what its row says.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <array>

@@ -1,7 +1,7 @@
 // Every fixed-point rule against its formula in exact arithmetic: all shifts, extremes, ties of each rounding
 // step; and a dozen published check values per rule. The float rules are tested through reorder
 // (primitives/reorder_test.cpp).
-
+// SPDX-License-Identifier: Apache-2.0
 #include "common/requantize.hpp"
 
 #include <gtest/gtest.h>

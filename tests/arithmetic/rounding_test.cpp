@@ -1,5 +1,5 @@
 // Rounding primitives against the definition of rounding, at every shift, on ties and at the extremes.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "common/rounding.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // The table of rules is complete, and says what the rules do.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "common/rules.hpp"
 
 #include <gtest/gtest.h>

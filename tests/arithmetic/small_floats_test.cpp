@@ -1,5 +1,5 @@
 // f16 and bf16: every code against the formula of its format, and roundings against the nearest of all codes.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // octet bench --compare: files written by hand, p-values as scipy.stats.binomtest gives them.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <cmath>

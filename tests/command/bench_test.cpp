@@ -1,5 +1,5 @@
 // octet bench without its clock: what it makes of times, bytes and peaks that are given, and what its files hold.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <map>

@@ -1,6 +1,6 @@
 // The `octet` command as a user meets it: what each wrong request is answered with (exit code 2 and one line
 // on stderr), and that results which cannot be written are a failure, found before the work.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "command/fixture.hpp"
 #include "support/paths.hpp"
 

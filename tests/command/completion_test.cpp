@@ -1,5 +1,5 @@
 // Scripts of `octet completion` in the shells themselves: what they offer is what the command allows.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -1,6 +1,6 @@
 // The table that octet_digits prints: its numbers must agree with each other, and with the bytes, which are
 // the same on every machine.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <cmath>

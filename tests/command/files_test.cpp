@@ -2,7 +2,7 @@
 // format (numpy.lib.format), images by libpng and libjpeg-turbo; NumPy itself is asked in numpy_files.py.
 // Damaged files are whole ones with a byte changed or the end cut off: whatever they are, reading ends with an
 // array or with one sentence.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The `octet` command in a folder of files that are damaged in all sorts of ways.
 

@@ -1,5 +1,5 @@
 // octet inspect: what it says of a network that runs, and of one that does not.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

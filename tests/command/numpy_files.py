@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """NumPy and `octet run` exchange files: whatever numpy.save, savez and savez_compressed write is read as the same
 array, and what the command writes numpy.load reads as the same bytes. usage: numpy_files.py OCTET DIGITS_DIRECTORY"""
 

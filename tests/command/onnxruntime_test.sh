@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A network in ONNX Runtime itself: onnxruntime_test.sh OCTET MODEL. `octet bench` compares the bytes of its outputs,
 # also with Octet's provider in its session, and an unmodified program gets that by octet preload.
+# SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 node -e "require('onnxruntime-node')" 2>/dev/null || { echo "skipped: no onnxruntime-node in NODE_PATH (scripts/packages.sh)"; exit 77; }
 said=$("$1" bench --network "$2" --peer onnxruntime --json)

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Programs as a user starts them: a command line, then an exit code and two texts. What a test in the same
 // process cannot show (exit codes, a standard output that is full or closed, one line on stderr) is shown

@@ -1,5 +1,5 @@
 // Which file belongs to which tensor, on a network of two inputs and two outputs: y = max(x, 0) of each.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <filesystem>

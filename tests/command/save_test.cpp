@@ -1,5 +1,5 @@
 // octet save: what it writes is a model like any other, with the same bytes.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -1,4 +1,4 @@
-/* A client in C: one convolution through octet/compat/dnnl.h. Returns the step that failed, 0 if all went well. */
+/* A client in C: one convolution through octet/compat/dnnl.h. Returns the step that failed, 0 if all went well. */ /* SPDX-License-Identifier: Apache-2.0 */
 
 #include <string.h>
 

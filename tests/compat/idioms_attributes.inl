@@ -1,5 +1,5 @@
 // Attributes, post-ops, errors and settings of the process.
-
+// SPDX-License-Identifier: Apache-2.0
 // clang-format off
 namespace {
 

@@ -1,5 +1,5 @@
 // The C interface, and the way between it and the C++ one.
-
+// SPDX-License-Identifier: Apache-2.0
 // clang-format off
 namespace {
 

@@ -1,5 +1,5 @@
 // Engines, streams, memory and its descriptors.
-
+// SPDX-License-Identifier: Apache-2.0
 // clang-format off
 namespace {
 

@@ -1,5 +1,5 @@
 // The idioms against oneDNN's own header; declarations in advance, as clients have them.
-
+// SPDX-License-Identifier: Apache-2.0
 namespace dnnl {
 struct memory;
 struct engine;

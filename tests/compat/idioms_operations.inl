@@ -1,5 +1,5 @@
 // Operations: described, queried, executed. What they compute is compared byte by byte.
-
+// SPDX-License-Identifier: Apache-2.0
 // clang-format off
 namespace {
 

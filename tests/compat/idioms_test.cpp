@@ -1,5 +1,5 @@
 // What clients write down compiles against both headers and does the same.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include "idioms.hpp"

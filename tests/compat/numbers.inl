@@ -1,6 +1,6 @@
 // Every enumerator, constant and structure of oneDNN 2.6's headers that a client may write down or store, but format tags, which
 // octet/compat/dnnl_tags.h lists. Used with NUMBER(name) defined.
-
+// SPDX-License-Identifier: Apache-2.0
 // clang-format off
     NUMBER(dnnl_success) NUMBER(dnnl_out_of_memory) NUMBER(dnnl_invalid_arguments)
     NUMBER(dnnl_unimplemented) NUMBER(dnnl_iterator_ends) NUMBER(dnnl_runtime_error)

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What fuzzing does with a file: read it, build its network, run it. Only octet::error may come out.
 

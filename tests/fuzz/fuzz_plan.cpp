@@ -1,5 +1,5 @@
 // libFuzzer target: any bytes as a saved plan, with checksums that are right.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fuzz/fuzz_network.hpp"
 #include "fuzz/saved_plans.hpp"
 

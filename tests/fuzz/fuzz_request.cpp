@@ -1,5 +1,5 @@
 // libFuzzer target: any bytes as the body of an inference, with any length of its JSON, and as a config.json.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 
 #include "core/model_config.hpp"

@@ -1,5 +1,5 @@
 // libFuzzer target: any bytes as a .tflite file.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fuzz/fuzz_network.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *bytes, std::size_t size) {

@@ -1,6 +1,6 @@
 // Seeds of TFLite's operators that move codes or choose among them: one network of each kind as it should be, and single
 // numbers that are not.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <limits>
 
 #include "fuzz/seeds.hpp"

@@ -1,5 +1,5 @@
 // Seeds in ONNX: encoders on floats and integers, and networks that lie about sizes and indices.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "fuzz/seeds.hpp"
 #include "model/onnx_encoder.hpp"
 

@@ -1,5 +1,5 @@
 // Seeds of saved plans: an honest one, and the same with right checksums and one field that lies.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
 #include <functional>

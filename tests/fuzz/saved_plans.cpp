@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "fuzz/saved_plans.hpp"
 
 #include <cstring>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Saved plans for fuzzing: their checksums would refuse nearly every mutant, so they are set right first.
 

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Files that fuzzing begins with: honest ones, and such as only a liar writes. `fuzz_corpus` puts them into a directory,
 // tests/model/fuzz_test.cpp runs and mutates them.

@@ -1,5 +1,5 @@
 // The program of octet/network.hpp's first lines, against an installed library.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <octet/network.hpp>
 
 int main(int, char **argv) {

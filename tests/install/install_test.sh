@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What a user gets: installs the build into a scratch prefix, looks at what was installed, builds users' projects against it
 # (find_package, pkg-config, add_subdirectory), and does the same with the Debian packages, unpacked into a directory.
+# SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 build=$(realpath "${1:?build directory}") source=$(realpath "${2:?source directory}")
 scratch=$(mktemp -d)

@@ -1,5 +1,5 @@
 // A user's first program: 2x2 matrix product with a fixed-point contract.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 #include <cstdio>
 

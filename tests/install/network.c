@@ -1,6 +1,6 @@
 /* A C11 program that runs a network through octet/octet.h: what a user writes, then every failure that the header
    promises to report. Arguments: examples/digits/digits_int8.tflite, and a file
-   to write. */
+   to write. */ /* SPDX-License-Identifier: Apache-2.0 */
 
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // A user's first network: a .tflite file, run once.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 
 #include "octet/network.hpp"

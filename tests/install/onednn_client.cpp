@@ -1,5 +1,5 @@
 // A client of oneDNN as it stands, compiled against the installed headers that have oneDNN's names.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <oneapi/dnnl/dnnl_debug.h>

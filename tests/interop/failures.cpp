@@ -6,7 +6,7 @@
 // threads    many threads create and run at once
 // pool N     work runs on the N threads of the client's OpenMP pool, and no other thread is started
 // version    a library of another major version is handed everything
-
+// SPDX-License-Identifier: Apache-2.0
 #include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>

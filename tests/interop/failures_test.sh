@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # What failures.cpp describes. failures_test.sh LIBRARY DIRECTORY, where the programs and stand-ins are.
+# SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 library=${1:?liboctet_dnnl.so} programs=${2:?directory of the programs}
 directory=$(mktemp -d)

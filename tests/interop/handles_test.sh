@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The clients that use every function, alone and with liboctet_dnnl in front: equal outputs. Then packed weights.
 # handles_test.sh LIBRARY HANDLES PACKED_WEIGHTS [LIBRARIES THAT COME FIRST, e.g. a sanitizer's]
+# SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 library=${1:?liboctet_dnnl.so} handles=${2:?handles} packed=${3:?packed_weights} before=${4:-}
 directory=$(mktemp -d)

@@ -5,7 +5,7 @@
 // stable    one layout per shape of weights, whatever else a problem has: what was packed with one problem in mind (PyTorch
 //           packs with a dummy of 12 x 12 pixels) is what every other one asks for.
 // kept      they can be sized, allocated, compared, mapped and unpacked, also after a client has rebuilt their descriptor.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <sys/wait.h>
 #include <unistd.h>
 

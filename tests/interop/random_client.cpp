@@ -3,7 +3,7 @@
 // wrong, are those of tests/peers.
 //
 //     random_client write FILE SEEDS          random_client compare ALONE PRELOADED SEEDS
-
+// SPDX-License-Identifier: Apache-2.0
 #include <fstream>
 #include <iostream>
 

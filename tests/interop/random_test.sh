@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # The random client alone and with liboctet_dnnl in front, on 1 and 2 threads; and with Octet capped to AVX2, the same bytes.
+# SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 library=${1:?liboctet_dnnl.so} client=${2:?random_client} seeds=${3:-40}
 grep -q avx512_vnni /proc/cpuinfo || { echo "skipped: oneDNN's int8 arithmetic is exact with AVX512-VNNI only"; exit 77; }

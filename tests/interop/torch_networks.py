@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """PyTorch's quantized networks with oneDNN alone and with liboctet_dnnl in front of it: every byte of every output must be equal.
 
     torch_networks.py LIBRARY               equal bytes, with 1 and 2 threads, and with Octet capped to AVX2

@@ -1,5 +1,5 @@
 // Tables of bytes: every level, with and without permutes of bytes, at every length around a vector.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <algorithm>

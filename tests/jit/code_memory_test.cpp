@@ -1,6 +1,6 @@
 // Where finished code lies: kernels share pages, places are used again, and neither a fork nor a program that closes its
 // files disturbs code that runs.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <cstdint>

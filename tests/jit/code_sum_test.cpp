@@ -1,6 +1,6 @@
 // Sums of rescaled codes: the emitted code equals TFLite's three roundings for every pair of codes at every
 // ISA level of this machine, and there is such code for nearly all scales.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/epilogue/code_sum.hpp"
 #include "jit/epilogue/code_sum_emitter.hpp"
 

@@ -1,5 +1,5 @@
 // What the instruction sets are chosen by, against Xbyak's reading of the same processor.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <xbyak/xbyak_util.h>

@@ -1,6 +1,6 @@
 // Emitted element-wise functions equal their scalar definitions bit for bit, on every ISA level of this
 // machine.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/epilogue/eltwise.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // The counted registers of an epilogue are enough for it wherever it is emitted, and none of them is spare.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <deque>

@@ -1,5 +1,5 @@
 // Keys of kernels have every member of what decides the code, at any depth.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/base/key.hpp"
 
 #include <gtest/gtest.h>

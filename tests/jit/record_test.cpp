@@ -1,6 +1,6 @@
 // Where kernels are recorded for tools: perf's map and dumps get decodable names, and nothing that lies in
 // wait under a predictable name is written to.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // The emitted rules equal common/requantize.hpp bit for bit at every ISA level of this machine, for every
 // accumulator and multiplier: extremes, neighbours of ties, every shift, other multipliers in every column.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/epilogue/rules.hpp"
 #include "jit/epilogue/rules_emitter.hpp"
 

@@ -1,6 +1,6 @@
 // Results of softmax on codes by distance from the maximum: every level, with and without permutes of bytes,
 // at every length around a vector.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <cmath>

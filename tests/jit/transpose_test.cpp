@@ -1,6 +1,6 @@
 // Strips of rows transposed: every level, element size and number of parts, whole lines of columns and the
 // steps after them; nothing beside the strip is written.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // Buffers of a network: planned without overlap, no larger than needed, and nothing is allocated once it has
 // run.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <limits>

@@ -1,6 +1,6 @@
 // `octet check`: small files made here, passing, failing, hostile; then the example's goldens and, where the
 // folder exists, the full vector files.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 #include <filesystem>
 #include <fstream>

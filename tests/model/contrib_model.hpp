@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // An .onnx model of one operator that gives "y", and numbers to feed it; runs at every level and several thread counts.
 

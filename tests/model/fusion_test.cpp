@@ -1,5 +1,5 @@
 // Joined operators: which ones join, and that the bytes are those of the operators by themselves.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <random>

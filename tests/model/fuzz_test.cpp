@@ -1,6 +1,6 @@
 // A deterministic slice of fuzzing (tests/fuzz): mutated networks are refused with a sentence or run; nothing
 // crashes, hangs or reads outside the file, which the sanitizer jobs see.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <array>

@@ -1,5 +1,5 @@
 // What loading leaves where it was: constants inside of mapped files and of shared buffers, at any address.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // What a server does with a network: contexts in several threads, buffers of its own, other sizes, floats in and out.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <array>

@@ -1,6 +1,6 @@
 // octet/network.hpp as a user meets it: networks from bytes and graphs, tensors by place and name, and what is said
 // about wrong ones.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <array>

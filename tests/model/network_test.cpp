@@ -1,6 +1,6 @@
 // Networks of one or a few nodes against bytes computed by hand, and every way in which a node can be
 // refused.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <cmath>

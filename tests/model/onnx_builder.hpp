@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Writes small .onnx models in memory, valid ones and, by changing `model` at will, others.
 

@@ -1,5 +1,5 @@
 // ConvTranspose on floats against a plain loop in binary64: each input element is scattered over the output.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Writes an encoder of one layer as exporters and quantizers do: shapes are computed, Gelu and LayerNormalization come in
 // their parts.

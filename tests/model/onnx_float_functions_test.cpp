@@ -1,6 +1,6 @@
 // Functions of single floats and of several operands that run as plain loops, against their formulas; infinities, NaN and
 // the sign of zero.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -2,7 +2,7 @@
 // operators must remain, and the same bytes come out. That these operators give ONNX Runtime's bytes is what
 // `octet check` shows; that ONNX Runtime fuses in these cases was seen in the graphs that it optimizes (with
 // s8 on machines where it keeps s8; doc/onnx.md).
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <cmath>

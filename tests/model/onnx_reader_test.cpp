@@ -1,6 +1,6 @@
 // The reader takes valid models as they are, and turns every other sequence of bytes into one error that
 // names the file and the defect.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <filesystem>

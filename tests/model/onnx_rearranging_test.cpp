@@ -1,5 +1,5 @@
 // Operators of ONNX that move elements by a rule for each dimension, against plain loops; codes and floats.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include "model/one_node.hpp"

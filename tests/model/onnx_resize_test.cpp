@@ -1,5 +1,5 @@
 // ONNX Runtime's Resize: what version 1.30 gave, bit for bit, at every level and for every number of threads.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -1,6 +1,6 @@
 // Shapes of networks whose sizes are open: computed by operators of the network itself, known once its inputs have
 // sizes, and computed anew for other ones.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include "model/onnx_builder.hpp"

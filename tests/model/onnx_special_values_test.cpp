@@ -1,5 +1,5 @@
 // NaN, infinities, the sign of zero and the ends of tensors: what ONNX Runtime 1.30 gave, bit for bit.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <algorithm>

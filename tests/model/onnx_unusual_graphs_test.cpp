@@ -1,5 +1,5 @@
 // Passes meet graphs that no exporter writes: they leave them to the operators, which compute or refuse them.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include "model/onnx_builder.hpp"

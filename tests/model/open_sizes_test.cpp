@@ -1,5 +1,5 @@
 // Sizes that an .onnx file leaves open: inputs get them, one after the other, and the network follows; from C, too.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include "model/onnx_encoder.hpp"

@@ -1,6 +1,6 @@
 // Single nodes of TFLite and ONNX networks, made in memory: operators, types and attributes that the vector
 // files do not hold, against bytes computed by hand or by another spelling of the same node.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -1,6 +1,6 @@
 // Conditions of ONNX Runtime's transformers that its documentation does not tell, each found with the runtime itself: which
 // passes change a graph, and the arithmetic of what they make.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // .tflite files of one operator with state, with random weights: what the operator's test computes by itself, and
 // what fuzzing begins with.

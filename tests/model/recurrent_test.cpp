@@ -1,7 +1,7 @@
 // TFLite's operators with state, SVDF and UNIDIRECTIONAL_SEQUENCE_LSTM: each run against the scalar formula written
 // here, over sizes, layouts, several runs and instruction sets; their integer functions against real ones; what is
 // refused.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <cmath>

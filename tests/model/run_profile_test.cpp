@@ -1,5 +1,5 @@
 // Profiles of runs: tables and the Chrome trace.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

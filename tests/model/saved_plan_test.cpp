@@ -1,6 +1,6 @@
 // Saved plans: the same bytes come out, at every level; whatever is not a plan for this library and this processor is
 // refused with a sentence.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <filesystem>

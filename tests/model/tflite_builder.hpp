@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Writes small .tflite models in memory, valid ones and, by handing in what no converter would write, others.
 

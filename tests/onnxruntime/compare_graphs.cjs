@@ -1,5 +1,6 @@
 // Runs random graphs in ONNX Runtime and writes them as vectors that `octet check` replays (format: the case's model and arrays
 // beside graphs.json): node compare_graphs.cjs FOLDER FIRST COUNT. One graph again: FIRST is its number, COUNT 1.
+// SPDX-License-Identifier: Apache-2.0
 'use strict';
 const fs = require('fs'), path = require('path'), {spawnSync} = require('child_process');
 const {npz, data_of} = require('./onnx_writer.cjs');

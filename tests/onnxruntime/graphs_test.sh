@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Random graphs in ONNX Runtime itself and in Octet: graphs_test.sh OCTET [FIRST COUNT]. `octet check` compares the bytes of all
 # outputs and which passes changed the graph. Graphs that are known to differ are listed by number and reason (doc/onnx.md).
+# SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 octet=$1 first=${2:-0} count=${3:-2000}
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,4 +1,5 @@
 // Writes .onnx models (protobuf by hand: no package is needed) and .npz arrays. `graph` is what generators build on.
+// SPDX-License-Identifier: Apache-2.0
 'use strict';
 
 // ---- Protobuf: fields of integers, of four bytes and of bytes

@@ -1,5 +1,6 @@
 // Random graphs in ONNX Runtime's vocabulary: the parts that its transformers recognize, with conditions broken at random, in
 // chains, branches and with tensors that several nodes read. `random_graph(seed)` is a function of the seed.
+// SPDX-License-Identifier: Apache-2.0
 'use strict';
 const {graph} = require('./onnx_writer.cjs');
 

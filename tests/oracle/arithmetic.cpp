@@ -5,7 +5,7 @@
 // oracle gives the bits; where they give a formula and an error (exp, tanh, …: a fixed sequence whose
 // coefficients are not on the page) it gives an interval around the value in long double. Float operations
 // are plain C++ ones: without -mfma the compiler has nothing to fuse them with.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "oracle/arithmetic.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Sections 1, 3, 4, 5 and 6 of doc/arithmetic.md, and doc/eltwise.md, a second time: see arithmetic.cpp.
 

@@ -1,5 +1,5 @@
 // A problem in one line, for the message of a failure.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <sstream>
 

@@ -2,7 +2,7 @@
 // allows. Start at draw(), at the end. Sizes are small but for the channels, whose counts lie around the
 // widths of registers and of blocks; few problems have more than 200,000 products, so that hundreds run in
 // a second at every level.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
 #include "oracle/draw.hpp"

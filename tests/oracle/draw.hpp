@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What drawing a problem is made of: a generator whose numbers follow from a seed on every machine and
 // library (the distributions of <random> don't), tensors, and attributes (draw_attributes.cpp).

@@ -1,6 +1,6 @@
 // Random tensors and attributes: layouts, numbers, scales, multipliers, zero points and chains of post-ops.
 // Factors are drawn so that most codes lie inside the range of 8 bits; some are not.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
 #include <functional>

@@ -1,5 +1,5 @@
 // Sums of products: convolutions, deconvolutions, inner products and matrices.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
 #include "oracle/draw.hpp"

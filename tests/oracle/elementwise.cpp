@@ -1,7 +1,7 @@
 // The oracle's operations, second half: the functions of one element, softmax, sum, concat and resampling
 // (section 7 of doc/arithmetic.md). Resampling under ort_f32 and caffe_double_round has no bits on that
 // page: the oracle allows one code around the exact interpolation there.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <limits>
 #include <utility>

@@ -1,6 +1,6 @@
 // The oracle's operations: sections 2 and 7 of doc/arithmetic.md and doc/operators.md, plain loops over the
 // definition of each. Accumulators are sums modulo 2^32 of exact products. Start at expect(), at the end.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <limits>
 

@@ -5,7 +5,7 @@
 //
 // A failure prints one line that reproduces it. By hand: the problems of another OCTET_ORACLE_SEED
 // (those of OCTET_ORACLE_KIND=resampling, say), or the one problem OCTET_ORACLE_PROBLEM=seed:number.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <algorithm>

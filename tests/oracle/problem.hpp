@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // A problem of the oracle: one call of a primitive as a plain value. Numbers are kept in double, which
 // holds every element type exactly, in row-major order; the layout is only a wish for the library. The

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The folder of scripts/bundle.sh in a root that has a static shell and nothing else: bundle_test.sh BUILD SOURCE.
 # Exits with 77 where no root can be changed or there is no static shell.
+# SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 build=$1 source=$2
 scratch=$(mktemp -d)

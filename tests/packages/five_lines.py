@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What a new user types: five_lines.py MODEL INPUT EXPECTED, where the last two are files of bare bytes.
 import sys, numpy as np, octet
 net = octet.Network(sys.argv[1])

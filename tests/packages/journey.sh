@@ -1,6 +1,7 @@
 #!/bin/sh
 # Inside a clean Debian that has nothing but the packages in ./packages and the files beside this script: installs them as a user
 # does, runs networks from Python and from the command, builds a program, and looks at the manual. scripts/try-packages.sh prepares the place.
+# SPDX-License-Identifier: Apache-2.0
 set -eu
 cd "$(dirname "$0")"
 fail() { echo "packages: $*" >&2; exit 1; }

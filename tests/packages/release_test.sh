@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # scripts/release.sh in a clone: what it refuses, with its sentence; that two archives are equal and complete; that the bill of materials has
 # every library. release_test.sh SOURCE
+# SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 source=$(realpath "${1:?source directory}")
 git -C "$source" rev-parse HEAD >/dev/null 2>&1 || { echo "release test: no git repository, skipped"; exit 77; }

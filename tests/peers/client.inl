@@ -1,7 +1,7 @@
 // A client of oneDNN 2.x, compiled once against oneDNN and once against octet/compat/dnnl.hpp; PEER names the
 // namespace. It is written as an application would be: `any` layouts where the problem says so, reorders
 // around the primitive.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 #include <functional>
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <oneapi/dnnl/dnnl.hpp>
 #include <oneapi/dnnl/dnnl_debug.h>
 

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Where the comparison with oneDNN knows better than oneDNN. Every entry was found by a random problem,
 // traced to one implementation and reproduced by hand; an unexplained difference is a failure.

@@ -1,6 +1,6 @@
 // Sums of floats against oneDNN's, which has another order of products: where all sums are exact, the bytes are equal;
 // elsewhere both are close to the sum.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "compare.hpp"
 
 namespace peers {

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What both libraries are asked, in plain values: no type of either library appears here, so that one
 // translation unit can hold a problem for the two clients that are compiled from client.inl.

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Numbers for random problems; the same seed gives the same ones with every standard library.
 

@@ -1,5 +1,5 @@
 // Random problems of the operations without a reduction: eltwise, prelu, resampling, sum, concat.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "random_problem.hpp"
 
 namespace peers {

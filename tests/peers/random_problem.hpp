@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Random problems of every operation, small enough that a few hundred of them take seconds.
 

@@ -1,5 +1,5 @@
 // The same client code against oneDNN 2.6.3 and against Octet, byte by byte, on random problems.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "compare.hpp"
 
 namespace peers {

@@ -1,5 +1,5 @@
 // `execute` allocates nothing once a primitive has run: every operator new of this program is counted.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include "octet/octet.hpp"

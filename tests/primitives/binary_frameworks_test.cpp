@@ -1,6 +1,6 @@
 // Sums, differences and products of codes as the frameworks compute them, from the formulas of
 // octet/binary.hpp, broadcast both ways.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "primitives/elementwise.hpp"
 #include "support/expect_error.hpp"
 

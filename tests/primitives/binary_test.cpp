@@ -1,5 +1,5 @@
 // Element-wise operations of two tensors, broadcast both ways, in floats and in TFLite's integers.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "support/naive.hpp"
 
 namespace octet::test {

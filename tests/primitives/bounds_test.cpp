@@ -1,6 +1,6 @@
 // Floats that no s32 holds, infinities and NaN, in front of post-ops with finite bounds: generated code may leave
 // out the checks of a conversion, or clamp codes instead of values, only where nothing can be as large.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "primitives/comparison.hpp"
 
 namespace octet::test {

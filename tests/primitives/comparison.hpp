@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Random problems, every implementation against the reference, byte for byte: at every ISA level of the
 // machine and on 1, 2 and 3 threads. Buffers touch unmapped pages.

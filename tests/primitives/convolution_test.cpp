@@ -1,6 +1,6 @@
 // Convolution against its formula turned around: every source element is sent to the outputs that it takes
 // part in, instead of every output gathering its window. Sums in 64 bits, wrapped at the end.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "support/naive.hpp"
 
 #include "support/expect_error.hpp"

@@ -1,5 +1,5 @@
 // The phases of a deconvolution are a pure function: checked without running anything.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include "cpu/compose/deconvolution_plan.hpp"

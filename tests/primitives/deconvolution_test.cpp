@@ -1,5 +1,5 @@
 // Deconvolution against its definition: each source element is scattered, times the kernel, over dst.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "primitives/elementwise.hpp"
 #include "support/expect_error.hpp"
 

@@ -1,7 +1,7 @@
 // Scales instead of multipliers: a convolution, deconvolution, inner product or matmul whose attributes say a rule and
 // the scales of src, weights and dst gives the codes of the multipliers that the rule's framework derives of them. The
 // source is 0, so that a destination of s32 is the rule of the bias, which spreads over all of s32 to show last bits.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <cstring>

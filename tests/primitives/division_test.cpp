@@ -1,5 +1,5 @@
 // The division of a layer among threads: a function of what its cells cost, checked without running anything.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include "common/layout/layout.hpp"

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What the tests of element-wise primitives share: random quantization, shapes that broadcast, and the last
 // step.

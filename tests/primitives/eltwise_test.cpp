@@ -1,6 +1,6 @@
 // Functions of one tensor. The f32 functions themselves are tested in tests/arithmetic; here it is what
 // becomes of codes around them, and the fixed-point functions of TFLite.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "primitives/elementwise.hpp"
 
 namespace octet::test {

@@ -1,6 +1,6 @@
 // What a primitive tells of itself: its plan, with those of its parts and what is left to the reference, and each
 // reason of those that refused once.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <set>

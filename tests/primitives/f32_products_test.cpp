@@ -1,6 +1,6 @@
 // Products of floats against their definition: one fused multiply-add per product, taps in row-major order, channels
 // of a tap ascending, from 0. Written over coordinates, for the reference and for what is fastest here.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "support/expect_error.hpp"
 #include "support/naive.hpp"
 

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Buffers between two unmapped pages: an access one byte before or after the tensor ends the test with a
 // fault.

@@ -1,7 +1,7 @@
 // Every implementation of convolution, deconvolution, inner product and matmul against the reference, byte
 // for byte: random problems with random attributes, at every ISA level of the machine and on 1, 2 and 3
 // threads. Buffers touch unmapped pages.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <functional>

@@ -1,5 +1,5 @@
 // Inner product against Σ over channels and positions, in 64 bits.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "support/naive.hpp"
 
 namespace octet::test {

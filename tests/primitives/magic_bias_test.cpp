@@ -1,6 +1,6 @@
 // Accumulators that start from 2^23 (jit/epilogue/epilogue_magic_bias.cpp) at the ends of what they allow for: sums and
 // biases on both sides of every bound, against the formula of the float rules on every level of the machine.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // Concat, sum and PReLU from their formulas, in any layouts.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "primitives/elementwise.hpp"
 #include "support/expect_error.hpp"
 

@@ -1,5 +1,5 @@
 // Batched matrix products, with broadcast batches, against Σ_k in 64 bits.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "support/naive.hpp"
 
 namespace octet::test {

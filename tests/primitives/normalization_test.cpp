@@ -1,6 +1,6 @@
 // Batch and layer normalization and reduction against their definitions (octet/batch_normalization.hpp and its
 // neighbours), written over coordinates: lanes, then halves.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "support/expect_error.hpp"
 #include "support/naive.hpp"
 

@@ -1,6 +1,6 @@
 // ONNX Runtime's float operators with sums, at every level: softmax and layer normalization under rule ort_f32 against the
 // order of MLAS's kernels, written here for one row.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
 #include "support/expect_error.hpp"

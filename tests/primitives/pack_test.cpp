@@ -1,5 +1,5 @@
 // Packing against the order that common/layout/packed.hpp defines, byte by byte: weights, padding, sums.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 #include <vector>
 

@@ -1,6 +1,6 @@
 // Padding is bytes with the source's zero point. A zero point that is no code can't be one: nobody computes
 // such a convolution in generated code unless told, and the result is that of the formula.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -1,6 +1,6 @@
 // Sums of two codes by tables: all 65,536 pairs of codes against the frameworks' formulas, for random scales and
 // zero points and for those that make ties; and every length of rows around a vector, in place or not.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/stream/pair_tables.hpp"
 
 #include <gtest/gtest.h>

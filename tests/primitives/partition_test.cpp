@@ -1,6 +1,6 @@
 // How the tensors of a reorder between two layouts are cut into blocks: a pure function, checked without
 // running anything.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include "cpu/stream/blocks.hpp"

@@ -1,5 +1,5 @@
 // Plans of the dot kernels are pure functions: checked without running anything.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <numeric>

@@ -1,5 +1,5 @@
 // Poolings of single frameworks: dilated maxima, and averages with scales, over an explicitly listed window.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "primitives/elementwise.hpp"
 #include "support/expect_error.hpp"
 

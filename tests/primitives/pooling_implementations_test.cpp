@@ -1,6 +1,6 @@
 // Every implementation of pooling against the reference, byte for byte: random problems at every ISA level
 // and on 1 to 3 threads, with buffers that touch unmapped pages.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <map>

@@ -1,5 +1,5 @@
 // Pooling against its formulas over an explicitly listed window.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <ctime>
 
 #include "support/expect_error.hpp"

@@ -1,6 +1,6 @@
 // The scaling of products of codes by floats: every product of every pair of codes against exact arithmetic, for
 // all rules with multipliers, and MUL of two tensors with all pairs of codes at every level.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu/stream/product_scale.hpp"
 
 #include <gtest/gtest.h>

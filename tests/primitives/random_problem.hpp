@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Random attributes and tensors for tests that compare implementations. Everything follows from a seed.
 

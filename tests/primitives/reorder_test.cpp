@@ -1,6 +1,6 @@
 // Reorder: every rule on full 32-bit values, conversions between all types, layouts, masks, and packed
 // weights there and back.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <cfenv>
 
 #include "support/expect_error.hpp"

@@ -1,5 +1,5 @@
 // Resampling in every arithmetic, 1D to 3D.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "primitives/comparison.hpp"
 
 namespace octet::test {

@@ -1,5 +1,5 @@
 // Resampling against the formulas of octet/resampling.hpp, one corner at a time.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "primitives/elementwise.hpp"
 #include "support/expect_error.hpp"
 

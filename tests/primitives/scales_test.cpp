@@ -1,6 +1,6 @@
 // Scales that are 0, or at execution anything: what doc/arithmetic.md, section 6, says of them, by hand and on every
 // level of the machine. Random problems have them too (random_problem.hpp).
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // Destinations of f16 and bf16 on every level against the definitions: roundings of any f32, and products whose
 // post-ops read such tensors.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <cstring>

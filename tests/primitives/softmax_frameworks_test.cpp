@@ -1,5 +1,5 @@
 // Softmax of ONNX Runtime from its formulas, and of f32 against the real one.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <limits>
 
 #include "primitives/elementwise.hpp"

@@ -1,5 +1,5 @@
 // Softmax in every arithmetic, along every axis.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "primitives/comparison.hpp"
 
 namespace octet::test {

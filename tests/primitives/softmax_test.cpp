@@ -1,6 +1,6 @@
 // TFLite's integer softmax. Three checks that need none of its fixed-point code: real softmax within a code
 // or two, exact sums where all codes are equal, and independence of layout and axis.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "support/naive.hpp"
 
 namespace octet::test {

@@ -1,5 +1,5 @@
 // Element-wise primitives: random shapes, layouts and attributes.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "primitives/comparison.hpp"
 
 namespace octet::test {

@@ -1,6 +1,6 @@
 // Products without a dot-product instruction, at the codes where sums of two of them leave 16 bits and those of a
 // filtered line leave the most of a word: against the formula, at every level that has no other way, with tails everywhere.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <array>

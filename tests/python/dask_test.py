@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """octet.dask on a local cluster of four workers with one thread each: one is killed on the way, and the bytes are those of one process."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """octet.mpi under mpirun: layers of odd sizes on any number of processes against octet.linear on one."""
 
 import sys

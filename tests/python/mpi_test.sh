@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # octet.mpi on 1 to 4 processes: mpi_test.sh BUILD SOURCE. Layers of odd sizes, then the example with its BERT-sized layers under every rule.
+# SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 build=$(realpath "${1:?build directory}") source=$(realpath "${2:?source directory}")
 export PYTHONPATH=$build/python

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """octet.onnxruntime with a stand-in for the package onnxruntime: what it is asked for, and with which words."""
 
 import os

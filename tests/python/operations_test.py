@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every primitive of the C++ API has a function in Python, which gives what a formula written out here gives.
 
 The formulas are those of the headers in include/octet, in NumPy, with each rounding where the header has it. Sizes: one element, vectors and

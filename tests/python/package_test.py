@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The Python package against NumPy: formulas written out here, golden outputs of the example network, PyTorch's tensors."""
 
 import doctest

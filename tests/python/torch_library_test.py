@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """torch.ops.octet against PyTorch: results, what they say about them on tensors without contents, errors."""
 
 import itertools

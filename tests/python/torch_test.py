@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """octet.torch against PyTorch itself: equal bytes under both engines, for random single modules and for whole networks.
 
     torch_test.py --quick       small networks: for continuous integration

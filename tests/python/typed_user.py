@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A user's program with types; mypy --strict must accept it, and know that the last line is wrong."""
 
 from typing import Dict, Tuple

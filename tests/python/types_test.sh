@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Types of the Python package: its sources under mypy --strict (pyproject.toml), the compiled module against its stub, a user's program.
 # types_test.sh BUILD SOURCE
+# SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 build=$(realpath "${1:?build directory}")
 cd "${2:?source directory}"

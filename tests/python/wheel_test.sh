@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The wheel of a build in a new virtual environment: wheel_test.sh BUILD SOURCE. Installed with pip, which gets nothing from anywhere, it gives
 # the framework's bytes with the libraries that it brought itself.
+# SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 build=$(realpath "${1:?build directory}") source=$(realpath "${2:?source directory}")
 for command in patchelf pip3; do

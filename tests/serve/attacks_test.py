@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Requests and models that want more than there is. After each of them the same server answers others, within a limit of memory."""
 
 import os

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // A client that sends any bytes: what tests of a server need, and no library does.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The files of serve/deploy: what can be checked of them without the programs that they are for."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What surrounds a server and goes wrong: descriptors, disks, ports, certificates; and TLS where it goes right."""
 
 import http.client

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // A server in the test's process, on ports that are free, and the digits network as its oracle.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The protocol over gRPC, asked by Python's gRPC: an implementation of the wire that shares nothing with the server's client code."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Three servers behind HAProxy, with the committed configuration: one has another instruction set, one is killed, one is
 replaced in good order, all under load. No answer may be wrong, and no request may be lost."""
 

@@ -1,5 +1,5 @@
 // The REST protocol over sockets: what it answers, and that it survives clients of every kind.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <filesystem>
 #include <fstream>

@@ -2,6 +2,7 @@
 // file of KServe's CustomResourceDefinition for ServingRuntime as a second argument, the runtime against that one, too.
 //     NODE_PATH=…/node_modules node manifests_test.cjs FOLDER [serving.kserve.io_servingruntimes.yaml]
 // with the packages of scripts/packages.sh, which the build's tests find by themselves. Without them the test is skipped (exit code 77).
+// SPDX-License-Identifier: Apache-2.0
 const assert = require('node:assert');
 const fs = require('node:fs');
 const path = require('node:path');

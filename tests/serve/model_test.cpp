@@ -1,5 +1,5 @@
 // Models by themselves: what may be batched, configurations, and answers that do not depend on company.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "core/model.hpp"
 
 #include <cstring>

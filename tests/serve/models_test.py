@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Models that cannot be loaded, take long, come, go and are replaced; what the server says of itself meanwhile, and how it ends."""
 
 import hashlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The page at "/" in Chromium: figures that move, a digit that is drawn with the mouse, and its answer. Skipped (exit code 77) without
 Chromium. With a second argument the page is pictured there."""
 

@@ -1,5 +1,5 @@
 // Folders of models that change while they are served.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <atomic>
 #include <filesystem>
 #include <fstream>

@@ -1,5 +1,5 @@
 // The scheduler with an executor that does what the test says, under the thread sanitizer, too.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "core/scheduler.hpp"
 
 #include <atomic>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the tests of `octet serve` in Python share: the server as a process, and the digits with their answers."""
 
 import contextlib

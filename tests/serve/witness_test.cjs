@@ -2,6 +2,7 @@
 // learns services and messages by reflection, as grpcurl does.
 //     NODE_PATH=…/node_modules node witness_test.cjs OCTET
 // with the packages of scripts/packages.sh, which the build's tests find by themselves. Without them the test is skipped (exit code 77).
+// SPDX-License-Identifier: Apache-2.0
 const assert = require('node:assert');
 const {spawn} = require('node:child_process');
 const fs = require('node:fs');

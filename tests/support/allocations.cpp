@@ -1,5 +1,5 @@
 // Counts what C++ allocates: the functions that every form of `new` ends in.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "support/allocations.hpp"
 
 #include <atomic>

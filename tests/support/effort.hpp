@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // How many random problems a test tries. The environment says it and no macro, so that an object file serves every program and preset.
 

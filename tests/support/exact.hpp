@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Exact arithmetic in 128 bits, written from the definitions ("nearest integer, ties …") and not from the
 // formulas with nudges and masks that the library uses: the tests' own idea of rounding.

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The fixed-point rules of doc/arithmetic.md in exact arithmetic: one nearest() for every rounding that a
 // rule makes.

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // An error as a user sees it: its status, and a text that names the argument, what was given and what is
 // allowed.

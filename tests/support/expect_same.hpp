@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // EXPECT_EQ for loops over millions of cases: cheap while all is well, and a broken function reports its
 // first few cases instead of all of them.

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Deterministic inputs that hit the interesting places: extremes, neighbours of powers of two, and products
 // that are ties on purpose (by chance, a tie of a 31-bit shift comes once in 2^31).

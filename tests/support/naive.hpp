@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What the tests of primitives share: tensors whose elements are found by the tests' own arithmetic, random
 // layouts with gaps, and the last step of every accumulating operation, from an accumulator to the stored

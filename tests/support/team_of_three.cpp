@@ -1,5 +1,5 @@
 // All tests of a program within a phase of three threads.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <optional>

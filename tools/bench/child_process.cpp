@@ -1,5 +1,5 @@
 // A socket rather than pipes: a write to a program that has ended is then an error instead of a signal.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "bench/child_process.hpp"
 
 #include <cerrno>

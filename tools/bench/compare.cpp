@@ -1,5 +1,5 @@
 // From two files to pairs of rows, and what chance alone can make of them.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "bench/compare.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Two files of results compared row by row: of two builds, two settings or two libraries.
 

@@ -1,5 +1,5 @@
 // Times a loop of multiplications on one thread and on several at once, and the round trip of a cache line between two.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "bench/cores.hpp"
 
 #include <atomic>

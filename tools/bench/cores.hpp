@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Whether threads are cores. In a virtual machine two threads may share a core, or a neighbour may hold the second one
 // for a while; then a kernel on two threads looks slow and is not. So this is measured beside whatever runs on several

@@ -1,5 +1,5 @@
 // Reads twice the last cache's bytes on each CPU that the process may use.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "bench/eviction.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Cold caches, as a layer finds them in a network whose other layers ran since.
 

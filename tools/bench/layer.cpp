@@ -1,6 +1,6 @@
 // Shape tables: a header that says what the columns mean, then one layer per line. Start reading at
 // table_reader::read.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "bench/layer.hpp"
 
 #include <algorithm>

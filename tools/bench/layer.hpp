@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The layers that `octet bench` times: rows of a shape table, as a convolution, an inner product or a matmul.
 

@@ -1,5 +1,5 @@
 // Loops of independent multiplications for the peak, loops over memory for bandwidths; the best of several tries counts.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "bench/limits.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // The order of what is timed within a sample; see measure.hpp for why.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "bench/measure.hpp"
 
 #include <algorithm>

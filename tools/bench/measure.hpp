@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // One layer timed: in samples, each the mean of as many runs as make the clock's resolution negligible, and
 // between them what the machine could do at that moment, and the peer. Whatever disturbs the machine then

@@ -1,6 +1,6 @@
 // A sample: runs of the whole network, runs that tell the time of each node, a sample of each layer by itself, runs of the
 // peer.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "bench/measured_network.hpp"
 
 #include <algorithm>

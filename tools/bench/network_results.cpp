@@ -1,5 +1,5 @@
 // Tables for people, rows for files, JSON for programs, each from the same results.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "bench/network_results.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Measured networks as people and programs read them; doc/bench.md explains the columns.
 

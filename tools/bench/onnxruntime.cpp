@@ -1,5 +1,5 @@
 // Starts Node.js with a script, and exchanges lines of JSON with it; tensors go through files.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "bench/onnxruntime.hpp"
 
 #include <cstring>

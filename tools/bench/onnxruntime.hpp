@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // ONNX Runtime in a process of its own, through its package for Node.js: no build of Octet depends on it.
 

@@ -1,6 +1,6 @@
 // Any problem that verbose mode prints, as something to be timed: its primitive with memory for every
 // argument.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "bench/problem.hpp"
 
 #include <algorithm>

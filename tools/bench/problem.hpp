@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // A problem in the words of verbose mode, to be timed like a layer of a table.
 

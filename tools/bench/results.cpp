@@ -1,5 +1,5 @@
 // Tables of results as text, as CSV and as JSON.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "bench/results.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // A file of results is begun anew, a history is appended to, and refused if its columns are others.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "bench/results_files.hpp"
 
 #include <filesystem>

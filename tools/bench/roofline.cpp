@@ -1,5 +1,5 @@
 // The longest of three times decides, and its name is what binds.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "bench/roofline.hpp"
 
 #include <algorithm>

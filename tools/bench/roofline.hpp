@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What a layer could take at best: the longest of the times that its products, its reads and its writes take alone, as
 // this machine does each of them in a plain loop, from the caches that hold so many bytes. What of it a kernel reaches

@@ -1,5 +1,5 @@
 // Threads spin until all are there, then start at once; the last one to end counts.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "bench/together.hpp"
 
 #include <algorithm>

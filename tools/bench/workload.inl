@@ -1,7 +1,7 @@
 // A layer of `octet bench`, compiled once with Octet and once with oneDNN behind `namespace dnnl`, so that
 // both are asked for the same thing in the same words. The including file defines WORKLOAD and
 //   void set_attributes(dnnl::primitive_attr &, const layer &, const bench_contract &)
-
+// SPDX-License-Identifier: Apache-2.0
 #include <unordered_map>
 
 namespace octet::tools {

@@ -1,6 +1,6 @@
 // The timed layer as Octet runs it. Its twin is workload_onednn.cpp; what both have in common is written
 // once, in workload.inl, because the two libraries share an interface but not their types.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "bench/layer.hpp"
 #include "octet/contract.hpp"
 

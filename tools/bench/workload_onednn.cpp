@@ -1,5 +1,5 @@
 // The timed layer as oneDNN runs it, the other side of workload_octet.cpp.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "bench/layer.hpp"
 
 #ifdef OCTET_HAVE_DNNL

@@ -1,5 +1,5 @@
 // A table of kinds of files, each with how it is recognised and who replays it.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "check/check.hpp"
 
 #include <iostream>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Replays a file of vectors: cases with inputs and the bytes that a framework made of them. Octet must make
 // the same.

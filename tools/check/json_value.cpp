@@ -1,5 +1,5 @@
 // Each access adds its key to the place that a complaint names.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "check/json_value.hpp"
 
 #include <cstdlib>

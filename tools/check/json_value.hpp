@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Reading JSON that nobody vouches for: every access checks type and range, and every complaint names the
 // place, such as "cases[3].params.stride_h". All failures are malformed_file, one line each.

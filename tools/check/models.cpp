@@ -1,7 +1,7 @@
 // Goldens of whole networks: every run of every network whose .tflite file lies beside the JSON file. The
 // checksum of each operator's output is compared in the order of execution, so the first mismatch names the
 // faulty operator.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <iomanip>
 #include <optional>

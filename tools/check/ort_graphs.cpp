@@ -1,7 +1,7 @@
 // Whole .onnx models that probe which patterns ONNX Runtime recognizes and in which order: a case names a model and a
 // .npz of its inputs and outputs, both beside the JSON file. Compared are all bytes of all outputs (a NaN is a NaN), and which
 // transformers changed the graph at which step.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
 #include <cstring>

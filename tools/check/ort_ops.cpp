@@ -1,7 +1,7 @@
 // Operator vectors of ONNX Runtime: each case becomes a network of one ONNX node, with the inputs and
 // attributes that the operator's definition names, in its order. Scales and zero points are constant inputs,
 // as in a model.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
 

@@ -1,5 +1,5 @@
 // Runs one case on Octet and compares bytes.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
 #include <set>

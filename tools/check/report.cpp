@@ -1,5 +1,5 @@
 // Counts by operator while cases are judged, and prints the table at the end.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "check/report.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What a replay found: one line per failed case at once, then a table per operator and the totals.
 

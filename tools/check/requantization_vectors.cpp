@@ -2,7 +2,7 @@
 //
 // Every accumulator goes through two real primitives: a reorder from s32, and a matrix product of zeros whose
 // bias is the accumulator. Vectors with equal parameters are executed together.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
 #include <optional>

@@ -1,6 +1,6 @@
 // The scalar arithmetic in a file of requantization check values: multipliers derived from three scales, and
 // the fixed-point primitives of gemmlowp.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 
 #include "check/check.hpp"

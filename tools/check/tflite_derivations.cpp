@@ -1,5 +1,5 @@
 // A function for each operator repeats the framework's expression; one comparison serves all.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "check/tflite_derivations.hpp"
 
 #include <algorithm>

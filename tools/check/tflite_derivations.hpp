@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The multipliers and limits that a vector file recorded from the framework, against what Octet derives from
 // the scales of the same case. The expressions, and the precision of each, are TensorFlow Lite's.

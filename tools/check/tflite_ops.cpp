@@ -1,5 +1,5 @@
 // Operator vectors of TensorFlow Lite: each case becomes a network of one node.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
 #include "check/check.hpp"

@@ -1,5 +1,5 @@
 // Reads records and the bytes that they name, within the limits of the blob.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "check/vector_file.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The parts that all vector files share: a JSON file, a blob of tensor bytes beside it, and records that say
 // where in the blob a tensor lies. Nothing here depends on what the files are called.

@@ -1,7 +1,7 @@
 // octet bench: time, share of the machine's peak and of the bound, and with a peer the ratio, of each layer of a shape
 // table; the same of a problem in the words of verbose mode, and of a network. This file has the options; what is done is in
 // bench_layers.cpp, bench_network.cpp and bench_compare.cpp.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
 
 #include "commands/bench.hpp"

@@ -1,5 +1,5 @@
 // octet bench --compare: what two files of results say of each other. Nothing is timed.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <iostream>
 
 #include <CLI/CLI.hpp>

@@ -1,5 +1,5 @@
 // Layers of shape tables, and problems in the words of verbose mode: each timed by itself, with its weights packed.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <iostream>
 
 #include <unistd.h>

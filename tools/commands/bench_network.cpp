@@ -1,5 +1,5 @@
 // octet bench --network: whole networks and their layers, also against ONNX Runtime.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <iostream>
 
 #include "bench/eviction.hpp"

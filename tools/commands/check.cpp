@@ -1,5 +1,5 @@
 // octet check FILE: replays vectors and reports whether Octet makes the same bytes.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <iostream>
 #include <memory>
 

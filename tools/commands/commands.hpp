@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The subcommands of `octet`, one per file. Each adds itself with its options and a callback that does the
 // work.

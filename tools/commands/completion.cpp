@@ -2,7 +2,7 @@
 //
 // What follows an option is told by what the option says of it: words that it checks (options.hpp), a file, or
 // something that cannot be guessed. A command's operands are files, those of `preload` programs.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <iostream>
 

@@ -1,5 +1,5 @@
 // octet explain: which implementation each node of a network, or a problem, gets, and who refused.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <sstream>

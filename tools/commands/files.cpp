@@ -1,5 +1,5 @@
 // Reading, writing and the sentences that say why not.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "commands/files.hpp"
 
 #include <cerrno>

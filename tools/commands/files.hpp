@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Files and standard output as the command treats them: what cannot be read or written is found out before
 // any work, and said in one sentence that starts with the path.

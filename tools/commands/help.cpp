@@ -1,5 +1,5 @@
 // Lines of --help.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "commands/help.hpp"
 
 #include <sstream>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // How --help looks: descriptions are broken into lines, and an option shows what it takes, not what CLI11 knows of its
 // relations to others, which descriptions and errors say in words.

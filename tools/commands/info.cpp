@@ -1,5 +1,5 @@
 // octet info: the version, what this machine offers, and which implementation each operation gets on it.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <iostream>
 

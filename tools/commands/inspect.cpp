@@ -1,6 +1,6 @@
 // octet inspect: what is in a network's file, what of it would run where, and what is refused. A file with
 // operators that Octet lacks is shown like any other; only one that cannot be read is an error.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <iostream>
 #include <map>

@@ -1,5 +1,5 @@
 // What objects of several commands have in common.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "commands/json.hpp"
 
 #include <iostream>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Results for programs: with --json a command prints one JSON object and nothing else to standard output.
 // doc/command.md lists the keys, which stay; new ones may be added.

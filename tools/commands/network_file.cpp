@@ -1,5 +1,5 @@
 // From a file and sizes to a graph and a network.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "commands/network_file.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Options of the commands that make a network, and the way from them to one in two steps: the graph, of which
 // files and other options are checked, and what runs.

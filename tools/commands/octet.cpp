@@ -1,5 +1,5 @@
 // The `octet` command. What a subcommand does is in its own file.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <string>

@@ -1,5 +1,5 @@
 // octet-serve, which `octet serve` becomes: models behind HTTP and gRPC. The server itself is serve/.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <filesystem>
 #include <string>
 #include <vector>

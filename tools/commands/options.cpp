@@ -1,5 +1,5 @@
 // Checks of options, and what CLI11 finds wrong in the words of this command.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "commands/options.hpp"
 
 #include <algorithm>

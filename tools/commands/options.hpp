@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Options that several subcommands have: one name, one range, one wording for each of them.
 

@@ -1,7 +1,7 @@
 // octet preload: runs a program of oneDNN's with liboctet_dnnl in front of oneDNN (doc/onednn.md), or one of ONNX Runtime's with
 // liboctet_onnxruntime_preload in front of that (doc/onnxruntime.md). It stays the program's parent to tell, at the end, if nothing
 // called the library: then it did nothing, and the reason is not obvious.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>

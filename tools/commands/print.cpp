@@ -1,5 +1,5 @@
 // Words and tables; nothing here knows what they are about.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "commands/print.hpp"
 
 #include <algorithm>

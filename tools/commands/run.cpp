@@ -3,7 +3,7 @@
 // What can be wrong is found before the work: the file is read, then the inputs and what to compare with, then the
 // files for results are opened; only then the network is made and runs. The first run gives the outputs and warms up; the runs after it are
 // timed. So outputs don't depend on the number of runs, even of networks with a state.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <chrono>
 #include <filesystem>

@@ -1,5 +1,5 @@
 // From the words behind --input to the bytes of every input.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "commands/run_inputs.hpp"
 
 #include <algorithm>

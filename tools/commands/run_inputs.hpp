@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The inputs of a run: which file belongs to which tensor, and what it holds for it. All of it is read and
 // checked before the network is made, which takes longer.

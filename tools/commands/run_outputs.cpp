@@ -1,5 +1,5 @@
 // Both directions between the outputs of a network and files.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "commands/run_outputs.hpp"
 
 #include <algorithm>

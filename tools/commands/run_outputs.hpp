@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The outputs of a run: written to files, and compared with those of somebody else.
 

@@ -1,5 +1,5 @@
 // Sums and tables over the times that were kept; see run_profile.hpp.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "commands/run_profile.hpp"
 
 #include <algorithm>

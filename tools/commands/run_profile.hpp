@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Where the time of a network goes: kept run by run, shown as tables and as a Chrome trace.
 

@@ -1,5 +1,5 @@
 // octet save: a network as it runs, lowered and packed, in a file that starts without that work.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <filesystem>
 #include <iostream>
 

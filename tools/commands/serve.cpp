@@ -1,5 +1,5 @@
 // The words of `octet serve`. What they start is in octet_serve.cpp.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <memory>
 
 #include <CLI/CLI.hpp>

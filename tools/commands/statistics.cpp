@@ -1,5 +1,5 @@
 // Order statistics and the binomial distribution of a fair coin.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "commands/statistics.hpp"
 
 #include <algorithm>

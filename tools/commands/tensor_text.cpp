@@ -1,5 +1,5 @@
 // Tensors in words: enough to see whether a result is plausible.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "commands/tensor_text.hpp"
 
 #include <algorithm>

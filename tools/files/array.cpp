@@ -1,6 +1,6 @@
 // What a number of one type is as a number of another: only what changes no value, or what the user of float64
 // expects.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "files/array.hpp"
 
 #include <cstring>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Arrays as files hold them, in NumPy's terms, and their way into tensors. The formats are next to it: npy.hpp,
 // npz.hpp, image.hpp.

@@ -1,5 +1,5 @@
 // From a file to RGBA pixels, and from them to the order, size and numbers of a tensor.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "files/image.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // PNG and JPEG files as inputs of networks. Pixels are those of libpng and libjpeg-turbo, which most frameworks
 // read images with (Pillow, OpenCV), so that the same file gives the same input.

@@ -1,6 +1,6 @@
 // Reading never looks beyond the bytes that are there: the header says how many elements follow, and exactly so
 // many must.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "files/npy.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // .npy, NumPy's file of one array: "\x93NUMPY", a version, a Python dictionary with type, order and shape, then
 // the elements (numpy.lib.format, versions 1.0 to 3.0).

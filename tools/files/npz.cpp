@@ -1,5 +1,5 @@
 // The archive lies in memory on both sides, so libzip never sees a path and what it says is about bytes alone.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "files/npz.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // .npz, NumPy's file of several arrays: a zip archive of .npy files, each named after its array (numpy.savez,
 // numpy.savez_compressed). libzip does the archive.

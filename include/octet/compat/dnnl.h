@@ -1,4 +1,4 @@
-#ifndef OCTET_COMPAT_DNNL_H
+#ifndef OCTET_COMPAT_DNNL_H /* SPDX-License-Identifier: Apache-2.0 */
 #define OCTET_COMPAT_DNNL_H
 
 /* oneDNN 2.6's C interface, on Octet. The functions are in liboctet under names of their own (octet_dnnl_engine_create), so that

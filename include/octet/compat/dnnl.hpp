@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 /// oneDNN 2.6's C++ interface on Octet, for int8 clients who want no oneDNN. A program that creates int8 inference primitives
 /// compiles with

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // dnnl.hpp, last part: operations of oneDNN that Octet does not have. Their names are here so that programs which mention them
 // compile; creating a primitive descriptor throws `unimplemented` with the operation's name (or gives none, with

@@ -1,4 +1,4 @@
-#ifndef OCTET_COMPAT_DNNL_CONFIG_H
+#ifndef OCTET_COMPAT_DNNL_CONFIG_H /* SPDX-License-Identifier: Apache-2.0 */
 #define OCTET_COMPAT_DNNL_CONFIG_H
 
 /* What oneDNN's build writes down about itself, said of Octet: a CPU library on oneTBB without a GPU. All of these are defined,

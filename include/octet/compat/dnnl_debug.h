@@ -1,4 +1,4 @@
-#ifndef OCTET_COMPAT_DNNL_DEBUG_H
+#ifndef OCTET_COMPAT_DNNL_DEBUG_H /* SPDX-License-Identifier: Apache-2.0 */
 #define OCTET_COMPAT_DNNL_DEBUG_H
 
 /* Names of enumerators, in oneDNN's spelling. */

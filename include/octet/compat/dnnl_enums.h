@@ -1,4 +1,4 @@
-#ifndef OCTET_COMPAT_DNNL_ENUMS_H
+#ifndef OCTET_COMPAT_DNNL_ENUMS_H /* SPDX-License-Identifier: Apache-2.0 */
 #define OCTET_COMPAT_DNNL_ENUMS_H
 
 /* oneDNN 2.6's enumerations with its numbers: clients store them, send them and switch over them, and so does the C interface

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // dnnl.hpp, first part: failures, handles and enumerations. A handle shares an object of the C interface; enumerators are those
 // of the C interface, by number.

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // dnnl.hpp, fifth part: the operations that move, join and map elements.
 

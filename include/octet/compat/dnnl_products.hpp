@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // dnnl.hpp, fourth part: sums of products. Each operation is a description (`desc`), a primitive descriptor made of it with
 // attributes, and the primitive; oneDNN 3.x's form, a primitive descriptor in one call, is there for each as well.

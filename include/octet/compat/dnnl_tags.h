@@ -1,4 +1,4 @@
-#ifndef OCTET_COMPAT_DNNL_TAGS_H
+#ifndef OCTET_COMPAT_DNNL_TAGS_H /* SPDX-License-Identifier: Apache-2.0 */
 #define OCTET_COMPAT_DNNL_TAGS_H
 
 /* oneDNN's format tags, once, as lists of (name, number) and (second name, name). They become dnnl_nchw of dnnl_types.h,

@@ -1,4 +1,4 @@
-#ifndef OCTET_COMPAT_DNNL_TYPES_H
+#ifndef OCTET_COMPAT_DNNL_TYPES_H /* SPDX-License-Identifier: Apache-2.0 */
 #define OCTET_COMPAT_DNNL_TYPES_H
 
 /* oneDNN 2.6's types and constants for C and C++. Structures are oneDNN's to the byte, so that one code serves clients of this

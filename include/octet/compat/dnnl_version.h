@@ -1,4 +1,4 @@
-#ifndef OCTET_COMPAT_DNNL_VERSION_H
+#ifndef OCTET_COMPAT_DNNL_VERSION_H /* SPDX-License-Identifier: Apache-2.0 */
 #define OCTET_COMPAT_DNNL_VERSION_H
 
 /* The version of oneDNN whose interface this is. Octet's own: octet/version.hpp. */

@@ -1,5 +1,5 @@
 // Attributes and post-ops of the C interface. Setters check as Octet's do; what getters point to is kept in the handle.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
 #include "onednn/library/handles.hpp"

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What is behind the handles of octet/compat/dnnl.h, and how failures cross it: functions do their work in `guarded`,
 // which makes a status of an exception and keeps its sentence for octet_dnnl_last_error().

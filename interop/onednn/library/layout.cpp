@@ -1,6 +1,6 @@
 // Memory descriptors of the C interface: filled in from tags and strides, sized, compared and viewed as oneDNN does, with
 // up to 12 dimensions and blocks. Tags are read by their letters, so the list of tags is all there is to know of them.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cctype>
 #include <cstring>

@@ -1,6 +1,6 @@
 // Engines, streams and memory of the C interface. There is one engine. A memory object has its descriptor as the client
 // gave it, and Octet's memory beside it for what primitives can take.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 #include <new>
 

@@ -1,6 +1,6 @@
 // Primitives of the C interface. As in oneDNN, a buffer is used with the layout that the primitive descriptor names, whatever the
 // memory object says: clients rely on it.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
 #include "onednn/library/handles.hpp"

@@ -1,6 +1,6 @@
 // Primitive descriptors of the C interface: a request becomes Octet's primitive descriptor, and queries are answered from a
 // table of tensors by execution argument that is filled when the descriptor is made.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "octet/compat/dnnl_debug.h"
 #include "onednn/library/handles.hpp"
 #include "onednn/translate.hpp"

@@ -1,5 +1,5 @@
 // Settings of the process, in oneDNN's units.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "onednn/library/handles.hpp"
 #include "onednn/names.hpp"
 

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // A client's attributes are the real library's objects; they are read through its public getters.
 

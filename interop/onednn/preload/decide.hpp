@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The decision about a request: Octet's, the real library's, or an error. What was decided is remembered, because clients make
 // the same primitives again and again (PyTorch does for every batch size it meets).

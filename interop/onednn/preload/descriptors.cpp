@@ -1,5 +1,5 @@
 // Each field of a descriptor is taken over or refused; layouts that Octet chose are written back.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "onednn/preload/descriptors.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Tensors of oneDNN's clients as Octet's: what oneDNN has beyond Octet is a refusal, and the request goes to the real library.
 

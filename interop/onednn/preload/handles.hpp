@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Handles that clients hold: Octet's and the real library's go through the same functions. Ours begin with a word that no
 // object of the real library begins with: its primitive descriptors begin with a pointer to a table of functions, which is a

@@ -1,6 +1,6 @@
 // The functions of oneDNN's interface that make and destroy primitive descriptors and iterators. Each looks at what it was given:
 // ours is served here, anything else goes to the real library as it came.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <memory>
 
 #include "onednn/op_descs.hpp"

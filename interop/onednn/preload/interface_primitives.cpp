@@ -1,6 +1,6 @@
 // The functions of oneDNN's interface that make, run and destroy primitives. Execution takes the buffers of the client's memory
 // objects and nothing else: oneDNN never compares a memory's descriptor with the problem's, and clients rely on that.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
 

@@ -1,6 +1,6 @@
 // The functions of oneDNN's interface that answer questions about primitive descriptors. The answers are those that oneDNN 2.6
 // gives: tensors that do not exist are a zero descriptor, never null.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "onednn/op_descs.hpp"
 #include "onednn/preload/handles.hpp"
 #include "onednn/preload/real_library.hpp"

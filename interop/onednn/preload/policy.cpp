@@ -1,5 +1,5 @@
 // The environment is read once; each line is told once, on stderr.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "onednn/preload/policy.hpp"
 
 #include <cstdio>

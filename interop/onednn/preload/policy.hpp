@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What the user decides by environment variables: OCTET_DNNL, whether problems are taken at all; OCTET_DNNL_VERBOSE, whether
 // it is told which.

@@ -1,5 +1,5 @@
 // A problem owns what the real library made for it, and finds descriptors of tensors by argument.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "onednn/preload/problem.hpp"
 
 #include "onednn/preload/real_library.hpp"

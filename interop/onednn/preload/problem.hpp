@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // A problem that Octet takes, as both sides see it: oneDNN's descriptors for queries, Octet's primitive descriptor to run.
 // Immutable once made, shared by descriptors, primitives and the cache of requests.

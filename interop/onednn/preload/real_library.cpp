@@ -1,5 +1,5 @@
 // Looks for a library that is loaded already, then opens one by name, and fills the table of functions.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "onednn/preload/real_library.hpp"
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 // Both functions go through one call with as many words as the longer version has parameters.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "onednn/preload/real_many.hpp"
 
 #include "onednn/preload/real_library.hpp"

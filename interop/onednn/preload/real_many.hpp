@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Two functions of the real library whose parameters differ between versions, as words of a register (interface_many.cpp).
 

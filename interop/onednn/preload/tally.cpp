@@ -1,5 +1,5 @@
 // The counts of the process. They live as long as its last thread, and are written when it ends in good order.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "onednn/preload/tally.hpp"
 
 #include <atomic>

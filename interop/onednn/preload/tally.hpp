@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What became of this process's primitives, for the summary with which `octet preload` ends: how many Octet took and left, by kind and
 // reason, and the time of their executions. Nothing is counted unless OCTET_DNNL_REPORT names a file, to which lines are added when the

@@ -1,5 +1,5 @@
 // Finds OpenMP's functions in the process and gives Octet a pool that calls them.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "onednn/preload/threads.hpp"
 
 #include <dlfcn.h>

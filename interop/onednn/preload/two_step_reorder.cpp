@@ -1,5 +1,5 @@
 // Describes the plain copy, makes the real library's reorder to or from it, and runs both steps.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "onednn/preload/two_step_reorder.hpp"
 
 #include "onednn/packed_descriptor.hpp"

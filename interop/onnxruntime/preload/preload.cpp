@@ -1,7 +1,7 @@
 // liboctet_onnxruntime_preload.so, for programs that cannot choose a provider, as those of Node.js: loaded before ONNX Runtime's own
 // library (LD_PRELOAD) it stands in front of its one function, and gives every session Octet's provider. A table of ONNX Runtime's
 // functions is copied, and those that make sessions are replaced; all others are called as they are.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

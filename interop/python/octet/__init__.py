@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Octet: quantized neural networks with the bytes of the framework that they were made in.
 
     >>> import octet

@@ -1,4 +1,5 @@
 # Types of the compiled module; the package's own modules say what the names mean.
+# SPDX-License-Identifier: Apache-2.0
 
 from os import PathLike
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union

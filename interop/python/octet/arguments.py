@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Arguments of `octet.operations`: from what Python users write to what the compiled module takes."""
 
 from __future__ import annotations

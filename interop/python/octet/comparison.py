@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where two programs' numbers part."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How far the contracts of several frameworks lie apart on one network."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Scores data sets on many workers of Dask, with the bytes of one process.
 
     import octet, octet.dask

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pictures: a network's graph as SVG, plots of differences with matplotlib."""
 
 from __future__ import annotations

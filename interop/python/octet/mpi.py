@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Layers whose work is divided among MPI's processes, with the bytes of one process, under every rule.
 
     from mpi4py import MPI

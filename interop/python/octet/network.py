@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Networks of .tflite and .onnx files."""
 
 from __future__ import annotations

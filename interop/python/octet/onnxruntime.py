@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ONNX Runtime's sessions on Octet: its execution provider, for the package onnxruntime 1.23 and later.
 
     import onnxruntime as ort

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Single operations on arrays, under any framework's arithmetic.
 
 Words that all of them share:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a network's time goes to, and why it runs as it does."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 // A table pairs NumPy's types with Octet's; conversions ask it.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "arrays.hpp"
 
 #include <array>

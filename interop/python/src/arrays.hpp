@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // NumPy's arrays as Octet's memory and back. What NumPy users expect: views are taken as they are, other layouts and
 // types that lose nothing are converted, everything else is a TypeError or ValueError that says what is allowed.

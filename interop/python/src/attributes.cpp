@@ -1,5 +1,5 @@
 // A reader takes keyword arguments one by one, so that what is left over in the end is an error that names it.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "attributes.hpp"
 
 #include <pybind11/stl.h>

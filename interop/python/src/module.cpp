@@ -1,6 +1,6 @@
 // octet._octet: what the Python package is made of. Errors of the library become Python's own kinds with the library's
 // sentences.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 

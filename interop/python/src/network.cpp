@@ -1,7 +1,7 @@
 // Calls in three parts: inputs are checked against the sizes and arrays for outputs are made, with Python's lock; the
 // network runs in a context of its own, without; objects are made of what it gave, with the lock again. `in_context`
 // is the middle.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network.hpp"
 
 #include <pybind11/functional.h>

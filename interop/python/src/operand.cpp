@@ -1,5 +1,5 @@
 // Arrays become memory without a copy where they can; execution releases Python's lock.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "operand.hpp"
 
 #include <algorithm>

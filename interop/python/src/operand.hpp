@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What all operations do with their arguments: arrays as operands of primitives, results, sizes per side, execution.
 

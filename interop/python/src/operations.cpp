@@ -1,5 +1,5 @@
 // A function for each operation without weights: arguments are checked as NumPy users expect, then a primitive is made and run.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "operations.hpp"
 
 #include <pybind11/stl.h>

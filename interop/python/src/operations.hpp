@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The primitives as functions of arrays. Arrays have oneDNN's logical order (batch, channels, pixels; weights: output
 // channels, input channels, pixels) in any memory order; what NumPy says in strides is a layout here.

@@ -1,5 +1,5 @@
 // Operations with weights: an object holds weights that are packed at their first use, functions take it or an array.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "operations.hpp"
 
 // Products with weights, which may be packed once: convolution, deconvolution, inner product, matmul.

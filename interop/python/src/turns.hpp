@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Who may use a network now: any number of calls at once, or one change alone. A change that waits lets no further call
 // begin, so that it comes about however many threads keep calling. Nothing here knows Python; its lock is

@@ -1,5 +1,5 @@
 // One loop over runs of positions between the same columns, whose blended lines stay in registers.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/kernels/resampling/codes.hpp"
 
 #include <cstddef>

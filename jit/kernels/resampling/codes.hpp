@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Linear interpolation of 8-bit codes with integer weights, whose sums along each axis are powers of two:
 // a chunk of channels of a line of positions. Channels-last: a vector holds neighbouring channels.

@@ -1,5 +1,5 @@
 // One loop over the columns of a line; a form decides how the neighbours of a position are mixed.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/kernels/resampling/positions.hpp"
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The resampling kernel: a chunk of channels of a line of output positions. Channels-last: a vector holds
 // neighbouring channels, so that the two or four source elements of a position are vectors, and its weights

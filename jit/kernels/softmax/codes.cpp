@@ -1,5 +1,5 @@
 // For each row its results by distance, a vector at a time, then lookups by permutes or shuffles.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/kernels/softmax/codes.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Softmax of rows of 8-bit codes. What an element becomes depends on its distance d = max - x from the
 // maximum and on the sum of its row: results are computed for d = 0, 1, ... from a table of exponentials, a

@@ -1,5 +1,5 @@
 // The permutes that look up numbers of distances: one, two or four vectors of 64 entries each.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/kernels/softmax/distance_permutes.hpp"
 
 namespace octet::impl::jit {

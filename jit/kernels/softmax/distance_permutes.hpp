@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // A number for each distance of a code from its row's maximum, looked up by permutes of bytes: what the kernels of results
 // (codes.hpp) and of sums (sums.hpp) share.

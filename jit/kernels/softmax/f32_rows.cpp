@@ -1,5 +1,5 @@
 // Three passes over a row that is in the first-level cache: maximum, exponentials with their sum, products.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/kernels/softmax/f32_rows.hpp"
 
 #include <algorithm>

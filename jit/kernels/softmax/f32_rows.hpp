@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Softmax of rows of f32: maximum, exponentials and their sum, products with the sum's reciprocal, one row
 // after the other, so that a row stays in the first-level cache. Sums run over 16 lanes as the contract says

@@ -1,5 +1,5 @@
 // What both kernels share comes first: maxima of rows and tables in registers. Then each framework's order of additions.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/kernels/softmax/sums.hpp"
 
 #include <algorithm>

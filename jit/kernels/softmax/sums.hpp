@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Maxima and sums of rows of 8-bit codes for softmax, with AVX512_VBMI: what is added depends on the distance
 // d = max - x alone, and its bytes are looked up 64 at a time, by byte permutes.

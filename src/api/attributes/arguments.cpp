@@ -1,6 +1,6 @@
 // Values that attributes leave to the execution arrive as arguments like tensors do. Their descriptors are made
 // once, so that `execute` checks them with the same few lines.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "api/attributes/arguments.hpp"
 
 #include "common/epilogue.hpp"

@@ -1,5 +1,5 @@
 // Multiplies scales in the precision of each framework (common/derivation.hpp) and replaces them in the epilogue.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "api/attributes/derived.hpp"
 
 #include "common/derivation.hpp"

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Multipliers that nobody gave: of sums of products whose attributes say a fixed-point rule and the scales of src,
 // weights and dst. Each framework multiplies and divides the three in a precision of its own, which decides the last

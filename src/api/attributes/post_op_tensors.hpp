@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What the library itself does with a chain of post-ops: descriptors of their tensors, which are sizes as much as those
 // of the operation's tensors, are read and replaced, and an entry of any kind is appended.

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What an operation lets its attributes do: facts that checks (checks.hpp) and derivations (derived.hpp) ask.
 

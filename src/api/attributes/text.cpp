@@ -1,5 +1,5 @@
 // Each attribute is written and read by a pair of functions side by side, so that both have the same spelling.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "api/attributes/text.hpp"
 
 // One token per attribute, its fields separated by colons. Values of a mask that has many are kept as their

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Attributes as text and back, for verbose lines and octet/problem.hpp. doc/verbose.md describes the tokens.
 

@@ -1,5 +1,5 @@
 // Tags are letters of dimensions in the order of memory: names, strides and comparison follow from them.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "api/tensors/format_tag.hpp"
 
 #include <algorithm>

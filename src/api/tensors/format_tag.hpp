@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Layouts by their names: tags as the user spells them, packed layouts, strides. Every layout of every tensor has
 // a text of its own, and the text can be read back.

@@ -1,5 +1,5 @@
 // Dimensions and strides first, so that everything behind can multiply them without overflow; then packed layouts.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "api/tensors/memory_desc_checks.hpp"
 
 // Plain tensors are checked field by field. A packed layout has too many fields that depend on each other for

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The one check of a descriptor where it enters the library. `memory::desc` shows its fields to everybody, as
 // oneDNN's does, so a caller may have written anything into them; behind this check every function of

@@ -1,5 +1,5 @@
 // Asks the kind of the layout: plain, packed, or packed in parts.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "common/layout/layout.hpp"
 
 namespace octet::impl {

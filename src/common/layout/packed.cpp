@@ -1,5 +1,5 @@
 // Sizes of a packed tensor follow from its dimensions and the blocks of packed.hpp.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "common/layout/packed.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Packed weights: one opaque order, defined here. Innermost last; o counts output channels, i the reduction,
 // t the kernel taps in row-major order, a line the taps of the kernel with equal depth and height:

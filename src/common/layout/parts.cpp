@@ -1,5 +1,5 @@
 // Taps of a part are those with the same remainder along each axis, last tap first.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "common/layout/parts.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Weights of a deconvolution are several kernels of convolutions one after the other ("parts"): outputs at a
 // distance of the strides meet the same taps, which are those with equal index modulo `packed_steps`. A

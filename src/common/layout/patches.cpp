@@ -1,5 +1,5 @@
 // Counts gathers and products of each possible patch and takes the cheapest one.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "common/layout/patches.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // How the taps of a depthwise convolution become dot products of 4 bytes: in patches of 4 neighbouring taps,
 // 4 of a column, 2 x 2, or 4 of a row. For each channel, the source bytes under a patch are brought side by

@@ -1,5 +1,5 @@
 // Products of dimensions are checked once, here: sums of them cannot overflow any more.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "common/layout/plain.hpp"
 
 #include <algorithm>

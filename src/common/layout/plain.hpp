@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Plain tensors: an element lies at offset0 + Σ index * stride. And what every layout has: coordinates,
 // row-major order, masks over dimensions.

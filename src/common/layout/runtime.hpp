@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Sizes that come with the execution: OCTET_RUNTIME_DIM_VAL in place of a dimension or a stride. The front alone
 // knows of them (api/runtime_sizes.hpp); whatever takes a descriptor behind it takes one without.

@@ -1,5 +1,5 @@
 // The last failure's sentence, one per thread.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/c/guard.hpp"
 
 #include <cstdio>

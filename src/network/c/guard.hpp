@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The border between C and C++: every function of octet/octet.h runs inside `guarded`, so that no exception leaves the
 // library and every failure has its sentence.

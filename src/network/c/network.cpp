@@ -1,5 +1,5 @@
 // octet/octet.h on octet/network.hpp: handles hold the objects of C++, functions check their pointers and forward.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
 #include <deque>

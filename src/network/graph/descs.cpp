@@ -1,6 +1,6 @@
 // A scalar has one dimension, broadcasting aligns at the end, matrices are transposed by strides: what
 // descriptors say, no kernel needs to do.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/graph/descs.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // From a graph's tensors to Octet's memory descriptors: dimensions as frameworks write them, layouts as the
 // primitives want them told.

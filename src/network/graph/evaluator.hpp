@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Running one node by itself while a network is being prepared: constants are folded, functions of one code
 // become tables. Passes and lowering call it without knowing what runs; `network` hands in the one that there

@@ -1,5 +1,5 @@
 // Files come from outside: a directory, a pipe or a name with control characters must end in one sentence.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/graph/file.hpp"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Files of networks, as bytes of the page cache: nothing is copied until someone needs it, and what was read comes
 // back from the file when it is needed again.

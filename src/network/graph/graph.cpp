@@ -1,7 +1,7 @@
 // What every graph must satisfy, whoever made it: sizes that cannot overflow, quantization that fits its
 // tensor, and an order of nodes in which each reads what is there. Readers and hand-made graphs end here, so
 // that passes and lowering need not check again. Start at `check_graph`.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/graph/graph.hpp"
 
 #include <cmath>

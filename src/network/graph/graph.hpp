@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What the library's own code needs of a graph beyond octet/graph.hpp: one tensor's checks, constants as
 // numbers, options with a fallback, and the two ways to refuse. This directory knows graphs as values only; it

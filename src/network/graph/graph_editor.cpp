@@ -1,6 +1,6 @@
 // Indices of nodes stay while a pass runs: removed ones are only marked, inserted ones go to the end, and an order
 // of execution with room between the original nodes says where they belong.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/graph/graph_editor.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What passes over a graph need: who writes and reads a tensor, and changes that keep this knowledge right.
 // Nodes are removed by `finish`, so indices stay valid while a pass runs.

@@ -1,5 +1,5 @@
 // Fields are named once, for both directions. Integers, most of them small, take a byte for each seven bits.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/graph/stored_graph.hpp"
 
 #include <cstring>

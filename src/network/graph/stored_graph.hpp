@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // A graph while nobody uses it. A network keeps the one that it was read from for other sizes; as values with room for
 // whatever a tensor may have that takes several times as much, which counts where weights are few.

@@ -1,5 +1,5 @@
 // The masks are applied dimension by dimension, as TensorFlow Lite does.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/graph/strided_slice.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What TFLite's STRIDED_SLICE takes of a tensor, from its three lists and five masks.
 

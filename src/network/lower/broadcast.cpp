@@ -1,5 +1,5 @@
 // One nest of loops over the result's dimensions, whose innermost runs a function on a row of elements.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/lower/broadcast.hpp"
 
 #include <cstring>

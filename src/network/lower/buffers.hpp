@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Where the tensors of a network lie. Lowering asks for buffers and binds them to primitives before anyone
 // knows an address; when all nodes are lowered, `place` gives tensors that are never alive together the same

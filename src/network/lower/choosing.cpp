@@ -1,5 +1,5 @@
 // Slices, splits and gathers by copies with strides; the largest or smallest of a dimension by a loop.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/lower/choosing.hpp"
 
 #include <algorithm>

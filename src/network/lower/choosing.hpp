@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Steps that take parts of a tensor, for the operators of every framework.
 

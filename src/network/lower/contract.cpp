@@ -1,6 +1,6 @@
 // The rules differ in what they take: fixed-point multipliers of a double or of a float, reals, or the scales of
 // the arguments themselves.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "octet/contract.hpp"
 
 #include <algorithm>

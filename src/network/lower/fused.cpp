@@ -1,7 +1,7 @@
 // A chain of fused operators as post-ops of the primitive that accumulates. A function of single codes is a clip
 // or a table of its 256 results, which the operator itself computes when the network is made, so no function is
 // written twice; a sum is the framework's own, on the codes that lie in the output's buffer.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/lower/fused.hpp"
 
 #include <algorithm>

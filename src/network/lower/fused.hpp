@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What the passes `fuse_followers` and `fuse_floats` joined to a node, as post-ops of its primitive.
 

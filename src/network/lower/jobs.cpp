@@ -1,5 +1,5 @@
 // A queue of jobs, and helpers that take from it until it is empty. Who waits for a plan helps, too.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/lower/jobs.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What the lowering of one node sees and makes. A lowering function reads the node through `lowering`, checks
 // what it needs, creates primitives, and returns a step that holds them with their arguments. Failures are

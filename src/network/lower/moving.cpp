@@ -1,6 +1,6 @@
 // Copies are reorders with rule none, so codes move as they are; a view is no copy at all. What a padding fills in
 // is written once, when the network is made.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/lower/moving.hpp"
 
 #include <algorithm>

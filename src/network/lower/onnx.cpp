@@ -1,5 +1,5 @@
 // Scales and zero points that are inputs of the nodes, constant ones.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/lower/onnx.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // ONNX's quantized operators, with the arithmetic of ONNX Runtime. Names, inputs and attributes are the
 // operators' own; scales and zero points are constant inputs, a scalar or one per channel.

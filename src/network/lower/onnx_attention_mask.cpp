@@ -1,6 +1,6 @@
 // The mask of ONNX Runtime's Attention as numbers that are added to scores: 0 where a position counts, else a large
 // negative one.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/lower/onnx.hpp"
 
 namespace octet::model {

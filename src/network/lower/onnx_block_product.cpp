@@ -1,7 +1,7 @@
 // Floats times a constant matrix of codes as ONNX Runtime computes MatMulNBits at accuracy level 4 with 8 bits: each row of
 // the source is rounded to s8 in blocks of 32, blocks are multiplied in integers. The order in which their scaled sums
 // are added up was found by experiment; it is that of AVX512-VNNI. Start at `block_product::run`.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/lower/onnx_block_product.hpp"
 
 #include <algorithm>

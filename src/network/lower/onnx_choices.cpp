@@ -1,5 +1,5 @@
 // Operators that take elements from where others, or the shape functions, say: Gather, Slice, Split, Concat, Expand, Where.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
 #include "network/lower/broadcast.hpp"

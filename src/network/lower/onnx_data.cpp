@@ -1,5 +1,5 @@
 // QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear: reorders with rule ort_f32.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
 #include <cmath>

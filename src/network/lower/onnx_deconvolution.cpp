@@ -1,5 +1,5 @@
 // ConvTranspose on floats: a deconvolution. Its order of sums is the primitive's.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/lower/onnx.hpp"
 
 namespace octet::model {

@@ -2,7 +2,7 @@
 // the QLinear forms then requantize with rule ort_f32 and the factor (s_x * s_w) / s_y, the Integer forms
 // leave the sum as it is. Those on floats sum in f32, matrix products in the blocks of ONNX Runtime, within which the
 // order is that of the primitives.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
 #include "network/lower/fused.hpp"

@@ -1,6 +1,6 @@
 // ONNX Runtime's quantized operators on single codes: each is one primitive with rule ort_f32 and the scales
 // and zero points of its tensors.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
 #include "network/lower/onnx.hpp"

@@ -1,7 +1,7 @@
 // Conv on floats in ONNX Runtime's orders of sums. Where weights and bias are constants and channels fit, it computes images in
 // blocks of 16 channels; elsewhere a product of matrices. Within a block sums begin with zero; blocks are added up in order,
 // then comes the bias. What ConvAdd adds, which a pass makes there, comes behind the first block.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
 #include "network/lower/fused.hpp"

@@ -1,6 +1,6 @@
 // Operators on floats, element by element: each is one primitive with rule f32. Integers and truths, of masks and indices,
 // are plain loops.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
 #include <limits>

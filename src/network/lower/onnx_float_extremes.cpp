@@ -2,7 +2,7 @@
 // time. Of two zeros it takes the one that Eigen's code for SSE takes, which depends on the place: groups of four
 // elements at multiples of four give the second operand, what is left of a span before and behind them the first. A span is as much
 // of the result as both operands walk the same way, element by element or not at all.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
 #include "network/lower/broadcast.hpp"

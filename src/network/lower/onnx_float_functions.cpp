@@ -1,6 +1,6 @@
 // Functions of single floats as ONNX Runtime computes them, whose bits no primitive has: e^x and logarithm are Eigen's for SSE,
 // four elements at a time, and the C library's for those that are left at the end. Contraction to fma is off.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

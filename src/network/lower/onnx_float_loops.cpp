@@ -1,5 +1,5 @@
 // What compilers make of these loops has the bits that are written here: contraction to fma is off.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/lower/onnx_float_loops.hpp"
 
 #include <algorithm>

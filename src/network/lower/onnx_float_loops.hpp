@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Operators on floats whose bits no primitive has, in plain loops.
 

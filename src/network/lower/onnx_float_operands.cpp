@@ -1,5 +1,5 @@
 // Operators element by element with any number of operands, or with two for which there is no primitive: plain loops.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
 #include "network/lower/broadcast.hpp"

@@ -1,7 +1,7 @@
 // ONNX Runtime's averages that no primitive has: over windows that reach beyond the padded image, as `ceil_mode` lets the
 // last ones do (padding counts there with `count_include_pad`, what is beyond it does not), and those that add up the
 // rows of a window at first.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
 #include <utility>

@@ -1,5 +1,5 @@
 // LogSoftmax, ReduceL2 and InstanceNormalization with ONNX Runtime's orders of sums, which no primitive has.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,6 +1,6 @@
 // Operators on floats that compute with whole rows or channels: each is one primitive with rule f32, whose sums have a
 // fixed order.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
 

@@ -1,6 +1,6 @@
 // ReduceMean and ReduceSum in ONNX Runtime's orders of sums, which differ with the place of the reduced dimensions: a row over
 // lanes, rows one after the other, or four rows at a time. Plain loops.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <string>
 

@@ -1,6 +1,6 @@
 // ONNX's operators that move elements: views, Transpose, Pad. `infer_shapes` has read their shapes,
 // permutations and paddings, whether they came as attributes or as inputs.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
 

@@ -1,6 +1,6 @@
 // ONNX Runtime's SkipLayerNormalization and EmbedLayerNormalization, which sum first and then normalize rows by formulas of
 // their own: element after element, so that the rows of a block are computed side by side.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <cmath>
 #include <optional>

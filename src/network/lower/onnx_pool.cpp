@@ -1,5 +1,5 @@
 // ONNX's poolings on codes and floats, and ONNX Runtime's QLinearAveragePool and QLinearGlobalAveragePool.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
 #include "network/lower/onnx_float_loops.hpp"

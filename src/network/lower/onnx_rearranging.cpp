@@ -1,5 +1,5 @@
 // Operators whose outputs take elements by a rule for each dimension alone: Tile, DepthToSpace, SpaceToDepth.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/lower/moving.hpp"
 #include "network/lower/onnx.hpp"
 #include "network/lower/rearranging.hpp"

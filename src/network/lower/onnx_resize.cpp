@@ -1,6 +1,6 @@
 // ONNX Runtime's Resize on its own arithmetic: a coordinate for each index of an axis, in binary32, and from it the nearest
 // element or, of planes, the weights of four or 16. Tables of them are made here, plain loops use them.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
 

@@ -1,5 +1,5 @@
 // SimplifiedLayerNormalization: rows over the root of the mean of their squares, as ONNX Runtime sums these.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <cmath>
 

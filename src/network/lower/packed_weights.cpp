@@ -1,5 +1,5 @@
 // Finds a constant by its bytes and layout; packs it when the first primitive asks for it, and keeps it for all others.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/lower/packed_weights.hpp"
 
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Constants in the layouts that primitives chose. All plans of a network share them, so a plan for other sizes
 // packs only what its primitives want in another layout; and they are packed while the next nodes are lowered.

@@ -1,5 +1,5 @@
 // A table of offsets for each dimension of the result, and loops that add them up.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/lower/rearranging.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // A step for operators whose outputs take elements of input 0 by a rule for each dimension alone.
 

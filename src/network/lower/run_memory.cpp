@@ -1,5 +1,5 @@
 // An allocation for the arena and one for each buffer that outlives a run.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/lower/run_memory.hpp"
 
 #include <algorithm>

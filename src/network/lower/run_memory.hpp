@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The memory of one context, as its network's plan lays it out. Nothing else of a network changes while it runs.
 

@@ -1,6 +1,6 @@
 // A step is planned with its network and executes later, but for one execution of what would else make a kernel in its
 // first run; what it tells about itself comes from the primitives' own descriptors.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/lower/step.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // What TFLite's operators share; see tflite.hpp.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/lower/tflite.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What TFLite's operators share: quantization parameters, fused activations, windows. Formulas: the comments
 // name TFLite's own derivation, because its precision decides the last bit of a result.

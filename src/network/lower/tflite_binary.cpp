@@ -1,5 +1,5 @@
 // TFLite's operators on two tensors: ADD, SUB, MUL, MAXIMUM, MINIMUM, PRELU. The primitives derive multipliers from scales.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
 #include "network/lower/tflite.hpp"

@@ -1,6 +1,6 @@
 // TFLite's operators that take parts of tensors: SLICE, STRIDED_SLICE, SPLIT, SPLIT_V, UNPACK, GATHER, and
 // that say where they are: ARG_MAX, ARG_MIN.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/graph/strided_slice.hpp"
 #include "network/lower/choosing.hpp"
 #include "network/lower/tflite.hpp"

@@ -1,5 +1,5 @@
 // TFLite's functions of codes that no primitive has, as tables of all results: SQUARED_DIFFERENCE, RSQRT.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,5 +1,5 @@
 // TFLite's operators that move codes and compute nothing: RESHAPE and its kin, TRANSPOSE, PAD, CONCATENATION, PACK.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
 #include "network/lower/choosing.hpp"

@@ -2,7 +2,7 @@
 // clipped to the fused activation's range. They differ in how their tensors map to Octet's dimensions and in
 // the precision of the factor: all double, except a float32 product for FULLY_CONNECTED with one scale and
 // BATCH_MATMUL.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>

@@ -1,5 +1,5 @@
 // TFLite's operators on single codes: pooling, SOFTMAX, QUANTIZE, DEQUANTIZE.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
 

@@ -1,5 +1,5 @@
 // TFLite's integer functions that are no one-liners, and their constants.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/lower/tflite_integers.hpp"
 
 namespace octet::model {

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // TFLite's integer arithmetic on single numbers, for operators that carry state from element to element and so are
 // loops of their own between Octet's products. Formulas as in doc/arithmetic.md, rule tflite_2step.

@@ -1,5 +1,5 @@
 // L2_NORMALIZATION: rows of codes over their length, in 1/128.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/lower/tflite.hpp"
 #include "network/lower/tflite_integers.hpp"
 

@@ -1,6 +1,6 @@
 // UNIDIRECTIONAL_SEQUENCE_LSTM on s8 codes with an s16 cell, as TFLite Micro computes it. The inputs of all time
 // steps are multiplied at once, the previous output at each step.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <cmath>
 

@@ -1,5 +1,5 @@
 // TFLite's operators that put elements elsewhere: between channels, neighbours and images of a batch, mirrored, reversed.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
 #include "network/lower/rearranging.hpp"

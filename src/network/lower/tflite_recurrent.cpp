@@ -1,5 +1,5 @@
 // State, weights and products of TFLite's operators with state; see tflite_recurrent.hpp.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/lower/tflite_recurrent.hpp"
 
 #include <limits>

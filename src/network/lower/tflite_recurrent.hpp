@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What TFLite's operators with state share: their products are Octet's inner products with 32-bit results, between
 // which they keep the rest in loops of their own (tflite_integers.hpp).

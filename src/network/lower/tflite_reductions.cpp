@@ -1,5 +1,5 @@
 // TFLite's operators that reduce dimensions: MEAN, SUM, REDUCE_MAX, REDUCE_MIN.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/lower/tflite.hpp"
 
 namespace octet::model {

@@ -1,5 +1,5 @@
 // TFLite's RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR on NHWC codes; scale and zero point stay.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/lower/tflite.hpp"
 
 namespace octet::model {

@@ -1,7 +1,7 @@
 // SVDF: per filter, the product of the input with its feature weights is appended to a history of the last M of
 // them, and the history's product with its time weights, summed over `rank` neighbouring filters, is a unit of the
 // output.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/lower/tflite_integers.hpp"
 #include "network/lower/tflite_recurrent.hpp"
 

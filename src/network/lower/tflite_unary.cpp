@@ -1,6 +1,6 @@
 // TFLite's functions of one tensor: RELU, RELU6, LEAKY_RELU, LOGISTIC, TANH, HARD_SWISH, ELU, ABS. The primitive derives TFLite's
 // multipliers from the scales.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
 #include "network/lower/tflite.hpp"

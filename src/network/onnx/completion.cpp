@@ -1,5 +1,5 @@
 // Nodes as they come, from a file or a program, into nodes as the table of operators has them.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "octet/onnx_graph.hpp"
 
 #include <algorithm>

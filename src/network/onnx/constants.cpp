@@ -1,5 +1,5 @@
 // Sizes are checked against dimensions before anything is read; a file beside the model must lie in its directory.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/onnx/constants.hpp"
 
 #include <algorithm>

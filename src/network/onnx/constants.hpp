@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The elements of an .onnx file's constants, and its types as Octet's: in the message, in the bytes that were left where
 // they are, or in files beside it.

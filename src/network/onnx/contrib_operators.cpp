@@ -1,5 +1,5 @@
 // Each function of `expansion` writes one operator's parts; start at `expand_contrib_operators`.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/onnx/contrib_operators.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Operators of ONNX Runtime's own set that are several others in one node, and outputs that say nothing.
 

@@ -1,6 +1,6 @@
 // Messages are walked with protobuf's own decoder, which checks every length against what contains it. A field that
 // occurs several times has the meaning that protobuf gives it: messages are merged, of bytes the last ones count.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/onnx/model_file.hpp"
 
 #include <limits>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // An .onnx file with its weights left where they are. protobuf copies every field that it parses, and nine tenths
 // of a network's file are the `raw_data` of its initialisers: those are found by walking over the message, and

@@ -1,7 +1,7 @@
 // Reads an .onnx file in steps that each make the next one safe: the protobuf parser (`parse_onnx`: lengths lie
 // inside the bytes), constants (`read_constant`), names and types (here), shapes (`infer_shapes`), and what must hold
 // in any graph (`check_graph`). Start at `reader::read`.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
 #include <optional>

@@ -1,5 +1,5 @@
 // In place of onnx/reader.cpp where the ONNX packages are missing.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/graph/graph.hpp"
 
 namespace octet::model {

@@ -1,5 +1,5 @@
 // Follows INT64 from the inputs that have it, node by node, and marks sums, differences and products of it.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/onnx/wide_integers.hpp"
 
 #include <algorithm>

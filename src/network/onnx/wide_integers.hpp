@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // INT64 is s32 here, so sums and products of INT64 must not wrap around where INT32's do.
 

@@ -1,6 +1,6 @@
 // Another batch, before shapes mean anything else: whatever is computed from an input begins with the batch, and
 // where a tensor does not, the network cannot be asked for several images at once.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
 #include "network/operators.hpp"

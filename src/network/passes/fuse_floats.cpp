@@ -1,6 +1,6 @@
 // Operators on floats behind products of matrices; see fusion.hpp. What the joined operators then compute is in
 // lower/fused_floats.cpp.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
 #include "network/graph/graph_editor.hpp"

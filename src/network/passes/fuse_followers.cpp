@@ -1,6 +1,6 @@
 // Operators behind accumulating ones; see fusion.hpp. Here is decided what joins; what the joined operators
 // then compute is in lower/fused.cpp.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <map>
 

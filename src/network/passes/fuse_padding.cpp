@@ -1,6 +1,6 @@
 // Padding before convolutions; see fusion.hpp. A convolution pads for nothing, because it gathers its rows anyway,
 // while a padded copy of the image costs as much as reading it again.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <optional>
 

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Joining operators before a network is lowered, where every byte of its outputs stays the same. Tensors
 // between joined operators vanish.

@@ -1,5 +1,5 @@
 // Each step is one walk over the nodes; start at `join_onnx_operators`.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/passes/onnx_joins.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // From the graph that ONNX Runtime would run to the operators that Octet has: no byte changes.
 

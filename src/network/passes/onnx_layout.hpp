@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Layouts of images inside an ONNX network. ONNX describes them channels first; Octet's kernels, like ONNX
 // Runtime's, read and write them channels last.

@@ -1,6 +1,6 @@
 // A tensor's parameters are those with which it is written, or else those with which the first node reads it; what
 // only moves elements hands them on.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/passes/onnx_quantization.hpp"
 
 #include "network/operators.hpp"

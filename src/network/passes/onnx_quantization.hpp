@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Scales and zero points of tensors of codes, for who fills inputs and reads outputs.
 

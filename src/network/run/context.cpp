@@ -1,6 +1,6 @@
 // A slot can lie anywhere, so a bound buffer takes the place of the slot's own bytes. An output whose bytes are also
 // an input's, a constant's, filled with padding or another output's cannot move, and is copied.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/run/context.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // A place where a network runs: memory as its plan says, and the buffers that the caller bound instead.
 

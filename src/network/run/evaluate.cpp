@@ -1,6 +1,6 @@
 // Copies the node and its tensors into a graph of their own, where the varying input is the network's, and lowers
 // that one node. It is not a network, so nothing here leads back to one.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/run/evaluate.hpp"
 
 #include <cstring>

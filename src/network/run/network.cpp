@@ -1,5 +1,5 @@
 // The handle: what contexts share, and one of them.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "octet/network.hpp"
 
 #include "network/operators.hpp"

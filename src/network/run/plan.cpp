@@ -1,5 +1,5 @@
 // From a graph to a plan, in the order of `make_plan`.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/run/plan.hpp"
 
 #include <algorithm>

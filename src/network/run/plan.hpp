@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // A network made ready for one set of sizes: what the passes made of its graph, a step per node, and where its
 // tensors lie in the memory of a context. It never changes, so contexts in any number of threads share it.

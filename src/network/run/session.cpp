@@ -1,5 +1,5 @@
 // Staging, and moving from one context to the next: inputs whose sizes stay keep their contents or their bound buffers.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/run/session.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What one `network` object is: its share of a network, the sizes that it has, and a context to run in. Sizes that the
 // file leaves open may be unknown until an input gets them; then there is no context yet, and the graph is the one that was

@@ -1,5 +1,5 @@
 // Plans are found by a text of their sizes, and a new one is made while the others wait: its weights are packed once.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/run/shared_network.hpp"
 
 #include <algorithm>

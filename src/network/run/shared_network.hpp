@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What contexts of one network share: the graph as it was read, and a plan for each set of sizes that was used
 // lately. A saved plan is the plan for the sizes of its file; for others its source is used, whose weights are unpacked

@@ -1,5 +1,5 @@
 // Inputs get their dimensions, then the shape functions of the operators find all others.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "octet/network.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // What a saved plan was made of.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/saved/plan_file.hpp"
 #include "network/shapes/known_shapes.hpp"
 

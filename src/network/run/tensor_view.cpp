@@ -1,6 +1,6 @@
 // The tensors of a network as its user sees them: found by place or name, filled and read with the size and type
 // checked.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
 

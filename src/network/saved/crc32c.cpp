@@ -1,6 +1,6 @@
 // The instruction takes three cycles and can start in each, so three thirds of a block are summed at once. A sum
 // moves over the bytes behind it by a multiplication that tables hold ready (a linear map of its four bytes).
-
+// SPDX-License-Identifier: Apache-2.0
 #include <array>
 
 #include <nmmintrin.h>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Plans in files (plan.fbs): a network that was saved starts without reading its model, without passes and without
 // packing; its weights stay in the mapped file, which processes share.

@@ -1,7 +1,7 @@
 // Reads a saved plan in steps that each make the next one safe: lengths, the structure's checksum, FlatBuffers'
 // verifier, whether this library can use it at all, places and checksums of the blobs, then every field. Checksums
 // find damage, not malice: nothing is believed because a checksum is right.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <atomic>
 #include <system_error>

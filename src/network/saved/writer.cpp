@@ -1,5 +1,5 @@
 // FlatBuffers' object interface makes the structure; blobs follow it in the order of the nodes that use them.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <map>
 

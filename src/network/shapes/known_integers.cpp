@@ -1,7 +1,7 @@
 // Each operator here either picks elements of its inputs, which is a map from the places of the output to places of an
 // input, or computes one number of one or two. Elements are s32 or f32, and a double holds either: one operation on
 // doubles, rounded to f32, is the operation on f32.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/shapes/known_integers.hpp"
 
 #include <algorithm>

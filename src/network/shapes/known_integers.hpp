@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Integers that are known before a network runs: constants, and what is computed from sizes alone, also through floats.
 // Exported networks compute their shapes with ordinary operators, so whoever wants to know the shapes must follow them.

@@ -1,5 +1,5 @@
 // A function for each operator that computes with sizes, and a walk over the nodes in order.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/shapes/known_shapes.hpp"
 
 #include <optional>

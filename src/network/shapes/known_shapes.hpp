@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Shapes that a TFLite network computes itself, which follow from the sizes of its inputs: Keras' Reshape and Flatten with an
 // open batch become SHAPE, STRIDED_SLICE, PACK and RESHAPE.

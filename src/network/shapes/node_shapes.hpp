@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What a shape function sees of its node: inputs, attributes, and a place for what it finds out. Attributes and
 // constants come from a file: every number is limited before it enters arithmetic.

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What each ONNX operator gives: type and dimensions of its outputs, from those of its inputs. One small function
 // per family; which operator has which is in the operators' table.

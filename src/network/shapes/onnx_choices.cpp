@@ -1,7 +1,7 @@
 // Shapes of what takes some elements of a tensor, or the same several times. Where an operator is described by inputs
 // that exported networks compute, the shape function writes what they come to into attributes of its own, in full rank:
 // lowering need not read them again.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/shapes/onnx.hpp"
 
 namespace octet::model::shape {

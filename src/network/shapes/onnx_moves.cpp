@@ -1,6 +1,6 @@
 // Shapes of what moves elements and computes nothing. New dimensions come out of a file, so each size is checked
 // against the elements that there are.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/shapes/onnx.hpp"
 
 namespace octet::model::shape {

@@ -1,6 +1,6 @@
 // Shapes of what broadcasts: matrix products, whose leading dimensions are a batch, and operators that work
 // element by element.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/shapes/onnx.hpp"
 
 namespace octet::model::shape {

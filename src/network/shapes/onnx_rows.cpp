@@ -1,5 +1,5 @@
 // Shapes of what computes one number, or new ones, of a whole row.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/shapes/onnx.hpp"
 
 namespace octet::model::shape {

@@ -1,5 +1,5 @@
 // Shapes of what makes integers out of shapes, and tensors out of integers; their values are known_integers.cpp's.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
 #include "network/shapes/onnx.hpp"

@@ -1,6 +1,6 @@
 // Shapes of what slides a window: convolution and pooling. The padding that `auto_pad` stands for is found here
 // and written back as plain `pads`, so nothing later meets a word for it. The word is kept for other sizes.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/shapes/onnx.hpp"
 
 #include <algorithm>

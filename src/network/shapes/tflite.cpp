@@ -1,5 +1,5 @@
 // As TFLite's own kernels resize their outputs.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/shapes/tflite.hpp"
 
 #include "network/graph/strided_slice.hpp"

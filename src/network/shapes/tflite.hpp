@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // What each TFLite operator gives for other sizes of its inputs: dimensions alone, types stay the file's. Which operator
 // has which is in the operators' table.

@@ -1,6 +1,6 @@
 // One function per table of options in the schema, and a switch that finds it. Enumerators become their names, so
 // that an unknown one can be named where the operator is lowered.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/tflite/attributes.hpp"
 
 namespace octet::model {

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Options of a .tflite operator as named attributes: a transcription. What an operator needs, and which
 // values it allows, is decided where it is lowered.

@@ -1,7 +1,7 @@
 // Reads a .tflite file in three steps that each make the next one safe: the FlatBuffers verifier (every
 // offset and length lies inside the bytes), the indices and fields that only this format knows (here), and
 // what must hold in any graph (`check_graph`). Start at `reader::read`.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
 

@@ -1,6 +1,6 @@
 // Whole models with the provider and without it: all bytes of all outputs are those of ONNX Runtime's CPU provider with all its
 // transformers, and where Octet is to compute, it does.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <algorithm>

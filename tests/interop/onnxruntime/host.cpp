@@ -1,5 +1,5 @@
 // Slots here are those of programs; those of plugins are the provider's own.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "interop/onnxruntime/host.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // A program of ONNX Runtime's, as others write them: it loads the runtime, registers Octet's provider, makes sessions and runs
 // them. The runtime is the file that OCTET_ONNXRUNTIME names; its functions are known by their slots.

@@ -1,5 +1,5 @@
 // What must not take the process down: runtimes that do not fit, and models that lie.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <iostream>

@@ -1,5 +1,5 @@
 // What a session with the provider does besides computing: options, refusals, partial claims, runs at once, lifetimes.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Random quantized graphs as exporters and quantizers write them, with operators in the middle that Octet lacks: images and
 // rows of codes, in pairs of QuantizeLinear and DequantizeLinear, in operators on codes, and quantized while they run.

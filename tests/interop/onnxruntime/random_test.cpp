@@ -1,5 +1,5 @@
 // Random graphs with the provider and without it, byte by byte; a failure names the seed.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,2 +1,2 @@
-/* Under the name that sources for oneDNN include. */
+/* Under the name that sources for oneDNN include. */ /* SPDX-License-Identifier: Apache-2.0 */
 #include "octet/compat/dnnl_types.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """PyTorch's quantized modules on Octet, with the bytes of the engine that they were made for.
 
     import octet.torch

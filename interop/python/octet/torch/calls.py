@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a module's own `forward` calls: functions and methods of PyTorch, seen while it runs.
 
 A module written in Python may decide anything while it runs, so that no trace of one run says what the next one does. Converted modules with a

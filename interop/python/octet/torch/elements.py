@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What lies between the products of a quantized PyTorch network: activations, sums, products, concatenation, pooling.
 
 PyTorch computes most of these in floats, by vector and by scalar code that may round differently. So nothing here is believed: when the scales

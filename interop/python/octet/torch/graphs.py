@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Finds what of a network Octet takes: its modules and, in FX graphs, its functions."""
 
 from __future__ import annotations

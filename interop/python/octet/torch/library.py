@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """torch.ops.octet: operations on tensors of codes, for those who build their own modules.
 
     y = torch.ops.octet.conv2d(x, w, None, [1, 1], [0, 0], [1, 1], 1, torch.tensor([0.01]), 3, 5, "ort_f32")

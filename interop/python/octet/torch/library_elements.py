@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """torch.ops.octet: the operations without weights. See `library`."""
 
 from __future__ import annotations

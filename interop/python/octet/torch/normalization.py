@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What has numbers per channel: batch normalization on codes that no convolution took in, and PReLU."""
 
 from __future__ import annotations

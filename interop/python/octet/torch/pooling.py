@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pooling of codes, of sequences, images and volumes."""
 
 from __future__ import annotations

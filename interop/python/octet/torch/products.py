@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Quantized convolutions and linear layers of PyTorch as operations of Octet."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Dynamic LSTM and GRU layers and cells: their products on Octet, the functions of their gates, which work on floats, PyTorch's.
 
 The order of the operations on gates is that of PyTorch's own cells in C++, with the same functions on tensors of the

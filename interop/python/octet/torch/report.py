@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What of a PyTorch network runs on Octet."""
 
 from __future__ import annotations

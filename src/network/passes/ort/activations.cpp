@@ -1,5 +1,5 @@
 // Functions of Gelu's kin, which files write in parts. Constants are looked at as scalars with ONNX Runtime's tolerance.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
 #include "network/passes/ort/ort_graph.hpp"

@@ -1,6 +1,6 @@
 // Activations that ONNX Runtime hands to the product before them. Bytes are those of both operators; what is left of a graph
 // and what other passes find is not.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <map>
 #include <set>
 #include <string_view>

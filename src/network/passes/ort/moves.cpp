@@ -1,6 +1,6 @@
 // TransposeOptimizer, as far as bytes depend on it: a reduction in front of a Transpose instead of behind it runs over another
 // axis, in another order of sums.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
 #include "network/passes/ort/ort_graph.hpp"

@@ -1,5 +1,5 @@
 // Norms of rows, which files write in parts, and what is added to their source.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
 #include "network/passes/ort/ort_graph.hpp"

@@ -1,5 +1,5 @@
 // Answers about nodes, tensors and pairs, in sections of that order.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/passes/ort/ort_graph.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // A graph as ONNX Runtime's transformers see it: an editor that answers their questions about neighbours, constants,
 // open sizes, and pairs of QuantizeLinear and DequantizeLinear.

@@ -1,5 +1,5 @@
 // Products of matrices and what stands around them.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <set>
 

@@ -1,6 +1,6 @@
 // QuantizeLinear and DequantizeLinear themselves: how many there are, where they stand, with which type. What they make
 // of operators is in qdq_units.cpp, of constants in qdq_weights.cpp.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <limits>
 #include <map>

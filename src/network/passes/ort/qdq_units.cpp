@@ -1,7 +1,7 @@
 // Operators between DequantizeLinear and QuantizeLinear, in the forms on codes that ONNX Runtime gives them. All inputs of
 // an operator come from DequantizeLinear, its output is read by one QuantizeLinear alone; the types that its kernels take
 // decide the rest. What has no form stays on floats.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
 #include <set>

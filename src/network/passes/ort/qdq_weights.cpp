@@ -1,6 +1,6 @@
 // Weights and biases of floats that ONNX Runtime rounds to codes before it looks for operators on codes
 // (WeightBiasQuantization), so that operators that stay on floats, too, have rounded ones.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
 

@@ -1,6 +1,6 @@
 // Rules of one node each: what does nothing goes, neighbours that one operator can do become one. Rules that need a
 // product's constants are in rules_products.cpp.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <limits>
 

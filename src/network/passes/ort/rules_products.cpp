@@ -1,5 +1,5 @@
 // Constants behind a product become part of its weights: f32, one rounding per operation, as ONNX Runtime computes them.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
 

@@ -1,5 +1,5 @@
 // Parts that are computed twice, or of constants alone, and operators that are written as functions of others.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <map>
 #include <set>

@@ -1,6 +1,6 @@
 // The table is ONNX Runtime's list. Those of its transformers that change no byte and decide nothing for others are not
 // here: ReshapeFusion, GatherSliceToSplit, and those for other devices.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/passes/ort/transformers.hpp"
 
 #include <optional>

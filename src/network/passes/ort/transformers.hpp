@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // ONNX Runtime's graph, from which the bytes of its results follow: its transformers as named passes, in its order. What
 // a pass recognizes, how exactly and in which order is what version 1.30 does with all optimizations on x86-64. Start at
