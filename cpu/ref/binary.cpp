@@ -97,11 +97,15 @@ void run_qlinear_product(const binary_problem &p, const operands &in, const boun
     for_each_element(p, [&](const coordinates &at) { out.finish(product(in.code0(at), in.code1(at)), at); });
 }
 
-void run_qnnpack_sum(const binary_problem &p, const operands &in, const bound_epilogue &out) {
+/// QNNPACK only adds; XNNPACK's difference is rounded like a sum.
+void run_weighted_sum(const binary_problem &p, const operands &in, const bound_epilogue &out) {
+    const int shift = p.multiplier0.shift, sign = p.alg == algorithm::binary_sub ? -1 : 1;
     for_each_element(p, [&](const coordinates &at) {
         const std::int64_t acc = std::int64_t{in.centred0(at)} * p.multiplier0.multiplier +
-                                 std::int64_t{in.centred1(at)} * p.multiplier1.multiplier;
-        out.finish(rounding_divide_by_pot(wrap(acc), p.multiplier0.shift), at);
+                                 std::int64_t{in.centred1(at)} * p.multiplier1.multiplier * sign;
+        out.finish(p.form == binary_form::xnnpack_sum ? wrap(rounded_shift_right(wrap(acc), shift))
+                                                      : rounding_divide_by_pot(wrap(acc), shift),
+                   at);
     });
 }
 
@@ -128,7 +132,8 @@ void run(const binary_problem &p, const arguments &args) {
     case binary_form::qlinear_product:
         return run_qlinear_product(p, in, out);
     case binary_form::qnnpack_sum:
-        return run_qnnpack_sum(p, in, out);
+    case binary_form::xnnpack_sum:
+        return run_weighted_sum(p, in, out);
     case binary_form::dequantized:
         return run_dequantized(p, in, out);
     }

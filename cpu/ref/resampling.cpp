@@ -22,8 +22,8 @@ public:
         const requantization_rule rule = p_.out_stage.rule;
         if (p_.alg == algorithm::resampling_nearest)
             return nearest(n, c, o);
-        if (is_tflite(rule))
-            return tflite(n, c, o[1], o[2]);
+        if (is_tflite(rule) || is_xnnpack(rule))
+            return integer_weights(n, c, o[1], o[2]);
         if (rule == requantization_rule::ort_f32)
             return ort(n, c, o[1], o[2]);
         if (rule == requantization_rule::caffe_double_round)
@@ -65,15 +65,17 @@ private:
         return p_.spatial_ndims < 3 ? plane(0) : between(d, plane(d.low), plane(d.high));
     }
 
-    number tflite(dim_t n, dim_t c, dim_t oh, dim_t ow) const {
+    number integer_weights(dim_t n, dim_t c, dim_t oh, dim_t ow) const {
         const fixed_interpolation h = interpolate_fixed(p_, 1, oh), w = interpolate_fixed(p_, 2, ow);
         const std::int64_t sum = code(n, c, h.low, w.low) * h.low_weight * w.low_weight +
                                  code(n, c, h.high, w.low) * h.high_weight * w.low_weight +
                                  code(n, c, h.low, w.high) * h.low_weight * w.high_weight +
                                  code(n, c, h.high, w.high) * h.high_weight * w.high_weight;
-        constexpr std::int64_t one = 1 << 20;
-        if (p_.out_stage.rule == requantization_rule::tflite_single_rounding)
-            return wrap((sum + one / 2) >> 20);
+        const requantization_rule rule = p_.out_stage.rule;
+        const int bits = 2 * fixed_weight_bits(rule);
+        const std::int64_t one = std::int64_t{1} << bits;
+        if (rule == requantization_rule::tflite_single_rounding || is_xnnpack(rule))
+            return wrap((sum + one / 2) >> bits);
         return wrap((sum > 0 ? sum + one / 2 : sum - one / 2) / one);
     }
 

@@ -20,7 +20,7 @@ namespace octet::impl::resampling {
 
 namespace {
 
-constexpr int weight_bits = 10; // TFLite's positions are multiples of 1/1024
+constexpr int weight_bits = 10; // of float rules: other weights have no integers
 /// With the 8 bits of a code, the 24 of an f32: sums with more bits are not exact in the float rules.
 constexpr int f32_weight_bits = 16;
 
@@ -33,7 +33,7 @@ struct neighbours {
 /// Neighbours along an axis; their weights add up to 1 << bits.
 struct integer_axis {
     std::vector<neighbours> at;
-    int bits = weight_bits;
+    int bits;
 };
 
 std::optional<std::int32_t> integer_weight(float weight) {
@@ -43,9 +43,15 @@ std::optional<std::int32_t> integer_weight(float weight) {
     return static_cast<std::int32_t>(scaled);
 }
 
+bool has_integer_weights(requantization_rule rule) { return is_tflite(rule) || is_xnnpack(rule); }
+
+int bits_of_weights(requantization_rule rule) {
+    return has_integer_weights(rule) ? fixed_weight_bits(rule) : weight_bits;
+}
+
 std::optional<neighbours> neighbours_of(const resampling_problem &p, int axis, dim_t i) {
-    constexpr std::int32_t one = 1 << weight_bits;
-    if (is_tflite(p.out_stage.rule)) {
+    const std::int32_t one = 1 << bits_of_weights(p.out_stage.rule);
+    if (has_integer_weights(p.out_stage.rule)) {
         const fixed_interpolation f = interpolate_fixed(p, axis, i);
         if (f.low == f.high) // weights outside [0, 1] before the first element and behind the last
             return neighbours{f.low, f.high, one, 0};
@@ -64,7 +70,7 @@ std::optional<neighbours> neighbours_of(const resampling_problem &p, int axis, d
 /// With the smallest weights, but `least` bits: fewer bits leave room for 16-bit products, of which a vector has
 /// twice as many.
 std::optional<integer_axis> integer_axis_of(const resampling_problem &p, int axis, int least) {
-    integer_axis result;
+    integer_axis result{{}, bits_of_weights(p.out_stage.rule)};
     std::int32_t all = 0;
     for (dim_t i = 0; i < p.out[axis]; i++) {
         const auto n = neighbours_of(p, axis, i);
@@ -84,6 +90,8 @@ std::optional<integer_axis> integer_axis_of(const resampling_problem &p, int axi
 }
 
 jit::code_rounding rounding_of(requantization_rule rule) {
+    if (is_xnnpack(rule))
+        return jit::code_rounding::half_up;
     switch (rule) {
     case requantization_rule::tflite_single_rounding:
         return jit::code_rounding::half_up;
@@ -230,7 +238,7 @@ std::shared_ptr<const kernel> create_for_codes(const resampling_problem &p, inst
     spec.rounding = rounding_of(p.out_stage.rule);
     spec.line_bits = lines->bits;
     spec.column_bits = columns->bits;
-    if (!is_tflite(p.out_stage.rule) && spec.bits() > f32_weight_bits)
+    if (!has_integer_weights(p.out_stage.rule) && spec.bits() > f32_weight_bits)
         return nullptr;
     return std::make_shared<code_driver>(p, spec, *lines, *columns);
 }

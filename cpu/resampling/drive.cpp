@@ -237,6 +237,8 @@ private:
 };
 
 std::string refuses(const resampling_problem &p, const machine &m) {
+    if (is_xnnpack(p.out_stage.rule) && !p.out_stage.post_ops.empty())
+        return "post-ops behind weights of 11 bits";
     if (element_count(p.dst) == 0 || element_count(p.src) == 0)
         return "an empty tensor";
     if ((p.src.strides[1] != 1 || p.dst.strides[1] != 1) && p.channels > 1)

@@ -79,7 +79,8 @@ std::optional<real_sum> real_sum_of(const binary_problem &p) {
         s.error = 2 * std::abs(real(m)) + std::ldexp(1., m.shift) + 0x1p-30;
         break;
     }
-    case binary_form::qnnpack_sum: {
+    case binary_form::qnnpack_sum:
+    case binary_form::xnnpack_sum: {
         constexpr std::int64_t most = int32_max / codes; // of the multipliers: no overflow
         if (std::abs(std::int64_t{p.multiplier0.multiplier}) +
                 std::abs(std::int64_t{p.multiplier1.multiplier}) >

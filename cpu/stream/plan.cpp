@@ -389,15 +389,15 @@ task qlinear_product_of(task_builder &b, const binary_problem &p) {
     return b.finish(stage::s32_value);
 }
 
-task qnnpack_sum_of(task_builder &b, const binary_problem &p) {
+task weighted_sum_of(task_builder &b, const binary_problem &p) {
     load0(b, p);
     b.subtract(p.zero_points0, p.src0);
     b.step_by(op::multiply_s32, p.multiplier0.multiplier);
     load1(b, p);
     b.subtract(p.zero_points1, p.src1);
     b.step_by(op::multiply_s32, p.multiplier1.multiplier);
-    b.step(op::add_pair);
-    b.step(op::divide_by_pot, p.multiplier0.shift);
+    b.step(p.alg == algorithm::binary_sub ? op::subtract_pair : op::add_pair);
+    b.step(p.form == binary_form::xnnpack_sum ? op::shift_right_up : op::divide_by_pot, p.multiplier0.shift);
     return b.finish(stage::s32_value);
 }
 
@@ -481,7 +481,8 @@ task make_task(const binary_problem &p) {
     case binary_form::qlinear_product:
         return qlinear_product_of(b, p);
     case binary_form::qnnpack_sum:
-        return qnnpack_sum_of(b, p);
+    case binary_form::xnnpack_sum:
+        return weighted_sum_of(b, p);
     default:
         return dequantized(b, p);
     }

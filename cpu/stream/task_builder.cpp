@@ -108,8 +108,8 @@ task task_builder::finish(jit::epilogue_stage value) {
     if (value == stage::accumulator || value == stage::f32_accumulator)
         return task_;
     // The rule is done but for what a float rule does behind the post-ops.
-    const bool has_float_end =
-        out.rule == requantization_rule::ort_f32 || out.rule == requantization_rule::f32_v3;
+    const f32_facts &facts = facts_of(out.rule).f32;
+    const bool has_float_end = facts.rounds_before_zero_point || facts.divides_after_post_ops;
     if (value == stage::s32_value)
         out.rule = requantization_rule::none;
     else if (!has_float_end)

@@ -78,6 +78,9 @@ struct network_options {
     /// Bytes that weights and buffers may take; a network that needs more throws `out_of_memory` and tells how many.
     /// 0: no limit.
     std::size_t memory_limit = 0;
+    /// The runtime whose bytes a .tflite network gives, by a name of `all_profiles` (octet/profile.hpp); empty: the framework's
+    /// default, TensorFlow Lite Micro or ONNX Runtime. `rule` is `automatic` then.
+    std::string profile = {};
 };
 
 /// A tensor of a network with its buffer. A light value; valid as long as the network, until it gets other

@@ -82,6 +82,8 @@ OCTET_C_API void octet_options_destroy(octet_options *options);
 OCTET_C_API octet_status octet_options_set_batch(octet_options *options, int64_t batch);
 /// Contract of convolutions and matrix products, e.g. "ort_f32"; "automatic": the framework's own.
 OCTET_C_API octet_status octet_options_set_rule(octet_options *options, const char *rule);
+/// Runtime whose bytes a .tflite network gives, e.g. "litert-2026.08-x86"; empty: the framework's default.
+OCTET_C_API octet_status octet_options_set_profile(octet_options *options, const char *profile);
 /// 0: each operator runs by itself, and all tensors between them exist. Changes no byte of an output.
 OCTET_C_API octet_status octet_options_set_fusion(octet_options *options, int fusion);
 /// Threads that creation and runs of the network use; 0: as octet_set_threads says, 1: the calling thread alone.

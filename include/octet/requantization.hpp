@@ -52,17 +52,30 @@ enum class requantization_rule {
     ev_rte15,
     /// SNPS-Caffe InnerProduct with the methods ONNX and Caffe2: rne(f64(acc) * scale) + zp, in double.
     f64_scale,
+    /// XNNPACK on x86, LiteRT's default, and the other operators in its arithmetic (octet/binary.hpp, octet/resampling.hpp): products as
+    /// ort_f32.
+    xnnpack_f32,
+    /// XNNPACK's products of u8 codes and its MUL on Arm ("rndnu"): (acc*q + 2^(s-1)) >> s, q the 24 bits of an f32 factor.
+    xnnpack_rndnu,
+    /// ruy on x86, for what LiteRT does not delegate: as tflite_2step, but ties of both roundings go up.
+    ruy_2step,
+    /// One rounding of the exact product of accumulator and Q31 multiplier, ties away from zero.
+    half_away_1step,
+    /// LiteRT's FULLY_CONNECTED with real scales: rha(f64(acc) * scale) + zp, in double.
+    f64_half_away,
+    /// FBGEMM with an f32 bias, in units of the accumulator: rne((f32(acc) + bias) * scale) + zp.
+    fbgemm_f32,
 };
 
 /// A real factor in fixed point. The meaning of `shift` is the framework's own, so that its numbers can be
 /// handed over unchanged:
-/// - tflite_2step, tflite_single_rounding, tflite_1step: multiplier * 2^(shift - 31), a left shift;
+/// - tflite_2step, tflite_single_rounding, tflite_1step, ruy_2step, half_away_1step: multiplier * 2^(shift - 31), a left shift;
 ///   multiplier >= 0, shift -31 … 30.
 /// - gemmlowp_fixedpoint_exponent: multiplier * 2^(shift - 31), a left shift; shift -31 … 31.
 /// - caffe2_2step, gemmlowp_fixedpoint: multiplier * 2^(-31 - shift), a right shift; shift 0 … 31.
 /// - gemmlowp_legacy_scale: (acc + offset) * multiplier * 2^-shift; shift 0 … 31.
 /// - rounded_shift: multiplier * 2^-shift; shift -31 … 62.
-/// - qnnpack_avgpool: multiplier * 2^-shift; multiplier 2^23 … 2^24 - 1, shift 16 … 55.
+/// - qnnpack_avgpool, xnnpack_rndnu: multiplier * 2^-shift; multiplier 2^23 … 2^24 - 1, shift 16 … 55.
 /// - ev_rte15: multiplier * 2^-shift; multiplier 0 … 32767, shift 1 … 62.
 struct fixed_point_multiplier {
     std::int32_t multiplier = 0; ///< mantissa, in the range of the rule
@@ -95,9 +108,9 @@ OCTET_API std::vector<double> real_multipliers(scale_derivation how, float src_s
                                                const std::vector<float> &weights_scales, float dst_scale);
 
 /// Fixed-point form of a real factor, exactly as the rule's framework derives it:
-/// tflite_2step, tflite_1step (0 <= M < 2^30), tflite_single_rounding (saturates at shift 30), caffe2_2step
-/// (2^-32 <= M < 1, mantissa bits of f32), gemmlowp_fixedpoint (M < 1), gemmlowp_fixedpoint_exponent,
-/// rounded_shift (32-bit signed), qnnpack_avgpool (2^-32 <= M < 256), ev_rte15 (M < 0.4999961).
+/// tflite_2step, tflite_1step, ruy_2step, half_away_1step (0 <= M < 2^30), tflite_single_rounding (saturates at shift 30),
+/// caffe2_2step (2^-32 <= M < 1, mantissa bits of f32), gemmlowp_fixedpoint (M < 1), gemmlowp_fixedpoint_exponent,
+/// rounded_shift (32-bit signed), qnnpack_avgpool and xnnpack_rndnu (2^-32 <= M < 256), ev_rte15 (M < 0.4999961).
 /// Throws `invalid_arguments` for M outside the rule's domain and for rules without a multiplier.
 ///@{
 OCTET_API fixed_point_multiplier from_double(requantization_rule rule, double real);

@@ -58,7 +58,8 @@ constexpr bool has_code(const fixed_point_facts &facts) {
     const bool is_left = facts.shift == shift_form::left_of_q31, is_right = facts.shift == shift_form::right;
     switch (facts.steps) {
     case rounding_steps::two_steps:
-        return !is_right && facts.last == ties_go::away && facts.result == overflow::wraps;
+        return !is_right && facts.result == overflow::wraps &&
+               (facts.last == ties_go::away || (facts.last == ties_go::up && facts.lowest >= 0));
     case rounding_steps::dwords:
         return is_right && facts.last == ties_go::away && facts.result == overflow::wraps;
     case rounding_steps::one_shift:
@@ -143,6 +144,15 @@ void fill_two_step(plane_column &to, const rule_spec &spec, const fixed_point_mu
     }
 }
 
+/// Ties up twice are one shift: (P + 2^30 + 2^(30+e)) >> (31+e), without the second constant for e = 0.
+void fill_two_step_up(plane_column &to, const rule_spec &spec, const fixed_point_multiplier &m) {
+    const factor f = factor_of(spec.fixed_point(), m);
+    to.put_multiplier(f.multiplier);
+    to.put64(2, pot(63) + pot(30) + (f.right > 0 ? pot(30 + f.right) : 0));
+    to.put64(4, 31 + f.right);
+    to.put(6, pot(32 - f.right));
+}
+
 void fill_legacy_scale(plane_column &to, const rule_spec &, const fixed_point_multiplier &m) {
     to.put(0, m.multiplier);
     to.put(1, m.offset);
@@ -185,7 +195,10 @@ constexpr form nothing{0, nullptr, nullptr}; // none, and the float rules
 form fixed_point_form(const fixed_point_facts &facts, bool is_short) {
     switch (facts.steps) {
     case rounding_steps::two_steps:
-        return is_short ? form{5, emit_two_step_short, fill_two_step} : form{4, emit_two_step, fill_two_step};
+        if (is_short)
+            return {5, emit_two_step_short, fill_two_step};
+        return facts.last == ties_go::up ? form{7, emit_one_shift, fill_two_step_up}
+                                         : form{4, emit_two_step, fill_two_step};
     case rounding_steps::dwords:
         return {4, emit_legacy_scale, fill_legacy_scale};
     case rounding_steps::one_shift:

@@ -89,14 +89,16 @@ void divide_by_pot(const context &c, const vec &magnitude) {
 
 /// Both roundings at once: (P + 2^30 + 2^(30+e) - (acc < 0 ? 2^31 : 0)) >> (31+e). Rounding down after SRDHM
 /// and again after RDP is rounding down once; 2^31 is one unit of SRDHM, which sends the ties of RDP down.
-/// Exact for q >= 0, where SRDHM has the sign of acc, and 1 <= e <= 31, where the high dword is enough.
+/// Exact for q >= 0, where SRDHM has the sign of acc, and 1 <= e <= 31, where the high dword is enough. Where ties of RDP
+/// go up, nothing is subtracted.
 void emit_two_step_short(const context &c) {
     emitter &e = c.e;
+    const bool ties_go_up = c.spec.fixed_point().last == ties_go::up;
     const temp odd(e), minus_constant(e);
     e.vpsrlq(odd, c.acc, 32);
     for (const int parity : {0, 1}) {
         const vec &x = parity == 0 ? c.acc : odd;
-        if (c.spec.clamps_negative) { // without its own constant a negative acc gives at most 0
+        if (ties_go_up || c.spec.clamps_negative) { // without its own constant a negative acc gives at most 0
             e.vpmuldq(x, x, c.plane(parity));
             e.vpaddq(x, x, c.plane(2 + parity));
             continue;
@@ -142,21 +144,6 @@ void emit_legacy_scale(const context &c) {
 
 // ---- in floating point
 
-/// The conversion rounds to even. ev_rte15: the product of 32 and 15 bits is exact in f64.
-void emit_f64_product(const context &c) {
-    emitter &e = c.e;
-    const temp rest(e);
-    e.split_lanes(c.acc, rest);
-    for (const int half : {0, 1}) {
-        const vec &x = half == 0 ? c.acc : rest;
-        e.vcvtdq2pd(x, e.half_of(x));
-        e.vmulpd(x, x, c.plane(half));
-        e.vminpd(x, x, constant_f64(e, int32_max)); // what lies below -2^31 becomes -2^31 by itself
-        e.vcvtpd2dq(e.half_of(x), x);
-    }
-    e.join_lanes(c.acc, rest);
-}
-
 namespace {
 
 /// Truncating x afterwards rounds it to nearest, ties away from zero. The number before 1/2 is as good as 1/2
@@ -197,6 +184,25 @@ void scale_in_f64(const context &c) {
 }
 
 } // namespace
+
+/// The conversion rounds to even; a half that is added first, and what truncation then leaves, away from zero. ev_rte15: the product of 32 and 15 bits is exact in f64.
+void emit_f64_product(const context &c) {
+    emitter &e = c.e;
+    const temp rest(e);
+    e.split_lanes(c.acc, rest);
+    for (const int half : {0, 1}) {
+        const vec &x = half == 0 ? c.acc : rest;
+        e.vcvtdq2pd(x, e.half_of(x));
+        e.vmulpd(x, x, c.plane(half));
+        if (facts_of(c.spec.rule).real.ties == ties_go::away) {
+            add_half_f64(e, x);
+            e.round_f64(x, x, emitter::to_zero);
+        }
+        e.vminpd(x, x, constant_f64(e, int32_max)); // what lies below -2^31 becomes -2^31 by itself
+        e.vcvtpd2dq(e.half_of(x), x);
+    }
+    e.join_lanes(c.acc, rest);
+}
 
 void emit_double_round(const context &c) {
     emitter &e = c.e;

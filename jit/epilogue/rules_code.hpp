@@ -34,10 +34,10 @@ bool wraps_below_zero(const fixed_point_facts &facts);
 /// (P + 2^(s-1)) >> s: tflite_1step, tflite_single_rounding, which wrap, and rounded_shift, which saturates;
 /// qnnpack_avgpool does it with |acc| and restores the sign, so that ties go away from zero.
 /// Planes 0, 1 q. Short: 2 2^(s-33), 3 s-32. Long: 2, 3 2^(s-1), 4, 5 s; rules that wrap add 2^63 to the
-/// former, and have 2^(63-s) in 6.
+/// former, and have 2^(63-s) in 6. ruy_2step's long form is this one with 2^30 + 2^(30+e) and s = 31+e.
 void emit_one_shift(const requantize_context &c);
 
-/// RDP(SRDHM(acc, q), e): tflite_2step, caffe2_2step, gemmlowp_fixedpoint, gemmlowp_fixedpoint_exponent.
+/// RDP(SRDHM(acc, q), e): tflite_2step, caffe2_2step, gemmlowp_fixedpoint, gemmlowp_fixedpoint_exponent, ruy_2step.
 /// Planes 0, 1 q; 2, 3 2^30 + 2^(30+e); 4 e-1.
 void emit_two_step_short(const requantize_context &c);
 /// Planes 0, 1 q; 2 half of 2^e, which is 0 for e = 0; 3 e.
@@ -46,7 +46,7 @@ void emit_two_step(const requantize_context &c);
 /// gemmlowp_legacy_scale, RDP((acc + offset) * q, e). Planes: 0 q, 1 offset, 2 and 3 as in emit_two_step.
 void emit_legacy_scale(const requantize_context &c);
 
-/// f64_scale, and ev_rte15, rne(acc * q / 2^s). Planes 0, 1: the factor in f64.
+/// f64_scale, f64_half_away, and ev_rte15, rne(acc * q / 2^s). Planes 0, 1: the factor in f64.
 void emit_f64_product(const requantize_context &c);
 
 /// caffe_double_round, rha(f32(rha(f32(acc) * mantissa)) * 2^exponent). Planes: the mantissa, in f32 (0) or

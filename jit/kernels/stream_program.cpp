@@ -28,6 +28,7 @@ std::string name_of(const stream_program &program) {
                                      "scale_code",
                                      "shift_left",
                                      "divide_by_pot",
+                                     "shift_right_up",
                                      "requantize",
                                      "subtract",
                                      "add",

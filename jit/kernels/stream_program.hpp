@@ -25,6 +25,7 @@ enum class stream_op {
     scale_code,             ///< x * plane + ((x * next plane + 2^(n-1)) >> n), n = scale_code_bits
     shift_left,             ///< by `operand` bits
     divide_by_pot,          ///< by 2^operand, ties away from zero
+    shift_right_up,         ///< by `operand` bits, 1 and more, ties up
     requantize,             ///< `rule`, whose planes start at `operand`
     subtract,               ///< f32, as all below: x - plane
     add,                    ///< x + plane

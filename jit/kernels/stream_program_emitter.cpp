@@ -118,6 +118,9 @@ void stream_program_emitter::unary(const stream_step &step, int v) {
         return e_.vpslld(x, x, static_cast<std::uint8_t>(step.operand));
     case stream_op::divide_by_pot:
         return emit_divide_by_pot(e_, x, step.operand);
+    case stream_op::shift_right_up:
+        e_.vpaddd(x, x, e_.constant(std::uint32_t{1} << (step.operand - 1)));
+        return e_.vpsrad(x, x, static_cast<std::uint8_t>(step.operand));
     case stream_op::requantize:
         return emit_requantize(e_, step.rule, x, number);
     case stream_op::subtract:

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "core/small_json.hpp"
+#include "octet/profile.hpp"
 
 namespace octet::serve {
 namespace {
@@ -97,6 +98,16 @@ const std::map<std::string, reader> &readers() {
                  refuse("\"" + key + "\" is " + v.dump() +
                         ", allowed are 64 hexadecimal digits in lower case");
              c.sha256 = text;
+         }},
+        {"profile",
+         [](auto &key, auto &v, auto &c) {
+             if (!v.is_string())
+                 refuse("\"" + key + "\" is " + v.dump() + ", allowed is the name of a profile");
+             try {
+                 c.network.profile = find_profile(v.template get<std::string>()).name;
+             } catch (const error &e) {
+                 refuse("\"" + key + "\": " + e.what());
+             }
          }},
         {"dimensions",
          [](auto &key, auto &v, auto &c) {

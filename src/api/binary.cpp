@@ -142,6 +142,45 @@ void lower_qnnpack(binary_problem &p, const primitive_attr &attr) {
     p.multiplier1 = scaled(ratio1);
 }
 
+/// XNNPACK: sums have ratios of scales with a common shift that leaves 21 bits for the larger, products are scaled by the
+/// rule.
+void lower_xnnpack(binary_problem &p, const primitive_attr &attr) {
+    const requantization_rule rule = p.out_stage.rule;
+    if (p.alg != algorithm::binary_add && p.alg != algorithm::binary_sub && p.alg != algorithm::binary_mul)
+        throw_unimplemented(operation, ": rule ", to_string(rule),
+                            " with this algorithm; implemented: binary_add, binary_sub, binary_mul");
+    if (attr.multipliers().is_set())
+        throw_invalid(operation, ": rule ", to_string(rule),
+                      " takes scales of SRC_0, SRC_1 and DST, no multipliers");
+    set_scales(p, attr);
+    const auto need_in_range = [&](float x, float low, float high, const char *what, const char *range) {
+        if (!(x >= low && x < high))
+            throw_invalid(operation, ": ", what, " is ", x, ", allowed with ", to_string(rule), ": ", range);
+    };
+    if (p.alg == algorithm::binary_mul) {
+        const float scale = p.scale0 * p.scale1 / p.dst_scale;
+        need_in_range(scale, 0x1p-16f, 0x1p8f, "the product of source scales divided by the destination's",
+                      "2^-16 to 2^8");
+        p.form = binary_form::product;
+        if (is_fixed_point(rule))
+            p.out_stage.multipliers = {0, {from_float(rule, scale)}, false};
+        else
+            p.out_stage.output_scales = {0, {scale}, false};
+        return;
+    }
+    p.form = binary_form::xnnpack_sum;
+    const float ratio0 = p.scale0 / p.dst_scale, ratio1 = p.scale1 / p.dst_scale;
+    for (const float ratio : {ratio0, ratio1})
+        need_in_range(ratio, 0x1p-10f, 0x1p8f, "a source scale divided by the destination's", "2^-10 to 2^8");
+    const int shift = 20 - std::ilogb(std::max(ratio0, ratio1));
+    const auto scaled = [&](float ratio) {
+        const auto m = static_cast<std::int32_t>(round_to_even(std::ldexp(ratio, shift)));
+        return fixed_point_multiplier{m, shift, 0};
+    };
+    p.multiplier0 = scaled(ratio0);
+    p.multiplier1 = scaled(ratio1);
+}
+
 /// Chooses the form; each is described in octet/binary.hpp.
 void lower_rule(binary_problem &p, const primitive_attr &attr) {
     const requantization_rule rule = p.out_stage.rule;
@@ -163,13 +202,16 @@ void lower_rule(binary_problem &p, const primitive_attr &attr) {
         return lower_ort(p, attr);
     if (rule == requantization_rule::caffe2_2step)
         return lower_qnnpack(p, attr);
+    if (is_xnnpack(rule))
+        return lower_xnnpack(p, attr);
     if (rule == requantization_rule::caffe_double_round) {
         set_scales(p, attr);
         p.form = binary_form::dequantized;
         return;
     }
-    throw_unimplemented(operation, ": rule ", to_string(rule),
-                        ", implemented: f32, f32_v3, tflite_*, ort_f32, caffe2_2step, caffe_double_round");
+    throw_unimplemented(
+        operation, ": rule ", to_string(rule),
+        ", implemented: f32, f32_v3, tflite_*, ort_f32, caffe2_2step, caffe_double_round, xnnpack_*");
 }
 
 primitive_desc_ptr make(const binary::desc &d, const request &r) {

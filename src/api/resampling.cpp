@@ -86,9 +86,11 @@ void check_rule(const resampling_problem &p) {
         return;
     }
     if (rule != requantization_rule::tflite_2step && rule != requantization_rule::tflite_single_rounding &&
-        rule != requantization_rule::ort_f32 && rule != requantization_rule::caffe_double_round)
-        throw_unimplemented(operation, ": rule ", to_string(rule), ", implemented: f32, tflite_2step, ",
-                            "tflite_single_rounding, ort_f32, caffe_double_round");
+        rule != requantization_rule::ort_f32 && rule != requantization_rule::caffe_double_round &&
+        !(is_xnnpack(rule) && is_linear))
+        throw_unimplemented(
+            operation, ": rule ", to_string(rule), ", implemented: f32, tflite_2step, ",
+            "tflite_single_rounding, ort_f32, caffe_double_round; resampling_linear with xnnpack_*");
     require_type(operation, "src", p.src, {data_type::s8, data_type::u8});
     require_type(operation, "dst", p.dst, {p.src.data_type});
     if (is_linear && p.spatial_ndims != 2)

@@ -145,6 +145,8 @@ fixed_point_multiplier from_double(requantization_rule rule, double real) {
     switch (rule) {
     case requantization_rule::tflite_2step:
     case requantization_rule::tflite_1step:
+    case requantization_rule::ruy_2step:
+    case requantization_rule::half_away_1step:
     case requantization_rule::gemmlowp_fixedpoint_exponent: {
         const fixed_point_multiplier m = q31(real);
         require(m.shift <= 30, rule, real, "M < 2^30");
@@ -157,6 +159,7 @@ fixed_point_multiplier from_double(requantization_rule rule, double real) {
     case requantization_rule::caffe2_2step:
         return from_float(rule, static_cast<float>(real));
     case requantization_rule::qnnpack_avgpool:
+    case requantization_rule::xnnpack_rndnu:
         return from_float(rule, static_cast<float>(real));
     case requantization_rule::gemmlowp_fixedpoint: {
         const fixed_point_multiplier m = q31(real);
@@ -183,7 +186,7 @@ fixed_point_multiplier from_float(requantization_rule rule, float real) {
         const float_bits b = bits_of(real);
         return {b.mantissa24 << 7, 126 - b.biased_exponent, 0};
     }
-    if (rule == requantization_rule::qnnpack_avgpool) {
+    if (rule == requantization_rule::qnnpack_avgpool || rule == requantization_rule::xnnpack_rndnu) {
         require(real >= 0x1p-32f && real < 256.f, rule, static_cast<double>(real), "2^-32 <= M < 256");
         const float_bits b = bits_of(real);
         return {b.mantissa24, 150 - b.biased_exponent, 0};

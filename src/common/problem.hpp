@@ -118,7 +118,8 @@ enum class binary_form {
     product,     ///< TFLite: the out stage's rule on the product
     qlinear_sum, ///< ONNX Runtime: raw codes, zero points folded into one constant
     qlinear_product,
-    qnnpack_sum, ///< Caffe2: integer multipliers for both operands, one rounded shift
+    qnnpack_sum, ///< Caffe2: integer multipliers for both operands, one rounded shift, ties away from zero
+    xnnpack_sum, ///< the same with ties up
     dequantized, ///< real operands; then divided by the destination's scale
 };
 
@@ -127,7 +128,7 @@ struct binary_problem {
     algorithm alg = algorithm::undef;
     binary_form form = binary_form::f32;
     float scale0 = 1.f, scale1 = 1.f, dst_scale = 1.f;
-    /// scaled_sum: applied after a left shift by 20; qnnpack_sum: the shift is common to both.
+    /// scaled_sum: applied after a left shift by 20; qnnpack_sum, xnnpack_sum: the shift is common to both.
     fixed_point_multiplier multiplier0, multiplier1;
     zero_points zero_points0{{}, OCTET_ARG_SRC_0}, zero_points1{{}, OCTET_ARG_SRC_1};
     /// qlinear forms: part of the arithmetic, not of out_stage.

@@ -26,6 +26,20 @@ constexpr std::int32_t tflite_1step(std::int32_t acc, fixed_point_multiplier m) 
     return wrap(rounded_shift_right(std::int64_t{acc} * m.multiplier, 31 - m.shift));
 }
 
+/// ruy on x86: both roundings of tflite_2step with ties up, as one of the exact product.
+constexpr std::int32_t ruy_2step(std::int32_t acc, fixed_point_multiplier m) {
+    const int left = m.shift > 0 ? m.shift : 0, right = m.shift > 0 ? 0 : -m.shift;
+    const std::int32_t shifted =
+        wrap(static_cast<std::int64_t>(static_cast<std::uint64_t>(std::int64_t{acc}) << left));
+    const std::int64_t high = rounded_shift_right(std::int64_t{shifted} * m.multiplier, 31);
+    return static_cast<std::int32_t>(rounded_shift_right(high, right));
+}
+
+/// One rounding, ties away from zero; the low 32 bits are kept.
+constexpr std::int32_t half_away_1step(std::int32_t acc, fixed_point_multiplier m) {
+    return wrap(rounded_shift_right(std::int64_t{acc} * m.multiplier - (acc < 0 ? 1 : 0), 31 - m.shift));
+}
+
 /// gemmlowp QuantizeDownInt32ByFixedPoint; caffe2_2step is the same function of its own (multiplier, right
 /// shift).
 constexpr std::int32_t gemmlowp_fixedpoint(std::int32_t acc, fixed_point_multiplier m) {
@@ -81,6 +95,12 @@ inline std::int32_t f64_scale(std::int32_t acc, double scale) {
     return static_cast<std::int32_t>(clamp(x, double{int32_min}, double{int32_max}));
 }
 
+/// LiteRT's FULLY_CONNECTED with real scales.
+inline std::int32_t f64_half_away(std::int32_t acc, double scale) {
+    const double x = round_half_away(static_cast<double>(acc) * scale);
+    return static_cast<std::int32_t>(clamp(x, double{int32_min}, double{int32_max}));
+}
+
 /// Rules with a (multiplier, shift); saturates the wide results of rounded_shift and ev_rte15.
 constexpr std::int32_t requantize(requantization_rule rule, std::int32_t acc, fixed_point_multiplier m) {
     switch (rule) {
@@ -96,7 +116,12 @@ constexpr std::int32_t requantize(requantization_rule rule, std::int32_t acc, fi
         return gemmlowp_fixedpoint_exponent(acc, m);
     case requantization_rule::gemmlowp_legacy_scale:
         return gemmlowp_legacy_scale(acc, m);
+    case requantization_rule::ruy_2step:
+        return ruy_2step(acc, m);
+    case requantization_rule::half_away_1step:
+        return half_away_1step(acc, m);
     case requantization_rule::rounded_shift:
+    case requantization_rule::xnnpack_rndnu:
         return saturate_s32(rounded_shift(acc, m));
     case requantization_rule::qnnpack_avgpool:
         return qnnpack_avgpool(acc, m);
@@ -115,6 +140,8 @@ inline std::int32_t requantize(requantization_rule rule, std::int32_t acc, doubl
                                    : caffe_double_round(acc, scale));
     case requantization_rule::f64_scale:
         return f64_scale(acc, scale);
+    case requantization_rule::f64_half_away:
+        return f64_half_away(acc, scale);
     default:
         return acc;
     }

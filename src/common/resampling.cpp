@@ -85,7 +85,30 @@ interpolation interpolate(const resampling_problem &p, int axis, dim_t i) {
     return {low, high, 1.f - weight, weight};
 }
 
+namespace {
+
+/// XNNPACK: positions in f32, of which the fraction gets 11 bits.
+fixed_interpolation interpolate_xnnpack(const resampling_problem &p, int axis, dim_t i) {
+    const dim_t in = p.in[axis], out = p.out[axis];
+    const dim_t less = aligns_corners(p.coordinates) && out > 1 ? 1 : 0;
+    const float scale = f32(in - less) / f32(out - less);
+    float x = f32(i) * scale;
+    if (p.coordinates == resampling_coordinates::half_pixel)
+        x = std::max(x + (0.5f * scale - 0.5f), 0.f);
+    x = std::min(x, f32(in - 1));
+    const auto low = static_cast<dim_t>(x);
+    constexpr float one = 2048;
+    const auto weight = static_cast<std::int64_t>(round_to_even((x - f32(low)) * one));
+    return {low, std::min(low + 1, in - 1), static_cast<std::int64_t>(one) - weight, weight};
+}
+
+} // namespace
+
+int fixed_weight_bits(requantization_rule rule) { return is_xnnpack(rule) ? 11 : 10; }
+
 fixed_interpolation interpolate_fixed(const resampling_problem &p, int axis, dim_t i) {
+    if (is_xnnpack(p.out_stage.rule))
+        return interpolate_xnnpack(p, axis, i);
     const dim_t in = p.in[axis], out = p.out[axis];
     constexpr dim_t one = 1024;
     const bool aligned = aligns_corners(p.coordinates) && out > 1;

@@ -12,7 +12,7 @@ struct interpolation {
     dim_t low, high;
     float low_weight, high_weight;
 };
-/// An interpolation with weights of 10 bits, whose sum is 1024.
+/// An interpolation with integer weights.
 struct fixed_interpolation {
     dim_t low, high;
     std::int64_t low_weight, high_weight;
@@ -20,9 +20,11 @@ struct fixed_interpolation {
 
 /// Index of the nearest source element.
 dim_t nearest_index(const resampling_problem &p, int axis, dim_t i);
+/// Bits of the integer weights of a rule, whose sum is 1 << bits: TFLite's 10, XNNPACK's 11.
+int fixed_weight_bits(requantization_rule rule);
 /// Neighbours for rules f32, ort_f32 and caffe_double_round.
 interpolation interpolate(const resampling_problem &p, int axis, dim_t i);
-/// Neighbours for tflite rules.
+/// Neighbours for rules with integer weights: tflite_* and xnnpack_*.
 fixed_interpolation interpolate_fixed(const resampling_problem &p, int axis, dim_t i);
 
 } // namespace octet::impl

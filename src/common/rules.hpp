@@ -60,7 +60,7 @@ struct fixed_point_facts {
 
 /// How a real factor is applied.
 enum class real_steps {
-    f64_product,  ///< rounded once, ties to even
+    f64_product,  ///< rounded once, ties as `ties` says
     double_round, ///< times the mantissa, rounded, times the power of two, rounded; ties away from zero
 };
 
@@ -70,6 +70,7 @@ struct real_facts {
     double lowest = 0, end = 0;
     const char *allowed = "";
     bool takes_tensor_scales = false; ///< element by element: instead of the factor
+    ties_go ties = ties_go::even;     ///< of f64_product: even or away
 };
 
 struct rule_facts {
@@ -80,6 +81,7 @@ struct rule_facts {
     f32_facts f32{};
     fixed_point_facts fixed_point{};
     real_facts real{};
+    bool is_xnnpack = false; ///< also the arithmetic of XNNPACK's other operators
 };
 
 namespace rule_rows {
@@ -102,6 +104,12 @@ constexpr rule_facts in_fixed_point(rules rule, const char *name, const fixed_po
 }
 constexpr rule_facts with_real_scale(rules rule, const char *name, const real_facts &facts) {
     return {rule, name, rule_parameters::real_scales, false, {}, {}, facts};
+}
+
+/// A row that is XNNPACK's.
+constexpr rule_facts xnnpack(rule_facts row) {
+    row.is_xnnpack = true;
+    return row;
 }
 
 constexpr auto left_of_q31 = shift_form::left_of_q31;
@@ -147,6 +155,16 @@ inline constexpr rule_facts table[] = {
                           {right,        one_shift, even, none,       saturates, 0, 32767,          1, 62}),
     with_real_scale(rules::f64_scale, "f64_scale",
                           {real_steps::f64_product, least, infinity, "positive and finite", false}),
+    xnnpack(in_f32(rules::xnnpack_f32, "xnnpack_f32", {true, true, false, false, false,          true})),
+    xnnpack(in_fixed_point(rules::xnnpack_rndnu, "xnnpack_rndnu",
+                          {right,        one_shift, up,   none,       saturates, 1 << 23, (1 << 24) - 1, 16, 55, false, true})),
+    in_fixed_point(rules::ruy_2step, "ruy_2step",
+                          {left_of_q31,  two_steps, up,   wraps,      wraps,     0, high,           -31, 30}),
+    in_fixed_point(rules::half_away_1step, "half_away_1step",
+                          {left_of_q31,  one_shift, away, none,       wraps,     0, high,           -31, 30}),
+    with_real_scale(rules::f64_half_away, "f64_half_away",
+                          {real_steps::f64_product, least, infinity, "positive and finite", false, away}),
+    in_f32(rules::fbgemm_f32, "fbgemm_f32", {true,  false, true,  false, false,          true}),
 };
 // clang-format on
 
@@ -184,6 +202,7 @@ constexpr bool is_float(requantization_rule rule) {
     return facts_of(rule).parameters == rule_parameters::scales;
 }
 constexpr bool is_tflite(requantization_rule rule) { return facts_of(rule).is_tflite; }
+constexpr bool is_xnnpack(requantization_rule rule) { return facts_of(rule).is_xnnpack; }
 
 /// "f32, ort_f32": the rules of which a fact is true, for messages.
 template <typename Fact> std::string names_of_rules(const Fact &fact) {

@@ -91,6 +91,10 @@ constexpr row tflite[] = {
     row("REDUCE_MIN", 2, lower_tflite_reduce_min).batched(rows::reduce).gives(tflite_shape::reduce),
     row("RELU", 1, lower_relu).batched(rows::first_input).gives(tflite_shape::same).part(function),
     row("RELU6", 1, lower_relu6).batched(rows::first_input).gives(tflite_shape::same).part(function),
+    row("RELU_N1_TO_1", 1, lower_relu_n1_to_1)
+        .batched(rows::first_input)
+        .gives(tflite_shape::same)
+        .part(function),
     row("RESHAPE", {1, 2}, lower_reshape)
         .batched(rows::first_input)
         .gives(tflite_shape::reshape)

@@ -55,6 +55,9 @@ constexpr rule_case rule_cases[] = {
     {rule::rounded_shift, -31, 62, int32_min, int32_max, rule_case::right, false},
     {rule::qnnpack_avgpool, 16, 55, 1 << 23, (1 << 24) - 1, rule_case::right, false},
     {rule::ev_rte15, 1, 62, 0, 32767, rule_case::right, false},
+    {rule::xnnpack_rndnu, 16, 55, 1 << 23, (1 << 24) - 1, rule_case::right, false},
+    {rule::ruy_2step, -31, 30, 0, int32_max, rule_case::left, true},
+    {rule::half_away_1step, -31, 30, 0, int32_max, rule_case::left, false},
 };
 
 class requantize_rule : public testing::TestWithParam<rule_case> {
@@ -363,12 +366,34 @@ TEST(requantize, rules_have_their_families) {
     EXPECT_EQ(requantize(rule::none, 123456789, {}), 123456789);
 }
 
+/// A quarter: the first step of ruy makes 1 of 0.5, the second 1 of 0.5 again; negative ties go up twice.
+TEST(requantize, ties_of_ruy_go_up_in_both_steps) {
+    for (const auto &[acc, code] :
+         {std::pair(1, 1), {-1, 0}, {2, 1}, {-2, 0}, {3, 1}, {-3, 0}, {6, 2}, {-6, -1}})
+        EXPECT_EQ(requantize(rule::ruy_2step, acc, {1 << 30, -1, 0}), code) << acc;
+    EXPECT_EQ(requantize(rule::tflite_2step, -2, {1 << 30, -1, 0}),
+              -1); // the reference kernels differ at such ties
+}
+
+TEST(requantize, ties_of_rndnu_go_up_and_results_saturate) {
+    for (const auto &[acc, code] : {std::pair(1, 0), {-1, 0}, {2, 1}, {-2, 0}, {6, 2}, {-6, -1}})
+        EXPECT_EQ(requantize(rule::xnnpack_rndnu, acc, {1 << 23, 25, 0}), code) << acc;
+    EXPECT_EQ(requantize(rule::xnnpack_rndnu, int32_max, {1 << 23, 16, 0}), int32_max);
+    EXPECT_EQ(from_float(rule::xnnpack_rndnu, 0.25f), (fixed_point_multiplier{1 << 23, 25, 0}));
+}
+
+TEST(requantize, half_away_in_f64) {
+    for (const auto &[acc, code] : {std::pair(2, 1), {-2, -1}, {6, 2}, {-6, -2}, {1, 0}, {-3, -1}})
+        EXPECT_EQ(requantize(rule::f64_half_away, acc, 0.25, false), code) << acc;
+    EXPECT_EQ(requantize(rule::f64_half_away, int32_min, 8., false), int32_min);
+}
+
 TEST(requantize, one_accumulator_under_every_rule) { // the comparison table of the rules: M = 1/4
     const auto at = [](rule id, int shift, std::int32_t acc) {
         return requantize(id, acc,
-                          {id == rule::qnnpack_avgpool ? 1 << 23
-                           : id == rule::ev_rte15      ? 1
-                                                       : 1 << 30,
+                          {id == rule::qnnpack_avgpool || id == rule::xnnpack_rndnu ? 1 << 23
+                           : id == rule::ev_rte15                                   ? 1
+                                                                                    : 1 << 30,
                            shift, 0});
     };
     struct row {
@@ -385,6 +410,7 @@ TEST(requantize, one_accumulator_under_every_rule) { // the comparison table of 
         EXPECT_EQ(at(rule::tflite_1step, -1, r.acc), r.one_step) << r.acc;
         EXPECT_EQ(at(rule::qnnpack_avgpool, 25, r.acc), r.qnnpack) << r.acc;
         EXPECT_EQ(at(rule::ev_rte15, 2, r.acc), r.ev) << r.acc;
+        EXPECT_EQ(at(rule::half_away_1step, -1, r.acc), r.qnnpack) << r.acc;
     }
 }
 

@@ -141,6 +141,9 @@ static void use_options(const char *path, const float *scores) {
     EXPECT_OK(octet_options_set_batch(options, 3));
     EXPECT_OK(octet_options_set_progress(options, count_progress, &calls));
     EXPECT_REFUSED(octet_options_set_rule(options, "tflite"), octet_invalid_arguments, "tflite");
+    EXPECT_OK(octet_options_set_profile(options, "tflm-90b983c"));
+    EXPECT_OK(octet_options_set_profile(options, ""));
+    EXPECT_REFUSED(octet_options_set_profile(options, "litert"), octet_invalid_arguments, "litert-2026.08-x86");
     EXPECT_REFUSED(octet_options_set_batch(options, -1), octet_invalid_arguments, "batch is -1");
     EXPECT_OK(octet_network_create(&net, path, options));
     EXPECT(calls > 0);
@@ -325,6 +328,8 @@ static void pass_null(octet_network *net) {
     EXPECT_NULL(octet_options_set_batch(NULL, 1), "options");
     EXPECT_NULL(octet_options_set_rule(NULL, "f32"), "options");
     EXPECT_NULL(octet_options_set_rule(options, NULL), "rule");
+    EXPECT_NULL(octet_options_set_profile(NULL, ""), "options");
+    EXPECT_NULL(octet_options_set_profile(options, NULL), "profile");
     EXPECT_NULL(octet_options_set_fusion(NULL, 1), "options");
     EXPECT_NULL(octet_options_set_threads(NULL, 1), "options");
     EXPECT_NULL(octet_options_set_shape(NULL, "x", dims, 1), "options");

@@ -125,6 +125,13 @@ constexpr rule_case cases[] = {
     {"qnnpack_avgpool_any", rule::qnnpack_avgpool, 16, 55, 1 << 23, (1 << 24) - 1, false},
     {"ev_rte15_small", rule::ev_rte15, 15, 62, 0, 32767, false},
     {"ev_rte15_any", rule::ev_rte15, 1, 62, 0, 32767, false},
+    {"xnnpack_rndnu_small", rule::xnnpack_rndnu, 26, 55, 1 << 23, (1 << 24) - 1, true},
+    {"xnnpack_rndnu_any", rule::xnnpack_rndnu, 16, 55, 1 << 23, (1 << 24) - 1, false},
+    {"ruy_2step_small", rule::ruy_2step, -31, -1, one_half, high, true},
+    {"ruy_2step_below_1", rule::ruy_2step, -31, 0, 0, high, false},
+    {"ruy_2step_any", rule::ruy_2step, -31, 30, 0, high, false},
+    {"half_away_1step_small", rule::half_away_1step, -31, -2, one_half, high, true},
+    {"half_away_1step_any", rule::half_away_1step, -31, 30, 0, high, false},
 };
 
 const std::vector<cpu_isa> levels = generated_levels();
@@ -145,6 +152,8 @@ int total_shift(rule id, int shift) {
     case rule::tflite_2step:
     case rule::tflite_1step:
     case rule::tflite_single_rounding:
+    case rule::ruy_2step:
+    case rule::half_away_1step:
     case rule::gemmlowp_fixedpoint_exponent:
         return 31 - shift;
     default:
@@ -299,29 +308,37 @@ INSTANTIATE_TEST_SUITE_P(all, jit_double_round, testing::Combine(testing::Values
                                     (std::get<1>(test.param) ? "_f32" : "_f64");
                          });
 
-class jit_f64_scale : public testing::TestWithParam<cpu_isa> {};
+/// Those that take a factor in f64: level, rule.
+class jit_f64_scale : public testing::TestWithParam<std::tuple<cpu_isa, rule>> {};
 
 TEST_P(jit_f64_scale, equals_the_scalar_rule) {
-    if (!is_available(GetParam()))
-        GTEST_SKIP() << "this machine has no " << to_string(GetParam());
+    const auto &[level, id] = GetParam();
+    if (!is_available(level))
+        GTEST_SKIP() << "this machine has no " << to_string(level);
     inputs in(23);
-    const rule_spec spec = make_rule_spec(rule::f64_scale, {}, false);
-    const kernel k(GetParam(), spec);
+    const rule_spec spec = make_rule_spec(id, {}, false);
+    const kernel k(level, spec);
     batch b;
-    for (double &scale : b.scales)
-        scale = std::ldexp(random_scale(in, false), in.one_in(4) ? 3 : 0); // saturates
+    for (double &scale : b.scales) // a power of two makes ties, a large one saturates
+        scale = in.one_in(4) ? std::ldexp(1., -static_cast<int>(in.between(1, 12)))
+                             : std::ldexp(random_scale(in, false), in.one_in(4) ? 3 : 0);
     for (std::int32_t &acc : b.src)
         acc = in.one_in(3) ? static_cast<std::int32_t>(in.between(-5000, 5000))
                            : random_accumulator(in, rule::rounded_shift, {1 << 30, 31, 0});
     const std::vector<std::int32_t> dst = b.run(k, spec);
     for (std::size_t j = 0; j < dst.size(); j++) {
         const double scale = b.scales[b.column(j)];
-        expect_same(dst[j], f64_scale(b.src[j], scale), b.src[j], " * ", scale);
+        expect_same(dst[j], requantize(id, b.src[j], scale, false), b.src[j], " * ", scale);
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(all, jit_f64_scale, testing::ValuesIn(levels),
-                         [](const auto &test) { return std::string(to_string(test.param)); });
+INSTANTIATE_TEST_SUITE_P(all, jit_f64_scale,
+                         testing::Combine(testing::ValuesIn(levels),
+                                          testing::Values(rule::f64_scale, rule::f64_half_away)),
+                         [](const auto &test) {
+                             return std::string(to_string(std::get<0>(test.param))) + "_" +
+                                    to_string(std::get<1>(test.param));
+                         });
 
 // ---- what users of the rules rely on
 
@@ -354,7 +371,8 @@ std::vector<rule_spec> all_specs() {
     }
     for (const bool is_f32 : {false, true})
         specs.push_back(make_rule_spec(rule::caffe_double_round, {}, is_f32));
-    specs.push_back(make_rule_spec(rule::f64_scale, {}, false));
+    for (const rule id : {rule::f64_scale, rule::f64_half_away})
+        specs.push_back(make_rule_spec(id, {}, false));
     return specs;
 }
 

@@ -455,6 +455,16 @@ TEST_F(CheckSharedTest, TfliteOperators) {
     EXPECT_EQ(last_line(), "296 passed, 0 failed"); // nothing skipped
 }
 
+/// XNNPACK's on x86 and on Arm, and LiteRT's own kernels, at every level.
+TEST_F(CheckSharedTest, LitertOperators) {
+    for (const cpu_isa level : get_available_cpu_isas()) {
+        options opt;
+        opt.isa = to_string(level);
+        EXPECT_TRUE(check_shared("vectors/litert_ops.json", opt)) << opt.isa << '\n' << output;
+        EXPECT_EQ(last_line(), "481 passed, 0 failed") << opt.isa;
+    }
+}
+
 TEST_F(CheckSharedTest, OrtOperators) {
     EXPECT_TRUE(check_shared("vectors/ort_ops.json")) << output;
     EXPECT_EQ(last_line(), "214 passed, 0 failed");

@@ -106,6 +106,19 @@ std::int32_t fixed_point(rule r, std::int32_t x, const fixed_point_multiplier &m
     case rule::qnnpack_avgpool:
         return wrap(static_cast<std::int64_t>(
             floor_shift(product - (x < 0 ? 1 : 0) + (static_cast<wide>(1) << (e - 1)), e)));
+    case rule::xnnpack_rndnu: // litert_default.md, section 5: one rounding, ties up
+        return sat_wide(floor_shift(product + (static_cast<wide>(1) << (e - 1)), e));
+    case rule::ruy_2step: { // section 4.1: both roundings up
+        const std::int32_t shifted = wrap(static_cast<std::int64_t>(x) * (std::int64_t{1} << std::max(e, 0)));
+        const wide v =
+            floor_shift(static_cast<wide>(shifted) * m.multiplier + (static_cast<wide>(1) << 30), 31);
+        return static_cast<std::int32_t>(e < 0 ? floor_shift(v + (static_cast<wide>(1) << (-e - 1)), -e) : v);
+    }
+    case rule::half_away_1step: {
+        const wide magnitude = product < 0 ? -product : product;
+        const wide rounded = floor_shift(magnitude + (static_cast<wide>(1) << (30 - e)), 31 - e);
+        return wrap(static_cast<std::int64_t>(product < 0 ? -rounded : rounded));
+    }
     case rule::ev_rte15:
         return sat_wide(
             floor_shift(product + (floor_shift(product, e) & 1) + (static_cast<wide>(1) << (e - 1)) - 1, e));
@@ -171,7 +184,7 @@ float float_rule(const problem &p, rule r, std::int32_t acc, const double *bias,
                       : weights_scales->second.mask    ? weights_scales->second.values[channel]
                                                        : weights_scales->second.values[0];
     const float output_scale = a.output_scales.is_set() ? masked(a.output_scales, p.dst.shape(), at) : 1.f;
-    if (r == rule::f32) {
+    if (r == rule::f32 || r == rule::fbgemm_f32) {
         const float x = static_cast<float>(acc);
         return (bias ? x + static_cast<float>(*bias) : x) * output_scale;
     }
@@ -200,12 +213,13 @@ float float_rule(const problem &p, rule r, std::int32_t acc, const double *bias,
 value requantize(const problem &p, std::int32_t acc, const double *bias, std::size_t channel,
                  const index &at) {
     const rule r = effective_rule(p);
-    if (r == rule::f32 || r == rule::f32_v3)
+    if (r == rule::f32 || r == rule::f32_v3 || r == rule::fbgemm_f32)
         return real(float_rule(p, r, acc, bias, channel, at));
     if (bias)
         acc = wrap(static_cast<std::int64_t>(acc) + static_cast<std::int64_t>(*bias));
     switch (r) {
     case rule::ort_f32:
+    case rule::xnnpack_f32:
         return real(float_rule(p, r, acc, nullptr, channel, at));
     case rule::none:
         return integer(acc);
@@ -215,6 +229,9 @@ value requantize(const problem &p, std::int32_t acc, const double *bias, std::si
     case rule::f64_scale:
         return integer(
             sat(std::nearbyint(static_cast<double>(acc) * masked(p.attr.real_scales, p.dst.shape(), at))));
+    case rule::f64_half_away:
+        return integer(
+            sat(std::round(static_cast<double>(acc) * masked(p.attr.real_scales, p.dst.shape(), at))));
     default:
         return integer(fixed_point(r, acc, masked(p.attr.multipliers, p.dst.shape(), at)));
     }

@@ -197,6 +197,7 @@ fixed_point_multiplier draw_multiplier(random_source &r, rule of, double real, b
         return {mantissa(bits), is_wild ? static_cast<std::int32_t>(r.between(-31, 62)) : bits - e, 0};
     }
     case rule::qnnpack_avgpool:
+    case rule::xnnpack_rndnu:
         return {mantissa(24), std::min(std::max(24 - e, 16), 55), 0};
     case rule::ev_rte15:
         return {mantissa(15), std::min(std::max(15 - e, 1), 62), 0};
@@ -211,10 +212,11 @@ void draw_integer_rule(random_source &r, problem &p, int mask, double real) {
     a.rule = r.pick({rule::tflite_2step, rule::tflite_2step, rule::tflite_single_rounding, rule::tflite_1step,
                      rule::caffe2_2step, rule::gemmlowp_fixedpoint, rule::gemmlowp_fixedpoint_exponent,
                      rule::gemmlowp_legacy_scale, rule::rounded_shift, rule::caffe_double_round,
-                     rule::qnnpack_avgpool, rule::ev_rte15, rule::f64_scale});
+                     rule::qnnpack_avgpool, rule::ev_rte15, rule::f64_scale, rule::xnnpack_rndnu,
+                     rule::ruy_2step, rule::ruy_2step, rule::half_away_1step, rule::f64_half_away});
     const std::size_t count = masked_count(p.dst.shape(), mask);
     const auto one = [&] { return std::min(real * r.real(0.3, 3), 0.49); };
-    if (a.rule == rule::caffe_double_round || a.rule == rule::f64_scale) {
+    if (a.rule == rule::caffe_double_round || a.rule == rule::f64_scale || a.rule == rule::f64_half_away) {
         a.real_scales_are_f32 = a.rule == rule::caffe_double_round && r.chance(50);
         a.real_scales.mask = mask;
         for (std::size_t i = 0; i < count; i++)
@@ -237,9 +239,11 @@ int draw_dst_mask(random_source &r, const problem &p, int channel) {
 void draw_float_rule(random_source &r, problem &p, const dot_shape &s, double real) {
     attributes &a = p.attr;
     a.rule = r.pick({rule::automatic, rule::f32, rule::f32, rule::f32_v3, rule::f32_v3, rule::ort_f32,
-                     rule::ort_f32, rule::none});
+                     rule::ort_f32, rule::xnnpack_f32, rule::fbgemm_f32, rule::none});
     const bool per_argument =
-        a.rule == rule::f32_v3 || ((a.rule == rule::automatic || a.rule == rule::ort_f32) && r.chance(40));
+        a.rule == rule::f32_v3 ||
+        ((a.rule == rule::automatic || a.rule == rule::ort_f32 || a.rule == rule::xnnpack_f32) &&
+         r.chance(40));
     if (a.rule == rule::none)
         return;
     if (per_argument) {

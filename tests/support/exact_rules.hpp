@@ -23,6 +23,13 @@ inline wide scaled_up(std::int32_t acc, int shift) { return acc * power_of_two(s
 inline std::int32_t tflite_2step(std::int32_t acc, fixed_point_multiplier m) {
     return two_steps(wrapped(scaled_up(acc, m.shift)), m.multiplier, std::max(-m.shift, 0));
 }
+inline std::int32_t ruy_2step(std::int32_t acc, fixed_point_multiplier m) {
+    const std::int32_t high = high_mul(wrapped(scaled_up(acc, m.shift)), m.multiplier);
+    return static_cast<std::int32_t>(nearest(high, std::max(-m.shift, 0), ties::up));
+}
+inline std::int32_t half_away_1step(std::int32_t acc, fixed_point_multiplier m) {
+    return wrapped(nearest(wide{acc} * m.multiplier, 31 - m.shift, ties::away));
+}
 inline std::int32_t gemmlowp_fixedpoint_exponent(std::int32_t acc, fixed_point_multiplier m) {
     return two_steps(saturated(scaled_up(acc, m.shift)), m.multiplier, std::max(-m.shift, 0));
 }
@@ -59,7 +66,12 @@ inline std::int32_t requantize(requantization_rule rule, std::int32_t acc, fixed
     case requantization_rule::gemmlowp_legacy_scale:
         return gemmlowp_legacy_scale(acc, m);
     case requantization_rule::rounded_shift:
+    case requantization_rule::xnnpack_rndnu:
         return rounded_shift(acc, m);
+    case requantization_rule::ruy_2step:
+        return ruy_2step(acc, m);
+    case requantization_rule::half_away_1step:
+        return half_away_1step(acc, m);
     case requantization_rule::qnnpack_avgpool:
         return qnnpack_avgpool(acc, m);
     case requantization_rule::ev_rte15:

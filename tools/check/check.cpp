@@ -64,6 +64,9 @@ bool check_file(const std::string &path, const options &opt, std::ostream &out, 
     report results(out, opt.op, opt.verbose, opt.show_progress ? &std::cerr : nullptr, object);
     try {
         const file_kind kind = recognise(file.root());
+        if (!opt.profile.empty() && kind.replay != replay_tflite_operators)
+            throw error(status::invalid_arguments,
+                        path + ": --profile is given, allowed with vectors of TensorFlow Lite's operators");
         kind.replay(file, opt, results);
         return results.finish(kind.row_title);
     } catch (const malformed_file &e) {

@@ -21,7 +21,8 @@ namespace octet::check {
 enum class implementation { any, ref, jit };
 
 struct options {
-    std::string op;  ///< replay only this operator (requantization: rule); empty: all
+    std::string op;      ///< replay only this operator (requantization: rule); empty: all
+    std::string profile; ///< of networks and of operators of TensorFlow Lite; empty: that of the file
     std::string isa; ///< highest level that primitives may use; empty: what the machine and environment give
     implementation impl = implementation::any;
     bool verbose = false;
@@ -74,10 +75,15 @@ struct operator_case {
     std::string op, name;
     model::graph graph;
     std::vector<std::pair<int, byte_view>> inputs; ///< tensor index, bytes
-    std::vector<tensor_record> outputs;            ///< in the order of graph.outputs
+    /// What a runtime made of them, in the order of graph.outputs.
+    struct expectation {
+        std::string profile; ///< empty: the framework's default
+        std::vector<tensor_record> outputs;
+    };
+    std::vector<expectation> expected;
 };
 
-/// Runs the case and reports it: passed, failed at the first difference, or skipped where Octet lacks the
+/// Runs the case under each profile and reports it: passed, failed at the first difference, or skipped where Octet lacks the
 /// operator.
 void replay(const operator_case &c, const options &opt, report &results);
 

@@ -141,6 +141,7 @@ public:
         : form_(form), params_(c["params"]), tensors_(c["tensors"]), blob_(blob) {
         case_.op = form.op;
         case_.name = std::move(name);
+        case_.expected.resize(1);
     }
 
     operator_case build() {
@@ -207,8 +208,9 @@ private:
     }
 
     int add_output(const std::string &name) {
-        case_.outputs.push_back(tensor(name));
-        return add(as_model_tensor(case_.outputs.back(), false));
+        std::vector<tensor_record> &outputs = case_.expected[0].outputs;
+        outputs.push_back(tensor(name));
+        return add(as_model_tensor(outputs.back(), false));
     }
 
     const node_form &form_;

@@ -194,17 +194,48 @@ std::string activation_complaint(const operator_record &r) {
 
 } // namespace
 
-std::string derivation_complaint(const operator_record &r) {
+namespace {
+
+std::string multiplier_complaint(const operator_record &r) {
     for (const auto &entry : derivations) {
         if (r.op != entry.op)
             continue;
         for (const derived &d : entry.derive(r)) {
-            const std::string complaint = complaint_about(d, r.params);
+            std::string complaint = complaint_about(d, r.params);
             if (!complaint.empty())
                 return complaint;
         }
     }
-    return activation_complaint(r);
+    return {};
+}
+
+/// XNNPACK's effective scale of a sum of products, f32(f32(s_x * s_w) / s_y), per channel where the filter has several.
+std::string scale_complaint(const operator_record &r) {
+    if (!r.params.has("scale") || r.params.has("count"))
+        return {};
+    const std::size_t input = r.op == "TRANSPOSE_CONV" ? 2 : 0;
+    const auto recorded = r.params["scale"].list<float>();
+    for (std::size_t c = 0; c < recorded.size(); c++) {
+        const float scale =
+            scale_of(at(r.inputs, input)) * scale_of(at(r.inputs, 1), c) / scale_of(at(r.outputs, 0));
+        if (recorded[c] != scale)
+            return "scale[" + std::to_string(c) + "]: recorded " + std::to_string(recorded[c]) +
+                   ", derived from the scales " + std::to_string(scale);
+    }
+    return {};
+}
+
+} // namespace
+
+std::string derivation_complaint(const operator_record &r) {
+    const std::string complaint = multiplier_complaint(r);
+    return complaint.empty() ? activation_complaint(r) : complaint;
+}
+
+std::string litert_derivation_complaint(const operator_record &r, const std::string &path) {
+    if (path == "builtin") // SOFTMAX has a table of floats there
+        return r.op == "SOFTMAX" ? "" : multiplier_complaint(r);
+    return scale_complaint(r);
 }
 
 } // namespace octet::check

@@ -18,7 +18,11 @@ bool is_constant_input(const std::string &op, std::size_t position) {
         {"PAD", {1}},
         {"PADV2", {1, 2}},
         {"RESIZE_BILINEAR", {1}},
+        {"REDUCE_MAX", {1}},
+        {"REDUCE_MIN", {1}},
         {"RESIZE_NEAREST_NEIGHBOR", {1}},
+        {"SUM", {1}},
+        {"TRANSPOSE", {1}},
         {"TRANSPOSE_CONV", {0, 1, 3}},
     };
     const auto found = constants.find(op);
@@ -46,6 +50,25 @@ std::map<std::string, model::attribute> read_attributes(const json_value &params
     return attributes;
 }
 
+/// Whose outputs a case holds, each with the profile that gives them. Cases of LiteRT's default runtime say which of its
+/// kernels made them, and have a second output where AArch64 gives other codes.
+std::vector<operator_case::expectation> expectations_of(const json_value &c, const operator_record &r,
+                                                        const options &opt) {
+    if (!c.has("path"))
+        return {{opt.profile, r.outputs}};
+    const auto without_delegate = [&](const std::string &profile) { return profile + "-builtin"; };
+    const std::string path = c["path"].text();
+    if (path != "xnnpack" && path != "builtin")
+        c["path"].fail("is '" + path + "', known: xnnpack, builtin");
+    if (path == "builtin")
+        return {{without_delegate(opt.profile.empty() ? "litert-2026.08-x86" : opt.profile), r.outputs}};
+    const std::vector<tensor_record> on_x86{r.outputs.begin(), r.outputs.begin() + 1},
+        on_arm{r.outputs.end() - 1, r.outputs.end()};
+    if (opt.profile.empty())
+        return {{"litert-2026.08-x86", on_x86}, {"litert-2026.08-arm64", on_arm}};
+    return {{opt.profile, opt.profile == "litert-2026.08-arm64" ? on_arm : on_x86}};
+}
+
 operator_record read_record(const json_value &c, const std::vector<std::uint8_t> &blob) {
     operator_record r{c["op"].text(), c["params"], {}, {}};
     for (const json_value &input : c["inputs"].items())
@@ -55,8 +78,9 @@ operator_record read_record(const json_value &c, const std::vector<std::uint8_t>
     return r;
 }
 
-operator_case make_case(const operator_record &r, const std::string &name) {
-    operator_case c{r.op, name, {}, {}, r.outputs};
+operator_case make_case(const operator_record &r, const std::string &name,
+                        std::vector<operator_case::expectation> expected) {
+    operator_case c{r.op, name, {}, {}, std::move(expected)};
     c.graph.framework = "tflite";
     model::node node{r.op, {}, {}, read_attributes(r.params)};
     const auto add = [&](const tensor_record &t, bool is_constant) {
@@ -71,17 +95,19 @@ operator_case make_case(const operator_record &r, const std::string &name) {
         c.graph.inputs.push_back(node.inputs.back());
         c.inputs.emplace_back(node.inputs.back(), r.inputs[i].bytes);
     }
-    for (const tensor_record &output : r.outputs)
+    for (const tensor_record &output : c.expected.at(0).outputs)
         node.outputs.push_back(add(output, false));
     c.graph.outputs = node.outputs;
     c.graph.nodes.push_back(std::move(node));
     return c;
 }
 
-void replay_case(const operator_record &r, const std::string &name, const options &opt, report &results) {
+void replay_case(const json_value &c, const operator_record &r, const std::string &name, const options &opt,
+                 report &results) {
     std::string complaint;
     try {
-        complaint = derivation_complaint(r);
+        complaint =
+            c.has("path") ? litert_derivation_complaint(r, c["path"].text()) : derivation_complaint(r);
     } catch (const malformed_file &) {
         throw;
     } catch (const error &e) {
@@ -91,7 +117,7 @@ void replay_case(const operator_record &r, const std::string &name, const option
         return results.fail(r.op, name, complaint);
     if (!is_supported("tflite", r.op))
         return results.skip(r.op, name, "Octet does not execute this operator");
-    replay(make_case(r, name), opt, results);
+    replay(make_case(r, name, expectations_of(c, r, opt)), opt, results);
 }
 
 } // namespace
@@ -103,7 +129,7 @@ void replay_tflite_operators(const vector_file &file, const options &opt, report
         if (!results.wants(c["op"].text()))
             continue;
         results.begin(name);
-        replay_case(read_record(c, blob), name, opt, results);
+        replay_case(c, read_record(c, blob), name, opt, results);
     }
 }
 

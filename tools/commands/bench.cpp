@@ -68,6 +68,7 @@ void add_bench_command(CLI::App &app) {
             ->check(whole_number(1, 1024));
     CLI::Option *rule = add_rule_option(*command, options->rule,
                                         "Requantization rule; of networks by default their framework's");
+    add_profile_option(*command, options->network.profile)->needs(network);
     for (const std::string &name : add_size_options(*command, options->network))
         command->get_option(name)->needs(network);
     command->add_option("--types", options->types, "Types of src:weights:dst")

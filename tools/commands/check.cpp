@@ -10,6 +10,7 @@
 #include "commands/commands.hpp"
 #include "commands/json.hpp"
 #include "commands/options.hpp"
+#include "octet/profile.hpp"
 
 namespace octet::tools {
 
@@ -32,6 +33,7 @@ void add_check_command(CLI::App &app) {
                     "Run only on such implementations, ref or jit; others count as failed")
         ->type_name("KIND")
         ->check(word_of({"ref", "jit"}));
+    add_profile_option(command, args->opt.profile);
     add_machine_options(command, args->machine);
     add_json_option(command, args->is_json);
     command.add_flag("--verbose", args->opt.verbose, "One line per case, with the implementation it ran on");
@@ -41,6 +43,8 @@ void add_check_command(CLI::App &app) {
             args->opt.impl = args->impl == "ref" ? check::implementation::ref : check::implementation::jit;
         args->opt.show_progress = isatty(STDERR_FILENO) != 0;
         apply(args->machine);
+        if (!args->opt.profile.empty())
+            find_profile(args->opt.profile);
         json object;
         if (args->is_json)
             reserve_standard_output();

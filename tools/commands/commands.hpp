@@ -25,6 +25,7 @@ void add_save_command(CLI::App &app);
 void add_serve_command(CLI::App &app, const std::function<void(const serve_options &)> &serve);
 void add_bench_command(CLI::App &app);
 void add_check_command(CLI::App &app);
+void add_profiles_command(CLI::App &app);
 void add_explain_command(CLI::App &app);
 void add_preload_command(CLI::App &app);
 void add_onnxruntime_command(CLI::App &app);

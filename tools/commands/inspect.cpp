@@ -16,6 +16,7 @@
 #include "commands/tensor_text.hpp"
 #include "octet/network.hpp"
 #include "octet/octet.hpp"
+#include "octet/profile.hpp"
 
 namespace octet::tools {
 namespace {
@@ -117,7 +118,45 @@ std::string rule_of(const inspected &i, const inspect_options &options) {
     return i.net ? to_string(i.net->options().rule) : options.net.rule;
 }
 
+/// In force, empty for the framework's default.
+std::string profile_of(const inspected &i, const inspect_options &options) {
+    return i.net ? i.net->options().profile : options.net.profile;
+}
+
+/// Operators of the file that another profile computes otherwise than the one in force: what its rows say differs.
+std::vector<std::string> changed_by(const profile &other, const profile &in_force, const model::graph &g) {
+    const auto rows_of = [](const profile &p, const std::string &op) {
+        std::vector<std::string> rows;
+        for (const profile_entry &e : p.entries)
+            if (e.op == op)
+                rows.push_back(e.condition + e.arithmetic + e.derivation);
+        return rows;
+    };
+    std::vector<std::string> changed;
+    for (const auto &[op, count] : operators_of(g))
+        if (rows_of(other, op) != rows_of(in_force, op))
+            changed.push_back(op);
+    return changed;
+}
+
 // ---- Text
+
+void print_profiles(const inspected &i, const inspect_options &options) {
+    if (i.file.framework != "tflite")
+        return;
+    const std::string name = profile_of(i, options);
+    const profile &in_force = find_profile(name.empty() ? "tflm-90b983c" : name);
+    std::cout << "\nprofiles\n  " << in_force.name << "  in force\n";
+    for (const profile &other : all_profiles()) {
+        if (other.framework != i.file.framework || other.name == in_force.name)
+            continue;
+        std::string changed;
+        for (const std::string &op : changed_by(other, in_force, i.file))
+            changed += (changed.empty() ? "" : ", ") + op;
+        std::cout << "  " << other.name << "  "
+                  << (changed.empty() ? "changes nothing" : "other arithmetic for " + changed) << '\n';
+    }
+}
 
 /// "0.0078125", "64 scales", nothing
 std::string scale_text(const model::quantization &q) {
@@ -193,8 +232,8 @@ void print_text(const inspected &i, const inspect_options &options) {
     std::cout << options.net.model << ": " << i.file.framework
               << (i.file.saved ? ", saved as it runs, " : ", ") << i.file.nodes.size() << " nodes";
     if (i.net) {
-        std::cout << " in the file, " << i.net->get_graph().nodes.size() << " to run; rule "
-                  << rule_of(i, options) << ", " << get_num_threads()
+        std::cout << " in the file, " << i.net->get_graph().nodes.size() << " to run; "
+                  << arithmetic_of(*i.net) << ", " << get_num_threads()
                   << (get_num_threads() == 1 ? " thread, " : " threads, ")
                   << to_string(get_effective_cpu_isa()) << '\n';
     } else {
@@ -209,6 +248,7 @@ void print_text(const inspected &i, const inspect_options &options) {
         std::cout << "  activations  " << bytes_text(shared) << " in one arena, " << bytes_text(separate)
                   << " if each had its own buffer\n";
     }
+    print_profiles(i, options);
     print_operators(i.file);
     print_nodes(i);
 }
@@ -256,6 +296,7 @@ json inspected_json(const inspected &i, const inspect_options &options) {
             {"framework", i.file.framework},
             {"saved", i.file.saved != nullptr},
             {"rule", rule_of(i, options)},
+            {"profile", profile_of(i, options)},
             {"threads", get_num_threads()},
             {"isa", to_string(get_effective_cpu_isa())},
             {"runs", i.net.has_value()},

@@ -84,11 +84,12 @@ std::vector<std::string> add_network_options(CLI::App &command, network_file_opt
     add_rule_option(command, options.rule,
                     "Requantization rule of the accumulating operators of a .tflite network; an .onnx "
                     "network has ONNX Runtime's");
+    add_profile_option(command, options.profile);
     command.add_option("--batch", options.batch, "Number of images at once, instead of the file's")
         ->type_name("N")
         ->check(whole_number(1, 1'000'000));
     std::vector<std::string> names = add_size_options(command, options);
-    names.insert(names.begin(), {"MODEL", "--rule", "--batch"});
+    names.insert(names.begin(), {"MODEL", "--rule", "--profile", "--batch"});
     return names;
 }
 
@@ -132,10 +133,17 @@ void require_sizes(const model::graph &g, const network_file_options &options) {
     }
 }
 
+std::string arithmetic_of(const network &net) {
+    const network_options &options = net.options();
+    return options.profile.empty() ? std::string("rule ") + to_string(options.rule)
+                                   : "profile " + options.profile;
+}
+
 network make_network(model::graph g, const network_file_options &options) {
     require_sizes(g, options);
     const progress_line progress;
     network_options how{requantization_rule_from_string(options.rule.c_str()), !options.no_fusion};
+    how.profile = options.profile;
     how.progress = [&](double done, const std::string &next) {
         progress.show(std::to_string(static_cast<int>(done * 100)) + " % " + next);
     };

@@ -15,13 +15,13 @@ class App;
 namespace octet::tools {
 
 struct network_file_options {
-    std::string model, rule = "automatic";
+    std::string model, rule = "automatic", profile;
     std::vector<std::string> shapes, dimensions; ///< "NAME=1x128", "NAME=128"
     dim_t batch = 0;                             ///< as in the file
     bool no_fusion = false;
 };
 
-/// MODEL, --rule, --batch, --shape, --dimension, --no-fusion. Returns the names of all of them.
+/// MODEL, --rule, --profile, --batch, --shape, --dimension, --no-fusion. Returns the names of all of them.
 std::vector<std::string> add_network_options(CLI::App &command, network_file_options &options);
 /// Those for networks alone: --shape, --dimension, --no-fusion. Returns their names.
 std::vector<std::string> add_size_options(CLI::App &command, network_file_options &options);
@@ -32,7 +32,9 @@ model::graph read_graph(const network_file_options &options);
 void set_open_sizes(model::graph &g, const network_sizes &sizes, const network_file_options &options);
 /// Throws octet::error for a graph with an input whose size is left open.
 void require_sizes(const model::graph &g, const network_file_options &options);
-/// The same, and makes a network. Errors name the file.
+/// "rule automatic", or "profile litert-2026.08-x86" where there is one.
+std::string arithmetic_of(const network &net);
+/// As require_sizes, and makes a network. Errors name the file.
 network make_network(model::graph g, const network_file_options &options);
 
 } // namespace octet::tools

@@ -44,6 +44,7 @@ int main(int argc, char **argv) {
     });
     add_bench_command(app);
     add_check_command(app);
+    add_profiles_command(app);
     add_explain_command(app);
     add_preload_command(app);
     add_onnxruntime_command(app);

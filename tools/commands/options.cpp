@@ -129,6 +129,14 @@ std::vector<int> apply(const bench_machine_options &options) {
     return counts;
 }
 
+CLI::Option *add_profile_option(CLI::App &command, std::string &profile) {
+    return command
+        .add_option("--profile", profile,
+                    "Runtime whose bytes a .tflite network gives (octet profiles lists them); by default "
+                    "TensorFlow Lite Micro's")
+        ->type_name("NAME");
+}
+
 CLI::Option *add_rule_option(CLI::App &command, std::string &rule, const std::string &description) {
     std::vector<std::string> names;
     for (const requantization_rule r : all_requantization_rules())

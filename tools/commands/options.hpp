@@ -32,6 +32,8 @@ std::vector<int> apply(const bench_machine_options &options);
 /// The level of that name. Throws octet::error if there is none, or if this machine does not run it.
 cpu_isa available_isa(const std::string &name);
 
+/// --profile: the runtime whose bytes a .tflite network gives. Who makes the network checks it.
+CLI::Option *add_profile_option(CLI::App &command, std::string &profile);
 CLI::Option *add_rule_option(CLI::App &command, std::string &rule, const std::string &description);
 
 /// Whole numbers of an interval, for CLI::Option::check.

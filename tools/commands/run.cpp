@@ -98,8 +98,8 @@ run_profile time_runs(network &net, int repeat) {
 
 void print_head(const network &net, const run_inputs &inputs, const run_options &options) {
     const int threads = get_num_threads();
-    std::cout << options.net.model << ": " << net.get_graph().nodes.size() << " nodes, rule "
-              << options.net.rule << ", " << threads << (threads == 1 ? " thread, " : " threads, ")
+    std::cout << options.net.model << ": " << net.get_graph().nodes.size() << " nodes, " << arithmetic_of(net)
+              << ", " << threads << (threads == 1 ? " thread, " : " threads, ")
               << to_string(get_effective_cpu_isa()) << '\n';
     if (inputs.is_made_up())
         std::cout << "input: pseudo-random values, the same in every run (no --input given)\n";
@@ -127,6 +127,7 @@ json results_json(const network &net, const run_inputs &inputs, const run_profil
     const model::graph &g = net.get_graph();
     json object = {{"model", options.net.model},
                    {"rule", to_string(net.options().rule)},
+                   {"profile", net.options().profile},
                    {"threads", get_num_threads()},
                    {"isa", to_string(get_effective_cpu_isa())},
                    {"inputs", json::array()},
@@ -200,6 +201,15 @@ void run(const run_options &options) {
         throw CLI::RuntimeError(1);
 }
 
+/// --trace was called --profile before there were runtimes of that name: a path is still understood.
+void move_old_trace_option(run_options &options) {
+    std::string &given = options.net.profile;
+    const bool is_path = given.find('/') != std::string::npos ||
+                         (given.size() >= 5 && given.compare(given.size() - 5, 5, ".json") == 0);
+    if (is_path && options.trace.empty())
+        std::swap(given, options.trace);
+}
+
 } // namespace
 
 void add_run_command(CLI::App &app) {
@@ -242,7 +252,7 @@ void add_run_command(CLI::App &app) {
         ->type_name("N")
         ->check(whole_number(1, max_count));
     command
-        ->add_option("--profile", options->trace,
+        ->add_option("--trace", options->trace,
                      "Also show time per operator, and write all times as a Chrome trace to this file, by "
                      "default octet_profile.json")
         ->type_name("[FILE]")
@@ -254,7 +264,11 @@ void add_run_command(CLI::App &app) {
                       "Also compare every operator with the models.json beside the model");
     command->footer("Times are milliseconds: minimum, median and percentiles of the timed runs. P90 is the "
                     "shortest that 90 %\nof the runs do not exceed.");
-    command->callback([options] { run(*options); });
+    command->get_option("--profile")->expected(0, 1)->default_str("octet_profile.json");
+    command->callback([options] {
+        move_old_trace_option(*options);
+        run(*options);
+    });
 }
 
 } // namespace octet::tools

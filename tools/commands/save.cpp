@@ -49,6 +49,7 @@ void save(const save_options &options) {
                {"file", options.file},
                {"bytes", bytes},
                {"rule", to_string(net.options().rule)},
+               {"profile", net.options().profile},
                {"isa", level}});
     else
         std::cout << "wrote " << options.file << ", " << bytes_text(bytes) << ", for " << level

@@ -59,6 +59,7 @@ class Network(_octet.Network):
     - fusion: joins operators where no byte changes.
     - shapes, dimensions: sizes of inputs by name, and of dimensions that the file names.
     - progress: called with (done, what) while it loads; True: a bar of tqdm, where that is installed.
+    - profile: the runtime whose bytes a .tflite network gives, a name of `octet.profiles()`; empty: the framework's default.
     - memory_limit: bytes that weights and buffers may take; 0: no limit.
 
     Call it with arrays in the order of `inputs`, ``net(x)``, or by name, ``net(image=x)``.
@@ -73,16 +74,17 @@ class Network(_octet.Network):
     def __init__(self, model: Any, *, batch: int = 0, threads: int = 0,
                  rule: str = "automatic", fusion: bool = True, shapes: Mapping[str, Sequence[int]] = {},
                  dimensions: Mapping[str, int] = {},
-                 progress: Union[None, bool, Callable[[float, str], None]] = None, memory_limit: int = 0) -> None:
+                 progress: Union[None, bool, Callable[[float, str], None]] = None, memory_limit: int = 0,
+                 profile: str = "") -> None:
         bar = progress_bar(True, 100, "%") if progress is True else None
         model = _path_or_bytes(model)
         if not isinstance(model, bytes) and not os.path.exists(model):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(model))
         super().__init__(model, batch=batch, threads=threads, rule=rule, fusion=fusion, shapes=dict(shapes),
                          dimensions=dict(dimensions), progress=bar.report if bar else progress if callable(progress) else None,
-                         memory_limit=memory_limit)
+                         memory_limit=memory_limit, profile=profile)
 
-        self._made = (model, dict(threads=threads, rule=rule, fusion=fusion, memory_limit=memory_limit))
+        self._made = (model, dict(threads=threads, rule=rule, fusion=fusion, memory_limit=memory_limit, profile=profile))
 
     def __reduce__(self) -> Any:
         """Pickled, it is the bytes of its model, so that another process, or machine, makes it anew."""

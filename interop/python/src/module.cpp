@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "network.hpp"
+#include "octet/profile.hpp"
 #include "octet/version.hpp"
 #include "operations.hpp"
 
@@ -45,6 +46,15 @@ void bind_settings(py::module_ &m) {
             return names;
         },
         "Names of the contracts by which sums become codes.");
+    m.def(
+        "profiles",
+        [] {
+            std::vector<std::string> names;
+            for (const profile &p : all_profiles())
+                names.push_back(p.name);
+            return names;
+        },
+        "Names of the runtimes whose bytes networks can give (`profile` of octet.Network) and of libraries.");
     m.def(
         "quantize_multiplier",
         [](double real, const std::string &rule) {

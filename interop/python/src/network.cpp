@@ -538,33 +538,35 @@ double python_network::seconds_per_run(int repeat) {
 }
 
 void bind_network(py::module_ &m) {
-    const auto make =
-        [](const py::object &source, dim_t batch, int threads, const std::string &rule, bool fusion,
-           const std::map<std::string, memory::dims> &shapes, const std::map<std::string, dim_t> &dimensions,
-           const std::function<void(double, const std::string &)> &progress, std::size_t memory_limit) {
-            network_options o;
-            o.batch = batch;
-            o.threads = threads;
-            o.rule = requantization_rule_from_string(rule.c_str());
-            o.fusion = fusion;
-            o.shapes = shapes;
-            o.dimensions = dimensions;
-            o.progress = progress;
-            o.memory_limit = memory_limit;
-            if (py::isinstance<py::bytes>(source)) {
-                const auto bytes = py::cast<std::string_view>(source);
-                return std::make_unique<python_network>(network(bytes.data(), bytes.size(), "bytes", o));
-            }
-            const auto path = py::cast<std::string>(py::module_::import("os").attr("fspath")(source));
-            const py::gil_scoped_release release;
-            return std::make_unique<python_network>(network(path, o));
-        };
+    const auto make = [](const py::object &source, dim_t batch, int threads, const std::string &rule,
+                         bool fusion, const std::map<std::string, memory::dims> &shapes,
+                         const std::map<std::string, dim_t> &dimensions,
+                         const std::function<void(double, const std::string &)> &progress,
+                         std::size_t memory_limit, const std::string &profile) {
+        network_options o;
+        o.batch = batch;
+        o.threads = threads;
+        o.rule = requantization_rule_from_string(rule.c_str());
+        o.fusion = fusion;
+        o.shapes = shapes;
+        o.dimensions = dimensions;
+        o.progress = progress;
+        o.memory_limit = memory_limit;
+        o.profile = profile;
+        if (py::isinstance<py::bytes>(source)) {
+            const auto bytes = py::cast<std::string_view>(source);
+            return std::make_unique<python_network>(network(bytes.data(), bytes.size(), "bytes", o));
+        }
+        const auto path = py::cast<std::string>(py::module_::import("os").attr("fspath")(source));
+        const py::gil_scoped_release release;
+        return std::make_unique<python_network>(network(path, o));
+    };
     py::class_<python_network>(m, "Network")
         .def(py::init(make), py::arg("model"), py::kw_only(), py::arg("batch") = 0, py::arg("threads") = 0,
              py::arg("rule") = "automatic", py::arg("fusion") = true,
              py::arg("shapes") = std::map<std::string, memory::dims>(),
              py::arg("dimensions") = std::map<std::string, dim_t>(), py::arg("progress") = py::none(),
-             py::arg("memory_limit") = 0)
+             py::arg("memory_limit") = 0, py::arg("profile") = "")
         .def("__call__", &python_network::call)
         .def("run", &python_network::run, py::arg("feeds"), py::arg("outputs") = std::vector<std::string>())
         .def("trace", &python_network::trace, py::arg("feeds"))

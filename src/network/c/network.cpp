@@ -6,6 +6,7 @@
 
 #include "network/c/guard.hpp"
 #include "octet/network.hpp"
+#include "octet/profile.hpp"
 
 using namespace octet;
 using c::guarded;
@@ -124,6 +125,16 @@ octet_status octet_options_set_rule(octet_options *options, const char *rule) {
     return guarded(__func__, [&] {
         need(options, "options");
         options->value.rule = requantization_rule_from_string(text_of(rule, "rule").c_str());
+    });
+}
+
+octet_status octet_options_set_profile(octet_options *options, const char *profile) {
+    return guarded(__func__, [&] {
+        need(options, "options");
+        const std::string name = text_of(profile, "profile");
+        if (!name.empty())
+            find_profile(name);
+        options->value.profile = name;
     });
 }
 

@@ -86,7 +86,8 @@ private:
             ops_.append_add(zero_point_ - x.zero_point);
         ops_.append_scaled_add(
             {add_multipliers_of(rule, x.scale, d.scale, y.scale), x.zero_point, d.zero_point, rule});
-        const code_interval range = activation_interval(as_node.text("activation", "NONE"), as_node.output());
+        const code_interval range =
+            activation_interval(as_node.text("activation", "NONE"), as_node.output(), rule);
         zero_point_ = y.zero_point;
         if (!range.is_whole)
             ops_.append_clip(range.low - zero_point_, range.high - zero_point_);

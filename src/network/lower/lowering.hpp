@@ -5,6 +5,7 @@
 // octet::error sentences about the node; `network` puts "node N (OP): " in front.
 
 #include <initializer_list>
+#include <optional>
 
 #include "network/graph/descs.hpp"
 #include "network/graph/evaluator.hpp"
@@ -13,6 +14,12 @@
 
 namespace octet::model {
 
+/// What a profile says of a node's numbers (network/profiles.hpp).
+struct contract {
+    requantization_rule rule;
+    std::optional<scale_derivation> derivation; ///< unless it is that of the operator's own lowering
+};
+
 class lowering {
 public:
     /// `rule` is that of the accumulating operators; `evaluate` runs single nodes while others are lowered.
@@ -20,8 +27,22 @@ public:
              requantization_rule rule, const evaluator &evaluate)
         : node_(n), graph_(g), buffers_(buffers), engine_(e), rule_(rule), evaluate_(evaluate) {}
 
+    /// The same under a contract of a profile.
+    lowering under(const contract &c) const {
+        lowering other(node_, graph_, buffers_, engine_, c.rule, evaluate_);
+        other.contract_ = c;
+        return other;
+    }
+
     const node &get_node() const { return node_; }
     requantization_rule rule() const { return rule_; }
+    /// The rule of the node's contract; without one `otherwise`.
+    requantization_rule rule_or(requantization_rule otherwise) const {
+        return contract_ ? contract_->rule : otherwise;
+    }
+    scale_derivation derivation_or(scale_derivation otherwise) const {
+        return contract_ ? contract_->derivation.value_or(otherwise) : otherwise;
+    }
     const evaluator &get_evaluator() const { return evaluate_; }
     const engine &get_engine() const { return engine_; }
     const graph &get_graph() const { return graph_; }
@@ -89,6 +110,7 @@ private:
     const engine &engine_;
     const requantization_rule rule_;
     const evaluator &evaluate_;
+    std::optional<contract> contract_;
 };
 
 } // namespace octet::model

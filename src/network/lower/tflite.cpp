@@ -17,6 +17,13 @@ std::int32_t code_of(float real, const linear_codes &q) {
            static_cast<std::int32_t>(std::clamp(std::round(real / q.scale), -farthest, farthest));
 }
 
+/// XNNPACK's, of which the lowest and the highest code are the limits.
+std::int32_t xnnpack_code_of(float real, const linear_codes &q, const code_interval &all) {
+    const float code = real / q.scale + static_cast<float>(q.zero_point);
+    return static_cast<std::int32_t>(
+        std::nearbyint(std::clamp(code, static_cast<float>(all.low), static_cast<float>(all.high))));
+}
+
 std::int64_t positive(const lowering &l, const std::string &name, std::int64_t fallback) {
     const std::int64_t value = l.integer(name, fallback);
     if (value < 1)
@@ -33,22 +40,28 @@ linear_codes per_tensor(const tensor &t, const std::string &who) {
     return {t.quant.scales[0], t.quant.zero_points[0]};
 }
 
-code_interval activation_interval(const std::string &activation, const tensor &dst) {
+code_interval activation_interval(const std::string &activation, const tensor &dst,
+                                  requantization_rule rule) {
     const code_interval all =
         dst.type == data_type::u8 ? code_interval{0, 255, true} : code_interval{-128, 127, true};
     if (activation == "NONE")
         return all;
     code_interval range = all;
     const linear_codes q = per_tensor(dst, "the output");
+    const bool is_xnnpack =
+        rule == requantization_rule::xnnpack_f32 || rule == requantization_rule::xnnpack_rndnu;
+    const auto bound = [&](float real) {
+        return is_xnnpack ? xnnpack_code_of(real, q, all) : code_of(real, q);
+    };
     if (activation == "RELU" || activation == "RELU6")
         range.low = std::max(all.low, q.zero_point);
     else if (activation == "RELU_N1_TO_1")
-        range.low = std::max(all.low, code_of(-1.f, q));
+        range.low = std::max(all.low, bound(-1.f));
     else
         refuse_as_unimplemented("fused activation " + activation +
                                 " is not supported, allowed: NONE, RELU, RELU6, RELU_N1_TO_1");
     if (activation != "RELU")
-        range.high = std::min(all.high, code_of(activation == "RELU6" ? 6.f : 1.f, q));
+        range.high = std::min(all.high, bound(activation == "RELU6" ? 6.f : 1.f));
     range.is_whole = range.low == all.low && range.high == all.high;
     return range;
 }

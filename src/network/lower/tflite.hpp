@@ -14,13 +14,18 @@ struct linear_codes {
 };
 linear_codes per_tensor(const tensor &t, const std::string &who);
 
+/// The rule of operators without sums of products, unless a profile says otherwise.
+inline requantization_rule elementwise_rule(const lowering &l) {
+    return l.rule_or(requantization_rule::tflite_2step);
+}
+
 /// Codes that a tensor's type and a fused activation allow: RELU is [code of 0, highest], RELU6 [code of 0,
-/// code of 6].
+/// code of 6]. XNNPACK adds the zero point before it rounds, TFLite's kernels behind.
 struct code_interval {
     std::int32_t low, high;
     bool is_whole; ///< all codes of the type: nothing to clip
 };
-code_interval activation_interval(const std::string &activation, const tensor &dst);
+code_interval activation_interval(const std::string &activation, const tensor &dst, requantization_rule rule);
 
 /// One spatial dimension of a sliding window. TFLite's SAME gives ceil(size / stride) positions and puts the
 /// odd element of padding at the end; VALID pads nothing. EXPLICIT is a PAD that was fused into the operator.
@@ -80,6 +85,7 @@ std::unique_ptr<step> lower_hard_swish(const lowering &l);
 std::unique_ptr<step> lower_elu(const lowering &l);
 std::unique_ptr<step> lower_abs(const lowering &l);
 std::unique_ptr<step> lower_prelu(const lowering &l);
+std::unique_ptr<step> lower_relu_n1_to_1(const lowering &l);
 std::unique_ptr<step> lower_resize_bilinear(const lowering &l);
 std::unique_ptr<step> lower_resize_nearest_neighbor(const lowering &l);
 std::unique_ptr<step> lower_l2_normalization(const lowering &l);
@@ -111,5 +117,20 @@ std::unique_ptr<step> lower_tflite_tile(const lowering &l);
 std::unique_ptr<step> lower_unpack(const lowering &l);
 std::unique_ptr<step> lower_svdf(const lowering &l);
 std::unique_ptr<step> lower_unidirectional_sequence_lstm(const lowering &l);
+
+// What LiteRT's default runtime computes otherwise: XNNPACK's functions of codes, and its own optimized kernels.
+
+std::unique_ptr<step> lower_xnnpack_quantize(const lowering &l);
+std::unique_ptr<step> lower_xnnpack_leaky_relu(const lowering &l);
+std::unique_ptr<step> lower_xnnpack_logistic(const lowering &l);
+std::unique_ptr<step> lower_xnnpack_tanh(const lowering &l);
+std::unique_ptr<step> lower_xnnpack_elu(const lowering &l);
+std::unique_ptr<step> lower_litert_logistic(const lowering &l);
+std::unique_ptr<step> lower_litert_tanh(const lowering &l);
+std::unique_ptr<step> lower_litert_relu6(const lowering &l);
+std::unique_ptr<step> lower_litert_softmax(const lowering &l);
+std::unique_ptr<step> lower_litert_sub(const lowering &l);
+std::unique_ptr<step> lower_litert_mul(const lowering &l);
+std::unique_ptr<step> lower_litert_prelu(const lowering &l);
 
 } // namespace octet::model

@@ -21,21 +21,37 @@ std::unique_ptr<step> broadcast_binary(const lowering &l, algorithm alg, const p
                      {OCTET_ARG_DST, l.output_buffer(dst_md)}});
 }
 
-std::unique_ptr<step> scaled_binary(const lowering &l, algorithm alg) {
+/// Quantization of the operands and the result.
+struct operand_codes {
+    linear_codes a, b, y;
+};
+
+operand_codes codes_of(const lowering &l) {
     const tensor &a = l.input(0, {data_type::s8, data_type::u8}), &b = l.input(1, {a.type}),
-                 &dst = l.output({a.type});
-    const linear_codes qa = per_tensor(a, "input 0"), qb = per_tensor(b, "input 1"),
-                       qy = per_tensor(dst, "the output");
-    primitive_attr attr;
-    attr.set_requantization(requantization_rule::tflite_2step);
-    attr.set_scales(OCTET_ARG_SRC_0, 0, {qa.scale});
-    attr.set_scales(OCTET_ARG_SRC_1, 0, {qb.scale});
-    attr.set_scales(OCTET_ARG_DST, 0, {qy.scale});
-    set_zero_point(attr, OCTET_ARG_SRC_0, qa.zero_point);
-    set_zero_point(attr, OCTET_ARG_SRC_1, qb.zero_point);
-    set_zero_point(attr, OCTET_ARG_DST, qy.zero_point);
-    append_clip(attr, activation_interval(l.text("activation", "NONE"), dst), qy.zero_point);
+                 &y = l.output({a.type});
+    return {per_tensor(a, "input 0"), per_tensor(b, "input 1"), per_tensor(y, "the output")};
+}
+
+/// `attr` has rule and factors.
+std::unique_ptr<step> clipped_binary(const lowering &l, algorithm alg, const operand_codes &q,
+                                     primitive_attr attr) {
+    set_zero_point(attr, OCTET_ARG_SRC_0, q.a.zero_point);
+    set_zero_point(attr, OCTET_ARG_SRC_1, q.b.zero_point);
+    set_zero_point(attr, OCTET_ARG_DST, q.y.zero_point);
+    append_clip(attr, activation_interval(l.text("activation", "NONE"), l.output(), elementwise_rule(l)),
+                q.y.zero_point);
     return broadcast_binary(l, alg, attr);
+}
+
+/// The primitive derives multipliers from the scales, as the rule's framework does.
+std::unique_ptr<step> scaled_binary(const lowering &l, algorithm alg) {
+    const operand_codes q = codes_of(l);
+    primitive_attr attr;
+    attr.set_requantization(elementwise_rule(l));
+    attr.set_scales(OCTET_ARG_SRC_0, 0, {q.a.scale});
+    attr.set_scales(OCTET_ARG_SRC_1, 0, {q.b.scale});
+    attr.set_scales(OCTET_ARG_DST, 0, {q.y.scale});
+    return clipped_binary(l, alg, q, attr);
 }
 
 /// Of codes as they are, whatever their scales: so TFLite compares them.
@@ -54,20 +70,51 @@ std::unique_ptr<step> lower_mul(const lowering &l) { return scaled_binary(l, alg
 std::unique_ptr<step> lower_maximum(const lowering &l) { return larger_or_smaller(l, algorithm::binary_max); }
 std::unique_ptr<step> lower_minimum(const lowering &l) { return larger_or_smaller(l, algorithm::binary_min); }
 
-std::unique_ptr<step> lower_prelu(const lowering &l) {
+/// TensorFlow Lite: in double as ADD, with the second multiplier negated, so that ties of that operand go the other way.
+std::unique_ptr<step> lower_litert_sub(const lowering &l) {
+    const operand_codes q = codes_of(l);
+    add_multipliers m = add_multipliers_of(elementwise_rule(l), q.a.scale, q.b.scale, q.y.scale);
+    m.b.multiplier = -m.b.multiplier;
+    primitive_attr attr;
+    attr.set_requantization(elementwise_rule(l), 0, {m.dst});
+    attr.set_input_multiplier(OCTET_ARG_SRC_0, m.a);
+    attr.set_input_multiplier(OCTET_ARG_SRC_1, m.b);
+    return clipped_binary(l, algorithm::binary_add, q, attr);
+}
+
+/// TensorFlow Lite: product and quotient of the scales in float32.
+std::unique_ptr<step> lower_litert_mul(const lowering &l) {
+    const operand_codes q = codes_of(l);
+    const double factor = real_multiplier(scale_derivation::caffe2_f32, q.a.scale, q.b.scale, q.y.scale);
+    primitive_attr attr;
+    attr.set_requantization(elementwise_rule(l), 0, {from_double(elementwise_rule(l), factor)});
+    return clipped_binary(l, algorithm::binary_mul, q, attr);
+}
+
+namespace {
+
+std::unique_ptr<step> prelu(const lowering &l, bool has_f32_factors) {
     const tensor &src = l.input(0, {data_type::s8, data_type::u8}), &alpha = l.input(1, {src.type}),
                  &dst = l.output({src.type});
     need_output_dims(l, src.dims);
     primitive_attr attr;
-    attr.set_requantization(requantization_rule::tflite_2step);
-    const auto set = [&](int arg, const tensor &t, const char *who) {
-        const linear_codes q = per_tensor(t, who);
-        attr.set_scales(arg, 0, {q.scale});
-        set_zero_point(attr, arg, q.zero_point);
-    };
-    set(OCTET_ARG_SRC, src, "input 0");
-    set(OCTET_ARG_WEIGHTS, alpha, "input 1");
-    set(OCTET_ARG_DST, dst, "the output");
+    constexpr requantization_rule rule = requantization_rule::tflite_2step;
+    const linear_codes x = per_tensor(src, "input 0"), a = per_tensor(alpha, "input 1"),
+                       y = per_tensor(dst, "the output");
+    if (has_f32_factors) {
+        constexpr auto how = scale_derivation::caffe2_f32;
+        attr.set_requantization(rule, 0, {from_double(rule, real_multiplier(how, x.scale, 1.f, y.scale))});
+        attr.set_input_multiplier(OCTET_ARG_WEIGHTS,
+                                  from_double(rule, real_multiplier(how, x.scale, a.scale, y.scale)));
+    } else {
+        attr.set_requantization(rule);
+        attr.set_scales(OCTET_ARG_SRC, 0, {x.scale});
+        attr.set_scales(OCTET_ARG_WEIGHTS, 0, {a.scale});
+        attr.set_scales(OCTET_ARG_DST, 0, {y.scale});
+    }
+    set_zero_point(attr, OCTET_ARG_SRC, x.zero_point);
+    set_zero_point(attr, OCTET_ARG_WEIGHTS, a.zero_point);
+    set_zero_point(attr, OCTET_ARG_DST, y.zero_point);
     const memory::desc src_md = dense_desc(src), dst_md = dense_desc(dst);
     const memory::desc alpha_md = padded_desc(alpha, src_md.dims().size());
     const prelu_forward::desc d(prop_kind::forward_inference, src_md, alpha_md, dst_md);
@@ -76,5 +123,11 @@ std::unique_ptr<step> lower_prelu(const lowering &l) {
                      {OCTET_ARG_WEIGHTS, l.input_buffer(1, alpha_md)},
                      {OCTET_ARG_DST, l.output_buffer(dst_md)}});
 }
+
+} // namespace
+
+std::unique_ptr<step> lower_prelu(const lowering &l) { return prelu(l, false); }
+/// TensorFlow Lite derives both multipliers in float32, its micro version in double.
+std::unique_ptr<step> lower_litert_prelu(const lowering &l) { return prelu(l, true); }
 
 } // namespace octet::model

@@ -89,7 +89,7 @@ accumulator make_accumulator(const lowering &l, const dot_roles &roles) {
     acc.weights_scales = weights.quant.scales;
     acc.dst_scale = per_tensor(l.result(), "the output").scale;
     acc.dst_zero_point = per_tensor(l.result(), "the output").zero_point;
-    acc.derivation = roles.derivation;
+    acc.derivation = l.derivation_or(roles.derivation);
     acc.dst_mask = roles.dst_mask;
     acc.weights_mask = roles.weights_mask;
     if (l.rule() == requantization_rule::gemmlowp_legacy_scale)
@@ -104,7 +104,7 @@ primitive_attr make_attr(const lowering &l, const dot_roles &roles) {
     set_zero_point(attr, OCTET_ARG_SRC, l.input(roles.src_input).quant.zero_points[0]);
     set_zero_point(attr, OCTET_ARG_WEIGHTS, l.input(weights_input).quant.zero_points[0]);
     set_zero_point(attr, OCTET_ARG_DST, acc.dst_zero_point);
-    const code_interval range = activation_interval(roles.activation, l.result());
+    const code_interval range = activation_interval(roles.activation, l.result(), l.rule());
     if (!range.is_whole) {
         post_ops ops;
         append_range(ops, l.rule(), acc, range.low, range.high);

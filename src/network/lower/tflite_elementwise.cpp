@@ -40,7 +40,8 @@ std::unique_ptr<step> pooling(const lowering &l, algorithm alg) {
     primitive_attr attr;
     if (alg != algorithm::pooling_max)
         attr.set_requantization(tflite_rule);
-    append_clip(attr, activation_interval(l.text("activation", "NONE"), dst), 0); // raw codes, no zero points
+    append_clip(attr, activation_interval(l.text("activation", "NONE"), dst, elementwise_rule(l)),
+                0); // raw codes, no zero points
     const pooling_forward::desc d(prop_kind::forward_inference, alg, nhwc_desc(src), nhwc_desc(dst),
                                   {h.stride, w.stride}, {h.kernel, w.kernel}, {h.padding_l, w.padding_l},
                                   {h.padding_r, w.padding_r});

@@ -70,6 +70,30 @@ memory::dims reduced_dims(const lowering &l, const memory::dims &src, const std:
     return dims;
 }
 
+primitive_attr tflite_sum(const linear_codes &x, const linear_codes &y, std::int64_t count, bool divides) {
+    constexpr requantization_rule rule = requantization_rule::tflite_2step;
+    primitive_attr attr;
+    const auto factor = from_double(rule, static_cast<double>(x.scale) / static_cast<double>(y.scale));
+    attr.set_requantization(rule, 0, {divides ? divide_by_count(factor, count) : factor});
+    set_zero_point(attr, OCTET_ARG_SRC, x.zero_point);
+    set_zero_point(attr, OCTET_ARG_DST, y.zero_point);
+    return attr;
+}
+
+/// The sum of codes as they are, times a factor, plus a number that holds both zero points: f32 throughout, rounded last.
+primitive_attr xnnpack_sum(const linear_codes &x, const linear_codes &y, std::int64_t count, bool divides) {
+    const auto n = static_cast<float>(count);
+    const float ratio = x.scale / y.scale, factor = divides ? ratio * (1.f / n) : ratio;
+    const float zero_points = n * static_cast<float>(x.zero_point) * factor;
+    primitive_attr attr;
+    attr.set_requantization(requantization_rule::ort_f32); // without scales a factor and one rounding
+    attr.set_output_scales(0, {factor});
+    post_ops ops;
+    ops.append_eltwise(1.f, algorithm::eltwise_linear, 1.f, static_cast<float>(y.zero_point) - zero_points);
+    attr.set_post_ops(ops);
+    return attr;
+}
+
 /// `divides`: by the number of elements of a sum, which TFLite makes part of the multiplier.
 std::unique_ptr<step> scaled_sum(const lowering &l, bool divides) {
     const tensor &src = l.input(0, {data_type::s8, data_type::u8}), &dst = l.output({src.type});
@@ -79,12 +103,10 @@ std::unique_ptr<step> scaled_sum(const lowering &l, bool divides) {
     const merged_dims r(src.dims, is_reduced);
     const memory::dims window = r.window(), ones(window.size(), 1), zeros(window.size(), 0);
 
-    constexpr requantization_rule rule = requantization_rule::tflite_2step;
-    primitive_attr attr;
-    const auto factor = from_double(rule, static_cast<double>(x.scale) / static_cast<double>(y.scale));
-    attr.set_requantization(rule, 0, {divides ? divide_by_count(factor, element_count(window)) : factor});
-    set_zero_point(attr, OCTET_ARG_SRC, x.zero_point);
-    set_zero_point(attr, OCTET_ARG_DST, y.zero_point);
+    const std::int64_t count = element_count(window);
+    const primitive_attr attr = elementwise_rule(l) == requantization_rule::xnnpack_f32
+                                    ? xnnpack_sum(x, y, count, divides)
+                                    : tflite_sum(x, y, count, divides);
     const memory::desc src_md = r.src_desc(src.type), dst_md = r.dst_desc(dst.type);
     const pooling_forward::desc d(prop_kind::forward_inference, algorithm::pooling_avg_exclude_padding,
                                   src_md, dst_md, ones, window, zeros, zeros);

@@ -22,7 +22,7 @@ std::unique_ptr<step> resize(const lowering &l, algorithm alg) {
         refuse("input 1 has " + std::to_string(size.size()) + " values, allowed are height and width");
     need_output_dims(l, {src.dims[0], size[0], size[1], src.dims[3]});
     primitive_attr attr;
-    attr.set_requantization(requantization_rule::tflite_2step);
+    attr.set_requantization(elementwise_rule(l));
     const resampling_forward::desc d(prop_kind::forward_inference, alg, nhwc_desc(src), nhwc_desc(dst),
                                      coordinates_of(l));
     return one_step(resampling_forward::primitive_desc(d, attr, l.get_engine()),

@@ -1,4 +1,4 @@
-// TFLite's functions of one tensor: RELU, RELU6, LEAKY_RELU, LOGISTIC, TANH, HARD_SWISH, ELU, ABS. The primitive derives TFLite's
+// TFLite's functions of one tensor: RELU, RELU6, RELU_N1_TO_1, LEAKY_RELU, LOGISTIC, TANH, HARD_SWISH, ELU, ABS. The primitive derives TFLite's
 // multipliers from the scales.
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
@@ -10,10 +10,11 @@ namespace {
 
 constexpr prop_kind inference = prop_kind::forward_inference;
 
-std::unique_ptr<step> unary_step(const lowering &l, const primitive_attr &attr, algorithm alg, float alpha) {
+std::unique_ptr<step> unary_step(const lowering &l, const primitive_attr &attr, algorithm alg, float alpha,
+                                 float beta = 0.f) {
     need_output_dims(l, l.input(0).dims);
     const buffer src = l.input_buffer(0), dst = l.output_buffer();
-    const eltwise_forward::desc d(inference, alg, src.get_desc(), dst.get_desc(), alpha);
+    const eltwise_forward::desc d(inference, alg, src.get_desc(), dst.get_desc(), alpha, beta);
     return one_step(eltwise_forward::primitive_desc(d, attr, l.get_engine()),
                     {{OCTET_ARG_SRC, src}, {OCTET_ARG_DST, dst}});
 }
@@ -71,6 +72,14 @@ std::unique_ptr<step> lower_relu6(const lowering &l) {
     set_parameters(attr, OCTET_ARG_SRC, x);
     set_zero_point(attr, OCTET_ARG_DST, x.zero_point);
     return unary_step(l, attr, algorithm::eltwise_bounded_relu, 6.f);
+}
+
+/// TensorFlow Lite rescales where its micro version only clamps; RELU_N1_TO_1, which that one lacks, is the same.
+std::unique_ptr<step> lower_litert_relu6(const lowering &l) {
+    return unary_step(l, tflite_attr(l), algorithm::eltwise_bounded_relu, 6.f);
+}
+std::unique_ptr<step> lower_relu_n1_to_1(const lowering &l) {
+    return unary_step(l, tflite_attr(l), algorithm::eltwise_clip, -1.f, 1.f);
 }
 
 std::unique_ptr<step> lower_logistic(const lowering &l) {

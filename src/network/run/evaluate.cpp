@@ -7,6 +7,7 @@
 
 #include "network/lower/lowering.hpp"
 #include "network/operators.hpp"
+#include "network/profiles.hpp"
 #include "network/run/on_behalf_of.hpp"
 
 namespace octet::model {
@@ -39,7 +40,7 @@ graph alone(const graph &g, const node &n, std::size_t varying, const std::optio
     return one;
 }
 
-std::vector<std::uint8_t> run(const graph &one, const shared_bytes &values) {
+std::vector<std::uint8_t> run(const graph &one, const shared_bytes &values, const runtime *under) {
     const engine cpu(engine::kind::cpu, 0);
     stream s(cpu);
     const evaluator none;
@@ -48,11 +49,10 @@ std::vector<std::uint8_t> run(const graph &one, const shared_bytes &values) {
     packing weights(unshared, work);
     tensor_buffers buffers(one, weights);
     const node &n = one.nodes.front();
-    const operator_facts &facts = facts_of(one.framework, n.op);
-    if (!facts.lower)
+    if (!facts_of(one.framework, n.op).lower)
         refuse_as_unimplemented("the operator cannot run");
     const std::unique_ptr<step> lowered =
-        facts.lower(lowering(n, one, buffers, cpu, requantization_rule::automatic, none));
+        lower_under(under, lowering(n, one, buffers, cpu, requantization_rule::automatic, none));
     const memory_plan plan = buffers.place();
     lowered->make_primitives();
     work.finish();
@@ -71,9 +71,10 @@ std::vector<std::uint8_t> run(const graph &one, const shared_bytes &values) {
 } // namespace
 
 std::vector<std::uint8_t> evaluate(const graph &g, const node &n, std::size_t varying,
-                                   const shared_bytes &values, const std::optional<memory::dims> &dims) {
+                                   const shared_bytes &values, const std::optional<memory::dims> &dims,
+                                   const runtime *under) {
     const graph one = alone(g, n, varying, dims);
-    return on_behalf_of(one, 0, [&] { return run(one, values); });
+    return on_behalf_of(one, 0, [&] { return run(one, values, under); });
 }
 
 } // namespace octet::model

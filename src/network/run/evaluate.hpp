@@ -6,8 +6,12 @@
 
 namespace octet::model {
 
-/// See `evaluator`. Throws octet::error if the node cannot be executed.
+struct runtime;
+
+/// See `evaluator`. As the runtime computes the node; null: by the operator's own contract. Throws octet::error if the node
+/// cannot be executed.
 std::vector<std::uint8_t> evaluate(const graph &g, const node &n, std::size_t varying,
-                                   const shared_bytes &values, const std::optional<memory::dims> &dims);
+                                   const shared_bytes &values, const std::optional<memory::dims> &dims,
+                                   const runtime *under = nullptr);
 
 } // namespace octet::model

@@ -14,6 +14,7 @@
 #include "network/passes/onnx_layout.hpp"
 #include "network/passes/onnx_quantization.hpp"
 #include "network/passes/ort/transformers.hpp"
+#include "network/profiles.hpp"
 #include "network/run/evaluate.hpp"
 #include "network/run/on_behalf_of.hpp"
 #include "network/saved/plan_file.hpp"
@@ -124,7 +125,7 @@ std::vector<std::string> apply_passes(graph &g, const network_options &options) 
     if (is_onnx)
         assign_layouts(g);
     if (options.fusion)
-        fuse_followers(g, options.rule);
+        fuse_followers(g, options.rule, joins_sums(find_runtime(options.profile, g.framework)));
     if (options.fusion && is_onnx)
         fuse_floats(g);
     return fired;
@@ -194,20 +195,26 @@ std::shared_ptr<const plan> make_plan(model::graph g, const network_options &opt
     result->isa = get_effective_cpu_isa();
 
     const engine cpu(engine::kind::cpu, 0);
-    const evaluator evaluating = evaluate;
+    const runtime *under = find_runtime(options.profile, own.framework);
+    const evaluator evaluating = [&](const graph &of, const node &n, std::size_t varying,
+                                     const shared_bytes &values, const std::optional<memory::dims> &dims) {
+        return evaluate(of, n, varying, values, dims, under);
+    };
     const progress report(options);
     jobs work(options.memory_limit == 0 ? jobs::start::at_once
                                         : jobs::start::at_finish); // it is checked before
     packing packed(weights, work, !own.saved);
     tensor_buffers buffers(own, packed);
     result->steps.reserve(own.nodes.size());
+    const auto lowering_of = [&](std::size_t i) {
+        return lowering(own.nodes[i], own, buffers, cpu, options.rule, evaluating);
+    };
+    if (under)
+        under = &runtime_of(*under, own, lowering_of);
     for (std::size_t i = 0; i < own.nodes.size(); i++) {
         report.lowering(own, i);
         buffers.start_node(static_cast<int>(i));
-        const auto lower = facts_of(own.framework, own.nodes[i].op).lower;
-        result->steps.push_back(on_behalf_of(own, i, [&] {
-            return lower(lowering(own.nodes[i], own, buffers, cpu, options.rule, evaluating));
-        }));
+        result->steps.push_back(on_behalf_of(own, i, [&] { return lower_under(under, lowering_of(i)); }));
         work.add([&own, i, &made = *result->steps.back()] {
             on_behalf_of(own, i, [&] { made.make_primitives(); });
         });
@@ -258,7 +265,7 @@ void save_plan(const std::string &path, const plan &p, const graph &source, cons
         if (reads[t] == 0 && !p.buffers[t]) // what passes have folded away
             constant.is_constant = false, constant.data = {};
     }
-    write_plan(path, {saved, source, options.rule, p.isa, p.weights, is_only_packed});
+    write_plan(path, {saved, source, options.rule, options.profile, p.isa, p.weights, is_only_packed});
 }
 
 } // namespace octet::model

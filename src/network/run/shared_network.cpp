@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "network/graph/graph.hpp"
+#include "network/profiles.hpp"
 #include "network/run/sizes.hpp"
 #include "network/saved/plan_file.hpp"
 
@@ -23,10 +24,18 @@ std::string key_of(const network_sizes &sizes) {
     return key;
 }
 
-/// A saved plan has its rule.
+/// A saved plan has its rule and profile.
 network_options options_for(const graph &g, network_options options) {
+    if (!options.profile.empty() && options.rule != requantization_rule::automatic)
+        refuse("profile " + options.profile + " and rule " + to_string(options.rule) +
+               " are given, allowed: one of them");
+    find_runtime(options.profile, g.framework); // throws for one that there is not
     if (!g.saved)
         return options;
+    if (!options.profile.empty() && options.profile != g.saved->profile)
+        refuse_as_unimplemented("profile " + options.profile + ": the plan was saved " +
+                                (g.saved->profile.empty() ? "without one" : "with " + g.saved->profile));
+    options.profile = g.saved->profile;
     if (options.rule != requantization_rule::automatic && options.rule != g.saved->rule)
         refuse_as_unimplemented(std::string("rule ") + to_string(options.rule) +
                                 ": the plan was saved with rule " + to_string(g.saved->rule));

@@ -35,6 +35,8 @@ public:
         graph g = read_graph(*plan_, "");
         auto saved = std::make_shared<saved_plan>();
         saved->rule = rule();
+        if (plan_->profile())
+            saved->profile = plan_->profile()->str();
         saved->zeros = give_zeros(g);
         for (std::size_t i = 0; i < length(plan_->packed()); i++)
             saved->weights.push_back(

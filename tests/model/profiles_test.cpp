@@ -1,0 +1,214 @@
+// Profiles: names and refusals; the delegate's conditions, which choose between two contracts; the fall of a whole graph; and
+// that plans, contexts and joined operators keep the arithmetic. Expected codes are worked out from the formulas by hand.
+// The vectors of the runtimes themselves are replayed in check_test.cpp.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <functional>
+#include <set>
+
+#include "model/one_node.hpp"
+#include "octet/profile.hpp"
+#include "support/paths.hpp"
+
+namespace octet::tests {
+namespace {
+
+const char *const x86 = "litert-2026.08-x86", *const arm = "litert-2026.08-arm64";
+
+std::string message_of(const std::function<void()> &f) {
+    try {
+        f();
+    } catch (const error &e) {
+        return e.what();
+    }
+    return "";
+}
+
+/// Codes of a one-node network of TFLite under a profile.
+std::vector<std::int8_t> codes_under(const std::string &profile, one_node node, bool fusion = true) {
+    infer_shapes(node.graph);
+    network_options options;
+    options.profile = profile;
+    options.fusion = fusion;
+    network net(node.graph, options);
+    for (const auto &f : node.fill)
+        f(net);
+    net.run();
+    return net.output(0).as<std::int8_t>();
+}
+
+one_node sum(const char *op, float scale_a, float scale_b, float scale_y) {
+    one_node node(op, "tflite");
+    node.set("activation", std::string("NONE"));
+    return node.input<std::int8_t>({1, 4}, {1, -1, 3, -3}, scale_a)
+        .input<std::int8_t>({1, 4}, {0, 0, 0, 0}, scale_b)
+        .output(data_type::s8, scale_y);
+}
+
+TEST(Profiles, have_names_frameworks_and_rows) {
+    std::set<std::string> names;
+    for (const profile &p : all_profiles()) {
+        EXPECT_TRUE(names.insert(p.name).second) << p.name;
+        EXPECT_FALSE(p.entries.empty()) << p.name;
+        for (const profile_entry &e : p.entries) {
+            EXPECT_FALSE(e.arithmetic.empty()) << p.name << ' ' << e.op;
+            EXPECT_FALSE(e.source.empty()) << p.name << ' ' << e.op;
+        }
+    }
+    for (const char *name : {"tflm-90b983c", x86, arm, "litert-builtin-ref", "ort-1.30", "onednn-2.6.3",
+                             "onednn-3", "pytorch-1.13-qnnpack", "pytorch-1.13-onednn"})
+        EXPECT_EQ(names.count(name), 1u) << name;
+}
+
+TEST(Profiles, an_unknown_name_gets_the_closest_ones) {
+    const std::string message = message_of([] { find_profile("litert-2026.08-x68"); });
+    EXPECT_NE(message.find("profile 'litert-2026.08-x68' is none; the closest are litert-2026.08-x86, "),
+              std::string::npos)
+        << message;
+    EXPECT_NE(message_of([] { codes_under("tflm", sum("ADD", 1, 1, 1)); }).find("tflm-90b983c"),
+              std::string::npos);
+}
+
+TEST(Profiles, of_another_framework_and_with_a_rule_are_refused) {
+    EXPECT_NE(
+        message_of([] {
+            codes_under("ort-1.30", sum("ADD", 1, 1, 1));
+        }).find("profile ort-1.30 is of onnx networks, allowed for this tflite network: tflm-90b983c, "),
+        std::string::npos);
+    EXPECT_NE(
+        message_of([] { codes_under("onednn-3", sum("ADD", 1, 1, 1)); }).find("library of single operations"),
+        std::string::npos);
+    one_node node = sum("ADD", 1, 1, 1);
+    infer_shapes(node.graph);
+    network_options options;
+    options.profile = x86;
+    options.rule = requantization_rule::ort_f32;
+    EXPECT_EQ(message_of([&] { network(node.graph, options); }),
+              "profile litert-2026.08-x86 and rule ort_f32 are given, allowed: one of them");
+}
+
+/// Half codes: one rounding with ties up; MBQM's last step rounds them away from zero.
+TEST(Profiles, the_delegate_takes_sums_by_their_ratios) {
+    EXPECT_EQ(codes_under(x86, sum("ADD", .5f, .5f, 1.f)), (std::vector<std::int8_t>{1, 0, 2, -1}));
+    EXPECT_EQ(codes_under("", sum("ADD", .5f, .5f, 1.f)), (std::vector<std::int8_t>{1, -1, 2, -2}));
+    EXPECT_EQ(codes_under("tflm-90b983c", sum("ADD", .5f, .5f, 1.f)),
+              (std::vector<std::int8_t>{1, -1, 2, -2}));
+    // s_2 / s_y below 2^-10: the built-in kernel, and without the delegate in any case
+    EXPECT_EQ(codes_under(x86, sum("ADD", .5f, 0x1p-11f, 1.f)), (std::vector<std::int8_t>{1, -1, 2, -2}));
+    EXPECT_EQ(codes_under(x86, sum("ADD", .5f, 0x1p-10f, 1.f)), (std::vector<std::int8_t>{1, 0, 2, -1}));
+    EXPECT_EQ(codes_under("litert-2026.08-x86-builtin", sum("ADD", .5f, .5f, 1.f)),
+              (std::vector<std::int8_t>{1, -1, 2, -2}));
+}
+
+one_node product(const char *op, float scale_w, bool is_constant, float scale_y = 1.f) {
+    one_node node(op, "tflite");
+    node.set("activation", std::string("NONE"));
+    node.input<std::int8_t>({4, 1}, {2, -2, 6, -6}, .25f);
+    node.add<std::int8_t>({1, 1}, {1}, is_constant, scale_w);
+    return node.output(data_type::s8, scale_y);
+}
+
+/// Half codes again: to even; a filter that is no constant is ruy's, whose ties go up twice.
+TEST(Profiles, a_filter_that_is_no_constant_is_not_delegated) {
+    EXPECT_EQ(codes_under(x86, product("FULLY_CONNECTED", 1.f, true)),
+              (std::vector<std::int8_t>{0, 0, 2, -2}));
+    EXPECT_EQ(codes_under(x86, product("FULLY_CONNECTED", 1.f, false)),
+              (std::vector<std::int8_t>{1, 0, 2, -1}));
+    EXPECT_EQ(codes_under("litert-builtin-ref", product("FULLY_CONNECTED", 1.f, true)),
+              (std::vector<std::int8_t>{1, -1, 2, -2}));
+}
+
+/// XNNPACK refuses a scale of 256 that the delegate lets pass: then no node is delegated, the sum before it neither.
+TEST(Profiles, one_node_that_XNNPACK_refuses_takes_the_delegate_from_all) {
+    one_node node = sum("ADD", .5f, .5f, 1.f);
+    model::tensor w, y;
+    w.name = "w", w.type = y.type = data_type::s8, w.dims = {1, 4}, y.dims = {1, 1};
+    w.quant = {{1.f}, {0}, 0}, y.quant = {{1.f}, {0}, 0}, y.name = "z";
+    w.is_constant = true;
+    w.data = std::vector<std::uint8_t>{1, 1, 1, 1};
+    node.graph.tensors.push_back(w);
+    node.graph.tensors.push_back(y);
+    const int first = static_cast<int>(node.graph.tensors.size()) - 2;
+    node.graph.nodes.push_back({"FULLY_CONNECTED",
+                                {node.graph.outputs[0], first},
+                                {first + 1},
+                                {{"activation", std::string("NONE")}}});
+    node.graph.outputs.push_back(first + 1);
+    EXPECT_EQ(codes_under(x86, node), (std::vector<std::int8_t>{1, 0, 2, -1}));
+    node.graph.tensors[static_cast<std::size_t>(first)].quant.scales = {256.f};
+    EXPECT_EQ(codes_under(x86, node), (std::vector<std::int8_t>{1, -1, 2, -2}));
+}
+
+TEST(Profiles, what_has_no_contract_says_which_profiles_have_one) {
+    one_node node("ABS", "tflite");
+    node.input<std::int8_t>({1, 2}, {-1, 1}, 1.f).output(data_type::s8, 1.f);
+    const std::string message = message_of([&] { codes_under(x86, node); });
+    EXPECT_NE(message.find("node 0 (ABS): profile litert-2026.08-x86 has no contract for ABS: "),
+              std::string::npos)
+        << message;
+    EXPECT_NE(message.find("profiles with one: tflm-90b983c"), std::string::npos) << message;
+}
+
+/// On Arm, MUL rounds ties up.
+TEST(Profiles, MUL_rounds_as_its_machine_does) {
+    one_node node("MUL", "tflite");
+    node.set("activation", std::string("NONE"));
+    node.input<std::int8_t>({1, 4}, {1, -1, 3, -3}, .5f)
+        .input<std::int8_t>({1, 4}, {1, 1, 1, 1}, 1.f)
+        .output(data_type::s8, 1.f);
+    EXPECT_EQ(codes_under(x86, node), (std::vector<std::int8_t>{0, 0, 2, -2}));
+    EXPECT_EQ(codes_under(arm, node), (std::vector<std::int8_t>{1, 0, 2, -1}));
+}
+
+/// LEAKY_RELU with a slope of 1/3 is 85/256 in XNNPACK; joined to a product it must stay that.
+TEST(Profiles, joined_functions_keep_their_arithmetic) {
+    one_node node = product("FULLY_CONNECTED", 2.f, true);
+    model::tensor y = node.graph.tensors.back();
+    y.name = "z";
+    node.graph.tensors.push_back(y);
+    const int last = static_cast<int>(node.graph.tensors.size()) - 1;
+    node.graph.nodes.push_back({"LEAKY_RELU", {node.graph.outputs[0]}, {last}, {{"alpha", 1.f / 3}}});
+    node.graph.outputs = {last};
+    const auto joined = codes_under(x86, node), apart = codes_under(x86, node, false);
+    EXPECT_EQ(joined, apart);
+    EXPECT_EQ(joined, (std::vector<std::int8_t>{1, 0, 3, -1}));
+}
+
+TEST(Profiles, saved_plans_keep_their_profile) {
+    one_node node = sum("ADD", .5f, .5f, 1.f);
+    infer_shapes(node.graph);
+    network_options options;
+    options.profile = x86;
+    const std::string path = testing::TempDir() + "octet_profile_plan.octet";
+    network(node.graph, options).save(path);
+    network restored(path);
+    EXPECT_EQ(restored.options().profile, x86);
+    for (const auto &f : node.fill)
+        f(restored);
+    restored.run();
+    EXPECT_EQ(restored.output(0).as<std::int8_t>(), (std::vector<std::int8_t>{1, 0, 2, -1}));
+    options.profile = arm;
+    EXPECT_NE(message_of([&] { network(path, options); }).find("the plan was saved with litert-2026.08-x86"),
+              std::string::npos);
+    std::filesystem::remove(path);
+}
+
+/// A whole file runs, with other codes than by default.
+TEST(Profiles, a_file_runs_under_one) {
+    const std::string digits = source_path("examples/digits/digits_int8.tflite");
+    network_options options;
+    options.profile = x86;
+    network usual(digits), net(digits, options);
+    for (network *n : {&usual, &net}) {
+        for (std::size_t i = 0; i < n->input(0).size_in_bytes(); i++)
+            static_cast<std::uint8_t *>(n->input(0).data())[i] = static_cast<std::uint8_t>(i * 37);
+        n->run();
+    }
+    EXPECT_EQ(net.options().profile, x86);
+    EXPECT_TRUE(usual.options().profile.empty());
+}
+
+} // namespace
+} // namespace octet::tests
