@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Runtimes by name. A profile says, for each operator of a framework and each condition on its tensors, which arithmetic the
 // runtime gives it, how the multipliers are derived, and in which source that was read. `network_options::profile` chooses

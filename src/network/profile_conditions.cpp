@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "network/profile_conditions.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // When LiteRT's delegate gives a node to XNNPACK, as its source says: types, scales, constants. Each condition has the
 // words with which it is told.

@@ -1,5 +1,5 @@
 // The table. A row's arithmetic is that of ../doc/arithmetic.md; conditions are those of the delegate, read in its source.
-
+// SPDX-License-Identifier: Apache-2.0
 #include "network/profiles.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#pragma once
+#pragma once // SPDX-License-Identifier: Apache-2.0
 
 // The runtimes that networks of TFLite can run under, as rows: operator, condition on its tensors, and what the runtime
 // computes there. The first row of an operator whose condition holds counts, so a runtime's delegate comes before what

@@ -1,7 +1,7 @@
 // Profiles: names and refusals; the delegate's conditions, which choose between two contracts; the fall of a whole graph; and
 // that plans, contexts and joined operators keep the arithmetic. Expected codes are worked out from the formulas by hand.
 // The vectors of the runtimes themselves are replayed in check_test.cpp.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <filesystem>

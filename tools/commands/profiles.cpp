@@ -1,5 +1,5 @@
 // octet profiles: the runtimes whose bytes networks can give, and what each does with every operator.
-
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <iostream>
 #include <memory>
