@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/receive_budget.hpp"
+
 namespace octet::serve {
 
 using clock = std::chrono::steady_clock;
@@ -89,10 +91,11 @@ struct job {
 
     // ---- What became of it
     outcome result = outcome::ok;
-    std::string sentence;               ///< why it failed
-    std::vector<std::byte> storage;     ///< of the outputs
-    std::vector<byte_range> outputs;    ///< as `wanted`
-    std::vector<std::byte> class_texts; ///< of outputs that were replaced by classes
+    std::string sentence;                              ///< why it failed
+    std::unique_ptr<receive_budget::share> reply_held; ///< what the reply takes; null: it is not counted
+    std::vector<std::byte> storage;                    ///< of the outputs
+    std::vector<byte_range> outputs;                   ///< as `wanted`
+    std::vector<std::byte> class_texts;                ///< of outputs that were replaced by classes
     std::vector<std::vector<std::int64_t>> output_dims;
     clock::time_point queued, started, finished;
     std::int64_t batch = 0; ///< rows that ran together

@@ -497,6 +497,12 @@ void served_model::run_in(place &p, const std::vector<std::shared_ptr<job>> &bat
         };
         for (const std::size_t o : j->wanted)
             total += bytes_of(o);
+        if (j->reply_held && !j->reply_held->grow(total)) {
+            j->result = outcome::overloaded;
+            j->sentence = "replies fill the memory for requests";
+            row += j->rows;
+            continue;
+        }
         j->storage.resize(total);
         for (const std::size_t o : j->wanted) {
             const tensor_view out = p.net.output(o); // which may be an input's bytes

@@ -268,7 +268,7 @@ double scheduler::run(executor &runs, const jobs &batch, bool is_alone) {
     const double took = seconds(clock::now() - start);
     runs.ran(batch, took);
     for (const auto &j : batch)
-        j->finish(result, sentence);
+        result == outcome::ok ? j->finish(j->result, j->sentence) : j->finish(result, sentence);
     return took;
 }
 

@@ -24,7 +24,7 @@ public:
     /// Runs the jobs, which have one text of shapes, as one batch and fills in outputs and `batch`. Called from as many
     /// threads at once as the queue has instances. `is_alone`: nothing else runs or waits, and nothing did with the last
     /// batches either, so all cores are free.
-    /// Throws where none of them could be run.
+    /// Throws where none of them could be run; sets `result` and `sentence` of a job that alone has failed.
     virtual void run(const std::vector<std::shared_ptr<job>> &batch, bool is_alone) = 0;
     /// After a batch, before its jobs are finished.
     virtual void ran(const std::vector<std::shared_ptr<job>> &, double /*seconds*/) {}

@@ -202,6 +202,8 @@ std::shared_ptr<job> service::make_job(const served_model &m, infer_request &req
         j->deadline = clock::now() +
                       std::chrono::microseconds(std::min<std::int64_t>(request.timeout_us, 86'400'000'000));
     j->keep = owned;
+    if (request.held)
+        j->reply_held = request.held->another();
     return j;
 }
 

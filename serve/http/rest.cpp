@@ -59,15 +59,30 @@ std::vector<std::string> parts_of(std::string_view target) {
     return parts;
 }
 
+/// What the outputs that are no binary data may take as JSON.
+std::size_t bytes_as_text(const service::call &c, const reply_form &form) {
+    constexpr std::size_t of_a_byte = 5; // "-128,"; wider numbers have fewer digits for each of their bytes
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < c.work->outputs.size(); i++)
+        if (!form.is_binary(c.model->outputs()[c.work->wanted[i]].name))
+            bytes += of_a_byte * c.work->outputs[i].size;
+    return bytes;
+}
+
 http_reply infer_reply(const service::call &c, const reply_form &form) {
     if (c.work->result != outcome::ok)
         return error_reply(refusal(c.work->result, c.work->sentence));
+    if (c.work->reply_held && !c.work->reply_held->grow(bytes_as_text(c, form)))
+        return error_reply(refusal(outcome::overloaded, "replies fill the memory for requests"));
     http_reply answer;
+    answer.keep = c.work; // which counts what the reply takes
     bool has_binary = false;
     try {
         answer.text = infer_reply_json(c, form, has_binary);
     } catch (const refusal &e) {
         return error_reply(e);
+    } catch (const std::bad_alloc &) {
+        return error_reply(refusal(outcome::overloaded, "there is no memory for the reply"));
     }
     if (!has_binary)
         return answer;
@@ -76,7 +91,6 @@ http_reply infer_reply(const service::call &c, const reply_form &form) {
     for (std::size_t i = 0; i < c.work->wanted.size(); i++)
         if (form.is_binary(c.model->outputs()[c.work->wanted[i]].name))
             answer.parts.push_back(c.work->outputs[i]);
-    answer.keep = c.work;
     return answer;
 }
 
@@ -267,10 +281,21 @@ std::shared_ptr<const service::call> rest::infer(const http_request &request, co
         r.version = version;
         r.trace = trace;
         r.peer = peer;
-        return service_.infer(std::move(r), "http",
-                              [form, to](const std::shared_ptr<const service::call> &c) {
-                                  to.later([form, to, c] { to.done(infer_reply(*c, *form)); });
-                              });
+        return service_.infer(
+            std::move(r), "http", [this, form, to](const std::shared_ptr<const service::call> &c) {
+                if (bytes_as_text(*c, *form) <= most_read_at_once)
+                    return to.later([form, to, c] { to.done(infer_reply(*c, *form)); });
+                const auto answer = [to](http_reply &&made) {
+                    to.later([to, reply = std::make_shared<http_reply>(std::move(made))] {
+                        to.done(std::move(*reply));
+                    });
+                };
+                try {
+                    service_.readers.submit([form, answer, c] { answer(infer_reply(*c, *form)); });
+                } catch (const refusal &e) {
+                    answer(error_reply(e));
+                }
+            });
     };
     if (json_size <= most_read_at_once)
         return begin();

@@ -125,6 +125,33 @@ class AttacksTest(unittest.TestCase):
                         self.assertIn(b"allowed by memory_limit", data)
                 self.check(server)
 
+    def test_replies_that_nobody_reads(self):
+        """100 of 16 MB: more than there is. One client may hold a part of it, as of requests."""
+        rows = 2000
+        head = ('{"inputs":[{"name":"x","shape":[%d,2],"datatype":"FP32","parameters":{"binary_data_size":%d}}],'
+                '"parameters":{"binary_data_output":true}}' % (rows, 8 * rows)).encode()
+        request = post_head("/v2/models/rows/infer", f"Inference-Header-Content-Length: {len(head)}",
+                            f"Content-Length: {len(head) + 8 * rows}") + head + struct.pack("<f", 2) * (2 * rows)
+        with serving.Folder("{}") as folder, serving.limited(COMMAND, LIMIT) as script:
+            serving.write(os.path.join(folder, "rows", "1", "model.onnx"), products_of_all_rows())
+            serving.write(os.path.join(folder, "rows", "config.json"), '{"shapes": {"x": [4, 2]}}')
+            with serving.Server(script, "--models", folder) as server:
+                held, statuses = [], []
+                for _ in range(100):
+                    held.append(socket.create_connection(("127.0.0.1", server.http), timeout=60, source_address=("127.0.0.2", 0)))
+                    held[-1].sendall(request)
+                    statuses.append(held[-1].recv(12)[9:])
+                    if len(statuses) % 25 == 0:
+                        self.check(server)
+                self.assertIn(b"200", statuses)
+                self.assertIn(b"503", statuses)
+                with open(f"/proc/{server.process.pid}/status") as file:
+                    most = next(int(line.split()[1]) for line in file if line.startswith("VmHWM:"))
+                self.assertLess(most, 512 << 10)  # KiB
+                for s in held:
+                    s.close()
+                self.check(server)
+
     def test_configurations_that_are_no_small_files(self):
         deep = '{"a":' * 500_000
         with serving.Folder("{}") as folder:

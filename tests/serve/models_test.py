@@ -79,12 +79,12 @@ class ModelsTest(unittest.TestCase):
         with serving.Folder("{}") as folder:
             serving.write(path_in(folder, "slow", "1", "model.onnx"), serving.slow_model())
             with serving.Server(COMMAND, "--models", folder, "--load-ms", "3000", is_loading=True, **ports) as server:
-                def asks(path):
+                def asks(path, port=None):
                     try:
-                        return server.get(path)
+                        return server.get(path, port)
                     except OSError:
                         return None
-                self.wait_for(lambda: asks("/v2/health/live"))
+                self.wait_for(lambda: asks("/v2/health/live") and asks("/v2/health/live", server.metrics))
                 self.assertEqual(server.get("/v2/health/ready"), (503, b'{"ready":false}'))
                 self.assertEqual(server.get("/v2/health/live"), (200, b'{"live":true}'))
                 self.assertEqual(server.get("/v2/health/ready", server.metrics)[0], 503)
