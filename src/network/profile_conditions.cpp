@@ -1,3 +1,4 @@
+// Each condition as the source of the delegate asks it, over the tensors of one node.
 // SPDX-License-Identifier: Apache-2.0
 #include "network/profile_conditions.hpp"
 
@@ -116,6 +117,7 @@ bool leaky_relu(const lowering &l) {
 
 bool codes(const lowering &l) { return are_alike(l, 1); }
 bool s8_codes(const lowering &l) { return codes(l) && l.result().type == data_type::s8; }
+bool s16_result(const lowering &l) { return l.result().type == data_type::s16; }
 bool constant_axes(const lowering &l) { return codes(l) && is_constant(l, 1); }
 
 bool max_pool(const lowering &l) {

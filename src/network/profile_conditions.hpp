@@ -25,6 +25,7 @@ bool requantize(const lowering &l);
 bool leaky_relu(const lowering &l);
 bool codes(const lowering &l);
 bool s8_codes(const lowering &l);
+bool s16_result(const lowering &l);
 bool constant_axes(const lowering &l);
 bool max_pool(const lowering &l);
 bool constant_size(const lowering &l);
@@ -47,7 +48,7 @@ inline constexpr named_condition delegated_product{
                          "magnitude",
                          conditions::leaky_relu},
     delegated_codes{"one scale per tensor", conditions::codes}, delegated_s8{"s8", conditions::s8_codes},
-    constant_axes{"constant axes", conditions::constant_axes},
+    to_s16{"s16 result", conditions::s16_result}, constant_axes{"constant axes", conditions::constant_axes},
     delegated_max_pool{"equal quantization, strides not above the kernel", conditions::max_pool},
     constant_size{"equal quantization, constant size", conditions::constant_size};
 

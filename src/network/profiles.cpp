@@ -113,6 +113,7 @@ constexpr row rows[] = {
     {"MAX_POOL_2D",     plain, always, nullptr,        {rule::tflite_2step, {}}, "the largest code, clamped", ""},
     {"AVERAGE_POOL_2D", plain, always, nullptr,        {rule::tflite_2step, {}}, "S / n, ties away from code 0", ""},
     {"RESIZE_BILINEAR", plain, always, nullptr,        {rule::tflite_2step, {}}, "10-bit weights, ties away from code 0", ""},
+    {"SOFTMAX",    optimized, to_s16, nullptr,           {rule::tflite_2step, {}}, "", "", "the arithmetic of a 16-bit result is not specified"},
     {"SOFTMAX",    optimized_x86, always, lower_litert_softmax, {rule::tflite_2step, {}}, "rha(f32(T[m - q] * f32(1 / f32(sum * s_y)))) + z_y", "T[j] = expf(f32(f32(-s_x * beta) * j))"},
     {"SOFTMAX",    optimized_arm, always, nullptr,       {rule::tflite_2step, {}}, "", "", "AArch64 builds have another kernel, of 16-bit tables"},
     {"SOFTMAX",    reference | micro,     always, nullptr,       {rule::tflite_2step, {}}, "fixed-point exponentials (gemmlowp)", "Q31(min(beta s_x 2^26, 2^31 - 1))"},

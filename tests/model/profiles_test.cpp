@@ -151,6 +151,26 @@ TEST(Profiles, what_has_no_contract_says_which_profiles_have_one) {
     EXPECT_NE(message.find("profiles with one: tflm-90b983c"), std::string::npos) << message;
 }
 
+TEST(Profiles, SOFTMAX_has_contracts_by_machine_and_type) {
+    const auto refusal = [](const char *profile, data_type type) {
+        one_node node("SOFTMAX", "tflite");
+        node.set("beta", 1.f);
+        const bool is_wide = type == data_type::s16;
+        node.input<std::int8_t>({1, 2}, {1, 2}, 1.f)
+            .output(type, is_wide ? 1.f / 65536 : 1.f / 256, is_wide ? -32768 : -128);
+        return message_of([&] {
+            infer_shapes(node.graph);
+            network_options options;
+            options.profile = profile;
+            network(node.graph, options);
+        });
+    };
+    EXPECT_EQ(refusal(x86, data_type::s8), "");
+    EXPECT_NE(refusal(arm, data_type::s8).find("AArch64 builds have another kernel"), std::string::npos);
+    EXPECT_NE(refusal(x86, data_type::s16).find("16-bit result"), std::string::npos);
+    EXPECT_EQ(refusal("litert-builtin-ref", data_type::s16), "");
+}
+
 /// On Arm, MUL rounds ties up.
 TEST(Profiles, MUL_rounds_as_its_machine_does) {
     one_node node("MUL", "tflite");
