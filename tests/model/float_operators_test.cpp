@@ -521,6 +521,26 @@ TEST(FloatOperators, NormalizesRows) {
     expect_near(two.run<float>(1), sums, 1e-6);
 }
 
+TEST(FloatOperators, ReductionsKeepDimensionsWhereTheAttributeIsOne) {
+    const auto shape_of = [](const char *op, std::int64_t keepdims) {
+        one_node n(op);
+        n.input({2, 3}, numbers(6, 1.f))
+            .set("keepdims", keepdims)
+            .set("axes", list{1})
+            .set("axis", std::int64_t{1});
+        if (op == std::string("ArgMax"))
+            n.run<std::int32_t>();
+        else
+            n.run<float>();
+        return n.shape;
+    };
+    for (const char *const op : {"ReduceMean", "ReduceMax", "ArgMax"}) {
+        EXPECT_EQ(shape_of(op, 1), (dims{2, 1})) << op;
+        for (const std::int64_t other : {0, 2, -1, 1000})
+            EXPECT_EQ(shape_of(op, other), (dims{2})) << op;
+    }
+}
+
 TEST(FloatOperators, ReductionsSoftmaxAndArgMax) {
     const std::vector<float> x = numbers(2 * 3 * 20, 2.f);
     const auto at = [&](std::size_t i, std::size_t j, std::size_t k) {

@@ -18,6 +18,9 @@ dims reduced(const dims &x, const std::vector<bool> &is_reduced, bool keeps) {
     return result;
 }
 
+/// ONNX Runtime takes 1 alone for yes.
+bool keeps_dims(const node_shapes &n) { return n.integer("keepdims", 1) == 1; }
+
 } // namespace
 
 /// Writes `reduced`: x's dimensions with 1 where they are reduced.
@@ -29,14 +32,14 @@ void reduce(node_shapes &n) {
     for (const std::int64_t given : axes)
         is_reduced[n.axis(given, x.size())] = true;
     n.set_attribute("reduced", reduced(x, is_reduced, true));
-    n.set_output(n.input(0).type, reduced(x, is_reduced, n.integer("keepdims", 1) != 0));
+    n.set_output(n.input(0).type, reduced(x, is_reduced, keeps_dims(n)));
 }
 
 void arg_max(node_shapes &n) {
     const dims x = n.dims_of_rank(0, 1);
     std::vector<bool> is_reduced(x.size());
     is_reduced[n.axis(n.integer("axis", 0), x.size())] = true;
-    n.set_output(data_type::s32, reduced(x, is_reduced, n.integer("keepdims", 1) != 0));
+    n.set_output(data_type::s32, reduced(x, is_reduced, keeps_dims(n)));
 }
 
 /// Y, and where they are asked for mean and inverse deviation of each row.

@@ -28,7 +28,7 @@ bool is_permutation(std::vector<std::int64_t> order) {
 void move_behind(ort_graph &g, int reduction) {
     const int moved = g.input(reduction, 0), before = g.writer(moved, "Transpose"), y = g.output(reduction);
     if (before < 0 || g.only_consumer(moved) != reduction ||
-        g.attribute<std::int64_t>(reduction, "keepdims", 1) == 0 || !g.is_float(moved))
+        g.attribute<std::int64_t>(reduction, "keepdims", 1) != 1 || !g.is_float(moved))
         return;
     const std::vector<std::int64_t> order = order_of(g, before);
     auto reduced = g.attribute(reduction, "reduced", std::vector<std::int64_t>{});
