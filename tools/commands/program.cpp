@@ -28,7 +28,8 @@ int execute(CLI::App &app, int argc, char **argv) {
         app.parse(argc, argv);
         if (app.get_subcommands().empty())
             throw CLI::RequiredError(
-                "a command (info, inspect, run, save, serve, bench, check, explain, preload or completion)");
+                "a command (info, inspect, run, save, serve, bench, check, explain, preload, onnxruntime or "
+                "completion)");
         return 0;
     } catch (const CLI::Success &help) { // --help, --version
         return app.exit(help);
