@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
+#include <mutex>
 #include <numeric>
 #include <string_view>
 
@@ -173,6 +175,8 @@ struct runtime {
     const char *name, *framework, *summary;
     unsigned has;              ///< rows with one of these bits
     unsigned without_delegate; ///< the same where the delegate fails
+    bool has_substitute = false;
+    const runtime *substitute = nullptr; ///< for what has no contract; null: the operator's own
 };
 
 namespace {
@@ -221,7 +225,8 @@ const row *row_of(const runtime &r, const lowering &node) {
                          [&](const row &each) { return each.unknown && has_rows_of(each, op, other.has); }))
             others += (others.empty() ? "" : ", ") + std::string(other.name);
     refuse_as_unimplemented(std::string("profile ") + r.name + " has no contract for " + op + ": " +
-                            without.unknown + "; profiles with one: " + others);
+                            without.unknown + "; profiles with one: " + others + "; " + r.name +
+                            "+NAME takes it from one of them");
 }
 
 /// Changes of one letter between two names, and of their order.
@@ -269,9 +274,30 @@ profile profile_of(const runtime &r) {
 
 } // namespace
 
+namespace {
+
+/// "NAME+SUBSTITUTE". Each pair is made once and stays, since plans point to it.
+const runtime *with_substitute(const std::string &name, std::size_t plus, const std::string &framework) {
+    const runtime *first = find_runtime(name.substr(0, plus), framework),
+                  *second = find_runtime(name.substr(plus + 1), framework);
+    if (!first)
+        return nullptr; // lacks nothing
+    static std::mutex mutex;
+    static std::map<std::pair<const runtime *, const runtime *>, runtime> pairs;
+    const std::lock_guard<std::mutex> lock(mutex);
+    runtime pair = *first;
+    pair.has_substitute = true;
+    pair.substitute = second;
+    return &pairs.try_emplace({first, second}, pair).first->second;
+}
+
+} // namespace
+
 const runtime *find_runtime(const std::string &name, const std::string &framework) {
     if (name.empty())
         return nullptr;
+    if (const std::size_t plus = name.find('+'); plus != std::string::npos)
+        return with_substitute(name, plus, framework);
     const std::string of = find_profile(name).framework;
     if (of != framework) {
         std::string allowed;
@@ -303,6 +329,8 @@ std::unique_ptr<step> lower_under(const runtime *r, const lowering &node) {
     const row *found = r ? row_of(*r, node) : nullptr;
     if (!found)
         return own(node);
+    if (found->unknown && r->has_substitute)
+        return lower_under(r->substitute, node);
     if (found->unknown)
         refuse_without_contract(*r, *found, node.get_node().op);
     return (found->lower ? found->lower : own)(node.under(found->numbers));

@@ -169,6 +169,10 @@ TEST(Profiles, SOFTMAX_has_contracts_by_machine_and_type) {
     EXPECT_NE(refusal(arm, data_type::s8).find("AArch64 builds have another kernel"), std::string::npos);
     EXPECT_NE(refusal(x86, data_type::s16).find("16-bit result"), std::string::npos);
     EXPECT_EQ(refusal("litert-builtin-ref", data_type::s16), "");
+    EXPECT_EQ(refusal("litert-2026.08-arm64+litert-2026.08-x86", data_type::s8), "");
+    EXPECT_EQ(refusal("litert-2026.08-x86+tflm-90b983c", data_type::s16), "");
+    EXPECT_NE(refusal("litert-2026.08-arm64+litert", data_type::s8).find("profile 'litert' is none"),
+              std::string::npos);
 }
 
 /// On Arm, MUL rounds ties up.
