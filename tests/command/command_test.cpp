@@ -16,6 +16,7 @@ TEST_F(CommandTest, EveryCommandHasHelp) {
                                                       {"save", "--help"},
                                                       {"bench", "--help"},
                                                       {"check", "--help"},
+                                                      {"profiles", "--help"},
                                                       {"explain", "--help"},
                                                       {"inspect", "--help"},
                                                       {"completion", "--help"},
@@ -231,7 +232,7 @@ TEST_F(CommandTest, UnwritablePathsFailBeforeTheWork) {
         request.insert(request.end(), {option, path});
         return request;
     };
-    for (const auto &[request, option] : {std::pair(long_run, "--profile"), std::pair(long_bench, "--csv")})
+    for (const auto &[request, option] : {std::pair(long_run, "--trace"), std::pair(long_bench, "--csv")})
         expect_refusals({
             {with(request, option, "D/empty/x"), "D/empty/x: cannot be written: Not a directory"},
             {with(request, option, "D/absent/x"), "D/absent/x: cannot be written: No such file or directory"},
@@ -245,7 +246,7 @@ TEST_F(CommandTest, UnwritablePathsFailBeforeTheWork) {
     fs::create_directories(folder_ / "taken" / "output_0.bin");
     expect_refusals({{with(long_run, "--output-dir", "D/taken"), "D/taken/output_0.bin: is a directory"}});
     EXPECT_EQ(octet({"bench", "--shapes", shapes + "products.csv", "--csv", "/dev/full"}).exit_code, 2);
-    EXPECT_EQ(octet({"run", model, "--repeat", "1", "--profile", "/dev/full"}).exit_code, 2);
+    EXPECT_EQ(octet({"run", model, "--repeat", "1", "--trace", "/dev/full"}).exit_code, 2);
 }
 
 // ---- Results
@@ -253,7 +254,7 @@ TEST_F(CommandTest, UnwritablePathsFailBeforeTheWork) {
 TEST_F(CommandTest, RunMakesTheDirectoryOfItsOutputs) {
     const std::string where = path("new/directories");
     const outcome got =
-        octet({"run", model, "--repeat", "3", "--output-dir", where, "--profile", path("trace.json")});
+        octet({"run", model, "--repeat", "3", "--output-dir", where, "--trace", path("trace.json")});
     ASSERT_EQ(got.exit_code, 0) << got.err;
     EXPECT_EQ(fs::file_size(fs::path(where) / "output_0.bin"), 10u);
     EXPECT_GT(fs::file_size(path("trace.json")), 1000u);

@@ -46,9 +46,9 @@ TEST_F(JsonTest, EveryCommandHasItsKeys) {
             EXPECT_EQ(refusal.get<std::string>().find(": needs "), std::string::npos) << refusal;
 
     const json run =
-        object({"run", model, "--repeat", "3", "--output-dir", path("out"), "--profile", path("t.json")});
-    EXPECT_EQ(keys(run), (names{"files", "inputs", "isa", "model", "nodes", "outputs", "rule", "runs",
-                                "threads", "times"}));
+        object({"run", model, "--repeat", "3", "--output-dir", path("out"), "--trace", path("t.json")});
+    EXPECT_EQ(keys(run), (names{"files", "inputs", "isa", "model", "nodes", "outputs", "profile", "rule",
+                                "runs", "threads", "times"}));
     EXPECT_EQ(run["runs"], 3);
     EXPECT_EQ(run["files"], json({path("out/output_0.bin")}));
     EXPECT_EQ(run["inputs"][0]["source"], nullptr);
