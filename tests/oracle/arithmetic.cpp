@@ -548,7 +548,9 @@ double store(const problem &p, value x, const index &at) {
         return std::min(std::max(static_cast<double>(x.i) + zp, qmin), qmax);
     // QLinearAveragePool adds the zero point before it rounds, as f32 does.
     const bool is_average_of_reals = p.kind == primitive_kind::pooling && has_scale(p, OCTET_ARG_SRC);
-    if (effective_rule(p) == rule::ort_f32 && !is_average_of_reals) {
+    const rule of = effective_rule(p);
+    const bool rounds_first = of == rule::ort_f32 || of == rule::xnnpack_f32 || of == rule::fbgemm_f32;
+    if (rounds_first && !is_average_of_reals) {
         const auto low = static_cast<float>(qmin - zp), high = static_cast<float>(qmax - zp);
         const float limited = std::isnan(x.f) ? low : std::min(std::max(x.f, low), high);
         return std::min(std::max(std::nearbyint(static_cast<double>(limited)) + zp, qmin), qmax);

@@ -239,11 +239,9 @@ int draw_dst_mask(random_source &r, const problem &p, int channel) {
 void draw_float_rule(random_source &r, problem &p, const dot_shape &s, double real) {
     attributes &a = p.attr;
     a.rule = r.pick({rule::automatic, rule::f32, rule::f32, rule::f32_v3, rule::f32_v3, rule::ort_f32,
-                     rule::ort_f32, rule::xnnpack_f32, rule::fbgemm_f32, rule::none});
+                     rule::ort_f32, rule::none});
     const bool per_argument =
-        a.rule == rule::f32_v3 ||
-        ((a.rule == rule::automatic || a.rule == rule::ort_f32 || a.rule == rule::xnnpack_f32) &&
-         r.chance(40));
+        a.rule == rule::f32_v3 || ((a.rule == rule::automatic || a.rule == rule::ort_f32) && r.chance(40));
     if (a.rule == rule::none)
         return;
     if (per_argument) {
