@@ -204,8 +204,8 @@ public:
 
 private:
     float sum_in_order(const float *x) const {
-        float sum = x[0];
-        for (dim_t i = 1; i < pixels_; i++)
+        float sum = 0.f; // so that no sum is -0
+        for (dim_t i = 0; i < pixels_; i++)
             sum += x[i];
         return sum;
     }

@@ -91,8 +91,10 @@ public:
             }
             const double mean = is_simplified_ ? 0. : sum / n;
             const double deviation = std::sqrt(squares / n - mean * mean + static_cast<double>(epsilon_));
-            for (dim_t i = 0; i < size_; i++)
-                y[i] = static_cast<float>((static_cast<double>(x[i]) - mean) / deviation * scale + shift);
+            for (dim_t i = 0; i < size_; i++) {
+                const double scaled = (static_cast<double>(x[i]) - mean) / deviation * scale;
+                y[i] = static_cast<float>(has_shift_ ? scaled + shift : scaled);
+            }
         }
     }
     std::string implementation() const override { return "loop"; }

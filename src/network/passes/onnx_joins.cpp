@@ -224,6 +224,9 @@ public:
                 return normalize(i);
             if (g_.is(i, "Add") && are_in_blocks(i) && sum_up(i))
                 return;
+            if (g_.is(i, "Mul") && are_in_blocks(i) &&
+                (g_.is_constant(g_.input(i, 0)) || g_.is_constant(g_.input(i, 1))))
+                return scale(i);
             if (g_.is(i, "Conv") ? computes_in_blocks(g_.get_graph(), g_.at(i))
                                  : keeps(i) && are_in_blocks(i))
                 in_blocks_.insert(g_.output(i));
@@ -286,6 +289,16 @@ private:
             !pads.empty() && strides.back() <= 2 &&
             g_.dims(x).back() + pads[pads.size() / 2 - 1] + pads.back() <= longest_row)
             g_.set_attribute(i, rows_of_windows_first, std::int64_t{1});
+    }
+
+    /// By a factor per channel: a depthwise convolution, whose sum begins with 0, so that no product is -0.
+    void scale(int i) {
+        node n = g_.at(i);
+        n.outputs = {g_.add_like(g_.output(i))};
+        const int product = n.outputs[0];
+        g_.insert_before(i, std::move(n));
+        g_.become(i, "Add", {product, g_.add_floats("zero", {}, {0.f})});
+        in_blocks_.insert(g_.output(i));
     }
 
     /// The first operand that a convolution has written for the sum alone: it begins with the other one.
