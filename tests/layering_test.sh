@@ -23,6 +23,10 @@ forbid include '(common|cpu|jit|api|xbyak|tbb|oneapi|nlohmann|CLI|flatbuffers)/'
 forbid src 'xbyak/' 'Xbyak belongs to jit/'
 forbid cpu 'xbyak/' 'Xbyak belongs to jit/'
 forbid tools '(cpu|jit|api|network)/' 'the command uses the public API'
+for room in commands bench files; do
+    forbid tools/$room 'common/' 'of tools only check and match, which evaluate the arithmetic itself, see src/common'
+done
+forbid tools/match '(commands|check|bench|files)/|CLI/' 'tools/match is also part of the Python package'
 forbid interop '(common|cpu|jit|api|network)/' 'interop uses the public API'
 forbid interop/onednn/library 'onednn/preload/' 'liboctet has no oneDNN behind it'
 forbid interop/onednn/preload 'onednn/library/' 'handles of the preloaded library are oneDNN'

@@ -31,9 +31,8 @@ TEST_F(CommandTest, EveryCommandHasHelp) {
 TEST_F(CommandTest, WrongUsageIsOneLine) {
     expect_refusals({
         {{},
-         "a command (info, inspect, run, save, serve, bench, check, explain, preload, onnxruntime or "
-         "completion) is "
-         "required "
+         "a command (info, inspect, run, save, serve, bench, check, profiles, explain, match, "
+         "match-network, compare-profiles, preload, onnxruntime or completion) is required "
          "(see "
          "octet --help)"},
         {{"nosuch"}, "unknown command or option: nosuch (see octet --help)"},

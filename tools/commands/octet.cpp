@@ -46,6 +46,9 @@ int main(int argc, char **argv) {
     add_check_command(app);
     add_profiles_command(app);
     add_explain_command(app);
+    add_match_command(app);
+    add_match_network_command(app);
+    add_compare_profiles_command(app);
     add_preload_command(app);
     add_onnxruntime_command(app);
     add_completion_command(app);

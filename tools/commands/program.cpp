@@ -23,13 +23,20 @@ int complain(const std::string &sentence) {
     return exit_of_bad_request;
 }
 
+/// "info, inspect or run"
+std::string command_names(const CLI::App &app) {
+    const std::vector<const CLI::App *> commands = app.get_subcommands([](const CLI::App *) { return true; });
+    std::string names;
+    for (const CLI::App *command : commands)
+        names += (names.empty() ? "" : command == commands.back() ? " or " : ", ") + command->get_name();
+    return names;
+}
+
 int execute(CLI::App &app, int argc, char **argv) {
     try {
         app.parse(argc, argv);
         if (app.get_subcommands().empty())
-            throw CLI::RequiredError(
-                "a command (info, inspect, run, save, serve, bench, check, explain, preload, onnxruntime or "
-                "completion)");
+            throw CLI::RequiredError("a command (" + command_names(app) + ")");
         return 0;
     } catch (const CLI::Success &help) { // --help, --version
         return app.exit(help);

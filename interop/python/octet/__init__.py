@@ -10,7 +10,7 @@
 A `Network` takes NumPy arrays and gives NumPy arrays: codes where it was given codes, floats where it was given floats.
 
 - `octet.compare(net, session.run(…), x)`: the first operator whose codes differ from another program's; `octet.compare_rules`: what
-  another contract would change.
+  another contract would change; `octet.match(description, device)`: which contract an unknown device has.
 - `net.profile(x)`, `net.explain()`: what time goes to, and why each operator runs as it does.
 - `octet.conv2d` and its like: the single operations under the arithmetic (`rule`) of any framework; help(octet.operations) has the words
   that all of them share.
@@ -25,6 +25,7 @@ from ._octet import (UnsupportedError, Weights, __version__, available_isas, eff
                      quantize_multiplier, rules, set_max_cpu_isa, set_num_threads, set_verbose, supported_operators)
 from .comparison import Comparison, Difference, compare
 from .contracts import RuleComparison, compare_rules
+from .matching import Excluded, Match, match
 from .network import Network, Node, Tensor
 from .operations import (avg_pool1d, avg_pool2d, avg_pool3d, batch_norm, binary, concat, conv1d, conv2d, conv3d,
                          conv_transpose1d, conv_transpose2d, conv_transpose3d, dequantize, eltwise, layer_norm, linear,
@@ -33,10 +34,10 @@ from .operations import (avg_pool1d, avg_pool2d, avg_pool3d, batch_norm, binary,
 from .profiling import Profile, explain, profile
 
 __all__ = [
-    "Comparison", "Difference", "Network", "Node", "Profile", "RuleComparison", "Tensor", "UnsupportedError", "Weights",
+    "Comparison", "Difference", "Excluded", "Match", "Network", "Node", "Profile", "RuleComparison", "Tensor", "UnsupportedError", "Weights",
     "available_isas", "avg_pool1d", "avg_pool2d", "avg_pool3d", "batch_norm", "binary", "compare", "compare_rules", "concat",
     "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "dequantize", "effective_isa",
-    "eltwise", "explain", "get_num_threads", "layer_norm", "linear", "matmul", "max_pool1d", "max_pool2d", "max_pool3d",
+    "eltwise", "explain", "get_num_threads", "layer_norm", "linear", "match", "matmul", "max_pool1d", "max_pool2d", "max_pool3d",
     "prelu", "profile", "profiles", "quantize", "quantize_multiplier", "reduce", "requantize", "resize", "rules", "set_max_cpu_isa",
     "set_num_threads", "set_verbose", "softmax", "sum", "supported_operators",
 ]

@@ -6,6 +6,7 @@
 
 #include <string_view>
 
+#include "matching.hpp"
 #include "network.hpp"
 #include "octet/profile.hpp"
 #include "octet/version.hpp"
@@ -130,6 +131,7 @@ PYBIND11_MODULE(_octet, m) {
     bind_products(m);
     bind_operations(m);
     bind_settings(m);
+    bind_matching(m);
 }
 
 } // namespace octet::python

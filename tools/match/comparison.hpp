@@ -1,0 +1,44 @@
+#pragma once // SPDX-License-Identifier: Apache-2.0
+
+// A network under two runtimes, operator by operator: how many codes differ, by how much, and where in the image.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "match/contenders.hpp"
+#include "match/values.hpp"
+#include "octet/graph.hpp"
+
+namespace octet::match {
+
+struct operator_difference {
+    std::string op, tensor; ///< "node 3 (CONV_2D)", the tensor's name
+    memory::dims dims;
+    std::size_t elements = 0, different = 0;
+    double largest = 0;                   ///< |a - b|
+    std::map<int, std::size_t> histogram; ///< b - a of codes, beyond 4 in the last entry: how often
+    std::size_t rows = 0, columns = 0;    ///< of the map
+    std::vector<float>
+        map; ///< share of the elements that differ: of images by place, of others along the last dimension
+};
+
+struct comparison {
+    std::string a, b;
+    std::vector<operator_difference>
+        operators; ///< in the order of execution; differences that earlier operators passed on count
+    std::size_t rows = 0,
+                agreeing = 0; ///< of the first output: rows, and those whose largest element is the same
+    std::optional<std::size_t> right_a, right_b; ///< rows whose largest element is the label's
+};
+
+/// `labels`: the right class of each row; none: not counted. Throws octet::error where one of the networks cannot be made.
+comparison compare_networks(const model::graph &g, const contender &a, const contender &b,
+                            const inputs &given, const std::vector<std::int64_t> &labels);
+
+/// One page of HTML that loads nothing.
+std::string to_html(const comparison &c, const std::string &model);
+
+} // namespace octet::match

@@ -1,0 +1,24 @@
+#pragma once // SPDX-License-Identifier: Apache-2.0
+
+// What a network can run under: the contract of its format, the other rules, every runtime that networks learn.
+
+#include <string>
+#include <vector>
+
+#include "octet/network.hpp"
+
+namespace octet::match {
+
+struct contender {
+    std::string name;
+    network_options options;
+};
+
+/// All of a framework's networks ("tflite", "onnx"), its own contract first.
+std::vector<contender> contenders(const std::string &framework);
+/// Those that change operators without sums of products, too: no rules.
+std::vector<contender> runtimes(const std::string &framework);
+/// By name. Throws octet::error with the names that there are.
+contender find_contender(const std::string &framework, const std::string &name);
+
+} // namespace octet::match

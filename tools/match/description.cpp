@@ -1,0 +1,208 @@
+// The reader of descriptions: each key with what it allows, named in every refusal.
+// SPDX-License-Identifier: Apache-2.0
+#include "match/description.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
+#include <iterator>
+
+#include <nlohmann/json.hpp>
+
+#include "common/element.hpp"
+#include "common/text.hpp"
+
+namespace octet::match {
+namespace {
+
+using json = nlohmann::json;
+using impl::throw_invalid;
+using form = enum kind_facts::form;
+
+constexpr kind_facts kinds[] = {
+    {"requantize", nullptr, nullptr, 2, form::accumulators},
+    {"product", nullptr, nullptr, 2, form::product},
+    {"add", "ADD", "QLinearAdd", 2, form::elements},
+    {"sub", "SUB", nullptr, 2, form::elements},
+    {"mul", "MUL", "QLinearMul", 2, form::elements},
+    {"quantize", "QUANTIZE", "QuantizeLinear", 1, form::elements},
+    {"leaky_relu", "LEAKY_RELU", "QLinearLeakyRelu", 1, form::elements},
+    {"relu", "RELU", nullptr, 1, form::elements},
+    {"relu6", "RELU6", nullptr, 1, form::elements},
+    {"hard_swish", "HARD_SWISH", nullptr, 1, form::elements},
+    {"logistic", "LOGISTIC", "QLinearSigmoid", 1, form::elements},
+    {"tanh", "TANH", nullptr, 1, form::elements},
+    {"elu", "ELU", nullptr, 1, form::elements},
+    {"mean", "MEAN", nullptr, 1, form::row},
+    {"sum", "SUM", nullptr, 1, form::row},
+    {"softmax", "SOFTMAX", nullptr, 1, form::codes},
+    {"average_pool", "AVERAGE_POOL_2D", nullptr, 1, form::row},
+    {"resize_bilinear", "RESIZE_BILINEAR", nullptr, 1, form::image},
+};
+
+/// An object of the description, with the place of its values for messages.
+class object_reader {
+public:
+    object_reader(const json &object, std::string place, std::initializer_list<const char *> keys)
+        : object_(object), place_(std::move(place)) {
+        if (!object.is_object())
+            throw_invalid(place_, ": ", object.type_name(), " given, allowed: an object");
+        std::string allowed;
+        for (const char *key : keys)
+            allowed += (allowed.empty() ? "" : ", ") + std::string(key);
+        for (const auto &[key, value] : object.items())
+            if (std::find(keys.begin(), keys.end(), key) == keys.end())
+                throw_invalid(place_, ": key '", key, "', allowed: ", allowed);
+    }
+    bool has(const char *key) const { return object_.contains(key); }
+    const json &at(const char *key) const {
+        if (!has(key))
+            throw_invalid(place_, ": key '", key, "' is missing");
+        return object_[key];
+    }
+    std::string word(const char *key) const {
+        const json &value = at(key);
+        if (!value.is_string())
+            refuse(key, "a word");
+        return value.get<std::string>();
+    }
+    std::int64_t integer(const char *key, std::int64_t low, std::int64_t high) const {
+        const json &value = at(key);
+        if (!value.is_number_integer() || value.get<std::int64_t>() < low || value.get<std::int64_t>() > high)
+            refuse(key, impl::text(low, " to ", high));
+        return value.get<std::int64_t>();
+    }
+    float real(const char *key, bool is_positive) const {
+        const json &value = at(key);
+        const float x = value.is_number() ? value.get<float>() : NAN;
+        if (!std::isfinite(x) || (is_positive && !(x > 0)))
+            refuse(key, is_positive ? "a positive finite number" : "a finite number");
+        return x;
+    }
+    bool flag(const char *key) const {
+        if (!at(key).is_boolean())
+            refuse(key, "true or false");
+        return at(key).get<bool>();
+    }
+    memory::dims sides(const char *key) const {
+        const json &value = at(key);
+        memory::dims sides;
+        if (value.is_array() && value.size() == 2)
+            for (const json &side : value)
+                if (side.is_number_integer() && side.get<std::int64_t>() >= 1 &&
+                    side.get<std::int64_t>() <= 32)
+                    sides.push_back(side.get<dim_t>());
+        if (sides.size() != 2)
+            refuse(key, "[height, width], each 1 to 32");
+        return sides;
+    }
+    [[noreturn]] void refuse(const char *key, const std::string &allowed) const {
+        throw_invalid(place_, ": ", key, " is ",
+                      object_[key].dump(-1, ' ', false, json::error_handler_t::replace),
+                      ", allowed: ", allowed);
+    }
+
+private:
+    const json &object_;
+    std::string place_;
+};
+
+operand read_operand(const json &object, const std::string &place, bool allows_f32) {
+    const object_reader r(object, place, {"type", "scale", "zero_point"});
+    const std::string type = r.word("type");
+    operand o;
+    o.type = type == "s8" || type == "int8"       ? data_type::s8
+             : type == "u8" || type == "uint8"    ? data_type::u8
+             : type == "f32" || type == "float32" ? data_type::f32
+                                                  : data_type::undef;
+    if (o.type == data_type::undef || (o.type == data_type::f32 && !allows_f32))
+        r.refuse("type", allows_f32 ? "s8, u8, f32" : "s8, u8");
+    if (o.type == data_type::f32)
+        return o;
+    o.scale = r.real("scale", true);
+    const impl::type_range range = impl::range_of(o.type);
+    if (r.has("zero_point"))
+        o.zero_point = static_cast<std::int32_t>(r.integer("zero_point", range.low, range.high));
+    return o;
+}
+
+/// TFLite's: the code of a real number of the activation.
+std::int32_t code_of(const operand &o, double real) {
+    const impl::type_range range = impl::range_of(o.type);
+    const double code = o.zero_point + std::round(real / static_cast<double>(o.scale));
+    return static_cast<std::int32_t>(impl::clamp<double>(code, range.low, range.high));
+}
+
+} // namespace
+
+const kind_facts &facts_of_kind(const std::string &name) {
+    std::string names;
+    for (const kind_facts &row : kinds) {
+        if (name == row.name)
+            return row;
+        names += (names.empty() ? "" : ", ") + std::string(row.name);
+    }
+    throw_invalid("kind '", name, "', allowed: ", names);
+}
+
+std::int32_t description::low() const {
+    if (activation == "NONE")
+        return impl::range_of(output.type).low;
+    return code_of(output, activation == "RELU_N1_TO_1" ? -1 : 0);
+}
+
+std::int32_t description::high() const {
+    if (activation == "NONE" || activation == "RELU")
+        return impl::range_of(output.type).high;
+    return code_of(output, activation == "RELU6" ? 6 : 1);
+}
+
+description parse_description(const std::string &text, const std::string &name) {
+    const json root = json::parse(text, nullptr, false);
+    if (root.is_discarded())
+        throw_invalid(name, ": is no JSON");
+    const object_reader r(root, name,
+                          {"kind", "inputs", "output", "activation", "count", "limit", "alpha", "beta",
+                           "size", "to", "align_corners", "half_pixel_centers"});
+    description d;
+    try {
+        d.kind = &facts_of_kind(r.word("kind"));
+    } catch (const error &e) {
+        throw_invalid(name, ": ", e.what());
+    }
+    const json &given = r.at("inputs");
+    if (!given.is_array() || static_cast<int>(given.size()) != d.kind->operands)
+        throw_invalid(name, ": inputs has ",
+                      given.is_array() ? impl::text(given.size(), " entries") : "no list",
+                      ", allowed for kind ", d.kind->name, ": ", d.kind->operands);
+    const bool may_be_f32 = std::string(d.kind->name) == "quantize";
+    for (std::size_t i = 0; i < given.size(); i++)
+        d.inputs.push_back(read_operand(given[i], impl::text(name, ": inputs[", i, "]"), may_be_f32));
+    d.output = read_operand(r.at("output"), name + ": output", false);
+    if (r.has("activation")) {
+        d.activation = r.word("activation");
+        const auto names = {"NONE", "RELU", "RELU6", "RELU_N1_TO_1"};
+        if (std::find(names.begin(), names.end(), d.activation) == names.end())
+            r.refuse("activation", "NONE, RELU, RELU6, RELU_N1_TO_1");
+    }
+    const bool is_product = d.kind->form == form::product;
+    if (r.has("count"))
+        d.count = r.integer("count", 1, is_product ? 4096 : 1024);
+    else if (d.kind->form == form::row || d.kind->form == form::codes)
+        throw_invalid(name, ": key 'count' is missing: how many codes a row of kind ", d.kind->name, " has");
+    if (r.has("limit"))
+        d.limit = r.integer("limit", 1, 2147483647);
+    if (r.has("alpha") || std::string(d.kind->name) == "leaky_relu")
+        d.alpha = r.real("alpha", false);
+    if (r.has("beta"))
+        d.beta = r.real("beta", true);
+    if (r.has("size"))
+        d.size = r.sides("size");
+    if (r.has("to"))
+        d.to = r.sides("to");
+    d.align_corners = r.has("align_corners") && r.flag("align_corners");
+    d.half_pixel_centers = r.has("half_pixel_centers") && r.flag("half_pixel_centers");
+    return d;
+}
+
+} // namespace octet::match

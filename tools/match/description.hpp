@@ -1,0 +1,63 @@
+#pragma once // SPDX-License-Identifier: Apache-2.0
+
+// A small description of one operator, as JSON: what kind, what its numbers mean. doc/match.md has the keys.
+//
+//     {"kind": "product", "inputs": [{"type": "s8", "scale": 0.1}, {"type": "s8", "scale": 0.02}],
+//      "output": {"type": "s8", "scale": 0.3, "zero_point": -5}, "activation": "RELU"}
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "octet/memory.hpp"
+#include "octet/types.hpp"
+
+namespace octet::match {
+
+/// real = scale * (code - zero_point); f32 numbers stand for themselves.
+struct operand {
+    data_type type = data_type::undef;
+    float scale = 0;
+    std::int32_t zero_point = 0;
+};
+
+/// What a kind needs, and what it is made of.
+struct kind_facts {
+    const char *name;
+    const char *tflite; ///< the operator of .tflite networks; null: the finder's own arithmetic
+    const char *onnx;   ///< the operator of .onnx networks; null: none, or one that is not asked
+    int operands;
+    enum class form {
+        accumulators, ///< s32 numbers
+        product,      ///< rows of codes, multiplied with weights that all rows share
+        elements,     ///< one code or number per operand
+        row,          ///< `count` codes that become one
+        codes,        ///< `count` codes that become as many
+        image,        ///< `size` codes that become `to`
+    } form;
+};
+/// Throws octet::error with the names that there are.
+const kind_facts &facts_of_kind(const std::string &name);
+
+struct description {
+    const kind_facts *kind = nullptr;
+    std::vector<operand> inputs;
+    operand output;
+    std::string activation = "NONE";         ///< TFLite's name
+    dim_t count = 0;                         ///< of the forms row and codes; of product the length, 0: chosen
+    std::int64_t limit = 2147483647;         ///< largest |accumulator|
+    float alpha = 0, beta = 1;               ///< LEAKY_RELU, SOFTMAX
+    memory::dims size = {4, 4}, to = {7, 7}; ///< height and width
+    bool align_corners = false, half_pixel_centers = false;
+
+    /// The codes that the activation leaves.
+    ///@{
+    std::int32_t low() const;
+    std::int32_t high() const;
+    ///@}
+};
+
+/// Throws octet::error, which begins with `name`, for text that is no such object, with the key.
+description parse_description(const std::string &json, const std::string &name);
+
+} // namespace octet::match
