@@ -71,10 +71,16 @@ std::vector<std::uint8_t> run(const graph &one, const shared_bytes &values, cons
 } // namespace
 
 std::vector<std::uint8_t> evaluate(const graph &g, const node &n, std::size_t varying,
-                                   const shared_bytes &values, const std::optional<memory::dims> &dims,
-                                   const runtime *under) {
-    const graph one = alone(g, n, varying, dims);
-    return on_behalf_of(one, 0, [&] { return run(one, values, under); });
+                                   const shared_bytes &values, const std::optional<memory::dims> &dims) {
+    return evaluator_under(nullptr)(g, n, varying, values, dims);
+}
+
+evaluator evaluator_under(const runtime *under) {
+    return [under](const graph &g, const node &n, std::size_t varying, const shared_bytes &values,
+                   const std::optional<memory::dims> &dims) {
+        const graph one = alone(g, n, varying, dims);
+        return on_behalf_of(one, 0, [&] { return run(one, values, under); });
+    };
 }
 
 } // namespace octet::model

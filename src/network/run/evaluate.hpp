@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// The evaluator that there is: it lowers the node by itself.
+// The evaluators that there are: they lower the node by itself.
 
 #include "network/graph/evaluator.hpp"
 
@@ -8,10 +8,11 @@ namespace octet::model {
 
 struct runtime;
 
-/// See `evaluator`. As the runtime computes the node; null: by the operator's own contract. Throws octet::error if the node
-/// cannot be executed.
+/// See `evaluator`: by the operator's own contract.
 std::vector<std::uint8_t> evaluate(const graph &g, const node &n, std::size_t varying,
-                                   const shared_bytes &values, const std::optional<memory::dims> &dims,
-                                   const runtime *under = nullptr);
+                                   const shared_bytes &values, const std::optional<memory::dims> &dims);
+
+/// An evaluator that computes nodes as a runtime does; null: by the operators' own contracts.
+evaluator evaluator_under(const runtime *under);
 
 } // namespace octet::model

@@ -196,10 +196,7 @@ std::shared_ptr<const plan> make_plan(model::graph g, const network_options &opt
 
     const engine cpu(engine::kind::cpu, 0);
     const runtime *under = find_runtime(options.profile, own.framework);
-    const evaluator evaluating = [&](const graph &of, const node &n, std::size_t varying,
-                                     const shared_bytes &values, const std::optional<memory::dims> &dims) {
-        return evaluate(of, n, varying, values, dims, under);
-    };
+    const evaluator evaluating = evaluator_under(under);
     const progress report(options);
     jobs work(options.memory_limit == 0 ? jobs::start::at_once
                                         : jobs::start::at_finish); // it is checked before
