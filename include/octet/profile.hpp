@@ -28,11 +28,10 @@ struct profile_entry {
 
 /// A runtime.
 struct profile {
-    std::string name; ///< "litert-2026.08-x86"
-    std::string
-        framework; ///< of the networks that it runs: "tflite", "onnx"; empty: a library of single operations
-    std::string summary; ///< what runtime, version and machine
-    std::vector<profile_entry> entries;
+    std::string name;      ///< "litert-2026.08-x86"
+    std::string framework; ///< of its networks: "tflite", "onnx"; empty: a library of single operations
+    std::string summary;   ///< what runtime, version and machine
+    std::vector<profile_entry> entries; ///< the first of an operator whose condition holds decides
 };
 
 /// All of them, those of TFLite's networks first.
