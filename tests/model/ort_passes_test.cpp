@@ -14,9 +14,9 @@ namespace {
 
 const std::string units = "L2.1 QDQSelectorActionTransformer";
 
-bool has_fired(const onnx_builder &m, const std::string &pass) {
+bool has_fired(const onnx_builder &m, const std::string &pass, const network_options &options = {}) {
     const std::vector<std::uint8_t> file = m.finish();
-    const network net(file.data(), file.size(), "passes.onnx");
+    const network net(file.data(), file.size(), "passes.onnx", options);
     return std::count(net.passes().begin(), net.passes().end(), pass) != 0;
 }
 
@@ -153,6 +153,38 @@ float product_of_block(const std::vector<float> &x, const std::vector<std::int8_
     const float products =
         (((lanes[0] + lanes[1]) + lanes[2]) + lanes[3]) + (((lanes[4] + lanes[5]) + lanes[6]) + lanes[7]);
     return products + (scale * static_cast<float>(all)) * -(w_scale * 128.f);
+}
+
+/// ids {2, n} choose rows; rows of positions 0 to n are added, and n is a size that the network computes or that the file has.
+/// Then x + x * w is normalized.
+onnx_builder sum_of_embeddings(bool is_computed) {
+    onnx_builder m(17);
+    m.input<std::int64_t>("ids", {2, -1});
+    m.constant<float>("words", {8, 4}, std::vector<float>(32, 0.5f));
+    m.constant<float>("places", {8, 4}, std::vector<float>(32, 0.25f));
+    m.constant<std::int64_t>("positions", {1, 8}, {0, 1, 2, 3, 4, 5, 6, 7});
+    m.constant<std::int64_t>("zero", {1}, {0}), m.constant<std::int64_t>("one", {1}, {1});
+    m.constant<std::int64_t>("four", {1}, {4});
+    m.node("Shape", {"ids"}, {"shape"});
+    m.node("Gather", {"shape", "one"}, {"end"});
+    m.node("Slice", {"positions", "zero", is_computed ? "end" : "four", "one"}, {"used"});
+    m.node("Gather", {"words", "ids"}, {"word"});
+    m.node("Gather", {"places", "used"}, {"place"});
+    m.node("Add", {"word", is_computed ? "place" : "word"}, {"x"});
+    m.constant<float>("w", {4, 4}, std::vector<float>(16, 0.1f)), m.constant<float>("row", {4}, {1, 2, 3, 4});
+    m.node("MatMul", {"x", "w"}, {"p"});
+    m.node("Add", {"p", "x"}, {"sum"});
+    m.node("LayerNormalization", {"sum", "row", "row"}, {"y"});
+    m.output("y");
+    return m;
+}
+
+TEST(OrtPasses, DimensionsThatFollowComputedValuesAreUnknown) {
+    network_options options;
+    options.dimensions = {{"n", 4}};
+    const std::string skip = "L2.1 SkipLayerNormFusion";
+    EXPECT_FALSE(has_fired(sum_of_embeddings(true), skip, options));
+    EXPECT_TRUE(has_fired(sum_of_embeddings(false), skip, options));
 }
 
 TEST(OrtPasses, WeightsAloneInCodesLetTheSourceBeRounded) {

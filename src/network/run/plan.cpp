@@ -112,7 +112,7 @@ std::vector<std::string> apply_passes(graph &g, const network_options &options) 
         g.nodes[i].number = node_number(g, i);
     const bool is_onnx = g.framework == "onnx"; // floats stand for codes, images have two layouts
     std::vector<std::string> fired;
-    const std::set<int> from_sizes = fold_integers(g);
+    const sized_constants from_sizes = fold_integers(g);
     if (is_onnx) {
         const evaluator within_limit = limited(options.memory_limit);
         fired = transform_as_onnx_runtime(g, within_limit, from_sizes);

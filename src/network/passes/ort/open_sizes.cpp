@@ -14,8 +14,8 @@ using symbols = std::vector<int>; ///< one per dimension
 
 class open_sizes {
 public:
-    open_sizes(const graph &g, const std::set<int> &from_sizes)
-        : g_(g), from_sizes_(from_sizes), all_(g.tensors.size()) {}
+    open_sizes(const graph &g, const sized_constants &sized)
+        : g_(g), sized_(sized), values_{sized.tensors, {}}, all_(g.tensors.size()) {}
 
     std::vector<symbols> find() {
         std::map<std::string, int> names;
@@ -27,11 +27,16 @@ public:
                 if (!open[d].empty())
                     all_[at(t)][d] = names.emplace(open[d], static_cast<int>(names.size()) + 1).first->second;
         }
-        for (const node &n : g_.nodes)
+        for (const auto &[t, open] : sized_.open_dims)
+            lose_dims(t, open);
+        for (const node &n : g_.nodes) {
             if (std::any_of(n.inputs.begin(), n.inputs.end(), [&](int t) { return is_open(t); }))
                 for (const int t : n.outputs)
                     if (t >= 0)
                         follow(n, t);
+            if (n.op != "Reshape" && n.outputs[0] >= 0)
+                lose_dims(n.outputs[0], dims_from_values(g_, n, values_));
+        }
         return std::move(all_);
     }
 
@@ -187,7 +192,7 @@ private:
         if (sizes.size() != result.size())
             return lose(n, y);
         const bool is_computed =
-            from_sizes_.count(shape) != 0; // ReshapeFusion makes 0 of sizes that the source has
+            sized_.tensors.count(shape) != 0; // ReshapeFusion makes 0 of sizes that the source has
         symbols kept_sources = all_[at(x)];
         for (std::size_t d = 0; d < sizes.size(); d++)
             if (d < all_[at(x)].size() &&
@@ -242,16 +247,22 @@ private:
         result = all;
     }
 
+    void lose_dims(int t, const std::vector<bool> &dims) {
+        for (std::size_t d = 0; d < dims.size() && d < all_[at(t)].size(); d++)
+            if (dims[d])
+                all_[at(t)][d] = unknown;
+    }
     void lose(const node &, int y) { std::fill(all_[at(y)].begin(), all_[at(y)].end(), unknown); }
 
     const graph &g_;
-    const std::set<int> &from_sizes_;
+    const sized_constants &sized_;
+    const sized_constants values_; ///< the same without open dimensions, which symbols have
     std::vector<symbols> all_;
 };
 
 } // namespace
 
-void ort_graph::find_symbols(const std::set<int> &from_sizes) {
+void ort_graph::find_symbols(const sized_constants &from_sizes) {
     const std::vector<int> &inputs = get_graph().inputs;
     if (std::any_of(inputs.begin(), inputs.end(), [&](int t) { return !tensor_at(t).dim_names.empty(); }))
         symbols_ = open_sizes(get_graph(), from_sizes).find();

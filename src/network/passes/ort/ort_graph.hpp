@@ -9,6 +9,7 @@
 #include "network/graph/evaluator.hpp"
 #include "network/graph/graph_editor.hpp"
 #include "network/operators.hpp"
+#include "network/passes/fold_integers.hpp"
 
 namespace octet::model {
 
@@ -21,7 +22,7 @@ struct quantized {
 class ort_graph : public graph_editor {
 public:
     /// `from_sizes`: constants that the network computes from open sizes.
-    ort_graph(graph &g, const evaluator &e, const std::set<int> &from_sizes = {})
+    ort_graph(graph &g, const evaluator &e, const sized_constants &from_sizes = {})
         : graph_editor(g), evaluate(e) {
         find_symbols(from_sizes);
     }
@@ -132,7 +133,7 @@ public:
 
 private:
     int symbol(int t, std::size_t dim) const;
-    void find_symbols(const std::set<int> &from_sizes);
+    void find_symbols(const sized_constants &from_sizes);
     /// Per tensor and dimension: 0 a known size, above it the number of a name, -1 unknown. Empty: all are known.
     std::vector<std::vector<int>> symbols_;
 };

@@ -60,7 +60,7 @@ constexpr int most_steps = 10;
 } // namespace
 
 std::vector<std::string> transform_as_onnx_runtime(graph &g, const evaluator &evaluate,
-                                                   const std::set<int> &from_sizes) {
+                                                   const sized_constants &from_sizes) {
     std::vector<std::string> fired;
     std::optional<ort_graph> editor;
     editor.emplace(g, evaluate, from_sizes);

@@ -4,11 +4,11 @@
 // a pass recognizes, how exactly and in which order is what version 1.30 does with all optimizations on x86-64. Start at
 // the table in transformers.cpp.
 
-#include <set>
 #include <string>
 #include <vector>
 
 #include "network/graph/evaluator.hpp"
+#include "network/passes/fold_integers.hpp"
 
 namespace octet::model {
 
@@ -17,7 +17,7 @@ class ort_graph;
 /// Makes of an .onnx file's graph the one that ONNX Runtime would run. Constants `from_sizes` are those of `fold_integers`.
 /// Returns which passes changed it, in order: "L1.2 ConstantFolding" for the second time over level 1.
 std::vector<std::string> transform_as_onnx_runtime(graph &g, const evaluator &evaluate,
-                                                   const std::set<int> &from_sizes = {});
+                                                   const sized_constants &from_sizes = {});
 
 namespace ort {
 
