@@ -8,7 +8,6 @@
 #include "network/graph/file.hpp"
 #include "network/lower/lowering.hpp"
 #include "network/operators.hpp"
-#include "network/passes/fold_integers.hpp"
 #include "network/passes/fusion.hpp"
 #include "network/passes/onnx_joins.hpp"
 #include "network/passes/onnx_layout.hpp"
@@ -18,6 +17,7 @@
 #include "network/run/evaluate.hpp"
 #include "network/run/on_behalf_of.hpp"
 #include "network/saved/plan_file.hpp"
+#include "network/shapes/fold_integers.hpp"
 #include "octet/float_environment.hpp"
 
 namespace octet::model {

@@ -1,7 +1,7 @@
 // Shapes that a network computes are known once the sizes of its inputs are: `infer_shapes` has left their values in the
 // tensors. Here they become constants, and the nodes that gave them go.
 // SPDX-License-Identifier: Apache-2.0
-#include "network/passes/fold_integers.hpp"
+#include "network/shapes/fold_integers.hpp"
 
 #include <algorithm>
 
