@@ -169,8 +169,14 @@ class GrpcTest(unittest.TestCase):
                     pass
             codes, expected = self.digits[0]
             with grpc.insecure_channel(f"127.0.0.1:{server.grpc}") as channel:
+                def ask():
+                    return self.call("ModelInfer", self.request(codes), channel=channel, wait_for_ready=True)  # also on a busy machine
                 for _ in range(2):  # a client that was idle connects again by itself
-                    answer = self.call("ModelInfer", self.request(codes), channel=channel, wait_for_ready=True)  # also on a busy machine
+                    try:
+                        answer = ask()
+                    except grpc.RpcError as error:  # it asked in the moment in which its channel went idle
+                        self.assertEqual((error.code(), error.details()), (grpc.StatusCode.UNAVAILABLE, "enter idle"))
+                        answer = ask()
                     self.assertEqual(answer.raw_output_contents[0], expected)
                     time.sleep(0.4)
 
