@@ -142,9 +142,9 @@ TEST(serve_scheduler, bounds_refuse_at_once) {
 TEST(serve_scheduler, an_accident_is_no_estimate) {
     queue_options o = sizes({1});
     o.seconds_per_row = 1e-6;
-    o.most_wait = std::chrono::milliseconds(1);
+    o.most_wait = std::chrono::seconds(1); // 100 accidents take longer; a busy machine delays no job so long
     held_up h(o);
-    std::this_thread::sleep_for(std::chrono::milliseconds(50)); // 50,000 times as long
+    std::this_thread::sleep_for(std::chrono::milliseconds(50)); // 50,000 times as long as estimated
     h.door->open();
     EXPECT_EQ(h.first->result.get(), outcome::ok);
     h.s.wait_until_idle(clock::time_point::max());
