@@ -65,7 +65,7 @@ def match(description: Union[Mapping[str, Any], str, "os.PathLike[str]"], device
     - probes: results of the first call, 16 to 1024. Where several contracts remain, the device is called again with inputs that
       separate them, up to 1024 results in all.
 
-    >>> from octet import requantize
+    >>> from octet import match, requantize
     >>> def device(acc):
     ...     return requantize(acc, rule="tflite_2step", multiplier=1 << 30, shift=-2, dtype="int8")
     >>> scales = {"type": "s8", "scale": 0.125}, {"type": "s8", "scale": 1.0}
