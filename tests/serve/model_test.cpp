@@ -331,7 +331,14 @@ std::string open_model() {
 }
 
 TEST(serve_model, open_sizes_need_no_configuration) {
-    const auto m = served_model::load({"open", "1", "", open_model()}, {}, 1);
+    std::shared_ptr<served_model> m;
+    try {
+        m = served_model::load({"open", "1", "", open_model()}, {}, 1);
+    } catch (const error &e) {
+        if (std::string(e.what()).find("built without .onnx files") != std::string::npos)
+            GTEST_SKIP() << e.what();
+        throw;
+    }
     EXPECT_EQ(m->inputs()[0].shown(), (memory::dims{-1, -1}));
     for (const dim_t s : {3, 16, 40, 3}) {
         std::vector<float> values(static_cast<std::size_t>(s), -1.f), expected(values.size(), 0.f);
