@@ -85,7 +85,32 @@ struct values {
     }
 };
 
+/// Type and dimensions, without elements.
+ort_tensor described(const runtime &ort, const ort_shape_info *shape) {
+    ort_tensor t;
+    std::size_t rank = 0;
+    ort(api::get_element_type, shape, &t.type);
+    ort(api::get_dimensions_count, shape, &rank);
+    t.dims.resize(rank);
+    if (rank != 0)
+        ort(api::get_dimensions, shape, t.dims.data(), rank);
+    return t;
+}
+
 } // namespace
+
+ort_tensor random_reals(std::vector<std::int64_t> dims, unsigned seed, float limit) {
+    std::size_t count = 1;
+    for (const std::int64_t d : dims)
+        count *= static_cast<std::size_t>(d);
+    std::vector<float> values(count);
+    for (float &v : values) {
+        seed = seed * 1664525 + 1013904223;
+        v = limit * (static_cast<float>(seed >> 8) / 8388608.f - 1.f);
+    }
+    const auto *bytes = reinterpret_cast<const std::uint8_t *>(values.data());
+    return {onnxruntime::element::f32, std::move(dims), {bytes, bytes + count * sizeof(float)}};
+}
 
 host::host(const ort_api_base &base) : ort_(base) {
     ort_(create_env_with_logger, &keep_line, nullptr, 2, "octet tests", &env_);
@@ -183,13 +208,7 @@ ort_tensor session::input_info(std::size_t i) const {
     ort(input_type, static_cast<const void *>(session_), i, &type);
     const ort_shape_info *shape = nullptr;
     ort(api::cast_to_tensor_info, static_cast<const ort_type_info *>(type), &shape);
-    ort_tensor t;
-    std::size_t rank = 0;
-    ort(api::get_element_type, shape, &t.type);
-    ort(api::get_dimensions_count, shape, &rank);
-    t.dims.resize(rank);
-    if (rank != 0)
-        ort(api::get_dimensions, shape, t.dims.data(), rank);
+    ort_tensor t = described(ort, shape);
     ort(release_type, type);
     return t;
 }
@@ -220,14 +239,7 @@ std::vector<ort_tensor> session::run(const std::vector<ort_tensor> &inputs) cons
     for (ort_value *v : found.all) {
         ort_shape_info *shape = nullptr;
         ort(api::get_tensor_shape, static_cast<const ort_value *>(v), &shape);
-        const ort_shape_info *const info = shape;
-        ort_tensor t;
-        std::size_t rank = 0;
-        ort(api::get_element_type, info, &t.type);
-        ort(api::get_dimensions_count, info, &rank);
-        t.dims.resize(rank);
-        if (rank != 0)
-            ort(api::get_dimensions, info, t.dims.data(), rank);
+        ort_tensor t = described(ort, shape);
         ort(api::release_shape, shape);
         std::size_t size = element_bytes(t.type);
         for (const std::int64_t d : t.dims)

@@ -22,6 +22,9 @@ struct ort_tensor {
     std::vector<std::uint8_t> bytes = {};
 };
 
+/// Floats between -limit and limit.
+ort_tensor random_reals(std::vector<std::int64_t> dims, unsigned seed, float limit);
+
 /// Which of the two computes.
 enum class by { cpu, octet };
 

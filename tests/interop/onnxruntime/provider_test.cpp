@@ -24,16 +24,7 @@ session_options with_octet(options provider = {}, options entries = {}) {
 }
 
 ort_tensor reals(std::vector<std::int64_t> dims, unsigned seed) {
-    std::size_t count = 1;
-    for (const std::int64_t d : dims)
-        count *= static_cast<std::size_t>(d);
-    std::vector<float> values(count);
-    for (float &v : values) {
-        seed = seed * 1664525 + 1013904223;
-        v = 3.f * (static_cast<float>(seed >> 8) / 8388608.f - 1.f);
-    }
-    const auto *bytes = reinterpret_cast<const std::uint8_t *>(values.data());
-    return {element::f32, std::move(dims), {bytes, bytes + count * sizeof(float)}};
+    return random_reals(std::move(dims), seed, 3.f);
 }
 
 /// Pairs of QuantizeLinear and DequantizeLinear around products, with more in the middle.
