@@ -95,8 +95,7 @@ int main() {
     stream.wait();
 
     std::printf("%d x %d x %d x %d x %d weights, f32 hwigo -> s8 %s by '%s'\n", G, OC / G, IC / G, KH, KW,
-                wei_conv_s8_md == plain.get_desc() ? "goihw" : "packed",
-                wei_reorder_pd.impl_info_str().c_str());
+                wei_conv_s8_md == plain.get_desc() ? "goihw" : "packed", wei_reorder_pd.impl_info_str());
     std::printf("group channel    scale  first codes\n");
     int wrong = 0;
     for (int g = 0, n = 0; g < G; g++)

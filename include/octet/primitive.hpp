@@ -73,8 +73,8 @@ public:
     primitive_kind get_kind() const;
     primitive_attr get_primitive_attr() const;
     ///@}
-    /// Name of the implementation, e.g. "ref".
-    std::string impl_info_str() const;
+    /// Name of the implementation, e.g. "ref", as oneDNN returns it: it lives as long as a descriptor or primitive made of this one.
+    const char *impl_info_str() const;
     /// The choice is already the best implementation: there is no next one to try.
     bool next_impl() const { return false; }
     /// Each implementation that was asked before and refused: "name: reason".

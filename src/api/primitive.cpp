@@ -107,7 +107,7 @@ engine primitive_desc_base::get_engine() const {
 }
 primitive_kind primitive_desc_base::get_kind() const { return kind_of(checked(data_)); }
 primitive_attr primitive_desc_base::get_primitive_attr() const { return checked(data_).attr; }
-std::string primitive_desc_base::impl_info_str() const { return checked(data_).implementation; }
+const char *primitive_desc_base::impl_info_str() const { return checked(data_).implementation.c_str(); }
 std::vector<std::string> primitive_desc_base::refusals() const { return checked(data_).refusals; }
 std::string primitive_desc_base::problem_str() const { return impl::problem_text(checked(data_)); }
 

@@ -27,7 +27,7 @@ void expect_round_trip(const primitive_desc &pd) {
     EXPECT_EQ(text.find(','), std::string::npos) << "it is one field of a verbose line";
     const primitive_desc read = primitive_desc_from_string(text, cpu);
     EXPECT_EQ(read.problem_str(), text);
-    EXPECT_EQ(read.impl_info_str(), pd.impl_info_str());
+    EXPECT_STREQ(read.impl_info_str(), pd.impl_info_str());
     EXPECT_EQ(read.get_kind(), pd.get_kind());
     ASSERT_EQ(read.args(), pd.args());
     for (const int arg : pd.args())

@@ -102,7 +102,8 @@ TEST(verbose, level_2_prints_creation_and_refusals) {
     const std::vector<std::string> lines = lines_of(2, [] { convolution().run(); });
     const convolution_forward::primitive_desc pd = convolution().pd();
     ASSERT_EQ(lines.size(), 2 + pd.refusals().size());
-    EXPECT_EQ(lines[0], "octet_verbose,create,cpu," + pd.impl_info_str() + "," + pd.problem_str());
+    EXPECT_EQ(lines[0],
+              std::string("octet_verbose,create,cpu,") + pd.impl_info_str() + "," + pd.problem_str());
     for (std::size_t i = 0; i < pd.refusals().size(); i++) {
         std::string refusal = pd.refusals()[i]; // "name: reason"
         refusal.replace(refusal.find(": "), 2, ",");

@@ -249,7 +249,7 @@ struct answer {
 /// `ref` is one at every level: it runs once.
 answer run(const problem &p, const answer &at_ref) {
     const created c = create(p);
-    if (!at_ref.dst.empty() && c.pd.impl_info_str() == "ref")
+    if (!at_ref.dst.empty() && std::string(c.pd.impl_info_str()) == "ref")
         return at_ref;
     const auto args = arguments(p, c.pd);
     const memory dst = args.at(OCTET_ARG_DST);

@@ -420,7 +420,7 @@ TEST(normalizations, run_in_vectors_where_elements_or_results_are_neighbours) {
                     layer_normalization_forward::desc(prop_kind::forward_inference, rows, 1e-5f, f), cpu);
             };
             expect_equal_bytes(make, args, rows);
-            EXPECT_EQ(make().impl_info_str() == "lanes", get_machine_cpu_isa() != cpu_isa::ref);
+            EXPECT_EQ(std::string(make().impl_info_str()) == "lanes", get_machine_cpu_isa() != cpu_isa::ref);
         }
         for (const data_type type : {data_type::f32, data_type::s32, data_type::s8, data_type::u8}) {
             const memory::desc image({2, channels, 5, 7}, type, format_tag::nhwc);

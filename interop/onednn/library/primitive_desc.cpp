@@ -27,7 +27,7 @@ dnnl_primitive_desc described_by(const request &r) {
     result->prop = prop_kind_of(r.kind, r.op_desc);
     result->op_desc = copy_of_op_desc(r);
     result->attr = attr;
-    result->implementation = "octet:" + result->value.impl_info_str();
+    result->implementation = std::string("octet:") + result->value.impl_info_str();
     std::map<int, const dnnl_memory_desc_t *> given;
     for (const named_tensor &tensor : tensors_of(r))
         given.emplace(tensor.arg, tensor.md);

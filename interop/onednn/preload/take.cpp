@@ -215,13 +215,13 @@ std::shared_ptr<const problem> take(const request &r) {
     translate_operation(r, to_octet(r.kind, r.attr), *p);
 
     // The reference is slower than oneDNN's portable code; but weights that Octet has packed can go nowhere else.
-    if (p->pd.impl_info_str() == "ref" && !has_packed_tensor(r))
+    if (std::string_view(p->pd.impl_info_str()) == "ref" && !has_packed_tensor(r))
         throw refusal("no generated code for it: " + p->pd.problem_str());
     if (r.attr)
         real().dnnl_primitive_attr_clone(&p->attr, r.attr);
     else
         real().dnnl_primitive_attr_create(&p->attr);
-    p->info = "octet:" + p->pd.impl_info_str();
+    p->info = std::string("octet:") + p->pd.impl_info_str();
     p->args = p->pd.args();
     p->args.erase(std::remove(p->args.begin(), p->args.end(), DNNL_ARG_SCRATCHPAD), p->args.end());
     std::copy_if(p->args.begin(), p->args.end(), std::back_inserter(p->open_args),
