@@ -12,49 +12,98 @@ namespace octet::impl {
 
 namespace {
 
-constexpr dim_t max_phases = 1024; // each is a plan with code of its own
+constexpr std::size_t max_phases = 1024; // each is a plan with code of its own
 
 dim_t phase_count(const convolution_problem &p, int axis) { return std::min(p.stride[axis], p.out[axis]); }
 
-/// One axis of a phase: outputs first_out + q*stride, taps first_tap + j*step, which meet the sources
-/// q + (taps - 1 - j)*dilation - pad, counted from first_in.
+/// One axis of a phase: outputs first_out + q*stride meet taps [first_tap, first_tap + taps) of the stored ones of a part of
+/// the kernel, tap t at the source q + (t - first_tap)*dilation - pad, counted from first_in.
 struct axis_phase {
-    dim_t first_out = 0, outs = 1;
+    dim_t first_out = 0, outs = 1, stride = 1;
+    dim_t part = 0; ///< taps with this index modulo the step are stored together, the last one first
     dim_t first_tap = 0, taps = 0; ///< no taps: nothing reaches these outputs
     dim_t first_in = 0, ins = 1, pad = 0, dilation = 1;
 };
 
-/// Puts every tap before the image, where floats meet zeros as they do beside it.
-void leave_image(axis_phase &phase, const convolution_problem &p, int a) {
-    phase.first_in = 0;
-    phase.ins = p.in[a];
-    phase.pad = phase.outs + (phase.taps - 1) * phase.dilation;
+/// Sums of codes meet padding beside the image, which holds the zero point.
+axis_phase with_padding(axis_phase phase, dim_t origin, dim_t in) {
+    phase.first_in = std::max<dim_t>(origin, 0);
+    phase.pad = std::max<dim_t>(-origin, 0);
+    phase.ins = in - phase.first_in;
+    if (phase.ins <= 0) // all of them lie behind the image
+        phase.taps = 0;
+    return phase;
 }
 
-axis_phase axis_phase_of(const convolution_problem &p, int a, dim_t first_out) {
+/// Adds the q in (0, outs) at which one of the taps arrives at source position `at`, no more than there may be phases.
+void append_arrivals(std::vector<dim_t> &all, const axis_phase &phase, dim_t origin, dim_t at) {
+    const dim_t outs_to_go = at - origin - phase.outs; // tap t arrives at q = at - origin - t*dilation
+    const dim_t first = outs_to_go < 0 ? 0 : outs_to_go / phase.dilation + 1;
+    for (dim_t t = first, q = 0; t < phase.taps && all.size() <= 2 * max_phases; t++) {
+        q = at - origin - t * phase.dilation;
+        if (q <= 0)
+            break;
+        all.push_back(q);
+    }
+}
+
+/// Sums of floats have no products beside the image (0 times infinity is NaN, -0 + 0 is +0): outputs are divided where a tap
+/// enters or leaves it.
+std::vector<axis_phase> without_padding(const axis_phase &phase, dim_t origin, dim_t in) {
+    std::vector<dim_t> ends{phase.outs};
+    append_arrivals(ends, phase, origin, 0);
+    append_arrivals(ends, phase, origin, in);
+    std::sort(ends.begin(), ends.end());
+    ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+    std::vector<axis_phase> parts;
+    dim_t q = 0;
+    for (const dim_t end : ends) {
+        const dim_t at = origin + q; // of tap 0
+        const auto taps_before = [&](dim_t position) {
+            return std::min(div_up(std::max<dim_t>(position - at, 0), phase.dilation), phase.taps);
+        };
+        axis_phase part = phase;
+        part.first_out += q * phase.stride;
+        part.outs = end - q;
+        part.first_tap = taps_before(0);
+        part.taps = taps_before(in) - part.first_tap;
+        part.first_in = at + part.first_tap * phase.dilation;
+        part.ins = part.outs + (part.taps - 1) * phase.dilation;
+        parts.push_back(part);
+        q = end;
+    }
+    return parts;
+}
+
+/// Phases of outputs first_out + q*stride.
+std::vector<axis_phase> axis_phases_from(const convolution_problem &p, int a, dim_t first_out) {
     const dim_t stride = p.stride[a], divisor = std::gcd(stride, p.dilation[a]), step = stride / divisor;
     const dim_t first_taps = std::min(step, p.kernel[a]); // the others meet what these meet
     axis_phase phase;
     phase.first_out = first_out;
     phase.outs = div_up(p.out[a] - first_out, stride);
+    phase.stride = stride;
     phase.dilation = p.dilation[a] / divisor;
     const dim_t scattered = first_out + p.pad[a]; // = i*stride + k*dilation
     dim_t k = 0;
     while (k < first_taps && (scattered - k * p.dilation[a]) % stride != 0)
         k++;
     if (k == first_taps)
-        return phase;
-    phase.first_tap = k;
+        return {phase};
+    phase.part = k;
     phase.taps = div_up(p.kernel[a] - k, step);
-    phase.pad = (phase.taps - 1) * phase.dilation - (scattered - k * p.dilation[a]) / stride;
-    phase.first_in = std::max<dim_t>(-phase.pad, 0);
-    phase.pad = std::max<dim_t>(phase.pad, 0);
-    phase.ins = p.in[a] - phase.first_in;
-    if (phase.ins <= 0 && p.sums_f32()) // all of them lie behind the image
-        leave_image(phase, p, a);
-    else if (phase.ins <= 0)
-        phase.taps = 0;
-    return phase;
+    const dim_t origin = // where the last tap of the kernel, the first stored, meets the source
+        (scattered - k * p.dilation[a]) / stride - (phase.taps - 1) * phase.dilation;
+    return p.sums_f32() ? without_padding(phase, origin, p.in[a])
+                        : std::vector<axis_phase>{with_padding(phase, origin, p.in[a])};
+}
+
+std::vector<axis_phase> axis_phases_of(const convolution_problem &p, int a) {
+    std::vector<axis_phase> phases;
+    for (dim_t first_out = 0; first_out < phase_count(p, a) && phases.size() <= max_phases; first_out++)
+        for (const axis_phase &phase : axis_phases_from(p, a, first_out))
+            phases.push_back(phase);
+    return phases;
 }
 
 using phase_axes = std::array<axis_phase, 3>;
@@ -104,7 +153,7 @@ void replace_by_zeros(convolution_problem &p) {
 
 deconvolution_phase phase_of(const deconvolution_problem &p, const phase_axes &axes,
                              const std::vector<kernel_part> &parts, const memory_desc &weights) {
-    deconvolution_phase phase{p, true, 0};
+    deconvolution_phase phase{p, true, 0, {}, {0, 0, 0}};
     convolution_problem &c = phase.problem;
     dim_t part = 0;
     for (int a = 0; a < 3; a++) {
@@ -112,7 +161,8 @@ deconvolution_phase phase_of(const deconvolution_problem &p, const phase_axes &a
         c.kernel[a] = axes[a].taps;
         c.stride[a] = c.dilation[a] = 1;
         phase.has_taps = phase.has_taps && axes[a].taps > 0;
-        part = part * weights.packed_steps[a] + axes[a].first_tap;
+        part = part * weights.packed_steps[a] + axes[a].part;
+        phase.first_tap[a] = axes[a].first_tap;
     }
     c.dst = dst_view(p.dst, p, axes);
     c.out_stage.dst = dst_view(p.out_stage.dst, p, axes);
@@ -126,8 +176,10 @@ deconvolution_phase phase_of(const deconvolution_problem &p, const phase_axes &a
         return phase;
     }
     c.src = src_view(p.src, axes);
-    c.weights = parts[static_cast<std::size_t>(part)].weights;
+    c.weights = phase.part = parts[static_cast<std::size_t>(part)].weights;
     phase.weights_offset = parts[static_cast<std::size_t>(part)].offset;
+    for (int d = c.weights.ndims - 1, a = 2; d >= (c.weights_have_groups ? 3 : 2); d--, a--)
+        c.weights.dims[d] = axes[a].taps;
     for (int a = 0; a < 3; a++) {
         c.in[a] = axes[a].ins;
         c.dilation[a] = axes[a].dilation;
@@ -141,14 +193,15 @@ deconvolution_phase phase_of(const deconvolution_problem &p, const phase_axes &a
 std::string refuses_phases(const deconvolution_problem &p) {
     const memory_desc weights = packed_in_parts(p);
     const extent3 steps = tap_steps(p);
-    dim_t phases = 1;
+    std::size_t phases = 1;
     bool has_all_parts = true;
     for (int a = 0; a < 3; a++) {
-        phases = std::min(phases, max_phases) * std::min(phase_count(p, a), 2 * max_phases);
+        phases = std::min(phases, max_phases + 1) * axis_phases_of(p, a).size();
         has_all_parts = has_all_parts && weights.packed_steps[a] == std::min(steps[a], p.kernel[a]);
     }
     if (phases > max_phases || !has_all_parts)
-        return text("strides that divide the output or the kernel into more than ", max_phases, " parts");
+        return text(p.sums_f32() ? "strides and edges" : "strides",
+                    " that divide the output or the kernel into more than ", max_phases, " parts");
     if (p.weights.format_kind == format_kind::packed && memory::desc(p.weights) != memory::desc(weights))
         return "weights packed for other strides or dilates";
     return {};
@@ -157,13 +210,12 @@ std::string refuses_phases(const deconvolution_problem &p) {
 std::vector<deconvolution_phase> phases_of(const deconvolution_problem &p) {
     const memory_desc weights = packed_in_parts(p);
     const std::vector<kernel_part> parts = kernel_parts(weights);
+    const std::vector<axis_phase> columns = axis_phases_of(p, 2), rows = axis_phases_of(p, 1);
     std::vector<deconvolution_phase> phases;
-    for (dim_t od = 0; od < phase_count(p, 0); od++)
-        for (dim_t oh = 0; oh < phase_count(p, 1); oh++)
-            for (dim_t ow = 0; ow < phase_count(p, 2); ow++)
-                phases.push_back(
-                    phase_of(p, {axis_phase_of(p, 0, od), axis_phase_of(p, 1, oh), axis_phase_of(p, 2, ow)},
-                             parts, weights));
+    for (const axis_phase &plane : axis_phases_of(p, 0))
+        for (const axis_phase &row : rows)
+            for (const axis_phase &column : columns)
+                phases.push_back(phase_of(p, {plane, row, column}, parts, weights));
     return phases;
 }
 

@@ -14,6 +14,7 @@ enum class scratch_slot {
     packed_weights,
     wide_weights, ///< of a panel
     plain_weights,
+    taken_taps, ///< some of the packed weights of a deconvolution
     row_sums,
     tap_offsets,
     between_steps,

@@ -4,8 +4,8 @@
 // names at most one source element.
 //
 // Of floats, each product is added in one rounding, source position by source position (id, ih, iw ascending, so the
-// last tap first) and channel by channel at each, starting from 0. Positions beside the image are +0, as in a
-// convolution; taps that fall between positions are no products.
+// last tap first) and channel by channel at each, starting from 0. Taps that lead beside the image or between its
+// positions are no products.
 // SPDX-License-Identifier: Apache-2.0
 #include "common/element.hpp"
 #include "cpu/ref/convolution.hpp"
@@ -16,12 +16,7 @@ namespace octet::impl::ref {
 
 namespace {
 
-/// Whether tap k scatters any source position, one beside the image included, to position o.
-bool meets(const convolution_problem &p, int axis, dim_t o, dim_t k) {
-    return (o + p.pad[axis] - k * p.dilation[axis]) % p.stride[axis] == 0;
-}
-
-/// That position, or -1 if it is not in the image.
+/// The source position that tap k scatters to position o, or -1 if there is none.
 dim_t source_of(const convolution_problem &p, int axis, dim_t o, dim_t k) {
     const dim_t scattered = o + p.pad[axis] - k * p.dilation[axis];
     if (scattered < 0 || scattered % p.stride[axis] != 0)
@@ -57,13 +52,12 @@ public:
         for (dim_t kd = p_.kernel[0] - 1; kd >= 0; kd--)
             for (dim_t kh = p_.kernel[1] - 1; kh >= 0; kh--)
                 for (dim_t kw = p_.kernel[2] - 1; kw >= 0; kw--) {
-                    if (!meets(p_, 0, od, kd) || !meets(p_, 1, oh, kh) || !meets(p_, 2, ow, kw))
-                        continue;
                     const extent3 from{source_of(p_, 0, od, kd), source_of(p_, 1, oh, kh),
                                        source_of(p_, 2, ow, kw)};
-                    const bool is_inside = from[0] >= 0 && from[1] >= 0 && from[2] >= 0;
+                    if (from[0] < 0 || from[1] < 0 || from[2] < 0)
+                        continue;
                     for (dim_t ic = 0; ic < p_.ic; ic++)
-                        acc = std::fma(is_inside ? source_f32(n, g * p_.ic + ic, from) : 0.f,
+                        acc = std::fma(source_f32(n, g * p_.ic + ic, from),
                                        load_f32(weights_, data_type::f32, weights_at_(g, oc, ic, kd, kh, kw)),
                                        acc);
                 }

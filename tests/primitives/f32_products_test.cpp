@@ -143,8 +143,8 @@ TEST(f32_inner_product, adds_products_position_by_position) {
     }
 }
 
-/// Positions of the source that an output meets through each tap, the last tap first; those beside the image are
-/// zeros, and taps that fall between positions are none.
+/// Positions of the source that an output meets through each tap, the last tap first. Taps that lead beside the image or
+/// between its positions are no products, which infinite weights would tell.
 TEST(f32_deconvolution, adds_products_position_by_position) {
     inputs in(134);
     for (int i = 0; i < 150 && !testing::Test::HasFailure(); i++) {
@@ -183,21 +183,23 @@ TEST(f32_deconvolution, adds_products_position_by_position) {
                            weights_md = random_layout(in, weights_dims, data_type::f32),
                            dst_md = random_layout(in, dst_dims, data_type::f32);
         const memory src = random_memory(in, src_md), weights = random_memory(in, weights_md);
+        if (in.one_in(3))
+            for (std::size_t w = 0; w < weights_md.get_size() / sizeof(float); w++)
+                if (in.one_in(4))
+                    weights.map_data<float>()[w] = std::numeric_limits<float>::infinity();
         const memory bias = random_memory(in, memory::desc({dst_dims[1]}, data_type::f32, format_tag::a));
 
         const auto expected = [&](const dims &at) {
             float acc = 0;
             for_each(kernel, [&](const dims &from_last) {
                 dims tap, from{at[0], 0};
-                bool is_inside = true;
                 for (std::size_t d = 0; d < axes.size(); d++) {
                     const axis &a = axes[d];
                     tap.push_back(a.kernel - 1 - from_last[d]);
                     const dim_t scattered = at[d + 2] + a.pad_l - tap.back() * a.dilation;
-                    if (scattered % a.stride != 0)
+                    if (scattered < 0 || scattered % a.stride != 0 || scattered / a.stride >= a.in)
                         return;
                     from.push_back(scattered / a.stride);
-                    is_inside = is_inside && from.back() >= 0 && from.back() < a.in;
                 }
                 for (dim_t c = 0; c < ic; c++) {
                     from[1] = at[1] / oc * ic + c;
@@ -205,7 +207,7 @@ TEST(f32_deconvolution, adds_products_position_by_position) {
                     weight.insert(weight.end(), tap.begin(), tap.end());
                     if (has_groups)
                         weight.insert(weight.begin(), at[1] / oc);
-                    acc = std::fma(is_inside ? f32_at(src, from) : 0.f, f32_at(weights, weight), acc);
+                    acc = std::fma(f32_at(src, from), f32_at(weights, weight), acc);
                 }
             });
             return static_cast<double>(acc + f32_at(bias, {at[1]}));
@@ -278,6 +280,41 @@ TEST(f32_convolution, padding_is_multiplied) {
         EXPECT_TRUE(std::isnan(result(1.f, 1.f, std::numeric_limits<float>::infinity()))) << to_string(level);
     }
     set_max_cpu_isa(cpu_isa::all);
+}
+
+/// Beside the source there are no products: -0 stays -0, and an infinite weight makes no NaN. In the middle both taps meet
+/// the source.
+TEST(f32_deconvolution, has_no_products_beside_the_source) {
+    const float tiny = std::numeric_limits<float>::denorm_min(), inf = std::numeric_limits<float>::infinity();
+    for (const cpu_isa level : get_available_cpu_isas())
+        for (const dim_t groups : {1, 3, 17}) { // 3, 17: depthwise
+            SCOPED_TRACE(testing::Message() << to_string(level) << ", " << groups << " channels");
+            const memory::desc src_md({1, groups, 2}, data_type::f32, format_tag::nwc),
+                dst_md({1, groups, 3}, data_type::f32, format_tag::nwc),
+                weights_md({groups, 1, 1, 2}, data_type::f32, format_tag::goiw);
+            const memory src(src_md, cpu), weights(weights_md, cpu), dst(dst_md, cpu);
+            for (dim_t g = 0; g < groups; g++) {
+                src.map_data<float>()[g] = -tiny;
+                src.map_data<float>()[groups + g] = 1;
+                weights.map_data<float>()[2 * g] = 0.25f;
+                weights.map_data<float>()[2 * g + 1] = inf;
+            }
+            set_max_cpu_isa(level);
+            deconvolution_forward(
+                deconvolution_forward::primitive_desc(
+                    deconvolution_forward::desc(prop_kind::forward_inference, algorithm::deconvolution_direct,
+                                                src_md, weights_md, dst_md, dims{1}, dims{0}, dims{0}),
+                    cpu))
+                .execute(stream(cpu),
+                         {{OCTET_ARG_SRC, src}, {OCTET_ARG_WEIGHTS, weights}, {OCTET_ARG_DST, dst}});
+            set_max_cpu_isa(cpu_isa::all);
+            const float *result = dst.map_data<float>();
+            for (dim_t g = 0; g < groups; g++) {
+                EXPECT_TRUE(result[g] == 0 && std::signbit(result[g])) << result[g] << ", not -tiny * 0.25";
+                EXPECT_EQ(result[groups + g], -inf);
+                EXPECT_EQ(result[2 * groups + g], inf);
+            }
+        }
 }
 
 TEST(f32_products, refuse_what_is_meant_for_codes) {

@@ -167,7 +167,8 @@ TEST(sum, adds_scaled_tensors) {
                              float total = 0;
                              for (std::size_t s = 0; s < srcs.size(); s++) {
                                  const float x = f32(element(descs[s], srcs[s].get_data_handle(), at));
-                                 total = add_f32(total, multiply_f32(scales[s], x));
+                                 const float term = multiply_f32(scales[s], x);
+                                 total = s == 0 ? term : add_f32(total, term); // -0 is not added to +0
                              }
                              return is_integer(type) ? saturate_and_round(total, type)
                                                      : static_cast<double>(total);
