@@ -86,7 +86,7 @@ OCTET_C_API octet_status octet_options_set_rule(octet_options *options, const ch
 OCTET_C_API octet_status octet_options_set_profile(octet_options *options, const char *profile);
 /// 0: each operator runs by itself, and all tensors between them exist. Changes no byte of an output.
 OCTET_C_API octet_status octet_options_set_fusion(octet_options *options, int fusion);
-/// Threads that creation and runs of the network use; 0: as octet_set_threads says, 1: the calling thread alone.
+/// Threads that creation and runs of the network use, up to 4096; 0: as octet_set_threads says, 1: the calling thread alone.
 OCTET_C_API octet_status octet_options_set_threads(octet_options *options, int threads);
 /// Dimensions of an input by its name, outermost first, instead of the file's; a batch counts more.
 OCTET_C_API octet_status octet_options_set_shape(octet_options *options, const char *input,

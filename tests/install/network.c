@@ -143,7 +143,8 @@ static void use_options(const char *path, const float *scores) {
     EXPECT_REFUSED(octet_options_set_rule(options, "tflite"), octet_invalid_arguments, "tflite");
     EXPECT_OK(octet_options_set_profile(options, "tflm-90b983c"));
     EXPECT_OK(octet_options_set_profile(options, ""));
-    EXPECT_REFUSED(octet_options_set_profile(options, "litert"), octet_invalid_arguments, "litert-2026.08-x86");
+    EXPECT_REFUSED(octet_options_set_profile(options, "litert"), octet_invalid_arguments,
+                   "litert-2026.08-x86");
     EXPECT_REFUSED(octet_options_set_batch(options, -1), octet_invalid_arguments, "batch is -1");
     EXPECT_OK(octet_network_create(&net, path, options));
     EXPECT(calls > 0);
@@ -381,6 +382,8 @@ static void pass_null(octet_network *net) {
     EXPECT_NULL(octet_tensor_element_count(tensor, NULL), "count");
     EXPECT_NULL(octet_tensor_byte_size(NULL, &count), "tensor");
     EXPECT_NULL(octet_tensor_byte_size(tensor, NULL), "size");
+    EXPECT_NULL(octet_tensor_resize(NULL, dims, 1), "tensor");
+    EXPECT_NULL(octet_tensor_resize(tensor, NULL, 1), "dims");
     EXPECT_NULL(octet_tensor_quantization(NULL, &real, &code), "tensor");
     EXPECT_NULL(octet_tensor_quantization(tensor, NULL, &code), "scale");
     EXPECT_NULL(octet_tensor_quantization(tensor, &real, NULL), "zero_point");
@@ -397,6 +400,44 @@ static void pass_null(octet_network *net) {
     octet_options_destroy(options);
     octet_options_destroy(NULL);
     octet_network_destroy(NULL);
+}
+
+/* Sizes that no tensor has: refused, and the network runs on as before. */
+static void pass_wrong_sizes(const char *path) {
+    const octet_status invalid = octet_invalid_arguments;
+    const int64_t negative[OCTET_MAX_DIMS] = {-1, 8, 8, 1}, giant[OCTET_MAX_DIMS] = {INT64_MAX, 8, 8, 1},
+                  wrapping[OCTET_MAX_DIMS] = {(int64_t)1 << 32, (int64_t)1 << 32, 1, 1};
+    octet_network *net = NULL;
+    octet_options *options = NULL;
+    octet_tensor *image = NULL, *scores = NULL;
+    char bytes[pixels] = {0};
+    float reals[pixels] = {0};
+    EXPECT_OK(octet_network_create(&net, path, NULL));
+    EXPECT_OK(octet_network_input(net, 0, &image));
+    EXPECT_OK(octet_network_output(net, 0, &scores));
+    EXPECT_REFUSED(octet_network_input(net, SIZE_MAX, &image), invalid, "18446744073709551615");
+    const size_t sizes[] = {0, pixels - 1, pixels + 1, SIZE_MAX / 4 + 1 + pixels, SIZE_MAX};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        EXPECT_REFUSED(octet_network_bind_input(net, 0, bytes, sizes[i]), invalid, "bytes are given");
+        EXPECT_REFUSED(octet_network_bind_output(net, 0, bytes, sizes[i]), invalid, "bytes are given");
+        EXPECT_REFUSED(octet_tensor_copy_from(image, bytes, sizes[i]), invalid, "given are");
+        EXPECT_REFUSED(octet_tensor_copy_to(scores, bytes, sizes[i]), invalid, "given are");
+        EXPECT_REFUSED(octet_tensor_copy_from_float(image, reals, sizes[i]), invalid, "given are");
+        EXPECT_REFUSED(octet_tensor_copy_to_float(scores, reals, sizes[i]), invalid, "given are");
+    }
+    EXPECT_REFUSED(octet_tensor_resize(image, negative, 4), invalid, "-1x8x8x1");
+    EXPECT_REFUSED(octet_tensor_resize(image, giant, 4), invalid, "2^31 - 1 bytes");
+    EXPECT_REFUSED(octet_tensor_resize(image, wrapping, 4), invalid, "2^31 - 1 bytes");
+    EXPECT_REFUSED(octet_tensor_resize(image, negative, 0), invalid, "4 dimensions");
+    EXPECT_REFUSED(octet_tensor_resize(image, negative, SIZE_MAX), invalid, "allowed: up to 12");
+    EXPECT_REFUSED(octet_tensor_resize(scores, giant, 2), invalid, "only inputs");
+    EXPECT_OK(octet_options_create(&options));
+    EXPECT_REFUSED(octet_options_set_threads(options, 4097), invalid, "threads is 4097");
+    EXPECT_OK(octet_options_set_batch(options, INT64_MAX));
+    EXPECT_REFUSED(octet_network_resize(net, options), invalid, "2^31 - 1 bytes");
+    octet_options_destroy(options);
+    EXPECT_OK(octet_network_run(net));
+    octet_network_destroy(net);
 }
 
 int main(int argc, char **argv) {
@@ -428,6 +469,7 @@ int main(int argc, char **argv) {
     describe_tensors(net);
     copy_tensors(net);
     pass_null(net);
+    pass_wrong_sizes(argv[1]);
     octet_network_destroy(net);
     if (failures == 0)
         printf("octet %s on %s: all as the header says\n", octet_version(), octet_cpu_isa());

@@ -220,14 +220,17 @@ dnnl_status_t dnnl_memory_desc_init_submemory(dnnl_memory_desc_t *md, const dnnl
                                               const dnnl_dims_t dims, const dnnl_dims_t offsets) {
     return guarded([&] {
         dnnl_memory_desc_t result = blocked(parent, "submemory");
+        needed(dims, "dims");
+        needed(offsets, "offsets");
         const auto blocks = block_sizes(result.format_desc.blocking);
         for (int d = 0; d < result.ndims; d++) {
-            const dnnl_dim_t block = blocks[static_cast<std::size_t>(d)], end = offsets[d] + dims[d];
-            if (result.dims[d] == runtime || dims[d] < 0 || offsets[d] < 0 || end > result.dims[d])
+            const dnnl_dim_t block = blocks[static_cast<std::size_t>(d)], size = result.dims[d];
+            if (size == runtime || dims[d] < 0 || offsets[d] < 0 || offsets[d] > size ||
+                dims[d] > size - offsets[d])
                 refuse(status::invalid_arguments,
                        "submemory: dimension " + std::to_string(d) + ": " + std::to_string(offsets[d]) +
-                           " + " + std::to_string(dims[d]) + " of " + std::to_string(result.dims[d]));
-            if (offsets[d] % block != 0 || (dims[d] % block != 0 && end != result.dims[d]))
+                           " + " + std::to_string(dims[d]) + " of " + std::to_string(size));
+            if (offsets[d] % block != 0 || (dims[d] % block != 0 && offsets[d] + dims[d] != size))
                 refuse(status::unimplemented,
                        "submemory: dimension " + std::to_string(d) + " begins or ends in a block");
             result.padded_dims[d] = (dims[d] + block - 1) / block * block;

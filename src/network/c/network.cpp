@@ -40,6 +40,8 @@ struct octet_network {
 
 namespace {
 
+constexpr int most_threads = 4096; // as num_threads_scope allows
+
 static_assert(OCTET_MAX_DIMS >= max_ndims, "dimensions have to fit");
 
 const network_options &value_of(const octet_options *options) {
@@ -148,9 +150,10 @@ octet_status octet_options_set_fusion(octet_options *options, int fusion) {
 octet_status octet_options_set_threads(octet_options *options, int threads) {
     return guarded(__func__, [&] {
         need(options, "options");
-        if (threads < 0)
-            throw error(status::invalid_arguments,
-                        "threads is " + std::to_string(threads) + ", allowed: 0 (as the process) and more");
+        if (threads < 0 || threads > most_threads)
+            throw error(status::invalid_arguments, "threads is " + std::to_string(threads) +
+                                                       ", allowed: 0 (as the process) to " +
+                                                       std::to_string(most_threads));
         options->value.threads = threads;
     });
 }
