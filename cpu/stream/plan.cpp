@@ -398,6 +398,14 @@ task weighted_sum_of(task_builder &b, const binary_problem &p) {
     b.step_by(op::multiply_s32, p.multiplier1.multiplier);
     b.step(p.alg == algorithm::binary_sub ? op::subtract_pair : op::add_pair);
     b.step(p.form == binary_form::xnnpack_sum ? op::shift_right_up : op::divide_by_pot, p.multiplier0.shift);
+    // A float rule may round what post-ops leave before the zero point, which is lost behind integers.
+    const auto &post_ops = p.out_stage.post_ops;
+    const bool ends_in_f32 = std::any_of(post_ops.begin(), post_ops.end(),
+                                         [](const post_op_entry &e) { return facts_of(e).gives_f32; });
+    if (ends_in_f32 && is_float(p.out_stage.rule)) {
+        b.step(op::to_f32);
+        return b.finish(stage::f32_value);
+    }
     return b.finish(stage::s32_value);
 }
 

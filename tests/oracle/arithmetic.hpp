@@ -22,6 +22,7 @@ double highest(data_type type);
 // ---- 3. rules
 
 bool is_tflite(rule r);
+inline bool is_xnnpack(rule r) { return r == rule::xnnpack_f32 || r == rule::xnnpack_rndnu; }
 std::int32_t fixed_point(rule r, std::int32_t x, const fixed_point_multiplier &m);
 /// TFLite's way with a factor below 0: its magnitude, then the sign.
 std::int32_t signed_fixed_point(rule r, std::int32_t x, fixed_point_multiplier m);

@@ -4,6 +4,7 @@
 // a second at every level.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 
 #include "oracle/draw.hpp"
 
@@ -179,6 +180,19 @@ algorithm draw_binary_algorithm(random_source &r) {
                    a::binary_ge, a::binary_gt, a::binary_le, a::binary_lt, a::binary_eq, a::binary_ne});
 }
 
+/// Within the ratios that the delegate lets pass, often powers of two for ties.
+void set_xnnpack_scales(random_source &r, problem &p) {
+    const bool powers = r.chance(40);
+    const auto power = [&](double low, double high) {
+        const double exponent = r.real(low, high);
+        return static_cast<float>(std::exp2(powers ? std::round(exponent) : exponent));
+    };
+    const float s0 = power(-8, 0), s1 = s0 * power(-4, 4);
+    set_scale(p, OCTET_ARG_SRC_0, s0);
+    set_scale(p, OCTET_ARG_SRC_1, s1);
+    set_scale(p, OCTET_ARG_DST, p.alg == algorithm::binary_mul ? s0 * s1 * power(-7, 15) : s0 * power(-3, 4));
+}
+
 void draw_binary(random_source &r, problem &p) {
     const dims shape = draw_shape(r, 1, 5, 5000);
     dims shape0 = shape, shape1 = shape;
@@ -188,11 +202,13 @@ void draw_binary(random_source &r, problem &p) {
             (broadcast == 1 ? shape0 : shape1)[d] = 1;
     p.alg = draw_binary_algorithm(r);
     attributes &a = p.attr;
-    a.rule = r.pick({rule::automatic, rule::f32, rule::f32_v3, rule::tflite_2step,
-                     rule::tflite_single_rounding, rule::tflite_1step, rule::ort_f32, rule::ort_f32,
-                     rule::caffe2_2step, rule::caffe_double_round});
+    a.rule =
+        r.pick({rule::automatic, rule::f32, rule::f32_v3, rule::tflite_2step, rule::tflite_single_rounding,
+                rule::tflite_1step, rule::ort_f32, rule::ort_f32, rule::caffe2_2step,
+                rule::caffe_double_round, rule::xnnpack_f32, rule::xnnpack_f32, rule::xnnpack_rndnu});
+    const bool is_xnnpack = a.rule == rule::xnnpack_f32 || a.rule == rule::xnnpack_rndnu;
     const bool floats = a.rule == rule::automatic || a.rule == rule::f32 || a.rule == rule::f32_v3;
-    if (is_tflite_rule(a.rule))
+    if (is_tflite_rule(a.rule) || is_xnnpack)
         p.alg = r.pick({algorithm::binary_add, algorithm::binary_sub, algorithm::binary_mul});
     if (a.rule == rule::ort_f32 && r.chance(60))
         p.alg = r.pick({algorithm::binary_add, algorithm::binary_mul});
@@ -214,6 +230,8 @@ void draw_binary(random_source &r, problem &p) {
         if (!mul)
             for (const int arg : {OCTET_ARG_SRC_0, OCTET_ARG_SRC_1})
                 a.input_multipliers[arg] = draw_multiplier(r, a.rule, r.real(0.05, 0.5));
+    } else if (is_xnnpack) {
+        set_xnnpack_scales(r, p);
     } else {
         set_scales(r, p, {OCTET_ARG_SRC_0, OCTET_ARG_SRC_1, OCTET_ARG_DST});
     }
@@ -399,7 +417,9 @@ void draw_resampling(random_source &r, problem &p) {
     attributes &a = p.attr;
     p.alg = r.pick({algorithm::resampling_nearest, algorithm::resampling_linear});
     a.rule = r.pick({rule::automatic, rule::f32, rule::f32, rule::tflite_2step, rule::tflite_single_rounding,
-                     rule::ort_f32, rule::caffe_double_round});
+                     rule::ort_f32, rule::caffe_double_round, rule::xnnpack_f32, rule::xnnpack_f32});
+    if (a.rule == rule::xnnpack_f32)
+        p.alg = algorithm::resampling_linear;
     const bool codes = a.rule != rule::automatic && a.rule != rule::f32;
     const std::size_t rank = codes ? 2 : r.pick<std::size_t>({1, 2, 2, 3});
     dims src, dst;
@@ -410,7 +430,7 @@ void draw_resampling(random_source &r, problem &p) {
             dst.push_back(r.between(1, 12));
         }
     } while (volume(src) > 8000 || volume(dst) > 8000);
-    if (codes && is_tflite_rule(a.rule)) {
+    if (codes && (is_tflite_rule(a.rule) || a.rule == rule::xnnpack_f32)) {
         using c = resampling_coordinates;
         p.coordinates =
             p.alg == algorithm::resampling_nearest

@@ -401,8 +401,34 @@ dim_t nearest(const problem &p, rule r, dim_t i, dim_t in, dim_t out) {
     return limited(rounds ? std::round(static_cast<double>(x)) : std::floor(static_cast<double>(x)), in);
 }
 
+/// XNNPACK's, with 11 bits of weight.
+neighbours xnnpack_linear(const problem &p, dim_t i, dim_t in, dim_t out) {
+    using c = resampling_coordinates;
+    const dim_t less = p.coordinates == c::align_corners && out > 1 ? 1 : 0;
+    const float g = static_cast<float>(in - less) / static_cast<float>(out - less);
+    float x = static_cast<float>(i) * g;
+    if (p.coordinates == c::half_pixel) {
+        const float half = 0.5f * g;
+        x = std::max(x + (half - 0.5f), 0.f);
+    }
+    x = std::min(x, static_cast<float>(in - 1));
+    const float low = std::trunc(x), weight = (x - low) * 2048.f;
+    return {static_cast<dim_t>(low), std::min(static_cast<dim_t>(low) + 1, in - 1), 0,
+            static_cast<std::int64_t>(std::nearbyint(weight))};
+}
+
+/// Of a square of codes, by row and column: ties go up.
+std::int32_t xnnpack_mean(const double codes[4], std::int64_t w_row, std::int64_t w_column) {
+    const double upper = 2048 * codes[0] + (codes[1] - codes[0]) * static_cast<double>(w_column),
+                 lower = 2048 * codes[2] + (codes[3] - codes[2]) * static_cast<double>(w_column),
+                 sum = 2048 * upper + (lower - upper) * static_cast<double>(w_row);
+    return static_cast<std::int32_t>(std::floor(sum / 4194304 + 0.5));
+}
+
 neighbours linear(const problem &p, rule r, dim_t i, dim_t in, dim_t out) {
     using c = resampling_coordinates;
+    if (is_xnnpack(r))
+        return xnnpack_linear(p, i, in, out);
     if (is_tflite(r)) {
         const bool aligned = p.coordinates == c::align_corners && out > 1;
         const std::int64_t g =
@@ -438,6 +464,15 @@ void resampling(const problem &p, expectation &e) {
         neighbours axis[max_ndims];
         for (std::size_t d = 2; d < rank; d++)
             axis[d] = linear(p, r, at[d], src[d], dst[d]);
+        if (is_xnnpack(r)) {
+            double codes[4];
+            for (std::size_t corner = 0; corner < 4; corner++) {
+                from[2] = corner & 2 ? axis[2].high : axis[2].low;
+                from[3] = corner & 1 ? axis[3].high : axis[3].low;
+                codes[corner] = code(from);
+            }
+            return finish(p, integer(xnnpack_mean(codes, axis[2].w10, axis[3].w10)), at, i, e);
+        }
         // The corners, along width (the last dimension) in bit 0.
         const std::size_t corners = std::size_t{1} << (rank - 2);
         float x[8];

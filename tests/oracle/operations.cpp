@@ -287,6 +287,28 @@ bool sources_change_places(const dims &a, const dims &b) {
     return false;
 }
 
+/// XNNPACK's ADD, SUB and MUL of what two codes are above their zero points.
+value xnnpack_binary(const problem &p, rule r, std::int32_t d0, std::int32_t d1) {
+    const float s0 = scale_of(p, OCTET_ARG_SRC_0), s1 = scale_of(p, OCTET_ARG_SRC_1),
+                s_dst = scale_of(p, OCTET_ARG_DST);
+    if (p.alg == algorithm::binary_mul) {
+        const float s = (s0 * s1) / s_dst;
+        if (r == rule::xnnpack_f32)
+            return real(static_cast<float>(d0 * d1) * s);
+        int exponent = 0; // s = M / 2^t with 24 bits of M
+        const auto m =
+            static_cast<std::int64_t>(std::ldexp(std::frexp(static_cast<double>(s), &exponent), 24));
+        const int t = 24 - exponent;
+        return integer(sat(std::floor(std::ldexp(static_cast<long double>(d0) * d1 * m, -t) + 0.5L)));
+    }
+    const float r0 = s0 / s_dst, r1 = s1 / s_dst;
+    const int shift = 20 - std::ilogb(std::max(r0, r1));
+    const double m0 = std::nearbyint(std::ldexp(static_cast<double>(r0), shift)),
+                 m1 = std::nearbyint(std::ldexp(static_cast<double>(r1), shift)),
+                 sum = m0 * d0 + (p.alg == algorithm::binary_sub ? -m1 : m1) * d1;
+    return integer(sat(std::floor(std::ldexp(sum, -shift) + 0.5)));
+}
+
 void binary(const problem &p, expectation &e) {
     const rule r = effective_rule(p);
     const dims shape0 = p.src.shape(), shape1 = p.weights.shape();
@@ -303,6 +325,8 @@ void binary(const problem &p, expectation &e) {
         const std::int32_t d0 = static_cast<std::int32_t>(x0) - z0, d1 = static_cast<std::int32_t>(x1) - z1;
         if (is_tflite(r))
             return finish(p, integer(tflite_binary(p, r, d0, d1)), at, i, e);
+        if (is_xnnpack(r))
+            return finish(p, xnnpack_binary(p, r, d0, d1), at, i, e);
         if (r == rule::caffe2_2step) {
             const float r0 = s0 / s_dst, r1 = s1 / s_dst;
             const int sh = 21 - std::ilogb(std::max(r0, r1));
