@@ -89,6 +89,7 @@ struct server::state {
         r.is_lax = options.is_lax;
         r.is_explicit = options.is_explicit;
         r.only_name = options.model_name;
+        r.profile = options.profile;
         models = std::make_unique<repository>(
             *workers, figures,
             [this](bool is_error, const std::string &sentence) {

@@ -37,7 +37,8 @@ struct profile {
 /// All of them, those of TFLite's networks first.
 OCTET_API const std::vector<profile> &all_profiles();
 
-/// By name. Throws `invalid_arguments` for one that there is not, with those whose names are closest.
+/// By name; of "NAME+SUBSTITUTE" (see network_options::profile) that of NAME. Throws `invalid_arguments` for a name that there is
+/// not, with those that are closest.
 OCTET_API const profile &find_profile(const std::string &name);
 
 } // namespace v0

@@ -104,7 +104,8 @@ const std::map<std::string, reader> &readers() {
              if (!v.is_string())
                  refuse("\"" + key + "\" is " + v.dump() + ", allowed is the name of a profile");
              try {
-                 c.network.profile = find_profile(v.template get<std::string>()).name;
+                 c.network.profile = v.template get<std::string>();
+                 find_profile(c.network.profile);
              } catch (const error &e) {
                  refuse("\"" + key + "\": " + e.what());
              }
@@ -149,6 +150,12 @@ model_config read_config(const std::string &text) {
         refuse("\"preferred_batch_sizes\" has " + std::to_string(config.sizes.back()) +
                ", \"max_batch_size\" is " + std::to_string(config.most_rows));
     return config;
+}
+
+std::string with_profile(const std::string &text, const std::string &profile) {
+    json root = text.empty() ? json::object() : read_small_json(text);
+    root["profile"] = profile;
+    return root.dump();
 }
 
 } // namespace octet::serve

@@ -32,5 +32,7 @@ struct model_config {
 /// Reads a config.json, of which errors name the key. Keys that it does not know are errors: a slip of the pen is not a
 /// default. Throws octet::error.
 model_config read_config(const std::string &text);
+/// The text of a config.json that names this profile and is else the same; of an empty text, too.
+std::string with_profile(const std::string &text, const std::string &profile);
 
 } // namespace octet::serve

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "core/small_json.hpp"
+#include "octet/profile.hpp"
 
 namespace octet::serve {
 namespace {
@@ -97,7 +98,10 @@ std::string loaded_text(const served_model &m, clock::time_point start) {
 } // namespace
 
 repository::repository(scheduler &s, metrics &m, report log, repository_options options)
-    : scheduler_(s), metrics_(m), log_(std::move(log)), options_(std::move(options)) {}
+    : scheduler_(s), metrics_(m), log_(std::move(log)), options_(std::move(options)) {
+    if (!options_.profile.empty() && find_profile(options_.profile).framework != "tflite")
+        throw error(status::invalid_arguments, "profile " + options_.profile + " is not of .tflite networks");
+}
 
 repository::~repository() { stop(); }
 
@@ -124,6 +128,11 @@ void repository::add(const model_source &source, const model_config &config) {
 
 std::shared_ptr<served_model> repository::load_checked(const model_source &source, const model_config &config,
                                                        const std::string &config_text) {
+    if (!options_.profile.empty() && config.network.profile.empty() &&
+        fs::path(source.path).extension() == ".tflite") {
+        const std::string text = with_profile(config_text, options_.profile);
+        return load_checked(source, read_config(text), text);
+    }
     const auto stop = [this] { return is_stopping_.load(); };
     const int workers = scheduler_.worker_count();
     const struct counted {

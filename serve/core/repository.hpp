@@ -32,7 +32,9 @@ struct repository_options {
     bool may_be_empty = false; ///< a folder without models ends those of before
     bool is_lax = false;       ///< ready although some models could not be loaded
     bool is_explicit = false;  ///< models are loaded when a client asks for them, and not before
-    std::string only_name;     ///< the folder is that of one model, with this name; "": a folder of models
+    std::string
+        profile; ///< of .tflite models whose config.json names none; "": the framework's own arithmetic
+    std::string only_name; ///< the folder is that of one model, with this name; "": a folder of models
 };
 
 class repository {

@@ -187,7 +187,8 @@ std::shared_ptr<job> service::make_job(const served_model &m, infer_request &req
         j->classes[static_cast<std::size_t>(at - j->wanted.begin())] = classes;
     }
     if (request.wants_profile && !options.may_profile)
-        throw refusal(outcome::forbidden, "parameter 'profile': the server was started without --profile");
+        throw refusal(outcome::forbidden,
+                      "parameter 'profile': the server was started without --allow-profiling");
     j->wants_profile = request.wants_profile;
     if (request.priority < 0 || request.priority > lowest_priority)
         refuse("parameter 'priority' is " + std::to_string(request.priority) +

@@ -128,8 +128,8 @@ TEST(serve_http, refuses_with_a_sentence) {
                                 ",\"outputs\":[{\"name\":\"probabilities\"},{\"name\":\"probabilities\"}]"),
                    "twice");
     expect_refusal(json_request(std::string(64, '\0'), ",\"parameters\":{\"timeout\":-1}"), "timeout");
-    expect_refusal(json_request(std::string(64, '\0'), ",\"parameters\":{\"profile\":true}"), "--profile",
-                   403);
+    expect_refusal(json_request(std::string(64, '\0'), ",\"parameters\":{\"profile\":true}"),
+                   "--allow-profiling", 403);
     for (const char *more : {R"({"sequence_id":3})", R"({"binary_data_outputs":true})"})
         expect_refusal(json_request(std::string(64, '\0'), std::string(",\"parameters\":") + more),
                        "is not supported");

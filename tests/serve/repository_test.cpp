@@ -77,6 +77,32 @@ TEST(serve_repository, models_come_change_and_go) {
     EXPECT_EQ(status_of(c, "digits", "1"), 200) << "the one before is there again";
 }
 
+/// The digits end in a SOFTMAX, of which LiteRT on AArch64 has no known arithmetic.
+TEST(serve_repository, models_have_the_profile_of_the_server_or_their_own) {
+    const folder f;
+    f.write("digits/1/model.tflite", digits_bytes());
+    f.write("own/1/model.tflite", digits_bytes());
+    f.write("own/config.json", R"({"max_batch_size": 4, "profile": "litert-2026.08-x86"})");
+    serve::server_options o = of_folder(f);
+    o.profile = "litert-2026.08-arm64";
+    {
+        serve::server s(o);
+        client c(s.http_port());
+        EXPECT_EQ(status_of(c, "own"), 200);
+        EXPECT_EQ(status_of(c, "digits"), 503);
+        EXPECT_NE(index_of(c).dump().find("profile litert-2026.08-arm64 has no contract for SOFTMAX"),
+                  std::string::npos);
+    }
+    o.profile = "litert-2026.08-arm64+litert-2026.08-x86";
+    serve::server with_substitute(o);
+    client c(with_substitute.http_port());
+    EXPECT_EQ(status_of(c, "digits"), 200);
+    for (const char *none : {"ort-1.30", "litert"}) {
+        o.profile = none;
+        EXPECT_THROW(serve::server{o}, error) << none;
+    }
+}
+
 TEST(serve_repository, figures_go_with_their_version) {
     const folder f;
     f.write("digits/1/model.tflite", digits_bytes());

@@ -94,7 +94,11 @@ void add_serve_command(CLI::App &app, const std::function<void(const serve_optio
         ->type_name("FILE");
     command->add_flag("--allow-repository-changes", s.may_change_models,
                       "Let clients load and unload models");
-    command->add_flag("--profile", s.may_profile, "Let requests ask for times per operator");
+    add_profile_option(*command, s.profile)
+        ->description(
+            "Runtime whose bytes .tflite models give (octet profiles lists them), unless their config.json "
+            "names another; by default TensorFlow Lite Micro's");
+    command->add_flag("--allow-profiling", s.may_profile, "Let requests ask for times per operator");
     add_limits(*command, *options);
     command->callback([options, serve] { serve(*options); });
 }
