@@ -46,13 +46,14 @@ docs=(
 install_npm_packages() {
     local folder=${XDG_CACHE_HOME:-$HOME/.cache}/octet/npm packages=(
         onnxruntime-node@1.30.0      # ONNX Runtime
+        @litertjs/core@2.5.3         # LiteRT with XNNPACK
         @grpc/grpc-js@1.14 grpc-js-reflection-client@1.4 # another client of octet serve
         kubernetes-models@4.5 js-yaml@5.5 # schemas of Kubernetes
     )
     [ "$(cat "$folder/installed" 2>/dev/null)" != "${packages[*]}" ] || return 0
     mkdir -p "$folder"
     if ! command -v npm >/dev/null; then
-        echo "npm is missing: comparisons with ONNX Runtime and with other clients of octet serve are skipped"
+        echo "npm is missing: comparisons with ONNX Runtime, LiteRT and other clients of octet serve are skipped"
     elif timeout 300 npm install --prefix "$folder" --ignore-scripts --no-audit --no-fund --silent "${packages[@]}"; then
         echo "${packages[*]}" >"$folder/installed"
     else

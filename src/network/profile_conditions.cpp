@@ -105,6 +105,10 @@ bool from_floats(const lowering &l) {
     return l.has_input(0) && l.input(0).type == data_type::f32 && is_activation(l.result());
 }
 
+bool floats_to_floats(const lowering &l) {
+    return l.has_input(0) && l.input(0).type == data_type::f32 && l.result().type == data_type::f32;
+}
+
 bool requantize(const lowering &l) { return are_alike(l, 1) && is_ratio_of_codes(ratio_of(l)); }
 
 bool leaky_relu(const lowering &l) {
@@ -127,6 +131,15 @@ bool max_pool(const lowering &l) {
 
 bool constant_size(const lowering &l) {
     return codes(l) && have_equal_quantization(l.input(0), l.result()) && is_constant(l, 1);
+}
+
+bool u8_of_other_scales(const lowering &l) {
+    if (!is_activation(l.result()) || l.result().type != data_type::u8)
+        return false;
+    for (std::size_t i = 0; i < l.input_count(); i++)
+        if (is_activation(l.input(i)) && !have_equal_quantization(l.input(i), l.result()))
+            return true;
+    return false;
 }
 
 } // namespace conditions

@@ -21,6 +21,7 @@ bool matmul(const lowering &l);
 bool sum(const lowering &l);
 bool mul(const lowering &l);
 bool from_floats(const lowering &l);
+bool floats_to_floats(const lowering &l);
 bool requantize(const lowering &l);
 bool leaky_relu(const lowering &l);
 bool codes(const lowering &l);
@@ -29,6 +30,7 @@ bool s16_result(const lowering &l);
 bool constant_axes(const lowering &l);
 bool max_pool(const lowering &l);
 bool constant_size(const lowering &l);
+bool u8_of_other_scales(const lowering &l);
 
 } // namespace conditions
 
@@ -42,6 +44,7 @@ inline constexpr named_condition delegated_product{
     delegated_sum{"2^-10 <= s_i / s_y < 2^8 for both", conditions::sum},
     delegated_mul{"2^-16 <= s_1 s_2 / s_y < 2^8", conditions::mul},
     from_floats{"f32 to s8, u8", conditions::from_floats},
+    floats_to_floats{"f32 to f32", conditions::floats_to_floats},
     delegated_requantize{"s8 to s8, u8 to u8, 2^-8 <= s_x / s_y <= 2^7", conditions::requantize},
     delegated_leaky_relu{"alpha normal and not 0, 2^-8 <= s_x / s_y <= 2^7, -127.996 <= alpha s_x / s_y <= "
                          "128 and at least 2^-8 in "
@@ -50,7 +53,8 @@ inline constexpr named_condition delegated_product{
     delegated_codes{"one scale per tensor", conditions::codes}, delegated_s8{"s8", conditions::s8_codes},
     to_s16{"s16 result", conditions::s16_result}, constant_axes{"constant axes", conditions::constant_axes},
     delegated_max_pool{"equal quantization, strides not above the kernel", conditions::max_pool},
-    constant_size{"equal quantization, constant size", conditions::constant_size};
+    constant_size{"equal quantization, constant size", conditions::constant_size},
+    u8_of_other_scales{"u8, not all of one quantization", conditions::u8_of_other_scales};
 
 /// Whether the delegate takes a node that XNNPACK then refuses, with which the delegation of the whole graph fails: an
 /// effective scale of 256 and more, BATCH_MATMUL of u8.

@@ -47,21 +47,33 @@ constexpr const char *s_f64 = "Q31(f64(s_x) * f64(s_w) / f64(s_y))",
                      *ratio_8_bits = "rne(f32(256 * f32(s_x / s_y)))", *by_reciprocal = "f32(1 / s_y)",
                      *sum_of_21_bits = "rne(f32(s_i / s_y) * 2^shift), shift = 20 - floor(log2(max))",
                      *sum_f64 = "s_1 / t, s_2 / t, t / (2^20 s_y) with t = 2 max(s_1, s_2), in f64";
-constexpr const char *two_steps = "RDP(SRDHM(acc << max(e, 0), q), max(-e, 0)) + z_y, clamped",
-                     *f32_product = "rne(clamp(f32(F(acc) * s), qmin - z_y, qmax - z_y)) + z_y",
-                     *rndnu = "((acc * M + 2^(t-1)) >> t) + z_y, clamped",
-                     *ruy = "((SRDHM(acc << max(e, 0), q) + 2^(r-1)) >> r) + z_y, r = max(-e, 0), clamped",
-                     *one_shift = "((acc * q + 2^(30-e)) >> (31-e)) + z_y, clamped",
-                     *weighted_sum = "((d_1 m_1 ± d_2 m_2 + 2^(shift-1)) >> shift) + z_y, clamped",
-                     *rescaled_sum = "M(M_1(d_1 << 20) + M_2(d_2 << 20)) + z_y, clamped",
-                     *eight_bits = "((d * m + 128) >> 8) + z_y, clamped",
-                     *xnnpack_table = "clamp(rne(f32(f32(f(f32(d * s_x)) * f32(1 / s_y)) + z_y)))",
-                     *litert_table = "clamp(rha(f32(f(f32(d * s_x)) * f32(1 / s_y))) + z_y)",
-                     *f32_sum = "clamp(rne(f32(f32(F(S) * k) + o))), S the sum of codes",
-                     *unspecified = "the arithmetic of LiteRT's kernel is not specified";
+constexpr const char
+    *two_steps = "RDP(SRDHM(acc << max(e, 0), q), max(-e, 0)) + z_y, clamped",
+    *f32_product = "rne(clamp(f32(F(acc) * s), qmin - z_y, qmax - z_y)) + z_y",
+    *rndnu = "((acc * M + 2^(t-1)) >> t) + z_y, clamped",
+    *ruy = "((SRDHM(acc << max(e, 0), q) + 2^(r-1)) >> r) + z_y, r = max(-e, 0), clamped",
+    *one_shift = "((acc * q + 2^(30-e)) >> (31-e)) + z_y, clamped",
+    *weighted_sum = "((d_1 m_1 ± d_2 m_2 + 2^(shift-1)) >> shift) + z_y, clamped",
+    *rescaled_sum = "M(M_1(d_1 << 20) + M_2(d_2 << 20)) + z_y, clamped",
+    *eight_bits = "((d * m + 128) >> 8) + z_y, clamped",
+    *xnnpack_table = "clamp(rne(f32(f32(f(f32(d * s_x)) * f32(1 / s_y)) + z_y)))",
+    *litert_table = "clamp(rha(f32(f(f32(d * s_x)) * f32(1 / s_y))) + z_y)",
+    *f32_sum = "clamp(rne(f32(f32(F(S) * k) + o))), S the sum of codes",
+    *chain_of_floats = "between DEQUANTIZE and QUANTIZE XNNPACK makes a table of the operators, with kernels "
+                       "whose results depend on the instruction set, and Octet computes operators of .tflite "
+                       "networks on codes alone";
+
+/// An element-wise operator on f32.
+constexpr row on_floats(const char *op) {
+    return {op, xnnpack | plain, floats_to_floats, nullptr, {rule::xnnpack_f32, {}}, "", "", chain_of_floats};
+}
 
 // clang-format off
 constexpr row rows[] = {
+    on_floats("ABS"), on_floats("ADD"), on_floats("ELU"), on_floats("HARD_SWISH"), on_floats("LEAKY_RELU"), on_floats("LOGISTIC"),
+    on_floats("MAXIMUM"), on_floats("MINIMUM"), on_floats("MUL"), on_floats("PRELU"), on_floats("RELU"), on_floats("RELU6"),
+    on_floats("RELU_N1_TO_1"), on_floats("RSQRT"), on_floats("SQUARED_DIFFERENCE"), on_floats("SUB"), on_floats("TANH"),
+
     // XNNPACK, what the delegate gives it. Arm rounds products of u8 codes, and MUL, otherwise than x86.
     {"CONV_2D",           xnnpack_arm, delegated_u8_product, nullptr, {rule::xnnpack_rndnu, derive::caffe2_f32}, rndnu, s_f32_bits},
     {"DEPTHWISE_CONV_2D", xnnpack_arm, delegated_u8_product, nullptr, {rule::xnnpack_rndnu, derive::caffe2_f32}, rndnu, s_f32_bits},
@@ -115,13 +127,14 @@ constexpr row rows[] = {
     {"MAX_POOL_2D",     plain, always, nullptr,        {rule::tflite_2step, {}}, "the largest code, clamped", ""},
     {"AVERAGE_POOL_2D", plain, always, nullptr,        {rule::tflite_2step, {}}, "S / n, ties away from code 0", ""},
     {"RESIZE_BILINEAR", plain, always, nullptr,        {rule::tflite_2step, {}}, "10-bit weights, ties away from code 0", ""},
+    {"CONCATENATION",   desktop, u8_of_other_scales, lower_litert_concatenation, {rule::tflite_2step, {}}, "clamp(rha(f32(f32(q * s) + k)) + z_y)", "s = f32(s_i * f32(1 / s_y)), k = f32(-z_i * s)"},
     {"SOFTMAX",    optimized, to_s16, nullptr,           {rule::tflite_2step, {}}, "", "", "the arithmetic of a 16-bit result is not specified"},
     {"SOFTMAX",    optimized_x86, always, lower_litert_softmax, {rule::tflite_2step, {}}, "rha(f32(T[m - q] * f32(1 / f32(sum * s_y)))) + z_y", "T[j] = expf(f32(f32(-s_x * beta) * j))"},
     {"SOFTMAX",    optimized_arm, always, nullptr,       {rule::tflite_2step, {}}, "", "", "AArch64 builds have another kernel, of 16-bit tables"},
     {"SOFTMAX",    reference | micro,     always, nullptr,       {rule::tflite_2step, {}}, "fixed-point exponentials (gemmlowp)", "Q31(min(beta s_x 2^26, 2^31 - 1))"},
-    {"ABS",                desktop, always, nullptr, {rule::tflite_2step, {}}, "", "", unspecified},
-    {"RSQRT",              desktop, always, nullptr, {rule::tflite_2step, {}}, "", "", unspecified},
-    {"SQUARED_DIFFERENCE", desktop, always, nullptr, {rule::tflite_2step, {}}, "", "", unspecified},
+    {"ABS",                plain, always, nullptr, {rule::tflite_2step, {}}, two_steps, ratio_f32},
+    {"RSQRT",              plain, always, nullptr, {rule::tflite_2step, {}}, "in 20 more bits, by Newton's steps", "Q31(1 / f64(f32(f32(sqrt(s_x)) * s_y)))"},
+    {"SQUARED_DIFFERENCE", plain, always, nullptr, {rule::tflite_2step, {}}, "M((M_1(d_1 << 7) - M_2(d_2 << 7))^2) + z_y, clamped", "s_1 / t, s_2 / t, t^2 / (2^14 s_y) with t = 2 max(s_1, s_2), in f64"},
 
     // TensorFlow Lite Micro where it differs. Nothing is lowered by its rows: each operator's own lowering is its.
     {"SUB", micro, always, nullptr, {rule::tflite_2step, {}}, rescaled_sum, "as ADD, in f32"},
@@ -221,12 +234,17 @@ const row *row_of(const runtime &r, const lowering &node) {
     std::string others;
     for (const runtime &other : runtimes)
         if (&other != &r && std::string_view(other.framework) == r.framework &&
-            std::none_of(std::begin(rows), std::end(rows),
-                         [&](const row &each) { return each.unknown && has_rows_of(each, op, other.has); }))
+            std::none_of(std::begin(rows), std::end(rows), [&](const row &each) {
+                return each.unknown && each.when.holds == without.when.holds &&
+                       has_rows_of(each, op, other.has);
+            }))
             others += (others.empty() ? "" : ", ") + std::string(other.name);
-    refuse_as_unimplemented(std::string("profile ") + r.name + " has no contract for " + op + ": " +
-                            without.unknown + "; profiles with one: " + others + "; " + r.name +
-                            "+NAME takes it from one of them");
+    const std::string condition = without.when.holds ? std::string(" (") + without.when.text + ")" : "",
+                      way = others.empty() ? "; no profile has one"
+                                           : "; profiles with one: " + others + "; " + r.name +
+                                                 "+NAME takes it from one of them";
+    refuse_as_unimplemented(std::string("profile ") + r.name + " has no contract for " + op + condition +
+                            ": " + without.unknown + way);
 }
 
 /// Changes of one letter between two names, and of their order.
@@ -357,6 +375,10 @@ const profile &find_profile(const std::string &name) {
     for (const profile &p : all_profiles())
         if (p.name == name)
             return p;
+    if (const std::size_t plus = name.find('+'); plus != std::string::npos) {
+        find_profile(name.substr(plus + 1));
+        return find_profile(name.substr(0, plus));
+    }
     throw error(status::invalid_arguments,
                 "profile '" + name + "' is none; the closest are " + model::closest(name));
 }

@@ -142,13 +142,49 @@ TEST(Profiles, one_node_that_XNNPACK_refuses_takes_the_delegate_from_all) {
 }
 
 TEST(Profiles, what_has_no_contract_says_which_profiles_have_one) {
-    one_node node("ABS", "tflite");
-    node.input<std::int8_t>({1, 2}, {-1, 1}, 1.f).output(data_type::s8, 1.f);
+    one_node node("TANH", "tflite");
+    node.input<float>({1, 2}, {-1, 1}).output(data_type::f32);
     const std::string message = message_of([&] { codes_under(x86, node); });
-    EXPECT_NE(message.find("node 0 (ABS): profile litert-2026.08-x86 has no contract for ABS: "),
-              std::string::npos)
+    EXPECT_NE(
+        message.find("node 0 (TANH): profile litert-2026.08-x86 has no contract for TANH (f32 to f32): "),
+        std::string::npos)
         << message;
-    EXPECT_NE(message.find("profiles with one: tflm-90b983c"), std::string::npos) << message;
+    EXPECT_NE(message.find("; no profile has one"), std::string::npos) << message;
+    one_node wide("SOFTMAX", "tflite");
+    wide.set("beta", 1.f).input<std::int8_t>({1, 2}, {1, 2}, 1.f).output(data_type::s16, 1.f / 65536, -32768);
+    const std::string other = message_of([&] { codes_under(x86, wide); });
+    EXPECT_NE(other.find("profiles with one: tflm-90b983c, "), std::string::npos) << other;
+    EXPECT_NE(other.find("; litert-2026.08-x86+NAME takes it from one of them"), std::string::npos) << other;
+}
+
+TEST(Profiles, a_substitute_belongs_to_the_name) {
+    EXPECT_EQ(find_profile("litert-2026.08-arm64+litert-2026.08-x86").name, arm);
+    EXPECT_NE(message_of([] {
+                  find_profile("litert-2026.08-arm64+litert-2026.08-x68");
+              }).find("profile 'litert-2026.08-x68' is none"),
+              std::string::npos);
+}
+
+/// Of u8 codes with other scales; TensorFlow Lite Micro has none. s = 0.5: 1 and 3 are halves, which go away from zero.
+TEST(Profiles, CONCATENATION_rescales_u8_codes) {
+    one_node node("CONCATENATION", "tflite");
+    node.set("axis", 1).set("activation", std::string("NONE"));
+    node.input<std::uint8_t>({1, 4}, {0, 1, 3, 255}, .5f, 2)
+        .input<std::uint8_t>({1, 2}, {7, 200}, 1.f, 10)
+        .output(data_type::u8, 1.f, 10);
+    infer_shapes(node.graph);
+    const auto codes = [&](const char *profile) {
+        network_options options;
+        options.profile = profile;
+        network net(node.graph, options);
+        for (const auto &f : node.fill)
+            f(net);
+        net.run();
+        return net.output(0).as<std::uint8_t>();
+    };
+    for (const char *profile : {x86, arm, "litert-builtin-ref"})
+        EXPECT_EQ(codes(profile), (std::vector<std::uint8_t>{9, 9, 11, 137, 7, 200})) << profile;
+    EXPECT_NE(message_of([&] { codes(""); }).find("differ in scale or zero point"), std::string::npos);
 }
 
 TEST(Profiles, SOFTMAX_has_contracts_by_machine_and_type) {

@@ -473,6 +473,21 @@ class Networks(unittest.TestCase):
         found = octet.compare(self.net, [reals + np.float32(out.scale)], self.images[0])
         self.assertEqual(found.first.histogram, {-out.scale: reals.size})
 
+    def test_runtime_profile(self):
+        path = os.path.join(os.environ["OCTET_SOURCE_DIR"], "examples", "digits", "digits_int8.tflite")
+        usual, net = octet.Network(path), octet.Network(path, profile="litert-2026.08-x86")
+        codes = np.random.default_rng(3).integers(-128, 128, net.inputs[0].shape, np.int8)
+        self.assertEqual(net(codes).shape, usual(codes).shape)
+        same = octet.Network(path, profile="tflm-90b983c")
+        np.testing.assert_array_equal(same(codes), usual(codes))
+        with self.assertRaisesRegex(ValueError, "profile 'litert-2026.08-x68' is none; the closest are litert-2026.08-x86, "):
+            octet.Network(path, profile="litert-2026.08-x68")
+        with self.assertRaisesRegex(NotImplementedError, "litert-2026.08-arm64 has no contract for SOFTMAX"):
+            octet.Network(path, profile="litert-2026.08-arm64")
+        octet.Network(path, profile="litert-2026.08-arm64+litert-2026.08-x86")
+        with self.assertRaisesRegex(ValueError, "allowed: one of them"):
+            octet.Network(path, profile="litert-2026.08-x86", rule="ort_f32")
+
     def test_profile_and_explain(self):
         table = self.net.profile(self.images[0], repeat=3)
         self.assertEqual(len(table.rows()), len(self.net.nodes))

@@ -4,6 +4,7 @@
 
 #include "check/check.hpp"
 #include "check/tflite_derivations.hpp"
+#include "octet/profile.hpp"
 
 namespace octet::check {
 namespace {
@@ -56,7 +57,9 @@ std::vector<operator_case::expectation> expectations_of(const json_value &c, con
                                                         const options &opt) {
     if (!c.has("path"))
         return {{opt.profile, r.outputs}};
-    const auto without_delegate = [&](const std::string &profile) { return profile + "-builtin"; };
+    const auto without_delegate = [&](std::string profile) { // a substitute stays
+        return profile.insert(std::min(profile.find('+'), profile.size()), "-builtin");
+    };
     const std::string path = c["path"].text();
     if (path != "xnnpack" && path != "builtin")
         c["path"].fail("is '" + path + "', known: xnnpack, builtin");
@@ -66,7 +69,7 @@ std::vector<operator_case::expectation> expectations_of(const json_value &c, con
         on_arm{r.outputs.end() - 1, r.outputs.end()};
     if (opt.profile.empty())
         return {{"litert-2026.08-x86", on_x86}, {"litert-2026.08-arm64", on_arm}};
-    return {{opt.profile, opt.profile == "litert-2026.08-arm64" ? on_arm : on_x86}};
+    return {{opt.profile, find_profile(opt.profile).name == "litert-2026.08-arm64" ? on_arm : on_x86}};
 }
 
 operator_record read_record(const json_value &c, const std::vector<std::uint8_t> &blob) {

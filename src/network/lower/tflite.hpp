@@ -3,6 +3,8 @@
 // What TFLite's operators share: quantization parameters, fused activations, windows. Formulas: the comments
 // name TFLite's own derivation, because its precision decides the last bit of a result.
 
+#include <functional>
+
 #include "network/lower/moving.hpp"
 
 namespace octet::model {
@@ -59,6 +61,9 @@ void set_zero_point(primitive_attr &attr, int arg, std::int32_t zero_point);
 
 /// Clips to a fused activation's range; `zero_point` is the destination's (post-ops come before it).
 void append_clip(primitive_attr &attr, const code_interval &range, std::int32_t zero_point);
+
+/// Of a reorder between 8-bit codes of one type: a code becomes `f` of it, clamped to the type's codes.
+primitive_attr table_attr(data_type type, const std::function<std::int32_t(std::int32_t)> &f);
 
 std::unique_ptr<step> lower_conv_2d(const lowering &l);
 std::unique_ptr<step> lower_depthwise_conv_2d(const lowering &l);
@@ -128,6 +133,7 @@ std::unique_ptr<step> lower_xnnpack_elu(const lowering &l);
 std::unique_ptr<step> lower_litert_logistic(const lowering &l);
 std::unique_ptr<step> lower_litert_tanh(const lowering &l);
 std::unique_ptr<step> lower_litert_relu6(const lowering &l);
+std::unique_ptr<step> lower_litert_concatenation(const lowering &l);
 std::unique_ptr<step> lower_litert_softmax(const lowering &l);
 std::unique_ptr<step> lower_litert_sub(const lowering &l);
 std::unique_ptr<step> lower_litert_mul(const lowering &l);

@@ -18,18 +18,9 @@ template <typename Function> std::unique_ptr<step> code_table(const lowering &l,
     const tensor &src = l.input(0, {data_type::s8, data_type::u8});
     l.output({src.type});
     need_output_dims(l, src.dims);
-    const std::int32_t lowest = src.type == data_type::s8 ? -128 : 0, highest = lowest + 255;
-    post_op::table stage;
-    stage.type = src.type;
-    for (std::int32_t code = lowest; code <= highest; code++)
-        stage.entries[static_cast<std::size_t>(code - lowest)] =
-            static_cast<std::uint8_t>(std::clamp(f(code), lowest, highest));
-    primitive_attr attr = copy_attr(src.type);
-    post_ops ops;
-    ops.append_table(stage);
-    attr.set_post_ops(ops);
     const buffer from = l.input_buffer(0), to = l.output_buffer();
-    return one_step(reorder_desc(from, to, attr), {{OCTET_ARG_FROM, from}, {OCTET_ARG_TO, to}});
+    return one_step(reorder_desc(from, to, table_attr(src.type, f)),
+                    {{OCTET_ARG_FROM, from}, {OCTET_ARG_TO, to}});
 }
 
 /// Source and destination of a function.
@@ -120,6 +111,20 @@ private:
 };
 
 } // namespace
+
+primitive_attr table_attr(data_type type, const std::function<std::int32_t(std::int32_t)> &f) {
+    const std::int32_t lowest = type == data_type::s8 ? -128 : 0, highest = lowest + 255;
+    post_op::table stage;
+    stage.type = type;
+    for (std::int32_t code = lowest; code <= highest; code++)
+        stage.entries[static_cast<std::size_t>(code - lowest)] =
+            static_cast<std::uint8_t>(std::clamp(f(code), lowest, highest));
+    primitive_attr attr = copy_attr(type);
+    post_ops ops;
+    ops.append_table(stage);
+    attr.set_post_ops(ops);
+    return attr;
+}
 
 std::unique_ptr<step> lower_xnnpack_quantize(const lowering &l) {
     if (l.input(0).type == data_type::f32) {

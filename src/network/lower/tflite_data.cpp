@@ -1,6 +1,8 @@
-// TFLite's operators that move codes and compute nothing: RESHAPE and its kin, TRANSPOSE, PAD, CONCATENATION, PACK.
+// TFLite's operators that move codes: RESHAPE and its kin, TRANSPOSE, PAD, CONCATENATION, PACK. They compute nothing, but for LiteRT's
+// CONCATENATION of u8 codes, which brings every input to the output's scale.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 
 #include "network/lower/choosing.hpp"
 #include "network/lower/tflite.hpp"
@@ -23,15 +25,36 @@ std::vector<std::uint8_t> pad_element(const lowering &l, const tensor &dst) {
 /// Input i under the dimensions that it takes in the output.
 using part_dims = memory::dims (*)(const memory::dims &input, std::size_t axis);
 
-/// Copies all inputs one behind the other along an axis of the output.
-std::unique_ptr<step> join(const lowering &l, part_dims part_of) {
+/// What becomes of the codes of an input.
+using part_attr = primitive_attr (*)(const lowering &l, std::size_t i);
+
+primitive_attr as_they_are(const lowering &l, std::size_t i) {
+    need_equal_quantization(l.input(i), l.result(), "input " + std::to_string(i) + " and the output");
+    return copy_attr(l.input(i).type);
+}
+
+/// A half goes away from zero, then comes the zero point.
+primitive_attr at_the_scale_of_the_output(const lowering &l, std::size_t i) {
+    const linear_codes x = per_tensor(l.input(i), "input " + std::to_string(i)),
+                       y = per_tensor(l.result(), "the output");
+    const float scale = x.scale * (1.f / y.scale), shift = static_cast<float>(-x.zero_point) * scale;
+    if (x.scale == y.scale && x.zero_point == y.zero_point)
+        return copy_attr(l.input(i).type);
+    return table_attr(l.input(i).type, [&](std::int32_t code) {
+        const float nearest = std::round(static_cast<float>(code) * scale + shift);
+        return static_cast<std::int32_t>(std::clamp(nearest, -1024.f, 1024.f)) + y.zero_point;
+    });
+}
+
+/// Writes all inputs one behind the other along an axis of the output.
+std::unique_ptr<step> join(const lowering &l, part_dims part_of, part_attr attr_of = as_they_are) {
     const tensor &first = any_input(l, 0), &dst = l.output({first.type});
     const std::size_t axis = axis_among(l.integer("axis"), dst.dims.size());
     auto result = std::make_unique<primitive_step>();
     memory::dims begin(dst.dims.size(), 0);
     for (std::size_t i = 0; i < l.input_count(); i++) {
         const tensor &src = any_input(l, i);
-        need_equal_quantization(src, dst, "input " + std::to_string(i) + " and the output");
+        const primitive_attr attr = attr_of(l, i);
         const memory::dims part = part_of(src.dims, axis);
         memory::dims expected = dst.dims;
         if (part.size() == expected.size())
@@ -39,14 +62,22 @@ std::unique_ptr<step> join(const lowering &l, part_dims part_of) {
         if (part != expected || begin[axis] + expected[axis] > dst.dims[axis])
             refuse("input " + std::to_string(i) + " (" + to_text(src.dims) + ") does not fit into output " +
                    to_text(dst.dims) + " at " + std::to_string(begin[axis]));
-        add_copy(*result, l.input_buffer(i, memory::desc(part, src.type, memory::dims())),
-                 l.output_buffer(dense_desc(dst).submemory_desc(part, begin)));
+        const buffer from = l.input_buffer(i, memory::desc(part, src.type, memory::dims())),
+                     to = l.output_buffer(dense_desc(dst).submemory_desc(part, begin));
+        result->add(reorder_desc(from, to, attr), {{OCTET_ARG_FROM, from}, {OCTET_ARG_TO, to}});
         begin[axis] += part[axis];
     }
     if (begin[axis] != dst.dims[axis])
         refuse("the inputs fill " + std::to_string(begin[axis]) + " of the output's " +
                std::to_string(dst.dims[axis]) + " along axis " + std::to_string(axis));
     return result;
+}
+
+memory::dims own_dims(const memory::dims &input, std::size_t) { return input; }
+
+void need_no_activation(const lowering &l) {
+    if (l.text("activation", "NONE") != "NONE")
+        refuse_as_unimplemented("a fused activation is not supported");
 }
 
 } // namespace
@@ -65,9 +96,13 @@ std::unique_ptr<step> lower_pad(const lowering &l) {
 }
 
 std::unique_ptr<step> lower_concatenation(const lowering &l) {
-    if (l.text("activation", "NONE") != "NONE")
-        refuse_as_unimplemented("a fused activation is not supported");
-    return join(l, [](const memory::dims &input, std::size_t) { return input; });
+    need_no_activation(l);
+    return join(l, own_dims);
+}
+
+std::unique_ptr<step> lower_litert_concatenation(const lowering &l) {
+    need_no_activation(l);
+    return join(l, own_dims, at_the_scale_of_the_output);
 }
 
 /// Inputs are one behind the other along a dimension that they do not have.
