@@ -2,10 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "commands/run_inputs.hpp"
@@ -123,6 +126,46 @@ TEST_F(RunFiles, InputsThatAreMissingOrTooManyAreRefused) {
     EXPECT_EQ(complaint({"a=1.npy", "a=2.npy"}), "--input: 1.npy and 2.npy are both for 0 ('a') s8 1x4");
     EXPECT_EQ(complaint({"more.npz", "1.npy"}), "more.npz: array 'c' is for no input, they are 'a', 'b'");
     EXPECT_EQ(complaint({"a=1.npy", "b=more.npz"}), "more.npz: has no array 'b', but 'a', 'c'");
+}
+
+/// A small archive may unpack to gigabytes: what does not fit is refused by its header. Its elements are damaged here.
+TEST_F(RunFiles, ArraysThatDoNotFitAreNotUnpacked) {
+    constexpr dim_t many = 100'000; // more than is unpacked to see the header
+    const array wide{{'i', 1}, {1, many}, std::vector<std::uint8_t>(many, 7)};
+    std::string text = npz_text({{"a", wide}, {"b", twos}});
+    text[text.rfind("\7\7")] = 6;
+    write("bomb.npz", text);
+    const std::string why = "holds int8 1x100000, but 0 ('a') s8 1x4 takes 1x4";
+    EXPECT_EQ(complaint({"bomb.npz"}), "bomb.npz, array 'a': " + why);
+    EXPECT_EQ(complaint({"a=bomb.npz", "b=1.npy"}), "bomb.npz: " + why);
+    EXPECT_EQ(complaint({"b=bomb.npz", "a=1.npy"}), "no error") << "its other array is whole";
+    graph_.tensors[0].dims = graph_.tensors[2].dims = {1, many};
+    EXPECT_NE(complaint({"bomb.npz"}).find("cannot be unpacked"), std::string::npos);
+}
+
+TEST_F(RunFiles, LargeFilesAreRefusedUnread) {
+    write("20 GiB.bin", "");
+    fs::resize_file(path("20 GiB.bin"), std::uintmax_t{20} << 30); // takes no room
+    write("20 GiB.npy", "");
+    fs::resize_file(path("20 GiB.npy"), std::uintmax_t{20} << 30);
+    EXPECT_EQ(complaint({"20 GiB.bin", "1.npy"}),
+              "20 GiB.bin: has 21474836480 bytes, but 0 ('a') s8 1x4 takes 4");
+    EXPECT_EQ(complaint({"20 GiB.npy", "1.npy"}), "20 GiB.npy: is larger than 2 GiB");
+    input_options options;
+    options.files = {"/dev/zero", path("1.npy")};
+    EXPECT_THROW(run_inputs(graph_, "net", options), error);
+}
+
+TEST_F(RunFiles, PipesAreReadIfSomeoneWritesToThem) {
+    ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+    EXPECT_EQ(complaint({"pipe", "1.npy"}), "pipe: is a pipe to which nobody has written for 3 seconds");
+    std::thread writer([&] {
+        std::ofstream pipe(path("pipe"), std::ios::binary); // waits for a reader
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        pipe << std::string(4, '\5');
+    });
+    EXPECT_EQ(firsts({"pipe", "1.npy"}), (std::vector<int>{5, 1}));
+    writer.join();
 }
 
 TEST_F(RunFiles, OutputsAreComparedWithWhatWasWritten) {

@@ -347,7 +347,7 @@ TEST(NetworkRefuses, ConvolutionsThatDoNotFit) {
                    "1x3x3x1, but the inputs and attributes give 1x2x2x1");
     EXPECT_REFUSAL(conv_2x2({VALID, 0}), "'stride_h' is 0");
     EXPECT_REFUSAL(conv_2x2({static_cast<format::Padding>(7), 1}),
-                   "'padding' is PADDING(7), allowed: SAME, VALID");
+                   "'padding' is 'PADDING(7)', allowed: SAME, VALID");
     EXPECT_REFUSAL(conv_2x2({VALID, 1, format::ActivationFunctionType_TANH}), "fused activation TANH");
 }
 

@@ -133,7 +133,7 @@ TEST(OnnxResize, RefusesWhatItLacks) {
                                {"mode cubic of f32 1x1x2x5", "the last two of 2 or 4 dimensions of f32"});
     node.mutable_attribute(0)->set_s("lanczos");
     test::expect_unimplemented([&] { file.run_once(numbers(10, 1.f)); },
-                               {"'mode' is lanczos", "nearest, linear, cubic"});
+                               {"'mode' is 'lanczos'", "nearest, linear, cubic"});
 }
 
 TEST(OnnxResize, MakesNoTablesOfSizesBeyondTheLimit) {

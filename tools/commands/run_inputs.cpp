@@ -64,41 +64,48 @@ std::string ending_of(const std::string &path) {
     return ending;
 }
 
+bool is_image(const std::string &path) {
+    const std::string ending = ending_of(path);
+    return ending == ".png" || ending == ".jpg" || ending == ".jpeg";
+}
+
 std::size_t byte_count(const model::tensor &t) {
     return static_cast<std::size_t>(model::element_count(t.dims)) * memory::data_type_size(t.type);
 }
 
-tensor_values raw_values(std::vector<std::uint8_t> bytes, const target &to, const std::string &path) {
-    if (bytes.size() != byte_count(to.tensor))
-        refuse(path + ": has " + std::to_string(bytes.size()) + " bytes, but " + to.text + " takes " +
-               std::to_string(byte_count(to.tensor)));
-    return {std::move(bytes), {}};
-}
-
 /// The array of an archive that a tensor gets by its own name: the one called so, or the only one.
-const array &array_for(const named_arrays &arrays, const std::string &name, const std::string &path) {
+std::size_t array_for(const named_arrays &arrays, const std::string &name, const std::string &path) {
     std::vector<std::string> names;
-    for (const auto &[key, a] : arrays) {
-        if (key == name || arrays.size() == 1)
-            return a;
-        names.push_back("'" + key + "'");
+    for (std::size_t i = 0; i < arrays.size(); i++) {
+        if (arrays[i].first == name || arrays.size() == 1)
+            return i;
+        names.push_back("'" + arrays[i].first + "'");
     }
     refuse(path + ": has no array '" + name + "', but " + list_text(names));
+}
+
+/// An array of an archive, which is unpacked only if it fits.
+tensor_values unpacked_values(const std::vector<std::uint8_t> &archive, std::size_t index,
+                              const array &described, const target &to, const std::string &path,
+                              const std::string &source) {
+    check_fits(described, to, source);
+    return values_for(unpacked(archive, index, path), to, source);
 }
 
 /// A file that is for one input, by the ending of its name; raw bytes where that is not known.
 tensor_values read_values(const std::string &path, const target &to, const pixel_options &pixels) {
     const std::string ending = ending_of(path);
-    std::vector<std::uint8_t> bytes = read_file(path);
+    if (ending != ".npy" && ending != ".npz" && !is_image(path))
+        return {read_file_of_size(path, byte_count(to.tensor), to.text + " takes"), {}};
+    const std::vector<std::uint8_t> bytes = read_file(path);
     if (ending == ".npy")
         return values_for(parse_npy(bytes, path), to, path);
-    if (ending == ".npz")
-        return values_for(array_for(parse_npz(bytes, path), to.tensor.name, path), to, path);
-    if (ending == ".png")
-        return values_for(parse_png(bytes, path), to, pixels, path);
-    if (ending == ".jpg" || ending == ".jpeg")
-        return values_for(parse_jpeg(bytes, path), to, pixels, path);
-    return raw_values(std::move(bytes), to, path);
+    if (ending == ".npz") {
+        const named_arrays arrays = described_npz(bytes, path);
+        const std::size_t index = array_for(arrays, to.tensor.name, path);
+        return unpacked_values(bytes, index, arrays[index].second, to, path, path);
+    }
+    return values_for(ending == ".png" ? parse_png(bytes, path) : parse_jpeg(bytes, path), to, pixels, path);
 }
 
 /// Codes over their whole range, f32 in [-1, 1), s32 0 or 1, which is right for ids and masks: the same bytes in every
@@ -119,11 +126,6 @@ std::vector<std::uint8_t> pseudo_random(const model::tensor &t) {
     else
         fill([&] { return static_cast<std::uint8_t>(random() >> 24); });
     return bytes;
-}
-
-bool is_image(const std::string &path) {
-    const std::string ending = ending_of(path);
-    return ending == ".png" || ending == ".jpg" || ending == ".jpeg";
 }
 
 /// What is said of images needs one.
@@ -195,7 +197,7 @@ network_sizes sizes_of_arrays(const model::graph &g, const input_options &option
         if (!name.empty() && input)
             has_file[*input] = true;
         if (ending_of(file) == ".npz") {
-            for (const auto &[key, a] : parse_npz(read_file(file), file))
+            for (const auto &[key, a] : described_npz(read_file(file), file))
                 if (const auto found = name.empty() ? find_input(g, key) : input) {
                     take(tensor_of(g, *found), a.dims);
                     has_file[*found] = true;
@@ -234,12 +236,16 @@ void run_inputs::read(const model::graph &g, const std::string &path, const inpu
             const std::size_t input = *find_input(g, name);
             set(g, input, file, read_values(file, target_of(g, input), options.pixels));
         } else if (ending_of(file) == ".npz") {
-            for (const auto &[key, a] : parse_npz(read_file(file), file)) {
+            const std::vector<std::uint8_t> archive = read_file(file);
+            const named_arrays arrays = described_npz(archive, file);
+            for (std::size_t i = 0; i < arrays.size(); i++) {
+                const auto &[key, described] = arrays[i];
                 const std::optional<std::size_t> input = find_input(g, key);
                 if (!input)
                     refuse(file + ": array '" + key + "' is for no input, they are " + input_names(g));
                 const std::string source = file + ", array '" + key + "'";
-                set(g, *input, source, values_for(a, target_of(g, *input), source));
+                set(g, *input, source,
+                    unpacked_values(archive, i, described, target_of(g, *input), file, source));
             }
         } else {
             unnamed.push_back(file);

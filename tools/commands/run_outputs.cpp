@@ -29,10 +29,14 @@ std::string numbered(std::size_t output) { return "output_" + std::to_string(out
 
 // ---- What to compare with
 
+target target_of(const model::graph &g, std::size_t output) {
+    return {tensor_of(g, output), g.framework, tensor_text(g, g.outputs[output])};
+}
+
 /// The elements of an output in its own type, whatever integers the file has.
 std::vector<std::uint8_t> bytes_for(const array &a, const model::graph &g, std::size_t output,
                                     const std::string &source) {
-    const target to{tensor_of(g, output), g.framework, tensor_text(g, g.outputs[output])};
+    const target to = target_of(g, output);
     const tensor_values values = values_for(a, to, source);
     if (!values.reals.empty())
         refuse(source + ": holds " + a.text() + ", but " + to.text + " gives codes");
@@ -40,26 +44,26 @@ std::vector<std::uint8_t> bytes_for(const array &a, const model::graph &g, std::
 }
 
 std::vector<std::uint8_t> read_output(const std::string &path, const model::graph &g, std::size_t output) {
-    std::vector<std::uint8_t> bytes = read_file(path);
     if (fs::path(path).extension() == ".npy")
-        return bytes_for(parse_npy(bytes, path), g, output, path);
+        return bytes_for(parse_npy(read_file(path), path), g, output, path);
     const model::tensor &t = tensor_of(g, output);
     const std::size_t expected =
         static_cast<std::size_t>(model::element_count(t.dims)) * memory::data_type_size(t.type);
-    if (bytes.size() != expected)
-        refuse(path + ": has " + std::to_string(bytes.size()) + " bytes, but " +
-               tensor_text(g, g.outputs[output]) + " gives " + std::to_string(expected));
-    return bytes;
+    return read_file_of_size(path, expected, tensor_text(g, g.outputs[output]) + " gives");
 }
 
 /// By the output's name, or by its number as this command writes archives.
-std::vector<std::uint8_t> read_output(const named_arrays &arrays, const std::string &path,
-                                      const model::graph &g, std::size_t output) {
+std::vector<std::uint8_t> read_output(const std::vector<std::uint8_t> &archive, const named_arrays &described,
+                                      const std::string &path, const model::graph &g, std::size_t output) {
     const std::string name = output_names(g)[output];
     std::vector<std::string> present;
-    for (const auto &[key, a] : arrays) {
-        if (key == name || key == numbered(output) || arrays.size() * g.outputs.size() == 1)
-            return bytes_for(a, g, output, path + ", array '" + key + "'");
+    for (std::size_t i = 0; i < described.size(); i++) {
+        const auto &[key, a] = described[i];
+        if (key == name || key == numbered(output) || described.size() * g.outputs.size() == 1) {
+            const std::string source = path + ", array '" + key + "'";
+            check_fits(a, target_of(g, output), source);
+            return bytes_for(unpacked(archive, i, path), g, output, source);
+        }
         present.push_back("'" + key + "'");
     }
     refuse(path + ": has no array '" + name + "', but " + list_text(present));
@@ -169,11 +173,15 @@ expected_outputs::expected_outputs(const model::graph &g, const std::string &pat
     if (!is_directory && !is_archive && g.outputs.size() != 1)
         refuse("--against: " + path + " is one file, but the outputs are " +
                std::to_string(g.outputs.size()) + "; allowed: an .npz file, a directory");
-    const named_arrays arrays =
-        is_archive && !is_directory ? parse_npz(read_file(path), path) : named_arrays();
+    std::vector<std::uint8_t> archive;
+    named_arrays described;
+    if (is_archive && !is_directory) {
+        archive = read_file(path);
+        described = described_npz(archive, path);
+    }
     for (std::size_t i = 0; i < g.outputs.size(); i++)
         bytes_.push_back(is_directory ? read_output(file_in(path, g, i), g, i)
-                         : is_archive ? read_output(arrays, path, g, i)
+                         : is_archive ? read_output(archive, described, path, g, i)
                                       : read_output(path, g, i));
 }
 

@@ -98,21 +98,27 @@ element_type element_type_of(data_type type) {
 
 std::string array::text() const { return type.text() + ' ' + model::to_text(dims); }
 
-tensor_values values_for(const array &a, const target &to, const std::string &source) {
+void check_fits(const array &a, const target &to, const std::string &source) {
     const auto does_not_fit = [&](const std::string &why) {
         refuse(source, "holds " + a.text() + ", but " + to.text + " takes " + why);
     };
     if (a.dims != to.tensor.dims)
         does_not_fit(model::to_text(to.tensor.dims));
-    const data_type type = to.tensor.type;
+    const bool takes_floats = to.tensor.type == data_type::f32;
+    if (a.type.is_integer() && takes_floats)
+        does_not_fit("floats");
+    if (!a.type.is_integer() && !takes_floats && !to.may_have_scale())
+        does_not_fit("codes, and has no scale by which floats become codes");
+}
+
+tensor_values values_for(const array &a, const target &to, const std::string &source) {
+    check_fits(a, to, source);
     if (!a.type.is_integer()) {
-        if (type == data_type::f32)
-            return {bytes_of(reals_of(a)), {}};
-        if (!to.may_have_scale())
-            does_not_fit("codes, and has no scale by which floats become codes");
-        return {{}, reals_of(a)};
+        const std::vector<float> reals = reals_of(a);
+        return to.tensor.type == data_type::f32 ? tensor_values{bytes_of(reals), {}}
+                                                : tensor_values{{}, reals};
     }
-    switch (type) {
+    switch (to.tensor.type) {
     case data_type::u8:
         return {integers_as<std::uint8_t>(a, source, to.text), {}};
     case data_type::s8:
@@ -122,9 +128,8 @@ tensor_values values_for(const array &a, const target &to, const std::string &so
     case data_type::s32:
         return {integers_as<std::int32_t>(a, source, to.text), {}};
     default:
-        does_not_fit("floats");
+        refuse(source, "holds " + a.text() + ", but " + to.text + " takes floats");
     }
-    return {};
 }
 
 } // namespace octet::tools

@@ -51,6 +51,10 @@ struct target {
     bool may_have_scale() const { return framework == "onnx" || tensor.quant.scales.size() == 1; }
 };
 
+/// Throws octet::error, which begins with `source`, where dimensions or type of the array, whose elements are not looked at, are none
+/// that `values_for` takes.
+void check_fits(const array &a, const target &to, const std::string &source);
+
 /// The array as elements of a tensor: integers of any width where all of them fit, float64 rounded to float32,
 /// floats for a tensor of codes with a scale as real numbers. Throws octet::error, which begins with `source`,
 /// for other dimensions and other types.

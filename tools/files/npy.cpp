@@ -17,6 +17,7 @@ constexpr char magic[] = "\x93NUMPY";
 constexpr std::size_t magic_size = sizeof magic - 1;
 constexpr std::size_t most_bytes = std::size_t{1} << 31; ///< as much as a file that is read may have
 constexpr std::size_t most_dims = 32;                    ///< NumPy's own bound
+constexpr std::size_t most_header_bytes = npy_beginning - 64;
 
 [[noreturn]] void refuse(const std::string &name, const std::string &complaint) {
     throw error(status::invalid_arguments, name + ": " + complaint);
@@ -160,9 +161,14 @@ std::vector<std::uint8_t> row_major(const std::vector<std::uint8_t> &columns, co
     return rows;
 }
 
-} // namespace
+struct facts {
+    array described; ///< without elements
+    std::size_t elements_at;
+    bool is_big_endian, is_fortran;
+};
 
-array parse_npy(const std::vector<std::uint8_t> &file, const std::string &name) {
+/// Of a file of `size` bytes that begins so.
+facts read_facts(const std::vector<std::uint8_t> &file, std::size_t size, const std::string &name) {
     if (file.size() < magic_size + 4 || std::memcmp(file.data(), magic, magic_size) != 0)
         refuse(name, "is no .npy file");
     const std::uint8_t version = file[magic_size];
@@ -172,20 +178,37 @@ array parse_npy(const std::vector<std::uint8_t> &file, const std::string &name) 
     std::size_t header_size = 0;
     for (std::size_t i = 0; i < size_bytes && magic_size + 2 + i < file.size(); i++)
         header_size |= std::size_t{file[magic_size + 2 + i]} << 8 * i;
-    if (file.size() < header_at || file.size() - header_at < header_size)
+    if (header_size > most_header_bytes)
+        refuse(name, "has a .npy header of " + std::to_string(header_size) + " bytes, allowed are " +
+                         std::to_string(most_header_bytes));
+    const std::size_t elements_at = header_at + header_size;
+    if (file.size() < elements_at)
         refuse(name, "ends within its .npy header");
-    const auto data = file.begin() + static_cast<std::ptrdiff_t>(header_at + header_size);
-    const header h =
-        header_reader({file.begin() + static_cast<std::ptrdiff_t>(header_at), data}, name).read();
-
-    array a{parse_type(h.type, name), h.dims, {data, file.end()}};
+    const header h = header_reader({file.begin() + static_cast<std::ptrdiff_t>(header_at),
+                                    file.begin() + static_cast<std::ptrdiff_t>(elements_at)},
+                                   name)
+                         .read();
+    array a{parse_type(h.type, name), h.dims, {}};
     const std::size_t expected = byte_count(a.dims, a.type.size, name);
-    if (a.bytes.size() != expected)
-        refuse(name, "has " + std::to_string(a.bytes.size()) + " bytes of elements, but " + a.text() +
+    if (size - elements_at != expected)
+        refuse(name, "has " + std::to_string(size - elements_at) + " bytes of elements, but " + a.text() +
                          " takes " + std::to_string(expected));
-    if (h.type[0] == '>')
+    return {std::move(a), elements_at, h.type[0] == '>', h.is_fortran};
+}
+
+} // namespace
+
+array described_npy(const std::vector<std::uint8_t> &beginning, std::size_t size, const std::string &name) {
+    return read_facts(beginning, size, name).described;
+}
+
+array parse_npy(const std::vector<std::uint8_t> &file, const std::string &name) {
+    facts f = read_facts(file, file.size(), name);
+    array a = std::move(f.described);
+    a.bytes.assign(file.begin() + static_cast<std::ptrdiff_t>(f.elements_at), file.end());
+    if (f.is_big_endian)
         reverse_elements(a.bytes, a.type.size);
-    if (h.is_fortran && a.dims.size() > 1)
+    if (f.is_fortran && a.dims.size() > 1)
         a.bytes = row_major(a.bytes, a.dims, a.type.size);
     return a;
 }

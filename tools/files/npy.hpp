@@ -14,6 +14,12 @@ namespace octet::tools {
 /// octet::error, which begins with `name`, for anything else.
 array parse_npy(const std::vector<std::uint8_t> &file, const std::string &name);
 
+/// So many bytes of a file hold the header.
+constexpr std::size_t npy_beginning = std::size_t{1} << 16;
+/// The array without its elements, of a file of `size` bytes of which `npy_beginning`, or all, are given. Throws as parse_npy
+/// does.
+array described_npy(const std::vector<std::uint8_t> &beginning, std::size_t size, const std::string &name);
+
 /// A whole file of version 1.0.
 std::string npy_text(const array &a);
 

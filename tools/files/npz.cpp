@@ -49,27 +49,47 @@ archive open_archive(const std::vector<std::uint8_t> &file, const std::string &n
     return {opened, zip_discard};
 }
 
-/// All bytes of an entry. Its size in the directory is a claim: no more than that is read, and no less will do.
-std::vector<std::uint8_t> read_entry(zip_t *from, zip_uint64_t index, std::uint64_t size,
+/// The first bytes of an entry, `most` or fewer. Its size in the directory is a claim: no more than that is read.
+std::vector<std::uint8_t> read_entry(zip_t *from, zip_uint64_t index, std::uint64_t most,
                                      const std::string &who) {
-    constexpr std::size_t portion = std::size_t{1} << 20;
+    constexpr std::uint64_t portion = std::uint64_t{1} << 20;
     const entry opened(zip_fopen_index(from, index, 0), zip_fclose);
     if (!opened)
         refuse(who, std::string("cannot be unpacked: ") + zip_strerror(from));
     std::vector<std::uint8_t> bytes;
-    while (bytes.size() <= size) {
+    while (bytes.size() < most) {
         const std::size_t before = bytes.size();
-        bytes.resize(before + portion);
-        const zip_int64_t got = zip_fread(opened.get(), bytes.data() + before, portion);
+        bytes.resize(before + std::min(portion, most - before));
+        const zip_int64_t got = zip_fread(opened.get(), bytes.data() + before, bytes.size() - before);
         if (got < 0)
             refuse(who, std::string("cannot be unpacked: ") + zip_file_strerror(opened.get()));
         bytes.resize(before + static_cast<std::size_t>(got));
         if (got == 0)
             break;
     }
-    if (bytes.size() != size)
-        refuse(who, "does not unpack to the size that the archive says");
     return bytes;
+}
+
+/// An array of an archive before it is unpacked.
+struct packed_array {
+    std::string key, who; ///< `who` for messages
+    std::uint64_t size = 0;
+};
+
+packed_array find_array(zip_t *from, zip_uint64_t index, const std::string &name) {
+    zip_stat_t facts;
+    const bool is_known = zip_stat_index(from, index, 0, &facts) == 0 && (facts.valid & ZIP_STAT_NAME) &&
+                          (facts.valid & ZIP_STAT_SIZE);
+    std::string key = is_known ? facts.name : "";
+    if (key.size() <= ending.size() || key.compare(key.size() - ending.size(), ending.size(), ending) != 0)
+        refuse(name, "entry " + std::to_string(index) + " '" + key + "' is no .npy file");
+    key.resize(key.size() - ending.size());
+    const std::string who = name + ", array '" + key + "'";
+    if (facts.size > most_bytes)
+        refuse(who, "is larger than 2 GiB");
+    if (facts.valid & ZIP_STAT_ENCRYPTION_METHOD && facts.encryption_method != ZIP_EM_NONE)
+        refuse(who, "is encrypted");
+    return {key, who, facts.size};
 }
 
 /// A name that an archive can have once: np.load shows it without the ending.
@@ -77,7 +97,7 @@ std::string entry_name(const std::string &name) { return name + ending; }
 
 } // namespace
 
-named_arrays parse_npz(const std::vector<std::uint8_t> &file, const std::string &name) {
+named_arrays described_npz(const std::vector<std::uint8_t> &file, const std::string &name) {
     const archive opened = open_archive(file, name);
     const zip_int64_t count = zip_get_num_entries(opened.get(), 0);
     if (count == 0 || count > most_entries)
@@ -85,21 +105,26 @@ named_arrays parse_npz(const std::vector<std::uint8_t> &file, const std::string 
                          std::to_string(most_entries));
     named_arrays arrays;
     for (zip_uint64_t i = 0; i < static_cast<zip_uint64_t>(count); i++) {
-        zip_stat_t facts;
-        const bool is_known = zip_stat_index(opened.get(), i, 0, &facts) == 0 &&
-                              (facts.valid & ZIP_STAT_NAME) && (facts.valid & ZIP_STAT_SIZE);
-        std::string key = is_known ? facts.name : "";
-        if (key.size() <= ending.size() ||
-            key.compare(key.size() - ending.size(), ending.size(), ending) != 0)
-            refuse(name, "entry " + std::to_string(i) + " '" + key + "' is no .npy file");
-        key.resize(key.size() - ending.size());
-        const std::string who = name + ", array '" + key + "'";
-        if (facts.size > most_bytes)
-            refuse(who, "is larger than 2 GiB");
-        if (facts.valid & ZIP_STAT_ENCRYPTION_METHOD && facts.encryption_method != ZIP_EM_NONE)
-            refuse(who, "is encrypted");
-        arrays.emplace_back(key, parse_npy(read_entry(opened.get(), i, facts.size, who), who));
+        const packed_array a = find_array(opened.get(), i, name);
+        arrays.emplace_back(a.key,
+                            described_npy(read_entry(opened.get(), i, npy_beginning, a.who), a.size, a.who));
     }
+    return arrays;
+}
+
+array unpacked(const std::vector<std::uint8_t> &file, std::size_t index, const std::string &name) {
+    const archive opened = open_archive(file, name);
+    const packed_array a = find_array(opened.get(), index, name);
+    const std::vector<std::uint8_t> bytes = read_entry(opened.get(), index, a.size + 1, a.who);
+    if (bytes.size() != a.size)
+        refuse(a.who, "does not unpack to the size that the archive says");
+    return parse_npy(bytes, a.who);
+}
+
+named_arrays parse_npz(const std::vector<std::uint8_t> &file, const std::string &name) {
+    named_arrays arrays = described_npz(file, name);
+    for (std::size_t i = 0; i < arrays.size(); i++)
+        arrays[i].second = unpacked(file, i, name);
     return arrays;
 }
 

@@ -281,7 +281,7 @@ float_function float_function_of(const lowering &l) {
     if (op == "Gelu") {
         const std::string approximation = l.text("approximate", "none");
         if (approximation != "none" && approximation != "tanh")
-            refuse("attribute 'approximate' is " + approximation + ", allowed: none, tanh");
+            refuse("attribute 'approximate' is '" + approximation + "', allowed: none, tanh");
         return {approximation == "tanh" ? algorithm::eltwise_ort_gelu_tanh : algorithm::eltwise_ort_gelu_erf};
     }
     if (op == "Clip") // limits are inputs, in older operator sets attributes

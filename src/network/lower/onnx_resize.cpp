@@ -65,8 +65,8 @@ T choose(const lowering &l, const char *attribute, const char *fallback,
             return value;
         allowed += (allowed.empty() ? "" : ", ") + std::string(choice);
     }
-    refuse_as_unimplemented("attribute '" + std::string(attribute) + "' is " + name +
-                            ", allowed: " + allowed);
+    refuse_as_unimplemented("attribute '" + std::string(attribute) + "' is '" + name +
+                            "', allowed: " + allowed);
 }
 
 coordinate_function coordinates_of(const lowering &l) {

@@ -81,7 +81,7 @@ window make_window(const lowering &l, char axis, dim_t size, dim_t kernel) {
         w.padding_r = l.integer("padding_after" + suffix);
         w.positions = (size + w.padding_l + w.padding_r - extent + w.stride) / w.stride;
     } else
-        refuse("attribute 'padding' is " + padding + ", allowed: SAME, VALID");
+        refuse("attribute 'padding' is '" + padding + "', allowed: SAME, VALID");
     if (kernel < 1 || size < 1 || w.positions < 1)
         refuse("a window of " + std::to_string(extent) + " elements does not fit into " +
                std::to_string(size));

@@ -150,7 +150,7 @@ std::unique_ptr<step> lower_mirror_pad(const lowering &l) {
     const paddings p = read_paddings(l, x.dims.size());
     const std::string mode = l.text("mode");
     if (mode != "REFLECT" && mode != "SYMMETRIC")
-        refuse("attribute 'mode' is " + mode + ", allowed: REFLECT, SYMMETRIC");
+        refuse("attribute 'mode' is '" + mode + "', allowed: REFLECT, SYMMETRIC");
     return make_any_padding(l, p.before, p.after, mode == "REFLECT" ? "reflect" : "symmetric", {});
 }
 

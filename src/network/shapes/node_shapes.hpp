@@ -124,7 +124,7 @@ private:
     }
     static std::int64_t limited(std::int64_t value, const std::string &who) {
         if (value < -max_size || value > max_size)
-            refuse(who + " is " + std::to_string(value) + ", allowed is up to 2^31 - 1");
+            refuse(who + " is " + std::to_string(value) + ", allowed: -2^31 + 1 to 2^31 - 1");
         return value;
     }
 

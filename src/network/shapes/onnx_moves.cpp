@@ -142,7 +142,7 @@ void transpose(node_shapes &n) {
 void pad(node_shapes &n) {
     const std::string mode = n.text("mode", "constant");
     if (mode != "constant" && mode != "reflect" && mode != "edge" && mode != "wrap")
-        refuse("attribute 'mode' is " + mode + ", allowed: constant, reflect, edge, wrap");
+        refuse("attribute 'mode' is '" + mode + "', allowed: constant, reflect, edge, wrap");
     dims result = n.dims(0);
     const std::size_t rank = result.size();
     const std::vector<std::int64_t> given = n.has_input(1) ? n.constant(1) : n.integers("pads", {});
@@ -191,7 +191,7 @@ void depth_to_space(node_shapes &n) {
     const dims x = image_in_blocks(n, b);
     const std::string mode = n.text("mode", "DCR");
     if (mode != "DCR" && mode != "CRD")
-        refuse("attribute 'mode' is " + mode + ", allowed: DCR, CRD");
+        refuse("attribute 'mode' is '" + mode + "', allowed: DCR, CRD");
     if (x[1] % (b * b) != 0)
         refuse(std::to_string(x[1]) + " channels are no blocks of " + std::to_string(b * b));
     n.set_output(n.input(0).type, {x[0], x[1] / (b * b), x[2] * b, x[3] * b});

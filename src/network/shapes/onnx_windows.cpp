@@ -63,7 +63,7 @@ window resolve_window(node_shapes &n, const dims &spatial, const dims &kernel, b
     else if (automatic == "VALID")
         w.pads.assign(2 * rank, 0);
     else if (automatic != "NOTSET" && !automatic.empty())
-        refuse("attribute 'auto_pad' is " + automatic + ", allowed: NOTSET, SAME_UPPER, SAME_LOWER, VALID");
+        refuse("attribute 'auto_pad' is '" + automatic + "', allowed: NOTSET, SAME_UPPER, SAME_LOWER, VALID");
     write_pads(n, automatic, w.pads);
     return w;
 }
@@ -143,7 +143,7 @@ void conv_transpose(node_shapes &n) {
     const std::string automatic = automatic_padding(n);
     const bool is_same = automatic == "SAME_UPPER" || automatic == "SAME_LOWER";
     if (!is_same && automatic != "NOTSET" && automatic != "VALID")
-        refuse("attribute 'auto_pad' is " + automatic + ", allowed: NOTSET, SAME_UPPER, SAME_LOWER, VALID");
+        refuse("attribute 'auto_pad' is '" + automatic + "', allowed: NOTSET, SAME_UPPER, SAME_LOWER, VALID");
     dims pads = automatic == "NOTSET" ? n.integers("pads", dims(2 * rank, 0)) : dims(2 * rank, 0);
     const bool has_shape = n.has_attribute("output_shape");
     dims wanted = n.integers("output_shape", {});
