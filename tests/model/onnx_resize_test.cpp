@@ -134,6 +134,8 @@ TEST(OnnxResize, RefusesWhatItLacks) {
     node.mutable_attribute(0)->set_s("lanczos");
     test::expect_unimplemented([&] { file.run_once(numbers(10, 1.f)); },
                                {"'mode' is 'lanczos'", "nearest, linear, cubic"});
+    node.mutable_attribute(0)->set_s("");
+    test::expect_unimplemented([&] { file.run_once(numbers(10, 1.f)); }, {"'mode' is '', allowed: nearest"});
 }
 
 TEST(OnnxResize, MakesNoTablesOfSizesBeyondTheLimit) {
