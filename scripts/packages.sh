@@ -40,6 +40,7 @@ test=(
 docs=(
     doxygen python3-sphinx python3-myst-parser python3-breathe furo # the manual
     python3-matplotlib               # its plots
+    hunspell hunspell-en-us hunspell-en-gb # spelling of the pages
 )
 
 # They lie in a folder of their own, where the tests look (tests/CMakeLists.txt); without them those tests are skipped.

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Links and spelling of the pages: documents_test.sh ROOT. First that scripts/check_documents.py finds what is wrong on a page made up, then
+# that it finds nothing in ROOT.
+# SPDX-License-Identifier: Apache-2.0
+set -euo pipefail
+cd "$1"
+
+wrong=$(mktemp -d)
+trap 'rm -rf "$wrong"' EXIT
+mkdir "$wrong/doc"
+echo requantization >"$wrong/doc/words.txt"
+cat >"$wrong/README.md" <<'PAGE'
+# One heading: `code` & more
+
+Right: [here](#one-heading-code--more), [there](doc/page.md#second), [twice](doc/page.md#second-1), ![the picture](doc/words.txt),
+requantization, colour and color, `no_wurd`, AVX512.
+
+    indented wurd [no](link.md)
+
+Wrong: [file](doc/none.md), [heading](doc/page.md#third), [own](#nowhere), ![picture](none.svg), <img src="none.png">.
+Also wrong: a requantizzation.
+PAGE
+printf '# Page\n\n## Second\n\n## Second\n\n```text\nwurd\n```\n\n[up](../README.md#page)\n' >"$wrong/doc/page.md"
+
+expected="README.md:8: the link #nowhere names no heading
+README.md:8: the link doc/none.md names no file
+README.md:8: the link doc/page.md#third names no heading
+README.md:8: the link none.png names no file
+README.md:8: the link none.svg names no file"
+if command -v hunspell >/dev/null; then
+    expected+="
+README.md:9: 'requantizzation' is misspelled, or a term that doc/words.txt lacks"
+fi
+expected+="
+doc/page.md:11: the link ../README.md#page names no heading"
+if found=$(scripts/check_documents.py "$wrong"); then
+    echo "documents_test.sh: a page with mistakes passes" >&2
+    exit 1
+fi
+diff <(grep -v '^hunspell is missing' <<<"$found") <(echo "$expected")
+
+scripts/check_documents.py .
