@@ -194,12 +194,11 @@ void emit_f64_product(const context &c) {
         const vec &x = half == 0 ? c.acc : rest;
         e.vcvtdq2pd(x, e.half_of(x));
         e.vmulpd(x, x, c.plane(half));
-        if (facts_of(c.spec.rule).real.ties == ties_go::away) {
+        const bool is_away = facts_of(c.spec.rule).real.ties == ties_go::away;
+        if (is_away)
             add_half_f64(e, x);
-            e.round_f64(x, x, emitter::to_zero);
-        }
         e.vminpd(x, x, constant_f64(e, int32_max)); // what lies below -2^31 becomes -2^31 by itself
-        e.vcvtpd2dq(e.half_of(x), x);
+        is_away ? e.vcvttpd2dq(e.half_of(x), x) : e.vcvtpd2dq(e.half_of(x), x);
     }
     e.join_lanes(c.acc, rest);
 }

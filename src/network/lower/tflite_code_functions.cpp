@@ -76,19 +76,12 @@ public:
     void run(const stream &, const run_memory &m) const override {
         const Code *x = m.at<Code>(src_);
         Code *y = m.at<Code>(dst_);
-        for (dim_t row = 0; row < rows_; row++, x += size_, y += size_) {
-            const int largest = *std::max_element(x, x + size_);
-            float sum = 0.f;
-            for (dim_t i = 0; i < size_; i++)
-                sum += at_distance(largest - x[i]);
-            const float reciprocal = 1.f / (sum * y_.scale);
-            Code results[256]; // of the distances that a row has
-            const int most = largest - *std::min_element(x, x + size_);
-            for (int distance = 0; distance <= most; distance++)
-                results[distance] = code_of(at_distance(distance) * reciprocal);
-            for (dim_t i = 0; i < size_; i++)
-                y[i] = results[largest - x[i]];
-        }
+        constexpr dim_t at_once = 8; // hides that each addition waits for the one before
+        dim_t row = 0;
+        for (; row + at_once <= rows_; row += at_once)
+            run_rows<at_once>(x + row * size_, y + row * size_);
+        for (; row < rows_; row++)
+            run_rows<1>(x + row * size_, y + row * size_);
     }
     std::string implementation() const override { return "loop"; }
     std::string explain() const override {
@@ -96,12 +89,40 @@ public:
     }
 
 private:
-    float at_distance(int distance) const { return exponentials_[static_cast<std::size_t>(distance)]; }
-    Code code_of(float share) const {
+    template <std::size_t rows> void run_rows(const Code *x, Code *y) const {
+        int largest[rows];
+        float sums[rows] = {};
+        for (std::size_t r = 0; r < rows; r++)
+            largest[r] = largest_of(x + static_cast<dim_t>(r) * size_);
+        for (dim_t i = 0; i < size_; i++)
+            for (std::size_t r = 0; r < rows; r++)
+                sums[r] += exponentials_[static_cast<std::size_t>(largest[r] -
+                                                                  x[static_cast<dim_t>(r) * size_ + i])];
+        for (std::size_t r = 0; r < rows; r++) {
+            Code results[256];
+            codes_of(1.f / (sums[r] * y_.scale), results);
+            for (dim_t i = static_cast<dim_t>(r) * size_, end = i + size_; i < end; i++)
+                y[i] = results[largest[r] - x[i]];
+        }
+    }
+    /// In the order of unsigned bytes, for which every vector unit has an instruction.
+    int largest_of(const Code *row) const {
+        constexpr int sign = std::numeric_limits<Code>::min() < 0 ? 0x80 : 0;
+        std::uint8_t most = 0;
+        for (dim_t i = 0; i < size_; i++)
+            most = std::max(most, static_cast<std::uint8_t>(row[i] ^ sign));
+        return static_cast<Code>(most ^ sign);
+    }
+    /// By distance from a row's largest code. s8: halves go up, for which the number before 1/2 is as good as 1/2, and better
+    /// for itself; u8: 1/2 is added in f32.
+    void codes_of(float reciprocal, Code *results) const {
         constexpr int low = std::numeric_limits<Code>::min(), high = std::numeric_limits<Code>::max();
-        const float whole = low == 0 ? std::trunc(share + 0.5f) : std::round(share);
-        return static_cast<Code>(
-            std::clamp(static_cast<int>(std::min(whole, 1024.f)) + y_.zero_point, low, high));
+        const float half = low == 0 ? 0.5f : std::nextafter(0.5f, 0.f),
+                    most = static_cast<float>(high - y_.zero_point); // shares are not negative
+        for (std::size_t distance = 0; distance < 256; distance++) {
+            const float share = std::min(exponentials_[distance] * reciprocal, most);
+            results[distance] = static_cast<Code>(static_cast<int>(share + half) + y_.zero_point);
+        }
     }
 
     buffer src_, dst_;
