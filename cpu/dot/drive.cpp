@@ -105,6 +105,8 @@ private:
         spec.overlaps_tiles = plan_.tiles.overlap && rows == plan_.tiles.rows;
         spec.taps = plan_.taps;
         spec.quads = plan_.quads;
+        if (plan_.products == jit::dot_products::grouped_codes)
+            spec.columns_of_quad = static_cast<int>(geometry_.packed().o_per_member);
         spec.rows_of_tap = plan_.rows_of_tap;
         spec.lines_ahead = plan_.lines_ahead;
         if (jit::are_in_tiles(spec.products))

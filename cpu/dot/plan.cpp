@@ -49,7 +49,8 @@ void merge_taps(dot_plan &p, const dot_geometry &g, dim_t segment) {
             continue;
         const bool differs_at_edges = p.source == row_source::copied_edges && a < 2;
         if (!p.rows_of_tap.empty() || segment % packed_i_block != 0 ||
-            p.tap_strides[a] != segment * p.widening || g.packed().groups != 1 || differs_at_edges)
+            p.tap_strides[a] != segment * p.widening || g.packed().groups != 1 || differs_at_edges ||
+            p.products == jit::dot_products::grouped_codes)
             break;
         segment *= p.tap_counts[a];
         p.quads = segment / packed_i_block;
@@ -73,8 +74,9 @@ bool pads_with_zeros(const dot_plan &p, const dot_geometry &g) {
 
 std::vector<jit::row_range> plan_rows_of_tap(const dot_plan &p, const dot_geometry &g,
                                              const tile_plan &line_tiles) {
-    const bool are_codes =
-        p.products == jit::dot_products::codes || p.products == jit::dot_products::signed_codes;
+    const bool are_codes = p.products == jit::dot_products::codes ||
+                           p.products == jit::dot_products::signed_codes ||
+                           p.products == jit::dot_products::grouped_codes;
     const bool are_whole = g.packed().fused_width == 1 && g.tap_bytes() % packed_i_block == 0;
     if (!are_codes || !are_whole || line_tiles.rows != g.width || rows_are_disjoint(g) ||
         g.weights.sums_source() || !pads_with_zeros(p, g))
@@ -323,6 +325,8 @@ jit::dot_products choose_products(const dot_geometry &g, instruction_set isa, in
         return choose_words(g, isa, epilogue_temps);
     if (g.products() == dot_products::codes && isa.signed_dot4 && g.flips_source())
         return dot_products::signed_codes;
+    if (g.has_quads_of_groups())
+        return dot_products::grouped_codes;
     if (!isa.has_amx() || g.products() != dot_products::codes)
         return g.products();
     const dot_products in_tiles = g.flips_source() ? dot_products::signed_tiles : dot_products::tiles;
@@ -362,7 +366,8 @@ dot_plan plan_dot(const dot_geometry &g, const machine &m, int epilogue_temps) {
     const dim_t segment = g.tap_bytes();
     sharing shares{useful_threads(g, m), g.outer() * g.depth * g.height, g.groups, false};
     p.products = choose_products(g, m.isa, epilogue_temps);
-    p.flips_source = g.flips_source() && p.products == jit::dot_products::codes;
+    p.flips_source = g.flips_source() && (p.products == jit::dot_products::codes ||
+                                          p.products == jit::dot_products::grouped_codes);
     p.widening = jit::are_in_words(p.products) ? 2 : 1;
     p.keeps_wide_weights = jit::have_wide_weights(p.products) && has_few_weights(g);
     p.position_bytes = g.position_bytes * p.widening;

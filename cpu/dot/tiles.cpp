@@ -78,7 +78,9 @@ double tile_cycles(jit::dot_products products, int rows, int vectors, dim_t quad
 
 dim_t planned_quads(jit::dot_products products, dim_t taps, dim_t quads) {
     constexpr dim_t step = jit::most_amx_quads;
-    return taps * (jit::are_in_tiles(products) ? div_up(quads, step) * step : quads);
+    return taps * (jit::are_in_tiles(products)                    ? div_up(quads, step) * step
+                   : products == jit::dot_products::grouped_codes ? div_up(quads, dim_t{jit::grouped_quads})
+                                                                  : quads);
 }
 
 namespace {

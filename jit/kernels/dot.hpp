@@ -27,10 +27,11 @@ namespace octet::impl::jit {
 enum class dot_products {
     codes,        ///< 4 unsigned bytes, times 4 signed ones of each column
     signed_codes, ///< 4 signed bytes, times the same
-    floats,       ///< an f32, times one of each column
-    own_floats,   ///< an f32 for each column, side by side in the source, times its own: depthwise
-    words,        ///< codes of any sign in 16-bit words, two by two: exact without a dot-product instruction
-    split_words,  ///< the same, a quad's words in the order 0, 2, 1, 3: then weights take fewer instructions
+    grouped_codes, ///< 4 unsigned bytes for each column, which is one of four quads side by side: groups of 4 channels
+    floats,      ///< an f32, times one of each column
+    own_floats,  ///< an f32 for each column, side by side in the source, times its own: depthwise
+    words,       ///< codes of any sign in 16-bit words, two by two: exact without a dot-product instruction
+    split_words, ///< the same, a quad's words in the order 0, 2, 1, 3: then weights take fewer instructions
     wide_words, ///< the same of weights that are words too, pair of a quad by pair (`[pair][16 columns][2 words]`)
     winograd_f43, ///< the same, four rows together: neighbouring taps by Winograd's F(4, 3) (dot_words.cpp)
     tiles,        ///< codes in tile registers (dot_amx.hpp)
@@ -45,6 +46,8 @@ constexpr bool have_wide_weights(dot_products p) {
 constexpr bool are_in_words(dot_products p) {
     return p == dot_products::words || p == dot_products::split_words || have_wide_weights(p);
 }
+/// Quads of a tap of grouped codes, side by side in 16 bytes.
+constexpr int grouped_quads = 4;
 /// Output rows that share the words of a source row.
 constexpr int rows_together(dot_products p) { return p == dot_products::winograd_f43 ? 4 : 1; }
 /// Taps that are filtered together, parts of such a source row, and of them those that each pass over it multiplies.
@@ -75,6 +78,7 @@ struct dot_spec {
     std::int64_t dst_row_stride = 0; ///< elements between destination rows
     std::int64_t taps = 1;           ///< of a block of weights; a call may use a range of them
     std::int64_t quads = 1;          ///< per tap
+    int columns_of_quad = 0;         ///< of grouped_codes: columns with the same quad are neighbours, so many
     /// Rows that each tap of a line of the kernel multiplies, if these are not all: the others see zeros of padding.
     /// Then the taps of a call are whole lines.
     std::vector<row_range> rows_of_tap;

@@ -7,6 +7,7 @@
 
 #include "common/rounding.hpp"
 #include "common/text.hpp"
+#include "jit/epilogue/byte_lookup.hpp"
 
 namespace octet::impl::jit {
 
@@ -37,9 +38,9 @@ dot_kernel::dot_kernel(const dot_spec &spec, const epilogue_plan &plan)
     : generated(spec.isa), spec_(spec), plan_(plan) {
     generate();
     finish([&] {
-        constexpr const char *products[] = {
-            "dot",         "signed_dot", "fma", "own_fma", "words_dot", "split_words_dot", "wide_words_dot",
-            "winograd_dot"};
+        constexpr const char *products[] = {"dot",         "signed_dot", "grouped_dot",     "fma",
+                                            "own_fma",     "words_dot",  "split_words_dot", "wide_words_dot",
+                                            "winograd_dot"};
         return name(products[static_cast<int>(spec.products)], text(spec.rows, "x", spec.vectors),
                     text("t", spec.taps), text("q", spec.quads),
                     spec.tail != lanes() ? text("tail", spec.tail) : "", spec.overlaps_tiles ? "overlap" : "",
@@ -203,10 +204,18 @@ void dot_kernel::reduce() {
     if (spec_.lines_ahead > 0)
         mov(reg_address, arg(&dot_args::ahead));
     rows_ = {0, spec_.rows};
-    if (spec_.taps == 1 && spec_.rows_of_tap.empty()) {
+    if (spec_.products == dot_products::grouped_codes)
+        take_orders();
+    if (spec_.taps == 1 && spec_.rows_of_tap.empty())
         reduce_tap(reg_src);
-        return;
-    }
+    else
+        reduce_taps();
+    for (auto order = orders_.rbegin(); order != orders_.rend(); ++order)
+        give_vec(*order);
+    orders_.clear();
+}
+
+void dot_kernel::reduce_taps() {
     constexpr int offset_bytes = sizeof(std::int64_t);
     const int taps = spec_.rows_of_tap.empty() ? 1 : static_cast<int>(spec_.rows_of_tap.size()); // of a step
     Xbyak::Label step;
@@ -230,6 +239,11 @@ void dot_kernel::reduce() {
 /// All quads of one tap; leaves the weights cursor behind them.
 void dot_kernel::reduce_tap(const Reg64 &src) {
     if (rows_.first >= rows_.end) {
+        add(reg_weights, static_cast<std::uint32_t>(spec_.quads * quad_bytes()));
+        return;
+    }
+    if (spec_.products == dot_products::grouped_codes) {
+        grouped_tap(src);
         add(reg_weights, static_cast<std::uint32_t>(spec_.quads * quad_bytes()));
         return;
     }
@@ -296,6 +310,45 @@ void dot_kernel::quad(const Reg64 &src, int q) {
             for (int v = 0; v < spec_.vectors; v++)
                 multiply(acc(r, v), source, weights[static_cast<std::size_t>(v)]);
         }
+    }
+    for (auto w = weights.rbegin(); w != weights.rend(); ++w)
+        give_vec(*w);
+}
+
+/// The order in which each vector's columns take the quads of a row.
+void dot_kernel::take_orders() {
+    for (int v = 0; v < spec_.vectors; v++) {
+        std::vector<std::uint32_t> quads;
+        for (int lane = 0; lane < lanes(); lane++)
+            quads.push_back(static_cast<std::uint32_t>(
+                std::min((v * lanes() + lane) / spec_.columns_of_quad, grouped_quads - 1)));
+        orders_.push_back(take_vec());
+        move(orders_.back(), table(quads));
+    }
+}
+
+/// A tap of merged groups. Of a column's four quads of weights three are zeros, so that their union is the quad that it has; of the
+/// source each column gets the quad of its group.
+void dot_kernel::grouped_tap(const Reg64 &src) {
+    std::vector<vec> weights;
+    for (int v = 0; v < spec_.vectors; v++) {
+        weights.push_back(take_vec());
+        move(weights.back(), ptr[reg_weights + weights_offset(v, 0)]);
+        for (int q = 1; q < grouped_quads; q++)
+            vpor_(weights.back(), weights.back(), ptr[reg_weights + weights_offset(v, q)]);
+    }
+    {
+        const temp source(*this);
+        const vec permuted = spec_.vectors > 1 ? take_vec() : vec(source);
+        for (int r = rows_.first; r < rows_.end; r++) {
+            load_byte_part(*this, source, ptr[src + r * spec_.row_stride]);
+            for (int v = 0; v < spec_.vectors; v++) {
+                vpermilps(permuted, source, orders_[static_cast<std::size_t>(v)]);
+                multiply(acc(r, v), permuted, weights[static_cast<std::size_t>(v)]);
+            }
+        }
+        if (spec_.vectors > 1)
+            give_vec(permuted);
     }
     for (auto w = weights.rbegin(); w != weights.rend(); ++w)
         give_vec(*w);

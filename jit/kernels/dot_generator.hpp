@@ -29,6 +29,7 @@ private:
     void initialise();
     Xbyak::Address initial(int v);
     void reduce();
+    void reduce_taps();
     void reduce_tap(const Xbyak::Reg64 &src);
     void reduce_quads(const Xbyak::Reg64 &src, int count);
     void fetch_ahead(int q);
@@ -44,6 +45,8 @@ private:
     void results_of_parts();
     void divide();
     void own_quad(const Xbyak::Reg64 &src);
+    void take_orders();
+    void grouped_tap(const Xbyak::Reg64 &src);
     void multiply(const vec &acc, const vec &source, const vec &weights);
     bool are_floats() const {
         return spec_.products == dot_products::floats || spec_.products == dot_products::own_floats;
@@ -63,6 +66,8 @@ private:
     const dot_spec spec_;
     const epilogue_plan &plan_;
     std::vector<vec> acc_;
+    std::vector<vec>
+        orders_; ///< of grouped_codes, during the reduction: the dword of 16 bytes that each column takes
     int first_vector_ = 0, vectors_ = 0; ///< that are worked on: all, or of winograd_f43 one after the other
     row_range rows_;                     ///< that the tap multiplies
     int pass_ = 0;                       ///< of winograd_f43

@@ -233,6 +233,13 @@ test_problem random_convolution(random_source &r, const wish &w) {
     return make_convolution(r, w, channels, valid_sizes(r, spatial, 4, 2, spatial == 3 ? 4 : 12));
 }
 
+/// Four groups of 4 channels share 16 bytes of a position, in which each column has its quad.
+test_problem random_groups_of_four(random_source &r, const wish &w) {
+    const int spatial = static_cast<int>(r.between(1, 2));
+    return make_convolution(r, w, {4 * r.between(1, 6), 4, r.pick<dim_t>({4, 4, 4, 3, 2, 1})},
+                            valid_sizes(r, spatial, 4, 2, 16));
+}
+
 /// All shapes of patches, ragged blocks of channels, rows longer than a tile.
 test_problem random_depthwise(random_source &r, const wish &w) {
     const int spatial = static_cast<int>(r.chance(70) ? 2 : r.pick({1, 1, 3}));
@@ -450,6 +457,7 @@ TEST(Implementations, RealScalesPerChannelOfDepthwiseConvolutions) {
 }
 
 TEST(Implementations, ConvolutionEqualsReference) { compare_many(random_convolution, 1000000); }
+TEST(Implementations, GroupsOfFourEqualReference) { compare_many(random_groups_of_four, 6000000); }
 TEST(Implementations, DepthwiseEqualsReference) { compare_many(random_depthwise, 4000000); }
 TEST(Implementations, DeconvolutionEqualsReference) { compare_many(random_deconvolution, 5000000); }
 TEST(Implementations, InnerProductEqualsReference) { compare_many(random_inner_product, 2000000); }

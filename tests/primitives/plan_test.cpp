@@ -149,6 +149,30 @@ TEST(plan_dot, multiplies_signed_codes_where_they_are) {
     }
 }
 
+/// Columns of merged groups of 4 channels take one quad each, where bytes are multiplied.
+TEST(plan_dot, gives_columns_of_small_groups_their_quads) {
+    using jit::dot_products;
+    image_layer l{128, 56, 128, 56, 3, 1, 1, 32};
+    for (const instruction_set isa : all_instruction_sets()) {
+        const machine m{isa, 1 << 20, 1};
+        for (const data_type src : {data_type::u8, data_type::s8}) {
+            l.src = src;
+            const bool has_signed = isa.signed_dot4 && src == data_type::s8;
+            const dot_plan p = plan_of(l, m);
+            EXPECT_EQ(p.products == dot_products::grouped_codes, isa.has_dot4() && !has_signed) << isa.name();
+            EXPECT_LE(p.tiles.rows, jit::max_rows(isa, p.tiles.vectors, few_temps, p.products)) << isa.name();
+        }
+    }
+    l.src = data_type::u8;
+    EXPECT_EQ(plan_of(l).taps, 9);
+    EXPECT_EQ(plan_of(l).quads, 4);
+    for (const image_layer &other : {image_layer{128, 56, 128, 56, 3, 1, 1, 16},
+                                     {12, 56, 12, 56, 3, 1, 1, 3},
+                                     {128, 56, 256, 56, 3, 1, 1, 32},
+                                     {64, 56, 64, 56, 3, 1, 1, 1}})
+        EXPECT_NE(plan_of(other).products, dot_products::grouped_codes) << other.ic << ", " << other.groups;
+}
+
 TEST(plan_dot, overlaps_tiles_of_short_reductions) {
     EXPECT_TRUE(plan_of({32, 56, 64, 56, 1, 1, 0}).tiles.overlap);
     EXPECT_FALSE(plan_of({256, 56, 64, 56, 1, 1, 0}).tiles.overlap);
