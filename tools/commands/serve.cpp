@@ -88,7 +88,8 @@ void add_serve_command(CLI::App &app, const std::function<void(const serve_optio
     command->add_flag("!--protect-metrics", s.are_metrics_open, "Metrics need the token, too");
     command
         ->add_option("--token-file", s.token_file,
-                     "Its first line is a bearer token that requests must carry")
+                     "Bearer tokens, one a line; a request must carry one. Names of models behind a token "
+                     "limit it to them")
         ->type_name("FILE");
     command->add_option("--access-log", s.access_log, "A JSON object per request; - is standard output")
         ->type_name("FILE");
