@@ -15,6 +15,9 @@
 #include "fuzz/fuzz_network.hpp"
 #include "fuzz/saved_plans.hpp"
 #include "fuzz/seeds.hpp"
+#ifdef OCTET_HAVE_ONNX
+#include "model/onnx_builder.hpp"
+#endif
 #include "network/saved/format.hpp"
 #include "support/paths.hpp"
 
@@ -275,6 +278,33 @@ TEST(Fuzz, SavedPlansWithOtherWordsAreRefusedOrRun) {
 }
 
 #ifdef OCTET_HAVE_ONNX
+/// Strides of which twice as much is 0 modulo 2^64, so that the last element would seem to lie inside.
+TEST(Fuzz, SavedSlicesWhoseEndWrapsAreRefused) {
+    onnx_builder m;
+    m.input<std::uint8_t>("x", {2, 3});
+    const onnx_builder::names inputs = {
+        "x", m.constant<std::int64_t>("start", {1}, {2}), m.constant<std::int64_t>("end", {1}, {-9}),
+        m.constant<std::int64_t>("axis", {1}, {1}), m.constant<std::int64_t>("step", {1}, {-1})};
+    m.node("Slice", inputs, {"y"});
+    m.output("y");
+    const bytes plan = saved_plan_of(m.finish());
+    constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
+    for (const std::int64_t stride : {lowest, lowest + 1, -(lowest + 1), lowest / 2}) {
+        int changed = 0;
+        const bytes lying = changed_plan(plan, [&](saved::PlanT &p) {
+            for (const auto &node : p.nodes)
+                for (const auto &attribute : node->attributes)
+                    if (attribute->name == "stride") {
+                        attribute->integers.at(1) = stride;
+                        changed++;
+                    }
+        });
+        EXPECT_EQ(changed, 1);
+        EXPECT_EQ(fuzz_network(model::read_network, lying.data(), lying.size()), fuzz_outcome::refused)
+            << stride;
+    }
+}
+
 /// Operators whose plans say that they have no inputs, or fewer than they need.
 TEST(Fuzz, SavedPlansOfNodesWithoutInputsAreRefused) {
     for (const fuzz_seed &seed : onnx_seeds()) {

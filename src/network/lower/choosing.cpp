@@ -96,10 +96,12 @@ std::unique_ptr<step> make_slice(const lowering &l, const memory::dims &begin, c
         element_count(sizes) != element_count(y.dims))
         refuse("a slice of " + to_text(sizes) + " of " + to_text(x.dims) + " is not " + to_text(y.dims));
     for (std::size_t d = 0; d < x.dims.size(); d++) {
-        const dim_t last = begin[d] + (sizes[d] - 1) * stride[d];
-        if (sizes[d] > 0 && (begin[d] < 0 || begin[d] >= x.dims[d] || last < 0 || last >= x.dims[d]))
-            refuse("elements " + std::to_string(begin[d]) + " to " + std::to_string(last) + " are outside " +
-                   to_text(x.dims));
+        dim_t last = 0; // of which a wrapped sum could lie inside
+        const bool wraps = __builtin_mul_overflow(sizes[d] - 1, stride[d], &last) ||
+                           __builtin_add_overflow(last, begin[d], &last);
+        if (sizes[d] > 0 && (wraps || begin[d] < 0 || begin[d] >= x.dims[d] || last < 0 || last >= x.dims[d]))
+            refuse(std::to_string(sizes[d]) + " elements from " + std::to_string(begin[d]) + " on, " +
+                   std::to_string(stride[d]) + " apart, are outside " + to_text(x.dims));
     }
     const buffer dst = l.output_buffer(memory::desc(sizes, x.type, memory::dims()));
     if (std::all_of(stride.begin(), stride.end(), [](dim_t s) { return s == 1; }) && !x.dims.empty()) {
