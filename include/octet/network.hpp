@@ -56,6 +56,18 @@ namespace model {
 /// Gives a graph as it was read these sizes, as `network` does with those of its options. Throws octet::error where an
 /// operator cannot have them.
 OCTET_API void set_sizes(graph &g, const network_sizes &sizes);
+
+/// Elements of a constant that stay where they are until the network is made, and no longer. The network copies those that
+/// runs read and that no primitive packs; in its graph they read as zeros afterwards. It keeps its first sizes: `resize` to
+/// others and `save` throw octet::error.
+OCTET_API shared_bytes borrowed(const void *bytes, std::size_t size);
+
+/// Reads what `network::save` wrote, and nothing else: a program that calls this and no other reader is linked without the
+/// libraries of the other formats. The file is mapped. Throws octet::error, which begins with the path, for a file that is
+/// damaged, of another version of the library, or for another instruction set.
+OCTET_API graph read_saved(const std::string &path);
+/// Reads what `network::save` returned; the bytes, which messages call `name`, are copied.
+OCTET_API graph read_saved(const void *bytes, std::size_t size, const std::string &name);
 } // namespace model
 
 /// How a network is made.
@@ -209,6 +221,23 @@ public:
     void bind_output(std::size_t index, void *bytes, std::size_t size);
     ///@}
 
+    /// A buffer of the caller's, to be read or to be written.
+    ///@{
+    struct source_buffer {
+        const void *bytes = nullptr;
+        std::size_t size = 0; ///< in bytes
+    };
+    struct result_buffer {
+        void *bytes = nullptr;
+        std::size_t size = 0; ///< in bytes
+    };
+    ///@}
+    /// Binds all inputs and all outputs at once, in their orders, in place of what was bound before: as `bind_input` and
+    /// `bind_output` do, but new buffers are compared among themselves alone. Null bytes: the network's own; without
+    /// arguments everything is unbound. Throws octet::error, and binds nothing, for another count and for what these refuse.
+    void bind(const std::vector<source_buffer> &inputs, const std::vector<result_buffer> &outputs);
+    void bind(); ///< unbinds everything
+
     /// Gives the network other sizes at once: plans it anew, or takes the plan of these sizes if there was one lately; weights
     /// stay packed. Contents of inputs, bound buffers and state are lost. Throws octet::error, and leaves
     /// the network as it was, where an operator cannot have them.
@@ -232,6 +261,8 @@ public:
     /// file that it names is replaced. Throws octet::error if it cannot be written, `invalid_arguments` where the path is
     /// a directory, a device or a pipe.
     void save(const std::string &path) const;
+    /// The bytes of that file.
+    std::vector<std::uint8_t> save() const;
 
     // ---- What it consists of
 

@@ -207,6 +207,75 @@ TEST(NetworkContexts, RefuseBuffersThatDoNotFit) {
     net.run(); // still with its own output
 }
 
+TEST(NetworkContexts, BindAllBuffersAtOnce) {
+    network net(image_graph(9, 12));
+    const std::vector<std::int8_t> expected = scores_of(net, 3), pooled = net.output(1).as<std::int8_t>();
+    const std::vector<std::int8_t> image = image_of(net, 3);
+    std::vector<std::int8_t> scores(expected.size()), other(pooled.size());
+    net.bind({{image.data(), image.size()}}, {{scores.data(), scores.size()}, {other.data(), other.size()}});
+    net.run();
+    EXPECT_EQ(scores, expected);
+    EXPECT_EQ(other, pooled);
+    // What was bound before does not count: places may be exchanged, and one of them given up.
+    std::vector<std::int8_t> both(scores.size() + other.size());
+    net.bind({{image.data(), image.size()}}, {{both.data(), scores.size()}, {}});
+    net.bind({{image.data(), image.size()}},
+             {{both.data() + other.size(), scores.size()}, {both.data(), other.size()}});
+    net.run();
+    EXPECT_TRUE(std::equal(pooled.begin(), pooled.end(), both.begin()));
+    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), both.begin() + pooled.size()));
+
+    EXPECT_EQ(refusal([&] {
+                  net.bind({}, {{}, {}});
+              }),
+              "0 buffers of inputs are given, allowed are 1, one each");
+    EXPECT_EQ(refusal([&] {
+                  net.bind({{image.data(), image.size()}},
+                           {{both.data(), scores.size()}, {both.data(), other.size()}});
+              }),
+              "buffer of '" + net.output(1).name() + "': it shares bytes with that of 'scores'");
+    EXPECT_EQ(net.output(1).data(), both.data()); // as before
+    net.bind();
+    EXPECT_NE(net.output(1).data(), both.data());
+    EXPECT_NE(net.input().data(), image.data());
+}
+
+TEST(NetworkContexts, SaveToMemory) {
+    network net(image_graph(9, 12));
+    const std::vector<std::uint8_t> bytes = net.save();
+    network again(model::read_saved(bytes.data(), bytes.size(), "bytes"));
+    EXPECT_EQ(scores_of(again, 5), scores_of(net, 5));
+    EXPECT_NE(refusal([&] { model::read_saved(bytes.data(), bytes.size() - 1, "bytes"); }).find("bytes: "),
+              std::string::npos);
+    EXPECT_EQ(refusal([&] { model::read_saved("no plan", 7, "bytes"); }), "bytes: is no saved plan");
+}
+
+/// The lender's bytes are overwritten as soon as the network is there.
+TEST(NetworkContexts, NeedBorrowedConstantsNoLonger) {
+    const model::graph own = image_graph(9, 12);
+    network expected(own);
+    model::graph g = own;
+    std::vector<std::vector<std::uint8_t>> lent;
+    for (model::tensor &t : g.tensors)
+        if (t.is_constant)
+            lent.push_back(t.data.copy());
+    std::size_t next = 0;
+    for (model::tensor &t : g.tensors)
+        if (t.is_constant) {
+            t.data = model::borrowed(lent[next].data(), lent[next].size());
+            next++;
+        }
+    network net(std::move(g));
+    for (auto &bytes : lent)
+        std::fill(bytes.begin(), bytes.end(), std::uint8_t{0x55});
+    EXPECT_EQ(scores_of(net, 3), scores_of(expected, 3));
+    network context = net.new_context();
+    EXPECT_EQ(scores_of(context, 4), scores_of(expected, 4));
+    const std::string gone = "the network was made with borrowed constants, which are gone: it cannot ";
+    EXPECT_EQ(refusal([&] { net.save(); }), gone + "be saved");
+    EXPECT_EQ(refusal([&] { net.resize({2}); }), gone + "have other sizes");
+}
+
 /// An output that is a view of the input, and one that is written twice, cannot lie in bytes of their own.
 TEST(NetworkContexts, CopyOutputsThatShareTheirBytes) {
     model::graph g;

@@ -1,6 +1,7 @@
 // Files come from outside: a directory, a pipe or a name with control characters must end in one sentence.
 // SPDX-License-Identifier: Apache-2.0
 #include "network/graph/file.hpp"
+#include "octet/network.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -20,6 +21,11 @@ namespace {
 struct unmap {
     std::size_t size;
     void operator()(const void *first) const { munmap(const_cast<void *>(first), size); }
+};
+
+/// Owner of borrowed bytes, which likewise are known by its type.
+struct leave_to_lender {
+    void operator()(const void *) const {}
 };
 
 class file_descriptor {
@@ -96,6 +102,14 @@ shared_bytes map_small_file(const std::string &path) {
 }
 
 bool is_mapped(const shared_bytes &bytes) { return bytes.owner() && std::get_deleter<unmap>(bytes.owner()); }
+
+bool is_borrowed(const shared_bytes &bytes) {
+    return bytes.owner() && std::get_deleter<leave_to_lender>(bytes.owner());
+}
+
+shared_bytes borrowed(const void *bytes, std::size_t size) {
+    return {std::shared_ptr<const void>(bytes, leave_to_lender()), bytes, size};
+}
 
 void release_pages(const shared_bytes &bytes) {
     if (!is_mapped(bytes))

@@ -3,6 +3,8 @@
 // Files of networks, as bytes of the page cache: nothing is copied until someone needs it, and what was read comes
 // back from the file when it is needed again.
 
+#include <functional>
+
 #include "network/graph/graph.hpp"
 
 namespace octet::model {
@@ -14,6 +16,9 @@ shared_bytes map_small_file(const std::string &path);
 
 /// True for bytes of a mapped file.
 bool is_mapped(const shared_bytes &bytes);
+
+/// True for bytes that `borrowed` made.
+bool is_borrowed(const shared_bytes &bytes);
 
 /// Bytes of a mapped file that were read take no memory any more, until they are read again. Nothing for others.
 void release_pages(const shared_bytes &bytes);
@@ -28,6 +33,9 @@ shared_bytes zero_bytes(std::size_t size);
 
 /// A copy of bytes at an address that is a multiple of 64.
 shared_bytes aligned_copy(const std::uint8_t *bytes, std::size_t size);
+
+/// Who takes the bytes of a file that is written, one range after the other.
+using byte_sink = std::function<void(const void *bytes, std::size_t size)>;
 
 /// Text from a file, fit to be printed in one line.
 std::string printable(std::string text);

@@ -105,6 +105,34 @@ void context::bind_output(std::size_t output, void *bytes, std::size_t size) {
     bind({tensor, static_cast<int>(output), bytes, size, !has_bytes_of_its_own(tensor)});
 }
 
+void context::bind(const std::vector<network::source_buffer> &inputs,
+                   const std::vector<network::result_buffer> &outputs) {
+    std::vector<binding> before;
+    before.swap(bindings_);
+    try {
+        const auto add = [&](const binding &b) {
+            check_binding(b);
+            bindings_.push_back(b);
+        };
+        for (std::size_t i = 0; i < inputs.size(); i++)
+            if (inputs[i].bytes)
+                add({get_graph().inputs[i], -1, const_cast<void *>(inputs[i].bytes), inputs[i].size, false});
+        for (std::size_t o = 0; o < outputs.size(); o++)
+            if (const int tensor = get_graph().outputs[o]; outputs[o].bytes)
+                add({tensor, static_cast<int>(o), outputs[o].bytes, outputs[o].size,
+                     !has_bytes_of_its_own(tensor)});
+    } catch (...) {
+        bindings_.swap(before);
+        throw;
+    }
+    for (const binding &b : before)
+        if (!b.is_copied)
+            memory_.bind(plan_->buffers[at(b.tensor)].slot(), nullptr);
+    for (const binding &b : bindings_)
+        if (!b.is_copied)
+            memory_.bind(plan_->buffers[at(b.tensor)].slot(), b.bytes);
+}
+
 bool context::is_bound_input(int tensor) const {
     return std::any_of(bindings_.begin(), bindings_.end(),
                        [&](const binding &b) { return b.tensor == tensor && b.output < 0; });

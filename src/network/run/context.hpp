@@ -21,6 +21,9 @@ public:
     void bind_input(int tensor, const void *bytes, std::size_t size);
     /// Binds one of the network's outputs, which may have one tensor several times.
     void bind_output(std::size_t output, void *bytes, std::size_t size);
+    /// All of them, with null bytes for those that are not bound; one for each input and output.
+    void bind(const std::vector<network::source_buffer> &inputs,
+              const std::vector<network::result_buffer> &outputs);
     void reset_state();
     /// Inputs as they are in `old`, a context of the same network in other sizes, but those that `staged` has, and buffers
     /// bound to outputs. Throws octet::error where such a buffer has not the size of its output.

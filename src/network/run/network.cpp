@@ -4,6 +4,7 @@
 
 #include "network/operators.hpp"
 #include "network/run/session.hpp"
+#include "storage/replacement.hpp"
 
 namespace octet {
 inline namespace v0 {
@@ -34,7 +35,22 @@ void network::resize(const network_sizes &sizes) { session_->resize(sizes); }
 
 void network::save(const std::string &path) const {
     const model::plan &p = session_->settled().get_plan();
-    session_->shared().save(path, p, session_->sizes());
+    storage::replacement file(path);
+    session_->shared().save([&](const void *bytes, std::size_t size) { file.write(bytes, size); }, p,
+                            session_->sizes());
+    file.commit();
+}
+
+std::vector<std::uint8_t> network::save() const {
+    const model::plan &p = session_->settled().get_plan();
+    std::vector<std::uint8_t> saved;
+    session_->shared().save(
+        [&](const void *bytes, std::size_t size) {
+            const auto *first = static_cast<const std::uint8_t *>(bytes);
+            saved.insert(saved.end(), first, first + size);
+        },
+        p, session_->sizes());
+    return saved;
 }
 
 const network_options &network::options() const { return session_->shared().options(); }
@@ -68,6 +84,21 @@ void network::bind_input(std::size_t index, const void *bytes, std::size_t size)
 void network::bind_output(std::size_t index, void *bytes, std::size_t size) {
     output_index(index); // likewise
     session_->settled().bind_output(index, bytes, size);
+}
+
+void network::bind(const std::vector<source_buffer> &inputs, const std::vector<result_buffer> &outputs) {
+    const auto check = [](const char *what, std::size_t given, std::size_t allowed) {
+        if (given != allowed)
+            model::refuse(std::to_string(given) + " buffers of " + what + " are given, allowed are " +
+                          std::to_string(allowed) + ", one each");
+    };
+    check("inputs", inputs.size(), input_count());
+    check("outputs", outputs.size(), output_count());
+    session_->settled().bind(inputs, outputs);
+}
+
+void network::bind() {
+    bind(std::vector<source_buffer>(input_count()), std::vector<result_buffer>(output_count()));
 }
 
 void network::reset_state() { session_->settled().reset_state(); }

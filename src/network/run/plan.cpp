@@ -229,10 +229,13 @@ std::shared_ptr<const plan> make_plan(model::graph g, const network_options &opt
         on_behalf_of(own, i, [&] { result->steps[i]->prepare(); });
     if (!own.saved)
         release_files(own);
+    for (tensor &t : own.tensors) // all that runs read of them is copied or packed
+        if (is_borrowed(t.data))
+            t.data = zero_bytes(t.data.size());
     return result;
 }
 
-void save_plan(const std::string &path, const plan &p, const graph &source, const network_options &options) {
+void save_plan(const byte_sink &put, const plan &p, const graph &source, const network_options &options) {
     std::vector<int> reads(p.graph.tensors.size());
     const auto count = [&](const node &n) {
         for (const int t : n.inputs)
@@ -262,7 +265,7 @@ void save_plan(const std::string &path, const plan &p, const graph &source, cons
         if (reads[t] == 0 && !p.buffers[t]) // what passes have folded away
             constant.is_constant = false, constant.data = {};
     }
-    write_plan(path, {saved, source, options.rule, options.profile, p.isa, p.weights, is_only_packed});
+    write_plan(put, {saved, source, options.rule, options.profile, p.isa, p.weights, is_only_packed});
 }
 
 } // namespace octet::model

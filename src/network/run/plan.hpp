@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "network/graph/file.hpp"
 #include "network/lower/step.hpp"
 #include "octet/network.hpp"
 
@@ -27,6 +28,6 @@ std::shared_ptr<const plan> make_plan(model::graph g, const network_options &opt
                                       packed_weights &weights);
 
 /// See `network::save`. `source` is what the plan was made of, with its sizes.
-void save_plan(const std::string &path, const plan &p, const graph &source, const network_options &options);
+void save_plan(const byte_sink &put, const plan &p, const graph &source, const network_options &options);
 
 } // namespace octet::model

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "network/graph/file.hpp"
 #include "network/graph/graph.hpp"
 #include "network/profiles.hpp"
 #include "network/run/sizes.hpp"
@@ -46,7 +47,10 @@ network_options options_for(const graph &g, network_options options) {
 } // namespace
 
 shared_network::shared_network(graph g, network_options options)
-    : saved_(g.saved), options_(options_for(g, std::move(options))), is_open_(has_open_sizes(g)), source_(g),
+    : saved_(g.saved), options_(options_for(g, std::move(options))),
+      has_borrowed_(std::any_of(g.tensors.begin(), g.tensors.end(),
+                                [](const tensor &t) { return is_borrowed(t.data); })),
+      is_open_(has_open_sizes(g)), source_(g),
       weights_(saved_ ? packed_weights(saved_->weights) : packed_weights()) {}
 
 /// The network before the passes. Of a saved plan, elements that are packed are zeros.
@@ -76,6 +80,11 @@ bool shared_network::is_for_saved_sizes(const graph &g) const {
                        [&](int t) { return dims(g, t) == dims(saved_->source, t); });
 }
 
+void shared_network::require_constants(const char *what) const {
+    if (has_borrowed_)
+        refuse(std::string("the network was made with borrowed constants, which are gone: ") + what);
+}
+
 /// Gives the source of a saved plan the elements that are zeros in the file. Their layouts are those that the plan's
 /// own primitives chose, not what the file says.
 void shared_network::unpack_weights(graph &g) {
@@ -100,12 +109,13 @@ std::shared_ptr<const plan> shared_network::at(const network_sizes &sizes) {
     return plan_at(sizes);
 }
 
-void shared_network::save(const std::string &path, const plan &p, const network_sizes &sizes) {
+void shared_network::save(const byte_sink &put, const plan &p, const network_sizes &sizes) {
     const std::lock_guard<std::mutex> lock(mutex_);
+    require_constants("it cannot be saved");
     graph source = sized_source(sizes);
     if (saved_ && !is_for_saved_sizes(source))
         unpack_weights(source);
-    save_plan(path, p, source, options_);
+    save_plan(put, p, source, options_);
 }
 
 std::shared_ptr<const plan> shared_network::plan_at(const network_sizes &sizes) {
@@ -116,6 +126,8 @@ std::shared_ptr<const plan> shared_network::plan_at(const network_sizes &sizes) 
         plans_.splice(plans_.begin(), plans_, found);
         return found->second;
     }
+    if (!plans_.empty())
+        require_constants("it cannot have other sizes");
     const num_threads_scope threads(options_.threads);
     const parallel_phase phase; // primitives are planned for threads that are awake, as in a run
     const bool is_saved = saved_ && key == key_of({});

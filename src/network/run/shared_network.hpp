@@ -29,8 +29,8 @@ public:
     /// with all operators that Octet lacks.
     std::optional<graph> open_graph(const network_sizes &sizes) const;
 
-    /// See `network::save`; `p` is the plan for these sizes.
-    void save(const std::string &path, const plan &p, const network_sizes &sizes);
+    /// Hands over the bytes of `network::save`, one range after the other; `p` is the plan for these sizes.
+    void save(const byte_sink &put, const plan &p, const network_sizes &sizes);
 
     /// Bytes of constants that some plan reads.
     std::size_t weight_bytes();
@@ -41,10 +41,12 @@ private:
     graph sized_source(const network_sizes &sizes) const;
     bool is_for_saved_sizes(const graph &g) const;
     void unpack_weights(graph &g);
+    void require_constants(const char *what) const;
 
     const std::shared_ptr<const saved_plan> saved_; ///< null for other graphs
     const network_options options_;
-    const bool is_open_; ///< the file leaves sizes open that are not the batch
+    const bool has_borrowed_; ///< constants, which are there for the first plan alone
+    const bool is_open_;      ///< the file leaves sizes open that are not the batch
     const stored_graph source_;
     packed_weights weights_; ///< of all plans
     std::mutex mutex_;       ///< of what follows

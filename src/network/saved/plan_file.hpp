@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "network/graph/file.hpp"
 #include "network/graph/graph.hpp"
 #include "network/lower/packed_weights.hpp"
 
@@ -30,8 +31,8 @@ struct plan_to_save {
     std::vector<bool> is_only_packed; ///< per tensor: nobody needs its elements in the plain order
 };
 
-/// Puts another file in the place of the old one, which may be mapped. Throws octet::error.
-void write_plan(const std::string &path, const plan_to_save &plan);
+/// Hands over the bytes of a saved plan, one range after the other.
+void write_plan(const byte_sink &put, const plan_to_save &plan);
 
 /// Reads and checks a saved plan: lengths, checksums, version, instruction set, FlatBuffers' verifier, every index
 /// and size, `check_graph`. Elements of constants that are only packed are zeros. `bytes` are aligned to 64.

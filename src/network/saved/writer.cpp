@@ -8,7 +8,6 @@
 #include "network/graph/graph.hpp"
 #include "network/saved/format.hpp"
 #include "network/saved/plan_file.hpp"
-#include "storage/replacement.hpp"
 
 namespace octet::model {
 namespace {
@@ -19,7 +18,7 @@ class plan_writer {
 public:
     explicit plan_writer(const plan_to_save &plan) : from_(plan) {}
 
-    void write(storage::replacement &file) {
+    void write(const byte_sink &file) {
         describe();
         // The blobs' places depend on the size of the structure, which doesn't depend on them.
         const std::size_t first = rounded_up_to_alignment(sizeof(saved_plan_header) + structure().size());
@@ -46,10 +45,10 @@ private:
         return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
     }
 
-    static void put(storage::replacement &file, const void *bytes, std::size_t size) {
+    static void put(const byte_sink &file, const void *bytes, std::size_t size) {
         constexpr char zeros[saved_plan_alignment] = {};
-        file.write(bytes, size);
-        file.write(zeros, rounded_up_to_alignment(size) - size);
+        file(bytes, size);
+        file(zeros, rounded_up_to_alignment(size) - size);
     }
 
     void describe() {
@@ -189,10 +188,6 @@ private:
 
 } // namespace
 
-void write_plan(const std::string &path, const plan_to_save &plan) {
-    storage::replacement file(path);
-    plan_writer(plan).write(file);
-    file.commit();
-}
+void write_plan(const byte_sink &put, const plan_to_save &plan) { plan_writer(plan).write(put); }
 
 } // namespace octet::model
