@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "octet/onnx_graph.hpp"
+#include "onnxruntime/compiled.hpp"
 
 namespace octet::onnxruntime {
 namespace {
@@ -61,12 +62,31 @@ bool has_codes(const graph &g, const node &n) {
            std::any_of(n.outputs.begin(), n.outputs.end(), are_codes);
 }
 
+/// A pair on s8, which ONNX Runtime makes one on u8: neither side of a border could do so alone.
+bool is_signed_pair(const graph &g, const value &codes, int reader) {
+    return codes.type == element::s8 && g.nodes[at(codes.producer)].op == "QuantizeLinear" &&
+           g.nodes[at(reader)].op == "DequantizeLinear";
+}
+
 /// Whether an operator, of a network as it runs, sums products of codes.
 bool is_product_of_codes(const std::string &op) {
     static constexpr std::string_view products[] = {"ConvInteger", "MatMulInteger", "MatMulIntegerToFloat",
                                                     "QGemm",       "QLinearConv",   "QLinearMatMul"};
     return std::find(std::begin(products), std::end(products), op) != std::end(products);
 }
+
+bool is_product_of_floats(const std::string &op) {
+    static constexpr std::string_view products[] = {"FusedMatMul", "Gemm", "MatMul", "MatMulAdd"};
+    return std::find(std::begin(products), std::end(products), op) != std::end(products);
+}
+
+/// Whether a product has one row or one column.
+bool is_single(const model::tensor &a, const model::tensor &b) {
+    return a.dims.size() >= 2 && b.dims.size() >= 2 && (a.dims[a.dims.size() - 2] == 1 || b.dims.back() == 1);
+}
+
+constexpr const char *single_row =
+    "its sums of a single row or column of floats may have other last bits than ONNX Runtime's";
 
 /// A product of floats with weights in codes alone: ONNX Runtime makes codes of the floats (MatMulNBits), Octet computes floats.
 bool has_weights_alone_in_codes(const graph &g, const node &n) {
@@ -93,8 +113,11 @@ std::string why_not(const graph &g, const node &n, const session_settings &s) {
     const bool is_pair = n.op == "QuantizeLinear" || n.op == "DequantizeLinear";
     if (is_pair && s.pairs_stay)
         return "session.disable_quant_qdq asks for floats";
-    if (n.op == "QuantizeLinear" && s.signed_pairs && !n.outputs.empty() && n.outputs[0] >= 0 &&
-        g.values[at(n.outputs[0])].type == element::s8)
+    const auto is_signed = [&](const std::vector<int> &values) {
+        const value *v = values.empty() || values[0] < 0 ? nullptr : &g.values[at(values[0])];
+        return v && v->type == element::s8 && !v->constant;
+    };
+    if (s.signed_pairs && is_pair && is_signed(n.op == "QuantizeLinear" ? n.outputs : n.inputs))
         return "session.qdqisint8allowed asks for operators on s8 as they are";
     return "";
 }
@@ -166,7 +189,9 @@ private:
         }
         claimed_.assign(g_.nodes.size(), true);
         for (const int group : std::set<int>(groups_.begin(), groups_.end()))
-            if (const auto found = refused.find(group); found != refused.end())
+            if (is_compiled(g_.nodes[at(group)])) // the provider takes it by itself
+                claimed_[at(group)] = false;
+            else if (const auto found = refused.find(group); found != refused.end())
                 leave(group, found->second);
             else if (settings_.claim == claim_kind::quantized && quantized.count(group) == 0)
                 leave(group, "nothing in it is codes (option claim)");
@@ -218,12 +243,12 @@ private:
                                     std::map<int, std::string> &inexact) const {
         try {
             selection chosen = select(g_, nodes);
-            auto made = std::make_unique<part>(ort_, g_, chosen, settings_);
+            auto made = std::make_unique<part>(ort_, g_, chosen, settings_, tell_);
             if (settings_.claim == claim_kind::all)
                 return made;
             chosen.kept = sums_to_keep(made->network_graph());
             if (!chosen.kept.empty())
-                made = std::make_unique<part>(ort_, g_, chosen, settings_);
+                made = std::make_unique<part>(ort_, g_, chosen, settings_, tell_);
             const model::graph &runs = made->network_graph();
             for (std::size_t i = 0; i < runs.nodes.size(); i++)
                 if (const std::string why = why_other_bytes(runs, runs.nodes[i]); !why.empty()) {
@@ -279,10 +304,21 @@ private:
     }
 
     std::string why_other_bytes(const model::graph &runs, const model::node &n) const {
-        return joined_alone(runs, n).first >= 0
-                   ? "ONNX Runtime adds and normalizes in two steps here, since it does not know "
-                     "that both summands have equal sizes"
-                   : why_inexact(runs, n);
+        if (joined_alone(runs, n).first >= 0)
+            return "ONNX Runtime adds and normalizes in two steps here, since it does not know "
+                   "that both summands have equal sizes";
+        return multiplies_unpacked_row(runs, n) ? single_row : why_inexact(runs, n);
+    }
+
+    /// A single row or column times weights that ONNX Runtime does not pack, since they are no constant to it: its kernel for
+    /// these sums in another order.
+    bool multiplies_unpacked_row(const model::graph &runs, const model::node &n) const {
+        if (!is_product_of_floats(n.op) || n.inputs.size() < 2 || n.inputs[0] < 0 || n.inputs[1] < 0)
+            return false;
+        const model::tensor &a = runs.tensors[at(n.inputs[0])], &b = runs.tensors[at(n.inputs[1])];
+        const auto found = values_.find(b.name);
+        return b.is_constant && found != values_.end() && !g_.values[at(found->second)].constant &&
+               is_single(a, b);
     }
 
     /// A part costs a fraction of a microsecond, which products earn.
@@ -321,12 +357,14 @@ private:
 std::vector<int> groups_of(const graph &g) {
     partition groups(g.nodes.size());
     const std::vector<bool> is_constant = constant_nodes(g);
-    for (const value &v : g.values)
-        if (v.producer >= 0 && (!is_code(v.type) || is_constant[at(v.producer)]) &&
-            !is_foreign(g.nodes[at(v.producer)]))
-            for (const int reader : v.consumers)
-                if (!is_foreign(g.nodes[at(reader)]))
-                    groups.join(v.producer, reader);
+    for (const value &v : g.values) {
+        if (v.producer < 0 || is_foreign(g.nodes[at(v.producer)]))
+            continue;
+        const bool may_be_border = is_code(v.type) && !is_constant[at(v.producer)];
+        for (const int reader : v.consumers)
+            if (!is_foreign(g.nodes[at(reader)]) && (!may_be_border || is_signed_pair(g, v, reader)))
+                groups.join(v.producer, reader);
+    }
     std::vector<int> result;
     for (std::size_t i = 0; i < g.nodes.size(); i++)
         result.push_back(groups.find(static_cast<int>(i)));
@@ -437,16 +475,9 @@ std::string why_inexact(const model::graph &g, const model::node &n) {
     static constexpr std::string_view sums[] = {"AveragePool", "Conv", "ConvTranspose"};
     if (std::find(std::begin(sums), std::end(sums), n.op) != std::end(sums))
         return "its sums of floats may have other last bits than ONNX Runtime's";
-    static constexpr std::string_view products[] = {"FusedMatMul", "Gemm", "MatMul", "MatMulAdd"};
-    if (std::find(std::begin(products), std::end(products), n.op) == std::end(products))
-        return "";
     const model::tensor *const a = tensor(0), *const b = tensor(1);
-    if (!a || !b || b->is_constant || b->dims.size() < 2 || a->dims.size() < 2)
-        return "";
-    const bool is_single = a->dims[a->dims.size() - 2] == 1 || b->dims.back() == 1;
-    return is_single
-               ? "its sums of a single row or column of floats may have other last bits than ONNX Runtime's"
-               : "";
+    const bool is_inexact = is_product_of_floats(n.op) && a && b && !b->is_constant && is_single(*a, *b);
+    return is_inexact ? single_row : "";
 }
 
 std::vector<std::unique_ptr<part>> claim(const runtime &ort, const graph &g, const session_settings &settings,

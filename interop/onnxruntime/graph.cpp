@@ -13,6 +13,27 @@
 #include "octet/onnx_graph.hpp"
 
 namespace octet::onnxruntime {
+
+// INT64 are sizes, axes and indices, which 32 bits hold.
+data_type octet_type(int type) {
+    switch (type) {
+    case element::f32:
+        return data_type::f32;
+    case element::u8:
+    case element::boolean:
+        return data_type::u8;
+    case element::s8:
+        return data_type::s8;
+    case element::s16:
+        return data_type::s16;
+    case element::s32:
+    case element::s64:
+        return data_type::s32;
+    default:
+        return data_type::undef;
+    }
+}
+
 namespace {
 
 class reader {
@@ -166,26 +187,6 @@ private:
     std::unordered_map<std::string, int> values_;
 };
 
-/// Octet's type of elements. INT64 are sizes, axes and indices, which 32 bits hold.
-data_type octet_type(int type) {
-    switch (type) {
-    case element::f32:
-        return data_type::f32;
-    case element::u8:
-    case element::boolean:
-        return data_type::u8;
-    case element::s8:
-        return data_type::s8;
-    case element::s16:
-        return data_type::s16;
-    case element::s32:
-    case element::s64:
-        return data_type::s32;
-    default:
-        return data_type::undef;
-    }
-}
-
 void set_type(model::tensor &t, int type) {
     t.type = octet_type(type);
     if (t.type == data_type::undef)
@@ -203,8 +204,10 @@ std::vector<std::uint8_t> narrowed(const From *from, std::size_t count) {
     return bytes;
 }
 
+constexpr std::size_t worth_borrowing = 4096; ///< bytes; copies of smaller ones are no matter
+
 /// Type, dimensions and elements of a tensor of ONNX Runtime's.
-model::tensor tensor_of(const runtime &ort, const ort_value *source) {
+model::tensor tensor_of(const runtime &ort, const ort_value *source, constants kind) {
     struct owned {
         const runtime &ort;
         ort_shape_info *shape = nullptr;
@@ -233,6 +236,9 @@ model::tensor tensor_of(const runtime &ort, const ort_value *source) {
     ort(api::get_tensor_data, const_cast<ort_value *>(source), &data);
     if (type == element::s64) {
         t.data = narrowed<std::int32_t>(static_cast<const std::int64_t *>(data), count);
+    } else if (const std::size_t size = count * memory::data_type_size(t.type);
+               kind == constants::borrowed && size >= worth_borrowing) {
+        t.data = model::borrowed(data, size);
     } else {
         const auto *bytes = static_cast<const std::uint8_t *>(data);
         t.data = std::vector<std::uint8_t>(bytes, bytes + count * memory::data_type_size(t.type));
@@ -250,7 +256,7 @@ void reader::read_tensor_attribute(const ort_attribute *a, const std::string &na
         }
     } held{ort_};
     ort_(api::attribute_tensor, a, &held.tensor);
-    const model::tensor t = held.tensor ? tensor_of(ort_, held.tensor) : model::tensor();
+    const model::tensor t = held.tensor ? tensor_of(ort_, held.tensor, constants::copied) : model::tensor();
     if (t.type == data_type::f32 && t.data.size() == sizeof(float)) {
         float number;
         std::memcpy(&number, t.data.data(), sizeof number);
@@ -301,7 +307,7 @@ selection select(const graph &g, std::vector<int> nodes) {
 }
 
 model::graph network_of(const runtime &ort, const graph &g, const selection &part,
-                        const std::vector<std::vector<std::int64_t>> &input_dims) {
+                        const std::vector<std::vector<std::int64_t>> &input_dims, constants kind) {
     model::graph result;
     result.framework = "onnx";
     result.opset = g.opset;
@@ -335,7 +341,7 @@ model::graph network_of(const runtime &ort, const graph &g, const selection &par
         if (const auto found = tensors.find(v); found != tensors.end())
             return found->second;
         const value &constant = g.values[static_cast<std::size_t>(v)];
-        const int index = add(v, tensor_of(ort, constant.constant));
+        const int index = add(v, tensor_of(ort, constant.constant, kind));
         is_wide.resize(result.tensors.size());
         is_wide.back() = constant.type == element::s64;
         return index;

@@ -44,6 +44,9 @@ struct graph {
 /// Throws octet::error.
 graph read_graph(const runtime &ort, const ort_graph *source);
 
+/// Octet's type of elements of a type of ONNX's; undef where there is none.
+data_type octet_type(int type);
+
 /// "node 3 (Conv) 'layer1/conv'"
 std::string text_of(const graph &g, int node);
 
@@ -57,8 +60,10 @@ struct selection {
 selection select(const graph &g, std::vector<int> nodes);
 
 /// A network of them as Octet has it; the number of a node is its place in `g`. Open dimensions are as `sizes` says by
-/// tensors' dimensions: see `trial_sizes`. Constants are copied. Throws octet::error.
+/// tensors' dimensions: see `trial_sizes`. Constants are copied, or those of some size left where ONNX Runtime has them
+/// while it is asked what is claimed (see `model::borrowed`). Throws octet::error.
+enum class constants { copied, borrowed };
 model::graph network_of(const runtime &ort, const graph &g, const selection &part,
-                        const std::vector<std::vector<std::int64_t>> &input_dims);
+                        const std::vector<std::vector<std::int64_t>> &input_dims, constants kind);
 
 } // namespace octet::onnxruntime

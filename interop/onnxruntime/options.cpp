@@ -4,13 +4,16 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <string>
+
+#include "octet/profile.hpp"
 
 namespace octet::onnxruntime {
 namespace {
 
 struct option {
-    const char *name, *allowed;
+    const char *name, *allowed;                           ///< null: the names of profiles
     bool (*set)(session_settings &, const std::string &); ///< false for a value that it cannot have
 };
 
@@ -22,7 +25,22 @@ bool read_number(const std::string &text, std::size_t largest, std::size_t &numb
     return number <= largest;
 }
 
-constexpr option options[] = {
+/// Profiles of networks of ONNX.
+std::string onnx_profiles() {
+    std::string names;
+    for (const profile &p : all_profiles())
+        if (p.framework == "onnx")
+            names += (names.empty() ? "" : ", ") + p.name;
+    return names;
+}
+
+const option options[] = {
+    {"cache_dir", "a directory that is there",
+     [](session_settings &s, const std::string &value) {
+         s.cache_dir = value;
+         std::error_code ignored;
+         return std::filesystem::is_directory(value, ignored);
+     }},
     {"claim", "quantized, all",
      [](session_settings &s, const std::string &value) {
          s.claim = value == "all" ? claim_kind::all : claim_kind::quantized;
@@ -41,6 +59,13 @@ constexpr option options[] = {
      [](session_settings &s, const std::string &value) {
          return read_number(value, 1000000, s.minimum) && s.minimum >= 1;
      }},
+    {"profile", nullptr,
+     [](session_settings &s, const std::string &value) {
+         const auto &all = all_profiles();
+         s.profile = value;
+         return std::any_of(all.begin(), all.end(),
+                            [&](const profile &p) { return p.framework == "onnx" && p.name == value; });
+     }},
     {"threads", "0 to 1024, 0 as the process has it",
      [](session_settings &s, const std::string &value) {
          std::size_t number = 0;
@@ -56,7 +81,7 @@ void set_option(session_settings &s, const std::string &name, const std::string 
         if (name == o.name) {
             if (!o.set(s, value))
                 refuse(std::string(provider_name) + ": option '" + name + "' is '" + value +
-                       "', allowed: " + o.allowed);
+                       "', allowed: " + (o.allowed ? std::string(o.allowed) : onnx_profiles()));
             return;
         }
         names += (names.empty() ? "" : ", ") + std::string(o.name);
@@ -100,6 +125,10 @@ session_settings read_settings(const runtime &ort, const ort_session_options *so
             s.pairs_stay = value == "1";
         else if (key == "ep.context_enable")
             s.wants_context_model = value == "1";
+        else if (key == "ep.context_embed_mode")
+            s.embeds_context = value == "1";
+        else if (key == "ep.context_file_path")
+            s.context_path = value;
     }
     return s;
 }

@@ -3,6 +3,7 @@
 // What a session asks for: the provider's own options, and the entries of the session that decide its arithmetic.
 
 #include <cstddef>
+#include <string>
 
 #include "onnxruntime/runtime.hpp"
 
@@ -22,11 +23,15 @@ struct session_settings {
     bool log = false;             ///< tells what is claimed and what is not
     std::size_t memory_limit = 0; ///< of each part's network; 0: none
     std::size_t minimum = 3;      ///< nodes of a part that multiplies no codes
+    std::string profile;          ///< of network_options
+    std::string cache_dir;        ///< where plans are kept for later sessions; empty: nowhere
 
     // Of the session:
     bool signed_pairs = false;        ///< computes pairs in s8 as they are: session.qdqisint8allowed
     bool pairs_stay = false;          ///< computes pairs on floats: session.disable_quant_qdq
-    bool wants_context_model = false; ///< ep.context_enable
+    bool wants_context_model = false; ///< a compiled model is written: ep.context_enable
+    bool embeds_context = false;      ///< with its plans inside: ep.context_embed_mode
+    std::string context_path;         ///< of that model: ep.context_file_path
 };
 
 /// Reads the entries of a session. Throws octet::error for an option that there is not or a value that it cannot have.

@@ -7,6 +7,8 @@
 #include <optional>
 #include <set>
 
+#include "onnxruntime/compiled.hpp"
+
 namespace octet::onnxruntime {
 namespace {
 
@@ -86,6 +88,14 @@ bool is_aligned(const void *bytes, data_type type) {
     return reinterpret_cast<std::uintptr_t>(bytes) % memory::data_type_size(type) == 0;
 }
 
+network_options options_of(const session_settings &settings) {
+    network_options options;
+    options.threads = settings.threads;
+    options.memory_limit = settings.memory_limit;
+    options.profile = settings.profile;
+    return options;
+}
+
 /// Types that a part may read or write.
 void check_border(const value &v) {
     static const std::set<int> allowed = {element::f32, element::u8,  element::s8,
@@ -98,8 +108,7 @@ void check_border(const value &v) {
 
 } // namespace
 
-part::part(const runtime &ort, const graph &g, const selection &nodes, const session_settings &settings)
-    : ort_(ort), nodes_(nodes.nodes), is_open_(onnxruntime::is_open(g, nodes)) {
+void part::set_ports(const graph &g, const selection &nodes) {
     for (const int v : nodes.inputs) {
         const value &read = g.values[static_cast<std::size_t>(v)];
         check_border(read);
@@ -116,9 +125,16 @@ part::part(const runtime &ort, const graph &g, const selection &nodes, const ses
     }
     if (outputs_.empty())
         throw error(status::unimplemented, "nobody reads what it computes");
-    network_options options;
-    options.threads = settings.threads;
-    options.memory_limit = settings.memory_limit;
+}
+
+part::part(const runtime &ort, const graph &g, const selection &nodes, const session_settings &settings,
+           const std::function<void(const std::string &)> &tell)
+    : ort_(ort), nodes_(nodes.nodes), is_open_(onnxruntime::is_open(g, nodes)) {
+    set_ports(g, nodes);
+    const network_options options = options_of(settings);
+    cached_network cached(settings, tell);
+    const bool is_final = !is_open_ && !settings.wants_context_model && settings.cache_dir.empty();
+    const constants kind = is_final ? constants::borrowed : constants::copied;
     std::size_t succeeded = 0;
     std::optional<error> reason;
     for (const trial &t : trials) {
@@ -127,11 +143,14 @@ part::part(const runtime &ort, const graph &g, const selection &nodes, const ses
             if (network_) {
                 resized(at);
             } else {
-                network_ = std::make_unique<network>(network_of(ort_, g, nodes, at), options);
+                network_ =
+                    std::make_unique<network>(cached.make(network_of(ort_, g, nodes, at, kind), options));
                 fixed_ = at;
             }
-            if (++succeeded == (is_open_ ? needed_trials : 1))
+            if (++succeeded == (is_open_ ? needed_trials : 1) || cached.is_from_file()) {
+                cached.keep(*network_);
                 return;
+            }
         } catch (const error &e) {
             if (!reason)
                 reason = e;
@@ -140,6 +159,43 @@ part::part(const runtime &ort, const graph &g, const selection &nodes, const ses
             break;
     }
     throw *reason;
+}
+
+part::part(const runtime &ort, const graph &g, int compiled, const std::string &folder,
+           const session_settings &settings)
+    : ort_(ort), nodes_{compiled} {
+    const selection alone = select(g, {compiled});
+    set_ports(g, alone);
+    is_open_ = onnxruntime::is_open(g, alone);
+    network_ = std::make_unique<network>(read_compiled(g.nodes[static_cast<std::size_t>(compiled)], folder),
+                                         options_of(settings));
+    const auto order = [&](std::vector<port> &ports, std::size_t count, const auto &tensor_at) {
+        std::vector<port> ordered; // as the plan has them
+        for (std::size_t i = 0; i < count; i++) {
+            const tensor_view t = tensor_at(i);
+            const auto found =
+                std::find_if(ports.begin(), ports.end(), [&](const port &p) { return p.name == t.name(); });
+            if (found == ports.end() || octet_type(found->type) != t.data_type() ||
+                found->dims.size() != t.dims().size())
+                refuse("the plan reads or writes " + t.text() + ", which the compiled model's node does not");
+            ordered.push_back(*found);
+        }
+        ports = std::move(ordered);
+    };
+    order(inputs_, network_->input_count(), [&](std::size_t i) { return network_->input(i); });
+    const std::size_t outputs = outputs_.size(); // the plan may have more, which passes must not join away
+    if (network_->output_count() < outputs)
+        refuse("the plan has " + std::to_string(network_->output_count()) +
+               " outputs, the compiled model's node " + std::to_string(outputs));
+    order(outputs_, outputs, [&](std::size_t i) { return network_->output(i); });
+    for (std::size_t i = 0; i < inputs_.size(); i++) {
+        const memory::dims &d = network_->input(i).dims();
+        fixed_.emplace_back(d.begin(), d.end());
+        for (std::size_t k = 0; k < d.size(); k++)
+            if (inputs_[i].dims[k] >= 0 && inputs_[i].dims[k] != d[k])
+                refuse("the plan reads " + network_->input(i).text() +
+                       ", which the compiled model's node has in another size");
+    }
 }
 
 void part::connect(const std::vector<std::string> &inputs, const std::vector<std::string> &outputs) {
@@ -229,15 +285,17 @@ void part::compute(ort_kernel_context *context) const {
                     [](const dims &d) { return std::count(d.begin(), d.end(), 0) != 0; }))
         return give_empty_outputs(context, at);
     network net = take(at);
+    std::vector<network::source_buffer> read(inputs_.size());
     for (std::size_t i = 0; i < inputs_.size(); i++) {
         const tensor_view x = net.input(i);
         if (inputs_[i].type == element::s64)
             x.copy_from(static_cast<const std::int64_t *>(sources[i]), x.element_count());
         else if (is_aligned(sources[i], x.data_type()))
-            net.bind_input(i, sources[i], x.size_in_bytes());
+            read[i] = {sources[i], x.size_in_bytes()};
         else
             x.copy_bytes_from(sources[i], x.size_in_bytes());
     }
+    std::vector<network::result_buffer> written(net.output_count()); // those that are kept have no reader
     std::vector<void *> results;
     for (std::size_t i = 0; i < outputs_.size(); i++) {
         const tensor_view y = net.output(i);
@@ -246,14 +304,13 @@ void part::compute(ort_kernel_context *context) const {
         ort_(api::context_output, context, outputs_[i].place, d.data(), d.size(), &v);
         results.push_back(data_of(ort_, v));
         if (outputs_[i].type != element::s64 && is_aligned(results[i], y.data_type()))
-            net.bind_output(i, results[i], y.size_in_bytes());
+            written[i] = {results[i], y.size_in_bytes()};
     }
+    net.bind(read, written);
     net.run();
     for (std::size_t i = 0; i < outputs_.size(); i++) {
-        if (outputs_[i].type != element::s64 && is_aligned(results[i], net.output(i).data_type())) {
-            net.bind_output(i, nullptr, 0);
+        if (written[i].bytes)
             continue;
-        }
         const tensor_view y = net.output(i);
         if (outputs_[i].type == element::s64)
             std::copy_n(y.data_as<std::int32_t>(), y.element_count(),
@@ -262,8 +319,7 @@ void part::compute(ort_kernel_context *context) const {
             std::copy_n(static_cast<const char *>(y.data()), y.size_in_bytes(),
                         static_cast<char *>(results[i]));
     }
-    for (std::size_t i = 0; i < inputs_.size(); i++)
-        net.bind_input(i, nullptr, 0);
+    net.bind();
     give_back(std::move(at), std::move(net));
 }
 

@@ -3,6 +3,7 @@
 // A part of a graph as a network, and its runs: any number at once, each in a context of its own, in the sizes that its inputs
 // have.
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -19,10 +20,17 @@ namespace octet::onnxruntime {
 class part {
 public:
     /// Makes the network. Throws octet::error with the reason why Octet does not run these nodes.
-    part(const runtime &ort, const graph &g, const selection &nodes, const session_settings &settings);
+    part(const runtime &ort, const graph &g, const selection &nodes, const session_settings &settings,
+         const std::function<void(const std::string &)> &tell);
+    /// The part that node `compiled` of a compiled model in `folder` stands for. Throws octet::error where its plan cannot be
+    /// used.
+    part(const runtime &ort, const graph &g, int compiled, const std::string &folder,
+         const session_settings &settings);
 
     const std::vector<int> &nodes() const { return nodes_; }                    ///< in the graph, in order
     const model::graph &network_graph() const { return network_->get_graph(); } ///< as it runs
+
+    const network &plan() const { return *network_; } ///< to be saved
 
     const std::string &first_output() const { return outputs_.front().name; } ///< a tensor that it writes
 
@@ -47,6 +55,7 @@ private:
         network net;
     };
 
+    void set_ports(const graph &g, const selection &nodes);
     network take(const sizes &at) const;
     network resized(const sizes &at) const;
     void give_back(sizes at, network net) const;

@@ -3,9 +3,12 @@
 #include "onnxruntime/provider.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <map>
 #include <string>
 
 #include "octet/octet.hpp"
+#include "onnxruntime/compiled.hpp"
 
 namespace octet::onnxruntime {
 namespace {
@@ -45,8 +48,12 @@ public:
         set(
             3,
             +[](provider *self, const ort_graph **, const ort_node **fused, std::size_t count,
-                function_table<room> **infos, ort_node **) -> ort_status * {
-                return self->ort_.guarded([&] { self->compile(fused, count, infos); });
+                function_table<room> **infos, ort_node **context_nodes) -> ort_status * {
+                return self->ort_.guarded([&] {
+                    std::fill_n(infos, count, nullptr);
+                    for (std::size_t i = 0; i < count; i++)
+                        infos[i] = self->compile(fused[i], context_nodes ? &context_nodes[i] : nullptr);
+                });
             });
         set(
             4, +[](provider *, function_table<room> **infos, std::size_t count) {
@@ -64,32 +71,60 @@ private:
     /// Called once per graph, before `compile` for the same one.
     void get_capability(const ort_graph *source, ort_support_info *info) {
         waiting_.clear();
+        unusable_.clear();
+        model_path_ = ort_.text(api::model_path, source);
         const graph g = read_graph(ort_, source);
         auto parts = claim(ort_, g, settings_, [&](const std::string &sentence) { tell(sentence); });
-        for (const std::unique_ptr<part> &p : parts) {
-            std::vector<const ort_node *> nodes;
-            for (const int i : p->nodes())
-                nodes.push_back(g.nodes[static_cast<std::size_t>(i)].handle);
-            const ep_api::fusion_options options;
-            ort_.ep(ep_api::add_nodes_to_fuse, info, nodes.data(), nodes.size(), &options);
-        }
+        for (const std::unique_ptr<part> &p : parts)
+            take(g, p->nodes(), info);
+        for (std::size_t i = 0; i < g.nodes.size(); i++)
+            if (is_compiled(g.nodes[i])) {
+                take(g, {static_cast<int>(i)}, info);
+                take_compiled(g, static_cast<int>(i), parts);
+            }
         waiting_ = std::move(parts);
     }
 
-    /// A part is known by a tensor that it writes.
-    void compile(const ort_node **fused, std::size_t count, function_table<room> **infos) {
-        std::fill_n(infos, count, nullptr);
-        for (std::size_t i = 0; i < count; i++) {
-            const auto inputs = names(api::node_input_count, api::node_inputs, fused[i]),
-                       outputs = names(api::node_output_count, api::node_outputs, fused[i]);
-            const auto found = std::find_if(waiting_.begin(), waiting_.end(), [&](const auto &p) {
-                return p && std::count(outputs.begin(), outputs.end(), p->first_output()) != 0;
-            });
-            if (found == waiting_.end())
-                refuse("a node to compile is none of the parts that were claimed");
-            (*found)->connect(inputs, outputs);
-            infos[i] = new compute_info(ort_, std::move(*found));
+    void take(const graph &g, const std::vector<int> &numbers, ort_support_info *info) const {
+        std::vector<const ort_node *> nodes;
+        for (const int i : numbers)
+            nodes.push_back(g.nodes[static_cast<std::size_t>(i)].handle);
+        const ep_api::fusion_options options;
+        ort_.ep(ep_api::add_nodes_to_fuse, info, nodes.data(), nodes.size(), &options);
+    }
+
+    /// Nobody else can run such a node: a plan that cannot be used fails the session, in `compile`, which can tell why.
+    void take_compiled(const graph &g, int i, std::vector<std::unique_ptr<part>> &parts) {
+        const node &n = g.nodes[static_cast<std::size_t>(i)];
+        const std::filesystem::path path = model_path_.empty() ? settings_.context_path : model_path_;
+        const bool is_beside_nothing = !path.empty() && !path.has_parent_path();
+        try {
+            parts.push_back(std::make_unique<part>(
+                ort_, g, i, is_beside_nothing ? "." : path.parent_path().string(), settings_));
+            tell("taken: " + text_of(g, i) + ", compiled before");
+        } catch (const error &e) {
+            if (!n.outputs.empty() && n.outputs[0] >= 0)
+                unusable_.emplace(g.values[static_cast<std::size_t>(n.outputs[0])].name, e.what());
         }
+    }
+
+    /// A part is known by a tensor that it writes.
+    compute_info *compile(const ort_node *fused, ort_node **context_node) {
+        const auto inputs = names(api::node_input_count, api::node_inputs, fused),
+                   outputs = names(api::node_output_count, api::node_outputs, fused);
+        for (const std::string &output : outputs)
+            if (const auto found = unusable_.find(output); found != unusable_.end())
+                refuse(std::string(provider_name) + ": " + found->second);
+        const auto found = std::find_if(waiting_.begin(), waiting_.end(), [&](const auto &p) {
+            return p && std::count(outputs.begin(), outputs.end(), p->first_output()) != 0;
+        });
+        if (found == waiting_.end())
+            refuse("a node to compile is none of the parts that were claimed");
+        (*found)->connect(inputs, outputs);
+        if (settings_.wants_context_model && context_node)
+            *context_node = compiled_model(ort_, settings_, model_path_)
+                                .node_of((*found)->plan(), ort_.text(api::node_name, fused), inputs, outputs);
+        return new compute_info(ort_, std::move(*found));
     }
 
     template <typename Count, typename Items>
@@ -103,7 +138,9 @@ private:
     const runtime &ort_;
     const session_settings settings_;
     const ort_logger *const logger_;
-    std::vector<std::unique_ptr<part>> waiting_; ///< claimed and not compiled yet
+    std::vector<std::unique_ptr<part>> waiting_;  ///< claimed and not compiled yet
+    std::map<std::string, std::string> unusable_; ///< compiled nodes, by an output: why not
+    std::string model_path_;                      ///< "" for a model in no file
 };
 
 /// The version whose bytes are the contract.
@@ -176,9 +213,6 @@ ort_ep_device *factory::device(const ort_hardware_device *hardware) {
 
 function_table<room> *factory::make_provider(const ort_session_options *options, const ort_logger *logger) {
     const session_settings settings = read_settings(ort_, options);
-    if (settings.wants_context_model)
-        throw error(status::unimplemented,
-                    std::string(provider_name) + ": ep.context_enable is not supported");
     if (settings.log && ort_.version().rfind(std::string(known_version) + ".", 0) != 0)
         ort_.warn(logger, std::string(provider_name) + ": bytes are those of ONNX Runtime " + known_version +
                               ", this is " + ort_.version());

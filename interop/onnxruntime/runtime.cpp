@@ -30,6 +30,7 @@ runtime::runtime(const ort_api_base &base) : version_(base.version_text ? base.v
     ep_api_ = (*this)(api::get_ep_api);
     if (!ep_api_ || !ep_api_[0] || !ep_api_[2] || !ep_api_[4])
         throw error(status::unimplemented, needed + ", which has no table of plugins");
+    editor_api_ = (*this)(api::get_model_editor_api);
     // A status that tells its text again: positions are where they are expected.
     ort_status *const probe = failed(code::fail, "octet");
     if (!probe)

@@ -27,6 +27,14 @@ public:
     auto ep(slot<I, F> which, Arguments... arguments) const {
         return call(ep_api_, which, arguments...);
     }
+    /// The same of the table that makes graphs.
+    template <std::size_t I, typename F, typename... Arguments>
+    auto editor(slot<I, F> which, Arguments... arguments) const {
+        if (!editor_api_ || !editor_api_[I])
+            throw error(status::unimplemented,
+                        "this ONNX Runtime makes no nodes, which compiled models need");
+        return call(editor_api_, which, arguments...);
+    }
 
     /// What a pair of functions gives that tells a count and fills an array of it.
     template <typename Count, typename Items, typename Of>
@@ -93,6 +101,7 @@ private:
     std::string version_;
     const void *const *api_ = nullptr;
     const void *const *ep_api_ = nullptr;
+    const void *const *editor_api_ = nullptr; ///< compiled models alone need it
 };
 
 /// Sentences of refusals.

@@ -76,6 +76,9 @@ inline constexpr slot<91, may_fail(ort_kernel_context *, std::size_t, const std:
                                    ort_value **)>
     context_output{};
 
+inline constexpr slot<211, may_fail(const char *name, const void *, int length, int type, ort_attribute **)>
+    create_attribute{};
+inline constexpr slot<212, void(ort_attribute *)> release_attribute{};
 inline constexpr slot<247, may_fail(const ort_logger *, int severity, const char *message, const char *file,
                                     int line, const char *function)>
     log_message{};
@@ -85,6 +88,7 @@ inline constexpr slot<272, may_fail(const ort_attribute *, int type, void *, std
 
 inline constexpr slot<289, may_fail(const ort_value_info *, const char **)> value_name{};
 inline constexpr slot<290, may_fail(const ort_value_info *, const ort_type_info **)> value_type{};
+inline constexpr slot<291, const void *const *()> get_model_editor_api{};
 inline constexpr slot<295, void(ort_key_values **)> create_key_values{};
 inline constexpr slot<296, void(ort_key_values *, const char *, const char *)> add_key_value{};
 inline constexpr slot<298,
@@ -98,6 +102,7 @@ inline constexpr slot<326, may_fail(const ort_value_info *, const ort_value **)>
 inline constexpr slot<330, may_fail(const ort_value_info *, bool *)> is_graph_output{};
 inline constexpr slot<331, may_fail(const ort_value_info *, bool *)> is_constant{};
 inline constexpr slot<332, may_fail(const ort_value_info *, bool *)> is_from_outer_scope{};
+inline constexpr slot<334, may_fail(const ort_graph *, const char **)> model_path{};
 inline constexpr slot<336, may_fail(const ort_graph *, std::size_t *)> operator_set_count{};
 inline constexpr slot<337, may_fail(const ort_graph *, const char **, std::int64_t *, std::size_t)>
     operator_sets{};
@@ -144,6 +149,15 @@ inline constexpr slot<2, may_fail(ort_support_info *, const ort_node *const *, s
 inline constexpr slot<4, const char *(const ort_compute_context *)> fused_node_name{};
 
 } // namespace ep_api
+
+namespace editor_api { // ---- The table that makes graphs
+
+inline constexpr slot<6, may_fail(const char *op, const char *domain, const char *name,
+                                  const char *const *inputs, std::size_t, const char *const *outputs,
+                                  std::size_t, ort_attribute **, std::size_t, ort_node **)>
+    create_node{};
+
+} // namespace editor_api
 
 // ---- Numbers
 

@@ -50,7 +50,7 @@ def register(name: str = "octet") -> None:
 def session_options(options: Optional[Any] = None, **provider: Any) -> Any:
     """Session options with the provider; `options` are the caller's own onnxruntime.SessionOptions, which are changed and returned.
 
-    `provider`: its options, as threads=1, claim="all", log=1, memory_limit=10**9, minimum=1 (doc/onnxruntime.md)."""
+    `provider`: its options, as threads=1, claim="all", cache_dir="/var/cache/plans", log=1, memory_limit=10**9, minimum=1 (doc/onnxruntime.md)."""
     import onnxruntime
     register()
     devices = [device for device in onnxruntime.get_ep_devices() if device.ep_name == ep_name()]

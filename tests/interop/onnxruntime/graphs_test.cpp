@@ -73,7 +73,7 @@ TEST(OnnxRuntimeGraphs, HaveTheBytesOfTheCpuProvider) {
         }
     }
     std::cout << models.size() << " models, Octet in " << claimed << ", alone in " << whole << "\n";
-    EXPECT_GE(claimed, 140u);
+    EXPECT_GE(claimed, 137u);
 }
 
 ort_tensor ids_of(std::int64_t batch, std::int64_t sequence) {

@@ -22,6 +22,7 @@ namespace api = onnxruntime::api;
 // Environments, sessions, their options and memory are addresses to a program.
 using log_function = void (*)(void *, int, const char *, const char *, const char *, const char *);
 constexpr slot<4, may_fail(log_function, void *, int, const char *, void **)> create_env_with_logger{};
+constexpr slot<7, may_fail(const void *, const char *, const void *, void **)> create_session_of_file{};
 constexpr slot<8, may_fail(const void *, const void *, std::size_t, const void *, void **)> create_session{};
 constexpr slot<9, may_fail(void *, const void *, const char *const *, const ort_value *const *, std::size_t,
                            const char *const *, std::size_t, ort_value **)>
@@ -35,12 +36,22 @@ constexpr slot<33, may_fail(const void *, std::size_t, ort_type_info **)> input_
 constexpr slot<36, may_fail(const void *, std::size_t, void *, char **)> input_name{};
 constexpr slot<37, may_fail(const void *, std::size_t, void *, char **)> output_name{};
 constexpr slot<48, may_fail(void *, const std::int64_t *, std::size_t, int, ort_value **)> create_tensor{};
+constexpr slot<49, may_fail(const void *, void *, std::size_t, const std::int64_t *, std::size_t, int,
+                            ort_value **)>
+    create_tensor_with_data{};
+constexpr slot<69, may_fail(int, int, void **)> create_cpu_memory_info{};
 constexpr slot<76, may_fail(void *, void *)> allocator_free{};
 constexpr slot<78, may_fail(void **)> default_allocator{};
+constexpr slot<94, void(void *)> release_memory_info{};
 constexpr slot<95, void(void *)> release_session{};
 constexpr slot<98, void(ort_type_info *)> release_type{};
 constexpr slot<100, void(void *)> release_options{};
 constexpr slot<130, may_fail(void *, const char *, const char *)> add_entry{};
+constexpr slot<133, may_fail(void *, const void *, const void *)> run_with_binding{};
+constexpr slot<134, may_fail(void *, void **)> create_binding{};
+constexpr slot<135, void(void *)> release_binding{};
+constexpr slot<136, may_fail(void *, const char *, const ort_value *)> bind_input{};
+constexpr slot<137, may_fail(void *, const char *, const ort_value *)> bind_output{};
 constexpr slot<301, may_fail(void *, const char *, const char *)> register_library{};
 constexpr slot<302, may_fail(void *, const char *)> unregister_library{};
 constexpr slot<303, may_fail(const void *, const void *const **, std::size_t *)> get_ep_devices{};
@@ -157,6 +168,18 @@ std::vector<std::string> host::take_log() {
 }
 
 session::session(const std::vector<std::uint8_t> &model, const session_options &how) {
+    make(how, [&](const runtime &ort, const void *env, const void *made) {
+        ort(create_session, env, static_cast<const void *>(model.data()), model.size(), made, &session_);
+    });
+}
+
+session::session(const std::filesystem::path &model, const session_options &how) {
+    make(how, [&](const runtime &ort, const void *env, const void *made) {
+        ort(create_session_of_file, env, model.c_str(), made, &session_);
+    });
+}
+
+template <typename Create> void session::make(const session_options &how, const Create &create) {
     const host &h = *host::get();
     const runtime &ort = h.ort();
     struct owned {
@@ -177,8 +200,7 @@ session::session(const std::vector<std::uint8_t> &model, const session_options &
         const void *device = h.device();
         ort(append_provider, made.options, h.env(), &device, 1, keys.data(), texts.data(), keys.size());
     }
-    ort(create_session, static_cast<const void *>(h.env()), static_cast<const void *>(model.data()),
-        model.size(), static_cast<const void *>(made.options), &session_);
+    create(ort, h.env(), made.options);
     void *allocator = nullptr;
     ort(default_allocator, &allocator);
     const auto names = [&](auto count, auto name) {
@@ -250,6 +272,37 @@ std::vector<ort_tensor> session::run(const std::vector<ort_tensor> &inputs) cons
         results.push_back(std::move(t));
     }
     return results;
+}
+
+void session::run_bound(const std::vector<ort_tensor> &inputs, std::vector<ort_tensor> &outputs) const {
+    const runtime &ort = host::get()->ort();
+    struct owned {
+        const runtime &ort;
+        void *memory = nullptr, *binding = nullptr;
+        ~owned() {
+            if (binding)
+                ort(release_binding, binding);
+            if (memory)
+                ort(release_memory_info, memory);
+        }
+    } made{ort};
+    values all{ort, {}};
+    ort(create_cpu_memory_info, 0, 0, &made.memory);
+    ort(create_binding, session_, &made.binding);
+    const auto value_of = [&](const ort_tensor &t) {
+        ort_value *v = nullptr;
+        ort(create_tensor_with_data, static_cast<const void *>(made.memory),
+            static_cast<void *>(const_cast<std::uint8_t *>(t.bytes.data())), t.bytes.size(), t.dims.data(),
+            t.dims.size(), t.type, &v);
+        all.all.push_back(v);
+        return static_cast<const ort_value *>(v);
+    };
+    for (std::size_t i = 0; i < inputs.size(); i++)
+        ort(bind_input, made.binding, inputs_[i].c_str(), value_of(inputs[i]));
+    for (std::size_t o = 0; o < outputs.size(); o++)
+        ort(bind_output, made.binding, outputs_[o].c_str(), value_of(outputs[o]));
+    ort(run_with_binding, session_, static_cast<const void *>(nullptr),
+        static_cast<const void *>(made.binding));
 }
 
 std::vector<assignment> session::assignments() const {

@@ -4,6 +4,7 @@
 // them. The runtime is the file that OCTET_ONNXRUNTIME names; its functions are known by their slots.
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <string>
 #include <utility>
@@ -70,6 +71,7 @@ private:
 class session {
 public:
     session(const std::vector<std::uint8_t> &model, const session_options &how);
+    session(const std::filesystem::path &model, const session_options &how);
     ~session();
     session(const session &) = delete;
     session &operator=(const session &) = delete;
@@ -82,12 +84,16 @@ public:
     /// All outputs for all inputs, in order. Any thread may call it.
     std::vector<ort_tensor> run(const std::vector<ort_tensor> &inputs) const;
 
+    /// The same with memory of the program's, which has the sizes of the outputs: I/O binding.
+    void run_bound(const std::vector<ort_tensor> &inputs, std::vector<ort_tensor> &outputs) const;
+
     /// Who computes which operators.
     std::vector<assignment> assignments() const;
     /// The operators that Octet computes, and that the CPU provider does.
     std::vector<std::string> operators_of(by who) const;
 
 private:
+    template <typename Create> void make(const session_options &how, const Create &create);
     void *session_ = nullptr;
     std::vector<std::string> inputs_, outputs_;
 };

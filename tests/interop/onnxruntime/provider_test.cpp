@@ -2,67 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "interop/onnxruntime/host.hpp"
-#include "model/onnx_builder.hpp"
+#include "interop/onnxruntime/pairs.hpp"
 #include "octet/error.hpp"
 
 namespace octet::tests {
 namespace {
-
-using b = onnx_builder;
-namespace element = onnxruntime::element;
-
-session_options with_octet(options provider = {}, options entries = {}) {
-    session_options o;
-    o.who = by::octet;
-    o.provider = std::move(provider);
-    o.entries = std::move(entries);
-    return o;
-}
-
-ort_tensor reals(std::vector<std::int64_t> dims, unsigned seed) {
-    return random_reals(std::move(dims), seed, 3.f);
-}
-
-/// Pairs of QuantizeLinear and DequantizeLinear around products, with more in the middle.
-class pairs : public b {
-public:
-    explicit pairs(const std::string &middle = "", std::int64_t batch = 2) {
-        input<float>("x", {batch, 3, 8, 8});
-        scalar<float>("s", 0.03f), scalar<float>("ws", 0.01f);
-        scalar<std::uint8_t>("z", 0), scalar<std::int8_t>("wz", 0);
-        std::string t = convolution(quantized("x", "x"), "first", 3, 8);
-        if (!middle.empty()) {
-            node(middle, {t + "_real"}, {"middle"});
-            t = quantized("middle", "middle");
-        }
-        t = convolution(t, "second", 8, 4);
-        node("Identity", {t + "_real"}, {"y"});
-        output<float>("y", {batch, 4, 8, 8});
-    }
-
-private:
-    /// Codes of `real`, and "NAME_real" again.
-    std::string quantized(const std::string &real, const std::string &name) {
-        node("QuantizeLinear", {real, "s", "z"}, {name + "_q"});
-        node("DequantizeLinear", {name + "_q", "s", "z"}, {name + "_real"});
-        return name;
-    }
-    std::string convolution(const std::string &x, const std::string &name, std::int64_t from,
-                            std::int64_t to) {
-        std::vector<std::int8_t> w(static_cast<std::size_t>(to * from * 9));
-        for (std::size_t i = 0; i < w.size(); i++)
-            w[i] = static_cast<std::int8_t>(i * 37 % 255 - 127);
-        constant<std::int8_t>(name + "_w", {to, from, 3, 3}, w);
-        node("DequantizeLinear", {name + "_w", "ws", "wz"}, {name + "_w_real"});
-        set(node("Conv", {x + "_real", name + "_w_real"}, {name + "_sum"}), "pads", dims{1, 1, 1, 1});
-        node("Relu", {name + "_sum"}, {name + "_relu"});
-        return quantized(name + "_relu", name);
-    }
-};
 
 class OnnxRuntimeProvider : public testing::Test {
 protected:
@@ -131,6 +83,35 @@ TEST_F(OnnxRuntimeProvider, GivesNothingForNothing) {
     EXPECT_EQ(difference(session(model, with_octet()).run(nothing), session(model, {}).run(nothing)), "");
 }
 
+TEST_F(OnnxRuntimeProvider, WritesWhereTheProgramWantsIt) {
+    const auto model = pairs().finish();
+    const session cpu(model, {}), octet(model, with_octet());
+    const std::vector<ort_tensor> x{reals({2, 3, 8, 8}, 5)}, expected = cpu.run(x);
+    std::vector<ort_tensor> bound = expected;
+    for (ort_tensor &y : bound)
+        std::fill(y.bytes.begin(), y.bytes.end(), std::uint8_t{0xaa});
+    octet.run_bound(x, bound);
+    EXPECT_EQ(difference(bound, expected), "");
+}
+
+TEST_F(OnnxRuntimeProvider, RunsInAForkedProcess) {
+    const auto model = pairs("Sin").finish();
+    const std::vector<ort_tensor> x{reals({2, 3, 8, 8}, 6)}, expected = session(model, {}).run(x);
+    for (const char *threads : {"1", "2"}) {
+        const session octet(model, with_octet({{"threads", threads}}));
+        EXPECT_EQ(difference(octet.run(x), expected), "");
+        const pid_t child = fork();
+        if (child == 0) {
+            alarm(60); // a run that waits for threads of the parent ends here
+            _exit(difference(octet.run(x), expected).empty() ? 0 : 1);
+        }
+        int how = -1;
+        ASSERT_EQ(waitpid(child, &how, 0), child);
+        EXPECT_EQ(how, 0) << threads << " threads";
+        EXPECT_EQ(difference(octet.run(x), expected), "");
+    }
+}
+
 TEST_F(OnnxRuntimeProvider, RunsOnManyThreadsAtOnce) {
     const auto model = pairs("Sin", -1).finish();
     const session cpu(model, {}), octet(model, with_octet({{"threads", "1"}}));
@@ -160,16 +141,20 @@ TEST_F(OnnxRuntimeProvider, RunsOnManyThreadsAtOnce) {
 TEST_F(OnnxRuntimeProvider, RefusesOptionsThatThereAreNot) {
     const auto model = pairs().finish();
     EXPECT_TRUE(contains(failure(model, with_octet({{"thread", "1"}})),
-                         "option 'thread' is unknown, allowed: claim, log, memory_limit, minimum, threads"))
+                         "option 'thread' is unknown, allowed: cache_dir, claim, log, memory_limit, minimum, "
+                         "profile, threads"))
         << failure(model, with_octet({{"thread", "1"}}));
     EXPECT_TRUE(contains(failure(model, with_octet({{"threads", "-1"}})),
                          "option 'threads' is '-1', allowed: 0 to 1024"));
     EXPECT_TRUE(contains(failure(model, with_octet({{"claim", "float"}})), "allowed: quantized, all"));
     EXPECT_TRUE(contains(failure(model, with_octet({{"log", "yes"}})), "allowed: 0, 1"));
     EXPECT_TRUE(contains(failure(model, with_octet({{"minimum", "0"}})), "allowed: 1 to 1000000"));
-    const std::string compiled =
-        failure(model, with_octet({}, {{"ep.context_enable", "1"}, {"ep.context_file_path", "never.onnx"}}));
-    EXPECT_TRUE(contains(compiled, "ep.context_enable is not supported")) << compiled;
+    EXPECT_TRUE(
+        contains(failure(model, with_octet({{"profile", "litert-2026.08-x86"}})), "allowed: ort-1.30"))
+        << failure(model, with_octet({{"profile", "litert-2026.08-x86"}}));
+    EXPECT_EQ(failure(model, with_octet({{"profile", "ort-1.30"}})), "");
+    EXPECT_TRUE(contains(failure(model, with_octet({{"cache_dir", "/dev/null"}})),
+                         "option 'cache_dir' is '/dev/null', allowed: a directory that is there"));
 }
 
 TEST_F(OnnxRuntimeProvider, LeavesAllThatDoesNotFitTheMemory) {
@@ -188,7 +173,7 @@ TEST_F(OnnxRuntimeProvider, LivesThroughManySessions) {
     const auto model = pairs("Sin").finish();
     const std::vector<ort_tensor> x{reals({2, 3, 8, 8}, 3)};
     const std::vector<ort_tensor> expected = session(model, {}).run(x);
-    for (int i = 0; i < 50; i++) {
+    for (int i = 0; i < 100; i++) {
         const session a(model, with_octet()), other(model, with_octet());
         EXPECT_EQ(difference(a.run(x), expected), "");
         if (i % 10 == 0) {
