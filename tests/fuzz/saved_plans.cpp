@@ -67,7 +67,7 @@ std::vector<std::uint8_t> changed_plan(const std::vector<std::uint8_t> &plan,
     model::saved_plan_header header;
     std::memcpy(&header, plan.data(), sizeof header);
     std::unique_ptr<saved::PlanT> fields(saved::GetPlan(plan.data() + sizeof header)->UnPack());
-    const std::uint64_t blobs = fields->blobs.front().offset();
+    const std::uint64_t blobs = fields->blobs.empty() ? plan.size() : fields->blobs.front().offset();
     const auto structure = [&] {
         flatbuffers::FlatBufferBuilder builder;
         builder.Finish(saved::Plan::Pack(builder, fields.get()), saved::PlanIdentifier());

@@ -278,6 +278,41 @@ TEST(Fuzz, SavedPlansWithOtherWordsAreRefusedOrRun) {
 }
 
 #ifdef OCTET_HAVE_ONNX
+/// Every integer attribute of every plan as large as can be: what only shapes check in files.
+TEST(Fuzz, SavedPlansWithExtremeIntegersAreRefusedOrRun) {
+    constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
+    std::vector<fuzz_seed> seeds = tflite_seeds();
+    for (auto more : {onnx_seeds(), contrib_seeds()})
+        std::move(more.begin(), more.end(), std::back_inserter(seeds));
+    int refused = 0;
+    for (const fuzz_seed &seed : seeds) {
+        if (seed.expected != fuzz_outcome::ran)
+            continue;
+        SCOPED_TRACE(seed.name);
+        const bytes plan = saved_plan_of(seed.bytes);
+        for (const std::int64_t extreme : {lowest, lowest + 1, lowest / 2, -(lowest / 2), -(lowest + 1)})
+            for (std::size_t place = 0, places = 1; place < places; place++) {
+                const bytes lying = changed_plan(plan, [&](saved::PlanT &p) {
+                    std::size_t at = 0;
+                    const auto change = [&](std::int64_t &value) {
+                        if (at++ == place)
+                            value = extreme;
+                    };
+                    for (const auto &node : p.nodes)
+                        for (const auto &attribute : node->attributes) {
+                            change(attribute->integer);
+                            for (std::int64_t &value : attribute->integers)
+                                change(value);
+                        }
+                    places = at;
+                });
+                refused +=
+                    fuzz_network(model::read_network, lying.data(), lying.size()) == fuzz_outcome::refused;
+            }
+    }
+    EXPECT_GT(refused, 0);
+}
+
 /// Strides of which twice as much is 0 modulo 2^64, so that the last element would seem to lie inside.
 TEST(Fuzz, SavedSlicesWhoseEndWrapsAreRefused) {
     onnx_builder m;
