@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks links and spelling of README.md, the other pages of the root and doc/: check_documents.py [ROOT]
+"""Checks links, tables and spelling of README.md, the other pages of the root and doc/: check_documents.py [ROOT]
 
 Links: each relative link and picture names a file that is there, each anchor a heading of its page. Sphinx checks the same of the manual's
 pages, but not of README.md and its neighbours, of links that leave doc/, and of pictures in raw HTML.
+Tables: no row stands apart from its table, behind an empty line.
 Spelling: hunspell with its English dictionaries, American and British, knows each word, or doc/words.txt has it. Code is left out, and so are
 names: words with digits, underscores or capitals inside. Where hunspell is missing, links alone are checked, and a line says so.
 Prints FILE:LINE: what is wrong. Exit code 1: something is. tests/documents_test.sh shows that it can be.
@@ -84,6 +85,15 @@ def broken_links(path):
                 yield number, f"the link {target} names no heading"
 
 
+def stray_rows(path):
+    """(line, sentence) of each row that no head of a table stands above."""
+    lines = list(prose(path))
+    for i, (number, line) in enumerate(lines):
+        if line.startswith("|") and (i == 0 or not lines[i - 1][1].startswith("|")):
+            if i + 1 == len(lines) or not re.match(r"\|[ :|-]+\|$", lines[i + 1][1]):
+                yield number, "a row outside of a table"
+
+
 def words_of(path):
     """{word: its first line} of a page."""
     found = {}
@@ -107,7 +117,7 @@ def unknown(words, word_list):
 
 def main(root):
     pages = sorted(glob.glob(f"{root}/*.md") + glob.glob(f"{root}/doc/**/*.md", recursive=True) + glob.glob(f"{root}/examples/**/*.md", recursive=True))
-    found = [(page, *problem) for page in pages for problem in broken_links(page)]
+    found = [(page, *problem) for page in pages for problem in [*broken_links(page), *stray_rows(page)]]
     if shutil.which("hunspell"):
         words = {page: words_of(page) for page in pages}
         wrong = unknown({word for of_page in words.values() for word in of_page}, f"{root}/doc/words.txt")

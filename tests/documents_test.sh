@@ -19,6 +19,12 @@ requantization, colour and color, `no_wurd`, AVX512.
 
 Wrong: [file](doc/none.md), [heading](doc/page.md#third), [own](#nowhere), ![picture](none.svg), <img src="none.png">.
 Also wrong: a requantizzation.
+
+| head | of a table |
+| --- | --- |
+| a | row |
+
+| a row | behind an empty line |
 PAGE
 printf '# Page\n\n## Second\n\n## Second\n\n```text\nwurd\n```\n\n[up](../README.md#page)\n' >"$wrong/doc/page.md"
 
@@ -32,6 +38,7 @@ if command -v hunspell >/dev/null; then
 README.md:9: 'requantizzation' is misspelled, or a term that doc/words.txt lacks"
 fi
 expected+="
+README.md:15: a row outside of a table
 doc/page.md:11: the link ../README.md#page names no heading"
 if found=$(scripts/check_documents.py "$wrong"); then
     echo "documents_test.sh: a page with mistakes passes" >&2
