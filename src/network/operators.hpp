@@ -26,12 +26,12 @@ enum class fusion_part {
 
 /// The way a node treats the buffer of its output.
 enum class buffer_use {
-    written, ///< every element, in each run
-    unusual  ///< it is the input's own, or keeps contents that were written once
+    written,              ///< every element, in each run
+    aliased_or_persistent ///< it is the input's own, or keeps contents that were written once
 };
 
 /// How an ONNX operator meets the two layouts of images (passes/onnx_layout.cpp).
-enum class layout_habit {
+enum class layout_support {
     row_major,     ///< knows no other
     follows,       ///< any layout, the same for all its images
     converts,      ///< any layout on either side
@@ -53,6 +53,27 @@ enum class quantized_form { none, convolution, matrix_product, gemm, binary, con
 struct scaled_operands {
     static constexpr std::size_t none = static_cast<std::size_t>(-1);
     std::size_t first = 0, count = 0, dst_scale = none;
+};
+
+/// What an ONNX operator makes of an INT64 at the ends of 32 bits, which may have been beyond them (onnx/wide_integers.cpp): a
+/// wrong result, one that may have been beyond them as well, or the right one.
+enum class integer_use { computes, passes_on, compares };
+
+/// How an ONNX operator treats integers, of which a network keeps 32 bits.
+struct integer_facts {
+    integer_use first = integer_use::computes, others = integer_use::computes; ///< its inputs
+    bool is_arithmetic = false;           ///< its sums or products must not wrap at 32 bits
+    bool gives_int64 = false;             ///< whatever it is given
+    std::size_t elements = 0;             ///< the input whose type its integers have
+    const char *type_attribute = nullptr; ///< the attribute that says their type instead
+};
+
+/// Which dimensions of the output of an ONNX operator follow from the values of its inputs: all of them, or those that a
+/// constant input of axes lists.
+struct dims_from_values {
+    static constexpr std::size_t none = static_cast<std::size_t>(-1);
+    std::size_t first = none; ///< the first of such inputs; those behind it have such values, too
+    std::size_t axes = none;  ///< the input of axes
 };
 
 /// Where files may have an ONNX operator: in the standard's domain "ai.onnx", which is the default, or in ONNX Runtime's own,
@@ -79,12 +100,12 @@ struct operator_facts {
 
     const char *name;
     input_counts inputs;
-    lowering_function lower;        ///< null: gone when the network runs, replaced by others or by constants
-    shape_function infer = nullptr; ///< dimensions of the outputs; ONNX: types, too
-    bool is_internal = false;       ///< a pass's or reader's own, which no file has
-    domains domain = domains::onnx; ///< of its name in files
-    rows_question rows = nullptr;   ///< whether it keeps rows of a batch apart (node_rows.hpp)
-    node_question mixes = nullptr;  ///< whether images are a dimension like others to it (batch.cpp)
+    lowering_function lower;         ///< null: gone when the network runs, replaced by others or by constants
+    shape_function infer = nullptr;  ///< dimensions of the outputs; ONNX: types, too
+    bool is_internal = false;        ///< a pass's or reader's own, which no file has
+    domains domain = domains::onnx;  ///< of its name in files
+    rows_question rows = nullptr;    ///< whether it keeps rows of a batch apart (node_rows.hpp)
+    node_question couples = nullptr; ///< whether images are a dimension like others to it (batch.cpp)
 
     fusion_part fusion = fusion_part::none;
     std::size_t operand_a = 0, operand_b = 0; ///< of a sum, among its inputs
@@ -92,21 +113,25 @@ struct operator_facts {
     bool commutes = false;      ///< an `operand` whose tensors may change places
     bool pads = false;          ///< appends constants around a tensor
     bool takes_padding = false; ///< a convolution that can do so itself
-    layout_habit layout = layout_habit::row_major;
+    layout_support layout = layout_support::row_major;
     code_move moves = code_move::none;
     quantized_form form = quantized_form::none;
     const char *on_codes = nullptr; ///< the operator that it becomes
     scaled_operands scaled = {};
+    integer_facts integers = {};
+    dims_from_values dims = {};
 
     constexpr operator_facts(const char *op, input_counts counts, lowering_function f = nullptr)
         : name(op), inputs(counts), lower(f) {}
 
     // What a row says beyond that, one fact each.
-    constexpr operator_facts gives(shape_function f) const { return with(&operator_facts::infer, f); }
+    constexpr operator_facts shape(shape_function f) const { return with(&operator_facts::infer, f); }
     constexpr operator_facts batched(rows_question q) const { return with(&operator_facts::rows, q); }
     constexpr operator_facts internal() const { return with(&operator_facts::is_internal, true); }
     constexpr operator_facts in(domains d) const { return with(&operator_facts::domain, d); }
-    constexpr operator_facts mixing(node_question q) const { return with(&operator_facts::mixes, q); }
+    constexpr operator_facts couples_batch(node_question q) const {
+        return with(&operator_facts::couples, q);
+    }
     constexpr operator_facts part(fusion_part p) const { return with(&operator_facts::fusion, p); }
     constexpr operator_facts sum_of(std::size_t a, std::size_t b) const {
         return part(fusion_part::sum).with(&operator_facts::operand_a, a).with(&operator_facts::operand_b, b);
@@ -115,7 +140,7 @@ struct operator_facts {
     constexpr operator_facts use(buffer_use u) const { return with(&operator_facts::buffers, u); }
     constexpr operator_facts padding() const { return with(&operator_facts::pads, true); }
     constexpr operator_facts padded() const { return with(&operator_facts::takes_padding, true); }
-    constexpr operator_facts habit(layout_habit h) const { return with(&operator_facts::layout, h); }
+    constexpr operator_facts layouts(layout_support h) const { return with(&operator_facts::layout, h); }
     constexpr operator_facts moved(code_move m) const { return with(&operator_facts::moves, m); }
     constexpr operator_facts becomes(quantized_form f, const char *op) const {
         return with(&operator_facts::form, f).with(&operator_facts::on_codes, op);
@@ -125,11 +150,30 @@ struct operator_facts {
                                     std::size_t dst_scale = scaled_operands::none) const {
         return with(&operator_facts::scaled, scaled_operands{first, count, dst_scale});
     }
+    constexpr operator_facts uses_integers(integer_use first, integer_use others) const {
+        return with_integers(&integer_facts::first, first).with_integers(&integer_facts::others, others);
+    }
+    constexpr operator_facts arithmetic() const { return with_integers(&integer_facts::is_arithmetic, true); }
+    constexpr operator_facts int64() const { return with_integers(&integer_facts::gives_int64, true); }
+    constexpr operator_facts elements_of(std::size_t input) const {
+        return with_integers(&integer_facts::elements, input);
+    }
+    constexpr operator_facts typed_by(const char *attribute) const {
+        return with_integers(&integer_facts::type_attribute, attribute);
+    }
+    constexpr operator_facts dims_from(std::size_t first, std::size_t axes = dims_from_values::none) const {
+        return with(&operator_facts::dims, dims_from_values{first, axes});
+    }
 
 private:
     template <typename T> constexpr operator_facts with(T operator_facts::*fact, T value) const {
         operator_facts changed = *this;
         changed.*fact = value;
+        return changed;
+    }
+    template <typename T> constexpr operator_facts with_integers(T integer_facts::*fact, T value) const {
+        operator_facts changed = *this;
+        changed.integers.*fact = value;
         return changed;
     }
 };

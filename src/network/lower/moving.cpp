@@ -69,6 +69,15 @@ std::unique_ptr<step> make_transpose(const lowering &l, const std::vector<std::i
     return result;
 }
 
+std::vector<std::uint8_t> given_padding(const lowering &l, const tensor &dst) {
+    if (!l.has_input(2))
+        return {};
+    const tensor &value = l.input(2, {dst.type});
+    if (!value.is_constant || element_count(value.dims) != 1)
+        refuse_as_unimplemented("input 2 ('" + value.name + "') is not one constant value");
+    return value.data.copy();
+}
+
 std::unique_ptr<step> make_padding(const lowering &l, const memory::dims &before, const memory::dims &after,
                                    const std::vector<std::uint8_t> &element) {
     const tensor &src = any_input(l, 0), &dst = l.output({src.type});

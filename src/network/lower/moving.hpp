@@ -19,6 +19,9 @@ std::unique_ptr<step> make_view(const lowering &l);
 /// `permutation` names the source of each output dimension.
 std::unique_ptr<step> make_transpose(const lowering &l, const std::vector<std::int64_t> &permutation);
 
+/// The padded element that input 2 gives, one constant of the output's type; empty without that input.
+std::vector<std::uint8_t> given_padding(const lowering &l, const tensor &dst);
+
 /// `element`: the bytes of one padded element.
 std::unique_ptr<step> make_padding(const lowering &l, const memory::dims &before, const memory::dims &after,
                                    const std::vector<std::uint8_t> &element);

@@ -13,13 +13,10 @@ namespace {
 
 /// The padded element: input 2, or zero.
 std::vector<std::uint8_t> pad_element(const lowering &l, const tensor &dst) {
-    if (l.has_input(2)) {
-        const tensor &value = l.input(2, {dst.type});
-        if (!value.is_constant || element_count(value.dims) != 1)
-            refuse_as_unimplemented("input 2 ('" + value.name + "') is not one constant value");
-        return value.data.copy();
-    }
-    std::vector<std::uint8_t> element(memory::data_type_size(dst.type));
+    std::vector<std::uint8_t> element = given_padding(l, dst);
+    if (!element.empty())
+        return element;
+    element.resize(memory::data_type_size(dst.type));
     if (l.has_attribute("value") && dst.type == data_type::f32) { // operator sets before 11
         const float value = l.real("value");
         std::memcpy(element.data(), &value, sizeof value);

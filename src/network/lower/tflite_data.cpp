@@ -12,14 +12,11 @@ namespace {
 
 /// The bytes of one padded element: PADV2's constant, else the code of 0.
 std::vector<std::uint8_t> pad_element(const lowering &l, const tensor &dst) {
-    if (l.has_input(2)) {
-        const tensor &value = l.input(2, {dst.type});
-        if (!value.is_constant || element_count(value.dims) != 1)
-            refuse_as_unimplemented("input 2 ('" + value.name + "') is not one constant value");
-        need_equal_quantization(value, dst, "the pad value and the output");
-        return value.data.copy();
-    }
-    return code_of_zero(dst);
+    const std::vector<std::uint8_t> given = given_padding(l, dst);
+    if (given.empty())
+        return code_of_zero(dst);
+    need_equal_quantization(l.input(2, {dst.type}), dst, "the pad value and the output");
+    return given;
 }
 
 /// Input i under the dimensions that it takes in the output.

@@ -5,22 +5,28 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <set>
 #include <string>
+
+#include "network/operators.hpp"
 
 namespace octet::model {
 namespace {
 
+// Among ONNX's types.
+constexpr std::int64_t int32 = 6, int64 = 7;
+
+/// The type of integers that the node's attribute names; 0 for an operator without one.
+std::int64_t named_type(const node &n, const integer_facts &facts) {
+    return facts.type_attribute ? attribute_or(n, facts.type_attribute, std::int64_t{0}) : 0;
+}
+
 /// Whether a node gives INT64 if it gives integers: its own type, or that of the input whose elements it gives.
 bool gives_wide(const node &n, const std::vector<bool> &is_wide) {
-    constexpr std::int64_t int64 = 7; // among ONNX's types
-    if (n.op == "Cast")
-        return attribute_or(n, "to", std::int64_t{0}) == int64;
-    if (n.op == "Shape" || n.op == "Size" || n.op == "ArgMax")
-        return true;
-    const std::size_t source = n.op == "Where" ? 1 : 0;
-    return source < n.inputs.size() && n.inputs[source] >= 0 &&
-           is_wide[static_cast<std::size_t>(n.inputs[source])];
+    const integer_facts &facts = facts_of("onnx", n.op).integers;
+    if (facts.type_attribute)
+        return named_type(n, facts) == int64;
+    return facts.gives_int64 || (facts.elements < n.inputs.size() && n.inputs[facts.elements] >= 0 &&
+                                 is_wide[static_cast<std::size_t>(n.inputs[facts.elements])]);
 }
 
 bool is_at_limit(const tensor &t) {
@@ -32,26 +38,12 @@ bool is_at_limit(const tensor &t) {
                        [](std::int32_t v) { return v == limits::min() || v == limits::max(); });
 }
 
-/// How a node uses an input that may have been beyond 32 bits: its result may have been so, too, is right all the same, or is
-/// wrong.
-enum class use { passes_on, compares, computes };
-
-use use_of(const node &n, std::size_t input) {
-    static const std::set<std::string> moving = {"Concat",  "Expand",  "Flatten", "Gather",    "Identity",
-                                                 "Reshape", "Squeeze", "Tile",    "Transpose", "Unsqueeze"},
-                                       saturating = {"Add", "Sub"},
-                                       comparing = {"Clip", "Equal",       "Greater", "GreaterOrEqual",
-                                                    "Less", "LessOrEqual", "Max",     "Min"};
-    constexpr std::int64_t int32 = 6, int64 = 7; // among ONNX's types
-    if (n.op == "Slice")
-        return input == 0 ? use::passes_on : use::compares;
-    if (n.op == "Cast") {
-        const auto to = attribute_or(n, "to", std::int64_t{0});
-        return to == int32 || to == int64 ? use::passes_on : use::computes;
-    }
-    if (saturating.count(n.op) != 0 || (moving.count(n.op) != 0 && (input == 0 || n.op == "Concat")))
-        return use::passes_on;
-    return comparing.count(n.op) != 0 ? use::compares : use::computes;
+integer_use use_of(const node &n, std::size_t input) {
+    const integer_facts &facts = facts_of("onnx", n.op).integers;
+    const std::int64_t type = named_type(n, facts);
+    if (type == int32 || type == int64)
+        return integer_use::passes_on;
+    return input == 0 ? facts.first : facts.others;
 }
 
 /// Constants of INT64 at the ends of 32 bits may have been beyond, and were brought to the end. That is right for bounds, such
@@ -72,10 +64,10 @@ void check_limits(const graph &g, const std::vector<bool> &is_wide) {
             const int t = n.inputs[k];
             if (t < 0 || !is_beyond[static_cast<std::size_t>(t)])
                 continue;
-            const use u = use_of(n, k);
-            if (u == use::computes)
+            const integer_use u = use_of(n, k);
+            if (u == integer_use::computes)
                 refuse_use(t, node_text(g, i) + " computes with");
-            if (u == use::passes_on && !n.outputs.empty() && n.outputs[0] >= 0)
+            if (u == integer_use::passes_on && !n.outputs.empty() && n.outputs[0] >= 0)
                 is_beyond[static_cast<std::size_t>(n.outputs[0])] = true;
         }
     }
@@ -87,7 +79,6 @@ void check_limits(const graph &g, const std::vector<bool> &is_wide) {
 } // namespace
 
 void mark_wide_integers(graph &g, std::vector<bool> is_wide) {
-    static const std::set<std::string> arithmetic = {"Add", "Sub", "Mul"};
     is_wide.resize(g.tensors.size());
     check_limits(g, is_wide);
     for (node &n : g.nodes) {
@@ -96,7 +87,7 @@ void mark_wide_integers(graph &g, std::vector<bool> is_wide) {
         for (const int t : n.outputs)
             if (t >= 0)
                 is_wide[static_cast<std::size_t>(t)] = true;
-        if (arithmetic.count(n.op) != 0)
+        if (facts_of("onnx", n.op).integers.is_arithmetic)
             n.attributes[of_wide_integers] = std::int64_t{1};
     }
 }

@@ -46,8 +46,8 @@ private:
     /// Refuses what only a batch of one keeps apart.
     void check_node(std::size_t i) {
         const node &n = g_.nodes[i];
-        const auto mixes = facts_of(g_.framework, n.op).mixes;
-        if (mixes && mixes(g_, n))
+        const auto couples = facts_of(g_.framework, n.op).couples;
+        if (couples && couples(g_, n))
             fail("the batch cannot be changed: " + node_text(g_, i) +
                  " treats images as it does any dimension");
         if (g_.framework ==

@@ -33,7 +33,9 @@ private:
     int input(int i, std::size_t k) const { return k < e_.at(i).inputs.size() ? e_.at(i).inputs[k] : -1; }
 
     const operator_facts &facts_of_node(int i) const { return facts_of(framework_, e_.at(i).op); }
-    bool is_unusual(int i) const { return facts_of_node(i).buffers == buffer_use::unusual; }
+    bool is_aliased_or_persistent(int i) const {
+        return facts_of_node(i).buffers == buffer_use::aliased_or_persistent;
+    }
 
     /// The accumulating node that writes a tensor of codes which node `reader` alone reads; -1.
     int accumulator_of(int t, int reader) const {
@@ -106,11 +108,12 @@ private:
 
     /// Whether nobody but the sum, node `reader`, needs a tensor from node `place` on.
     bool can_be_overwritten(int t, int place, int reader) const {
-        if (is_unusual(e_.producer(t)))
+        if (is_aliased_or_persistent(e_.producer(t)))
             return false;
         const std::vector<int> &readers = e_.consumers(t);
-        return std::all_of(readers.begin(), readers.end(),
-                           [&](int r) { return r == reader || (r >= 0 && r < place && !is_unusual(r)); });
+        return std::all_of(readers.begin(), readers.end(), [&](int r) {
+            return r == reader || (r >= 0 && r < place && !is_aliased_or_persistent(r));
+        });
     }
 
     /// Whether a node's inputs are still there if it runs later.

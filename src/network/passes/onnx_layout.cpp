@@ -39,13 +39,13 @@ private:
         return d.size() >= 3 && d.size() <= 5 && d[1] > 1 && element_count(d) > d[0] * d[1];
     }
 
-    static layout_habit habit_of(const node &n) {
+    static layout_support support_of(const node &n) {
         if (attribute_or<std::int64_t>(n, "channels_last", 0) != 0) // dimensions of another order
-            return layout_habit::row_major;
+            return layout_support::row_major;
         return facts_of("onnx", n.op).layout;
     }
     static bool works_channels_last(const node &n) {
-        return habit_of(n) == layout_habit::channels_last || habit_of(n) == layout_habit::gathers;
+        return support_of(n) == layout_support::channels_last || support_of(n) == layout_support::gathers;
     }
 
     /// Images that a node reads; not weights, which have a layout of their own.
@@ -66,16 +66,16 @@ private:
 
     void visit(int i) {
         node n = e_.at(i);
-        const layout_habit h = habit_of(n);
+        const layout_support h = support_of(n);
         const std::vector<std::size_t> images = images_of(n);
         const bool some_are_last = std::any_of(
             images.begin(), images.end(), [&](std::size_t k) { return at(n.inputs[k]).is_channels_last; });
-        if (h == layout_habit::chooses && is_image(n.outputs[0]) &&
+        if (h == layout_support::chooses && is_image(n.outputs[0]) &&
             (some_are_last || feeds_images(n.outputs[0])))
             at(n.outputs[0]).is_channels_last = true;
-        if (h == layout_habit::chooses || h == layout_habit::converts)
+        if (h == layout_support::chooses || h == layout_support::converts)
             return;
-        const bool makes_last = works_channels_last(n) || (h == layout_habit::follows && some_are_last);
+        const bool makes_last = works_channels_last(n) || (h == layout_support::follows && some_are_last);
         for (const std::size_t k : images)
             if (at(n.inputs[k]).is_channels_last != makes_last && !reads_any_layout(n, k))
                 n.inputs[k] = converted(n.inputs[k], i);
@@ -86,7 +86,7 @@ private:
     }
 
     bool reads_any_layout(const node &n, std::size_t k) const {
-        return k == 0 && habit_of(n) == layout_habit::gathers && at(n.inputs[k]).dims[1] <= few_channels;
+        return k == 0 && support_of(n) == layout_support::gathers && at(n.inputs[k]).dims[1] <= few_channels;
     }
 
     int other_layout(int t) {

@@ -12,12 +12,12 @@
 #include "network/passes/onnx_joins.hpp"
 #include "network/passes/onnx_layout.hpp"
 #include "network/passes/onnx_quantization.hpp"
+#include "network/passes/ort/fold_integers.hpp"
 #include "network/passes/ort/transformers.hpp"
 #include "network/profiles.hpp"
 #include "network/run/evaluate.hpp"
 #include "network/run/on_behalf_of.hpp"
 #include "network/saved/plan_file.hpp"
-#include "network/shapes/fold_integers.hpp"
 #include "octet/float_environment.hpp"
 
 namespace octet::model {

@@ -186,24 +186,24 @@ private:
 
     // ---- Fields. Parts of a FlatBuffer may be shared, so what is copied is bounded.
 
-    void spend(std::size_t bytes) {
+    void charge_budget(std::size_t bytes) {
         if (bytes > budget_)
             fail("the structure describes far more than its size");
         budget_ -= bytes;
     }
 
     std::string text(const flatbuffers::String *s) {
-        spend(length(s));
+        charge_budget(length(s));
         return s ? printable(s->str()) : "";
     }
 
     template <typename T, typename Stored> std::vector<T> list(const flatbuffers::Vector<Stored> *v) {
-        spend(length(v) * sizeof(T));
+        charge_budget(length(v) * sizeof(T));
         return v ? std::vector<T>(v->begin(), v->end()) : std::vector<T>();
     }
 
     std::vector<std::int64_t> wide_list(const flatbuffers::Vector<std::int64_t> *v) {
-        spend(length(v) * sizeof(std::int64_t));
+        charge_budget(length(v) * sizeof(std::int64_t));
         std::vector<std::int64_t> values(length(v));
         if (!values.empty()) // see `blob_at`
             std::memcpy(values.data(), v->Data(), values.size() * sizeof(std::int64_t));
@@ -227,7 +227,7 @@ private:
     }
 
     tensor read_tensor(const format::Tensor &source, const std::string &who) {
-        spend(sizeof(tensor));
+        charge_budget(sizeof(tensor));
         tensor t;
         t.name = text(source.name());
         t.type = type_of(source.type(), who);
@@ -281,14 +281,14 @@ private:
     }
 
     node read_node(const format::Node &source, const std::string &who, bool is_fused) {
-        spend(sizeof(node));
+        charge_budget(sizeof(node));
         node n;
         n.op = text(source.op());
         n.inputs = list<int>(source.inputs());
         n.outputs = list<int>(source.outputs());
         for (std::size_t i = 0; i < length(source.attributes()); i++) {
             const format::Attribute &a = *source.attributes()->Get(at(i));
-            spend(64);
+            charge_budget(64);
             n.attributes[text(a.name())] = read_attribute(a, who);
         }
         n.number = source.number();
@@ -358,7 +358,7 @@ private:
     }
 
     saved_constant read_packed(const graph &g, const format::Packed &source, const std::string &who) {
-        spend(sizeof(saved_constant));
+        charge_budget(sizeof(saved_constant));
         if (source.tensor() < 0 || index(source.tensor()) >= g.tensors.size() ||
             !g.tensors[index(source.tensor())].is_constant)
             fail(who + " are those of tensor " + std::to_string(source.tensor()) + ", which is no constant");

@@ -119,7 +119,7 @@ private:
                  std::to_string(size_) + " bytes of the file");
     }
 
-    void spend(std::size_t bytes) {
+    void charge_budget(std::size_t bytes) {
         if (bytes > budget_)
             fail("the file describes more than " + std::to_string(max_expansion) +
                  " times its size in tensors and nodes");
@@ -144,8 +144,8 @@ private:
         t.is_variable = source.is_variable();
         t.data = read_constant(source.buffer(), who);
         t.is_constant = !t.data.empty();
-        spend(sizeof(tensor) + t.data.size() +
-              (sizeof(float) + sizeof(std::int32_t)) * t.quant.scales.size());
+        charge_budget(sizeof(tensor) + t.data.size() +
+                      (sizeof(float) + sizeof(std::int32_t)) * t.quant.scales.size());
         return t;
     }
 
@@ -205,7 +205,8 @@ private:
         n.inputs = indices(source.inputs());
         n.outputs = indices(source.outputs());
         n.attributes = read_attributes(source);
-        spend(sizeof(node) + sizeof(int) * (n.inputs.size() + n.outputs.size()) + 64 * n.attributes.size());
+        charge_budget(sizeof(node) + sizeof(int) * (n.inputs.size() + n.outputs.size()) +
+                      64 * n.attributes.size());
         return n;
     }
 

@@ -35,7 +35,7 @@ public:
                     if (t >= 0)
                         follow(n, t);
             if (n.op != "Reshape" && n.outputs[0] >= 0)
-                lose_dims(n.outputs[0], dims_from_values(g_, n, values_));
+                lose_dims(n.outputs[0], open_dims(g_, n, values_));
         }
         return std::move(all_);
     }

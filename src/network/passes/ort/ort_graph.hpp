@@ -9,7 +9,7 @@
 #include "network/graph/evaluator.hpp"
 #include "network/graph/graph_editor.hpp"
 #include "network/operators.hpp"
-#include "network/shapes/fold_integers.hpp"
+#include "network/passes/ort/fold_integers.hpp"
 
 namespace octet::model {
 

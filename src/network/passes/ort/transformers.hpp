@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "network/graph/evaluator.hpp"
-#include "network/shapes/fold_integers.hpp"
+#include "network/passes/ort/fold_integers.hpp"
 
 namespace octet::model {
 

@@ -17,7 +17,7 @@ struct sized_constants {
 
 /// Which dimensions of what a node writes follow the values of its inputs that are among `sized`, or their open dimensions.
 /// Reshape has a rule of its own and is not asked.
-std::vector<bool> dims_from_values(const graph &g, const node &n, const sized_constants &sized);
+std::vector<bool> open_dims(const graph &g, const node &n, const sized_constants &sized);
 
 /// Nodes that compute integers of sizes alone become constants. Networks of ONNX, before all other passes. Returns
 /// what became one.

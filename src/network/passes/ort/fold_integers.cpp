@@ -1,9 +1,11 @@
 // Shapes that a network computes are known once the sizes of its inputs are: `infer_shapes` has left their values in the
 // tensors. Here they become constants, and the nodes that gave them go.
 // SPDX-License-Identifier: Apache-2.0
-#include "network/shapes/fold_integers.hpp"
+#include "network/passes/ort/fold_integers.hpp"
 
 #include <algorithm>
+
+#include "network/operators.hpp"
 
 namespace octet::model {
 
@@ -14,10 +16,10 @@ bool is_any(const std::vector<int> &inputs, std::size_t first, const std::set<in
                                                 inputs.end(), [&](int t) { return tensors.count(t) != 0; });
 }
 
-/// Axes of a Slice, if they are constant; it cuts all that starts and ends have otherwise.
-std::vector<std::int64_t> axes_of_slice(const graph &g, const node &n, std::size_t rank) {
+/// The axes that an input lists, if it is constant; all there are otherwise.
+std::vector<std::int64_t> listed_axes(const graph &g, const node &n, std::size_t input, std::size_t rank) {
     std::vector<std::int64_t> axes;
-    const int given = n.inputs.size() > 3 ? n.inputs[3] : -1;
+    const int given = n.inputs.size() > input ? n.inputs[input] : -1;
     if (given >= 0 && g.tensors[static_cast<std::size_t>(given)].is_constant &&
         g.tensors[static_cast<std::size_t>(given)].type == data_type::s32) {
         const auto values = values_of<std::int32_t>(g.tensors[static_cast<std::size_t>(given)]);
@@ -30,10 +32,7 @@ std::vector<std::int64_t> axes_of_slice(const graph &g, const node &n, std::size
 
 } // namespace
 
-std::vector<bool> dims_from_values(const graph &g, const node &n, const sized_constants &sized) {
-    static const std::map<std::string, std::size_t> first_input_of_values = {
-        {"ConstantOfShape", 0}, {"Expand", 1}, {"Pad", 1}, {"Range", 0},
-        {"Resize", 1},          {"Slice", 1},  {"Tile", 1}};
+std::vector<bool> open_dims(const graph &g, const node &n, const sized_constants &sized) {
     const std::size_t rank = g.tensors[static_cast<std::size_t>(n.outputs.at(0))].dims.size();
     std::vector<bool> open(rank, false);
     for (const int t : n.inputs)
@@ -43,13 +42,11 @@ std::vector<bool> dims_from_values(const graph &g, const node &n, const sized_co
             for (std::size_t d = 0; d < rank; d++)
                 open[d] = open[d] || found->second[d];
         }
-    const auto first = first_input_of_values.find(n.op);
-    if (first == first_input_of_values.end() || !is_any(n.inputs, first->second, sized.tensors))
+    const dims_from_values &facts = facts_of("onnx", n.op).dims;
+    if (facts.first == dims_from_values::none || !is_any(n.inputs, facts.first, sized.tensors))
         return open;
-    if (n.op != "Slice")
-        return std::vector<bool>(rank, true);
     const auto all = static_cast<std::int64_t>(rank);
-    for (const std::int64_t axis : axes_of_slice(g, n, rank))
+    for (const std::int64_t axis : listed_axes(g, n, facts.axes, rank))
         if (axis >= -all && axis < all)
             open[static_cast<std::size_t>(axis < 0 ? axis + all : axis)] = true;
     return open;
@@ -65,7 +62,7 @@ sized_constants fold_integers(graph &g) {
         if (n.outputs.size() != 1 || !is_known(n.outputs[0]))
             return false;
         g.tensors[static_cast<std::size_t>(n.outputs[0])].is_constant = true;
-        std::vector<bool> open = dims_from_values(g, n, folded);
+        std::vector<bool> open = open_dims(g, n, folded);
         if (n.op != "Shape" && std::count(open.begin(), open.end(), true) != 0)
             folded.open_dims.emplace(n.outputs[0], std::move(open));
         folded.tensors.insert(n.outputs[0]);
