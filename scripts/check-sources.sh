@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks of the sources that need no build: format, the licence of each file, that files named in comments and pages exist, links and
-# spelling of the pages, and that every public item of include/octet is documented. Prints the figures of scripts/figures.py, too.
+# Checks of the sources that need no build: format, the licence of each file, that files and symbols named in comments and pages exist, links
+# and spelling of the pages, and that every public item of include/octet is documented. Prints the figures of scripts/figures.py, too.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -24,8 +24,11 @@ names=$(sed 's#.*/##' <<<"$files")
 while read -r name; do
     grep -qxF "$name" <<<"$names" || { git grep -nIF "$name" -- ':!CHANGELOG.md'; missing=1; }
 done < <({ git grep -hIoE '//.*' -- '*.cpp' '*.hpp' '*.inl' '*.h'; git grep -hIoE '#.*' -- '*.sh' '*.py' '*.cmake' '*CMakeLists.txt'
-           git grep -hIoE '`[A-Za-z0-9_-]+\.[a-z]+`' -- '*.md'; } | grep -oE '\b[A-Za-z0-9_-]+\.(hpp|cpp|inl|fbs|sh|py|cmake|mjs)\b' | sort -u)
+           git grep -hIoE '`[A-Za-z0-9_-]+\.[a-z]+`' -- '*.md'; } | grep -oE '\b[A-Za-z0-9_-]+\.(hpp|cpp|inl|fbs|sh|py|cmake|mjs)\b' | grep -v '^NAME' | sort -u)
 [ "$missing" -eq 0 ] || { echo "no such files"; exit 1; }
+
+echo "== names of symbols"
+scripts/symbols.py
 
 echo "== links and spelling of the pages"
 tests/documents_test.sh .
