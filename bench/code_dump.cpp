@@ -44,23 +44,6 @@ void add(const std::string &name, const primitive_attr &attr, Arguments... argum
                         }});
 }
 
-constexpr rule_t all_rules[] = {rule_t::none,
-                                rule_t::f32,
-                                rule_t::f32_v3,
-                                rule_t::ort_f32,
-                                rule_t::tflite_2step,
-                                rule_t::tflite_single_rounding,
-                                rule_t::tflite_1step,
-                                rule_t::caffe2_2step,
-                                rule_t::gemmlowp_fixedpoint,
-                                rule_t::gemmlowp_fixedpoint_exponent,
-                                rule_t::gemmlowp_legacy_scale,
-                                rule_t::rounded_shift,
-                                rule_t::caffe_double_round,
-                                rule_t::qnnpack_avgpool,
-                                rule_t::ev_rte15,
-                                rule_t::f64_scale};
-
 /// Numbers of the rule for `channels` channels, or one for all of them (mask 0).
 primitive_attr attributes(rule_t rule, int mask, dim_t channels, double factor = 0.003) {
     primitive_attr attr;
@@ -68,28 +51,28 @@ primitive_attr attributes(rule_t rule, int mask, dim_t channels, double factor =
     for (dim_t c = 0; c < (mask ? channels : 1); c++)
         scales.push_back(factor * (1 + 0.01 * static_cast<double>(c % 7)));
     const std::vector<float> floats(scales.begin(), scales.end());
-    switch (rule) {
-    case rule_t::none:
-        attr.set_requantization(rule);
-        break;
-    case rule_t::f32:
-    case rule_t::ort_f32:
-        attr.set_requantization(rule);
-        attr.set_output_scales(mask, floats);
-        break;
-    case rule_t::f32_v3:
+    if (rule == rule_t::f32_v3) { // oneDNN 3.x has a scale per tensor instead of output scales
         attr.set_requantization(rule);
         attr.set_scales(OCTET_ARG_SRC, 0, {0.5f});
         attr.set_scales(OCTET_ARG_WEIGHTS, 0, {floats[0]});
         attr.set_scales(OCTET_ARG_DST, 0, {2.f});
+        return attr;
+    }
+    switch (parameters_of(rule)) {
+    case rule_parameters::none:
+        attr.set_requantization(rule);
         break;
-    case rule_t::caffe_double_round:
-        attr.set_requantization(rule, mask, floats);
+    case rule_parameters::scales:
+        attr.set_requantization(rule);
+        attr.set_output_scales(mask, floats);
         break;
-    case rule_t::f64_scale:
-        attr.set_requantization(rule, mask, scales);
+    case rule_parameters::real_scales:
+        if (rule == rule_t::caffe_double_round)
+            attr.set_requantization(rule, mask, floats);
+        else
+            attr.set_requantization(rule, mask, scales);
         break;
-    default: {
+    case rule_parameters::multipliers: {
         std::vector<fixed_point_multiplier> multipliers;
         for (const double s : scales)
             multipliers.push_back(rule == rule_t::gemmlowp_legacy_scale
@@ -184,7 +167,7 @@ void add_convolutions() {
                         with_zero_points(attributes(rule_t::tflite_2step, 2, s.oc)));
         }
     for (const convolution_shape &s : {plain_3x3, depthwise_3x3}) {
-        for (const rule_t rule : all_rules)
+        for (const rule_t rule : all_requantization_rules())
             for (const int mask : {0, 2}) {
                 const primitive_attr attr = attributes(rule, mask, s.oc);
                 const std::string name = std::string(to_string(rule)) + (mask ? ":oc" : "");
@@ -276,7 +259,7 @@ void add_post_ops() {
 }
 
 void add_products() {
-    for (const rule_t rule : all_rules)
+    for (const rule_t rule : all_requantization_rules())
         for (const dim_t rows : {1, 7, 64}) {
             const std::string name = std::string(to_string(rule)) + " " + std::to_string(rows);
             const dim_t n = 100, k = 72;
@@ -322,7 +305,7 @@ void add_windows() {
                                         memory::desc({1, channels, 9, 9}, t, format_tag::nhwc));
             }
         }
-    for (const rule_t rule : all_rules)
+    for (const rule_t rule : all_requantization_rules())
         add<pooling_forward>("pool avg " + std::string(to_string(rule)), attributes(rule, 0, 1, 0.02),
                              inference, algorithm::pooling_avg_include_padding,
                              memory::desc({1, 72, 7, 7}, type::u8, format_tag::nhwc),
@@ -365,7 +348,7 @@ void add_elementwise() {
                                 }});
         }
     }
-    for (const rule_t rule : all_rules)
+    for (const rule_t rule : all_requantization_rules())
         problems.push_back({"reorder s32:s8 " + std::string(to_string(rule)), [=]() -> primitive {
                                 return reorder(reorder::primitive_desc(
                                     cpu, nhwc(type::s32), cpu, nhwc(type::s8), attributes(rule, 2, 37)));

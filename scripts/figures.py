@@ -7,6 +7,8 @@ Prints a table of figures that changes to the structure aim at, so that they are
   product lines              all lines of C++, C and Python in the product's folders (include_graph.PRODUCT)
   rings                      sets of units, and of folders, that include each other (include_graph.py)
   files that name one        product files whose code names a post-op, a level, a rule, by name: the most, over all of them, and the median
+  files that name reduction    product files that a primitive stands in, with the doors (Python, oneDNN's interface) counted apart; implementations
+                             (cpu, but for the list and the reference) and those who use it (src/network, the bench) are not counted
   convolution's closure      lines of code of all units that src/api/convolution.cpp and cpu/dot/drive.cpp include, directly or not, in
                              src, cpu and jit: headers with the files that implement them; of the registry the header alone
   Xbyak outside jit          files to be compiled that include it, directly or not
@@ -63,6 +65,24 @@ def naming(tree):
     yield "a rule", files_that_name(tree, [rf"(requantization_rule|rule|rule_t)::{n}\b" for n in enum(rules, "requantization_rule") if n != "none"])
 
 
+def files_of_primitive(root, name):
+    """(in the library and the command, in the doors): files whose code names the operation, its problem or its kind."""
+    pattern = re.compile(rf'\b({name}(_forward)?::|{name}_problem\b|primitive_kind::{name}\b|ROW\({name}\)|octet/{name}\.hpp|'
+                         rf'dnnl_{name}\b|NAMED\({name}\)|struct {name}\b|def {name}\b|_octet\.{name}\b)|"{name}"|^\s*{name},?\s*(///|$)', re.M)
+    listed = subprocess.run(["git", "ls-files", *include_graph.PRODUCT], cwd=root, capture_output=True, text=True, check=True)
+    users = ("src/network/", "tools/bench/", "tools/match/", "serve/", "interop/python/octet/torch/")
+    found = []
+    for path in listed.stdout.splitlines():
+        implements = path.startswith("cpu/") and not path.startswith(("cpu/ref/", "cpu/choice/"))
+        if path.endswith((*include_graph.SOURCES, ".py", ".pyi")) and not path.startswith(users) and not implements:
+            with open(os.path.join(root, path), encoding="utf-8", errors="replace") as file:
+                text = file.read()
+            if pattern.search(text if path.endswith((".py", ".pyi")) else "\n".join(code_lines(text))):
+                found.append(path)
+    doors = [p for p in found if p.startswith(("interop/", "include/octet/compat/"))]
+    return [p for p in found if p not in doors], doors
+
+
 def closure_lines(tree, *start):
     """Lines of code of the units that files need."""
     implementation = collections.defaultdict(set)
@@ -104,7 +124,7 @@ def without_opening(tree):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--source", default=os.path.join(os.path.dirname(__file__), ".."))
-    parser.add_argument("--list", action="store_true", help="name duplicated runs and files without an opening paragraph, too")
+    parser.add_argument("--list", action="store_true", help="name duplicated runs, files without an opening paragraph, and those of reduction, too")
     options = parser.parse_args()
     tree = include_graph.Tree(options.source)
     sys.setrecursionlimit(10000)
@@ -113,6 +133,8 @@ def main():
             ("rings of units", len(include_graph.rings(tree.graph(include_graph.unit)))),
             ("rings of folders", len(include_graph.rings(tree.graph(os.path.dirname))))]
     rows += [(f"files that name {what}: most, median", f"{max(counts)}, {statistics.median(counts):g}") for what, counts in naming(tree)]
+    inside, doors = files_of_primitive(options.source, "reduction")
+    rows += [("files that name reduction: library, doors", f"{len(inside)}, {len(doors)}")]
     rows += [("convolution's closure, lines of code", closure_lines(tree, "src/api/convolution.cpp", "cpu/dot/drive.cpp")),
              ("files outside jit compiled with Xbyak", len(include_graph.with_xbyak(tree))),
              (f"duplicated runs of {RUN} lines", len(runs)),
@@ -123,6 +145,7 @@ def main():
         for a, b in runs:
             print(f"{a[0]}:{a[1]} ~ {b[0]}:{b[1]} (lines of code)")
         print("\n".join(bare))
+        print("\n".join(f"names reduction: {p}" for p in inside + doors))
     return 0
 
 

@@ -90,11 +90,4 @@ sharing share_bytes(const extent &a, const void *a_handle, const extent &b, cons
     return are_interleaved(a, b, b_start - a_start) ? sharing::nothing : sharing::some_bytes;
 }
 
-bool runs_in_place(const std::string &operation, int arg) {
-    if (operation == "prelu" || operation == "batch_normalization")
-        return arg == OCTET_ARG_SRC;
-    return operation == "eltwise" || operation == "binary" || operation == "softmax" || operation == "sum" ||
-           operation == "reorder";
-}
-
 } // namespace octet::impl

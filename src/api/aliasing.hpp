@@ -38,7 +38,4 @@ enum class sharing { nothing, every_element, some_bytes };
 /// buffer, share nothing; where that is not easily proved, the answer is `some_bytes`.
 sharing share_bytes(const extent &a, const void *a_handle, const extent &b, const void *b_handle);
 
-/// True if this input of the operation may be the destination's memory.
-bool runs_in_place(const std::string &operation, int arg);
-
 } // namespace octet::impl

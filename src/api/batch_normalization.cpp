@@ -43,12 +43,25 @@ primitive_desc_ptr make(const batch_normalization_forward::desc &d, const reques
             tensors[OCTET_ARG_MEAN] = tensors[OCTET_ARG_VARIANCE] = &operands.vector;
         operands.add_to(tensors);
         p.out_stage = lower_post_ops_alone(operation, r.attr, p.dst);
-        return make_primitive_desc(r, tensors, normalization_parameters(d.epsilon, d.flags, p.gives_stats),
-                                   p);
+        return make_primitive_desc(r, tensors, parameter_text(d, normalization_parameters), p);
     });
 }
 
 } // namespace
+
+const described_operation &batch_normalization_operation() {
+    static const described_operation row = described(
+        {operation,
+         {{"batch normalization",
+           "batch_normalization src:f32:1x64x14x14:nhwc dst:f32:1x64x14x14:nhwc epsilon:1e-05"}},
+         tensor_roles::channels,
+         flags_tell_operands | in_place_of_src},
+        batch_normalization_forward::desc(prop_kind::forward_inference, memory::desc(), memory::desc(), 0.f,
+                                          normalization_flags::use_global_stats),
+        normalization_parameters, make);
+    return row;
+}
+
 } // namespace impl
 
 inline namespace v0 {

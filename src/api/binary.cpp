@@ -214,6 +214,8 @@ void lower_rule(binary_problem &p, const primitive_attr &attr) {
         ", implemented: f32, f32_v3, tflite_*, ort_f32, caffe2_2step, caffe_double_round, xnnpack_*");
 }
 
+constexpr auto parameters = [](auto &d, const auto &visit) { visit("algorithm", d.alg); };
+
 primitive_desc_ptr make(const binary::desc &d, const request &r) {
     const primitive_attr &attr = r.attr;
     return run_front(r, [&] {
@@ -233,11 +235,23 @@ primitive_desc_ptr make(const binary::desc &d, const request &r) {
             throw_invalid(operation, ": dst zero points mask is ", p.dst_zero_point.values.mask,
                           ", allowed with rule ort_f32: 0");
 
-        return make_primitive_desc(r, tensors, text("algorithm:", to_string(p.alg)), p);
+        return make_primitive_desc(r, tensors, parameter_text(d, parameters), p);
     });
 }
 
 } // namespace
+
+const described_operation &binary_operation() {
+    static const described_operation row =
+        described({operation,
+                   {{"binary", "binary algorithm:binary_add src:s8:1x64x14x14:nhwc src1:s8:1x64x14x14:nhwc "
+                               "dst:s8:1x64x14x14:nhwc"}},
+                   tensor_roles::by_rank,
+                   in_place},
+                  binary::desc(algorithm::binary_add, {}, {}, {}), parameters, make);
+    return row;
+}
+
 } // namespace impl
 
 inline namespace v0 {

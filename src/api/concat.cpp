@@ -156,6 +156,8 @@ struct description {
     std::vector<memory::desc> srcs;
 };
 
+constexpr auto parameters = [](auto &d, const auto &visit) { visit("axis", d.dimension); };
+
 primitive_desc_ptr make(const description &d, const request &r) {
     const primitive_attr &attr = r.attr;
     return run_front(r, [&] {
@@ -194,11 +196,23 @@ primitive_desc_ptr make(const description &d, const request &r) {
                                       parameters_of(attr, OCTET_ARG_DST)));
             offsets[dimension] += srcs[i].dims[dimension];
         }
-        return make_primitive_desc(r, tensors, text("axis:", dimension), p);
+        return make_primitive_desc(r, tensors, parameter_text(d, parameters), p);
     });
 }
 
 } // namespace
+
+const described_operation &concat_operation() {
+    static const described_operation row = described(
+        {operation,
+         {{"concat",
+           "concat src0:s8:1x64x14x14:nhwc src1:s8:1x64x14x14:nhwc dst:s8:1x128x14x14:nhwc axis:1"}},
+         tensor_roles::by_rank,
+         has_numbered_sources},
+        description{{}, true, 1, {}}, parameters, make);
+    return row;
+}
+
 } // namespace impl
 
 inline namespace v0 {

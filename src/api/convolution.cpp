@@ -20,6 +20,8 @@ namespace {
 
 constexpr const char *operation = "convolution";
 
+constexpr auto parameters = [](auto &d, const auto &visit) { visit_convolution(d, visit, d.src, d.dst); };
+
 primitive_desc_ptr make(const convolution_forward::desc &d, const request &r) {
     return run_front(r, [&] {
         require_forward(operation, d.prop);
@@ -37,11 +39,27 @@ primitive_desc_ptr make(const convolution_forward::desc &d, const request &r) {
         support.weights_channel_mask = p.weights_have_groups ? 3 : 1;
         if (p.src.data_type == data_type::u8) // the older scheme
             support.tflite_derivation = scale_derivation::tflite_f32prod;
-        return finish_accumulating(r, support, p, d.bias.data, convolution_parameters(p));
+        return finish_accumulating(r, support, p, d.bias.data, parameter_text(d, parameters));
     });
 }
 
 } // namespace
+
+const described_operation &convolution_operation() {
+    static const described_operation row = described(
+        {operation,
+         {{"convolution", "convolution src:u8:1x64x14x14:nhwc weights:s8:64x64x3x3:any "
+                          "dst:u8:1x64x14x14:nhwc padding_l:1x1"},
+          {"depthwise convolution", "convolution src:u8:1x64x14x14:nhwc weights:s8:64x1x1x3x3:any "
+                                    "dst:u8:1x64x14x14:nhwc padding_l:1x1"}},
+         tensor_roles::channels,
+         ties_sizes},
+        convolution_forward::desc(prop_kind::forward_inference, algorithm::convolution_direct, memory::desc(),
+                                  memory::desc(), memory::desc(), memory::desc(), {}, {}, {}, {}),
+        parameters, make);
+    return row;
+}
+
 } // namespace impl
 
 inline namespace v0 {

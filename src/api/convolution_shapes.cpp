@@ -108,17 +108,9 @@ convolution_problem convolution_shapes(const char *operation, direction way, con
     return p;
 }
 
-std::string spatial_text(const extent3 &values, int spatial_ndims, dim_t added) {
-    std::string s;
-    for (int a = 3 - spatial_ndims; a < 3; a++)
-        s += text(s.empty() ? "" : "x", values[a] + added);
-    return s;
-}
-
-std::string convolution_parameters(const convolution_problem &p) {
-    return text("strides:", spatial_text(p.stride, p.spatial_ndims),
-                " dilates:", spatial_text(p.dilation, p.spatial_ndims, -1),
-                " padding_l:", spatial_text(p.pad, p.spatial_ndims));
+memory::dims kernel_of(const memory::desc &src, const memory::desc &weights) {
+    const memory::dims dims = weights.dims();
+    return {dims.end() - static_cast<std::ptrdiff_t>(std::min(spatial_ndims(src), dims.size())), dims.end()};
 }
 
 } // namespace octet::impl

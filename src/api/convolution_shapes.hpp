@@ -3,6 +3,7 @@
 // Shapes of convolution and deconvolution. Both have the same tensors; they differ in which of src and dst is
 // the image that windows slide over.
 
+#include "api/operation.hpp"
 #include "common/problem.hpp"
 
 namespace octet::impl {
@@ -25,10 +26,22 @@ convolution_problem convolution_shapes(const char *operation, direction way, con
                                                   d.dilates, d.padding_l, d.padding_r});
 }
 
-/// "3x3": the spatial dimensions that there are. With dilations, `added` -1 counts the zeros between taps.
-std::string spatial_text(const extent3 &values, int spatial_ndims, dim_t added = 0);
+/// Spatial sizes of a convolution's kernel.
+memory::dims kernel_of(const memory::desc &src, const memory::desc &weights);
 
-/// "strides:1x1 dilates:0x0 padding_l:1x1"; padding_r follows from the sizes.
-std::string convolution_parameters(const convolution_problem &p);
+/// Visits the parameters of a convolution from `image` to `positions` (operation.hpp): "strides:1x1 dilates:0x0
+/// padding_l:1x1"; padding_r follows from the sizes.
+template <typename Desc, typename Visit>
+void visit_convolution(Desc &d, const Visit &visit, const memory::desc &image,
+                       const memory::desc &positions) {
+    const std::size_t n = spatial_ndims(d.src);
+    visit.list("strides", d.strides, 'x', n, 1);
+    visit.list("dilates", d.dilates, 'x', n, 0);
+    visit.list("padding_l", d.padding_l, 'x', n, 0);
+    visit.padding_r(d.padding_r, [&] {
+        return sliding_windows{image,     positions, kernel_of(d.src, d.weights),
+                               d.strides, d.dilates, d.padding_l};
+    });
+}
 
 } // namespace octet::impl

@@ -19,6 +19,8 @@ namespace {
 
 constexpr const char *operation = "deconvolution";
 
+constexpr auto parameters = [](auto &d, const auto &visit) { visit_convolution(d, visit, d.dst, d.src); };
+
 primitive_desc_ptr make(const deconvolution_forward::desc &d, const request &r) {
     return run_front(r, [&] {
         require_forward(operation, d.prop);
@@ -38,11 +40,26 @@ primitive_desc_ptr make(const deconvolution_forward::desc &d, const request &r) 
         if (p.src.data_type == data_type::u8) // the older scheme
             support.tflite_derivation = scale_derivation::tflite_f32prod;
         support.real_scales_are_f32 = true;
-        return finish_accumulating(r, support, p, d.bias.data, convolution_parameters(p));
+        return finish_accumulating(r, support, p, d.bias.data, parameter_text(d, parameters));
     });
 }
 
 } // namespace
+
+const described_operation &deconvolution_operation() {
+    static const described_operation row = described(
+        {operation,
+         {{"deconvolution",
+           "deconvolution src:u8:1x64x7x7:nhwc weights:s8:64x64x2x2:any dst:u8:1x64x14x14:nhwc strides:2x2"}},
+         tensor_roles::channels,
+         ties_sizes},
+        deconvolution_forward::desc(prop_kind::forward_inference, algorithm::deconvolution_direct,
+                                    memory::desc(), memory::desc(), memory::desc(), memory::desc(), {}, {},
+                                    {}, {}),
+        parameters, make);
+    return row;
+}
+
 } // namespace impl
 
 inline namespace v0 {

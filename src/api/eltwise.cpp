@@ -160,6 +160,12 @@ void lower_rule(eltwise_problem &p, const primitive_attr &attr) {
     p.dst_scale = tensor_scale(operation, attr, OCTET_ARG_DST, is_v3 ? 1.f : 0.f);
 }
 
+constexpr auto parameters = [](auto &d, const auto &visit) {
+    visit("algorithm", d.alg);
+    visit("alpha", d.alpha);
+    visit("beta", d.beta);
+};
+
 primitive_desc_ptr make(const eltwise_forward::desc &d, const request &r) {
     const primitive_attr &attr = r.attr;
     return run_front(r, [&] {
@@ -181,14 +187,23 @@ primitive_desc_ptr make(const eltwise_forward::desc &d, const request &r) {
         p.out_stage = lower_epilogue(support, attr, p.dst, {});
         p.out_stage.rule = elementwise_rule(attr, p.out_stage.rule);
         lower_rule(p, attr);
-
-        const std::string parameters =
-            text("algorithm:", to_string(p.alg), " alpha:", p.alpha, " beta:", p.beta);
-        return make_primitive_desc(r, tensors, parameters, p);
+        return make_primitive_desc(r, tensors, parameter_text(d, parameters), p);
     });
 }
 
 } // namespace
+
+const described_operation &eltwise_operation() {
+    static const described_operation row = described(
+        {operation,
+         {{"eltwise", "eltwise algorithm:eltwise_relu src:s8:1x64x14x14:nhwc dst:s8:1x64x14x14:nhwc"}},
+         tensor_roles::by_rank,
+         in_place},
+        eltwise_forward::desc(prop_kind::forward_inference, algorithm::eltwise_relu, {}, {}, 0.f, 0.f),
+        parameters, make);
+    return row;
+}
+
 } // namespace impl
 
 inline namespace v0 {

@@ -11,7 +11,7 @@
 #include <memory>
 #include <string>
 
-#include "api/attributes/text.hpp"
+#include "api/attributes/arguments.hpp"
 #include "api/lowering.hpp"
 #include "api/primitive_desc.hpp"
 #include "cpu/choice/registry.hpp"

@@ -49,11 +49,22 @@ primitive_desc_ptr make(const inner_product_forward::desc &d, const request &r) 
         attribute_support support{operation};
         support.weights_channel_mask = 1;
         support.tflite_derivation = scale_derivation::tflite_f32prod;
-        return finish_accumulating(r, support, p, d.bias.data, "");
+        return finish_accumulating(r, support, p, d.bias.data, {});
     });
 }
 
 } // namespace
+
+const described_operation &inner_product_operation() {
+    static const described_operation row = described(
+        {operation,
+         {{"inner product", "inner_product src:u8:1x256:nc weights:s8:64x256:any dst:u8:1x64:nc"}},
+         tensor_roles::channels,
+         ties_sizes},
+        inner_product_forward::desc(prop_kind::forward_inference, {}, {}, {}, {}), no_parameters, make);
+    return row;
+}
+
 } // namespace impl
 
 inline namespace v0 {

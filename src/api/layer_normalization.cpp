@@ -71,12 +71,24 @@ primitive_desc_ptr make(const layer_normalization_forward::desc &d, const reques
                                 : p.gives_stats ? ": forward_training"
                                                 : ": post-ops",
                                 " with rule ort_f32");
-        return make_primitive_desc(r, tensors, normalization_parameters(d.epsilon, d.flags, p.gives_stats),
-                                   p);
+        return make_primitive_desc(r, tensors, parameter_text(d, normalization_parameters), p);
     });
 }
 
 } // namespace
+
+const described_operation &layer_normalization_operation() {
+    static const described_operation row = described(
+        {operation,
+         {{"layer normalization", "layer_normalization src:f32:64x256:ab dst:f32:64x256:ab epsilon:1e-05"}},
+         tensor_roles::by_rank,
+         flags_tell_operands},
+        layer_normalization_forward::desc(prop_kind::forward_inference, memory::desc(), memory::desc(),
+                                          memory::desc(), 0.f, normalization_flags::none),
+        normalization_parameters, make);
+    return row;
+}
+
 } // namespace impl
 
 inline namespace v0 {

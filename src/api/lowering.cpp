@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/lowering.hpp"
 
+#include "api/attributes/arguments.hpp"
 #include "api/attributes/derived.hpp"
-#include "api/attributes/text.hpp"
 #include "common/element.hpp"
 #include "common/requantize.hpp"
 #include "common/text.hpp"

@@ -54,11 +54,21 @@ primitive_desc_ptr make(const matmul::desc &d, const request &r) {
             if (p.src.dims[i] == p.dst.dims[i])
                 support.src_row_mask |= 1 << i;
         support.tflite_derivation = scale_derivation::tflite_f32prod;
-        return finish_accumulating(r, support, p, d.bias.data, "");
+        return finish_accumulating(r, support, p, d.bias.data, {});
     });
 }
 
 } // namespace
+
+const described_operation &matmul_operation() {
+    static const described_operation row =
+        described({operation,
+                   {{"matmul", "matmul src:u8:64x64:ab weights:s8:64x64:any dst:u8:64x64:ab"}},
+                   tensor_roles::letters},
+                  matmul::desc({}, {}, {}, {}), no_parameters, make);
+    return row;
+}
+
 } // namespace impl
 
 inline namespace v0 {

@@ -5,15 +5,12 @@
 #include <limits>
 
 #include "common/text.hpp"
-#include "common/tokens.hpp"
 
 namespace octet::impl {
 
 namespace {
 
 using flags_t = normalization_flags;
-constexpr flags_t every_flag[] = {flags_t::use_global_stats, flags_t::use_scale_shift,
-                                  flags_t::fuse_norm_relu, flags_t::use_scale, flags_t::use_shift};
 
 } // namespace
 
@@ -46,26 +43,6 @@ void operand_tensors::add_to(tensor_map &tensors) const {
         tensors[OCTET_ARG_SCALE] = &vector;
     if (operands.has_shift && !operands.are_joined)
         tensors[OCTET_ARG_SHIFT] = &vector;
-}
-
-std::string normalization_parameters(float epsilon, flags_t flags, bool gives_stats) {
-    return text("epsilon:", epsilon, " flags:", to_string(flags),
-                gives_stats ? " prop:forward_training" : "");
-}
-
-flags_t flags_from_text(const std::string &given) {
-    flags_t flags = flags_t::none;
-    for (const std::string &name : split(given, '+')) {
-        const flags_t before = flags;
-        for (const flags_t flag : every_flag)
-            if (to_string(flag) == name)
-                flags = flags | flag;
-        if (flags == before && name != "none")
-            throw_invalid("problem: flags '", given, "', allowed: none or names joined by +: ",
-                          to_string(flags_t::use_global_stats | flags_t::use_scale_shift |
-                                    flags_t::fuse_norm_relu | flags_t::use_scale | flags_t::use_shift));
-    }
-    return flags;
 }
 
 epilogue lower_post_ops_alone(const char *operation, const primitive_attr &attr, const memory_desc &dst,

@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What batch and layer normalization share: their operands and the text of their flags.
+// What batch and layer normalization share: their operands and parameters.
 
 #include "api/front.hpp"
 #include "octet/types.hpp"
@@ -25,9 +25,12 @@ struct operand_tensors {
 };
 
 /// "epsilon:1e-05 flags:use_global_stats+use_scale", and "prop:forward_training" where statistics are results.
-std::string normalization_parameters(float epsilon, normalization_flags flags, bool gives_stats);
-/// The set of names; throws `invalid_arguments` for another one.
-normalization_flags flags_from_text(const std::string &text);
+constexpr auto normalization_parameters = [](auto &d, const auto &visit) {
+    visit("epsilon", d.epsilon);
+    visit("flags", d.flags);
+    visit("prop", d.prop,
+          d.prop == prop_kind::forward_training && !has(d.flags, normalization_flags::use_global_stats));
+};
 
 /// Post-ops are the only attributes that normalizations and reductions have; rules are f32 and `other`.
 epilogue lower_post_ops_alone(const char *operation, const primitive_attr &attr, const memory_desc &dst,

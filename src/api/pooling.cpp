@@ -188,6 +188,18 @@ void lower_rule(pooling_problem &p, const primitive_attr &attr) {
         p.multiplier = attr.input_multipliers().at(OCTET_ARG_SRC);
 }
 
+constexpr auto parameters = [](auto &d, const auto &visit) {
+    const std::size_t n = spatial_ndims(d.src);
+    visit("algorithm", d.alg);
+    visit.list("kernel", d.kernel, 'x', n, 1);
+    visit.list("strides", d.strides, 'x', n, 1);
+    visit.list("dilation", d.dilation, 'x', n, 0);
+    visit.list("padding_l", d.padding_l, 'x', n, 0);
+    visit.padding_r(d.padding_r, [&] {
+        return sliding_windows{d.src, d.dst, d.kernel, d.strides, d.dilation, d.padding_l};
+    });
+};
+
 primitive_desc_ptr make(const pooling_forward::desc &d, const request &r) {
     const primitive_attr &attr = r.attr;
     return run_front(r, [&] {
@@ -205,17 +217,25 @@ primitive_desc_ptr make(const pooling_forward::desc &d, const request &r) {
                           ", allowed: 0 to 3 (batch and channel)");
         p.out_stage = lower_epilogue(support, attr, p.dst, {});
         lower_rule(p, attr);
-
-        const std::string parameters =
-            text("algorithm:", to_string(p.alg), " kernel:", spatial_text(p.kernel, p.spatial_ndims),
-                 " strides:", spatial_text(p.stride, p.spatial_ndims),
-                 " dilation:", spatial_text(p.dilation, p.spatial_ndims, -1),
-                 " padding_l:", spatial_text(p.pad, p.spatial_ndims));
-        return make_primitive_desc(r, tensors, parameters, p);
+        return make_primitive_desc(r, tensors, parameter_text(d, parameters), p);
     });
 }
 
 } // namespace
+
+const described_operation &pooling_operation() {
+    static const described_operation row =
+        described({operation,
+                   {{"pooling", "pooling algorithm:pooling_max src:u8:1x64x14x14:nhwc dst:u8:1x64x7x7:nhwc "
+                                "kernel:2x2 strides:2x2"}},
+                   tensor_roles::channels,
+                   ties_sizes},
+                  pooling_forward::desc(prop_kind::forward_inference, algorithm::pooling_max, {}, {}, {}, {},
+                                        {}, {}, {}),
+                  parameters, make);
+    return row;
+}
+
 } // namespace impl
 
 inline namespace v0 {

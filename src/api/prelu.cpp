@@ -88,11 +88,22 @@ primitive_desc_ptr make(const prelu_forward::desc &d, const request &r) {
         p.out_stage.rule = elementwise_rule(attr, p.out_stage.rule);
         lower_rule(p, attr);
 
-        return make_primitive_desc(r, tensors, "", p);
+        return make_primitive_desc(r, tensors, {}, p);
     });
 }
 
 } // namespace
+
+const described_operation &prelu_operation() {
+    static const described_operation row = described(
+        {operation,
+         {{"prelu", "prelu src:s8:1x64x14x14:nhwc weights:f32:1x64x1x1:nhwc dst:s8:1x64x14x14:nhwc"}},
+         tensor_roles::by_rank,
+         in_place_of_src},
+        prelu_forward::desc(prop_kind::forward_inference, {}, {}, {}), no_parameters, make);
+    return row;
+}
+
 } // namespace impl
 
 inline namespace v0 {

@@ -177,13 +177,13 @@ void check_aliasing(const impl::primitive_description &desc, const impl::argumen
         if (arg == OCTET_ARG_DST)
             continue;
         const impl::sharing shared = share_bytes(input, args.get(arg), dst, dst_handle);
-        if (shared == impl::sharing::nothing ||
-            (shared == impl::sharing::every_element && impl::runs_in_place(desc.operation, arg)))
+        if (shared == impl::sharing::nothing || (shared == impl::sharing::every_element &&
+                                                 impl::operation_named(desc.operation).runs_in_place(arg)))
             continue;
         throw_invalid(desc.operation, ": execute: ", described(arg, desc.args.at(arg)), " and ",
                       described(OCTET_ARG_DST, desc.args.at(OCTET_ARG_DST)),
                       " share bytes, allowed: separate buffers",
-                      impl::runs_in_place(desc.operation, arg)
+                      impl::operation_named(desc.operation).runs_in_place(arg)
                           ? ", or the same elements (equal dims, strides and size of an element)"
                           : "");
     }

@@ -35,6 +35,12 @@ reduction_problem shapes_of(const reduction::desc &d) {
     return p;
 }
 
+constexpr auto parameters = [](auto &d, const auto &visit) {
+    visit("algorithm", d.alg);
+    visit("p", d.p, is_norm(d.alg));
+    visit("epsilon", d.epsilon, is_norm(d.alg));
+};
+
 primitive_desc_ptr make(const reduction::desc &d, const request &r) {
     return run_front(r, [&] {
         require_algorithm(operation, d.alg, algorithm::reduction_max,
@@ -50,12 +56,19 @@ primitive_desc_ptr make(const reduction::desc &d, const request &r) {
         }
         const tensor_map tensors{{OCTET_ARG_SRC, &p.src}, {OCTET_ARG_DST, &p.dst}};
         p.out_stage = lower_post_ops_alone(operation, r.attr, p.dst);
-        const std::string numbers = is_norm(d.alg) ? text(" p:", p.p, " epsilon:", p.epsilon) : "";
-        return make_primitive_desc(r, tensors, text("algorithm:", to_string(d.alg)) + numbers, p);
+        return make_primitive_desc(r, tensors, parameter_text(d, parameters), p);
     });
 }
 
 } // namespace
+
+const described_operation &reduction_operation() {
+    static const described_operation row = described(
+        {operation, {{"reduction", "reduction algorithm:reduction_sum src:f32:64x256:ab dst:f32:64x1:ab"}}},
+        reduction::desc(algorithm::reduction_sum, {}, {}, 1.f, 0.f), parameters, make);
+    return row;
+}
+
 } // namespace impl
 
 inline namespace v0 {

@@ -93,11 +93,22 @@ primitive_desc_ptr make(const description &d, const request &r) {
             p.out_stage.rule = requantization_rule::f32;
         check_rule(p, attr);
 
-        return make_primitive_desc(r, tensors, "", p);
+        return make_primitive_desc(r, tensors, {}, p);
     });
 }
 
 } // namespace
+
+const described_operation &reorder_operation() {
+    static const described_operation row =
+        described({operation,
+                   {{"reorder", "reorder src:f32:1x64x14x14:abcd dst:u8:1x64x14x14:acdb"}},
+                   tensor_roles::letters,
+                   in_place},
+                  description{{}, {}, engine(engine::kind::cpu, 0)}, no_parameters, make);
+    return row;
+}
+
 } // namespace impl
 
 inline namespace v0 {

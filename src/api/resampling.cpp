@@ -102,6 +102,11 @@ void check_rule(const resampling_problem &p) {
                             "and resampling_nearest");
 }
 
+constexpr auto parameters = [](auto &d, const auto &visit) {
+    visit("algorithm", d.alg);
+    visit("coordinates", d.coordinates);
+};
+
 primitive_desc_ptr make(const resampling_forward::desc &d, const request &r) {
     const primitive_attr &attr = r.attr;
     return run_front(r, [&] {
@@ -121,13 +126,25 @@ primitive_desc_ptr make(const resampling_forward::desc &d, const request &r) {
         check_rule(p);
 
         const tensor_map tensors{{OCTET_ARG_SRC, &p.src}, {OCTET_ARG_DST, &p.dst}};
-        const std::string parameters =
-            text("algorithm:", to_string(p.alg), " coordinates:", to_string(p.coordinates));
-        return make_primitive_desc(r, tensors, parameters, p);
+        return make_primitive_desc(r, tensors, parameter_text(d, parameters), p);
     });
 }
 
 } // namespace
+
+const described_operation &resampling_operation() {
+    static const described_operation row = described(
+        {operation,
+         {{"resampling",
+           "resampling algorithm:resampling_linear src:s8:1x64x14x14:nhwc dst:s8:1x64x28x28:nhwc"}},
+         tensor_roles::channels,
+         ties_sizes},
+        resampling_forward::desc(prop_kind::forward_inference, algorithm::resampling_nearest, memory::desc(),
+                                 memory::desc(), resampling_coordinates::half_pixel),
+        parameters, make);
+    return row;
+}
+
 } // namespace impl
 
 inline namespace v0 {

@@ -23,10 +23,6 @@ namespace {
 /// Two batches that no plan treats differently in what a user sees.
 constexpr dim_t trial_sizes[] = {16, 24};
 
-bool is_one_of(const std::string &name, std::initializer_list<const char *> names) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 /// Where windows and weights tie the sizes of tensors to each other, all but the batch must be known.
 void require_known_sizes_but_the_batch(const resizable &description) {
     for (const auto &[arg, md] : description.tensors)
@@ -83,8 +79,7 @@ const memory_desc *find(const described_tensors &tensors, int arg) {
 
 primitive_desc_ptr make_with_runtime_sizes(const resizable &given, bool allow_empty) {
     return run_front({given.operation, given.attr, given.where, allow_empty}, [&]() -> primitive_desc_ptr {
-        if (is_one_of(given.operation,
-                      {"convolution", "deconvolution", "inner_product", "pooling", "resampling"}))
+        if (operation_named(given.operation).has(ties_sizes))
             require_known_sizes_but_the_batch(given);
         resizable description = given;
         for (auto &[arg, md] : description.tensors)

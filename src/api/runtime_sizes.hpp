@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "api/front.hpp"
+#include "api/operation.hpp"
 #include "common/layout/runtime.hpp"
 
 namespace octet::impl {
@@ -38,11 +38,6 @@ bool has_runtime_sizes(const primitive_attr &attr);
 
 /// A primitive descriptor whose sizes come with the execution.
 primitive_desc_ptr make_with_runtime_sizes(const resizable &description, bool allow_empty);
-
-// ---- the tensors of a description
-
-/// Calls f(argument, tensor) for each tensor of a description, whichever of the usual members it has.
-template <typename Description, typename F> void for_each_tensor(Description &d, const F &f);
 
 /// `front`, or what puts it off if a size is unknown.
 template <typename Description>
@@ -65,39 +60,24 @@ primitive_desc_ptr make_at_any_size(const Description &d, const request &r,
     return make_with_runtime_sizes(description, r.allow_empty);
 }
 
-namespace members {
+// ---- a description's row
 
-#define OCTET_MEMBER(NAME, ARGUMENT)                                                                         \
-    template <typename D, typename F> auto NAME(D &d, const F &f, int)->decltype(d.NAME, void()) {           \
-        f(ARGUMENT, d.NAME);                                                                                 \
-    }                                                                                                        \
-    template <typename D, typename F> void NAME(D &, const F &, long) {}
-OCTET_MEMBER(src, OCTET_ARG_SRC)
-OCTET_MEMBER(src0, OCTET_ARG_SRC_0)
-OCTET_MEMBER(src1, OCTET_ARG_SRC_1)
-OCTET_MEMBER(weights, OCTET_ARG_WEIGHTS)
-OCTET_MEMBER(bias, OCTET_ARG_BIAS)
-OCTET_MEMBER(dst, OCTET_ARG_DST)
-OCTET_MEMBER(stats, OCTET_ARG_MEAN) // variance has the same
-#undef OCTET_MEMBER
-template <typename D, typename F> auto srcs(D &d, const F &f, int) -> decltype(d.srcs, void()) {
-    int arg = OCTET_ARG_MULTIPLE_SRC;
-    for (auto &src : d.srcs)
-        f(arg++, src);
-}
-template <typename D, typename F> void srcs(D &, const F &, long) {}
-
-} // namespace members
-
-template <typename Description, typename F> void for_each_tensor(Description &d, const F &f) {
-    members::src(d, f, 0);
-    members::src0(d, f, 0);
-    members::src1(d, f, 0);
-    members::srcs(d, f, 0);
-    members::weights(d, f, 0);
-    members::bias(d, f, 0);
-    members::dst(d, f, 0);
-    members::stats(d, f, 0);
+/// Completes the row of an operation: its parameters, visited as operation.hpp explains, and how it is read from a text, starting
+/// from `blank`, a descriptor without tensors that has the values of parameters that a text leaves out.
+template <typename Description, typename Parameters>
+described_operation described(const operation_facts &facts, Description blank, const Parameters &parameters,
+                              primitive_desc_ptr (*front)(const Description &, const request &)) {
+    described_operation row{facts, {}, {}};
+    parameters(blank, parameter_names(row.parameters));
+    row.read = [name = row.name, blank = std::move(blank), parameters, front](const problem_tokens &tokens,
+                                                                              const request &r) {
+        Description d = blank;
+        members::set_source_count(d, described_sources(tokens), 0);
+        for_each_tensor(d, [&](int arg, memory::desc &md) { md = described_tensor(tokens, name, arg); });
+        parameters(d, parameter_reader(tokens));
+        return make_at_any_size(d, r, front);
+    };
+    return row;
 }
 
 // ---- execution

@@ -100,6 +100,11 @@ void lower_f32(softmax_problem &p, const primitive_attr &attr, const attribute_s
     p.src_scale = tensor_scale(operation, attr, OCTET_ARG_SRC, 1.f);
 }
 
+constexpr auto parameters = [](auto &d, const auto &visit) {
+    visit("algorithm", d.alg);
+    visit("axis", d.axis);
+};
+
 primitive_desc_ptr make(const softmax_forward::desc &d, const request &r) {
     const primitive_attr &attr = r.attr;
     return run_front(r, [&] {
@@ -130,11 +135,24 @@ primitive_desc_ptr make(const softmax_forward::desc &d, const request &r) {
                                 ", implemented: f32, f32_v3, ort_f32, tflite_2step, tflite_single_rounding");
         }
 
-        return make_primitive_desc(r, tensors, text("algorithm:", to_string(d.alg), " axis:", p.axis), p);
+        return make_primitive_desc(r, tensors, parameter_text(d, parameters), p);
     });
 }
 
 } // namespace
+
+const described_operation &softmax_operation() {
+    static const described_operation row =
+        described({operation,
+                   {{"softmax", "softmax algorithm:softmax_accurate src:s8:1x1000:ab dst:s8:1x1000:ab axis:1 "
+                                "rule:tflite_2step input_multiplier:src:1073741824@21"}},
+                   tensor_roles::by_rank,
+                   in_place},
+                  softmax_forward::desc(prop_kind::forward_inference, algorithm::softmax_accurate, {}, {}, 1),
+                  parameters, make);
+    return row;
+}
+
 } // namespace impl
 
 inline namespace v0 {

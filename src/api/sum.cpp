@@ -73,8 +73,12 @@ void lower_snps(sum_problem &p, const primitive_attr &attr) {
 
 struct description {
     memory::desc dst;
-    const std::vector<float> scales;
+    std::vector<float> scales;
     std::vector<memory::desc> srcs;
+};
+
+constexpr auto parameters = [](auto &d, const auto &visit) {
+    visit.list("factors", d.scales, '/', d.srcs.size(), 1.f);
 };
 
 primitive_desc_ptr make(const description &d, const request &r) {
@@ -104,11 +108,7 @@ primitive_desc_ptr make(const description &d, const request &r) {
             if (z.values.is_set() && p.multipliers.empty())
                 throw_invalid(operation,
                               ": zero points of sources with rule f32, allowed with caffe_double_round");
-
-        std::string parameters = "factors:";
-        for (const float &scale : p.scales)
-            parameters += text(&scale == p.scales.data() ? "" : "/", scale);
-        return make_primitive_desc(r, tensors, parameters, p);
+        return make_primitive_desc(r, tensors, parameter_text(d, parameters), p);
     });
 }
 
@@ -117,6 +117,17 @@ memory_desc first_of(const std::vector<memory::desc> &srcs) {
 }
 
 } // namespace
+
+const described_operation &sum_operation() {
+    static const described_operation row =
+        described({operation,
+                   {{"sum", "sum src0:s8:1x64x14x14:nhwc src1:s8:1x64x14x14:nhwc dst:s8:1x64x14x14:nhwc"}},
+                   tensor_roles::by_rank,
+                   has_numbered_sources | in_place},
+                  description{}, parameters, make);
+    return row;
+}
+
 } // namespace impl
 
 inline namespace v0 {

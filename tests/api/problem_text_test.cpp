@@ -1,8 +1,11 @@
 // Problems as text: what a primitive descriptor prints is read back as the same problem, for every operation,
 // attribute and layout; texts that are wrong are refused with the token that is.
 // SPDX-License-Identifier: Apache-2.0
+#include <set>
+
 #include <gtest/gtest.h>
 
+#include "octet/example_problems.hpp"
 #include "octet/octet.hpp"
 #include "support/expect_error.hpp"
 
@@ -105,6 +108,19 @@ TEST(problem_text, two_packed_layouts_have_two_names) {
     const memory::desc one = packed_for(1), two = packed_for(2);
     EXPECT_EQ(one == two, one.to_string() == two.to_string());
     EXPECT_NE(one.to_string().find("packed_grouped_convolution-g32-p"), std::string::npos) << one.to_string();
+}
+
+TEST(problem_text, every_operation_has_an_example_that_runs) {
+    std::set<primitive_kind> kinds;
+    for (const example_problem &p : example_problems()) {
+        SCOPED_TRACE(p.name);
+        const primitive_desc pd = primitive_desc_from_string(p.problem, cpu);
+        expect_round_trip(pd);
+        kinds.insert(pd.get_kind());
+    }
+    for (int i = 1; to_string(static_cast<primitive_kind>(i)) != std::string("unknown"); i++)
+        EXPECT_EQ(kinds.count(static_cast<primitive_kind>(i)), 1U)
+            << to_string(static_cast<primitive_kind>(i));
 }
 
 TEST(problem_text, of_all_operations) {

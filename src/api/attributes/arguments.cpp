@@ -5,6 +5,8 @@
 
 #include "common/epilogue.hpp"
 #include "common/layout/layout.hpp"
+#include "common/text.hpp"
+#include "common/tokens.hpp"
 
 namespace octet::impl {
 
@@ -27,6 +29,43 @@ void add_attribute_arguments(const primitive_attr &attr, const std::map<int, con
     for (int i = 0; i < static_cast<int>(ops.size()); i++)
         if (const int arg = operand_of(ops[i], i))
             args[arg] = operand_desc(ops[i], *tensors.at(OCTET_ARG_DST));
+}
+
+std::string argument_name(int arg) {
+    if (arg >= OCTET_ARG_MULTIPLE_SRC && arg < 2 * OCTET_ARG_MULTIPLE_SRC)
+        return text("src", arg - OCTET_ARG_MULTIPLE_SRC);
+    switch (arg) {
+    case OCTET_ARG_SRC_0:
+        return "src";
+    case OCTET_ARG_SRC_1:
+        return "src1";
+    case OCTET_ARG_WEIGHTS:
+        return "weights";
+    case OCTET_ARG_BIAS:
+        return "bias";
+    case OCTET_ARG_DST:
+        return "dst";
+    default:
+        return argument_to_string(arg);
+    }
+}
+
+int argument_of(const std::string &name, bool has_numbered_sources) {
+    for (const int arg : {OCTET_ARG_WEIGHTS, OCTET_ARG_BIAS, OCTET_ARG_DST})
+        if (argument_name(arg) == name)
+            return arg;
+    const bool is_source = name.rfind("src", 0) == 0;
+    if (is_source && has_numbered_sources && name.size() > 3) {
+        const int index = number_of<int>(name.substr(3));
+        if (index >= 0 && index < OCTET_ARG_MULTIPLE_SRC)
+            return OCTET_ARG_MULTIPLE_SRC + index;
+    }
+    if (!has_numbered_sources && (name == "src" || name == "src0"))
+        return OCTET_ARG_SRC_0;
+    if (!has_numbered_sources && name == "src1")
+        return OCTET_ARG_SRC_1;
+    throw_invalid("tensor '", name, "', allowed: ",
+                  has_numbered_sources ? "src0, src1, …, dst" : "src, src1, weights, bias, dst");
 }
 
 } // namespace octet::impl

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/attributes/checks.hpp"
 
+#include "api/attributes/arguments.hpp"
 #include "api/attributes/derived.hpp"
-#include "api/attributes/text.hpp"
 #include "common/element.hpp"
 #include "common/layout/layout.hpp"
 #include "common/post_ops.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "octet/primitive_attr.hpp"
+#include "api/attributes/arguments.hpp"
 
 namespace octet::impl {
 
@@ -20,10 +20,5 @@ using tensor_by_name = std::function<memory_desc(const std::string &)>;
 /// Reads such tokens. Throws `invalid_arguments` naming the token that is no attribute or a wrong one.
 primitive_attr attributes_from_text(const std::vector<std::string> &tokens, bool has_numbered_sources,
                                     const tensor_by_name &tensor);
-
-/// "src", "weights", "src3" (of sum and concat), …: the tensor of an execution argument; and back, given whether
-/// the operation has numbered sources. Unknown names throw `invalid_arguments`.
-std::string argument_name(int arg);
-int argument_of(const std::string &name, bool has_numbered_sources);
 
 } // namespace octet::impl

@@ -96,17 +96,6 @@ std::string spelled(const std::string &letters, spelling names) {
 }
 
 /// The tag of this name, in letters or in one of the spellings.
-bool find_tag(const std::string &name, format_tag &found) {
-    for (const tag_letters &entry : plain_tags)
-        for (const spelling names :
-             {spelling::letters, spelling::activations, spelling::weights, spelling::grouped_weights})
-            if (spelled(entry.letters, names) == name) {
-                found = entry.tag;
-                return true;
-            }
-    return false;
-}
-
 bool has_layout(const memory_desc &md, format_tag tag, bool compare_unused) {
     memory_desc dense = md;
     set_layout(dense, tag);
@@ -143,51 +132,18 @@ std::string packed_name(const memory_desc &md) {
     return name;
 }
 
-void set_packed_name(memory_desc &md, const std::string &name) {
-    const std::vector<std::string> parts = split(name.substr(std::string("packed_").size()), '-');
-    md.format_kind = format_kind::packed;
-    if (!from_name(parts[0], md.packed_kind))
-        throw_invalid("layout '", name,
-                      "', allowed after packed_: convolution, grouped_convolution, matmul, ",
-                      "deconvolution, grouped_deconvolution");
-    for (std::size_t i = 1; i < parts.size(); i++) {
-        const char key = parts[i].empty() ? ' ' : parts[i][0];
-        const std::vector<dim_t> numbers =
-            parts[i].size() > 1 ? numbers_of(parts[i].substr(1), '.') : std::vector<dim_t>();
-        if (key == 'g' && numbers.size() == 1)
-            md.packed_groups = numbers[0];
-        else if (key == 'w' && numbers.size() == 1)
-            md.packed_width = numbers[0];
-        else if (key == 'p' && numbers.size() == 5)
-            md.packed_patches = {numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]};
-        else if (key == 's' && numbers.size() == 3)
-            std::copy(numbers.begin(), numbers.end(), md.packed_steps);
-        else
-            throw_invalid("layout '", name, "': '", parts[i],
-                          "', allowed: g and 1 number, w and 1, p and 5, s and 3");
-    }
-}
-
-/// "16x*x3": sizes, some of which may come with the execution.
-std::vector<dim_t> sizes_of(const std::string &list) {
-    std::vector<dim_t> sizes;
-    for (const std::string &part : split(list, 'x'))
-        sizes.push_back(part == "*" ? OCTET_RUNTIME_DIM_VAL : number_of<dim_t>(part));
-    return sizes;
-}
-
-void set_strides(memory_desc &md, const std::string &name) {
-    const std::vector<std::string> parts = split(name.substr(std::string("strides_").size()), '@');
-    const std::vector<dim_t> strides = sizes_of(parts[0]);
-    if (static_cast<int>(strides.size()) != md.ndims || parts.size() > 2)
-        throw_invalid("layout '", name, "', allowed for ", md.ndims,
-                      " dimensions: strides_ and as many numbers");
-    md.format_kind = format_kind::plain;
-    std::copy(strides.begin(), strides.end(), md.strides);
-    md.offset0 = parts.size() == 2 ? number_of<dim_t>(parts[1]) : 0;
-}
-
 } // namespace
+
+bool find_tag(const std::string &name, format_tag &found) {
+    for (const tag_letters &entry : plain_tags)
+        for (const spelling names :
+             {spelling::letters, spelling::activations, spelling::weights, spelling::grouped_weights})
+            if (spelled(entry.letters, names) == name) {
+                found = entry.tag;
+                return true;
+            }
+    return false;
+}
 
 std::string layout_name(const memory_desc &md, spelling names) {
     if (md.format_kind == format_kind::packed)
@@ -206,20 +162,6 @@ std::string layout_name(const memory_desc &md) {
     return name == "acb" || name == "acdb" || name == "acdeb" ? spelled(name, spelling::activations) : name;
 }
 
-void set_layout(memory_desc &md, const std::string &name) {
-    format_tag tag = format_tag::undef;
-    if (name == "any")
-        md.format_kind = format_kind::any;
-    else if (name.rfind("packed_", 0) == 0)
-        set_packed_name(md, name);
-    else if (name.rfind("strides_", 0) == 0)
-        set_strides(md, name);
-    else if (find_tag(name, tag))
-        set_layout(md, tag);
-    else
-        throw_invalid("layout '", name, "', allowed: any, a format tag, strides_…, packed_…");
-}
-
 std::string joined(const dim_t *values, std::size_t n, char separator) {
     std::string s;
     for (std::size_t i = 0; i < n; i++)
@@ -230,18 +172,6 @@ std::string joined(const dim_t *values, std::size_t n, char separator) {
 std::string tensor_text(const memory_desc &md, spelling names) {
     return text(to_string(md.data_type), ":", joined(md.dims, static_cast<std::size_t>(md.ndims)), ":",
                 layout_name(md, names));
-}
-
-memory_desc tensor_from_text(const std::string &text) {
-    const std::vector<std::string> fields = split(text, ':');
-    memory_desc md;
-    if (fields.size() != 3 || !from_name(fields[0], md.data_type))
-        throw_invalid("tensor '", text, "', allowed: type:dims:layout, such as u8:1x64x56x56:nhwc");
-    const std::vector<dim_t> dims = sizes_of(fields[1]);
-    md = memory::desc(dims, md.data_type, format_tag::any).data; // checks the shape
-    set_layout(md, fields[2]);
-    check_description("tensor", text.c_str(), md);
-    return md;
 }
 
 } // namespace octet::impl

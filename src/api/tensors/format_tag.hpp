@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Layouts by their names: tags as the user spells them, packed layouts, strides. Every layout of every tensor has
-// a text of its own, and the text can be read back.
+// a text of its own, which tensor_from_text.hpp reads back.
 
 #include <string>
 
@@ -24,15 +24,13 @@ enum class spelling { letters, activations, weights, grouped_weights };
 std::string layout_name(const memory_desc &md, spelling names);
 std::string layout_name(const memory_desc &md);
 
-/// The inverse: gives `md`, whose dims and type are set, the layout of this name in any spelling. Throws
-/// `invalid_arguments` for a text that is none; a wrong packed layout is left to `check_descriptor`.
-void set_layout(memory_desc &md, const std::string &name);
+/// Whether there is a format tag of this name, in any spelling; sets it.
+bool find_tag(const std::string &name, format_tag &found);
 
 /// "16x1x3x3", * for a size that comes with the execution; nothing for no dimensions.
 std::string joined(const dim_t *values, std::size_t n, char separator = 'x');
 
-/// "u8:1x64x56x56:nhwc", and back.
+/// "u8:1x64x56x56:nhwc". `tensor_from_text` reads it.
 std::string tensor_text(const memory_desc &md, spelling names);
-memory_desc tensor_from_text(const std::string &text);
 
 } // namespace octet::impl

@@ -29,18 +29,23 @@ bool grows_past_limit(dim_t &product, dim_t factor) {
     return __builtin_mul_overflow(product, factor, &product) || product > size_limit;
 }
 
+/// A number of a dimension that no execution brings later.
+void check_known(const subject &what, const char *name, int d, dim_t value) {
+    if (is_runtime(value))
+        throw_invalid(what.operation, ": ", what.name, ": ", name, " ", d,
+                      " is OCTET_RUNTIME_DIM_VAL, allowed: a known one");
+    if (value < 0)
+        throw_invalid(what.operation, ": ", what.name, ": ", name, " ", d, " is ", value,
+                      ", allowed: 0 and above");
+}
+
 void check_dims(const subject &what, const memory_desc &md) {
     if (md.ndims < 0 || md.ndims > max_ndims)
         throw_invalid(what.operation, ": ", what.name, ": ndims is ", md.ndims, ", allowed: 0 to ",
                       max_ndims);
     dim_t count = 1;
     for (int d = 0; d < md.ndims; d++) {
-        if (is_runtime(md.dims[d]))
-            throw_invalid(what.operation, ": ", what.name, ": dimension ", d,
-                          " is OCTET_RUNTIME_DIM_VAL, allowed: a known size");
-        if (md.dims[d] < 0)
-            throw_invalid(what.operation, ": ", what.name, ": dimension ", d, " is ", md.dims[d],
-                          ", allowed: 0 and above");
+        check_known(what, "dimension", d, md.dims[d]);
         // A dimension of 0 does not make the others harmless: strides come from their product.
         if (grows_past_limit(count, std::max<dim_t>(md.dims[d], 1)))
             throw_invalid(what.operation, ": ", what.name, ": dims ", dims_text(md),
@@ -53,12 +58,7 @@ void check_strides(const subject &what, const memory_desc &md) {
         throw_invalid(what.operation, ": ", what.name, ": offset0 is ", md.offset0, ", allowed: 0 to 2^56");
     dim_t last = md.offset0;
     for (int d = 0; d < md.ndims; d++) {
-        if (is_runtime(md.strides[d]))
-            throw_invalid(what.operation, ": ", what.name, ": stride ", d,
-                          " is OCTET_RUNTIME_DIM_VAL, allowed: a known one");
-        if (md.strides[d] < 0)
-            throw_invalid(what.operation, ": ", what.name, ": stride ", d, " is ", md.strides[d],
-                          ", allowed: 0 and above");
+        check_known(what, "stride", d, md.strides[d]);
         dim_t reach = std::max<dim_t>(md.dims[d] - 1, 0);
         if (grows_past_limit(reach, md.strides[d]) || (last += reach) > size_limit)
             throw_invalid(what.operation, ": ", what.name, ": stride ", d, " is ", md.strides[d],

@@ -1,0 +1,21 @@
+#pragma once // SPDX-License-Identifier: Apache-2.0
+
+#include <string>
+#include <vector>
+
+#include "octet/export.hpp"
+
+namespace octet {
+inline namespace v0 {
+
+/// A problem as text (octet/problem.hpp), with a name for people: "depthwise convolution".
+struct example_problem {
+    std::string name, problem;
+};
+
+/// A small usual problem of each operation, at least one, for probes and as a beginning of one's own: `octet info` tells which
+/// implementations they get.
+OCTET_API std::vector<example_problem> example_problems();
+
+} // namespace v0
+} // namespace octet
