@@ -6,14 +6,13 @@ Links: each relative link and picture names a file that is there, each anchor a 
 pages, but not of README.md and its neighbours, of links that leave doc/, and of pictures in raw HTML.
 Tables: no row stands apart from its table, behind an empty line.
 Spelling: hunspell with its English dictionaries, American and British, knows each word, or doc/words.txt has it. Code is left out, and so are
-names: words with digits, underscores or capitals inside. Where hunspell is missing, links alone are checked, and a line says so.
+names: words with digits, underscores or capitals inside. Without hunspell or its dictionaries spelling is not checked, and a line says so.
 Prints FILE:LINE: what is wrong. Exit code 1: something is. tests/documents_test.sh shows that it can be.
 """
 
 import glob
 import os
 import re
-import shutil
 import subprocess
 import sys
 
@@ -106,25 +105,36 @@ def words_of(path):
     return found
 
 
+DICTIONARIES = ["hunspell", "-l", "-i", "utf-8", "-d", "en_US,en_GB"]
+
+
+def can_spell():
+    """Whether hunspell and its dictionaries are there."""
+    try:
+        return subprocess.run(DICTIONARIES, input="word", capture_output=True, encoding="utf-8").returncode == 0
+    except FileNotFoundError:
+        return False
+
+
 def unknown(words, word_list):
     """Those of the words that neither a dictionary nor the list has."""
     with open(word_list, encoding="utf-8") as file:
         own = {line.strip() for line in file if line.strip() and not line.startswith("#")}
     asked = sorted({word for word in words if word not in own and word.lower() not in own})
-    found = subprocess.run(["hunspell", "-l", "-i", "utf-8", "-d", "en_US,en_GB"], input="\n".join(asked), capture_output=True, text=True, check=True)
+    found = subprocess.run(DICTIONARIES, input="\n".join(asked), capture_output=True, encoding="utf-8", check=True)
     return set(found.stdout.split())
 
 
 def main(root):
     pages = sorted(glob.glob(f"{root}/*.md") + glob.glob(f"{root}/doc/**/*.md", recursive=True) + glob.glob(f"{root}/examples/**/*.md", recursive=True))
     found = [(page, *problem) for page in pages for problem in [*broken_links(page), *stray_rows(page)]]
-    if shutil.which("hunspell"):
+    if can_spell():
         words = {page: words_of(page) for page in pages}
         wrong = unknown({word for of_page in words.values() for word in of_page}, f"{root}/doc/words.txt")
         found += [(page, number, f"'{word}' is misspelled, or a term that doc/words.txt lacks")
                   for page, of_page in words.items() for word, number in of_page.items() if word in wrong]
     else:
-        print("hunspell is missing: spelling is not checked")
+        print("hunspell or a dictionary of it is missing: spelling is not checked")
     for page, number, sentence in sorted(found):
         print(f"{os.path.relpath(page, root)}:{number}: {sentence}")
     return 1 if found else 0
