@@ -75,6 +75,17 @@ bool is_product_of_codes(const std::string &op) {
     return std::find(std::begin(products), std::end(products), op) != std::end(products);
 }
 
+/// ONNX Runtime quantizes the bias of an operator that one QuantizeLinear reads, after Relu or Clip at most. A reader outside
+/// of the part counts as little as an output of the graph, and would in the whole graph.
+bool is_read_on_both_sides(const graph &g, const value &v) {
+    const auto reads = [&](const auto &kind) {
+        return std::any_of(v.consumers.begin(), v.consumers.end(),
+                           [&](int c) { return kind(g.nodes[at(c)]); });
+    };
+    return !is_code(v.type) && reads(is_foreign) &&
+           reads([](const node &n) { return n.op == "QuantizeLinear" || n.op == "Relu" || n.op == "Clip"; });
+}
+
 bool is_product_of_floats(const std::string &op) {
     static constexpr std::string_view products[] = {"FusedMatMul", "Gemm", "MatMul", "MatMulAdd"};
     return std::find(std::begin(products), std::end(products), op) != std::end(products);
@@ -187,6 +198,14 @@ private:
             if (const std::string reason = why_not(g_, g_.nodes[i], settings_); !reason.empty())
                 refused.emplace(groups_[i], text_of(g_, static_cast<int>(i)) + ": " + reason);
         }
+        if (settings_.claim == claim_kind::quantized)
+            for (const value &v : g_.values)
+                if (v.producer >= 0 && is_read_on_both_sides(g_, v))
+                    refused.emplace(
+                        groups_[at(v.producer)],
+                        text_of(g_, v.producer) +
+                            ": what it computes is quantized, and read by an operator that Octet lacks; by "
+                            "itself it would get a quantized bias (option claim)");
         claimed_.assign(g_.nodes.size(), true);
         for (const int group : std::set<int>(groups_.begin(), groups_.end()))
             if (is_compiled(g_.nodes[at(group)])) // the provider takes it by itself

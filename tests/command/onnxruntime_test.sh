@@ -11,7 +11,7 @@ grep '"equal": true' <<<"$said" || { echo "$said"; exit 1; }
 [ -z "${3-}" ] || { echo "without Octet in ONNX Runtime's sessions: this build has the sanitizers $3"; exit 0; }
 
 through=$("$1" bench --network "$2" --through onnxruntime --samples 1 --json)
-grep '"equal": true' <<<"$through" && grep 'on Octet' <<<"$through" || { echo "$through"; exit 1; }
+grep '"equal": true' <<<"$through" && grep 'on Octet' <<<"$through" && grep '"ratio": [0-9]' <<<"$through" || { echo "$through"; exit 1; }
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

@@ -118,6 +118,14 @@ json to_json(const network_result &result) {
     return {{"threads", result.whole.threads}, {"network_over_layers", result.over_layers()}, {"rows", rows}};
 }
 
+std::vector<provider_gain> provider_gains(const std::vector<network_result> &results) {
+    std::vector<provider_gain> gains;
+    for (std::size_t i = 0; i + 1 < results.size(); i += 2)
+        gains.push_back({results[i].whole.threads,
+                         results[i].whole.peer_time.median / results[i + 1].whole.peer_time.median});
+    return gains;
+}
+
 void set_scaling(std::vector<network_result> &results) {
     for (network_result &r : results) {
         const network_result &first = results[0];

@@ -19,6 +19,14 @@ std::vector<measurement> rows_of(const network_result &result);
 /// {"threads", "network_over_layers", "rows"}: of one count of threads.
 json to_json(const network_result &result);
 
+/// What Octet's provider gains in ONNX Runtime: with each count of threads, the median time of a session by itself over that
+/// with the provider. `results` are in such pairs.
+struct provider_gain {
+    int threads;
+    double ratio;
+};
+std::vector<provider_gain> provider_gains(const std::vector<network_result> &results);
+
 /// Sets the scaling of what was measured with several counts.
 void set_scaling(std::vector<network_result> &results);
 

@@ -118,6 +118,10 @@ void bench_networks(const bench_options &options) {
         }
         if (!options.peer.empty())
             object["equal"] = bench.is_equal();
+        const std::vector<provider_gain> gains =
+            options.through.empty() ? std::vector<provider_gain>() : provider_gains(results);
+        for (const provider_gain &g : gains)
+            object["provider"].push_back({{"threads", g.threads}, {"ratio", g.ratio}});
         networks.push_back(std::move(object));
         if (options.json)
             continue;
@@ -126,6 +130,9 @@ void bench_networks(const bench_options &options) {
         if (!options.peer.empty())
             std::cout << "outputs of ONNX Runtime and Octet: "
                       << (bench.is_equal() ? "equal bytes" : "DIFFERENT") << '\n';
+        for (const provider_gain &g : gains)
+            std::cout << "ONNX Runtime's CPU provider / Octet's provider, " << threads_text({g.threads})
+                      << ": " << fixed(g.ratio, 2) << '\n';
         std::cout << network_text(results) << std::endl;
     }
     if (options.json)
