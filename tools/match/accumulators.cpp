@@ -79,7 +79,8 @@ std::vector<scaling> f32_scalings(const rule_facts &facts, const accumulator_sca
             return [&facts, s, src_first](std::int32_t acc) {
                 const float x = static_cast<float>(acc);
                 const float real = src_first ? x * s.src * s.weights : x * (s.src * s.weights);
-                return store(real * (1.f / s.dst), facts, s);
+                const float bias = static_cast<float>(s.bias) * (s.src * s.weights);
+                return store((real + bias) * (1.f / s.dst), facts, s);
             };
         };
         return {{facts.rule, "acc * (s_src * s_weights)", ordered(false)},
@@ -90,7 +91,11 @@ std::vector<scaling> f32_scalings(const rule_facts &facts, const accumulator_sca
         unique.add(static_cast<float>(derivation.factor(s)), derivation.name,
                    [&](float factor, const std::string &name) {
                        return scaling{facts.rule, name, [&facts, s, factor](std::int32_t acc) {
-                                          return store(static_cast<float>(acc) * factor, facts, s);
+                                          const float sum =
+                                              facts.f32.adds_bias_in_f32
+                                                  ? static_cast<float>(acc) + static_cast<float>(s.bias)
+                                                  : static_cast<float>(impl::wrapping_add(acc, s.bias));
+                                          return store(sum * factor, facts, s);
                                       }};
                    });
     return unique.scalings;
@@ -135,8 +140,8 @@ std::vector<scaling> real_scalings(const rule_facts &facts, const accumulator_sc
 }
 
 accumulator_scales scales_of(const description &d, std::int64_t magnitude) {
-    return {d.inputs[0].scale, d.inputs[1].scale, d.output.scale, d.output.zero_point,
-            d.low(),           d.high(),          magnitude,      d.output.type};
+    return {d.inputs[0].scale, d.inputs[1].scale, d.output.scale, d.output.zero_point, d.low(), d.high(),
+            magnitude,         d.output.type,     d.bias};
 }
 
 /// The largest accumulator that matters: beyond, codes are at the ends of their range.
@@ -160,6 +165,16 @@ subject subject_of(const description &d, const accumulator_scales &s) {
     return result;
 }
 
+/// Of accumulators to which the bias is added first.
+std::vector<scaling> after_the_bias(std::vector<scaling> all, std::int32_t bias) {
+    if (bias != 0)
+        for (scaling &one : all)
+            one.code = [code = std::move(one.code), bias](std::int32_t acc) {
+                return code(impl::wrapping_add(acc, bias));
+            };
+    return all;
+}
+
 } // namespace
 
 std::vector<scaling> scalings_of(requantization_rule rule, const accumulator_scales &s) {
@@ -168,9 +183,9 @@ std::vector<scaling> scalings_of(requantization_rule rule, const accumulator_sca
     case rule_parameters::scales:
         return f32_scalings(facts, s);
     case rule_parameters::multipliers:
-        return fixed_point_scalings(facts, s);
+        return after_the_bias(fixed_point_scalings(facts, s), s.bias);
     case rule_parameters::real_scales:
-        return real_scalings(facts, s);
+        return after_the_bias(real_scalings(facts, s), s.bias);
     default:
         return {};
     }
@@ -218,8 +233,8 @@ std::vector<std::int32_t> interesting_accumulators(const accumulator_scales &s, 
     std::sort(found.begin(), found.end());
     found.erase(std::unique(found.begin(), found.end()), found.end());
     std::vector<std::int32_t> result;
-    for (const std::int64_t acc : found)
-        if (acc >= -limit - (limit == impl::int32_max) && acc <= limit)
+    for (const std::int64_t sum : found)
+        if (const std::int64_t acc = sum - s.bias; acc >= -limit - (limit == impl::int32_max) && acc <= limit)
             result.push_back(static_cast<std::int32_t>(acc));
     return result;
 }

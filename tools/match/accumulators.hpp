@@ -20,6 +20,7 @@ struct accumulator_scales {
     std::int32_t low = -128, high = 127;
     std::int64_t magnitude = 0; ///< bound of |acc|, from which gemmlowp's legacy stage has its multiplier
     data_type type = data_type::s8;
+    std::int32_t bias = 0; ///< of the device's own, like acc
 
     double factor() const {
         return static_cast<double>(src) * static_cast<double>(weights) / static_cast<double>(dst);

@@ -37,6 +37,7 @@ constexpr kind_facts kinds[] = {
     {"sum", "SUM", nullptr, 1, form::row},
     {"softmax", "SOFTMAX", nullptr, 1, form::codes},
     {"average_pool", "AVERAGE_POOL_2D", nullptr, 1, form::row},
+    {"max_pool", "MAX_POOL_2D", nullptr, 1, form::row},
     {"resize_bilinear", "RESIZE_BILINEAR", nullptr, 1, form::image},
 };
 
@@ -162,8 +163,8 @@ description parse_description(const std::string &text, const std::string &name) 
     if (root.is_discarded())
         throw_invalid(name, ": is no JSON");
     const object_reader r(root, name,
-                          {"kind", "inputs", "output", "activation", "count", "limit", "alpha", "beta",
-                           "size", "to", "align_corners", "half_pixel_centers"});
+                          {"kind", "inputs", "output", "activation", "count", "limit", "bias", "alpha",
+                           "beta", "size", "to", "align_corners", "half_pixel_centers"});
     description d;
     try {
         d.kind = &facts_of_kind(r.word("kind"));
@@ -192,6 +193,11 @@ description parse_description(const std::string &text, const std::string &name) 
         throw_invalid(name, ": key 'count' is missing: how many codes a row of kind ", d.kind->name, " has");
     if (r.has("limit"))
         d.limit = r.integer("limit", 1, 2147483647);
+    if (r.has("bias")) {
+        if (!is_product && d.kind->form != form::accumulators)
+            r.refuse("bias", impl::text("none for kind ", d.kind->name));
+        d.bias = static_cast<std::int32_t>(r.integer("bias", impl::int32_min, impl::int32_max));
+    }
     if (r.has("alpha") || std::string(d.kind->name) == "leaky_relu")
         d.alpha = r.real("alpha", false);
     if (r.has("beta"))

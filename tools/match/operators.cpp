@@ -26,11 +26,15 @@ memory::dims with_rows(dim_t rows, const memory::dims &row) {
     return dims;
 }
 
+/// Its rows are images of one line.
+bool is_pool(const description &d) {
+    return std::string(d.kind->tflite).find("_POOL_2D") != std::string::npos;
+}
+
 memory::dims source_row(const description &d) {
     switch (d.kind->form) {
     case form::row:
-        return std::string(d.kind->tflite) == "AVERAGE_POOL_2D" ? memory::dims{1, d.count, 1}
-                                                                : memory::dims{d.count};
+        return is_pool(d) ? memory::dims{1, d.count, 1} : memory::dims{d.count};
     case form::codes:
         return {d.count};
     case form::image:
@@ -43,7 +47,7 @@ memory::dims source_row(const description &d) {
 memory::dims result_row(const description &d) {
     switch (d.kind->form) {
     case form::row:
-        return std::string(d.kind->tflite) == "AVERAGE_POOL_2D" ? memory::dims{1, 1, 1} : memory::dims{};
+        return is_pool(d) ? memory::dims{1, 1, 1} : memory::dims{};
     case form::codes:
         return {d.count};
     case form::image:

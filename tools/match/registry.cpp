@@ -177,7 +177,7 @@ constexpr evidence known[] = {
     {"ev_rte15", "SNPS-Caffe in EV mode", check_values},
     {"f64_scale", "SNPS-Caffe, InnerProduct with the methods ONNX and Caffe2", check_values},
     {"xnnpack_f32", "XNNPACK 75db3c09 on x86, LiteRT's default for what its delegate takes",
-     "vectors computed by XNNPACK (`octet check`)"},
+     "vectors computed by XNNPACK (`octet check`), LiteRT itself on random networks (`tests/litert`)"},
     {"xnnpack_rndnu", "XNNPACK 75db3c09 on Arm, products of u8 codes and MUL",
      "vectors computed by XNNPACK for AArch64 (`octet check`)"},
     {"ruy_2step", "ruy 2af88863 on x86 with AVX, LiteRT's products that are not delegated",
