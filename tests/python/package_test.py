@@ -482,7 +482,7 @@ class Networks(unittest.TestCase):
         np.testing.assert_array_equal(same(codes), usual(codes))
         with self.assertRaisesRegex(ValueError, "profile 'litert-2026.08-x68' is none; the closest are litert-2026.08-x86, "):
             octet.Network(path, profile="litert-2026.08-x68")
-        with self.assertRaisesRegex(NotImplementedError, "litert-2026.08-arm64 has no contract for SOFTMAX"):
+        with self.assertRaisesRegex(octet.UnsupportedError, "litert-2026.08-arm64 has no contract for SOFTMAX"):
             octet.Network(path, profile="litert-2026.08-arm64")
         octet.Network(path, profile="litert-2026.08-arm64+litert-2026.08-x86")
         with self.assertRaisesRegex(ValueError, "allowed: one of them"):
