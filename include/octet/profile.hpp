@@ -37,8 +37,8 @@ struct profile {
 /// All of them, those of TFLite's networks first.
 OCTET_API const std::vector<profile> &all_profiles();
 
-/// By name; of "NAME+SUBSTITUTE" (see network_options::profile) that of NAME. Throws `invalid_arguments` for a name that there is
-/// not, with those that are closest.
+/// By name. Of "NAME+SUBSTITUTE", which takes what NAME has no contract for from SUBSTITUTE, that of NAME. Throws
+/// `invalid_arguments` for a name that there is not, with those that are closest.
 OCTET_API const profile &find_profile(const std::string &name);
 
 } // namespace v0
