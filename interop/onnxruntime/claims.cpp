@@ -133,17 +133,6 @@ std::string why_not(const graph &g, const node &n, const session_settings &s) {
     return "";
 }
 
-/// Whether ONNX Runtime knows that two tensors have equal sizes.
-bool have_equal_sizes(const value &a, const value &b) {
-    if (a.dims.size() != b.dims.size())
-        return false;
-    for (std::size_t d = 0; d < a.dims.size(); d++)
-        if (a.dims[d] != b.dims[d] ||
-            (a.dims[d] < 0 && (a.dim_names[d].empty() || a.dim_names[d] != b.dim_names[d])))
-            return false;
-    return true;
-}
-
 /// Nodes of a part, as few words as say it.
 std::string list_of(const graph &g, const std::vector<int> &nodes) {
     return std::to_string(nodes.size()) + (nodes.size() == 1 ? " node, " : " nodes, ") +
@@ -261,13 +250,10 @@ private:
     std::unique_ptr<part> try_nodes(const std::vector<int> &nodes, std::string &reason,
                                     std::map<int, std::string> &inexact) const {
         try {
-            selection chosen = select(g_, nodes);
+            const selection chosen = select(g_, nodes);
             auto made = std::make_unique<part>(ort_, g_, chosen, settings_, tell_);
             if (settings_.claim == claim_kind::all)
                 return made;
-            chosen.kept = sums_to_keep(made->network_graph());
-            if (!chosen.kept.empty())
-                made = std::make_unique<part>(ort_, g_, chosen, settings_, tell_);
             const model::graph &runs = made->network_graph();
             for (std::size_t i = 0; i < runs.nodes.size(); i++)
                 if (const std::string why = why_other_bytes(runs, runs.nodes[i]); !why.empty()) {
@@ -283,49 +269,7 @@ private:
         return nullptr;
     }
 
-    // ---- Sums join normalizations where sizes are known to be equal, and Octet finds out more about them than ONNX Runtime.
-
-    /// The summands of such a normalization, if ONNX Runtime does not know that their sizes are equal; -1 otherwise.
-    std::pair<int, int> joined_alone(const model::graph &runs, const model::node &n) const {
-        const auto known = [&](std::size_t i) {
-            const auto found = values_.find(runs.tensors[at(n.inputs[i])].name);
-            return found == values_.end() ? -1 : found->second;
-        };
-        if (n.op != "SkipLayerNormalization" || n.inputs.size() < 2)
-            return {-1, -1};
-        const int a = known(0), b = known(1);
-        const bool is_alone = a >= 0 && b >= 0 && !have_equal_sizes(g_.values[at(a)], g_.values[at(b)]);
-        return is_alone ? std::pair(a, b) : std::pair(-1, -1);
-    }
-
-    /// The value that is `a` and `b` added up, perhaps with a row before; -1 if there is none.
-    int sum_of(int a, int b, bool may_have_row = true) const {
-        for (const int c : g_.values[at(a)].consumers) {
-            const node &sum = g_.nodes[at(c)];
-            if (sum.op != "Add" || sum.outputs.size() != 1)
-                continue;
-            if (std::count(sum.inputs.begin(), sum.inputs.end(), b) != 0)
-                return sum.outputs[0];
-            if (const int whole = may_have_row ? sum_of(sum.outputs[0], b, false) : -1; whole >= 0)
-                return whole;
-        }
-        return -1;
-    }
-
-    /// Outputs of a network are not joined away: those of additions that ONNX Runtime leaves by themselves.
-    std::vector<int> sums_to_keep(const model::graph &runs) const {
-        std::vector<int> sums;
-        for (const model::node &n : runs.nodes)
-            if (const auto [a, b] = joined_alone(runs, n); a >= 0)
-                if (const int sum = std::max(sum_of(a, b), sum_of(b, a)); sum >= 0)
-                    sums.push_back(sum);
-        return sums;
-    }
-
     std::string why_other_bytes(const model::graph &runs, const model::node &n) const {
-        if (joined_alone(runs, n).first >= 0)
-            return "ONNX Runtime adds and normalizes in two steps here, since it does not know "
-                   "that both summands have equal sizes";
         return multiplies_unpacked_row(runs, n) ? single_row : why_inexact(runs, n);
     }
 

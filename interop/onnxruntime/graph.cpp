@@ -366,9 +366,8 @@ model::graph network_of(const runtime &ort, const graph &g, const selection &par
         }
         result.nodes.push_back(std::move(n));
     }
-    for (const std::vector<int> *outputs : {&part.outputs, &part.kept})
-        for (const int v : *outputs)
-            result.outputs.push_back(tensors.at(v));
+    for (const int v : part.outputs)
+        result.outputs.push_back(tensors.at(v));
     model::complete_onnx_graph(result, is_wide);
     model::infer_shapes(result);
     return result;

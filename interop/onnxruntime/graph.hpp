@@ -54,8 +54,6 @@ std::string text_of(const graph &g, int node);
 struct selection {
     std::vector<int> nodes;           ///< in order
     std::vector<int> inputs, outputs; ///< values that others write, and that others read
-    std::vector<int> kept =
-        {}; ///< values that passes must not join away, outputs of the network behind the others
 };
 selection select(const graph &g, std::vector<int> nodes);
 

@@ -183,11 +183,7 @@ part::part(const runtime &ort, const graph &g, int compiled, const std::string &
         ports = std::move(ordered);
     };
     order(inputs_, network_->input_count(), [&](std::size_t i) { return network_->input(i); });
-    const std::size_t outputs = outputs_.size(); // the plan may have more, which passes must not join away
-    if (network_->output_count() < outputs)
-        refuse("the plan has " + std::to_string(network_->output_count()) +
-               " outputs, the compiled model's node " + std::to_string(outputs));
-    order(outputs_, outputs, [&](std::size_t i) { return network_->output(i); });
+    order(outputs_, network_->output_count(), [&](std::size_t i) { return network_->output(i); });
     for (std::size_t i = 0; i < inputs_.size(); i++) {
         const memory::dims &d = network_->input(i).dims();
         fixed_.emplace_back(d.begin(), d.end());
@@ -295,7 +291,7 @@ void part::compute(ort_kernel_context *context) const {
         else
             x.copy_bytes_from(sources[i], x.size_in_bytes());
     }
-    std::vector<network::result_buffer> written(net.output_count()); // those that are kept have no reader
+    std::vector<network::result_buffer> written(net.output_count());
     std::vector<void *> results;
     for (std::size_t i = 0; i < outputs_.size(); i++) {
         const tensor_view y = net.output(i);
