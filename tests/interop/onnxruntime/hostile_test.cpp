@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <iostream>
+#include <iterator>
 #include <random>
 
 #include <dlfcn.h>
@@ -57,6 +59,21 @@ TEST(OnnxRuntimeVersions, AreRefusedWithASentence) {
     EXPECT_EQ(refusal("1.30.0", nullptr), needed + "1.30.0, which has no table of version 23");
     static const void *const holes[400] = {};
     EXPECT_EQ(refusal("1.30.0", holes), needed + "1.30.0, whose table lacks function 0");
+
+    // A table that is full, and whose functions are others.
+    static const void *full[400], *plugins[80];
+    const auto nothing = reinterpret_cast<const void *>(+[]() -> void * { return nullptr; });
+    std::fill(std::begin(full), std::end(full), nothing);
+    std::fill(std::begin(plugins), std::end(plugins), nothing);
+    EXPECT_EQ(refusal("1.30.0", full), needed + "1.30.0, which has no table of plugins");
+    full[api::get_ep_api.index] = reinterpret_cast<const void *>(+[]() -> const void * { return plugins; });
+    EXPECT_EQ(refusal("1.30.0", full), needed + "1.30.0, which makes no status");
+    full[api::create_status.index] = reinterpret_cast<const void *>(&create_status);
+    full[api::get_error_message.index] =
+        reinterpret_cast<const void *>(+[](const ort_status *) { return "another text"; });
+    EXPECT_EQ(refusal("1.30.0", full), needed + "1.30.0, whose functions are others than expected");
+    full[api::session_entries.index] = nullptr;
+    EXPECT_EQ(refusal("1.30.0", full), needed + "1.30.0, whose table lacks function 379");
 }
 
 // ---- Models
