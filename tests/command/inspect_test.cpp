@@ -76,6 +76,22 @@ TEST_F(InspectTest, TellsWhatIsRefused) {
     EXPECT_NE(text.out.find(" refused\n"), std::string::npos) << text.out;
 }
 
+TEST_F(InspectTest, TellsTheProfileInForceAndWhatAnotherChanges) {
+    const auto text = [](const std::vector<std::string> &words) {
+        std::vector<std::string> all = {"inspect", model};
+        all.insert(all.end(), words.begin(), words.end());
+        return octet(all).out;
+    };
+    const auto has = [](const std::string &out, const std::string &line) {
+        EXPECT_NE(out.find(line), std::string::npos) << out;
+    };
+    has(text({}), "\n  tflm-90b983c  in force\n");
+    has(text({}), "\n  litert-2026.08-x86  other arithmetic for ");
+    const std::string both = "litert-2026.08-arm64+litert-2026.08-x86";
+    has(text({"--profile", both}), "\n  " + both + "  in force\n");
+    has(text({"--profile", both}), "\n  tflm-90b983c  other arithmetic for ");
+}
+
 TEST_F(InspectTest, RefusesWhatItCannotRead) {
     expect_refusals({{{"inspect"}, "MODEL is required (see octet inspect --help)"},
                      {{"inspect", "D/absent"}, "D/absent: does not exist"},

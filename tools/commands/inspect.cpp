@@ -144,9 +144,9 @@ std::vector<std::string> changed_by(const profile &other, const profile &in_forc
 void print_profiles(const inspected &i, const inspect_options &options) {
     if (i.file.framework != "tflite")
         return;
-    const std::string name = profile_of(i, options);
-    const profile &in_force = find_profile(name.empty() ? "tflm-90b983c" : name);
-    std::cout << "\nprofiles\n  " << in_force.name << "  in force\n";
+    const std::string given = profile_of(i, options), name = given.empty() ? "tflm-90b983c" : given;
+    const profile &in_force = find_profile(name);
+    std::cout << "\nprofiles\n  " << name << "  in force\n";
     for (const profile &other : all_profiles()) {
         if (other.framework != i.file.framework || other.name == in_force.name)
             continue;
