@@ -199,7 +199,7 @@ compiled_model::compiled_model(const runtime &ort, const session_settings &setti
     stem_ = written.stem().string();
 }
 
-ort_node *compiled_model::node_of(const network &net, const std::string &fused,
+ort_node *compiled_model::node_of(const network &net, std::size_t number, const std::string &fused,
                                   const std::vector<std::string> &inputs,
                                   const std::vector<std::string> &outputs) const {
     std::string content, mark;
@@ -208,7 +208,7 @@ ort_node *compiled_model::node_of(const network &net, const std::string &fused,
         mark = mark_of(saved.data(), saved.size());
         content.assign(saved.begin(), saved.end());
     } else {
-        content = stem_ + "_" + fused + ".octet";
+        content = stem_ + "_" + std::to_string(number) + ".octet";
         const std::string path = (fs::path(folder_) / content).string();
         net.save(path);
         mark = mark_of_file(path);

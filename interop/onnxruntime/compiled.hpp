@@ -29,9 +29,10 @@ public:
     /// `model_path`: of the model that is compiled, "" if it is in no file.
     compiled_model(const runtime &ort, const session_settings &settings, const std::string &model_path);
 
-    /// The node for a part, which the caller owns; writes the plan's file. `fused` is the part's name in ONNX Runtime.
-    ort_node *node_of(const network &net, const std::string &fused, const std::vector<std::string> &inputs,
-                      const std::vector<std::string> &outputs) const;
+    /// The node for a part, which the caller owns; writes the plan's file, with the part's `number` in its name. `fused` is the
+    /// part's name in ONNX Runtime.
+    ort_node *node_of(const network &net, std::size_t number, const std::string &fused,
+                      const std::vector<std::string> &inputs, const std::vector<std::string> &outputs) const;
 
 private:
     const runtime &ort_;

@@ -123,7 +123,8 @@ private:
         (*found)->connect(inputs, outputs);
         if (settings_.wants_context_model && context_node)
             *context_node = compiled_model(ort_, settings_, model_path_)
-                                .node_of((*found)->plan(), ort_.text(api::node_name, fused), inputs, outputs);
+                                .node_of((*found)->plan(), compiled_++, ort_.text(api::node_name, fused),
+                                         inputs, outputs);
         return new compute_info(ort_, std::move(*found));
     }
 
@@ -140,6 +141,7 @@ private:
     const ort_logger *const logger_;
     std::vector<std::unique_ptr<part>> waiting_;  ///< claimed and not compiled yet
     std::map<std::string, std::string> unusable_; ///< compiled nodes, by an output: why not
+    std::size_t compiled_ = 0;                    ///< parts of a compiled model so far
     std::string model_path_;                      ///< "" for a model in no file
 };
 
