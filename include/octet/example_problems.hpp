@@ -8,9 +8,10 @@
 namespace octet {
 inline namespace v0 {
 
-/// A problem as text (octet/problem.hpp), with a name for people: "depthwise convolution".
+/// A problem as text (octet/problem.hpp), with a name for people.
 struct example_problem {
-    std::string name, problem;
+    std::string name;    ///< as in "depthwise convolution"
+    std::string problem; ///< what `primitive_desc_from_string` reads
 };
 
 /// A small usual problem of each operation, at least one, for probes and as a beginning of one's own: `octet info` tells which

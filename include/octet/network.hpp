@@ -221,17 +221,16 @@ public:
     void bind_output(std::size_t index, void *bytes, std::size_t size);
     ///@}
 
-    /// A buffer of the caller's, to be read or to be written.
-    ///@{
+    /// A buffer of the caller's, to be read.
     struct source_buffer {
-        const void *bytes = nullptr;
-        std::size_t size = 0; ///< in bytes
+        const void *bytes = nullptr; ///< null: the network's own
+        std::size_t size = 0;        ///< in bytes
     };
+    /// A buffer of the caller's, to be written.
     struct result_buffer {
-        void *bytes = nullptr;
-        std::size_t size = 0; ///< in bytes
+        void *bytes = nullptr; ///< null: the network's own
+        std::size_t size = 0;  ///< in bytes
     };
-    ///@}
     /// Binds all inputs and all outputs at once, in their orders, in place of what was bound before: as `bind_input` and
     /// `bind_output` do, but new buffers are compared among themselves alone. Null bytes: the network's own; without
     /// arguments everything is unbound. Throws octet::error, and binds nothing, for another count and for what these refuse.
