@@ -4,7 +4,8 @@
 
 A name of Octet's own that a comment of C++, C, Python or a script, or a page, has in backticks must stand in the code of some tracked file:
 as a word outside comments. Only names that cannot be words of English are looked at: those with an underscore inside, or `::`. Words of
-other projects, which Octet's code does not have, are listed below. Notes are not looked at: they name layers of networks that were measured.
+other projects, which Octet's code does not have, are listed below. Pages of measurements are not looked at: they
+name layers of networks.
 """
 
 import re
@@ -16,6 +17,7 @@ CODE = (".hpp", ".cpp", ".inl", ".h", ".c", ".py", ".pyi", ".sh", ".cmake", ".cj
 C = (".hpp", ".cpp", ".inl", ".h", ".c")
 NAME = re.compile(r"`([A-Za-z_][A-Za-z0-9_]*(?:::[A-Za-z_][A-Za-z0-9_]*)*)(?:\(\))?`")
 COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', re.S)
+MEASUREMENTS = ("doc/notes/", "doc/performance.md")
 # Words of other projects, and places that a reader fills in.
 OTHERS = set("""
 allow_spinning inference_input_type reduce_range tf_crop_and_resize SessionOptionsAppendExecutionProvider_V2 cnn_training_f32
@@ -27,7 +29,7 @@ def main():
     listed = subprocess.run(["git", "ls-files"], capture_output=True, text=True, check=True).stdout.split("\n")
     words, named = set(), {}
     for path in listed:
-        if not path.endswith((*CODE, ".md")) or path == "CHANGELOG.md" or path.startswith("doc/notes/"):
+        if not path.endswith((*CODE, ".md")) or path == "CHANGELOG.md" or path.startswith(MEASUREMENTS):
             continue
         with open(path, encoding="utf-8", errors="replace") as file:
             text = file.read()
