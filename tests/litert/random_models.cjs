@@ -341,7 +341,8 @@ function l2_normalization(m, x) {
 }
 
 function rsqrt(m, x) {
-    if (!m.inputs.includes(x)) return null; // other tensors may stand for negative numbers
+    // Other tensors may stand for negative numbers; what others read keeps its zero point.
+    if (!m.inputs.includes(x) || m.nodes.some((n) => n.inputs.includes(x))) return null;
     m.tensors[x].zero_points = [-128];
     return unary('RSQRT', undefined, () => .1)(m, x);
 }
