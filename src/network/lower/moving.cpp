@@ -4,6 +4,7 @@
 #include "network/lower/moving.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace octet::model {
 namespace {
@@ -78,13 +79,21 @@ std::vector<std::uint8_t> given_padding(const lowering &l, const tensor &dst) {
     return value.data.copy();
 }
 
+memory::dims padded(memory::dims dims, const memory::dims &before, const memory::dims &after) {
+    constexpr dim_t most = std::numeric_limits<std::int32_t>::max(); // as dimensions have: no sum wraps
+    for (std::size_t d = 0; d < dims.size(); d++) {
+        for (const dim_t p : {before.at(d), after.at(d)})
+            if (p < -most || p > most)
+                refuse("a padding is " + std::to_string(p) + ", allowed: -2^31 + 1 to 2^31 - 1");
+        dims[d] += before[d] + after[d];
+    }
+    return dims;
+}
+
 std::unique_ptr<step> make_padding(const lowering &l, const memory::dims &before, const memory::dims &after,
                                    const std::vector<std::uint8_t> &element) {
     const tensor &src = any_input(l, 0), &dst = l.output({src.type});
-    memory::dims dims = src.dims;
-    for (std::size_t i = 0; i < dims.size(); i++)
-        dims[i] += before.at(i) + after.at(i);
-    need_output_dims(l, dims);
+    need_output_dims(l, padded(src.dims, before, after));
     l.fill_output(element); // once: running writes only the inside
     auto result = std::make_unique<primitive_step>();
     add_copy(*result, l.input_buffer(0), l.output_buffer(dense_desc(dst).submemory_desc(src.dims, before)));

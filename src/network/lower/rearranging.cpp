@@ -186,10 +186,8 @@ std::unique_ptr<step> make_any_padding(const lowering &l, const memory::dims &be
     const tensor &x = any_input(l, 0);
     l.output({x.type});
     const memory::dims strides = l.input_buffer(0).get_desc().get_strides();
-    memory::dims expected = x.dims; // before tables of their size are made
-    for (std::size_t d = 0; d < x.dims.size(); d++)
-        expected[d] += before.at(d) + after.at(d);
-    need_output_dims(l, expected);
+    const memory::dims expected = padded(x.dims, before, after);
+    need_output_dims(l, expected); // before tables of their size are made
     offsets from;
     for (std::size_t d = 0; d < x.dims.size(); d++) {
         // What is cut off is gone before anything is repeated.
