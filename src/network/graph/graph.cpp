@@ -162,7 +162,8 @@ private:
     void check_result_type(int t, const node &n, const std::string &who) const {
         if (has_no_type(g_.tensors[at(t)]))
             for (std::size_t i = 0; i < n.inputs.size(); i++)
-                if (n.inputs[i] >= 0 && !g_.tensors[at(n.inputs[i])].foreign_type.empty())
+                if (n.inputs[i] >= 0 && g_.tensors[at(n.inputs[i])].type == data_type::undef &&
+                    !g_.tensors[at(n.inputs[i])].foreign_type.empty())
                     refuse(who + ": input " + std::to_string(i) + " ('" + g_.tensors[at(n.inputs[i])].name +
                            "') is " + type_text(g_.tensors[at(n.inputs[i])]) +
                            ", allowed are f32, s32, s16, s8 and u8");
@@ -249,7 +250,9 @@ std::string to_text(const memory::dims &dims) {
 
 std::string to_text(data_type type) { return to_string(type); }
 
-std::string type_text(const tensor &t) { return t.foreign_type.empty() ? to_text(t.type) : t.foreign_type; }
+std::string type_text(const tensor &t) {
+    return t.foreign_type.empty() || t.type != data_type::undef ? to_text(t.type) : t.foreign_type;
+}
 
 std::string operator_text(const node &n) {
     std::string text = n.op;

@@ -31,6 +31,12 @@ inline constexpr const char *of_wide_integers = "octet.int64";
 /// Whether elements are 8-bit codes.
 inline bool is_code(data_type type) { return type == data_type::u8 || type == data_type::s8; }
 
+/// Whether elements of this type stand for those of a type of the framework's, which files declare of inputs and outputs.
+inline bool stands_for(data_type type, const std::string &foreign_type) {
+    return (type == data_type::s32 && foreign_type == "INT64") ||
+           (type == data_type::u8 && foreign_type == "BOOL");
+}
+
 /// Whether a node reads a tensor, or it is an output of the network.
 bool is_read(const graph &g, int tensor);
 

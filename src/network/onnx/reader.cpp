@@ -43,6 +43,8 @@ public:
             add_node(source_.node(i), i);
         for (const format::ValueInfoProto &output : source_.output())
             g_.outputs.push_back(find(output.name(), "the network's outputs", " name "));
+        for (const format::ValueInfoProto &output : source_.output())
+            remember_type(g_.tensors[static_cast<std::size_t>(tensors_.at(output.name()))], output);
         if (how_much == extent::everything)
             complete_onnx_graph(g_, is_wide_);
         if (how_much == extent::structure) {
@@ -101,10 +103,18 @@ private:
         tensor t;
         t.name = printable(source.name());
         declare(t, source.type().tensor_type(), who);
+        remember_type(t, source);
         const int index = add(std::move(t), source.name());
         is_wide_[static_cast<std::size_t>(index)] =
             source.type().tensor_type().elem_type() == format::TensorProto::INT64;
         return index;
+    }
+
+    /// For who shows inputs and outputs as the file declares them.
+    static void remember_type(tensor &t, const format::ValueInfoProto &declared) {
+        const int type = declared.type().tensor_type().elem_type();
+        if (stands_for(octet_type(type), type_name(type)))
+            t.foreign_type = type_name(type);
     }
 
     /// Type and dimensions as the file declares them.

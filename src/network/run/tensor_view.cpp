@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "network/run/session.hpp"
-#include "octet/float_environment.hpp"
 #include "octet/network.hpp"
+#include "octet/quantize.hpp"
 
 namespace octet {
 inline namespace v0 {
@@ -37,13 +37,6 @@ std::size_t place_of(const model::graph &g, const std::vector<int> &tensors, con
     if (found == tensors.end())
         refuse(std::string(kind) + " '" + name + "': the network has " + names_of(g, tensors));
     return static_cast<std::size_t>(found - tensors.begin());
-}
-
-template <typename Code>
-void to_reals(const void *codes, std::size_t count, float scale, std::int32_t zero_point, float *reals) {
-    const Code *c = static_cast<const Code *>(codes);
-    for (std::size_t i = 0; i < count; i++)
-        reals[i] = scale * static_cast<float>(static_cast<std::int32_t>(c[i]) - zero_point);
 }
 
 } // namespace
@@ -173,30 +166,18 @@ void tensor_view::copy_from(const void *values, octet::data_type type, std::size
         return;
     }
     need_one_scale("codes");
-    primitive_attr attr;
-    attr.set_requantization(graph_->framework == "onnx" ? requantization_rule::ort_f32
-                                                        : requantization_rule::tflite_2step);
-    attr.set_scales(OCTET_ARG_DST, 0, quantization().scales);
-    attr.set_zero_points(OCTET_ARG_DST, 0, quantization().zero_points);
-    const memory::desc codes = memory_.get_desc();
-    const memory reals(memory::desc(codes.dims(), octet::data_type::f32, codes.get_strides()),
-                       memory_.get_engine(), const_cast<void *>(values));
-    reorder(reals, memory_, attr).execute(stream(memory_.get_engine()), reals, memory_);
+    model::quantize(graph_->framework, data_type(), quantization(), static_cast<const float *>(values), count,
+                    data());
 }
 
 void tensor_view::copy_to(void *values, octet::data_type type) const {
-    const default_float_environment environment;
     if (type == data_type() || type != octet::data_type::f32 || !stands_for_reals()) {
         check_type(type);
         std::memcpy(values, data(), size_in_bytes());
         return;
     }
     need_one_scale("real numbers");
-    const auto convert = data_type() == octet::data_type::u8   ? to_reals<std::uint8_t>
-                         : data_type() == octet::data_type::s8 ? to_reals<std::int8_t>
-                                                               : to_reals<std::int16_t>;
-    convert(data(), element_count(), quantization().scales[0], quantization().zero_points[0],
-            static_cast<float *>(values));
+    model::dequantize(data_type(), quantization(), data(), element_count(), static_cast<float *>(values));
 }
 
 } // namespace v0

@@ -93,7 +93,8 @@ public:
             return;
         tensor &t = g_.tensors[static_cast<std::size_t>(n_.outputs[i])];
         t.type = type;
-        t.foreign_type.clear();
+        if (!stands_for(type, t.foreign_type))
+            t.foreign_type.clear();
         t.dims = dims;
     }
     /// Sets the dimensions of an output whose type is known.
