@@ -87,6 +87,7 @@ struct server::state {
         r.trial = {options.trial_program, options.load, options.most_total_bytes};
         r.may_be_empty = options.may_be_empty;
         r.is_lax = options.is_lax;
+        r.saves_findings = options.saves_findings;
         r.is_explicit = options.is_explicit;
         r.only_name = options.model_name;
         r.profile = options.profile;

@@ -22,11 +22,12 @@ struct server_options {
     std::chrono::milliseconds poll{5000};    ///< 0: the folder is read on SIGHUP only
     std::chrono::milliseconds load{300'000}; ///< that loading a model may take
     std::string trial_program;               ///< that tries a model first (core/trial.hpp); "": none does
-    std::string profile;       ///< of .tflite models that name none; "": the framework's arithmetic
-    std::string model_name;    ///< the folder is that of one model
-    bool may_be_empty = false; ///< a folder that has become empty ends its models
-    bool is_explicit = false;  ///< clients load models; the folder is not looked at by itself
-    bool is_lax = false;       ///< ready although some models could not be loaded
+    std::string profile;         ///< of .tflite models that name none; "": the framework's arithmetic
+    std::string model_name;      ///< the folder is that of one model
+    bool saves_findings = false; ///< beside each model
+    bool may_be_empty = false;   ///< a folder that has become empty ends its models
+    bool is_explicit = false;    ///< clients load models; the folder is not looked at by itself
+    bool is_lax = false;         ///< ready although some models could not be loaded
     std::size_t most_connections = 1024, most_body_bytes = std::size_t(64) << 20,
                 most_header_bytes = 16 << 10;
     std::size_t most_total_bytes = 0; ///< 0: a quarter of the memory there is, 1 GiB at most

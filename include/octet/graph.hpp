@@ -34,8 +34,9 @@ struct quantization {
 struct tensor {
     std::string name;                  ///< the file's, for messages; need not be unique
     data_type type = data_type::undef; ///< of the elements
-    std::string foreign_type; ///< the framework's name of a type that Octet lacks; `type` stands for it, or is undef
-    memory::dims dims;        ///< the framework's order (TFLite: NHWC); empty for a scalar
+    std::string
+        foreign_type;  ///< the framework's name of a type that Octet lacks; `type`: its stand-in, or undef
+    memory::dims dims; ///< the framework's order (TFLite: NHWC); empty for a scalar
     /// Names of dimensions of an input whose size the file leaves open, "" for the others; empty: all are fixed.
     /// Such a size is 1 if it is the first, the batch, and operators can have that, else -1 until it is set; see
     /// `infer_shapes`.

@@ -2,18 +2,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/description.hpp"
 
-#include "core/datatypes.hpp"
-
 namespace octet::serve {
 namespace {
 
 using json = nlohmann::ordered_json;
 
+/// With the scale and the zero point of codes: real = scale * (code - zero point).
 json tensors(const std::vector<tensor_info> &all) {
     json list = json::array();
-    for (const tensor_info &t : all)
-        list.push_back({{"name", t.name}, {"datatype", protocol_name(t.type)}, {"shape", t.shown()}});
+    for (const tensor_info &t : all) {
+        list.push_back({{"name", t.name}, {"datatype", t.announced->name}, {"shape", t.shown()}});
+        if (t.stands_for_reals())
+            list.back()["quantization"] = {{"scale", t.quantization.scales[0]},
+                                           {"zero_point", t.quantization.zero_points[0]}};
+    }
     return list;
+}
+
+/// The same in the form that gRPC's message has a field for: "NAME.scale".
+json properties(const served_model &m) {
+    json all = json::object();
+    for (const auto *list : {&m.inputs(), &m.outputs()})
+        for (const tensor_info &t : *list)
+            if (t.stands_for_reals()) {
+                all[t.name + ".scale"] = json(t.quantization.scales[0]).dump();
+                all[t.name + ".zero_point"] = std::to_string(t.quantization.zero_points[0]);
+            }
+    return all;
 }
 
 /// Without the dimension of the batch, which Triton has in "max_batch_size".
@@ -24,7 +39,7 @@ json configured_tensors(const std::vector<tensor_info> &all, bool is_batching) {
         if (is_batching)
             dims.erase(dims.begin());
         list.push_back(
-            {{"name", t.name}, {"data_type", std::string("TYPE_") + protocol_name(t.type)}, {"dims", dims}});
+            {{"name", t.name}, {"data_type", std::string("TYPE_") + t.announced->name}, {"dims", dims}});
     }
     return list;
 }
@@ -38,7 +53,8 @@ json describe(const served_model &m, const std::vector<std::string> &versions) {
             {"versions", versions},
             {"platform", m.platform()},
             {"inputs", tensors(m.inputs())},
-            {"outputs", tensors(m.outputs())}};
+            {"outputs", tensors(m.outputs())},
+            {"properties", properties(m)}};
 }
 
 json describe_configuration(const served_model &m) {

@@ -58,10 +58,15 @@ struct refusal : std::runtime_error {
 
 constexpr std::size_t most_id_bytes = 1024; ///< of the name that a client gives to its request
 
-/// A text that a client has sent, as a part of a sentence: not more than a hundred bytes of it.
-inline std::string shown(const std::string &text) {
+/// A text that a client has sent, as a part of a sentence: not more than a hundred bytes of it, and none that moves a cursor.
+inline std::string shown(std::string text) {
     constexpr std::size_t most = 100;
-    return text.size() <= most ? text : text.substr(0, most - 3) + "...";
+    if (text.size() > most)
+        text = text.substr(0, most - 3) + "...";
+    for (char &c : text)
+        if (static_cast<unsigned char>(c) < ' ' || c == '\x7f')
+            c = '?';
+    return text;
 }
 
 /// A range of bytes of somebody else's.
@@ -71,6 +76,14 @@ struct byte_range {
 };
 
 class job_queue;
+struct datatype;
+
+/// An output as a request wants it.
+struct wanted_output {
+    std::size_t index = 0;          ///< among the model's
+    const datatype *type = nullptr; ///< of its elements
+    std::int64_t classes = 0;       ///< how many of its largest elements instead; 0: all of it
+};
 
 constexpr int usual_priority = 2, lowest_priority = 3;
 
@@ -81,9 +94,7 @@ struct job {
     std::int64_t rows = 1;            ///< first dimension of the inputs, where the model batches
     std::string shapes;               ///< only jobs with equal text are batched together
     std::size_t bytes = 0;            ///< of the inputs, for the bounds
-    std::vector<std::size_t> wanted;  ///< outputs
-    std::vector<std::int64_t>
-        classes; ///< as `wanted`: how many of its largest elements instead, 0: all; or empty
+    std::vector<wanted_output> wanted;
     clock::time_point deadline = clock::time_point::max();
     bool wants_profile = false;           ///< runs alone, then
     int priority = usual_priority;        ///< 1 goes first
@@ -95,7 +106,7 @@ struct job {
     std::unique_ptr<receive_budget::share> reply_held; ///< what the reply takes; null: it is not counted
     std::vector<std::byte> storage;                    ///< of the outputs
     std::vector<byte_range> outputs;                   ///< as `wanted`
-    std::vector<std::byte> class_texts;                ///< of outputs that were replaced by classes
+    std::vector<std::vector<std::byte>> presented;     ///< of outputs in another form
     std::vector<std::vector<std::int64_t>> output_dims;
     clock::time_point queued, started, finished;
     std::int64_t batch = 0; ///< rows that ran together

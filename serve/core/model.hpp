@@ -3,42 +3,23 @@
 // One version of a model, loaded and warm: its networks, the places to run them in, and how their batches look.
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "core/datatypes.hpp"
+#include "core/findings.hpp"
 #include "core/metrics.hpp"
 #include "core/model_config.hpp"
 #include "core/model_source.hpp"
+#include "core/open_sizes.hpp"
 #include "core/scheduler.hpp"
 #include "octet/network.hpp"
 
 namespace octet::serve {
 
-/// An input or output as clients see it.
-struct tensor_info {
-    std::string name;
-    octet::data_type type;
-    memory::dims dims;          ///< of the file
-    std::vector<bool> is_open;  ///< by dimension: requests choose it
-    std::size_t bytes = 0;      ///< of one row where the model batches, else of all if nothing is open
-    memory::dims shown() const; ///< -1 where open
-    bool operator==(const tensor_info &o) const {
-        return name == o.name && type == o.type && dims == o.dims && is_open == o.is_open;
-    }
-};
-
-/// What a model turned out to be when it was measured.
-struct model_findings {
-    std::vector<std::int64_t> sizes = {1}; ///< of batches
-    std::string why_alone;                 ///< why it has no others; "" if it has
-    double seconds_per_row = 0;
-    bool is_wide = false; ///< all cores help a request that is alone
-};
-
-class served_model : public executor {
+class served_model : public executor, private keeps_plans {
 public:
     /// Reads, plans, measures and warms. `workers`: what may call `run` at once. `stop` is asked now and then, and ends
     /// the work with an exception. What is known is not measured. Throws octet::error.
@@ -46,8 +27,9 @@ public:
                                               int workers, const std::function<bool()> &stop = {},
                                               const model_findings *known = nullptr);
     model_findings findings() const {
-        return {queue_options_.sizes, why_alone_, queue_options_.seconds_per_row, has_latency_mode()};
+        return {queue_options_.sizes, why_alone_, queue_options_.seconds_per_row, has_latency_mode(), true};
     }
+    ~served_model() override;
 
     const std::string &name() const { return name_; }
     const std::string &version() const { return version_; }
@@ -61,12 +43,6 @@ public:
     bool has_latency_mode() const { return wide_ != nullptr; }
     std::size_t buffer_bytes() const { return buffer_bytes_; } ///< of all contexts, once warm
     std::size_t weight_bytes() const { return weight_bytes_; }
-
-    /// Whether a request that was checked for the other one can run here.
-    bool takes_request_of(const served_model &other, const job &j) const {
-        return inputs_ == other.inputs_ && outputs_ == other.outputs_ &&
-               is_batching() == other.is_batching() && j.rows <= most_rows();
-    }
 
     /// Dimensions of an input of one request that are not the model's; sets rows and the text of shapes of the job.
     /// Throws refusal.
@@ -82,8 +58,9 @@ public:
 private:
     /// A context with the addresses of its tensors.
     struct place {
-        explicit place(network n);
+        place(network n, std::unique_ptr<open_sizes::share> r);
         network net;
+        std::unique_ptr<open_sizes::share> room; ///< null for sizes that requests do not choose
         std::vector<std::byte *> inputs, outputs;
         std::vector<std::size_t> output_bytes;
     };
@@ -96,13 +73,20 @@ private:
     class inputs_in_place;
 
     served_model() = default;
+    void drop_idle_plans() override;
+    network context_for(const instance &i, const std::string &shapes, std::int64_t rows) const;
+    static std::unique_ptr<open_sizes::share> room_for(instance &i, std::size_t bytes);
     place &place_for(instance &i, const std::string &shapes, std::int64_t rows) const;
     std::int64_t size_for(std::int64_t rows) const;
     void run_in(place &p, const std::vector<std::shared_ptr<job>> &batch, std::int64_t size) const;
-    void describe(const model::graph &g);
+    tensor_info describe(const tensor_view &view, const model::graph &g, int index,
+                         const model_config &config) const;
+    void describe(const model::graph &g, const model_config &config);
+    void fill_inputs(place &p, std::int64_t rows, std::uint32_t seed) const;
     void warm(const model::graph &g, const model_config &config, int workers,
               const std::function<bool()> &stop, const model_findings *known);
     void find_sizes(const model_config &config, const std::function<bool()> &stop);
+    void check_sizes();
     void use_all_cores(const model::graph &g, int workers, bool is_known);
     std::vector<std::int64_t> measured_sizes(std::int64_t most, const std::function<bool()> &stop);
     bool rows_are_independent(std::int64_t size);

@@ -39,6 +39,13 @@ const json &object(const std::string &key, const json &value) {
     return value;
 }
 
+std::string digits(const std::string &key, const json &value) {
+    const std::string text = value.is_string() ? value.get<std::string>() : "";
+    if (text.size() != 64 || text.find_first_not_of("0123456789abcdef") != std::string::npos)
+        refuse("\"" + key + "\" is " + value.dump() + ", allowed are 64 hexadecimal digits in lower case");
+    return text;
+}
+
 constexpr std::int64_t largest = 1'000'000'000, tebibyte = std::int64_t(1) << 40;
 
 using reader = std::function<void(const std::string &, const json &, model_config &)>;
@@ -93,11 +100,20 @@ const std::map<std::string, reader> &readers() {
          }},
         {"sha256",
          [](auto &key, auto &v, auto &c) {
-             const std::string text = v.is_string() ? v.template get<std::string>() : "";
-             if (text.size() != 64 || text.find_first_not_of("0123456789abcdef") != std::string::npos)
-                 refuse("\"" + key + "\" is " + v.dump() +
-                        ", allowed are 64 hexadecimal digits in lower case");
-             c.sha256 = text;
+             if (v.is_object())
+                 for (const auto &[name, digest] : v.items())
+                     c.sha256[name == "model" ? "" : name] = digits(name, digest);
+             else
+                 c.sha256[""] = digits(key, v);
+         }},
+        {"datatypes",
+         [](auto &key, auto &v, auto &c) {
+             for (const auto &[name, type] : object(key, v).items()) {
+                 c.datatypes[name] = find_datatype(type.is_string() ? type.template get<std::string>() : "");
+                 if (!c.datatypes[name])
+                     refuse("\"" + name + "\" is " + type.dump() +
+                            ", allowed is a datatype of the protocol: \"FP32\", \"INT64\", …");
+             }
          }},
         {"profile",
          [](auto &key, auto &v, auto &c) {

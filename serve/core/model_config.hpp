@@ -5,6 +5,8 @@
 #include <map>
 #include <string>
 
+#include "core/datatypes.hpp"
+#include "core/model_file.hpp"
 #include "core/scheduler.hpp"
 #include "octet/network.hpp"
 
@@ -23,8 +25,10 @@ struct model_config {
     int versions = 1;
     /// The queue's sizes are those of the measured or preferred batches, its instances those of above.
     queue_options queue;
-    /// Of the model's file, in hexadecimal digits; "": any file is taken.
-    std::string sha256;
+    /// Of the model's file and of those beside it that hold its data.
+    file_digests sha256;
+    /// What clients are told of inputs and outputs, by their names, instead of what the file declares.
+    std::map<std::string, const datatype *> datatypes;
     /// Rule, sizes of dimensions that the file leaves open, bound of memory.
     network_options network;
 };

@@ -142,7 +142,15 @@ std::shared_ptr<served_model> repository::load_checked(const model_source &sourc
     } counts(loading_);
     if (source.path.empty() || options_.trial.program.empty())
         return served_model::load(source, config, workers, stop);
-    const model_findings known = try_model(options_.trial, source, config_text, workers, stop);
+    const stored_findings stored(source.path, config_text, workers);
+    const auto before = stored.read();
+    const model_findings known = try_model(options_.trial, source, config_text, workers, stop, before);
+    if (options_.saves_findings && !before)
+        try {
+            stored.write(known);
+        } catch (const error &e) {
+            log_(true, e.what());
+        }
     return served_model::load(source, config, workers, stop, &known);
 }
 

@@ -3,12 +3,9 @@
 #include "core/service.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <limits>
 
-#include "core/classification.hpp"
 #include "core/datatypes.hpp"
+#include "core/outputs.hpp"
 
 namespace octet::serve {
 namespace {
@@ -26,67 +23,6 @@ struct owned_inputs {
     std::shared_ptr<const void> before;
     std::vector<std::vector<std::byte>> buffers;
 };
-
-template <typename To>
-void put(std::vector<std::byte> &to, const std::string &name, const double *numbers, std::size_t count) {
-    to.resize(count * sizeof(To));
-    for (std::size_t i = 0; i < count; i++) {
-        const double v = numbers[i];
-        bool fits = false;
-        if constexpr (std::is_floating_point_v<To>)
-            fits = !std::isfinite(v) || std::abs(v) <= static_cast<double>(std::numeric_limits<To>::max());
-        else
-            fits = v >= static_cast<double>(std::numeric_limits<To>::min()) &&
-                   v <= static_cast<double>(std::numeric_limits<To>::max()) && v == std::trunc(v);
-        if (!fits)
-            refuse("input '" + shown(name) + "': element " + std::to_string(i) + " is " + std::to_string(v) +
-                   ", which its datatype cannot hold");
-        const To value = static_cast<To>(v);
-        std::memcpy(to.data() + i * sizeof(To), &value, sizeof(To));
-    }
-}
-
-std::vector<std::byte> bytes_of_numbers(const given_tensor &given, data_type type) {
-    std::vector<std::byte> bytes;
-    const auto put_as = [&](auto zero) {
-        put<decltype(zero)>(bytes, given.name, given.numbers.data(), given.numbers.size());
-    };
-    switch (type) {
-    case data_type::f32:
-        put_as(float());
-        break;
-    case data_type::s32:
-        put_as(std::int32_t());
-        break;
-    case data_type::s16:
-        put_as(std::int16_t());
-        break;
-    case data_type::s8:
-        put_as(std::int8_t());
-        break;
-    case data_type::u8:
-        put_as(std::uint8_t());
-        break;
-    default:
-        refuse("input '" + shown(given.name) + "' is " + protocol_name(type) + ", which is sent as bytes");
-    }
-    return bytes;
-}
-
-/// ONNX's token ids: the network has 32 bits of them.
-std::vector<std::byte> narrowed(const given_tensor &given) {
-    std::vector<std::byte> bytes(given.bytes->size / 2);
-    for (std::size_t i = 0; i < bytes.size() / 4; i++) {
-        std::int64_t wide = 0;
-        std::memcpy(&wide, given.bytes->data + 8 * i, 8);
-        const auto value = static_cast<std::int32_t>(wide);
-        if (value != wide)
-            refuse("input '" + shown(given.name) + "': element " + std::to_string(i) + " is " +
-                   std::to_string(wide) + ", allowed are numbers of 32 bits");
-        std::memcpy(bytes.data() + 4 * i, &value, 4);
-    }
-    return bytes;
-}
 
 std::size_t elements(const given_tensor &given, std::size_t most) {
     std::size_t count = 1;
@@ -126,66 +62,81 @@ void check_parameter(const std::string &name, const std::vector<std::string> &al
     refuse("parameter '" + shown(name) + "' is not supported, allowed: " + names);
 }
 
-std::shared_ptr<job> service::make_job(const served_model &m, infer_request &request) const {
+byte_range service::input_of(const tensor_info &t, const given_tensor &given, const infer_request &request,
+                             std::vector<std::vector<std::byte>> &buffers) const {
+    const datatype *type = find_datatype(given.datatype);
+    if (!type || !t.can_be(*type))
+        refuse("input '" + shown(given.name) + "' has datatype '" + shown(given.datatype) +
+               "', allowed: " + t.choices());
+    const std::size_t count = elements(given, options.most_body_bytes);
+    if (given.bytes ? given.bytes->size != count * type->size : given.numbers.size() != count)
+        refuse("input '" + shown(given.name) + "' has " +
+               (given.bytes ? std::to_string(given.bytes->size) + " bytes"
+                            : std::to_string(given.numbers.size()) + " numbers") +
+               ", its shape " + shown(model::to_text(given.shape)) + " needs " +
+               std::to_string(given.bytes ? count * type->size : count));
+    const bool is_other = type->kind != t.own->kind;
+    if (given.bytes && !is_other)
+        return *given.bytes;
+    if (request.held && !request.held->grow(count * (t.own->size + (given.bytes ? 0 : type->size))))
+        throw refusal(outcome::overloaded, "requests fill the memory for them");
+    byte_range bytes = given.bytes.value_or(byte_range());
+    const auto keep = [&](std::vector<std::byte> &&made) {
+        buffers.push_back(std::move(made));
+        bytes = {buffers.back().data(), buffers.back().size()};
+    };
+    if (!given.bytes)
+        keep(to_elements(given.name, *type, given.numbers));
+    if (is_other)
+        keep(to_network(t, *type, bytes));
+    return bytes;
+}
+
+wanted_output service::output_of(const served_model &m, const asked_output &asked) {
+    const std::size_t index = index_of(m.outputs(), asked.name, "output");
+    const tensor_info &t = m.outputs()[index];
+    const datatype *type = asked.datatype.empty() ? t.announced : find_datatype(asked.datatype);
+    if (!type || !t.can_be(*type))
+        refuse("parameter 'datatype' of output '" + shown(asked.name) + "' is '" + shown(asked.datatype) +
+               "', allowed: " + t.choices());
+    if (asked.classes && *asked.classes < 1)
+        refuse("parameter 'classification' of output '" + shown(asked.name) + "' is " +
+               std::to_string(*asked.classes) + ", allowed are numbers from 1");
+    return {index, type, asked.classes.value_or(0)};
+}
+
+std::shared_ptr<job> service::make_job(const served_model &m, const infer_request &request) const {
     const auto j = std::make_shared<job>();
     const std::size_t count = m.inputs().size();
     if (request.inputs.size() != count)
         refuse(std::to_string(request.inputs.size()) + " inputs given, the model has " +
                std::to_string(count) + ": " + names_of(m.inputs()));
-    const auto owned = std::make_shared<owned_inputs>();
-    owned->before = std::move(request.keep);
-    j->inputs.resize(count);
+    std::vector<const given_tensor *> given(count);
     std::vector<memory::dims> shapes(count);
-    std::vector<bool> is_given(count);
-    for (given_tensor &given : request.inputs) {
-        const std::size_t i = index_of(m.inputs(), given.name, "input");
-        if (is_given[i])
-            refuse("input '" + shown(given.name) + "' is given twice");
-        is_given[i] = true;
-        const data_type type = m.inputs()[i].type;
-        const bool is_wide = given.datatype == "INT64" && type == data_type::s32;
-        const bool is_truth = given.datatype == "BOOL" && type == data_type::u8;
-        if (given.datatype != protocol_name(type) && !is_wide && !is_truth)
-            refuse("input '" + shown(given.name) + "' has datatype '" + shown(given.datatype) +
-                   "', the model's is " + protocol_name(type));
-        const std::size_t expected = elements(given, options.most_body_bytes);
-        const std::size_t width = is_wide ? 8 : size_of(type);
-        if (given.bytes ? given.bytes->size != expected * width : given.numbers.size() != expected)
-            refuse("input '" + shown(given.name) + "' has " +
-                   (given.bytes ? std::to_string(given.bytes->size) + " bytes"
-                                : std::to_string(given.numbers.size()) + " numbers") +
-                   ", its shape " + shown(model::to_text(given.shape)) + " needs " +
-                   std::to_string(given.bytes ? expected * width : expected));
-        if ((!given.bytes || is_wide) && request.held && !request.held->grow(expected * size_of(type)))
-            throw refusal(outcome::overloaded, "requests fill the memory for them");
-        if (!given.bytes)
-            owned->buffers.push_back(bytes_of_numbers(given, type));
-        else if (is_wide)
-            owned->buffers.push_back(narrowed(given));
-        j->inputs[i] = !given.bytes || is_wide
-                           ? byte_range{owned->buffers.back().data(), owned->buffers.back().size()}
-                           : *given.bytes;
+    for (const given_tensor &one : request.inputs) {
+        const std::size_t i = index_of(m.inputs(), one.name, "input");
+        if (given[i])
+            refuse("input '" + shown(one.name) + "' is given twice");
+        given[i] = &one;
+        shapes[i] = one.shape;
+    }
+    const auto owned = std::make_shared<owned_inputs>();
+    owned->before = request.keep;
+    for (std::size_t i = 0; i < count; i++) {
+        j->inputs.push_back(input_of(m.inputs()[i], *given[i], request, owned->buffers));
         j->bytes += j->inputs[i].size;
-        shapes[i] = std::move(given.shape);
     }
     m.set_shapes(*j, shapes);
-    for (const std::string &name : request.outputs) {
-        const std::size_t o = index_of(m.outputs(), name, "output");
-        if (std::find(j->wanted.begin(), j->wanted.end(), o) != j->wanted.end())
-            refuse("output '" + name + "' is asked for twice");
-        j->wanted.push_back(o);
+    for (const asked_output &asked : request.outputs) {
+        const wanted_output w = output_of(m, asked);
+        if (std::any_of(j->wanted.begin(), j->wanted.end(),
+                        [&](const auto &o) { return o.index == w.index; }))
+            refuse("output '" + shown(asked.name) + "' is asked for twice");
+        j->wanted.push_back(w);
     }
     if (request.outputs.empty())
         for (std::size_t i = 0; i < m.outputs().size(); i++)
-            j->wanted.push_back(i);
-    for (const auto &[name, classes] : request.classes) {
-        if (classes < 1)
-            refuse("parameter 'classification' of output '" + shown(name) + "' is " +
-                   std::to_string(classes) + ", allowed are numbers from 1");
-        const auto at = std::find(j->wanted.begin(), j->wanted.end(), index_of(m.outputs(), name, "output"));
-        j->classes.resize(j->wanted.size());
-        j->classes[static_cast<std::size_t>(at - j->wanted.begin())] = classes;
-    }
+            j->wanted.push_back({i, m.outputs()[i].announced, 0});
     if (request.wants_profile && !options.may_profile)
         throw refusal(outcome::forbidden,
                       "parameter 'profile': the server was started without --allow-profiling");
@@ -209,7 +160,7 @@ std::shared_ptr<job> service::make_job(const served_model &m, infer_request &req
 }
 
 std::shared_ptr<const service::call> service::infer(infer_request &&request, const std::string &protocol,
-                                                    answer done) {
+                                                    const answer &done) {
     if (is_stopping_ || !models.is_loaded())
         throw refusal(outcome::unavailable, is_stopping_ ? "the server stops" : "the server is not ready");
     const auto c = std::make_shared<call>();
@@ -218,28 +169,28 @@ std::shared_ptr<const service::call> service::infer(infer_request &&request, con
     c->peer = std::move(request.peer);
     c->model = models.find(request.model, request.version);
     try {
-        c->work = make_job(*c->model, request);
-        c->work->when_done = [this, c, protocol, done = std::move(done)](job &j) {
-            try {
-                if (j.result == outcome::ok && !j.classes.empty())
-                    classify(*c->model, j);
-            } catch (const refusal &e) {
-                j.result = e.why;
-                j.sentence = e.what();
-            }
-            finished(*c, protocol);
-            done(c);
-        };
         for (int tries = 0;; tries++)
             try {
+                c->work = make_job(*c->model, request);
+                c->work->when_done = [this, c, protocol, done](job &j) {
+                    try {
+                        if (j.result == outcome::ok)
+                            present(*c->model, j);
+                    } catch (const refusal &e) {
+                        j.result = e.why;
+                        j.sentence = e.what();
+                    }
+                    finished(*c, protocol);
+                    done(c);
+                };
                 scheduler_.submit(c->model->queue, c->work);
                 break;
             } catch (const refusal &r) { // replaced by another version since it was found
-                if (r.why != outcome::unavailable || tries == 3)
+                const auto next =
+                    r.why == outcome::unavailable ? models.find(request.model, request.version) : nullptr;
+                if (!next || next == c->model || tries == 3)
                     throw;
-                const auto next = models.find(request.model, request.version);
-                if (!next->takes_request_of(*c->model, *c->work))
-                    throw;
+                let_go(*c);
                 c->model = next;
             }
     } catch (refusal &r) {

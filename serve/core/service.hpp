@@ -4,7 +4,6 @@
 // line of the log.
 
 #include <atomic>
-#include <map>
 #include <optional>
 #include <string>
 
@@ -26,18 +25,24 @@ struct given_tensor {
 /// Of the protocol, that the server has.
 constexpr const char *extensions[] = {"binary_tensor_data", "model_repository", "model_configuration",
                                       "statistics",         "classification",   "schedule_policy"};
-/// Parameters of a request that both protocols have.
+/// Parameters that both protocols have, of a request and of its outputs.
 inline const std::vector<std::string> parameters_of_request = {"timeout", "priority", "profile",
-                                                               "binary_data_output"};
+                                                               "binary_data_output"},
+                                      parameters_of_output = {"datatype", "classification", "binary_data"};
 /// Throws refusal for one that is not among them: what a client asks for is done, or it is told.
 void check_parameter(const std::string &name, const std::vector<std::string> &allowed);
+
+/// An output as a client asks for it.
+struct asked_output {
+    std::string name, datatype;          ///< "": as it is announced
+    std::optional<std::int64_t> classes; ///< how many of the largest elements instead
+};
 
 struct infer_request {
     std::string model, version, id;
     std::vector<given_tensor> inputs;
-    std::vector<std::string> outputs;            ///< none: all
-    std::map<std::string, std::int64_t> classes; ///< of outputs: how many of the largest elements instead
-    std::int64_t timeout_us = 0;                 ///< 0: as long as it takes
+    std::vector<asked_output> outputs;                     ///< none: all
+    std::int64_t timeout_us = 0;                           ///< 0: as long as it takes
     clock::time_point deadline = clock::time_point::max(); ///< of the protocol itself
     bool wants_profile = false;
     std::int64_t priority = 0;        ///< 0: the usual one
@@ -90,7 +95,8 @@ public:
 
     /// Checks and queues. `done` is called once, from any thread, also where this throws nothing and the job fails.
     /// Throws refusal; then `done` is never called.
-    std::shared_ptr<const call> infer(infer_request &&request, const std::string &protocol, answer done);
+    std::shared_ptr<const call> infer(infer_request &&request, const std::string &protocol,
+                                      const answer &done);
     /// The client has left.
     void cancel(const call &c) { withdraw(c, outcome::cancelled, "the client has left"); }
     void expire(const call &c) { withdraw(c, outcome::expired, "its time is over"); }
@@ -115,7 +121,11 @@ public:
 
 private:
     void withdraw(const call &c, outcome o, const char *why) { scheduler_.withdraw(c.work, o, why); }
-    std::shared_ptr<job> make_job(const served_model &m, infer_request &request) const;
+    /// Leaves the request as it is, so that it can be asked of another version.
+    std::shared_ptr<job> make_job(const served_model &m, const infer_request &request) const;
+    byte_range input_of(const tensor_info &t, const given_tensor &given, const infer_request &request,
+                        std::vector<std::vector<std::byte>> &buffers) const;
+    static wanted_output output_of(const served_model &m, const asked_output &asked);
     void finished(const call &c, const std::string &protocol) const;
 
     scheduler &scheduler_;

@@ -124,10 +124,12 @@ void limit_this_process(std::size_t bytes, int workers) {
 } // namespace
 
 model_findings try_model(const trial_options &options, const model_source &source, const std::string &config,
-                         int workers, const std::function<bool()> &stop) {
-    const std::size_t bytes = bytes_for_a_model(options.reserve);
+                         int workers, const std::function<bool()> &stop,
+                         const std::optional<model_findings> &known) {
+    const std::size_t bytes = bytes_for_a_model(options.reserve + open_sizes::of_process().left());
     child other(options.program, {"octet-serve", trial_option, source.path, config, std::to_string(workers),
-                                  std::to_string(bytes), to_string(get_effective_cpu_isa())});
+                                  std::to_string(bytes), to_string(get_effective_cpu_isa()),
+                                  known ? to_json(*known).dump() : ""});
     const auto until = clock::now() + options.time;
     while (other.step()) {
         if (stop && stop())
@@ -146,11 +148,8 @@ model_findings try_model(const trial_options &options, const model_source &sourc
         if (answer.contains("error"))
             fail(answer["error"].get<std::string>() +
                  (answer["is_memory"].get<bool>() ? ": it does not fit into " + room : ""));
-        model_findings f;
-        f.sizes = answer["sizes"].get<std::vector<std::int64_t>>();
-        f.why_alone = answer["why_alone"].get<std::string>();
-        f.seconds_per_row = answer["seconds_per_row"].get<double>();
-        f.is_wide = answer["is_wide"].get<bool>();
+        model_findings f = findings_from(answer);
+        f.is_checked = true;
         return f;
     } catch (const json::exception &) {
         fail("loading ended without an answer");
@@ -160,19 +159,19 @@ model_findings try_model(const trial_options &options, const model_source &sourc
 int run_trial(int count, char **arguments) {
     json answer;
     try {
-        if (count != 5)
+        if (count != 6)
             fail(std::string(trial_option) + " is for octet-serve itself");
         const int workers = std::stoi(arguments[2]);
         limit_this_process(std::stoull(arguments[3]), workers);
         set_max_cpu_isa(cpu_isa_from_string(arguments[4]));
         const std::string config = arguments[1];
-        const auto model = served_model::load({"model", "1", arguments[0], ""},
-                                              config.empty() ? model_config() : read_config(config), workers);
-        const model_findings f = model->findings();
-        answer = {{"sizes", f.sizes},
-                  {"why_alone", f.why_alone},
-                  {"seconds_per_row", f.seconds_per_row},
-                  {"is_wide", f.is_wide}};
+        const std::string stored = arguments[5];
+        const model_findings known =
+            stored.empty() ? model_findings() : findings_from(read_small_json(stored));
+        answer = to_json(served_model::load({"model", "1", arguments[0], ""},
+                                            config.empty() ? model_config() : read_config(config), workers,
+                                            {}, stored.empty() ? nullptr : &known)
+                             ->findings());
     } catch (const std::bad_alloc &) {
         answer = {{"error", "there is no memory to load it"}, {"is_memory", true}};
     } catch (const error &e) {

@@ -21,9 +21,11 @@ struct trial_options {
 };
 
 /// Loads the file of `source` in another process. `config` is the text of its config.json, "" for none. `stop` is asked now and then, and
-/// ends the work. Throws octet::error with what that process said, or with how it ended.
+/// ends the work. What is `known` is checked instead of measured. Throws octet::error with what that process said, or with how it
+/// ended.
 model_findings try_model(const trial_options &options, const model_source &source, const std::string &config,
-                         int workers, const std::function<bool()> &stop);
+                         int workers, const std::function<bool()> &stop,
+                         const std::optional<model_findings> &known = std::nullopt);
 
 /// The other process: `arguments` are those after `trial_option`. Returns its exit code.
 int run_trial(int count, char **arguments);

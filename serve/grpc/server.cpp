@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <mutex>
 #include <sstream>
 #include <thread>
 
@@ -16,9 +17,9 @@
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/security/tls_certificate_provider.h>
 #include <grpcpp/security/tls_credentials_options.h>
+#include <linux/tcp.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -27,6 +28,7 @@
 #include <unistd.h>
 
 #include "core/address.hpp"
+#include "grpc/flood_watch.hpp"
 #include "grpc/protocol.hpp"
 
 namespace octet::serve {
@@ -100,8 +102,10 @@ int listen_on(const std::string &address, unsigned short &port) {
     if (::getaddrinfo(parsed.host.c_str(), parsed.port.c_str(), &hints, &found) != 0)
         throw error(status::invalid_arguments, "'" + address + "' given for gRPC: there is no such address");
     const int socket = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    const int on = 1;
+    // Connections inherit the buffer: as much as the windows of a few streams, not megabytes of what has never been looked at.
+    const int on = 1, buffer = 32 << 10;
     ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    ::setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof buffer);
     const bool is_good =
         ::bind(socket, found->ai_addr, found->ai_addrlen) == 0 && ::listen(socket, 1024) == 0;
     const std::string why = std::strerror(errno);
@@ -122,13 +126,45 @@ int listen_on(const std::string &address, unsigned short &port) {
 class connections {
 public:
     explicit connections(std::size_t most) : most_(most) {}
-    bool has_room() { return open_.size() < most_ || count() < most_; }
-    void add(int socket) { open_.push_back({socket, inode_of(socket)}); }
+    bool has_room() { return count() < most_; }
+    void add(int socket) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        open_.push_back({socket, inode_of(socket), peer_of(socket)});
+    }
     std::size_t count() {
-        open_.erase(std::remove_if(open_.begin(), open_.end(),
-                                   [](const auto &c) { return inode_of(c.first) != c.second; }),
+        const std::lock_guard<std::mutex> lock(mutex_);
+        open_.erase(std::remove_if(open_.begin(), open_.end(), [](const one &c) { return !c.is_open(); }),
                     open_.end());
         return open_.size();
+    }
+    /// Bytes of all that were ever open.
+    std::uint64_t received() {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        for (one &c : open_) {
+            tcp_info info{};
+            socklen_t size = sizeof info;
+            if (!c.is_open() || ::getsockopt(c.socket, IPPROTO_TCP, TCP_INFO, &info, &size) != 0 ||
+                info.tcpi_bytes_received < c.received)
+                continue;
+            c.lately = info.tcpi_bytes_received - c.received;
+            c.received += c.lately;
+            received_ += c.lately;
+        }
+        return received_;
+    }
+    /// Those that have sent since the last call but one of `received`.
+    void cut_senders() {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        for (const one &c : open_)
+            if (c.lately > 0)
+                c.cut();
+    }
+    /// By its name as `connection_of` tells it.
+    void cut(const std::string &peer) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        for (const one &c : open_)
+            if (c.peer == peer)
+                c.cut();
     }
 
 private:
@@ -136,15 +172,42 @@ private:
         struct stat about {};
         return ::fstat(socket, &about) == 0 ? about.st_ino : 0;
     }
+    static std::string peer_of(int socket) {
+        sockaddr_storage address{};
+        socklen_t size = sizeof address;
+        char host[NI_MAXHOST] = "", port[NI_MAXSERV] = "";
+        ::getpeername(socket, reinterpret_cast<sockaddr *>(&address), &size);
+        ::getnameinfo(reinterpret_cast<sockaddr *>(&address), size, host, sizeof host, port, sizeof port,
+                      NI_NUMERICHOST | NI_NUMERICSERV);
+        const std::string name = host, mapped = "::ffff:";
+        return (name.rfind(mapped, 0) == 0 ? name.substr(mapped.size()) : name) + ' ' + port;
+    }
+    struct one {
+        int socket;
+        ino_t inode;
+        std::string peer;
+        std::uint64_t received = 0, lately = 0; ///< bytes: in all, and between the last two looks
+        bool is_open() const { return inode_of(socket) == inode; }
+        /// What it has received and nobody has read is gone, too.
+        void cut() const {
+            const sockaddr nobody{AF_UNSPEC, {}};
+            if (is_open())
+                ::connect(socket, &nobody, sizeof nobody);
+        }
+    };
     const std::size_t most_;
-    std::vector<std::pair<int, ino_t>> open_;
+    std::mutex mutex_; ///< of what follows
+    std::vector<one> open_;
+    std::uint64_t received_ = 0;
 };
 
 } // namespace
 
 struct grpc_server::state {
     state(const grpc_options &o, service &s, const token &t, receive_budget &b)
-        : options(o), methods(s, t, b, reading_places(o), o.receive), open(o.most_connections) {}
+        : options(o), methods(s, t, b, reading_places(o), o.receive), open(o.most_connections) {
+        methods.resets.cut = [this](const std::string &peer) { open.cut(peer); };
+    }
     ~state() {
         ::close(listener);
         ::close(wake);
@@ -156,15 +219,24 @@ struct grpc_server::state {
     }
 
     void accept() {
-        constexpr int tick = 500;
+        constexpr int seldom = 500; // where nobody is connected
+        flood_watch floods(methods.budget, options.most_total_bytes / 2);
+        const auto wait = [&] {
+            return open.count() > 0 ? static_cast<int>(flood_watch::tick.count()) : seldom;
+        };
         pollfd watched[2] = {{listener, POLLIN, 0}, {wake, POLLIN, 0}};
-        while (::poll(watched, 2, tick) >= 0 || errno == EINTR) {
+        while (::poll(watched, 2, wait()) >= 0 || errno == EINTR) {
             if (watched[1].revents)
                 return;
             methods.room.look(clock::now());
-            methods.tell_health();
+            methods.watchers.tell();
             options.count_connections(open.count());
-            if (!watched[0].revents)
+            const auto now = floods.look(open.received(), methods.requests.models.is_loading());
+            if (now == flood_watch::state::flood)
+                open.cut_senders();
+            if (now != flood_watch::state::calm) // few are let in until it has passed
+                std::this_thread::sleep_for(flood_watch::tick);
+            if (now == flood_watch::state::flood || !watched[0].revents)
                 continue;
             const int socket = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
             if (socket < 0) { // no descriptors are left, for example: some will be free again
@@ -218,6 +290,10 @@ grpc_server::grpc_server(const grpc_options &options, service &s, const token &t
     limit(GRPC_ARG_MAX_CONNECTION_IDLE_MS, options.idle.count());
     limit(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, options.receive.count());
     limit(GRPC_ARG_MAX_CONCURRENT_STREAMS, 256);
+    // A small message may unpack to gigabytes, and its limit of size is that of the packed one.
+    for (const auto packed : {GRPC_COMPRESS_DEFLATE, GRPC_COMPRESS_GZIP})
+        builder.SetCompressionAlgorithmSupportStatus(packed, false);
+    limit(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
     limit(GRPC_ARG_HTTP2_BDP_PROBE, 0); // what is sent and not read yet stays small
     if (!options.certificate.empty()) {
         state_->certificate = std::make_unique<watched_certificate>();
@@ -243,7 +319,7 @@ void grpc_server::reload_certificate() {
         state_->certificate->read(state_->options);
 }
 
-void grpc_server::tell_health() { state_->methods.tell_health(); }
+void grpc_server::tell_health() { state_->methods.watchers.tell(); }
 
 void grpc_server::drain(clock::time_point until) {
     state_->stop_accepting();

@@ -2,15 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "http/infer_json.hpp"
 
-#include <charconv>
-#include <cmath>
-#include <cstring>
+#include <limits>
 #include <set>
 
 #include <nlohmann/json.hpp>
 
-#include "core/classification.hpp"
 #include "core/datatypes.hpp"
+#include "core/outputs.hpp"
 
 namespace octet::serve {
 namespace {
@@ -80,7 +78,12 @@ public:
             return true;
         case place::output:
             if (key_ == "name")
-                request.outputs.back() = v;
+                request.outputs.back().name = v;
+            return true;
+        case place::output_parameters:
+            if (key_ != "datatype")
+                return scalar_of_wrong_kind("a string");
+            request.outputs.back().datatype = v;
             return true;
         default:
             return scalar_of_wrong_kind("a string");
@@ -101,7 +104,7 @@ public:
         if (where() == place::input_parameters)
             check_parameter(v, {"binary_data_size"});
         if (where() == place::output_parameters)
-            check_parameter(v, {"binary_data", "classification"});
+            check_parameter(v, parameters_of_output);
         return true;
     }
 
@@ -121,7 +124,6 @@ public:
         case place::outputs:
             request.outputs.emplace_back();
             is_binary_.reset();
-            classes_.reset();
             check_count(request.outputs.size());
             return enter(place::output);
         case place::output:
@@ -135,9 +137,7 @@ public:
     }
     bool end_object() override {
         if (where() == place::output && is_binary_)
-            form.binary_of[request.outputs.back()] = *is_binary_;
-        if (where() == place::output && classes_)
-            request.classes[request.outputs.back()] = *classes_;
+            form.binary_of[request.outputs.back().name] = *is_binary_;
         return leave();
     }
     bool start_array(std::size_t) override {
@@ -233,7 +233,7 @@ private:
         case place::output_parameters:
             if (key_ != "classification")
                 return scalar_of_wrong_kind(std::to_string(v));
-            classes_ = v;
+            request.outputs.back().classes = v;
             return true;
         default:
             return scalar_of_wrong_kind(std::to_string(v));
@@ -262,48 +262,7 @@ private:
     std::size_t count_ = 0;                   ///< of numbers
     std::string key_, ignored_;
     std::optional<bool> is_binary_;
-    std::optional<std::int64_t> classes_; ///< of the output
 };
-
-template <typename T>
-void append_numbers(std::string &text, const byte_range &bytes, const std::string &name) {
-    char digits[32];
-    for (std::size_t i = 0; i < bytes.size / sizeof(T); i++) {
-        T value;
-        std::memcpy(&value, bytes.data + i * sizeof(T), sizeof(T));
-        if constexpr (std::is_floating_point_v<T>)
-            if (!std::isfinite(value))
-                refuse("output '" + name +
-                       "' has a value that is no number, which JSON cannot say: ask for binary data");
-        const auto end = [&] {
-            if constexpr (sizeof(T) == 1)
-                return std::to_chars(digits, digits + sizeof digits, static_cast<int>(value)).ptr;
-            else
-                return std::to_chars(digits, digits + sizeof digits, value).ptr;
-        }();
-        if (i > 0)
-            text += ',';
-        text.append(digits, end);
-    }
-}
-
-void append_data(std::string &text, const tensor_info &t, const byte_range &bytes) {
-    switch (t.type) {
-    case data_type::f32:
-        return append_numbers<float>(text, bytes, t.name);
-    case data_type::s32:
-        return append_numbers<std::int32_t>(text, bytes, t.name);
-    case data_type::s16:
-        return append_numbers<std::int16_t>(text, bytes, t.name);
-    case data_type::s8:
-        return append_numbers<std::int8_t>(text, bytes, t.name);
-    case data_type::u8:
-        return append_numbers<std::uint8_t>(text, bytes, t.name);
-    default:
-        refuse("output '" + shown(t.name) + "' is " + protocol_name(t.type) +
-               ", which has no form in JSON: ask for binary data");
-    }
-}
 
 std::string quoted(const std::string &text) {
     return json(text).dump(-1, ' ', false, json::error_handler_t::replace);
@@ -349,9 +308,9 @@ std::string infer_reply_json(const service::call &c, const reply_form &form, boo
         text += ",\"parameters\":{\"profile\":" + quoted(j.profile) + '}';
     text += ",\"outputs\":[";
     for (std::size_t i = 0; i < j.wanted.size(); i++) {
-        const tensor_info &t = c.model->outputs()[j.wanted[i]];
+        const tensor_info &t = c.model->outputs()[j.wanted[i].index];
         text += (i > 0 ? ",{\"name\":" : "{\"name\":") + quoted(t.name) + ",\"datatype\":\"" +
-                datatype_of_output(*c.model, j, i) + "\",\"shape\":[";
+                name_of_datatype(j.wanted[i]) + "\",\"shape\":[";
         for (std::size_t d = 0; d < j.output_dims[i].size(); d++)
             text += (d > 0 ? "," : "") + std::to_string(j.output_dims[i][d]);
         if (form.is_binary(t.name)) {
@@ -359,11 +318,11 @@ std::string infer_reply_json(const service::call &c, const reply_form &form, boo
             text += "],\"parameters\":{\"binary_data_size\":" + std::to_string(j.outputs[i].size) + "}}";
         } else {
             text += "],\"data\":[";
-            if (i < j.classes.size() && j.classes[i] > 0)
+            if (j.wanted[i].classes > 0)
                 for (const std::string &one : texts_of(j.outputs[i]))
                     text += (text.back() == '[' ? "" : ",") + quoted(one);
             else
-                append_data(text, t, j.outputs[i]);
+                append_json(text, t.name, *j.wanted[i].type, j.outputs[i]);
             text += "]}";
         }
     }

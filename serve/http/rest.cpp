@@ -61,10 +61,11 @@ std::vector<std::string> parts_of(std::string_view target) {
 
 /// What the outputs that are no binary data may take as JSON.
 std::size_t bytes_as_text(const service::call &c, const reply_form &form) {
-    constexpr std::size_t of_a_byte = 5; // "-128,"; wider numbers have fewer digits for each of their bytes
+    constexpr std::size_t of_a_byte =
+        7; // "-0.00012207," of FP16; wider numbers have fewer digits for each of their bytes
     std::size_t bytes = 0;
     for (std::size_t i = 0; i < c.work->outputs.size(); i++)
-        if (!form.is_binary(c.model->outputs()[c.work->wanted[i]].name))
+        if (!form.is_binary(c.model->outputs()[c.work->wanted[i].index].name))
             bytes += of_a_byte * c.work->outputs[i].size;
     return bytes;
 }
@@ -89,7 +90,7 @@ http_reply infer_reply(const service::call &c, const reply_form &form) {
     answer.type = "application/octet-stream";
     answer.headers.emplace_back("Inference-Header-Content-Length", std::to_string(answer.text.size()));
     for (std::size_t i = 0; i < c.work->wanted.size(); i++)
-        if (form.is_binary(c.model->outputs()[c.work->wanted[i]].name))
+        if (form.is_binary(c.model->outputs()[c.work->wanted[i].index].name))
             answer.parts.push_back(c.work->outputs[i]);
     return answer;
 }

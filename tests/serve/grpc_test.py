@@ -99,7 +99,7 @@ class GrpcTest(unittest.TestCase):
         codes = self.digits[0][0]
         self.refusal(code.NOT_FOUND, "no model 'none'", "ModelInfer", pb.ModelInferRequest(model_name="none"))
         self.refusal(code.NOT_FOUND, "no version '9'", "ModelInfer", pb.ModelInferRequest(model_name="digits", model_version="9"))
-        self.refusal(code.INVALID_ARGUMENT, "datatype 'FP32'", "ModelInfer", self.request(codes, "FP32"))
+        self.refusal(code.INVALID_ARGUMENT, "datatype 'INT64', allowed: INT8, FP16, BF16, FP32", "ModelInfer", self.request(codes, "INT64"))
         self.refusal(code.INVALID_ARGUMENT, "65 bytes", "ModelInfer", self.request(codes + b"x"))
         self.refusal(code.INVALID_ARGUMENT, "0 inputs", "ModelInfer", pb.ModelInferRequest(model_name="digits"))
         two = self.request(codes)

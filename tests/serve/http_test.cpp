@@ -63,7 +63,10 @@ TEST(serve_http, tells_about_server_and_models) {
     }
     EXPECT_EQ(c.post("/v2/models/digits", "{}").header("Allow"), "GET");
     const json model = json::parse(c.get("/v2/models/digits").body);
-    EXPECT_EQ(model["inputs"][0], json::parse(R"({"name":"image","datatype":"INT8","shape":[-1,8,8,1]})"));
+    EXPECT_EQ(
+        model["inputs"][0],
+        json::parse(
+            R"({"name":"image","datatype":"INT8","shape":[-1,8,8,1],"quantization":{"scale":0.0078125,"zero_point":-128}})"));
     EXPECT_EQ(json::parse(c.post("/v2/repository/index", "").body)[0]["state"], "READY");
     EXPECT_EQ(c.post("/v2/repository/models/digits/unload", "").status, 403);
 }
@@ -145,8 +148,8 @@ TEST(serve_http, refuses_with_a_sentence) {
                    "allowed are numbers from 1");
     expect_refusal(with_tensor(R"("name":"other","shape":[1,8,8,1],"datatype":"INT8","data":[])"),
                    "no input 'other'");
-    expect_refusal(with_tensor(R"("name":"image","shape":[1,8,8,1],"datatype":"FP32","data":[])"),
-                   "datatype 'FP32'");
+    expect_refusal(with_tensor(R"("name":"image","shape":[1,8,8,1],"datatype":"INT64","data":[])"),
+                   "datatype 'INT64', allowed: INT8, FP16, BF16, FP32");
     expect_refusal(with_tensor(R"("name":"image","shape":[1,8,8,1],"datatype":"INT8","data":[1,2])"),
                    "2 numbers");
     expect_refusal(with_tensor(R"("name":"image","shape":[1,8],"datatype":"INT8","data":[1,2,3,4,5,6,7,8])"),
@@ -213,6 +216,69 @@ TEST(serve_http, classes_instead_of_an_output) {
         binary_part(c.post(digits_path, with(R"({"classification":1,"binary_data":true})")));
     EXPECT_EQ(binary.substr(4, static_cast<std::size_t>(static_cast<unsigned char>(binary[0]))),
               output["data"][0].get<std::string>());
+}
+
+/// Floats become codes and codes floats by the network's own arithmetic.
+TEST(serve_http, floats_instead_of_codes) {
+    digits_oracle oracle;
+    std::minstd_rand random(4);
+    std::uniform_real_distribution<float> uniform(-0.2F, 1.2F);
+    std::vector<float> reals(128);
+    for (float &v : reals)
+        v = uniform(random);
+    const std::string bytes = serve::demo_model().bytes;
+    network net(bytes.data(), bytes.size(), "digits");
+    std::string codes, expected;
+    for (int row = 0; row < 2; row++) {
+        net.input().copy_from(reals.data() + 64 * row, 64);
+        codes.append(static_cast<const char *>(net.input().data()), 64);
+        net.run();
+        const std::vector<float> answer = net.output().as<float>();
+        expected.append(reinterpret_cast<const char *>(answer.data()), 4 * answer.size());
+    }
+    const auto request = [&](const std::string &datatype, const std::string &out, std::size_t size) {
+        return R"({"inputs":[{"name":"image","shape":[2,8,8,1],"datatype":")" + datatype +
+               R"(","parameters":{"binary_data_size":)" + std::to_string(size) +
+               R"(}}],"outputs":[{"name":"probabilities","parameters":{"binary_data":true,"datatype":")" +
+               out + R"("}}]})";
+    };
+    const auto answer_to = [&](const std::string &json, const std::string &tensor) {
+        client c(demo().http_port());
+        const http_answer answer =
+            c.post(digits_path, json + tensor,
+                   "Inference-Header-Content-Length: " + std::to_string(json.size()) + "\r\n");
+        EXPECT_EQ(answer.status, 200) << answer.body;
+        return binary_part(answer);
+    };
+    const std::string tensor(reinterpret_cast<const char *>(reals.data()), 4 * reals.size());
+    EXPECT_EQ(answer_to(request("FP32", "INT8", 512), tensor), oracle(codes));
+    EXPECT_EQ(answer_to(request("FP32", "FP32", 512), tensor), expected);
+    EXPECT_EQ(answer_to(request("INT8", "FP32", 128), codes), expected);
+    EXPECT_EQ(answer_to(request("INT8", "FP16", 128), codes).size(), 40u);
+    std::string text;
+    for (const float v : reals)
+        text += (text.empty() ? "" : ",") + json(v).dump();
+    const json answer =
+        json::parse(ask(R"({"inputs":[{"name":"image","shape":[2,8,8,1],"datatype":"FP32","data":[)" + text +
+                            R"(]}],"outputs":[{"name":"probabilities","parameters":{"datatype":"FP32"}}]})",
+                        200))["outputs"][0];
+    EXPECT_EQ(answer["datatype"], "FP32");
+    for (std::size_t i = 0; i < 20; i++) {
+        float v;
+        std::memcpy(&v, expected.data() + 4 * i, 4);
+        EXPECT_EQ(answer["data"][i].get<float>(), v);
+    }
+    expect_refusal(
+        json_request(codes, R"(,"outputs":[{"name":"probabilities","parameters":{"datatype":"INT32"}}])"),
+        "allowed: INT8, FP16, BF16, FP32");
+    expect_refusal(
+        json_request(codes, R"(,"outputs":[{"name":"probabilities","parameters":{"datatype":7}}])"),
+        "is expected");
+    std::string nan = tensor;
+    nan.replace(8, 4, "\0\0\xc0\x7f", 4);
+    const std::string head = request("FP32", "INT8", 512);
+    expect_refusal(head + nan, "element 2 is nan", 400,
+                   "Inference-Header-Content-Length: " + std::to_string(head.size()) + "\r\n");
 }
 
 TEST(serve_http, configuration_and_statistics) {

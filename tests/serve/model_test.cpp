@@ -264,7 +264,7 @@ void expect_that_company_changes_nothing(const model_source &source) {
                 b = static_cast<std::byte>(random() >> 5);
             const auto j = std::make_shared<job>();
             j->inputs = {{images.back().data(), images.back().size()}};
-            j->wanted = {0};
+            j->wanted.emplace_back();
             m->set_shapes(*j, {{rows, 8, 8, 1}});
             batch.push_back(j);
         }
@@ -351,7 +351,7 @@ TEST(serve_model, open_sizes_need_no_configuration) {
         values[0] = expected[0] = 2.f;
         const auto j = std::make_shared<job>();
         j->inputs = {{reinterpret_cast<const std::byte *>(values.data()), 4 * values.size()}};
-        j->wanted = {0};
+        j->wanted.emplace_back();
         m->set_shapes(*j, {{1, s}});
         m->run({j}, false);
         ASSERT_EQ(j->output_dims[0], (memory::dims{1, s}));

@@ -5,9 +5,11 @@ import hashlib
 import http.client
 import json
 import os
+import re
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -213,6 +215,83 @@ class ModelsTest(unittest.TestCase):
         done = subprocess.run([COMMAND, "serve", "--demo", "--check", "--http", "127.0.0.1:70000"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 2)
         self.assertIn("0 to 65535", done.stderr)
+
+    def test_digests_of_data_beside_the_model(self):
+        weight = (serving.field(1, 1) + serving.field(2, 1) + serving.field(8, "w")
+                  + serving.field(13, serving.field(1, "location") + serving.field(2, "weights.data")) + serving.field(14, 1))
+        graph = serving.node("Add", ["x", "w"], ["y"]) + serving.field(2, "g") + serving.field(5, weight)
+        graph += serving.field(11, serving.float_tensor("x", 1)) + serving.field(12, serving.float_tensor("y", 1))
+        data = struct.pack("<f", 3)
+        digests = {"model": hashlib.sha256(serving.model_file(graph)).hexdigest(), "weights.data": hashlib.sha256(data).hexdigest()}
+        for pinned, content, expected in ((digests, data, "good"), (digests, struct.pack("<f", 4), "weights.data: its SHA-256 is"),
+                                          (digests["model"], data, "names no digest of it")):
+            with tempfile.TemporaryDirectory() as folder:
+                serving.write(path_in(folder, "sum", "1", "model.onnx"), serving.model_file(graph))
+                serving.write(path_in(folder, "sum", "1", "weights.data"), content)
+                serving.write(path_in(folder, "sum", "config.json"), json.dumps({"sha256": pinned}))
+                done = subprocess.run([COMMAND, "serve", "--models", folder, "--check"], capture_output=True, text=True, timeout=120)
+                self.assertIn(expected, done.stdout)
+                self.assertEqual(done.returncode, expected != "good")
+
+    def test_findings_are_stored_once(self):
+        """What measuring found is read again, for the same bytes, and a file that is no findings is as good as none."""
+        with serving.Folder("{}") as folder:
+            stored = path_in(folder, "digits", "1", "model.tflite.findings.json")
+            with serving.Server(COMMAND, "--models", folder) as server:
+                self.check(server)
+            self.assertFalse(os.path.exists(stored))
+            with serving.Server(COMMAND, "--models", folder, "--save-findings"):
+                pass
+            with open(stored) as file:
+                found = json.load(file)
+            self.assertEqual(found["conditions"]["sha256"], hashlib.sha256(digits_bytes()).hexdigest())
+            for sizes, expected in (([1, 3, 5], "batches of 1, 3, 5"), ([5, 3], "batches of 1"), (["x"], "batches of 1")):
+                found["findings"]["sizes"] = sizes
+                serving.write(stored, json.dumps(found))
+                with serving.Server(COMMAND, "--models", folder) as server:
+                    self.check(server)
+                self.assertIn(expected, "".join(server.lines))
+                self.assertEqual("batches of 1, 3, 5" in "".join(server.lines), sizes == [1, 3, 5])
+            found["conditions"]["sha256"] = "0" * 64
+            found["findings"]["sizes"] = [1, 3, 5]
+            serving.write(stored, json.dumps(found))
+            with serving.Server(COMMAND, "--models", folder) as server:
+                self.assertNotIn("batches of 1, 3, 5", "".join(server.lines))
+
+    def test_warming_up_has_a_bound(self):
+        """A network that takes long is run a few times, not once for every size of batch on every instance."""
+        with tempfile.TemporaryDirectory() as folder:
+            serving.write(path_in(folder, "slow", "1", "model.onnx"), serving.slow_model(products=12, size=1200))
+            with serving.Server(COMMAND, "--models", folder, "--workers", "8") as server:
+                took = int(re.search(r"loaded in (\d+) ms", "".join(server.lines))[1])
+                head = json.dumps({"inputs": [{"name": "x", "shape": [1200, 1200], "datatype": "FP32", "parameters": {"binary_data_size": 4 * 1200**2}}],
+                                   "parameters": {"binary_data_output": True}}).encode()
+                begin = time.monotonic()
+                self.assertEqual(server.post("/v2/models/slow/infer", head + bytes(4 * 1200**2), {"Inference-Header-Content-Length": str(len(head))})[0], 200)
+                self.assertLess(took / 1000, 6 + 20 * (time.monotonic() - begin))
+
+    def test_models_with_open_sizes_share_their_memory(self):
+        """Six models, each of which may take a quarter of the memory for one size: together they take no more."""
+        def rows(n):
+            perm = serving.field(1, "perm") + serving.field(8, 1) + serving.field(8, 0) + serving.field(20, 7)
+            return serving.model_file(serving.node("Transpose", ["x"], ["t"], perm) + serving.node("MatMul", ["x", "t"], ["y"]) + serving.field(2, "g")
+                                      + serving.field(11, serving.float_tensor("x", "n", 2)) + serving.field(12, serving.float_tensor("y", "n", "n")))
+
+        with tempfile.TemporaryDirectory() as folder, serving.limited(COMMAND, LIMIT) as script:
+            for i in range(6):
+                serving.write(path_in(folder, f"rows{i}", "1", "model.onnx"), rows(i))
+                serving.write(path_in(folder, f"rows{i}", "config.json"), '{"shapes": {"x": [4, 2]}, "instances": 1}')
+            with serving.Server(script, "--models", folder) as server:
+                for i in range(18):
+                    n = 5000 + i // 6
+                    head = json.dumps({"inputs": [{"name": "x", "shape": [n, 2], "datatype": "FP32", "parameters": {"binary_data_size": 8 * n}}],
+                                       "outputs": [{"name": "y", "parameters": {"classification": 1}}]}).encode()
+                    status, data, _ = server.post(f"/v2/models/rows{i % 6}/infer", head + bytes(8 * n), {"Inference-Header-Content-Length": str(len(head))})
+                    self.assertIn(status, (200, 503), data)
+                with open(f"/proc/{server.process.pid}/status") as file:
+                    most = next(int(line.split()[1]) for line in file if line.startswith("VmHWM:"))
+                self.assertLess(most, 900 << 10)  # KiB
+                self.assertEqual(server.get("/v2/health/ready")[0], 200)
 
     def test_no_request_is_lost_when_it_ends(self):
         """Clients that keep connections, and clients that make new ones: each request has an answer, until nobody listens."""

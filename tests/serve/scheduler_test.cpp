@@ -138,6 +138,52 @@ TEST(serve_scheduler, bounds_refuse_at_once) {
     EXPECT_EQ(h.door->batches().size(), 3u);
 }
 
+TEST(serve_scheduler, urgent_jobs_go_first) {
+    held_up h(sizes({1}));
+    std::vector<int> order;
+    std::mutex mutex;
+    const auto with_priority = [&](int priority) {
+        return ask(h.s, h.queue, 1, [&, priority](job &j) {
+            j.priority = priority;
+            j.when_done = [&, priority, tell = std::move(j.when_done)](job &done) {
+                {
+                    const std::lock_guard<std::mutex> lock(mutex);
+                    order.push_back(priority);
+                }
+                tell(done);
+            };
+        });
+    };
+    std::vector<std::shared_ptr<asked>> all;
+    for (const int priority : {2, 3, 1, 2, 1, 3})
+        all.push_back(with_priority(priority));
+    h.door->open();
+    for (const auto &a : all)
+        EXPECT_EQ(a->result.get(), outcome::ok);
+    EXPECT_EQ(order, (std::vector<int>{1, 1, 2, 2, 3, 3}));
+}
+
+/// Without a deadline a second is the bound; by a deadline it is longer or shorter.
+TEST(serve_scheduler, a_second_is_the_longest_wait) {
+    queue_options o = sizes({1});
+    o.seconds_per_row = 0.4;
+    EXPECT_EQ(o.most_wait, std::chrono::seconds(1));
+    held_up h(o);
+    const auto until = [](std::chrono::milliseconds time) {
+        return [time](job &j) { j.deadline = clock::now() + time; };
+    };
+    std::vector<std::shared_ptr<asked>> fit;
+    for (int i = 0; i < 3; i++)
+        fit.push_back(ask(h.s, h.queue)); // behind 0, 0.4 and 0.8 s of others
+    EXPECT_EQ(ask(h.s, h.queue)->result.get(), outcome::overloaded);
+    EXPECT_EQ(h.s.retry_after(h.queue), 2);
+    EXPECT_EQ(ask(h.s, h.queue, 1, until(std::chrono::milliseconds(500)))->result.get(), outcome::overloaded);
+    fit.push_back(ask(h.s, h.queue, 1, until(std::chrono::seconds(60))));
+    h.door->open();
+    for (const auto &a : fit)
+        EXPECT_EQ(a->result.get(), outcome::ok);
+}
+
 // What waits is estimated by what batches took; one that took long by accident refuses nobody.
 TEST(serve_scheduler, an_accident_is_no_estimate) {
     queue_options o = sizes({1});

@@ -56,6 +56,8 @@ void add_serve_command(CLI::App &app, const std::function<void(const serve_optio
         ->check(word_of({"poll", "explicit"}));
     command->add_flag("--allow-empty", s.may_be_empty, "A folder that becomes empty ends its models");
     command->add_flag("--lax-readiness", s.is_lax, "Ready although some models could not be loaded");
+    command->add_flag("--save-findings", s.saves_findings,
+                      "Store what measuring found beside each model, for the next start");
     command->add_flag("--check", s.is_check, "Load everything, say what is wrong, and exit");
     command->add_flag("--demo", options->is_demo, "Serve the digits network, and print how to ask it");
     command->add_option("--http", s.http, "Address and port of HTTP, or off")

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attacks on gRPC by frames of HTTP/2 that no library sends. Meanwhile and afterwards the server answers others, within a limit of memory."""
+
+import contextlib
+import os
+import signal
+import socket
+import struct
+import sys
+import tempfile
+import threading
+import time
+import unittest
+import zlib
+
+import serving
+
+COMMAND = sys.argv.pop(1)
+INFER = "/inference.GRPCInferenceService/ModelInfer"
+REFLECTION = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
+LIMIT = f"-d {1 << 20}"  # KiB of data
+DATA, HEADERS, RST_STREAM, SETTINGS, PING, CONTINUATION = 0, 1, 3, 4, 6, 9
+END_STREAM, END_HEADERS = 1, 4
+SECONDS = 3
+
+
+def frame(kind, flags, stream, payload=b""):
+    return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
+
+
+def header(name, value):
+    """A literal of HPACK that is not indexed."""
+    return b"\0" + bytes([len(name)]) + name.encode() + bytes([len(value)]) + value.encode()
+
+
+def head(path=INFER, *more):
+    pairs = [(":method", "POST"), (":scheme", "http"), (":path", path), (":authority", "x"), ("content-type", "application/grpc"), ("te", "trailers"), *more]
+    return b"".join(header(*p) for p in pairs)
+
+
+def message(data, is_packed=False):
+    return bytes([is_packed]) + struct.pack(">I", len(data)) + data
+
+
+class Attacker:
+    """A connection that never reads what it is told, or throws it away."""
+
+    def __init__(self, server, settings=b"", reads=True):
+        self.socket = socket.create_connection(("127.0.0.1", server.grpc), timeout=5, source_address=("127.0.0.2", 0))
+        self.socket.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(SETTINGS, 0, 0, settings))
+        self.next = 1
+        self.drains = threading.Thread(target=self.drain)
+        if reads:
+            self.drains.start()
+
+    def drain(self):
+        with contextlib.suppress(OSError):
+            while self.socket.recv(1 << 16):
+                pass
+
+    def close(self):
+        with contextlib.suppress(OSError):
+            self.socket.shutdown(socket.SHUT_RDWR)
+        if self.drains.ident:
+            self.drains.join()
+        self.socket.close()
+
+    def stream(self):
+        self.next += 2
+        return self.next - 2
+
+    def send(self, data):
+        self.socket.sendall(data)
+
+
+class Http2Test(unittest.TestCase):
+    digits = serving.digits()
+
+    def answers(self, server, n):
+        codes, expected = self.digits[n % len(self.digits)]
+        status, data, headers = server.post("/v2/models/digits/infer", *serving.binary_request(codes))
+        self.assertEqual((status, data[int(headers["Inference-Header-Content-Length"]) :]), (200, expected))
+
+    def grpc_answers(self, server):
+        """A request to gRPC by hand, whose answer has a status in the trailer."""
+        until = time.monotonic() + 20  # connections of attackers may be open for a moment
+        while True:
+            got = b""
+            with contextlib.suppress(ConnectionResetError), socket.create_connection(("127.0.0.1", server.grpc), timeout=20) as s:
+                s.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(SETTINGS, 0, 0)
+                          + frame(HEADERS, END_HEADERS, 1, head("/inference.GRPCInferenceService/ServerLive")) + frame(DATA, END_STREAM, 1, message(b"")))
+                while b"grpc-status" not in got:
+                    more = s.recv(1 << 16)
+                    if not more:
+                        break
+                    got += more
+            if b"grpc-status" in got:
+                return
+            self.assertLess(time.monotonic(), until, "gRPC gives no answer")
+            time.sleep(0.1)
+
+    def attack(self, begin, connections=4, **options):
+        """`begin` makes what is sent again and again by some attackers; returns the most memory that the server took, in MiB."""
+        over = threading.Event()
+
+        def run(server):
+            while not over.is_set():
+                with contextlib.suppress(OSError), contextlib.closing(Attacker(server, **options)) as attacker:
+                    for data in begin(attacker):
+                        attacker.send(data)
+                        if over.is_set():
+                            break
+
+        with serving.limited(COMMAND, LIMIT) as script, serving.Server(script, "--demo", "--receive-ms", "3000") as server:
+            threads = [threading.Thread(target=run, args=(server,)) for _ in range(connections)]
+            for t in threads:
+                t.start()
+            until, n = time.monotonic() + SECONDS, 0
+            while time.monotonic() < until:
+                self.answers(server, n)
+                self.assertEqual(server.get("/v2/health/ready", server.metrics)[0], 200)
+                n += 1
+            over.set()
+            for t in threads:
+                t.join()
+            self.grpc_answers(server)
+            with open(f"/proc/{server.process.pid}/status") as file:
+                most = next(int(line.split()[1]) for line in file if line.startswith("VmHWM:")) >> 10
+            print(f"{self.id().split('.')[-1]}: {n} answers, at most {most} MiB", file=sys.stderr)
+            return most
+
+    def test_streams_that_are_reset_at_once(self):
+        for body in (b"", message(b"\x0a\x06digits")):
+            def begin(a):
+                while True:
+                    streams = [a.stream() for _ in range(100)]
+                    yield b"".join(frame(HEADERS, END_HEADERS, s, head()) + (frame(DATA, END_STREAM, s, body) if body else b"")
+                                   + frame(RST_STREAM, 0, s, struct.pack(">I", 8)) for s in streams)
+            self.assertLess(self.attack(begin, connections=8), 800)
+
+    def test_many_streams(self):
+        def begin(a):
+            yield b"".join(frame(HEADERS, END_HEADERS, a.stream(), head()) for _ in range(1000))
+            time.sleep(0.2)
+        self.assertLess(self.attack(begin), 600)
+
+    def test_headers_without_end(self):
+        def endless(*blocks):
+            def begin(a):
+                yield frame(HEADERS, 0, 1, head())
+                while True:
+                    for block in blocks:
+                        yield frame(CONTINUATION, 0, 1, block) * 4
+            return begin
+        one = b"\0\1x\x7f" + serving.varint((1 << 30) - 127)  # a value of 1 GiB
+        for blocks in ((b"",), (one + b"a" * 10000, b"a" * 16000)):
+            self.assertLess(self.attack(endless(*blocks)), 300)
+
+    def test_headers_that_unpack(self):
+        """A header of 3900 bytes stands once in HPACK's table and is named 16,000 times."""
+        def begin(a):
+            value = b"\x40\x01x\x7f" + serving.varint(3900 - 127) + b"a" * 3900
+            yield frame(HEADERS, 0, 1, value) + frame(CONTINUATION, 0, 1, bytes([0x80 | 62]) * 16000) + frame(CONTINUATION, END_HEADERS, 1, head())
+            time.sleep(0.05)
+        self.assertLess(self.attack(begin), 300)
+
+    def test_messages_that_unpack(self):
+        """64 KB of gzip that hold 60 MB, and 2 MB that hold 2 GB."""
+        for mib, connections in ((60, 4), (2000, 2)):
+            packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+            data = message(b"".join(packer.compress(bytes(1 << 20)) for _ in range(mib)) + packer.flush(), True)
+            def begin(a):
+                for _ in range(20):
+                    stream = a.stream()
+                    yield frame(HEADERS, END_HEADERS, stream, head(INFER, ("grpc-encoding", "gzip")))
+                    for at in range(0, len(data), 16000):
+                        yield frame(DATA, END_STREAM if at + 16000 >= len(data) else 0, stream, data[at : at + 16000])
+                    time.sleep(0.05)
+            self.assertLess(self.attack(begin, connections), 600)
+
+    def test_frames_of_control(self):
+        for one in (frame(SETTINGS, 0, 0), frame(PING, 0, 0, bytes(8)), frame(PING, 0, 0, bytes(8))):
+            def begin(a):
+                while True:
+                    yield one * 2000
+            self.assertLess(self.attack(begin, reads=one[3] == PING), 600)
+
+    def test_replies_that_nobody_takes(self):
+        image = b"\x0a\x06digits\x2a\x1a\x0a\x05image\x12\x04INT8\x1a\x04\x20\x08\x08\x01" + b"\x3a" + serving.varint(2048) + bytes(2048)
+        def begin(a):
+            yield b"".join(frame(HEADERS, END_HEADERS, s, head()) + frame(DATA, END_STREAM, s, message(image)) for s in (a.stream() for _ in range(25)))
+            time.sleep(0.2)
+        self.assertLess(self.attack(begin, settings=struct.pack(">HI", 4, 0), reads=False), 600)  # a window of 0
+
+    def test_reflection_again_and_again(self):
+        def begin(a):
+            stream = a.stream()
+            yield frame(HEADERS, END_HEADERS, stream, head(REFLECTION))
+            while True:
+                yield frame(DATA, 0, stream, message(b"\x22\x1einference.GRPCInferenceService")) * 200
+        self.assertLess(self.attack(begin), 600)
+
+    def test_noise(self):
+        def begin(a):
+            yield os.urandom(100_000)
+        self.assertLess(self.attack(begin, connections=8), 600)
+
+    def test_handshakes_of_tls_that_end_early(self):
+        with tempfile.TemporaryDirectory() as folder:
+            certificate, key = serving.make_certificate(folder)
+            hello = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(200)
+            with serving.limited(COMMAND, LIMIT) as script, serving.Server(script, "--demo", "--tls-certificate", certificate, "--tls-key", key,
+                                                                          "--receive-ms", "1000") as server:
+                held = []
+                for n in range(600):
+                    s = socket.create_connection(("127.0.0.1", server.http if n % 2 else server.grpc), source_address=("127.0.0.2", 0))
+                    s.sendall(hello[: n % len(hello)])
+                    held.append(s)
+                    if n % 3 == 0:
+                        held.pop(0).close()
+                self.assertEqual(server.get("/v2/health/ready", server.metrics)[0], 200)
+                time.sleep(1.5)  # what says no more is closed
+                self.assertEqual(server.get("/v2/health/ready", server.metrics)[0], 200)
+                for s in held:
+                    s.close()
+                server.process.send_signal(signal.SIGHUP)
+
+
+if __name__ == "__main__":
+    unittest.main()
