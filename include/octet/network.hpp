@@ -272,6 +272,10 @@ public:
     /// Which of ONNX Runtime's transformers changed the graph of an .onnx file, in their order: "L2.1 GeluFusionL2" for the
     /// first time over those of level 2. None for other files and for saved plans.
     const std::vector<std::string> &passes() const;
+    /// The operators that those leave of an .onnx file, one for each node, before Octet writes them in its own. None for other
+    /// files and for saved plans.
+    const std::vector<std::string> &operators_left() const;
+
     /// Any tensor that a node or the network reads or writes. What a node writes may be overwritten after its
     /// last reader.
     ///@{

@@ -491,8 +491,7 @@ TEST_F(CheckSharedTest, OrtGraphs) {
             if (!octet::impl::isa_is_usable(level))
                 continue;
             check_shared("vectors/ort_graphs/graphs.json", opt);
-            EXPECT_EQ(failures_in(output),
-                      std::set<std::string>{"attention/opset11_mask_open"}) // listed in doc/onnx.md
+            EXPECT_EQ(failures_in(output), std::set<std::string>{})
                 << opt.isa << ", " << count << " threads\n"
                 << output;
         }

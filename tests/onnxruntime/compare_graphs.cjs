@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
 const fs = require('fs'), path = require('path'), {spawnSync} = require('child_process');
+const {operators_of} = require('./onnx_reader.cjs');
 const {npz, data_of} = require('./onnx_writer.cjs');
 const {random_graph} = require('./random_graphs.cjs');
 
@@ -15,7 +16,10 @@ const mark = '== graph ';
 /// Of the process that runs ONNX Runtime: it may crash, and its log tells which transformers changed a graph.
 async function run(folder, first, last) {
     const ort = require('onnxruntime-node');
-    const options = {graphOptimizationLevel: 'all', intraOpNumThreads: 1, interOpNumThreads: 1, logSeverityLevel: 0};
+    const options = {
+        graphOptimizationLevel: 'all', intraOpNumThreads: 1, interOpNumThreads: 1, logSeverityLevel: 0,
+        optimizedModelFilePath: path.join(folder, 'optimized'),
+    };
     for (let seed = first; seed < last; seed++) {
         const graph = random_graph(seed);
         if (!graph) continue;
@@ -34,6 +38,7 @@ async function run(folder, first, last) {
                 return {name, dtype, dims};
             });
             await session.release();
+            result.optimized = operators_of(fs.readFileSync(options.optimizedModelFilePath));
             fs.writeFileSync(`${file}.npz`, npz(written));
             fs.writeFileSync(`${file}.onnx`, graph.model);
         } catch (e) {
@@ -80,7 +85,7 @@ function main(folder, first, count) {
             cases.push({
                 name: `random/${result.seed}`, file: `${result.seed}`, probes: 'a random graph', opset: graph.opset,
                 operators: graph.operators, inputs: graph.inputs.map(({name, dtype, dims}) => ({name, dtype, dims})),
-                outputs: result.outputs, fired: fired[result.seed], optimized: [],
+                outputs: result.outputs, fired: fired[result.seed], optimized: result.optimized,
             });
         }
         seed = child.status === 0 ? last : done + 2; // which it did not survive is left out

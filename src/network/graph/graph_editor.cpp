@@ -44,7 +44,7 @@ int graph_editor::insert(std::int64_t place, node n) {
     is_removed_.push_back(false);
     g_.nodes.push_back(std::move(n));
     count(g_.nodes.back(), inserted, true);
-    is_changed_ = true;
+    changes_++;
     return inserted;
 }
 
@@ -66,17 +66,17 @@ void graph_editor::replace(int index, node n) {
     count(old, index, false);
     old = std::move(n);
     count(old, index, true);
-    is_changed_ = true;
+    changes_++;
 }
 
 void graph_editor::remove(int index) {
     count(at(index), index, false);
     is_removed_[static_cast<std::size_t>(index)] = true;
-    is_changed_ = true;
+    changes_++;
 }
 
 bool graph_editor::finish() {
-    if (!is_changed_)
+    if (changes_ == 0)
         return false;
     std::vector<std::size_t> in_order(g_.nodes.size());
     std::iota(in_order.begin(), in_order.end(), std::size_t{0});
@@ -86,11 +86,35 @@ bool graph_editor::finish() {
         if (!is_removed_[*i] && !is_read(g_.nodes[*i]))
             remove(static_cast<int>(*i));
     std::vector<node> kept;
-    for (const std::size_t i : in_order)
-        if (!is_removed_[i])
-            kept.push_back(std::move(g_.nodes[i]));
+    for (const std::size_t i : behind_writers(in_order))
+        kept.push_back(std::move(g_.nodes[i]));
     g_.nodes = std::move(kept);
     return true;
+}
+
+/// The same order, but for nodes that now read what a later one writes.
+std::vector<std::size_t> graph_editor::behind_writers(const std::vector<std::size_t> &in_order) const {
+    std::vector<std::size_t> result, waiting;
+    std::vector<bool> is_there = is_removed_, is_entered = is_removed_;
+    for (const std::size_t first : in_order) {
+        waiting.assign(1, first);
+        while (!waiting.empty()) {
+            const std::size_t i = waiting.back();
+            if (!is_entered[i]) {
+                is_entered[i] = true;
+                for (const int t : g_.nodes[i].inputs)
+                    if (const int writer = producer(t);
+                        writer >= 0 && !is_entered[static_cast<std::size_t>(writer)])
+                        waiting.push_back(static_cast<std::size_t>(writer));
+                continue;
+            }
+            waiting.pop_back();
+            if (!is_there[i])
+                result.push_back(i);
+            is_there[i] = true;
+        }
+    }
+    return result;
 }
 
 void graph_editor::count(const node &n, int index, bool is_there) {

@@ -38,21 +38,26 @@ public:
     void replace(int index, node n);
     void remove(int index);
 
-    /// The last call: drops removed nodes, and, if there were changes, nodes whose outputs nothing reads. Returns
+    /// The last call: puts nodes behind those that write what they read, drops removed nodes, and, if there were changes, nodes whose outputs nothing reads. Returns
     /// whether there were.
     bool finish();
+
+protected:
+    /// How many there were so far.
+    std::size_t changes() const { return changes_; }
 
 private:
     void count(const node &n, int index, bool is_there);
     bool is_read(const node &n) const;
     int insert(std::int64_t place, node n);
+    std::vector<std::size_t> behind_writers(const std::vector<std::size_t> &in_order) const;
 
     graph &g_;
     std::vector<int> producers_;
     std::vector<std::vector<int>> consumers_;
     std::vector<bool> is_removed_;
     std::vector<std::int64_t> order_; ///< of execution; indices of inserted nodes are at the end
-    bool is_changed_ = false;
+    std::size_t changes_ = 0;
 };
 
 } // namespace octet::model

@@ -12,12 +12,7 @@
 #include "network/lower/onnx.hpp"
 
 namespace octet::model {
-namespace {
 
-// ---- One row times a matrix
-
-/// ONNX Runtime's order for them: four rows of the matrix at a time, then two, then one. Their products, rounded, are added
-/// up in order, and the sum to those before.
 void multiply_row(const float *a, const float *b, dim_t row_stride, dim_t inner, float *y, dim_t columns,
                   bool begins) {
     for (dim_t k = 0; k < inner;) {
@@ -44,6 +39,10 @@ void multiply_row(const float *a, const float *b, dim_t row_stride, dim_t inner,
         k += rows;
     }
 }
+
+namespace {
+
+// ---- One row times a matrix
 
 /// Elements from the first matrix of a tensor to the one at an index; dimensions of 1 are repeated.
 dim_t matrix_offset(const memory::desc &md, const memory::dims &at) {

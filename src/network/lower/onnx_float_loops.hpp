@@ -30,6 +30,11 @@ std::unique_ptr<step> make_average_loop(const lowering &l, const memory::desc &s
 /// What a pass joined to the node, behind a function that changes nothing of its output.
 void add_followers(primitive_step &s, const lowering &l);
 
+/// One row times a matrix of rows `row_stride` apart, in ONNX Runtime's order for them: four rows of the matrix at a time, then
+/// two, then one. Their products, rounded, are added up in order, and the sum to those before, if it does not begin with them.
+void multiply_row(const float *a, const float *b, dim_t row_stride, dim_t inner, float *y, dim_t columns,
+                  bool begins);
+
 /// Sums of products, each block of which `alpha` multiplies as it is added to those before.
 struct scaled_blocks {
     std::vector<primitive_step> products; ///< to `product`

@@ -8,9 +8,11 @@
 #include <set>
 #include <tuple>
 
+#include "network/graph/attention_parts.hpp"
 #include "network/lower/onnx_float_loops.hpp"
 #include "network/passes/ort/ort_graph.hpp"
 #include "network/passes/ort/transformers.hpp"
+#include "network/shapes/node_shapes.hpp"
 
 namespace octet::model {
 namespace {
@@ -36,11 +38,29 @@ void split_gelu(ort_graph &g) {
     });
 }
 
+/// What ONNX Runtime made one operator.
+void split_attention(graph &g) {
+    std::vector<node> nodes;
+    for (node &n : g.nodes) {
+        if (n.op != "Attention") {
+            nodes.push_back(std::move(n));
+            continue;
+        }
+        for (node &part : attention_parts(g, n)) {
+            node_shapes shapes(g, part);
+            facts_of(g.framework, part.op).infer(shapes);
+            nodes.push_back(std::move(part));
+        }
+    }
+    g.nodes = std::move(nodes);
+}
+
 /// Products that others are fused to.
 void split_products(ort_graph &g) {
     g.for_each([&](int i) {
         ort::split_choice(g, i);
         ort::split_activation(g, i);
+        ort::split_batch_transpose(g, i);
         ort::split_dynamic_quantize_matmul(g, i);
         ort::order_scales(g, i);
     });
@@ -182,7 +202,7 @@ void move_codes_down(ort_graph &g) {
 
 // ---- Constants
 
-/// Products remember that their matrix was dequantized: ONNX Runtime computes it with each run, and adds in another order.
+/// Products remember that their matrix, or a convolution's bias, was dequantized: ONNX Runtime computes it with each run, and adds in another order.
 void compute_constants(graph &g, const evaluator &evaluate) {
     const auto at = [&](int t) -> tensor & { return g.tensors[static_cast<std::size_t>(t)]; };
     const std::set<std::string> products = {"MatMul", "Gemm", "MatMulAdd", "FusedMatMul", "Conv"};
@@ -197,7 +217,9 @@ void compute_constants(graph &g, const evaluator &evaluate) {
                                  element_count(at(n.inputs[0]).dims) == 0 ||
                                  !facts_of(g.framework, n.op).lower;
         if (is_computed) {
-            if (products.count(n.op) != 0 && n.inputs.size() > 1 && dequantized.count(n.inputs[1]) != 0)
+            const bool has_bias = n.op == "Conv" && n.inputs.size() > 2;
+            if (products.count(n.op) != 0 && n.inputs.size() > 1 &&
+                (dequantized.count(n.inputs[1]) != 0 || (has_bias && dequantized.count(n.inputs[2]) != 0)))
                 n.attributes[dequantized_matrix] = std::int64_t{1};
             kept.push_back(std::move(n));
             continue;
@@ -343,6 +365,28 @@ private:
 
 void note_images_in_blocks(ort_graph &g) { images_in_blocks_of_channels(g).note(); }
 
+/// Other convolutions with a bias, of images of two dimensions, begin with what is added to them (ConvAddActivationFusion).
+void begin_with_summands(ort_graph &g) {
+    g.for_each("Conv", [&](int i) {
+        const int y = g.output(i), sum = g.reader(y, "Add"), z = sum < 0 ? -1 : g.other(sum, y);
+        if (sum < 0 || z == y || g.input(i, 2) < 0 || g.rank(y) != 4 || g.rank(z) != 4 ||
+            computes_in_blocks(g.get_graph(), g.at(i)))
+            return;
+        for (std::size_t d = 0; d < 4; d++)
+            if (!g.are_equal(y, d, z, d))
+                return;
+        const int other = g.writer(z, "Conv"); // of two the first
+        if (other >= 0 && other < i && g.only_consumer(z) == sum && g.input(other, 2) >= 0)
+            return;
+        node n = g.at(i);
+        n.op = "ConvAdd";
+        n.inputs.resize(3, -1);
+        n.inputs.push_back(z);
+        g.remove(i);
+        g.become(sum, std::move(n));
+    });
+}
+
 /// DequantizeLinear and QuantizeLinear with equal parameters that have come together.
 void cancel_moved_pairs(ort_graph &g) {
     g.for_each("QuantizeLinear", [&](int q) {
@@ -355,6 +399,7 @@ void cancel_moved_pairs(ort_graph &g) {
 } // namespace
 
 void join_onnx_operators(graph &g, const evaluator &evaluate) {
+    split_attention(g);
     for (void (*const step)(ort_graph &) :
          {split_products, widen_codes, split_gelu, split_selu, join_hard_swish, scale_summand,
           join_reshaped_gemm, share_dequantized, move_codes_down, cancel_moved_pairs}) {
@@ -363,9 +408,11 @@ void join_onnx_operators(graph &g, const evaluator &evaluate) {
         editor.finish();
     }
     compute_constants(g, evaluate);
-    ort_graph editor(g, evaluate);
-    note_images_in_blocks(editor);
-    editor.finish();
+    for (void (*const step)(ort_graph &) : {note_images_in_blocks, begin_with_summands}) {
+        ort_graph editor(g, evaluate);
+        step(editor);
+        editor.finish();
+    }
 }
 
 } // namespace octet::model

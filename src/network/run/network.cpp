@@ -57,7 +57,12 @@ const network_options &network::options() const { return session_->shared().opti
 
 const model::graph &network::get_graph() const { return session_->get_graph(); }
 
-const std::vector<std::string> &network::passes() const { return session_->settled().get_plan().fired; }
+const std::vector<std::string> &network::passes() const {
+    return session_->settled().get_plan().transformed.passes;
+}
+const std::vector<std::string> &network::operators_left() const {
+    return session_->settled().get_plan().transformed.operators;
+}
 
 memory network::get_memory(int tensor) const { return session_->settled().get_memory(tensor); }
 

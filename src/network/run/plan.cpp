@@ -104,18 +104,18 @@ evaluator limited(std::size_t limit) {
     };
 }
 
-/// Returns which of ONNX Runtime's transformers changed the graph.
-std::vector<std::string> apply_passes(graph &g, const network_options &options) {
+/// Returns what ONNX Runtime's transformers did.
+ort_history apply_passes(graph &g, const network_options &options) {
     listed_operators(g.framework); // refuses an unknown framework
     check_graph(g);
     for (std::size_t i = 0; i < g.nodes.size(); i++) // before passes move them
         g.nodes[i].number = node_number(g, i);
     const bool is_onnx = g.framework == "onnx"; // floats stand for codes, images have two layouts
-    std::vector<std::string> fired;
+    ort_history transformed;
     const sized_constants from_sizes = fold_integers(g);
     if (is_onnx) {
         const evaluator within_limit = limited(options.memory_limit);
-        fired = transform_as_onnx_runtime(g, within_limit, from_sizes);
+        transformed = transform_as_onnx_runtime(g, within_limit, from_sizes);
         join_onnx_operators(g, within_limit);
         note_quantization(g);
     }
@@ -128,7 +128,7 @@ std::vector<std::string> apply_passes(graph &g, const network_options &options) 
         fuse_followers(g, options.rule, joins_sums(find_runtime(options.profile, g.framework)));
     if (options.fusion && is_onnx)
         fuse_floats(g);
-    return fired;
+    return transformed;
 }
 
 /// Tells the caller how far it is. Lowering and the jobs it leaves take half the time each, as far as one can say.
@@ -190,7 +190,7 @@ std::shared_ptr<const plan> make_plan(model::graph g, const network_options &opt
     if (own.saved)
         check_lowerings(own); // the reader has checked all else
     else
-        result->fired = apply_passes(own, options);
+        result->transformed = apply_passes(own, options);
     check_tensors(options.memory_limit, own);
     result->isa = get_effective_cpu_isa();
 

@@ -7,6 +7,7 @@
 
 #include "network/graph/file.hpp"
 #include "network/lower/step.hpp"
+#include "network/passes/ort/history.hpp"
 #include "octet/network.hpp"
 
 namespace octet::model {
@@ -17,9 +18,9 @@ struct plan {
     std::vector<buffer> buffers;              ///< one per tensor; none for those that vanished
     memory_plan memory;
     std::vector<std::shared_ptr<const packed_constant>> weights; ///< packed, in the order of use
-    std::vector<int> packed_reads;  ///< per tensor: how many inputs are packed ones
-    std::vector<std::string> fired; ///< see `network::passes`
-    cpu_isa isa;                    ///< that the steps were made for
+    std::vector<int> packed_reads; ///< per tensor: how many inputs are packed ones
+    ort_history transformed;       ///< see `network::passes`, `operators_left`
+    cpu_isa isa;                   ///< that the steps were made for
 };
 
 /// Checks the graph, makes operators on codes, joins, assigns layouts, lowers, packs, places the buffers. Sizes are

@@ -66,6 +66,11 @@ private:
             {"Unsqueeze", &open_sizes::squeeze},
             {"Gather", &open_sizes::gather},
             {"Flatten", &open_sizes::lose},
+            {"Concat", &open_sizes::concatenation},
+            {"QLinearConcat", &open_sizes::concatenation},
+            {"MaxPool", &open_sizes::windows},
+            {"AveragePool", &open_sizes::windows},
+            {"GlobalAveragePool", &open_sizes::windows},
             {"QLinearMatMul", &open_sizes::coded_product},
             {"MatMulIntegerToFloat", &open_sizes::product},
             {"MatMulInteger", &open_sizes::product},
@@ -147,6 +152,8 @@ private:
     void multiply(const node &n, int a, int b, int y) {
         symbols &result = all_[at(y)];
         const std::size_t rank = result.size();
+        if (n.attributes.count("transBatchA") + n.attributes.count("transBatchB") != 0)
+            return lose(n, y);
         if (a < 0 || b < 0 || dims(a).size() < 2 || dims(b).size() < 2 ||
             std::max(dims(a).size(), dims(b).size()) != rank)
             return lose(n, y);
@@ -216,6 +223,28 @@ private:
                                                                    : unknown;
     }
 
+    /// A size that one part has in the file is that of all, but for the dimension along which they lie.
+    void concatenation(const node &n, int y) {
+        symbols &result = all_[at(y)];
+        const auto rank = static_cast<std::int64_t>(result.size());
+        std::int64_t axis = attribute_or<std::int64_t>(n, "axis", 0);
+        axis += axis < 0 ? rank : 0;
+        for (std::int64_t d = 0; d < rank; d++) {
+            std::vector<int> parts;
+            for (const int t : n.inputs)
+                if (t >= 0 && static_cast<std::int64_t>(dims(t).size()) == rank)
+                    parts.push_back(all_[at(t)][static_cast<std::size_t>(d)]);
+            const bool is_known_once = std::count(parts.begin(), parts.end(), known) != 0,
+                       is_known_always = std::count(parts.begin(), parts.end(), known) ==
+                                         static_cast<std::ptrdiff_t>(parts.size());
+            int &s = result[static_cast<std::size_t>(d)];
+            if (d == axis ? is_known_always : is_known_once)
+                s = known;
+            else
+                s = d == axis || parts.empty() ? unknown : parts[0];
+        }
+    }
+
     /// Dimensions of 1 come and go.
     void squeeze(const node &n, int y) {
         const int x = input(n, 0);
@@ -262,10 +291,11 @@ private:
 
 } // namespace
 
-void ort_graph::find_symbols(const sized_constants &from_sizes) {
+void ort_graph::find_symbols() {
+    static const sized_constants none;
     const std::vector<int> &inputs = get_graph().inputs;
     if (std::any_of(inputs.begin(), inputs.end(), [&](int t) { return !tensor_at(t).dim_names.empty(); }))
-        symbols_ = open_sizes(get_graph(), from_sizes).find();
+        symbols_ = open_sizes(get_graph(), from_sizes_ ? *from_sizes_ : none).find();
 }
 
 int ort_graph::symbol(int t, std::size_t dim) const {

@@ -9,6 +9,43 @@ namespace octet::model {
 
 // ---- Nodes
 
+std::vector<int> ort_graph::visiting_order() const {
+    if (!order_of_visits_.empty() && visits_at_ == changes())
+        return order_of_visits_;
+    std::vector<int> waiting, order, before;
+    for (int i = 0, end = count(); i < end; i++)
+        if (const std::vector<int> &y = at(i).outputs;
+            !is_removed(i) && std::none_of(y.begin(), y.end(), [&](int t) { return t >= 0 && is_read(t); }))
+            waiting.push_back(i);
+    std::vector<bool> is_seen(static_cast<std::size_t>(count()));
+    while (!waiting.empty()) {
+        const int i = waiting.back();
+        waiting.pop_back();
+        if (i < 0) { // all that it reads is there
+            order.push_back(-1 - i);
+            continue;
+        }
+        if (is_seen[static_cast<std::size_t>(i)])
+            continue;
+        is_seen[static_cast<std::size_t>(i)] = true;
+        waiting.push_back(-1 - i);
+        before.clear();
+        for (const int t : at(i).inputs)
+            if (const int writer = producer(t); writer >= 0 && !is_seen[static_cast<std::size_t>(writer)])
+                before.push_back(writer);
+        std::sort(before.begin(), before.end());
+        waiting.insert(waiting.end(), before.begin(), before.end());
+    }
+    order_of_visits_ = order;
+    visits_at_ = changes();
+    return order;
+}
+
+bool ort_graph::is_read(int t) const {
+    const std::vector<int> &readers = consumers(t);
+    return std::any_of(readers.begin(), readers.end(), [](int r) { return r >= 0; });
+}
+
 int ort_graph::writer(int t, const char *op) const {
     const int i = producer(t);
     return is(i, op) && output(i) == t ? i : -1;

@@ -21,17 +21,21 @@ struct quantized {
 
 class ort_graph : public graph_editor {
 public:
-    /// `from_sizes`: constants that the network computes from open sizes.
-    ort_graph(graph &g, const evaluator &e, const sized_constants &from_sizes = {})
-        : graph_editor(g), evaluate(e) {
-        find_symbols(from_sizes);
+    /// `from_sizes`: constants that the network computes from open sizes, if there may be such.
+    ort_graph(graph &g, const evaluator &e, const sized_constants *from_sizes = nullptr)
+        : graph_editor(g), evaluate(e), from_sizes_(from_sizes) {
+        find_symbols();
     }
 
     const evaluator &evaluate; ///< runs single nodes on constants
 
-    /// Does something for each node that is there now, in order, unless it has gone before its turn.
+    /// The nodes that are there now as ONNX Runtime visits them, which decides where two patterns want one node: from the last
+    /// node that no other reads up to what it reads, the last of them first, and so on.
+    std::vector<int> visiting_order() const;
+
+    /// Does something for each node that is there now, in that order, unless it has gone before its turn.
     template <typename Work> void for_each(const Work &work) {
-        for (int i = 0, end = count(); i < end; i++)
+        for (const int i : visiting_order())
             if (!is_removed(i))
                 work(i);
     }
@@ -60,6 +64,8 @@ public:
     /// The only reader of a tensor, which is no output of the network, if it is of that operator; -1.
     int reader(int t, const char *op) const;
     bool is_graph_output(int t) const;
+    /// By a node, not only by who runs the network.
+    bool is_read(int t) const;
 
     // ---- Tensors
 
@@ -88,6 +94,8 @@ public:
     bool has_size(int t, std::size_t dim, dim_t size) const {
         return is_known(t, dim) && this->size(t, dim) == size;
     }
+    /// Whether a constant is one that the network computes from open sizes.
+    bool is_sized(int t) const { return from_sizes_ && from_sizes_->tensors.count(t) != 0; }
 
     // ---- Pairs
 
@@ -133,7 +141,11 @@ public:
 
 private:
     int symbol(int t, std::size_t dim) const;
-    void find_symbols(const sized_constants &from_sizes);
+    void find_symbols();
+
+    const sized_constants *from_sizes_;
+    mutable std::vector<int> order_of_visits_;
+    mutable std::size_t visits_at_ = 0; ///< changes when it was found
     /// Per tensor and dimension: 0 a known size, above it the number of a name, -1 unknown. Empty: all are known.
     std::vector<std::vector<int>> symbols_;
 };

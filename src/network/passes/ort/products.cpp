@@ -5,6 +5,7 @@
 
 #include "network/passes/ort/ort_graph.hpp"
 #include "network/passes/ort/transformers.hpp"
+#include "network/passes/ort/transposes.hpp"
 
 namespace octet::model::ort {
 namespace {
@@ -13,11 +14,12 @@ namespace {
 
 /// C of a product {m, n}: {n}, {1, n}, {m, 1} or {m, n}.
 bool is_bias_of_matrix(const ort_graph &g, int c, int y) {
-    const std::size_t last = g.rank(c) - 1;
     if (g.rank(c) == 1)
         return g.are_equal(c, 0, y, 1);
-    return g.rank(c) == 2 && (g.has_size(c, 0, 1) || g.are_equal(c, 0, y, 0)) &&
-           (g.are_equal(c, last, y, 1) || (g.has_size(c, last, 1) && !g.has_size(c, 0, 1)));
+    if (g.rank(c) != 2)
+        return false;
+    const bool is_row = g.are_equal(c, 1, y, 1);
+    return (g.has_size(c, 0, 1) && is_row) || (g.are_equal(c, 0, y, 0) && (is_row || g.has_size(c, 1, 1)));
 }
 
 /// The sum begins with C. A that is no matrix becomes one before, and the result is brought back.
@@ -57,7 +59,7 @@ void add_attention_products(const ort_graph &g, int norm, std::set<int> &kept) {
         else if (g.is(r, "Add") && sum < 0)
             sum = r;
         else
-            others++;
+            others += r >= 0;
     if (products.size() != 3 || sum < 0 || others > 0)
         return;
     const int projection = g.writer(g.other(sum, x), "Add");
@@ -75,7 +77,7 @@ void fuse_matmul_add(ort_graph &g) {
     std::set<int> kept;
     g.for_each("LayerNormalization", [&](int i) { add_attention_products(g, i, kept); });
     g.for_each("MatMul", [&](int i) {
-        if (kept.count(i) == 0)
+        if (kept.count(i) == 0 || g.rank(g.input(i, 0)) == 2)
             form_gemm(g, i);
     });
 }
@@ -180,31 +182,47 @@ void split_dynamic_quantize_matmul(ort_graph &g, int i) {
 
 namespace {
 
-/// Whether a Transpose swaps the last two dimensions alone.
-bool swaps_last_two(const ort_graph &g, int i) {
-    const std::size_t rank = g.rank(g.input(i, 0));
-    std::vector<std::int64_t> order(rank);
-    for (std::size_t d = 0; d < rank; d++)
-        order[d] = static_cast<std::int64_t>(rank - 1 - d);
-    order = g.attribute(i, "perm", order);
-    if (rank < 2 || order.size() != rank)
-        return false;
-    for (std::size_t d = 0; d + 2 < rank; d++)
-        if (order[d] != static_cast<std::int64_t>(d))
-            return false;
-    return order[rank - 1] == static_cast<std::int64_t>(rank - 2);
+/// What a product can do itself: the last two dimensions change places, the first one comes behind the others of a batch.
+struct taken_order {
+    bool swaps, moves_batch;
+};
+
+/// None where the last dimension does not stay among the last two, or dimensions of the batch part.
+std::optional<taken_order> taken(const order &p) {
+    const std::size_t rank = p.size();
+    const auto last = static_cast<std::int64_t>(rank) - 1;
+    if (rank < 2 || (p[rank - 1] != last && p[rank - 2] != last) || (rank > 2 && p[0] > 1))
+        return {};
+    for (std::size_t d = 0; d + 3 < rank; d++)
+        if (p[d] + 1 != p[d + 1])
+            return {};
+    return taken_order{p[rank - 1] != last, rank > 2 && p[0] == 1};
 }
 
+constexpr const char *transposed[] = {"transA", "transB"},
+                     *batch_transposed[] = {"transBatchA", "transBatchB"};
+
+/// What moves a batch, only between operands of equally many dimensions.
 void take_transposes(ort_graph &g, int i) {
-    const char *const names[] = {"transA", "transB"};
+    std::optional<taken_order> ways[2];
     for (std::size_t k = 0; k < 2; k++) {
         const int moved = g.input(i, k), before = g.writer(moved, "Transpose");
-        if (before < 0 || !g.is_float(moved) || g.is_graph_output(moved) || !swaps_last_two(g, before))
+        if (before < 0 || !g.is_float(moved) || g.is_graph_output(moved) ||
+            g.attribute<std::int64_t>(i, batch_transposed[k], 0) != 0)
+            continue;
+        ways[k] = taken(order_of(g, before));
+    }
+    const bool are_alike = g.rank(g.input(i, 0)) == g.rank(g.input(i, 1));
+    for (std::size_t k = 0; k < 2; k++) {
+        if (!ways[k] || (ways[k]->moves_batch && !are_alike))
             continue;
         node n = g.at(i);
         n.op = "FusedMatMul";
-        n.inputs[k] = g.input(before, 0);
-        n.attributes[names[k]] = std::int64_t{attribute_or<std::int64_t>(n, names[k], 0) == 0};
+        n.inputs[k] = g.input(g.producer(n.inputs[k]), 0);
+        if (ways[k]->swaps)
+            n.attributes[transposed[k]] = std::int64_t{attribute_or<std::int64_t>(n, transposed[k], 0) == 0};
+        if (ways[k]->moves_batch)
+            n.attributes[batch_transposed[k]] = std::int64_t{1};
         g.replace(i, std::move(n));
     }
 }
@@ -216,6 +234,23 @@ void fuse_matmul_transpose(ort_graph &g) {
         if (g.is(i, "MatMul") || g.is(i, "FusedMatMul"))
             take_transposes(g, i);
     });
+}
+
+/// The first dimension goes behind the others of a batch by a Transpose again.
+void split_batch_transpose(ort_graph &g, int i) {
+    for (std::size_t k = 0; g.is(i, "FusedMatMul") && k < 2; k++) {
+        if (g.attribute<std::int64_t>(i, batch_transposed[k], 0) == 0)
+            continue;
+        node n = g.at(i);
+        const int x = n.inputs[k];
+        order p(g.rank(x));
+        for (std::size_t d = 0; d < p.size(); d++)
+            p[d] = static_cast<std::int64_t>(d + 2 < p.size() ? d + 1 : d + 2 == p.size() ? 0 : d);
+        n.inputs[k] = g.add_like(x, permuted(g.dims(x), p));
+        n.attributes.erase(batch_transposed[k]);
+        g.insert_before(i, {"Transpose", {x}, {n.inputs[k]}, {{"perm", p}}});
+        g.replace(i, std::move(n));
+    }
 }
 
 // ---- Factors

@@ -23,7 +23,7 @@ std::optional<quantized> matrix_of_codes(const ort_graph &g, int t) {
 }
 
 bool is_plain_gemm(const ort_graph &g, int i) {
-    return g.attribute(i, "alpha", 1.f) == 1.f && g.attribute(i, "beta", 1.f) == 1.f &&
+    return g.attribute(i, "alpha", 1.f) == 1.f && (g.input(i, 2) < 0 || g.attribute(i, "beta", 1.f) == 1.f) &&
            g.attribute<std::int64_t>(i, "transA", 0) == 0 && g.attribute<std::int64_t>(i, "transB", 0) == 0;
 }
 

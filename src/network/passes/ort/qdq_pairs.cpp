@@ -162,8 +162,9 @@ void dequantize_where(ort_graph &g) {
         const int q = g.quantizer_of(g.output(i));
         for (std::size_t k = 1; q >= 0 && k <= 2; k++) {
             const auto x = g.activation(g.input(i, 3 - k));
-            const auto c = g.scalar(g.input(i, k));
-            if (!x || !c || g.type(x->codes) != g.type(g.output(q)))
+            const auto c = g.number(g.input(i, k));
+            if (!x || !c || x->zero_point < 0 || g.rank(g.input(i, k)) != 0 ||
+                g.type(x->codes) != g.type(g.output(q)))
                 continue;
             const bool is_signed = g.type(x->codes) == data_type::s8;
             const int zero_point = is_signed ? 0 : 127, code = *c == 0.f   ? zero_point
@@ -270,19 +271,6 @@ void drop_implied_limit(ort_graph &g, int i) {
     const float slack = 1e-5f * g.scale_of(y);
     if (limits->first <= real(lowest) + slack && limits->second >= real(highest) - slack)
         g.drop(i, g.input(i, 0));
-}
-
-/// DequantizeLinear, QuantizeLinear with equal parameters: readers of the second read what the first reads.
-void cancel_pairs(ort_graph &g) {
-    g.for_each("QuantizeLinear", [&](int q) {
-        const auto x = g.is_plain(q) ? g.activation(g.input(q, 0)) : std::nullopt;
-        if (!x || !g.are_equal(*x, g.written(q)))
-            return;
-        if (g.is_graph_output(g.output(q)))
-            return g.become(q, "Identity", {x->codes});
-        g.redirect(g.output(q), x->codes);
-        g.remove(q);
-    });
 }
 
 } // namespace octet::model::ort

@@ -32,38 +32,42 @@ private:
     std::map<std::tuple<data_type, memory::dims, std::string>, int> shared_;
 };
 
-/// By a node, not only by who runs the network.
-bool is_read(const ort_graph &g, int t) {
-    const std::vector<int> &readers = g.consumers(t);
-    return std::any_of(readers.begin(), readers.end(), [](int r) { return r >= 0; });
-}
-
 } // namespace
 
-/// A DequantizeLinear is there for each reader, and each has one of its own.
+/// Values that are equal have the number of the first; a DequantizeLinear is there for each reader, and each has values of its
+/// own. What the network gives out stays, though others may read it.
 void eliminate_common_subexpressions(ort_graph &g) {
     using key = std::tuple<std::string, std::vector<int>, std::map<std::string, attribute>>;
-    constant_numbers numbers(g);
+    constant_numbers constants(g);
     std::map<key, int> first;
+    std::map<int, int> equal_to; ///< of tensors that are not the first
     g.for_each([&](int i) {
         const node &n = g.at(i);
-        if (n.op == "DequantizeLinear" || n.outputs.size() != 1 || n.inputs.empty())
+        const bool has_own_shape = n.op == "Reshape" && n.inputs.size() == 1; // which nothing shares
+        if (n.op == "DequantizeLinear" || n.inputs.empty() || has_own_shape)
             return;
-        std::vector<int> inputs = n.inputs;
-        std::transform(inputs.begin(), inputs.end(), inputs.begin(), [&](int t) { return numbers.of(t); });
-        const auto [found, is_new] = first.emplace(key{n.op, inputs, n.attributes}, i);
-        const int kept = found->second, y = g.output(i);
-        if (is_new || !is_read(g, y) || !is_read(g, g.output(kept)) ||
-            (g.is_graph_output(y) && g.is_graph_output(g.output(kept))))
-            return;
-        g.remove(i);
-        if (!g.is_graph_output(y))
-            return g.redirect(y, g.output(kept));
-        node first_of_them = g.at(kept); // writes the network's output
-        const int before = first_of_them.outputs[0];
-        first_of_them.outputs = {y};
-        g.replace(kept, std::move(first_of_them));
-        g.redirect(before, y);
+        std::vector<int> inputs;
+        for (const int t : n.inputs) {
+            const auto found = equal_to.find(t);
+            inputs.push_back(found == equal_to.end() ? constants.of(t) : found->second);
+        }
+        const std::vector<int> &kept =
+            g.at(first.emplace(key{n.op, inputs, n.attributes}, i).first->second).outputs;
+        for (std::size_t k = 0; k < n.outputs.size() && kept.size() == n.outputs.size(); k++)
+            if (n.outputs[k] != kept[k])
+                equal_to[n.outputs[k]] = kept[k];
+    });
+    g.for_each([&](int i) {
+        const std::vector<int> outputs = g.at(i).outputs;
+        bool is_read = false;
+        for (const int t : outputs) {
+            const auto found = equal_to.find(t);
+            if (found != equal_to.end() && !g.is_graph_output(t))
+                g.redirect(t, found->second);
+            is_read = is_read || (t >= 0 && !g.consumers(t).empty());
+        }
+        if (!is_read)
+            g.remove(i);
     });
 }
 

@@ -1,5 +1,5 @@
 // The table is ONNX Runtime's list. Those of its transformers that change no byte and decide nothing for others are not
-// here: ReshapeFusion, GatherSliceToSplit, and those for other devices.
+// here: GatherSliceToSplitFusion, and those for other devices.
 // SPDX-License-Identifier: Apache-2.0
 #include "network/passes/ort/transformers.hpp"
 
@@ -10,78 +10,95 @@
 namespace octet::model {
 namespace {
 
+/// When: before all, over and over until nothing changes (level 1), where nodes are assigned to devices, over and over again.
+enum class stage { before, level1, assignment, level2 };
+
+struct stage_facts {
+    stage at;
+    const char *name;
+    int first_step, most_steps;
+};
+constexpr stage_facts stages[] = {{stage::before, "L0", 0, 1},
+                                  {stage::level1, "L1", 1, 10},
+                                  {stage::assignment, "P", 0, 1},
+                                  {stage::level2, "L2", 1, 10}};
+
 struct named_transformer {
-    int level;
+    stage at;
     const char *name;
     ort::transformer transform;
+    bool is_once = false; ///< in the first step alone
 };
 
 constexpr named_transformer transformers[] = {
-    {0, "FunctionInlining", ort::inline_functions},
-    {0, "EnsureUniqueDQForNodeUnit", ort::ensure_unique_dq},
+    {stage::before, "EnsureUniqueDQForNodeUnit", ort::ensure_unique_dq},
 
-    {1, "Level1_RuleBasedTransformer", ort::apply_level1_rules},
-    {1, "DoubleQDQPairsRemover", ort::remove_double_pairs},
-    {1, "CommonSubexpressionElimination", ort::eliminate_common_subexpressions},
-    {1, "ConstantFolding", ort::fold_constants},
-    {1, "MatMulAddFusion", ort::fuse_matmul_add},
-    {1, "GeluFusionL1", ort::fuse_gelu_at_level1},
-    {1, "LayerNormFusionL1", ort::fuse_layer_norm_at_level1},
-    {1, "QDQPropagationTransformer", ort::propagate_qdq},
-    {1, "WeightBiasQuantization", ort::quantize_weights_and_biases},
-    {1, "EnsureUniqueDQForNodeUnit", ort::ensure_unique_dq},
-    {1, "WhereDummyDq", ort::dequantize_where},
-    {1, "TransposeOptimizer", ort::optimize_transposes},
+    {stage::level1, "Level1_RuleBasedTransformer", ort::apply_level1_rules},
+    {stage::level1, "DoubleQDQPairsRemover", ort::remove_double_pairs},
+    {stage::level1, "CommonSubexpressionElimination", ort::eliminate_common_subexpressions},
+    {stage::level1, "ConstantFolding", ort::fold_constants},
+    {stage::level1, "MatMulAddFusion", ort::fuse_matmul_add},
+    {stage::level1, "ReshapeFusion", ort::fuse_reshapes},
+    {stage::level1, "GeluFusionL1", ort::fuse_gelu_at_level1},
+    {stage::level1, "LayerNormFusionL1", ort::fuse_layer_norm_at_level1},
+    {stage::level1, "QDQPropagationTransformer", ort::propagate_qdq},
+    {stage::level1, "WeightBiasQuantization", ort::quantize_weights_and_biases},
+    {stage::level1, "EnsureUniqueDQForNodeUnit", ort::ensure_unique_dq},
+    {stage::level1, "WhereDummyDq", ort::dequantize_where},
+    {stage::level1, "TransposeOptimizer", ort::optimize_transposes},
 
-    {2, "Level2_RuleBasedTransformer", ort::apply_level2_rules},
-    {2, "QDQS8ToU8Transformer", ort::make_unsigned},
-    {2, "QDQSelectorActionTransformer", ort::form_units},
-    {2, "GemmActivationFusion", ort::fuse_gemm_activation},
-    {2, "MatMulIntegerToFloatFusion", ort::fuse_matmul_integer_to_float},
-    {2, "DynamicQuantizeMatMulFusion", ort::fuse_dynamic_quantize_matmul},
-    {2, "ConvActivationFusion", ort::fuse_conv_activation},
-    {2, "GeluFusionL2", ort::fuse_gelu_at_level2},
-    {2, "LayerNormFusionL2", ort::fuse_layer_norm_at_level2},
-    {2, "SimplifiedLayerNormFusion", ort::fuse_simplified_layer_norm},
-    {2, "MatmulTransposeFusion", ort::fuse_matmul_transpose},
-    {2, "BiasGeluFusion", ort::fuse_bias_gelu},
-    {2, "MatMulAddFusion", ort::fuse_matmul_add_at_level2},
-    {2, "SkipLayerNormFusion", ort::fuse_skip_layer_norm},
-    {2, "BiasSkipLayerNormFusion", ort::fuse_bias_skip_layer_norm},
-    {2, "FastGeluFusion", ort::fuse_fast_gelu},
-    {2, "QuickGeluFusion", ort::fuse_quick_gelu},
-    {2, "MatMulScaleFusion", ort::fuse_matmul_scale},
-    {2, "MatMulNBitsFusion", ort::fuse_bias_of_blocks},
-    {2, "QDQFinalCleanupTransformer", ort::cancel_pairs},
+    {stage::assignment, "FunctionInlining", ort::inline_functions},
+
+    {stage::level2, "Level2_RuleBasedTransformer", ort::apply_level2_rules},
+    {stage::level2, "TransposeOptimizer_CPUExecutionProvider", ort::optimize_transposes, true},
+    {stage::level2, "QDQS8ToU8Transformer", ort::make_unsigned},
+    {stage::level2, "QDQSelectorActionTransformer", ort::form_units},
+    {stage::level2, "GemmActivationFusion", ort::fuse_gemm_activation},
+    {stage::level2, "MatMulIntegerToFloatFusion", ort::fuse_matmul_integer_to_float},
+    {stage::level2, "DynamicQuantizeMatMulFusion", ort::fuse_dynamic_quantize_matmul},
+    {stage::level2, "ConvActivationFusion", ort::fuse_conv_activation},
+    {stage::level2, "GeluFusionL2", ort::fuse_gelu_at_level2},
+    {stage::level2, "LayerNormFusionL2", ort::fuse_layer_norm_at_level2},
+    {stage::level2, "SimplifiedLayerNormFusion", ort::fuse_simplified_layer_norm},
+    {stage::level2, "AttentionFusion", ort::fuse_attention},
+    {stage::level2, "EmbedLayerNormFusion", ort::fuse_embed_layer_norm},
+    {stage::level2, "MatmulTransposeFusion", ort::fuse_matmul_transpose},
+    {stage::level2, "BiasGeluFusion", ort::fuse_bias_gelu},
+    {stage::level2, "MatMulAddFusion", ort::fuse_matmul_add_at_level2},
+    {stage::level2, "SkipLayerNormFusion", ort::fuse_skip_layer_norm},
+    {stage::level2, "BiasSkipLayerNormFusion", ort::fuse_bias_skip_layer_norm},
+    {stage::level2, "FastGeluFusion", ort::fuse_fast_gelu},
+    {stage::level2, "QuickGeluFusion", ort::fuse_quick_gelu},
+    {stage::level2, "MatMulScaleFusion", ort::fuse_matmul_scale},
+    {stage::level2, "MatMulNBitsFusion", ort::fuse_bias_of_blocks},
 };
-constexpr int last_level = 2;
-constexpr int most_steps = 10;
 
 } // namespace
 
-std::vector<std::string> transform_as_onnx_runtime(graph &g, const evaluator &evaluate,
-                                                   const sized_constants &from_sizes) {
-    std::vector<std::string> fired;
+ort_history transform_as_onnx_runtime(graph &g, const evaluator &evaluate,
+                                      const sized_constants &from_sizes) {
+    ort_history history;
     std::optional<ort_graph> editor;
-    editor.emplace(g, evaluate, from_sizes);
-    for (int level = 0; level <= last_level; level++) {
+    editor.emplace(g, evaluate, &from_sizes);
+    for (const stage_facts &now : stages) {
         bool has_changed = true;
-        for (int step = 1; has_changed && step <= (level == 0 ? 1 : most_steps); step++) {
+        for (int step = now.first_step; has_changed && step < now.first_step + now.most_steps; step++) {
             has_changed = false;
             for (const named_transformer &t : transformers) {
-                if (t.level != level)
+                if (t.at != now.at || (t.is_once && step != now.first_step))
                     continue;
                 t.transform(*editor);
                 if (!editor->finish())
                     continue;
-                editor.emplace(g, evaluate, from_sizes);
+                editor.emplace(g, evaluate, &from_sizes);
                 has_changed = true;
-                fired.push_back("L" + std::to_string(level) + "." + std::to_string(level == 0 ? 0 : step) +
-                                " " + t.name);
+                history.passes.push_back(std::string(now.name) + "." + std::to_string(step) + " " + t.name);
             }
         }
     }
-    return fired;
+    for (const node &n : g.nodes)
+        history.operators.push_back(n.op);
+    return history;
 }
 
 } // namespace octet::model

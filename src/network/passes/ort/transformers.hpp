@@ -4,20 +4,17 @@
 // a pass recognizes, how exactly and in which order is what version 1.30 does with all optimizations on x86-64. Start at
 // the table in transformers.cpp.
 
-#include <string>
-#include <vector>
-
 #include "network/graph/evaluator.hpp"
 #include "network/passes/ort/fold_integers.hpp"
+#include "network/passes/ort/history.hpp"
 
 namespace octet::model {
 
 class ort_graph;
 
 /// Makes of an .onnx file's graph the one that ONNX Runtime would run. Constants `from_sizes` are those of `fold_integers`.
-/// Returns which passes changed it, in order: "L1.2 ConstantFolding" for the second time over level 1.
-std::vector<std::string> transform_as_onnx_runtime(graph &g, const evaluator &evaluate,
-                                                   const sized_constants &from_sizes = {});
+ort_history transform_as_onnx_runtime(graph &g, const evaluator &evaluate,
+                                      const sized_constants &from_sizes = {});
 
 namespace ort {
 
@@ -45,6 +42,7 @@ void split_dynamic_quantize_matmul(ort_graph &g, int node); ///< both operators 
 void order_scales(ort_graph &g,
                   int node); ///< of MatMulIntegerToFloat, whose scales' product does not tell them apart
 void fuse_matmul_transpose(ort_graph &g);
+void split_batch_transpose(ort_graph &g, int node);
 void fuse_matmul_scale(ort_graph &g);
 
 // Activations (activations.cpp)
@@ -67,8 +65,13 @@ void fuse_simplified_layer_norm(ort_graph &g);
 void fuse_skip_layer_norm(ort_graph &g);
 void fuse_bias_skip_layer_norm(ort_graph &g);
 
-// Moving elements (moves.cpp)
-void optimize_transposes(ort_graph &g);
+// Attention (attention.cpp)
+void fuse_attention(ort_graph &g);
+void fuse_embed_layer_norm(ort_graph &g);
+
+// Moving elements
+void optimize_transposes(ort_graph &g); ///< transposes.cpp
+void fuse_reshapes(ort_graph &g);       ///< reshapes.cpp
 
 // QuantizeLinear and DequantizeLinear
 void ensure_unique_dq(ort_graph &g); ///< qdq_pairs.cpp, as those up to drop_implied_limits
@@ -77,7 +80,6 @@ void propagate_qdq(ort_graph &g);
 void dequantize_where(ort_graph &g);
 void make_unsigned(ort_graph &g);
 void drop_implied_limit(ort_graph &g, int node);
-void cancel_pairs(ort_graph &g);
 void quantize_weights_and_biases(ort_graph &g);      ///< qdq_weights.cpp
 void form_units(ort_graph &g);                       ///< qdq_units.cpp
 void split_choice(ort_graph &g, int node);           ///< QLinearWhere, to floats again
