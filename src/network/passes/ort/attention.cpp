@@ -1,9 +1,8 @@
-// Attentions of BERT and DistilBERT that files write in parts, and the embeddings in front of one. ONNX Runtime's rewrites
-// are older than most operator sets: what they find of a mask ends with operator set 12 (BERT) or 15 (DistilBERT).
+// Attentions of BERT that files write in parts, and the embeddings in front of one. ONNX Runtime's rewrite is older than most
+// operator sets: what it finds of a mask ends with operator set 12.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "network/passes/ort/ort_graph.hpp"
 #include "network/passes/ort/transformers.hpp"
@@ -62,9 +61,9 @@ public:
         const int softmax = writer(values, 0, "Softmax");
         if (softmax < 0 || !is_inner(softmax) || g_.attribute<std::int64_t>(softmax, "axis", -1) != 3)
             return;
-        if (!find_scores_of_bert(softmax) && !find_scores_of_distilbert(softmax))
+        if (!find_scores(softmax))
             return;
-        const auto q = projection_behind(q_from_, 0, {0, 2, 1, 3}),
+        const auto q = projection_behind(scores_, 0, {0, 2, 1, 3}),
                    k = projection_behind(scores_, 1, {0, 2, 3, 1});
         if (!q || !k || shape_of(g_, q->reshape) != shape_of(g_, v->reshape) ||
             shape_of(g_, k->reshape) != shape_of(g_, v->reshape) || g_.rank(mask_) != 2 ||
@@ -91,7 +90,7 @@ private:
                 sum = r;
             else
                 others += r >= 0;
-        return products == 3 && others == 0 && g_.get_graph().opset < sum_opset ? sum : -1;
+        return products == 3 && others == 0 && g_.get_graph().opset < mask_opset ? sum : -1;
     }
 
     bool is_projected(int product, int sum) const {
@@ -122,45 +121,27 @@ private:
         return true;
     }
 
-    /// {0, 0, width}; of DistilBERT {batch, -1, width} with a computed batch.
+    /// {0, 0, width}
     bool joins_heads(int reshape) const {
         const numbers shape = shape_of(g_, reshape);
-        return shape.size() == 3 && shape[0] == 0 &&
-               (shape[1] == 0 || (shape[1] == -1 && g_.is_sized(g_.input(reshape, 1)))) &&
-               (shape[2] == width_ || (shape[2] == -1 && shape[1] == 0));
+        return shape.size() == 3 && shape[0] == 0 && shape[1] == 0 && (shape[2] == width_ || shape[2] == -1);
     }
 
-    /// q k / root + (1 - mask) * -10000
-    bool find_scores_of_bert(int softmax) {
+    /// q k / root + (1 - mask) * -10000, or any other number
+    bool find_scores(int softmax) {
         const int sum = writer(softmax, 0, "Add"), product = writer(sum, 1, "Mul"),
                   difference = writer(product, 0, "Sub"), cast = writer(difference, 1, "Cast"),
                   outer = writer(cast < 0 ? difference : cast, cast < 0 ? 1 : 0, "Unsqueeze"),
                   inner = writer(outer, 0, "Unsqueeze");
         root_ = writer(sum, 0, "Div");
-        scores_ = q_from_ = writer(root_, 0, "MatMul");
-        if (inner < 0 || scores_ < 0 || g_.get_graph().opset >= mask_opset || !is_inner(sum) ||
-            !is_inner(difference) || (cast >= 0 && !is_inner(cast)) || !is_inner(outer) || !is_inner(inner) ||
+        scores_ = writer(root_, 0, "MatMul");
+        if (inner < 0 || scores_ < 0 || !is_inner(sum) || !is_inner(difference) ||
+            (cast >= 0 && !is_inner(cast)) || !is_inner(outer) || !is_inner(inner) ||
             axes_of(g_, inner) != numbers{1} || axes_of(g_, outer) != numbers{2} ||
-            !g_.is_value(g_.input(difference, 0), 1.) || !g_.is_value(g_.input(product, 1), -10000.))
+            !g_.is_value(g_.input(difference, 0), 1.) || !g_.scalar(g_.input(product, 1)))
             return false;
+        masked_ = *g_.scalar(g_.input(product, 1));
         mask_ = g_.input(inner, 0);
-        return true;
-    }
-
-    /// (q / root) k, or minus infinity where the mask is 0; its shapes are computed.
-    bool find_scores_of_distilbert(int softmax) {
-        const int choice = writer(softmax, 0, "Where"), expand = writer(choice, 0, "Expand"),
-                  reshape = writer(expand, 0, "Reshape"), equal = writer(reshape, 0, "Equal");
-        scores_ = writer(choice, 2, "MatMul");
-        q_from_ = root_ = writer(scores_, 0, "Div");
-        if (equal < 0 || root_ < 0 || g_.get_graph().opset >= where_opset || !is_inner(choice) ||
-            !is_inner(expand) || !is_inner(reshape) || !is_inner(equal) ||
-            g_.number(g_.input(choice, 1)) != -std::numeric_limits<float>::infinity() ||
-            !g_.is_sized(g_.input(reshape, 1)) || !g_.is_sized(g_.input(expand, 1)) ||
-            g_.number(g_.input(equal, 1)) != 0.f || g_.rank(g_.output(reshape)) != 4 ||
-            g_.size(g_.output(reshape), 1) != 1 || g_.size(g_.output(reshape), 2) != 1)
-            return false;
-        mask_ = g_.input(equal, 0);
         return true;
     }
 
@@ -192,14 +173,18 @@ private:
             mask = g_.add_tensor(std::move(codes));
             g_.insert_before(reshape, {"Cast", {mask_}, {mask}, {{"to", as_s32}}});
         }
-        g_.become(reshape, node{"Attention", {x_, weights, bias, mask}, {}, {{"num_heads", heads_}}});
+        g_.become(reshape, node{"Attention",
+                                {x_, weights, bias, mask},
+                                {},
+                                {{"num_heads", heads_}, {"mask_filter_value", masked_}}});
     }
 
     ort_graph &g_;
     const int norm_, x_;
     dim_t width_ = 0;
     std::int64_t heads_ = 0, head_ = 0;
-    int scores_ = -1, root_ = -1, q_from_ = -1, mask_ = -1;
+    int scores_ = -1, root_ = -1, mask_ = -1;
+    float masked_ = 0; ///< what is added where the mask is 0
 };
 
 } // namespace

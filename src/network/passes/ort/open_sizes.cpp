@@ -66,7 +66,9 @@ private:
             {"Unsqueeze", &open_sizes::squeeze},
             {"Gather", &open_sizes::gather},
             {"Flatten", &open_sizes::lose},
+            {"Attention", &open_sizes::attention},
             {"Concat", &open_sizes::concatenation},
+            {"EmbedLayerNormalization", &open_sizes::attention},
             {"QLinearConcat", &open_sizes::concatenation},
             {"MaxPool", &open_sizes::windows},
             {"AveragePool", &open_sizes::windows},
@@ -221,6 +223,13 @@ private:
             result[d] = d == 0 && !x.empty()                       ? x[0]
                         : d == 1 || d >= x.size() || x[d] == known ? known
                                                                    : unknown;
+    }
+
+    /// A row for each of a batch of sequences.
+    void attention(const node &n, int y) {
+        const symbols &x = all_[at(input(n, 0))];
+        for (std::size_t d = 0; d < all_[at(y)].size(); d++)
+            all_[at(y)][d] = d < 2 && d < x.size() ? x[d] : known;
     }
 
     /// A size that one part has in the file is that of all, but for the dimension along which they lie.

@@ -86,11 +86,13 @@ void compute(ort_graph &g, int i) {
     constant.is_constant = true;
 }
 
+/// Sizes that the file leaves open are no constants.
 bool is_computable(const ort_graph &g, int i) {
     const node &n = g.at(i);
     return !n.inputs.empty() && n.inputs[0] >= 0 && n.outputs.size() == 1 && g.facts(i).lower &&
            element_count(g.dims(n.inputs[0])) != 0 &&
-           std::all_of(n.inputs.begin(), n.inputs.end(), [&](int t) { return t < 0 || g.is_constant(t); });
+           std::all_of(n.inputs.begin(), n.inputs.end(),
+                       [&](int t) { return t < 0 || (g.is_constant(t) && !g.is_sized(t)); });
 }
 
 /// DequantizeLinear of constants, an operator of one input, QuantizeLinear.
