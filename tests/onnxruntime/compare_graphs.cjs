@@ -1,11 +1,16 @@
 // Runs random graphs in ONNX Runtime and writes them as vectors that `octet check` replays (format: the case's model and arrays
-// beside graphs.json): node compare_graphs.cjs FOLDER FIRST COUNT. One graph again: FIRST is its number, COUNT 1.
+// beside graphs.json): node compare_graphs.cjs FOLDER FIRST COUNT. One graph again: FIRST is its number, COUNT 1. Those that are known
+// to differ: node compare_graphs.cjs FOLDER known.
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
 const fs = require('fs'), path = require('path'), {spawnSync} = require('child_process');
 const {operators_of} = require('./onnx_reader.cjs');
 const {npz, data_of} = require('./onnx_writer.cjs');
 const {random_graph} = require('./random_graphs.cjs');
+const known = require('./known_graphs.cjs');
+
+/// A random graph, or the known one at -1, -2 ...
+const graph_of = (seed) => (seed < 0 ? known[-1 - seed].graph() : random_graph(seed));
 
 const arrays = {
     float32: ['f32', Float32Array], uint8: ['u8', Uint8Array], int8: ['s8', Int8Array],
@@ -21,7 +26,7 @@ async function run(folder, first, last) {
         optimizedModelFilePath: path.join(folder, 'optimized'),
     };
     for (let seed = first; seed < last; seed++) {
-        const graph = random_graph(seed);
+        const graph = graph_of(seed);
         if (!graph) continue;
         const file = path.join(folder, `${seed}`), result = {seed};
         fs.writeSync(2, `${mark}${seed}\n`);
@@ -51,7 +56,7 @@ async function run(folder, first, last) {
 /// {seed: its transformers as "L1.2 Name"}, from the log.
 function transformers_in(log) {
     const fired = {};
-    let seed = -1, level = 0, step = 0;
+    let seed, level = 0, step = 0;
     for (const line of log.split('\n')) {
         if (line.startsWith(mark)) {
             seed = +line.slice(mark.length);
@@ -61,7 +66,7 @@ function transformers_in(log) {
         const started = line.match(/transformer step (\d+) of \d+ for level (\d+) started/);
         if (started) [step, level] = [+started[1], +started[2]];
         const changed = line.match(/GraphTransformer (\S+) modified: 1/);
-        if (changed && seed >= 0) fired[seed].push(`L${level}.${step} ${changed[1]}`);
+        if (changed && seed !== undefined) fired[seed].push(`L${level}.${step} ${changed[1]}`);
     }
     return fired;
 }
@@ -75,7 +80,7 @@ function main(folder, first, count) {
         const fired = transformers_in(child.stderr.toString());
         let done = seed - 1;
         for (const line of child.stdout.toString().split('\n').filter((l) => l)) {
-            const result = JSON.parse(line), graph = random_graph(result.seed);
+            const result = JSON.parse(line), graph = graph_of(result.seed);
             done = result.seed;
             if (result.error) {
                 const reason = result.error.replace(/[tc]?\d+/g, 'N').slice(0, 100);
@@ -83,7 +88,7 @@ function main(folder, first, count) {
                 continue;
             }
             cases.push({
-                name: `random/${result.seed}`, file: `${result.seed}`, probes: 'a random graph', opset: graph.opset,
+                name: result.seed < 0 ? `known/${known[-1 - result.seed].name}` : `random/${result.seed}`, file: `${result.seed}`, probes: 'a random graph', opset: graph.opset,
                 operators: graph.operators, inputs: graph.inputs.map(({name, dtype, dims}) => ({name, dtype, dims})),
                 outputs: result.outputs, fired: fired[result.seed], optimized: result.optimized,
             });
@@ -98,4 +103,5 @@ function main(folder, first, count) {
 
 const [, , ...args] = process.argv;
 if (args[0] === '--run') run(args[1], +args[2], +args[3]);
+else if (args[1] === 'known') main(args[0], -known.length, known.length);
 else main(args[0], +args[1], +args[2]);

@@ -54,6 +54,8 @@ class graph {
         this.opset = opset;
         this.nodes = [];
         this.constants = new Map();
+        this.constant_nodes = new Set(); ///< those that are nodes, not initializers
+        this.replaceable = []; ///< constants that are inputs, too
         this.inputs = []; ///< {name, dtype, dims, names of open ones}
         this.dims = {};
         this.count = 0;
@@ -105,11 +107,19 @@ class graph {
                 bytes(8, name),
                 bytes(9, data_of(type, values)),
             ]);
+        const read = [...this.constants].filter(([name]) => this.is_read(name));
+        const is_node = ([name]) => this.constant_nodes.has(name);
+        const as_node = (c) => Buffer.concat([
+            bytes(2, c[0]), bytes(4, 'Constant'),
+            bytes(5, Buffer.concat([bytes(1, 'value'), bytes(5, tensor(c)), integer(20, 4)])),
+        ]);
+        const replaceable = this.replaceable.map((name) => ({name, dtype: 'f32', open: [], dims: this.dims[name]}));
         const body = Buffer.concat([
+            ...read.filter(is_node).map((c) => bytes(1, as_node(c))),
             ...this.nodes.map((n) => bytes(1, node(n))),
             bytes(2, 'random'),
-            ...[...this.constants].filter(([name]) => this.is_read(name)).map((c) => bytes(5, tensor(c))),
-            ...this.inputs.filter(({name}) => this.is_read(name)).map((i) => bytes(11, value(i))),
+            ...read.filter((c) => !is_node(c)).map((c) => bytes(5, tensor(c))),
+            ...[...this.inputs, ...replaceable].filter(({name}) => this.is_read(name)).map((i) => bytes(11, value(i))),
             ...outputs.map((name) => bytes(12, bytes(1, name))),
         ]);
         return Buffer.concat([integer(1, 8), bytes(7, body), bytes(8, integer(2, this.opset))]);
