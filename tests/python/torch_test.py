@@ -5,10 +5,13 @@
 """
 
 import collections
+import contextlib
 import copy
 import inspect
+import io
 import os
 import sys
+import textwrap
 import threading
 import unittest
 
@@ -197,6 +200,19 @@ class Calls(unittest.TestCase):
             self.assertIn("softmax", report)
             self.assertRegex(report["first.relu"].kind, r"^relu at torch_test.py:\d+$")
 
+    def test_what_the_manual_shows(self):
+        page = open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../doc/howto/quantize.md")).read()
+        text = page.split("\n## PyTorch\n")[1].split("\n## ")[0]
+        block = textwrap.dedent("\n".join(line for line in text.splitlines() if line.startswith("    ") or not line.strip()))
+        torch.manual_seed(1)
+        model = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(144, 5))
+        images = torch.randn(8, 1, 3, 8, 8)
+        words = {"model": model, "example": images[0], "calibration_images": images}
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            exec(block, words)
+        self.assertIn("2 operations on Octet", out.getvalue())
+        self.assertTrue(torch.equal(words["fast"](images[1]), words["quantized"](images[1])))
+
     def test_it_stays_a_module(self):
         net, x = eager(ENGINES[0])
         ours = octet.torch.convert(net)
@@ -205,7 +221,12 @@ class Calls(unittest.TestCase):
             ours(x, fail=True)
         self.assertIsNone(octet.torch.calls._current.mode)
         again = copy.deepcopy(ours)
-        for module in (ours, again, torch.nn.Sequential(ours)):
+        file = io.BytesIO()
+        torch.save(torch.nn.Sequential(ours), file)
+        file.seek(0)
+        loaded = torch.load(file)
+        self.assertEqual(str(loaded[0].octet_report), str(octet.torch.convert(net).octet_report))
+        for module in (ours, again, torch.nn.Sequential(ours), loaded):
             np.testing.assert_array_equal(module(x).numpy(), expected)
         self.assertEqual(inspect.signature(ours.forward), inspect.signature(net.forward))
         self.assertEqual(ours.forward.__doc__, "Logits.")

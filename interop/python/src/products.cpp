@@ -220,6 +220,10 @@ void bind_products(py::module_ &m) {
         .def(py::init<py::object>(), py::arg("w"))
         .def("__copy__", [](const py::object &self) { return self; }) // they never change
         .def("__deepcopy__", [](const py::object &self, const py::dict &) { return self; })
+        .def("__reduce__",
+             [](const py::object &self) {
+                 return py::make_tuple(py::type::of(self), py::make_tuple(self.attr("array")));
+             })
         .def("__repr__",
              [](const weights &w) {
                  return py::str("octet.Weights(shape={}, dtype={})")

@@ -35,6 +35,9 @@ def convert(module: torch.nn.Module, engine: Optional[str] = None, *, rule: Opti
 
     The copy's `octet_report` lists every operation, taken or left, with the reason. Activations, sums, averages and the like are taken
     where they give the same codes for every code or pair of codes, which is tried at the first run, when their scales are known.
+
+    The copy keeps `module`: that is what pickling and `torch.save` write, and loading converts it again. (PyTorch 1.13
+    itself cannot load what its FX mode has quantized: save such a module's `state_dict` before you convert it.)
     """
     engine = engine or torch.backends.quantized.engine
     if rule is None:
@@ -46,7 +49,25 @@ def convert(module: torch.nn.Module, engine: Optional[str] = None, *, rule: Opti
     report = Report(engine)
     result: Any = converted(_copy(module).eval(), "", rule, report)
     result.octet_report = report
+    result.__reduce_ex__ = _Origin(module, engine, rule).reduce  # pickle asks the instance
     return cast(torch.nn.Module, result)
+
+
+class _Origin:
+    """What a converted module was made of."""
+
+    def __init__(self, module: torch.nn.Module, engine: str, rule: str) -> None:
+        self.module, self.engine, self.rule = module, engine, rule
+
+    def __deepcopy__(self, memo: Dict[int, Any]) -> _Origin:
+        return self  # nothing changes it
+
+    def reduce(self, protocol: int) -> Any:
+        return _again, (self.module, self.engine, self.rule)
+
+
+def _again(module: torch.nn.Module, engine: str, rule: str) -> torch.nn.Module:
+    return convert(module, engine, rule=None if rule == ENGINES[engine] else rule)
 
 
 def _copy(module: torch.nn.Module) -> torch.nn.Module:
