@@ -62,6 +62,8 @@ use() {
 
     if pkg-config --exists octet-network; then
         started "$scratch/$name/network_user" "$source/examples/digits/digits_int8.tflite"
+        started "$scratch/$name/static_network_user" "$source/examples/digits/digits_int8.tflite"
+        ! ldd "$scratch/$name/static_network_user" | grep -q liboctet || fail "octet::network_static links a shared library of Octet"
         for program in network five_lines; do
             linked "$scratch/$name/pkgconfig_$program" octet-network c++ -std=c++17 "$source/tests/install/$program.cpp"
             started "$scratch/$name/pkgconfig_$program" "$source/examples/digits/digits_int8.tflite"
