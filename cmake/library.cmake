@@ -19,6 +19,7 @@ set_target_properties(octet_objects PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_
 target_include_directories(octet_objects PUBLIC include ${CMAKE_CURRENT_BINARY_DIR}/include PRIVATE src . interop)
 target_include_directories(octet_objects SYSTEM PRIVATE ${XBYAK_INCLUDE_DIR})
 target_link_libraries(octet_objects PRIVATE octet_flags)
+octet_join(octet_objects EXCEPT "/src/api/|/cpu/ref/|/cpu/lanes/|/pack_rows.cpp|/workers_|/eltwise_(ort|pow).cpp")
 if(OCTET_THREADS STREQUAL "omp") # one file has pragmas
     set_source_files_properties(cpu/machine/workers_omp.cpp PROPERTIES COMPILE_OPTIONS "${OpenMP_CXX_FLAGS}")
 else()

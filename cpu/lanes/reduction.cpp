@@ -31,8 +31,8 @@ namespace {
 // Asked at levels that have AVX2 alone; the compiler's default target may not.
 #define OCTET_AVX2 __attribute__((target("avx2")))
 
-constexpr dim_t width = 8;        ///< floats of a vector
-constexpr int rows_at_a_time = 4; ///< of neighbours: each has two vectors, which wait for themselves
+constexpr dim_t width = 8;              ///< floats of a vector
+constexpr int neighbours_at_a_time = 4; ///< of neighbours: each has two vectors, which wait for themselves
 
 template <data_type type> OCTET_AVX2 inline __m256 load(const void *src, dim_t offset) {
     if constexpr (type == data_type::f32)
@@ -138,8 +138,8 @@ public:
         const void *src = args.get<const void>(OCTET_ARG_SRC);
         if (walk_.are_neighbours)
             parallel_for(element_count(p_.dst), 1, [&](dim_t begin, dim_t end) {
-                for (; begin + rows_at_a_time <= end; begin += rows_at_a_time)
-                    reduce_rows<rows_at_a_time>(src, begin, out);
+                for (; begin + neighbours_at_a_time <= end; begin += neighbours_at_a_time)
+                    reduce_rows<neighbours_at_a_time>(src, begin, out);
                 for (; begin < end; begin++)
                     reduce_rows<1>(src, begin, out);
             });
@@ -148,7 +148,7 @@ public:
     }
     std::size_t size_bytes() const override { return sizeof *this + walk_.offsets.size() * sizeof(dim_t); }
     std::string plan() const override {
-        return walk_.are_neighbours ? text(rows_at_a_time, " rows at a time, along them")
+        return walk_.are_neighbours ? text(neighbours_at_a_time, " rows at a time, along them")
                                     : text(width, " results at a time, across rows");
     }
 

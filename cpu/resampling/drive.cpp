@@ -46,18 +46,18 @@ epilogue out_of(const resampling_problem &p) {
 
 /// Codes of 8 bits and what lies between them have a bound, without which conversions are slower.
 jit::epilogue_shape shape_of(const resampling_problem &p) {
-    const bool has_codes = p.src.data_type == data_type::u8 || p.src.data_type == data_type::s8;
+    const bool has_codes = is_code(p.src.data_type);
     const double any = is_integer(p.src.data_type) ? jit::any_s32 : jit::any_f32;
     return {1, p.channels, has_codes ? 512 : any};
 }
 
-/// Neighbours along one axis, with the bits of their weights.
-struct neighbours {
+/// Neighbours along an axis and their weights, of the form that the rule has: integers or the bits of floats.
+struct weighted_pair {
     dim_t low, high;
     std::uint32_t low_weight, high_weight;
 };
 
-neighbours neighbours_of(const resampling_problem &p, int axis, dim_t i) {
+weighted_pair weighted_pair_of(const resampling_problem &p, int axis, dim_t i) {
     if (p.alg == algorithm::resampling_nearest) {
         const dim_t nearest = nearest_index(p, axis, i);
         return {nearest, nearest, 0, 0};
@@ -102,11 +102,11 @@ public:
             streaming_ = kernels_of(spec);
 
         for (dim_t ow = 0; ow < p.out[2]; ow++) {
-            const neighbours w = neighbours_of(p, 2, ow);
+            const weighted_pair w = weighted_pair_of(p, 2, ow);
             columns_.push_back({w.low * src_steps_[2], w.high * src_steps_[2], w.low_weight, w.high_weight});
         }
         for (dim_t oh = 0; oh < p.out[1]; oh++)
-            lines_.push_back(p.spatial_ndims > 1 ? neighbours_of(p, 1, oh) : neighbours{0, 0, 0, 0});
+            lines_.push_back(p.spatial_ndims > 1 ? weighted_pair_of(p, 1, oh) : weighted_pair{0, 0, 0, 0});
         for (dim_t od = 0; od < p.out[0]; od++)
             planes_.push_back(p.spatial_ndims > 2 ? nearest_index(p, 0, od) : 0);
     }
@@ -186,7 +186,7 @@ private:
     void run_line(const execution &run, dim_t line, dim_t next) const {
         const dim_t n = line / p_.out[1] / p_.out[0], od = line / p_.out[1] % p_.out[0],
                     oh = line % p_.out[1];
-        const neighbours &h = lines_[static_cast<std::size_t>(oh)];
+        const weighted_pair &h = lines_[static_cast<std::size_t>(oh)];
         const std::uint8_t *high = run.src + high_line(line);
         const std::uint8_t *low = high + (h.low - h.high) * src_steps_[1];
         const dim_t dst_element =
@@ -232,7 +232,7 @@ private:
     dim_t chunk_, chunks_; ///< units of a chunk, their number
     chunk_kernels kernels_, streaming_;
     std::vector<jit::resampling_column> columns_;
-    std::vector<neighbours> lines_;
+    std::vector<weighted_pair> lines_;
     std::vector<dim_t> planes_; ///< nearest plane of the source
 };
 

@@ -16,7 +16,6 @@ namespace {
 
 constexpr dim_t bytes_per_block = 4096;    // where rows are cut: keeps vectors aligned as the tensor is
 constexpr dim_t bytes_worth_a_call = 1024; // of memmove
-constexpr dim_t all_rows = std::numeric_limits<dim_t>::max();
 
 /// Source and destination of one execution, in bytes.
 struct buffers {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <vector>
 
 #include "common/layout/layout.hpp"
@@ -47,6 +48,7 @@ struct piece {
 /// Offsets of a row, and the number of rows from it on that advance along the second loop.
 dim_t locate(const nest &n, dim_t row, operand_offsets &offsets);
 
+constexpr dim_t all_rows = std::numeric_limits<dim_t>::max(); ///< for `max_rows`: rows are not cut
 constexpr dim_t elements_per_task = 16384; ///< below, starting a task costs more than it gains
 
 /// Calls body(piece) for pieces that cover the nest, in parallel. One long row is cut at multiples of `block`

@@ -25,8 +25,6 @@ constexpr int s8_low = -128, s8_high = 127;
 constexpr double largest_number = 1024; // of a term: what no result needs more of
 constexpr double largest_error = 1. / 64;
 
-bool is_code(data_type type) { return type == data_type::u8 || type == data_type::s8; }
-
 // ---- what is computed, in real numbers
 
 /// The result before rounding and clamping is x * ratio_x + y * ratio_y + zero_point, but for an error that roundings
@@ -315,7 +313,7 @@ std::optional<code_pairs> make_code_pairs(const binary_problem &p) {
 
 namespace {
 
-constexpr dim_t bytes_per_block = 16384; // where a long row is cut: loading the tables costs a few vectors
+constexpr dim_t bytes_per_piece = 16384; // where a long row is cut: loading the tables costs a few vectors
 
 class pair_kernel : public kernel {
 public:
@@ -336,7 +334,7 @@ public:
         const auto *src1 = args.get<const std::uint8_t>(OCTET_ARG_SRC_1) + src1_offset_;
         auto *dst = args.get<std::uint8_t>(OCTET_ARG_DST) + dst_offset_;
         const nest::loop rows = nest_.loops.size() > 1 ? nest_.loops[1] : nest::loop{};
-        for_each_piece(nest_, bytes_per_block, std::numeric_limits<dim_t>::max(), [&](const piece &at) {
+        for_each_piece(nest_, bytes_per_piece, all_rows, [&](const piece &at) {
             jit::pair_tables_args a{
                 src0 + at.offsets[1], src1 + at.offsets[2], dst + at.offsets[0], &tables_,       at.rows,
                 at.columns,           rows.strides[1],      rows.strides[2],     rows.strides[0]};

@@ -24,8 +24,6 @@ namespace {
 using op = jit::stream_op;
 using stage = jit::epilogue_stage;
 
-bool is_code(data_type type) { return type == data_type::u8 || type == data_type::s8; }
-
 // ---- division by destination scales
 
 constexpr float safe_scale = 0x1p60f; // quotients of normal numbers by scales up to it are normal or nothing

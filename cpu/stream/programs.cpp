@@ -18,7 +18,6 @@ namespace {
 constexpr dim_t columns_per_piece = 4096;      // where one long row is cut; whole groups at all levels
 constexpr dim_t least_past_caches = 16384;     // bytes of a piece: each waits for its stores at its end
 constexpr dim_t most_numbers = dim_t{1} << 22; // of a plane: 16 MiB, or 16 times that where rows have one
-constexpr dim_t all_rows = std::numeric_limits<dim_t>::max();
 
 dim_t element_bytes(data_type type) { return static_cast<dim_t>(memory::data_type_size(type)); }
 

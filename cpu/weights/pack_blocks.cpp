@@ -26,7 +26,6 @@ namespace {
 // Asked at levels that have AVX2 alone; the compiler's default target may not.
 #define OCTET_AVX2 __attribute__((target("avx2"), always_inline)) inline
 
-constexpr dim_t row_bytes = packed_o_block * packed_i_block;
 constexpr dim_t half_bytes = 16;
 constexpr dim_t pair_channels = 2 * packed_o_block;
 constexpr dim_t pairs_together = 2; ///< channels of a cache line of the source, where they are contiguous
@@ -96,7 +95,7 @@ __attribute__((target("avx2"))) void transpose_words(const channel_bytes &src, d
             const dim_t first = i / packed_i_block, last = div_up(count, packed_i_block);
             for (dim_t r = 0; r < 4; r++)
                 if (first + r < last)
-                    to.store((first + r) * row_bytes + o * packed_i_block, rows[r]);
+                    to.store((first + r) * packed_row_bytes + o * packed_i_block, rows[r]);
             const __m256i sums01 = _mm256_add_epi16(sums_of_two(rows[0]), sums_of_two(rows[1])),
                           sums23 = _mm256_add_epi16(sums_of_two(rows[2]), sums_of_two(rows[3]));
             sums = _mm256_add_epi32(sums, words_of(_mm256_add_epi16(sums01, sums23)));
@@ -123,7 +122,7 @@ __attribute__((target("avx2"))) void interleave(const std::uint8_t *base, const 
                                  _mm256_unpacklo_epi16(high01, high23),
                                  _mm256_unpackhi_epi16(high01, high23)};
         for (dim_t v = 0; v < 4; v++) {
-            to.store(row * row_bytes + v * half_bytes, words[v]);
+            to.store(row * packed_row_bytes + v * half_bytes, words[v]);
             sums[v] = _mm256_add_epi32(sums[v], words_of(sums_of_two(words[v])));
         }
     }
@@ -236,7 +235,7 @@ private:
     void place_words(const packed_geometry &p, dim_t taps, dim_t count) {
         for (dim_t i = 0; i < count / packed_i_block; i++)
             for (dim_t tap = 0; tap < taps; tap++)
-                words.push_back((tap * p.i_blocks() + i) * row_bytes);
+                words.push_back((tap * p.i_blocks() + i) * packed_row_bytes);
     }
 
     void place_rows(const packed_geometry &p, const block_source &src, step &s) const {
@@ -317,7 +316,7 @@ private:
         const auto row = [&](dim_t block) {
             return dst_ + (((at.group * p_.o_blocks() + block) * p_.taps + tap) * p_.i_blocks() +
                            i / packed_i_block) *
-                              row_bytes;
+                              packed_row_bytes;
         };
         return {row(at.blocks[0]), row(at.blocks[1]), sums_of(at.pair, line_of(tap))};
     }

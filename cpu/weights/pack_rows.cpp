@@ -22,8 +22,6 @@ namespace {
 #define OCTET_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vnni")))
 #define OCTET_AVX512_INLINE OCTET_AVX512 __attribute__((always_inline))
 
-constexpr dim_t row_bytes = packed_o_block * packed_i_block;
-
 OCTET_AVX512_INLINE inline __m128i load_lane(const std::uint8_t *from) {
     return _mm_loadu_si128(reinterpret_cast<const __m128i *>(from));
 }
@@ -107,7 +105,7 @@ OCTET_AVX512 void interleave_to_rows(const std::uint8_t *src, const dim_t *rows,
                                      std::int32_t *sums) {
     const __m512i flips = _mm512_set1_epi8(static_cast<char>(flip));
     __m512i sum[4] = {};
-    for (dim_t row = 0; row < count; row++, rows += packed_i_block, dst += row_bytes) {
+    for (dim_t row = 0; row < count; row++, rows += packed_i_block, dst += packed_row_bytes) {
         __m512i x[4];
         for (dim_t k = 0; k < 4; k++)
             x[k] = _mm512_xor_si512(_mm512_loadu_si512(src + rows[k]), flips);

@@ -46,7 +46,7 @@ void epilogue_emitter::load(const vec &y, data_type type, int tensor, const plac
     if (tensor != no_tensor)
         e_.mov(at_.scratch, e_.ptr[at_.full + tensor * 8]);
     const std::int64_t offset = address_of(tensor == no_tensor ? at_.dst : at_.scratch, type, at.element);
-    if (type == data_type::u8 || type == data_type::s8)
+    if (is_code(type))
         e_.load_bytes(y, at_.scratch, offset, at.valid, type == data_type::s8);
     else if (memory::data_type_size(type) == 2)
         e_.load_words(y, at_.scratch, offset, at.valid);

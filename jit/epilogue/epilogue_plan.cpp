@@ -146,7 +146,7 @@ epilogue_plan::epilogue_plan(const epilogue &e, const epilogue_shape &shape, boo
     const masked_values<std::int32_t> &zp = e_.dst_zero_points;
     const bool has_common_zero_point = zp.is_set() && zp.mask == 0;
     const type_range range = range_of(e.dst.data_type);
-    bytes_.is_used = e.dst.data_type == data_type::u8 || e.dst.data_type == data_type::s8;
+    bytes_.is_used = is_code(e.dst.data_type);
     bytes_.low = range.low;
     bytes_.high = range.high;
     fold_last_post_op();

@@ -14,7 +14,7 @@ namespace {
 using temp = emitter::temp;
 using context = requantize_context;
 
-constexpr std::uint64_t pot(int exponent) { return std::uint64_t{1} << exponent; }
+constexpr std::uint64_t two_to_the(int exponent) { return std::uint64_t{1} << exponent; }
 constexpr std::uint32_t largest = int32_max;
 
 vec_operand constant_f64(emitter &e, double x) { return e.constant64(bits(x)); }
@@ -103,7 +103,7 @@ void emit_two_step_short(const context &c) {
             e.vpaddq(x, x, c.plane(2 + parity));
             continue;
         }
-        e.vpand_(minus_constant, x, e.constant64(pot(31)));
+        e.vpand_(minus_constant, x, e.constant64(two_to_the(31)));
         e.vpsubq(minus_constant, minus_constant, c.plane(2 + parity));
         e.vpmuldq(x, x, c.plane(parity));
         e.vpsubq(x, x, minus_constant);
@@ -119,8 +119,8 @@ void emit_two_step(const context &c) {
     e.vpsrlq(odd, c.acc, 32);
     e.vpmuldq(even, c.acc, c.plane(0));
     e.vpmuldq(odd, odd, c.plane(1));
-    e.vpaddq(even, even, e.constant64(pot(30)));
-    e.vpaddq(odd, odd, e.constant64(pot(30)));
+    e.vpaddq(even, even, e.constant64(two_to_the(30)));
+    e.vpaddq(odd, odd, e.constant64(two_to_the(30)));
     e.vpsrlq(even, even, 31);
     e.vpsllq(odd, odd, 1);
     e.merge_even_odd(even, even, odd);
@@ -156,7 +156,7 @@ void add_half_f32(emitter &e, const vec &x) {
 }
 void add_half_f64(emitter &e, const vec &x) {
     const temp half(e);
-    e.vpand_(half, x, e.constant64(pot(63)));
+    e.vpand_(half, x, e.constant64(two_to_the(63)));
     e.vpor_(half, half, constant_f64(e, std::nextafter(0.5, 0.)));
     e.vaddpd(x, x, half);
 }

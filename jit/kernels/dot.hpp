@@ -23,6 +23,8 @@
 
 namespace octet::impl::jit {
 
+constexpr int bytes_per_quad = 4; ///< of the reduction, per column and row
+
 /// The meaning of a quad, 4 bytes of the reduction.
 enum class dot_products {
     codes,        ///< 4 unsigned bytes, times 4 signed ones of each column

@@ -17,7 +17,6 @@ using Xbyak::Tmm;
 
 namespace {
 
-constexpr int bytes_per_quad = 4;
 constexpr int block_quad_bytes = 64; // one quad of a block of 16 columns
 
 class amx_dot_kernel : public generated<dot_args> {

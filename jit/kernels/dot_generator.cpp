@@ -15,7 +15,6 @@ using Xbyak::Reg64;
 
 namespace {
 
-constexpr int bytes_per_quad = 4; // of the reduction, per column and row
 constexpr int cache_line = 64;
 
 } // namespace

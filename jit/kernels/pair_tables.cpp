@@ -9,7 +9,7 @@ namespace octet::impl::jit {
 
 namespace {
 
-constexpr int vectors_in_flight = 2; // the core has room for more of them by itself
+constexpr int sums_in_flight = 2;    // the core has room for more of them by itself
 constexpr std::uint8_t not_less = 5; // a predicate of vpcmpub
 
 class pair_tables_kernel : public generated<const pair_tables_args> {
@@ -93,7 +93,7 @@ void pair_tables_kernel::generate() {
 
 void pair_tables_kernel::row() {
     while_left(reg_columns, vector_bytes(), {reg_row_x, reg_row_y, reg_row_dst}, vector_bytes(),
-               vectors_in_flight, [this](int count) {
+               sums_in_flight, [this](int count) {
                    for (int v = 0; v < count; v++) {
                        const temp x(*this), y(*this);
                        const int at = v * vector_bytes();

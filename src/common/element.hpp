@@ -31,6 +31,7 @@ constexpr type_range range_of(data_type type) {
 /// f32, or a type that is f32 but for its last rounding.
 constexpr bool is_real(data_type type) { return type == data_type::f32 || is_small_float(type); }
 constexpr bool is_integer(data_type type) { return !is_real(type) && type != data_type::undef; }
+constexpr bool is_code(data_type type) { return type == data_type::u8 || type == data_type::s8; }
 
 inline std::int32_t load_s32(const void *base, data_type type, dim_t offset) {
     switch (type) {

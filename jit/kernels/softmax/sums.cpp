@@ -15,7 +15,7 @@ namespace octet::impl::jit {
 
 namespace {
 
-constexpr int block = 64; // numbers that one byte permute looks up
+constexpr int numbers_per_permute = 64; // numbers that one byte permute looks up
 constexpr int vectors_at_a_time = 4;
 constexpr int row_bytes = static_cast<int>(sizeof(std::uint32_t));
 
@@ -100,7 +100,7 @@ void softmax_sums_emitter::load_tables() {
     for (std::size_t b = 0; b < spec_.blocks.size(); b++)
         for (int i = 0; i < spec_.blocks[b]; i++) {
             tables_[b].push_back(take_vec());
-            move(tables_[b].back(), ptr[reg_terms + static_cast<int>(b) * 256 + i * block]);
+            move(tables_[b].back(), ptr[reg_terms + static_cast<int>(b) * 256 + i * numbers_per_permute]);
         }
 }
 

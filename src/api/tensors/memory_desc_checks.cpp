@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "common/element.hpp"
 #include "common/layout/layout.hpp"
 #include "common/layout/runtime.hpp"
 #include "common/text.hpp"
@@ -143,15 +144,15 @@ bool is_made_in_parts(const memory_desc &md, bool may_fuse_width) {
 
 bool is_made_here(const memory_desc &md) {
     const rank_range ranks = ranks_of(md.packed_kind);
-    const bool is_code = md.data_type == data_type::s8 || md.data_type == data_type::u8;
+    const bool has_codes = is_code(md.data_type);
     if (md.ndims < ranks.lowest || md.ndims > ranks.highest || md.offset0 != 0 ||
-        (!is_code && md.data_type != data_type::f32))
+        (!has_codes && md.data_type != data_type::f32))
         return false;
     if (has_parts(md.packed_kind))
-        return (is_code || md.packed_patches.height == 0) &&
+        return (has_codes || md.packed_patches.height == 0) &&
                (is_made_in_parts(md, false) || is_made_in_parts(md, true));
     if (md.packed_kind == packed_kind::grouped_convolution && md.packed_patches.height != 0)
-        return is_code && is_made_by_patches(md);
+        return has_codes && is_made_by_patches(md);
     for (const bool may_fuse_width : {false, true}) {
         memory_desc made = without_layout(md);
         set_packed(made, md.packed_kind, may_fuse_width);

@@ -133,8 +133,6 @@ public:
     }
 
 private:
-    static std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
     void check_index(int index, const std::string &who) const {
         if (index < 0 || at(index) >= g_.tensors.size())
             refuse(who + " name tensor " + std::to_string(index) + ", but there are " +

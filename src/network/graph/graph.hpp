@@ -28,6 +28,9 @@ inline constexpr const char *layout_operator = "Reorder";
 /// Attribute of sums and products of ONNX's INT64, which is s32 here: they must not leave it.
 inline constexpr const char *of_wide_integers = "octet.int64";
 
+/// The number of a tensor or node, an int in graphs, as an index.
+inline std::size_t at(int number) { return static_cast<std::size_t>(number); }
+
 /// Whether elements are 8-bit codes.
 inline bool is_code(data_type type) { return type == data_type::u8 || type == data_type::s8; }
 

@@ -106,7 +106,6 @@ public:
     memory_plan place();
 
 private:
-    static std::size_t at(int index) { return static_cast<std::size_t>(index); }
     void make_own(int tensor);
     std::vector<lifetime> lifetimes() const; ///< of all slots; no bytes for those outside the arena
 

@@ -14,6 +14,8 @@
 
 namespace octet::model {
 
+constexpr prop_kind inference = prop_kind::forward_inference; ///< of every primitive that a network makes
+
 /// What a profile says of a node's numbers (network/profiles.hpp).
 struct contract {
     requantization_rule rule;

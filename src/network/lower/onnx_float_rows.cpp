@@ -12,7 +12,6 @@
 namespace octet::model {
 namespace {
 
-constexpr prop_kind inference = prop_kind::forward_inference;
 using flags = normalization_flags;
 
 float epsilon_of(const lowering &l) { return l.has_attribute("epsilon") ? l.real("epsilon") : 1e-5f; }

@@ -7,8 +7,6 @@
 namespace octet::model {
 namespace {
 
-constexpr prop_kind inference = prop_kind::forward_inference;
-
 memory::dims spatial(const memory::desc &d) {
     const memory::dims dims = d.dims();
     return {dims.begin() + 2, dims.end()};

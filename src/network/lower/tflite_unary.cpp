@@ -8,8 +8,6 @@
 namespace octet::model {
 namespace {
 
-constexpr prop_kind inference = prop_kind::forward_inference;
-
 std::unique_ptr<step> unary_step(const lowering &l, const primitive_attr &attr, algorithm alg, float alpha,
                                  float beta = 0.f) {
     need_output_dims(l, l.input(0).dims);

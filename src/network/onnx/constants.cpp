@@ -13,8 +13,6 @@ namespace {
 
 namespace format = onnx;
 
-std::string quoted(const std::string &name) { return "'" + printable(name) + "'"; }
-
 /// The elements of a constant, little-endian.
 class constant_reader {
 public:

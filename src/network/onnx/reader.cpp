@@ -16,8 +16,6 @@ namespace {
 
 namespace format = onnx;
 
-std::string quoted(const std::string &name) { return "'" + printable(name) + "'"; }
-
 /// How much of a file is read: also what follows from its operators, or only what it says.
 enum class extent { everything, structure };
 

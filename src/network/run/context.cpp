@@ -15,8 +15,6 @@
 namespace octet::model {
 namespace {
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
 double seconds_since(std::chrono::steady_clock::time_point start) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }

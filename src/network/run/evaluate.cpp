@@ -13,8 +13,6 @@
 namespace octet::model {
 namespace {
 
-std::size_t at(int t) { return static_cast<std::size_t>(t); }
-
 /// The node as the only one of a graph whose input is the input `varying`.
 graph alone(const graph &g, const node &n, std::size_t varying, const std::optional<memory::dims> &dims) {
     graph one;

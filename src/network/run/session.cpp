@@ -10,8 +10,6 @@
 namespace octet::model {
 namespace {
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
 /// What the reader calls a dimension without a name is no other's.
 bool has_name(const tensor &input, std::size_t dim) {
     return dim < input.dim_names.size() && !input.dim_names[dim].empty() &&

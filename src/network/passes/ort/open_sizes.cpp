@@ -41,7 +41,6 @@ public:
     }
 
 private:
-    static std::size_t at(int t) { return static_cast<std::size_t>(t); }
     int input(const node &n, std::size_t k) const { return k < n.inputs.size() ? n.inputs[k] : -1; }
     const memory::dims &dims(int t) const { return g_.tensors[at(t)].dims; }
     bool is_open(int t) const {
