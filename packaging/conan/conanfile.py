@@ -31,13 +31,13 @@ class Octet(ConanFile):
             raise ConanInvalidConfiguration("onnx needs network")
 
     def requirements(self):
-        self.requires("onetbb/2021.12.0")
+        self.requires("onetbb/2023.1.0")
         self.requires("xbyak/6.73")
         if self.options.network:
             self.requires("flatbuffers/23.5.26")
         if self.options.onnx:
-            self.requires("onnx/1.16.1")
-            self.requires("protobuf/3.21.12")
+            self.requires("onnx/1.20.1")
+            self.requires("protobuf/[>=4.25.3 <7]")  # as onnx does
 
     def layout(self):
         cmake_layout(self)
