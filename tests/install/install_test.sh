@@ -141,6 +141,15 @@ if pkg-config --exists octet-network; then # `use` has set the path
         linked "$scratch/readme" octet-network c++ -std=c++17 -Wall -Werror "$scratch/readme.cpp"
         printed "$source/README.md" "$scratch/readme"
     done
+    { # an excerpt, whose comment says what it computes
+        echo '#include <cstdio>'
+        echo '#include "octet/octet.hpp"'
+        echo 'int main() {'
+        block "$source/doc/howto/requantize.md" cpp 1
+        echo 'std::printf("y is"); for (int v : y) std::printf(" %d", v); std::printf("\n"); }'
+    } >"$scratch/requantize.cpp"
+    linked "$scratch/requantize" octet c++ -std=c++17 -Wall -Werror "$scratch/requantize.cpp"
+    printed "$source/doc/howto/requantize.md" "$scratch/requantize"
     block "$source/doc/reference/c.md" c 1 >"$scratch/readme.c"
     linked "$scratch/readme_c" octet-network cc -std=c11 -pedantic -Wall -Wextra -Werror "$scratch/readme.c"
     printed "$source/doc/reference/c.md" "$scratch/readme_c"

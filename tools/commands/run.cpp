@@ -264,7 +264,6 @@ void add_run_command(CLI::App &app) {
                       "Also compare every operator with the models.json beside the model");
     command->footer("Times are milliseconds: minimum, median and percentiles of the timed runs. P90 is the "
                     "shortest that 90 %\nof the runs do not exceed.");
-    command->get_option("--profile")->expected(0, 1)->default_str("octet_profile.json");
     command->callback([options] {
         move_old_trace_option(*options);
         run(*options);
