@@ -4,12 +4,12 @@
 
 #include <map>
 
+#include "base/statistics.hpp"
 #include "bench/layer.hpp"
 #include "bench/measure.hpp"
 #include "bench/problem.hpp"
 #include "bench/results.hpp"
 #include "command/fixture.hpp"
-#include "commands/statistics.hpp"
 #include "support/paths.hpp"
 
 namespace octet::tests {

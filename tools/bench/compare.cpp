@@ -9,8 +9,8 @@
 #include <map>
 #include <sstream>
 
-#include "commands/print.hpp"
-#include "commands/statistics.hpp"
+#include "base/print.hpp"
+#include "base/statistics.hpp"
 #include "octet/error.hpp"
 
 namespace octet::tools {

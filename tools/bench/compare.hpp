@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "commands/json.hpp"
+#include "base/json.hpp"
 
 namespace octet::tools {
 

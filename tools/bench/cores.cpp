@@ -8,8 +8,8 @@
 
 #include <x86intrin.h>
 
+#include "base/statistics.hpp"
 #include "bench/together.hpp"
-#include "commands/statistics.hpp"
 
 namespace octet::tools {
 namespace {

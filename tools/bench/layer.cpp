@@ -9,9 +9,9 @@
 #include <random>
 #include <sstream>
 
+#include "base/files.hpp"
+#include "base/print.hpp"
 #include "bench/roofline.hpp"
-#include "commands/files.hpp"
-#include "commands/print.hpp"
 
 namespace octet::tools {
 

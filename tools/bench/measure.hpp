@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "base/statistics.hpp"
 #include "bench/cores.hpp"
 #include "bench/layer.hpp"
 #include "bench/roofline.hpp"
-#include "commands/statistics.hpp"
 
 namespace octet::tools {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/print.hpp"
 #include "bench/results.hpp"
-#include "commands/print.hpp"
 
 namespace octet::tools {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/json.hpp"
 #include "bench/measured_network.hpp"
-#include "commands/json.hpp"
 
 namespace octet::tools {
 

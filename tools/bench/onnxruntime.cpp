@@ -8,11 +8,11 @@
 
 #include <unistd.h>
 
+#include "base/beside.hpp"
+#include "base/files.hpp"
+#include "base/json.hpp"
 #include "bench/child_process.hpp"
 #include "bench/onnxruntime_peer.hpp"
-#include "commands/beside.hpp"
-#include "commands/files.hpp"
-#include "commands/json.hpp"
 #include "octet/octet.hpp"
 #include "storage/replacement.hpp"
 

@@ -7,7 +7,7 @@
 #include <ctime>
 #include <sstream>
 
-#include "commands/print.hpp"
+#include "base/print.hpp"
 
 namespace octet::tools {
 namespace {

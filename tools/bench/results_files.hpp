@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/files.hpp"
 #include "bench/measure.hpp"
-#include "commands/files.hpp"
 
 namespace octet::tools {
 

@@ -4,8 +4,8 @@
 
 #include <iostream>
 
-#include "commands/options.hpp"
-#include "commands/print.hpp"
+#include "base/options.hpp"
+#include "base/print.hpp"
 
 namespace octet::check {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "commands/print.hpp"
+#include "base/print.hpp"
 
 namespace octet::check {
 namespace {

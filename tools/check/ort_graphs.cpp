@@ -9,8 +9,8 @@
 #include <iterator>
 #include <set>
 
+#include "base/files.hpp"
 #include "check/check.hpp"
-#include "commands/files.hpp"
 #include "files/npz.hpp"
 
 namespace octet::check {

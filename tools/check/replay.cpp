@@ -5,8 +5,8 @@
 #include <set>
 #include <sstream>
 
+#include "base/tensor_text.hpp"
 #include "check/check.hpp"
-#include "commands/tensor_text.hpp"
 
 namespace octet::check {
 namespace {

@@ -6,7 +6,7 @@
 #include <iomanip>
 #include <ostream>
 
-#include "commands/print.hpp"
+#include "base/print.hpp"
 #include "octet/error.hpp"
 
 namespace octet::check {

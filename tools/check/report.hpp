@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "commands/json.hpp"
+#include "base/json.hpp"
 
 namespace octet::check {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <iterator>
 
-#include "commands/files.hpp"
+#include "base/files.hpp"
 
 namespace octet::check {
 namespace {

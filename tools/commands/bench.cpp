@@ -4,9 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
 
+#include "base/json.hpp"
 #include "commands/bench.hpp"
 #include "commands/commands.hpp"
-#include "commands/json.hpp"
 
 namespace octet::tools {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "base/options.hpp"
 #include "bench/measure.hpp"
 #include "commands/network_file.hpp"
-#include "commands/options.hpp"
 
 namespace octet::tools {
 

@@ -4,9 +4,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/files.hpp"
 #include "bench/compare.hpp"
 #include "commands/bench.hpp"
-#include "commands/files.hpp"
 
 namespace octet::tools {
 namespace {

@@ -4,14 +4,14 @@
 
 #include <unistd.h>
 
+#include "base/json.hpp"
+#include "base/print.hpp"
 #include "bench/layer.hpp"
 #include "bench/measure.hpp"
 #include "bench/problem.hpp"
 #include "bench/results.hpp"
 #include "bench/results_files.hpp"
 #include "commands/bench.hpp"
-#include "commands/json.hpp"
-#include "commands/print.hpp"
 #include "octet/octet.hpp"
 
 namespace octet::tools {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <iostream>
 
+#include "base/print.hpp"
 #include "bench/eviction.hpp"
 #include "bench/measured_network.hpp"
 #include "bench/network_results.hpp"
@@ -10,7 +11,6 @@
 #include "bench/results_files.hpp"
 #include "commands/bench.hpp"
 #include "commands/network_file.hpp"
-#include "commands/print.hpp"
 #include "commands/run_inputs.hpp"
 #include "octet/octet.hpp"
 

@@ -6,10 +6,10 @@
 #include <CLI/CLI.hpp>
 #include <unistd.h>
 
+#include "base/json.hpp"
+#include "base/options.hpp"
 #include "check/check.hpp"
 #include "commands/commands.hpp"
-#include "commands/json.hpp"
-#include "commands/options.hpp"
 #include "octet/profile.hpp"
 
 namespace octet::tools {

@@ -8,9 +8,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/options.hpp"
+#include "base/print.hpp"
 #include "commands/commands.hpp"
-#include "commands/options.hpp"
-#include "commands/print.hpp"
 #include "octet/error.hpp"
 
 namespace octet::tools {

@@ -4,10 +4,10 @@
 #include <iostream>
 #include <sstream>
 
+#include "base/json.hpp"
+#include "base/options.hpp"
 #include "commands/commands.hpp"
-#include "commands/json.hpp"
 #include "commands/network_file.hpp"
-#include "commands/options.hpp"
 #include "octet/network.hpp"
 #include "octet/octet.hpp"
 

@@ -6,10 +6,10 @@
 #include <CLI/CLI.hpp>
 #include <unistd.h>
 
+#include "base/json.hpp"
+#include "base/options.hpp"
+#include "base/print.hpp"
 #include "commands/commands.hpp"
-#include "commands/json.hpp"
-#include "commands/options.hpp"
-#include "commands/print.hpp"
 #include "commands/reference.hpp"
 #include "octet/example_problems.hpp"
 #include "octet/octet.hpp"

@@ -8,12 +8,12 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/json.hpp"
+#include "base/options.hpp"
+#include "base/print.hpp"
+#include "base/tensor_text.hpp"
 #include "commands/commands.hpp"
-#include "commands/json.hpp"
 #include "commands/network_file.hpp"
-#include "commands/options.hpp"
-#include "commands/print.hpp"
-#include "commands/tensor_text.hpp"
 #include "octet/network.hpp"
 #include "octet/octet.hpp"
 #include "octet/profile.hpp"

@@ -5,11 +5,11 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/files.hpp"
+#include "base/json.hpp"
+#include "base/options.hpp"
 #include "commands/commands.hpp"
-#include "commands/files.hpp"
-#include "commands/json.hpp"
 #include "commands/match_files.hpp"
-#include "commands/options.hpp"
 #include "match/finder.hpp"
 #include "match/registry.hpp"
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/match_files.hpp"
 
-#include "commands/files.hpp"
+#include "base/files.hpp"
 #include "files/npy.hpp"
 #include "octet/error.hpp"
 #include "octet/graph.hpp"

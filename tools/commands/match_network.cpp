@@ -6,11 +6,11 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/json.hpp"
+#include "base/options.hpp"
 #include "commands/commands.hpp"
-#include "commands/json.hpp"
 #include "commands/match_files.hpp"
 #include "commands/network_file.hpp"
-#include "commands/options.hpp"
 #include "match/networks.hpp"
 
 namespace octet::tools {

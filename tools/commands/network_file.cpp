@@ -7,8 +7,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "commands/options.hpp"
-#include "commands/print.hpp"
+#include "base/options.hpp"
+#include "base/print.hpp"
 
 namespace octet::tools {
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "commands/beside.hpp"
+#include "base/beside.hpp"
 #include "commands/commands.hpp"
 
 namespace octet::tools {

@@ -22,9 +22,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "commands/beside.hpp"
+#include "base/beside.hpp"
+#include "base/options.hpp"
 #include "commands/commands.hpp"
-#include "commands/options.hpp"
 #include "octet/octet.hpp"
 
 extern char **environ;

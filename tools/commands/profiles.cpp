@@ -6,10 +6,10 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/json.hpp"
+#include "base/options.hpp"
+#include "base/print.hpp"
 #include "commands/commands.hpp"
-#include "commands/json.hpp"
-#include "commands/options.hpp"
-#include "commands/print.hpp"
 #include "octet/profile.hpp"
 
 namespace octet::tools {

@@ -7,10 +7,10 @@
 #include <iostream>
 #include <new>
 
-#include "commands/files.hpp"
+#include "base/files.hpp"
+#include "base/options.hpp"
+#include "base/print.hpp"
 #include "commands/help.hpp"
-#include "commands/options.hpp"
-#include "commands/print.hpp"
 #include "octet/octet.hpp"
 
 namespace octet::tools {

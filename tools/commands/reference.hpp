@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-#include "commands/json.hpp"
+#include "base/json.hpp"
 
 namespace octet::tools {
 

@@ -12,17 +12,17 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/files.hpp"
+#include "base/json.hpp"
+#include "base/options.hpp"
+#include "base/print.hpp"
+#include "base/tensor_text.hpp"
 #include "check/check.hpp"
 #include "commands/commands.hpp"
-#include "commands/files.hpp"
-#include "commands/json.hpp"
 #include "commands/network_file.hpp"
-#include "commands/options.hpp"
-#include "commands/print.hpp"
 #include "commands/run_inputs.hpp"
 #include "commands/run_outputs.hpp"
 #include "commands/run_profile.hpp"
-#include "commands/tensor_text.hpp"
 #include "octet/network.hpp"
 #include "octet/octet.hpp"
 #include "storage/replacement.hpp"

@@ -9,10 +9,10 @@
 
 #include <CLI/CLI.hpp>
 
-#include "commands/files.hpp"
-#include "commands/options.hpp"
-#include "commands/print.hpp"
-#include "commands/tensor_text.hpp"
+#include "base/files.hpp"
+#include "base/options.hpp"
+#include "base/print.hpp"
+#include "base/tensor_text.hpp"
 #include "files/npy.hpp"
 #include "files/npz.hpp"
 

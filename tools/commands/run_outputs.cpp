@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <set>
 
-#include "commands/print.hpp"
-#include "commands/tensor_text.hpp"
+#include "base/print.hpp"
+#include "base/tensor_text.hpp"
 #include "files/npy.hpp"
 #include "files/npz.hpp"
 #include "storage/replacement.hpp"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "commands/files.hpp"
-#include "commands/json.hpp"
+#include "base/files.hpp"
+#include "base/json.hpp"
 #include "files/array.hpp"
 #include "octet/network.hpp"
 

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "commands/print.hpp"
+#include "base/print.hpp"
 
 namespace octet::tools {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "commands/json.hpp"
-#include "commands/statistics.hpp"
+#include "base/json.hpp"
+#include "base/statistics.hpp"
 #include "octet/network.hpp"
 #include "octet/octet.hpp"
 

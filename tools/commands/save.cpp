@@ -5,12 +5,12 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/files.hpp"
+#include "base/json.hpp"
+#include "base/options.hpp"
+#include "base/print.hpp"
 #include "commands/commands.hpp"
-#include "commands/files.hpp"
-#include "commands/json.hpp"
 #include "commands/network_file.hpp"
-#include "commands/options.hpp"
-#include "commands/print.hpp"
 #include "octet/network.hpp"
 #include "octet/octet.hpp"
 #include "storage/replacement.hpp"

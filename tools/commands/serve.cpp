@@ -4,8 +4,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/options.hpp"
 #include "commands/commands.hpp"
-#include "commands/options.hpp"
 #include "commands/serve_options.hpp"
 
 namespace octet::tools {

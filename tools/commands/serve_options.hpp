@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "commands/options.hpp"
+#include "base/options.hpp"
 #include "server_options.hpp"
 
 namespace octet::tools {

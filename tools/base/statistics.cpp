@@ -1,6 +1,6 @@
 // Order statistics and the binomial distribution of a fair coin.
 // SPDX-License-Identifier: Apache-2.0
-#include "commands/statistics.hpp"
+#include "base/statistics.hpp"
 
 #include <algorithm>
 #include <cmath>

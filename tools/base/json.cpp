@@ -1,6 +1,6 @@
 // What objects of several commands have in common.
 // SPDX-License-Identifier: Apache-2.0
-#include "commands/json.hpp"
+#include "base/json.hpp"
 
 #include <iostream>
 

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "commands/statistics.hpp"
+#include "base/statistics.hpp"
 #include "octet/graph.hpp"
 
 namespace CLI {

@@ -1,6 +1,6 @@
 // Looks beside the command first, then where a build and an installation put libraries.
 // SPDX-License-Identifier: Apache-2.0
-#include "commands/beside.hpp"
+#include "base/beside.hpp"
 
 #include <filesystem>
 

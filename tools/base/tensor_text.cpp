@@ -1,12 +1,12 @@
 // Tensors in words: enough to see whether a result is plausible.
 // SPDX-License-Identifier: Apache-2.0
-#include "commands/tensor_text.hpp"
+#include "base/tensor_text.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <numeric>
 
-#include "commands/print.hpp"
+#include "base/print.hpp"
 
 namespace octet::tools {
 namespace {

@@ -1,6 +1,6 @@
 // Reading, writing and the sentences that say why not.
 // SPDX-License-Identifier: Apache-2.0
-#include "commands/files.hpp"
+#include "base/files.hpp"
 
 #include <algorithm>
 #include <cerrno>

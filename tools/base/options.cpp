@@ -1,6 +1,6 @@
 // Checks of options, and what CLI11 finds wrong in the words of this command.
 // SPDX-License-Identifier: Apache-2.0
-#include "commands/options.hpp"
+#include "base/options.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "commands/print.hpp"
+#include "base/print.hpp"
 
 namespace octet::tools {
 namespace {

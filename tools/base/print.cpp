@@ -1,6 +1,6 @@
 // Words and tables; nothing here knows what they are about.
 // SPDX-License-Identifier: Apache-2.0
-#include "commands/print.hpp"
+#include "base/print.hpp"
 
 #include <algorithm>
 #include <cstdio>
