@@ -123,16 +123,19 @@ void join_reshaped_gemm(ort_graph &g) {
     });
 }
 
-/// Selu is (gamma alpha) (e^x - 1) below zero and gamma x above: Elu, and a slope for what is positive.
+/// Selu is gamma x above zero, else (gamma alpha) (e^x - 1), +0 for both zeros: Elu without -0, and a slope for what is positive.
 void split_selu(ort_graph &g) {
     g.for_each("Selu", [&](int i) {
         constexpr float usual_alpha = 1.67326319217681884765625f, usual_gamma = 1.05070102214813232421875f;
         const float alpha = g.attribute(i, "alpha", usual_alpha),
                     gamma = g.attribute(i, "gamma", usual_gamma);
-        const int x = g.input(i, 0), slope = g.add_floats("gamma", {}, {gamma});
-        const int elu = g.add_like(x), negative = g.add_like(x), sloped = g.add_like(x);
+        const int x = g.input(i, 0), slope = g.add_floats("gamma", {}, {gamma}),
+                  zero = g.add_floats("zero", {}, {0.f});
+        const int elu = g.add_like(x), summed = g.add_like(x), negative = g.add_like(x),
+                  sloped = g.add_like(x);
         g.insert_before(i, {"Elu", {x}, {elu}, {{"alpha", gamma * alpha}}});
-        g.insert_before(i, {"Neg", {elu}, {negative}, {}});
+        g.insert_before(i, {"Add", {elu, zero}, {summed}, {}});
+        g.insert_before(i, {"Neg", {summed}, {negative}, {}});
         g.insert_before(i, {"PRelu", {negative, slope}, {sloped}, {}});
         g.become(i, "Neg", {sloped});
     });
