@@ -13,11 +13,10 @@
 namespace octet::model {
 namespace {
 
-constexpr std::size_t weights_input = 1, bias_input = 2, summand_input = 3;
 constexpr dim_t channel_block = 16, channel_alignment = 4;
 
 conv_sizes sizes_of(const lowering &l) {
-    const tensor &w = l.input(weights_input, {data_type::f32}), &x = l.input(0, {data_type::f32});
+    const tensor &w = l.input(conv_weights, {data_type::f32}), &x = l.input(0, {data_type::f32});
     if (x.dims.size() < 3 || x.dims.size() > 5 || w.dims.size() != x.dims.size())
         refuse("input " + to_text(x.dims) + " and weights " + to_text(w.dims) +
                " are no convolution of 1 to 3 dimensions");
@@ -45,7 +44,7 @@ dim_t block_of(const conv_sizes &s, const window_geometry &g) {
 }
 
 std::unique_ptr<step> blocked_convolution(const lowering &l, const conv_sizes &s, const window_geometry &g) {
-    const tensor &w = l.input(weights_input);
+    const tensor &w = l.input(conv_weights);
     memory::dims dims = w.dims;
     if (s.groups > 1) {
         dims.front() = s.outputs;
@@ -68,7 +67,7 @@ std::unique_ptr<step> blocked_convolution(const lowering &l, const conv_sizes &s
             ops.append_sum(1.f);
         else if (adds_image(l.get_node())) {
             ops.append_binary(algorithm::binary_add, dst);
-            args[OCTET_ARG_ATTR_MULTIPLE_POST_OP(0) | OCTET_ARG_SRC_1] = l.input_buffer(summand_input, dst);
+            args[OCTET_ARG_ATTR_MULTIPLE_POST_OP(0) | OCTET_ARG_SRC_1] = l.input_buffer(conv_summand, dst);
         }
         attr.set_post_ops(ops);
         if (first + size == s.channels) {
@@ -80,7 +79,7 @@ std::unique_ptr<step> blocked_convolution(const lowering &l, const conv_sizes &s
                                           g.dilates, g.padding_l, g.padding_r);
         const convolution_forward::primitive_desc pd(d, attr, l.get_engine());
         args[OCTET_ARG_SRC] = l.input_buffer(0, part);
-        args[OCTET_ARG_WEIGHTS] = l.packed_input(weights_input, part_weights, pd.weights_desc());
+        args[OCTET_ARG_WEIGHTS] = l.packed_input(conv_weights, part_weights, pd.weights_desc());
         args[OCTET_ARG_DST] = l.output_buffer(dst);
         result->add(pd, args);
     }
@@ -100,15 +99,15 @@ memory::desc part_of_channels(const memory::desc &whole, dim_t first, dim_t size
 void append_bias(primitive_attr &attr, arguments &args, const lowering &l, std::size_t rank, dim_t first,
                  dim_t count) {
     post_ops ops = attr.get_post_ops();
-    if (l.has_input(bias_input)) {
+    if (l.has_input(conv_bias)) {
         memory::dims dims(rank, 1);
-        dims[1] = l.input(weights_input).dims[0];
-        if (element_count(l.input(bias_input, {data_type::f32}).dims) != dims[1])
-            refuse("the bias has dimensions " + to_text(l.input(bias_input).dims) +
+        dims[1] = l.input(conv_weights).dims[0];
+        if (element_count(l.input(conv_bias, {data_type::f32}).dims) != dims[1])
+            refuse("the bias has dimensions " + to_text(l.input(conv_bias).dims) +
                    ", allowed is one value for each of " + std::to_string(dims[1]) + " channels");
         const memory::desc row =
             part_of_channels(memory::desc(dims, data_type::f32, memory::dims()), first, count);
-        args[OCTET_ARG_ATTR_MULTIPLE_POST_OP(ops.len()) | OCTET_ARG_SRC_1] = l.input_buffer(bias_input, row);
+        args[OCTET_ARG_ATTR_MULTIPLE_POST_OP(ops.len()) | OCTET_ARG_SRC_1] = l.input_buffer(conv_bias, row);
         ops.append_binary(algorithm::binary_add, row);
     }
     attr.set_post_ops(ops);
@@ -130,7 +129,7 @@ bool computes_in_blocks(const graph &g, const node &conv) {
                    ? &g.tensors[static_cast<std::size_t>(conv.inputs[i])]
                    : nullptr;
     };
-    const tensor *const w = at(weights_input), *const bias = at(bias_input);
+    const tensor *const w = at(conv_weights), *const bias = at(conv_bias);
     if (!w || w->dims.size() != 4 || !w->is_constant || (bias && !bias->is_constant) ||
         attribute_or<std::int64_t>(conv, dequantized_matrix, 0) != 0)
         return false;
@@ -149,10 +148,10 @@ std::unique_ptr<step> lower_float_conv(const lowering &l) {
                                 " is not available for ONNX's operators, only their own");
     const conv_sizes s = sizes_of(l);
     const tensor &x = l.input(0), &y = l.output({data_type::f32});
-    if (adds_image(l.get_node()) && l.input(summand_input, {data_type::f32}).dims != y.dims)
-        refuse("what is added has dimensions " + to_text(l.input(summand_input).dims) + ", allowed are " +
+    if (adds_image(l.get_node()) && l.input(conv_summand, {data_type::f32}).dims != y.dims)
+        refuse("what is added has dimensions " + to_text(l.input(conv_summand).dims) + ", allowed are " +
                to_text(y.dims));
-    const memory::dims kernel(l.input(weights_input).dims.begin() + 2, l.input(weights_input).dims.end());
+    const memory::dims kernel(l.input(conv_weights).dims.begin() + 2, l.input(conv_weights).dims.end());
     const window_geometry g = read_windows(l, {x.dims.begin() + 2, x.dims.end()}, kernel);
     if (!computes_in_blocks(l.get_graph(), l.get_node()) && element_count(y.dims) > 0)
         return convolution_of_patches(l, s, g);

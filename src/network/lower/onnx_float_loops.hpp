@@ -6,6 +6,9 @@
 
 namespace octet::model {
 
+/// Inputs of a Conv on floats, the last of which is a pass's.
+inline constexpr std::size_t conv_weights = 1, conv_bias = 2, conv_summand = 3;
+
 /// Attribute of a product: its matrix is what DequantizeLinear makes of a constant.
 inline constexpr const char *dequantized_matrix = "octet.dequantized_matrix";
 

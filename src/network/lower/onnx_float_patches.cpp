@@ -9,8 +9,6 @@
 namespace octet::model {
 namespace {
 
-constexpr std::size_t weights_input = 1, bias_input = 2, summand_input = 3;
-
 /// Where the taps of an output's window lie. Of up to three dimensions, those that lack are 1.
 class patch_windows {
 public:
@@ -25,8 +23,7 @@ public:
 
     patch_windows(const lowering &l, const window_geometry &g)
         : src(activation_desc(l, l.input(0))), dst(l.output().dims) {
-        const memory::dims &w = l.input(weights_input).dims, &x = l.input(0).dims,
-                           strides = src.get_strides();
+        const memory::dims &w = l.input(conv_weights).dims, &x = l.input(0).dims, strides = src.get_strides();
         for (std::size_t d = 0; d + 2 < x.size(); d++)
             axes[3 + d - (x.size() - 2)] = {x[2 + d],         dst[2 + d],     w[2 + d],      g.strides[d],
                                             g.dilates[d] + 1, g.padding_l[d], strides[2 + d]};
@@ -99,16 +96,16 @@ private:
 class channels_step final : public step {
 public:
     channels_step(const lowering &l, const conv_sizes &s, const patch_windows &w)
-        : sizes_(s), windows_(w), src_(l.input_buffer(0, w.src)), weights_(l.input_buffer(weights_input)),
+        : sizes_(s), windows_(w), src_(l.input_buffer(0, w.src)), weights_(l.input_buffer(conv_weights)),
           dst_(l.output_buffer(activation_desc(l, l.output()))),
           taps_(l.scratch(memory::desc({s.channels * s.taps + 1, std::max<dim_t>(w.outputs(), 1)},
                                        data_type::f32, format_tag::ab))) {
         if (adds_image(l.get_node()))
-            summand_ = l.input_buffer(summand_input, activation_desc(l, l.input(summand_input)));
-        if (l.has_input(bias_input)) {
-            bias_ = l.input_buffer(bias_input);
-            if (element_count(l.input(bias_input, {data_type::f32}).dims) != s.groups)
-                refuse("the bias has dimensions " + to_text(l.input(bias_input).dims) +
+            summand_ = l.input_buffer(conv_summand, activation_desc(l, l.input(conv_summand)));
+        if (l.has_input(conv_bias)) {
+            bias_ = l.input_buffer(conv_bias);
+            if (element_count(l.input(conv_bias, {data_type::f32}).dims) != s.groups)
+                refuse("the bias has dimensions " + to_text(l.input(conv_bias).dims) +
                        ", allowed is one value for each of " + std::to_string(s.groups) + " channels");
         }
         if (!l.get_node().fused.empty())
@@ -183,7 +180,7 @@ memory::desc image_of_rows(const memory::dims &dims) {
 
 std::unique_ptr<step> convolution_of_patches(const lowering &l, const conv_sizes &s,
                                              const window_geometry &g) {
-    const tensor &w = l.input(weights_input), &x = l.input(0), &y = l.output({data_type::f32});
+    const tensor &w = l.input(conv_weights), &x = l.input(0), &y = l.output({data_type::f32});
     if (y.dims.size() != x.dims.size() || y.dims[0] != x.dims[0] || y.dims[1] != w.dims[0] || s.taps < 1)
         refuse("output " + to_text(y.dims) + " is not that of " + to_text(x.dims) + " and weights " +
                to_text(w.dims));
@@ -201,8 +198,7 @@ std::unique_ptr<step> convolution_of_patches(const lowering &l, const conv_sizes
     auto result = std::make_unique<patches_step>(l, gathered, windows);
     const bool has_summand = adds_image(l.get_node());
     if (has_summand)
-        add_copy(result->products(),
-                 l.input_buffer(summand_input, activation_desc(l, l.input(summand_input))),
+        add_copy(result->products(), l.input_buffer(conv_summand, activation_desc(l, l.input(conv_summand))),
                  sums.seen_through(image_of_rows(y.dims)));
     for (dim_t channel = 0; channel < columns; channel += s.outputs) // the first of a group
         for (dim_t first = 0; first < inner; first += block) {
@@ -221,7 +217,7 @@ std::unique_ptr<step> convolution_of_patches(const lowering &l, const conv_sizes
                 append_bias(attr, args, l, 2, channel, s.outputs);
             const matmul::primitive_desc pd({a, planned_weights(b, w), d}, attr, l.get_engine());
             args[OCTET_ARG_SRC] = gathered.seen_through(a);
-            args[OCTET_ARG_WEIGHTS] = l.packed_input(weights_input, b, pd.weights_desc());
+            args[OCTET_ARG_WEIGHTS] = l.packed_input(conv_weights, b, pd.weights_desc());
             args[OCTET_ARG_DST] = sums.seen_through(d);
             result->products().add(pd, args);
         }
