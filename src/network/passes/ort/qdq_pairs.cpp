@@ -273,4 +273,17 @@ void drop_implied_limit(ort_graph &g, int i) {
         g.drop(i, g.input(i, 0));
 }
 
+/// DequantizeLinear, QuantizeLinear with equal parameters: readers of the second read what the first reads.
+void cancel_pairs(ort_graph &g) {
+    g.for_each("QuantizeLinear", [&](int q) {
+        const auto x = g.is_plain(q) ? g.activation(g.input(q, 0)) : std::nullopt;
+        if (!x || !g.are_equal(*x, g.written(q)))
+            return;
+        if (g.is_graph_output(g.output(q)))
+            return g.become(q, "Identity", {x->codes});
+        g.redirect(g.output(q), x->codes);
+        g.remove(q);
+    });
+}
+
 } // namespace octet::model::ort

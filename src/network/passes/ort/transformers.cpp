@@ -71,6 +71,7 @@ constexpr named_transformer transformers[] = {
     {stage::level2, "QuickGeluFusion", ort::fuse_quick_gelu},
     {stage::level2, "MatMulScaleFusion", ort::fuse_matmul_scale},
     {stage::level2, "MatMulNBitsFusion", ort::fuse_bias_of_blocks},
+    {stage::level2, "QDQFinalCleanupTransformer", ort::cancel_pairs},
 };
 
 } // namespace

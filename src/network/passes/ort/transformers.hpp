@@ -85,6 +85,7 @@ void form_units(ort_graph &g);                       ///< qdq_units.cpp
 void split_choice(ort_graph &g, int node);           ///< QLinearWhere, to floats again
 void form_product_of_blocks(ort_graph &g, int node); ///< qdq_blocks.cpp
 void fuse_bias_of_blocks(ort_graph &g);
+void cancel_pairs(ort_graph &g); ///< qdq_pairs.cpp
 
 } // namespace ort
 } // namespace octet::model
