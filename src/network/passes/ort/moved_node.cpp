@@ -15,6 +15,9 @@ constexpr std::int64_t axes_input_opset = 13; ///< of Squeeze and Unsqueeze
 std::vector<std::uint8_t> moved_bytes(const tensor &t, const order &p) {
     const std::size_t rank = t.dims.size(), bytes = memory::data_type_size(t.type);
     memory::dims strides(rank, 1), to = permuted(t.dims, p);
+    if (static_cast<std::size_t>(element_count(t.dims)) * bytes != t.data.size())
+        throw error(status::invalid_arguments, "Transpose: a constant has " + std::to_string(t.data.size()) +
+                                                   " bytes, which its dimensions contradict");
     for (std::size_t d = rank; d-- > 1;)
         strides[d - 1] = strides[d] * t.dims[d];
     const memory::dims steps = permuted(strides, p);
@@ -57,11 +60,11 @@ int add_integers(ort_graph &g, const char *name, const order &values) {
     return g.add_constant(name, data_type::s32, {static_cast<dim_t>(values.size())}, bytes_of(narrow));
 }
 
-/// Axes counted from the front.
+/// Axes counted from the front, each once.
 std::optional<order> counted(order axes, std::size_t rank) {
     const auto r = static_cast<std::int64_t>(rank);
-    for (std::int64_t &a : axes)
-        if (a += a < 0 ? r : 0; a < 0 || a >= r)
+    for (auto a = axes.begin(); a != axes.end(); ++a)
+        if (*a += *a < 0 ? r : 0; *a < 0 || *a >= r || std::find(axes.begin(), a, *a) != a)
             return {};
     return axes;
 }
@@ -311,7 +314,8 @@ void moved_node::transpose_inputs() {
 void moved_node::transpose_outputs(const order &p) {
     if (!std::is_sorted(p.begin(), p.end()))
         for (std::size_t k = 0; k < g_.at(i_).outputs.size(); k++)
-            transpose_output(i_, k, p);
+            if (g_.at(i_).outputs[k] >= 0)
+                transpose_output(i_, k, p);
 }
 
 int moved_node::transpose_output(int i, std::size_t k, const order &p) {
@@ -330,7 +334,10 @@ void moved_node::transpose_input(int i, std::size_t k, const order &p) {
         return;
     }
     const bool is_own = dq >= 0 && g_.only_consumer(t) == i;
-    const auto axis = [&] { return inverse(p)[static_cast<std::size_t>(axis_of(g_, dq))]; };
+    const auto axis = [&] {
+        const auto a = static_cast<std::size_t>(axis_of(g_, dq));
+        return a < p.size() ? inverse(p)[a] : 0;
+    };
     if (is_own && g_.is_constant(g_.input(dq, 0)))
         return read_other_codes(g_, dq, i, k, moved_constant(g_, g_.input(dq, 0), p), axis());
     const int before = g_.writer(is_own ? g_.input(dq, 0) : t, "Transpose");

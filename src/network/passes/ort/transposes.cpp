@@ -44,6 +44,10 @@ order composed(const order &first, const order &second) {
 }
 
 memory::dims permuted(const memory::dims &dims, const order &p) {
+    if (dims.size() != p.size())
+        throw error(status::invalid_arguments, "Transpose: a tensor of " + std::to_string(dims.size()) +
+                                                   " dimensions is read or written with " +
+                                                   std::to_string(p.size()));
     memory::dims result;
     for (const std::int64_t d : p)
         result.push_back(dims[static_cast<std::size_t>(d)]);
@@ -256,9 +260,19 @@ private:
         const order through = way->inputs(g_, i);
         if (std::find(through.begin(), through.end(), static_cast<std::int64_t>(input)) == through.end())
             return false;
+        if (!has_ranks(i, through, p.size(), way->kind))
+            return false;
         if (way->kind != passing_kind::transpose && cost(i, *way, through, p) >= 0)
             return false;
         return moved_node(g_, i, transpose, p, through).pass(way->kind);
+    }
+
+    /// A graph may say anything of its tensors. Constants of other ranks stay as they are, and operands may have fewer dimensions.
+    bool has_ranks(int i, const order &through, std::size_t rank, passing_kind kind) const {
+        return std::all_of(through.begin(), through.end(), [&](std::int64_t k) {
+            const int t = g_.input(i, static_cast<std::size_t>(k));
+            return t >= 0 && (g_.rank(t) == rank || g_.is_constant(t) || kind == passing_kind::broadcast);
+        });
     }
 
     int cost(int i, const passing &way, const order &through, const order &p) const {
