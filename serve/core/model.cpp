@@ -95,8 +95,8 @@ std::unique_ptr<open_sizes::share> served_model::room_for(instance &i, std::size
         auto room = std::make_unique<open_sizes::share>(bytes);
         if (room->has_room())
             return room;
-        const auto last =
-            std::find_if(i.places.rbegin(), i.places.rend(), [](const auto &p) { return p.second->room != nullptr; });
+        const auto last = std::find_if(i.places.rbegin(), i.places.rend(),
+                                       [](const auto &p) { return p.second->room != nullptr; });
         if (last == i.places.rend())
             throw refusal(outcome::overloaded,
                           "it needs " + std::to_string(bytes) +

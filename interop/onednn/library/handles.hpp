@@ -20,7 +20,8 @@ namespace octet::onednn {
 /// Keeps the sentence of a failure for this thread.
 void set_last_error(const char *sentence);
 
-/// Throws where an argument is a null pointer.
+/// Throws where an argument is a null pointer. What a call returns through one is made in the next statement: an assignment evaluates its
+/// right side first, so a new object would be lost.
 template <typename T> T *needed(T *pointer, const char *name) {
     if (pointer == nullptr)
         refuse(status::invalid_arguments, std::string(name) + " is a null pointer");
