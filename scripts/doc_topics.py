@@ -7,7 +7,7 @@ import os
 import sys
 
 TOPICS = {
-    "networks": ["network"], "graphs": ["graph", "onnx_graph", "shared_bytes"], "contracts": ["contract", "profile"],
+    "networks": ["network", "quantize"], "graphs": ["graph", "onnx_graph", "shared_bytes"], "contracts": ["contract", "profile"],
     "common": ["primitive"], "products": ["convolution", "deconvolution", "inner_product", "matmul"],
     "elementwise": ["eltwise", "binary", "prelu", "sum", "concat"], "windows": ["pooling", "resampling", "reduction"],
     "normalizations": ["batch_normalization", "layer_normalization", "softmax"], "reorder": ["reorder"],

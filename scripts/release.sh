@@ -57,13 +57,13 @@ echo "== container image"
 cp serve/deploy/Containerfile "$folder/"
 image=none
 for engine in podman docker; do
-    command -v $engine >/dev/null || continue
+    $engine info >/dev/null 2>&1 || continue # a client may lack its daemon
     $engine build -t "octet-serve:$version" -f serve/deploy/Containerfile .
     $engine save "octet-serve:$version" | gzip -n >"$folder/octet-serve-$version.tar.gz"
     image=$engine
     break
 done
-[ $image != none ] || echo "release.sh: neither podman nor docker: the folder has the Containerfile, not the image"
+[ $image != none ] || echo "release.sh: neither podman nor docker runs here: the folder has the Containerfile, not the image"
 
 echo "== bill of materials, checksums"
 scripts/sbom.py "$version" "$(TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd)" "$folder"/* >"$folder.spdx.json"
