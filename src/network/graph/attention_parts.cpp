@@ -4,12 +4,14 @@
 
 #include <cmath>
 
+#include "network/graph/node_parts.hpp"
+
 namespace octet::model {
 namespace {
 
-class attention {
+class attention : public node_parts {
 public:
-    attention(graph &g, const node &whole) : g_(g), whole_(whole) {}
+    using node_parts::node_parts;
 
     /// Attention of floats: x, weights of q, k and v side by side, bias, mask.
     void of_floats() {
@@ -30,28 +32,7 @@ public:
         attend(sum, input(5));
     }
 
-    std::vector<node> take_parts() { return std::move(parts_); }
-
 private:
-    int input(std::size_t i) const { return i < whole_.inputs.size() ? whole_.inputs[i] : -1; }
-    std::vector<int> output() const { return {whole_.outputs[0]}; }
-
-    /// A tensor between two parts.
-    int between(const char *what) {
-        tensor t;
-        t.name = g_.tensors[static_cast<std::size_t>(whole_.outputs[0])].name + " " + what;
-        t.foreign_type = "unknown"; // until shapes are inferred
-        g_.tensors.push_back(std::move(t));
-        return static_cast<int>(g_.tensors.size() - 1);
-    }
-
-    void add(node n) {
-        n.number = whole_.number;
-        while (!n.inputs.empty() && n.inputs.back() < 0)
-            n.inputs.pop_back();
-        parts_.push_back(std::move(n));
-    }
-
     void refuse_inputs(std::size_t from) const {
         for (std::size_t i = from; i < whole_.inputs.size(); i++)
             if (input(i) >= 0)
@@ -63,9 +44,6 @@ private:
                 refuse(std::string("attribute '") + name + "'");
         if (whole_.attributes.count("qkv_hidden_sizes") != 0)
             refuse("attribute 'qkv_hidden_sizes'");
-    }
-    [[noreturn]] void refuse(const std::string &what) const {
-        refuse_as_unimplemented("node " + std::to_string(whole_.number) + " (" + whole_.op + "): " + what);
     }
 
     /// softmax(alpha q k + mask) v for each head.
@@ -130,10 +108,6 @@ private:
         c.data = std::move(bytes);
         return t;
     }
-
-    graph &g_;
-    const node &whole_;
-    std::vector<node> parts_;
 };
 
 } // namespace

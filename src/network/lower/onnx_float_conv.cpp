@@ -113,16 +113,6 @@ void append_bias(primitive_attr &attr, arguments &args, const lowering &l, std::
     attr.set_post_ops(ops);
 }
 
-void add_followers(primitive_step &s, const lowering &l) {
-    const memory::desc dst = activation_desc(l, l.output());
-    primitive_attr attr;
-    arguments args;
-    append_float_followers(attr, args, l, dst);
-    args[OCTET_ARG_SRC] = args[OCTET_ARG_DST] = l.output_buffer(dst);
-    const eltwise_forward::desc same(prop_kind::forward_inference, algorithm::eltwise_relu, dst, dst, 1.f);
-    s.add(eltwise_forward::primitive_desc(same, attr, l.get_engine()), args);
-}
-
 bool computes_in_blocks(const graph &g, const node &conv) {
     const auto at = [&](std::size_t i) {
         return i < conv.inputs.size() && conv.inputs[i] >= 0

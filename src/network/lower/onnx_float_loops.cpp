@@ -40,6 +40,30 @@ void multiply_row(const float *a, const float *b, dim_t row_stride, dim_t inner,
     }
 }
 
+void add_followers(primitive_step &s, const lowering &l, const memory::desc &dst) {
+    primitive_attr attr;
+    arguments args;
+    append_float_followers(attr, args, l, dst);
+    args[OCTET_ARG_SRC] = args[OCTET_ARG_DST] = l.output_buffer(dst);
+    const eltwise_forward::desc same(inference, algorithm::eltwise_relu, dst, dst, 1.f);
+    s.add(eltwise_forward::primitive_desc(same, attr, l.get_engine()), args);
+}
+
+void followed_loop::take_followers(const lowering &l, const memory::desc &dst) {
+    if (!l.get_node().fused.empty())
+        add_followers(followers_, l, dst);
+}
+
+std::string followed_loop::implementation() const {
+    const std::string behind = followers_.implementation();
+    return behind.empty() ? "loop" : "loop + " + behind;
+}
+
+std::string followed_loop::explain() const {
+    const std::string behind = followers_.explain();
+    return explain_loop() + (behind.empty() ? "" : "\n" + behind);
+}
+
 namespace {
 
 // ---- One row times a matrix
@@ -53,7 +77,7 @@ dim_t matrix_offset(const memory::desc &md, const memory::dims &at) {
     return offset;
 }
 
-class row_product final : public step {
+class row_product final : public followed_loop {
 public:
     row_product(const lowering &l, const memory::desc &src, const memory::desc &weights,
                 const memory::desc &dst, const memory::desc &c)
@@ -71,11 +95,9 @@ public:
             for (std::size_t d = at.size(); d-- > 0 && ++at[d] == dst.dims()[d];)
                 at[d] = 0;
         }
-        if (!l.get_node().fused.empty())
-            add_followers(l, dst);
+        take_followers(l, dst);
     }
 
-    void make_primitives() override { followers_.make_primitives(); }
     void run(const stream &s, const run_memory &m) const override {
         float *y = m.at<float>(dst_);
         for (const auto &[a, b] : matrices_) {
@@ -86,29 +108,12 @@ public:
                          !c_);
             y += columns_;
         }
-        followers_.run(s, m);
-    }
-    std::string implementation() const override {
-        const std::string behind = followers_.implementation();
-        return behind.empty() ? "loop" : "loop + " + behind;
-    }
-    std::string explain() const override {
-        const std::string behind = followers_.explain();
-        return "a plain loop over " + std::to_string(matrices_.size()) + " rows, four products at a time" +
-               (behind.empty() ? "" : "\n" + behind);
+        run_followers(s, m);
     }
 
 private:
-    /// Behind a function that changes nothing.
-    void add_followers(const lowering &l, const memory::desc &dst) {
-        primitive_attr attr;
-        arguments args;
-        append_float_followers(attr, args, l, dst);
-        const buffer y = l.output_buffer(dst);
-        args[OCTET_ARG_SRC] = args[OCTET_ARG_DST] = y;
-        const eltwise_forward::desc same(prop_kind::forward_inference, algorithm::eltwise_relu, dst, dst,
-                                         1.f);
-        followers_.add(eltwise_forward::primitive_desc(same, attr, l.get_engine()), args);
+    std::string explain_loop() const override {
+        return "a plain loop over " + std::to_string(matrices_.size()) + " rows, four products at a time";
     }
 
     struct matrix {
@@ -117,7 +122,6 @@ private:
     buffer src_, weights_, dst_, c_;
     dim_t row_stride_, inner_, columns_, c_stride_ = 0;
     std::vector<matrix> matrices_;
-    primitive_step followers_;
 };
 
 // ---- Products with a factor
@@ -136,7 +140,7 @@ public:
         }
         has_followers_ = !l.get_node().fused.empty();
         if (has_followers_)
-            add_followers(followers_, l);
+            add_followers(followers_, l, activation_desc(l, l.output()));
     }
 
     void make_primitives() override {

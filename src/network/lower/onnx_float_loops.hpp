@@ -30,8 +30,25 @@ std::unique_ptr<step> make_average_loop(const lowering &l, const memory::desc &s
                                         const memory::dims &kernel, const window_geometry &g,
                                         bool counts_padding);
 
-/// What a pass joined to the node, behind a function that changes nothing of its output.
-void add_followers(primitive_step &s, const lowering &l);
+/// What a pass joined to the node, behind a function that changes nothing of its output, which lies in `dst`.
+void add_followers(primitive_step &s, const lowering &l, const memory::desc &dst);
+
+/// A loop, and primitives for what a pass joined to its node.
+class followed_loop : public step {
+public:
+    void make_primitives() override { followers_.make_primitives(); }
+    std::string implementation() const override;
+    std::string explain() const override;
+
+protected:
+    /// Where the node has any; to be called once.
+    void take_followers(const lowering &l, const memory::desc &dst);
+    virtual std::string explain_loop() const = 0;
+    void run_followers(const stream &s, const run_memory &m) const { followers_.run(s, m); }
+
+private:
+    primitive_step followers_;
+};
 
 /// One row times a matrix of rows `row_stride` apart, in ONNX Runtime's order for them: four rows of the matrix at a time, then
 /// two, then one. Their products, rounded, are added up in order, and the sum to those before, if it does not begin with them.

@@ -93,7 +93,7 @@ private:
 };
 
 /// Groups that give one channel each: a row of weights times a matrix with a row for each tap.
-class channels_step final : public step {
+class channels_step final : public followed_loop {
 public:
     channels_step(const lowering &l, const conv_sizes &s, const patch_windows &w)
         : sizes_(s), windows_(w), src_(l.input_buffer(0, w.src)), weights_(l.input_buffer(conv_weights)),
@@ -108,28 +108,21 @@ public:
                 refuse("the bias has dimensions " + to_text(l.input(conv_bias).dims) +
                        ", allowed is one value for each of " + std::to_string(s.groups) + " channels");
         }
-        if (!l.get_node().fused.empty())
-            add_followers(followers_, l);
+        take_followers(l, activation_desc(l, l.output()));
     }
 
-    void make_primitives() override { followers_.make_primitives(); }
     void run(const stream &s, const run_memory &m) const override {
         for (dim_t n = 0; n < windows_.dst[0]; n++)
             for (dim_t group = 0; group < sizes_.groups; group++)
                 convolve(m, n, group);
-        followers_.run(s, m);
-    }
-    std::string implementation() const override {
-        const std::string behind = followers_.implementation();
-        return behind.empty() ? "loop" : "loop + " + behind;
-    }
-    std::string explain() const override {
-        const std::string behind = followers_.explain();
-        return "a plain loop over " + std::to_string(sizes_.groups) + " channels, four products at a time" +
-               (behind.empty() ? "" : "\n" + behind);
+        run_followers(s, m);
     }
 
 private:
+    std::string explain_loop() const override {
+        return "a plain loop over " + std::to_string(sizes_.groups) + " channels, four products at a time";
+    }
+
     void convolve(const run_memory &m, dim_t n, dim_t group) const {
         const auto &a = windows_.axes;
         const dim_t inner = sizes_.channels * sizes_.taps, pixels = windows_.outputs();
@@ -162,7 +155,6 @@ private:
     patch_windows windows_;
     buffer src_, weights_, dst_, taps_;
     std::optional<buffer> bias_, summand_;
-    primitive_step followers_;
 };
 
 /// Pixels one after the other, each with its channels.
@@ -225,7 +217,7 @@ std::unique_ptr<step> convolution_of_patches(const lowering &l, const conv_sizes
         add_copy(result->products(), sums.seen_through(image_of_rows(y.dims)),
                  l.output_buffer(activation_desc(l, y)));
     if (!l.get_node().fused.empty())
-        add_followers(result->products(), l);
+        add_followers(result->products(), l, activation_desc(l, l.output()));
     return result;
 }
 

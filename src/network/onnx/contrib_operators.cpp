@@ -7,14 +7,14 @@
 #include <map>
 
 #include "network/graph/attention_parts.hpp"
-#include "network/graph/graph.hpp"
+#include "network/graph/node_parts.hpp"
 
 namespace octet::model {
 namespace {
 
-class expansion {
+class expansion : public node_parts {
 public:
-    expansion(graph &g, const node &whole) : g_(g), whole_(whole) {}
+    using node_parts::node_parts;
 
     /// Quantizes A, multiplies: A, B, scale of B, zero point of B, bias.
     void dynamic_quantize_matmul() {
@@ -42,36 +42,6 @@ public:
             n.outputs.pop_back();
         add(std::move(n));
     }
-
-    std::vector<node> take_parts() { return std::move(parts_); }
-
-private:
-    int input(std::size_t i) const { return i < whole_.inputs.size() ? whole_.inputs[i] : -1; }
-    std::vector<int> output() const { return {whole_.outputs[0]}; }
-
-    /// A tensor between two parts.
-    int between(const char *what) {
-        tensor t;
-        t.name = g_.tensors[static_cast<std::size_t>(whole_.outputs[0])].name + " " + what;
-        t.foreign_type = "unknown"; // until shapes are inferred
-        g_.tensors.push_back(std::move(t));
-        return static_cast<int>(g_.tensors.size() - 1);
-    }
-
-    void add(node n) {
-        n.number = whole_.number;
-        while (!n.inputs.empty() && n.inputs.back() < 0)
-            n.inputs.pop_back();
-        parts_.push_back(std::move(n));
-    }
-
-    [[noreturn]] void refuse(const std::string &what) const {
-        refuse_as_unimplemented("node " + std::to_string(whole_.number) + " (" + whole_.op + "): " + what);
-    }
-
-    graph &g_;
-    const node &whole_;
-    std::vector<node> parts_;
 };
 
 } // namespace

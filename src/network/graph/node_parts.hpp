@@ -1,0 +1,34 @@
+#pragma once // SPDX-License-Identifier: Apache-2.0
+
+// A node that is written as several: what the classes that do so for an operator have in common.
+
+#include "network/graph/graph.hpp"
+
+namespace octet::model {
+
+class node_parts {
+public:
+    /// Tensors between the parts are added to `g`, which must outlive this, as `whole` must.
+    node_parts(graph &g, const node &whole) : g_(g), whole_(whole) {}
+
+    /// In the order in which they run.
+    std::vector<node> take_parts() { return std::move(parts_); }
+
+protected:
+    /// -1: the node has no such input.
+    int input(std::size_t i) const { return i < whole_.inputs.size() ? whole_.inputs[i] : -1; }
+    std::vector<int> output() const { return {whole_.outputs[0]}; }
+
+    /// A tensor between two parts, named after the output.
+    int between(const char *what);
+    /// The next part, under the number of the whole; absent inputs at the end are left out.
+    void add(node n);
+    /// Throws octet::error (unimplemented), which names the node.
+    [[noreturn]] void refuse(const std::string &what) const;
+
+    graph &g_;
+    const node &whole_;
+    std::vector<node> parts_;
+};
+
+} // namespace octet::model
