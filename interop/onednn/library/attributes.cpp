@@ -32,10 +32,7 @@ void check_index(const_dnnl_post_ops_t ops, int index) {
 } // namespace
 
 dnnl_status_t dnnl_post_ops_create(dnnl_post_ops_t *ops) {
-    return guarded([&] {
-        auto &result = *needed(ops, "post_ops");
-        result = new dnnl_post_ops;
-    });
+    return guarded([&] { create(ops, "post_ops", [&] { return dnnl_post_ops{}; }); });
 }
 dnnl_status_t dnnl_post_ops_destroy(dnnl_post_ops_t ops) {
     delete ops;
@@ -167,16 +164,10 @@ dnnl_status_t dnnl_post_ops_get_params_dw(const_dnnl_post_ops_t ops, int index, 
 }
 
 dnnl_status_t dnnl_primitive_attr_create(dnnl_primitive_attr_t *attr) {
-    return guarded([&] {
-        auto &result = *needed(attr, "attr");
-        result = new dnnl_primitive_attr;
-    });
+    return guarded([&] { create(attr, "attr", [&] { return dnnl_primitive_attr{}; }); });
 }
 dnnl_status_t dnnl_primitive_attr_clone(dnnl_primitive_attr_t *attr, const_dnnl_primitive_attr_t from) {
-    return guarded([&] {
-        auto &result = *needed(attr, "attr");
-        result = new dnnl_primitive_attr(*needed(from, "attr"));
-    });
+    return guarded([&] { create(attr, "attr", [&] { return dnnl_primitive_attr(*needed(from, "attr")); }); });
 }
 dnnl_status_t dnnl_primitive_attr_destroy(dnnl_primitive_attr_t attr) {
     delete attr;

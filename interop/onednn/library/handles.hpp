@@ -20,12 +20,17 @@ namespace octet::onednn {
 /// Keeps the sentence of a failure for this thread.
 void set_last_error(const char *sentence);
 
-/// Throws where an argument is a null pointer. What a call returns through one is made in the next statement: an assignment evaluates its
-/// right side first, so a new object would be lost.
+/// Throws where an argument is a null pointer.
 template <typename T> T *needed(T *pointer, const char *name) {
     if (pointer == nullptr)
         refuse(status::invalid_arguments, std::string(name) + " is a null pointer");
     return pointer;
+}
+
+/// Writes a new handle to what `make()` returns. An assignment would make it first, and lose it where the place is null.
+template <typename T, typename Make> void create(T **handle, const char *name, const Make &make) {
+    T *&place = *needed(handle, name);
+    place = new T(make());
 }
 
 /// The status of `call()`.

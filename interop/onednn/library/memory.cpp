@@ -73,8 +73,7 @@ dnnl_status_t dnnl_engine_destroy(dnnl_engine_t) { return dnnl_success; }
 dnnl_status_t dnnl_stream_create(dnnl_stream_t *stream, dnnl_engine_t engine, unsigned) {
     return guarded([&] {
         needed(engine, "engine");
-        auto &result = *needed(stream, "stream");
-        result = new dnnl_stream{engine, octet::stream(engine->value)};
+        create(stream, "stream", [&] { return dnnl_stream{engine, octet::stream(engine->value)}; });
     });
 }
 dnnl_status_t dnnl_stream_get_engine(const_dnnl_stream_t stream, dnnl_engine_t *engine) {

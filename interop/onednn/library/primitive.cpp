@@ -27,8 +27,7 @@ std::vector<std::pair<int, octet::memory::desc>> sizes(const described &pd, int 
 dnnl_status_t dnnl_primitive_create(dnnl_primitive_t *primitive, const_dnnl_primitive_desc_t pd) {
     return guarded([&] {
         const octet::primitive value(needed(pd, "pd")->content->value);
-        auto &result = *needed(primitive, "primitive");
-        result = new dnnl_primitive{*pd, value};
+        create(primitive, "primitive", [&] { return dnnl_primitive{*pd, value}; });
     });
 }
 dnnl_status_t dnnl_primitive_create_from_cache_blob(dnnl_primitive_t *, const_dnnl_primitive_desc_t, size_t,

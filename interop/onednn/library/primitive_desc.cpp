@@ -131,10 +131,7 @@ void query(const described &pd, dnnl_query_t what, void *result) {
 }
 
 template <typename Make> dnnl_status_t created(dnnl_primitive_desc_t *pd, Make make) {
-    return guarded([&] {
-        auto &result = *needed(pd, "pd");
-        result = new dnnl_primitive_desc{make()};
-    });
+    return guarded([&] { create(pd, "pd", [&] { return dnnl_primitive_desc{make()}; }); });
 }
 
 } // namespace
@@ -143,8 +140,8 @@ dnnl_status_t dnnl_primitive_desc_iterator_create(dnnl_primitive_desc_iterator_t
                                                   const_dnnl_op_desc_t desc, const_dnnl_primitive_attr_t attr,
                                                   dnnl_engine_t engine, const_dnnl_primitive_desc_t) {
     return guarded([&] {
-        auto &result = *needed(iterator, "iterator");
-        result = new dnnl_primitive_desc_iterator{from_operation(desc, attr, engine)};
+        create(iterator, "iterator",
+               [&] { return dnnl_primitive_desc_iterator{from_operation(desc, attr, engine)}; });
     });
 }
 dnnl_status_t dnnl_primitive_desc_iterator_next(dnnl_primitive_desc_iterator_t iterator) {
