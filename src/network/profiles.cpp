@@ -28,7 +28,7 @@ constexpr unsigned xnnpack = xnnpack_x86 | xnnpack_arm, optimized = optimized_x8
                    desktop = optimized | reference,
                    plain = desktop | micro; ///< plain: as the micro version, too
 
-struct row {
+struct contract_row {
     const char *op;
     unsigned runs_in;
     named_condition when;
@@ -64,12 +64,12 @@ constexpr const char
                        "networks on codes alone";
 
 /// An element-wise operator on f32.
-constexpr row on_floats(const char *op) {
+constexpr contract_row on_floats(const char *op) {
     return {op, xnnpack | plain, floats_to_floats, nullptr, {rule::xnnpack_f32, {}}, "", "", chain_of_floats};
 }
 
 // clang-format off
-constexpr row rows[] = {
+constexpr contract_row rows[] = {
     on_floats("ABS"), on_floats("ADD"), on_floats("ELU"), on_floats("HARD_SWISH"), on_floats("LEAKY_RELU"), on_floats("LOGISTIC"),
     on_floats("MAXIMUM"), on_floats("MINIMUM"), on_floats("MUL"), on_floats("PRELU"), on_floats("RELU"), on_floats("RELU6"),
     on_floats("RELU_N1_TO_1"), on_floats("RSQRT"), on_floats("SQUARED_DIFFERENCE"), on_floats("SUB"), on_floats("TANH"),
@@ -217,24 +217,25 @@ constexpr runtime runtimes[] = {
     {"pytorch-1.13-onednn", "", "PyTorch with its engine onednn", onednn_2, onednn_2},
 };
 
-bool has_rows_of(const row &r, const std::string &op, unsigned runs_in) {
+bool has_rows_of(const contract_row &r, const std::string &op, unsigned runs_in) {
     return (r.runs_in & runs_in) != 0 && r.op == op;
 }
 
 /// The row that counts for a node; null: the runtime says nothing of the operator, which moves codes or is the same in
 /// all of them.
-const row *row_of(const runtime &r, const lowering &node) {
-    for (const row &each : rows)
+const contract_row *row_of(const runtime &r, const lowering &node) {
+    for (const contract_row &each : rows)
         if (has_rows_of(each, node.get_node().op, r.has) && (!each.when.holds || each.when.holds(node)))
             return &each;
     return nullptr;
 }
 
-[[noreturn]] void refuse_without_contract(const runtime &r, const row &without, const std::string &op) {
+[[noreturn]] void refuse_without_contract(const runtime &r, const contract_row &without,
+                                          const std::string &op) {
     std::string others;
     for (const runtime &other : runtimes)
         if (&other != &r && std::string_view(other.framework) == r.framework &&
-            std::none_of(std::begin(rows), std::end(rows), [&](const row &each) {
+            std::none_of(std::begin(rows), std::end(rows), [&](const contract_row &each) {
                 return each.unknown && each.when.holds == without.when.holds &&
                        has_rows_of(each, op, other.has);
             }))
@@ -273,7 +274,7 @@ std::string closest(const std::string &name) {
 
 profile profile_of(const runtime &r) {
     profile result{r.name, r.framework, r.summary, {}};
-    for (const row &each : rows) {
+    for (const contract_row &each : rows) {
         if ((each.runs_in & r.has) == 0)
             continue;
         const auto &from = *std::find_if(std::begin(sources), std::end(sources), [&](const kernel_source &s) {
@@ -344,7 +345,7 @@ const runtime &runtime_of(const runtime &r, const graph &g, const std::function<
 
 std::unique_ptr<step> lower_under(const runtime *r, const lowering &node) {
     const auto own = facts_of(node.get_graph().framework, node.get_node().op).lower;
-    const row *found = r ? row_of(*r, node) : nullptr;
+    const contract_row *found = r ? row_of(*r, node) : nullptr;
     if (!found)
         return own(node);
     if (found->unknown && r->has_substitute)

@@ -27,6 +27,10 @@ time_summary summarize(std::vector<double> seconds) {
             around.low,     around.high};
 }
 
+double median_of(std::vector<double> values) {
+    return values.empty() ? 0 : summarize(std::move(values)).median;
+}
+
 interval median_interval(std::vector<double> values) {
     std::sort(values.begin(), values.end());
     const auto n = static_cast<std::int64_t>(values.size());

@@ -18,6 +18,8 @@ struct time_summary {
 /// all do not exceed, so one of the times themselves, and the largest where there are few. The median of an
 /// even number is the mean of the two in the middle.
 time_summary summarize(std::vector<double> seconds);
+/// 0 of no values.
+double median_of(std::vector<double> values);
 
 /// Two of the values between which the median of what they are samples of lies with a probability of at least 95 %,
 /// whatever its distribution: by the binomial distribution of how many samples lie below it. Of fewer than 6 values

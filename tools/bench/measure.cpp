@@ -43,10 +43,6 @@ void warm_up(workload &w, int threads, bool in_phase) {
     } while (threads > 1 && std::chrono::steady_clock::now() - start < waking);
 }
 
-double median_of(std::vector<double> values) {
-    return values.empty() ? 0 : summarize(std::move(values)).median;
-}
-
 /// A workload and, for cold caches, its twin: it warms up code and threads, and leaves this one's memory alone.
 struct contender {
     std::unique_ptr<workload> warm, cold;

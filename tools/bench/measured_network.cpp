@@ -20,10 +20,6 @@ double seconds_since(clock::time_point start) {
     return std::chrono::duration<double>(clock::now() - start).count();
 }
 
-double median_of(std::vector<double> values) {
-    return values.empty() ? 0 : summarize(std::move(values)).median;
-}
-
 /// Threads of ONNX Runtime spin for a while behind a run.
 void let_peer_rest() { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }
 

@@ -9,11 +9,12 @@
 #include "octet/error.hpp"
 
 namespace octet::tools {
-namespace {
 
-[[noreturn]] void refuse(const std::string &source, const std::string &complaint) {
+void refuse(const std::string &source, const std::string &complaint) {
     throw error(status::invalid_arguments, source + ": " + complaint);
 }
+
+namespace {
 
 template <typename T> T element(const array &a, std::size_t index) {
     T value;

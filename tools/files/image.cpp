@@ -17,10 +17,6 @@ namespace {
 constexpr std::uint64_t most_pixels = std::uint64_t{1} << 26; ///< a small file can say that it has many
 constexpr std::size_t rgba_bytes = 4;
 
-[[noreturn]] void refuse(const std::string &source, const std::string &complaint) {
-    throw error(status::invalid_arguments, source + ": " + complaint);
-}
-
 image allocate(std::uint64_t height, std::uint64_t width, const std::string &name) {
     if (height == 0 || width == 0 || height > most_pixels / width)
         refuse(name, "has " + std::to_string(width) + " x " + std::to_string(height) +

@@ -15,13 +15,8 @@ namespace {
 
 constexpr char magic[] = "\x93NUMPY";
 constexpr std::size_t magic_size = sizeof magic - 1;
-constexpr std::size_t most_bytes = std::size_t{1} << 31; ///< as much as a file that is read may have
-constexpr std::size_t most_dims = 32;                    ///< NumPy's own bound
+constexpr std::size_t most_dims = 32; ///< NumPy's own bound
 constexpr std::size_t most_header_bytes = npy_beginning - 64;
-
-[[noreturn]] void refuse(const std::string &name, const std::string &complaint) {
-    throw error(status::invalid_arguments, name + ": " + complaint);
-}
 
 /// The content of the dictionary.
 struct header {
@@ -135,7 +130,7 @@ element_type parse_type(const std::string &text, const std::string &name) {
 std::size_t byte_count(const memory::dims &dims, std::size_t element_size, const std::string &name) {
     std::size_t bytes = element_size;
     for (const dim_t d : dims)
-        if (__builtin_mul_overflow(bytes, static_cast<std::size_t>(d), &bytes) || bytes > most_bytes)
+        if (__builtin_mul_overflow(bytes, static_cast<std::size_t>(d), &bytes) || bytes > most_array_bytes)
             refuse(name, "has more than 2 GiB of elements");
     return bytes;
 }

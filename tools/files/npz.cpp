@@ -13,14 +13,8 @@
 namespace octet::tools {
 namespace {
 
-constexpr std::uint64_t most_bytes = std::uint64_t{1}
-                                     << 31; ///< of one array: a small archive may unpack to much
 constexpr zip_int64_t most_entries = 10'000;
 const std::string ending = ".npy";
-
-[[noreturn]] void refuse(const std::string &name, const std::string &complaint) {
-    throw error(status::invalid_arguments, name + ": " + complaint);
-}
 
 class zip_failure {
 public:
@@ -85,7 +79,7 @@ packed_array find_array(zip_t *from, zip_uint64_t index, const std::string &name
         refuse(name, "entry " + std::to_string(index) + " '" + key + "' is no .npy file");
     key.resize(key.size() - ending.size());
     const std::string who = name + ", array '" + key + "'";
-    if (facts.size > most_bytes)
+    if (facts.size > most_array_bytes)
         refuse(who, "is larger than 2 GiB");
     if (facts.valid & ZIP_STAT_ENCRYPTION_METHOD && facts.encryption_method != ZIP_EM_NONE)
         refuse(who, "is encrypted");
