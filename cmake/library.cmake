@@ -10,7 +10,7 @@ include(GNUInstallDirs)
 configure_file(include/octet/version.hpp.in ${CMAKE_CURRENT_BINARY_DIR}/include/octet/version.hpp @ONLY)
 
 file(GLOB_RECURSE octet_sources CONFIGURE_DEPENDS src/common/*.cpp src/api/*.cpp cpu/*.cpp jit/*.cpp)
-file(GLOB octet_onednn_sources CONFIGURE_DEPENDS interop/onednn/*.cpp interop/onednn/library/*.cpp)
+file(GLOB octet_onednn_sources CONFIGURE_DEPENDS interop/onednn/*.cpp interop/onednn/interface/*.cpp interop/onednn/library/*.cpp)
 list(FILTER octet_sources EXCLUDE REGEX "cpu/machine/workers_")
 list(APPEND octet_sources ${PROJECT_SOURCE_DIR}/cpu/machine/workers_${OCTET_THREADS}.cpp)
 add_library(octet_objects OBJECT ${octet_sources} ${octet_onednn_sources})

@@ -30,8 +30,8 @@ forbid tools/match '(commands|check|bench|files)/|CLI/' 'tools/match is also par
 forbid interop '(common|cpu|jit|api|network)/' 'interop uses the public API'
 forbid interop/onednn/library 'onednn/preload/' 'liboctet has no oneDNN behind it'
 forbid interop/onednn/preload 'onednn/library/' 'handles of the preloaded library are oneDNN'
-for file in interop/onednn/*.?pp; do
-    grep -HnE '^ *# *include *"onednn/(library|preload)/' "$file" && { echo 'what both doors of interop/onednn share knows neither'; status=1; }
+for file in interop/onednn/*.?pp interop/onednn/interface/*.?pp; do
+    grep -HnE '^ *# *include *"onednn/(library|preload)/' "$file" && { echo 'what both modes of interop/onednn share knows neither'; status=1; }
 done
 forbid examples '(common|cpu|jit|api|network)/' 'examples use the public API'
 forbid serve '(common|cpu|jit|api|network|commands)/' 'the server uses the public API'

@@ -18,7 +18,7 @@ std::string &last_error() {
 }
 } // namespace
 
-void set_last_error(const char *sentence) {
+void report(const char *sentence) noexcept {
     try {
         last_error() = sentence;
     } catch (...) { // no memory for the sentence: the status says enough

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "onednn/preload/problem.hpp"
+#include "onednn/interface/problem.hpp"
 
 namespace octet::onednn {
 

@@ -1,12 +1,14 @@
 // A cache of decisions in front of the decision itself. The key of a request has everything that decides: kind, tensors,
 // parameters, attributes.
 // SPDX-License-Identifier: Apache-2.0
-#include "onednn/preload/decide.hpp"
+#include "onednn/interface/decision.hpp"
 
 #include <list>
 #include <mutex>
 #include <unordered_map>
 
+#include "onednn/interface/behind.hpp"
+#include "onednn/interface/failures.hpp"
 #include "onednn/op_descs.hpp"
 #include "onednn/preload/attributes.hpp"
 #include "onednn/preload/policy.hpp"
@@ -155,7 +157,7 @@ bool runs_on_cpu(dnnl_engine_t engine) {
 }
 
 /// Not Octet's: the real library's, unless it can't be.
-decision refuse(const request &r, bool was_candidate, const std::string &why) {
+decision not_taken(const request &r, bool was_candidate, const std::string &why) {
     if (has_packed_tensor(r)) {
         if (is_verbose())
             tell("refused: " + text_of(r) + ": " + why +
@@ -175,15 +177,15 @@ decision decide_anew(const request &r) {
             tell("taken: " + made.taken->pd.problem_str() + " " + made.taken->info);
         return made;
     } catch (const std::exception &e) { // onednn::refusal, octet::error
-        return refuse(r, true, e.what());
+        return not_taken(r, true, e.what());
     }
 }
 
 decision decide_uncounted(const request &r) {
     if (!is_candidate(r))
-        return refuse(r, false, "no 8-bit source");
+        return not_taken(r, false, "no 8-bit source");
     if (!runs_on_cpu(r.engine) || (r.dst_engine && !runs_on_cpu(r.dst_engine)))
-        return refuse(r, false, "another engine than the CPU");
+        return not_taken(r, false, "another engine than the CPU");
     static const bool threads_are_shared = (use_clients_threads(), true);
     (void)threads_are_shared;
     const std::string key = key_of(r);
@@ -208,22 +210,16 @@ decision decide(const request &r) noexcept {
         }
         return made;
     } catch (...) {
-        return {nullptr, status_of_exception("creation"), {}};
+        return {nullptr, status_of_exception(), {}};
     }
 }
 
-dnnl_status_t status_of_exception(const char *where) noexcept {
-    try {
-        throw;
-    } catch (const octet::error &e) {
-        if (is_verbose())
-            tell(std::string(where) + ": " + e.what());
-        return static_cast<dnnl_status_t>(e.status); // the values are oneDNN's
-    } catch (const std::bad_alloc &) {
-        return dnnl_out_of_memory;
-    } catch (...) {
-        return dnnl_runtime_error;
-    }
+/// Weights packed by Octet are read by nobody else.
+bool can_serve_behind(const request &r) { return !has_packed_tensor(r); }
+
+void report(const char *sentence) noexcept {
+    if (is_verbose())
+        tell(std::string("failed: ") + sentence);
 }
 
 } // namespace octet::onednn

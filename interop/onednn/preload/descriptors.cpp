@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "onednn/convert.hpp"
+#include "onednn/interface/behind.hpp"
 #include "onednn/packed_descriptor.hpp"
 
 namespace octet::onednn {

@@ -23,8 +23,6 @@ octet::data_type to_octet(dnnl_data_type_t type);
 /// The same tensor; the zero descriptor for an absent one. Throws `refusal` for blocked, padded and compensated layouts,
 /// more than 6 dimensions, sizes of 0 and types that Octet lacks. Sizes that come with the execution have the same number in both.
 octet::memory::desc to_octet(const dnnl_memory_desc_t &md);
-/// `md` with the layout that Octet gave it, if it was `any`; else as it is. Throws `refusal` if that can't be written.
-dnnl_memory_desc_t with_layout(const dnnl_memory_desc_t &md, const octet::memory::desc &chosen);
 /// The layout of `like` for a tensor of other sizes or type, dense: what oneDNN makes of `any` behind an operation that
 /// keeps layouts.
 octet::memory::desc laid_out_like(const octet::memory::desc &md, const octet::memory::desc &like);

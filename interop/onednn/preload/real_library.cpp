@@ -69,4 +69,10 @@ const real_library &real() {
     return library;
 }
 
+const functions_behind &behind() { return real(); }
+
+bool knows_structures() { return real().is_known; }
+
+dnnl_status_t nobody_behind(const char *) { return dnnl_runtime_error; }
+
 } // namespace octet::onednn

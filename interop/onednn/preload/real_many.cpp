@@ -13,7 +13,7 @@ template <typename Function>
 dnnl_status_t call(Function function, dnnl_primitive_desc_t *result, word a, word b, word c, word d, word e,
                    word f) {
     const auto untyped = reinterpret_cast<void (*)()>(function); // says that the types differ on purpose
-    return hand_on(reinterpret_cast<in_words>(untyped), result, a, b, c, d, e, f);
+    return hand_on("pd", reinterpret_cast<in_words>(untyped), result, a, b, c, d, e, f);
 }
 
 } // namespace

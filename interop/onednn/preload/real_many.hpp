@@ -1,6 +1,6 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// Two functions of the real library whose parameters differ between versions, as words of a register (interface_many.cpp).
+// Two functions of the real library whose parameters differ between versions, as words of a register (many.cpp).
 
 #include <cstdint>
 

@@ -5,7 +5,6 @@
 #include "onednn/preload/take.hpp"
 
 #include <algorithm>
-#include <iterator>
 
 #include "onednn/packed_descriptor.hpp"
 #include "onednn/preload/attributes.hpp"
@@ -137,44 +136,32 @@ void check_tensors(const request &r) {
 }
 
 /// Between packed weights and a layout that Octet has not, the reorder goes over a plain copy.
-void translate_reorder(const request &r, const octet::primitive_attr &attr, problem &p) {
+octet::primitive_desc translate_reorder(const request &r, const octet::primitive_attr &attr,
+                                        std::shared_ptr<const foreign_step> &foreign) {
     try {
         check_tensors(r);
     } catch (const refusal &) {
         if (is_packed(*r.srcs[0]) == is_packed(*r.dst))
             throw;
-        return translate_two_steps(r, p);
+        return translate_two_steps(r, foreign);
     }
-    p.pd = translate(r, only_moves(r, attr) ? octet::primitive_attr() : attr);
+    return translate(r, only_moves(r, attr) ? octet::primitive_attr() : attr);
 }
 
-void translate_operation(const request &r, const octet::primitive_attr &attr, problem &p) {
+std::shared_ptr<problem> translate_operation(const request &r, const octet::primitive_attr &attr) {
     check(r);
     const settled_request settled(r);
+    std::shared_ptr<const foreign_step> foreign;
+    octet::primitive_desc pd;
     if (r.kind == dnnl_reorder) {
-        translate_reorder(r, attr, p);
+        pd = translate_reorder(r, attr, foreign);
     } else {
         check_tensors(settled.get());
-        p.pd = translate(settled.get(), attr);
+        pd = translate(settled.get(), attr);
     }
-    for (const named_tensor &tensor : tensors_of(settled.get()))
-        if (tensor.arg != 0)
-            p.tensors.push_back({tensor.arg, with_layout(*tensor.md, p.pd.arg_desc(tensor.arg))});
-}
-
-bool has_open_sizes(const octet::memory_desc &md) {
-    const auto is_open = [](dim_t size) { return size == OCTET_RUNTIME_DIM_VAL; };
-    return std::any_of(md.dims, md.dims + md.ndims, is_open) ||
-           (md.format_kind == octet::format_kind::plain &&
-            std::any_of(md.strides, md.strides + md.ndims, is_open));
-}
-
-/// Counts what an execution reads: the tensors but dst, and those of post-ops.
-int count_inputs(const problem &p) {
-    int count = static_cast<int>(p.tensors.size()) - 1;
-    for (const int arg : p.args)
-        count += arg >= DNNL_ARG_ATTR_MULTIPLE_POST_OP_BASE && arg < DNNL_ARG_ATTR_INPUT_SCALES;
-    return count;
+    auto p = std::make_shared<problem>(r, settled.get(), pd);
+    p->foreign = foreign;
+    return p;
 }
 
 } // namespace
@@ -207,26 +194,10 @@ bool is_candidate(const request &r) {
 }
 
 std::shared_ptr<const problem> take(const request &r) {
-    auto p = std::make_shared<problem>();
-    p->kind = r.kind;
-    p->engine = r.engine;
-    p->dst_engine = r.dst_engine ? r.dst_engine : r.engine;
-    p->op_desc = copy_of_op_desc(r);
-    translate_operation(r, to_octet(r.kind, r.attr), *p);
-
+    const std::shared_ptr<problem> p = translate_operation(r, to_octet(r.kind, r.attr));
     // The reference is slower than oneDNN's portable code; but weights that Octet has packed can go nowhere else.
     if (std::string_view(p->pd.impl_info_str()) == "ref" && !has_packed_tensor(r))
         throw refusal("no generated code for it: " + p->pd.problem_str());
-    if (r.attr)
-        real().dnnl_primitive_attr_clone(&p->attr, r.attr);
-    else
-        real().dnnl_primitive_attr_create(&p->attr);
-    p->info = std::string("octet:") + p->pd.impl_info_str();
-    p->args = p->pd.args();
-    p->args.erase(std::remove(p->args.begin(), p->args.end(), DNNL_ARG_SCRATCHPAD), p->args.end());
-    std::copy_if(p->args.begin(), p->args.end(), std::back_inserter(p->open_args),
-                 [&](int arg) { return has_open_sizes(p->pd.arg_desc(arg).data); });
-    p->inputs = count_inputs(*p);
     return p;
 }
 

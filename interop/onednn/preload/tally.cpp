@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "onednn/preload/tally.hpp"
 
+#include "onednn/interface/behind.hpp"
+
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -63,12 +65,12 @@ void tally(const std::string &kind, const std::string &reason) {
     c.primitives[{reason, kind}]++;
 }
 
-tallied_time::tallied_time(bool is_taken) : is_taken_(is_taken) {
+execution_timer::execution_timer(bool is_taken) : is_taken_(is_taken) {
     if (is_tallied())
         start_ = std::chrono::steady_clock::now();
 }
 
-tallied_time::~tallied_time() {
+execution_timer::~execution_timer() {
     if (is_tallied())
         (is_taken_ ? all().taken : all().left) +=
             std::chrono::nanoseconds(std::chrono::steady_clock::now() - start_).count();

@@ -4,7 +4,6 @@
 // reason, and the time of their executions. Nothing is counted unless OCTET_DNNL_REPORT names a file, to which lines are added when the
 // process ends: "on Octet|on oneDNN", kind, reason, how many, between tabs; and "seconds" with both times.
 
-#include <chrono>
 #include <string>
 
 namespace octet::onednn {
@@ -13,18 +12,5 @@ bool is_tallied();
 
 /// A primitive descriptor was asked for. `reason` is empty where Octet took it.
 void tally(const std::string &kind, const std::string &reason);
-
-/// Adds the time of its life to that of Octet or of the real library.
-class tallied_time {
-public:
-    explicit tallied_time(bool is_taken);
-    ~tallied_time();
-    tallied_time(const tallied_time &) = delete;
-    tallied_time &operator=(const tallied_time &) = delete;
-
-private:
-    bool is_taken_;
-    std::chrono::steady_clock::time_point start_;
-};
 
 } // namespace octet::onednn

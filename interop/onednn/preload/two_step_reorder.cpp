@@ -28,7 +28,7 @@ void *handle_of_argument(int arg, int count, const dnnl_exec_arg_t *args) {
 
 } // namespace
 
-foreign_step::foreign_step(const request &r, const dnnl_memory_desc_t &plain, bool is_first)
+two_step_reorder::two_step_reorder(const request &r, const dnnl_memory_desc_t &plain, bool is_first)
     : engine_(r.engine), plain_(plain), is_first_(is_first) {
     const dnnl_memory_desc_t *src = is_first ? r.srcs[0] : &plain_, *dst = is_first ? &plain_ : r.dst;
     dnnl_primitive_desc_t desc = nullptr;
@@ -41,13 +41,13 @@ foreign_step::foreign_step(const request &r, const dnnl_memory_desc_t &plain, bo
         throw refusal("a layout of the other side that oneDNN doesn't reorder either");
 }
 
-foreign_step::~foreign_step() {
+two_step_reorder::~two_step_reorder() {
     if (reorder_)
         real().dnnl_primitive_destroy(reorder_);
 }
 
-dnnl_status_t foreign_step::execute(const octet::primitive &packing, dnnl_stream_t stream, int count,
-                                    const dnnl_exec_arg_t *args) const {
+dnnl_status_t two_step_reorder::execute(const octet::primitive &packing, dnnl_stream_t stream, int count,
+                                        const dnnl_exec_arg_t *args) const {
     std::vector<char> copy(real().dnnl_memory_desc_get_size(&plain_));
     dnnl_memory_t plain = nullptr;
     if (const dnnl_status_t status = real().dnnl_memory_create(&plain, &plain_, engine_, copy.data()))
@@ -75,13 +75,13 @@ dnnl_status_t foreign_step::execute(const octet::primitive &packing, dnnl_stream
     return status;
 }
 
-void translate_two_steps(const request &r, problem &p) {
+octet::primitive_desc translate_two_steps(const request &r, std::shared_ptr<const foreign_step> &foreign) {
     const bool to_packed = is_packed(*r.dst);
     const dnnl_memory_desc_t plain = row_major(to_packed ? *r.dst : *r.srcs[0]);
-    p.foreign = std::make_shared<foreign_step>(r, plain, to_packed);
+    foreign = std::make_shared<two_step_reorder>(r, plain, to_packed);
     request own = r;
     (to_packed ? own.srcs[0] : own.dst) = &plain;
-    p.pd = translate(own, octet::primitive_attr());
+    return translate(own, octet::primitive_attr());
 }
 
 } // namespace octet::onednn

@@ -5,22 +5,21 @@
 
 #include <memory>
 
-#include "onednn/preload/problem.hpp"
+#include "onednn/interface/problem.hpp"
 
 namespace octet::onednn {
 
-/// The real library's step.
-class foreign_step {
+/// The real library's step, and both with a client's arguments.
+class two_step_reorder : public foreign_step {
 public:
     /// Throws `refusal` if the real library doesn't take it. `is_first`: it makes the plain copy.
-    foreign_step(const request &r, const dnnl_memory_desc_t &plain, bool is_first);
-    ~foreign_step();
-    foreign_step(const foreign_step &) = delete;
-    foreign_step &operator=(const foreign_step &) = delete;
+    two_step_reorder(const request &r, const dnnl_memory_desc_t &plain, bool is_first);
+    ~two_step_reorder() override;
+    two_step_reorder(const two_step_reorder &) = delete;
+    two_step_reorder &operator=(const two_step_reorder &) = delete;
 
-    /// Both steps, with a client's arguments; `packing` is Octet's.
     dnnl_status_t execute(const octet::primitive &packing, dnnl_stream_t stream, int count,
-                          const dnnl_exec_arg_t *args) const;
+                          const dnnl_exec_arg_t *args) const override;
 
 private:
     dnnl_engine_t engine_;
@@ -29,7 +28,7 @@ private:
     dnnl_primitive_t reorder_ = nullptr;
 };
 
-/// The steps of such a reorder.
-void translate_two_steps(const request &r, problem &p);
+/// Octet's step of such a reorder; the real library's is put into `foreign`.
+octet::primitive_desc translate_two_steps(const request &r, std::shared_ptr<const foreign_step> &foreign);
 
 } // namespace octet::onednn

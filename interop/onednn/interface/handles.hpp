@@ -11,7 +11,7 @@
 
 #include "octet/compat/dnnl_types.h"
 
-#include "onednn/preload/problem.hpp"
+#include "onednn/interface/problem.hpp"
 
 namespace octet::onednn {
 

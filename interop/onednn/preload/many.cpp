@@ -7,8 +7,7 @@
 #include "octet/compat/dnnl_config.h"
 #include "octet/compat/dnnl_types.h"
 
-#include "onednn/preload/decide.hpp"
-#include "onednn/preload/handles.hpp"
+#include "onednn/interface/decision.hpp"
 #include "onednn/preload/real_many.hpp"
 
 using namespace octet::onednn;
@@ -21,20 +20,6 @@ std::vector<const dnnl_memory_desc_t *> sources(word first, int count) {
     for (int i = 0; i < count; i++)
         srcs.push_back(reinterpret_cast<const dnnl_memory_desc_t *>(first) + i);
     return srcs;
-}
-
-/// Serves the request, or tells that the real library has to.
-bool serve(request &r, dnnl_primitive_desc_t *result, dnnl_status_t &status) {
-    const decision made = decide(r);
-    if (made.is_handed_on())
-        return false;
-    status = made.refusal;
-    if (made.taken) {
-        auto *desc = new (std::nothrow) taken_desc{{}, made.taken};
-        *result = handle_of<dnnl_primitive_desc_t>(desc);
-        status = desc ? dnnl_success : dnnl_out_of_memory;
-    }
-    return true;
 }
 
 } // namespace
@@ -51,9 +36,9 @@ DNNL_API dnnl_status_t dnnl_concat_primitive_desc_create(dnnl_primitive_desc_t *
         r.concat_dimension = static_cast<int>(dimension);
         r.attr = reinterpret_cast<const_dnnl_primitive_attr_t>(attr);
         r.engine = reinterpret_cast<dnnl_engine_t>(engine);
-        dnnl_status_t status = dnnl_success;
-        if (serve(r, result, status))
-            return status;
+        const decision made = decide(r);
+        if (!made.is_handed_on())
+            return answer(made, result);
     }
     return real_concat_primitive_desc_create(result, dst, count, dimension, srcs, attr, engine);
 }
@@ -68,9 +53,9 @@ DNNL_API dnnl_status_t dnnl_sum_primitive_desc_create(dnnl_primitive_desc_t *res
         r.scales = reinterpret_cast<const float *>(scales);
         r.attr = reinterpret_cast<const_dnnl_primitive_attr_t>(attr);
         r.engine = reinterpret_cast<dnnl_engine_t>(engine);
-        dnnl_status_t status = dnnl_success;
-        if (serve(r, result, status))
-            return status;
+        const decision made = decide(r);
+        if (!made.is_handed_on())
+            return answer(made, result);
     }
     return real_sum_primitive_desc_create(result, dst, count, scales, srcs, attr, engine);
 }

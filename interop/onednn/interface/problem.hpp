@@ -21,26 +21,31 @@ struct taken_argument {
     dnnl_memory_desc_t md; ///< as the client gave it, with `any` replaced
 };
 
-class foreign_step;
+/// An execution of which Octet's primitive is one of the steps.
+class foreign_step {
+public:
+    virtual ~foreign_step() = default;
+    virtual dnnl_status_t execute(const octet::primitive &own, dnnl_stream_t stream, int count,
+                                  const dnnl_exec_arg_t *args) const = 0;
+};
 
 struct problem {
     dnnl_primitive_kind_t kind = dnnl_undefined_primitive;
     std::vector<char> op_desc;            ///< a copy, empty for reorder, sum, concat
-    dnnl_primitive_attr_t attr = nullptr; ///< a copy, the real library's
+    dnnl_primitive_attr_t attr = nullptr; ///< a copy; it belongs to the library behind
     dnnl_engine_t engine = nullptr, dst_engine = nullptr;
-    std::vector<taken_argument> tensors; ///< without those of attributes
-    int inputs = 0;                      ///< of an execution, with those of post-ops
     octet::primitive_desc pd;
-    std::vector<int> args; ///< that Octet wants at execution
-    std::string info;      ///< "octet:…"
-
-    /// Arguments whose sizes come with the execution, in the client's memory objects.
-    std::vector<int> open_args;
+    std::vector<taken_argument> tensors; ///< what Octet wants at execution, attributes included
+    std::vector<int> open_args; ///< those whose sizes come with the execution, in the client's memory objects
+    int inputs = 0;             ///< of an execution, with those of post-ops
+    std::string info;           ///< "octet:…"
 
     /// A reorder between packed weights and what only the real library reads; null for everything else.
     std::shared_ptr<const foreign_step> foreign;
 
-    problem() = default;
+    /// `r` is what the client asked for. `settled` has layouts where that leaves them open and Octet would choose others than
+    /// oneDNN; `pd` is made of it.
+    problem(const request &r, const request &settled, const octet::primitive_desc &pd);
     problem(const problem &) = delete;
     problem &operator=(const problem &) = delete;
     ~problem();

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "onednn/packed_descriptor.hpp"
-#include "onednn/preload/decide.hpp"
 #include "onednn/preload/real_library.hpp"
 
 using namespace octet::onednn;
@@ -33,16 +32,16 @@ private:
 extern "C" {
 
 size_t dnnl_memory_desc_get_size(const dnnl_memory_desc_t *md) {
-    return call_real(real().dnnl_memory_desc_get_size, size_t{0}, mended(md).get());
+    return call_behind(real().dnnl_memory_desc_get_size, size_t{0}, mended(md).get());
 }
 
 int dnnl_memory_desc_equal(const dnnl_memory_desc_t *a, const dnnl_memory_desc_t *b) {
-    return call_real(real().dnnl_memory_desc_equal, 0, mended(a).get(), mended(b).get());
+    return call_behind(real().dnnl_memory_desc_equal, 0, mended(a).get(), mended(b).get());
 }
 
 dnnl_status_t dnnl_memory_create(dnnl_memory_t *memory, const dnnl_memory_desc_t *md, dnnl_engine_t engine,
                                  void *handle) {
-    return hand_on(real().dnnl_memory_create, memory, mended(md).get(), engine, handle);
+    return hand_on("memory", real().dnnl_memory_create, memory, mended(md).get(), engine, handle);
 }
 
 } // extern "C"

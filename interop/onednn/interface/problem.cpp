@@ -1,0 +1,71 @@
+// A problem owns what the library behind made for it, and finds descriptors of tensors by argument.
+// SPDX-License-Identifier: Apache-2.0
+#include "onednn/interface/problem.hpp"
+
+#include <algorithm>
+
+#include "onednn/convert.hpp"
+#include "onednn/interface/behind.hpp"
+
+namespace octet::onednn {
+namespace {
+
+bool has_open_sizes(const octet::memory_desc &md) {
+    const auto is_open = [](dim_t size) { return size == OCTET_RUNTIME_DIM_VAL; };
+    return std::any_of(md.dims, md.dims + md.ndims, is_open) ||
+           (md.format_kind == octet::format_kind::plain &&
+            std::any_of(md.strides, md.strides + md.ndims, is_open));
+}
+
+/// True for the tensors that an execution reads: all but dst and the values of attributes.
+bool is_input(int arg) {
+    const bool is_of_post_op = arg >= DNNL_ARG_ATTR_MULTIPLE_POST_OP_BASE && arg < DNNL_ARG_ATTR_INPUT_SCALES;
+    const bool is_source = arg >= DNNL_ARG_MULTIPLE_SRC && arg < DNNL_ARG_MULTIPLE_DST;
+    return (arg != DNNL_ARG_DST && arg < DNNL_ARG_WORKSPACE) || is_source || is_of_post_op;
+}
+
+dnnl_primitive_attr_t copy_of(const_dnnl_primitive_attr_t attr) {
+    dnnl_primitive_attr_t copy = nullptr;
+    const dnnl_status_t made =
+        attr ? behind().dnnl_primitive_attr_clone(&copy, attr) : behind().dnnl_primitive_attr_create(&copy);
+    if (made != dnnl_success)
+        throw std::bad_alloc();
+    return copy;
+}
+
+} // namespace
+
+problem::problem(const request &r, const request &settled, const octet::primitive_desc &made)
+    : kind(r.kind == dnnl_logsoftmax ? dnnl_softmax : r.kind), // as in oneDNN
+      op_desc(copy_of_op_desc(r)), engine(r.engine), dst_engine(r.dst_engine ? r.dst_engine : r.engine),
+      pd(made), info(std::string("octet:") + pd.impl_info_str()) {
+    const std::vector<named_tensor> given = tensors_of(settled);
+    for (const int arg : pd.args()) {
+        const auto client =
+            std::find_if(given.begin(), given.end(), [&](const named_tensor &t) { return t.arg == arg; });
+        const octet::memory::desc own = pd.arg_desc(arg);
+        tensors.push_back({arg, client == given.end() ? desc_of(own) : with_layout(*client->md, own)});
+        if (has_open_sizes(own.data))
+            open_args.push_back(arg);
+        inputs += is_input(arg);
+    }
+    attr = copy_of(r.attr);
+}
+
+problem::~problem() { behind().dnnl_primitive_attr_destroy(attr); }
+
+octet::primitive problem::code() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!code_)
+        code_ = octet::primitive(pd);
+    return code_;
+}
+
+const dnnl_memory_desc_t *problem::tensor(int arg) const {
+    for (const taken_argument &tensor : tensors)
+        if (tensor.arg == arg)
+            return &tensor.md;
+    return nullptr;
+}
+
+} // namespace octet::onednn
