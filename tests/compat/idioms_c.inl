@@ -66,6 +66,13 @@ void c_interface(table &t, const client &c) {
           &c.f32_matrix.data, c.eng.get(), nullptr)); print(dnnl_primitive_desc_destroy(pd)))
     IDIOM(dnnl_eltwise_desc_t d; print(dnnl_eltwise_forward_desc_init(&d, dnnl_forward_inference, dnnl_eltwise_relu, &c.s8_image.data, 0.f, 0.f)); print(d.primitive_kind == dnnl_eltwise); print(d.alpha))
     IDIOM(const_dnnl_primitive_desc_t kept; convolution_forward p{{c.conv_d, c.eng}}; print(dnnl_primitive_get_primitive_desc( p.get(), &kept)); print(kept != nullptr))
+    IDIOM(binary::primitive_desc pd({algorithm::binary_add, c.s8_image, c.s8_image, c.s8_image}, c.eng); dnnl_prop_kind_t k;
+          print(dnnl_primitive_desc_query(pd.get(), dnnl_query_prop_kind, 0, &k)); const void *d; print(dnnl_primitive_desc_query(
+          pd.get(), dnnl_query_binary_d, 0, &d), dnnl_primitive_desc_query(pd.get(), dnnl_query_matmul_d, 0, &d)))
+    IDIOM(post_ops o; o.append_binary(algorithm::binary_add, c.s8_image); primitive_attr a; a.set_post_ops(o);
+          convolution_forward::primitive_desc pd(c.conv_d, a, c.eng);
+          print(dnnl_primitive_desc_query_s32(pd.get(), dnnl_query_num_of_inputs_s32, 0)); dnnl_prop_kind_t k;
+          print(dnnl_primitive_desc_query(pd.get(), dnnl_query_prop_kind, 0, &k), k == dnnl_forward_inference))
     IDIOM(int n = 0; print(dnnl_set_primitive_cache_capacity(1024), dnnl_get_primitive_cache_capacity(&n), n))
 }
 
