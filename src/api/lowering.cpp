@@ -46,7 +46,8 @@ epilogue lower_epilogue(const attribute_support &support, const primitive_attr &
                       names_of_rules([](const rule_facts &row) { return is_float(row.rule); }));
     if (support.sums_f32 && bias.ndims != 0 && !bias_in_f32)
         throw_unimplemented(support.operation, ": bias with rule ", to_string(e.rule),
-                            " and f32 src, implemented: f32, f32_v3");
+                            " and f32 src, implemented: ",
+                            names_of_rules([](const rule_facts &row) { return row.f32.adds_bias_in_f32; }));
     const bool any_integer_bias = e.rule == requantization_rule::none && is_integer(bias.data_type);
     if (bias.ndims != 0 && bias.data_type != data_type::s32 && !bias_in_f32 && !any_integer_bias)
         throw_invalid(support.operation, ": bias has type ", to_string(bias.data_type),

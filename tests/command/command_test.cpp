@@ -36,6 +36,9 @@ TEST_F(CommandTest, WrongUsageIsOneLine) {
          "(see "
          "octet --help)"},
         {{"nosuch"}, "unknown command or option: nosuch (see octet --help)"},
+        {{"nosuch", "M"}, "unknown command or option: nosuch (see octet --help)"},
+        {{"preload", "--nosuch", "/bin/true"},
+         "not expected: --nosuch, before PROGRAM (see octet preload --help)"},
         {{"--nosuch"}, "unknown command or option: --nosuch (see octet --help)"},
         {{"info", "extra"}, "not expected: extra (see octet info --help)"},
         {{"info", "--nosuch"}, "not expected: --nosuch (see octet info --help)"},
@@ -136,21 +139,25 @@ TEST_F(CommandTest, FilesThatCannotBeReadAreNamed) {
 
 TEST_F(CommandTest, DamagedFilesAreNamed) {
     for (const char *command : {"run", "explain"})
-        expect_refusals({{{command, "D/empty"}, "D/empty: …"},
-                         {{command, "D/short.tflite"}, "D/short.tflite: …"},
-                         {{command, "D/short.onnx"}, "D/short.onnx: …"},
-                         {{command, goldens}, goldens + ": …"}});
+        expect_refusals(
+            {{{command, "D/empty"}, "D/empty: …"},
+             {{command, "D/short.tflite"}, "D/short.tflite: …"},
+             {{command, "D/short.onnx"}, "D/short.onnx: …"},
+             {{command, "D/short.bin"},
+              "D/short.bin: this is not an .onnx model, nor a .tflite one, nor a plan of octet save; "
+              "or it is truncated or damaged"},
+             {{command, goldens}, goldens + ": …"}});
     expect_refusals({
         {{"check", "D/empty"}, "D/empty: is empty"},
         {{"check", "D/short.json"}, "D/short.json: is not JSON from line …"},
         {{"check", "M"}, model + ": is not JSON from line 1, column …"},
         {{"run", "M", "--input", "D/short.bin"},
-         "D/short.bin: has 3 bytes, but 0 ('image') s8 1x8x8x1 takes 64"},
+         "D/short.bin: has 3 bytes, but input 0 ('image') s8 1x8x8x1 takes 64"},
         {{"run", "M", "--input", "D/short.bin", "D/short.bin"},
          "--input: 2 files given, the inputs of " + model + " are 1"},
         {{"run", "M", "--input", "nosuch=D/short.bin"}, "--input: 'nosuch' names no input, they are 'image'"},
         {{"run", "M", "--input", "image=D/right.bin", "image=D/right.bin"},
-         "--input: D/right.bin and D/right.bin are both for 0 ('image') s8 1x8x8x1"},
+         "--input: D/right.bin and D/right.bin are both for input 0 ('image') s8 1x8x8x1"},
         {{"run", "M", "--input", "D/empty.npy"}, "D/empty.npy: is no .npy file"},
         {{"run", "M", "--input", "D/empty.npz"}, "D/empty.npz: …"},
         {{"run", "M", "--input", "image=D/empty.png"}, "D/empty.png: is no PNG file: …"},
@@ -165,7 +172,8 @@ TEST_F(CommandTest, WhatToCompareWithIsReadBeforeTheRun) {
     expect_refusals({
         {against("D/absent"), "D/absent: does not exist"},
         {against("D/empty.npy"), "D/empty.npy: is no .npy file"},
-        {against("D/short.bin"), "D/short.bin: has 3 bytes, but 27 ('probabilities') s8 1x10 gives 10"},
+        {against("D/short.bin"),
+         "D/short.bin: has 3 bytes, but output 27 ('probabilities') s8 1x10 gives 10"},
         {against("D/folder"), "D/folder: has neither output_0.npy nor output_0.bin"},
         {{"run", "M", "--tolerance", "1"}, "--tolerance requires --against (see octet run --help)"},
         {{"run", "M", "--against", "D/folder", "--tolerance", "-1"},

@@ -251,8 +251,13 @@ TEST_F(MatchNetworkTest, ComparesTwoProfilesOnAPage) {
     const json same = object({"compare-profiles", model, "ort_f32", "ort_f32", "-o", path("page.html")});
     for (const json &o : same["operators"])
         EXPECT_EQ(o["different"], 0);
+    const json combined = object({"compare-profiles", model, "litert-2026.08-arm64+litert-2026.08-x86",
+                                  "litert-2026.08-x86", "-o", path("page.html")});
+    EXPECT_EQ(combined["operators"].size(), 12u) << "SOFTMAX is the second one's";
     expect_refusals(
-        {{{"compare-profiles", "M", "nosuch", "ort_f32", "-o", "D/p.html"},
+        {{{"compare-profiles", "M", "litert-2026.08-arm64+nosuch", "ort_f32", "-o", "D/p.html"},
+          "profile 'litert-2026.08-arm64+nosuch', allowed for networks of tflite: …"},
+         {{"compare-profiles", "M", "nosuch", "ort_f32", "-o", "D/p.html"},
           "profile 'nosuch', allowed for networks of tflite: …"},
          {{"compare-profiles", "M", "ort_f32", "ort_f32", "-o", "D/folder"}, "D/folder: …"},
          {{"compare-profiles", "M", "ort_f32", "ort_f32", "-o", "D/p.html", "--labels", "D/labels.npy"},

@@ -123,7 +123,8 @@ TEST_F(RunFiles, InputsThatAreMissingOrTooManyAreRefused) {
     EXPECT_EQ(complaint({"a.npz", "1.npy", "2.npy"}),
               "--input: 2 files given, the inputs of net that have none yet are 1");
     EXPECT_EQ(complaint({"c=1.npy"}), "--input: 'c' names no input, they are 'a', 'b'");
-    EXPECT_EQ(complaint({"a=1.npy", "a=2.npy"}), "--input: 1.npy and 2.npy are both for 0 ('a') s8 1x4");
+    EXPECT_EQ(complaint({"a=1.npy", "a=2.npy"}),
+              "--input: 1.npy and 2.npy are both for input 0 ('a') s8 1x4");
     EXPECT_EQ(complaint({"more.npz", "1.npy"}), "more.npz: array 'c' is for no input, they are 'a', 'b'");
     EXPECT_EQ(complaint({"a=1.npy", "b=more.npz"}), "more.npz: has no array 'b', but 'a', 'c'");
 }
@@ -135,7 +136,7 @@ TEST_F(RunFiles, ArraysThatDoNotFitAreNotUnpacked) {
     std::string text = npz_text({{"a", wide}, {"b", twos}});
     text[text.rfind("\7\7")] = 6;
     write("bomb.npz", text);
-    const std::string why = "holds int8 1x100000, but 0 ('a') s8 1x4 takes 1x4";
+    const std::string why = "holds int8 1x100000, but input 0 ('a') s8 1x4 takes 1x4";
     EXPECT_EQ(complaint({"bomb.npz"}), "bomb.npz, array 'a': " + why);
     EXPECT_EQ(complaint({"a=bomb.npz", "b=1.npy"}), "bomb.npz: " + why);
     EXPECT_EQ(complaint({"b=bomb.npz", "a=1.npy"}), "no error") << "its other array is whole";
@@ -149,7 +150,7 @@ TEST_F(RunFiles, LargeFilesAreRefusedUnread) {
     write("20 GiB.npy", "");
     fs::resize_file(path("20 GiB.npy"), std::uintmax_t{20} << 30);
     EXPECT_EQ(complaint({"20 GiB.bin", "1.npy"}),
-              "20 GiB.bin: has 21474836480 bytes, but 0 ('a') s8 1x4 takes 4");
+              "20 GiB.bin: has 21474836480 bytes, but input 0 ('a') s8 1x4 takes 4");
     EXPECT_EQ(complaint({"20 GiB.npy", "1.npy"}), "20 GiB.npy: is larger than 2 GiB");
     input_options options;
     options.files = {"/dev/zero", path("1.npy")};

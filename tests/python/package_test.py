@@ -550,7 +550,7 @@ class Networks(unittest.TestCase):
                                   (TypeError, lambda: self.net(1, 2), "takes 1 inputs, 2 are given"),
                                   (ValueError, lambda: self.net(np.zeros((3, 3), np.int8)), "shape 3x3"),
                                   (ValueError, lambda: self.net(picture=self.images[0]), "'picture'"),
-                                  (ValueError, lambda: self.net(self.images[0].astype(int) + 1000), "outside of int8"),
+                                  (ValueError, lambda: self.net(self.images[0].astype(int) + 1000), "allowed for int8: -128 to 127"),
                                   (TypeError, lambda: self.net(np.zeros((1, 8, 8, 1), complex)), "complex128"),
                                   (FileNotFoundError, lambda: octet.Network("/no/such.tflite"), "No such file or directory: '/no/such.tflite'"),
                                   (FileNotFoundError, lambda: self.net.save("/no/such/plan.octet"), "/no/such"),

@@ -152,8 +152,12 @@ std::string usage_text(const CLI::ParseError &e, const CLI::App &app) {
     const std::string first = text.substr(0, text.find(':')), last = text.substr(text.rfind(": ") + 2);
     if (dynamic_cast<const CLI::ArgumentMismatch *>(&e)) // "--threads: 1 required N missing"
         text = first + " needs a value";
-    else if (dynamic_cast<const CLI::ExtrasError *>(&e)) // "The following argument was not expected: nosuch"
-        text = (app.get_subcommands().empty() ? "unknown command or option: " : "not expected: ") + last;
+    else if (dynamic_cast<const CLI::ExtrasError *>(&e)) { // its text has the words in reverse
+        const std::vector<std::string> words = app.remaining(true);
+        const std::string first_word = words.empty() ? last : words.front();
+        text =
+            (app.get_subcommands().empty() ? "unknown command or option: " : "not expected: ") + first_word;
+    }
     const std::string command =
         app.get_subcommands().empty() ? "" : " " + app.get_subcommands().front()->get_name();
     return text + " (see octet" + command + " --help)";

@@ -53,8 +53,9 @@ int main(int argc, char **argv) {
     add_onnxruntime_command(app);
     add_completion_command(app);
     app.footer("octet COMMAND --help shows the options of a command.\n"
-               "Exit codes: 0 success; 1 check or run --against found a difference; 2 the request or a file "
-               "is wrong,\n"
-               "or results cannot be written: one line on stderr says why.");
+               "Exit codes: 0 success; 1 a comparison found a difference (check, run --against, bench "
+               "--compare, match,\n"
+               "match-network); 2 the request or a file is wrong, or results cannot be written: one line on "
+               "stderr says why.");
     return run_program(app, argc, argv);
 }

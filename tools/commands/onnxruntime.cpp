@@ -63,7 +63,8 @@ void print(bool path_alone) {
                  "Runtime 1.30.\n";
     for (const language &l : languages)
         std::cout << "\n" << l.name << ":\n\n" << with_path(l.lines, path) << "\n";
-    std::cout << "\nOptions: threads, claim, log, memory_limit, minimum (doc/onnxruntime.md).\n";
+    std::cout << "\nOptions: threads, claim, log, cache_dir, memory_limit, minimum, profile "
+                 "(doc/onnxruntime.md).\n";
 }
 
 } // namespace

@@ -213,18 +213,22 @@ void preload(const preload_options &options) {
 void add_preload_command(CLI::App &app) {
     const auto options = std::make_shared<preload_options>();
     CLI::App *command = app.add_subcommand(
-        "preload", "Run a program of oneDNN or ONNX Runtime with int8 on Octet: octet preload [--verbose] "
-                   "PROGRAM [ARGUMENTS...], e.g. octet preload python3 app.py, octet preload "
-                   "--onnxruntime node app.js");
+        "preload", "Run a program of oneDNN or ONNX Runtime with its int8 operations on Octet");
     command->add_flag("--onnxruntime", options->onnxruntime, "A program of ONNX Runtime");
     command->add_flag("--verbose", options->verbose, "Tell what is taken and what is not, and why");
     add_machine_options(*command, options->machine);
+    command->footer("octet preload [OPTIONS] PROGRAM [ARGUMENTS...], for example\n"
+                    "  octet preload python3 app.py\n"
+                    "  octet preload --onnxruntime node app.js");
     command
         ->prefix_command(); // what follows the program's name is the program's, also where it looks like an option
     command->callback([options, command] {
         options->program = command->remaining();
         if (options->program.empty())
             throw CLI::RequiredError("PROGRAM");
+        if (options->program[0].front() == '-')
+            throw error(status::invalid_arguments, "not expected: " + options->program[0] +
+                                                       ", before PROGRAM (see octet preload --help)");
         preload(*options);
     });
 }

@@ -26,7 +26,7 @@ const model::tensor &tensor_of(const model::graph &g, std::size_t input) {
 }
 
 target target_of(const model::graph &g, std::size_t input) {
-    return {tensor_of(g, input), g.framework, tensor_text(g, g.inputs[input])};
+    return {tensor_of(g, input), g.framework, "input " + tensor_text(g, g.inputs[input])};
 }
 
 std::string input_names(const model::graph &g) {
@@ -266,7 +266,7 @@ void run_inputs::read(const model::graph &g, const std::string &path, const inpu
 void run_inputs::set(const model::graph &g, std::size_t input, const std::string &source,
                      tensor_values values) {
     if (!sources_[input].empty())
-        refuse("--input: " + sources_[input] + " and " + source + " are both for " +
+        refuse("--input: " + sources_[input] + " and " + source + " are both for input " +
                tensor_text(g, g.inputs[input]));
     sources_[input] = source;
     values_[input] = std::move(values);

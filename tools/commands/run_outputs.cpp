@@ -30,7 +30,7 @@ std::string numbered(std::size_t output) { return "output_" + std::to_string(out
 // ---- What to compare with
 
 target target_of(const model::graph &g, std::size_t output) {
-    return {tensor_of(g, output), g.framework, tensor_text(g, g.outputs[output])};
+    return {tensor_of(g, output), g.framework, "output " + tensor_text(g, g.outputs[output])};
 }
 
 /// The elements of an output in its own type, whatever integers the file has.
@@ -49,7 +49,7 @@ std::vector<std::uint8_t> read_output(const std::string &path, const model::grap
     const model::tensor &t = tensor_of(g, output);
     const std::size_t expected =
         static_cast<std::size_t>(model::element_count(t.dims)) * memory::data_type_size(t.type);
-    return read_file_of_size(path, expected, tensor_text(g, g.outputs[output]) + " gives");
+    return read_file_of_size(path, expected, "output " + tensor_text(g, g.outputs[output]) + " gives");
 }
 
 /// By the output's name, or by its number as this command writes archives.

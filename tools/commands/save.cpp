@@ -66,7 +66,7 @@ void add_save_command(CLI::App &app) {
     command->get_option("MODEL")->required();
     command
         ->add_option("FILE", options->file,
-                     "The file to write, by custom NAME.octet; every command takes it as a model")
+                     "The file to write, usually NAME.octet; every command takes it as a model")
         ->required()
         ->type_name("");
     add_machine_options(*command, options->machine);

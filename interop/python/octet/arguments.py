@@ -47,5 +47,7 @@ def padded(padding: Any, sizes: Sequence[int], kernel: Any, stride: Any, dilatio
     if padding.lower() != "same":
         raise ValueError(f"padding is '{padding}', allowed: \"same\", \"valid\" or numbers")
     each = [np.broadcast_to(value, len(sizes)) for value in (kernel, stride, dilation)]
+    if (each[1] < 1).any():
+        raise ValueError(f"stride is {each[1].min()}, allowed: 1 or more")
     totals = [max((-(-size // int(s)) - 1) * int(s) + (int(k) - 1) * int(d) + 1 - size, 0) for size, k, s, d in zip(sizes, *each)]
     return [(total // 2, total - total // 2) for total in totals]

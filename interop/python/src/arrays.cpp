@@ -41,12 +41,16 @@ std::string text(const py::handle &object) { return py::cast<std::string>(py::st
 
 bool is_integer(char kind) { return kind == 'i' || kind == 'u' || kind == 'b'; }
 
-/// Whether all elements are in the range of an integer type.
-bool fits(const py::array &values, const py::dtype &wanted) {
+/// All elements have to be in the range of an integer type.
+void need_range(const py::array &values, const py::dtype &wanted, const std::string &who) {
     if (values.size() == 0)
-        return true;
+        return;
     const py::object limits = py::module_::import("numpy").attr("iinfo")(wanted);
-    return values.attr("min")() >= limits.attr("min") && values.attr("max")() <= limits.attr("max");
+    const py::object lowest = limits.attr("min"), highest = limits.attr("max"), least = values.attr("min")(),
+                     largest = values.attr("max")();
+    if (least < lowest || largest > highest)
+        throw py::value_error(who + " has the number " + text(least < lowest ? least : largest) +
+                              ", allowed for " + text(wanted) + ": " + text(lowest) + " to " + text(highest));
 }
 
 /// C-contiguous, at an address that is a multiple of the element's size.
@@ -97,8 +101,8 @@ py::array elements_as(const py::array &values, data_type type, const std::string
         const bool becomes_real = wanted.kind() == 'f' && (given.kind() == 'f' || is_integer(given.kind()));
         if (!both_integers && !becomes_real)
             throw py::type_error(who + " is " + text(given) + ", allowed: " + text(wanted));
-        if (both_integers && !fits(values, wanted))
-            throw py::value_error(who + " has numbers outside of " + text(wanted));
+        if (both_integers)
+            need_range(values, wanted, who);
     }
     return dense(values, wanted);
 }

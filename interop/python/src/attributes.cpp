@@ -28,7 +28,7 @@ template <typename T> std::vector<T> numbers(const py::handle &value, const std:
             throw py::value_error(who + " has numbers outside of int32");
     }
     if (values.empty())
-        throw py::value_error(who + " is empty");
+        throw py::value_error(who + " is empty, allowed: a number or one per channel");
     return values;
 }
 
@@ -307,7 +307,7 @@ algorithm algorithm_of(const std::string &family, const std::string &name) {
             return static_cast<algorithm>(i);
         known += (known.empty() ? "" : ", ") + candidate.substr(family.size());
     }
-    throw py::value_error("'" + name + "' is unknown, allowed: " + known);
+    throw py::value_error("function '" + name + "' is unknown, allowed: " + known);
 }
 
 } // namespace octet::python

@@ -81,9 +81,11 @@ constexpr std::pair<std::string_view, std::string_view> terms[] = {
     {"set_scales(OCTET_ARG_DST, …)", "y_scale"},
     {"both set_output_scales and set_scales are used",
      "both scale and x_scale, w_scale or y_scale are given"},
+    {"set_output_scales: ", ""},
     {"set_output_scales", "scale"},
     {"set_requantization", "rule"},
     {"set_zero_points", "zero_point"},
+    {"set_scales: ", ""},
     {"set_scales", "scale"},
     {"OCTET_ARG_VARIANCE", "variance"},
     {"OCTET_ARG_WEIGHTS", "w"},
@@ -101,7 +103,7 @@ std::string in_terms_of_python(std::string text) {
         for (const auto &[from, to] : terms)
             if (text.compare(at, from.size(), from) == 0) {
                 text.replace(at, from.size(), to);
-                at += to.size();
+                at += to.size() - 1; // the loop goes on behind it, also behind nothing
                 break;
             }
     return text;

@@ -133,12 +133,18 @@ void need_rank(const operand &o, const char *who, std::size_t lowest, std::size_
     const auto rank = static_cast<std::size_t>(o.array.ndim());
     if (rank < lowest || rank > highest)
         throw py::value_error(std::string(who) + " has " + std::to_string(rank) + " dimensions, allowed: " +
-                              std::to_string(lowest) + " to " + std::to_string(highest));
+                              (lowest == highest ? "" : std::to_string(lowest) + " to ") +
+                              std::to_string(highest));
 }
 
 dim_t positions(dim_t size, dim_t padding, dim_t kernel, dim_t dilation, dim_t stride) {
-    if (stride < 1)
-        throw py::value_error("stride is " + std::to_string(stride) + ", allowed: 1 or more");
+    const auto need_positive = [](const char *who, dim_t value) {
+        if (value < 1)
+            throw py::value_error(std::string(who) + " is " + std::to_string(value) + ", allowed: 1 or more");
+    };
+    need_positive("kernel", kernel);
+    need_positive("stride", stride);
+    need_positive("dilation", dilation);
     const dim_t extent = (kernel - 1) * dilation + 1;
     if (size + padding < extent)
         throw py::value_error("x has " + std::to_string(size) + " elements and a padding of " +

@@ -224,7 +224,7 @@ struct sources {
                                       std::to_string(descs[0].get_ndims()));
         }
         if (descs.empty())
-            throw py::value_error("xs is empty");
+            throw py::value_error("xs is empty, allowed: 1 to 1024 arrays");
     }
     const operand &first() const { return operands[0]; }
 };

@@ -344,13 +344,22 @@ private:
     graph g_;
 };
 
+/// Bytes of which neither their beginning nor the file's name tells the format come here too.
+std::string not_a_model(const std::string &name) {
+    return std::filesystem::path(name).extension() == ".onnx"
+               ? "this is not an .onnx model, or it is truncated or damaged"
+               : "this is not an .onnx model, nor a .tflite one, nor a plan of octet save; or it is "
+                 "truncated or "
+                 "damaged";
+}
+
 graph read_model(const shared_bytes &bytes, const std::filesystem::path &directory, const std::string &name,
                  extent how_much = extent::everything) {
     google::protobuf::SetLogHandler(nullptr); // errors are one line, this program's own
     try {
         const std::optional<onnx_file> file = parse_onnx(bytes);
         if (!file)
-            refuse("this is not an .onnx model, or it is truncated or damaged");
+            refuse(not_a_model(name));
         return reader(*file, directory).read(how_much);
     } catch (const error &e) {
         throw error(e.status, name + ": " + e.what());
@@ -358,8 +367,7 @@ graph read_model(const shared_bytes &bytes, const std::filesystem::path &directo
         throw error(status::out_of_memory, name + ": not enough memory for its tensors");
     } catch (
         const std::exception &) { // protobuf's or the file system's own; their words say nothing to a user
-        throw error(status::invalid_arguments,
-                    name + ": this is not an .onnx model, or it is truncated or damaged");
+        throw error(status::invalid_arguments, name + ": " + not_a_model(name));
     }
 }
 
