@@ -58,7 +58,7 @@ function timeOctet(model, directory) {
   const given = Object.keys(inputs).flatMap((name) => ['--input', `${name}=${join(directory, `${name}.bin`)}`]);
   const result = spawnSync(options.octet, ['run', model, ...given, '--dimension', `batch=${batch}`, '--dimension',
     `sequence=${sequence}`, '--output-dir', directory, '--threads', options.threads, '--repeat', String(runs),
-    '--profile', trace]);
+    '--trace', trace]);
   if (result.status !== 0) throw new Error(`octet run failed: ${result.stderr}`);
   return JSON.parse(readFileSync(trace)).traceEvents.filter((e) => e.cat === 'run').map((e) => e.dur / 1e3);
 }

@@ -55,7 +55,7 @@ async function timeOnnxRuntime(session, feeds) {
 function timeOctet(model, directory) {
   const trace = join(directory, 'profile.json');
   const result = spawnSync(options.octet, ['run', model, '--input', join(directory, 'input.bin'), '--output-dir',
-    directory, '--threads', options.threads, '--batch', options.batch, '--repeat', String(runs), '--profile', trace]);
+    directory, '--threads', options.threads, '--batch', options.batch, '--repeat', String(runs), '--trace', trace]);
   if (result.status !== 0) throw new Error(`octet run failed: ${result.stderr}`);
   return JSON.parse(readFileSync(trace)).traceEvents.filter((e) => e.cat === 'run').map((e) => e.dur / 1e3);
 }

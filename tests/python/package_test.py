@@ -474,7 +474,7 @@ class Networks(unittest.TestCase):
         self.assertEqual(found.first.histogram, {-out.scale: reals.size})
 
     def test_runtime_profile(self):
-        path = os.path.join(os.environ["OCTET_SOURCE_DIR"], "examples", "digits", "digits_int8.tflite")
+        path = os.path.join(DIGITS, "digits_int8.tflite")
         usual, net = octet.Network(path), octet.Network(path, profile="litert-2026.08-x86")
         codes = np.random.default_rng(3).integers(-128, 128, net.inputs[0].shape, np.int8)
         self.assertEqual(net(codes).shape, usual(codes).shape)
@@ -544,6 +544,19 @@ class Networks(unittest.TestCase):
         with unittest.mock.patch.dict("sys.modules", {"matplotlib": None}):
             with self.assertRaisesRegex(ImportError, "plots need matplotlib.*python3-matplotlib"):
                 found.plot()
+
+    def test_pages_name_every_operator_and_function(self):
+        def page(*names):
+            with open(os.path.join(DIGITS, "..", "..", "doc", *names), encoding="utf-8") as file:
+                return file.read()
+        operators, reference = page("operators.md") + page("onnx.md"), page("reference", "python.md")
+        for name in [*octet.supported_operators("tflite"), *octet.supported_operators("onnx")]:
+            with self.subTest(name):
+                self.assertRegex(operators, rf"\b{name}\b")
+        for name in octet.__all__:
+            if not hasattr(octet.operations, name):  # that page has all of the module
+                with self.subTest(name):
+                    self.assertRegex(reference, rf"octet\.{name}\b")
 
     def test_wrong_calls_are_named(self):
         for error, call, text in [(TypeError, lambda: self.net(), "input 'image' is missing"),
