@@ -353,6 +353,16 @@ TEST(NetworkContexts, StayAsTheyWereWhenSizesDoNotFit) {
               }),
               "dimension 'n': no input has a dimension of this name");
     EXPECT_EQ(scores_of(net, 7), before);
+
+    model::graph g = image_graph(9, 12);
+    g.tensors[static_cast<std::size_t>(g.inputs[0])].dim_names = {"n", "", "", ""};
+    network named(g);
+    EXPECT_EQ(refusal([&] {
+                  named.resize({0, {{"image", {2, 9, 12, 8}}}, {{"n", 3}}});
+              }),
+              "dimension 'n' is 3, but shape 2x9x12x8 of input 'image' has 2 there");
+    named.resize({0, {{"image", {2, 9, 12, 8}}}, {{"n", 2}}});
+    EXPECT_EQ(named.input().dims(), (memory::dims{2, 9, 12, 8}));
 }
 
 TEST(NetworkContexts, FloatsBecomeCodesAsTheFrameworkMakesThem) {

@@ -48,6 +48,18 @@ void set_dimension(graph &g, const std::string &name, dim_t size) {
         refuse("dimension '" + name + "' is " + std::to_string(size) + ", allowed is 1 or more");
 }
 
+/// A shape must not contradict the size that its dimension's name has.
+void require_dimension(const graph &g, const std::string &name, dim_t size) {
+    for (const int t : g.inputs) {
+        const tensor &input = g.tensors[static_cast<std::size_t>(t)];
+        for (std::size_t d = 0; d < input.dim_names.size(); d++)
+            if (input.dim_names[d] == name && input.dims[d] != size)
+                refuse("dimension '" + name + "' is " + std::to_string(size) + ", but shape " +
+                       to_text(input.dims) + " of input '" + input.name + "' has " +
+                       std::to_string(input.dims[d]) + " there");
+    }
+}
+
 /// Whether nodes compute shapes, from which those of others follow.
 bool computes_shapes(const graph &g) {
     return std::any_of(g.nodes.begin(), g.nodes.end(), [&](const node &n) {
@@ -116,6 +128,8 @@ void set_input_sizes(graph &g, const network_sizes &sizes) {
         set_dimension(g, name, size);
     for (const auto &[name, dims] : sizes.shapes)
         set_dims(input_named(g, name), dims);
+    for (const auto &[name, size] : sizes.dimensions)
+        require_dimension(g, name, size);
     for (const int t : g.inputs)
         if (sizes.batch != 0 && is_first_open(g, t))
             input_dims(g, t).front() = sizes.batch;
