@@ -69,7 +69,7 @@ endif()
 
 # `octet serve`; ON makes its libraries, which tests are linked to, also without the command. prometheus-cpp also looks for what its
 # listener would need; ours is the server's own.
-set(OCTET_WITH_SERVE AUTO CACHE STRING "`octet serve`: AUTO (where gRPC, Boost, OpenSSL and prometheus-cpp are found), ON, OFF")
+set(OCTET_WITH_SERVE AUTO CACHE STRING "`octet serve`: AUTO (where nghttp2, Boost, OpenSSL and prometheus-cpp are found), ON, OFF")
 set_property(CACHE OCTET_WITH_SERVE PROPERTY STRINGS AUTO ON OFF)
 set(OCTET_HAVE_SERVE FALSE)
 if(OCTET_WITH_SERVE AND (OCTET_BUILD_TOOLS OR NOT OCTET_WITH_SERVE STREQUAL "AUTO"))
@@ -78,17 +78,18 @@ if(OCTET_WITH_SERVE AND (OCTET_BUILD_TOOLS OR NOT OCTET_WITH_SERVE STREQUAL "AUT
     find_path(PROMETHEUS_INCLUDE_DIR prometheus/registry.h)
     find_library(PROMETHEUS_CORE_LIBRARY prometheus-cpp-core)
     find_package(Protobuf QUIET)
-    find_path(GRPC_INCLUDE_DIR grpcpp/grpcpp.h)
-    find_library(GRPC_LIBRARY grpc++)
-    find_library(GPR_LIBRARY gpr)
-    find_library(ABSL_SYNCHRONIZATION_LIBRARY absl_synchronization) # of its headers
-    find_program(GRPC_CPP_PLUGIN grpc_cpp_plugin)
+    find_path(NGHTTP2_INCLUDE_DIR nghttp2/nghttp2.h)
+    find_library(NGHTTP2_LIBRARY nghttp2)
     find_program(PROTOC protoc)
-    mark_as_advanced(PROMETHEUS_INCLUDE_DIR PROMETHEUS_CORE_LIBRARY GRPC_INCLUDE_DIR GRPC_LIBRARY GPR_LIBRARY ABSL_SYNCHRONIZATION_LIBRARY
-                     GRPC_CPP_PLUGIN PROTOC)
-    octet_with(SERVE "libgrpc++-dev protobuf-compiler-grpc libboost-dev libssl-dev prometheus-cpp-dev" "octet serve"
-               Boost_FOUND OpenSSL_FOUND PROMETHEUS_INCLUDE_DIR PROMETHEUS_CORE_LIBRARY Protobuf_FOUND GRPC_INCLUDE_DIR
-               GRPC_LIBRARY GPR_LIBRARY ABSL_SYNCHRONIZATION_LIBRARY GRPC_CPP_PLUGIN PROTOC)
+    mark_as_advanced(PROMETHEUS_INCLUDE_DIR PROMETHEUS_CORE_LIBRARY NGHTTP2_INCLUDE_DIR NGHTTP2_LIBRARY PROTOC)
+    # One that bounds header blocks and resets: 1.61, or Debian's 1.52 since its security update.
+    if(NGHTTP2_LIBRARY)
+        include(CheckLibraryExists)
+        check_library_exists(${NGHTTP2_LIBRARY} nghttp2_option_set_max_continuations "" OCTET_NGHTTP2_IS_BOUNDED)
+    endif()
+    octet_with(SERVE "libnghttp2-dev protobuf-compiler libprotobuf-dev libboost-dev libssl-dev prometheus-cpp-dev" "octet serve"
+               Boost_FOUND OpenSSL_FOUND PROMETHEUS_INCLUDE_DIR PROMETHEUS_CORE_LIBRARY Protobuf_FOUND NGHTTP2_INCLUDE_DIR
+               NGHTTP2_LIBRARY OCTET_NGHTTP2_IS_BOUNDED PROTOC)
 endif()
 
 set(OCTET_HAVE_ONEDNN FALSE)

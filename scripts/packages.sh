@@ -17,7 +17,7 @@ build=(
     libonnx-dev libprotobuf-dev      # .onnx files
     libcli11-dev zlib1g-dev libzip-dev libpng-dev libturbojpeg0-dev # the octet command; its files: .npz, PNG, JPEG
     help2man                         # its manual pages
-    libgrpc++-dev protobuf-compiler-grpc libboost-dev libssl-dev prometheus-cpp-dev # octet serve
+    libnghttp2-dev protobuf-compiler libboost-dev libssl-dev prometheus-cpp-dev # octet serve
     pybind11-dev python3-dev python3-numpy # the Python package
     python3-build python3-wheel python3-pip python3-venv patchelf # its wheel, and the test of that
     dpkg-dev file                    # Debian packages

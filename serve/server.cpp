@@ -23,6 +23,7 @@
 #include "grpc/server.hpp"
 #include "http/server.hpp"
 #include "log.hpp"
+#include "net/tls.hpp"
 #include "octet/settings.hpp"
 
 namespace octet::serve {
@@ -68,8 +69,7 @@ struct server::state {
     std::unique_ptr<repository> models;
     std::unique_ptr<service> requests;
     std::unique_ptr<rest> paths;
-    std::unique_ptr<http_server> http, scrapes;
-    std::unique_ptr<grpc_server> calls;
+    std::unique_ptr<listener> http, scrapes, calls;
 
     explicit state(const server_options &o) : options(o), out(o.access_log) {
         if (options.workers == 0)
@@ -110,59 +110,55 @@ struct server::state {
         listen();
     }
 
-    http_server::handlers handlers(const std::string &protocol, http_server::handler handle) {
+    using handler = decltype(http_handlers::handle);
+    http_handlers handlers(handler handle) {
         return {[this](const http_request &head) { return paths->most_body_bytes(head); }, std::move(handle),
                 [this](const http_request &r, const refusal &e) { return paths->refuse(r, e); },
                 [this](const service::call &c, bool is_expired) {
                     is_expired ? requests->expire(c) : requests->cancel(c);
-                },
-                [&gauge = figures.connections(protocol)](int more) { gauge.Increment(more); }};
+                }};
     }
 
     void listen() {
-        http_options h;
-        h.threads = options.io_threads;
-        h.most_connections = options.most_connections;
-        h.most_header_bytes = options.most_header_bytes;
-        h.most_body_bytes = options.most_body_bytes;
-        h.idle = options.idle;
-        h.receive = h.send = options.receive;
-        if (options.http != "off") {
-            h.address = options.http;
-            h.certificate = options.certificate;
-            h.key = options.key;
-            h.client_authority = options.client_authority;
-            http = std::make_unique<http_server>(
-                h, *receiving, handlers("http", [this](const http_request &r, const rest::answering &to) {
-                    return paths->handle(r, to);
-                }));
-        }
-        check_certificate(options.certificate, options.key, options.client_authority);
+        listen_options o;
+        const auto on = [&](const std::string &address, const char *protocol) {
+            o.address = address;
+            o.count = [&gauge = figures.connections(protocol)](int more) { gauge.Increment(more); };
+            return o;
+        };
+        o.threads = options.io_threads;
+        o.most_connections = options.most_connections;
+        o.most_header_bytes = options.most_header_bytes;
+        o.most_body_bytes = options.most_body_bytes;
+        o.idle = options.idle;
+        o.receive = o.send = options.receive;
+        o.certificate = options.certificate;
+        o.key = options.key;
+        o.client_authority = options.client_authority;
+        if (options.http != "off")
+            http = listen_http(on(options.http, "http"), *receiving,
+                               handlers([this](const http_request &r, const rest::answering &to) {
+                                   return paths->handle(r, to);
+                               }));
         if (options.grpc != "off")
-            calls = std::make_unique<grpc_server>(
-                grpc_options{
-                    options.grpc, options.most_body_bytes, options.most_total_bytes,
-                    options.most_header_bytes, options.idle, options.receive, options.certificate,
-                    options.key, options.client_authority, options.most_connections,
-                    [this](std::size_t n) { figures.connections("grpc").Set(static_cast<double>(n)); }},
-                *requests, secret, *receiving);
-        if (options.metrics != "off") {
-            h.address = options.metrics;
-            h.threads = 1;
-            h.certificate.clear();
-            h.client_authority.clear();
-            h.most_connections = 64;
-            scrapes = std::make_unique<http_server>(
-                h, *receiving,
-                handlers("metrics",
-                         [this](const http_request &r,
+            calls = listen_grpc(on(options.grpc, "grpc"), *receiving, *requests, secret);
+        o.threads = 1;
+        o.certificate.clear();
+        o.client_authority.clear();
+        o.most_connections = 64;
+        if (options.metrics != "off")
+            scrapes = listen_http(
+                on(options.metrics, "metrics"), *receiving,
+                handlers([this](const http_request &r,
                                 const rest::answering &to) -> std::shared_ptr<const service::call> {
-                             if (r.target.substr(0, 11) == "/v2/health/")
-                                 return paths->handle(r, to);
-                             to.done(scrape(r));
-                             return nullptr;
-                         }));
-        }
+                    if (r.target.substr(0, 11) == "/v2/health/")
+                        return paths->handle(r, to);
+                    to.done(scrape(r));
+                    return nullptr;
+                }));
+        if (options.http == "off" && options.grpc == "off")
+            make_tls(options.certificate, options.key, options.client_authority,
+                     ""); // says what is wrong with them
     }
 
     /// On the port of metrics.
@@ -235,11 +231,9 @@ void server::reload_files() {
             read_tokens(state_->options.token_file, state_->secret);
     });
     attempt("certificate", [&] {
-        check_certificate(state_->options.certificate, state_->options.key, state_->options.client_authority);
-        if (state_->http)
-            state_->http->reload_certificate();
-        if (state_->calls)
-            state_->calls->reload_certificate();
+        for (listener *l : {state_->http.get(), state_->calls.get()})
+            if (l)
+                l->reload_certificate();
     });
     attempt("access log", [&] { state_->out.reopen(); });
 }
@@ -247,28 +241,32 @@ void server::reload_files() {
 bool server::stop() {
     constexpr auto most_grace = std::chrono::milliseconds(1000), moment = std::chrono::milliseconds(10);
     state &s = *state_;
+    const auto each = [&](const auto &f) {
+        for (listener *l : {s.http.get(), s.calls.get()})
+            if (l)
+                f(*l);
+    };
+    const auto is_idle = [&] {
+        bool all = true;
+        each([&](const listener &l) { all &= l.is_idle(); });
+        return all;
+    };
+    const auto wait_for_clients = [&](clock::time_point end) {
+        while (!is_idle() && clock::now() < end)
+            std::this_thread::sleep_for(moment);
+    };
     s.requests->leave();
     s.models->abandon();
-    if (s.calls)
-        s.calls->tell_health();
-    if (s.http)
-        s.http->leave();
+    each([](listener &l) { l.leave(); });
     std::this_thread::sleep_for(s.options.leave);
     const auto until = clock::now() + s.options.most_drain;
     const auto grace = std::min(most_grace, s.options.most_drain / 2);
-    const auto wait_for_http = [&](clock::time_point end) {
-        while (s.http && !s.http->is_idle() && clock::now() < end)
-            std::this_thread::sleep_for(moment);
-    };
-    if (s.http)
-        s.http->drain(grace);
-    wait_for_http(clock::now() + grace);
+    each([&](listener &l) { l.drain(grace); });
+    wait_for_clients(clock::now() + grace);
     s.requests->stop();
     const bool is_done = s.workers->wait_until_idle(until);
-    if (s.calls)
-        s.calls->drain(until);
-    wait_for_http(until); // replies that are being sent
-    return is_done && (!s.http || s.http->is_idle());
+    wait_for_clients(until); // replies that are being sent
+    return is_done && is_idle();
 }
 
 namespace {

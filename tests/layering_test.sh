@@ -35,7 +35,8 @@ for file in interop/onednn/*.?pp interop/onednn/interface/*.?pp; do
 done
 forbid examples '(common|cpu|jit|api|network)/' 'examples use the public API'
 forbid serve '(common|cpu|jit|api|network|commands)/' 'the server uses the public API'
-forbid serve/core '(http|grpc)/|boost/|grpcpp/' 'serve/core knows no protocol'
+forbid serve/core '(http|grpc|net)/|boost/|nghttp2/' 'serve/core knows no protocol'
+forbid serve/net '(http|grpc)/|nghttp2/' 'serve/net knows connections, and not what they speak'
 forbid src/network '(common|cpu|jit|api)/' 'networks use the public API'
 forbid src/storage '(common|cpu|jit|api|network)/' 'files are written by whoever wants to, without knowing them'
 for room in graph tflite onnx passes lower; do

@@ -1,21 +1,26 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include <google/protobuf/descriptor.h>
-#include <google/protobuf/io/zero_copy_stream.h>
+
+#include "core/job.hpp"
 
 namespace octet::serve {
 
-/// The memory that a message of Protobuf would take, from a look at its bytes that makes no objects.
+/// What a message of Protobuf consists of, from a look at its bytes that makes no objects.
 struct message_extent {
-    int fields = 0;          ///< also of the messages in it
-    std::size_t numbers = 0; ///< packed ones, at most
+    int fields = 0;              ///< also of the messages in it
+    std::size_t numbers = 0;     ///< packed ones, at most
+    std::vector<byte_range> raw; ///< values of the field `raw`, in the message
+    std::string rest;            ///< the message without them, if there are any
 };
 
 /// Throws refusal for bytes that are no such message, and for more fields than any request has: one of two bytes becomes an
-/// object of a hundred.
-message_extent extent_of_message(google::protobuf::io::ZeroCopyInputStream &bytes,
-                                 const google::protobuf::Descriptor &type);
+/// object of a hundred. `raw` is the number of a field of bytes that needs no objects; 0: none.
+message_extent extent_of_message(std::string_view bytes, const google::protobuf::Descriptor &type,
+                                 int raw = 0);
 
 } // namespace octet::serve

@@ -1,166 +1,154 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// A call of gRPC from its header to its end. Messages are read in this order: the token first, then bytes, as many as there is room for,
-// then objects, as few as a request needs.
+// A call of gRPC from its header to its status, on one stream of HTTP/2: the token first, then the bytes of a message, as many as there is room
+// for, then objects, as few as a request needs, then the answer. All of it happens on the thread of its connection; what works elsewhere comes
+// back through `later`.
 
-#include <chrono>
 #include <functional>
-#include <list>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
-#include <grpcpp/grpcpp.h>
-
+#include "core/received_body.hpp"
 #include "core/service.hpp"
 #include "core/token.hpp"
-#include "grpc/bounded_message.hpp"
 
 namespace octet::serve {
 
-class call;
-using context = grpc::CallbackServerContext;
-
-grpc::StatusCode code_of(outcome o);
-/// Of the call's header; "" where it has none.
-std::string metadata_of(const context &c, const char *key);
-/// The client's address as HTTP names it, with whom it shares an account: 10.0.0.1, ::1.
-std::string address_of(const context &c);
-/// Address and port, of one connection: "10.0.0.1 4711".
-std::string connection_of(const context &c);
-
-/// Messages that are being received: each may become as large as any, so few are read at once, and the others wait. It also bounds the
-/// time of all that depends on a client: waiting, being read, and taking the reply.
-class reading_room {
-public:
-    reading_room(std::size_t places, std::chrono::milliseconds most_time)
-        : places_(places), most_of_client_(std::max<std::size_t>(1, places / 2)), most_time_(most_time) {}
-    /// Reads now, or later when others are done; false if too many wait.
-    bool enter(call &c);
-    /// One that waits, reads or writes does so no more. Whether it had waited, and will not read.
-    bool leave(call &c);
-    /// It begins to write its reply.
-    void write(call &c);
-    /// Cancels what takes too long.
-    void look(clock::time_point now);
-    /// Cancels what would never end by itself.
-    void end_endless();
-
-private:
-    void admit();
-    template <typename Condition> void give_up_if(const Condition &condition);
-
-    const std::size_t places_, most_of_client_;
-    const std::chrono::milliseconds most_time_;
-    std::recursive_mutex mutex_; ///< of what follows; a call that is cancelled may leave at once
-    std::list<call *> reading_, waiting_, writing_;
-    std::map<std::string, std::size_t> reading_of_;
+/// The header of a call, as far as anybody asks for it.
+struct call_head {
+    std::string method, path, type, authorization, trace, timeout;
+    std::size_t bytes = 0; ///< of all fields, as HPACK counts them
 };
 
-/// Counts what clients cancel. Who begins calls and resets them does so faster than they end, and each takes memory until then: a
-/// connection that does it too often is cut.
-class cancellations {
-public:
-    std::function<void(const std::string &connection)> cut; ///< set before the first call
-    void count(const std::string &connection);
-
-private:
-    static constexpr int most_per_second = 1000;
-    std::mutex mutex_; ///< of what follows
-    std::map<std::string, int> counts_;
-    clock::time_point since_;
+/// A message that the client gets: `text`, then `parts`.
+struct outgoing {
+    std::string text;
+    std::vector<byte_range> parts;
+    std::shared_ptr<const void> keep; ///< what the parts lie in
 };
 
-/// What all calls of a server share.
+/// What a connection does for the streams of its calls.
+class wire {
+public:
+    using fields = std::vector<std::pair<std::string, std::string>>;
+    using poster = std::function<void(std::function<void()>)>;
+    virtual ~wire() = default;
+    /// The header of the answer, which is all of it, or is followed by what the call has to send.
+    virtual void respond(int stream, const fields &header, bool is_all) = 0;
+    virtual void trail(int stream, const fields &trailer) = 0;
+    /// The call has more to send.
+    virtual void resume(int stream) = 0;
+    /// Ends the stream; without a failure only if all of the answer is sent, for a client that goes on sending.
+    virtual void reset(int stream, bool is_failure) = 0;
+    /// The client may send that many bytes more; at the beginning it may send `first_window`.
+    virtual void open_window(int stream, std::size_t bytes) = 0;
+    static constexpr std::size_t first_window = 65535;
+    /// Runs a function on the connection's thread, if that is still there. To be called on any thread.
+    std::shared_ptr<const poster> later;
+};
+
+/// Where a call comes from.
+struct origin {
+    wire &on;
+    int stream;
+    call_head head;
+    std::string peer;
+    std::shared_ptr<std::atomic<std::size_t>> client; ///< account of memory
+};
+
+/// What all calls share.
 struct shared_by_calls {
-    shared_by_calls(service &s, const token &t, receive_budget &b, std::size_t reading_places,
-                    std::chrono::milliseconds most_receive)
-        : requests(s), secret(t), budget(b), room(reading_places, most_receive) {}
     service &requests;
     const token &secret;
     receive_budget &budget;
-    reading_room room;
-    cancellations resets;
+    std::size_t most_header_bytes;
+    std::chrono::milliseconds receive, send; ///< time that a client has for a message, and for an answer
 };
 
-/// A call: the token is checked, a message is read as soon as there is room for one, then `work`.
-class call : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+class call : public std::enable_shared_from_this<call> {
 public:
-    call(shared_by_calls &s, context &c, const char *what)
-        : shared_(s), context_(c), what_(what), client(address_of(c)),
-          held_(s.budget, s.budget.client(client)) {}
+    /// `what` is its name in the log.
+    call(const shared_by_calls &s, origin &&o, const char *what);
+    virtual ~call() = default;
 
-    /// Called by the method that made it. Nothing of the object may be used afterwards.
-    void begin(bool is_open, bool has_message);
-    void read() { StartRead(&bytes_); }
-    void give_up() { context_.TryCancel(); }
-    /// Whether it ends by itself, as all do that have one message.
-    virtual bool has_end() const { return true; }
-
-    void OnReadDone(bool is_good) override;
-    void OnCancel() final {
-        shared_.resets.count(connection_of(context_));
-        cancelled();
-    }
-    void OnDone() override {
-        shared_.room.leave(*this);
-        delete this;
-    }
+    // ---- What the connection tells it
+    void begin();
+    void data(const char *bytes, std::size_t size);
+    /// The client sends no more.
+    void end();
+    /// Ten times a second. `is_draining`: the server stops, and waits for no client that has moved nothing since `stuck`.
+    void look(clock::time_point now, bool is_draining, clock::time_point stuck);
+    /// The stream is gone.
+    void closed();
+    /// How much of the answer can be sent now, `most` at most; `is_last` if nothing but the trailer follows.
+    std::size_t ready(std::size_t most, bool &is_last) const;
+    /// Appends the next `size` bytes of the answer.
+    void take(std::size_t size, std::vector<char> &to);
+    wire::fields trailer() const;
 
 protected:
-    /// The message is there, if the method has one. Throws, or finishes the call now or later.
+    // ---- What a method does
+    virtual void check() {}                        ///< the header, before anything else. Throws or finishes
+    virtual bool is_open() const { return false; } ///< without a token
+    /// The message is there, if the method has one. Throws, or answers now or later.
     virtual void work() = 0;
-    virtual void cancelled() {
-        if (shared_.room.leave(*this))
-            Finish({grpc::StatusCode::CANCELLED, ""});
-    }
-    virtual void end_of_messages() { Finish({grpc::StatusCode::INVALID_ARGUMENT, "there is no message"}); }
+    virtual std::size_t most_message() const = 0;
+    virtual bool has_message() const { return true; }
+    /// The client sends no more messages.
+    virtual void end_of_messages();
+    virtual void left() {}                            ///< the client
+    virtual void waits(clock::time_point) {}          ///< while it works: ten times a second
+    virtual bool is_endless() const { return false; } ///< it ends with the server
     virtual std::string model() const { return ""; }
 
-    void read_next() {
-        if (!shared_.room.enter(*this))
-            throw refusal(outcome::overloaded, "too many messages wait to be received");
-    }
-    /// Does what throws, and ends the call if it throws.
-    void guarded(const std::function<void()> &f);
+    std::string_view message() const { return body_ ? body_->bytes() : std::string_view(); }
+    /// Sends a message. When it is sent, the next one is read, where there are several.
+    void send(outgoing &&message);
+    void finish(int code, const std::string &sentence);
     void refuse(const refusal &e);
-    template <typename Message> void parse(Message &to) {
-        take_numbers(*Message::descriptor());
-        const std::size_t size = bytes_.Length();
-        if (!grpc::SerializationTraits<Message>::Deserialize(&bytes_, &to).ok())
-            throw refusal(outcome::invalid, "the bytes are no message of this method");
-        bytes_.Clear();
-        held_.shrink(size);
+    /// Does what throws, and ends the call if it throws.
+    template <typename Function> void guarded(const Function &f) {
+        try {
+            f();
+        } catch (const refusal &e) {
+            refuse(e);
+        } catch (const std::bad_alloc &) {
+            refuse(refusal(outcome::overloaded, "there is no memory for this request"));
+        } catch (const std::exception &e) {
+            refuse(refusal(outcome::failed, e.what()));
+        }
     }
-    template <typename Message> void finish_with(const Message &answer) {
-        bool is_own = false;
-        const auto status = grpc::SerializationTraits<Message>::Serialize(answer, &answer_, &is_own);
-        if (!status.ok())
-            return Finish(status);
-        if (!held_.grow(answer_.Length()))
-            return Finish({grpc::StatusCode::RESOURCE_EXHAUSTED, "replies fill the memory for requests"});
-        shared_.room.write(*this);
-        StartWriteAndFinish(&answer_, grpc::WriteOptions(), status);
-    }
+    /// Counts memory until the call is over. Throws refusal.
+    void hold(std::size_t bytes) const;
+
+    const shared_by_calls &shared_;
+    const origin from_;
+    const char *const what_;
+    grant opened_; ///< by its token
+    clock::time_point deadline_ = clock::time_point::max();
+    std::shared_ptr<received_body> body_; ///< null: nothing of a message is there
+    bool reads_more_ = false;             ///< messages after the first one
 
 private:
-    void take_numbers(const google::protobuf::Descriptor &type);
+    enum class phase { receiving, working, over };
+    void take_message();
+    void begin_message();
 
-protected:
-    shared_by_calls &shared_;
-    context &context_;
-    const char *const what_;
+    mutable receive_budget::share held_;
+    phase phase_ = phase::receiving;
+    unsigned char prefix_[5] = {};
+    std::size_t prefix_size_ = 0, granted_ = wire::first_window;
+    std::string pending_; ///< of later messages
+    bool is_remote_over_ = false;
 
-public:
-    const std::string client;
-    clock::time_point since; ///< it waits, reads or writes; the room's
-
-protected:
-    receive_budget::share held_;
-    std::unique_ptr<receive_budget::share> numbers_held_;
-    grpc::ByteBuffer bytes_, answer_;
-    grant opened_; ///< by its token
+    outgoing out_;
+    std::size_t sent_ = 0, size_ = 0; ///< bytes of `out_`
+    bool has_header_ = false, is_ending_ = false;
+    int code_ = 0;
+    std::string http_status_ = "200", sentence_, retry_after_;
+    clock::time_point until_, moved_;
 };
 
 } // namespace octet::serve

@@ -41,7 +41,7 @@ std::int64_t whole_number(const std::string &name, const inference::InferParamet
 
 } // namespace
 
-infer_request request_of(const ModelInferRequest &r) {
+infer_request request_of(const ModelInferRequest &r, const std::vector<byte_range> &raw) {
     infer_request request;
     request.model = r.model_name();
     request.version = r.model_version();
@@ -49,11 +49,10 @@ infer_request request_of(const ModelInferRequest &r) {
         throw refusal(outcome::invalid, "id has " + std::to_string(r.id().size()) + " bytes, at most " +
                                             std::to_string(most_id_bytes) + " are taken");
     request.id = r.id();
-    const bool is_raw = r.raw_input_contents_size() > 0;
-    if (is_raw && r.raw_input_contents_size() != r.inputs_size())
-        throw refusal(outcome::invalid, std::to_string(r.raw_input_contents_size()) +
-                                            " raw_input_contents for " + std::to_string(r.inputs_size()) +
-                                            " inputs");
+    const bool is_raw = !raw.empty();
+    if (is_raw && raw.size() != static_cast<std::size_t>(r.inputs_size()))
+        throw refusal(outcome::invalid, std::to_string(raw.size()) + " raw_input_contents for " +
+                                            std::to_string(r.inputs_size()) + " inputs");
     for (int i = 0; i < r.inputs_size(); i++) {
         given_tensor t;
         t.name = r.inputs(i).name();
@@ -65,8 +64,7 @@ infer_request request_of(const ModelInferRequest &r) {
             throw refusal(outcome::invalid,
                           "input '" + shown(t.name) + "' has contents beside raw_input_contents");
         if (is_raw)
-            t.bytes = byte_range{reinterpret_cast<const std::byte *>(r.raw_input_contents(i).data()),
-                                 r.raw_input_contents(i).size()};
+            t.bytes = raw[static_cast<std::size_t>(i)];
         else
             t.numbers = numbers_of(r.inputs(i).contents());
         request.inputs.push_back(std::move(t));
@@ -100,7 +98,8 @@ infer_request request_of(const ModelInferRequest &r) {
     return request;
 }
 
-void fill(ModelInferResponse &r, const service::call &c) {
+ModelInferResponse response_of(const service::call &c) {
+    ModelInferResponse r;
     const job &j = *c.work;
     r.set_model_name(c.model->name());
     r.set_model_version(c.model->version());
@@ -114,8 +113,8 @@ void fill(ModelInferResponse &r, const service::call &c) {
         output.set_datatype(name_of_datatype(j.wanted[i]));
         for (const std::int64_t d : j.output_dims[i])
             output.add_shape(d);
-        r.add_raw_output_contents(j.outputs[i].data, j.outputs[i].size);
     }
+    return r;
 }
 
 } // namespace octet::serve

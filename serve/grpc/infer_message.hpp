@@ -3,13 +3,13 @@
 // Messages of inferences as the core has them.
 
 #include "core/service.hpp"
-#include "inference.grpc.pb.h"
+#include "inference.pb.h"
 
 namespace octet::serve {
 
-/// Its bytes stay in the message. Throws refusal.
-infer_request request_of(const inference::ModelInferRequest &r);
-/// Of a call that went well.
-void fill(inference::ModelInferResponse &r, const service::call &c);
+/// `raw` are the raw_input_contents, which the message lacks. Throws refusal.
+infer_request request_of(const inference::ModelInferRequest &r, const std::vector<byte_range> &raw);
+/// Of a call that went well: all but the raw_output_contents.
+inference::ModelInferResponse response_of(const service::call &c);
 
 } // namespace octet::serve

@@ -9,7 +9,10 @@
 
 #include "core/description.hpp"
 #include "core/small_json.hpp"
+#include "grpc/bounded_message.hpp"
 #include "grpc/infer_message.hpp"
+#include "grpc/own_services.hpp"
+#include "grpc/wire_format.hpp"
 #include "octet/settings.hpp"
 
 namespace octet::serve {
@@ -38,179 +41,285 @@ template <typename Message> auto model_of(const Message &m, long) -> decltype(st
 }
 template <typename Message> std::string model_of(const Message &, ...) { return ""; }
 
-/// Answered at once.
-template <typename Request, typename Response> class unary_call : public call {
-public:
-    using function = void (protocol::*)(const Request &, Response &);
-    unary_call(protocol &p, context &c, const char *what, function f, background *where)
-        : call(p, c, what), protocol_(p), answer_with_(f), where_(where) {}
+/// Bytes that a message of this type takes as objects.
+std::size_t bytes_of(const message_extent &e, std::string_view bytes) {
+    constexpr std::size_t of_a_number = 24; // 8 in the message and 8, at times twice that, of the request
+    return 2 * bytes.size() + e.numbers * of_a_number;
+}
 
-private:
-    void work() override {
-        if (bytes_.Length() > most_control_bytes)
-            throw refusal(outcome::too_large, "the message has " + std::to_string(bytes_.Length()) +
-                                                  " bytes, at most " + std::to_string(most_control_bytes) +
-                                                  " are taken");
-        if (Request::descriptor()->field_count() > 0)
-            parse(request_);
-        if (Request::descriptor()->field_count() > 0)
-            opened_.require(model_of(request_, 0));
-        if (where_)
-            where_->submit([this] { guarded([&] { answer(); }); });
-        else
-            answer();
-    }
-    void answer() {
-        Response response;
-        (protocol_.*answer_with_)(request_, response);
-        finish_with(response);
-    }
-    protocol &protocol_;
-    const function answer_with_;
-    background *const where_; ///< null: it takes no time
-    Request request_;
+template <typename Message> void parse(std::string_view bytes, Message &to) {
+    if (!to.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+        throw refusal(outcome::invalid, "the bytes are no message of this method");
+}
+
+/// A request that was received and is not read yet. Its bytes live as long as this.
+struct unread {
+    std::shared_ptr<received_body> body;
+    message_extent extent;
+    std::unique_ptr<receive_budget::share> held; ///< what it takes while it is read
+    grant opened;
+    clock::time_point deadline;
+    std::string trace, peer, model;
+
+    std::string_view bytes() const { return extent.raw.empty() ? body->bytes() : extent.rest; }
 };
 
+/// On any thread. Throws refusal.
+std::shared_ptr<const service::call> ask(const std::shared_ptr<unread> &u, service &requests,
+                                         const service::answer &done) {
+    ModelInferRequest message;
+    parse(u->bytes(), message);
+    u->model = message.model_name();
+    u->opened.require(u->model);
+    infer_request r = request_of(message, u->extent.raw);
+    r.trace = u->trace;
+    r.peer = u->peer;
+    r.keep = u;
+    r.held = &u->body->held;
+    r.numbers_held = std::move(u->held);
+    r.deadline = u->deadline;
+    return requests.infer(std::move(r), "grpc", done);
+}
+
 /// A call that waits for its inference.
-class infer_call : public call {
+class infer_call final : public call {
 public:
-    using call::call;
+    infer_call(const shared_by_calls &s, origin &&o) : call(s, std::move(o), "infer") {}
 
 private:
-    void cancelled() override {
-        std::shared_ptr<const service::call> waits;
-        {
-            const std::lock_guard<std::mutex> lock(mutex_);
-            is_cancelled_ = true;
-            waits = call_;
-        }
-        if (waits)
-            give_up(*waits);
-        else
-            call::cancelled();
-    }
+    static constexpr std::size_t most_read_at_once = std::size_t(64) << 10; ///< by the thread of a connection
+
+    std::size_t most_message() const override { return shared_.requests.options.most_body_bytes; }
+    std::string model() const override { return read_ ? read_->model : ""; }
+
     void work() override {
-        const std::string trace = metadata_of(context_, "traceparent");
-        if (is_traceparent(trace))
-            context_.AddInitialMetadata("traceparent", trace);
-        parse(request_);
-        opened_.require(request_.model_name());
-        infer_request r = request_of(request_);
-        r.trace = trace;
-        r.peer = client;
-        r.held = &held_;
-        r.numbers_held = std::move(numbers_held_);
-        if (context_.deadline() != std::chrono::system_clock::time_point::max())
-            r.deadline = clock::now() + std::chrono::duration_cast<clock::duration>(
-                                            context_.deadline() - std::chrono::system_clock::now());
-        auto waits = shared_.requests.infer(
-            std::move(r), "grpc",
-            [this](const std::shared_ptr<const service::call> &done) { answer(*done); });
-        const std::lock_guard<std::mutex> lock(mutex_);
-        if (is_cancelled_)
-            give_up(*waits);
-        call_ = std::move(waits);
+        read_ = std::make_shared<unread>();
+        read_->extent = extent_of_message(message(), *ModelInferRequest::descriptor(),
+                                          ModelInferRequest::kRawInputContentsFieldNumber);
+        read_->body = body_;
+        read_->held = body_->held.another();
+        read_->opened = opened_;
+        read_->deadline = deadline_;
+        read_->trace = is_traceparent(from_.head.trace) ? from_.head.trace : "";
+        read_->peer = from_.peer;
+        if (!read_->held->grow(bytes_of(read_->extent, read_->bytes())))
+            throw refusal(outcome::overloaded, "requests fill the memory for them");
+        const auto weak = std::weak_ptr<infer_call>(std::static_pointer_cast<infer_call>(shared_from_this()));
+        const auto done = [weak, later = from_.on.later](const std::shared_ptr<const service::call> &c) {
+            (*later)([weak, c] {
+                if (const auto self = weak.lock())
+                    self->guarded([&] { self->answer(c); });
+            });
+        };
+        if (read_->bytes().size() <= most_read_at_once) {
+            waits_ = ask(read_, shared_.requests, done);
+            return;
+        }
+        shared_.requests.readers.submit(
+            [weak, later = from_.on.later, done, request = read_, &requests = shared_.requests] {
+                std::shared_ptr<const service::call> waits;
+                std::exception_ptr failure;
+                try {
+                    waits = ask(request, requests, done);
+                } catch (...) {
+                    failure = std::current_exception();
+                }
+                (*later)([weak, waits, failure, &requests] {
+                    if (const auto self = weak.lock())
+                        return self->guarded([&] { self->begun(waits, failure); });
+                    if (waits)
+                        requests.cancel(*waits);
+                });
+            });
     }
-    std::string model() const override { return request_.model_name(); }
+    void begun(const std::shared_ptr<const service::call> &waits, const std::exception_ptr &failure) {
+        if (failure)
+            std::rethrow_exception(failure);
+        waits_ = waits;
+    }
 
-    /// gRPC cancels also what a deadline has ended; the client's own comes first, by the time of the request's way.
-    void give_up(const service::call &c) {
+    void waits(clock::time_point now) override {
+        if (!waits_ || is_late_ || now < waits_->work->deadline)
+            return;
+        is_late_ = true; // if it runs already, its answer may still come
+        shared_.requests.expire(*waits_);
+    }
+    /// A client leaves also when its deadline is over, by its own clock: that comes first, by the time of the request's way.
+    void left() override {
         constexpr auto way = std::chrono::milliseconds(10);
-        const bool is_expired = c.work->deadline - way <= clock::now();
-        is_expired ? shared_.requests.expire(c) : shared_.requests.cancel(c);
-    }
-    void answer(const service::call &c) {
-        if (c.work->result != outcome::ok)
-            return Finish({code_of(c.work->result), c.work->sentence});
-        ModelInferResponse response;
-        fill(response, c);
-        finish_with(response);
+        if (!waits_)
+            return;
+        const bool is_expired = waits_->work->deadline - way <= clock::now();
+        is_expired ? shared_.requests.expire(*waits_) : shared_.requests.cancel(*waits_);
     }
 
-    ModelInferRequest request_;
-    std::mutex mutex_;
-    bool is_cancelled_ = false;
-    std::shared_ptr<const service::call> call_;
+    /// The message lacks its raw_output_contents, which follow it from where they are.
+    void answer(const std::shared_ptr<const service::call> &c) {
+        const job &j = *c->work;
+        if (j.result != outcome::ok)
+            return finish(facts_of(j.result).grpc, j.sentence);
+        outgoing reply;
+        reply.text = response_of(*c).SerializeAsString();
+        reply.keep = c;
+        reply.parts.reserve(2 * j.outputs.size());
+        const auto heads = std::make_shared<std::vector<std::string>>();
+        for (const byte_range &bytes : j.outputs)
+            heads->push_back(field_head(ModelInferResponse::kRawOutputContentsFieldNumber, bytes.size));
+        for (std::size_t i = 0; i < j.outputs.size(); i++) {
+            const std::string &head = (*heads)[i];
+            reply.parts.push_back({reinterpret_cast<const std::byte *>(head.data()), head.size()});
+            reply.parts.push_back(j.outputs[i]);
+        }
+        reply.keep = std::make_shared<std::pair<decltype(heads), decltype(c->work)>>(heads, c->work);
+        send(std::move(reply));
+        finish(0, "");
+    }
+
+    std::shared_ptr<unread> read_;
+    std::shared_ptr<const service::call> waits_; ///< null: it is read
+    bool is_late_ = false;
+};
+
+/// A path that there is no method for.
+class unknown_call final : public call {
+public:
+    unknown_call(const shared_by_calls &s, origin &&o) : call(s, std::move(o), "unknown method") {}
+
+private:
+    void check() override {
+        constexpr int unimplemented = 12;
+        finish(unimplemented, "there is no method " + shown(from_.head.path));
+    }
+    void work() override {}
+    std::size_t most_message() const override { return 0; }
 };
 
 } // namespace
 
-void protocol::end_streams() {
-    room.end_endless();
-    watchers.end();
-}
+/// Answered at once, or where changes are made.
+template <typename Request, typename Response> class protocol::unary_call final : public call {
+public:
+    unary_call(const protocol &p, origin &&o, const char *what, function<Request, Response> f, bool is_open,
+               background *where)
+        : call(p, std::move(o), what), protocol_(p), answer_with_(f), is_open_(is_open), where_(where) {}
 
-/// All methods are streams for gRPC's library, which hands over the header of a stream before it reads the message. On the wire
-/// a unary call is a stream of one message.
-void protocol::add(const std::string &path, std::function<stream *(context *)> make) {
-    using namespace grpc::internal;
-    paths_.push_back(path);
-    AddMethod(new RpcServiceMethod(paths_.back().c_str(), RpcMethod::BIDI_STREAMING, nullptr));
-    MarkMethodRawCallback(paths_.size() - 1,
-                          new CallbackBidiHandler<grpc::ByteBuffer, grpc::ByteBuffer>(std::move(make)));
-}
+private:
+    bool is_open() const override { return is_open_; }
+    bool has_message() const override { return Request::descriptor()->field_count() > 0; }
+    std::size_t most_message() const override { return most_control_bytes; }
+    void work() override {
+        const auto request = std::make_shared<Request>();
+        if (has_message()) {
+            const message_extent extent = extent_of_message(message(), *Request::descriptor());
+            hold(bytes_of(extent, message()));
+            parse(message(), *request);
+            opened_.require(model_of(*request, 0));
+        }
+        if (!where_)
+            return answer_to(*request);
+        where_->submit([weak = this->weak_from_this(), later = from_.on.later, request, &p = protocol_,
+                        answer_with = answer_with_] {
+            const auto response = std::make_shared<Response>();
+            std::exception_ptr failure;
+            try {
+                (p.*answer_with)(*request, *response);
+            } catch (...) {
+                failure = std::current_exception();
+            }
+            (*later)([weak, response, failure] {
+                const auto self = std::static_pointer_cast<unary_call>(weak.lock());
+                if (self)
+                    self->guarded([&] {
+                        if (failure)
+                            std::rethrow_exception(failure);
+                        self->finish_with(*response);
+                    });
+            });
+        });
+    }
+    void answer_to(const Request &request) {
+        Response response;
+        (protocol_.*answer_with_)(request, response);
+        finish_with(response);
+    }
+    void finish_with(const Response &response) {
+        hold(response.ByteSizeLong());
+        send({response.SerializeAsString(), {}, nullptr});
+        finish(0, "");
+    }
+    const protocol &protocol_;
+    const function<Request, Response> answer_with_;
+    const bool is_open_;
+    background *const where_; ///< null: it takes no time
+};
 
 template <typename Request, typename Response>
-void protocol::add_unary(const char *name, bool is_open,
-                         void (protocol::*answer)(const Request &, Response &), background *where) {
-    add(std::string("/inference.GRPCInferenceService/") + name,
-        [this, name, is_open, answer, where](context *c) {
-            auto *const made = new unary_call<Request, Response>(*this, *c, name, answer, where);
-            made->begin(is_open, Request::descriptor()->field_count() > 0);
-            return made;
-        });
+void protocol::add_unary(const char *name, function<Request, Response> answer, bool is_open,
+                         background *where) {
+    methods_[std::string("/inference.GRPCInferenceService/") + name] = [this, name, answer, is_open,
+                                                                        where](origin &&o) {
+        return std::make_shared<unary_call<Request, Response>>(*this, std::move(o), name, answer, is_open,
+                                                               where);
+    };
 }
 
-protocol::protocol(service &s, const token &t, receive_budget &b, std::size_t reading_places,
-                   std::chrono::milliseconds most_receive)
-    : shared_by_calls(s, t, b, reading_places, most_receive), watchers(*this) {
-    add_unary("ServerLive", true, &protocol::server_live);
-    add_unary("ServerReady", true, &protocol::server_ready);
-    add_unary("ModelReady", false, &protocol::model_ready);
-    add_unary("ServerMetadata", false, &protocol::server_metadata);
-    add_unary("ModelMetadata", false, &protocol::model_metadata);
-    add_unary("ModelConfig", false, &protocol::model_config);
-    add_unary("ModelStatistics", false, &protocol::model_statistics);
-    add_unary("RepositoryIndex", false, &protocol::repository_index);
-    add_unary("RepositoryModelLoad", false, &protocol::load, &requests.changes);
-    add_unary("RepositoryModelUnload", false, &protocol::unload, &requests.changes);
-    add("/inference.GRPCInferenceService/ModelInfer", [this](context *c) {
-        call *const made = new infer_call(*this, *c, "infer");
-        made->begin(false, true);
-        return made;
-    });
-    add("/grpc.health.v1.Health/Check", [this](context *c) { return new_health_call(*this, *c); });
-    add("/grpc.health.v1.Health/Watch", [this](context *c) { return watchers.add(*c); });
-    for (const char *path : {"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
-                             "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"})
-        add(path, [this](context *c) { return new_reflection_call(*this, *c); });
+protocol::protocol(const shared_by_calls &s) : shared_by_calls(s) {
+    add_unary("ServerLive", &protocol::server_live, true);
+    add_unary("ServerReady", &protocol::server_ready, true);
+    add_unary("ModelReady", &protocol::model_ready);
+    add_unary("ServerMetadata", &protocol::server_metadata);
+    add_unary("ModelMetadata", &protocol::model_metadata);
+    add_unary("ModelConfig", &protocol::model_config);
+    add_unary("ModelStatistics", &protocol::model_statistics);
+    add_unary("RepositoryIndex", &protocol::repository_index);
+    add_unary("RepositoryModelLoad", &protocol::load, false, &requests.changes);
+    add_unary("RepositoryModelUnload", &protocol::unload, false, &requests.changes);
+    methods_["/inference.GRPCInferenceService/ModelInfer"] = [this](origin &&o) {
+        return std::make_shared<infer_call>(*this, std::move(o));
+    };
+    methods_["/grpc.health.v1.Health/Check"] = [this](origin &&o) {
+        return new_health_call(*this, std::move(o));
+    };
+    methods_["/grpc.health.v1.Health/Watch"] = [this](origin &&o) {
+        return new_health_watcher(*this, std::move(o));
+    };
+    for (const char *version : {"v1", "v1alpha"})
+        methods_[std::string("/grpc.reflection.") + version + ".ServerReflection/ServerReflectionInfo"] =
+            [this](origin &&o) { return new_reflection_call(*this, std::move(o)); };
 }
 
-void protocol::server_live(const inference::ServerLiveRequest &, inference::ServerLiveResponse &r) {
+std::shared_ptr<call> protocol::make(origin &&o) const {
+    const auto found = methods_.find(o.head.path);
+    return found == methods_.end() ? std::make_shared<unknown_call>(*this, std::move(o))
+                                   : found->second(std::move(o));
+}
+
+void protocol::server_live(const inference::ServerLiveRequest &, inference::ServerLiveResponse &r) const {
     r.set_live(true);
 }
-void protocol::server_ready(const inference::ServerReadyRequest &, inference::ServerReadyResponse &r) {
+void protocol::server_ready(const inference::ServerReadyRequest &, inference::ServerReadyResponse &r) const {
     r.set_ready(requests.is_ready());
 }
-void protocol::model_ready(const inference::ModelReadyRequest &q, inference::ModelReadyResponse &r) {
+void protocol::model_ready(const inference::ModelReadyRequest &q, inference::ModelReadyResponse &r) const {
     r.set_ready(requests.is_ready(q.name(), q.version()));
 }
 void protocol::server_metadata(const inference::ServerMetadataRequest &,
-                               inference::ServerMetadataResponse &r) {
+                               inference::ServerMetadataResponse &r) const {
     r.set_name("octet");
     r.set_version(version());
     for (const char *extension : extensions)
         r.add_extensions(extension);
 }
-void protocol::model_metadata(const inference::ModelMetadataRequest &q, inference::ModelMetadataResponse &r) {
+void protocol::model_metadata(const inference::ModelMetadataRequest &q,
+                              inference::ModelMetadataResponse &r) const {
     const auto m = requests.models.find(q.name(), q.version());
     from_json(describe(*m, requests.models.versions(m->name())), r);
 }
-void protocol::model_config(const inference::ModelConfigRequest &q, inference::ModelConfigResponse &r) {
+void protocol::model_config(const inference::ModelConfigRequest &q, inference::ModelConfigResponse &r) const {
     from_json(describe_configuration(*requests.models.find(q.name(), q.version())), *r.mutable_config());
 }
 void protocol::model_statistics(const inference::ModelStatisticsRequest &q,
-                                inference::ModelStatisticsResponse &r) {
+                                inference::ModelStatisticsResponse &r) const {
     std::vector<std::shared_ptr<served_model>> models = requests.models.all(q.name());
     if (!q.version().empty())
         models = {requests.models.find(q.name(), q.version())};
@@ -219,7 +328,7 @@ void protocol::model_statistics(const inference::ModelStatisticsRequest &q,
     from_json(describe_statistics(models), r);
 }
 void protocol::repository_index(const inference::RepositoryIndexRequest &q,
-                                inference::RepositoryIndexResponse &r) {
+                                inference::RepositoryIndexResponse &r) const {
     for (const auto &row : requests.models.index()) {
         if (q.ready() && row.state != "READY")
             continue;
@@ -231,12 +340,12 @@ void protocol::repository_index(const inference::RepositoryIndexRequest &q,
     }
 }
 void protocol::load(const inference::RepositoryModelLoadRequest &q,
-                    inference::RepositoryModelLoadResponse &) {
+                    inference::RepositoryModelLoadResponse &) const {
     requests.require_changes();
     requests.models.load(q.model_name());
 }
 void protocol::unload(const inference::RepositoryModelUnloadRequest &q,
-                      inference::RepositoryModelUnloadResponse &) {
+                      inference::RepositoryModelUnloadResponse &) const {
     requests.require_changes();
     requests.models.unload(q.model_name());
 }

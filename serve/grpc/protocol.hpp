@@ -3,44 +3,48 @@
 // The methods that gRPC's server offers: the Open Inference Protocol, gRPC's health service, and reflection.
 
 #include <functional>
-#include <list>
+#include <map>
+#include <memory>
 #include <string>
 
 #include "grpc/call.hpp"
-#include "grpc/own_services.hpp"
-#include "inference.grpc.pb.h"
+#include "inference.pb.h"
 
 namespace octet::serve {
 
-class protocol : public grpc::Service, public shared_by_calls {
+class protocol : public shared_by_calls {
 public:
-    protocol(service &s, const token &t, receive_budget &b, std::size_t reading_places,
-             std::chrono::milliseconds most_receive);
+    explicit protocol(const shared_by_calls &s);
 
-    health_watchers watchers;
-    /// Ends the streams that have no end of their own.
-    void end_streams();
+    /// The call that this header asks for, which may be one that refuses it.
+    std::shared_ptr<call> make(origin &&o) const;
 
 private:
-    void add(const std::string &path, std::function<stream *(grpc::CallbackServerContext *)> make);
-    /// A method of which `answer` reads a `Request` and writes a `Response` or throws; `where`, if it takes long.
+    /// A method of which `answer` reads a `Request` and writes a `Response` or throws.
     template <typename Request, typename Response>
-    void add_unary(const char *name, bool is_open, void (protocol::*answer)(const Request &, Response &),
+    using function = void (protocol::*)(const Request &, Response &) const;
+    template <typename Request, typename Response>
+    void add_unary(const char *name, function<Request, Response> answer, bool is_open = false,
                    background *where = nullptr);
+    template <typename Request, typename Response> class unary_call;
 
-    void server_live(const inference::ServerLiveRequest &q, inference::ServerLiveResponse &r);
-    void server_ready(const inference::ServerReadyRequest &q, inference::ServerReadyResponse &r);
-    void model_ready(const inference::ModelReadyRequest &q, inference::ModelReadyResponse &r);
-    void server_metadata(const inference::ServerMetadataRequest &q, inference::ServerMetadataResponse &r);
-    void model_metadata(const inference::ModelMetadataRequest &q, inference::ModelMetadataResponse &r);
-    void model_config(const inference::ModelConfigRequest &q, inference::ModelConfigResponse &r);
-    void model_statistics(const inference::ModelStatisticsRequest &q, inference::ModelStatisticsResponse &r);
-    void repository_index(const inference::RepositoryIndexRequest &q, inference::RepositoryIndexResponse &r);
-    void load(const inference::RepositoryModelLoadRequest &q, inference::RepositoryModelLoadResponse &r);
+    void server_live(const inference::ServerLiveRequest &q, inference::ServerLiveResponse &r) const;
+    void server_ready(const inference::ServerReadyRequest &q, inference::ServerReadyResponse &r) const;
+    void model_ready(const inference::ModelReadyRequest &q, inference::ModelReadyResponse &r) const;
+    void server_metadata(const inference::ServerMetadataRequest &q,
+                         inference::ServerMetadataResponse &r) const;
+    void model_metadata(const inference::ModelMetadataRequest &q, inference::ModelMetadataResponse &r) const;
+    void model_config(const inference::ModelConfigRequest &q, inference::ModelConfigResponse &r) const;
+    void model_statistics(const inference::ModelStatisticsRequest &q,
+                          inference::ModelStatisticsResponse &r) const;
+    void repository_index(const inference::RepositoryIndexRequest &q,
+                          inference::RepositoryIndexResponse &r) const;
+    void load(const inference::RepositoryModelLoadRequest &q,
+              inference::RepositoryModelLoadResponse &r) const;
     void unload(const inference::RepositoryModelUnloadRequest &q,
-                inference::RepositoryModelUnloadResponse &r);
+                inference::RepositoryModelUnloadResponse &r) const;
 
-    std::list<std::string> paths_; ///< which gRPC refers to
+    std::map<std::string, std::function<std::shared_ptr<call>(origin &&)>> methods_; ///< by path
 };
 
 } // namespace octet::serve

@@ -1,333 +1,404 @@
-// gRPC's server: connections, TLS, limits. Connections are accepted here and handed over, so that they can be counted: gRPC's
-// library would stop listening for good when no descriptor is left. Its methods are protocol.hpp's.
+// A connection of HTTP/2, whose frames nghttp2 reads and writes, and whose streams are calls.
+//
+// What is read goes through nghttp2 to the calls; what these answer is written when nothing else is being written. Nothing that a client sends
+// takes memory without a bound:
+//   - header blocks: nghttp2 ends a connection after 8 CONTINUATION frames; fields beyond the limit are counted and not kept;
+//   - streams: 256 at once, each counted in the memory for requests; a thousand in a second that end early end the connection;
+//   - messages: a stream may send 64 KiB, and more of it as what has arrived was counted (call.hpp). The connection's own window is always open;
+//   - frames that need an answer: nothing more is read while many wait to be written. Frames that mean nothing are few in a second, or the end.
+// Time is bounded, too: of connections without calls, of messages, of answers that nobody takes, and of clients that do not answer a PING.
+// When the server stops, GOAWAY says so twice: at once, and after the time of grace with the last stream that is served.
 // SPDX-License-Identifier: Apache-2.0
 #include "grpc/server.hpp"
 
-#include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <mutex>
-#include <sstream>
-#include <thread>
+#include <map>
 
-#include <arpa/inet.h>
-#include <fcntl.h>
-#include <grpcpp/grpcpp.h>
-#include <grpcpp/resource_quota.h>
-#include <grpcpp/security/tls_certificate_provider.h>
-#include <grpcpp/security/tls_credentials_options.h>
-#include <linux/tcp.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <sys/eventfd.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <boost/asio/post.hpp>
+#include <boost/asio/write.hpp>
+#include <nghttp2/nghttp2.h>
 
-#include "core/address.hpp"
-#include "grpc/flood_watch.hpp"
 #include "grpc/protocol.hpp"
+#include "net/connection.hpp"
 
 namespace octet::serve {
 namespace {
 
-std::string text_of(const std::string &path) {
-    std::ifstream file(path);
-    std::ostringstream text;
-    text << file.rdbuf();
-    if (!file)
-        throw error(status::invalid_arguments, path + ": cannot be read");
-    return text.str();
+constexpr int most_streams = 256, most_early_ends = 1000,
+              most_empty_frames = 10'000; ///< of a second, the last two
+constexpr int connection_window = 16 << 20;
+constexpr std::size_t most_unsent_frames = 512, most_written = std::size_t(256) << 10;
+
+template <typename T, void (*Delete)(T *)> struct deleter {
+    void operator()(T *p) const { Delete(p); }
+};
+using options = std::unique_ptr<nghttp2_option, deleter<nghttp2_option, nghttp2_option_del>>;
+using callbacks = std::unique_ptr<nghttp2_session_callbacks,
+                                  deleter<nghttp2_session_callbacks, nghttp2_session_callbacks_del>>;
+
+/// Makes an object of nghttp2.
+template <typename T> T *made(int (*make)(T **)) {
+    T *p = nullptr;
+    if (make(&p) != 0)
+        throw std::bad_alloc();
+    return p;
 }
 
-/// A file in memory, which others open by its path.
-class memory_file {
-public:
-    explicit memory_file(const char *name) : descriptor_(memfd_create(name, MFD_CLOEXEC)) {
-        if (descriptor_ < 0)
-            throw error(status::runtime_error, std::string("no file in memory: ") + std::strerror(errno));
-    }
-    ~memory_file() { ::close(descriptor_); }
-    memory_file(const memory_file &) = delete;
-    memory_file &operator=(const memory_file &) = delete;
-    std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
-    void write(const std::string &text) const {
-        if (::ftruncate(descriptor_, 0) != 0 ||
-            ::pwrite(descriptor_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
-            throw error(status::runtime_error,
-                        std::string("no memory for a certificate: ") + std::strerror(errno));
-    }
-
-private:
-    int descriptor_;
-};
-
-/// gRPC takes another certificate from files that it looks at every second, whatever is in them at that moment. It is
-/// given copies, which change when the server is told to and the files were found to be good.
-class watched_certificate {
-public:
-    void read(const grpc_options &o) const {
-        const std::string key = text_of(o.key), certificate = text_of(o.certificate);
-        const std::string authority = o.client_authority.empty() ? "" : text_of(o.client_authority);
-        key_.write(key);
-        certificate_.write(certificate);
-        authority_.write(authority);
-    }
-    std::shared_ptr<grpc::ServerCredentials> credentials(bool asks_clients) const {
-        using namespace grpc::experimental;
-        constexpr unsigned seconds = 1;
-        TlsServerCredentialsOptions tls(std::make_shared<FileWatcherCertificateProvider>(
-            key_.path(), certificate_.path(), asks_clients ? authority_.path() : "", seconds));
-        tls.watch_identity_key_cert_pairs();
-        if (asks_clients)
-            tls.watch_root_certs();
-        tls.set_cert_request_type(asks_clients ? GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY
-                                               : GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
-        return TlsServerCredentials(tls);
-    }
-
-private:
-    memory_file key_{"key"}, certificate_{"certificate"}, authority_{"authority"};
-};
-
-/// A listening socket. Throws octet::error.
-int listen_on(const std::string &address, unsigned short &port) {
-    const listen_address parsed = parse_address(address);
-    addrinfo hints{}, *found = nullptr;
-    hints.ai_flags = AI_PASSIVE;
-    hints.ai_socktype = SOCK_STREAM;
-    if (::getaddrinfo(parsed.host.c_str(), parsed.port.c_str(), &hints, &found) != 0)
-        throw error(status::invalid_arguments, "'" + address + "' given for gRPC: there is no such address");
-    const int socket = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    // Connections inherit the buffer: as much as the windows of a few streams, not megabytes of what has never been looked at.
-    const int on = 1, buffer = 32 << 10;
-    ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    ::setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof buffer);
-    const bool is_good =
-        ::bind(socket, found->ai_addr, found->ai_addrlen) == 0 && ::listen(socket, 1024) == 0;
-    const std::string why = std::strerror(errno);
-    ::freeaddrinfo(found);
-    sockaddr_storage own{};
-    socklen_t size = sizeof own;
-    if (!is_good || ::getsockname(socket, reinterpret_cast<sockaddr *>(&own), &size) != 0) {
-        ::close(socket);
-        throw error(status::invalid_arguments, "gRPC cannot listen on " + address + ": " + why);
-    }
-    port = ntohs(own.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6 &>(own).sin6_port
-                                           : reinterpret_cast<sockaddr_in &>(own).sin_port);
-    return socket;
+std::vector<nghttp2_nv> pairs_of(const wire::fields &fields) {
+    std::vector<nghttp2_nv> pairs;
+    for (const auto &[name, value] : fields)
+        pairs.push_back({reinterpret_cast<std::uint8_t *>(const_cast<char *>(name.data())),
+                         reinterpret_cast<std::uint8_t *>(const_cast<char *>(value.data())), name.size(),
+                         value.size(), NGHTTP2_NV_FLAG_NONE}); // which nghttp2 copies
+    return pairs;
 }
 
-/// Connections that gRPC's library holds. It doesn't tell when it closes one, but then the descriptor is none or another
-/// file's.
-class connections {
+class session final : public connection, public wire {
 public:
-    explicit connections(std::size_t most) : most_(most) {}
-    bool has_room() { return count() < most_; }
-    void add(int socket) {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        open_.push_back({socket, inode_of(socket), peer_of(socket)});
+    session(accepted &&a, const protocol &p) : connection(std::move(a)), protocol_(p), in_(least_read) {}
+    ~session() override { end_calls(); }
+
+    void start() override {
+        later = std::make_shared<poster>(
+            [&context = loop_.context, weak = std::weak_ptr<session>(self())](std::function<void()> f) {
+                asio::post(context, [weak, f = std::move(f)] {
+                    const auto self = weak.lock();
+                    if (!self)
+                        return;
+                    f();
+                    self->write();
+                });
+            });
+        const options o(made(nghttp2_option_new));
+        nghttp2_option_set_no_auto_window_update(o.get(), 1);
+        nghttp2_option_set_no_closed_streams(o.get(), 1);
+        nghttp2_option_set_max_continuations(o.get(), 8);
+        nghttp2_option_set_stream_reset_rate_limit(o.get(), most_early_ends, most_early_ends);
+        nghttp2_session *made_session = nullptr;
+        if (nghttp2_session_server_new2(&made_session, calls_back().get(), this, o.get()) != 0)
+            throw std::bad_alloc();
+        h2_.reset(made_session);
+        const nghttp2_settings_entry settings[] = {
+            {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, most_streams},
+            {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE,
+             static_cast<std::uint32_t>(shared_.options.most_header_bytes)},
+            {NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1}};
+        nghttp2_submit_settings(h2_.get(), NGHTTP2_FLAG_NONE, settings, std::size(settings));
+        nghttp2_session_set_local_window_size(h2_.get(), NGHTTP2_FLAG_NONE, 0, connection_window);
+        write();
     }
-    std::size_t count() {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        open_.erase(std::remove_if(open_.begin(), open_.end(), [](const one &c) { return !c.is_open(); }),
-                    open_.end());
-        return open_.size();
-    }
-    /// Bytes of all that were ever open.
-    std::uint64_t received() {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        for (one &c : open_) {
-            tcp_info info{};
-            socklen_t size = sizeof info;
-            if (!c.is_open() || ::getsockopt(c.socket, IPPROTO_TCP, TCP_INFO, &info, &size) != 0 ||
-                info.tcpi_bytes_received < c.received)
-                continue;
-            c.lately = info.tcpi_bytes_received - c.received;
-            c.received += c.lately;
-            received_ += c.lately;
+
+    void look(clock::time_point now) override {
+        if (now > until_ || (!h2_ && moved_ < stuck(now)))
+            return close();
+        if (!h2_)
+            return; // a handshake of TLS
+        for (auto it = calls_.begin(); it != calls_.end();) {
+            const auto &[stream, c] = *it++;
+            if (c.is_called)
+                c.is_called->look(now, shared_.is_draining(now), stuck(now));
+            else if (c.begun < std::max(stuck(now), now - shared_.options.receive)) // a header without an end
+                return close();
         }
-        return received_;
+        if (now - second_ > std::chrono::seconds(1)) {
+            second_ = now;
+            early_ends_ = empty_frames_ = 0;
+        }
+        say_goodbye(now);
+        // A client with calls that says nothing is asked whether it is there.
+        const auto silent = now - heard_;
+        if (!calls_.empty() && silent > shared_.options.idle + shared_.options.receive)
+            return close();
+        if (silent < shared_.options.idle)
+            has_asked_ = false;
+        else if (!has_asked_ && !calls_.empty())
+            has_asked_ = nghttp2_submit_ping(h2_.get(), NGHTTP2_FLAG_NONE, nullptr) == 0;
+        write();
     }
-    /// Those that have sent since the last call but one of `received`.
-    void cut_senders() {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        for (const one &c : open_)
-            if (c.lately > 0)
-                c.cut();
+
+    void close() override {
+        connection::close();
+        end_calls();
     }
-    /// By its name as `connection_of` tells it.
-    void cut(const std::string &peer) {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        for (const one &c : open_)
-            if (c.peer == peer)
-                c.cut();
+
+    // ---- What calls ask for
+    void respond(int stream, const fields &header, bool is_all) override {
+        nghttp2_data_provider data{};
+        data.read_callback = read_answer;
+        const auto pairs = pairs_of(header);
+        nghttp2_submit_response(h2_.get(), stream, pairs.data(), pairs.size(), is_all ? nullptr : &data);
+    }
+    void trail(int stream, const fields &trailer) override {
+        const auto pairs = pairs_of(trailer);
+        nghttp2_submit_trailer(h2_.get(), stream, pairs.data(), pairs.size());
+    }
+    void resume(int stream) override { nghttp2_session_resume_data(h2_.get(), stream); }
+    void reset(int stream, bool is_failure) override {
+        if (is_failure || nghttp2_session_get_stream_local_close(h2_.get(), stream) == 1)
+            nghttp2_submit_rst_stream(h2_.get(), NGHTTP2_FLAG_NONE, stream,
+                                      is_failure ? NGHTTP2_CANCEL : NGHTTP2_NO_ERROR);
+    }
+    void open_window(int stream, std::size_t bytes) override {
+        nghttp2_submit_window_update(h2_.get(), NGHTTP2_FLAG_NONE, stream, static_cast<std::int32_t>(bytes));
     }
 
 private:
-    static ino_t inode_of(int socket) {
-        struct stat about {};
-        return ::fstat(socket, &about) == 0 ? about.st_ino : 0;
-    }
-    static std::string peer_of(int socket) {
-        sockaddr_storage address{};
-        socklen_t size = sizeof address;
-        char host[NI_MAXHOST] = "", port[NI_MAXSERV] = "";
-        ::getpeername(socket, reinterpret_cast<sockaddr *>(&address), &size);
-        ::getnameinfo(reinterpret_cast<sockaddr *>(&address), size, host, sizeof host, port, sizeof port,
-                      NI_NUMERICHOST | NI_NUMERICSERV);
-        const std::string name = host, mapped = "::ffff:";
-        return (name.rfind(mapped, 0) == 0 ? name.substr(mapped.size()) : name) + ' ' + port;
-    }
-    struct one {
-        int socket;
-        ino_t inode;
-        std::string peer;
-        std::uint64_t received = 0, lately = 0; ///< bytes: in all, and between the last two looks
-        bool is_open() const { return inode_of(socket) == inode; }
-        /// What it has received and nobody has read is gone, too.
-        void cut() const {
-            const sockaddr nobody{AF_UNSPEC, {}};
-            if (is_open())
-                ::connect(socket, &nobody, sizeof nobody);
-        }
+    static constexpr std::size_t least_read = std::size_t(16) << 10, most_read = std::size_t(256) << 10;
+
+    /// A stream: its header, then its call.
+    struct begun_call {
+        call_head head;
+        clock::time_point begun = clock::now();
+        std::shared_ptr<call> is_called;
     };
-    const std::size_t most_;
-    std::mutex mutex_; ///< of what follows
-    std::vector<one> open_;
-    std::uint64_t received_ = 0;
+
+    std::shared_ptr<session> self() { return std::static_pointer_cast<session>(shared_from_this()); }
+
+    // ---- Bytes in and out
+
+    bool is_behind() const {
+        return is_writing_ && nghttp2_session_get_outbound_queue_size(h2_.get()) > most_unsent_frames;
+    }
+
+    void read() {
+        if (is_reading_ || is_over_ || is_behind())
+            return;
+        is_reading_ = true;
+        stream_.async_read_some(asio::buffer(in_), [self = self()](error_code failed, std::size_t size) {
+            self->is_reading_ = false;
+            if (failed)
+                return self->close();
+            self->heard_ = self->moved_ = clock::now();
+            const auto taken = nghttp2_session_mem_recv(
+                self->h2_.get(), reinterpret_cast<const std::uint8_t *>(self->in_.data()), size);
+            self->is_over_ |= taken < 0;
+            if (size == self->in_.size() && size < most_read) // there is more
+                self->in_.resize(2 * size);
+            else if (self->calls_.empty() && self->in_.size() > least_read)
+                self->in_.resize(least_read);
+            self->write();
+        });
+    }
+
+    void write() {
+        if (is_writing_)
+            return read();
+        while (out_.size() < most_written) {
+            const std::uint8_t *data = nullptr;
+            const auto size = nghttp2_session_mem_send(h2_.get(), &data);
+            is_over_ |= size < 0;
+            if (size <= 0)
+                break;
+            out_.insert(out_.end(), data, data + size);
+        }
+        const bool is_done =
+            is_over_ || (!nghttp2_session_want_read(h2_.get()) && !nghttp2_session_want_write(h2_.get()));
+        if (out_.empty())
+            return is_done ? end() : read();
+        is_writing_ = true;
+        until_ = clock::now() + shared_.options.send;
+        asio::async_write(stream_, asio::buffer(out_), all_of_it(),
+                          [self = self()](error_code failed, std::size_t) {
+                              self->is_writing_ = false;
+                              self->until_ = clock::time_point::max();
+                              self->out_.clear();
+                              failed ? self->close() : self->write();
+                          });
+        read();
+    }
+
+    void end() {
+        end_calls();
+        if (!is_ended_)
+            finish_sending();
+        is_ended_ = is_over_ = true;
+    }
+
+    void end_calls() {
+        is_over_ = true;
+        for (auto &[stream, c] : std::exchange(calls_, {}))
+            if (c.is_called)
+                c.is_called->closed();
+    }
+
+    /// Without calls for long, or when the server stops.
+    void say_goodbye(clock::time_point now) {
+        const bool is_leaving = shared_.end_of_grace.load() != clock::time_point::max();
+        if (is_leaving && !has_warned_)
+            has_warned_ = nghttp2_submit_shutdown_notice(h2_.get()) == 0;
+        const bool is_idle = calls_.empty() && now - without_calls_since_ > shared_.options.idle,
+                   is_silent = !has_greeted_ && now - without_calls_since_ > shared_.options.receive;
+        if (!is_goodbye_ && (is_idle || is_silent || shared_.is_draining(now)))
+            is_goodbye_ = nghttp2_submit_goaway(h2_.get(), NGHTTP2_FLAG_NONE,
+                                                nghttp2_session_get_last_proc_stream_id(h2_.get()),
+                                                NGHTTP2_NO_ERROR, nullptr, 0) == 0;
+    }
+
+    void end_flood(bool is_flood) {
+        if (is_flood)
+            nghttp2_session_terminate_session(h2_.get(), NGHTTP2_ENHANCE_YOUR_CALM);
+    }
+
+    // ---- What nghttp2 tells: functions of C, which throw nothing
+
+    static session &of(void *user) { return *static_cast<session *>(user); }
+    template <typename Function> static int guarded(const Function &f) {
+        try {
+            f();
+            return 0;
+        } catch (...) { // no memory
+            return NGHTTP2_ERR_CALLBACK_FAILURE;
+        }
+    }
+    static call *call_of(session &s, int stream) {
+        const auto found = s.calls_.find(stream);
+        return found == s.calls_.end() ? nullptr : found->second.is_called.get();
+    }
+
+    static int begin_header(nghttp2_session *, const nghttp2_frame *frame, void *user) {
+        return guarded([&] {
+            if (frame->headers.cat == NGHTTP2_HCAT_REQUEST)
+                of(user).calls_[frame->hd.stream_id];
+        });
+    }
+
+    static int add_field(nghttp2_session *, const nghttp2_frame *frame, const std::uint8_t *name,
+                         std::size_t name_size, const std::uint8_t *value, std::size_t value_size,
+                         std::uint8_t, void *user) {
+        return guarded([&] {
+            const auto found = of(user).calls_.find(frame->hd.stream_id);
+            if (found == of(user).calls_.end() || found->second.is_called)
+                return; // trailers
+            constexpr std::size_t of_a_field = 32;
+            call_head &head = found->second.head;
+            head.bytes += name_size + value_size + of_a_field;
+            if (head.bytes > of(user).shared_.options.most_header_bytes)
+                return;
+            const std::string_view key(reinterpret_cast<const char *>(name), name_size);
+            for (const auto &[known, to] :
+                 {std::pair(":method", &head.method), std::pair(":path", &head.path),
+                  std::pair("content-type", &head.type), std::pair("authorization", &head.authorization),
+                  std::pair("traceparent", &head.trace), std::pair("grpc-timeout", &head.timeout)})
+                if (key == known && to->empty())
+                    to->assign(reinterpret_cast<const char *>(value), value_size);
+        });
+    }
+
+    static int got_frame(nghttp2_session *, const nghttp2_frame *frame, void *user) {
+        return guarded([&] {
+            session &s = of(user);
+            const nghttp2_frame_hd &head = frame->hd;
+            s.has_greeted_ = true; // the first frame is SETTINGS
+            const bool is_data = head.type == NGHTTP2_DATA,
+                       is_end = (head.flags & NGHTTP2_FLAG_END_STREAM) != 0;
+            if (head.type == NGHTTP2_PING || head.type == NGHTTP2_SETTINGS || head.type == NGHTTP2_PRIORITY ||
+                (is_data && head.length == 0 && !is_end))
+                return s.end_flood(++s.empty_frames_ == most_empty_frames);
+            if (head.type == NGHTTP2_HEADERS && frame->headers.cat == NGHTTP2_HCAT_REQUEST)
+                s.begin_call(head.stream_id);
+            if (is_end && (is_data || head.type == NGHTTP2_HEADERS))
+                if (call *const c = call_of(s, head.stream_id))
+                    c->end();
+        });
+    }
+
+    void begin_call(int stream) {
+        begun_call &b = calls_.at(stream);
+        b.is_called = protocol_.make({*this, stream, std::move(b.head), peer_, client_});
+        b.is_called->begin();
+    }
+
+    static int got_data(nghttp2_session *h2, std::uint8_t, int stream, const std::uint8_t *data,
+                        std::size_t size, void *user) {
+        return guarded([&] {
+            nghttp2_session_consume_connection(h2, size);
+            if (call *const c = call_of(of(user), stream))
+                c->data(reinterpret_cast<const char *>(data), size);
+        });
+    }
+
+    static int stream_closed(nghttp2_session *, int stream, std::uint32_t why, void *user) {
+        return guarded([&] {
+            session &s = of(user);
+            const auto found = s.calls_.find(stream);
+            if (found == s.calls_.end())
+                return;
+            const auto gone = std::move(found->second.is_called);
+            s.calls_.erase(found);
+            if (s.calls_.empty())
+                s.without_calls_since_ = clock::now();
+            if (gone)
+                gone->closed();
+            if (why != NGHTTP2_NO_ERROR)
+                s.end_flood(++s.early_ends_ == most_early_ends);
+        });
+    }
+
+    static ssize_t read_answer(nghttp2_session *, int stream, std::uint8_t *, std::size_t most,
+                               std::uint32_t *flags, nghttp2_data_source *, void *user) {
+        ssize_t size = NGHTTP2_ERR_DEFERRED;
+        const int failed = guarded([&] {
+            call *const c = call_of(of(user), stream);
+            bool is_last = false;
+            const std::size_t there = c ? c->ready(most, is_last) : 0;
+            if (there == 0 && !is_last)
+                return;
+            *flags |= NGHTTP2_DATA_FLAG_NO_COPY;
+            if (is_last) {
+                *flags |= NGHTTP2_DATA_FLAG_EOF | NGHTTP2_DATA_FLAG_NO_END_STREAM;
+                of(user).trail(stream, c->trailer());
+            }
+            size = static_cast<ssize_t>(there);
+        });
+        return failed ? failed : size;
+    }
+
+    static int send_answer(nghttp2_session *, nghttp2_frame *frame, const std::uint8_t *head,
+                           std::size_t size, nghttp2_data_source *, void *user) {
+        constexpr std::size_t head_bytes = 9;
+        session &s = of(user);
+        if (s.out_.size() >= most_written)
+            return NGHTTP2_ERR_WOULDBLOCK;
+        return guarded([&] {
+            s.out_.insert(s.out_.end(), head, head + head_bytes);
+            s.calls_.at(frame->hd.stream_id).is_called->take(size, s.out_);
+        });
+    }
+
+    static const callbacks &calls_back() {
+        static const callbacks all = [] {
+            callbacks c(made(nghttp2_session_callbacks_new));
+            nghttp2_session_callbacks_set_on_begin_headers_callback(c.get(), begin_header);
+            nghttp2_session_callbacks_set_on_header_callback(c.get(), add_field);
+            nghttp2_session_callbacks_set_on_frame_recv_callback(c.get(), got_frame);
+            nghttp2_session_callbacks_set_on_data_chunk_recv_callback(c.get(), got_data);
+            nghttp2_session_callbacks_set_on_stream_close_callback(c.get(), stream_closed);
+            nghttp2_session_callbacks_set_send_data_callback(c.get(), send_answer);
+            return c;
+        }();
+        return all;
+    }
+
+    const protocol &protocol_;
+    std::unique_ptr<nghttp2_session, deleter<nghttp2_session, nghttp2_session_del>> h2_;
+    std::map<int, begun_call> calls_; ///< by stream
+    std::vector<char> in_, out_;
+    bool is_reading_ = false, is_writing_ = false;
+    bool is_over_ = false, is_ended_ = false; ///< nothing more is read; nor written
+    bool has_greeted_ = false, has_warned_ = false, is_goodbye_ = false, has_asked_ = false;
+    clock::time_point without_calls_since_ = clock::now(), heard_ = clock::now(), second_ = clock::now();
+    int early_ends_ = 0, empty_frames_ = 0; ///< of this second
 };
 
 } // namespace
 
-struct grpc_server::state {
-    state(const grpc_options &o, service &s, const token &t, receive_budget &b)
-        : options(o), methods(s, t, b, reading_places(o), o.receive), open(o.most_connections) {
-        methods.resets.cut = [this](const std::string &peer) { open.cut(peer); };
-    }
-    ~state() {
-        ::close(listener);
-        ::close(wake);
-    }
-
-    /// Half of the memory for requests may be messages that are being read.
-    static std::size_t reading_places(const grpc_options &o) {
-        return std::max<std::size_t>(2, o.most_total_bytes / 2 / o.most_body_bytes);
-    }
-
-    void accept() {
-        constexpr int seldom = 500; // where nobody is connected
-        flood_watch floods(methods.budget, options.most_total_bytes / 2);
-        const auto wait = [&] {
-            return open.count() > 0 ? static_cast<int>(flood_watch::tick.count()) : seldom;
-        };
-        pollfd watched[2] = {{listener, POLLIN, 0}, {wake, POLLIN, 0}};
-        while (::poll(watched, 2, wait()) >= 0 || errno == EINTR) {
-            if (watched[1].revents)
-                return;
-            methods.room.look(clock::now());
-            methods.watchers.tell();
-            options.count_connections(open.count());
-            const auto now = floods.look(open.received(), methods.requests.models.is_loading());
-            if (now == flood_watch::state::flood)
-                open.cut_senders();
-            if (now != flood_watch::state::calm) // few are let in until it has passed
-                std::this_thread::sleep_for(flood_watch::tick);
-            if (now == flood_watch::state::flood || !watched[0].revents)
-                continue;
-            const int socket = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-            if (socket < 0) { // no descriptors are left, for example: some will be free again
-                std::this_thread::sleep_for(std::chrono::milliseconds(50));
-                continue;
-            }
-            if (!open.has_room()) {
-                ::close(socket);
-                continue;
-            }
-            const int on = 1;
-            ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-            open.add(socket);
-            grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters given;
-            given.listener_fd = listener;
-            given.fd = socket;
-            acceptor->HandleNewConnection(&given);
-        }
-    }
-    void stop_accepting() {
-        const std::uint64_t one = 1;
-        if (thread.joinable() && ::write(wake, &one, sizeof one) == sizeof one)
-            thread.join();
-    }
-
-    grpc_options options;
-    protocol methods;
-    std::unique_ptr<watched_certificate> certificate; ///< null: no TLS; goes after the server
-    connections open;
-    int listener = -1, wake = -1;
-    unsigned short port = 0;
-    std::unique_ptr<grpc::Server> server;
-    std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor;
-    std::thread thread;
-};
-
-grpc_server::grpc_server(const grpc_options &options, service &s, const token &t, receive_budget &b)
-    : state_(std::make_unique<state>(options, s, t, b)) {
-    state_->listener = listen_on(options.address, state_->port);
-    state_->wake = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    grpc::ResourceQuota quota("octet");
-    quota.Resize(options.most_total_bytes);
-    grpc::ServerBuilder builder;
-    builder.SetResourceQuota(quota);
-    builder.SetMaxReceiveMessageSize(
-        static_cast<int>(std::min<std::size_t>(options.most_body_bytes, 0x7fffffff)));
-    const auto limit = [&](const char *name, std::int64_t value) {
-        builder.AddChannelArgument(name, static_cast<int>(std::min<std::int64_t>(value, 0x7fffffff)));
-    };
-    limit(GRPC_ARG_MAX_METADATA_SIZE, static_cast<std::int64_t>(options.most_header_bytes));
-    limit(GRPC_ARG_MAX_CONNECTION_IDLE_MS, options.idle.count());
-    limit(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, options.receive.count());
-    limit(GRPC_ARG_MAX_CONCURRENT_STREAMS, 256);
-    // A small message may unpack to gigabytes, and its limit of size is that of the packed one.
-    for (const auto packed : {GRPC_COMPRESS_DEFLATE, GRPC_COMPRESS_GZIP})
-        builder.SetCompressionAlgorithmSupportStatus(packed, false);
-    limit(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
-    limit(GRPC_ARG_HTTP2_BDP_PROBE, 0); // what is sent and not read yet stays small
-    if (!options.certificate.empty()) {
-        state_->certificate = std::make_unique<watched_certificate>();
-        state_->certificate->read(options);
-    }
-    state_->acceptor = builder.experimental().AddExternalConnectionAcceptor(
-        grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
-        state_->certificate ? state_->certificate->credentials(!options.client_authority.empty())
-                            : grpc::InsecureServerCredentials());
-    builder.RegisterService(&state_->methods);
-    state_->server = builder.BuildAndStart();
-    if (!state_->server)
-        throw error(status::runtime_error, "gRPC cannot be started");
-    state_->thread = std::thread([this] { state_->accept(); });
-}
-
-grpc_server::~grpc_server() { drain(clock::now()); }
-
-unsigned short grpc_server::port() const { return state_->port; }
-
-void grpc_server::reload_certificate() {
-    if (state_->certificate)
-        state_->certificate->read(state_->options);
-}
-
-void grpc_server::tell_health() { state_->methods.watchers.tell(); }
-
-void grpc_server::drain(clock::time_point until) {
-    state_->stop_accepting();
-    state_->methods.end_streams();
-    if (state_->server)
-        state_->server->Shutdown(std::chrono::system_clock::now() +
-                                 std::chrono::duration_cast<std::chrono::microseconds>(
-                                     std::max(until - clock::now(), clock::duration(0))));
+std::unique_ptr<listener> listen_grpc(listen_options options, receive_budget &budget, service &s,
+                                      const token &t) {
+    options.protocol = "h2";
+    const auto methods = std::make_shared<const protocol>(
+        shared_by_calls{s, t, budget, options.most_header_bytes, options.receive, options.send});
+    return std::make_unique<listener>(options, budget, [methods](accepted &&a) {
+        return std::make_shared<session>(std::move(a), *methods);
+    });
 }
 
 } // namespace octet::serve

@@ -62,6 +62,11 @@ class FaultsTest(unittest.TestCase):
             self.assertEqual((code, said.count("\n")), (2, 1), said)
             self.assertIn(part, said)
 
+    def test_help_names_options_as_they_are_typed(self):
+        said = subprocess.run([COMMAND, "serve", "--help"], capture_output=True, text=True, check=True).stdout
+        self.assertRegex(said, r"--protect-metrics +Metrics")
+        self.assertNotIn("{", said)
+
     def test_a_port_that_is_taken(self):
         with serving.Server(COMMAND, "--demo") as server:
             for option, port in (("--http", server.http), ("--grpc", server.grpc)):
@@ -258,7 +263,7 @@ class FaultsTest(unittest.TestCase):
                 second = of_file(certificate)
                 server.process.send_signal(signal.SIGHUP)
                 for port in (server.http, server.grpc):
-                    while certificate_at(port) != second:  # gRPC takes a second
+                    while certificate_at(port) != second:
                         time.sleep(0.05)
                 with open(certificate, "w") as file:
                     file.write("nonsense")

@@ -17,9 +17,6 @@ namespace octet::tests {
 inline serve::server_options on_free_ports() {
     serve::server_options o;
     o.http = o.metrics = o.grpc = "127.0.0.1:0";
-#ifdef __SANITIZE_THREAD__
-    o.grpc = "off"; // the library of Debian is not instrumented: what its threads tell each other is not seen
-#endif
     o.workers = 2;
     o.poll = std::chrono::milliseconds(0);
     return o;

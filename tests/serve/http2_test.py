@@ -19,13 +19,29 @@ COMMAND = sys.argv.pop(1)
 INFER = "/inference.GRPCInferenceService/ModelInfer"
 REFLECTION = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
 LIMIT = f"-d {1 << 20}"  # KiB of data
-DATA, HEADERS, RST_STREAM, SETTINGS, PING, CONTINUATION = 0, 1, 3, 4, 6, 9
+DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = 0, 1, 2, 3, 4, 6, 7, 8, 9
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+MOST = 150  # MiB that the server may take, which has 1 GiB
 END_STREAM, END_HEADERS = 1, 4
-SECONDS = 3
+SECONDS = 2
 
 
 def frame(kind, flags, stream, payload=b""):
     return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
+
+
+def frames(data):
+    """Of what was received: kind, flags, stream and content; the last one may be a part."""
+    at = 0
+    while at + 9 <= len(data):
+        size = int.from_bytes(data[at : at + 3], "big")
+        yield data[at + 3], data[at + 4], int.from_bytes(data[at + 5 : at + 9], "big"), data[at + 9 : at + 9 + size]
+        at += 9 + size
+
+
+def ends(data, of):
+    """Whether the stream has its trailers: with them the server has said all."""
+    return any(kind == HEADERS and flags & END_STREAM and stream == of for kind, flags, stream, _ in frames(data))
 
 
 def header(name, value):
@@ -42,12 +58,23 @@ def message(data, is_packed=False):
     return bytes([is_packed]) + struct.pack(">I", len(data)) + data
 
 
+def receive(s, is_enough):
+    """What comes until that is enough, or nothing comes any more."""
+    got = b""
+    while not is_enough(got):
+        more = s.recv(1 << 16)
+        if not more:
+            break
+        got += more
+    return got
+
+
 class Attacker:
     """A connection that never reads what it is told, or throws it away."""
 
     def __init__(self, server, settings=b"", reads=True):
         self.socket = socket.create_connection(("127.0.0.1", server.grpc), timeout=5, source_address=("127.0.0.2", 0))
-        self.socket.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(SETTINGS, 0, 0, settings))
+        self.socket.sendall(PREFACE + frame(SETTINGS, 0, 0, settings))
         self.next = 1
         self.drains = threading.Thread(target=self.drain)
         if reads:
@@ -87,14 +114,10 @@ class Http2Test(unittest.TestCase):
         while True:
             got = b""
             with contextlib.suppress(ConnectionResetError), socket.create_connection(("127.0.0.1", server.grpc), timeout=20) as s:
-                s.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(SETTINGS, 0, 0)
+                s.sendall(PREFACE + frame(SETTINGS, 0, 0)
                           + frame(HEADERS, END_HEADERS, 1, head("/inference.GRPCInferenceService/ServerLive")) + frame(DATA, END_STREAM, 1, message(b"")))
-                while b"grpc-status" not in got:
-                    more = s.recv(1 << 16)
-                    if not more:
-                        break
-                    got += more
-            if b"grpc-status" in got:
+                got = receive(s, lambda data: ends(data, 1))
+            if DATA in [kind for kind, _, stream, _ in frames(got) if stream == 1] and ends(got, 1):
                 return
             self.assertLess(time.monotonic(), until, "gRPC gives no answer")
             time.sleep(0.1)
@@ -136,13 +159,13 @@ class Http2Test(unittest.TestCase):
                     streams = [a.stream() for _ in range(100)]
                     yield b"".join(frame(HEADERS, END_HEADERS, s, head()) + (frame(DATA, END_STREAM, s, body) if body else b"")
                                    + frame(RST_STREAM, 0, s, struct.pack(">I", 8)) for s in streams)
-            self.assertLess(self.attack(begin, connections=8), 800)
+            self.assertLess(self.attack(begin, connections=8), MOST)
 
     def test_many_streams(self):
         def begin(a):
             yield b"".join(frame(HEADERS, END_HEADERS, a.stream(), head()) for _ in range(1000))
             time.sleep(0.2)
-        self.assertLess(self.attack(begin), 600)
+        self.assertLess(self.attack(begin), MOST)
 
     def test_headers_without_end(self):
         def endless(*blocks):
@@ -153,8 +176,9 @@ class Http2Test(unittest.TestCase):
                         yield frame(CONTINUATION, 0, 1, block) * 4
             return begin
         one = b"\0\1x\x7f" + serving.varint((1 << 30) - 127)  # a value of 1 GiB
-        for blocks in ((b"",), (one + b"a" * 10000, b"a" * 16000)):
-            self.assertLess(self.attack(endless(*blocks)), 300)
+        small, indexed = header("x", "y") * 2600, b"\x40\1x\1y" * 3200  # the latter fill HPACK's table again and again
+        for blocks in ((b"",), (one + b"a" * 10000, b"a" * 16000), (small,), (indexed,)):
+            self.assertLess(self.attack(endless(*blocks)), MOST)
 
     def test_headers_that_unpack(self):
         """A header of 3900 bytes stands once in HPACK's table and is named 16,000 times."""
@@ -162,7 +186,7 @@ class Http2Test(unittest.TestCase):
             value = b"\x40\x01x\x7f" + serving.varint(3900 - 127) + b"a" * 3900
             yield frame(HEADERS, 0, 1, value) + frame(CONTINUATION, 0, 1, bytes([0x80 | 62]) * 16000) + frame(CONTINUATION, END_HEADERS, 1, head())
             time.sleep(0.05)
-        self.assertLess(self.attack(begin), 300)
+        self.assertLess(self.attack(begin), MOST)
 
     def test_messages_that_unpack(self):
         """64 KB of gzip that hold 60 MB, and 2 MB that hold 2 GB."""
@@ -176,21 +200,107 @@ class Http2Test(unittest.TestCase):
                     for at in range(0, len(data), 16000):
                         yield frame(DATA, END_STREAM if at + 16000 >= len(data) else 0, stream, data[at : at + 16000])
                     time.sleep(0.05)
-            self.assertLess(self.attack(begin, connections), 600)
+            self.assertLess(self.attack(begin, connections), MOST)
 
     def test_frames_of_control(self):
-        for one in (frame(SETTINGS, 0, 0), frame(PING, 0, 0, bytes(8)), frame(PING, 0, 0, bytes(8))):
+        ping = frame(PING, 0, 0, bytes(8))
+        for one, reads in ((frame(SETTINGS, 0, 0), False), (ping, True), (ping, False), (frame(PRIORITY, 0, 7, bytes(4) + b"\1"), True),
+                           (frame(WINDOW_UPDATE, 0, 0, bytes(3) + b"\1"), True), (frame(SETTINGS, 0, 0, struct.pack(">HI", 1, 0) * 500), False)):
             def begin(a):
                 while True:
                     yield one * 2000
-            self.assertLess(self.attack(begin, reads=one[3] == PING), 600)
+            self.assertLess(self.attack(begin, reads=reads), MOST)
+
+    def test_frames_without_data(self):
+        def begin(a):
+            stream = a.stream()
+            yield frame(HEADERS, END_HEADERS, stream, head())
+            while True:
+                yield frame(DATA, 0, stream) * 2000
+        self.assertLess(self.attack(begin), MOST)
+
+    def test_streams_that_the_server_resets(self):
+        """By a frame that breaks the rules of a stream: what the client cancels in this way counts as if it did so itself."""
+        def begin(a):
+            while True:
+                yield b"".join(frame(HEADERS, END_HEADERS, s, head()) + frame(WINDOW_UPDATE, 0, s, bytes(4)) for s in (a.stream() for _ in range(100)))
+        self.assertLess(self.attack(begin), MOST)
+
+    def test_prefaces_that_end_early(self):
+        def begin(a):
+            yield b""
+            time.sleep(0.1)
+        self.assertLess(self.attack(begin, connections=8), MOST)
+        with serving.Server(COMMAND, "--demo", "--receive-ms", "500", "--idle-ms", "1000") as server:
+            for said in (PREFACE[:10], PREFACE, PREFACE + frame(SETTINGS, 0, 0), PREFACE + frame(SETTINGS, 0, 0) + frame(HEADERS, 0, 1, head()),
+                         PREFACE + frame(SETTINGS, 0, 0) + frame(HEADERS, END_HEADERS, 1, head())[:20]):
+                with socket.create_connection(("127.0.0.1", server.grpc), timeout=20) as s:
+                    s.sendall(said)
+                    while s.recv(1 << 16):  # until the server closes it
+                        pass
 
     def test_replies_that_nobody_takes(self):
         image = b"\x0a\x06digits\x2a\x1a\x0a\x05image\x12\x04INT8\x1a\x04\x20\x08\x08\x01" + b"\x3a" + serving.varint(2048) + bytes(2048)
         def begin(a):
             yield b"".join(frame(HEADERS, END_HEADERS, s, head()) + frame(DATA, END_STREAM, s, message(image)) for s in (a.stream() for _ in range(25)))
             time.sleep(0.2)
-        self.assertLess(self.attack(begin, settings=struct.pack(">HI", 4, 0), reads=False), 600)  # a window of 0
+        self.assertLess(self.attack(begin, settings=struct.pack(">HI", 4, 0), reads=False), MOST)  # a window of 0
+
+    def test_a_window_of_a_byte(self):
+        """An answer that is taken a byte at a time is whole; one whose window never opens again ends in time."""
+        request = frame(HEADERS, END_HEADERS, 1, head("/inference.GRPCInferenceService/ServerMetadata")) + frame(DATA, END_STREAM, 1, message(b""))
+        with serving.Server(COMMAND, "--demo", "--receive-ms", "1000") as server:
+            def connect(window):
+                s = socket.create_connection(("127.0.0.1", server.grpc), timeout=20)
+                s.sendall(PREFACE + frame(SETTINGS, 0, 0, struct.pack(">HI", 4, window)) + request)
+                return s
+            content = lambda data: b"".join(c for kind, _, stream, c in frames(data) if (kind, stream) == (DATA, 1))
+            with connect(65535) as s:
+                whole = content(receive(s, lambda data: ends(data, 1)))
+            self.assertIn(b"octet", whole)
+            with connect(1) as s:
+                got = b""
+                while not ends(got, 1):
+                    got += s.recv(1 << 16)
+                    if not ends(got, 1) and len(content(got)) < len(whole):
+                        s.sendall(frame(WINDOW_UPDATE, 0, 1, bytes(3) + b"\1"))
+                self.assertEqual(content(got), whole)
+            with connect(0) as s:
+                got = receive(s, lambda data: any(kind == RST_STREAM for kind, *_ in frames(data)))
+                self.assertEqual(content(got), b"")
+
+    def test_stops_with_clients_that_are_stuck(self):
+        """Some have sent a part of a message, others take no answer: the server waits a moment for them, not for the whole drain."""
+        with serving.Server(COMMAND, "--demo", "--drain-ms", "60000") as server:
+            held = []
+            for said in (frame(HEADERS, END_HEADERS, 1, head()) + frame(DATA, 0, 1, bytes(3)), frame(HEADERS, END_HEADERS, 1, head()),
+                         frame(HEADERS, END_HEADERS, 1, head("/inference.GRPCInferenceService/ServerMetadata")) + frame(DATA, END_STREAM, 1, message(b"")),
+                         frame(HEADERS, END_HEADERS, 1, head(REFLECTION)), frame(HEADERS, 0, 1, head())):
+                held.append(socket.create_connection(("127.0.0.1", server.grpc), timeout=20))
+                held[-1].sendall(PREFACE + frame(SETTINGS, 0, 0, struct.pack(">HI", 4, 0)) + said)
+            for said in (b"POST /v2/models/digits/infer HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{", b"GET /"):
+                held.append(socket.create_connection(("127.0.0.1", server.http), timeout=20))
+                held[-1].sendall(said)
+            self.grpc_answers(server)
+            began = time.monotonic()
+            server.process.send_signal(signal.SIGTERM)
+            self.assertEqual(server.process.wait(60), 0)
+            self.assertLess(time.monotonic() - began, 15)
+            for s in held:
+                s.close()
+
+    def test_goodbye(self):
+        """A client is told before the end, and what it asks until then is answered."""
+        with serving.Server(COMMAND, "--demo") as server, socket.create_connection(("127.0.0.1", server.grpc), timeout=20) as s:
+            said = lambda kind: lambda data: any(k == kind for k, *_ in frames(data))
+            s.sendall(PREFACE + frame(SETTINGS, 0, 0))
+            receive(s, said(SETTINGS))
+            server.process.send_signal(signal.SIGTERM)
+            receive(s, said(GOAWAY))
+            s.sendall(frame(HEADERS, END_HEADERS, 1, head("/inference.GRPCInferenceService/ServerLive")) + frame(DATA, END_STREAM, 1, message(b"")))
+            got = receive(s, lambda data: False)
+            self.assertTrue(ends(got, 1))
+            self.assertIn(GOAWAY, [kind for kind, *_ in frames(got)])
 
     def test_reflection_again_and_again(self):
         def begin(a):
@@ -198,12 +308,12 @@ class Http2Test(unittest.TestCase):
             yield frame(HEADERS, END_HEADERS, stream, head(REFLECTION))
             while True:
                 yield frame(DATA, 0, stream, message(b"\x22\x1einference.GRPCInferenceService")) * 200
-        self.assertLess(self.attack(begin), 600)
+        self.assertLess(self.attack(begin), MOST)
 
     def test_noise(self):
         def begin(a):
             yield os.urandom(100_000)
-        self.assertLess(self.attack(begin, connections=8), 600)
+        self.assertLess(self.attack(begin, connections=8), MOST)
 
     def test_handshakes_of_tls_that_end_early(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -573,10 +573,9 @@ TEST(serve_http, may_end_while_a_loop_reads_a_request) {
 TEST(serve_http, may_drain_and_end_at_once) {
     serve::receive_budget budget(1 << 20);
     for (int i = 0; i < 500; i++) {
-        serve::http_options options;
+        serve::listen_options options;
         options.address = "127.0.0.1:0";
-        serve::http_server server(options, budget, {});
-        server.drain(std::chrono::milliseconds(i % 2));
+        serve::listen_http(options, budget, {})->drain(std::chrono::milliseconds(i % 2));
     }
 }
 

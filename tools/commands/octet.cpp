@@ -39,7 +39,7 @@ int main(int argc, char **argv) {
     add_serve_command(app, [](const serve_options &) {
         throw octet::error(
             octet::status::unimplemented,
-            "serve: octet-serve is not beside this command; it is built where gRPC, Boost, OpenSSL and "
+            "serve: octet-serve is not beside this command; it is built where nghttp2, Boost, OpenSSL and "
             "prometheus-cpp are");
     });
     add_bench_command(app);

@@ -21,7 +21,7 @@ void add_limits(CLI::App &command, serve_options &o) {
             ->capture_default_str()
             ->check(whole_number(low, high));
     };
-    number("--max-connections", o.connections, 1, 100'000, "Open connections of HTTP");
+    number("--max-connections", o.connections, 1, 100'000, "Open connections, of HTTP and of gRPC");
     number("--max-body-mib", o.body_mib, 1, 4095, "Bytes of one request");
     number("--max-receiving-mib", o.total_mib, 0, 1'000'000,
            "Bytes of all requests that are being received; 0: a quarter of the memory, 1024 at most");
@@ -87,7 +87,8 @@ void add_serve_command(CLI::App &app, const std::function<void(const serve_optio
         ->add_option("--tls-client-ca", s.client_authority,
                      "Certificates in PEM: clients need one that these have signed")
         ->type_name("FILE");
-    command->add_flag("!--protect-metrics", s.are_metrics_open, "Metrics need the token, too");
+    command->add_flag_callback(
+        "--protect-metrics", [&s] { s.are_metrics_open = false; }, "Metrics need the token, too");
     command
         ->add_option("--token-file", s.token_file,
                      "Bearer tokens, one a line; a request must carry one. Names of models behind a token "

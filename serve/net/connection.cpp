@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "net/connection.hpp"
+
+#include <malloc.h>
+
+namespace octet::serve {
+
+/// A handler that finds no memory loses its connection, and the loop goes on.
+void loop::run() {
+    for (;;)
+        try {
+            context.run();
+            return;
+        } catch (const std::bad_alloc &) {
+        }
+}
+
+void loop::start_ticking() {
+    timer.expires_after(tick);
+    timer.async_wait([this](error_code failed) {
+        if (failed)
+            return;
+        start_ticking(); // first: it goes on where a connection finds no memory
+        const auto now = clock::now();
+        for (auto it = connections.begin(); it != connections.end();)
+            (*it++)->look(now);
+        // Memory that a burst of bodies took goes back to the system when there was none for a second.
+        constexpr int enough = 10;
+        quiet_ticks = budget.held() > 0 ? 0 : std::min(quiet_ticks + 1, enough + 1);
+        if (quiet_ticks == enough)
+            malloc_trim(0);
+    });
+}
+
+connection::connection(accepted &&a)
+    : stream_(std::move(a.socket), std::move(a.tls)), loop_(a.of), shared_(a.shared) {
+    error_code ignored;
+    asio::ip::address address = stream_.socket().remote_endpoint(ignored).address();
+    if (address.is_v6() && address.to_v6().is_v4_mapped())
+        address = asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
+    peer_ = address.to_string();
+    client_ = shared_.budget.client(peer_);
+    place_ = loop_.connections.insert(loop_.connections.end(), this); // nothing throws from here on
+    shared_.connections++;
+    shared_.options.count(1);
+}
+
+connection::~connection() {
+    loop_.connections.erase(place_);
+    shared_.options.count(-1);
+    shared_.connections--;
+}
+
+void connection::begin() {
+    if (!stream_.is_secure())
+        return start();
+    until_ = clock::now() + shared_.options.receive;
+    stream_.async_handshake([self = shared_from_this()](error_code failed) {
+        self->until_ = clock::time_point::max();
+        if (!failed)
+            self->start();
+    });
+}
+
+void connection::close() {
+    error_code ignored;
+    stream_.socket().shutdown(tcp::socket::shutdown_both, ignored);
+    stream_.socket().close(ignored);
+}
+
+void connection::finish_sending() {
+    error_code ignored;
+    stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
+    until_ = clock::now() + std::chrono::seconds(1);
+    drop_rest();
+}
+
+void connection::drop_rest() {
+    stream_.socket().async_read_some(asio::buffer(dropped_),
+                                     [self = shared_from_this()](error_code failed, std::size_t) {
+                                         if (!failed)
+                                             self->drop_rest();
+                                     });
+}
+
+} // namespace octet::serve
