@@ -66,6 +66,16 @@ class FaultsTest(unittest.TestCase):
         said = subprocess.run([COMMAND, "serve", "--help"], capture_output=True, text=True, check=True).stdout
         self.assertRegex(said, r"--protect-metrics +Metrics")
         self.assertNotIn("{", said)
+        for option, port in (("http", 8000), ("grpc", 8001), ("metrics", 8002)):
+            self.assertIn(f"--{option} ADDRESS=127.0.0.1:{port}", said)  # who wants others to reach it says so
+
+    def test_a_server_that_everybody_reaches_says_so(self):
+        options = ["--demo", "--http", "0.0.0.0:0", "--grpc", "127.0.0.1:0", "--metrics", "off"]
+        with subprocess.Popen([COMMAND, "serve", *options], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+            lines = [process.stderr.readline() for _ in range(2)]
+            process.send_signal(signal.SIGTERM)
+        self.assertIn("HTTP on 0.0.0.0:0: whoever reaches this machine may ask", "".join(lines))
+        self.assertNotIn("gRPC on", "".join(lines))
 
     def test_a_port_that_is_taken(self):
         with serving.Server(COMMAND, "--demo") as server:
@@ -184,6 +194,7 @@ class FaultsTest(unittest.TestCase):
                         return "Cipher is (NONE)" not in done.stdout and done.returncode == 0
                     weak = "@SECLEVEL=0"
                     self.assertTrue(shakes_hands("-tls1_3"))
+                    self.assertEqual(shakes_hands("-alpn", "http/1.1"), port == server.http)
                     self.assertTrue(shakes_hands("-tls1_2", "-cipher", "ECDHE-RSA-AES128-GCM-SHA256"))
                     for options in (["-tls1_2", "-cipher", "AES128-GCM-SHA256" + ":" + weak], ["-tls1_2", "-cipher", "AES256-SHA" + ":" + weak],
                                     ["-tls1_1", "-cipher", "ALL:" + weak], ["-tls1", "-cipher", "ALL:" + weak]):

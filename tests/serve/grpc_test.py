@@ -111,6 +111,16 @@ class GrpcTest(unittest.TestCase):
         self.refusal(code.INVALID_ARGUMENT, "strings", "ModelInfer", text)
         self.refusal(code.PERMISSION_DENIED, "--allow-repository-changes", "RepositoryModelUnload", pb.RepositoryModelUnloadRequest(model_name="digits"))
         self.refusal(code.RESOURCE_EXHAUSTED, "larger than max", "ModelInfer", self.request(bytes(65 << 20)))
+        both = self.request(codes)
+        both.inputs[0].contents.int_contents.append(1)
+        self.refusal(code.INVALID_ARGUMENT, "contents beside raw_input_contents", "ModelInfer", both)
+        sequence = self.request(codes)
+        sequence.parameters["sequence_id"].int64_param = 1
+        self.refusal(code.INVALID_ARGUMENT, "'sequence_id' is not supported", "ModelInfer", sequence)
+        self.refusal(code.UNIMPLEMENTED, "compressed", "ModelInfer", self.request(codes * 32), compression=grpc.Compression.Gzip)
+        with self.assertRaises(grpc.RpcError) as caught:
+            self.channel.unary_unary("/inference.GRPCInferenceService/Other")(b"")
+        self.assertEqual(caught.exception.code(), code.UNIMPLEMENTED)
         late = self.request(codes)
         late.parameters["timeout"].int64_param = -1
         self.refusal(code.INVALID_ARGUMENT, "timeout", "ModelInfer", late)
@@ -196,6 +206,12 @@ class GrpcTest(unittest.TestCase):
                 answer = self.call("ModelInfer", request, channel=channel, metadata=(("authorization", "Bearer secret"),))
                 self.assertEqual(answer.raw_output_contents[0], self.digits[2][1])
                 self.assertTrue(self.call("ServerReady", self.pb.ServerReadyRequest(), channel=channel).ready)
+                self.assertEqual(channel.unary_unary("/grpc.health.v1.Health/Check")(b""), b"\x08\x01")
+                reflection = channel.stream_stream("/grpc.reflection.v1.ServerReflection/ServerReflectionInfo")
+                with self.assertRaises(grpc.RpcError) as caught:
+                    next(reflection(iter([b"\x3a\x01*"])))
+                self.assertEqual(caught.exception.code(), grpc.StatusCode.UNAUTHENTICATED)
+                self.assertIn(b"GRPCInferenceService", next(reflection(iter([b"\x3a\x01*"]), metadata=(("authorization", "Bearer secret"),))))
 
     def test_overload_is_answered_at_once(self):
         with serving.Folder('{"max_batch_size": 360, "preferred_batch_sizes": [360], "instances": 1, "max_queued_requests": 1}') as folder:
@@ -213,6 +229,13 @@ class GrpcTest(unittest.TestCase):
                         self.assertEqual(call.code(), grpc.StatusCode.RESOURCE_EXHAUSTED)
                         self.assertIn(("retry-after", "1"), [tuple(m) for m in call.trailing_metadata()])
                         refused += 1
+                # Numbers of more than 64 KiB are read elsewhere than on the thread of the connection.
+                del request.raw_input_contents[:]
+                request.inputs[0].contents.int_contents.extend(c - 256 if c > 127 else c for codes, _ in self.digits for c in codes)
+                self.assertGreater(request.ByteSize(), 1 << 16)
+                self.assertEqual(infer(request).raw_output_contents[0], expected)
+                request.inputs[0].contents.int_contents[0] = 1000
+                self.refusal(grpc.StatusCode.INVALID_ARGUMENT, "1000", "ModelInfer", request, channel=channel)
             self.assertGreater(good, 0)
             self.assertGreater(refused, 0)
 

@@ -14,59 +14,12 @@ import unittest
 import zlib
 
 import serving
+from http2 import *
 
 COMMAND = sys.argv.pop(1)
-INFER = "/inference.GRPCInferenceService/ModelInfer"
-REFLECTION = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
 LIMIT = f"-d {1 << 20}"  # KiB of data
-DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = 0, 1, 2, 3, 4, 6, 7, 8, 9
-PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 MOST = 150  # MiB that the server may take, which has 1 GiB
-END_STREAM, END_HEADERS = 1, 4
 SECONDS = 2
-
-
-def frame(kind, flags, stream, payload=b""):
-    return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
-
-
-def frames(data):
-    """Of what was received: kind, flags, stream and content; the last one may be a part."""
-    at = 0
-    while at + 9 <= len(data):
-        size = int.from_bytes(data[at : at + 3], "big")
-        yield data[at + 3], data[at + 4], int.from_bytes(data[at + 5 : at + 9], "big"), data[at + 9 : at + 9 + size]
-        at += 9 + size
-
-
-def ends(data, of):
-    """Whether the stream has its trailers: with them the server has said all."""
-    return any(kind == HEADERS and flags & END_STREAM and stream == of for kind, flags, stream, _ in frames(data))
-
-
-def header(name, value):
-    """A literal of HPACK that is not indexed."""
-    return b"\0" + bytes([len(name)]) + name.encode() + bytes([len(value)]) + value.encode()
-
-
-def head(path=INFER, *more):
-    pairs = [(":method", "POST"), (":scheme", "http"), (":path", path), (":authority", "x"), ("content-type", "application/grpc"), ("te", "trailers"), *more]
-    return b"".join(header(*p) for p in pairs)
-
-
-def message(data, is_packed=False):
-    return bytes([is_packed]) + struct.pack(">I", len(data)) + data
-
-
-def receive(s, is_enough):
-    """What comes until that is enough, or nothing comes any more."""
-    got = b""
-    while not is_enough(got):
-        more = s.recv(1 << 16)
-        if not more:
-            break
-        got += more
-    return got
 
 
 class Attacker:
@@ -288,6 +241,29 @@ class Http2Test(unittest.TestCase):
             self.assertLess(time.monotonic() - began, 15)
             for s in held:
                 s.close()
+
+    def test_deadlines_and_clients_that_are_gone(self):
+        """The server keeps a client's deadline by itself, and ends the calls of one that does not even answer a PING."""
+        with serving.Server(COMMAND, "--demo", "--receive-ms", "1000", "--idle-ms", "500") as server:
+            def connect(headers):
+                s = socket.create_connection(("127.0.0.1", server.grpc), timeout=20)
+                s.sendall(PREFACE + frame(SETTINGS, 0, 0) + headers)
+                return s
+            began = time.monotonic()
+            with connect(frame(HEADERS, END_HEADERS, 1, head(INFER, ("grpc-timeout", "100m")))) as s:
+                self.assertTrue(ends(receive(s, lambda data: ends(data, 1)), 1))
+                self.assertLess(time.monotonic() - began, 0.9)
+            with connect(frame(HEADERS, END_HEADERS | END_STREAM, 1, head("/grpc.health.v1.Health/Watch"))) as s:
+                got = receive(s, lambda data: False)  # until the server closes it
+                self.assertIn(PING, [kind for kind, *_ in frames(got)])
+            with connect(frame(HEADERS, END_HEADERS | END_STREAM, 1, head("/grpc.health.v1.Health/Watch"))) as s:
+                until = time.monotonic() + 3
+                while time.monotonic() < until:
+                    got = s.recv(1 << 16)
+                    self.assertTrue(got)
+                    for kind, flags, _, content in frames(got):
+                        if kind == PING and not flags & 1:
+                            s.sendall(frame(PING, 1, 0, content))
 
     def test_goodbye(self):
         """A client is told before the end, and what it asks until then is answered."""

@@ -18,6 +18,7 @@ import time
 import unittest
 
 import serving
+from http2 import *
 
 COMMAND = sys.argv.pop(1)
 INFER = "/v2/models/digits/infer"
@@ -32,6 +33,12 @@ def digits_bytes():
 
 def path_in(folder, *names):
     return os.path.join(folder, *names)
+
+
+def grpc_health(port):
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as s:
+        s.sendall(PREFACE + frame(SETTINGS, 0, 0) + frame(HEADERS, END_HEADERS, 1, head("/grpc.health.v1.Health/Check")) + frame(DATA, END_STREAM, 1, message(b"")))
+        return b"".join(content for kind, _, stream, content in frames(receive(s, lambda data: ends(data, 1))) if (kind, stream) == (DATA, 1))[5:]
 
 
 class ModelsTest(unittest.TestCase):
@@ -108,6 +115,7 @@ class ModelsTest(unittest.TestCase):
             serving.write(path_in(folder, "slow", "1", "model.onnx"), serving.slow_model())
             with serving.Server(COMMAND, "--models", folder, is_loading=True, **ports) as server:
                 server.wait_for_line("models are being loaded")
+                self.assertEqual(grpc_health(server.grpc), b"\x08\x02")  # NOT_SERVING
                 begin = time.monotonic()
                 server.process.send_signal(signal.SIGTERM)
                 self.assertEqual(server.process.wait(30), 0)
