@@ -124,7 +124,8 @@ void team::serve() {
             has_helped = true;
             for (int i = 1; i < l.tasks; i++)
                 try_task(l, i);
-        } else if (!idle.wait(is_patient_.load(std::memory_order_relaxed) ? costs::patient_cycles
+        } else if (is_dismissed_.load(std::memory_order_relaxed) ||
+                   !idle.wait(is_patient_.load(std::memory_order_relaxed) ? costs::patient_cycles
                                                                           : costs::impatient_cycles)) {
             break;
         }

@@ -28,6 +28,8 @@ public:
     void note_leaders_cpu();
     /// Whether members should wait long for the next loop: within a phase.
     void set_patient(bool is_patient) { is_patient_.store(is_patient, std::memory_order_relaxed); }
+    /// Whether members should go as soon as no loop is left.
+    void dismiss(bool is_dismissed) { is_dismissed_.store(is_dismissed, std::memory_order_relaxed); }
     /// Places that nobody has taken or was asked to take; each call of `invite` fills one.
     bool has_free_place() const { return places_taken_.load(std::memory_order_relaxed) < size() - 1; }
     void invite() { places_taken_.fetch_add(1, std::memory_order_relaxed); }
@@ -69,7 +71,7 @@ private:
     void *arg_ = nullptr;
     std::vector<progress> progress_; ///< of each task but the first, which is the leader's
     alignas(64) std::atomic<int> places_taken_{0};
-    std::atomic<bool> is_patient_{false};
+    std::atomic<bool> is_patient_{false}, is_dismissed_{false};
     std::vector<std::atomic<bool>> seats_; ///< the leader has the first
     std::thread::id leader_;
     std::atomic<int> leaders_cpu_{-1};

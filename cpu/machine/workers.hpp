@@ -7,6 +7,10 @@
 
 #include "cpu/machine/loop_body.hpp"
 
+namespace octet::impl {
+class team;
+}
+
 namespace octet::impl::workers {
 
 /// Threads that the runtime would give this thread's loops.
@@ -21,5 +25,22 @@ void enter_phase();
 void leave_phase();
 bool is_in_phase();
 ///@}
+
+/// Threads that are lent to one thread instead of the runtime's (`thread_loan`), if the runtime has teams.
+class lent_team {
+public:
+    explicit lent_team(int threads);
+    ~lent_team();
+    lent_team(const lent_team &) = delete;
+    lent_team &operator=(const lent_team &) = delete;
+
+    bool exists() const { return team_ != nullptr; }
+    void take();      ///< loops of this thread run on them
+    void give_back(); ///< by the same thread: they may go
+    bool serve();     ///< by one of them, for a while; false if there is no place
+
+private:
+    team *team_ = nullptr;
+};
 
 } // namespace octet::impl::workers

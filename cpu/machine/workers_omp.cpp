@@ -34,4 +34,10 @@ void enter_phase() { phases++; }
 void leave_phase() { phases--; }
 bool is_in_phase() { return phases > 0; }
 
+lent_team::lent_team(int) {}
+lent_team::~lent_team() = default;
+void lent_team::take() {}
+void lent_team::give_back() {}
+bool lent_team::serve() { return false; }
+
 } // namespace octet::impl::workers

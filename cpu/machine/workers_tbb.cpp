@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include <tbb/blocked_range.h>
@@ -93,24 +94,25 @@ void parallel_for_in_arena(std::int64_t count, std::int64_t grain, range_body bo
     end.observe();
 }
 
-/// Teams without a leader. They are never freed: a worker that comes late finds its team, whoever leads it now.
+/// Teams without a leader, each kind for itself: the runtime's workers may still be in theirs. They are never freed: a worker that
+/// comes late finds its team, whoever leads it now.
 class idle_teams {
 public:
-    static team &take(int size) {
+    enum class kind { of_runtime, lent };
+    static team &take(kind k, int size) {
         idle_teams &all = instance();
         const std::lock_guard<std::mutex> lock(all.mutex_);
-        std::vector<team *> &free = all.free_[size];
+        std::vector<team *> &free = all.free_[{k, size}];
         if (free.empty())
             free.push_back(new team(size));
         team &result = *free.back();
         free.pop_back();
-        result.set_leader();
         return result;
     }
-    static void give_back(team &t) {
+    static void give_back(kind k, team &t) {
         idle_teams &all = instance();
         const std::lock_guard<std::mutex> lock(all.mutex_);
-        all.free_[t.size()].push_back(&t);
+        all.free_[{k, t.size()}].push_back(&t);
     }
 
 private:
@@ -119,7 +121,7 @@ private:
         return *all;
     }
     std::mutex mutex_;
-    std::map<int, std::vector<team *>> free_;
+    std::map<std::pair<kind, int>, std::vector<team *>> free_;
 };
 
 /// The teams that a thread keeps for its phases, one of each count that it has used.
@@ -127,7 +129,7 @@ class phases {
 public:
     ~phases() {
         for (const auto &[size, t] : teams_)
-            idle_teams::give_back(*t);
+            idle_teams::give_back(idle_teams::kind::of_runtime, *t);
     }
     void enter() {
         if (depth_++ == 0)
@@ -137,11 +139,15 @@ public:
         if (--depth_ == 0)
             set_patient(false);
     }
-    bool are_open() const { return depth_ > 0; }
+    bool are_open() const { return depth_ > 0 || lent_; }
+    /// Null: the runtime's threads again.
+    void set_lent(team *t) { lent_ = t; }
+    team *lent() const { return lent_; }
     team &team_of(int size) {
         team *&t = teams_[size];
         if (!t) {
-            t = &idle_teams::take(size);
+            t = &idle_teams::take(idle_teams::kind::of_runtime, size);
+            t->set_leader();
             t->set_patient(true);
         }
         return *t;
@@ -153,6 +159,7 @@ private:
             t->set_patient(is_patient);
     }
     int depth_ = 0;
+    team *lent_ = nullptr;
     std::map<int, team *> teams_;
 };
 
@@ -188,6 +195,9 @@ int most_workers() {
 
 void parallel_for_in_team(std::int64_t count, std::int64_t grain, range_body body, int threads,
                           bool in_callers_arena) {
+    if (team *lent = phases_of_thread.lent())
+        return run_divided(count, grain, body, std::min(threads, lent->size()),
+                           [&](int tasks, team::task task, void *loop) { lent->run(tasks, task, loop); });
     const int size = in_callers_arena ? std::min(threads, most_workers()) : threads;
     run_divided(count, grain, body, size, [&](int tasks, team::task task, void *loop) {
         team &t = phases_of_thread.team_of(size);
@@ -214,5 +224,41 @@ void parallel_for(std::int64_t count, std::int64_t grain, range_body body, int t
 void enter_phase() { phases_of_thread.enter(); }
 void leave_phase() { phases_of_thread.leave(); }
 bool is_in_phase() { return phases_of_thread.are_open(); }
+
+lent_team::lent_team(int threads)
+    : team_(threads > 1 ? &idle_teams::take(idle_teams::kind::lent, threads) : nullptr) {}
+lent_team::~lent_team() {
+    if (team_)
+        idle_teams::give_back(idle_teams::kind::lent, *team_);
+}
+
+void lent_team::take() {
+    if (!team_)
+        return;
+    team_->set_leader();
+    team_->note_leaders_cpu();
+    team_->dismiss(false);
+    team_->set_patient(true);
+    phases_of_thread.set_lent(team_);
+}
+
+void lent_team::give_back() {
+    if (!team_)
+        return;
+    phases_of_thread.set_lent(nullptr);
+    team_->set_patient(false);
+    team_->dismiss(true);
+}
+
+bool lent_team::serve() {
+    if (!team_ || !team_->has_free_place())
+        return false;
+    team_->invite();
+#ifdef __SANITIZE_THREAD__
+    __tsan_acquire(team_);
+#endif
+    team_->serve();
+    return true;
+}
 
 } // namespace octet::impl::workers

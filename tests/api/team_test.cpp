@@ -6,10 +6,17 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <mutex>
+#include <set>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
+#include "cpu/machine/parallel.hpp"
 #include "cpu/machine/team.hpp"
+#include "cpu/machine/workers.hpp"
+#include "octet/settings.hpp"
+#include "octet/thread_loan.hpp"
 
 using octet::impl::team;
 
@@ -106,6 +113,52 @@ TEST(team, shows_what_tasks_have_written) {
             },
             &values);
     EXPECT_EQ(values, (std::vector<int>{5000, 5000}));
+}
+
+/// Sums 0 to count - 1 in a loop; `threads` gets those that took part.
+std::int64_t sum_in_loop(std::int64_t count, std::set<std::thread::id> &threads) {
+    std::atomic<std::int64_t> sum{0};
+    std::mutex mutex;
+    octet::impl::parallel_for(count, 1, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; i++)
+            sum += i;
+        const std::lock_guard<std::mutex> lock(mutex);
+        threads.insert(std::this_thread::get_id());
+    });
+    return sum;
+}
+
+TEST(thread_loan, runs_loops_on_those_who_serve_and_nobody_else) {
+    const octet::num_threads_scope three(3);
+    for (const int lenders : {0, 1, 2, 4}) { // one too many is no harm
+        octet::thread_loan loan(3);
+        std::set<std::thread::id> allowed{std::this_thread::get_id()}, seen;
+        std::vector<std::thread> threads;
+        for (int i = 0; i < lenders; i++) {
+            threads.emplace_back([&] { loan.serve(); });
+            allowed.insert(threads.back().get_id());
+        }
+        loan.run([&] {
+            for (int i = 0; i < 200; i++)
+                ASSERT_EQ(sum_in_loop(1000, seen), 999 * 1000 / 2);
+        });
+        for (std::thread &t : threads)
+            t.join();
+        loan.serve();                                      // returns at once
+        if (octet::impl::workers::lent_team(3).exists()) { // not with OpenMP
+            for (const std::thread::id id : seen) {
+                EXPECT_EQ(allowed.count(id), 1u) << lenders;
+            }
+        }
+    }
+}
+
+TEST(thread_loan, ends_with_what_the_work_throws) {
+    const octet::num_threads_scope two(2);
+    octet::thread_loan loan(2);
+    std::thread lender([&] { loan.serve(); });
+    EXPECT_THROW(loan.run([] { throw std::runtime_error("no"); }), std::runtime_error);
+    lender.join();
 }
 
 } // namespace
