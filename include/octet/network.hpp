@@ -93,6 +93,12 @@ struct network_options {
     /// The runtime whose bytes a .tflite network gives, by a name of `all_profiles` (octet/profile.hpp); empty: the framework's
     /// default, TensorFlow Lite Micro or ONNX Runtime. `rule` is `automatic` then.
     std::string profile = {};
+    /// ONNX: whether a single row times a matrix that is computed, or dequantized from constants, is summed up in ONNX Runtime's
+    /// order for single rows. Otherwise the order is that of several rows, and a row has the same bits alone and in a batch.
+    bool single_rows_alone = false;
+    /// ONNX: whether operators between QuantizeLinear and DequantizeLinear on s8 are computed on s8, as ONNX Runtime does with
+    /// `session.qdqisint8allowed` = 1. Otherwise they are computed on u8 where one operator reads the codes, else on floats.
+    bool qdq_is_int8_allowed = false;
 };
 
 /// A tensor of a network with its buffer. A light value; valid as long as the network, until it gets other
@@ -306,6 +312,39 @@ private:
 /// Operators of a framework ("tflite", "onnx") that files may have, sorted. Some are gone when the network runs: those that compute
 /// shapes, and those that others take the place of. Throws octet::error for another framework.
 OCTET_API std::vector<std::string> supported_operators(const std::string &framework);
+
+/// A node that a network cannot have.
+struct refused_node {
+    int number = 0; ///< in its file, by which messages name it (`model::node_number`)
+    std::string
+        reason; ///< the sentence with which a network is refused that has this node and no other such one
+    bool is_certain =
+        true; ///< false: it reads what a refused node computes, of which neither file nor program tells type and dimensions
+};
+
+/// All nodes for which a network of the graph would be refused, in the order of their numbers; none: it would not be. Weights
+/// are not packed. A size that is still open is 16. Throws octet::error for what is wrong with the graph and no node's fault.
+OCTET_API std::vector<refused_node> refused_nodes(model::graph g, const network_options &options = {});
+/// The same for a file, also for one that `network` does not read since it has operators that Octet lacks. Throws octet::error
+/// for one that cannot be read.
+OCTET_API std::vector<refused_node> refused_nodes(const std::string &path,
+                                                  const network_options &options = {});
+
+/// An operator as a file would have it.
+struct operator_query {
+    std::string op;                                          ///< "Conv", "CONV_2D"
+    std::string domain = {};                                 ///< ONNX: "" and "ai.onnx" are the standard's
+    std::string framework = "onnx";                          ///< or "tflite"
+    std::int64_t opset = 17;                                 ///< ONNX: the operator set
+    std::map<std::string, model::attribute> attributes = {}; ///< by the framework's names
+    /// Types, dimensions and, of constants, elements; a tensor without a type stands for an absent input. A `foreign_type` names
+    /// a type that Octet lacks, and "INT64" one that it has as s32.
+    std::vector<model::tensor> inputs = {};
+    /// TFLite: types and dimensions. ONNX: their number counts.
+    std::vector<model::tensor> outputs = std::vector<model::tensor>(1);
+};
+/// The sentence with which a network of this one operator is refused, empty for one that runs.
+OCTET_API std::string why_not_supported(const operator_query &query, const network_options &options = {});
 
 /// \cond Element types that a program can name.
 template <> inline octet::data_type tensor_view::type_of<float>() { return octet::data_type::f32; }

@@ -67,7 +67,12 @@ TEST_F(InspectTest, TellsWhatIsRefused) {
     EXPECT_EQ(i["outputs"][0]["dims"], json({1, 10})) << "as the file declares";
     EXPECT_EQ(i["nodes"].size(), 14u);
     for (const json &node : i["nodes"]) {
-        EXPECT_EQ(node["refused"], node["operator"] == "QLinearSoftmux") << node["operator"];
+        const bool is_unknown = node["operator"] == "QLinearSoftmux";
+        EXPECT_EQ(node["refused"], is_unknown) << node["operator"];
+        EXPECT_EQ(node["reason"].is_null(), !is_unknown) << node["reason"];
+        if (is_unknown) {
+            EXPECT_EQ(node["reason"].get<std::string>().rfind("unsupported operators: node ", 0), 0u);
+        }
         EXPECT_EQ(node["implementation"], nullptr);
     }
     const outcome text = octet({"inspect", file});

@@ -89,6 +89,71 @@ TEST(NetworkInterface, ListsOperators) {
               std::string::npos);
 }
 
+TEST(NetworkInterface, TellsWhyAnOperatorDoesNotRun) {
+    const auto tensor_of = [](data_type type, memory::dims dims) {
+        model::tensor t;
+        t.type = type;
+        t.dims = std::move(dims);
+        return t;
+    };
+    const auto answer = [](const std::string &op, const std::vector<model::tensor> &inputs,
+                           const std::string &domain = "") {
+        operator_query query{op, domain};
+        query.inputs = inputs;
+        return why_not_supported(query);
+    };
+    const model::tensor x = tensor_of(data_type::f32, {1, 4, 8, 8});
+    EXPECT_EQ(answer("Relu", {x}), "");
+    EXPECT_EQ(answer("Shape", {x}), "") << "gone when the network runs";
+    EXPECT_EQ(answer("BiasGelu", {x, tensor_of(data_type::f32, {8})}, "com.microsoft"), "");
+    EXPECT_EQ(answer("Sin", {x}), "unsupported operators: node 0 (Sin)");
+    EXPECT_EQ(answer("Relu", {x}, "com.microsoft"), "unsupported operators: node 0 (com.microsoft::Relu)");
+    EXPECT_EQ(answer("MatMulInteger", {x, x}),
+              "node 0 (MatMulInteger): input 0 ('') is f32, allowed: u8, s8");
+
+    operator_query relu{"RELU", "", "tflite"};
+    model::tensor codes = tensor_of(data_type::s8, {1, 4});
+    relu.inputs = relu.outputs = {codes};
+    EXPECT_EQ(why_not_supported(relu), "node 0 (RELU): input 0 ('') has 0 scales, allowed is 1");
+    codes.quant = {{0.5f}, {0}, 0};
+    relu.inputs = relu.outputs = {codes};
+    EXPECT_EQ(why_not_supported(relu), "");
+}
+
+/// All at once, each as a network of it alone is refused; what follows a refused node is asked, too, where its inputs are known.
+TEST(NetworkInterface, TellsAllNodesThatDoNotRun) {
+    model::graph g;
+    g.framework = "onnx";
+    for (const char *name : {"x", "a", "b", "c", "d", "e"}) {
+        g.tensors.emplace_back();
+        g.tensors.back().name = name;
+        g.tensors.back().type = data_type::f32;
+        g.tensors.back().dims = {2, 6};
+    }
+    g.tensors[4].type = data_type::undef, g.tensors[4].dims = {}; // of "d"
+    g.inputs = {0}, g.outputs = {5};
+    g.nodes = {{"Relu", {0}, {1}, {}},
+               {"Sin", {1}, {2}, {}},
+               {"Softmax", {2}, {3}, {{"axis", std::int64_t{7}}}},
+               {"Cos", {3}, {4}, {}},
+               {"Tan", {4}, {5}, {}}};
+    std::string told;
+    for (const refused_node &n : refused_nodes(g))
+        told += std::to_string(n.number) + (n.is_certain ? " " : "? ") + n.reason + "\n";
+    EXPECT_EQ(told, "1 unsupported operators: node 1 (Sin)\n"
+                    "2 node 2 (Softmax): attribute 'axis' is 7, allowed: -2 to 1\n"
+                    "3 unsupported operators: node 3 (Cos)\n"
+                    "4 unsupported operators: node 4 (Tan)\n");
+    g.nodes[4].op = "Relu";
+    const std::vector<refused_node> refused = refused_nodes(g);
+    ASSERT_EQ(refused.size(), 4u);
+    EXPECT_FALSE(refused[3].is_certain);
+    EXPECT_EQ(refused[3].reason,
+              "node 4 (Relu): nothing is known of tensor 'd', which node 3 (Cos) computes");
+    g.nodes.resize(1), g.outputs = {1};
+    EXPECT_TRUE(refused_nodes(g).empty());
+}
+
 TEST(NetworkInterface, SaysWhatIsWrong) {
     const network net(small_graph());
     const std::vector<std::int8_t> codes(3);

@@ -186,6 +186,18 @@ class Networks(unittest.TestCase):
                     compared += 1
         self.assertEqual(compared, 8)
 
+    def test_refused_nodes(self):
+        path = os.path.join(DIGITS, "digits_int8.onnx")
+        self.assertEqual(octet.refused_nodes(path), [])
+        with open(path, "rb") as file:
+            other = file.read().replace(b"QLinearSoftmax", b"QLinearSoftmux")
+        with tempfile.TemporaryDirectory() as folder:
+            unknown = os.path.join(folder, "unknown.onnx")
+            with open(unknown, "wb") as file:
+                file.write(other)
+            (number, reason), = octet.refused_nodes(unknown)
+            self.assertEqual(reason, f"unsupported operators: node {number} (com.microsoft::QLinearSoftmux)")
+
     def test_threads(self):
         wrong = []
 

@@ -27,11 +27,12 @@ struct inspect_options {
     bool json = false, passes = false;
 };
 
-/// A file and what becomes of it: a network, or the sentence that says why not.
+/// A file and what becomes of it: a network, or the sentence that says why not, and one for each node that is to blame.
 struct inspected {
     model::graph file; ///< with the sizes that were asked for, where operators are known
     std::optional<network> net;
     std::string refusal;
+    std::map<int, std::string> refused = {}; ///< by the node's number
 
     /// Tensors keep their indices; those of the network have scales that .onnx files tell with operators.
     const model::graph &best() const { return net ? net->get_graph() : file; }
@@ -76,13 +77,17 @@ std::vector<std::pair<std::string, int>> operators_of(const model::graph &g) {
     return sorted;
 }
 
-/// Nodes of the file that the refusal names.
-std::vector<std::size_t> refused_nodes(const inspected &i) {
-    std::vector<std::size_t> nodes;
-    for (std::size_t n = 0; n < i.file.nodes.size(); n++)
-        if (i.refusal.find(model::node_text(i.file, n)) != std::string::npos)
-            nodes.push_back(n);
-    return nodes;
+/// Nodes that a network cannot have, of a graph or a path, as far as one can know.
+template <typename Model>
+std::map<int, std::string> reasons_of(const Model &m, const inspect_options &options) {
+    std::map<int, std::string> reasons;
+    try {
+        for (const refused_node &n : refused_nodes(m, arithmetic_of(options.net)))
+            if (n.is_certain)
+                reasons.emplace(n.number, n.reason);
+    } catch (const error &) { // no node is to blame
+    }
+    return reasons;
 }
 
 /// Whether a file that cannot be read whole can at least be looked at.
@@ -109,6 +114,7 @@ inspected inspect_file(const inspect_options &options) {
         const std::string name = options.net.model + ": "; // is known
         if (result.refusal.rfind(name, 0) == 0)
             result.refusal.erase(0, name.size());
+        result.refused = is_read ? reasons_of(result.file, options) : reasons_of(options.net.model, options);
     }
     return result;
 }
@@ -211,12 +217,11 @@ void print_nodes(const inspected &i) {
         {"scale", align::right}, {"zero", align::right}, {"weights", align::right},
         {"implementation"}};
     table t(columns);
-    const std::vector<std::size_t> refused = refused_nodes(i);
     for (std::size_t n = 0; n < g.nodes.size(); n++) {
         const model::node &node = g.nodes[n];
         const model::tensor &output = g.tensors[static_cast<std::size_t>(node.outputs.at(0))];
         const std::size_t weights = weights_of(g, node);
-        const bool is_refused = std::find(refused.begin(), refused.end(), n) != refused.end();
+        const bool is_refused = i.refused.count(model::node_number(g, n)) != 0;
         t.add({std::to_string(model::node_number(g, n)), model::operator_text(node), shape_text(output),
                scale_text(output.quant), zero_point_text(output.quant),
                weights > 0 ? bytes_text(weights) : "",
@@ -238,6 +243,8 @@ void print_text(const inspected &i, const inspect_options &options) {
                   << to_string(get_effective_cpu_isa()) << '\n';
     } else {
         std::cout << "\nit does not run: " << refusal_text(i) << '\n';
+        for (const auto &[number, reason] : i.refused)
+            std::cout << "  " << one_line(reason, 10'000) << '\n';
     }
     print_tensors("inputs", i.best(), i.file.inputs);
     print_tensors("outputs", i.best(), i.file.outputs);
@@ -258,9 +265,9 @@ void print_text(const inspected &i, const inspect_options &options) {
 json nodes_json(const inspected &i) {
     const model::graph &g = i.best();
     json nodes = json::array();
-    const std::vector<std::size_t> refused = refused_nodes(i);
     for (std::size_t n = 0; n < g.nodes.size(); n++) {
         json outputs = json::array(), fused = json::array();
+        const auto refused = i.refused.find(model::node_number(g, n));
         for (const int t : g.nodes[n].outputs)
             outputs.push_back(to_json(g, t));
         for (const model::node &f : g.nodes[n].fused)
@@ -272,7 +279,8 @@ json nodes_json(const inspected &i) {
                          {"outputs", outputs},
                          {"weights_bytes", weights_of(g, g.nodes[n])},
                          {"implementation", i.net ? json(i.net->implementation(n)) : json()},
-                         {"refused", std::find(refused.begin(), refused.end(), n) != refused.end()}});
+                         {"refused", refused != i.refused.end()},
+                         {"reason", refused != i.refused.end() ? json(refused->second) : json()}});
     }
     return nodes;
 }

@@ -139,11 +139,16 @@ std::string arithmetic_of(const network &net) {
                                    : "profile " + options.profile;
 }
 
+network_options arithmetic_of(const network_file_options &options) {
+    network_options how{requantization_rule_from_string(options.rule.c_str()), !options.no_fusion};
+    how.profile = options.profile;
+    return how;
+}
+
 network make_network(model::graph g, const network_file_options &options) {
     require_sizes(g, options);
     const progress_line progress;
-    network_options how{requantization_rule_from_string(options.rule.c_str()), !options.no_fusion};
-    how.profile = options.profile;
+    network_options how = arithmetic_of(options);
     how.progress = [&](double done, const std::string &next) {
         progress.show(std::to_string(static_cast<int>(done * 100)) + " % " + next);
     };

@@ -34,6 +34,8 @@ void set_open_sizes(model::graph &g, const network_sizes &sizes, const network_f
 void require_sizes(const model::graph &g, const network_file_options &options);
 /// "rule automatic", or "profile litert-2026.08-x86" where there is one.
 std::string arithmetic_of(const network &net);
+/// What --rule, --profile and --no-fusion say.
+network_options arithmetic_of(const network_file_options &options);
 /// As require_sizes, and makes a network. Errors name the file.
 network make_network(model::graph g, const network_file_options &options);
 

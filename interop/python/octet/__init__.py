@@ -22,7 +22,7 @@ the argument, what was given and what is allowed.
 """
 
 from ._octet import (UnsupportedError, Weights, __version__, available_isas, effective_isa, get_num_threads, profiles,
-                     quantize_multiplier, rules, set_max_cpu_isa, set_num_threads, set_verbose, supported_operators)
+                     quantize_multiplier, refused_nodes, rules, set_max_cpu_isa, set_num_threads, set_verbose, supported_operators)
 from .comparison import Comparison, Difference, compare
 from .contracts import RuleComparison, compare_rules
 from .matching import Excluded, Match, match
@@ -38,6 +38,6 @@ __all__ = [
     "available_isas", "avg_pool1d", "avg_pool2d", "avg_pool3d", "batch_norm", "binary", "compare", "compare_rules", "concat",
     "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "dequantize", "effective_isa",
     "eltwise", "explain", "get_num_threads", "layer_norm", "linear", "match", "matmul", "max_pool1d", "max_pool2d", "max_pool3d",
-    "prelu", "profile", "profiles", "quantize", "quantize_multiplier", "reduce", "requantize", "resize", "rules", "set_max_cpu_isa",
-    "set_num_threads", "set_verbose", "softmax", "sum", "supported_operators",
+    "prelu", "profile", "profiles", "quantize", "quantize_multiplier", "reduce", "refused_nodes", "requantize", "resize", "rules",
+    "set_max_cpu_isa", "set_num_threads", "set_verbose", "softmax", "sum", "supported_operators",
 ]

@@ -39,6 +39,18 @@ void bind_settings(py::module_ &m) {
     m.def("supported_operators", supported_operators, py::arg("framework"),
           "Names of the operators that networks of \"tflite\" or \"onnx\" may have.");
     m.def(
+        "refused_nodes",
+        [](const py::object &model) {
+            const auto path = py::cast<std::string>(py::module_::import("os").attr("fspath")(model));
+            std::vector<std::pair<int, std::string>> nodes;
+            for (const refused_node &n : refused_nodes(path))
+                if (n.is_certain)
+                    nodes.emplace_back(n.number, n.reason);
+            return nodes;
+        },
+        py::arg("model"),
+        "(number, reason) of each node for which octet.Network would refuse a file; none: it runs.");
+    m.def(
         "rules",
         [] {
             std::vector<std::string> names;

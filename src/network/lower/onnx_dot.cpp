@@ -272,8 +272,9 @@ bool is_packed_ahead(const lowering &l, const tensor &b) {
 }
 
 /// Whether rows are multiplied each with a matrix of its own, or one that is no batch. Where any number of rows, the
-/// batch, shares one, a row has the same bits as among others: those of ONNX Runtime for two rows and more.
-bool are_single_rows(const tensor &a, const tensor &b, const matrices &m) {
+/// batch, shares one, a row has the same bits as among others, those of ONNX Runtime for two rows and more, unless
+/// `single_rows_alone` asks for what it does with one.
+bool are_single_rows(const lowering &l, const tensor &a, const tensor &b, const matrices &m) {
     const memory::dims dst = m.dst.dims(), weights = m.weights.dims();
     const std::size_t rank = dst.size();
     const auto matrix_count = [&](const memory::dims &dims) {
@@ -281,7 +282,9 @@ bool are_single_rows(const tensor &a, const tensor &b, const matrices &m) {
     };
     const bool has_its_own =
         b.dims.size() > 2 && (matrix_count(weights) > 1 || (matrix_count(dst) == 1 && !b.is_constant));
-    return dst[rank - 2] == 1 && (a.dims.size() == 1 || has_its_own) &&
+    const bool is_alone =
+        matrix_count(dst) == 1 && l.integer(single_rows_alone, 0) != 0 && l.integer("transA", 0) == 0;
+    return dst[rank - 2] == 1 && (a.dims.size() == 1 || has_its_own || is_alone) &&
            m.weights.get_strides()[rank - 1] == 1 && m.src.dims()[rank - 1] > 0;
 }
 
@@ -314,7 +317,7 @@ std::unique_ptr<step> float_product(const lowering &l, const matrices &m, float 
     if (rank < 2 || m.src.dims().size() != rank || m.weights.dims().size() != rank)
         refuse("a product of " + to_text(m.src.dims()) + " and " + to_text(m.weights.dims()) + " is not " +
                to_text(m.dst.dims()));
-    if (alpha == 1.f && are_single_rows(l.input(in.src), b, m) && !is_packed_ahead(l, b))
+    if (alpha == 1.f && are_single_rows(l, l.input(in.src), b, m) && !is_packed_ahead(l, b))
         return make_row_product(l, m.src, m.weights, m.dst, c);
     const dim_t inner = m.src.dims()[rank - 1], block = alpha == 1.f ? reduction_block(l, b, m) : inner;
     auto result = std::make_unique<primitive_step>();

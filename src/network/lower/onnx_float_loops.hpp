@@ -11,6 +11,8 @@ inline constexpr std::size_t conv_weights = 1, conv_bias = 2, conv_summand = 3;
 
 /// Attribute of a product: its matrix is what DequantizeLinear makes of a constant.
 inline constexpr const char *dequantized_matrix = "octet.dequantized_matrix";
+/// Of a product of floats: single rows are summed up as ONNX Runtime does it (`network_options::single_rows_alone`).
+inline constexpr const char *single_rows_alone = "octet.single_rows_alone";
 
 /// Attribute of an average of images: a convolution in blocks of channels has written them, see below.
 inline constexpr const char *images_in_blocks = "octet.images_in_blocks";

@@ -46,6 +46,9 @@ public:
         if (how_much == extent::everything)
             complete_onnx_graph(g_, is_wide_);
         if (how_much == extent::structure) {
+            for (std::size_t t = 0; t < g_.tensors.size(); t++)
+                if (is_wide_[t])
+                    g_.tensors[t].foreign_type = type_name(format::TensorProto::INT64);
             for (const format::ValueInfoProto &value : source_.value_info())
                 adopt_declaration(value);
             for (const format::ValueInfoProto &output : source_.output())

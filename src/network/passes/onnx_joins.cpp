@@ -205,10 +205,14 @@ void move_codes_down(ort_graph &g) {
 
 // ---- Constants
 
+bool is_matrix_product(const std::string &op) {
+    static const std::set<std::string> products = {"FusedMatMul", "Gemm", "MatMul", "MatMulAdd"};
+    return products.count(op) != 0;
+}
+
 /// Products remember that their matrix, or a convolution's bias, was dequantized: ONNX Runtime computes it with each run, and adds in another order.
 void compute_constants(graph &g, const evaluator &evaluate) {
     const auto at = [&](int t) -> tensor & { return g.tensors[static_cast<std::size_t>(t)]; };
-    const std::set<std::string> products = {"MatMul", "Gemm", "MatMulAdd", "FusedMatMul", "Conv"};
     std::vector<node> kept;
     std::set<int> dequantized;
     for (node &n : g.nodes) {
@@ -221,7 +225,7 @@ void compute_constants(graph &g, const evaluator &evaluate) {
                                  !facts_of(g.framework, n.op).lower;
         if (is_computed) {
             const bool has_bias = n.op == "Conv" && n.inputs.size() > 2;
-            if (products.count(n.op) != 0 && n.inputs.size() > 1 &&
+            if ((n.op == "Conv" || is_matrix_product(n.op)) && n.inputs.size() > 1 &&
                 (dequantized.count(n.inputs[1]) != 0 || (has_bias && dequantized.count(n.inputs[2]) != 0)))
                 n.attributes[dequantized_matrix] = std::int64_t{1};
             kept.push_back(std::move(n));
@@ -416,6 +420,12 @@ void join_onnx_operators(graph &g, const evaluator &evaluate) {
         step(editor);
         editor.finish();
     }
+}
+
+void note_single_rows(graph &g) {
+    for (node &n : g.nodes)
+        if (is_matrix_product(n.op))
+            n.attributes[single_rows_alone] = std::int64_t{1};
 }
 
 } // namespace octet::model

@@ -115,9 +115,11 @@ ort_history apply_passes(graph &g, const network_options &options) {
     const sized_constants from_sizes = fold_integers(g);
     if (is_onnx) {
         const evaluator within_limit = limited(options.memory_limit);
-        transformed = transform_as_onnx_runtime(g, within_limit, from_sizes);
+        transformed = transform_as_onnx_runtime(g, within_limit, from_sizes, options.qdq_is_int8_allowed);
         join_onnx_operators(g, within_limit);
         note_quantization(g);
+        if (options.single_rows_alone)
+            note_single_rows(g);
     }
     check_lowerings(g);
     if (options.fusion)
@@ -146,6 +148,40 @@ public:
 
 private:
     const std::function<void(double, const std::string &)> &tell_;
+};
+
+/// A graph's nodes become steps, in order; weights are packed and buffers found meanwhile.
+class node_lowerings {
+public:
+    node_lowerings(const graph &g, const network_options &options, packed_weights &weights, jobs::start start)
+        : g_(g), rule_(options.rule), under_(find_runtime(options.profile, g.framework)),
+          evaluating_(evaluator_under(under_)), parts(g, weights, start) {
+        if (under_)
+            under_ = &runtime_of(*under_, g, [this](std::size_t i) { return of(i); });
+    }
+
+    std::unique_ptr<step> next(std::size_t i) {
+        parts.buffers.start_node(static_cast<int>(i));
+        return on_behalf_of(g_, i, [&] { return lower_under(under_, of(i)); });
+    }
+
+private:
+    lowering of(std::size_t i) { return lowering(g_.nodes[i], g_, parts.buffers, cpu_, rule_, evaluating_); }
+
+    const graph &g_;
+    const requantization_rule rule_;
+    const engine cpu_{engine::kind::cpu, 0};
+    const runtime *under_;
+    const evaluator evaluating_;
+
+public:
+    struct shared_parts {
+        shared_parts(const graph &g, packed_weights &weights, jobs::start start)
+            : work(start), packed(weights, work, !g.saved), buffers(g, packed) {}
+        jobs work;
+        packing packed;
+        tensor_buffers buffers;
+    } parts;
 };
 
 /// Constants that primitives read as they are, and packed ones; a mapped file's pages come and go with use.
@@ -194,24 +230,15 @@ std::shared_ptr<const plan> make_plan(model::graph g, const network_options &opt
     check_tensors(options.memory_limit, own);
     result->isa = get_effective_cpu_isa();
 
-    const engine cpu(engine::kind::cpu, 0);
-    const runtime *under = find_runtime(options.profile, own.framework);
-    const evaluator evaluating = evaluator_under(under);
     const progress report(options);
-    jobs work(options.memory_limit == 0 ? jobs::start::at_once
-                                        : jobs::start::at_finish); // it is checked before
-    packing packed(weights, work, !own.saved);
-    tensor_buffers buffers(own, packed);
+    node_lowerings lowerings(own, options, weights,
+                             options.memory_limit == 0 ? jobs::start::at_once
+                                                       : jobs::start::at_finish); // it is checked before
+    auto &[work, packed, buffers] = lowerings.parts;
     result->steps.reserve(own.nodes.size());
-    const auto lowering_of = [&](std::size_t i) {
-        return lowering(own.nodes[i], own, buffers, cpu, options.rule, evaluating);
-    };
-    if (under)
-        under = &runtime_of(*under, own, lowering_of);
     for (std::size_t i = 0; i < own.nodes.size(); i++) {
         report.lowering(own, i);
-        buffers.start_node(static_cast<int>(i));
-        result->steps.push_back(on_behalf_of(own, i, [&] { return lower_under(under, lowering_of(i)); }));
+        result->steps.push_back(lowerings.next(i));
         work.add([&own, i, &made = *result->steps.back()] {
             on_behalf_of(own, i, [&] { made.make_primitives(); });
         });
@@ -233,6 +260,25 @@ std::shared_ptr<const plan> make_plan(model::graph g, const network_options &opt
         if (is_borrowed(t.data))
             t.data = zero_bytes(t.data.size());
     return result;
+}
+
+std::vector<std::pair<int, std::string>> refused_lowerings(model::graph g, const network_options &options) {
+    const default_float_environment environment;
+    if (g.saved)
+        check_lowerings(g);
+    else
+        apply_passes(g, options);
+    check_tensors(options.memory_limit, g);
+    packed_weights weights;
+    node_lowerings lowerings(g, options, weights, jobs::start::at_finish); // which does not come
+    std::vector<std::pair<int, std::string>> refused;
+    for (std::size_t i = 0; i < g.nodes.size(); i++)
+        try {
+            lowerings.next(i);
+        } catch (const error &e) {
+            refused.emplace_back(node_number(g, i), e.what());
+        }
+    return refused;
 }
 
 void save_plan(const byte_sink &put, const plan &p, const graph &source, const network_options &options) {

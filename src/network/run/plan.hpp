@@ -28,6 +28,10 @@ struct plan {
 std::shared_ptr<const plan> make_plan(model::graph g, const network_options &options,
                                       packed_weights &weights);
 
+/// Nodes that cannot be lowered, by their numbers, with the sentences that say why, among those that passes leave of a graph. Throws
+/// octet::error where a pass fails.
+std::vector<std::pair<int, std::string>> refused_lowerings(model::graph g, const network_options &options);
+
 /// See `network::save`. `source` is what the plan was made of, with its sizes.
 void save_plan(const byte_sink &put, const plan &p, const graph &source, const network_options &options);
 

@@ -22,12 +22,14 @@ struct quantized {
 class ort_graph : public graph_editor {
 public:
     /// `from_sizes`: constants that the network computes from open sizes, if there may be such.
-    ort_graph(graph &g, const evaluator &e, const sized_constants *from_sizes = nullptr)
-        : graph_editor(g), evaluate(e), from_sizes_(from_sizes) {
+    ort_graph(graph &g, const evaluator &e, const sized_constants *from_sizes = nullptr,
+              bool qdq_is_int8_allowed = false)
+        : graph_editor(g), evaluate(e), is_int8_allowed(qdq_is_int8_allowed), from_sizes_(from_sizes) {
         find_symbols();
     }
 
-    const evaluator &evaluate; ///< runs single nodes on constants
+    const evaluator &evaluate;  ///< runs single nodes on constants
+    const bool is_int8_allowed; ///< pairs on s8 stay on s8: session.qdqisint8allowed
 
     /// The nodes that are there now as ONNX Runtime visits them, which decides where two patterns want one node: from the last
     /// node that no other reads up to what it reads, the last of them first, and so on.

@@ -214,6 +214,8 @@ void add_128(ort_graph &g, int i) {
 
 /// s8 becomes u8 where a DequantizeLinear alone reads what a QuantizeLinear writes, pair by pair: x86 multiplies it faster.
 void make_unsigned(ort_graph &g) {
+    if (g.is_int8_allowed)
+        return;
     g.for_each("QuantizeLinear", [&](int q) {
         const int codes = g.output(q), dq = g.reader(codes, "DequantizeLinear");
         if (dq < 0 || !has_signed_zero_point(g, q) || !has_signed_zero_point(g, dq) ||

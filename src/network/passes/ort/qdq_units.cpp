@@ -125,14 +125,20 @@ private:
         return std::all_of(points.begin(), points.end(), [](std::int32_t z) { return z == 0; });
     }
 
+    /// Codes on u8 with weights of either type; on s8, where the session allows it, with s8.
+    bool are_multiplied(const quantized &x, const quantized &w) const {
+        return type_of(x) == data_type::u8 ||
+               (g_.is_int8_allowed && type_of(x) == data_type::s8 && type_of(w) == data_type::s8);
+    }
+
     // ---- Forms
 
     void convolution(int i) {
         const int quantizer = quantizer_of(i);
         const auto x = g_.activation(g_.input(i, 0)), w = weights(g_.input(i, 1), 0);
         const auto b = bias(g_.input(i, 2));
-        if (quantizer < 0 || !x || !w || !b || type_of(*x) != data_type::u8 ||
-            !writes(quantizer, data_type::u8) || !fits_sums(g_.input(i, 2), *x, *w))
+        if (quantizer < 0 || !x || !w || !b || !are_multiplied(*x, *w) || !writes(quantizer, type_of(*x)) ||
+            !fits_sums(g_.input(i, 2), *x, *w))
             return;
         node n{g_.facts(i).on_codes, {}, {}, g_.at(i).attributes};
         append(n.inputs, *x);
@@ -150,14 +156,14 @@ private:
         const auto b = weights(g_.input(i, 1), static_cast<std::int64_t>(g_.rank(g_.input(i, 1))) - 1);
         if (!a)
             return form_product_of_blocks(g_, i);
-        if (!b || type_of(*a) != data_type::u8)
+        if (!b || !are_multiplied(*a, *b))
             return;
         if (follower < 0) {
             const int a_zero = g_.zero_point_tensor(*a), b_zero = g_.zero_point_tensor(*b);
             g_.become(i, "MatMulIntegerToFloat", {a->codes, b->codes, a->scale, b->scale, a_zero, b_zero});
             return;
         }
-        if (quantizer < 0 || !writes(quantizer, data_type::u8))
+        if (quantizer < 0 || !writes(quantizer, type_of(*a)))
             return;
         node n{g_.facts(i).on_codes, {}, {}, {}};
         append(n.inputs, *a);

@@ -76,11 +76,11 @@ constexpr named_transformer transformers[] = {
 
 } // namespace
 
-ort_history transform_as_onnx_runtime(graph &g, const evaluator &evaluate,
-                                      const sized_constants &from_sizes) {
+ort_history transform_as_onnx_runtime(graph &g, const evaluator &evaluate, const sized_constants &from_sizes,
+                                      bool is_int8_allowed) {
     ort_history history;
     std::optional<ort_graph> editor;
-    editor.emplace(g, evaluate, &from_sizes);
+    editor.emplace(g, evaluate, &from_sizes, is_int8_allowed);
     for (const stage_facts &now : stages) {
         bool has_changed = true;
         for (int step = now.first_step; has_changed && step < now.first_step + now.most_steps; step++) {
@@ -91,7 +91,7 @@ ort_history transform_as_onnx_runtime(graph &g, const evaluator &evaluate,
                 t.transform(*editor);
                 if (!editor->finish())
                     continue;
-                editor.emplace(g, evaluate, &from_sizes);
+                editor.emplace(g, evaluate, &from_sizes, is_int8_allowed);
                 has_changed = true;
                 history.passes.push_back(std::string(now.name) + "." + std::to_string(step) + " " + t.name);
             }

@@ -12,9 +12,10 @@ namespace octet::model {
 
 class ort_graph;
 
-/// Makes of an .onnx file's graph the one that ONNX Runtime would run. Constants `from_sizes` are those of `fold_integers`.
+/// Makes of an .onnx file's graph the one that ONNX Runtime would run. Constants `from_sizes` are those of `fold_integers`;
+/// `is_int8_allowed` is `network_options::qdq_is_int8_allowed`.
 ort_history transform_as_onnx_runtime(graph &g, const evaluator &evaluate,
-                                      const sized_constants &from_sizes = {});
+                                      const sized_constants &from_sizes = {}, bool is_int8_allowed = false);
 
 namespace ort {
 
