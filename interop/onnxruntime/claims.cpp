@@ -91,13 +91,25 @@ bool is_product_of_floats(const std::string &op) {
     return std::find(std::begin(products), std::end(products), op) != std::end(products);
 }
 
-/// Whether a product has one row or one column.
-bool is_single(const model::tensor &a, const model::tensor &b) {
-    return a.dims.size() >= 2 && b.dims.size() >= 2 && (a.dims[a.dims.size() - 2] == 1 || b.dims.back() == 1);
+template <typename T> T attribute_of(const model::node &n, const char *name, T fallback) {
+    const auto found = n.attributes.find(name);
+    const T *const value = found == n.attributes.end() ? nullptr : std::get_if<T>(&found->second);
+    return value ? *value : fallback;
 }
 
-constexpr const char *single_row =
-    "its sums of a single row or column of floats may have other last bits than ONNX Runtime's";
+/// Whether ONNX Runtime sums up a product with a matrix that it does not pack in an order that Octet lacks: with one column,
+/// or with one row where it is transposed or multiplied by a factor.
+bool has_other_order(const model::node &n, const model::tensor &a, const model::tensor &b) {
+    const auto is_transposed = [&](const char *name) { return attribute_of<std::int64_t>(n, name, 0) != 0; };
+    const auto size = [](const model::tensor &t, bool is_last) {
+        const std::size_t rank = t.dims.size();
+        return rank < 2 ? 1 : t.dims[rank - (is_last ? 1 : 2)];
+    };
+    const bool is_row = size(a, is_transposed("transA")) == 1,
+               is_column = size(b, !is_transposed("transB")) == 1 || b.dims.size() < 2;
+    return is_column || (is_row && (is_transposed("transA") || is_transposed("transB") ||
+                                    attribute_of(n, "alpha", 1.f) != 1.f));
+}
 
 /// A product of floats with weights in codes alone: ONNX Runtime makes codes of the floats (MatMulNBits), Octet computes floats.
 bool has_weights_alone_in_codes(const graph &g, const node &n) {
@@ -124,12 +136,6 @@ std::string why_not(const graph &g, const node &n, const session_settings &s) {
     const bool is_pair = n.op == "QuantizeLinear" || n.op == "DequantizeLinear";
     if (is_pair && s.pairs_stay)
         return "session.disable_quant_qdq asks for floats";
-    const auto is_signed = [&](const std::vector<int> &values) {
-        const value *v = values.empty() || values[0] < 0 ? nullptr : &g.values[at(values[0])];
-        return v && v->type == element::s8 && !v->constant;
-    };
-    if (s.signed_pairs && is_pair && is_signed(n.op == "QuantizeLinear" ? n.outputs : n.inputs))
-        return "session.qdqisint8allowed asks for operators on s8 as they are";
     return "";
 }
 
@@ -227,6 +233,13 @@ private:
                 leave(group, why);
             return false;
         }
+        std::map<int, std::string> refused;
+        for (const auto &[i, why] : part::refused(ort_, g_, select(g_, nodes)))
+            refused.emplace(groups_[at(i)], text_of(g_, i) + ": " + why);
+        for (const auto &[group, why] : refused)
+            leave(group, why);
+        if (!refused.empty())
+            return false;
         std::set<int> groups;
         for (const int i : nodes)
             groups.insert(groups_[at(i)]);
@@ -270,18 +283,10 @@ private:
     }
 
     std::string why_other_bytes(const model::graph &runs, const model::node &n) const {
-        return multiplies_unpacked_row(runs, n) ? single_row : why_inexact(runs, n);
-    }
-
-    /// A single row or column times weights that ONNX Runtime does not pack, since they are no constant to it: its kernel for
-    /// these sums in another order.
-    bool multiplies_unpacked_row(const model::graph &runs, const model::node &n) const {
-        if (!is_product_of_floats(n.op) || n.inputs.size() < 2 || n.inputs[0] < 0 || n.inputs[1] < 0)
-            return false;
-        const model::tensor &a = runs.tensors[at(n.inputs[0])], &b = runs.tensors[at(n.inputs[1])];
-        const auto found = values_.find(b.name);
-        return b.is_constant && found != values_.end() && !g_.values[at(found->second)].constant &&
-               is_single(a, b);
+        return why_inexact(runs, n, [&](const model::tensor &matrix) {
+            const auto found = values_.find(matrix.name);
+            return found == values_.end() || g_.values[at(found->second)].constant;
+        });
     }
 
     /// A part costs a fraction of a microsecond, which products earn.
@@ -431,7 +436,8 @@ std::vector<std::vector<int>> parts_of(const graph &g, const std::vector<int> &g
     return result;
 }
 
-std::string why_inexact(const model::graph &g, const model::node &n) {
+std::string why_inexact(const model::graph &g, const model::node &n,
+                        const std::function<bool(const model::tensor &)> &is_constant) {
     const auto tensor = [&](std::size_t i) -> const model::tensor * {
         return i < n.inputs.size() && n.inputs[i] >= 0 ? &g.tensors[at(n.inputs[i])] : nullptr;
     };
@@ -439,8 +445,11 @@ std::string why_inexact(const model::graph &g, const model::node &n) {
     if (std::find(std::begin(sums), std::end(sums), n.op) != std::end(sums))
         return "its sums of floats may have other last bits than ONNX Runtime's";
     const model::tensor *const a = tensor(0), *const b = tensor(1);
-    const bool is_inexact = is_product_of_floats(n.op) && a && b && !b->is_constant && is_single(*a, *b);
-    return is_inexact ? single_row : "";
+    const bool is_packed = b && b->is_constant && is_constant(*b);
+    const bool is_inexact = is_product_of_floats(n.op) && a && b && !is_packed && has_other_order(n, *a, *b);
+    return is_inexact
+               ? "its sums of a single row or column of floats may have other last bits than ONNX Runtime's"
+               : "";
 }
 
 std::vector<std::unique_ptr<part>> claim(const runtime &ort, const graph &g, const session_settings &settings,

@@ -21,8 +21,10 @@ std::vector<int> groups_of(const graph &g);
 std::vector<std::vector<int>> parts_of(const graph &g, const std::vector<int> &groups,
                                        std::vector<bool> &claimed);
 
-/// Why a node that Octet has is not taken for its bytes, empty where it is; asked of a network as it runs.
-std::string why_inexact(const model::graph &g, const model::node &n);
+/// Why a node that Octet has is not taken for its bytes, empty where it is; asked of a network as it runs, which has more
+/// constants than ONNX Runtime: `is_constant` tells which are constant there, too.
+std::string why_inexact(const model::graph &g, const model::node &n,
+                        const std::function<bool(const model::tensor &)> &is_constant);
 
 /// Makes the parts that can be made. `tell` gets a sentence for each group and part that is left, and each that is taken.
 std::vector<std::unique_ptr<part>> claim(const runtime &ort, const graph &g, const session_settings &settings,

@@ -136,6 +136,7 @@ std::string key_of(const model::graph &g, const session_settings &settings) {
     d.put(std::string(version()));
     d.put(std::string(to_string(get_effective_cpu_isa())));
     d.put(settings.profile);
+    d.put(settings.signed_pairs);
     d.put(static_cast<std::int64_t>(g.opset));
     d.put(g.inputs);
     d.put(g.outputs);
@@ -233,6 +234,20 @@ ort_node *compiled_model::node_of(const network &net, std::size_t number, const 
     ort_.editor(editor_api::create_node, context_operator, context_domain, fused.c_str(), in.data(),
                 in.size(), out.data(), out.size(), attributes.all().data(), attributes.all().size(), &made);
     return made;
+}
+
+namespace {
+constexpr const char *compatibility_head = "octet ";
+}
+
+std::string compatibility() {
+    return compatibility_head + std::string(version()) + " " + to_string(get_effective_cpu_isa());
+}
+
+int compatibility_with(const std::string &told) {
+    if (told.rfind(compatibility_head, 0) != 0)
+        return ort_compatibility::unknown;
+    return told == compatibility() ? ort_compatibility::runs : ort_compatibility::does_not_run;
 }
 
 network cached_network::make(model::graph g, const network_options &options) {

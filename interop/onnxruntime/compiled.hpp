@@ -40,6 +40,11 @@ private:
     std::string folder_, stem_; ///< of the model that is written
 };
 
+/// What a compiled model tells of the machine that it is for: Octet's version and the instruction set.
+std::string compatibility();
+/// Whether models of which `told` is such a text run here, by the numbers of `ort_compatibility`.
+int compatibility_with(const std::string &told);
+
 // ---- The cache
 
 /// The network of a part: from the cache's file of this graph, or made of the graph and, once `keep` is called, put there.

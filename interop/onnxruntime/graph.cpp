@@ -306,13 +306,21 @@ selection select(const graph &g, std::vector<int> nodes) {
     return s;
 }
 
-model::graph network_of(const runtime &ort, const graph &g, const selection &part,
-                        const std::vector<std::vector<std::int64_t>> &input_dims, constants kind) {
-    model::graph result;
+namespace {
+
+/// Nodes as ONNX Runtime has them, and which inputs and constants are INT64.
+struct plain_network {
+    model::graph graph;
+    std::vector<bool> is_int64;
+};
+
+plain_network plain_network_of(const runtime &ort, const graph &g, const selection &part,
+                               const std::vector<std::vector<std::int64_t>> &input_dims, constants kind) {
+    plain_network made;
+    auto &[result, is_wide] = made;
     result.framework = "onnx";
     result.opset = g.opset;
     std::unordered_map<int, int> tensors; // by value
-    std::vector<bool> is_wide;
     const auto add = [&](int v, model::tensor t) {
         t.name = g.values[static_cast<std::size_t>(v)].name;
         result.tensors.push_back(std::move(t));
@@ -368,9 +376,30 @@ model::graph network_of(const runtime &ort, const graph &g, const selection &par
     }
     for (const int v : part.outputs)
         result.outputs.push_back(tensors.at(v));
-    model::complete_onnx_graph(result, is_wide);
-    model::infer_shapes(result);
-    return result;
+    return made;
+}
+
+} // namespace
+
+model::graph network_of(const runtime &ort, const graph &g, const selection &part,
+                        const std::vector<std::vector<std::int64_t>> &input_dims, constants kind) {
+    plain_network made = plain_network_of(ort, g, part, input_dims, kind);
+    model::complete_onnx_graph(made.graph, made.is_int64);
+    model::infer_shapes(made.graph);
+    return std::move(made.graph);
+}
+
+std::map<int, std::string> refused_in(const runtime &ort, const graph &g, const selection &part,
+                                      const std::vector<std::vector<std::int64_t>> &input_dims) {
+    plain_network made = plain_network_of(ort, g, part, input_dims, constants::borrowed);
+    for (std::size_t t = 0; t < made.is_int64.size(); t++)
+        if (made.is_int64[t])
+            made.graph.tensors[t].foreign_type = "INT64";
+    std::map<int, std::string> reasons;
+    for (const refused_node &n : refused_nodes(std::move(made.graph)))
+        if (n.is_certain)
+            reasons.emplace(n.number, n.reason);
+    return reasons;
 }
 
 } // namespace octet::onnxruntime

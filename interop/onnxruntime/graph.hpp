@@ -57,11 +57,16 @@ struct selection {
 };
 selection select(const graph &g, std::vector<int> nodes);
 
-/// A network of them as Octet has it; the number of a node is its place in `g`. Open dimensions are as `sizes` says by
-/// tensors' dimensions: see `trial_sizes`. Constants are copied, or those of some size left where ONNX Runtime has them
-/// while it is asked what is claimed (see `model::borrowed`). Throws octet::error.
+/// Constants are copied, or those of some size left where ONNX Runtime has them while it is asked what is claimed (see
+/// `model::borrowed`).
 enum class constants { copied, borrowed };
+
+/// A network of them as Octet has it; the number of a node is its place in `g`. Inputs have `input_dims`. Throws octet::error.
 model::graph network_of(const runtime &ort, const graph &g, const selection &part,
                         const std::vector<std::vector<std::int64_t>> &input_dims, constants kind);
+
+/// The nodes for which such a network is refused, with their sentences, by their places in `g`.
+std::map<int, std::string> refused_in(const runtime &ort, const graph &g, const selection &part,
+                                      const std::vector<std::vector<std::int64_t>> &input_dims);
 
 } // namespace octet::onnxruntime

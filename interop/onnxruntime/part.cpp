@@ -4,9 +4,11 @@
 #include "onnxruntime/part.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <optional>
 #include <set>
 
+#include "octet/thread_loan.hpp"
 #include "onnxruntime/compiled.hpp"
 
 namespace octet::onnxruntime {
@@ -93,6 +95,8 @@ network_options options_of(const session_settings &settings) {
     options.threads = settings.threads;
     options.memory_limit = settings.memory_limit;
     options.profile = settings.profile;
+    options.qdq_is_int8_allowed = settings.signed_pairs;
+    options.single_rows_alone = true; // the batch is ONNX Runtime's, too
     return options;
 }
 
@@ -159,6 +163,14 @@ part::part(const runtime &ort, const graph &g, const selection &nodes, const ses
             break;
     }
     throw *reason;
+}
+
+std::map<int, std::string> part::refused(const runtime &ort, const graph &g, const selection &nodes) {
+    try {
+        return refused_in(ort, g, nodes, sizes_at(g, nodes, trials[0]));
+    } catch (const error &) {
+        return {};
+    }
 }
 
 part::part(const runtime &ort, const graph &g, int compiled, const std::string &folder,
@@ -274,6 +286,44 @@ void part::give_empty_outputs(ort_kernel_context *context, const sizes &at) cons
     }
 }
 
+/// ONNX Runtime calls tasks on its own threads, in an order and a number of its own: whoever is first works, the others serve. A
+/// session of one thread has nobody to lend; it gets Octet's after some runs.
+void part::run(ort_kernel_context *context, network &net) const {
+    constexpr int most_runs_alone = 4;
+    const int threads = net.options().threads > 0 ? net.options().threads : get_num_threads();
+    if (!borrows_threads_ || threads == 1 || runs_alone_ >= most_runs_alone)
+        return net.run();
+    struct shared_run {
+        network &net;
+        thread_loan loan;
+        std::atomic<bool> is_begun{false}, is_over{false}, has_help{false};
+        std::exception_ptr failure = {};
+
+        shared_run(network &n, int threads) : net(n), loan(threads) {}
+        void task() {
+            if (is_begun.exchange(true)) {
+                if (!is_over)
+                    has_help = true;
+                return loan.serve();
+            }
+            try {
+                loan.run([this] { net.run(); });
+            } catch (...) {
+                failure = std::current_exception();
+            }
+            is_over = true;
+        }
+    };
+    shared_run all(net, threads);
+    ort_(
+        api::parallel_for, static_cast<const ort_kernel_context *>(context),
+        +[](void *self, std::size_t) { static_cast<shared_run *>(self)->task(); },
+        static_cast<std::size_t>(threads), std::size_t{0}, static_cast<void *>(&all));
+    if (all.failure)
+        std::rethrow_exception(all.failure);
+    runs_alone_ = all.has_help ? 0 : runs_alone_ + 1;
+}
+
 void part::compute(ort_kernel_context *context) const {
     std::vector<const void *> sources;
     sizes at = read_inputs(context, sources);
@@ -303,7 +353,7 @@ void part::compute(ort_kernel_context *context) const {
             written[i] = {results[i], y.size_in_bytes()};
     }
     net.bind(read, written);
-    net.run();
+    run(context, net);
     for (std::size_t i = 0; i < outputs_.size(); i++) {
         if (written[i].bytes)
             continue;

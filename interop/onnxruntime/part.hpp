@@ -3,6 +3,7 @@
 // A part of a graph as a network, and its runs: any number at once, each in a context of its own, in the sizes that its inputs
 // have.
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -27,6 +28,9 @@ public:
     part(const runtime &ort, const graph &g, int compiled, const std::string &folder,
          const session_settings &settings);
 
+    /// The nodes for which Octet refuses such a part, with the sentences of a network; none where no single node is to blame.
+    static std::map<int, std::string> refused(const runtime &ort, const graph &g, const selection &nodes);
+
     const std::vector<int> &nodes() const { return nodes_; }                    ///< in the graph, in order
     const model::graph &network_graph() const { return network_->get_graph(); } ///< as it runs
 
@@ -37,6 +41,9 @@ public:
     /// Tells in which order the node that took the part's place has its inputs and outputs, by their names. Throws
     /// octet::error where they are others.
     void connect(const std::vector<std::string> &inputs, const std::vector<std::string> &outputs);
+
+    /// Lets runs use the session's threads, which wait for other nodes spinning, instead of Octet's.
+    void use_threads_of_session() { borrows_threads_ = true; }
 
     /// Runs on the tensors of a run of ONNX Runtime's. Any thread may call it.
     void compute(ort_kernel_context *context) const;
@@ -59,6 +66,7 @@ private:
     network take(const sizes &at) const;
     network resized(const sizes &at) const;
     void give_back(sizes at, network net) const;
+    void run(ort_kernel_context *context, network &net) const;
     void give_empty_outputs(ort_kernel_context *context, const sizes &at) const;
     sizes read_inputs(ort_kernel_context *context, std::vector<const void *> &data) const;
 
@@ -68,6 +76,8 @@ private:
     bool is_open_ = false;
     sizes fixed_; ///< of the network that contexts begin with
     std::unique_ptr<network> network_;
+    bool borrows_threads_ = false;
+    mutable std::atomic<int> runs_alone_{0}; ///< in a row, where nobody lent a thread
     mutable std::mutex mutex_;               ///< of what follows
     mutable std::vector<idle_context> idle_; ///< used last at the end
 };

@@ -60,6 +60,8 @@ public:
                 for (std::size_t i = 0; i < count; i++)
                     delete static_cast<compute_info *>(infos[i]);
             });
+        set(
+            12, +[](provider *self, const ort_graph *) { return self->compatibility_.c_str(); });
     }
 
 private:
@@ -75,13 +77,20 @@ private:
         model_path_ = ort_.text(api::model_path, source);
         const graph g = read_graph(ort_, source);
         auto parts = claim(ort_, g, settings_, [&](const std::string &sentence) { tell(sentence); });
-        for (const std::unique_ptr<part> &p : parts)
+        std::size_t taken = 0;
+        for (const std::unique_ptr<part> &p : parts) {
             take(g, p->nodes(), info);
+            taken += p->nodes().size();
+        }
         for (std::size_t i = 0; i < g.nodes.size(); i++)
             if (is_compiled(g.nodes[i])) {
                 take(g, {static_cast<int>(i)}, info);
                 take_compiled(g, static_cast<int>(i), parts);
+                taken++;
             }
+        if (taken < g.nodes.size())
+            for (const std::unique_ptr<part> &p : parts)
+                p->use_threads_of_session();
         waiting_ = std::move(parts);
     }
 
@@ -143,6 +152,7 @@ private:
     std::map<std::string, std::string> unusable_; ///< compiled nodes, by an output: why not
     std::size_t compiled_ = 0;                    ///< parts of a compiled model so far
     std::string model_path_;                      ///< "" for a model in no file
+    const std::string compatibility_ = compatibility();
 };
 
 /// The version whose bytes are the contract.
@@ -180,6 +190,13 @@ factory::factory(const ort_api_base &base) : ort_(base) {
         6, +[](const factory *) -> std::uint32_t { return 0; }); // no vendor of a device
     set(
         7, +[](const factory *) { return version(); });
+    set(
+        8,
+        +[](factory *self, const ort_hardware_device *const *, std::size_t, const char *told,
+            int *answer) -> ort_status * {
+            *answer = ort_compatibility::unknown;
+            return self->ort_.guarded([&] { *answer = compatibility_with(told ? told : ""); });
+        });
     set(
         9, +[](factory *, const void *, const ort_key_values *, void **allocator) -> ort_status * {
             *allocator = nullptr; // ONNX Runtime's own

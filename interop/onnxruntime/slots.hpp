@@ -86,6 +86,9 @@ inline constexpr slot<272, may_fail(const ort_attribute *, int type, void *, std
                                     std::size_t *needed)>
     read_attribute{};
 
+inline constexpr slot<274, may_fail(const ort_kernel_context *, void (*)(void *, std::size_t),
+                                    std::size_t total, std::size_t batches, void *)>
+    parallel_for{};
 inline constexpr slot<289, may_fail(const ort_value_info *, const char **)> value_name{};
 inline constexpr slot<290, may_fail(const ort_value_info *, const ort_type_info **)> value_type{};
 inline constexpr slot<291, const void *const *()> get_model_editor_api{};
@@ -171,6 +174,10 @@ inline constexpr int none = 0, f32 = 1, u8 = 2, s8 = 3, s16 = 5, s32 = 6, s64 = 
 
 namespace attribute_kind {
 inline constexpr int integer = 1, integers = 2, real = 3, text = 5, graph = 7, tensor = 8;
+}
+
+namespace ort_compatibility { // of a compiled model with a device
+inline constexpr int unknown = 0, runs = 1, does_not_run = 3;
 }
 
 inline constexpr int log_warning = 2;

@@ -10,6 +10,7 @@
 
 #include "interop/onnxruntime/pairs.hpp"
 #include "octet/error.hpp"
+#include "octet/settings.hpp"
 
 namespace octet::tests {
 namespace {
@@ -89,6 +90,33 @@ TEST_F(OnnxRuntimeCompiled, RunFromPlansInsideOrBeside) {
                 fs::remove(plan);
             fs::remove(compiled());
         }
+}
+
+/// ONNX Runtime keeps the text with the model, and asks before it loads the plans.
+TEST_F(OnnxRuntimeCompiled, TellForWhichMachineTheyAre) {
+    ASSERT_EQ(compile(write("model.onnx", pairs().finish()), "0"), "");
+    onnx::ModelProto model;
+    {
+        std::ifstream file(compiled(), std::ios::binary);
+        ASSERT_TRUE(model.ParseFromIstream(&file));
+    }
+    std::string *told = nullptr;
+    for (auto &property : *model.mutable_metadata_props())
+        if (property.key() == "ep_compatibility_info.OctetExecutionProvider")
+            told = property.mutable_value();
+    ASSERT_NE(told, nullptr);
+    EXPECT_EQ(*told, std::string("octet ") + version() + " " + to_string(get_effective_cpu_isa()));
+    const auto failure_with = [&](const std::string &text) {
+        *told = text;
+        std::ofstream file(compiled(), std::ios::binary);
+        model.SerializeToOstream(&file);
+        file.close();
+        return failure(compiled());
+    };
+    EXPECT_EQ(failure_with(*told), "");
+    EXPECT_TRUE(contains(failure_with("octet 0.0.1 avx2"), "not supported"))
+        << failure_with("octet 0.0.1 avx2");
+    EXPECT_EQ(failure_with("a text of somebody else's"), "");
 }
 
 TEST_F(OnnxRuntimeCompiled, AreRefusedWithPlansThatAreNotTheirs) {

@@ -28,6 +28,7 @@ public:
     }
 
     std::vector<dims> input_dims;
+    bool is_signed() const { return is_signed_; } ///< its codes
 
 private:
     /// A tensor of real numbers, or of codes that stand for them.
