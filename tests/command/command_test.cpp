@@ -20,11 +20,13 @@ TEST_F(CommandTest, EveryCommandHasHelp) {
                                                       {"explain", "--help"},
                                                       {"inspect", "--help"},
                                                       {"completion", "--help"},
+                                                      {"serve", "--help"},
                                                       {"--version"}}) {
         const outcome got = octet(arguments);
         EXPECT_EQ(got.exit_code, 0) << command_line(arguments);
         EXPECT_EQ(got.err, "") << command_line(arguments);
         EXPECT_NE(got.out, "") << command_line(arguments);
+        EXPECT_EQ(got.out.find("{false}"), std::string::npos) << command_line(arguments);
     }
 }
 

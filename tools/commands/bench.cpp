@@ -41,7 +41,7 @@ void bench(const bench_options &options) {
 void add_bench_command(CLI::App &app) {
     const auto options = std::make_shared<bench_options>();
     CLI::App *command = app.add_subcommand(
-        "bench", "Time networks, layers of shape tables, or problems, also against a peer");
+        "bench", "Time layers, problems and networks, also against oneDNN and ONNX Runtime");
     command->add_option("--shapes", options->shapes, "CSV tables of layers, see below")->type_name("FILE");
     CLI::Option *problem =
         command

@@ -22,8 +22,7 @@ void add_check_command(CLI::App &app) {
         bool is_json = false;
     };
     const auto args = std::make_shared<arguments>();
-    CLI::App &command =
-        *app.add_subcommand("check", "Replay operator vectors, check values or network goldens");
+    CLI::App &command = *app.add_subcommand("check", "Replay test vectors, check values or golden networks");
     command.add_option("FILE", args->file, "JSON file; the kind is recognised by its content")
         ->required()
         ->type_name("");

@@ -92,7 +92,7 @@ void compare_profiles(const compare_profiles_options &options) {
 void add_compare_profiles_command(CLI::App &app) {
     const auto options = std::make_shared<compare_profiles_options>();
     CLI::App *command =
-        app.add_subcommand("compare-profiles", "A network under two runtimes or rules, as a page");
+        app.add_subcommand("compare-profiles", "Compare a network under two runtimes or rules, as a page");
     command->add_option("MODEL", options->net.model, "A .tflite or .onnx file")->required()->type_name("");
     command->add_option("A", options->a, "A runtime or a rule, as octet match-network names them")
         ->required()

@@ -238,7 +238,8 @@ std::string fish(const completed_command &top, const std::vector<completed_comma
 
 void add_completion_command(CLI::App &app) {
     const auto shell = std::make_shared<std::string>();
-    CLI::App *command = app.add_subcommand("completion", "A script by which a shell completes octet's words");
+    CLI::App *command =
+        app.add_subcommand("completion", "Print a script with which a shell completes octet's words");
     command->add_option("SHELL", *shell, "bash, zsh or fish")
         ->required()
         ->type_name("")

@@ -96,7 +96,7 @@ void explain(const explain_options &options) {
 
 void add_explain_command(CLI::App &app) {
     const auto options = std::make_shared<explain_options>();
-    CLI::App *command = app.add_subcommand("explain", "Why a network's nodes run as they do");
+    CLI::App *command = app.add_subcommand("explain", "Say which kernel each node runs on, and why");
     std::vector<std::string> others = add_network_options(*command, options->net);
     others.push_back("--node");
     CLI::Option *problem =

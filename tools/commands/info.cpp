@@ -104,7 +104,7 @@ void info(const info_options &options) {
 
 void add_info_command(CLI::App &app) {
     CLI::App *command =
-        app.add_subcommand("info", "Version, instruction sets, threads, caches, implementations");
+        app.add_subcommand("info", "Print version, instruction sets, threads, caches and implementations");
     const auto options = std::make_shared<info_options>();
     command->add_flag(
         "--reference", options->reference,

@@ -334,8 +334,8 @@ void inspect(const inspect_options &options) {
 
 void add_inspect_command(CLI::App &app) {
     const auto options = std::make_shared<inspect_options>();
-    CLI::App *command =
-        app.add_subcommand("inspect", "What is in a network's file, what would run where, what is refused");
+    CLI::App *command = app.add_subcommand(
+        "inspect", "Show the operators, shapes and scales of a model, and whether Octet supports it");
     add_network_options(*command, options->net);
     command->get_option("MODEL")->required();
     add_machine_options(*command, options->machine);

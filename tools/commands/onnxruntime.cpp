@@ -73,7 +73,7 @@ void add_onnxruntime_command(CLI::App &app) {
     const auto path_alone = std::make_shared<bool>(false);
     CLI::App *command = app.add_subcommand(
         "onnxruntime",
-        "Tell how programs of ONNX Runtime run on Octet: the path of its execution provider, and the lines");
+        "Print the path of the execution provider, and the lines by which programs of ONNX Runtime use it");
     command->add_flag("--path", *path_alone, "The path alone");
     command->callback([path_alone] { print(*path_alone); });
 }

@@ -81,7 +81,8 @@ void profiles(const profiles_options &options) {
 
 void add_profiles_command(CLI::App &app) {
     const auto options = std::make_shared<profiles_options>();
-    CLI::App *command = app.add_subcommand("profiles", "Runtimes whose bytes networks can give, by name");
+    CLI::App *command =
+        app.add_subcommand("profiles", "List the runtimes whose bytes a .tflite model can give");
     command->add_option("NAME", options->name, "Only this one, with every operator")->type_name("");
     command->add_option("--op", options->op, "Only this operator of it")->type_name("OPERATOR");
     add_json_option(*command, options->json);

@@ -215,7 +215,7 @@ void move_old_trace_option(run_options &options) {
 void add_run_command(CLI::App &app) {
     const auto options = std::make_shared<run_options>();
     CLI::App *command =
-        app.add_subcommand("run", "Run an int8 network: arrays or images in, arrays out, time per layer");
+        app.add_subcommand("run", "Run a model on arrays or images; compare its outputs; time each operator");
     add_network_options(*command, options->net);
     command->get_option("MODEL")->required();
     add_input_options(*command, options->inputs);

@@ -60,8 +60,7 @@ void save(const save_options &options) {
 
 void add_save_command(CLI::App &app) {
     const auto options = std::make_shared<save_options>();
-    CLI::App *command =
-        app.add_subcommand("save", "Store a network as it runs, lowered and packed, for a quick start");
+    CLI::App *command = app.add_subcommand("save", "Write a plan that starts in milliseconds");
     add_network_options(*command, options->net);
     command->get_option("MODEL")->required();
     command
