@@ -196,7 +196,7 @@ class Networks(unittest.TestCase):
             with open(unknown, "wb") as file:
                 file.write(other)
             (number, reason), = octet.refused_nodes(unknown)
-            self.assertEqual(reason, f"unsupported operators: node {number} (com.microsoft::QLinearSoftmux)")
+            self.assertEqual(reason, f"unsupported operators: node {number} (QLinearSoftmux)")
 
     def test_threads(self):
         wrong = []
@@ -578,6 +578,13 @@ class Networks(unittest.TestCase):
                                   (ValueError, lambda: self.net(picture=self.images[0]), "'picture'"),
                                   (ValueError, lambda: self.net(self.images[0].astype(int) + 1000), "allowed for int8: -128 to 127"),
                                   (TypeError, lambda: self.net(np.zeros((1, 8, 8, 1), complex)), "complex128"),
+                                  (TypeError, lambda: octet.Network(os.path.join(DIGITS, "digits_int8.tflite"), batch="two"), "batch is 'two', allowed: an integer"),
+                                  (ValueError, lambda: octet.Network(os.path.join(DIGITS, "digits_int8.tflite"), batch=1 << 70), "batch is 1180591620717411303424, allowed"),
+                                  (ValueError, lambda: octet.Network(os.path.join(DIGITS, "digits_int8.tflite"), memory_limit=-1), "memory_limit is -1, allowed: 0 (no limit) and above"),
+                                  (TypeError, lambda: octet.Network(os.path.join(DIGITS, "digits_int8.tflite"), rule=3), "rule is 3, allowed: a name"),
+                                  (TypeError, lambda: self.net.resize(shapes=[1, 8]), "shapes is [1, 8], allowed: a dict by name"),
+                                  (TypeError, lambda: self.net.resize(shapes={"image": "1x8x8x1"}), "shapes['image'] is '1x8x8x1', allowed: a list of integers"),
+                                  (TypeError, lambda: self.net.resize(dimensions={"n": 1.5}), "dimensions['n'] is 1.5, allowed: an integer"),
                                   (FileNotFoundError, lambda: octet.Network("/no/such.tflite"), "No such file or directory: '/no/such.tflite'"),
                                   (FileNotFoundError, lambda: self.net.save("/no/such/plan.octet"), "/no/such"),
                                   (TypeError, lambda: self.net(None), "image is NoneType, allowed: an array of numbers"),
