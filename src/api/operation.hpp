@@ -150,8 +150,10 @@ public:
         if (!given || given->empty())
             return values.assign(n, otherwise);
         values.clear();
-        for (const std::string &part : split(*given, separator))
-            values.push_back(number_of<typename List::value_type>(part));
+        for (std::size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
+            end = given->find(separator, begin);
+            values.push_back(number_of<typename List::value_type>(given->substr(begin, end - begin)));
+        }
     }
     /// Given, or what the other numbers leave; windows() tells them.
     template <typename Windows> void padding_r(memory::dims &values, const Windows &windows) const {

@@ -13,6 +13,7 @@
 #include "api/tensors/tensor_from_text.hpp"
 #include "common/names.hpp"
 #include "common/tokens.hpp"
+#include "octet/problem_parts.hpp"
 
 namespace octet {
 
@@ -146,6 +147,10 @@ memory::dims parameter_reader::padding_left_by(const sliding_windows &w) {
 
 namespace {
 
+bool has_parameter(const described_operation &row, const std::string &name) {
+    return std::find(row.parameters.begin(), row.parameters.end(), name) != row.parameters.end();
+}
+
 /// The problem's field of a line of verbose mode, or the text itself.
 std::string problem_of(const std::string &given) {
     constexpr std::size_t field = 4; // octet_verbose,event,engine,implementation,problem
@@ -169,7 +174,7 @@ primitive_desc_ptr read_problem(const std::string &problem, const engine &e, boo
         if (is_tensor) {
             argument_of(key, row.has(has_numbered_sources)); // throws for another name
             tokens.tensors[key] = tensor_from_text(value);
-        } else if (std::find(row.parameters.begin(), row.parameters.end(), key) != row.parameters.end()) {
+        } else if (has_parameter(row, key)) {
             tokens.parameters[key] = value;
         } else {
             attributes.push_back(words[i]);
@@ -195,6 +200,20 @@ inline namespace v0 {
 
 primitive_desc primitive_desc_from_string(const std::string &problem, const engine &e, bool allow_empty) {
     return impl::read_primitive_desc(impl::read_problem(problem, e, allow_empty));
+}
+
+primitive_desc primitive_desc_from_parts(const std::string &operation,
+                                         const std::map<int, memory::desc> &tensors,
+                                         const std::map<std::string, std::string> &parameters,
+                                         const primitive_attr &attr, const engine &e, bool allow_empty) {
+    const impl::described_operation &row = impl::operation_named(operation);
+    impl::problem_tokens parts{{}, parameters};
+    for (const auto &[arg, md] : tensors)
+        parts.tensors[impl::argument_name(arg)] = md;
+    for (const auto &[name, value] : parameters)
+        if (!impl::has_parameter(row, name))
+            impl::throw_invalid(operation, ": there is no parameter '", name, "'");
+    return impl::read_primitive_desc(row.read(parts, {row.name, attr, e, allow_empty}));
 }
 
 } // namespace v0

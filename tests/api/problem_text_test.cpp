@@ -7,6 +7,7 @@
 
 #include "octet/example_problems.hpp"
 #include "octet/octet.hpp"
+#include "octet/problem_parts.hpp"
 #include "support/expect_error.hpp"
 
 using namespace octet;
@@ -285,6 +286,47 @@ TEST(problem_text, wrong_texts_are_refused_with_their_token) {
     refuse("convolution" + tensors + " post_op:relu:0:0:1", {"'relu'", "allowed: sum, eltwise_*"});
     refuse("convolution" + tensors + " post_op:table:s8:00", {"2 hexadecimal digits", "allowed: 512"});
     refuse("eltwise src:s8:4:a dst:s8:4:a algorithm:relu", {"algorithm 'relu'"});
+}
+
+TEST(problem_parts, make_what_a_descriptor_makes) {
+    const convolution c;
+    primitive_attr attr;
+    attr.set_output_scales(0, {0.5f});
+    const std::map<int, memory::desc> tensors{{OCTET_ARG_SRC, c.src},
+                                              {OCTET_ARG_WEIGHTS, c.weights},
+                                              {OCTET_ARG_BIAS, md({16}, dt::f32, tag::x)},
+                                              {OCTET_ARG_DST, c.dst}};
+    const primitive_desc made = primitive_desc_from_parts(
+        "convolution", tensors, {{"strides", "2x2"}, {"padding_l", "1x1"}, {"padding_r", "1x1"}}, attr, cpu);
+    const convolution_forward::primitive_desc expected({forward, algorithm::convolution_direct, c.src,
+                                                        c.weights, tensors.at(OCTET_ARG_BIAS), c.dst,
+                                                        c.strides, c.dilates, c.padding, c.padding},
+                                                       attr, cpu);
+    EXPECT_EQ(made.problem_str(), expected.problem_str());
+    EXPECT_EQ(made.args(), expected.args());
+
+    const memory::desc x = md({2, 3}, dt::s8, tag::ab), joined = md({4, 3}, dt::s8, tag::ab);
+    const primitive_desc concat = primitive_desc_from_parts(
+        "concat", {{OCTET_ARG_MULTIPLE_SRC, x}, {OCTET_ARG_MULTIPLE_SRC + 1, x}, {OCTET_ARG_DST, joined}},
+        {{"axis", "0"}}, {}, cpu);
+    EXPECT_EQ(concat.src_desc(1), x);
+
+    expect_invalid([&] { primitive_desc_from_parts("convolve", tensors, {}, {}, cpu); }, {"convolve"});
+    expect_invalid(
+        [&] {
+            primitive_desc_from_parts("convolution", tensors, {{"stride", "1x1"}}, {}, cpu);
+        },
+        {"convolution", "no parameter 'stride'"});
+    expect_invalid(
+        [&] {
+            primitive_desc_from_parts("convolution", tensors, {{"strides", "1xx1"}}, {}, cpu);
+        },
+        {"no number"});
+    expect_invalid(
+        [&] {
+            primitive_desc_from_parts("softmax", {{OCTET_ARG_SRC, x}}, {}, {}, cpu);
+        },
+        {"softmax needs dst"});
 }
 
 } // namespace

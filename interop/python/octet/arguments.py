@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Sequence, Union
+from operator import index
+from typing import Any, Dict, Optional, Sequence, Tuple, Union
 
 import numpy as np
+
+from . import _octet
 
 Array = np.ndarray[Any, Any]
 Numbers = Union[None, float, Sequence[float], Array]  # one, or one per channel
@@ -19,7 +22,7 @@ _WORDS["zero_point"] = "y_zero_point"
 
 def given(arguments: Dict[str, Any]) -> Dict[str, Any]:
     """The words among a function's arguments that have a value, as the compiled module calls them."""
-    return {_WORDS[name]: value for name, value in arguments.items() if name in _WORDS and value is not None}
+    return {_WORDS[name]: value for name, value in arguments.items() if value is not None and name in _WORDS}
 
 
 def function_last(function: Any, *arrays: Any) -> Any:
@@ -31,14 +34,80 @@ def function_last(function: Any, *arrays: Any) -> Any:
 
 def sums(x: Any, bias: Any, dtype: Any, words: Dict[str, Any]) -> Any:
     """dtype of a product: integers without a rule, a scale or a post-op are added up exactly, in int32."""
-    is_integer = np.asarray(x).dtype.kind in "iu" and (bias is None or np.asarray(bias).dtype.kind in "iu")
-    if dtype is None and is_integer and words.get("rule") == "automatic" and not set(words) - {"rule", "x_zero_point", "w_zero_point"}:
-        words["rule"] = "none"
-        return "int32"
-    return dtype
+    if dtype is not None or words.get("rule") != "automatic" or set(words) - {"rule", "x_zero_point", "w_zero_point"}:
+        return dtype
+    if np.asarray(x).dtype.kind not in "iu" or (bias is not None and np.asarray(bias).dtype.kind not in "iu"):
+        return dtype
+    words["rule"] = "none"
+    return "int32"
 
 
-def padded(padding: Any, sizes: Sequence[int], kernel: Any, stride: Any, dilation: Any) -> Any:
+def own_type(x: Array) -> Any:
+    """dtype of results that have their input's: float64 is computed as float32."""
+    return np.float32 if x.dtype == np.float64 else x.dtype
+
+
+def need_rank(x: Array, who: str, lowest: int, highest: int) -> None:
+    if not lowest <= x.ndim <= highest:
+        allowed = highest if lowest == highest else f"{lowest} to {highest}"
+        raise ValueError(f"{who} has {x.ndim} dimensions, allowed: {allowed}")
+
+
+def axis_of(axis: int, rank: int) -> int:
+    """A dimension counted from either end, from 0 on."""
+    if not -rank <= axis < rank:
+        raise ValueError(f"axis is {axis}, allowed: {-rank} to {rank - 1}")
+    return axis % rank
+
+
+def per_side(value: Any, sides: int, who: str) -> Tuple[int, ...]:
+    """One integer, or one per side, as one per side."""
+    try:
+        return (index(value),) * sides
+    except TypeError:
+        pass
+    try:
+        values = tuple([index(each) for each in value])
+    except TypeError:
+        raise TypeError(f"{who} is {value!r}, allowed: an integer, or one per side") from None
+    if len(values) == 1:
+        return values * sides
+    if len(values) != sides:
+        raise ValueError(f"{who} has {len(values)} values, allowed: 1 or {sides}")
+    return values
+
+
+def padding_of(padding: Any, sides: int) -> Tuple[Tuple[int, ...], Tuple[int, ...]]:
+    """What is before and what is behind each side: from one value, one per side, or (before, after) per side."""
+    if isinstance(padding, (tuple, list)) and len(padding) == sides and isinstance(padding[0], (tuple, list)):
+        both = [per_side(side, 2, "padding of a side") for side in padding]
+        return tuple([before for before, _ in both]), tuple([after for _, after in both])
+    same = per_side(padding, sides, "padding")
+    return same, same
+
+
+def positions(size: int, padding: int, kernel: int, dilation: int, stride: int) -> int:
+    """Windows along a side."""
+    if kernel < 1 or stride < 1 or dilation < 1:
+        who, value = next(pair for pair in (("kernel", kernel), ("stride", stride), ("dilation", dilation)) if pair[1] < 1)
+        raise ValueError(f"{who} is {value}, allowed: 1 or more")
+    extent = (kernel - 1) * dilation + 1
+    if size + padding < extent:
+        raise ValueError(f"x has {size} elements and a padding of {padding} along a side, allowed: at least the {extent} of a window")
+    return (size + padding - extent) // stride + 1
+
+
+def floats(values: Any, who: str, shape: Tuple[int, ...]) -> Optional[Array]:
+    """Values of a normalization, in float32; None where there are none."""
+    if values is None:
+        return None
+    given = _octet.as_floats(values, who)
+    if given.shape != shape:
+        raise ValueError(f"{who} has shape {given.shape}, allowed: {shape}")
+    return given
+
+
+def padded(padding: Any, sizes: Sequence[int], kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int]) -> Any:
     """"same" and "valid" in numbers; with "same" a result has ceil(size / stride) positions, and the larger half of the padding is behind."""
     if not isinstance(padding, str):
         return padding
@@ -46,8 +115,7 @@ def padded(padding: Any, sizes: Sequence[int], kernel: Any, stride: Any, dilatio
         return 0
     if padding.lower() != "same":
         raise ValueError(f"padding is '{padding}', allowed: \"same\", \"valid\" or numbers")
-    each = [np.broadcast_to(value, len(sizes)) for value in (kernel, stride, dilation)]
-    if (each[1] < 1).any():
-        raise ValueError(f"stride is {each[1].min()}, allowed: 1 or more")
-    totals = [max((-(-size // int(s)) - 1) * int(s) + (int(k) - 1) * int(d) + 1 - size, 0) for size, k, s, d in zip(sizes, *each)]
+    if min(stride) < 1:
+        raise ValueError(f"stride is {min(stride)}, allowed: 1 or more")
+    totals = [max((-(-size // s) - 1) * s + (k - 1) * d + 1 - size, 0) for size, k, s, d in zip(sizes, kernel, stride, dilation)]
     return [(total // 2, total - total // 2) for total in totals]

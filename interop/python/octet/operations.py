@@ -23,13 +23,16 @@ float64, NumPy's default, is rounded to float32; other types than the operation'
 
 from __future__ import annotations
 
-from typing import Any, Dict, Sequence, Union
+import builtins
+from operator import index
+from typing import Any, Dict, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from . import _octet
 from ._octet import Weights as Weights
-from .arguments import Array as Array, Numbers, PostOps, function_last, given, padded, sums
+from .arguments import (Array as Array, Numbers, PostOps, axis_of, floats, function_last, given, need_rank, own_type, padded, padding_of,
+                        per_side, positions, sums)
 
 _Sizes = Union[int, Sequence[int]]
 
@@ -52,20 +55,36 @@ def _need_rank(x: Array, rank: int) -> None:
         raise ValueError(f"x has {x.ndim} dimensions, allowed: {rank}")
 
 
-def _weights(w: Any, layout: str) -> Any:
+def _weights(w: Any, layout: str = "oihw") -> Tuple[Array, Optional[Weights]]:
+    """The array with output channels first, and the Weights that it is of."""
     layout = layout.lower()
     if isinstance(w, Weights):
         if layout[:2] != "oi":
             raise ValueError(f"weights_layout is '{layout}', allowed for octet.Weights: oihw")
-        return w
+        return w.array, w
     w = np.asarray(w)
     if layout in ("oihw", "oiw", "oidhw"):
-        return w
+        return w, None
     if layout in ("ohwi", "owi", "odhwi"):
-        return np.moveaxis(w, -1, 1)
+        return np.moveaxis(w, -1, 1), None
     if layout in ("hwio", "wio", "dhwio"):
-        return np.moveaxis(w, (-1, -2), (0, 1))
+        return np.moveaxis(w, (-1, -2), (0, 1)), None
     raise ValueError(f"weights_layout is '{layout}', allowed: oihw, ohwi, hwio")
+
+
+def _grouped(w: Array, groups: int) -> Array:
+    """(O, I, pixels) as (groups, O / groups, I, pixels)."""
+    if groups == 1:
+        return w
+    if groups < 1 or w.shape[0] % groups != 0:
+        raise ValueError(f"groups is {groups}, allowed: a divisor of the {w.shape[0]} output channels")
+    return w.reshape((groups, w.shape[0] // groups) + w.shape[1:])
+
+
+def _product(operation: str, x: Array, w: Tuple[Array, Optional[Weights]], bias: Any, parameters: Dict[str, Any], sizes: Tuple[int, ...],
+             masks: Tuple[int, int, int], dtype: Any, words: Dict[str, Any], keep_order: bool = True) -> Array:
+    dtype = sums(x, bias, dtype, words)
+    return _octet.run(operation, {"x": x, "bias": _octet.as_bias(bias)}, parameters, words, sizes, dtype, masks, w, keep_order)
 
 
 def _convolution(dims: int, x: Any, w: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int, layout: str,
@@ -73,11 +92,15 @@ def _convolution(dims: int, x: Any, w: Any, bias: Any, stride: Any, padding: Any
                  dtype: Any, words: Dict[str, Any]) -> Array:
     x = _channels_first(x, layout)
     _need_rank(x, dims + 2)
-    w = _weights(w, weights_layout)
-    kernel = (w.array if isinstance(w, Weights) else w).shape[2:]
-    if len(kernel) == dims:
-        padding = padded(padding, x.shape[2:], kernel, stride, dilation)
-    y = _octet.convolution(x, w, bias, stride, padding, dilation, groups, sums(x, bias, dtype, words), words)
+    w, kept = _weights(w, weights_layout)
+    need_rank(w, "w", dims + 2, dims + 2)
+    kernel = w.shape[2:]
+    strides, dilations = per_side(stride, dims, "stride"), per_side(dilation, dims, "dilation")
+    before, after = padding_of(padded(padding, x.shape[2:], kernel, strides, dilations), dims)
+    sizes = tuple([positions(*side) for side in zip(x.shape[2:], [b + a for b, a in zip(before, after)], kernel, dilations, strides)])
+    y = _product("convolution", x, (_grouped(w, groups), kept), bias,
+                 {"strides": strides, "dilates": tuple([d - 1 for d in dilations]), "padding_l": before, "padding_r": after},
+                 (x.shape[0], w.shape[0]) + sizes, (2, 1 if groups == 1 else 3, 2), dtype, words)
     return _as_given(y, layout)
 
 
@@ -130,8 +153,17 @@ def _transposed(dims: int, x: Any, w: Any, bias: Any, stride: Any, padding: Any,
                 layout: str, dtype: Any, words: Dict[str, Any]) -> Array:
     x = _channels_first(x, layout)
     _need_rank(x, dims + 2)
-    y = _octet.deconvolution(x, _weights(w, "oihw"), bias, stride, padding, output_padding, dilation, groups,
-                             sums(x, bias, dtype, words), words)
+    w, kept = _weights(w)
+    need_rank(w, "w", dims + 2, dims + 2)
+    strides, dilations = per_side(stride, dims, "stride"), per_side(dilation, dims, "dilation")
+    before, behind = padding_of(padding, dims)
+    after = tuple([p - extra for p, extra in zip(behind, per_side(output_padding, dims, "output_padding"))])
+    sizes = tuple([(size - 1) * s + (k - 1) * d + 1 - b - a
+                   for size, k, s, d, b, a in zip(x.shape[2:], w.shape[2:], strides, dilations, before, after)])
+    by_output = w.swapaxes(0, 1) if groups == 1 else _grouped(w, groups).swapaxes(1, 2)
+    y = _product("deconvolution", x, (by_output, kept), bias,
+                 {"strides": strides, "dilates": tuple([d - 1 for d in dilations]), "padding_l": before, "padding_r": after},
+                 (x.shape[0], w.shape[1] * groups) + sizes, (2, 1 if groups == 1 else 3, 2), dtype, words)
     return _as_given(y, layout)
 
 
@@ -185,7 +217,9 @@ def linear(x: Any, w: Any, bias: Any = None, *, dtype: Any = None, rule: str = "
     x = np.asarray(x)
     rows = x.reshape(-1, x.shape[-1]) if x.ndim != 2 else x
     words = given(locals())
-    y = _octet.inner_product(rows, _weights(w, "oihw"), bias, sums(x, bias, dtype, words), words)
+    w, kept = _weights(w)
+    need_rank(w, "w", 2, 2)
+    y = _product("inner_product", rows, (w, kept), bias, {}, (rows.shape[0], w.shape[0]), (2, 1, 2), dtype, words, False)
     return y if x.ndim == 2 else y.reshape(x.shape[:-1] + y.shape[-1:])
 
 
@@ -199,20 +233,26 @@ def matmul(x: Any, w: Any, bias: Any = None, *, dtype: Any = None, rule: str = "
     ([[20000]], [[127]])
     """
     words = given(locals())
-    dtype = sums(x, bias, dtype, words)
-    if isinstance(w, Weights):
-        if np.ndim(x) != w.array.ndim:
-            raise ValueError(f"x has {np.ndim(x)} dimensions, allowed with these octet.Weights: {w.array.ndim}")
-        return _octet.matmul(x, w, bias, dtype, words)
-    x, w = np.asarray(x), np.asarray(w)
+    x, (w, kept) = np.asarray(x), _weights(w)
+    if kept is not None and x.ndim != w.ndim:
+        raise ValueError(f"x has {x.ndim} dimensions, allowed with these octet.Weights: {w.ndim}")
     if x.ndim == 0 or w.ndim == 0:
         raise ValueError(f"{'x' if x.ndim == 0 else 'w'} has 0 dimensions, allowed: 1 or more")
     a, b = x[None] if x.ndim == 1 else x, w[:, None] if w.ndim == 1 else w
     rank = max(a.ndim, b.ndim)
-    y = _octet.matmul(a.reshape((1,) * (rank - a.ndim) + a.shape), b.reshape((1,) * (rank - b.ndim) + b.shape), bias, dtype,
-                      words)
+    a, b = (m if m.ndim == rank else m.reshape((1,) * (rank - m.ndim) + m.shape) for m in (a, b))
+    sizes = tuple([max(m, n) for m, n in zip(a.shape[:-2], b.shape)]) + (a.shape[-2], b.shape[-1])
+    dtype, column, bias = sums(x, bias, dtype, words), 1 << (rank - 1), _octet.as_bias(bias)
+    if bias is not None:
+        bias = bias.reshape((1,) * (rank - 1) + bias.shape)
+    y = _octet.run("matmul", {"x": a, "bias": bias}, {}, words, sizes, dtype, (column >> 1, column, column), (b, kept), False)
     y = y[..., 0] if w.ndim == 1 else y
     return y if x.ndim > 1 else y[..., 0] if w.ndim == 1 else y[..., 0, :]
+
+
+def _reordered(x: Any, dtype: Any, axis: Any, words: Dict[str, Any]) -> Array:
+    mask = 0 if axis is None else 1 << axis_of(index(axis), max(np.ndim(x), 1))
+    return _octet.run("reorder", {"x": x}, {}, words, None, dtype, (mask, mask, mask))
 
 
 def quantize(x: Any, *, scale: Any, zero_point: Any = 0, dtype: Any = "int8", axis: Any = None, rule: str = "ort_f32") -> Array:
@@ -224,7 +264,7 @@ def quantize(x: Any, *, scale: Any, zero_point: Any = 0, dtype: Any = "int8", ax
     [1, -1]
     """
     words = {"rule": rule, "y_scale": scale, "y_zero_point": zero_point}
-    return _octet.reorder(np.asarray(x, np.float32), dtype, axis, words)
+    return _reordered(np.asarray(x, np.float32), dtype, axis, words)
 
 
 def dequantize(x: Any, *, scale: Any, zero_point: Any = 0, axis: Any = None) -> Array:
@@ -233,7 +273,7 @@ def dequantize(x: Any, *, scale: Any, zero_point: Any = 0, axis: Any = None) -> 
     >>> dequantize(np.array([-1, 3], np.int8), scale=0.5, zero_point=1).tolist()
     [-1.0, 1.0]
     """
-    return _octet.reorder(x, "float32", axis, {"rule": "ort_f32", "x_scale": scale, "x_zero_point": zero_point})
+    return _reordered(x, "float32", axis, {"rule": "ort_f32", "x_scale": scale, "x_zero_point": zero_point})
 
 
 def requantize(x: Any, *, dtype: Any = "int8", axis: Any = None, rule: str = "automatic", multiplier: Numbers = None,
@@ -245,15 +285,20 @@ def requantize(x: Any, *, dtype: Any = "int8", axis: Any = None, rule: str = "au
     >>> requantize(np.array([10, -10], np.int32), rule="tflite_2step", multiplier=1 << 30, shift=0).tolist()
     [5, -5]
     """
-    return _octet.reorder(x, dtype, axis, given(locals()))
+    return _reordered(x, dtype, axis, given(locals()))
 
 
 def _pooling(dims: int, kind: str, x: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, layout: str, dtype: Any,
              words: Dict[str, Any]) -> Array:
     x = _channels_first(x, layout)
     _need_rank(x, dims + 2)
-    padding = padded(padding, x.shape[2:], kernel, kernel if stride is None else stride, dilation)
-    return _as_given(_octet.pooling(kind, x, kernel, stride, padding, dilation, dtype, words), layout)
+    kernel, dilations = per_side(kernel, dims, "kernel"), per_side(dilation, dims, "dilation")
+    strides = kernel if stride is None else per_side(stride, dims, "stride")
+    before, after = padding_of(padded(padding, x.shape[2:], kernel, strides, dilations), dims)
+    sizes = [positions(*side) for side in zip(x.shape[2:], [b + a for b, a in zip(before, after)], kernel, dilations, strides)]
+    y = _octet.run("pooling", {"x": x}, {"algorithm": kind, "kernel": kernel, "strides": strides, "dilation": tuple([d - 1 for d in dilations]),
+                                         "padding_l": before, "padding_r": after}, words, x.shape[:2] + tuple(sizes), dtype)
+    return _as_given(y, layout)
 
 
 def _average(include_padding: bool) -> str:
@@ -348,7 +393,7 @@ def eltwise(x: Any, function: str, *, alpha: float = 0, beta: float = 0, dtype: 
     """
     words = given(locals())
     x, function = function_last(function, x)
-    return _octet.eltwise(function, x, alpha, beta, dtype, words)
+    return _octet.run("eltwise", {"x": x}, {"algorithm": function, "alpha": float(alpha), "beta": float(beta)}, words, None, dtype)
 
 
 def binary(x: Any, y: Any, function: str, *, dtype: Any = None, rule: str = "automatic", multiplier: Numbers = None,
@@ -364,7 +409,7 @@ def binary(x: Any, y: Any, function: str, *, dtype: Any = None, rule: str = "aut
     """
     words = given(locals())
     x, y, function = function_last(function, x, y)
-    return _octet.binary(function, x, y, dtype, words)
+    return _octet.run("binary", {"x": x, "y": y}, {"algorithm": function}, words, None, dtype)
 
 
 def prelu(x: Any, w: Any, *, dtype: Any = None, rule: str = "automatic", multiplier: Numbers = None, shift: Numbers = None,
@@ -377,7 +422,13 @@ def prelu(x: Any, w: Any, *, dtype: Any = None, rule: str = "automatic", multipl
     >>> prelu(np.array([[-4, -4, 4]], np.float32), np.array([0.25, 0.5, 0.5], np.float32)).tolist()
     [[-1.0, -2.0, 4.0]]
     """
-    return _octet.prelu(x, w, dtype, given(locals()))
+    words = given(locals())
+    x, w = _octet.as_array(x, "x"), _octet.as_array(w, "w")
+    if w.ndim > max(x.ndim, 1):
+        raise ValueError(f"w has {w.ndim} dimensions, allowed: up to {max(x.ndim, 1)}")
+    if w.ndim == 1 and w.size > 1 and x.ndim > 1:
+        w = w.reshape((1, -1) + (1,) * (x.ndim - 2))
+    return _octet.run("prelu", {"x": x, "w": w}, {}, words, None, dtype)
 
 
 def sum(xs: Sequence[Any], scales: Any = None, *, dtype: Any = None, rule: str = "automatic", zero_points: Numbers = None,
@@ -388,8 +439,18 @@ def sum(xs: Sequence[Any], scales: Any = None, *, dtype: Any = None, rule: str =
     >>> sum([np.array([1, 2], np.int8), np.array([10, 100], np.int8)], [1, 0.5]).tolist()
     [6, 52]
     """
-    factors = [] if scales is None else [float(s) for s in np.ravel(scales)]
-    return _octet.sum(list(xs), factors, dtype, given(locals()))
+    factors = {} if scales is None else {"factors": tuple([float(s) for s in np.ravel(scales)])}
+    return _octet.run("sum", list(xs), factors, given(locals()), None, dtype)
+
+
+def _normalized(operation: str, x: Array, mean: Any, variance: Any, statistics: Tuple[int, ...], scale: Any, shift: Any,
+                channels: Tuple[int, ...], epsilon: float, relu: bool, words: Dict[str, Any]) -> Array:
+    vectors = {"mean": floats(mean, "mean", statistics), "variance": floats(variance, "variance", statistics),
+               "scale": floats(scale, "scale", channels), "shift": floats(shift, "shift", channels)}
+    flags = [flag for flag, is_set in (("use_global_stats", mean is not None or variance is not None), ("use_scale", scale is not None),
+                                       ("use_shift", shift is not None), ("fuse_norm_relu", relu)) if is_set]
+    return _octet.run(operation, {"x": x, **vectors}, {"epsilon": float(epsilon), "flags": "+".join(flags) or "none"}, words, x.shape,
+                      own_type(x) if words["rule"] == "none" else None, keep_order=operation == "batch_normalization")
 
 
 def layer_norm(x: Any, scale: Any = None, shift: Any = None, *, epsilon: float = 1e-5, mean: Any = None, variance: Any = None,
@@ -401,7 +462,12 @@ def layer_norm(x: Any, scale: Any = None, shift: Any = None, *, epsilon: float =
     [[-2.0, 3.0]]
     """
     x = np.asarray(x)
-    y = _octet.layer_normalization(np.atleast_2d(x), scale, shift, epsilon, mean, variance, {"rule": rule, "post_ops": post_ops})
+    rows = np.atleast_2d(x)
+    need_rank(rows, "x", 2, 6)
+    if (mean is None) != (variance is None):
+        raise TypeError("mean and variance are given one without the other")
+    y = _normalized("layer_normalization", rows, mean, variance, rows.shape[:-1], scale, shift, rows.shape[-1:], epsilon, False,
+                    {"rule": rule, "post_ops": post_ops})
     return y.reshape(x.shape)
 
 
@@ -413,8 +479,11 @@ def batch_norm(x: Any, mean: Any, variance: Any, scale: Any = None, shift: Any =
     >>> batch_norm(np.array([[5, 5]], np.float32), [1, 6], [4, 1], [1, 3], [0, 1], epsilon=0, relu=True).tolist()
     [[2.0, 0.0]]
     """
-    words = {"rule": rule, "post_ops": post_ops}
-    y = _octet.batch_normalization(_channels_first(x, layout), mean, variance, scale, shift, epsilon, relu, words)
+    x = _channels_first(x, layout)
+    need_rank(x, "x", 2, 5)
+    channels = x.shape[1:2]
+    y = _normalized("batch_normalization", x, mean, variance, channels, scale, shift, channels, epsilon, relu,
+                    {"rule": rule, "post_ops": post_ops})
     return _as_given(y, layout)
 
 
@@ -428,7 +497,7 @@ def softmax(x: Any, axis: int = -1, *, log: bool = False, dtype: Any = None, rul
     >>> softmax(np.array([1, 1], np.float32)).tolist()
     [0.5, 0.5]
     """
-    return _octet.softmax(x, axis, log, dtype, given(locals()))
+    return _octet.run("softmax", {"x": x}, {"algorithm": "log" if log else "accurate", "axis": axis}, given(locals()), None, dtype)
 
 
 def concat(xs: Sequence[Any], axis: int = 0, *, scales: Any = None, zero_points: Any = None, dtype: Any = None,
@@ -440,7 +509,18 @@ def concat(xs: Sequence[Any], axis: int = 0, *, scales: Any = None, zero_points:
     >>> concat([np.array([10], np.int8), np.array([10], np.int8)], scales=[1, 2], zero_points=[0, 4], y_scale=4, rule="ort_f32").tolist()
     [2, 3]
     """
-    return _octet.concat(list(xs), axis, dtype, dict(given(locals()), scales=scales))
+    words = dict(given(locals()), scales=scales)
+    arrays = [x if isinstance(x, np.ndarray) else _octet.as_array(x, f"x{i}") for i, x in enumerate(xs)]
+    shapes = [x.shape or (1,) for x in arrays]
+    if not shapes or any([len(shape) != len(shapes[0]) for shape in shapes]):
+        return _octet.run("concat", arrays, {}, words)  # says what is wrong
+    first, along = shapes[0], axis_of(axis, len(shapes[0]))
+    sizes = (*first[:along], builtins.sum([shape[along] for shape in shapes]), *first[along + 1:])
+    return _octet.run("concat", arrays, {"axis": along}, words, sizes,
+                      own_type(arrays[0]) if dtype is None and rule == "none" else dtype)
+
+
+_COORDINATES = ("half_pixel", "asymmetric", "align_corners", "align_corners_half_pixel")
 
 
 def resize(x: Any, size: _Sizes, *, mode: str = "nearest", coordinates: str = "half_pixel", layout: str = "nchw",
@@ -452,8 +532,13 @@ def resize(x: Any, size: _Sizes, *, mode: str = "nearest", coordinates: str = "h
     >>> resize(np.array([[[1, 2]]], np.uint8), 4, layout="ncw").tolist()
     [[[1, 1, 2, 2]]]
     """
-    y = _octet.resampling(mode, _channels_first(x, layout), size, coordinates, dtype, given(locals()))
-    return _as_given(y, layout)
+    words = given(locals())
+    if coordinates not in _COORDINATES:
+        raise ValueError(f"coordinates is '{coordinates}', allowed: {', '.join(_COORDINATES)}")
+    x = _channels_first(x, layout)
+    need_rank(x, "x", 3, 5)
+    sizes = x.shape[:2] + per_side(size, x.ndim - 2, "size")
+    return _as_given(_octet.run("resampling", {"x": x}, {"algorithm": mode, "coordinates": coordinates}, words, sizes, dtype), layout)
 
 
 def reduce(x: Any, function: str, axis: Any = None, *, keep_dims: bool = False, p: float = 0, epsilon: float = 0,
@@ -469,5 +554,10 @@ def reduce(x: Any, function: str, axis: Any = None, *, keep_dims: bool = False, 
     """
     words = given(locals())
     x, function = function_last(function, x)
-    axes = [] if axis is None else [int(a) for a in np.atleast_1d(axis)]
-    return _octet.reduction(function, x, axes, keep_dims, p, epsilon, dtype, words)
+    x = _octet.as_array(x, "x")
+    shape = x.shape or (1,)
+    axes = {axis_of(int(a), len(shape)) for a in ([] if axis is None else np.atleast_1d(axis))} or range(len(shape))
+    sizes = tuple([1 if d in axes else size for d, size in enumerate(shape)])
+    y = _octet.run("reduction", {"x": x}, {"algorithm": function, "p": float(p), "epsilon": float(epsilon)}, words, sizes, dtype,
+                   keep_order=False)
+    return y.reshape(sizes if keep_dims else [size for d, size in enumerate(shape) if d not in axes])

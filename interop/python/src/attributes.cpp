@@ -4,6 +4,9 @@
 
 #include <pybind11/stl.h>
 
+#include <algorithm>
+#include <unordered_map>
+
 namespace octet::python {
 namespace {
 
@@ -32,28 +35,36 @@ template <typename T> std::vector<T> numbers(const py::handle &value, const std:
     return values;
 }
 
-/// Takes words out of the options, so that what is left is not known.
+/// Asks the options for words, so that what nobody asked for is not known.
 class reader {
 public:
-    explicit reader(const py::dict &options) : options_(py::module_::import("copy").attr("copy")(options)) {}
+    explicit reader(const py::dict &options) : options_(options), left_(options.size()) {}
 
     /// None counts as absent.
-    std::optional<py::object> take(const char *word) {
-        if (!options_.contains(word))
+    std::optional<py::object> take(const std::string &word) {
+        if (left_ == 0) // most calls have one or two words
             return {};
-        py::object value = options_[word];
-        options_.attr("pop")(word);
-        if (value.is_none())
+        asked_.push_back(word);
+        PyObject *value = PyDict_GetItemString(options_.ptr(), word.c_str());
+        if (value == nullptr)
             return {};
-        return value;
+        left_--;
+        if (value == Py_None)
+            return {};
+        return py::reinterpret_borrow<py::object>(value);
     }
     void finish() const {
+        if (left_ == 0)
+            return;
         for (const auto &[word, value] : options_)
-            throw py::type_error("unknown argument '" + py::cast<std::string>(word) + "'");
+            if (std::find(asked_.begin(), asked_.end(), py::cast<std::string>(word)) == asked_.end())
+                throw py::type_error("unknown argument '" + py::cast<std::string>(word) + "'");
     }
 
 private:
-    py::dict options_;
+    const py::dict &options_;
+    std::size_t left_;
+    std::vector<std::string> asked_;
 };
 
 fixed_point_multiplier one_multiplier(const py::handle &multiplier, const py::handle &shift,
@@ -117,8 +128,7 @@ struct side {
 
 /// multiplier and shift of `prefix`: neither, or both.
 std::optional<fixed_point_multiplier> input_multiplier(reader &options, const std::string &prefix) {
-    const auto multiplier = options.take((prefix + "multiplier").c_str()),
-               shift = options.take((prefix + "shift").c_str());
+    const auto multiplier = options.take(prefix + "multiplier"), shift = options.take(prefix + "shift");
     if (!multiplier && !shift)
         return {};
     if (!multiplier || !shift)
@@ -298,15 +308,20 @@ attributes attributes_of(const py::dict &options, const channel_masks &masks, st
 }
 
 algorithm algorithm_of(const std::string &family, const std::string &name) {
+    constexpr int last = static_cast<int>(algorithm::reduction_norm_lp_power_p_sum);
+    static const std::unordered_map<std::string, algorithm> all = [] {
+        std::unordered_map<std::string, algorithm> found;
+        for (int i = 1; i <= last; i++)
+            found.emplace(to_string(static_cast<algorithm>(i)), static_cast<algorithm>(i));
+        return found;
+    }();
+    if (const auto found = all.find(family + name); found != all.end())
+        return found->second;
     std::string known;
-    for (int i = 1; i <= static_cast<int>(algorithm::reduction_norm_lp_power_p_sum); i++) {
-        const std::string candidate = to_string(static_cast<algorithm>(i));
-        if (candidate.rfind(family, 0) != 0)
-            continue;
-        if (candidate == family + name)
-            return static_cast<algorithm>(i);
-        known += (known.empty() ? "" : ", ") + candidate.substr(family.size());
-    }
+    for (int i = 1; i <= last; i++)
+        if (const std::string candidate = to_string(static_cast<algorithm>(i));
+            candidate.rfind(family, 0) == 0)
+            known += (known.empty() ? "" : ", ") + candidate.substr(family.size());
     throw py::value_error("function '" + name + "' is unknown, allowed: " + known);
 }
 

@@ -142,7 +142,6 @@ PYBIND11_MODULE(_octet, m) {
         }
     });
     bind_network(m);
-    bind_products(m);
     bind_operations(m);
     bind_settings(m);
     bind_matching(m);

@@ -30,6 +30,9 @@ operand::operand(const py::handle &object, const std::string &who) : array(array
 
 /// Every element at a place of its own, at multiples of its size.
 bool operand::is_plain() const {
+    constexpr int dense = py::array::c_style | py::detail::npy_api::NPY_ARRAY_ALIGNED_;
+    if ((array.flags() & dense) == dense && array.size() > 0)
+        return true;
     std::vector<py::ssize_t> order(static_cast<std::size_t>(array.ndim()));
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(),
@@ -83,74 +86,17 @@ operand result(data_type type, const dims &sizes, bool channels_last, const attr
     return y;
 }
 
-void execute(const primitive &p, std::unordered_map<int, memory> args, const attributes &a) {
-    args.insert(a.args.begin(), a.args.end());
+void execute(const primitive &p, std::vector<primitive::argument> args, const attributes &a) {
+    for (const auto &[arg, tensor] : a.args)
+        args.push_back({arg, tensor.get_data_handle()});
     const py::gil_scoped_release release;
-    p.execute(stream(cpu), args);
+    p.execute(stream(cpu), args.data(), args.size());
 }
 
 data_type result_type(const py::object &asked, const operand &x, const attributes &a) {
     if (!asked.is_none())
         return type_of(asked, "dtype");
     return a.attr.rule() == requantization_rule::none ? data_type::s32 : x.desc.data_type();
-}
-
-dims per_side(const py::object &value, std::size_t sides, const std::string &who) {
-    dims values;
-    try {
-        if (py::hasattr(value, "__index__"))
-            values.assign(sides, py::cast<dim_t>(value));
-        else
-            values = py::cast<dims>(value);
-    } catch (const py::cast_error &) {
-        throw py::type_error(who + " is " + py::cast<std::string>(py::repr(value)) +
-                             ", allowed: an integer, or one per side");
-    }
-    if (values.size() == 1)
-        values.assign(sides, values[0]);
-    if (values.size() != sides)
-        throw py::value_error(who + " has " + std::to_string(values.size()) + " values, allowed: 1 or " +
-                              std::to_string(sides));
-    return values;
-}
-
-std::pair<dims, dims> padding_of(const py::object &value, std::size_t sides) {
-    if (py::isinstance<py::sequence>(value) && py::len(value) == sides && sides > 0 &&
-        py::isinstance<py::sequence>(py::cast<py::sequence>(value)[0])) {
-        dims before, after;
-        for (const py::handle side : value) {
-            const dims both = per_side(py::reinterpret_borrow<py::object>(side), 2, "padding of a side");
-            before.push_back(both[0]);
-            after.push_back(both[1]);
-        }
-        return {before, after};
-    }
-    const dims same = per_side(value, sides, "padding");
-    return {same, same};
-}
-
-void need_rank(const operand &o, const char *who, std::size_t lowest, std::size_t highest) {
-    const auto rank = static_cast<std::size_t>(o.array.ndim());
-    if (rank < lowest || rank > highest)
-        throw py::value_error(std::string(who) + " has " + std::to_string(rank) + " dimensions, allowed: " +
-                              (lowest == highest ? "" : std::to_string(lowest) + " to ") +
-                              std::to_string(highest));
-}
-
-dim_t positions(dim_t size, dim_t padding, dim_t kernel, dim_t dilation, dim_t stride) {
-    const auto need_positive = [](const char *who, dim_t value) {
-        if (value < 1)
-            throw py::value_error(std::string(who) + " is " + std::to_string(value) + ", allowed: 1 or more");
-    };
-    need_positive("kernel", kernel);
-    need_positive("stride", stride);
-    need_positive("dilation", dilation);
-    const dim_t extent = (kernel - 1) * dilation + 1;
-    if (size + padding < extent)
-        throw py::value_error("x has " + std::to_string(size) + " elements and a padding of " +
-                              std::to_string(padding) + " along a side, allowed: at least the " +
-                              std::to_string(extent) + " of a window");
-    return (size + padding - extent) / stride + 1;
 }
 
 int axis_of(int axis, int rank) {

@@ -1,9 +1,8 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
-// What all operations do with their arguments: arrays as operands of primitives, results, sizes per side, execution.
+// What all operations do with their arguments: arrays as operands of primitives, results, execution.
 
-#include <unordered_map>
-#include <utility>
+#include <vector>
 
 #include "attributes.hpp"
 
@@ -20,7 +19,7 @@ struct operand {
 
     operand(const py::handle &object, const std::string &who);
 
-    memory get_memory() const { return memory_of(array, desc); }
+    primitive::argument as(int arg) const { return {arg, const_cast<void *>(array.data())}; }
 
 private:
     bool is_plain() const;
@@ -32,22 +31,10 @@ bool is_channels_last(const operand &x);
 operand result(data_type type, const dims &sizes, bool channels_last, const attributes &a);
 
 /// Runs a primitive with its arguments and those of post-ops, without Python's lock.
-void execute(const primitive &p, std::unordered_map<int, memory> args, const attributes &a);
+void execute(const primitive &p, std::vector<primitive::argument> args, const attributes &a);
 
 /// The type of results: as asked for, or that of the input (s32 behind rule none).
 data_type result_type(const py::object &asked, const operand &x, const attributes &a);
-
-/// One value, or one per side.
-dims per_side(const py::object &value, std::size_t sides, const std::string &who);
-
-/// Padding: one value, one per side, or {before, after} per side.
-std::pair<dims, dims> padding_of(const py::object &value, std::size_t sides);
-
-/// Throws ValueError unless the array has so many dimensions.
-void need_rank(const operand &o, const char *who, std::size_t lowest, std::size_t highest);
-
-/// Windows along a side; throws ValueError where there is none.
-dim_t positions(dim_t size, dim_t padding, dim_t kernel, dim_t dilation, dim_t stride);
 
 /// A dimension counted from either end, from 0 on.
 int axis_of(int axis, int rank);
