@@ -1,13 +1,15 @@
-// A function for each of oneDNN's descriptors puts its tensors into a list, each with the argument that it is.
+// A function for each of oneDNN's descriptors shows what it has; who asks for tensors and who for parameters are its visitors.
 // SPDX-License-Identifier: Apache-2.0
 #include "onednn/op_descs.hpp"
+
+#include <algorithm>
 
 #include "onednn/names.hpp"
 
 namespace octet::onednn {
 namespace {
 
-/// The list of a request's tensors while it grows. Training has no names here, only places.
+/// Collects the tensors of a request. Training has no names here, only places.
 class tensor_list {
 public:
     void add(int arg, const dnnl_memory_desc_t &md) {
@@ -20,85 +22,132 @@ public:
         add(DNNL_ARG_DST, md);
     }
     template <typename... Descs> void add_unnamed(const Descs &...mds) { (add(0, mds), ...); }
+    template <typename... Values> void parameters(const Values &...) {}
+    template <typename... Lists> void sizes(const dnnl_memory_desc_t &, const Lists &...) {}
     std::vector<named_tensor> take() { return std::move(list_); }
 
 private:
     std::vector<named_tensor> list_;
 };
 
-template <typename Desc> void collect_products(tensor_list &list, const Desc &d) {
-    list.add(DNNL_ARG_SRC, d.src_desc);
-    list.add(DNNL_ARG_WEIGHTS, d.weights_desc);
-    list.add(DNNL_ARG_BIAS, d.bias_desc);
-    list.add(DNNL_ARG_DST, d.dst_desc);
+/// Collects bytes of all else that decides.
+class parameter_bytes {
+public:
+    explicit parameter_bytes(std::string &bytes) : bytes_(bytes) {}
+    void add(int, const dnnl_memory_desc_t &) {}
+    void add_data(const dnnl_memory_desc_t &) {}
+    template <typename... Descs> void add_unnamed(const Descs &...) {}
+    template <typename... Values> void parameters(const Values &...values) {
+        (bytes_.append(reinterpret_cast<const char *>(&values), sizeof values), ...);
+    }
+    /// Lists with a value for each spatial dimension.
+    template <typename... Lists> void sizes(const dnnl_memory_desc_t &tensor, const Lists &...lists) {
+        const auto spatial = static_cast<std::size_t>(std::max(tensor.ndims - 2, 0));
+        (bytes_.append(reinterpret_cast<const char *>(lists), spatial * sizeof *lists), ...);
+    }
+
+private:
+    std::string &bytes_;
+};
+
+// A function per descriptor shows a visitor its tensors, each with the argument that it is, and its parameters. Of operations that
+// Octet lacks only the tensors.
+
+template <typename V, typename Desc> void describe_products(V &v, const Desc &d) {
+    v.add(DNNL_ARG_SRC, d.src_desc);
+    v.add(DNNL_ARG_WEIGHTS, d.weights_desc);
+    v.add(DNNL_ARG_BIAS, d.bias_desc);
+    v.add(DNNL_ARG_DST, d.dst_desc);
 }
-template <typename Desc> void collect_gradients(tensor_list &list, const Desc &d) {
-    list.add_unnamed(d.diff_src_desc, d.diff_weights_desc, d.diff_bias_desc, d.diff_dst_desc);
+template <typename V, typename Desc> void describe_gradients(V &v, const Desc &d) {
+    v.add_unnamed(d.diff_src_desc, d.diff_weights_desc, d.diff_bias_desc, d.diff_dst_desc);
 }
-void collect(tensor_list &list, const dnnl_convolution_desc_t &d) {
-    collect_products(list, d);
-    collect_gradients(list, d);
+template <typename V> void describe(V &v, const dnnl_convolution_desc_t &d) {
+    describe_products(v, d);
+    describe_gradients(v, d);
+    v.parameters(d.prop_kind, d.alg_kind);
+    v.sizes(d.src_desc, d.strides, d.dilates, d.padding[0], d.padding[1]);
 }
-void collect(tensor_list &list, const dnnl_inner_product_desc_t &d) {
-    collect_products(list, d);
-    collect_gradients(list, d);
+template <typename V> void describe(V &v, const dnnl_inner_product_desc_t &d) {
+    describe_products(v, d);
+    describe_gradients(v, d);
+    v.parameters(d.prop_kind);
 }
-void collect(tensor_list &list, const dnnl_matmul_desc_t &d) { collect_products(list, d); }
-void collect(tensor_list &list, const dnnl_shuffle_desc_t &d) { list.add_unnamed(d.data_desc); }
-void collect(tensor_list &list, const dnnl_eltwise_desc_t &d) {
-    list.add_data(d.data_desc);
-    list.add_unnamed(d.diff_data_desc);
+template <typename V> void describe(V &v, const dnnl_matmul_desc_t &d) { describe_products(v, d); }
+template <typename V> void describe(V &v, const dnnl_shuffle_desc_t &d) { v.add_unnamed(d.data_desc); }
+template <typename V> void describe(V &v, const dnnl_eltwise_desc_t &d) {
+    v.add_data(d.data_desc);
+    v.add_unnamed(d.diff_data_desc);
+    v.parameters(d.prop_kind, d.alg_kind, d.alpha, d.beta);
 }
-void collect(tensor_list &list, const dnnl_softmax_desc_t &d) { // logsoftmax too
-    list.add_data(d.data_desc);
-    list.add_unnamed(d.diff_desc);
+template <typename V> void describe(V &v, const dnnl_softmax_desc_t &d) { // logsoftmax too
+    v.add_data(d.data_desc);
+    v.add_unnamed(d.diff_desc);
+    v.parameters(d.prop_kind, d.softmax_axis);
 }
-void collect(tensor_list &list, const dnnl_softmax_v2_desc_t &d) {
-    list.add(DNNL_ARG_SRC, d.src_desc);
-    list.add(DNNL_ARG_DST, d.dst_desc);
-    list.add_unnamed(d.diff_src_desc, d.diff_dst_desc);
+/// Source, destination and their gradients.
+template <typename V, typename Desc> void describe_images(V &v, const Desc &d) {
+    v.add(DNNL_ARG_SRC, d.src_desc);
+    v.add(DNNL_ARG_DST, d.dst_desc);
+    v.add_unnamed(d.diff_src_desc, d.diff_dst_desc);
+    v.parameters(d.prop_kind, d.alg_kind);
 }
-template <typename Desc> void collect_windows(tensor_list &list, const Desc &d) {
-    list.add(DNNL_ARG_SRC, d.src_desc);
-    list.add(DNNL_ARG_DST, d.dst_desc);
-    list.add_unnamed(d.diff_src_desc, d.diff_dst_desc);
+template <typename V> void describe(V &v, const dnnl_softmax_v2_desc_t &d) {
+    describe_images(v, d);
+    v.parameters(d.softmax_axis);
 }
-void collect(tensor_list &list, const dnnl_pooling_desc_t &d) { collect_windows(list, d); }
-void collect(tensor_list &list, const dnnl_pooling_v2_desc_t &d) { collect_windows(list, d); }
-void collect(tensor_list &list, const dnnl_resampling_desc_t &d) { collect_windows(list, d); }
-void collect(tensor_list &list, const dnnl_prelu_desc_t &d) {
-    list.add_data(d.data_desc);
-    list.add(DNNL_ARG_WEIGHTS, d.weights_desc);
-    list.add_unnamed(d.diff_data_desc, d.diff_weights_desc);
+template <typename V> void describe(V &v, const dnnl_pooling_desc_t &d) {
+    describe_images(v, d);
+    v.sizes(d.src_desc, d.strides, d.kernel, d.padding[0], d.padding[1]);
 }
-void collect(tensor_list &list, const dnnl_lrn_desc_t &d) { list.add_unnamed(d.data_desc, d.diff_data_desc); }
-void collect(tensor_list &list, const dnnl_batch_normalization_desc_t &d) {
-    list.add_data(d.data_desc);
-    list.add_unnamed(d.diff_data_desc, d.data_scaleshift_desc, d.diff_data_scaleshift_desc, d.stat_desc);
+template <typename V> void describe(V &v, const dnnl_pooling_v2_desc_t &d) {
+    describe_images(v, d);
+    v.sizes(d.src_desc, d.strides, d.kernel, d.padding[0], d.padding[1], d.dilation);
 }
-void collect(tensor_list &list, const dnnl_layer_normalization_desc_t &d) {
-    list.add_data(d.data_desc);
-    list.add(DNNL_ARG_MEAN, d.stat_desc);
-    list.add(DNNL_ARG_VARIANCE, d.stat_desc);
-    list.add_unnamed(d.diff_data_desc, d.data_scaleshift_desc, d.diff_data_scaleshift_desc);
+template <typename V> void describe(V &v, const dnnl_resampling_desc_t &d) {
+    describe_images(v, d);
+    v.sizes(d.src_desc, d.factors);
 }
-void collect(tensor_list &list, const dnnl_binary_desc_t &d) {
-    list.add(DNNL_ARG_SRC_0, d.src_desc[0]);
-    list.add(DNNL_ARG_SRC_1, d.src_desc[1]);
-    list.add(DNNL_ARG_DST, d.dst_desc);
+template <typename V> void describe(V &v, const dnnl_prelu_desc_t &d) {
+    v.add_data(d.data_desc);
+    v.add(DNNL_ARG_WEIGHTS, d.weights_desc);
+    v.add_unnamed(d.diff_data_desc, d.diff_weights_desc);
+    v.parameters(d.prop_kind);
 }
-void collect(tensor_list &list, const dnnl_reduction_desc_t &d) {
-    list.add(DNNL_ARG_SRC, d.src_desc);
-    list.add(DNNL_ARG_DST, d.dst_desc);
+template <typename V> void describe(V &v, const dnnl_lrn_desc_t &d) {
+    v.add_unnamed(d.data_desc, d.diff_data_desc);
 }
-void collect(tensor_list &list, const dnnl_rnn_desc_t &d) {
-    list.add_unnamed(d.src_layer_desc, d.src_iter_desc, d.src_iter_c_desc, d.weights_layer_desc,
-                     d.weights_iter_desc, d.bias_desc, d.dst_layer_desc, d.dst_iter_desc, d.dst_iter_c_desc,
-                     d.weights_peephole_desc, d.weights_projection_desc);
-    list.add_unnamed(d.diff_src_layer_desc, d.diff_src_iter_desc, d.diff_src_iter_c_desc,
-                     d.diff_weights_layer_desc, d.diff_weights_iter_desc, d.diff_bias_desc,
-                     d.diff_dst_layer_desc, d.diff_dst_iter_desc, d.diff_dst_iter_c_desc,
-                     d.diff_weights_peephole_desc, d.diff_weights_projection_desc);
+template <typename V> void describe(V &v, const dnnl_batch_normalization_desc_t &d) {
+    v.add_data(d.data_desc);
+    v.add_unnamed(d.diff_data_desc, d.data_scaleshift_desc, d.diff_data_scaleshift_desc, d.stat_desc);
+    v.parameters(d.prop_kind, d.batch_norm_epsilon, d.flags);
+}
+template <typename V> void describe(V &v, const dnnl_layer_normalization_desc_t &d) {
+    v.add_data(d.data_desc);
+    v.add(DNNL_ARG_MEAN, d.stat_desc);
+    v.add(DNNL_ARG_VARIANCE, d.stat_desc);
+    v.add_unnamed(d.diff_data_desc, d.data_scaleshift_desc, d.diff_data_scaleshift_desc);
+    v.parameters(d.prop_kind, d.layer_norm_epsilon, d.flags);
+}
+template <typename V> void describe(V &v, const dnnl_binary_desc_t &d) {
+    v.add(DNNL_ARG_SRC_0, d.src_desc[0]);
+    v.add(DNNL_ARG_SRC_1, d.src_desc[1]);
+    v.add(DNNL_ARG_DST, d.dst_desc);
+    v.parameters(d.alg_kind);
+}
+template <typename V> void describe(V &v, const dnnl_reduction_desc_t &d) {
+    v.add(DNNL_ARG_SRC, d.src_desc);
+    v.add(DNNL_ARG_DST, d.dst_desc);
+    v.parameters(d.alg_kind, d.p, d.eps);
+}
+template <typename V> void describe(V &v, const dnnl_rnn_desc_t &d) {
+    v.add_unnamed(d.src_layer_desc, d.src_iter_desc, d.src_iter_c_desc, d.weights_layer_desc,
+                  d.weights_iter_desc, d.bias_desc, d.dst_layer_desc, d.dst_iter_desc, d.dst_iter_c_desc,
+                  d.weights_peephole_desc, d.weights_projection_desc);
+    v.add_unnamed(d.diff_src_layer_desc, d.diff_src_iter_desc, d.diff_src_iter_c_desc,
+                  d.diff_weights_layer_desc, d.diff_weights_iter_desc, d.diff_bias_desc,
+                  d.diff_dst_layer_desc, d.diff_dst_iter_desc, d.diff_dst_iter_c_desc,
+                  d.diff_weights_peephole_desc, d.diff_weights_projection_desc);
 }
 
 /// Calls visit(descriptor) with the type that belongs to the kind; `otherwise` for a kind without descriptor.
@@ -176,7 +225,7 @@ std::vector<named_tensor> tensors_of(const request &r) {
     tensor_list list;
     if (r.op_desc) {
         visit_op_desc(r.kind, r.op_desc, 0, [&](const auto *d) {
-            collect(list, *d);
+            describe(list, *d);
             return 0;
         });
         return list.take();
@@ -187,6 +236,18 @@ std::vector<named_tensor> tensors_of(const request &r) {
     if (r.dst)
         list.add(DNNL_ARG_DST, *r.dst);
     return list.take();
+}
+
+void append_parameters(std::string &bytes, const request &r) {
+    parameter_bytes parameters(bytes);
+    if (r.op_desc)
+        visit_op_desc(r.kind, r.op_desc, 0, [&](const auto *d) {
+            describe(parameters, *d);
+            return 0;
+        });
+    parameters.parameters(r.concat_dimension);
+    if (r.scales)
+        bytes.append(reinterpret_cast<const char *>(r.scales), sizeof(float) * r.srcs.size());
 }
 
 const dnnl_memory_desc_t &src_of(const request &r) {

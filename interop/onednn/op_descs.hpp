@@ -44,6 +44,9 @@ dnnl_prop_kind_t prop_kind_of(dnnl_primitive_kind_t kind, const_dnnl_op_desc_t o
 /// lacks have argument 0.
 std::vector<named_tensor> tensors_of(const request &r);
 
+/// Appends bytes that are equal for equal parameters: what an operation has besides tensors and attributes.
+void append_parameters(std::string &bytes, const request &r);
+
 /// The (first) source of an operation with a descriptor; its kind must have one.
 const dnnl_memory_desc_t &src_of(const request &r);
 
