@@ -22,7 +22,27 @@ _WORDS["zero_point"] = "y_zero_point"
 
 def given(arguments: Dict[str, Any]) -> Dict[str, Any]:
     """The words among a function's arguments that have a value, as the compiled module calls them."""
+    if "rule" in arguments:
+        text("rule", arguments["rule"])
     return {_WORDS[name]: value for name, value in arguments.items() if value is not None and name in _WORDS}
+
+
+def integer(who: str, value: Any, bits: int = 64) -> int:
+    """The integer that an argument of this name is."""
+    try:
+        number = index(value)
+    except TypeError:
+        raise TypeError(f"{who} is {value!r}, allowed: an integer") from None
+    if not -1 << bits - 1 <= number < 1 << bits - 1:
+        raise ValueError(f"{who} is {number}, allowed: an integer of {bits} bits")
+    return number
+
+
+def text(who: str, value: Any) -> str:
+    """The name that an argument of this name is."""
+    if not isinstance(value, str):
+        raise TypeError(f"{who} is {value!r}, allowed: a name")
+    return value
 
 
 def function_last(function: Any, *arrays: Any) -> Any:
@@ -55,6 +75,7 @@ def need_rank(x: Array, who: str, lowest: int, highest: int) -> None:
 
 def axis_of(axis: int, rank: int) -> int:
     """A dimension counted from either end, from 0 on."""
+    axis = integer("axis", axis)
     if not -rank <= axis < rank:
         raise ValueError(f"axis is {axis}, allowed: {-rank} to {rank - 1}")
     return axis % rank

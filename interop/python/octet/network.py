@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import errno
 import html
-import operator
 import os
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from . import _octet
+from .arguments import integer, text
 
 if TYPE_CHECKING:
     from .profiling import Profile
@@ -50,22 +50,6 @@ def _tensor(info: Dict[str, Any]) -> Tensor:
     return Tensor(info["name"], info["shape"], info["dtype"], info["scale"], info["zero_point"])
 
 
-def _integer(who: str, value: Any) -> int:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{who} is {value!r}, allowed: an integer") from None
-    if abs(number) >= 1 << 63:
-        raise ValueError(f"{who} is {number}, allowed: integers of 64 bits")
-    return number
-
-
-def _text(who: str, value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{who} is {value!r}, allowed: a name")
-    return value
-
-
 def _by_name(who: str, values: Any) -> Mapping[str, Any]:
     if not isinstance(values, Mapping):
         raise TypeError(f"{who} is {values!r}, allowed: a dict by name")
@@ -77,12 +61,12 @@ def _shapes(values: Any) -> Dict[str, List[int]]:
     for name, dims in _by_name("shapes", values).items():
         if isinstance(dims, str) or not isinstance(dims, Iterable):
             raise TypeError(f"shapes[{name!r}] is {dims!r}, allowed: a list of integers")
-        shapes[_text("a name in shapes", name)] = [_integer(f"shapes[{name!r}]", size) for size in dims]
+        shapes[text("a name in shapes", name)] = [integer(f"shapes[{name!r}]", size) for size in dims]
     return shapes
 
 
 def _dimensions(values: Any) -> Dict[str, int]:
-    return {_text("a name in dimensions", name): _integer(f"dimensions[{name!r}]", size)
+    return {text("a name in dimensions", name): integer(f"dimensions[{name!r}]", size)
             for name, size in _by_name("dimensions", values).items()}
 
 
@@ -117,11 +101,11 @@ class Network(_octet.Network):
         model = _path_or_bytes(model)
         if not isinstance(model, bytes) and not os.path.exists(model):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(model))
-        threads, memory_limit = _integer("threads", threads), _integer("memory_limit", memory_limit)
+        threads, memory_limit = integer("threads", threads, 32), integer("memory_limit", memory_limit)
         if memory_limit < 0:
             raise ValueError(f"memory_limit is {memory_limit}, allowed: 0 (no limit) and above")
-        rule, profile, fusion = _text("rule", rule), _text("profile", profile), bool(fusion)
-        super().__init__(model, batch=_integer("batch", batch), threads=threads, rule=rule, fusion=fusion, shapes=_shapes(shapes),
+        rule, profile, fusion = text("rule", rule), text("profile", profile), bool(fusion)
+        super().__init__(model, batch=integer("batch", batch), threads=threads, rule=rule, fusion=fusion, shapes=_shapes(shapes),
                          dimensions=_dimensions(dimensions),
                          progress=bar.report if bar else progress if callable(progress) else None,
                          memory_limit=memory_limit, profile=profile)
@@ -184,7 +168,7 @@ class Network(_octet.Network):
 
         It waits for calls that run, and calls that begin meanwhile wait for it.
         """
-        super().resize(batch=_integer("batch", batch), shapes=_shapes(shapes), dimensions=_dimensions(dimensions))
+        super().resize(batch=integer("batch", batch), shapes=_shapes(shapes), dimensions=_dimensions(dimensions))
 
     def profile(self, *values: Any, repeat: int = 10, progress: bool = False, **feeds: Any) -> "Profile":
         """Times of its operators; see `octet.profile`."""

@@ -24,15 +24,14 @@ float64, NumPy's default, is rounded to float32; other types than the operation'
 from __future__ import annotations
 
 import builtins
-from operator import index
 from typing import Any, Dict, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from . import _octet
 from ._octet import Weights as Weights
-from .arguments import (Array as Array, Numbers, PostOps, axis_of, floats, function_last, given, need_rank, own_type, padded, padding_of,
-                        per_side, positions, sums)
+from .arguments import (Array as Array, Numbers, PostOps, axis_of, floats, function_last, given, integer, need_rank, own_type, padded,
+                        padding_of, per_side, positions, sums)
 
 _Sizes = Union[int, Sequence[int]]
 
@@ -74,6 +73,7 @@ def _weights(w: Any, layout: str = "oihw") -> Tuple[Array, Optional[Weights]]:
 
 def _grouped(w: Array, groups: int) -> Array:
     """(O, I, pixels) as (groups, O / groups, I, pixels)."""
+    groups = integer("groups", groups)
     if groups == 1:
         return w
     if groups < 1 or w.shape[0] % groups != 0:
@@ -251,7 +251,7 @@ def matmul(x: Any, w: Any, bias: Any = None, *, dtype: Any = None, rule: str = "
 
 
 def _reordered(x: Any, dtype: Any, axis: Any, words: Dict[str, Any]) -> Array:
-    mask = 0 if axis is None else 1 << axis_of(index(axis), max(np.ndim(x), 1))
+    mask = 0 if axis is None else 1 << axis_of(axis, max(np.ndim(x), 1))
     return _octet.run("reorder", {"x": x}, {}, words, None, dtype, (mask, mask, mask))
 
 
@@ -497,7 +497,7 @@ def softmax(x: Any, axis: int = -1, *, log: bool = False, dtype: Any = None, rul
     >>> softmax(np.array([1, 1], np.float32)).tolist()
     [0.5, 0.5]
     """
-    return _octet.run("softmax", {"x": x}, {"algorithm": "log" if log else "accurate", "axis": axis}, given(locals()), None, dtype)
+    return _octet.run("softmax", {"x": x}, {"algorithm": "log" if log else "accurate", "axis": integer("axis", axis, 32)}, given(locals()), None, dtype)
 
 
 def concat(xs: Sequence[Any], axis: int = 0, *, scales: Any = None, zero_points: Any = None, dtype: Any = None,
@@ -535,9 +535,14 @@ def resize(x: Any, size: _Sizes, *, mode: str = "nearest", coordinates: str = "h
     words = given(locals())
     if coordinates not in _COORDINATES:
         raise ValueError(f"coordinates is '{coordinates}', allowed: {', '.join(_COORDINATES)}")
+    if mode not in ("nearest", "linear"):
+        raise ValueError(f"mode is '{mode}', allowed: nearest, linear")
     x = _channels_first(x, layout)
     need_rank(x, "x", 3, 5)
-    sizes = x.shape[:2] + per_side(size, x.ndim - 2, "size")
+    wanted = per_side(size, x.ndim - 2, "size")
+    if min(wanted) < 1:
+        raise ValueError(f"size is {min(wanted)}, allowed: 1 or more")
+    sizes = x.shape[:2] + wanted
     return _as_given(_octet.run("resampling", {"x": x}, {"algorithm": mode, "coordinates": coordinates}, words, sizes, dtype), layout)
 
 
