@@ -58,8 +58,9 @@ namespace model {
 OCTET_API void set_sizes(graph &g, const network_sizes &sizes);
 
 /// Elements of a constant that stay where they are until the network is made, and no longer. The network copies those that
-/// runs read and that no primitive packs; in its graph they read as zeros afterwards. It keeps its first sizes: `resize` to
-/// others and `save` throw octet::error.
+/// runs read and that no primitive packs; in its graph they read as zeros afterwards. `save` throws octet::error, and so does
+/// `resize` to other sizes. If the graph has names for open sizes (`tensor::dim_names`), the elements stay until
+/// `network::forget_borrowed`, and other sizes are possible.
 OCTET_API shared_bytes borrowed(const void *bytes, std::size_t size);
 
 /// Reads what `network::save` wrote, and nothing else: a program that calls this and no other reader is linked without the
@@ -247,6 +248,10 @@ public:
     /// stay packed. Contents of inputs, bound buffers and state are lost. Throws octet::error, and leaves
     /// the network as it was, where an operator cannot have them.
     void resize(const network_sizes &sizes);
+
+    /// Does without the elements that `model::borrowed` left with their owner, where the graph has names for open sizes: for
+    /// other sizes, what is packed is unpacked again for as long as they are planned. Does nothing for other networks.
+    void forget_borrowed();
 
     /// Sets the state of recurrent operators as it was at first.
     void reset_state();

@@ -137,7 +137,7 @@ part::part(const runtime &ort, const graph &g, const selection &nodes, const ses
     set_ports(g, nodes);
     const network_options options = options_of(settings);
     cached_network cached(settings, tell);
-    const bool is_final = !is_open_ && !settings.wants_context_model && settings.cache_dir.empty();
+    const bool is_final = !settings.wants_context_model && settings.cache_dir.empty();
     const constants kind = is_final ? constants::borrowed : constants::copied;
     std::size_t succeeded = 0;
     std::optional<error> reason;
@@ -153,6 +153,7 @@ part::part(const runtime &ort, const graph &g, const selection &nodes, const ses
             }
             if (++succeeded == (is_open_ ? needed_trials : 1) || cached.is_from_file()) {
                 cached.keep(*network_);
+                network_->forget_borrowed();
                 return;
             }
         } catch (const error &e) {

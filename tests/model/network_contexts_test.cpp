@@ -276,6 +276,36 @@ TEST(NetworkContexts, NeedBorrowedConstantsNoLonger) {
     EXPECT_EQ(refusal([&] { net.resize({2}); }), gone + "have other sizes");
 }
 
+/// Names for open sizes promise that there will be others: weights are unpacked for them.
+TEST(NetworkContexts, UnpackBorrowedConstantsForOtherSizes) {
+    model::graph own = image_graph(9, 12);
+    for (const int t : own.inputs)
+        own.tensors[static_cast<std::size_t>(t)].dim_names = {"batch", "", "", ""};
+    model::graph g = own;
+    std::vector<std::vector<std::uint8_t>> lent;
+    for (const model::tensor &t : g.tensors)
+        if (t.is_constant)
+            lent.push_back(t.data.copy());
+    std::size_t next = 0;
+    for (model::tensor &t : g.tensors)
+        if (t.is_constant) {
+            t.data = model::borrowed(lent[next].data(), lent[next].size());
+            next++;
+        }
+    network net(std::move(g)), expected(own);
+    net.resize({2}); // while they are there
+    net.forget_borrowed();
+    for (auto &bytes : lent)
+        std::fill(bytes.begin(), bytes.end(), std::uint8_t{0x55});
+    for (const dim_t batch : {1, 3, 2, 3, 1}) {
+        net.resize({batch}), expected.resize({batch});
+        EXPECT_EQ(scores_of(net, 3), scores_of(expected, 3)) << batch;
+    }
+    network context = net.new_context();
+    context.resize({4}), expected.resize({4});
+    EXPECT_EQ(scores_of(context, 4), scores_of(expected, 4));
+}
+
 /// An output that is a view of the input, and one that is written twice, cannot lie in bytes of their own.
 TEST(NetworkContexts, CopyOutputsThatShareTheirBytes) {
     model::graph g;

@@ -106,6 +106,8 @@ void network::bind() {
     bind(std::vector<source_buffer>(input_count()), std::vector<result_buffer>(output_count()));
 }
 
+void network::forget_borrowed() { session_->shared().forget_borrowed(); }
+
 void network::reset_state() { session_->settled().reset_state(); }
 
 void network::run(const observer &after_node) {

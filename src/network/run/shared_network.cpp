@@ -50,6 +50,9 @@ shared_network::shared_network(graph g, network_options options)
     : saved_(g.saved), options_(options_for(g, std::move(options))),
       has_borrowed_(std::any_of(g.tensors.begin(), g.tensors.end(),
                                 [](const tensor &t) { return is_borrowed(t.data); })),
+      has_named_sizes_(
+          std::any_of(g.inputs.begin(), g.inputs.end(),
+                      [&](int t) { return !g.tensors.at(static_cast<std::size_t>(t)).dim_names.empty(); })),
       is_open_(has_open_sizes(g)), source_(g),
       weights_(saved_ ? packed_weights(saved_->weights) : packed_weights()) {}
 
@@ -126,8 +129,20 @@ std::shared_ptr<const plan> shared_network::plan_at(const network_sizes &sizes) 
         plans_.splice(plans_.begin(), plans_, found);
         return found->second;
     }
-    if (!plans_.empty())
+    if (!plans_.empty() && !has_named_sizes_)
         require_constants("it cannot have other sizes");
+    struct unpacked_scope {
+        recovered_constants *constants;
+        explicit unpacked_scope(recovered_constants *c) : constants(c) {
+            if (constants)
+                constants->unpack();
+        }
+        ~unpacked_scope() {
+            if (constants)
+                constants->drop();
+        }
+    };
+    const unpacked_scope elements(recovered_ ? &*recovered_ : nullptr);
     const num_threads_scope threads(options_.threads);
     const parallel_phase phase; // primitives are planned for threads that are awake, as in a run
     const bool is_saved = saved_ && key == key_of({});
@@ -140,6 +155,18 @@ std::shared_ptr<const plan> shared_network::plan_at(const network_sizes &sizes) 
     if (plans_.size() > most_plans)
         plans_.pop_back();
     return plans_.front().second;
+}
+
+void shared_network::forget_borrowed() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!has_borrowed_ || !has_named_sizes_ || plans_.empty() || recovered_)
+        return;
+    graph source = source_.get();
+    std::vector<std::shared_ptr<const plan>> plans;
+    for (const auto &[key, p] : plans_)
+        plans.push_back(p);
+    recovered_.emplace(source, plans, weights_);
+    source_ = stored_graph(source);
 }
 
 std::size_t shared_network::weight_bytes() {

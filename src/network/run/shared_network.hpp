@@ -13,6 +13,7 @@
 
 #include "network/graph/stored_graph.hpp"
 #include "network/run/plan.hpp"
+#include "network/run/recovered_constants.hpp"
 
 namespace octet::model {
 
@@ -32,6 +33,9 @@ public:
     /// Hands over the bytes of `network::save`, one range after the other; `p` is the plan for these sizes.
     void save(const byte_sink &put, const plan &p, const network_sizes &sizes);
 
+    /// See `network::forget_borrowed`.
+    void forget_borrowed();
+
     /// Bytes of constants that some plan reads.
     std::size_t weight_bytes();
 
@@ -45,14 +49,16 @@ private:
 
     const std::shared_ptr<const saved_plan> saved_; ///< null for other graphs
     const network_options options_;
-    const bool has_borrowed_; ///< constants, which are there for the first plan alone
-    const bool is_open_;      ///< the file leaves sizes open that are not the batch
-    const stored_graph source_;
+    const bool has_borrowed_;    ///< constants, which are there for the first plan alone
+    const bool has_named_sizes_; ///< the file leaves sizes open
+    const bool is_open_;         ///< and some of them are not known
+    stored_graph source_;
     packed_weights weights_; ///< of all plans
     std::mutex mutex_;       ///< of what follows
     std::list<std::pair<std::string, std::shared_ptr<const plan>>>
         plans_;                                             ///< latest first, by the text of the sizes
     std::map<const std::uint8_t *, shared_bytes> unpacked_; ///< by what stands for them in the saved plan
+    std::optional<recovered_constants> recovered_;          ///< of borrowed ones
 };
 
 } // namespace octet::model
