@@ -1,4 +1,4 @@
-// Softmax along one axis, in three arithmetics.
+// Softmax along one axis, in four arithmetics.
 //
 // TFLite's, in integers. With E = exp(multiplier * (x - max)) in Q0.31:
 //   sum = Σ RDP(E, 12) in Q12.19; (rec, nb) = 1 / sum
@@ -6,6 +6,8 @@
 //
 // ONNX Runtime's: exponentials e(x - max), shifted so that they use the range of f32; sum in order;
 // y = rne(e * floor(1 / s_dst) / sum) + zp.
+//
+// LiteRT's: exponentials e(max - x), sum in order; y = rha(e * (1 / (sum * s_dst))) + lowest code, u8 by adding 1/2 in f32.
 //
 // f32: y = exp(x - max) / Σ exp(x - max), or x - max - ln Σ; also ONNX Runtime's of floats, whose exp and Σ are others.
 // SPDX-License-Identifier: Apache-2.0
@@ -109,6 +111,32 @@ private:
     const softmax_table<float> exponentials_;
 };
 
+class litert_softmax {
+public:
+    explicit litert_softmax(const softmax_problem &p)
+        : p_(p), half_(litert_softmax_half(p)), exponentials_(litert_exponentials(p)) {}
+
+    void row(const void *src, void *dst, coordinates at, const bound_epilogue &) const {
+        const dim_t n = p_.src.dims[p_.axis];
+        code_row codes(p_.src, p_.axis, src, at);
+        float sum = 0.f;
+        for (dim_t i = 0; i < n; i++)
+            sum += exponentials_[codes.below_highest(i)];
+        const float reciprocal = 1.f / (sum * p_.dst_scale);
+        for (dim_t i = 0; i < n; i++) {
+            const float share = std::min(exponentials_[codes.below_highest(i)] * reciprocal, 255.f);
+            at[p_.axis] = i;
+            store_s32(dst, p_.dst.data_type, plain_offset(p_.dst, at),
+                      static_cast<std::int32_t>(share + half_) + p_.dst_zero_point);
+        }
+    }
+
+private:
+    const softmax_problem &p_;
+    const float half_;
+    const softmax_table<float> exponentials_;
+};
+
 class f32_softmax {
 public:
     explicit f32_softmax(const softmax_problem &p) : p_(p) {}
@@ -159,6 +187,8 @@ template <typename Softmax> void run_rows(const softmax_problem &p, const argume
 void run(const softmax_problem &p, const arguments &args) {
     if (is_tflite(p.out_stage.rule))
         run_rows<tflite_softmax>(p, args);
+    else if (is_xnnpack(p.out_stage.rule))
+        run_rows<litert_softmax>(p, args);
     else if (p.out_stage.rule == requantization_rule::ort_f32 && !is_ort_of_reals(p))
         run_rows<ort_softmax>(p, args);
     else

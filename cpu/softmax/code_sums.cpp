@@ -51,11 +51,15 @@ private:
     const softmax_table<std::int32_t> terms_;
 };
 
-// ---- ONNX Runtime
+// ---- ONNX Runtime and LiteRT
 
-template <typename T> class ort_sums : public code_sums {
+softmax_table<float> real_exponentials(const softmax_problem &p) {
+    return is_xnnpack(p.out_stage.rule) ? litert_exponentials(p) : ort_exponentials(p);
+}
+
+template <typename T> class real_sums : public code_sums {
 public:
-    explicit ort_sums(const softmax_problem &p) : exponentials_(by_code(ort_exponentials(p))) {}
+    explicit real_sums(const softmax_problem &p) : exponentials_(by_code(real_exponentials(p))) {}
 
     void run(const code_rows &rows, softmax_code_rows &to) const override {
         constexpr auto several = static_cast<dim_t>(rows_at_a_time);
@@ -130,16 +134,16 @@ std::unique_ptr<const code_sums> create_permuted_tflite(instruction_set isa, con
     return std::make_unique<permuted_sums>(terms, jit::softmax_fixed_sums_code(sums_spec(isa, p, terms)));
 }
 
-std::unique_ptr<const code_sums> create_permuted_ort(instruction_set isa, const softmax_problem &p) {
-    const jit::softmax_terms terms = terms_of_bytes(ort_exponentials(p));
+std::unique_ptr<const code_sums> create_permuted_reals(instruction_set isa, const softmax_problem &p) {
+    const jit::softmax_terms terms = terms_of_bytes(real_exponentials(p));
     return std::make_unique<permuted_sums>(terms, jit::softmax_real_sums_code(sums_spec(isa, p, terms)));
 }
 
 template <typename T> std::unique_ptr<const code_sums> create(instruction_set isa, const softmax_problem &p) {
-    if (p.out_stage.rule == requantization_rule::ort_f32) {
+    if (!is_tflite(p.out_stage.rule)) {
         if (isa.byte_permutes)
-            return create_permuted_ort(isa, p);
-        return std::make_unique<ort_sums<T>>(p);
+            return create_permuted_reals(isa, p);
+        return std::make_unique<real_sums<T>>(p);
     }
     // Kernels in fixed point count on sums without overflow.
     if (isa.has_dot4() && isa.byte_permutes && p.src.dims[p.axis] < dim_t{1} << 13)

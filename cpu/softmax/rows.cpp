@@ -115,12 +115,34 @@ code_results ort_results(const softmax_problem &p) {
     return r;
 }
 
+/// Sums are 1 at least, and the reciprocal 256 at most.
+code_results litert_results(const softmax_problem &p) {
+    code_results r{jit::softmax_results::share, {}, 4, 255, p.dst_zero_point};
+    const softmax_table<float> exponentials = litert_exponentials(p);
+    std::memcpy(r.exponentials.data(), exponentials.data(), sizeof exponentials);
+    int used = 0;
+    for (int d = 0; d < 256; d++)
+        used = exponentials[static_cast<std::size_t>(d)] * 256 + 0.5f < 1.f ? used : d + 1;
+    r.blocks = std::max(1, blocks_of(used));
+    return r;
+}
+
+code_results results_of(const softmax_problem &p) {
+    switch (softmax_form_of(p)) {
+    case softmax_form::tflite:
+        return tflite_results(p);
+    case softmax_form::litert:
+        return litert_results(p);
+    default:
+        return ort_results(p);
+    }
+}
+
 constexpr dim_t codes_per_batch = 16384; // of src and dst in a first-level cache
 
 class code_kernel : public row_kernel {
 public:
-    code_kernel(instruction_set isa, const softmax_problem &p)
-        : code_kernel(isa, p, is_tflite(p.out_stage.rule) ? tflite_results(p) : ort_results(p)) {}
+    code_kernel(instruction_set isa, const softmax_problem &p) : code_kernel(isa, p, results_of(p)) {}
 
     void execute(const arguments &args) const override {
         for_each_batch(args, rows_per_batch_, [&](const row_batch &batch) {
@@ -128,9 +150,12 @@ public:
             jit::softmax_code_work work{};
             sums_->run({batch.src, batch.dst, batch.count, columns_, batch.src_step, batch.dst_step},
                        numbers);
+            if (takes_reciprocals_)
+                for (dim_t r = 0; r < batch.count; r++)
+                    take_reciprocal(numbers.number[r]);
             const jit::softmax_codes_args a{batch.src,      batch.dst,   &numbers, &exponentials_,
                                             &work,          batch.count, columns_, batch.src_step,
-                                            batch.dst_step, limit_,      offset_};
+                                            batch.dst_step, limit_,      offset_,  half_};
             results_->function()(&a);
         });
     }
@@ -142,7 +167,9 @@ private:
         : row_kernel(p),
           rows_per_batch_(std::clamp<dim_t>(codes_per_batch / columns_, 16, jit::softmax_code_rows::most)),
           limit_(static_cast<std::uint32_t>(r.limit) * 0x10001u),
-          offset_(static_cast<std::uint32_t>(r.offset)), sums_(create_code_sums(isa, p)),
+          offset_(static_cast<std::uint32_t>(r.offset)),
+          takes_reciprocals_(r.form == jit::softmax_results::share), dst_scale_(p.dst_scale),
+          half_(litert_softmax_half(p)), sums_(create_code_sums(isa, p)),
           results_(jit::softmax_codes_code(jit::softmax_codes_spec{isa, r.form, r.blocks})) {
         exponentials_ = {};
         std::copy(r.exponentials.begin(), r.exponentials.end(), exponentials_.by_distance);
@@ -150,9 +177,19 @@ private:
             exponentials_.odd[d - 1] = r.exponentials[d];
     }
 
+    /// In place of the sum.
+    void take_reciprocal(std::uint32_t &number) const {
+        float x;
+        std::memcpy(&x, &number, sizeof x);
+        x = 1.f / (x * dst_scale_);
+        std::memcpy(&number, &x, sizeof x);
+    }
+
     jit::softmax_exponentials exponentials_;
     const dim_t rows_per_batch_;
     const std::uint32_t limit_, offset_;
+    const bool takes_reciprocals_;
+    const float dst_scale_, half_;
     const std::unique_ptr<const code_sums> sums_;
     const jit::shared_code<const jit::softmax_codes_args> results_;
 };
@@ -209,6 +246,8 @@ private:
 softmax_form softmax_form_of(const softmax_problem &p) {
     if (is_tflite(p.out_stage.rule))
         return softmax_form::tflite;
+    if (is_xnnpack(p.out_stage.rule))
+        return softmax_form::litert;
     return p.out_stage.rule == requantization_rule::ort_f32 && !is_ort_of_reals(p) ? softmax_form::ort
                                                                                    : softmax_form::f32;
 }

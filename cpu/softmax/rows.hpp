@@ -10,7 +10,7 @@
 
 namespace octet::impl::softmax {
 
-enum class softmax_form { tflite, ort, f32 }; ///< ort: of codes
+enum class softmax_form { tflite, ort, litert, f32 }; ///< ort: of codes
 softmax_form softmax_form_of(const softmax_problem &p);
 
 std::string refuses_softmax_rows(const softmax_problem &p);

@@ -339,6 +339,10 @@ candidate plan(const softmax_problem &p, const machine &m) {
     if (softmax_form_of(p) == form::ort && p.dst.data_type == data_type::s8 && ort_softmax_overflows(p))
         return candidate::refused("rows so short that products overflow, to s8");
     const instruction_set isa = m.isa;
+    if (softmax_form_of(p) == form::litert) {
+        const std::string why = refuses_softmax_rows(p);
+        return why.empty() ? candidate([=] { return create_softmax_rows(isa, p); }) : candidate::refused(why);
+    }
     const candidate main = plan_task(isa, main_task(p));
     if (main.is_refused())
         return main;

@@ -66,7 +66,7 @@ void task_builder::requantize(requantization_rule rule, const fixed_point_multip
     const int count = jit::rule_planes(s.rule);
     const auto words = std::make_shared<std::vector<std::uint32_t>>(
         static_cast<std::size_t>(count * jit::columns_per_block));
-    jit::fill_rule_planes(s.rule, multipliers.data(), nullptr, words->data());
+    jit::fill_rule_planes(s.rule, multipliers.data(), nullptr, nullptr, words->data());
     for (int i = 0; i < count; i++)
         add_plane({0, false, [words, i](const arguments &, const coordinates &, int lane) {
                        return (*words)[static_cast<std::size_t>(i * jit::columns_per_block + lane)];

@@ -110,12 +110,13 @@ struct qlinear_add {
 
 /// TFLite's ADD of c, the code that x would be stored as less `zero_point`, and d = dst_before -
 /// dst_zero_point, both of the destination's type (s8 or u8). Integer: rule(rule(c * 2^20, multipliers.a) +
-/// rule(d * 2^20, multipliers.b), multipliers.dst), see add_multipliers_of.
+/// rule(d * 2^20, multipliers.b), multipliers.dst), see add_multipliers_of. XNNPACK's with rule xnnpack_f32:
+/// (c * a + d * b + 2^(shift-1)) >> shift, of the multipliers of a and b, with shifts of 0, and the shift of dst.
 struct scaled_add {
     add_multipliers multipliers;                                  ///< of c, of d and of their sum
     std::int32_t zero_point = 0;                                  ///< of c
     std::int32_t dst_zero_point = 0;                              ///< of d
-    requantization_rule rule = requantization_rule::tflite_2step; ///< a tflite rule
+    requantization_rule rule = requantization_rule::tflite_2step; ///< a tflite rule, or xnnpack_f32
 };
 
 } // namespace post_op
@@ -216,7 +217,7 @@ public:
     void set_requantization(requantization_rule rule, int mask,
                             const std::vector<fixed_point_multiplier> &multipliers);
     /// caffe_double_round: positive real scales below 1; f64 for InnerProduct's arithmetic, f32 for
-    /// Deconvolution's. f64_scale: positive real scales.
+    /// Deconvolution's. f64_scale, f64_half_away, onnx_f64: positive real scales.
     ///@{
     void set_requantization(requantization_rule rule, int mask, const std::vector<double> &scales);
     void set_requantization(requantization_rule rule, int mask, const std::vector<float> &scales);

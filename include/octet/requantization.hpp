@@ -65,6 +65,9 @@ enum class requantization_rule {
     f64_half_away,
     /// FBGEMM with an f32 bias, in units of the accumulator: rne((f32(acc) + bias) * scale) + zp.
     fbgemm_f32,
+    /// ONNX's specification of QLinearConv and QLinearMatMul, as its reference evaluator computes it:
+    /// rne(f64(acc) * scale + zp), in double. The tie falls after the zero point is added.
+    onnx_f64,
 };
 
 /// A real factor in fixed point. The meaning of `shift` is the framework's own, so that its numbers can be

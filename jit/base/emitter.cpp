@@ -3,6 +3,7 @@
 #include "jit/base/emitter.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <stdexcept>
 
@@ -257,6 +258,34 @@ void emitter::f64_to_f32(const vec &dst, const vec &low, const vec &high) {
         vcvtpd2ps(xmm_of(high), high);
         vinsertf128(ymm_of(dst), ymm_of(low), xmm_of(high), 1);
     }
+}
+
+/// Adding 2^52 leaves an integer in the low bits. With 2^51 + 1/2 and rounding down, it is twice x + 1/2 rounded down to halves: one shift
+/// more. Without rounding modes of instructions, the number before 1/2 is as good for ties as 1/2, and better for itself.
+void emitter::half_up_to_dwords(const vec &dst, const vec &even, const vec &odd) {
+    if (zmm_) {
+        const temp shifted(*this);
+        const Zmm zero_and_half(shifted.get().getIdx());
+        move(shifted, constant64(bits(0x1p51 + 0.5)));
+        for (const vec &x : {even, odd})
+            vaddpd(Zmm(x.getIdx()), Zmm(x.getIdx()), zero_and_half | T_rd_sae);
+        vpsrlq(even, even, 1);
+        vpsllq(odd, odd, 31);
+        merge_even_odd(dst, even, odd);
+        return;
+    }
+    for (const vec &x : {even, odd}) {
+        vaddpd(x, x, constant64(bits(std::nextafter(0.5, 0.))));
+        round_f64(x, x, to_zero);
+    }
+    for (const vec &x : {even, odd})
+        vaddpd(x, x, constant64(bits(0x1p52)));
+    merge_low_dwords(dst, even, odd);
+}
+
+void emitter::merge_low_dwords(const vec &dst, const vec &even, const vec &odd) {
+    vpsllq(odd, odd, 32);
+    merge_even_odd(dst, even, odd);
 }
 
 void emitter::split_lanes(const vec &v, const vec &rest) {

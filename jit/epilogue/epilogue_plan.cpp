@@ -127,7 +127,7 @@ namespace {
 /// The first operand comes without its zero point.
 std::optional<code_sum> code_sum_of(const post_op_entry &entry, data_type type) {
     const auto *op = std::get_if<post_op::scaled_add>(&entry);
-    if (!op)
+    if (!op || is_xnnpack(op->rule))
         return {};
     std::optional<code_sum> sum = make_code_sum(op->rule, op->multipliers, {range_of(type), op->zero_point},
                                                 {range_of(type), op->dst_zero_point});
@@ -160,7 +160,8 @@ epilogue_plan::epilogue_plan(const epilogue &e, const epilogue_shape &shape, boo
     const bool is_zero_known = !zp.is_set() || (has_common_zero_point && !zp.runtime);
     const bool clamps_negative = bytes_.is_used && is_zero_known && emitted_post_ops_ == 0 &&
                                  bytes_.low >= zero_point && bytes_.added == 0;
-    rule_ = make_rule_spec(e.rule, e.multipliers.values, e.real_scales_are_f32, clamps_negative);
+    rule_ = make_rule_spec(e.rule, e.multipliers.values, e.real_scales_are_f32, clamps_negative,
+                           e.real_scales.values);
 
     const auto next = [this](int planes = 1) {
         const int first = planes_.count;

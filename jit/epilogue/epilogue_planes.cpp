@@ -128,9 +128,12 @@ void epilogue_plan::fill_block(const arguments *args, dim_t first_channel, dim_t
         return value_for<value>(values, args ? args->get<const value>(arg) : nullptr, e_.dst, at, otherwise);
     };
     const type_range range = range_of(e_.dst.data_type);
-    const bool has_rule_planes = planes_.rule >= 0 && !args;
+    const bool has_runtime_zero_point = e_.dst_zero_points.runtime;
+    const bool rule_has_argument = has_runtime_zero_point && facts_of(e_.rule).real.adds_zero_point;
+    const bool has_rule_planes = planes_.rule >= 0 && rule_has_argument == (args != nullptr);
     fixed_point_multiplier multipliers[columns_per_block];
     double real_scales[columns_per_block];
+    std::int32_t zero_points[columns_per_block];
     for (int i = 0; i < columns_per_block; i++) {
         // Columns past the last channel repeat it: their results are computed and not stored.
         const coordinates at =
@@ -162,7 +165,6 @@ void epilogue_plan::fill_block(const arguments *args, dim_t first_channel, dim_t
         put(planes_.inverse_dst_scale, has_runtime_scales,
             [&] { return bits(1.f / scale_at(e_.dst_scales, OCTET_ARG_DST)); });
 
-        const bool has_runtime_zero_point = e_.dst_zero_points.runtime;
         const auto zero_point = [&] {
             return values_at(e_.dst_zero_points, OCTET_ARG_ATTR_ZERO_POINTS | OCTET_ARG_DST, at,
                              std::int32_t{0});
@@ -185,12 +187,14 @@ void epilogue_plan::fill_block(const arguments *args, dim_t first_channel, dim_t
         if (has_rule_planes) {
             multipliers[i] = value_for<fixed_point_multiplier>(e_.multipliers, nullptr, e_.dst, at, {});
             real_scales[i] = value_for<double>(e_.real_scales, nullptr, e_.dst, at, 0.5);
+            zero_points[i] = rule_has_argument || !has_runtime_zero_point ? zero_point() : 0;
         }
         for (int k = 0; k < static_cast<int>(e_.post_ops.size()); k++)
             put(planes_.post_op[k], true, [&] { return post_op_word(k, *args, at); });
     }
     if (has_rule_planes)
-        fill_rule_planes(rule_, multipliers, real_scales, block + planes_.rule * columns_per_block);
+        fill_rule_planes(rule_, multipliers, real_scales, zero_points,
+                         block + planes_.rule * columns_per_block);
 }
 
 /// The per-channel operand of a binary or prelu post-op.

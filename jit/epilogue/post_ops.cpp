@@ -148,7 +148,7 @@ void epilogue_emitter::requantize_signed(const vec &x, requantization_rule rule,
     const rule_spec spec = spec_of_factor(rule, m);
     const std::vector<fixed_point_multiplier> multipliers(columns_per_block, m);
     std::vector<std::uint32_t> planes(static_cast<std::size_t>(rule_planes(spec) * columns_per_block));
-    fill_rule_planes(spec, multipliers.data(), nullptr, planes.data());
+    fill_rule_planes(spec, multipliers.data(), nullptr, nullptr, planes.data());
     emit_requantize(e_, spec, x, [&](int i) {
         const auto first = planes.begin() + i * columns_per_block;
         return e_.constant(std::vector<std::uint32_t>(first, first + e_.lanes()));
@@ -225,10 +225,22 @@ void epilogue_emitter::apply(const post_op::scaled_add &op, const place &at) {
             return e_.constant(static_cast<std::uint32_t>(code_sum_word(*sum, plane)));
         });
     }
+    const auto constant = [&](std::int32_t x) { return e_.constant(static_cast<std::uint32_t>(x)); };
+    if (is_xnnpack(op.rule)) {
+        const int shift = op.multipliers.dst.shift;
+        if (op.dst_zero_point != 0)
+            e_.vpsubd(d, d, constant(op.dst_zero_point));
+        e_.vpmulld(at.x, at.x, constant(op.multipliers.a.multiplier));
+        e_.vpmulld(d, d, constant(op.multipliers.b.multiplier));
+        e_.vpaddd(at.x, at.x, d);
+        e_.vpaddd(at.x, at.x, constant(1 << (shift - 1)));
+        e_.vpsrad(at.x, at.x, shift);
+        return;
+    }
     e_.vpslld(at.x, at.x, add_left_shift);
     requantize_signed(at.x, op.rule, op.multipliers.a);
     if (op.dst_zero_point != 0)
-        e_.vpsubd(d, d, e_.constant(static_cast<std::uint32_t>(op.dst_zero_point)));
+        e_.vpsubd(d, d, constant(op.dst_zero_point));
     e_.vpslld(d, d, add_left_shift);
     requantize_signed(d, op.rule, op.multipliers.b);
     e_.vpaddd(at.x, at.x, d);

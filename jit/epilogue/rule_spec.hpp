@@ -9,9 +9,10 @@ namespace octet::impl::jit {
 /// The facts that decide the code of a rule; the numbers themselves are data.
 struct rule_spec {
     requantization_rule rule = requantization_rule::none;
-    bool shifts_left = false;     ///< some column has a left shift
-    bool real_is_f32 = false;     ///< caffe_double_round: scale and product in f32 instead of f64
-    bool short_form = false;      ///< all factors below 1/4 (two steps: 1/2): a shorter code is exact
+    bool shifts_left = false; ///< some column has a left shift
+    bool real_is_f32 = false; ///< caffe_double_round: scale and product in f32 instead of f64
+    /// All factors are below 1/4 (two steps: 1/2; a product in f64: 1): a shorter code is exact.
+    bool short_form = false;
     bool has_negative = false;    ///< some multiplier is negative
     bool clamps_negative = false; ///< negative results are all alike: any value <= 0 stands for them
 

@@ -113,7 +113,13 @@ factor factor_of(const fixed_point_facts &facts, fixed_point_multiplier m) {
 bool takes_short_form(const fixed_point_facts &facts, const factor &f) {
     if (facts.steps == rounding_steps::two_steps)
         return f.multiplier == 0 || (f.multiplier > 0 && f.right >= 1);
-    return is_one_shift(facts) && f.right >= 33;
+    if (is_one_shift(facts))
+        return f.right >= 33;
+    return facts.last == ties_go::even && f.right >= 15; // its factors have 15 bits
+}
+bool takes_short_form(const real_facts &facts, const std::vector<double> &scales) {
+    return facts.steps == real_steps::f64_product && !scales.empty() &&
+           std::all_of(scales.begin(), scales.end(), [](double scale) { return scale < 1; });
 }
 
 void fill_one_shift(plane_column &to, const rule_spec &spec, const fixed_point_multiplier &m) {
@@ -160,13 +166,25 @@ void fill_legacy_scale(plane_column &to, const rule_spec &, const fixed_point_mu
     to.put(3, m.shift);
 }
 
-void fill_f64_product(plane_column &to, const rule_spec &, const fixed_point_multiplier &m) {
-    to.put_f64(0, std::ldexp(m.multiplier, -m.shift));
+void fill_f64_scale(plane_column &to, const rule_spec &spec, double real, std::int32_t zero_point) {
+    const bool adds_zero_point = facts_of(spec.rule).real.adds_zero_point;
+    if (spec.short_form) {
+        to.put64(0, bits(real));
+        to.put64(2, bits(adds_zero_point ? zero_point : -0x1p52 * real));
+        if (adds_zero_point)
+            to.put(4, zero_point);
+        return;
+    }
+    to.put_f64(0, real);
+    if (adds_zero_point)
+        to.put_f64(2, zero_point);
 }
 
-void fill_f64_scale(plane_column &to, const rule_spec &, double real) { to.put_f64(0, real); }
+void fill_f64_product(plane_column &to, const rule_spec &spec, const fixed_point_multiplier &m) {
+    fill_f64_scale(to, spec, std::ldexp(m.multiplier, -m.shift), 0);
+}
 
-void fill_double_round(plane_column &to, const rule_spec &spec, double real) {
+void fill_double_round(plane_column &to, const rule_spec &spec, double real, std::int32_t) {
     int exponent = 0;
     if (spec.real_is_f32)
         to.put_f32(0, std::frexp(static_cast<float>(real), &exponent));
@@ -186,7 +204,8 @@ struct form {
     void (*emit)(const requantize_context &c);
     /// One of them: a column's part of the planes.
     void (*fill)(plane_column &to, const rule_spec &spec, const fixed_point_multiplier &m);
-    void (*fill_real)(plane_column &to, const rule_spec &spec, double real) = nullptr;
+    void (*fill_real)(plane_column &to, const rule_spec &spec, double real,
+                      std::int32_t zero_point) = nullptr;
     plane_order order = plane_order::of_columns;
 };
 
@@ -205,17 +224,22 @@ form fixed_point_form(const fixed_point_facts &facts, bool is_short) {
         break;
     }
     if (facts.last == ties_go::even)
-        return {2, emit_f64_product, fill_f64_product, nullptr, plane_order::of_f64};
+        return is_short ? form{4, emit_f64_product_short, fill_f64_product}
+                        : form{2, emit_f64_product, fill_f64_product, nullptr, plane_order::of_f64};
     if (is_short)
         return {4, emit_one_shift, fill_one_shift};
     return {wraps_below_zero(facts) ? 7 : 6, emit_one_shift, fill_one_shift};
 }
 
-form real_form(real_steps steps, bool is_f32) {
-    if (steps == real_steps::f64_product)
-        return {2, emit_f64_product, nullptr, fill_f64_scale, plane_order::of_f64};
-    return is_f32 ? form{2, emit_double_round, nullptr, fill_double_round}
-                  : form{3, emit_double_round, nullptr, fill_double_round, plane_order::of_f64};
+form real_form(const real_facts &facts, const rule_spec &spec) {
+    if (facts.steps == real_steps::f64_product && spec.short_form)
+        return facts.adds_zero_point ? form{5, emit_f64_sum_short, nullptr, fill_f64_scale}
+                                     : form{4, emit_f64_product_short, nullptr, fill_f64_scale};
+    if (facts.steps == real_steps::f64_product)
+        return {facts.adds_zero_point ? 4 : 2, emit_f64_product, nullptr, fill_f64_scale,
+                plane_order::of_f64};
+    return spec.real_is_f32 ? form{2, emit_double_round, nullptr, fill_double_round}
+                            : form{3, emit_double_round, nullptr, fill_double_round, plane_order::of_f64};
 }
 
 form form_of(const rule_spec &spec) {
@@ -223,7 +247,7 @@ form form_of(const rule_spec &spec) {
     case rule_parameters::multipliers:
         return fixed_point_form(spec.fixed_point(), spec.short_form);
     case rule_parameters::real_scales:
-        return real_form(facts_of(spec.rule).real.steps, spec.real_is_f32);
+        return real_form(facts_of(spec.rule).real, spec);
     default:
         return nothing;
     }
@@ -236,14 +260,15 @@ bool wraps_below_zero(const fixed_point_facts &facts) {
 }
 
 rule_spec make_rule_spec(requantization_rule rule, const std::vector<fixed_point_multiplier> &multipliers,
-                         bool real_is_f32, bool clamps_negative) {
+                         bool real_is_f32, bool clamps_negative, const std::vector<double> &real_scales) {
     rule_spec spec;
     spec.rule = rule;
     spec.real_is_f32 = real_is_f32;
     spec.clamps_negative = clamps_negative;
     const fixed_point_facts &facts = spec.fixed_point();
-    spec.short_form =
-        is_fixed_point(rule) && (facts.steps == rounding_steps::two_steps || is_one_shift(facts));
+    spec.short_form = is_fixed_point(rule)
+                          ? facts.steps != rounding_steps::dwords
+                          : takes_real_scales(rule) && takes_short_form(facts_of(rule).real, real_scales);
     for (const fixed_point_multiplier &m : multipliers) {
         const factor f = factor_of(facts, m);
         spec.short_form = spec.short_form && takes_short_form(facts, f);
@@ -265,13 +290,13 @@ int rule_planes(const rule_spec &spec) { return form_of(spec).planes + (spec.shi
 bool planes_are_in_quarters(const rule_spec &spec) { return form_of(spec).order == plane_order::of_columns; }
 
 void fill_rule_planes(const rule_spec &spec, const fixed_point_multiplier *multipliers,
-                      const double *real_scales, std::uint32_t *planes) {
+                      const double *real_scales, const std::int32_t *zero_points, std::uint32_t *planes) {
     std::fill_n(planes, rule_planes(spec) * columns_per_block, 0u);
     const form chosen = form_of(spec);
     for (int i = 0; i < columns_per_block; i++) {
         plane_column to(planes, i);
         if (chosen.fill_real)
-            chosen.fill_real(to, spec, real_scales[i]);
+            chosen.fill_real(to, spec, real_scales[i], zero_points ? zero_points[i] : 0);
         if (chosen.fill)
             chosen.fill(to, spec, multipliers[i]);
         if (spec.shifts_left)

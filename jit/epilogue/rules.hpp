@@ -14,8 +14,10 @@ namespace octet::impl::jit {
 constexpr int columns_per_block = 16;
 constexpr int plane_bytes = 64;
 
+/// Of real factors that are not given nothing is known: no short form.
 rule_spec make_rule_spec(requantization_rule rule, const std::vector<fixed_point_multiplier> &multipliers,
-                         bool real_is_f32, bool clamps_negative = false);
+                         bool real_is_f32, bool clamps_negative = false,
+                         const std::vector<double> &real_scales = {});
 
 /// The spec of a rule with the magnitude of one multiplier.
 rule_spec spec_of_factor(requantization_rule rule, fixed_point_multiplier m);
@@ -28,8 +30,8 @@ int rule_planes(const rule_spec &spec);
 bool planes_are_in_quarters(const rule_spec &spec);
 
 /// Fills the planes of one block. `multipliers` or `real_scales` has 16 entries (padding columns: any valid
-/// value).
+/// value), and so has `zero_points` for a rule that adds them before it rounds.
 void fill_rule_planes(const rule_spec &spec, const fixed_point_multiplier *multipliers,
-                      const double *real_scales, std::uint32_t *planes);
+                      const double *real_scales, const std::int32_t *zero_points, std::uint32_t *planes);
 
 } // namespace octet::impl::jit

@@ -188,19 +188,90 @@ void scale_in_f64(const context &c) {
 /// The conversion rounds to even; a half that is added first, and what truncation then leaves, away from zero. ev_rte15: the product of 32 and 15 bits is exact in f64.
 void emit_f64_product(const context &c) {
     emitter &e = c.e;
+    const real_facts &facts = facts_of(c.spec.rule).real;
     const temp rest(e);
     e.split_lanes(c.acc, rest);
     for (const int half : {0, 1}) {
         const vec &x = half == 0 ? c.acc : rest;
         e.vcvtdq2pd(x, e.half_of(x));
         e.vmulpd(x, x, c.plane(half));
-        const bool is_away = facts_of(c.spec.rule).real.ties == ties_go::away;
+        if (facts.adds_zero_point) {
+            e.vaddpd(x, x, c.plane(2 + half));
+            e.round_f64(x, x, emitter::to_even);
+            e.vsubpd(x, x, c.plane(2 + half));
+        }
+        const bool is_away = facts.ties == ties_go::away;
         if (is_away)
             add_half_f64(e, x);
         e.vminpd(x, x, constant_f64(e, int32_max)); // what lies below -2^31 becomes -2^31 by itself
         is_away ? e.vcvttpd2dq(e.half_of(x), x) : e.vcvtpd2dq(e.half_of(x), x);
     }
     e.join_lanes(c.acc, rest);
+}
+
+namespace {
+
+/// The doubles 2^52 + u of the dwords u of `even`, without sign: those of odd dwords go to `odd`.
+void dwords_to_f64(emitter &e, const vec &even, const vec &odd) {
+    const temp exponent(e);
+    e.move(exponent, constant_f64(e, 0x1p52));
+    e.vpsrlq(odd, even, 32);
+    e.vpor_(odd, odd, exponent);
+    e.merge_even_odd(even, even, exponent);
+}
+
+/// To the nearest integers in the low dwords, ties to even.
+void round_to_low_dwords(emitter &e, const vec &even, const vec &odd, double magic) {
+    for (const vec &x : {even, odd})
+        e.vaddpd(x, x, constant_f64(e, magic));
+}
+
+} // namespace
+
+/// (2^52 + |acc|) F - 2^52 F, one multiply-add, is |acc| F rounded once, and adding 2^52 to it leaves the nearest integer in the low bits:
+/// neither direction needs a conversion, and nothing saturates. Both kinds of ties are the same for x and -x; where negative
+/// results are all alike, 0 stands for them.
+void emit_f64_product_short(const context &c) {
+    emitter &e = c.e;
+    const temp even(e), odd(e);
+    if (c.spec.clamps_negative)
+        e.vpmaxsd(even, c.acc, e.constant(0u));
+    else
+        e.vpabsd(even, c.acc); // also 2^31, unsigned
+    dwords_to_f64(e, even, odd);
+    for (const int parity : {0, 1}) {
+        const vec &x = parity == 0 ? even : odd;
+        const temp minus_exponent(e);
+        e.move(minus_exponent, c.plane(2 + parity));
+        e.vfmadd132pd(x, minus_exponent, c.plane(parity));
+    }
+    const vec &to = c.spec.clamps_negative ? c.acc : even.get();
+    if (facts_of(c.spec.rule).real.ties == ties_go::away) {
+        e.half_up_to_dwords(to, even, odd);
+    } else {
+        round_to_low_dwords(e, even, odd, 0x1p52);
+        e.merge_low_dwords(to, even, odd);
+    }
+    if (!c.spec.clamps_negative)
+        e.give_sign(c.acc, even, c.acc);
+}
+
+/// Sums with a zero point are not symmetric, so the sign bit is flipped, and 2^31 taken away with 2^52. Low dwords wrap, also when the zero
+/// point is taken away again; the result does not leave s32.
+void emit_f64_sum_short(const context &c) {
+    emitter &e = c.e;
+    const temp odd(e);
+    e.vpxor_(c.acc, c.acc, e.constant(0x80000000u));
+    dwords_to_f64(e, c.acc, odd);
+    for (const int parity : {0, 1}) {
+        const vec &x = parity == 0 ? c.acc : odd.get();
+        e.vsubpd(x, x, constant_f64(e, 0x1p52 + 0x1p31));
+        e.vmulpd(x, x, c.plane(parity));
+        e.vaddpd(x, x, c.plane(2 + parity));
+    }
+    round_to_low_dwords(e, c.acc, odd, 0x1.8p52);
+    e.merge_low_dwords(c.acc, c.acc, odd);
+    e.vpsubd(c.acc, c.acc, c.plane(4));
 }
 
 void emit_double_round(const context &c) {

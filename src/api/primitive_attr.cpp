@@ -148,13 +148,34 @@ struct post_op_check {
         check_zero_point("append_qlinear_add: zero_point", op.zero_point);
     }
     void operator()(const post_op::scaled_add &op) const {
-        if (!impl::is_tflite(op.rule))
-            throw_invalid("append_scaled_add: rule ", to_string(op.rule), ", allowed: tflite_*");
-        check_multiplier("append_scaled_add: a", op.rule, op.multipliers.a);
-        check_multiplier("append_scaled_add: b", op.rule, op.multipliers.b);
-        check_multiplier("append_scaled_add: dst", op.rule, op.multipliers.dst);
+        if (op.rule == requantization_rule::xnnpack_f32) {
+            check_weights(op.multipliers);
+        } else {
+            if (!impl::is_tflite(op.rule))
+                throw_invalid("append_scaled_add: rule ", to_string(op.rule),
+                              ", allowed: tflite_*, xnnpack_f32");
+            check_multiplier("append_scaled_add: a", op.rule, op.multipliers.a);
+            check_multiplier("append_scaled_add: b", op.rule, op.multipliers.b);
+            check_multiplier("append_scaled_add: dst", op.rule, op.multipliers.dst);
+        }
         check_zero_point("append_scaled_add: zero_point", op.zero_point);
         check_zero_point("append_scaled_add: dst_zero_point", op.dst_zero_point);
+    }
+
+    /// XNNPACK's: products of codes and weights, and a shift.
+    static void check_weights(const add_multipliers &m) {
+        constexpr std::int32_t largest = 1 << 21;
+        for (const std::int32_t weight : {m.a.multiplier, m.b.multiplier})
+            if (weight < -largest || weight > largest)
+                throw_invalid("append_scaled_add: weight ", weight,
+                              " with rule xnnpack_f32, allowed: -2^21 to 2^21");
+        if (m.a.shift != 0 || m.b.shift != 0 || m.dst.multiplier != 1)
+            throw_invalid("append_scaled_add: shifts ", m.a.shift, " and ", m.b.shift,
+                          " of a and b, multiplier ", m.dst.multiplier,
+                          " of dst with rule xnnpack_f32, allowed: 0, 0 and 1");
+        if (m.dst.shift < 12 || m.dst.shift > 30)
+            throw_invalid("append_scaled_add: shift ", m.dst.shift,
+                          " of dst with rule xnnpack_f32, allowed: 12 to 30");
     }
 
     /// One that codes are added with.

@@ -1,12 +1,13 @@
-// The front of softmax: three arithmetics that share a shape. tflite rules are gemmlowp's fixed point,
-// ort_f32 is ONNX Runtime's table of exponentials, the f32 rules are oneDNN's function of reals. The first
-// two define the destination's scale and rounding themselves, so they take no post-ops.
+// The front of softmax: four arithmetics that share a shape. tflite rules are gemmlowp's fixed point,
+// ort_f32 and xnnpack_f32 are ONNX Runtime's and LiteRT's tables of exponentials, the f32 rules are oneDNN's function of reals. The first
+// three define the destination's scale and rounding themselves, so they take no post-ops.
 // SPDX-License-Identifier: Apache-2.0
 #include "octet/softmax.hpp"
 
 #include "api/elementwise.hpp"
 #include "api/normalization.hpp"
 #include "api/runtime_sizes.hpp"
+#include "common/rules.hpp"
 #include "common/text.hpp"
 
 namespace octet {
@@ -66,6 +67,16 @@ void lower_ort(softmax_problem &p, const primitive_attr &attr) {
     p.dst_zero_point = found->second.values[0];
 }
 
+void lower_litert(softmax_problem &p, const primitive_attr &attr) {
+    require_type(operation, "dst", p.dst, {p.src.data_type});
+    if (!attr.zero_points().empty() || attr.scales().count(OCTET_ARG_DST) != 0)
+        throw_unimplemented(operation, ": scale or zero point of dst with rule ", to_string(attr.rule()),
+                            ", which has 1/256 and the lowest code");
+    p.src_scale = tensor_scale(operation, attr, OCTET_ARG_SRC);
+    p.dst_scale = 1.f / 256;
+    p.dst_zero_point = p.dst.data_type == data_type::s8 ? -128 : 0;
+}
+
 /// Tables and fixed point: codes in, codes out.
 void lower_quantized(softmax_problem &p, const primitive_attr &attr) {
     require_type(operation, "src", p.src, {data_type::s8, data_type::u8});
@@ -77,6 +88,8 @@ void lower_quantized(softmax_problem &p, const primitive_attr &attr) {
     p.out_stage.dst = p.dst;
     if (attr.rule() == requantization_rule::ort_f32)
         lower_ort(p, attr);
+    else if (is_xnnpack(attr.rule()))
+        lower_litert(p, attr);
     else
         lower_tflite(p, attr);
 }
@@ -125,6 +138,9 @@ primitive_desc_ptr make(const softmax_forward::desc &d, const request &r) {
             else
                 lower_quantized(p, attr);
             break;
+        case requantization_rule::xnnpack_f32:
+            lower_quantized(p, attr);
+            break;
         case requantization_rule::automatic:
         case requantization_rule::f32:
         case requantization_rule::f32_v3:
@@ -132,7 +148,8 @@ primitive_desc_ptr make(const softmax_forward::desc &d, const request &r) {
             break;
         default:
             throw_unimplemented(operation, ": rule ", to_string(attr.rule()),
-                                ", implemented: f32, f32_v3, ort_f32, tflite_2step, tflite_single_rounding");
+                                ", implemented: f32, f32_v3, ort_f32, tflite_2step, tflite_single_rounding, "
+                                "xnnpack_f32");
         }
 
         return make_primitive_desc(r, tensors, parameter_text(d, parameters), p);

@@ -106,7 +106,7 @@ number bound_epilogue::requantize(std::int32_t acc, const coordinates &at) const
                                 value_at<fixed_point_multiplier>(e_.multipliers, nullptr, at, {}));
     case rule_parameters::real_scales:
         return impl::requantize(e_.rule, acc, value_at<double>(e_.real_scales, nullptr, at, 1.),
-                                e_.real_scales_are_f32);
+                                e_.real_scales_are_f32, zero_point_at(at));
     default:
         return acc;
     }
@@ -211,6 +211,9 @@ number bound_epilogue::apply(const post_op::qlinear_add &op, number x, const pla
 number bound_epilogue::apply(const post_op::scaled_add &op, number x, const place &p) const {
     const std::int32_t c = to_code(x, op.zero_point) - op.zero_point;
     const std::int32_t d = code_before(data_type::undef, p.at) - op.dst_zero_point;
+    if (is_xnnpack(op.rule)) // below 2^30
+        return static_cast<std::int32_t>(rounded_shift_right(
+            c * op.multipliers.a.multiplier + d * op.multipliers.b.multiplier, op.multipliers.dst.shift));
     const std::int64_t sum = std::int64_t{rescaled_code(op.rule, c, op.multipliers.a)} +
                              rescaled_code(op.rule, d, op.multipliers.b);
     return impl::requantize(op.rule, wrap(sum), op.multipliers.dst);

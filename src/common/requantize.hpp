@@ -101,6 +101,13 @@ inline std::int32_t f64_half_away(std::int32_t acc, double scale) {
     return static_cast<std::int32_t>(clamp(x, double{int32_min}, double{int32_max}));
 }
 
+/// ONNX's reference evaluator: the zero point is added in double before the one rounding. The result is without it again.
+inline std::int32_t onnx_f64(std::int32_t acc, double scale, std::int32_t zero_point) {
+    const double shifted = static_cast<double>(acc) * scale + static_cast<double>(zero_point);
+    const double x = round_to_even(shifted) - static_cast<double>(zero_point);
+    return static_cast<std::int32_t>(clamp(x, double{int32_min}, double{int32_max}));
+}
+
 /// Rules with a (multiplier, shift); saturates the wide results of rounded_shift and ev_rte15.
 constexpr std::int32_t requantize(requantization_rule rule, std::int32_t acc, fixed_point_multiplier m) {
     switch (rule) {
@@ -132,8 +139,9 @@ constexpr std::int32_t requantize(requantization_rule rule, std::int32_t acc, fi
     }
 }
 
-/// Rules with a real scale; `is_f32`: given as float.
-inline std::int32_t requantize(requantization_rule rule, std::int32_t acc, double scale, bool is_f32) {
+/// Rules with a real scale; `is_f32`: given as float. `zero_point`: the destination's, for the rule that adds it before it rounds.
+inline std::int32_t requantize(requantization_rule rule, std::int32_t acc, double scale, bool is_f32,
+                               std::int32_t zero_point = 0) {
     switch (rule) {
     case requantization_rule::caffe_double_round:
         return round_to_s32(is_f32 ? caffe_double_round(acc, static_cast<float>(scale))
@@ -142,6 +150,8 @@ inline std::int32_t requantize(requantization_rule rule, std::int32_t acc, doubl
         return f64_scale(acc, scale);
     case requantization_rule::f64_half_away:
         return f64_half_away(acc, scale);
+    case requantization_rule::onnx_f64:
+        return onnx_f64(acc, scale, zero_point);
     default:
         return acc;
     }

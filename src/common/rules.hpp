@@ -71,6 +71,8 @@ struct real_facts {
     const char *allowed = "";
     bool takes_tensor_scales = false; ///< element by element: instead of the factor
     ties_go ties = ties_go::even;     ///< of f64_product: even or away
+    bool adds_zero_point = false;     ///< of the destination, before rounding; the result is without it
+    bool has_f32_factor = false;      ///< as of fixed_point_facts
 };
 
 struct rule_facts {
@@ -165,6 +167,8 @@ inline constexpr rule_facts table[] = {
     with_real_scale(rules::f64_half_away, "f64_half_away",
                           {real_steps::f64_product, least, infinity, "positive and finite", false, away}),
     in_f32(rules::fbgemm_f32, "fbgemm_f32", {true,  false, true,  false, false,          true}),
+    with_real_scale(rules::onnx_f64, "onnx_f64",
+                          {real_steps::f64_product, least, infinity, "positive and finite", false, even, true, true}),
 };
 // clang-format on
 

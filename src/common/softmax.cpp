@@ -52,6 +52,18 @@ bool ort_softmax_overflows(const softmax_problem &p) {
     return std::isinf(ort_exponentials(p)[0] * multiplier) || multiplier >= 0x1p31f;
 }
 
+softmax_table<float> litert_exponentials(const softmax_problem &p) {
+    softmax_table<float> table;
+    for (int d = 0; d < 256; d++)
+        table[static_cast<std::size_t>(d)] =
+            static_cast<float>(std::exp(static_cast<double>(-p.src_scale * static_cast<float>(d))));
+    return table;
+}
+
+float litert_softmax_half(const softmax_problem &p) {
+    return p.dst.data_type == data_type::s8 ? std::nextafter(0.5f, 0.f) : 0.5f;
+}
+
 algorithm exponential_of(const softmax_problem &p) {
     return is_ort_of_reals(p) ? algorithm::eltwise_ort_exp : algorithm::eltwise_exp;
 }

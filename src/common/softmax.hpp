@@ -27,6 +27,11 @@ float ort_softmax_multiplier(const softmax_problem &p);
 /// Whether products of the two are too large for f32, as in rows of few codes, or quotients for s32.
 bool ort_softmax_overflows(const softmax_problem &p);
 
+/// xnnpack_f32: exp(-d * scale) in f32. Codes are exponential * (1 / (sum * dst_scale)), plus this half and cut off, below the zero
+/// point's distance from the highest code. The number before 1/2 is as good for ties of s8 as 1/2, and better for itself.
+softmax_table<float> litert_exponentials(const softmax_problem &p);
+float litert_softmax_half(const softmax_problem &p);
+
 /// ort_f32 on floats: as the f32 rules, but for ONNX Runtime's exponential and order of lanes.
 inline bool is_ort_of_reals(const softmax_problem &p) {
     return p.out_stage.rule == requantization_rule::ort_f32 && p.src.data_type == data_type::f32;

@@ -265,7 +265,15 @@ TEST(post_ops, refuse_parameters_outside_their_documentation) {
         {"append_qlinear_add: zero_point is 256", "-255 to 255"});
     post_op::scaled_add add{add_multipliers_of(rule::tflite_2step, 1.f, 1.f, 2.f)};
     add.rule = rule::caffe2_2step;
-    expect_invalid([&] { ops.append_scaled_add(add); }, {"append_scaled_add: rule caffe2_2step", "tflite_*"});
+    expect_invalid([&] { ops.append_scaled_add(add); },
+                   {"append_scaled_add: rule caffe2_2step", "tflite_*, xnnpack_f32"});
+    add.rule = rule::xnnpack_f32;
+    expect_invalid([&] { ops.append_scaled_add(add); },
+                   {"append_scaled_add: weight 1073741824", "-2^21 to 2^21"});
+    add.multipliers = {{1 << 20, 0, 0}, {1 << 21, 0, 0}, {1, 31, 0}};
+    expect_invalid([&] { ops.append_scaled_add(add); }, {"append_scaled_add: shift 31 of dst", "12 to 30"});
+    add.multipliers.dst = {2, 30, 0};
+    expect_invalid([&] { ops.append_scaled_add(add); }, {"multiplier 2 of dst", "allowed: 0, 0 and 1"});
     add.rule = rule::tflite_2step;
     add.dst_zero_point = 300;
     expect_invalid([&] { ops.append_scaled_add(add); },

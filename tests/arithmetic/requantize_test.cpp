@@ -388,6 +388,29 @@ TEST(requantize, half_away_in_f64) {
     EXPECT_EQ(requantize(rule::f64_half_away, int32_min, 8., false), int32_min);
 }
 
+/// Halves of odd accumulators: with an odd zero point the even code is the other one.
+TEST(requantize, onnx_rounds_after_the_zero_point) {
+    struct row {
+        std::int32_t acc, zero_point, code;
+    };
+    for (const row &r : {row{1, 0, 0},
+                         {1, 1, 2},
+                         {3, 0, 2},
+                         {3, 1, 2},
+                         {-1, 0, 0},
+                         {-1, 1, 0},
+                         {-3, 1, 0},
+                         {-3, 0, -2},
+                         {5, -7, -4}})
+        EXPECT_EQ(requantize(rule::onnx_f64, r.acc, 0.5, false, r.zero_point) + r.zero_point, r.code)
+            << r.acc << " " << r.zero_point;
+    // The sum is rounded to a double, too: 1 + 0.49999999999999994 is 1.5.
+    EXPECT_EQ(requantize(rule::onnx_f64, 1, std::nextafter(0.5, 0.), false, 1), 1);
+    EXPECT_EQ(requantize(rule::onnx_f64, 1, std::nextafter(0.5, 0.), false, 0), 0);
+    EXPECT_EQ(requantize(rule::onnx_f64, int32_min, 8., false, 5), int32_min);
+    EXPECT_EQ(requantize(rule::onnx_f64, int32_max, 8., false, -5), int32_max);
+}
+
 TEST(requantize, one_accumulator_under_every_rule) { // the comparison table of the rules: M = 1/4
     const auto at = [](rule id, int shift, std::int32_t acc) {
         return requantize(id, acc,

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cinttypes>
 #include <cmath>
 #include <cstddef>
@@ -123,7 +124,7 @@ constexpr rule_case cases[] = {
     {"rounded_shift_8bit", rule::rounded_shift, -31, 62, -128, 127, false},
     {"qnnpack_avgpool_small", rule::qnnpack_avgpool, 26, 55, 1 << 23, (1 << 24) - 1, true},
     {"qnnpack_avgpool_any", rule::qnnpack_avgpool, 16, 55, 1 << 23, (1 << 24) - 1, false},
-    {"ev_rte15_small", rule::ev_rte15, 15, 62, 0, 32767, false},
+    {"ev_rte15_small", rule::ev_rte15, 15, 62, 0, 32767, true},
     {"ev_rte15_any", rule::ev_rte15, 1, 62, 0, 32767, false},
     {"xnnpack_rndnu_small", rule::xnnpack_rndnu, 26, 55, 1 << 23, (1 << 24) - 1, true},
     {"xnnpack_rndnu_any", rule::xnnpack_rndnu, 16, 55, 1 << 23, (1 << 24) - 1, false},
@@ -204,6 +205,7 @@ std::int32_t random_accumulator(inputs &in, rule id, fixed_point_multiplier m) {
 struct batch {
     std::vector<fixed_point_multiplier> multipliers = std::vector<fixed_point_multiplier>(blocks * columns);
     std::vector<double> scales = std::vector<double>(blocks * columns);
+    std::vector<std::int32_t> zero_points = std::vector<std::int32_t>(blocks * columns);
     std::vector<std::int32_t> src = std::vector<std::int32_t>(blocks * rows * columns);
 
     std::size_t column(std::size_t value) const {
@@ -214,13 +216,18 @@ struct batch {
         const std::size_t words = static_cast<std::size_t>(rule_planes(spec)) * columns;
         std::vector<std::uint32_t> planes(words * blocks);
         for (std::size_t b = 0; b < blocks; b++)
-            fill_rule_planes(spec, &multipliers[b * columns], &scales[b * columns],
+            fill_rule_planes(spec, &multipliers[b * columns], &scales[b * columns], &zero_points[b * columns],
                              planes.data() + b * words);
         std::vector<std::int32_t> dst(src.size());
         k({src.data(), dst.data(), planes.data(), blocks});
         return dst;
     }
 };
+
+/// What an epilogue that clamps results below 0 sees of one.
+std::int32_t seen(std::int32_t result, bool clamps_negative) {
+    return clamps_negative ? std::max(result, 0) : result;
+}
 
 using parameter = std::tuple<cpu_isa, rule_case>;
 
@@ -237,13 +244,16 @@ TEST_P(jit_requantize, equals_the_scalar_rule) {
             m = random_multiplier(in, c);
         for (std::size_t k = 0; k < b.src.size(); k++)
             b.src[k] = random_accumulator(in, c.id, b.multipliers[b.column(k)]);
-        const rule_spec spec = make_rule_spec(c.id, b.multipliers, false);
-        EXPECT_EQ(spec.short_form, c.short_form);
-        const std::vector<std::int32_t> dst = b.run(kernel(level, spec), spec);
-        for (std::size_t k = 0; k < dst.size(); k++) {
-            const fixed_point_multiplier m = b.multipliers[b.column(k)];
-            expect_same(dst[k], requantize(c.id, b.src[k], m), "acc ", b.src[k], ", multiplier ",
-                        m.multiplier, ", shift ", m.shift, ", offset ", m.offset);
+        for (const bool clamps_negative : {false, true}) {
+            const rule_spec spec = make_rule_spec(c.id, b.multipliers, false, clamps_negative);
+            EXPECT_EQ(spec.short_form, c.short_form);
+            const std::vector<std::int32_t> dst = b.run(kernel(level, spec), spec);
+            for (std::size_t k = 0; k < dst.size(); k++) {
+                const fixed_point_multiplier m = b.multipliers[b.column(k)];
+                expect_same(seen(dst[k], clamps_negative),
+                            seen(requantize(c.id, b.src[k], m), clamps_negative), "acc ", b.src[k],
+                            ", multiplier ", m.multiplier, ", shift ", m.shift, ", offset ", m.offset);
+            }
         }
     }
 }
@@ -308,37 +318,46 @@ INSTANTIATE_TEST_SUITE_P(all, jit_double_round, testing::Combine(testing::Values
                                     (std::get<1>(test.param) ? "_f32" : "_f64");
                          });
 
-/// Those that take a factor in f64: level, rule.
-class jit_f64_scale : public testing::TestWithParam<std::tuple<cpu_isa, rule>> {};
+/// Those that take a factor in f64: level, rule, whether all factors are below 1.
+class jit_f64_scale : public testing::TestWithParam<std::tuple<cpu_isa, rule, bool>> {};
 
 TEST_P(jit_f64_scale, equals_the_scalar_rule) {
-    const auto &[level, id] = GetParam();
+    const auto &[level, id, are_small] = GetParam();
     if (!is_available(level))
         GTEST_SKIP() << "this machine has no " << to_string(level);
     inputs in(23);
-    const rule_spec spec = make_rule_spec(id, {}, false);
-    const kernel k(level, spec);
     batch b;
     for (double &scale : b.scales) // a power of two makes ties, a large one saturates
-        scale = in.one_in(4) ? std::ldexp(1., -static_cast<int>(in.between(1, 12)))
-                             : std::ldexp(random_scale(in, false), in.one_in(4) ? 3 : 0);
+        scale = in.one_in(4)    ? std::ldexp(1., -static_cast<int>(in.between(1, 12)))
+                : in.one_in(50) ? std::nextafter(1., 0.)
+                                : std::ldexp(random_scale(in, false), !are_small && in.one_in(4) ? 3 : 0);
+    for (std::int32_t &zero_point : b.zero_points)
+        zero_point = in.one_in(20) ? in.s32() : static_cast<std::int32_t>(in.between(-128, 255));
     for (std::int32_t &acc : b.src)
         acc = in.one_in(3) ? static_cast<std::int32_t>(in.between(-5000, 5000))
                            : random_accumulator(in, rule::rounded_shift, {1 << 30, 31, 0});
-    const std::vector<std::int32_t> dst = b.run(k, spec);
-    for (std::size_t j = 0; j < dst.size(); j++) {
-        const double scale = b.scales[b.column(j)];
-        expect_same(dst[j], requantize(id, b.src[j], scale, false), b.src[j], " * ", scale);
+    for (const bool clamps_negative : {false, true}) {
+        const rule_spec spec = make_rule_spec(id, {}, false, clamps_negative, b.scales);
+        EXPECT_EQ(spec.short_form, are_small);
+        const std::vector<std::int32_t> dst = b.run(kernel(level, spec), spec);
+        for (std::size_t j = 0; j < dst.size(); j++) {
+            const double scale = b.scales[b.column(j)];
+            const std::int32_t zero_point = b.zero_points[b.column(j)];
+            expect_same(seen(dst[j], clamps_negative),
+                        seen(requantize(id, b.src[j], scale, false, zero_point), clamps_negative), b.src[j],
+                        " * ", scale, " + ", zero_point);
+        }
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(all, jit_f64_scale,
-                         testing::Combine(testing::ValuesIn(levels),
-                                          testing::Values(rule::f64_scale, rule::f64_half_away)),
-                         [](const auto &test) {
-                             return std::string(to_string(std::get<0>(test.param))) + "_" +
-                                    to_string(std::get<1>(test.param));
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    all, jit_f64_scale,
+    testing::Combine(testing::ValuesIn(levels),
+                     testing::Values(rule::f64_scale, rule::f64_half_away, rule::onnx_f64), testing::Bool()),
+    [](const auto &test) {
+        return std::string(to_string(std::get<0>(test.param))) + "_" + to_string(std::get<1>(test.param)) +
+               (std::get<2>(test.param) ? "_small" : "_any");
+    });
 
 // ---- what users of the rules rely on
 
@@ -371,8 +390,9 @@ std::vector<rule_spec> all_specs() {
     }
     for (const bool is_f32 : {false, true})
         specs.push_back(make_rule_spec(rule::caffe_double_round, {}, is_f32));
-    for (const rule id : {rule::f64_scale, rule::f64_half_away})
-        specs.push_back(make_rule_spec(id, {}, false));
+    for (const rule id : {rule::f64_scale, rule::f64_half_away, rule::onnx_f64})
+        for (const double scale : {0.5, 2.})
+            specs.push_back(make_rule_spec(id, {}, false, false, {scale}));
     return specs;
 }
 

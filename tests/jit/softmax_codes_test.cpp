@@ -14,6 +14,7 @@ namespace octet::impl::jit {
 namespace {
 
 constexpr std::uint8_t offset = 0x80;
+constexpr float half = 0.25f;
 constexpr std::size_t rows = 3, gap = 5;
 
 /// The formulas of softmax_results; the real ones are chosen to be exact.
@@ -32,7 +33,9 @@ std::uint8_t expected(const softmax_codes_spec &spec, const softmax_exponentials
         float numerator, denominator;
         std::memcpy(&numerator, &e.by_distance[d], sizeof numerator);
         std::memcpy(&denominator, &numbers.number[row], sizeof denominator);
-        const float share = std::nearbyint(numerator / denominator);
+        const float share = spec.results == softmax_results::real
+                                ? std::nearbyint(numerator / denominator)
+                                : std::floor(numerator * denominator + half);
         y = share >= 0x1p31f ? 0 : static_cast<std::uint64_t>(std::min(share, 200.f));
     }
     return static_cast<std::uint8_t>(y + offset);
@@ -71,7 +74,7 @@ void expect_results(const softmax_codes_spec &spec) {
         const auto n = static_cast<std::int64_t>(columns);
         const softmax_codes_args args{src.data(), dst.data(),     &numbers, &e,
                                       &work,      rows,           n,        n + static_cast<int>(gap),
-                                      n,          200 * 0x10001u, offset};
+                                      n,          200 * 0x10001u, offset,   half};
         kernel->function()(&args);
         ASSERT_EQ(wanted, dst) << testing::PrintToString(spec.results) << ", " << spec.blocks << " blocks, "
                                << columns << " columns";
@@ -80,7 +83,8 @@ void expect_results(const softmax_codes_spec &spec) {
 
 TEST(SoftmaxCodes, EqualTheirFormulas) {
     for (const instruction_set isa : usable_instruction_sets())
-        for (const softmax_results results : {softmax_results::fixed, softmax_results::real})
+        for (const softmax_results results :
+             {softmax_results::fixed, softmax_results::real, softmax_results::share})
             for (const int blocks : {1, 2, 4})
                 expect_results({isa, results, blocks});
 }

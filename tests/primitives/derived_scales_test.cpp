@@ -102,6 +102,8 @@ how derivation_of(const operation &op, rule r, std::size_t scales) {
     case rule::caffe_double_round:
     case rule::f64_scale:
         return op.real;
+    case rule::onnx_f64:
+        return how::ort_f32;
     default:
         return how::tflite_f64;
     }
@@ -161,7 +163,7 @@ INSTANTIATE_TEST_SUITE_P(of, derived_scales,
                                          rule::caffe2_2step, rule::gemmlowp_fixedpoint,
                                          rule::gemmlowp_fixedpoint_exponent, rule::rounded_shift,
                                          rule::qnnpack_avgpool, rule::ev_rte15, rule::caffe_double_round,
-                                         rule::f64_scale),
+                                         rule::f64_scale, rule::onnx_f64),
                          [](const auto &one) { return std::string(to_string(one.param)); });
 
 // 0.1 * 0.3 / 0.7 under tflite_2step's rounding: doc/arithmetic.md, section 4, has the four multipliers.

@@ -415,7 +415,7 @@ TEST(Implementations, EveryRuleWithManyChannels) {
 /// The f64 factors of a block of columns lie in an order of their own, which four blocks at once don't have.
 TEST(Implementations, RealScalesPerChannelOfDepthwiseConvolutions) {
     using rules = requantization_rule;
-    for (const rules rule : {rules::f64_scale, rules::caffe_double_round})
+    for (const rules rule : {rules::f64_scale, rules::caffe_double_round, rules::onnx_f64})
         for (const dim_t channels : {64, 200})
             for (const data_type type : eight_bit) {
                 random_source r(static_cast<std::uint32_t>(channels));

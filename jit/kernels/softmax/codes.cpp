@@ -54,7 +54,10 @@ softmax_codes_kernel::softmax_codes_kernel(const softmax_codes_spec &spec)
     : generated(spec.isa), spec_(spec) {
     generate();
     finish([&] {
-        return name("softmax_codes", spec.results == softmax_results::fixed ? "fixed" : "real",
+        return name("softmax_codes",
+                    spec.results == softmax_results::fixed  ? "fixed"
+                    : spec.results == softmax_results::real ? "real"
+                                                            : "share",
                     spec.isa.byte_permutes ? "permutes" : "shuffles", text(spec.blocks * block, "results"));
     });
 }
@@ -74,6 +77,8 @@ void softmax_codes_kernel::generate() {
     vpbroadcastb(offset_, arg(&softmax_codes_args::offset));
     vpbroadcastd(limit_, arg(&softmax_codes_args::limit));
     mov(reg_offset.cvt32(), arg(&softmax_codes_args::offset));
+    if (spec_.results == softmax_results::share)
+        vpbroadcastd(rounding_, arg(&softmax_codes_args::half));
 
     Xbyak::Label next;
     L(next);
@@ -126,7 +131,7 @@ void softmax_codes_kernel::four_results(const vec &to, int first) {
     }
     vpackssdw(to, to, b);
     vpackssdw(c, c, d);
-    if (spec_.results == softmax_results::real) {
+    if (spec_.results != softmax_results::fixed) {
         vpminsw(to, to, limit_);
         vpminsw(c, c, limit_);
     }
@@ -141,6 +146,12 @@ void softmax_codes_kernel::result(const vec &to, int first) {
         move(to, by_distance);
         vdivps(to, to, number_);
         vcvtps2dq(to, to);
+        return;
+    }
+    if (spec_.results == softmax_results::share) {
+        vmulps(to, number_, by_distance);
+        vaddps(to, to, rounding_);
+        vcvttps2dq(to, to);
         return;
     }
     const temp even(*this);

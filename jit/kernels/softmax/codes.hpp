@@ -16,14 +16,16 @@ namespace octet::impl::jit {
 struct softmax_code_rows {
     static constexpr int most = 64;
     alignas(64) std::uint32_t highest[most]; ///< code, in the lowest byte
-    alignas(64) std::uint32_t number[most];  ///< fixed: reciprocal of the sum; real: the sum, f32
-    alignas(64) std::uint32_t shift[most];   ///< fixed
+    alignas(64) std::uint32_t
+        number[most]; ///< fixed: reciprocal of the sum; else: f32, the sum or what is made of it
+    alignas(64) std::uint32_t shift[most]; ///< fixed
 };
 
 /// Numbers that results are computed from.
 enum class softmax_results {
     fixed, ///< (exponential * number + 2^30 + 2^(31 + shift)) >> (32 + shift), of integers below 2^31
-    real   ///< rne(exponential / number), where what doesn't fit s32 gives 0
+    real,  ///< rne(exponential / number), where what doesn't fit s32 gives 0
+    share  ///< exponential * number + half, without its fraction; number is f32
 };
 
 /// Exponentials by d; and, for products of odd columns, those of odd d in even places.
@@ -52,8 +54,9 @@ struct softmax_codes_args {
     softmax_code_work *work;
     std::int64_t rows, columns;      ///< as many rows as there are numbers
     std::int64_t src_step, dst_step; ///< bytes from row to row
-    std::uint32_t limit;             ///< real: largest result, in both words
+    std::uint32_t limit;             ///< real, share: largest result, in both words
     std::uint32_t offset;            ///< added to each result, in the lowest byte
+    float half;                      ///< share
 };
 
 /// The kernel of a spec.

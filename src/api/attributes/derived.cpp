@@ -28,6 +28,8 @@ void require_known(const attribute_support &support, const char *name, const mas
 scale_derivation derivation_of(const attribute_support &support, const rule_facts &facts, bool is_one_scale) {
     if (facts.is_tflite)
         return is_one_scale ? support.tflite_derivation : scale_derivation::tflite_f64;
+    if (facts.real.has_f32_factor)
+        return scale_derivation::ort_f32;
     if (facts.parameters == rule_parameters::real_scales)
         return support.real_scales_are_f32 ? scale_derivation::snps_onnx_per_channel
                                            : scale_derivation::tflite_f64;
