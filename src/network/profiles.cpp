@@ -23,7 +23,8 @@ using derive = scale_derivation;
 // ---- who computes a row: bits, since runtimes share rows
 
 constexpr unsigned xnnpack_x86 = 1, xnnpack_arm = 2, optimized_x86 = 4, optimized_arm = 8, reference = 16,
-                   micro = 32, onnxruntime = 64, onednn_2 = 128, onednn_3 = 256, qnnpack = 512, fbgemm = 1024;
+                   micro = 32, onnxruntime = 64, onednn_2 = 128, onednn_3 = 256, qnnpack = 512, fbgemm = 1024,
+                   evaluator = 2048, exact_floats = 4096;
 constexpr unsigned xnnpack = xnnpack_x86 | xnnpack_arm, optimized = optimized_x86 | optimized_arm,
                    desktop = optimized | reference,
                    plain = desktop | micro; ///< plain: as the micro version, too
@@ -47,25 +48,27 @@ constexpr const char *s_f64 = "Q31(f64(s_x) * f64(s_w) / f64(s_y))",
                      *ratio_8_bits = "rne(f32(256 * f32(s_x / s_y)))", *by_reciprocal = "f32(1 / s_y)",
                      *sum_of_21_bits = "rne(f32(s_i / s_y) * 2^shift), shift = 20 - floor(log2(max))",
                      *sum_f64 = "s_1 / t, s_2 / t, t / (2^20 s_y) with t = 2 max(s_1, s_2), in f64";
-constexpr const char
-    *two_steps = "RDP(SRDHM(acc << max(e, 0), q), max(-e, 0)) + z_y, clamped",
-    *f32_product = "rne(clamp(f32(F(acc) * s), qmin - z_y, qmax - z_y)) + z_y",
-    *rndnu = "((acc * M + 2^(t-1)) >> t) + z_y, clamped",
-    *ruy = "((SRDHM(acc << max(e, 0), q) + 2^(r-1)) >> r) + z_y, r = max(-e, 0), clamped",
-    *one_shift = "((acc * q + 2^(30-e)) >> (31-e)) + z_y, clamped",
-    *weighted_sum = "((d_1 m_1 ± d_2 m_2 + 2^(shift-1)) >> shift) + z_y, clamped",
-    *rescaled_sum = "M(M_1(d_1 << 20) + M_2(d_2 << 20)) + z_y, clamped",
-    *eight_bits = "((d * m + 128) >> 8) + z_y, clamped",
-    *xnnpack_table = "clamp(rne(f32(f32(f(f32(d * s_x)) * f32(1 / s_y)) + z_y)))",
-    *litert_table = "clamp(rha(f32(f(f32(d * s_x)) * f32(1 / s_y))) + z_y)",
-    *f32_sum = "clamp(rne(f32(f32(F(S) * k) + o))), S the sum of codes",
-    *chain_of_floats = "between DEQUANTIZE and QUANTIZE XNNPACK makes a table of the operators, with kernels "
-                       "whose results depend on the instruction set, and Octet computes operators of .tflite "
-                       "networks on codes alone";
+constexpr const char *two_steps = "RDP(SRDHM(acc << max(e, 0), q), max(-e, 0)) + z_y, clamped",
+                     *f32_product = "rne(clamp(f32(F(acc) * s), qmin - z_y, qmax - z_y)) + z_y",
+                     *rndnu = "((acc * M + 2^(t-1)) >> t) + z_y, clamped",
+                     *ruy = "((SRDHM(acc << max(e, 0), q) + 2^(r-1)) >> r) + z_y, r = max(-e, 0), clamped",
+                     *one_shift = "((acc * q + 2^(30-e)) >> (31-e)) + z_y, clamped",
+                     *weighted_sum = "((d_1 m_1 ± d_2 m_2 + 2^(shift-1)) >> shift) + z_y, clamped",
+                     *rescaled_sum = "M(M_1(d_1 << 20) + M_2(d_2 << 20)) + z_y, clamped",
+                     *eight_bits = "((d * m + 128) >> 8) + z_y, clamped",
+                     *xnnpack_table = "clamp(rne(f32(f32(f(f32(d * s_x)) * f32(1 / s_y)) + z_y)))",
+                     *litert_table = "clamp(rha(f32(f(f32(d * s_x)) * f32(1 / s_y))) + z_y)",
+                     *f32_sum = "clamp(rne(f32(f32(F(S) * k) + o))), S the sum of codes",
+                     *chain_of_floats =
+                         "its results on floats depend on the instruction set and on the C library (between "
+                         "DEQUANTIZE and QUANTIZE XNNPACK makes a table with such kernels)";
 
-/// An element-wise operator on f32.
+/// An element-wise operator on f32, which no runtime has a contract for, and the substitute's.
 constexpr contract_row on_floats(const char *op) {
     return {op, xnnpack | plain, floats_to_floats, nullptr, {rule::xnnpack_f32, {}}, "", "", chain_of_floats};
+}
+constexpr contract_row in_f32(const char *op, const char *arithmetic) {
+    return {op, exact_floats, floats_to_floats, lower_exact_floats, {rule::none, {}}, arithmetic, ""};
 }
 
 // clang-format off
@@ -73,6 +76,12 @@ constexpr contract_row rows[] = {
     on_floats("ABS"), on_floats("ADD"), on_floats("ELU"), on_floats("HARD_SWISH"), on_floats("LEAKY_RELU"), on_floats("LOGISTIC"),
     on_floats("MAXIMUM"), on_floats("MINIMUM"), on_floats("MUL"), on_floats("PRELU"), on_floats("RELU"), on_floats("RELU6"),
     on_floats("RELU_N1_TO_1"), on_floats("RSQRT"), on_floats("SQUARED_DIFFERENCE"), on_floats("SUB"), on_floats("TANH"),
+    in_f32("ABS", "|x|"), in_f32("ADD", "f32(a + b)"), in_f32("ELU", "x < 0 ? f32(expm1(f64(x))) : x"),
+    in_f32("HARD_SWISH", "f32(f32(x * min(6, max(0, f32(x + 3)))) / 6)"), in_f32("LEAKY_RELU", "x < 0 ? f32(x * alpha) : x"),
+    in_f32("LOGISTIC", "f32(1 / (1 + exp(-f64(x))))"), in_f32("MAXIMUM", "max(a, b)"), in_f32("MINIMUM", "min(a, b)"), in_f32("MUL", "f32(a * b)"),
+    in_f32("PRELU", "x < 0 ? f32(x * a) : x"), in_f32("RELU", "max(x, 0)"), in_f32("RELU6", "min(max(x, 0), 6)"),
+    in_f32("RELU_N1_TO_1", "min(max(x, -1), 1)"), in_f32("RSQRT", "f32(1 / sqrt(f64(x)))"),
+    in_f32("SQUARED_DIFFERENCE", "f32(f32(a - b) * f32(a - b))"), in_f32("SUB", "f32(a - b)"), in_f32("TANH", "f32(tanh(f64(x)))"),
 
     // XNNPACK, what the delegate gives it. Arm rounds products of u8 codes, and MUL, otherwise than x86.
     {"CONV_2D",           xnnpack_arm, delegated_u8_product, nullptr, {rule::xnnpack_rndnu, derive::caffe2_f32}, rndnu, s_f32_bits},
@@ -149,6 +158,8 @@ constexpr contract_row rows[] = {
     {"QLinearConv",   onnxruntime, always, nullptr, {rule::ort_f32, derive::ort_f32}, f32_product, s_f32},
     {"QLinearMatMul", onnxruntime, always, nullptr, {rule::ort_f32, derive::ort_f32}, f32_product, s_f32},
     {"QGemm",         onnxruntime, always, nullptr, {rule::ort_f32, derive::ort_f32}, f32_product, s_f32},
+    {"QLinearConv",   evaluator, always, nullptr, {rule::onnx_f64, derive::ort_f32}, "clamp(rne(f64(f64(acc) * s) + z_y))", s_f32},
+    {"QLinearMatMul", evaluator, always, nullptr, {rule::onnx_f64, derive::ort_f32}, "clamp(rne(f64(f64(acc) * s) + z_y))", s_f32},
     {"convolution",   onednn_2, always, nullptr, {rule::f32, {}}, "rne(clamp(post_ops((F(acc) + bias) * scale) + z_y))", "the caller's"},
     {"inner_product", onednn_2, always, nullptr, {rule::f32, {}}, "rne(clamp(post_ops((F(acc) + bias) * scale)))", "the caller's"},
     {"matmul",        onednn_2, always, nullptr, {rule::f32, {}}, "rne(clamp(post_ops((F(acc) + bias) * scale) + z_y))", "the caller's"},
@@ -176,10 +187,12 @@ constexpr kernel_source sources[] = {
     {reference, "LiteRT's reference kernel", litert_source},
     {micro, "TensorFlow Lite Micro", micro_source},
     {onnxruntime, "MLAS", "microsoft/onnxruntime 1.30"},
+    {evaluator, "ONNX's reference evaluator", "onnx/onnx, onnx/reference/ops/op_qlinear_*.py"},
     {onednn_2, "oneDNN", "oneapi-src/oneDNN 2.6.3"},
     {onednn_3, "oneDNN", "uxlfoundation/oneDNN 3.8"},
     {qnnpack, "QNNPACK", "pytorch/pytorch 1.13"},
     {fbgemm, "FBGEMM", "pytorch/pytorch 1.13"},
+    {exact_floats, "Octet", "IEEE 754"},
 };
 
 } // namespace
@@ -211,10 +224,16 @@ constexpr runtime runtimes[] = {
     {"litert-builtin-ref", "tflite", "LiteRT with its reference kernels (BuiltinRefOpResolver)", reference,
      reference},
     {"ort-1.30", "onnx", "ONNX Runtime on x86: what networks of ONNX get", onnxruntime, onnxruntime},
+    {"onnx-reference", "", "ONNX's specification, as its reference evaluator computes it", evaluator,
+     evaluator},
     {"onednn-2.6.3", "", "oneDNN 2: output scales, the bias before them", onednn_2, onednn_2},
     {"onednn-3", "", "oneDNN 3: scales of the arguments, the bias behind them", onednn_3, onednn_3},
     {"pytorch-1.13-qnnpack", "", "PyTorch with its engine qnnpack", qnnpack, qnnpack},
     {"pytorch-1.13-onednn", "", "PyTorch with its engine onednn", onednn_2, onednn_2},
+    {"exact-f32", "",
+     "no runtime: operators on floats with one rounding each, for NAME+exact-f32 where NAME has no contract "
+     "for them",
+     exact_floats, exact_floats},
 };
 
 bool has_rows_of(const contract_row &r, const std::string &op, unsigned runs_in) {
@@ -230,15 +249,20 @@ const contract_row *row_of(const runtime &r, const lowering &node) {
     return nullptr;
 }
 
+/// Whether networks of `framework` get a contract from a runtime under the condition of a row; the operator's own is one.
+bool has_contract(const runtime &r, const std::string &framework, const std::string &op,
+                  const named_condition &when) {
+    for (const contract_row &each : rows)
+        if (has_rows_of(each, op, r.has) && each.when.holds == when.holds)
+            return !each.unknown;
+    return r.framework == framework;
+}
+
 [[noreturn]] void refuse_without_contract(const runtime &r, const contract_row &without,
                                           const std::string &op) {
     std::string others;
     for (const runtime &other : runtimes)
-        if (&other != &r && std::string_view(other.framework) == r.framework &&
-            std::none_of(std::begin(rows), std::end(rows), [&](const contract_row &each) {
-                return each.unknown && each.when.holds == without.when.holds &&
-                       has_rows_of(each, op, other.has);
-            }))
+        if (std::string_view(other.name) != r.name && has_contract(other, r.framework, op, without.when))
             others += (others.empty() ? "" : ", ") + std::string(other.name);
     const std::string condition = without.when.holds ? std::string(" (") + without.when.text + ")" : "",
                       way = others.empty() ? "; no profile has one"
@@ -295,19 +319,45 @@ profile profile_of(const runtime &r) {
 
 namespace {
 
-/// "NAME+SUBSTITUTE". Each pair is made once and stays, since plans point to it.
-const runtime *with_substitute(const std::string &name, std::size_t plus, const std::string &framework) {
-    const runtime *first = find_runtime(name.substr(0, plus), framework),
-                  *second = find_runtime(name.substr(plus + 1), framework);
-    if (!first)
-        return nullptr; // lacks nothing
+/// The runtime with a substitute. Each pair is made once and stays, since plans point to it.
+const runtime &paired(const runtime &first, const runtime *substitute) {
     static std::mutex mutex;
-    static std::map<std::pair<const runtime *, const runtime *>, runtime> pairs;
+    static std::map<std::pair<const char *, const runtime *>, runtime> pairs;
     const std::lock_guard<std::mutex> lock(mutex);
-    runtime pair = *first;
+    runtime pair = first;
     pair.has_substitute = true;
-    pair.substitute = second;
-    return &pairs.try_emplace({first, second}, pair).first->second;
+    pair.substitute = substitute;
+    return pairs.try_emplace({first.name, substitute}, pair).first->second;
+}
+
+/// That of a name in the table, for networks of a framework.
+const runtime &listed(const std::string &name, const std::string &framework, bool is_substitute) {
+    const std::string of = find_profile(name).framework;
+    const runtime &found = *std::find_if(std::begin(runtimes), std::end(runtimes),
+                                         [&](const runtime &r) { return r.name == name; });
+    if (of == framework || (is_substitute && found.has == exact_floats))
+        return found;
+    std::string allowed;
+    for (const runtime &r : runtimes)
+        if (r.framework == framework)
+            allowed += (allowed.empty() ? "" : ", ") + std::string(r.name);
+    refuse("profile " + name +
+           (found.has == exact_floats ? " stands behind another with a +"
+            : of.empty()              ? " is a library of single operations"
+                                      : " is of " + of + " networks") +
+           ", allowed for this " + framework + " network: " + allowed);
+}
+
+/// Rows that nothing is lowered by: the operators' own lowerings are these runtimes'.
+constexpr unsigned defaults = micro | onnxruntime;
+
+/// Null for what has the operators' own lowerings and no substitute.
+const runtime *found_runtime(const std::string &name, const std::string &framework, bool is_substitute) {
+    const std::size_t plus = name.find('+');
+    const runtime &first = listed(name.substr(0, plus), framework, is_substitute);
+    if (plus != std::string::npos)
+        return &paired(first, found_runtime(name.substr(plus + 1), framework, true));
+    return first.has == (first.has & defaults) ? nullptr : &first;
 }
 
 } // namespace
@@ -315,31 +365,20 @@ const runtime *with_substitute(const std::string &name, std::size_t plus, const 
 const runtime *find_runtime(const std::string &name, const std::string &framework) {
     if (name.empty())
         return nullptr;
-    if (const std::size_t plus = name.find('+'); plus != std::string::npos)
-        return with_substitute(name, plus, framework);
-    const std::string of = find_profile(name).framework;
-    if (of != framework) {
-        std::string allowed;
-        for (const runtime &r : runtimes)
-            if (r.framework == framework)
-                allowed += (allowed.empty() ? "" : ", ") + std::string(r.name);
-        refuse("profile " + name +
-               (of.empty() ? " is a library of single operations" : " is of " + of + " networks") +
-               ", allowed for this " + framework + " network: " + allowed);
-    }
-    const runtime &found = *std::find_if(std::begin(runtimes), std::end(runtimes),
-                                         [&](const runtime &r) { return r.name == name; });
-    const bool is_default = (found.has & (micro | onnxruntime)) != 0;
-    return is_default ? nullptr : &found;
+    find_profile(name); // an unknown part is told with the whole name
+    return found_runtime(name, framework, false);
 }
 
 const runtime &runtime_of(const runtime &r, const graph &g, const std::function<lowering(std::size_t)> &at) {
     if (r.has == r.without_delegate)
         return r;
     for (std::size_t i = 0; i < g.nodes.size(); i++)
-        if (fails_in_xnnpack(at(i)))
-            return *std::find_if(std::begin(runtimes), std::end(runtimes),
-                                 [&](const runtime &other) { return other.has == r.without_delegate; });
+        if (fails_in_xnnpack(at(i))) {
+            const runtime &rest =
+                *std::find_if(std::begin(runtimes), std::end(runtimes),
+                              [&](const runtime &other) { return other.has == r.without_delegate; });
+            return r.has_substitute ? paired(rest, r.substitute) : rest;
+        }
     return r;
 }
 
@@ -352,10 +391,16 @@ std::unique_ptr<step> lower_under(const runtime *r, const lowering &node) {
         return lower_under(r->substitute, node);
     if (found->unknown)
         refuse_without_contract(*r, *found, node.get_node().op);
-    return (found->lower ? found->lower : own)(node.under(found->numbers));
+    if ((found->runs_in & r->has & ~defaults) == 0)
+        return own(node);
+    const contract_finder others = [r](const lowering &other) -> std::optional<contract> {
+        const contract_row *row = row_of(*r, other);
+        if (!row || (row->runs_in & r->has & ~defaults) == 0)
+            return {};
+        return row->numbers;
+    };
+    return (found->lower ? found->lower : own)(node.under(found->numbers, others));
 }
-
-bool joins_sums(const runtime *r) { return !r; }
 
 } // namespace octet::model
 
@@ -376,12 +421,15 @@ const profile &find_profile(const std::string &name) {
     for (const profile &p : all_profiles())
         if (p.name == name)
             return p;
-    if (const std::size_t plus = name.find('+'); plus != std::string::npos) {
+    const std::size_t plus = name.find('+');
+    const bool lacks_a_part = plus == 0 || plus + 1 == name.size();
+    if (plus != std::string::npos && !lacks_a_part) {
         find_profile(name.substr(plus + 1));
         return find_profile(name.substr(0, plus));
     }
-    throw error(status::invalid_arguments,
-                "profile '" + name + "' is none; the closest are " + model::closest(name));
+    throw error(status::invalid_arguments, "profile '" + name + "' is none" +
+                                               (lacks_a_part ? ", a name stands on either side of a +" : "") +
+                                               "; the closest are " + model::closest(name));
 }
 
 } // namespace v0

@@ -27,7 +27,4 @@ const runtime &runtime_of(const runtime &r, const graph &g, const std::function<
 /// `unimplemented`, with condition and substitute, where the runtime's arithmetic is not known.
 std::unique_ptr<step> lower_under(const runtime *r, const lowering &node);
 
-/// Whether codes may be joined to what makes them under a runtime: sums are the runtime's own.
-bool joins_sums(const runtime *r);
-
 } // namespace octet::model

@@ -149,7 +149,9 @@ TEST(Profiles, what_has_no_contract_says_which_profiles_have_one) {
         message.find("node 0 (TANH): profile litert-2026.08-x86 has no contract for TANH (f32 to f32): "),
         std::string::npos)
         << message;
-    EXPECT_NE(message.find("; no profile has one"), std::string::npos) << message;
+    EXPECT_NE(message.find("; profiles with one: exact-f32; litert-2026.08-x86+NAME takes it"),
+              std::string::npos)
+        << message;
     one_node wide("SOFTMAX", "tflite");
     wide.set("beta", 1.f).input<std::int8_t>({1, 2}, {1, 2}, 1.f).output(data_type::s16, 1.f / 65536, -32768);
     const std::string other = message_of([&] { codes_under(x86, wide); });
@@ -163,6 +165,93 @@ TEST(Profiles, a_substitute_belongs_to_the_name) {
                   find_profile("litert-2026.08-arm64+litert-2026.08-x68");
               }).find("profile 'litert-2026.08-x68' is none"),
               std::string::npos);
+}
+
+TEST(Profiles, a_plus_needs_a_name_on_either_side) {
+    for (const char *name : {"tflm-90b983c+", "+tflm-90b983c", "+", "tflm-90b983c++exact-f32"})
+        EXPECT_NE(message_of([&] {
+                      codes_under(name, sum("ADD", 1, 1, 1));
+                  }).find("is none, a name stands on either side of a +; the closest are "),
+                  std::string::npos)
+            << name;
+    EXPECT_NE(message_of([] { codes_under("tflm-90b983c+", sum("ADD", 1, 1, 1)); })
+                  .find("profile 'tflm-90b983c+' is none, a name stands on either side of a +; the closest "
+                        "are tflm-90b983c, "),
+              std::string::npos);
+}
+
+TEST(Profiles, the_substitute_for_floats_stands_behind_a_name_alone) {
+    EXPECT_NE(message_of([] { codes_under("exact-f32", sum("ADD", 1, 1, 1)); })
+                  .find("profile exact-f32 stands behind another with a +, allowed for this tflite network: "
+                        "tflm-90b983c, "),
+              std::string::npos);
+}
+
+/// DEQUANTIZE, a function of floats, QUANTIZE: refused, or computed by the substitute; the codes around keep their runtime.
+one_node chain_through_floats(const char *op) {
+    one_node node("DEQUANTIZE", "tflite");
+    node.input<std::int8_t>({1, 5}, {-128, -3, 0, 5, 127}, .5f, 1).output(data_type::f32);
+    const auto append = [&](const char *name, data_type type, float scale) {
+        model::tensor t;
+        t.name = name, t.type = type;
+        if (scale > 0)
+            t.quant = {{scale}, {3}, 0};
+        node.graph.tensors.push_back(t);
+        const int last = static_cast<int>(node.graph.tensors.size()) - 1;
+        node.graph.nodes.push_back({name, {node.graph.outputs[0]}, {last}, {}});
+        node.graph.outputs = {last};
+    };
+    append(op, data_type::f32, 0);
+    append("QUANTIZE", data_type::s8, 1.f / 64);
+    return node;
+}
+
+TEST(Profiles, chains_of_floats_run_under_a_named_substitute) {
+    const std::vector<std::int8_t> tanh_codes = {-61, -59, -27, 65, 67}; // of -64.5, -2, -0.5, 2, 63
+    for (const char *name : {"litert-2026.08-x86", "litert-builtin-ref", "tflm-90b983c"}) {
+        const std::string with = std::string(name) + "+exact-f32";
+        EXPECT_EQ(codes_under(with, chain_through_floats("TANH")), tanh_codes) << name;
+        EXPECT_EQ(codes_under(with, chain_through_floats("TANH"), false), tanh_codes) << name;
+        EXPECT_EQ(codes_under(with, chain_through_floats("RELU6")),
+                  (std::vector<std::int8_t>{3, 3, 3, 127, 127}))
+            << name;
+        EXPECT_NE(message_of([&] { codes_under(name, chain_through_floats("TANH")); }), "") << name;
+    }
+    EXPECT_NE(message_of([&] {
+                  codes_under("litert-2026.08-arm64", chain_through_floats("TANH"));
+              }).find("litert-2026.08-arm64+NAME takes it from one of them"),
+              std::string::npos);
+}
+
+TEST(Profiles, operators_on_two_floats_have_activations_and_broadcast) {
+    const auto result = [](const char *op, const char *activation) {
+        one_node node(op, "tflite");
+        node.set("activation", std::string(activation));
+        node.input<float>({2, 2}, {1.f, -2.f, 3.f, .25f})
+            .constant<float>({2}, {2.f, -1.f})
+            .output(data_type::f32);
+        infer_shapes(node.graph);
+        network_options options;
+        options.profile = "litert-2026.08-x86+exact-f32";
+        network net(node.graph, options);
+        for (const auto &f : node.fill)
+            f(net);
+        net.run();
+        return net.output(0).as<float>();
+    };
+    EXPECT_EQ(result("ADD", "NONE"), (std::vector<float>{3.f, -3.f, 5.f, -.75f}));
+    EXPECT_EQ(result("SUB", "RELU"), (std::vector<float>{0.f, 0.f, 1.f, 1.25f}));
+    EXPECT_EQ(result("MUL", "RELU_N1_TO_1"), (std::vector<float>{1.f, 1.f, 1.f, -.25f}));
+    EXPECT_EQ(result("PRELU", "NONE"), (std::vector<float>{1.f, 2.f, 3.f, .25f}));
+    EXPECT_EQ(result("SQUARED_DIFFERENCE", "NONE"), (std::vector<float>{1.f, 1.f, 1.f, 1.5625f}));
+}
+
+/// Under a substitute the default runtime is still itself: sums joined to products, fixed-point steps.
+TEST(Profiles, the_default_keeps_its_arithmetic_with_a_substitute) {
+    EXPECT_EQ(codes_under("tflm-90b983c+exact-f32", sum("ADD", .5f, .5f, 1.f)),
+              codes_under("", sum("ADD", .5f, .5f, 1.f)));
+    EXPECT_EQ(codes_under("tflm-90b983c+litert-2026.08-x86", product("FULLY_CONNECTED", 1.f, true)),
+              codes_under("", product("FULLY_CONNECTED", 1.f, true)));
 }
 
 /// Of u8 codes with other scales; TensorFlow Lite Micro has none. s = 0.5: 1 and 3 are halves, which go away from zero.
@@ -234,6 +323,49 @@ TEST(Profiles, joined_functions_keep_their_arithmetic) {
     const auto joined = codes_under(x86, node), apart = codes_under(x86, node, false);
     EXPECT_EQ(joined, apart);
     EXPECT_EQ(joined, (std::vector<std::int8_t>{1, 0, 3, -1}));
+}
+
+/// The sum behind a product takes its place; its arithmetic is that of the condition on scales, which the second one fails.
+TEST(Profiles, sums_are_joined_to_products) {
+    for (const char *profile :
+         {"", x86, arm, "litert-2026.08-x86-builtin", "litert-builtin-ref", "tflm-90b983c+exact-f32"})
+        for (const float scale : {.5f, 0x1p-12f})
+            for (const char *activation : {"NONE", "RELU"}) {
+                one_node node("FULLY_CONNECTED", "tflite");
+                node.set("activation", std::string("NONE"));
+                std::vector<std::int8_t> x(64 * 5), other(64);
+                for (std::size_t i = 0; i < x.size(); i++)
+                    x[i] = static_cast<std::int8_t>(i * 37 + i / 7);
+                for (std::size_t i = 0; i < other.size(); i++)
+                    other[i] = static_cast<std::int8_t>(i * 53);
+                node.input<std::int8_t>({64, 5}, x, .25f, 3);
+                node.constant<std::int8_t>({1, 5}, {3, -1, 7, 2, -5}, .125f);
+                node.output(data_type::s8, .5f, -2);
+                node.input<std::int8_t>({64, 1}, other, .5f, 5);
+                node.graph.nodes[0].inputs.pop_back();
+                model::tensor y = node.graph.tensors[static_cast<std::size_t>(node.graph.outputs[0])],
+                              copy = y;
+                copy.name =
+                    "copy"; // what is added is an operator's own, so that its bytes may be overwritten
+                y.name = "z", y.quant = {{.75f}, {1}, 0};
+                copy.quant = {{scale}, {5}, 0};
+                node.graph.tensors.push_back(copy);
+                node.graph.tensors.push_back(y);
+                const int last = static_cast<int>(node.graph.tensors.size()) - 1,
+                          given = node.graph.inputs.back();
+                node.graph.nodes.push_back({"QUANTIZE", {given}, {last - 1}, {}});
+                node.graph.nodes.push_back({"ADD",
+                                            {node.graph.outputs[0], last - 1},
+                                            {last},
+                                            {{"activation", std::string(activation)}}});
+                node.graph.outputs = {last};
+                EXPECT_EQ(codes_under(profile, node), codes_under(profile, node, false))
+                    << profile << ' ' << scale;
+                network_options options;
+                options.profile = profile;
+                infer_shapes(node.graph);
+                EXPECT_EQ(network(node.graph, options).get_graph().nodes.size(), 2u) << profile;
+            }
 }
 
 TEST(Profiles, saved_plans_keep_their_profile) {

@@ -66,7 +66,8 @@ void set_contract(primitive_attr &attr, requantization_rule r, const accumulator
     case rule_parameters::scales:
         return r == rule::f32_v3 ? set_argument_scales(attr, acc) : set_output_scales(attr, r, acc);
     case rule_parameters::real_scales:
-        return attr.set_requantization(r, mask, real_multipliers(acc.derivation, acc));
+        return attr.set_requantization(
+            r, mask, real_multipliers(r == rule::onnx_f64 ? scale_derivation::ort_f32 : acc.derivation, acc));
     case rule_parameters::multipliers:
         return attr.set_requantization(r, mask, multipliers(r, acc));
     }

@@ -5,6 +5,7 @@
 #include "network/lower/fused.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <optional>
 
@@ -39,6 +40,19 @@ std::optional<post_op::clip> as_clip(const std::vector<std::int32_t> &table, std
         if (table[i] != std::clamp(lowest + static_cast<std::int32_t>(i), *low, *high))
             return {};
     return post_op::clip{*low, *high};
+}
+
+/// XNNPACK's have 21 bits and one shift, which the larger ratio of scales decides.
+add_multipliers sum_multipliers(requantization_rule rule, float a, float b, float y) {
+    if (rule != requantization_rule::xnnpack_f32)
+        return add_multipliers_of(rule, a, b, y);
+    const float of_a = a / y, of_b = b / y;
+    const int shift = 20 - std::ilogb(std::max(of_a, of_b));
+    const auto weight = [&](float ratio) {
+        return fixed_point_multiplier{static_cast<std::int32_t>(std::nearbyint(std::ldexp(ratio, shift))), 0,
+                                      0};
+    };
+    return {weight(of_a), weight(of_b), {1, shift, 0}};
 }
 
 /// Grows a chain of post-ops. Values are codes less `zero_point`.
@@ -81,11 +95,11 @@ private:
         const linear_codes x = per_tensor(as_node.input(index(add.result_input)), "an input of ADD"),
                            d = per_tensor(as_node.input(index(add.stored_input)), "an input of ADD"),
                            y = per_tensor(as_node.output(), "the output of ADD");
-        constexpr requantization_rule rule = requantization_rule::tflite_2step;
+        const requantization_rule rule = elementwise_rule(as_node);
         if (zero_point_ != x.zero_point) // behind a table of codes
             ops_.append_add(zero_point_ - x.zero_point);
         ops_.append_scaled_add(
-            {add_multipliers_of(rule, x.scale, d.scale, y.scale), x.zero_point, d.zero_point, rule});
+            {sum_multipliers(rule, x.scale, d.scale, y.scale), x.zero_point, d.zero_point, rule});
         const code_interval range =
             activation_interval(as_node.text("activation", "NONE"), as_node.output(), rule);
         zero_point_ = y.zero_point;

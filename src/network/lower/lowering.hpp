@@ -4,6 +4,7 @@
 // what it needs, creates primitives, and returns a step that holds them with their arguments. Failures are
 // octet::error sentences about the node; `network` puts "node N (OP): " in front.
 
+#include <functional>
 #include <initializer_list>
 #include <optional>
 
@@ -22,6 +23,10 @@ struct contract {
     std::optional<scale_derivation> derivation; ///< unless it is that of the operator's own lowering
 };
 
+class lowering;
+/// What a profile says of a node; nothing where it says nothing, or where there is no profile.
+using contract_finder = std::function<std::optional<contract>(const lowering &)>;
+
 class lowering {
 public:
     /// `rule` is that of the accumulating operators; `evaluate` runs single nodes while others are lowered.
@@ -29,10 +34,11 @@ public:
              requantization_rule rule, const evaluator &evaluate)
         : node_(n), graph_(g), buffers_(buffers), engine_(e), rule_(rule), evaluate_(evaluate) {}
 
-    /// The same under a contract of a profile.
-    lowering under(const contract &c) const {
+    /// The same under a contract of a profile, which `others` finds of operators that are fused behind this one.
+    lowering under(const contract &c, const contract_finder &others) const {
         lowering other(node_, graph_, buffers_, engine_, c.rule, evaluate_);
         other.contract_ = c;
+        other.contract_of_ = others;
         return other;
     }
 
@@ -54,7 +60,11 @@ public:
     const tensor &result() const;
 
     /// The lowering of another node, one that is fused behind this one.
-    lowering of(const node &n) const { return {n, graph_, buffers_, engine_, rule_, evaluate_}; }
+    lowering of(const node &n) const {
+        const lowering other(n, graph_, buffers_, engine_, rule_, evaluate_);
+        const std::optional<contract> found = contract_of_ ? contract_of_(other) : std::nullopt;
+        return found ? other.under(*found, contract_of_) : other;
+    }
 
     /// Tensors of the node. Throw if absent, or of a type that is not in `types`.
     bool has_input(std::size_t i) const { return i < node_.inputs.size() && node_.inputs[i] >= 0; }
@@ -113,6 +123,7 @@ private:
     const requantization_rule rule_;
     const evaluator &evaluate_;
     std::optional<contract> contract_;
+    contract_finder contract_of_;
 };
 
 } // namespace octet::model

@@ -139,4 +139,7 @@ std::unique_ptr<step> lower_litert_sub(const lowering &l);
 std::unique_ptr<step> lower_litert_mul(const lowering &l);
 std::unique_ptr<step> lower_litert_prelu(const lowering &l);
 
+/// Element-wise operators on floats, for the substitute of profiles that have no contract for them.
+std::unique_ptr<step> lower_exact_floats(const lowering &l);
+
 } // namespace octet::model

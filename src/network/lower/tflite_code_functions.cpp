@@ -2,9 +2,7 @@
 // Codes are 256, so a function is a table of its results, which a reorder looks up: all speak of one code and of reals.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <limits>
 
 #include "network/lower/tflite.hpp"
 
@@ -61,75 +59,6 @@ template <typename Function> std::unique_ptr<step> litert_table(const lowering &
 // Correctly rounded, as good C libraries' functions of floats are but for a few last bits.
 float tanh_of(float x) { return static_cast<float>(std::tanh(static_cast<double>(x))); }
 float exp_of(float x) { return static_cast<float>(std::exp(static_cast<double>(x))); }
-
-/// Softmax along the last dimension: exponentials of distances from a row's largest code, summed in order.
-template <typename Code> class softmax_step final : public step {
-public:
-    softmax_step(buffer src, buffer dst, dim_t size, float src_scale, float beta, const linear_codes &y)
-        : src_(std::move(src)), dst_(std::move(dst)), size_(size),
-          rows_(size == 0 ? 0 : element_count(src_.get_desc().dims()) / size), y_(y) {
-        const float factor = -src_scale * beta;
-        for (std::size_t distance = 0; distance < 256; distance++)
-            exponentials_[distance] = exp_of(factor * static_cast<float>(distance));
-    }
-
-    void run(const stream &, const run_memory &m) const override {
-        const Code *x = m.at<Code>(src_);
-        Code *y = m.at<Code>(dst_);
-        constexpr dim_t at_once = 8; // hides that each addition waits for the one before
-        dim_t row = 0;
-        for (; row + at_once <= rows_; row += at_once)
-            run_rows<at_once>(x + row * size_, y + row * size_);
-        for (; row < rows_; row++)
-            run_rows<1>(x + row * size_, y + row * size_);
-    }
-    std::string implementation() const override { return "loop"; }
-    std::string explain() const override {
-        return "a plain loop over rows of " + std::to_string(size_) + ", through a table of exponentials";
-    }
-
-private:
-    template <std::size_t rows> void run_rows(const Code *x, Code *y) const {
-        int largest[rows];
-        float sums[rows] = {};
-        for (std::size_t r = 0; r < rows; r++)
-            largest[r] = largest_of(x + static_cast<dim_t>(r) * size_);
-        for (dim_t i = 0; i < size_; i++)
-            for (std::size_t r = 0; r < rows; r++)
-                sums[r] += exponentials_[static_cast<std::size_t>(largest[r] -
-                                                                  x[static_cast<dim_t>(r) * size_ + i])];
-        for (std::size_t r = 0; r < rows; r++) {
-            Code results[256];
-            codes_of(1.f / (sums[r] * y_.scale), results);
-            for (dim_t i = static_cast<dim_t>(r) * size_, end = i + size_; i < end; i++)
-                y[i] = results[largest[r] - x[i]];
-        }
-    }
-    /// In the order of unsigned bytes, for which every vector unit has an instruction.
-    int largest_of(const Code *row) const {
-        constexpr int sign = std::numeric_limits<Code>::min() < 0 ? 0x80 : 0;
-        std::uint8_t most = 0;
-        for (dim_t i = 0; i < size_; i++)
-            most = std::max(most, static_cast<std::uint8_t>(row[i] ^ sign));
-        return static_cast<Code>(most ^ sign);
-    }
-    /// By distance from a row's largest code. s8: halves go up, for which the number before 1/2 is as good as 1/2, and better
-    /// for itself; u8: 1/2 is added in f32.
-    void codes_of(float reciprocal, Code *results) const {
-        constexpr int low = std::numeric_limits<Code>::min(), high = std::numeric_limits<Code>::max();
-        const float half = low == 0 ? 0.5f : std::nextafter(0.5f, 0.f),
-                    most = static_cast<float>(high - y_.zero_point); // shares are not negative
-        for (std::size_t distance = 0; distance < 256; distance++) {
-            const float share = std::min(exponentials_[distance] * reciprocal, most);
-            results[distance] = static_cast<Code>(static_cast<int>(share + half) + y_.zero_point);
-        }
-    }
-
-    buffer src_, dst_;
-    dim_t size_, rows_;
-    linear_codes y_;
-    std::array<float, 256> exponentials_;
-};
 
 } // namespace
 
@@ -206,12 +135,13 @@ std::unique_ptr<step> lower_litert_softmax(const lowering &l) {
                std::to_string(y.zero_point) + ", allowed are 1/256 and " + std::to_string(lowest));
     if (!(beta > 0 && std::isfinite(beta)))
         refuse("beta is " + std::to_string(beta) + ", allowed are positive numbers");
-    const dim_t size = src.dims.empty() ? 1 : src.dims.back();
-    if (src.type == data_type::s8)
-        return std::make_unique<softmax_step<std::int8_t>>(l.input_buffer(0), l.output_buffer(), size,
-                                                           x.scale, beta, y);
-    return std::make_unique<softmax_step<std::uint8_t>>(l.input_buffer(0), l.output_buffer(), size, x.scale,
-                                                        beta, y);
+    primitive_attr attr;
+    attr.set_requantization(requantization_rule::xnnpack_f32);
+    attr.set_scales(OCTET_ARG_SRC, 0, {x.scale * beta});
+    const memory::desc src_md = dense_desc(src), dst_md = dense_desc(dst);
+    const softmax_forward::desc d(inference, src_md, dst_md, src_md.get_ndims() - 1);
+    return one_step(softmax_forward::primitive_desc(d, attr, l.get_engine()),
+                    {{OCTET_ARG_SRC, l.input_buffer(0, src_md)}, {OCTET_ARG_DST, l.output_buffer(dst_md)}});
 }
 
 } // namespace octet::model

@@ -13,7 +13,7 @@ namespace {
 
 class follower_fusion {
 public:
-    follower_fusion(graph &g, bool joins_sums) : framework_(g.framework), joins_sums_(joins_sums), e_(g) {}
+    explicit follower_fusion(graph &g) : framework_(g.framework), e_(g) {}
 
     void run() {
         for (int i = 0; i < static_cast<int>(e_.node_count()); i++) {
@@ -22,7 +22,7 @@ public:
             const operator_facts &facts = facts_of_node(i);
             if (facts.fusion == fusion_part::function)
                 join_function(i);
-            else if (facts.fusion == fusion_part::sum && joins_sums_)
+            else if (facts.fusion == fusion_part::sum)
                 join_sum(i, input(i, facts.operand_a), input(i, facts.operand_b));
         }
         e_.finish();
@@ -125,16 +125,15 @@ private:
     }
 
     const std::string framework_;
-    const bool joins_sums_;
     graph_editor e_;
     std::map<int, int> overwritten_at_; ///< tensors whose buffer a sum took, and the sum's place
 };
 
 } // namespace
 
-void fuse_followers(graph &g, requantization_rule rule, bool joins_sums) {
+void fuse_followers(graph &g, requantization_rule rule) {
     if (rounds_before_zero_point(rule))
-        follower_fusion(g, joins_sums).run();
+        follower_fusion(g).run();
 }
 
 } // namespace octet::model

@@ -17,9 +17,8 @@ void fuse_padding(graph &g);
 ///   - the addition of another tensor that nobody reads later, in that tensor's buffer.
 ///
 /// Comes after all other passes, since it reads layouts and the order of nodes. Does nothing under a rule
-/// whose post-ops see values that are not yet codes. Without `joins_sums` additions stay by themselves: the post-op has
-/// the arithmetic of the framework's default alone.
-void fuse_followers(graph &g, requantization_rule rule, bool joins_sums);
+/// whose post-ops see values that are not yet codes.
+void fuse_followers(graph &g, requantization_rule rule);
 
 /// Behind a product of matrices or a convolution on floats, functions and operators with a second tensor of one number
 /// per channel, or of the result's shape, become post-ops. Comes after layouts are assigned.

@@ -127,7 +127,7 @@ ort_history apply_passes(graph &g, const network_options &options) {
     if (is_onnx)
         assign_layouts(g);
     if (options.fusion)
-        fuse_followers(g, options.rule, joins_sums(find_runtime(options.profile, g.framework)));
+        fuse_followers(g, options.rule);
     if (options.fusion && is_onnx)
         fuse_floats(g);
     return transformed;
