@@ -95,6 +95,16 @@ TEST_F(InspectTest, TellsTheProfileInForceAndWhatAnotherChanges) {
     const std::string both = "litert-2026.08-arm64+litert-2026.08-x86";
     has(text({"--profile", both}), "\n  " + both + "  in force\n");
     has(text({"--profile", both}), "\n  tflm-90b983c  other arithmetic for ");
+
+    const json object = json::parse(octet({"inspect", model, "--json"}).out);
+    EXPECT_EQ(object["profile"], "tflm-90b983c");
+    EXPECT_GE(object["profiles"].size(), 5u);
+    for (const json &other : object["profiles"]) {
+        const auto &changes = other["changes"];
+        EXPECT_EQ(std::find(changes.begin(), changes.end(), "CONV_2D") == changes.end(),
+                  other["profile"] == "litert-builtin-ref")
+            << other;
+    }
 }
 
 TEST_F(InspectTest, RefusesWhatItCannotRead) {

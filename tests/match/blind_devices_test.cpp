@@ -51,7 +51,7 @@ inputs others(const subject &s) {
         if (v.is_shared)
             continue;
         const bool is_accumulator = v.type == data_type::s32;
-        const dim_t rows = is_accumulator ? 40000 : 20000;
+        const dim_t rows = (is_accumulator ? 40000 : 20000) / static_cast<dim_t>(s.outputs_per_row());
         const std::size_t row = v.count() / static_cast<std::size_t>(v.dims[0]);
         std::vector<std::int32_t> numbers;
         for (dim_t i = 0; i < rows; i++)
@@ -94,6 +94,12 @@ void expect_right_names(const std::vector<device> &devices) {
 TEST(BlindDevices, OctetUnderEveryRule) {
     const std::vector<device> devices = octet_devices();
     EXPECT_GE(devices.size(), 25 * many_scales().size()); // 8 scales without a request for fewer
+    expect_right_names(devices);
+}
+
+TEST(BlindDevices, OctetWithAScalePerChannel) {
+    const std::vector<device> devices = octet_devices_of_channels();
+    EXPECT_GE(devices.size(), 12 * many_scales().size());
     expect_right_names(devices);
 }
 

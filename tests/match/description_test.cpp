@@ -35,11 +35,21 @@ TEST(Description, WrongValuesAreNamed) {
         return text.replace(text.find(from), from.size(), to);
     };
     EXPECT_EQ(refusal_of(product), "");
+    EXPECT_EQ(refusal_of(with(with(product, "0.125", "[0.125, 0.25]"), "-17", "[1, -2]")), "");
     for (const auto &[text, message] : std::vector<std::pair<std::string, std::string>>{
              {with(product, "-17", "1.5"), "bias is 1.5, allowed: -2147483648 to 2147483647"},
              {with(product, "-17", "4294967296"), "bias is 4294967296"},
              {with(slope, "0.25,", "0.25, \"bias\": 1,"), "bias is 1, allowed: none for kind leaky_relu"},
              {with(product, "0.125", "-1"), "inputs[1]: scale is -1"},
+             {with(product, "0.125", "[]"),
+              "inputs[1]: scale has 0 entries, allowed: 1 to 64, one per output channel"},
+             {with(product, "0.125", "[0.5, 0]"),
+              "inputs[1]: scale is [0.5,0], allowed: a positive finite number"},
+             {with(product, "0.5, \"zero", "[0.5], \"zero"),
+              "inputs[0]: scale is [0.5], allowed: a positive"},
+             {with(slope, "0.5}]", "[0.5]}]"), "inputs[0]: scale is [0.5], allowed: a positive"},
+             {with(with(product, "0.125", "[0.125, 0.25, 0.5]"), "-17", "[1, 2]"),
+              "bias is [1,2], allowed: one, or 3, as many as the weights have scales"},
              {with(product, "0.125", "1e999"), "op.json"},
              {with(product, "-3", "-129"), "zero_point is -129, allowed: -128 to 127"},
              {with(product, "24", "18446744073709551615"), "count is 18446744073709551615"},

@@ -21,7 +21,8 @@ using match::values;
 model::accumulator accumulator_of(const scales &s) {
     model::accumulator acc;
     acc.src_scale = s.src;
-    acc.weights_scales = {s.weights};
+    acc.weights_scales = s.weights;
+    acc.weights_mask = acc.dst_mask = 2;
     acc.dst_scale = s.dst;
     acc.dst_zero_point = s.dst_zero_point;
     return acc;
@@ -43,19 +44,22 @@ codes codes_of(const memory &m, data_type type, std::size_t count) {
     return results;
 }
 
-/// x * weights as a matrix product with one column.
+/// x * weights as a matrix product with a column per channel.
 codes product(const scales &s, requantization_rule rule, cpu_isa level, const inputs &given) {
     set_max_cpu_isa(level);
     const engine cpu(engine::kind::cpu, 0);
     stream st(cpu);
     const dim_t rows = given[0].dims[0], length = given[0].dims[1];
     const memory x = memory_of(given[0], {rows, length}, cpu);
-    const memory w = memory_of(given[1], {length, 1}, cpu);
-    const memory y({{rows, 1}, type_of(s), format_tag::ab}, cpu);
+    const auto channels = static_cast<dim_t>(s.weights.size());
+    const memory w({{length, channels}, data_type::s8, format_tag::ba}, cpu);
+    std::memcpy(w.get_data_handle(), given[1].bytes.data(), given[1].bytes.size());
+    const memory y({{rows, channels}, type_of(s), format_tag::ab}, cpu);
     model::accumulator acc = accumulator_of(s);
-    acc.weights_mask = acc.dst_mask = 2;
-    for (std::size_t i = 0; i < given[1].count(); i++)
-        acc.magnitudes.resize(1, 0), acc.magnitudes[0] += 255 * std::abs(given[1].integer(i));
+    std::int64_t magnitude = 0;
+    for (dim_t i = 0; i < length; i++)
+        magnitude += 255 * std::abs(given[1].integer(static_cast<std::size_t>(i)));
+    acc.magnitudes.assign(s.weights.size(), magnitude);
     primitive_attr attr;
     model::set_contract(attr, rule, acc);
     if (s.src_zero_point != 0)
@@ -65,7 +69,7 @@ codes product(const scales &s, requantization_rule rule, cpu_isa level, const in
     matmul(matmul::primitive_desc({x.get_desc(), w.get_desc(), y.get_desc()}, attr, cpu))
         .execute(st, {{OCTET_ARG_SRC, x}, {OCTET_ARG_WEIGHTS, w}, {OCTET_ARG_DST, y}});
     set_max_cpu_isa(cpu_isa::all);
-    return codes_of(y, type_of(s), static_cast<std::size_t>(rows));
+    return codes_of(y, type_of(s), static_cast<std::size_t>(rows * channels));
 }
 
 std::int32_t saturated(double code, const scales &s) {
@@ -76,10 +80,14 @@ std::int32_t saturated(double code, const scales &s) {
 } // namespace
 
 std::string scales::text(const std::string &kind) const {
-    std::ostringstream json;
+    std::ostringstream json, list;
     json.precision(9);
+    list.precision(9);
+    for (std::size_t c = 0; c < weights.size(); c++)
+        list << (c == 0 ? weights.size() == 1 ? "" : "[" : ", ") << weights[c];
+    list << (weights.size() == 1 ? "" : "]");
     json << R"({"kind": ")" << kind << R"(", "inputs": [{"type": "s8", "scale": )" << src
-         << R"(, "zero_point": )" << src_zero_point << R"(}, {"type": "s8", "scale": )" << weights
+         << R"(, "zero_point": )" << src_zero_point << R"(}, {"type": "s8", "scale": )" << list.str()
          << R"(}], "output": {"type": ")" << type << R"(", "scale": )" << dst << R"(, "zero_point": )"
          << dst_zero_point << "}}";
     return json.str();
@@ -88,10 +96,10 @@ std::string scales::text(const std::string &kind) const {
 /// Factors of many mantissas, and powers of two, where ties are exact.
 const std::vector<scales> &many_scales() {
     static const std::vector<scales> every = {
-        {0.25f, 0.5f, 1.f, 0, 1, "s8"},         {0.5f, 0.03125f, 1.f, -128, -7, "s8"},
-        {0.02f, 0.01f, 0.05f, 3, 10, "s8"},     {0.1f, 0.0375f, 0.7f, -5, 128, "u8"},
-        {0.5f, 0.5f, 1.f, 0, 3, "s8"},          {0.0123f, 0.2f, 0.031f, 17, -3, "s8"},
-        {0.0078125f, 0.0625f, 1.f, 0, 0, "s8"}, {0.333f, 0.777f, 1.f, 0, 101, "u8"},
+        {0.25f, {0.5f}, 1.f, 0, 1, "s8"},         {0.5f, {0.03125f}, 1.f, -128, -7, "s8"},
+        {0.02f, {0.01f}, 0.05f, 3, 10, "s8"},     {0.1f, {0.0375f}, 0.7f, -5, 128, "u8"},
+        {0.5f, {0.5f}, 1.f, 0, 3, "s8"},          {0.0123f, {0.2f}, 0.031f, 17, -3, "s8"},
+        {0.0078125f, {0.0625f}, 1.f, 0, 0, "s8"}, {0.333f, {0.777f}, 1.f, 0, 101, "u8"},
     };
     static const std::vector<scales> asked(
         every.begin(),
@@ -100,17 +108,28 @@ const std::vector<scales> &many_scales() {
     return asked;
 }
 
-std::vector<device> octet_devices() {
+std::vector<scales> scales_of_channels() {
+    std::vector<scales> all;
+    for (scales s : many_scales()) {
+        const float first = s.weights[0];
+        s.weights = {first, first * 0.75f, first * 0.3331f, first * 0.5f};
+        all.push_back(s);
+    }
+    return all;
+}
+
+namespace {
+
+std::vector<device> under_every_rule(const std::vector<scales> &all, std::initializer_list<cpu_isa> levels) {
     std::vector<device> devices;
-    const std::vector<cpu_isa> levels = get_available_cpu_isas();
-    for (const scales &s : many_scales())
+    for (const scales &s : all)
         for (const requantization_rule rule : all_requantization_rules())
-            for (const cpu_isa level : {levels.front(), levels.back()}) {
+            for (const cpu_isa level : levels) {
                 if (rule == requantization_rule::automatic || rule == requantization_rule::none)
                     continue;
                 primitive_attr attr;
                 model::accumulator acc = accumulator_of(s);
-                acc.magnitudes = {1 << 15};
+                acc.magnitudes.assign(s.weights.size(), 1 << 15);
                 try {
                     model::set_contract(attr, rule, acc);
                 } catch (const error &) {
@@ -124,6 +143,16 @@ std::vector<device> octet_devices() {
                      {to_string(rule)}});
             }
     return devices;
+}
+
+} // namespace
+
+std::vector<device> octet_devices() {
+    const std::vector<cpu_isa> levels = get_available_cpu_isas();
+    return under_every_rule(many_scales(), {levels.front(), levels.back()});
+}
+std::vector<device> octet_devices_of_channels() {
+    return under_every_rule(scales_of_channels(), {get_available_cpu_isas().back()});
 }
 
 std::vector<device> impostors() {

@@ -109,6 +109,38 @@ class MatchTest(unittest.TestCase):
                     continue  # it has no ties, so every rounding to the nearest is the same
                 self.check(description, device, [name] if name in octet.rules() else [])
 
+    def test_a_scale_per_channel(self):
+        scales = np.float32([0.125, 0.09375, 0.0416, 0.25])
+        factors = (np.float32(0.5) * scales / np.float32(1.0)).astype(np.float64)
+        description = {"kind": "requantize", "inputs": [operand("s8", 0.5), {"type": "s8", "scale": scales.tolist()}],
+                       "output": operand("s8", 1.0, 1)}
+        found = self.check(description, lambda acc: np.clip(np.rint(acc * factors) + 1, -128, 127).astype(np.int8), ["ort_f32"])
+        self.assertEqual(found.probes[0].shape[1], 4)
+        self.assertNotIn("f32", found.contracts)
+        wrong = factors * [1, 1, 1, 1.01]  # one channel's factor is nobody's
+        self.check(description, lambda acc: np.clip(np.rint(acc * wrong) + 1, -128, 127).astype(np.int8), [])
+
+    def test_onnx_specification(self):
+        """The formula of ONNX's reference evaluator (op_qlinear_matmul.py) in NumPy."""
+        for s_x, s_w, s_y, z in [(0.5, 0.125, 1.0, 1), (0.02, 0.01, 0.05, 7), (0.25, 0.5, 1.0, -3)]:
+            scales = [np.float32(s) for s in (s_x, s_w, s_y)]
+
+            def device(x, weights):
+                c = np.matmul(x.astype(np.int32), weights.astype(np.int32).T)
+                d = c * (scales[0] * scales[1] / scales[2])
+                assert d.dtype == np.float64
+                d += np.int8(z)
+                return np.clip(np.rint(d), -128, 127).astype(np.int8)
+            description = {"kind": "product", "inputs": [operand("s8", s_x), operand("s8", s_w)], "output": operand("s8", s_y, z)}
+            found = self.check(description, device, ["onnx_f64"])
+            if s_x != 0.02:  # ties: rules that round before an odd zero point are told apart
+                self.assertFalse({"ort_f32", "f64_scale"} & set(found.contracts), found)
+            random = np.random.default_rng(1)
+            x, w = random.integers(-128, 128, (500, 64), np.int8), random.integers(-128, 128, (5, 64), np.int8)
+            factor = float(scales[0] * scales[1] / scales[2])
+            ours = octet.matmul(x, np.ascontiguousarray(w.T), rule="onnx_f64", scale=factor, zero_point=z, dtype="int8")
+            np.testing.assert_array_equal(ours, device(x, w))
+
     def test_first_difference_and_refusals(self):
         description = {"kind": "requantize", "inputs": [operand("s8", 0.5), operand("s8", 0.5)], "output": operand("s8", 1, 1)}
         description["output"]["scale"] = np.float32(1)  # NumPy's numbers are numbers
@@ -145,6 +177,34 @@ class MatchTest(unittest.TestCase):
                     return torch.ops.quantized.linear(xq, packed, s_y, z_y).int_repr().numpy()
                 description = {"kind": "product", "inputs": [operand("u8", s_x, z_x), operand("s8", s_w)], "output": operand("u8", s_y, z_y)}
                 self.check(description, device, names)
+
+    @unittest.skipIf(torch is None, "PyTorch is not here")
+    def test_pytorch_elements(self):
+        """Sums and products of codes in PyTorch's two engines. What stays consistent agrees on all pairs."""
+        named = 0
+        every = np.array([(a, b) for a in range(256) for b in range(256)], np.uint8)
+        for engine in ("qnnpack", "onednn"):
+            if engine not in torch.backends.quantized.supported_engines:
+                continue
+            torch.backends.quantized.engine = engine
+            for kind, s_x, z_x, s_z, z_z, s_y, z_y in [("add", 0.5, 128, 0.25, 100, 1.0, 129), ("add", 0.02, 100, 0.01, 0, 0.05, 3),
+                                                       ("mul", 0.5, 128, 0.25, 100, 2.0, 129), ("mul", 0.02, 100, 0.01, 7, 0.003, 3)]:
+                s_x, s_z, s_y = (float(np.float32(s)) for s in (s_x, s_z, s_y))
+
+                def device(x, y):
+                    a = torch._make_per_tensor_quantized_tensor(torch.from_numpy(x), s_x, z_x)
+                    b = torch._make_per_tensor_quantized_tensor(torch.from_numpy(y), s_z, z_z)
+                    return getattr(torch.ops.quantized, kind)(a, b, s_y, z_y).int_repr().numpy()
+                description = {"kind": kind, "inputs": [operand("u8", s_x, z_x), operand("u8", s_z, z_z)], "output": operand("u8", s_y, z_y)}
+                found = octet.match(description, device, probes=512)
+                self.assertLessEqual(found.results, 1024)
+                theirs = device(np.ascontiguousarray(every[:, 0]), np.ascontiguousarray(every[:, 1]))
+                for name in set(found.contracts) & set(octet.rules()):
+                    ours = octet.binary(every[:, 0], every[:, 1], kind, rule=name, x_scale=s_x, x1_scale=s_z, y_scale=s_y,
+                                        x_zero_point=z_x, x1_zero_point=z_z, zero_point=z_y, dtype="uint8")
+                    np.testing.assert_array_equal(ours, theirs, f"a false name: {name}, {engine}, {description}")
+                    named += 1
+        self.assertGreater(named, 0)
 
     @unittest.skipUnless(has_onnxruntime(), "onnxruntime-node or onnx is not here")
     def test_onnxruntime(self):

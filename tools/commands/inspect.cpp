@@ -145,21 +145,37 @@ std::vector<std::string> changed_by(const profile &other, const profile &in_forc
     return changed;
 }
 
+/// The profile in force, by the name that it has where none is given; empty for formats with one alone.
+std::string profile_in_force(const inspected &i, const inspect_options &options) {
+    const std::string given = profile_of(i, options);
+    return !given.empty() || i.file.framework != "tflite" ? given : all_profiles().front().name;
+}
+
+/// What else a network of the format can run under, with the operators whose arithmetic it has otherwise.
+std::vector<std::pair<std::string, std::vector<std::string>>> other_profiles(const inspected &i,
+                                                                             const std::string &name) {
+    std::vector<std::pair<std::string, std::vector<std::string>>> others;
+    if (name.empty())
+        return others;
+    const profile &in_force = find_profile(name);
+    for (const profile &other : all_profiles())
+        if (other.framework == i.file.framework && other.name != in_force.name)
+            others.emplace_back(other.name, changed_by(other, in_force, i.file));
+    return others;
+}
+
 // ---- Text
 
 void print_profiles(const inspected &i, const inspect_options &options) {
-    if (i.file.framework != "tflite")
+    const std::string name = profile_in_force(i, options);
+    if (name.empty())
         return;
-    const std::string given = profile_of(i, options), name = given.empty() ? "tflm-90b983c" : given;
-    const profile &in_force = find_profile(name);
     std::cout << "\nprofiles\n  " << name << "  in force\n";
-    for (const profile &other : all_profiles()) {
-        if (other.framework != i.file.framework || other.name == in_force.name)
-            continue;
+    for (const auto &[other, operators] : other_profiles(i, name)) {
         std::string changed;
-        for (const std::string &op : changed_by(other, in_force, i.file))
+        for (const std::string &op : operators)
             changed += (changed.empty() ? "" : ", ") + op;
-        std::cout << "  " << other.name << "  "
+        std::cout << "  " << other << "  "
                   << (changed.empty() ? "changes nothing" : "other arithmetic for " + changed) << '\n';
     }
 }
@@ -295,6 +311,9 @@ json inspected_json(const inspected &i, const inspect_options &options) {
     json operators = json::array();
     for (const auto &[name, count] : operators_of(i.file))
         operators.push_back({{"operator", name}, {"nodes", count}});
+    json profiles = json::array();
+    for (const auto &[name, changed] : other_profiles(i, profile_in_force(i, options)))
+        profiles.push_back({{"profile", name}, {"changes", changed}});
     const size_of_weights weights = weights_of(i.file);
     json activations;
     if (i.net)
@@ -304,7 +323,8 @@ json inspected_json(const inspected &i, const inspect_options &options) {
             {"framework", i.file.framework},
             {"saved", i.file.saved != nullptr},
             {"rule", rule_of(i, options)},
-            {"profile", profile_of(i, options)},
+            {"profile", profile_in_force(i, options)},
+            {"profiles", profiles},
             {"threads", get_num_threads()},
             {"isa", to_string(get_effective_cpu_isa())},
             {"runs", i.net.has_value()},

@@ -131,17 +131,22 @@ std::vector<scaling> real_scalings(const rule_facts &facts, const accumulator_sc
                             "its factor is " + std::to_string(factor) + ", allowed: " + facts.real.allowed);
             unique.add({factor, is_f32}, std::string(derivation.name) + (is_f32 ? " in f32" : ""),
                        [&](const std::pair<double, bool> &p, const std::string &name) {
-                           return scaling{facts.rule, name, [rule = facts.rule, s, p](std::int32_t acc) {
-                                              return store(impl::requantize(rule, acc, p.first, p.second), s);
-                                          }};
+                           return scaling{
+                               facts.rule, name, [rule = facts.rule, s, p](std::int32_t acc) {
+                                   return store(impl::requantize(rule, acc, p.first, p.second, s.zero_point),
+                                                s);
+                               }};
                        });
         }
     return unique.scalings;
 }
 
-accumulator_scales scales_of(const description &d, std::int64_t magnitude) {
-    return {d.inputs[0].scale, d.inputs[1].scale, d.output.scale, d.output.zero_point, d.low(), d.high(),
-            magnitude,         d.output.type,     d.bias};
+accumulator_scales scales_of(const description &d, std::size_t channel, std::int64_t magnitude) {
+    return {d.inputs[0].scale, d.channel_scales[channel],
+            d.output.scale,    d.output.zero_point,
+            d.low(),           d.high(),
+            magnitude,         d.output.type,
+            d.biases[channel]};
 }
 
 /// The largest accumulator that matters: beyond, codes are at the ends of their range.
@@ -150,18 +155,70 @@ std::int64_t useful_magnitude(const accumulator_scales &s, std::int64_t limit) {
         std::min<double>(std::ceil(300. / s.factor()) + 8, static_cast<double>(limit)));
 }
 
-/// Contracts on accumulators, the first input.
-subject subject_of(const description &d, const accumulator_scales &s) {
-    subject result;
-    result.dst = d.output.type;
-    for (scaling &one : scalings(s, result.refused))
-        result.contracts.push_back(
-            {to_string(one.rule), one.derivations, [code = std::move(one.code)](const inputs &given) {
+std::vector<std::string> names_in(const std::string &derivations) {
+    std::vector<std::string> names;
+    for (std::size_t at = 0; at <= derivations.size();) {
+        const std::size_t end = std::min(derivations.find(", ", at), derivations.size());
+        names.push_back(derivations.substr(at, end - at));
+        at = end + 2;
+    }
+    return names;
+}
+
+/// What a rule computes of several channels with parameters derived in one way, and that way's names.
+struct channel_scalings {
+    std::string derivations;
+    std::vector<std::size_t> chosen; ///< of each channel's scalings
+};
+/// A way is one for all channels: two ways are told apart where some channel has other parameters.
+std::vector<channel_scalings> same_way_everywhere(const std::vector<std::vector<scaling>> &channels) {
+    std::vector<channel_scalings> ways;
+    for (const scaling &first : channels[0])
+        for (const std::string &name : names_in(first.derivations)) {
+            std::vector<std::size_t> chosen;
+            for (const std::vector<scaling> &channel : channels)
+                for (std::size_t i = 0; i < channel.size(); i++)
+                    if (const auto names = names_in(channel[i].derivations);
+                        std::find(names.begin(), names.end(), name) != names.end())
+                        chosen.push_back(i);
+            const auto same = std::find_if(ways.begin(), ways.end(),
+                                           [&](const channel_scalings &way) { return way.chosen == chosen; });
+            if (same == ways.end())
+                ways.push_back({name, chosen});
+            else
+                same->derivations += ", " + name;
+        }
+    return ways;
+}
+
+/// The contracts of one rule on accumulators {rows, channels}, the first input.
+void offer_rule(subject &to, requantization_rule rule, const std::vector<accumulator_scales> &channels) {
+    std::vector<std::vector<scaling>> all;
+    for (const accumulator_scales &s : channels)
+        all.push_back(scalings_of(rule, s));
+    for (const channel_scalings &way : same_way_everywhere(all)) {
+        std::vector<std::function<std::int32_t(std::int32_t)>> code;
+        for (std::size_t c = 0; c < all.size(); c++)
+            code.push_back(all[c][way.chosen[c]].code);
+        to.contracts.push_back(
+            {to_string(rule), way.derivations, [code = std::move(code)](const inputs &given) {
                  codes results(given.at(0).count());
                  for (std::size_t i = 0; i < results.size(); i++)
-                     results[i] = code(given[0].integer(i));
+                     results[i] = code[i % code.size()](given[0].integer(i));
                  return results;
              }});
+    }
+}
+
+subject subject_of(const description &d, const std::vector<accumulator_scales> &channels) {
+    subject result;
+    result.dst = d.output.type;
+    for (const requantization_rule rule : all_requantization_rules())
+        try {
+            offer_rule(result, rule, channels);
+        } catch (const error &e) {
+            result.refused.push_back({to_string(rule), e.what()});
+        }
     return result;
 }
 
@@ -189,18 +246,6 @@ std::vector<scaling> scalings_of(requantization_rule rule, const accumulator_sca
     default:
         return {};
     }
-}
-
-std::vector<scaling> scalings(const accumulator_scales &s, std::vector<refused_contract> &refused) {
-    std::vector<scaling> all;
-    for (const requantization_rule rule : all_requantization_rules())
-        try {
-            for (scaling &one : scalings_of(rule, s))
-                all.push_back(std::move(one));
-        } catch (const error &e) {
-            refused.push_back({to_string(rule), e.what()});
-        }
-    return all;
 }
 
 std::vector<std::int32_t> interesting_accumulators(const accumulator_scales &s, std::int64_t limit) {
@@ -239,12 +284,44 @@ std::vector<std::int32_t> interesting_accumulators(const accumulator_scales &s, 
     return result;
 }
 
+namespace {
+
+/// Those of each channel, in rows; a channel with fewer begins anew.
+std::vector<std::int32_t> rows_of_accumulators(const std::vector<accumulator_scales> &channels,
+                                               std::int64_t limit) {
+    std::vector<std::vector<std::int32_t>> columns;
+    std::size_t rows = 0;
+    for (const accumulator_scales &s : channels) {
+        columns.push_back(interesting_accumulators(s, limit));
+        rows = std::max(rows, columns.back().size());
+    }
+    std::vector<std::int32_t> all;
+    for (std::size_t row = 0; row < rows; row++)
+        for (const std::vector<std::int32_t> &column : columns)
+            all.push_back(column[row % column.size()]);
+    return all;
+}
+
+/// Dimensions of what a row has one of per channel; a row of one is a number.
+memory::dims row_of_channels(const description &d) {
+    return d.channel_scales.size() == 1 ? memory::dims{}
+                                        : memory::dims{static_cast<dim_t>(d.channel_scales.size())};
+}
+
+} // namespace
+
 subject accumulator_subject(const description &d) {
-    accumulator_scales s = scales_of(d, 0);
-    s.magnitude = useful_magnitude(s, d.limit);
-    subject result = subject_of(d, s);
-    const std::vector<std::int32_t> sums = interesting_accumulators(s, d.limit);
-    result.pool = {values_of("acc", data_type::s32, {static_cast<dim_t>(sums.size())}, sums)};
+    std::vector<accumulator_scales> channels;
+    for (std::size_t c = 0; c < d.channel_scales.size(); c++) {
+        channels.push_back(scales_of(d, c, 0));
+        channels[c].magnitude = useful_magnitude(channels[c], d.limit);
+    }
+    subject result = subject_of(d, channels);
+    result.dst_row = row_of_channels(d);
+    const std::vector<std::int32_t> sums = rows_of_accumulators(channels, d.limit);
+    memory::dims dims = result.dst_row;
+    dims.insert(dims.begin(), static_cast<dim_t>(sums.size() / channels.size()));
+    result.pool = {values_of("acc", data_type::s32, dims, sums)};
     return result;
 }
 
@@ -292,36 +369,48 @@ dim_t length_for(const description &d, const accumulator_scales &s, const impl::
 
 } // namespace
 
+/// Row n of the sources aims at an accumulator of channel n mod channels, which all others get, too: their weights are the same.
 subject product_subject(const description &d) {
     const operand &x = d.inputs[0], &w = d.inputs[1];
     const impl::type_range whole = impl::range_of(x.type),
                            centred = {whole.low - x.zero_point, whole.high - x.zero_point};
-    accumulator_scales s = scales_of(d, 0);
-    const dim_t length = length_for(d, s, centred);
+    std::vector<accumulator_scales> channels;
+    dim_t length = 0;
+    for (std::size_t c = 0; c < d.channel_scales.size(); c++) {
+        channels.push_back(scales_of(d, c, 0));
+        length = std::max(length, length_for(d, channels[c], centred));
+    }
     const std::vector<std::int32_t> weights = weights_for(w, length);
+    std::int64_t magnitude = 0;
     for (const std::int32_t one : weights)
-        s.magnitude += std::int64_t{255} * std::abs(one);
-    subject result = subject_of(d, s);
+        magnitude += std::int64_t{255} * std::abs(one);
+    for (accumulator_scales &s : channels)
+        s.magnitude = magnitude;
+    subject result = subject_of(d, channels);
     result.reduce = [zero_x = x.zero_point, zero_w = w.zero_point](const inputs &given) {
-        const std::size_t terms = given.at(1).count();
-        std::vector<std::int32_t> sums(row_count(given));
-        for (std::size_t row = 0; row < sums.size(); row++)
-            for (std::size_t i = 0; i < terms; i++)
-                sums[row] = impl::wrapping_add(sums[row], (given[0].integer(row * terms + i) - zero_x) *
-                                                              (given[1].integer(i) - zero_w));
-        return inputs{values_of("acc", data_type::s32, {static_cast<dim_t>(sums.size())}, sums)};
+        const std::size_t count = static_cast<std::size_t>(given.at(1).dims[0]),
+                          terms = given[1].count() / count;
+        std::vector<std::int32_t> sums(row_count(given) * count);
+        for (std::size_t i = 0; i < sums.size(); i++)
+            for (std::size_t k = 0; k < terms; k++)
+                sums[i] = impl::wrapping_add(sums[i], (given[0].integer(i / count * terms + k) - zero_x) *
+                                                          (given[1].integer(i % count * terms + k) - zero_w));
+        return inputs{values_of("acc", data_type::s32,
+                                {static_cast<dim_t>(sums.size() / count), static_cast<dim_t>(count)}, sums)};
     };
     std::vector<std::int32_t> sources, stored;
-    const std::vector<std::int32_t> targets = interesting_accumulators(s, std::min(d.limit, s.magnitude));
-    for (const std::int32_t target : targets)
-        for (const std::int32_t code : codes_for(target, weights, centred))
+    const std::vector<std::int32_t> targets = rows_of_accumulators(channels, std::min(d.limit, magnitude));
+    const std::size_t count = channels.size(), rows = targets.size() / count;
+    for (std::size_t row = 0; row < rows; row++)
+        for (const std::int32_t code : codes_for(targets[row * count + row % count], weights, centred))
             sources.push_back(code + x.zero_point);
-    for (const std::int32_t one : weights)
-        stored.push_back(one + w.zero_point);
-    result.pool = {values_of("x", x.type, {static_cast<dim_t>(targets.size()), length}, sources),
-                   values_of("weights", w.type, {1, length}, stored)};
+    for (std::size_t c = 0; c < count; c++)
+        for (const std::int32_t one : weights)
+            stored.push_back(one + w.zero_point);
+    result.pool = {values_of("x", x.type, {static_cast<dim_t>(rows), length}, sources),
+                   values_of("weights", w.type, {static_cast<dim_t>(count), length}, stored)};
     result.pool[1].is_shared = true;
-    result.dst_row = {1};
+    result.dst_row = {static_cast<dim_t>(count)};
     return result;
 }
 

@@ -8,13 +8,10 @@
 
 #include "common/element.hpp"
 #include "common/text.hpp"
+#include "match/networks.hpp"
 
 namespace octet::match {
 namespace {
-
-const model::tensor &tensor_of(const model::graph &g, int index) {
-    return g.tensors[static_cast<std::size_t>(index)];
-}
 
 bool is_comparable(const model::tensor &t) {
     return !t.is_channels_last &&

@@ -41,6 +41,8 @@ constexpr kind_facts kinds[] = {
     {"resize_bilinear", "RESIZE_BILINEAR", nullptr, 1, form::image},
 };
 
+constexpr std::size_t most_channels = 64;
+
 /// An object of the description, with the place of its values for messages.
 class object_reader {
 public:
@@ -68,17 +70,17 @@ public:
         return value.get<std::string>();
     }
     std::int64_t integer(const char *key, std::int64_t low, std::int64_t high) const {
-        const json &value = at(key);
-        if (!value.is_number_integer() || value.get<std::int64_t>() < low || value.get<std::int64_t>() > high)
-            refuse(key, impl::text(low, " to ", high));
-        return value.get<std::int64_t>();
+        return integer_of(key, at(key), low, high);
     }
-    float real(const char *key, bool is_positive) const {
-        const json &value = at(key);
-        const float x = value.is_number() ? value.get<float>() : NAN;
-        if (!std::isfinite(x) || (is_positive && !(x > 0)))
-            refuse(key, is_positive ? "a positive finite number" : "a finite number");
-        return x;
+    float real(const char *key, bool is_positive) const { return real_of(key, at(key), is_positive); }
+    /// One number, or a list with one per output channel.
+    std::vector<float> positive_reals(const char *key) const {
+        return of_channels<float>(key, [&](const json &one) { return real_of(key, one, true); });
+    }
+    std::vector<std::int32_t> integers(const char *key) const {
+        return of_channels<std::int32_t>(key, [&](const json &one) {
+            return static_cast<std::int32_t>(integer_of(key, one, impl::int32_min, impl::int32_max));
+        });
     }
     bool flag(const char *key) const {
         if (!at(key).is_boolean())
@@ -104,11 +106,37 @@ public:
     }
 
 private:
+    std::int64_t integer_of(const char *key, const json &value, std::int64_t low, std::int64_t high) const {
+        if (!value.is_number_integer() || value.get<std::int64_t>() < low || value.get<std::int64_t>() > high)
+            refuse(key, impl::text(low, " to ", high));
+        return value.get<std::int64_t>();
+    }
+    float real_of(const char *key, const json &value, bool is_positive) const {
+        const float x = value.is_number() ? value.get<float>() : NAN;
+        if (!std::isfinite(x) || (is_positive && !(x > 0)))
+            refuse(key, is_positive ? "a positive finite number" : "a finite number");
+        return x;
+    }
+    template <typename T, typename Read> std::vector<T> of_channels(const char *key, const Read &read) const {
+        const json &value = at(key);
+        if (!value.is_array())
+            return {read(value)};
+        if (value.empty() || value.size() > most_channels)
+            throw_invalid(place_, ": ", key, " has ", value.size(), " entries, allowed: 1 to ", most_channels,
+                          ", one per output channel");
+        std::vector<T> all;
+        for (const json &one : value)
+            all.push_back(read(one));
+        return all;
+    }
+
     const json &object_;
     std::string place_;
 };
 
-operand read_operand(const json &object, const std::string &place, bool allows_f32) {
+/// `scales` is null where the operand has one.
+operand read_operand(const json &object, const std::string &place, bool allows_f32,
+                     std::vector<float> *scales = nullptr) {
     const object_reader r(object, place, {"type", "scale", "zero_point"});
     const std::string type = r.word("type");
     operand o;
@@ -120,7 +148,9 @@ operand read_operand(const json &object, const std::string &place, bool allows_f
         r.refuse("type", allows_f32 ? "s8, u8, f32" : "s8, u8");
     if (o.type == data_type::f32)
         return o;
-    o.scale = r.real("scale", true);
+    if (scales)
+        *scales = r.positive_reals("scale");
+    o.scale = scales ? (*scales)[0] : r.real("scale", true);
     const impl::type_range range = impl::range_of(o.type);
     if (r.has("zero_point"))
         o.zero_point = static_cast<std::int32_t>(r.integer("zero_point", range.low, range.high));
@@ -177,8 +207,11 @@ description parse_description(const std::string &text, const std::string &name) 
                       given.is_array() ? impl::text(given.size(), " entries") : "no list",
                       ", allowed for kind ", d.kind->name, ": ", d.kind->operands);
     const bool may_be_f32 = std::string(d.kind->name) == "quantize";
+    const bool is_product = d.kind->form == form::product,
+               has_channels = is_product || d.kind->form == form::accumulators;
     for (std::size_t i = 0; i < given.size(); i++)
-        d.inputs.push_back(read_operand(given[i], impl::text(name, ": inputs[", i, "]"), may_be_f32));
+        d.inputs.push_back(read_operand(given[i], impl::text(name, ": inputs[", i, "]"), may_be_f32,
+                                        has_channels && i == 1 ? &d.channel_scales : nullptr));
     d.output = read_operand(r.at("output"), name + ": output", false);
     if (r.has("activation")) {
         d.activation = r.word("activation");
@@ -186,7 +219,6 @@ description parse_description(const std::string &text, const std::string &name) 
         if (std::find(names.begin(), names.end(), d.activation) == names.end())
             r.refuse("activation", "NONE, RELU, RELU6, RELU_N1_TO_1");
     }
-    const bool is_product = d.kind->form == form::product;
     if (r.has("count"))
         d.count = r.integer("count", 1, is_product ? 4096 : 1024);
     else if (d.kind->form == form::row || d.kind->form == form::codes)
@@ -194,9 +226,17 @@ description parse_description(const std::string &text, const std::string &name) 
     if (r.has("limit"))
         d.limit = r.integer("limit", 1, 2147483647);
     if (r.has("bias")) {
-        if (!is_product && d.kind->form != form::accumulators)
+        if (!has_channels)
             r.refuse("bias", impl::text("none for kind ", d.kind->name));
-        d.bias = static_cast<std::int32_t>(r.integer("bias", impl::int32_min, impl::int32_max));
+        d.biases = r.integers("bias");
+    }
+    if (d.biases.size() > 1 && d.channel_scales.size() > 1 && d.biases.size() != d.channel_scales.size())
+        r.refuse("bias",
+                 impl::text("one, or ", d.channel_scales.size(), ", as many as the weights have scales"));
+    if (has_channels) {
+        const std::size_t channels = std::max(d.channel_scales.size(), d.biases.size());
+        d.channel_scales.resize(channels, d.channel_scales[0]);
+        d.biases.resize(channels, d.biases.empty() ? 0 : d.biases[0]);
     }
     if (r.has("alpha") || std::string(d.kind->name) == "leaky_relu")
         d.alpha = r.real("alpha", false);

@@ -12,10 +12,6 @@ namespace {
 
 using impl::text;
 
-const model::tensor &tensor_of(const model::graph &g, int index) {
-    return g.tensors[static_cast<std::size_t>(index)];
-}
-
 void require_equal(const model::tensor &t, const values &v) {
     if (v.type != t.type || v.dims != t.dims)
         impl::throw_invalid(v.name, ": holds ", model::to_text(v.type), ' ', model::to_text(v.dims),

@@ -12,6 +12,10 @@
 
 namespace octet::match {
 
+inline const model::tensor &tensor_of(const model::graph &g, int index) {
+    return g.tensors[static_cast<std::size_t>(index)];
+}
+
 /// Tensors that a device computed, by index in the graph.
 using known_tensors = std::map<int, values>;
 

@@ -91,6 +91,9 @@ std::string real_lines(const impl::real_facts &f) {
         return "M = m * 2^-r, 0.5 <= m < 1\nv = rha(rha(acc * m) / 2^r)                         in floating "
                "point\n"
                "y = clamp(v + zp, lo, hi)";
+    if (f.adds_zero_point)
+        return "M = f32(f32(s_src * s_weights) / s_dst)\n"
+               "x = f64(f64(f64(acc) * M) + zp)                     in double\ny = clamp(rne(x), lo, hi)";
     return text("v = ", f.ties == ties_go::away ? "rha" : "rne",
                 "(f64(acc) * M)                               in double\ny = clamp(v + zp, lo, hi)");
 }
@@ -111,8 +114,10 @@ std::string ties(const rule_facts &facts) {
         return text("to even, ", facts.f32.rounds_before_zero_point ? "before" : "after",
                     " the zero point is added");
     if (facts.parameters == rule_parameters::real_scales)
-        return facts.real.steps == impl::real_steps::double_round ? "away from zero, in both roundings"
-                                                                  : ties_text(facts.real.ties);
+        return facts.real.steps == impl::real_steps::double_round
+                   ? "away from zero, in both roundings"
+                   : text(ties_text(facts.real.ties),
+                          facts.real.adds_zero_point ? ", after the zero point is added" : "");
     return facts.fixed_point.steps == rounding_steps::two_steps
                ? text("up in the first rounding, ", ties_text(facts.fixed_point.last), " in the second")
                : ties_text(facts.fixed_point.last);
@@ -146,45 +151,68 @@ std::string drawing(requantization_rule rule) {
 // ---- who computes so, and what holds Octet to it
 
 struct evidence {
-    const char *rule, *users, *proof;
+    const char *rule, *users;
+    bool has_check_values;  ///< `requantization_vectors.json` has a mode of this name
+    const char *proof = ""; ///< besides exact arithmetic of fixed-point rules, and the oracle
 };
-constexpr const char *check_values =
-    "check values of the formula (`octet check`), exact arithmetic (`tests/arithmetic`)";
 constexpr evidence known[] = {
-    {"f32", "oneDNN 2.6.3, all int8 primitives (`src/cpu/ref_*.cpp`, the generated kernels with VNNI)",
+    {"f32", "oneDNN 2.6.3, all int8 primitives (`src/cpu/ref_*.cpp`, the generated kernels with VNNI)", true,
      "oneDNN 2.6.3 itself, in one process (`tests/peers`)"},
-    {"f32_v3", "oneDNN 3.x (its documentation of quantization, `src/cpu/ref_*.cpp`)", check_values},
-    {"ort_f32", "ONNX Runtime 1.30.0, CPU provider (`MlasRequantizeOutput`)",
-     "operator vectors and networks of ONNX Runtime 1.30.0 (`tests/model`)"},
+    {"f32_v3", "oneDNN 3.8 (its guide to quantization, `src/cpu/ref_*.cpp`)", false},
+    {"ort_f32",
+     "ONNX Runtime 1.30.0, CPU provider (`onnxruntime/core/mlas/lib/quantize.cpp`, `MlasRequantizeOutput`)",
+     true, "operator vectors and networks of ONNX Runtime 1.30.0 (`ort_ops.json`, `tests/model`)"},
     {"tflite_2step",
-     "TensorFlow Lite Micro at 90b983c2, LiteRT's reference kernels (`MultiplyByQuantizedMultiplier`)",
-     "operator vectors and networks made by these kernels (`tests/model`)"},
-    {"tflite_single_rounding", "the same, built with `TFLITE_SINGLE_ROUNDING`", check_values},
-    {"tflite_1step", "SNPS-Caffe, convolutions with a scale per channel; ruy's generic code (2af88863)",
-     check_values},
-    {"caffe2_2step", "Caffe2 and QNNPACK, products (`q31` requantization)",
-     "PyTorch 1.13's QNNPACK engine (`tests/python/torch_test.py`)"},
-    {"gemmlowp_fixedpoint", "gemmlowp e844ffd, `OutputStageQuantizeDownInt32ByFixedPoint`",
+     "TensorFlow Lite Micro at 90b983c2 and LiteRT's reference kernels at f6745779 "
+     "(`kernels/internal/common.cc`, "
+     "`MultiplyByQuantizedMultiplier`)",
+     true, "operator vectors and networks made by these kernels (`tflite_ops.json`, `tests/model`)"},
+    {"tflite_single_rounding",
+     "TensorFlow Lite Micro at 90b983c2 built with `TFLITE_SINGLE_ROUNDING` (`kernels/internal/common.cc`)",
+     true},
+    {"tflite_1step",
+     "ruy 2af88863, generic code (`ruy/apply_multiplier.cc`); SNPS-Caffe, convolutions with a scale per "
+     "channel",
+     true, "gives what `litert-2026.08-arm64-builtin` has of products"},
+    {"caffe2_2step",
+     "Caffe2 and QNNPACK, products (`caffe2/operators/quantized`, QNNPACK's "
+     "`src/requantization/q31-scalar.c`)",
+     true},
+    {"gemmlowp_fixedpoint", "gemmlowp e844ffd, `OutputStageQuantizeDownInt32ByFixedPoint`", true,
      "gemmlowp itself, in one process (`tests/arithmetic/gemmlowp_test.cpp`)"},
     {"gemmlowp_fixedpoint_exponent",
-     "gemmlowp e844ffd, `OutputStageScaleInt32ByFixedPointAndExponent`, scalar code",
+     "gemmlowp e844ffd, `OutputStageScaleInt32ByFixedPointAndExponent`, scalar code", true,
      "gemmlowp itself, in one process (`tests/arithmetic/gemmlowp_test.cpp`)"},
-    {"gemmlowp_legacy_scale", "gemmlowp e844ffd, `OutputStageQuantizeDownInt32ToUint8Scale`",
+    {"gemmlowp_legacy_scale", "gemmlowp e844ffd, `OutputStageQuantizeDownInt32ToUint8Scale`", true,
      "gemmlowp itself, in one process (`tests/arithmetic/gemmlowp_test.cpp`)"},
-    {"rounded_shift", "fixed-point reciprocals of microcontrollers", check_values},
-    {"caffe_double_round", "SNPS-Caffe, InnerProduct and Deconvolution", check_values},
-    {"qnnpack_avgpool", "Caffe2 and QNNPACK, average pooling", check_values},
-    {"ev_rte15", "SNPS-Caffe in EV mode", check_values},
-    {"f64_scale", "SNPS-Caffe, InnerProduct with the methods ONNX and Caffe2", check_values},
-    {"xnnpack_f32", "XNNPACK 75db3c09 on x86, LiteRT's default for what its delegate takes",
-     "vectors computed by XNNPACK (`octet check`), LiteRT itself on random networks (`tests/litert`)"},
-    {"xnnpack_rndnu", "XNNPACK 75db3c09 on Arm, products of u8 codes and MUL",
-     "vectors computed by XNNPACK for AArch64 (`octet check`)"},
-    {"ruy_2step", "ruy 2af88863 on x86 with AVX, LiteRT's products that are not delegated",
-     "vectors computed by LiteRT's kernels (`octet check`)"},
-    {"half_away_1step", "none of the runtimes named in these pages", "exact arithmetic (`tests/arithmetic`)"},
-    {"f64_half_away", "LiteRT's FULLY_CONNECTED with real scales", "exact arithmetic (`tests/arithmetic`)"},
-    {"fbgemm_f32", "FBGEMM with a bias in f32", "exact arithmetic (`tests/arithmetic`)"},
+    {"rounded_shift",
+     "fixed-point reciprocals of microcontrollers, as D. Corvoysier's posts on quantization state them; no "
+     "runtime of a version",
+     true},
+    {"caffe_double_round", "SNPS-Caffe, InnerProduct and Deconvolution (`src/caffe/layers`)", true},
+    {"qnnpack_avgpool", "Caffe2 and QNNPACK, average pooling (QNNPACK's `src/q8avgpool`)", true},
+    {"ev_rte15", "SNPS-Caffe with its rounding switched to EV", true},
+    {"f64_scale", "SNPS-Caffe, InnerProduct with the methods ONNX and Caffe2 (`src/caffe/layers`)", false},
+    {"xnnpack_f32",
+     "XNNPACK 75db3c09 on x86 (`src/xnnpack/requantization.h`), LiteRT's default for what its delegate takes",
+     false,
+     "vectors computed by XNNPACK (`litert_ops.json`), LiteRT itself on random networks (`tests/litert`)"},
+    {"xnnpack_rndnu",
+     "XNNPACK 75db3c09 on Arm (`src/xnnpack/requantization.h`), products of u8 codes and MUL", false,
+     "vectors computed by XNNPACK for AArch64 (`litert_ops.json`)"},
+    {"ruy_2step",
+     "ruy 2af88863 on x86 with AVX (`ruy/kernel_avx*.cc`), LiteRT's products that are not delegated", false,
+     "vectors computed by LiteRT's kernels (`litert_ops.json`)"},
+    {"half_away_1step", "none of the runtimes named in these pages", false},
+    {"f64_half_away",
+     "LiteRT at f6745779, the overload of FULLY_CONNECTED with real scales "
+     "(`kernels/internal/reference/integer_ops/fully_connected.h`)",
+     false},
+    {"onnx_f64",
+     "ONNX's reference evaluator (`onnx/reference/ops/op_qlinear_conv.py`, `op_qlinear_matmul.py`)", false,
+     "its formula in NumPy (`tests/python/match_test.py`)"},
+    {"fbgemm_f32", "FBGEMM with a bias in f32, as PyTorch 1.13 calls it (`fbgemm/OutputProcessing-inl.h`)",
+     false},
 };
 
 /// "- Profiles: `litert-2026.08-x86` (CONV_2D, ADD)": the runtimes that compute so, with the operators.
@@ -201,11 +229,78 @@ std::string profile_line(requantization_rule rule) {
     return line.empty() ? line : line + ".\n";
 }
 
-std::string evidence_lines(const char *rule) {
-    for (const evidence &row : known)
-        if (std::string(row.rule) == rule)
-            return text("- Used by: ", row.users, ".\n- Proof: ", row.proof, ".\n");
+std::string evidence_lines(const rule_facts &facts) {
+    for (const evidence &row : known) {
+        if (std::string(row.rule) != facts.name)
+            continue;
+        std::string proof = row.proof;
+        if (row.has_check_values)
+            proof += text(proof.empty() ? "" : "; ", "`requantization_vectors.json`, mode `", row.rule,
+                          "` (`octet check`)");
+        if (facts.parameters == rule_parameters::multipliers)
+            proof += text(proof.empty() ? "" : "; ", "exact arithmetic (`tests/arithmetic`)");
+        return text("- Used by: ", row.users, ".\n- Proof: ", proof, proof.empty() ? "" : "; ",
+                    "the oracle (`tests/oracle`).\n");
+    }
     return "";
+}
+
+// ---- operators of the profiles
+
+/// Rows of equal contents are one, with all their operators and profiles.
+struct contract_of_operators {
+    profile_entry entry;
+    std::vector<std::string> ops, profiles;
+};
+
+void add_once(std::vector<std::string> &names, const std::string &name) {
+    if (std::find(names.begin(), names.end(), name) == names.end())
+        names.push_back(name);
+}
+
+std::vector<contract_of_operators> contracts_of_operators() {
+    std::vector<contract_of_operators> all;
+    for (const profile &p : all_profiles())
+        for (const profile_entry &e : p.entries) {
+            const auto same = [&](const contract_of_operators &c) {
+                const bool has_no_contract = !e.rule && !c.entry.rule; // for many operators alike
+                return (c.entry.op == e.op || has_no_contract) && c.entry.condition == e.condition &&
+                       c.entry.arithmetic == e.arithmetic && c.entry.derivation == e.derivation;
+            };
+            auto found = std::find_if(all.begin(), all.end(), same);
+            if (found == all.end())
+                found = all.insert(all.end(), {e, {}, {}});
+            add_once(found->ops, e.op);
+            add_once(found->profiles, p.name);
+        }
+    return all;
+}
+
+std::string joined(const std::vector<std::string> &names, const char *quote) {
+    std::string all;
+    for (const std::string &name : names)
+        all += text(all.empty() ? "" : ", ", quote, name, quote);
+    return all;
+}
+
+/// A cell of a table.
+std::string cell(const std::string &formula) {
+    if (formula.empty())
+        return " |";
+    std::string escaped;
+    for (const char c : formula)
+        escaped += c == '|' ? "\\|" : std::string(1, c);
+    return text(" ", formula.rfind("none: ", 0) == 0 ? escaped : "`" + escaped + "`", " |");
+}
+
+std::string operator_table() {
+    std::string table =
+        "| operator | where | code | multiplier | profiles |\n| --- | --- | --- | --- | --- |\n";
+    for (const contract_of_operators &c : contracts_of_operators())
+        table +=
+            text("| ", joined(c.ops, ""), " | ", c.entry.condition, c.entry.condition.empty() ? "|" : " |",
+                 cell(c.entry.arithmetic), cell(c.entry.derivation), " ", joined(c.profiles, "`"), " |\n");
+    return table;
 }
 
 // ---- how often contracts differ
@@ -280,7 +375,16 @@ std::string registry_page() {
     for (const rule_facts *facts : described_rules())
         page += text("\n### `", facts->name, "`\n\n```text\n", formula(*facts), "\n\n", drawing(facts->rule),
                      "\n```\n\n- Ties: ", ties(*facts), ".\n- Domain: ", domain(*facts), ".\n",
-                     evidence_lines(facts->name), profile_line(facts->rule));
+                     evidence_lines(*facts), profile_line(facts->rule));
+    page += "\n## Operators\n\n"
+            "What each profile says of each operator. A row without a condition takes what the other rows of "
+            "its profile "
+            "leave. `F` converts to\n"
+            "f32, `d` is a code less its zero point, `s_x`, `s_w` and `s_y` are the scales of source, "
+            "weights and result, `Q31` "
+            "is the fixed-point\n"
+            "form of [arithmetic](arithmetic.md).\n\n" +
+            operator_table();
     page +=
         "\n## How many codes differ\n\n"
         "Of a million codes, those that differ between two rules: s8, zero points uniform in -20 to 20, "
