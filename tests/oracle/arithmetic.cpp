@@ -232,6 +232,13 @@ value requantize(const problem &p, std::int32_t acc, const double *bias, std::si
     case rule::f64_half_away:
         return integer(
             sat(std::round(static_cast<double>(acc) * masked(p.attr.real_scales, p.dst.shape(), at))));
+    case rule::onnx_f64: { // rne(acc * M + zp); the integer is without zp, which store adds again
+        const auto zero_points = p.attr.zero_points.find(OCTET_ARG_DST);
+        const double zp =
+            zero_points == p.attr.zero_points.end() ? 0 : masked(zero_points->second, p.dst.shape(), at);
+        const double product = static_cast<double>(acc) * masked(p.attr.real_scales, p.dst.shape(), at);
+        return integer(sat(std::nearbyint(product + zp) - zp));
+    }
     default:
         return integer(fixed_point(r, acc, masked(p.attr.multipliers, p.dst.shape(), at)));
     }
@@ -509,6 +516,11 @@ struct chain {
     value apply(const post_op::scaled_add &s, const value &x) const {
         const std::int64_t c = code(x, s.zero_point) - s.zero_point;
         const auto y = static_cast<std::int64_t>(before(data_type::undef)) - s.dst_zero_point;
+        if (s.rule == rule::xnnpack_f32) { // one rounding, ties up
+            const double exact =
+                static_cast<double>(c * s.multipliers.a.multiplier + y * s.multipliers.b.multiplier);
+            return integer(sat(std::floor(std::ldexp(exact, -s.multipliers.dst.shift) + 0.5)));
+        }
         const std::int64_t sum =
             static_cast<std::int64_t>(fixed_point(s.rule, wrap(c * 1048576), s.multipliers.a)) +
             fixed_point(s.rule, wrap(y * 1048576), s.multipliers.b);

@@ -331,7 +331,7 @@ void draw_softmax(random_source &r, problem &p) {
     p.axis = static_cast<int>(r.between(0, static_cast<std::int64_t>(shape.size()) - 1));
     p.alg = algorithm::softmax_accurate;
     attributes &a = p.attr;
-    const int choice = static_cast<int>(r.between(0, 3));
+    const int choice = static_cast<int>(r.between(0, 4));
     if (choice <= 1) {
         p.alg = r.pick({algorithm::softmax_accurate, algorithm::softmax_accurate, algorithm::softmax_log});
         p.src = draw_tensor(r, shape, draw_number(r), false);
@@ -348,6 +348,10 @@ void draw_softmax(random_source &r, problem &p) {
         a.rule = draw_tflite(r, false);
         p.dst = draw_tensor_like(r, p.src, shape, r.pick({type::s8, type::u8, type::s16}));
         a.input_multipliers[OCTET_ARG_SRC] = draw_multiplier(r, a.rule, r.real(0.005, 0.3) * 67108864.);
+    } else if (choice == 3) {
+        a.rule = rule::xnnpack_f32;
+        p.dst = draw_tensor_like(r, p.src, shape, t);
+        set_scales(r, p, {OCTET_ARG_SRC});
     } else {
         a.rule = rule::ort_f32;
         p.dst = draw_tensor_like(r, p.src, shape, t);

@@ -209,14 +209,29 @@ fixed_point_multiplier draw_multiplier(random_source &r, rule of, double real, b
 
 void draw_integer_rule(random_source &r, problem &p, int mask, double real) {
     attributes &a = p.attr;
-    a.rule = r.pick({rule::tflite_2step, rule::tflite_2step, rule::tflite_single_rounding, rule::tflite_1step,
-                     rule::caffe2_2step, rule::gemmlowp_fixedpoint, rule::gemmlowp_fixedpoint_exponent,
-                     rule::gemmlowp_legacy_scale, rule::rounded_shift, rule::caffe_double_round,
-                     rule::qnnpack_avgpool, rule::ev_rte15, rule::f64_scale, rule::xnnpack_rndnu,
-                     rule::ruy_2step, rule::ruy_2step, rule::half_away_1step, rule::f64_half_away});
+    a.rule = r.pick({rule::tflite_2step,
+                     rule::tflite_2step,
+                     rule::tflite_single_rounding,
+                     rule::tflite_1step,
+                     rule::caffe2_2step,
+                     rule::gemmlowp_fixedpoint,
+                     rule::gemmlowp_fixedpoint_exponent,
+                     rule::gemmlowp_legacy_scale,
+                     rule::rounded_shift,
+                     rule::caffe_double_round,
+                     rule::qnnpack_avgpool,
+                     rule::ev_rte15,
+                     rule::f64_scale,
+                     rule::xnnpack_rndnu,
+                     rule::ruy_2step,
+                     rule::ruy_2step,
+                     rule::half_away_1step,
+                     rule::f64_half_away,
+                     rule::onnx_f64,
+                     rule::onnx_f64});
     const std::size_t count = masked_count(p.dst.shape(), mask);
     const auto one = [&] { return std::min(real * r.real(0.3, 3), 0.49); };
-    if (a.rule == rule::caffe_double_round || a.rule == rule::f64_scale || a.rule == rule::f64_half_away) {
+    if (parameters_of(a.rule) == rule_parameters::real_scales) {
         a.real_scales_are_f32 = a.rule == rule::caffe_double_round && r.chance(50);
         a.real_scales.mask = mask;
         for (std::size_t i = 0; i < count; i++)
@@ -239,9 +254,11 @@ int draw_dst_mask(random_source &r, const problem &p, int channel) {
 void draw_float_rule(random_source &r, problem &p, const dot_shape &s, double real) {
     attributes &a = p.attr;
     a.rule = r.pick({rule::automatic, rule::f32, rule::f32, rule::f32_v3, rule::f32_v3, rule::ort_f32,
-                     rule::ort_f32, rule::none});
+                     rule::ort_f32, rule::xnnpack_f32, rule::fbgemm_f32, rule::none});
     const bool per_argument =
-        a.rule == rule::f32_v3 || ((a.rule == rule::automatic || a.rule == rule::ort_f32) && r.chance(40));
+        a.rule == rule::f32_v3 ||
+        ((a.rule == rule::automatic || a.rule == rule::ort_f32 || a.rule == rule::xnnpack_f32) &&
+         r.chance(40));
     if (a.rule == rule::none)
         return;
     if (per_argument) {
@@ -273,7 +290,8 @@ void draw_dot_attributes(random_source &r, problem &p, const dot_shape &s) {
         draw_float_rule(r, p, s, real);
     else
         draw_integer_rule(r, p, draw_dst_mask(r, p, s.channel), real);
-    const bool any_bias = a.rule == rule::f32 || a.rule == rule::f32_v3 || a.rule == rule::automatic;
+    const bool any_bias = a.rule == rule::f32 || a.rule == rule::f32_v3 || a.rule == rule::fbgemm_f32 ||
+                          a.rule == rule::automatic;
     if (!s.bias.empty()) {
         const data_type t = any_bias ? r.pick({data_type::f32, data_type::s32, data_type::s8, data_type::u8})
                             : a.rule == rule::none ? r.pick({data_type::s32, data_type::s8, data_type::u8})
@@ -439,7 +457,16 @@ void append_post_op(random_source &r, problem &p, int channel) {
         else if (r.chance(50))
             entry = post_op::qlinear_add{r.real_f32(0.2, 1.5), r.real_f32(0.2, 1.5), r.real_f32(-40, 40),
                                          draw_zero_point(r, t), r.chance(40)};
-        else
+        else if (r.chance(35)) {
+            const auto weight = [&] {
+                return fixed_point_multiplier{static_cast<std::int32_t>(r.between(1, 1 << 21)), 0, 0};
+            };
+            entry = post_op::scaled_add{
+                {weight(), weight(), {1, static_cast<std::int32_t>(r.between(17, 23)), 0}},
+                draw_zero_point(r, t),
+                draw_zero_point(r, t),
+                rule::xnnpack_f32};
+        } else
             entry = post_op::scaled_add{{draw_multiplier(r, tflite, r.real(0.1, 0.5)),
                                          draw_multiplier(r, tflite, r.real(0.1, 0.5)),
                                          draw_multiplier(r, tflite, r.real(0.5, 4) / 1048576)},

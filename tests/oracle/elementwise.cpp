@@ -235,6 +235,25 @@ void ort_softmax(const problem &p, const softmax_row &row, expectation &e) {
     }
 }
 
+/// LiteRT's optimized kernel.
+void litert_softmax(const problem &p, const softmax_row &row, expectation &e) {
+    const float k = -scale_of(p, OCTET_ARG_SRC);
+    std::vector<float> t;
+    float sum = 0;
+    for (const double x : row.x) {
+        const float argument = k * static_cast<float>(row.largest - x);
+        t.push_back(static_cast<float>(std::exp(static_cast<double>(argument))));
+        sum = sum + t.back();
+    }
+    const float part = sum * (1.f / 256), r = 1.f / part;
+    for (std::size_t j = 0; j < t.size(); j++) {
+        const float share = t[j] * r;
+        const double y = p.dst.type() == data_type::s8 ? std::round(static_cast<double>(share)) - 128
+                                                       : std::trunc(static_cast<double>(share + 0.5f));
+        e.low[row.element[j]] = e.high[row.element[j]] = std::min(y, highest(p.dst.type()));
+    }
+}
+
 void tflite_softmax(const problem &p, rule r, const softmax_row &row, expectation &e) {
     const fixed_point_multiplier m = p.attr.input_multipliers.at(OCTET_ARG_SRC);
     const double smallest = -std::floor(std::ldexp(31. * 67108864., -m.shift));
@@ -275,6 +294,8 @@ void softmax(const problem &p, expectation &e) {
         }
         if (r == rule::ort_f32)
             return ort_softmax(p, row, e);
+        if (r == rule::xnnpack_f32)
+            return litert_softmax(p, row, e);
         if (is_tflite(r))
             return tflite_softmax(p, r, row, e);
         std::vector<value> low, high;
