@@ -174,8 +174,8 @@ OCTET_API rule_parameters parameters_of(requantization_rule rule);
 /// The name of an enumerator, as for those of octet/types.hpp.
 OCTET_API const char *to_string(rule_parameters parameters);
 
-/// True if what comes to the post-ops, once rounded, is the code less the destination's zero point; `f32` rounds
-/// after the zero point is added, and `f32_v3` scales to codes behind the post-ops.
+/// True if what comes to the post-ops, once rounded, is the code less the destination's zero point, whatever that is; `f32`
+/// and `onnx_f64` round after the zero point is added, and `f32_v3` scales to codes behind the post-ops.
 OCTET_API bool rounds_before_zero_point(requantization_rule rule);
 
 /// "tflite_2step", …; the inverse throws `invalid_arguments` and lists the names.

@@ -23,7 +23,8 @@ const std::vector<requantization_rule> &all_requantization_rules() {
 rule_parameters parameters_of(requantization_rule rule) { return impl::facts_of(rule).parameters; }
 
 bool rounds_before_zero_point(requantization_rule rule) {
-    return !impl::is_float(rule) || impl::facts_of(rule).f32.rounds_before_zero_point;
+    const impl::rule_facts &facts = impl::facts_of(rule);
+    return impl::is_float(rule) ? facts.f32.rounds_before_zero_point : !facts.real.adds_zero_point;
 }
 
 const char *to_string(requantization_rule rule) {
