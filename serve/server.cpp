@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <exception>
 #include <fstream>
 #include <iostream>
@@ -31,6 +32,8 @@ namespace {
 
 void read_tokens(const std::string &path, token &tokens) {
     std::ifstream file(path);
+    if (!file)
+        throw error(status::invalid_arguments, path + ": cannot be read: " + std::strerror(errno));
     const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
     if (tokens.set(text) == 0)
         throw error(status::invalid_arguments, path + ": has no token");

@@ -20,7 +20,8 @@ inline listen_address parse_address(const std::string &text) {
         !a.port.empty() && a.port.size() <= 5 && a.port.find_first_not_of("0123456789") == std::string::npos;
     if (!is_number || std::stoul(a.port) > 65535)
         throw error(status::invalid_arguments,
-                    "'" + text + "' given, the form is ADDRESS:PORT with a port from 0 to 65535");
+                    "address '" + text +
+                        "' given, the form is ADDRESS:PORT with a port from 0 to 65535, or off");
     if (a.host.size() > 2 && a.host.front() == '[' && a.host.back() == ']')
         a.host = a.host.substr(1, a.host.size() - 2);
     return a;

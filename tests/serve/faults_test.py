@@ -56,6 +56,8 @@ class FaultsTest(unittest.TestCase):
                                 (["--demo", "--http", "127.0.0.1:70000"], "0 to 65535"), (["--demo", "--grpc", "x:-1"], "0 to 65535"),
                                 (["--models", "/nowhere"] + FILES, "is no folder"), (["/nowhere/x.tflite"] + FILES, "cannot be read"),
                                 (["--demo", "--tls-key", "x"], "belong together"), (["--demo", "--token-file", "/dev/null"], "no token"),
+                                (["--demo", "--token-file", "/nowhere/token"], "/nowhere/token: cannot be read: No such file"),
+                                (["--demo", "--grpc", "nonsense"], "address 'nonsense' given"),
                                 (["--demo", "--access-log", "/dev/null/log"], "/dev/null/log"),
                                 (["--demo", "--http", "127.0.0.1:0", "--tls-certificate", "/dev/null", "--tls-key", "/dev/null"], "TLS")):
             code, said = refusal(*arguments)
