@@ -1,5 +1,5 @@
-// Buffers of ONNX Runtime's are bound for a run and no longer: its allocator gives the same bytes to other tensors in the
-// next. INT64 is s32 in networks, so such tensors are copied.
+// Buffers of ONNX Runtime's are bound anew for each run: its allocator gives the same bytes to other tensors in the next. What is
+// known of tensors is asked for once, since runs of a few microseconds count. INT64 is s32 in networks, so such tensors are copied.
 // SPDX-License-Identifier: Apache-2.0
 #include "onnxruntime/part.hpp"
 
@@ -223,30 +223,48 @@ void part::connect(const std::vector<std::string> &inputs, const std::vector<std
                " outputs, expected are " + std::to_string(outputs_.size()));
 }
 
-part::sizes part::read_inputs(ort_kernel_context *context, std::vector<const void *> &data) const {
-    sizes at;
+/// Without open sizes no other tensor comes that has this many bytes.
+part::idle_context part::context_for(ort_kernel_context *context,
+                                     std::vector<const ort_value *> &values) const {
     for (const port &p : inputs_) {
         const ort_value *v = nullptr;
         ort_(api::context_input, static_cast<const ort_kernel_context *>(context), p.place, &v);
         if (!v)
             refuse("input '" + p.name + "' is absent");
-        at.push_back(dims_of(ort_, v));
-        data.push_back(data_of(ort_, v));
+        values.push_back(v);
     }
-    return at;
+    if (!is_open_)
+        return take(fixed_);
+    sizes at;
+    for (const ort_value *v : values)
+        at.push_back(dims_of(ort_, v));
+    return take(at);
 }
 
-network part::take(const sizes &at) const {
+part::idle_context part::take(const sizes &at) const {
     {
         const std::lock_guard<std::mutex> lock(mutex_);
         for (auto i = idle_.rbegin(); i != idle_.rend(); ++i)
             if (i->at == at) {
-                network net = std::move(i->net);
+                idle_context c = std::move(*i);
                 idle_.erase(std::next(i).base());
-                return net;
+                return c;
             }
     }
-    return at == fixed_ ? network_->new_context() : resized(at);
+    const auto has_none = [](const dims &d) { return std::count(d.begin(), d.end(), 0) != 0; };
+    if (std::any_of(at.begin(), at.end(), has_none))
+        return {at, std::nullopt, {}, {}, {}, {}};
+    idle_context c{at, at == fixed_ ? network_->new_context() : resized(at), {}, {}, {}, {}};
+    const auto facts_of = [](const tensor_view &t, std::vector<tensor_facts> &all) {
+        all.push_back({t.data_type(), t.size_in_bytes(), {t.dims().begin(), t.dims().end()}});
+    };
+    for (std::size_t i = 0; i < inputs_.size(); i++)
+        facts_of(c.net->input(i), c.inputs);
+    for (std::size_t i = 0; i < outputs_.size(); i++)
+        facts_of(c.net->output(i), c.outputs);
+    c.read.resize(inputs_.size());
+    c.written.resize(outputs_.size());
+    return c;
 }
 
 network part::resized(const sizes &at) const {
@@ -258,10 +276,10 @@ network part::resized(const sizes &at) const {
     return net;
 }
 
-void part::give_back(sizes at, network net) const {
+void part::give_back(idle_context c) const {
     std::optional<idle_context> released; // outside of the lock
     const std::lock_guard<std::mutex> lock(mutex_);
-    idle_.push_back({std::move(at), std::move(net)});
+    idle_.push_back(std::move(c));
     if (idle_.size() > most_idle) {
         released = std::move(idle_.front());
         idle_.erase(idle_.begin());
@@ -326,37 +344,48 @@ void part::run(ort_kernel_context *context, network &net) const {
 }
 
 void part::compute(ort_kernel_context *context) const {
-    std::vector<const void *> sources;
-    sizes at = read_inputs(context, sources);
-    if (std::any_of(at.begin(), at.end(),
-                    [](const dims &d) { return std::count(d.begin(), d.end(), 0) != 0; }))
-        return give_empty_outputs(context, at);
-    network net = take(at);
-    std::vector<network::source_buffer> read(inputs_.size());
+    std::vector<const ort_value *> sources;
+    sources.reserve(inputs_.size());
+    idle_context c = context_for(context, sources);
+    if (!c.net)
+        return give_empty_outputs(context, c.at);
+    network &net = *c.net;
     for (std::size_t i = 0; i < inputs_.size(); i++) {
-        const tensor_view x = net.input(i);
-        if (inputs_[i].type == element::s64)
-            x.copy_from(static_cast<const std::int64_t *>(sources[i]), x.element_count());
-        else if (is_aligned(sources[i], x.data_type()))
-            read[i] = {sources[i], x.size_in_bytes()};
-        else
-            x.copy_bytes_from(sources[i], x.size_in_bytes());
+        const tensor_facts &x = c.inputs[i];
+        const void *const bytes = data_of(ort_, sources[i]);
+        const std::size_t expected = inputs_[i].type == element::s64 ? 2 * x.bytes : x.bytes;
+        std::size_t size = expected; // open ones have been compared
+        if (!is_open_)
+            ort_(api::tensor_bytes, sources[i], &size);
+        if (size != expected)
+            refuse("input '" + inputs_[i].name + "' has " + std::to_string(size) + " bytes, the model says " +
+                   std::to_string(expected));
+        const bool is_copied = inputs_[i].type == element::s64 || !is_aligned(bytes, x.type);
+        c.read[i] = {is_copied ? nullptr : bytes, x.bytes};
     }
-    std::vector<network::result_buffer> written(net.output_count());
     std::vector<void *> results;
+    results.reserve(outputs_.size());
     for (std::size_t i = 0; i < outputs_.size(); i++) {
-        const tensor_view y = net.output(i);
-        const dims d(y.dims().begin(), y.dims().end());
+        const tensor_facts &y = c.outputs[i];
         ort_value *v = nullptr;
-        ort_(api::context_output, context, outputs_[i].place, d.data(), d.size(), &v);
+        ort_(api::context_output, context, outputs_[i].place, y.dims.data(), y.dims.size(), &v);
         results.push_back(data_of(ort_, v));
-        if (outputs_[i].type != element::s64 && is_aligned(results[i], y.data_type()))
-            written[i] = {results[i], y.size_in_bytes()};
+        const bool is_copied = outputs_[i].type == element::s64 || !is_aligned(results[i], y.type);
+        c.written[i] = {is_copied ? nullptr : results[i], y.bytes};
     }
-    net.bind(read, written);
+    net.bind(c.read, c.written); // what an earlier run has bound is gone, and no longer read
+    for (std::size_t i = 0; i < inputs_.size(); i++) {
+        if (c.read[i].bytes)
+            continue;
+        const tensor_view x = net.input(i);
+        if (const void *const bytes = data_of(ort_, sources[i]); inputs_[i].type == element::s64)
+            x.copy_from(static_cast<const std::int64_t *>(bytes), x.element_count());
+        else
+            x.copy_bytes_from(bytes, x.size_in_bytes());
+    }
     run(context, net);
     for (std::size_t i = 0; i < outputs_.size(); i++) {
-        if (written[i].bytes)
+        if (c.written[i].bytes)
             continue;
         const tensor_view y = net.output(i);
         if (outputs_[i].type == element::s64)
@@ -366,8 +395,7 @@ void part::compute(ort_kernel_context *context) const {
             std::copy_n(static_cast<const char *>(y.data()), y.size_in_bytes(),
                         static_cast<char *>(results[i]));
     }
-    net.bind();
-    give_back(std::move(at), std::move(net));
+    give_back(std::move(c));
 }
 
 } // namespace octet::onnxruntime

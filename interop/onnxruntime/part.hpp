@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,7 +32,8 @@ public:
     /// The nodes for which Octet refuses such a part, with the sentences of a network; none where no single node is to blame.
     static std::map<int, std::string> refused(const runtime &ort, const graph &g, const selection &nodes);
 
-    const std::vector<int> &nodes() const { return nodes_; }                    ///< in the graph, in order
+    bool is_open() const { return is_open_; }                ///< has sizes that only a run tells
+    const std::vector<int> &nodes() const { return nodes_; } ///< in the graph, in order
     const model::graph &network_graph() const { return network_->get_graph(); } ///< as it runs
 
     const network &plan() const { return *network_; } ///< to be saved
@@ -57,18 +59,27 @@ private:
         std::vector<std::string> dim_names;
         std::size_t place = 0; ///< among the node's inputs or outputs
     };
+    struct tensor_facts {
+        data_type type;
+        std::size_t bytes;
+        std::vector<std::int64_t> dims;
+    };
+    /// A context in some sizes, and what runs need of its tensors; no network where a size is 0.
     struct idle_context {
         sizes at;
-        network net;
+        std::optional<network> net;
+        std::vector<tensor_facts> inputs, outputs;
+        std::vector<network::source_buffer> read;
+        std::vector<network::result_buffer> written;
     };
 
     void set_ports(const graph &g, const selection &nodes);
-    network take(const sizes &at) const;
+    idle_context context_for(ort_kernel_context *context, std::vector<const ort_value *> &values) const;
+    idle_context take(const sizes &at) const;
     network resized(const sizes &at) const;
-    void give_back(sizes at, network net) const;
+    void give_back(idle_context c) const;
     void run(ort_kernel_context *context, network &net) const;
     void give_empty_outputs(ort_kernel_context *context, const sizes &at) const;
-    sizes read_inputs(ort_kernel_context *context, std::vector<const void *> &data) const;
 
     const runtime &ort_;
     std::vector<int> nodes_;

@@ -101,6 +101,7 @@ inline constexpr slot<300, void(ort_key_values *)> release_key_values{};
 inline constexpr slot<307, int(const ort_hardware_device *)> hardware_type{};
 inline constexpr slot<317, const void *const *()> get_ep_api{};
 
+inline constexpr slot<318, may_fail(const ort_value *, std::size_t *)> tensor_bytes{};
 inline constexpr slot<326, may_fail(const ort_value_info *, const ort_value **)> initializer_value{};
 inline constexpr slot<330, may_fail(const ort_value_info *, bool *)> is_graph_output{};
 inline constexpr slot<331, may_fail(const ort_value_info *, bool *)> is_constant{};

@@ -169,6 +169,29 @@ TEST_F(OnnxRuntimeProvider, FollowsWhatTheSessionSaysOfPairs) {
     EXPECT_TRUE(octet.operators_of(by::octet).empty());
 }
 
+TEST_F(OnnxRuntimeProvider, LeavesPartsThatAreTooSmallToWin) {
+    const auto sigmoid = [](std::int64_t elements) {
+        onnx_builder b(17);
+        b.input<float>("x", {1, elements});
+        b.scalar<float>("s", 0.03f), b.scalar<std::uint8_t>("z", 128);
+        std::string t = "x";
+        for (const std::string name : {"x", "y"}) {
+            b.node("QuantizeLinear", {t, "s", "z"}, {name + "_q"});
+            b.node("DequantizeLinear", {name + "_q", "s", "z"}, {name + "_d"});
+            t = name + "_d";
+            if (name == "x")
+                b.node("Sigmoid", {t}, {"sigmoid"}), t = "sigmoid";
+        }
+        b.node("Identity", {t}, {"y"});
+        b.output<float>("y", {1, elements});
+        return b.finish();
+    };
+    EXPECT_TRUE(session(sigmoid(16), with_octet({{"log", "1"}})).operators_of(by::octet).empty());
+    EXPECT_TRUE(contains(told(), "elements, fewer than 1024 (option minimum)"));
+    EXPECT_TRUE(session(sigmoid(16), with_octet({{"minimum", "1"}})).operators_of(by::cpu).empty());
+    EXPECT_TRUE(session(sigmoid(4096), with_octet()).operators_of(by::cpu).empty());
+}
+
 /// As it is, the first of two pairs on s8 becomes u8, and what reads the codes twice is computed on floats.
 TEST_F(OnnxRuntimeProvider, ComputesPairsOnSignedCodesAsTheSessionSays) {
     onnx_builder b(17);
