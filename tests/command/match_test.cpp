@@ -256,7 +256,7 @@ TEST_F(MatchNetworkTest, ComparesTwoProfilesOnAPage) {
     EXPECT_EQ(combined["operators"].size(), 12u) << "SOFTMAX is the second one's";
     expect_refusals(
         {{{"compare-profiles", "M", "litert-2026.08-arm64+nosuch", "ort_f32", "-o", "D/p.html"},
-          "profile 'litert-2026.08-arm64+nosuch', allowed for networks of tflite: …"},
+          "profile 'nosuch' is none; the closest are …"},
          {{"compare-profiles", "M", "nosuch", "ort_f32", "-o", "D/p.html"},
           "profile 'nosuch', allowed for networks of tflite: …"},
          {{"compare-profiles", "M", "ort_f32", "ort_f32", "-o", "D/folder"}, "D/folder: …"},

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "match/contenders.hpp"
 
-#include <algorithm>
-
 #include "common/text.hpp"
 #include "octet/profile.hpp"
 
@@ -34,25 +32,10 @@ std::vector<contender> contenders(const std::string &framework) {
     return all;
 }
 
-namespace {
-
-/// "A+B": what A has no contract for is B's.
-bool is_combination(const std::string &framework, const std::string &name) {
-    const std::size_t plus = name.find('+');
-    if (plus == std::string::npos)
-        return false;
-    const std::vector<contender> all = runtimes(framework);
-    const auto is_runtime = [&](const std::string &part) {
-        return std::any_of(all.begin(), all.end(), [&](const contender &c) { return c.name == part; });
-    };
-    const std::string behind = name.substr(plus + 1);
-    return is_runtime(name.substr(0, plus)) && (is_runtime(behind) || is_combination(framework, behind));
-}
-
-} // namespace
-
 contender find_contender(const std::string &framework, const std::string &name) {
-    if (is_combination(framework, name)) {
+    // "A+B": what A has no contract for is B's. The network finds out whether they are of its framework.
+    if (name.find('+') != std::string::npos) {
+        find_profile(name);
         network_options options;
         options.profile = name;
         return {name, options};
