@@ -53,286 +53,214 @@ struct pooling_forward : public primitive {
     ///@}
 };
 
-/// Pooling with a dilation: octet::pooling_forward.
-struct pooling_v2_forward : public primitive {
-    /// What is to be computed.
-    struct desc {
-        dnnl_pooling_v2_desc_t data; ///< that of the C interface
-        /// Arguments as in oneDNN.
-        ///@{
-        desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &dst,
-             const memory::dims &strides, const memory::dims &kernel, const memory::dims &dilation,
-             const memory::dims &padding_l, const memory::dims &padding_r) {
-            octet_detail::check(dnnl_pooling_v2_forward_desc_init(
-                &data, convert_to_c(prop), convert_to_c(alg), &src.data, &dst.data,
-                octet_detail::spatial(strides, src, "strides"), octet_detail::spatial(kernel, src, "kernel"),
-                octet_detail::spatial(dilation, src, "dilation"),
-                octet_detail::spatial(padding_l, src, "padding_l"),
-                octet_detail::spatial(padding_r, src, "padding_r")));
-        }
-        ///@}
-    };
+namespace octet_detail {
 
-    /// The checked operation and its implementation.
-    struct primitive_desc : public octet_detail::described<desc, kind::pooling_v2> {
-        using described::described;
-        primitive_desc() = default; ///< none
-        /// oneDNN 3.x.
-        ///@{
-        primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
-                       const memory::desc &dst, const memory::dims &strides, const memory::dims &kernel,
-                       const memory::dims &dilation, const memory::dims &padding_l,
-                       const memory::dims &padding_r, const primitive_attr &attr = {},
-                       bool allow_empty = false)
-            : described(desc(prop, alg, src, dst, strides, kernel, dilation, padding_l, padding_r), attr, e,
-                        allow_empty) {}
-        ///@}
-    };
-
-    pooling_v2_forward() = default; ///< none
-    /// Ready to run.
+/// What pooling_v2_forward computes.
+struct pooling_v2_desc {
+    dnnl_pooling_v2_desc_t data; ///< that of the C interface
+    /// Arguments as in oneDNN.
     ///@{
-    pooling_v2_forward(const primitive_desc &pd) : primitive(pd) {}
-    pooling_v2_forward(const primitive_desc &pd, const std::vector<std::uint8_t> &cache_blob)
-        : primitive(pd, cache_blob) {}
+    pooling_v2_desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &dst,
+                    const memory::dims &strides, const memory::dims &kernel, const memory::dims &dilation,
+                    const memory::dims &padding_l, const memory::dims &padding_r) {
+        check(dnnl_pooling_v2_forward_desc_init(
+            &data, convert_to_c(prop), convert_to_c(alg), &src.data, &dst.data,
+            spatial(strides, src, "strides"), spatial(kernel, src, "kernel"),
+            spatial(dilation, src, "dilation"), spatial(padding_l, src, "padding_l"),
+            spatial(padding_r, src, "padding_r")));
+    }
     ///@}
 };
+
+using pooling_v2 =
+    operation<in_one_call<pooling_v2_desc, primitive::kind::pooling_v2,
+                          void(prop_kind, algorithm, tensor, tensor, sizes, sizes, sizes, sizes, sizes)>>;
+
+} // namespace octet_detail
+
+/// Pooling with a dilation: octet::pooling_forward.
+struct pooling_v2_forward : public octet_detail::pooling_v2 {
+    using operation::operation;
+};
+
+namespace octet_detail {
+
+/// What eltwise_forward computes.
+struct eltwise_desc {
+    dnnl_eltwise_desc_t data; ///< that of the C interface
+    /// Arguments as in oneDNN.
+    ///@{
+    eltwise_desc(prop_kind prop, algorithm alg, const memory::desc &data_desc, float alpha = 0.f,
+                 float beta = 0.f) {
+        check(dnnl_eltwise_forward_desc_init(&data, convert_to_c(prop), convert_to_c(alg), &data_desc.data,
+                                             alpha, beta));
+    }
+    ///@}
+};
+
+using eltwise = operation<described<eltwise_desc, primitive::kind::eltwise>>;
+
+} // namespace octet_detail
 
 /// Function of each element: octet::eltwise_forward.
-struct eltwise_forward : public primitive {
-    /// What is to be computed.
-    struct desc {
-        dnnl_eltwise_desc_t data; ///< that of the C interface
-        /// Arguments as in oneDNN.
-        ///@{
-        desc(prop_kind prop, algorithm alg, const memory::desc &data_desc, float alpha = 0.f,
-             float beta = 0.f) {
-            octet_detail::check(dnnl_eltwise_forward_desc_init(&data, convert_to_c(prop), convert_to_c(alg),
-                                                               &data_desc.data, alpha, beta));
-        }
-        ///@}
-    };
+struct eltwise_forward : public octet_detail::eltwise {
+    using operation::operation;
+};
 
-    /// The checked operation and its implementation.
-    struct primitive_desc : public octet_detail::described<desc, kind::eltwise> {
-        using described::described;
-        primitive_desc() = default; ///< none
-    };
+namespace octet_detail {
 
-    eltwise_forward() = default; ///< none
-    /// Ready to run.
+/// What softmax_forward computes.
+struct softmax_desc {
+    dnnl_softmax_desc_t data; ///< that of the C interface
+    /// Arguments as in oneDNN.
     ///@{
-    eltwise_forward(const primitive_desc &pd) : primitive(pd) {}
-    eltwise_forward(const primitive_desc &pd, const std::vector<std::uint8_t> &cache_blob)
-        : primitive(pd, cache_blob) {}
+    softmax_desc(prop_kind prop, const memory::desc &data_desc, int axis) {
+        check(dnnl_softmax_forward_desc_init(&data, convert_to_c(prop), &data_desc.data, axis));
+    }
     ///@}
 };
+
+using softmax = operation<described<softmax_desc, primitive::kind::softmax>>;
+
+} // namespace octet_detail
 
 /// Softmax: octet::softmax_forward.
-struct softmax_forward : public primitive {
-    /// What is to be computed.
-    struct desc {
-        dnnl_softmax_desc_t data; ///< that of the C interface
-        /// Arguments as in oneDNN.
-        ///@{
-        desc(prop_kind prop, const memory::desc &data_desc, int axis) {
-            octet_detail::check(
-                dnnl_softmax_forward_desc_init(&data, convert_to_c(prop), &data_desc.data, axis));
-        }
-        ///@}
-    };
+struct softmax_forward : public octet_detail::softmax {
+    using operation::operation;
+};
 
-    /// The checked operation and its implementation.
-    struct primitive_desc : public octet_detail::described<desc, kind::softmax> {
-        using described::described;
-        primitive_desc() = default; ///< none
-    };
+namespace octet_detail {
 
-    softmax_forward() = default; ///< none
-    /// Ready to run.
+/// What logsoftmax_forward computes.
+struct logsoftmax_desc {
+    dnnl_logsoftmax_desc_t data; ///< that of the C interface
+    /// Arguments as in oneDNN.
     ///@{
-    softmax_forward(const primitive_desc &pd) : primitive(pd) {}
-    softmax_forward(const primitive_desc &pd, const std::vector<std::uint8_t> &cache_blob)
-        : primitive(pd, cache_blob) {}
+    logsoftmax_desc(prop_kind prop, const memory::desc &data_desc, int axis) {
+        check(dnnl_logsoftmax_forward_desc_init(&data, convert_to_c(prop), &data_desc.data, axis));
+    }
     ///@}
 };
+
+using logsoftmax = operation<described<logsoftmax_desc, primitive::kind::softmax>>;
+
+} // namespace octet_detail
 
 /// Its logarithm; the kind is softmax, as in oneDNN.
-struct logsoftmax_forward : public primitive {
-    /// What is to be computed.
-    struct desc {
-        dnnl_logsoftmax_desc_t data; ///< that of the C interface
-        /// Arguments as in oneDNN.
-        ///@{
-        desc(prop_kind prop, const memory::desc &data_desc, int axis) {
-            octet_detail::check(
-                dnnl_logsoftmax_forward_desc_init(&data, convert_to_c(prop), &data_desc.data, axis));
-        }
-        ///@}
-    };
+struct logsoftmax_forward : public octet_detail::logsoftmax {
+    using operation::operation;
+};
 
-    /// The checked operation and its implementation.
-    struct primitive_desc : public octet_detail::described<desc, kind::softmax> {
-        using described::described;
-        primitive_desc() = default; ///< none
-    };
+namespace octet_detail {
 
-    logsoftmax_forward() = default; ///< none
-    /// Ready to run.
+/// What softmax_v2_forward computes.
+struct softmax_v2_desc {
+    dnnl_softmax_v2_desc_t data; ///< that of the C interface
+    /// Arguments as in oneDNN.
     ///@{
-    logsoftmax_forward(const primitive_desc &pd) : primitive(pd) {}
-    logsoftmax_forward(const primitive_desc &pd, const std::vector<std::uint8_t> &cache_blob)
-        : primitive(pd, cache_blob) {}
+    softmax_v2_desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &dst,
+                    int axis) {
+        check(dnnl_softmax_v2_forward_desc_init(&data, convert_to_c(prop), convert_to_c(alg), &src.data,
+                                                &dst.data, axis));
+    }
     ///@}
 };
+
+using softmax_v2 = operation<in_one_call<softmax_v2_desc, primitive::kind::softmax_v2,
+                                         void(prop_kind, algorithm, tensor, tensor, int)>>;
+
+} // namespace octet_detail
 
 /// Both, with types of their own for source and destination.
-struct softmax_v2_forward : public primitive {
-    /// What is to be computed.
-    struct desc {
-        dnnl_softmax_v2_desc_t data; ///< that of the C interface
-        /// Arguments as in oneDNN.
-        ///@{
-        desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &dst, int axis) {
-            octet_detail::check(dnnl_softmax_v2_forward_desc_init(
-                &data, convert_to_c(prop), convert_to_c(alg), &src.data, &dst.data, axis));
-        }
-        ///@}
-    };
+struct softmax_v2_forward : public octet_detail::softmax_v2 {
+    using operation::operation;
+};
 
-    /// The checked operation and its implementation.
-    struct primitive_desc : public octet_detail::described<desc, kind::softmax_v2> {
-        using described::described;
-        primitive_desc() = default; ///< none
-        /// oneDNN 3.x.
-        ///@{
-        primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
-                       const memory::desc &dst, int axis, const primitive_attr &attr = {},
-                       bool allow_empty = false)
-            : described(desc(prop, alg, src, dst, axis), attr, e, allow_empty) {}
-        ///@}
-    };
+namespace octet_detail {
 
-    softmax_v2_forward() = default; ///< none
-    /// Ready to run.
+/// What prelu_forward computes.
+struct prelu_desc {
+    dnnl_prelu_desc_t data; ///< that of the C interface
+    /// Arguments as in oneDNN.
     ///@{
-    softmax_v2_forward(const primitive_desc &pd) : primitive(pd) {}
-    softmax_v2_forward(const primitive_desc &pd, const std::vector<std::uint8_t> &cache_blob)
-        : primitive(pd, cache_blob) {}
+    prelu_desc(prop_kind prop, const memory::desc &data_desc, const memory::desc &weights) {
+        check(dnnl_prelu_forward_desc_init(&data, convert_to_c(prop), &data_desc.data, &weights.data));
+    }
     ///@}
 };
+
+using prelu = operation<described<prelu_desc, primitive::kind::prelu>>;
+
+} // namespace octet_detail
 
 /// Parametric ReLU: octet::prelu_forward.
-struct prelu_forward : public primitive {
-    /// What is to be computed.
-    struct desc {
-        dnnl_prelu_desc_t data; ///< that of the C interface
-        /// Arguments as in oneDNN.
-        ///@{
-        desc(prop_kind prop, const memory::desc &data_desc, const memory::desc &weights) {
-            octet_detail::check(
-                dnnl_prelu_forward_desc_init(&data, convert_to_c(prop), &data_desc.data, &weights.data));
-        }
-        ///@}
-    };
+struct prelu_forward : public octet_detail::prelu {
+    using operation::operation;
+};
 
-    /// The checked operation and its implementation.
-    struct primitive_desc : public octet_detail::described<desc, kind::prelu> {
-        using described::described;
-        primitive_desc() = default; ///< none
-    };
+namespace octet_detail {
 
-    prelu_forward() = default; ///< none
-    /// Ready to run.
+/// Both have names of their own.
+template <typename Base> struct with_two_sources : public Base {
+    using Base::Base;
+    with_two_sources() = default;                                ///< none
+    memory::desc src0_desc() const { return this->src_desc(0); } ///< the first
+    memory::desc src1_desc() const { return this->src_desc(1); } ///< the second
+};
+
+/// What binary computes.
+struct binary_desc {
+    dnnl_binary_desc_t data; ///< that of the C interface
+    /// Arguments as in oneDNN.
     ///@{
-    prelu_forward(const primitive_desc &pd) : primitive(pd) {}
-    prelu_forward(const primitive_desc &pd, const std::vector<std::uint8_t> &cache_blob)
-        : primitive(pd, cache_blob) {}
+    binary_desc(algorithm alg, const memory::desc &src0, const memory::desc &src1, const memory::desc &dst) {
+        check(dnnl_binary_desc_init(&data, convert_to_c(alg), &src0.data, &src1.data, &dst.data));
+    }
     ///@}
 };
+
+using binary = operation<with_two_sources<
+    in_one_call<binary_desc, primitive::kind::binary, void(algorithm, tensor, tensor, tensor)>>>;
+
+} // namespace octet_detail
 
 /// Element-wise operation of two tensors: octet::binary.
-struct binary : public primitive {
-    /// What is to be computed.
-    struct desc {
-        dnnl_binary_desc_t data; ///< that of the C interface
-        /// Arguments as in oneDNN.
-        ///@{
-        desc(algorithm alg, const memory::desc &src0, const memory::desc &src1, const memory::desc &dst) {
-            octet_detail::check(
-                dnnl_binary_desc_init(&data, convert_to_c(alg), &src0.data, &src1.data, &dst.data));
-        }
-        ///@}
-    };
+struct binary : public octet_detail::binary {
+    using operation::operation;
+};
 
-    /// The checked operation and its implementation.
-    struct primitive_desc : public octet_detail::described<desc, kind::binary> {
-        using described::described;
-        primitive_desc() = default; ///< none
-        /// oneDNN 3.x.
-        ///@{
-        primitive_desc(const engine &e, algorithm alg, const memory::desc &src0, const memory::desc &src1,
-                       const memory::desc &dst, const primitive_attr &attr = {}, bool allow_empty = false)
-            : described(desc(alg, src0, src1, dst), attr, e, allow_empty) {}
-        ///@}
-        /// The sources.
-        ///@{
-        memory::desc src0_desc() const { return src_desc(0); }
-        memory::desc src1_desc() const { return src_desc(1); }
-        ///@}
-    };
+namespace octet_detail {
 
-    binary() = default; ///< none
-    /// Ready to run.
+/// What resampling_forward computes.
+struct resampling_desc {
+    dnnl_resampling_desc_t data; ///< that of the C interface
+    /// Arguments as in oneDNN.
     ///@{
-    binary(const primitive_desc &pd) : primitive(pd) {}
-    binary(const primitive_desc &pd, const std::vector<std::uint8_t> &cache_blob)
-        : primitive(pd, cache_blob) {}
+    resampling_desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &dst) {
+        check(dnnl_resampling_forward_desc_init(&data, convert_to_c(prop), convert_to_c(alg), nullptr,
+                                                &src.data, &dst.data));
+    }
+    resampling_desc(prop_kind prop, algorithm alg, const std::vector<float> &factors,
+                    const memory::desc &src) {
+        check(dnnl_resampling_forward_desc_init(&data, convert_to_c(prop), convert_to_c(alg), factors.data(),
+                                                &src.data, nullptr));
+    }
+    resampling_desc(prop_kind prop, algorithm alg, const std::vector<float> &factors, const memory::desc &src,
+                    const memory::desc &dst) {
+        check(dnnl_resampling_forward_desc_init(&data, convert_to_c(prop), convert_to_c(alg), factors.data(),
+                                                &src.data, &dst.data));
+    }
     ///@}
 };
 
+using resampling = operation<
+    in_one_call<resampling_desc, primitive::kind::resampling, void(prop_kind, algorithm, tensor, tensor)>>;
+
+} // namespace octet_detail
+
 /// Resizing: octet::resampling_forward.
-struct resampling_forward : public primitive {
-    /// What is to be computed.
-    struct desc {
-        dnnl_resampling_desc_t data; ///< that of the C interface
-        /// Arguments as in oneDNN.
-        ///@{
-        desc(prop_kind prop, algorithm alg, const memory::desc &src, const memory::desc &dst) {
-            octet_detail::check(dnnl_resampling_forward_desc_init(
-                &data, convert_to_c(prop), convert_to_c(alg), nullptr, &src.data, &dst.data));
-        }
-        desc(prop_kind prop, algorithm alg, const std::vector<float> &factors, const memory::desc &src) {
-            octet_detail::check(dnnl_resampling_forward_desc_init(
-                &data, convert_to_c(prop), convert_to_c(alg), factors.data(), &src.data, nullptr));
-        }
-        desc(prop_kind prop, algorithm alg, const std::vector<float> &factors, const memory::desc &src,
-             const memory::desc &dst) {
-            octet_detail::check(dnnl_resampling_forward_desc_init(
-                &data, convert_to_c(prop), convert_to_c(alg), factors.data(), &src.data, &dst.data));
-        }
-        ///@}
-    };
-
-    /// The checked operation and its implementation.
-    struct primitive_desc : public octet_detail::described<desc, kind::resampling> {
-        using described::described;
-        primitive_desc() = default; ///< none
-        /// oneDNN 3.x.
-        ///@{
-        primitive_desc(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
-                       const memory::desc &dst, const primitive_attr &attr = {}, bool allow_empty = false)
-            : described(desc(prop, alg, src, dst), attr, e, allow_empty) {}
-        ///@}
-    };
-
-    resampling_forward() = default; ///< none
-    /// Ready to run.
-    ///@{
-    resampling_forward(const primitive_desc &pd) : primitive(pd) {}
-    resampling_forward(const primitive_desc &pd, const std::vector<std::uint8_t> &cache_blob)
-        : primitive(pd, cache_blob) {}
-    ///@}
+struct resampling_forward : public octet_detail::resampling {
+    using operation::operation;
 };
 
 /// Joins tensors along one dimension: octet::concat.

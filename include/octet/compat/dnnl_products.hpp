@@ -9,8 +9,15 @@ namespace dnnl {
 
 namespace octet_detail {
 
+/// What forms of oneDNN 3.x are made of.
+///@{
+using tensor = const memory::desc &;
+using sizes = const memory::dims &;
+///@}
+
 /// The primitive descriptor of an operation with a description.
 template <typename Desc, primitive::kind operation> struct described : public primitive_desc {
+    using desc = Desc;     ///< what is to be computed
     described() = default; ///< none
     /// From a description, with default attributes. With `allow_empty` it is none where it would throw.
     described(const Desc &d, const engine &e, bool allow_empty = false)
@@ -26,6 +33,41 @@ template <typename Desc, primitive::kind operation> struct described : public pr
         if (get_kind() != operation)
             throw error(dnnl_invalid_arguments, "primitive descriptor of another operation");
     }
+};
+
+/// The same, with the forms of oneDNN 3.x: for each of `Forms`, void(what a description is made of), a constructor from an engine,
+/// those arguments and attributes.
+template <typename Desc, primitive::kind operation, typename... Forms>
+struct in_one_call : public described<Desc, operation> {
+    using base = described<Desc, operation>; ///< from a description
+    using base::base;
+    in_one_call() = default; ///< none
+};
+template <typename Desc, primitive::kind operation, typename... Args, typename... Others>
+struct in_one_call<Desc, operation, void(Args...), Others...>
+    : public in_one_call<Desc, operation, Others...> {
+    using base = in_one_call<Desc, operation, Others...>; ///< the other forms
+    using base::base;
+    in_one_call() = default; ///< none
+    in_one_call(const engine &e, Args... args, const primitive_attr &attr = {}, bool allow_empty = false)
+        : base(Desc(args...), attr, e, allow_empty) {} ///< described and checked
+};
+
+/// Those of products have a bias.
+template <typename Base> struct with_bias : public Base {
+    using Base::Base;
+    with_bias() = default;                                           ///< none
+    memory::desc bias_desc() const { return this->weights_desc(1); } ///< the zero descriptor without a bias
+};
+
+/// A primitive, ready to run, of a primitive descriptor of its own.
+template <typename Pd> struct operation : public primitive {
+    using desc = typename Pd::desc;            ///< what is to be computed
+    using primitive_desc = Pd;                 ///< the checked operation and its implementation
+    operation() = default;                     ///< none
+    operation(const Pd &pd) : primitive(pd) {} ///< its kernel comes from the cache, or is made
+    operation(const Pd &pd, const std::vector<std::uint8_t> &cache_blob)
+        : primitive(pd, cache_blob) {} ///< refused: there are no cache blobs
 };
 
 /// One value per spatial dimension, checked before the C interface reads them.
@@ -81,169 +123,86 @@ private:
     }
 };
 
-/// Its primitive descriptor.
-template <typename Desc, primitive::kind operation>
-struct convolution_pd : public described<Desc, operation> {
-    using base = described<Desc, operation>; ///< from a description
-    using base::base;
-    convolution_pd() = default; ///< none
-    /// oneDNN 3.x, with bias, without dilates.
-    convolution_pd(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
-                   const memory::desc &weights, const memory::desc &bias, const memory::desc &dst,
-                   const memory::dims &strides, const memory::dims &padding_l, const memory::dims &padding_r,
-                   const primitive_attr &attr = {}, bool allow_empty = false)
-        : base(Desc(prop, alg, src, weights, bias, dst, strides, padding_l, padding_r), attr, e,
-               allow_empty) {}
-    /// oneDNN 3.x, without bias, without dilates.
-    convolution_pd(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
-                   const memory::desc &weights, const memory::desc &dst, const memory::dims &strides,
-                   const memory::dims &padding_l, const memory::dims &padding_r,
-                   const primitive_attr &attr = {}, bool allow_empty = false)
-        : base(Desc(prop, alg, src, weights, dst, strides, padding_l, padding_r), attr, e, allow_empty) {}
-    /// oneDNN 3.x, with bias, with dilates.
-    convolution_pd(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
-                   const memory::desc &weights, const memory::desc &bias, const memory::desc &dst,
-                   const memory::dims &strides, const memory::dims &dilates, const memory::dims &padding_l,
-                   const memory::dims &padding_r, const primitive_attr &attr = {}, bool allow_empty = false)
-        : base(Desc(prop, alg, src, weights, bias, dst, strides, dilates, padding_l, padding_r), attr, e,
-               allow_empty) {}
-    /// oneDNN 3.x, without bias, with dilates.
-    convolution_pd(const engine &e, prop_kind prop, algorithm alg, const memory::desc &src,
-                   const memory::desc &weights, const memory::desc &dst, const memory::dims &strides,
-                   const memory::dims &dilates, const memory::dims &padding_l, const memory::dims &padding_r,
-                   const primitive_attr &attr = {}, bool allow_empty = false)
-        : base(Desc(prop, alg, src, weights, dst, strides, dilates, padding_l, padding_r), attr, e,
-               allow_empty) {}
-    memory::desc bias_desc() const { return this->weights_desc(1); } ///< the zero descriptor without a bias
-};
+/// Its primitive, with bias or without, with dilates or without.
+template <decltype(&dnnl_dilated_convolution_forward_desc_init) init, primitive::kind kind>
+using convolution = operation<with_bias<
+    in_one_call<convolution_desc<init>, kind,
+                void(prop_kind, algorithm, tensor, tensor, tensor, tensor, sizes, sizes, sizes),
+                void(prop_kind, algorithm, tensor, tensor, tensor, sizes, sizes, sizes),
+                void(prop_kind, algorithm, tensor, tensor, tensor, tensor, sizes, sizes, sizes, sizes),
+                void(prop_kind, algorithm, tensor, tensor, tensor, sizes, sizes, sizes, sizes)>>>;
 
 } // namespace octet_detail
 
 /// Convolution: octet::convolution_forward.
-struct convolution_forward : public primitive {
-    using desc = octet_detail::convolution_desc<
-        dnnl_dilated_convolution_forward_desc_init>; ///< what is to be computed
-    /// The checked operation and its implementation.
-    struct primitive_desc : public octet_detail::convolution_pd<desc, kind::convolution> {
-        using convolution_pd::convolution_pd;
-        primitive_desc() = default; ///< none
-    };
-
-    convolution_forward() = default; ///< none
-    /// Ready to run.
-    ///@{
-    convolution_forward(const primitive_desc &pd) : primitive(pd) {}
-    convolution_forward(const primitive_desc &pd, const std::vector<std::uint8_t> &cache_blob)
-        : primitive(pd, cache_blob) {}
-    ///@}
+struct convolution_forward : public octet_detail::convolution<dnnl_dilated_convolution_forward_desc_init,
+                                                              primitive::kind::convolution> {
+    using operation::operation;
 };
 
 /// Deconvolution: octet::deconvolution_forward.
-struct deconvolution_forward : public primitive {
-    using desc = octet_detail::convolution_desc<
-        dnnl_dilated_deconvolution_forward_desc_init>; ///< what is to be computed
-    /// The checked operation and its implementation.
-    struct primitive_desc : public octet_detail::convolution_pd<desc, kind::deconvolution> {
-        using convolution_pd::convolution_pd;
-        primitive_desc() = default; ///< none
-    };
+struct deconvolution_forward : public octet_detail::convolution<dnnl_dilated_deconvolution_forward_desc_init,
+                                                                primitive::kind::deconvolution> {
+    using operation::operation;
+};
 
-    deconvolution_forward() = default; ///< none
-    /// Ready to run.
+namespace octet_detail {
+
+/// What inner_product_forward computes.
+struct inner_product_desc {
+    dnnl_inner_product_desc_t data; ///< that of the C interface
+    /// Arguments as in oneDNN.
     ///@{
-    deconvolution_forward(const primitive_desc &pd) : primitive(pd) {}
-    deconvolution_forward(const primitive_desc &pd, const std::vector<std::uint8_t> &cache_blob)
-        : primitive(pd, cache_blob) {}
+    inner_product_desc(prop_kind prop, const memory::desc &src, const memory::desc &weights,
+                       const memory::desc &bias, const memory::desc &dst) {
+        check(dnnl_inner_product_forward_desc_init(&data, convert_to_c(prop), &src.data, &weights.data,
+                                                   &bias.data, &dst.data));
+    }
+    inner_product_desc(prop_kind prop, const memory::desc &src, const memory::desc &weights,
+                       const memory::desc &dst) {
+        check(dnnl_inner_product_forward_desc_init(&data, convert_to_c(prop), &src.data, &weights.data,
+                                                   nullptr, &dst.data));
+    }
     ///@}
 };
+
+using inner_product = operation<with_bias<
+    in_one_call<inner_product_desc, primitive::kind::inner_product,
+                void(prop_kind, tensor, tensor, tensor, tensor), void(prop_kind, tensor, tensor, tensor)>>>;
+
+} // namespace octet_detail
 
 /// Inner product: octet::inner_product_forward.
-struct inner_product_forward : public primitive {
-    /// What is to be computed.
-    struct desc {
-        dnnl_inner_product_desc_t data; ///< that of the C interface
-        /// Arguments as in oneDNN.
-        ///@{
-        desc(prop_kind prop, const memory::desc &src, const memory::desc &weights, const memory::desc &bias,
-             const memory::desc &dst) {
-            octet_detail::check(dnnl_inner_product_forward_desc_init(&data, convert_to_c(prop), &src.data,
-                                                                     &weights.data, &bias.data, &dst.data));
-        }
-        desc(prop_kind prop, const memory::desc &src, const memory::desc &weights, const memory::desc &dst) {
-            octet_detail::check(dnnl_inner_product_forward_desc_init(&data, convert_to_c(prop), &src.data,
-                                                                     &weights.data, nullptr, &dst.data));
-        }
-        ///@}
-    };
+struct inner_product_forward : public octet_detail::inner_product {
+    using operation::operation;
+};
 
-    /// The checked operation and its implementation.
-    struct primitive_desc : public octet_detail::described<desc, kind::inner_product> {
-        using described::described;
-        primitive_desc() = default; ///< none
-        /// oneDNN 3.x.
-        ///@{
-        primitive_desc(const engine &e, prop_kind prop, const memory::desc &src, const memory::desc &weights,
-                       const memory::desc &bias, const memory::desc &dst, const primitive_attr &attr = {},
-                       bool allow_empty = false)
-            : described(desc(prop, src, weights, bias, dst), attr, e, allow_empty) {}
-        primitive_desc(const engine &e, prop_kind prop, const memory::desc &src, const memory::desc &weights,
-                       const memory::desc &dst, const primitive_attr &attr = {}, bool allow_empty = false)
-            : described(desc(prop, src, weights, dst), attr, e, allow_empty) {}
-        ///@}
-        memory::desc bias_desc() const { return weights_desc(1); } ///< the zero descriptor without a bias
-    };
+namespace octet_detail {
 
-    inner_product_forward() = default; ///< none
-    /// Ready to run.
+/// What matmul computes.
+struct matmul_desc {
+    dnnl_matmul_desc_t data; ///< that of the C interface
+    /// Arguments as in oneDNN.
     ///@{
-    inner_product_forward(const primitive_desc &pd) : primitive(pd) {}
-    inner_product_forward(const primitive_desc &pd, const std::vector<std::uint8_t> &cache_blob)
-        : primitive(pd, cache_blob) {}
+    matmul_desc(const memory::desc &src, const memory::desc &weights, const memory::desc &bias,
+                const memory::desc &dst) {
+        check(dnnl_matmul_desc_init(&data, &src.data, &weights.data, &bias.data, &dst.data));
+    }
+    matmul_desc(const memory::desc &src, const memory::desc &weights, const memory::desc &dst) {
+        check(dnnl_matmul_desc_init(&data, &src.data, &weights.data, nullptr, &dst.data));
+    }
     ///@}
 };
 
+using matmul =
+    operation<with_bias<in_one_call<matmul_desc, primitive::kind::matmul,
+                                    void(tensor, tensor, tensor, tensor), void(tensor, tensor, tensor)>>>;
+
+} // namespace octet_detail
+
 /// Matrix product: octet::matmul.
-struct matmul : public primitive {
-    /// What is to be computed.
-    struct desc {
-        dnnl_matmul_desc_t data; ///< that of the C interface
-        /// Arguments as in oneDNN.
-        ///@{
-        desc(const memory::desc &src, const memory::desc &weights, const memory::desc &bias,
-             const memory::desc &dst) {
-            octet_detail::check(
-                dnnl_matmul_desc_init(&data, &src.data, &weights.data, &bias.data, &dst.data));
-        }
-        desc(const memory::desc &src, const memory::desc &weights, const memory::desc &dst) {
-            octet_detail::check(dnnl_matmul_desc_init(&data, &src.data, &weights.data, nullptr, &dst.data));
-        }
-        ///@}
-    };
-
-    /// The checked operation and its implementation.
-    struct primitive_desc : public octet_detail::described<desc, kind::matmul> {
-        using described::described;
-        primitive_desc() = default; ///< none
-        /// oneDNN 3.x.
-        ///@{
-        primitive_desc(const engine &e, const memory::desc &src, const memory::desc &weights,
-                       const memory::desc &bias, const memory::desc &dst, const primitive_attr &attr = {},
-                       bool allow_empty = false)
-            : described(desc(src, weights, bias, dst), attr, e, allow_empty) {}
-        primitive_desc(const engine &e, const memory::desc &src, const memory::desc &weights,
-                       const memory::desc &dst, const primitive_attr &attr = {}, bool allow_empty = false)
-            : described(desc(src, weights, dst), attr, e, allow_empty) {}
-        ///@}
-        memory::desc bias_desc() const { return weights_desc(1); } ///< the zero descriptor without a bias
-    };
-
-    matmul() = default; ///< none
-    /// Ready to run.
-    ///@{
-    matmul(const primitive_desc &pd) : primitive(pd) {}
-    matmul(const primitive_desc &pd, const std::vector<std::uint8_t> &cache_blob)
-        : primitive(pd, cache_blob) {}
-    ///@}
+struct matmul : public octet_detail::matmul {
+    using operation::operation;
 };
 
 } // namespace dnnl
