@@ -1,7 +1,7 @@
 #pragma once // SPDX-License-Identifier: Apache-2.0
 
 // Operators of LiteRT's default runtime on x86, a second time: an operator with inputs and the result that is right
-// (litert_draw.cpp), by the formulas of that runtime's specification (litert_formulas.cpp). Products are oracle.cpp's.
+// (litert_draw.cpp), by the formulas of that runtime's specification (litert_formulas.cpp). Products are those of arithmetic.cpp.
 
 #include <map>
 #include <string>

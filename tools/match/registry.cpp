@@ -209,8 +209,9 @@ constexpr evidence known[] = {
      "(`kernels/internal/reference/integer_ops/fully_connected.h`)",
      false},
     {"onnx_f64",
-     "ONNX's reference evaluator (`onnx/reference/ops/op_qlinear_conv.py`, `op_qlinear_matmul.py`)", false,
-     "its formula in NumPy (`tests/python/match_test.py`)"},
+     "ONNX's reference evaluator (`onnx/reference/ops/op_qlinear_conv.py`, "
+     "`onnx/reference/ops/op_qlinear_matmul.py`)",
+     false, "its formula in NumPy (`tests/python/match_test.py`)"},
     {"fbgemm_f32", "FBGEMM with a bias in f32, as PyTorch 1.13 calls it (`fbgemm/OutputProcessing-inl.h`)",
      false},
 };
