@@ -3,6 +3,7 @@
 #include "onednn/op_descs.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "onednn/names.hpp"
 
@@ -213,6 +214,30 @@ std::size_t size_of_op_desc(dnnl_primitive_kind_t kind) {
 std::vector<char> copy_of_op_desc(const request &r) {
     const char *bytes = static_cast<const char *>(r.op_desc);
     return bytes ? std::vector<char>(bytes, bytes + size_of_op_desc(r.kind)) : std::vector<char>();
+}
+
+dnnl_query_t op_desc_query(dnnl_primitive_kind_t kind) {
+    constexpr std::pair<dnnl_primitive_kind_t, dnnl_query_t> queries[] = {
+        {dnnl_convolution, dnnl_query_convolution_d},
+        {dnnl_deconvolution, dnnl_query_deconvolution_d},
+        {dnnl_inner_product, dnnl_query_inner_product_d},
+        {dnnl_matmul, dnnl_query_matmul_d},
+        {dnnl_pooling, dnnl_query_pooling_d},
+        {dnnl_pooling_v2, dnnl_query_pooling_v2_d},
+        {dnnl_binary, dnnl_query_binary_d},
+        {dnnl_eltwise, dnnl_query_eltwise_d},
+        {dnnl_softmax, dnnl_query_softmax_d},
+        {dnnl_logsoftmax, dnnl_query_logsoftmax_d},
+        {dnnl_softmax_v2, dnnl_query_softmax_v2_d},
+        {dnnl_resampling, dnnl_query_resampling_d},
+        {dnnl_reduction, dnnl_query_reduction_d},
+        {dnnl_prelu, dnnl_query_prelu_d},
+        {dnnl_batch_normalization, dnnl_query_batch_normalization_d},
+        {dnnl_layer_normalization, dnnl_query_layer_normalization_d}};
+    for (const auto &[of, query] : queries)
+        if (of == kind)
+            return query;
+    return dnnl_query_undef;
 }
 
 dnnl_prop_kind_t prop_kind_of(dnnl_primitive_kind_t kind, const_dnnl_op_desc_t op_desc) {

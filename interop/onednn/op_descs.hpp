@@ -37,6 +37,8 @@ dnnl_primitive_kind_t kind_of(const_dnnl_op_desc_t op_desc);
 std::size_t size_of_op_desc(dnnl_primitive_kind_t kind);
 /// The descriptor's bytes; none for a request without one.
 std::vector<char> copy_of_op_desc(const request &r);
+/// The query that asks for the descriptor of an operation; `undef` for one without.
+dnnl_query_t op_desc_query(dnnl_primitive_kind_t kind);
 /// Forward or backward, which follows the kind in all descriptors but those of a few operations: `undef` for these.
 dnnl_prop_kind_t prop_kind_of(dnnl_primitive_kind_t kind, const_dnnl_op_desc_t op_desc);
 

@@ -1,8 +1,6 @@
 // The functions of oneDNN's interface that answer questions about primitive descriptors. The answers are those that oneDNN 2.6
 // gives: tensors that do not exist are a zero descriptor, never null.
 // SPDX-License-Identifier: Apache-2.0
-#include <utility>
-
 #include "onednn/interface/behind.hpp"
 #include "onednn/interface/failures.hpp"
 #include "onednn/interface/handles.hpp"
@@ -38,31 +36,6 @@ int argument_of(const problem &p, dnnl_query_t what, int index) {
 
 bool is_md_query(dnnl_query_t what) {
     return (what > dnnl_query_some_md && what <= dnnl_query_scratchpad_md) || what == dnnl_query_exec_arg_md;
-}
-
-/// The query that asks for the descriptor of an operation; `undef` for one without.
-dnnl_query_t op_desc_query(dnnl_primitive_kind_t kind) {
-    constexpr std::pair<dnnl_primitive_kind_t, dnnl_query_t> queries[] = {
-        {dnnl_convolution, dnnl_query_convolution_d},
-        {dnnl_deconvolution, dnnl_query_deconvolution_d},
-        {dnnl_inner_product, dnnl_query_inner_product_d},
-        {dnnl_matmul, dnnl_query_matmul_d},
-        {dnnl_pooling, dnnl_query_pooling_d},
-        {dnnl_pooling_v2, dnnl_query_pooling_v2_d},
-        {dnnl_binary, dnnl_query_binary_d},
-        {dnnl_eltwise, dnnl_query_eltwise_d},
-        {dnnl_softmax, dnnl_query_softmax_d},
-        {dnnl_logsoftmax, dnnl_query_logsoftmax_d},
-        {dnnl_softmax_v2, dnnl_query_softmax_v2_d},
-        {dnnl_resampling, dnnl_query_resampling_d},
-        {dnnl_reduction, dnnl_query_reduction_d},
-        {dnnl_prelu, dnnl_query_prelu_d},
-        {dnnl_batch_normalization, dnnl_query_batch_normalization_d},
-        {dnnl_layer_normalization, dnnl_query_layer_normalization_d}};
-    for (const auto &[of, query] : queries)
-        if (of == kind)
-            return query;
-    return dnnl_query_undef;
 }
 
 template <typename T> dnnl_status_t answer(void *result, T value) {
