@@ -34,6 +34,7 @@ struct batch_normalization_desc {
     }
 };
 
+/// The operation of batch_normalization_desc.
 using batch_normalization =
     operation<with_statistics<described<batch_normalization_desc, primitive::kind::batch_normalization>>>;
 
@@ -63,6 +64,7 @@ struct layer_normalization_desc {
     ///@}
 };
 
+/// The operation of layer_normalization_desc.
 using layer_normalization =
     operation<with_statistics<described<layer_normalization_desc, primitive::kind::layer_normalization>>>;
 
@@ -85,6 +87,7 @@ struct reduction_desc {
     }
 };
 
+/// The operation of reduction_desc.
 using reduction = operation<described<reduction_desc, primitive::kind::reduction>>;
 
 } // namespace octet_detail

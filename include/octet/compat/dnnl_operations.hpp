@@ -72,6 +72,7 @@ struct pooling_v2_desc {
     ///@}
 };
 
+/// The operation of pooling_v2_desc.
 using pooling_v2 =
     operation<in_one_call<pooling_v2_desc, primitive::kind::pooling_v2,
                           void(prop_kind, algorithm, tensor, tensor, sizes, sizes, sizes, sizes, sizes)>>;
@@ -98,6 +99,7 @@ struct eltwise_desc {
     ///@}
 };
 
+/// The operation of eltwise_desc.
 using eltwise = operation<described<eltwise_desc, primitive::kind::eltwise>>;
 
 } // namespace octet_detail
@@ -120,6 +122,7 @@ struct softmax_desc {
     ///@}
 };
 
+/// The operation of softmax_desc.
 using softmax = operation<described<softmax_desc, primitive::kind::softmax>>;
 
 } // namespace octet_detail
@@ -142,6 +145,7 @@ struct logsoftmax_desc {
     ///@}
 };
 
+/// The operation of logsoftmax_desc.
 using logsoftmax = operation<described<logsoftmax_desc, primitive::kind::softmax>>;
 
 } // namespace octet_detail
@@ -166,6 +170,7 @@ struct softmax_v2_desc {
     ///@}
 };
 
+/// The operation of softmax_v2_desc.
 using softmax_v2 = operation<in_one_call<softmax_v2_desc, primitive::kind::softmax_v2,
                                          void(prop_kind, algorithm, tensor, tensor, int)>>;
 
@@ -189,6 +194,7 @@ struct prelu_desc {
     ///@}
 };
 
+/// The operation of prelu_desc.
 using prelu = operation<described<prelu_desc, primitive::kind::prelu>>;
 
 } // namespace octet_detail
@@ -219,6 +225,7 @@ struct binary_desc {
     ///@}
 };
 
+/// The operation of binary_desc.
 using binary = operation<with_two_sources<
     in_one_call<binary_desc, primitive::kind::binary, void(algorithm, tensor, tensor, tensor)>>>;
 
@@ -253,6 +260,7 @@ struct resampling_desc {
     ///@}
 };
 
+/// The operation of resampling_desc.
 using resampling = operation<
     in_one_call<resampling_desc, primitive::kind::resampling, void(prop_kind, algorithm, tensor, tensor)>>;
 

@@ -43,6 +43,7 @@ struct in_one_call : public described<Desc, operation> {
     using base::base;
     in_one_call() = default; ///< none
 };
+/// One form more than `Others`.
 template <typename Desc, primitive::kind operation, typename... Args, typename... Others>
 struct in_one_call<Desc, operation, void(Args...), Others...>
     : public in_one_call<Desc, operation, Others...> {
@@ -166,6 +167,7 @@ struct inner_product_desc {
     ///@}
 };
 
+/// The operation of inner_product_desc.
 using inner_product = operation<with_bias<
     in_one_call<inner_product_desc, primitive::kind::inner_product,
                 void(prop_kind, tensor, tensor, tensor, tensor), void(prop_kind, tensor, tensor, tensor)>>>;
@@ -194,6 +196,7 @@ struct matmul_desc {
     ///@}
 };
 
+/// The operation of matmul_desc.
 using matmul =
     operation<with_bias<in_one_call<matmul_desc, primitive::kind::matmul,
                                     void(tensor, tensor, tensor, tensor), void(tensor, tensor, tensor)>>>;
